@@ -1,0 +1,119 @@
+/* km.h: all that a workload sees of the probe.
+ *
+ * A workload is one file under workloads/: a state struct, setup, run, verify, teardown, and its registry row at the
+ * foot. The engine (sample.c by time, path.c by path) owns the clock, the batch, the samples and the output.
+ * Each run of each row has a process of its own, a process group of its own and a temporary folder of its own; the
+ * driver kills the group and removes the folder, whatever happens in it. */
+#ifndef KM_H
+#define KM_H
+
+#include "platform.h"
+
+enum better { LOWER, HIGHER };
+enum by { BY_TIME = 1, BY_PATH = 2 };
+enum profile { FULL = 1, QUICK = 2 };                      /* a quick row is in the full profile too */
+enum place { ONE_CPU, SAME_CPU, OTHER_CPU };               /* the last two: a row with more than one process */
+enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S };       /* LOWER, HIGHER, HIGHER */
+
+#define KM_PARAMS 4                                        /* parameters a workload may have */
+#define NO_CLAIM (-1.0)
+
+/* One row of a workload: the values of its parameters. The last one of an array has profile 0. */
+struct point {
+	long arg[KM_PARAMS];                               /* in the order of workload.params */
+	enum profile profile;
+	unsigned path_n;                                   /* iterations by path; 0: this row is not by path */
+	enum place place;
+	int cold;                                          /* the first call in a fresh process, not a repeated one */
+};
+
+/* What one iteration claims to do in the measuring process; the meter counts what happened beside it. */
+struct claim {
+	double syscalls;                                   /* system calls of any kind */
+	double reads, writes;                              /* read- and write-class system calls */
+	double faults;                                     /* page faults without I/O, its reaped children's included */
+	double switches;                                   /* voluntary context switches */
+	double children;                                   /* processes created and reaped */
+};
+
+struct km;
+
+struct workload {
+	const char *name;                                  /* family/name */
+	const char *per;                                   /* one operation, in words: "call", "round trip" */
+	enum unit unit;                                    /* of the figure by time; by path it is instructions per op */
+	unsigned by;                                       /* BY_TIME | BY_PATH */
+	const char *source;                                /* paper and table, as in the catalogue */
+	const char *what;                                  /* the definition, one line */
+	const char *inside;                                /* what the timed region holds */
+	const char *subtracts;                             /* what `baseline` is, in words; NULL: clock and loop only */
+	int figure_less_baseline;                          /* 1: the figure is net of the baseline; 0: shown beside it */
+	unsigned needs;                                    /* CAP_*: missing ones make every row unsupported */
+	const char *params[KM_PARAMS];                     /* names, lower case; NULL ends them */
+	const struct point *points;
+
+	/* Its state; may set km->ops, km->bytes and km->claim; outside every timed region. A reason why this platform
+	 * cannot do it is given by km_unsupported(). */
+	void *(*setup)(struct km *);
+	void (*run)(void *state, uint64_t n);              /* timed: n iterations, nothing else */
+	void (*baseline)(void *state, uint64_t n);         /* what is subtracted or shown beside it, timed likewise */
+	void (*prepare)(void *state, uint64_t n);          /* before each sample of n iterations, untimed; may be NULL */
+	void (*settle)(void *state, uint64_t n);           /* after each sample, untimed; may be NULL */
+	/* Instead of run, for work that no single process can time (exec): calls km_begin and km_end itself and
+	 * returns the difference, for n iterations. */
+	uint64_t (*self_timed)(void *state, uint64_t n);
+	void (*verify)(void *state, uint64_t n);           /* n: iterations of run in all; km_fail if the work is wrong */
+	void (*teardown)(void *state);
+	uint64_t max_batch;                                /* 0: no limit; else iterations per sample at the most */
+};
+
+/* What a workload may read and set. */
+struct km {
+	const struct workload *workload;
+	const struct point *point;
+	const long *arg;                                   /* point->arg */
+	const char *row;                                   /* its full name */
+	enum by by;
+	size_t page;                                       /* bytes */
+	const char *self;                                  /* path of this program, NULL if not known */
+	double ops;                                        /* operations per iteration, 1 unless set */
+	double bytes;                                      /* bytes moved by one operation; UNIT_BYTES_PER_S needs it */
+	struct claim claim;                                /* per iteration; NO_CLAIM unless set */
+	struct engine *engine;                             /* private */
+};
+
+/* Ends this run with an error line that names the row and why; from a peer it reaches the parent by a pipe. */
+void km_fail(struct km *, const char *format, ...) KM_NORETURN KM_PRINTF(2, 3);
+/* The same, with the call's name and errno: km_fail_call(km, "fork") prints "fork: EAGAIN (Resource ...)". */
+void km_fail_call(struct km *, const char *call) KM_NORETURN;
+/* Ends this run, from setup only, by saying why this platform cannot do it. */
+void km_unsupported(struct km *, const char *format, ...) KM_NORETURN KM_PRINTF(2, 3);
+/* A remark that belongs to the figure: `code` is a short constant word, the rest a sentence. */
+void km_warn(struct km *, const char *code, const char *format, ...) KM_PRINTF(3, 4);
+
+/* Memory that setup needs: never NULL, zeroed; freed by km_free. */
+void *km_alloc(struct km *, size_t bytes);
+void km_free(void *);
+/* A path inside this run's temporary folder, into `to` of KM_PATH bytes; returns `to`. */
+#define KM_PATH 1024
+char *km_path(struct km *, char *to, const char *name);
+/* The next number of this run's generator, reseeded for every run: no row's work depends on what ran before. */
+uint64_t km_random(struct km *);
+
+/* Starts a peer process that runs body(km, state) and exits 0; placed as the row says (the caller and the peers on one
+ * CPU, or the peers elsewhere). Never returns an error: it ends the run. Whatever the peer dies of becomes the run's
+ * error: a parent that finds its pipe closed need only call km_fail. */
+long km_peer(struct km *, void (*body)(struct km *, void *), void *state);
+/* Waits, for two seconds at the most, until that peer has left with 0; otherwise km_fail. */
+void km_peer_end(struct km *, long pid);
+/* Forks; never -1. A plain child for workloads whose subject is fork itself has no business here: call fork(). */
+
+/* For self_timed only: the marker, then the clock (begin); the clock, then the marker (end). */
+uint64_t km_begin(struct km *);
+uint64_t km_end(struct km *);
+
+/* All of `n` bytes or km_fail: pipes and files give and take in pieces, and EINTR is not an end. */
+void km_write_all(struct km *, int fd, const void *, size_t n);
+void km_read_all(struct km *, int fd, void *, size_t n);
+
+#endif

@@ -1,0 +1,89 @@
+/* platform.h: what this platform has. The only place for #ifdef, together with platform_*.h (one file a family).
+ *
+ * Each feature is HAVE_X, 0 or 1, set here by the system's name and overridable from the command line (-DHAVE_X=0).
+ * A missing one makes its workloads unsupported, with the reason; a stub never answers success. */
+#ifndef KM_PLATFORM_H
+#define KM_PLATFORM_H
+
+#if defined(__linux__)
+#include "platform_linux.h"
+#else
+#include "platform_posix.h"
+#endif
+
+#include <sys/types.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#if HAVE_MMAP
+#include <sys/mman.h>
+#endif
+#if HAVE_GETRUSAGE
+#include <sys/resource.h>
+#endif
+#if HAVE_POSIX_SPAWN
+#include <spawn.h>
+#endif
+#if HAVE_PTHREAD
+#include <pthread.h>
+#endif
+#if HAVE_AFFINITY
+#include <sched.h>
+#endif
+#if HAVE_SYSCALL
+#include <sys/syscall.h>
+#endif
+
+/* What a workload may need. platform.c holds the sentence that a missing one is reported with. */
+enum {
+	CAP_MMAP = 1 << 0,
+	CAP_MPROTECT = 1 << 1,
+	CAP_GETRUSAGE = 1 << 2,
+	CAP_POSIX_SPAWN = 1 << 3,
+	CAP_PTHREAD = 1 << 4,
+	CAP_VFORK = 1 << 5,
+	CAP_SYSCALL = 1 << 6,           /* syscall(2): the kernel entered past libc's caches and fast paths */
+	CAP_FADVISE = 1 << 7,
+	CAP_AFFINITY = 1 << 8,
+	CAP_SELF = 1 << 9,              /* the program's own path, to execute itself */
+	CAP_MSYNC = 1 << 10,
+	CAP_CYCLES = 1 << 11            /* a cycle counter that user mode may read */
+};
+
+#if defined(__GNUC__) || defined(__clang__)
+#define KM_NORETURN __attribute__((noreturn))
+#define KM_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define KM_NOINLINE __attribute__((noinline))
+#define KM_UNUSED __attribute__((unused))
+#else
+#define KM_NORETURN
+#define KM_PRINTF(format, first)
+#define KM_NOINLINE
+#define KM_UNUSED
+#endif
+
+/* The compiler must compute `value` (an integer) here, and may not assume what memory holds after. */
+#if defined(__GNUC__) || defined(__clang__)
+#define KM_KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
+#else
+extern volatile uintptr_t km_kept;
+#define KM_KEEP(value) (km_kept = (uintptr_t)(value))
+#endif
+/* The same for a double. */
+extern volatile double km_kept_double;
+#define KM_KEEP_DOUBLE(value) (km_kept_double = (value))
+
+#endif

@@ -1,0 +1,48 @@
+/* platform_linux.h: Linux, with glibc, musl or another C library. Included before any system header. */
+#ifndef KM_PLATFORM_LINUX_H
+#define KM_PLATFORM_LINUX_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define _FILE_OFFSET_BITS 64
+
+#define KM_PLATFORM "linux"
+#ifndef HAVE_CLOCK_GETTIME
+#define HAVE_CLOCK_GETTIME 1
+#endif
+#ifndef HAVE_MMAP
+#define HAVE_MMAP 1
+#endif
+#ifndef HAVE_MPROTECT
+#define HAVE_MPROTECT 1
+#endif
+#ifndef HAVE_GETRUSAGE
+#define HAVE_GETRUSAGE 1
+#endif
+#ifndef HAVE_POSIX_SPAWN
+#define HAVE_POSIX_SPAWN 1
+#endif
+#ifndef HAVE_PTHREAD
+#define HAVE_PTHREAD 1
+#endif
+#ifndef HAVE_VFORK
+#define HAVE_VFORK 1
+#endif
+#ifndef HAVE_SYSCALL
+#define HAVE_SYSCALL 1
+#endif
+#ifndef HAVE_FADVISE
+#define HAVE_FADVISE 1
+#endif
+#ifndef HAVE_AFFINITY
+#define HAVE_AFFINITY 1
+#endif
+#ifndef HAVE_PROC
+#define HAVE_PROC 1                     /* Linux's /proc: stat, self/io, self/schedstat, cpuinfo */
+#endif
+#ifndef HAVE_PERF_EVENT
+#define HAVE_PERF_EVENT 1
+#endif
+
+#endif

@@ -1,0 +1,75 @@
+/* platform_posix.h: any other POSIX system: what POSIX.1-2001 has, and what the system's name tells. */
+#ifndef KM_PLATFORM_POSIX_H
+#define KM_PLATFORM_POSIX_H
+
+#define _FILE_OFFSET_BITS 64
+#if defined(__APPLE__)
+#define _DARWIN_C_SOURCE
+#define KM_PLATFORM "darwin"
+#elif defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__) || defined(__DragonFly__)
+#define KM_PLATFORM "bsd"
+#elif defined(__minix)
+#define _NETBSD_SOURCE 1
+#define KM_PLATFORM "minix"
+#elif defined(__GNU__)
+#define _GNU_SOURCE
+#define KM_PLATFORM "hurd"
+#else
+#define _XOPEN_SOURCE 700
+#define KM_PLATFORM "posix"
+#endif
+
+#ifndef HAVE_CLOCK_GETTIME
+#define HAVE_CLOCK_GETTIME 1
+#endif
+#ifndef HAVE_MMAP
+#define HAVE_MMAP 1
+#endif
+#ifndef HAVE_MPROTECT
+#if defined(__minix)                    /* declared, and not there to link with */
+#define HAVE_MPROTECT 0
+#else
+#define HAVE_MPROTECT 1
+#endif
+#endif
+#ifndef HAVE_GETRUSAGE
+#define HAVE_GETRUSAGE 1
+#endif
+#ifndef HAVE_POSIX_SPAWN
+#define HAVE_POSIX_SPAWN 1
+#endif
+#ifndef HAVE_PTHREAD
+#if defined(__minix)
+#define HAVE_PTHREAD 0
+#else
+#define HAVE_PTHREAD 1
+#endif
+#endif
+#ifndef HAVE_VFORK
+#define HAVE_VFORK 1
+#endif
+#ifndef HAVE_SYSCALL
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__DragonFly__)
+#define HAVE_SYSCALL 1
+#else
+#define HAVE_SYSCALL 0
+#endif
+#endif
+#ifndef HAVE_FADVISE
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__GNU__)
+#define HAVE_FADVISE 1
+#else
+#define HAVE_FADVISE 0
+#endif
+#endif
+#ifndef HAVE_AFFINITY
+#define HAVE_AFFINITY 0                 /* no two systems agree on it; Linux's is the one that is written */
+#endif
+#ifndef HAVE_PROC
+#define HAVE_PROC 0
+#endif
+#ifndef HAVE_PERF_EVENT
+#define HAVE_PERF_EVENT 0
+#endif
+
+#endif

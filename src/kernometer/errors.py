@@ -1,0 +1,64 @@
+"""Every error that a user may meet, and the exit status of each. The CLI prints `text` and `next_step`.
+
+KernometerError
+├── UsageError            2   words on the command line
+├── TargetError           3   a target died, hung, or printed what is not ours
+│   └── BuildError        4   the probe does not build
+├── ResultError           5   a result file or the store
+└── MissingError          6   something that must be installed first
+Also: 0 done; 1 done, and at least one row failed; 130 interrupted (what was measured is kept).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """Exit statuses; the one list that docs and man page print."""
+
+    DONE = 0
+    ROWS_FAILED = 1
+    USAGE = 2
+    TARGET = 3
+    BUILD = 4
+    RESULT = 5
+    MISSING = 6
+    INTERRUPTED = 130
+
+
+class KernometerError(Exception):
+    """`text` says what is wrong, `next_step` what to do about it."""
+
+    status = Status.TARGET
+
+    def __init__(self, text: str, next_step: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.next_step = next_step
+
+
+class UsageError(KernometerError):
+    status = Status.USAGE
+
+
+class TargetError(KernometerError):
+    """Holds the last output, which is data: shown escaped, and cut."""
+
+    status = Status.TARGET
+
+    def __init__(self, text: str, next_step: str = "", last_output: str = "") -> None:
+        super().__init__(text, next_step)
+        self.last_output = last_output
+
+
+class BuildError(TargetError):
+    status = Status.BUILD
+
+
+class ResultError(KernometerError):
+    status = Status.RESULT
+
+
+class MissingError(KernometerError):
+    status = Status.MISSING

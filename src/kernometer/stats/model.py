@@ -1,0 +1,135 @@
+"""What the statistics say: figures of one result, comparisons of two. Plain values; see docs/statistics.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Verdict(Enum):
+    """About B against A. Slower: B costs more."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+    FAILED = "failed"
+
+
+class FlagCode(Enum):
+    """Why a figure is to be taken with care; worded once, in results/warnings.py, for table and report."""
+
+    BELOW_RESOLUTION = "below-resolution"
+    COARSE_CLOCK = "coarse-clock"
+    DISTURBED = "disturbed"
+    COUNTS_DISAGREE = "counts-disagree"
+    NOT_PINNED = "not-pinned"
+    UNSTABLE = "unstable"  #: runs differ more than the samples within them explain
+    FEW_RUNS = "few-runs"
+    OUTLIERS = "outliers"
+    PROBE = "probe"  #: a remark of the workload's own
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    code: FlagCode
+    detail: str  #: a sentence with the figures that led to it
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigure:
+    """One run: the median of its samples after warm-up, net of clock, loop and (where so defined) baseline."""
+
+    run: int
+    block: int
+    cost: float  #: ns (by path: instructions) per operation, net
+    gross: float  #: the same with everything still inside
+    baseline: float | None  #: the baseline's own net cost per operation
+    samples: int  #: how many stand behind it
+    warmup: int  #: leading samples left out
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RowFigure:
+    """One row of one result.
+
+    `cost` is the geometric mean of the runs' costs; `low` and `high` are its 95 % interval *within this session*.
+    `value` is the same in the row's own unit: ns, B/s or 1/s (by path: instructions); `value_low` <= `value_high`.
+    None where nothing above the clock's resolution was seen.
+    """
+
+    row: str
+    workload: str
+    params: dict[str, Any]
+    unit: str
+    per: str
+    better: str
+    cost: float | None
+    low: float | None
+    high: float | None
+    value: float | None
+    value_low: float | None
+    value_high: float | None
+    gross: float | None
+    baseline: float | None
+    runs: tuple[RunFigure, ...]
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowComparison:
+    """One row of B against A. `ratio` is of costs: above 1, B is slower, whatever the row's unit."""
+
+    row: str
+    workload: str
+    verdict: Verdict
+    ratio: float | None = None
+    low: float | None = None  #: 95 %, unadjusted
+    high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None  #: Benjamini-Hochberg over all rows
+    units_a: int = 0  #: sessions, boots or blocks behind each side
+    units_b: int = 0
+    smallest: float | None = None  #: smallest relative difference these runs could have seen (0.05: 5 %)
+    minutes_missing: float | None = None  #: of further measuring until delta could be seen (ab)
+    sessions_missing: int | None = None  #: further sessions a side (compare)
+    a: RowFigure | None = None
+    b: RowFigure | None = None
+    note: str = ""  #: why undecided or failed
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not the same on the two sides."""
+
+    what: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """B against A, judged."""
+
+    a: str
+    b: str
+    method: str  #: "ab", "compare", "path"
+    delta: float
+    rows: tuple[RowComparison, ...]
+    same: tuple[Difference, ...] = ()  #: what agrees (a == b), for the strip
+    differs: tuple[Difference, ...] = ()
+    remarks: tuple[str, ...] = field(default=())
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(row.verdict is verdict for row in self.rows)
+
+    @property
+    def sentence(self) -> str:
+        """The first line of every comparison."""
+        return (
+            f"{self.b} against {self.a}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "
+            f"{self.count(Verdict.EQUIVALENT)} equivalent (±{self.delta * 100:.3g} %), "
+            f"{self.count(Verdict.UNDECIDED)} undecided, {self.count(Verdict.FAILED)} failed"
+        )
