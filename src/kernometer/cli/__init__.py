@@ -1,0 +1,113 @@
+"""The command line. Commands are imported only when they are called: `--help` loads none of them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from kernometer import __version__
+from kernometer.cli.env import Env, no_color_wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: `module` holds it as `command`."""
+
+    group: str
+    module: str
+    summary: str  #: one line; help, completion and man page take it from here
+
+
+GROUPS = {
+    "measure": "Measure",
+    "judge": "Judge what was measured",
+    "look": "Look at results",
+    "host": "This host",
+    "extras": "Extras",
+}
+
+#: In the order that help shows, within each group.
+COMMANDS: dict[str, Entry] = {}
+
+EXAMPLES = """\
+Examples:
+  kernometer run                        measure this machine, keep the result
+  kernometer run --label before         the same, as one of a set of sessions
+  kernometer show @last                 the latest result as a table
+  kernometer compare label:before label:after
+                                        judge two sets of stored sessions
+  kernometer ab local wrap:'taskset -c 1'
+                                        measure two targets in turns, and judge
+  kernometer report @last -o out.html   one HTML file that opens offline
+
+RESULT is a session's id or the beginning of one, a label, @last, @1 (the last
+but one), or a file; label:NAME is the set of all sessions of that label."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are those of COMMANDS."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = import_module(entry.module).command
+        command.short_help = entry.summary
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            close = get_close_matches(name, COMMANDS, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else "See 'kernometer --help'."
+            raise click.UsageError(f"There is no command {name!r}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(n, help=e.summary) for n, e in COMMANDS.items() if n.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """By group, from the table alone: no command is imported."""
+        width = max(map(len, COMMANDS), default=0)
+        for key, title in GROUPS.items():
+            rows = [(name.ljust(width), entry.summary) for name, entry in COMMANDS.items() if entry.group == key]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        formatter.write(f"\n{EXAMPLES}\n")
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="kernometer %(version)s")
+@click.option(
+    "--store",
+    "folder",
+    metavar="DIR",
+    envvar="KERNOMETER_STORE",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where results are kept [default: kernometer/results in the XDG data home].",
+)
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 says the same. Colour is for terminals only.")
+@click.pass_context
+def kernometer(context: click.Context, folder: Path | None, no_color: bool) -> None:
+    """Measures operating-system kernels, compares them with honest statistics, and says why they differ.
+
+    'kernometer COMMAND --help' explains each command.
+    """
+    context.obj = Env(
+        out=sys.stdout, err=sys.stderr, store_folder=folder, color=not no_color and not no_color_wanted()
+    )

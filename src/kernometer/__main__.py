@@ -1,0 +1,99 @@
+"""The command `kernometer`: runs the command line and turns every way it can end into one of errors.Status."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import click
+
+from kernometer.cli import kernometer
+from kernometer.errors import KernometerError, Status, TargetError
+from kernometer.text import printable
+
+#: Characters of a dead target's output that are shown; its end says most.
+LAST_OUTPUT = 2000
+NAME = "kernometer"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `kernometer ARGUMENTS…` and returns its exit status.
+
+    Without arguments they are the process's own, and so are its signals: being told to end, or losing the terminal,
+    is then taken as Ctrl-C is.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows no "±" gets an escape, not a traceback
+            stream.reconfigure(errors="backslashreplace")
+    if arguments is None:
+        arguments = sys.argv[1:]
+        _listen()
+    try:
+        return _run(arguments)
+    except click.ClickException as error:
+        error.show()
+        return Status.USAGE
+    except KernometerError as error:
+        _tell(error)
+        return error.status
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(f"{NAME}: interrupted", err=True)
+        return Status.INTERRUPTED
+    except BrokenPipeError:
+        return _quiet()
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """As click's own `main`, without its statuses: those of errors.Status are the only ones."""
+    wanted = os.environ.get("_KERNOMETER_COMPLETE", "")
+    if wanted:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(kernometer, {}, NAME, "_KERNOMETER_COMPLETE", wanted)
+    try:
+        with kernometer.make_context(NAME, list(arguments)) as context:
+            status = kernometer.invoke(context)
+    except click.exceptions.Exit as leaving:
+        status = leaving.exit_code
+    sys.stdout.flush()  # a reader that has gone shows here, while it can still be handled
+    return int(status or Status.DONE)
+
+
+def _listen() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish is respected
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _tell(error: KernometerError) -> None:
+    """What is wrong, what the target last said, what to do next: on the error stream."""
+    lines = [f"{NAME}: {printable(error.text, keep=chr(10))}"]
+    if isinstance(error, TargetError) and error.last_output:
+        shown = printable(error.last_output[-LAST_OUTPUT:], keep="\n").rstrip("\n")
+        lines += ["its last output was:", *(f"  | {line}" for line in shown.split("\n"))]
+    if error.next_step:
+        lines.append(f"next: {printable(error.next_step, keep=chr(10))}")
+    click.echo("\n".join(lines), err=True)
+
+
+def _quiet() -> int:
+    """The reader of our output has gone (`| head`): nothing more can be said to it, and nothing is wrong."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # the interpreter flushes once more at its end
+        os.close(nowhere)
+    except (OSError, ValueError):  # a stream without a descriptor has nothing left to flush to one
+        return Status.DONE
+    return Status.DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""What every command is given: its streams, the store, and how to show things."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kernometer.results.store import Store
+
+#: Columns where the output is not a terminal and COLUMNS says nothing.
+WIDTH = 80
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Env:
+    """One call of the command line. Everything heavy is imported by the method that needs it."""
+
+    out: TextIO
+    err: TextIO
+    store_folder: Path | None = None  #: None: the XDG data home
+    color: bool = True  #: False: --no-color or NO_COLOR
+    json: bool = False  #: --json: one JSON document on `out`, nothing else there
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person sees `out` as it is written."""
+        return self.out.isatty()
+
+    def console(self, *, err: bool = False) -> Console:
+        """A rich console on `out` or `err`: colour on a terminal only, and no markup, since strings are data."""
+        from rich.console import Console
+
+        stream = self.err if err else self.out
+        terminal = stream.isatty()
+        return Console(
+            file=stream,
+            force_terminal=terminal,
+            color_system="auto" if terminal and self.color else None,
+            no_color=not self.color,
+            width=None if terminal else _columns(),
+            markup=False,
+            highlight=False,
+            emoji=False,
+        )
+
+    def store(self) -> Store:
+        """The store of results. Raises ResultError where there is no place for one."""
+        from kernometer.results.store import Store, default_folder
+
+        return Store(self.store_folder or default_folder())
+
+    def say(self, text: str) -> None:
+        """A remark for the person, apart from the output."""
+        click.echo(text, file=self.err)
+
+
+def no_color_wanted() -> bool:
+    """Whether the environment asks for no colour, by the convention of NO_COLOR."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def _columns() -> int:
+    """COLUMNS where it is a sensible number."""
+    given = os.environ.get("COLUMNS", "")
+    return max(40, int(given)) if given.isdecimal() and len(given) < 5 else WIDTH
+
+
+pass_env = click.make_pass_decorator(Env)
+
+
+def json_option(command: _F) -> _F:
+    """Adds `--json`, which sets `Env.json`; the command takes no argument for it."""
+
+    def remember(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+        env = context.find_object(Env)
+        if env is not None:  # None while a man page or a completion is made
+            env.json = value
+
+    return click.option("--json", is_flag=True, expose_value=False, callback=remember, help="Print JSON.")(command)

@@ -1,0 +1,173 @@
+"""The frame of the command line: help, statuses, streams."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import click
+import pytest
+
+from kernometer import cli
+from kernometer.__main__ import main
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.errors import MissingError, Status, TargetError
+
+HEAVY = ("numpy", "scipy", "rich", "msgspec", "sqlite3", "jinja2", "asyncio", "importlib.metadata")
+
+
+def child(*arguments: str, code: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A process of its own: `kernometer ARGUMENTS`, or Python code."""
+    command = [sys.executable, *(("-c", code) if code else ("-m", "kernometer")), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+
+
+def plugged(monkeypatch: pytest.MonkeyPatch, callback: Callable[..., Any], name: str = "trial") -> None:
+    """Puts a command of the test's own into the table."""
+    module = types.ModuleType("kernometer_trial")
+    module.command = click.command(name)(callback)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "kernometer_trial", module)
+    monkeypatch.setitem(cli.COMMANDS, name, cli.Entry("extras", "kernometer_trial", "A trial."))
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """Expected: none of the heavy modules after --help. Broken: help takes seconds."""
+    code = (
+        "import sys\nfrom kernometer.__main__ import main\nstatus = main(['--help'])\n"
+        f"print('LOADED', [m for m in {HEAVY!r} if m in sys.modules], status)"
+    )
+    done = child(code=code)
+    assert done.stdout.rstrip().endswith("LOADED [] 0"), done.stdout + done.stderr
+
+
+def test_help_names_every_command_under_its_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == Status.DONE
+    shown = capsys.readouterr().out
+    for name, entry in cli.COMMANDS.items():
+        section = shown.split(f"{cli.GROUPS[entry.group]}:\n", 1)[1].split("\n\n", 1)[0]
+        assert f"  {name} " in section
+    assert "Examples:" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", list(cli.COMMANDS))
+def test_every_command_loads_and_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == Status.DONE
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: kernometer {name}")
+
+
+def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    from kernometer import __version__
+
+    assert main(["--version"]) == Status.DONE
+    assert capsys.readouterr().out == f"kernometer {__version__}\n"
+
+
+def test_a_mistyped_command_is_a_usage_error_with_a_suggestion(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugged(monkeypatch, lambda: None)
+    assert main(["trail"]) == Status.USAGE
+    assert "Did you mean 'trial'?" in capsys.readouterr().err
+
+
+def test_an_error_prints_text_and_next_step_and_has_its_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails() -> None:
+        raise MissingError("There is no compiler.", "Install gcc.")
+
+    plugged(monkeypatch, fails)
+    assert main(["trial"]) == Status.MISSING
+    shown = capsys.readouterr()
+    assert shown.err == "kernometer: There is no compiler.\nnext: Install gcc.\n"
+    assert shown.out == ""
+
+
+def test_a_dead_targets_last_output_cannot_drive_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: escapes as text. Broken: a guest clears the screen or sets the window's title."""
+
+    def dies() -> None:
+        raise TargetError("died", last_output="x" * 5000 + "\npanic \x1b[2J\x9b1m\u202e\r")
+
+    plugged(monkeypatch, dies)
+    assert main(["trial"]) == Status.TARGET
+    shown = capsys.readouterr().err
+    assert "  | panic \\x1b[2J\\x9b1m\\u202e\\r" in shown
+    assert "\x1b" not in shown
+    assert len(shown) < 2300
+
+
+def test_a_status_that_a_command_returns_is_the_processs(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugged(monkeypatch, lambda: Status.ROWS_FAILED)
+    assert main(["trial"]) == Status.ROWS_FAILED
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_being_interrupted_is_130_and_lets_cleanup_run(number: signal.Signals) -> None:
+    code = f"""
+import os, sys, types, click
+from kernometer import cli
+from kernometer.__main__ import main
+@click.command()
+def command():
+    try:
+        os.kill(os.getpid(), {int(number)})
+        click.pause()
+    finally:
+        print("cleaned")
+sys.modules["trial"] = types.SimpleNamespace(command=command)
+cli.COMMANDS["trial"] = cli.Entry("extras", "trial", "")
+sys.argv[1:] = ["trial"]
+sys.exit(main())
+"""
+    done = child(code=code)
+    assert (done.returncode, done.stdout) == (Status.INTERRUPTED, "cleaned\n"), done.stderr
+    assert done.stderr.endswith("kernometer: interrupted\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    """Expected: silence and 0. Broken: a traceback, or the interpreter's complaint and 120."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "kernometer", "--help"]
+    with os.fdopen(theirs, "wb") as closed:
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_output_that_knows_no_plus_minus_gets_an_escape() -> None:
+    done = child("--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_json_reaches_the_env(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    @json_option
+    @pass_env
+    def tells(env: Env) -> None:
+        click.echo(f"json={env.json} store={env.store_folder} color={env.color}")
+
+    plugged(monkeypatch, tells)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["--store", "/nowhere", "trial", "--json"]) == Status.DONE
+    assert capsys.readouterr().out == "json=True store=/nowhere color=False\n"
+
+
+def test_colour_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: plain text into a pipe, even where FORCE_COLOR is set. Broken: escapes in a file."""
+    import io
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = io.StringIO()
+    Env(out=out, err=out).console().print("[b]text[/b]", style="bold red")
+    assert out.getvalue() == "[b]text[/b]\n"
