@@ -116,4 +116,15 @@ uint64_t km_end(struct km *);
 void km_write_all(struct km *, int fd, const void *, size_t n);
 void km_read_all(struct km *, int fd, void *, size_t n);
 
+/* child.c: what several workloads' processes have in common. The low ones take no km: they serve children too that a
+ * workload forks itself, which must not end the run of the process that measures. */
+void km_pipe(struct km *, int end[2]);                     /* closed on exec; or km_fail */
+void km_close(int *fd);                                    /* closes what is open, and leaves -1 */
+int km_get(int fd, void *, size_t n);                      /* 1: all of it; 0: the other side has left; -1: errno */
+int km_put(int fd, const void *, size_t n);                /* the same */
+/* In such a child: sends call and errno to `report`, a pipe made by km_pipe, and exits. Safe after vfork. */
+void km_child_fail(int report, const char *call) KM_NORETURN;
+/* In its parent: waits for it, and km_fail unless it left with 0; what it sent is then read from `report`. */
+void km_child_wait(struct km *, long pid, int report);
+
 #endif
