@@ -1,0 +1,41 @@
+# What is done often, one line a target: `make help`. GNU make.
+PYTHON_VENV := .venv/bin/python
+KM_TEST_SEED ?=
+PYTEST := $(PYTHON_VENV) -m pytest $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test run test test-all lint format lock clean distclean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+setup: ## installs what is missing for measuring: system packages, then .venv from the locked requirements
+	@scripts/setup run
+
+setup-test: ## the same, and what the tests need in addition
+	@scripts/setup test
+
+run: setup ## measures this machine with the quick profile, prints the table and writes build/report.html
+	@$(MAKE) --no-print-directory -C probe
+	@.venv/bin/kernometer run --profile quick --report build/report.html --beside-last
+
+test: setup-test ## every test that is not slow, and the day's seventh of the slow ones (KM_TEST_SEED=N: that one)
+	@$(PYTEST) --slow-share 7
+
+test-all: setup-test ## every test
+	@$(PYTEST) --slow-share 1
+
+lint: setup-test ## style, types and static analysis; any finding is an error
+	@scripts/lint
+
+format: setup-test ## rewrites Python and C in the project's style
+	@scripts/lint --format
+
+lock: setup-test ## writes requirements/*.txt anew from pyproject.toml, with hashes
+	@scripts/lock
+
+clean: ## removes what was built; keeps .venv
+	@rm -rf build probe/build plugin/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+distclean: clean ## removes .venv too
+	@rm -rf .venv

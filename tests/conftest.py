@@ -1,0 +1,72 @@
+"""What all tests share: which slow tests run today.
+
+Slow tests are dealt into as many hands as `--slow-share` says, of nearly equal length by their own stated minutes; one
+hand is played, by the seed (the UTC day unless given). So as many consecutive days run every slow test once.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kernometer")
+    group.addoption(
+        "--slow-share",
+        type=int,
+        default=0,
+        metavar="N",
+        help="run one Nth of the slow tests; 1: all of them; 0 (default): none",
+    )
+    group.addoption(
+        "--slow-seed",
+        type=int,
+        default=int(time.time()) // 86400,
+        metavar="SEED",
+        help="which of the N shares (default: by the UTC day)",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    share, seed = config.option.slow_share, config.option.slow_seed
+    if share == 0:
+        return "slow tests: none (make test: a share of them; make test-all: all)"
+    if share == 1:
+        return "slow tests: all"
+    return f"slow tests: share {seed % share} of {share}, seed {seed} (again: make test KM_TEST_SEED={seed})"
+
+
+def minutes(item: pytest.Item) -> float:
+    """How long a slow test says that it takes."""
+    marker = item.get_closest_marker("slow")
+    assert marker is not None
+    return float(marker.kwargs.get("minutes", 1))
+
+
+def deal(weights: dict[str, float], hands: int) -> list[set[str]]:
+    """Deals names into hands of nearly equal weight: the heaviest first, each to the hand that is lightest so far."""
+    dealt: list[set[str]] = [set() for _ in range(hands)]
+    held = [0.0] * hands
+    for name in sorted(weights, key=lambda name: (-weights[name], name)):
+        lightest = held.index(min(held))
+        dealt[lightest].add(name)
+        held[lightest] += weights[name]
+    return dealt
+
+
+def is_named(nodeid: str, arguments: list[str]) -> bool:
+    """Whether the command line names this very test, with or without its parameters."""
+    return nodeid in arguments or nodeid.partition("[")[0] in arguments
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects the slow tests that are not today's. One that is named on the command line is always run."""
+    share: int = config.option.slow_share
+    slow = {item.nodeid: minutes(item) for item in items if item.get_closest_marker("slow") is not None}
+    today = deal(slow, share)[config.option.slow_seed % share] if share else set()
+    left_out = {name for name in slow if name not in today and not is_named(name, config.args)}
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]

@@ -1,0 +1,63 @@
+"""Is every slow test run once in as many days as there are shares, and is no share much longer than another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import deal, is_named
+
+pytest_plugins = ["pytester"]
+ROOT = Path(__file__).parents[2]
+weights = st.dictionaries(st.text(max_size=5), st.floats(0.1, 30), max_size=40)
+
+
+@given(weights, st.integers(1, 9))
+def test_every_slow_test_is_in_exactly_one_share(minutes: dict[str, float], shares: int) -> None:
+    """Expected: a partition. Broken: a test that no day runs, or that two do."""
+    dealt = deal(minutes, shares)
+    assert len(dealt) == shares
+    assert sorted(name for hand in dealt for name in hand) == sorted(minutes)
+
+
+@given(weights.filter(bool), st.integers(1, 9))
+def test_shares_differ_by_at_most_the_longest_test(minutes: dict[str, float], shares: int) -> None:
+    """Expected: the day with the most minutes has at most one test more than the one with the fewest."""
+    totals = [sum(minutes[name] for name in hand) for hand in deal(minutes, shares)]
+    assert max(totals) - min(totals) <= max(minutes.values()) + 1e-9
+
+
+def test_the_same_seed_deals_the_same_hands() -> None:
+    """Expected: a run can be repeated. Broken: the order of collection decides."""
+    minutes = {f"test_{number}": float(number % 5) for number in range(30)}
+    backwards = dict(reversed(minutes.items()))
+    assert deal(minutes, 7) == deal(backwards, 7)
+
+
+def test_a_test_that_is_named_is_run() -> None:
+    assert is_named("tests/a.py::test_b[x]", ["tests/a.py::test_b"])
+    assert is_named("tests/a.py::test_b[x]", ["tests/a.py::test_b[x]"])
+    assert not is_named("tests/a.py::test_b[x]", ["tests/a.py", "tests/a.py::test_c"])
+
+
+@pytest.mark.parametrize(("share", "passed"), [(0, 1), (1, 8), (7, 2)])
+def test_the_summary_counts_what_was_left_out(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, share: int, passed: int
+) -> None:
+    """Expected: seven slow tests and a quick one: none, all, or one of the slow ones run; the rest is deselected."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeini("[pytest]\nmarkers =\n    slow\naddopts = -p tests.conftest")
+    pytester.makepyfile(
+        """
+        import pytest
+        def test_quick(): pass
+        @pytest.mark.slow(minutes=2)
+        @pytest.mark.parametrize("n", range(7))
+        def test_slow(n): pass
+        """
+    )
+    result = pytester.runpytest_subprocess("--slow-share", str(share), "--slow-seed", "3")
+    result.assert_outcomes(passed=passed, deselected=8 - passed)
