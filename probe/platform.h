@@ -36,9 +36,21 @@
 #endif
 #if HAVE_POSIX_SPAWN
 #include <spawn.h>
+#else
+#define posix_spawn(pid, path, actions, attributes, argv, env) \
+	((void)(pid), (void)(path), (void)(actions), (void)(attributes), (void)(argv), (void)(env), ENOSYS)
 #endif
 #if HAVE_PTHREAD
 #include <pthread.h>
+#else
+struct km_no_thread { int none; };
+#define pthread_t struct km_no_thread
+#define pthread_create(thread, attributes, body, state) \
+	((void)(thread), (void)(attributes), (void)(body), (void)(state), ENOSYS)
+#define pthread_join(thread, result) ((void)(thread), (void)(result), ENOSYS)
+#endif
+#if !HAVE_VFORK
+#define vfork() (errno = ENOSYS, (pid_t)-1)
 #endif
 #if HAVE_AFFINITY
 #include <sched.h>
@@ -65,12 +77,12 @@ enum {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define KM_NORETURN __attribute__((noreturn))
-#define KM_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define KM_PRINTF(string, first) __attribute__((__format__(__printf__, string, first)))
 #define KM_NOINLINE __attribute__((noinline))
 #define KM_UNUSED __attribute__((unused))
 #else
 #define KM_NORETURN
-#define KM_PRINTF(format, first)
+#define KM_PRINTF(string, first)
 #define KM_NOINLINE
 #define KM_UNUSED
 #endif
