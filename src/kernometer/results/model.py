@@ -10,11 +10,29 @@ it does not know, and refuses a higher number by naming the version of Kernomete
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 FORMAT = 1
+
+#: What no honest file exceeds: a number beyond it is damage, whoever wrote it. Decoding and the schema hold them.
+NAME_CHARACTERS = 300
+TEXT_CHARACTERS = 20_000
+SAMPLES_PER_RUN = 1 << 20
+LARGEST = 1e18  #: ns: 31 years
+
+Name = Annotated[str, Meta(max_length=NAME_CHARACTERS)]
+Text = Annotated[str, Meta(max_length=TEXT_CHARACTERS)]
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Positive = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
+Number = Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)]  #: of a CPU, a run; -1: none
+Amount = Annotated[float, Meta(ge=0, le=LARGEST)]
+Signed = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Samples = Annotated[tuple[Count, ...], Meta(min_length=1, max_length=SAMPLES_PER_RUN)]
+Costs = Annotated[tuple[Count, ...], Meta(max_length=SAMPLES_PER_RUN)]
+ClockCosts = Annotated[tuple[Signed, ...], Meta(max_length=SAMPLES_PER_RUN)]
 
 By = Literal["time", "path"]
 Unit = Literal["ns", "B/s", "1/s"]
@@ -40,141 +58,141 @@ class Record(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
     """One line of a result file. `type` is the tag."""
 
 
-class Session(Record, tag="session"):
+class Session(Record, kw_only=True, frozen=True, tag="session"):
     """First line, written by the front end: what was asked for, of whom, on what host."""
 
-    format: int
-    id: str  #: unique: UTC time, then random, e.g. 20261121T073012Z-1f3a9c
-    label: str  #: the user's name for a set of sessions; "" if none was given
-    target: str  #: "local", "wrap:…", "qemu:…"
+    format: Positive
+    id: Name  #: unique: UTC time, then random, e.g. 20261121T073012Z-1f3a9c
+    label: Name  #: the user's name for a set of sessions; "" if none was given
+    target: Text  #: "local", "wrap:…", "qemu:…"
     by: By
-    profile: str
-    started: float  #: seconds since the epoch, UTC
-    kernometer: str  #: version of the front end
-    command: tuple[str, ...] = ()  #: as the user typed it
-    machine: str = ""  #: what it ran on when that is not this host: QEMU's version, machine, CPU model
-    boot: str = ""  #: identifies the boot: the unit of statistics where the target reboots
-    experiment: str = ""  #: shared by the two sides of one `ab`
-    side: str = ""  #: "A" or "B" there
-    seed: int = 0
+    profile: Name
+    started: Amount  #: seconds since the epoch, UTC
+    kernometer: Name  #: version of the front end
+    command: tuple[Text, ...] = ()  #: as the user typed it
+    machine: Text = ""  #: what it ran on when that is not this host: QEMU's version, machine, CPU model
+    boot: Text = ""  #: identifies the boot: the unit of statistics where the target reboots
+    experiment: Name = ""  #: shared by the two sides of one `ab`
+    side: Literal["", "A", "B"] = ""  #: "A" or "B" there
+    seed: Count = 0
     host: dict[str, Any] = {}  #: what `check` found: {"findings": [...], "facts": {...}}
 
 
-class Header(Record, tag="header"):
+class Header(Record, kw_only=True, frozen=True, tag="header"):
     """The probe's first line: where it runs and how it was built."""
 
-    format: int
+    format: Positive
     probe: dict[str, Any]  #: version, source_digest, compiler, flags, platform, capabilities
-    uname: dict[str, str]
+    uname: dict[str, Text]
     cpu: dict[str, Any]  #: model, online, allowed
-    clock: str  #: the clock that samples are taken with
+    clock: Name  #: the clock that samples are taken with
     clocks: tuple[dict[str, Any], ...]  #: name, resolution_ns, cost_ns, unsupported (a reason)
-    page: int
+    page: Positive
     by: By
-    seed: int
-    counters: str = ""  #: "" where hardware counters are read, else why not
+    seed: Count
+    counters: Text = ""  #: "" where hardware counters are read, else why not
 
 
 class RowInfo(msgspec.Struct, kw_only=True, frozen=True):
     """A row as the registry has it."""
 
-    row: str  #: workload[@tag,…]
-    id: int  #: the displacement of its region markers
+    row: Name  #: workload[@tag,…]
+    id: Count  #: the displacement of its region markers
     params: dict[str, Any] = {}
-    profiles: tuple[str, ...] = ()
-    path_n: int = 0
-    unsupported: str = ""  #: why not here; "" if it is
+    profiles: tuple[Name, ...] = ()
+    path_n: Count = 0
+    unsupported: Text = ""  #: why not here; "" if it is
 
 
-class Workload(Record, tag="workload"):
+class Workload(Record, kw_only=True, frozen=True, tag="workload"):
     """A definition, as `probe --list --json` prints it: the one registry."""
 
-    name: str
-    per: str
+    name: Name
+    per: Name
     unit: Unit
     better: Literal["lower", "higher"]
     by: tuple[By, ...]
-    source: str
-    what: str
-    inside: str
-    subtracts: str = ""
+    source: Text
+    what: Text
+    inside: Text
+    subtracts: Text = ""
     figure_less_baseline: bool = False
-    params: tuple[str, ...] = ()
+    params: tuple[Name, ...] = ()
     rows: tuple[RowInfo, ...] = ()
 
 
 class Baseline(msgspec.Struct, kw_only=True, frozen=True):
     """What is subtracted from a row or shown beside it, measured next to it."""
 
-    batch: int
-    samples: tuple[int, ...]  #: gross, in the clock's nanoseconds (by path: instructions), one a batch
+    batch: Positive
+    samples: Samples  #: gross, in the clock's nanoseconds (by path: instructions), one a batch
 
 
-class Run(Record, tag="run"):
+class Run(Record, kw_only=True, frozen=True, tag="run"):
     """One run of one row, in a process of its own."""
 
-    row: str
-    workload: str
-    run: int  #: 0, 1, … within the session
-    block: int = 0  #: of an `ab`: rows of the two sides with equal blocks were measured next to each other
+    row: Name
+    workload: Name
+    run: Count  #: 0, 1, … within the session
+    block: Count = 0  #: of an `ab`: rows of the two sides with equal blocks were measured next to each other
     params: dict[str, Any] = {}
-    batch: int  #: iterations in one sample
-    ops: float = 1.0  #: operations (`per`) in one iteration
-    bytes: float = 0.0  #: bytes moved by one operation
-    samples: tuple[int, ...]  #: gross: clock and loop are still inside; ns by time, instructions by path
-    clock_cost: tuple[float, ...] = ()  #: samples of two clock reads with nothing between; same unit
-    loop_batch: int = 0
-    loop_cost: tuple[int, ...] = ()  #: samples of `loop_batch` empty iterations, clock inside
+    batch: Positive  #: iterations in one sample
+    ops: Annotated[float, Meta(gt=0, le=LARGEST)] = 1.0  #: operations (`per`) in one iteration
+    bytes: Amount = 0.0  #: bytes moved by one operation
+    samples: Samples  #: gross: clock and loop are still inside; ns by time, instructions by path
+    clock_cost: ClockCosts = ()  #: samples of two clock reads with nothing between; same unit
+    loop_batch: Count = 0
+    loop_cost: Costs = ()  #: samples of `loop_batch` empty iterations, clock inside
     baseline: Baseline | None = None
-    resolution_ns: float = 0.0
-    stopped: str = ""  #: "half-width", "time", "samples", "plan"
-    seconds: float = 0.0  #: wall time of the whole run, set-up included
-    cpu: int = -1  #: where it ran; -1: not pinned
-    peer_cpu: int = -1
-    involuntary: tuple[tuple[int, int], ...] = ()  #: (sample, involuntary switches in it), where not 0
-    migrated: tuple[int, ...] = ()  #: samples that ended on another CPU than they began on
-    iterations: int = 0  #: of `run`, timed, in all
-    happened: dict[str, float] = {}  #: counted around the samples: faults, switches, reads, writes, children, …
-    claimed: dict[str, float] = {}  #: the same by the workload's claim
-    meter: dict[str, float] = {}  #: steal_ns, tick_ns, others_busy, run_delay_ns, wall_ns, cpu_ns
-    hardware: dict[str, float] = {}  #: instructions and cycles, user and kernel, per iteration
-    warnings: tuple[dict[str, str], ...] = ()  #: {"code": …, "text": …}
+    resolution_ns: Amount = 0.0
+    stopped: Name = ""  #: "half-width", "time", "samples", "plan"
+    seconds: Amount = 0.0  #: wall time of the whole run, set-up included
+    cpu: Number = -1  #: where it ran; -1: not pinned
+    peer_cpu: Number = -1
+    involuntary: tuple[tuple[Count, Count], ...] = ()  #: (sample, involuntary switches in it), where not 0
+    migrated: tuple[Count, ...] = ()  #: samples that ended on another CPU than they began on
+    iterations: Count = 0  #: of `run`, timed, in all
+    happened: dict[Name, Signed] = {}  #: counted around the samples: faults, switches, reads, writes, children, …
+    claimed: dict[Name, Signed] = {}  #: the same by the workload's claim
+    meter: dict[Name, Signed] = {}  #: steal_ns, tick_ns, others_busy, run_delay_ns, wall_ns, cpu_ns
+    hardware: dict[Name, Signed] = {}  #: instructions and cycles, user and kernel, per iteration
+    warnings: tuple[dict[Name, Text], ...] = ()  #: {"code": …, "text": …}
 
 
-class Failure(Record, tag="error"):
+class Failure(Record, kw_only=True, frozen=True, tag="error"):
     """A row that went wrong: it is reported, and has no figure."""
 
-    row: str
-    text: str
-    run: int = -1
-    block: int = 0
-    call: str = ""
-    errno: str = ""
+    row: Name
+    text: Text
+    run: Number = -1
+    block: Count = 0
+    call: Name = ""
+    errno: Name = ""
 
 
-class Unsupported(Record, tag="unsupported"):
+class Unsupported(Record, kw_only=True, frozen=True, tag="unsupported"):
     """A row that this platform cannot do, and why."""
 
-    row: str
-    reason: str
+    row: Name
+    reason: Text
 
 
-class Events(Record, tag="events"):
+class Events(Record, kw_only=True, frozen=True, tag="events"):
     """The event vector of one row's timed regions, counted by the emulator's plugin (by path only)."""
 
-    row: str
-    regions: int
-    counts: dict[str, int]  #: sums over all regions: instructions, syscalls, cr3_writes, …
-    empty: dict[str, int] = {}  #: the same of the empty bracket
-    empty_regions: int = 0
+    row: Name
+    regions: Count
+    counts: dict[Name, Count]  #: sums over all regions: instructions, syscalls, cr3_writes, …
+    empty: dict[Name, Count] = {}  #: the same of the empty bracket
+    empty_regions: Count = 0
 
 
-class End(Record, tag="end"):
+class End(Record, kw_only=True, frozen=True, tag="end"):
     """Last line: without it a file was cut off."""
 
     complete: bool
-    reason: str = ""  #: "interrupted", or what the target died of
-    seconds: float = 0.0
+    reason: Text = ""  #: "interrupted", or what the target died of
+    seconds: Amount = 0.0
 
 
 AnyRecord = Session | Header | Workload | Run | Failure | Unsupported | Events | End
