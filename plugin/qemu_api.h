@@ -1,0 +1,136 @@
+/* qemu_api.h: the few parts of QEMU's plugin interface that events.c uses, declared by hand.
+ *
+ * No Debian package ships qemu-plugin.h; the interface is documented in QEMU's docs/devel/tcg-plugins.rst. The compiler
+ * is told KM_PLUGIN_API, the interface's number in the QEMU at hand (guests/plugin.py): 1 up to QEMU 8.2, 2 in 9.0,
+ * 3 in 9.1, 4 in 9.2 and later. The only place for #if: events.c sees count_at(), counters() and copy_bytes(). */
+#ifndef KM_QEMU_API_H
+#define KM_QEMU_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef KM_PLUGIN_API
+#error "give -DKM_PLUGIN_API=N, the number of the plugin interface in the QEMU at hand"
+#endif
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef uint64_t qemu_plugin_id_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+/* Of QEMU's struct only the beginning is declared: it is never made here, only read. */
+typedef struct {
+	const char *target_name;
+	struct {
+		int min, cur;
+	} version;
+	bool system_emulation;
+} qemu_info_t;
+
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
+
+typedef void (*tb_trans_cb)(qemu_plugin_id_t, struct qemu_plugin_tb *);
+typedef void (*insn_exec_cb)(unsigned int vcpu, void *userdata);
+typedef void (*atexit_cb)(qemu_plugin_id_t, void *userdata);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, tb_trans_cb);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, insn_exec_cb, enum qemu_plugin_cb_flags,
+					    void *userdata);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, atexit_cb, void *userdata);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *, int argc, char **argv);
+EXPORT extern int qemu_plugin_version;
+int qemu_plugin_version = KM_PLUGIN_API;
+
+#define MAX_COUNTERS 32
+
+#if KM_PLUGIN_API >= 2
+
+struct qemu_plugin_scoreboard;
+typedef struct {
+	struct qemu_plugin_scoreboard *score;
+	size_t offset;
+} qemu_plugin_u64;
+
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *, unsigned int vcpu);
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *, enum qemu_plugin_op,
+							  qemu_plugin_u64 entry, uint64_t by);
+
+static struct qemu_plugin_scoreboard *score;
+
+static inline void counters_open(void)
+{
+	score = qemu_plugin_scoreboard_new(MAX_COUNTERS * sizeof(uint64_t));
+}
+
+static inline const uint64_t *counters(unsigned int vcpu)
+{
+	return qemu_plugin_scoreboard_find(score, vcpu);
+}
+
+static inline void count_at(struct qemu_plugin_insn *insn, unsigned int counter)
+{
+	qemu_plugin_u64 entry = { score, counter * sizeof(uint64_t) };
+
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_ADD_U64, entry, 1);
+}
+
+#else
+
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, enum qemu_plugin_op, void *counter,
+						uint64_t by);
+
+static uint64_t counted[MAX_COUNTERS];
+
+static inline void counters_open(void)
+{
+}
+
+static inline const uint64_t *counters(unsigned int vcpu)
+{
+	(void)vcpu;
+	return counted;
+}
+
+static inline void count_at(struct qemu_plugin_insn *insn, unsigned int counter)
+{
+	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &counted[counter], 1);
+}
+
+#endif
+
+#if KM_PLUGIN_API >= 3
+
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *, void *to, size_t n);
+
+static inline size_t copy_bytes(const struct qemu_plugin_insn *insn, unsigned char *to, size_t n)
+{
+	return qemu_plugin_insn_data(insn, to, n);
+}
+
+#else
+
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
+
+static inline size_t copy_bytes(const struct qemu_plugin_insn *insn, unsigned char *to, size_t n)
+{
+	size_t size = qemu_plugin_insn_size(insn);
+
+	if (size < n)
+		n = size;
+	memcpy(to, qemu_plugin_insn_data(insn), n);
+	return n;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,151 @@
+"""From a bzImage to the ELF image inside it, which boots seconds faster (Linux, Documentation/arch/x86/boot.rst).
+
+QEMU starts an ELF file directly when it holds a PVH note; the packed image would unpack itself under emulation first.
+Pure except for lz4 and zstd, for which Python 3.11 has no module: these go through the programs of those names.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import shutil
+import struct
+import subprocess
+import zlib
+from collections.abc import Callable
+
+from kernometer.errors import MissingError, TargetError
+
+#: More than any kernel unpacks to; a damaged or hostile image must not fill the memory.
+MAX_UNPACKED = 1 << 30
+#: Seconds that lz4 or zstd may take.
+UNPACK_SECONDS = 120
+
+PT_NOTE = 4
+#: Xen's note that holds the entry point for 32-bit protected mode without paging (xen/include/public/elfnote.h).
+XEN_ELFNOTE_PHYS32_ENTRY = 18
+
+NOT_A_KERNEL = "give the vmlinuz or bzImage of an x86-64 Linux kernel"
+
+
+def unpack(image: bytes) -> bytes:
+    """The ELF vmlinux that `image`, a bzImage, carries; an image that is ELF already is given back.
+
+    Raises TargetError where it is neither or is damaged, MissingError where lz4 or zstd is needed and not installed.
+    """
+    if image[:4] == b"\x7fELF":
+        return image
+    payload = _payload(image)
+    for magic, decompress in _FORMATS:
+        if payload.startswith(magic):
+            kernel = decompress(payload)
+            break
+    else:
+        raise TargetError(
+            f"the kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is not known",
+            "use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd",
+        )
+    if kernel[:4] != b"\x7fELF":
+        raise TargetError("what the kernel image unpacks to is not an ELF file", NOT_A_KERNEL)
+    return kernel
+
+
+def pvh_entry(kernel: bytes) -> int | None:
+    """The physical address at which QEMU would start this ELF64 kernel, or None where it has no PVH note."""
+    try:
+        phoff, phentsize, phnum = struct.unpack_from("<Q", kernel, 32) + struct.unpack_from("<HH", kernel, 54)
+        for index in range(phnum):
+            kind, _, offset = struct.unpack_from("<IIQ", kernel, phoff + index * phentsize)
+            size = struct.unpack_from("<Q", kernel, phoff + index * phentsize + 32)[0]
+            if kind == PT_NOTE and (entry := _note(kernel[offset : offset + size])) is not None:
+                return entry
+    except struct.error as error:
+        raise TargetError(f"the kernel's ELF headers are cut off: {error}", NOT_A_KERNEL) from error
+    return None
+
+
+def _note(notes: bytes) -> int | None:
+    """Looks through one PT_NOTE segment; name and description are padded to four bytes each."""
+    at = 0
+    while at + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from("<III", notes, at)
+        name = notes[at + 12 : at + 12 + name_size]
+        start = at + 12 + (name_size + 3 & ~3)
+        if kind == XEN_ELFNOTE_PHYS32_ENTRY and name.rstrip(b"\0") == b"Xen" and size in (4, 8):
+            return int.from_bytes(notes[start : start + size], "little")
+        at = start + (size + 3 & ~3)
+    return None
+
+
+def _payload(image: bytes) -> bytes:
+    """The packed kernel: payload_offset counts from the first byte of the protected-mode code."""
+    if len(image) < 0x250 or image[0x202:0x206] != b"HdrS":
+        raise TargetError("this is not a Linux kernel image: it has no setup header", NOT_A_KERNEL)
+    version = int.from_bytes(image[0x206:0x208], "little")
+    if version < 0x0208:
+        raise TargetError(f"the kernel's boot protocol is {version:#06x}, older than 2.08", "use Linux 2.6.26 or newer")
+    setup_sectors = image[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    if length < 8 or start + length > len(image):
+        raise TargetError("the kernel image is cut off before the end of the packed kernel", NOT_A_KERNEL)
+    return image[start : start + length]
+
+
+def _bounded(payload: bytes, decompress: Callable[[bytes, int], bytes], done: Callable[[], bool]) -> bytes:
+    """Runs a decompressor object with a limit on what it gives; bytes after the stream are left alone."""
+    try:
+        kernel = decompress(payload, MAX_UNPACKED)
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        raise TargetError(f"the packed kernel is damaged: {error}", NOT_A_KERNEL) from error
+    if not done():
+        raise TargetError("the packed kernel is cut off, or larger than 1 GiB", NOT_A_KERNEL)
+    return kernel
+
+
+def _gzip(payload: bytes) -> bytes:
+    stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    return _bounded(payload, stream.decompress, lambda: stream.eof)
+
+
+def _bzip2(payload: bytes) -> bytes:
+    stream = bz2.BZ2Decompressor()
+    return _bounded(payload, stream.decompress, lambda: stream.eof)
+
+
+def _xz(payload: bytes) -> bytes:
+    stream = lzma.LZMADecompressor()
+    return _bounded(payload, stream.decompress, lambda: stream.eof)
+
+
+def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
+    """A decompressor that is a program. The build appends the unpacked size to the stream: four bytes, cut here."""
+
+    def decompress(payload: bytes) -> bytes:
+        if shutil.which(name) is None:
+            raise MissingError(f"this kernel is packed with {name}, and there is no {name} program", f"install {name}")
+        size = int.from_bytes(payload[-4:], "little")
+        if size > MAX_UNPACKED:
+            raise TargetError("the packed kernel claims to be larger than 1 GiB", NOT_A_KERNEL)
+        try:
+            done = subprocess.run(  # noqa: S603: a fixed program; the image goes in as data
+                (name, *arguments), input=payload[:-4], capture_output=True, timeout=UNPACK_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise TargetError(f"{name} did not unpack the kernel in {UNPACK_SECONDS} s", "try again") from error
+        if done.returncode != 0 or len(done.stdout) != size:
+            told = done.stderr.decode(errors="replace").strip()[:200]
+            raise TargetError(f"the packed kernel is damaged: {name} said {told!r}", NOT_A_KERNEL)
+        return done.stdout
+
+    return decompress
+
+
+_FORMATS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
+    (b"\x1f\x8b", _gzip),
+    (b"BZh", _bzip2),
+    (b"\xfd7zXZ\x00", _xz),
+    (b"\x5d\x00\x00", _xz),
+    (b"\x02\x21\x4c\x18", _program("lz4", "-dc")),
+    (b"\x28\xb5\x2f\xfd", _program("zstd", "-dcq")),
+)

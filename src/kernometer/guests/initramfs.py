@@ -1,0 +1,78 @@
+"""The file system a guest starts from: a cpio archive in the kernel's "newc" form, written without root rights.
+
+Device nodes are records like any other, so nothing has to be made on the host. Equal contents give equal bytes: names
+are sorted, times are 0, inode numbers are positions; by path a guest's counts depend on every byte of it.
+Format: Linux, Documentation/driver-api/early-userspace/buffer-format.rst.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+COMMAND = "etc/kernometer/command"
+PROBE = "bin/probe"
+#: What init.c can hold.
+MAX_COMMAND_BYTES = 65535
+MAX_ARGUMENTS = 1024
+
+#: Folders that init.c mounts on, or that programs expect.
+FOLDERS = ("bin", "dev", "etc", "etc/kernometer", "proc", "sys", "tmp")
+#: The three nodes that are needed before devtmpfs is mounted: (name, mode, major, minor).
+NODES = (("dev/console", 0o600, 5, 1), ("dev/null", 0o666, 1, 3), ("dev/zero", 0o666, 1, 5))
+#: Names under which busybox is found, for rows that run a shell.
+APPLETS = ("sh", "cat", "true", "false", "ls", "mount", "dmesg", "poweroff")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record: `mode` holds the kind of file too; a link's `data` is where it points."""
+
+    name: str
+    mode: int
+    data: bytes = b""
+    device: tuple[int, int] = (0, 0)
+
+
+def entries(init: bytes, probe: bytes, command: tuple[str, ...], busybox: bytes = b"") -> tuple[Entry, ...]:
+    """What a guest holds: init, the probe, the command line for it, and busybox if there is one.
+
+    Raises ValueError for a command that init.c cannot hold.
+    """
+    line = b"".join(word.encode() + b"\0" for word in command)
+    if len(line) > MAX_COMMAND_BYTES or len(command) > MAX_ARGUMENTS or any("\0" in word for word in command):
+        raise ValueError(f"a command of {len(command)} words and {len(line)} bytes does not fit into a guest")
+    found = [Entry(name, stat.S_IFDIR | 0o755) for name in FOLDERS]
+    found += [Entry(name, stat.S_IFCHR | mode, device=(major, minor)) for name, mode, major, minor in NODES]
+    found += [
+        Entry("init", stat.S_IFREG | 0o755, init),
+        Entry(PROBE, stat.S_IFREG | 0o755, probe),
+        Entry(COMMAND, stat.S_IFREG | 0o644, line),
+    ]
+    if busybox:
+        found.append(Entry("bin/busybox", stat.S_IFREG | 0o755, busybox))
+        found += [Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in APPLETS]
+    return tuple(found)
+
+
+def archive(found: tuple[Entry, ...], extra: Mapping[str, bytes] | None = None) -> bytes:
+    """The newc archive of `found`, and of `extra` (name to content, plain files); sorted, padded to 512 bytes."""
+    every = (*found, *(Entry(name, stat.S_IFREG | 0o644, data) for name, data in (extra or {}).items()))
+    ordered = sorted(every, key=lambda entry: entry.name)
+    records = [_record(entry, number) for number, entry in enumerate(ordered, start=1)]
+    whole = b"".join(records) + _record(Entry("TRAILER!!!", 0), 0)
+    return _padded(whole, 512)
+
+
+def _record(entry: Entry, number: int) -> bytes:
+    """Header of thirteen hexadecimal fields, the name, the data; name and data end on multiples of four bytes."""
+    name = entry.name.encode() + b"\0"
+    links = 2 if stat.S_ISDIR(entry.mode) else 1
+    fields = (number, entry.mode, 0, 0, links, 0, len(entry.data), 0, 0, *entry.device, len(name), 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields)
+    return _padded(head + name, 4) + _padded(entry.data, 4)
+
+
+def _padded(data: bytes, to: int) -> bytes:
+    return data + bytes(-len(data) % to)
