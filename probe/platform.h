@@ -58,6 +58,7 @@ struct km_no_thread { int none; };
 #if HAVE_SYSCALL
 #include <sys/syscall.h>
 #endif
+#include "platform_sys.h"
 
 /* What a workload may need. platform.c holds the sentence that a missing one is reported with. */
 enum {
@@ -97,5 +98,19 @@ extern volatile uintptr_t km_kept;
 /* The same for a double. */
 extern volatile double km_kept_double;
 #define KM_KEEP_DOUBLE(value) (km_kept_double = (value))
+
+/* platform_memory.c: mappings, the page cache, free space. Where the platform has no such thing they fail with ENOSYS. */
+/* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where that can be asked for;
+ * NULL with errno. Without `writable` a write to it faults for ever. */
+void *km_map_fresh(size_t bytes, int writable);
+void *km_map_file(int fd, off_t offset, size_t bytes);  /* shared, for reading; NULL with errno */
+int km_unmap(void *, size_t bytes);                     /* 0, or -1 with errno */
+int km_cache_drop(int fd);                              /* asks the kernel to drop the file's cached pages: 0, or -1 */
+long km_cache_resident(int fd, size_t bytes);           /* the file's pages in memory; -1 where nothing tells */
+int km_free_space(const char *path, uint64_t *bytes);   /* of the file system, for us: 0, or -1 with errno */
+int km_file_limit(uint64_t *bytes);                     /* the largest file that this process may write: 0, or -1 */
+long km_faults(void);                                   /* of this process, with and without I/O; -1 where not told */
+int km_fix_malloc(void);                                /* holds malloc's threshold for mmap at 128 KiB: 1 if it could */
+int km_from_heap(const void *);                         /* is this block of malloc's in the brk heap? -1: not told */
 
 #endif

@@ -1,0 +1,170 @@
+/* sig/install, catch, raise: signals within one process.
+ *
+ * install: sigaction over a handler that is there.   catch: kill to oneself, less kill with signal 0 (which only looks
+ * the process up): delivery, handler and return.   raise: all of raise(3), whatever libc does around it, and delivery,
+ * handler and return; nothing subtracted. It is what ctx/signal-pair takes off. */
+#include "../km.h"
+
+struct sig {
+	struct km *km;
+	pid_t self;
+	uint64_t done;
+	struct sigaction before;
+};
+
+static volatile sig_atomic_t sig_caught;
+
+static void sig_handler(int number)
+{
+	(void)number;
+	sig_caught++;
+}
+
+static void sig_act(struct sigaction *act)
+{
+	act->sa_handler = sig_handler;
+	act->sa_flags = 0;
+	sigemptyset(&act->sa_mask);
+}
+
+static void *sig_setup(struct km *km)
+{
+	struct sig *s = km_alloc(km, sizeof *s);
+	struct sigaction act;
+	sigset_t ours;
+
+	s->km = km;
+	s->self = getpid();
+	memset(&act, 0, sizeof act);
+	sig_act(&act);
+	if (sigaction(SIGUSR1, &act, &s->before) != 0)
+		km_fail_call(km, "sigaction");
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGUSR1);
+	if (sigprocmask(SIG_UNBLOCK, &ours, NULL) != 0)
+		km_fail_call(km, "sigprocmask");
+	return s;
+}
+
+static void *sig_install_setup(struct km *km)
+{
+	void *s = sig_setup(km);
+
+	km->claim = (struct claim){ .syscalls = 1 };
+	return s;
+}
+
+static void *sig_catch_setup(struct km *km)
+{
+	void *s = sig_setup(km);
+
+	km->claim = (struct claim){ .syscalls = 2 };       /* kill, and the return from the handler */
+	return s;
+}
+
+static void *sig_raise_setup(struct km *km)
+{
+	void *s = sig_setup(km);
+
+	km->claim = (struct claim){ .syscalls = NO_CLAIM };/* libc decides what raise is made of */
+	return s;
+}
+
+static void sig_install_run(void *state, uint64_t n)
+{
+	struct sig *s = state;
+	struct sigaction act, old;
+
+	while (n--) {
+		sig_act(&act);
+		if (sigaction(SIGUSR1, &act, &old) != 0)
+			km_fail_call(s->km, "sigaction");
+		s->done += old.sa_handler == sig_handler;
+	}
+}
+
+/* The signal is delivered before kill or raise returns: POSIX says so for a process of one thread. */
+static void sig_catch_run(void *state, uint64_t n)
+{
+	struct sig *s = state;
+
+	sig_caught = 0;
+	while (n--)
+		if (kill(s->self, SIGUSR1) != 0)
+			km_fail_call(s->km, "kill");
+	s->done += (uint64_t)sig_caught;
+}
+
+static void sig_catch_baseline(void *state, uint64_t n)
+{
+	struct sig *s = state;
+
+	while (n--)
+		if (kill(s->self, 0) != 0)
+			km_fail_call(s->km, "kill");
+}
+
+static void sig_raise_run(void *state, uint64_t n)
+{
+	struct sig *s = state;
+
+	sig_caught = 0;
+	while (n--)
+		if (raise(SIGUSR1) != 0)
+			km_fail_call(s->km, "raise");
+	s->done += (uint64_t)sig_caught;
+}
+
+static void sig_verify(void *state, uint64_t n)
+{
+	struct sig *s = state;
+
+	if (s->done != n)
+		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " signals reached the handler", s->done, n);
+}
+
+static void sig_install_verify(void *state, uint64_t n)
+{
+	struct sig *s = state;
+
+	if (s->done != n)
+		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " calls found the handler installed", s->done, n);
+	sig_caught = 0;
+	if (kill(s->self, SIGUSR1) != 0 || sig_caught != 1)
+		km_fail(s->km, "the installed handler is not called");
+}
+
+static void sig_teardown(void *state)
+{
+	struct sig *s = state;
+
+	sigaction(SIGUSR1, &s->before, NULL);
+	km_free(s);
+}
+
+static const struct point sig_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = 0 },
+};
+
+const struct workload sig_install = {
+	.name = "sig/install", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K, lmbench",
+	.what = "sigaction installs a handler for SIGUSR1 and gives back the one before",
+	.inside = "the handler's structure filled in, libc's sigaction, a comparison of the old handler",
+	.points = sig_points, .setup = sig_install_setup, .run = sig_install_run,
+	.verify = sig_install_verify, .teardown = sig_teardown };
+
+const struct workload sig_catch = {
+	.name = "sig/catch", .per = "signal", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K, lmbench",
+	.what = "SIGUSR1 to oneself is delivered, handled and returned from, less the cost of sending",
+	.inside = "kill of the own process, delivery, a handler that counts, the return from it",
+	.subtracts = "kill of the own process with signal 0", .figure_less_baseline = 1,
+	.points = sig_points, .setup = sig_catch_setup, .run = sig_catch_run, .baseline = sig_catch_baseline,
+	.verify = sig_verify, .teardown = sig_teardown };
+
+const struct workload sig_raise = {
+	.name = "sig/raise", .per = "signal", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 4",
+	.what = "raise(SIGUSR1) within one process, handled",
+	.inside = "libc's raise with all the calls it makes, delivery, a handler that counts, the return from it",
+	.points = sig_points, .setup = sig_raise_setup, .run = sig_raise_run,
+	.verify = sig_verify, .teardown = sig_teardown };

@@ -1,0 +1,157 @@
+/* syscall/stat, fstat, open-close, lseek: calls on one small file, whose inode is cached.
+ *
+ * The file is named from its own folder, by one component: a lookup costs by the component, and the temporary folder
+ * lies at another depth on every machine. All four go through libc, which adds nothing to them but a check for thread
+ * cancellation in open and close. */
+#include "../km.h"
+
+#define SYSCALL_FILE_NAME "file"
+#define SYSCALL_FILE_SIZE 7
+
+struct syscall_file {
+	struct km *km;
+	int fd;
+	uint64_t good;                                     /* iterations with a right answer */
+};
+
+static void *syscall_file_setup(struct km *km)
+{
+	struct syscall_file *s = km_alloc(km, sizeof *s);
+	char folder[KM_PATH];
+
+	s->km = km;
+	if (chdir(km_path(km, folder, ".")) != 0)
+		km_fail_call(km, "chdir");
+	s->fd = open(SYSCALL_FILE_NAME, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (s->fd < 0)
+		km_fail_call(km, "open");
+	km_write_all(km, s->fd, "1234567", SYSCALL_FILE_SIZE);
+	km->claim = (struct claim){ .syscalls = 1, .faults = km->point->cold ? NO_CLAIM : 0 };
+	return s;
+}
+
+static void *syscall_open_close_setup(struct km *km)
+{
+	struct syscall_file *s = syscall_file_setup(km);
+
+	km->claim.syscalls = 2;
+	return s;
+}
+
+static int syscall_file_is_right(const struct stat *about)
+{
+	return about->st_size == SYSCALL_FILE_SIZE && S_ISREG(about->st_mode);
+}
+
+static void syscall_stat_run(void *state, uint64_t n)
+{
+	struct syscall_file *s = state;
+	struct stat about;
+
+	while (n--) {
+		about.st_size = -1;                        /* an answer that was not written is found out */
+		if (stat(SYSCALL_FILE_NAME, &about) != 0)
+			km_fail_call(s->km, "stat");
+		s->good += syscall_file_is_right(&about);
+	}
+}
+
+static void syscall_fstat_run(void *state, uint64_t n)
+{
+	struct syscall_file *s = state;
+	struct stat about;
+
+	while (n--) {
+		about.st_size = -1;
+		if (fstat(s->fd, &about) != 0)
+			km_fail_call(s->km, "fstat");
+		s->good += syscall_file_is_right(&about);
+	}
+}
+
+static void syscall_open_close_run(void *state, uint64_t n)
+{
+	struct syscall_file *s = state;
+
+	while (n--) {
+		int fd = open(SYSCALL_FILE_NAME, O_RDONLY);
+
+		if (fd < 0)
+			km_fail_call(s->km, "open");
+		if (close(fd) != 0)
+			km_fail_call(s->km, "close");
+		s->good += fd != s->fd;
+	}
+}
+
+static void syscall_lseek_run(void *state, uint64_t n)
+{
+	struct syscall_file *s = state;
+
+	while (n--) {
+		off_t to = (off_t)(n % SYSCALL_FILE_SIZE);
+		off_t at = lseek(s->fd, to, SEEK_SET);
+
+		if (at < 0)
+			km_fail_call(s->km, "lseek");
+		s->good += at == to;
+	}
+}
+
+static void syscall_file_verify(void *state, uint64_t n)
+{
+	struct syscall_file *s = state;
+
+	if (s->good != n)
+		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " answers were right", s->good, n);
+}
+
+static void syscall_file_teardown(void *state)
+{
+	struct syscall_file *s = state;
+
+	close(s->fd);
+	unlink(SYSCALL_FILE_NAME);
+	km_free(s);
+}
+
+static const struct point syscall_file_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = FULL, .path_n = 10, .cold = 1 },
+	{ .profile = 0 },
+};
+
+static const struct point syscall_open_close_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = QUICK, .path_n = 10, .cold = 1 },
+	{ .profile = 0 },
+};
+
+const struct workload syscall_stat = {
+	.name = "syscall/stat", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "G, lmbench",
+	.what = "stat of a file in the current folder, its inode cached",
+	.inside = "libc's stat, comparisons of size and type",
+	.points = syscall_file_points, .setup = syscall_file_setup, .run = syscall_stat_run,
+	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+
+const struct workload syscall_fstat = {
+	.name = "syscall/fstat", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "G, lmbench",
+	.what = "fstat of an open file, its inode cached",
+	.inside = "libc's fstat, comparisons of size and type",
+	.points = syscall_file_points, .setup = syscall_file_setup, .run = syscall_fstat_run,
+	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+
+const struct workload syscall_open_close = {
+	.name = "syscall/open-close", .per = "open and close", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.source = "G, L, lmbench",
+	.what = "open for reading, and close, of a file in the current folder, its inode cached",
+	.inside = "libc's open and close, comparisons of their results",
+	.points = syscall_open_close_points, .setup = syscall_open_close_setup, .run = syscall_open_close_run,
+	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+
+const struct workload syscall_lseek = {
+	.name = "syscall/lseek", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "L",
+	.what = "lseek to offsets 0 to 6 from the beginning of a file of 7 bytes",
+	.inside = "libc's lseek, one remainder, a comparison of the offset",
+	.points = syscall_file_points, .setup = syscall_file_setup, .run = syscall_lseek_run,
+	.verify = syscall_file_verify, .teardown = syscall_file_teardown };

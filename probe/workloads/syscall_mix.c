@@ -1,0 +1,197 @@
+/* syscall/mix: the five calls of UnixBench's "System Call Overhead", in the three forms that M measures: many at a
+ * time, N in a row timed once (table 2), and as many as a fixed time allows (table 1). The three must agree (figure 7).
+ *
+ * Standard input is made /dev/null first, so that dup and close cost the same wherever the probe runs. */
+#include "../km.h"
+
+#define MIX_MASK 022
+#define MIX_PERIOD_US 50000                                /* of the fixed-time form */
+
+struct syscall_mix {
+	struct km *km;
+	uint64_t sum;                                      /* of process id, user id and old mask */
+	uint64_t loops;                                    /* of the five calls */
+	mode_t old_mask;
+};
+
+static volatile sig_atomic_t syscall_mix_over;
+
+static void *syscall_mix_setup(struct km *km)
+{
+	struct syscall_mix *s = km_alloc(km, sizeof *s);
+	int fd = open("/dev/null", O_RDWR);
+
+	s->km = km;
+	if (fd < 0)
+		km_fail_call(km, "open /dev/null");
+	if (fd != 0 && (dup2(fd, 0) != 0 || close(fd) != 0))
+		km_fail_call(km, "dup2");
+	s->old_mask = umask(MIX_MASK);
+	if (!HAVE_SYSCALL)
+		km_warn(km, "libc", "no syscall(2) here: a libc that remembers getpid's answer makes this four calls, not five");
+	km->claim = (struct claim){ .syscalls = 5, .faults = km->point->cold ? NO_CLAIM : 0 };
+	return s;
+}
+
+static inline void syscall_mix_once(struct syscall_mix *s)
+{
+	int fd = dup(0);
+
+	if (fd < 0)
+		km_fail_call(s->km, "dup");
+	if (close(fd) != 0)
+		km_fail_call(s->km, "close");
+	s->sum += (uint64_t)km_sys_getpid();
+	s->sum += (uint64_t)getuid();
+	s->sum += (uint64_t)umask(MIX_MASK);
+	s->loops++;
+}
+
+static void syscall_mix_run(void *state, uint64_t n)
+{
+	while (n--)
+		syscall_mix_once(state);
+}
+
+static void syscall_mix_verify(void *state, uint64_t n)
+{
+	struct syscall_mix *s = state;
+	uint64_t one = (uint64_t)getpid() + (uint64_t)getuid() + MIX_MASK;
+
+	if (s->loops != n || s->sum != n * one)
+		km_fail(s->km, "the answers of %" PRIu64 " loops do not sum up", n);
+}
+
+static void syscall_mix_teardown(void *state)
+{
+	struct syscall_mix *s = state;
+
+	umask(s->old_mask);
+	km_free(s);
+}
+
+/* N loops timed once ------------------------------------------------------------------------------------------- */
+
+static void *syscall_mix_loops_setup(struct km *km)
+{
+	void *s = syscall_mix_setup(km);
+
+	km->claim.syscalls = 5.0 * (double)km->arg[0];
+	return s;
+}
+
+static void syscall_mix_loops_run(void *state, uint64_t n)
+{
+	struct syscall_mix *s = state;
+
+	while (n--)
+		for (long i = s->km->arg[0]; i > 0; i--)
+			syscall_mix_once(s);
+}
+
+static void syscall_mix_loops_verify(void *state, uint64_t n)
+{
+	struct syscall_mix *s = state;
+
+	syscall_mix_verify(s, n * (uint64_t)s->km->arg[0]);
+}
+
+/* As many as a fixed time allows ------------------------------------------------------------------------------- */
+
+static void syscall_mix_alarm(int number)
+{
+	(void)number;
+	syscall_mix_over = 1;
+}
+
+static void *syscall_mix_fixed_time_setup(struct km *km)
+{
+	struct claim none = km->claim;                     /* an iteration is stated, not done */
+	struct syscall_mix *s = syscall_mix_setup(km);
+	struct sigaction act;
+
+	km->claim = none;
+	memset(&act, 0, sizeof act);
+	act.sa_handler = syscall_mix_alarm;
+	act.sa_flags = SA_RESTART;
+	sigemptyset(&act.sa_mask);
+	if (sigaction(SIGALRM, &act, NULL) != 0)
+		km_fail_call(km, "sigaction");
+	return s;
+}
+
+/* One period, whatever n is; its time is stated as that of n loops. */
+static uint64_t syscall_mix_fixed_time_run(void *state, uint64_t n)
+{
+	struct syscall_mix *s = state;
+	struct itimerval period;
+	uint64_t before = s->loops, begin, end;
+
+	memset(&period, 0, sizeof period);
+	period.it_value.tv_usec = MIX_PERIOD_US;
+	syscall_mix_over = 0;
+	if (setitimer(ITIMER_REAL, &period, NULL) != 0)
+		km_fail_call(s->km, "setitimer");
+	begin = km_begin(s->km);
+	do
+		syscall_mix_once(s);
+	while (!syscall_mix_over);
+	end = km_end(s->km);
+	return (uint64_t)((double)(end - begin) * (double)n / (double)(s->loops - before) + 0.5);
+}
+
+static void syscall_mix_fixed_time_verify(void *state, uint64_t n)
+{
+	struct syscall_mix *s = state;
+
+	(void)n;                                           /* iterations are stated, loops are counted */
+	syscall_mix_verify(s, s->loops);
+}
+
+static void syscall_mix_fixed_time_teardown(void *state)
+{
+	signal(SIGALRM, SIG_DFL);
+	syscall_mix_teardown(state);
+}
+
+static const struct point syscall_mix_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = FULL, .path_n = 10, .cold = 1 },
+	{ .profile = 0 },
+};
+
+static const struct point syscall_mix_loops_points[] = {
+	{ .arg = { 1 }, .profile = FULL, .path_n = 1000 },
+	{ .arg = { 10 }, .profile = FULL, .path_n = 300 },
+	{ .arg = { 100 }, .profile = FULL, .path_n = 30 },
+	{ .arg = { 1000 }, .profile = FULL, .path_n = 3 },
+	{ .arg = { 10000 }, .profile = FULL },             /* by path ten times the row before it, and nothing new */
+	{ .profile = 0 },
+};
+
+static const struct point syscall_mix_fixed_time_points[] = {
+	{ .profile = FULL },
+	{ .profile = 0 },
+};
+
+const struct workload syscall_mix = {
+	.name = "syscall/mix", .per = "loop of 5 calls", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "M table 1",
+	.what = "close(dup(0)), getpid, getuid, umask(022)",
+	.inside = "the five calls by libc, getpid past its cache, comparisons and additions of their results",
+	.points = syscall_mix_points, .setup = syscall_mix_setup, .run = syscall_mix_run,
+	.verify = syscall_mix_verify, .teardown = syscall_mix_teardown };
+
+const struct workload syscall_mix_loops = {
+	.name = "syscall/mix-loops", .per = "set of loops", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "M table 2",
+	.what = "N loops of syscall/mix in a row, timed once: M's microsecond form",
+	.inside = "N times what syscall/mix holds", .params = { "loops" }, .max_batch = 1,
+	.points = syscall_mix_loops_points, .setup = syscall_mix_loops_setup, .run = syscall_mix_loops_run,
+	.verify = syscall_mix_loops_verify, .teardown = syscall_mix_teardown };
+
+const struct workload syscall_mix_fixed_time = {
+	.name = "syscall/mix-fixed-time", .per = "loop of 5 calls", .unit = UNIT_NS, .by = BY_TIME, .source = "M table 1",
+	.what = "loops of syscall/mix until an alarm set 50 ms ahead: M's fixed-time form",
+	.inside = "what syscall/mix holds, a test of the alarm's flag, one signal in 50 ms", .max_batch = 1000,
+	.points = syscall_mix_fixed_time_points, .setup = syscall_mix_fixed_time_setup,
+	.self_timed = syscall_mix_fixed_time_run, .verify = syscall_mix_fixed_time_verify,
+	.teardown = syscall_mix_fixed_time_teardown };

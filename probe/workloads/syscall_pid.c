@@ -1,0 +1,89 @@
+/* syscall/getppid, getpid, getpgid: the cheapest calls there are, through the kernel. */
+#include "../km.h"
+
+struct syscall_pid {
+	struct km *km;
+	uint64_t sum;                                      /* of answer + 1: an error adds nothing, a process 0 does */
+};
+
+static void *syscall_pid_setup(struct km *km)
+{
+	struct syscall_pid *s = km_alloc(km, sizeof *s);
+
+	s->km = km;
+	km->claim = (struct claim){ .syscalls = 1, .faults = km->point->cold ? NO_CLAIM : 0 };
+	return s;
+}
+
+static void syscall_getppid_run(void *state, uint64_t n)
+{
+	struct syscall_pid *s = state;
+
+	while (n--)
+		s->sum += (uint64_t)km_sys_getppid() + 1;
+}
+
+static void syscall_getpid_run(void *state, uint64_t n)
+{
+	struct syscall_pid *s = state;
+
+	while (n--)
+		s->sum += (uint64_t)km_sys_getpid() + 1;
+}
+
+static void syscall_getpgid_run(void *state, uint64_t n)
+{
+	struct syscall_pid *s = state;
+
+	while (n--)
+		s->sum += (uint64_t)km_sys_getpgid() + 1;
+}
+
+/* The right answer is asked for only now: before the run it would have warmed a cold one. */
+static void syscall_pid_check(const struct syscall_pid *s, uint64_t n, pid_t answer)
+{
+	if (s->sum != n * ((uint64_t)answer + 1))
+		km_fail(s->km, "not all of %" PRIu64 " calls answered %ld", n, (long)answer);
+}
+
+static void syscall_getppid_verify(void *state, uint64_t n)
+{
+	syscall_pid_check(state, n, getppid());
+}
+
+static void syscall_getpid_verify(void *state, uint64_t n)
+{
+	syscall_pid_check(state, n, getpid());
+}
+
+static void syscall_getpgid_verify(void *state, uint64_t n)
+{
+	syscall_pid_check(state, n, getpgrp());
+}
+
+static const struct point syscall_pid_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = QUICK, .path_n = 10, .cold = 1 },
+	{ .profile = 0 },
+};
+
+const struct workload syscall_getppid = {
+	.name = "syscall/getppid", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3",
+	.what = "getppid through the kernel, libc's caching bypassed",
+	.inside = "libc's syscall(2) where there is one, the call, one addition",
+	.points = syscall_pid_points, .setup = syscall_pid_setup, .run = syscall_getppid_run,
+	.verify = syscall_getppid_verify, .teardown = km_free };
+
+const struct workload syscall_getpid = {
+	.name = "syscall/getpid", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3",
+	.what = "getpid through the kernel, libc's caching bypassed",
+	.inside = "libc's syscall(2), the call, one addition", .needs = CAP_SYSCALL,
+	.points = syscall_pid_points, .setup = syscall_pid_setup, .run = syscall_getpid_run,
+	.verify = syscall_getpid_verify, .teardown = km_free };
+
+const struct workload syscall_getpgid = {
+	.name = "syscall/getpgid", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3",
+	.what = "getpgid of the calling process through the kernel, libc's caching bypassed",
+	.inside = "libc's syscall(2) where there is one (getpgrp where not), the call, one addition",
+	.points = syscall_pid_points, .setup = syscall_pid_setup, .run = syscall_getpgid_run,
+	.verify = syscall_getpgid_verify, .teardown = km_free };

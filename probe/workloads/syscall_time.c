@@ -1,0 +1,93 @@
+/* syscall/gettimeofday through the kernel, and gettimeofday-fast by whatever way libc has (on Linux the vDSO). */
+#include "../km.h"
+
+struct syscall_time {
+	struct km *km;
+	uint64_t good;                                     /* answers that were written and are a time */
+};
+
+static struct syscall_time *syscall_time_new(struct km *km)
+{
+	struct syscall_time *s = km_alloc(km, sizeof *s);
+
+	s->km = km;
+	km->claim = (struct claim){ .faults = km->point->cold ? NO_CLAIM : 0 };
+	return s;
+}
+
+static void *syscall_gettimeofday_setup(struct km *km)
+{
+	struct syscall_time *s = syscall_time_new(km);
+
+	if (!HAVE_SYS_GETTIMEOFDAY)
+		km_unsupported(km, "this platform has no gettimeofday by syscall(2)");
+	km->claim.syscalls = 1;
+	return s;
+}
+
+static void *syscall_gettimeofday_fast_setup(struct km *km)
+{
+	struct syscall_time *s = syscall_time_new(km);
+
+	km->claim.syscalls = NO_CLAIM;                     /* 0 or 1: that is what the two rows tell */
+	return s;
+}
+
+static int syscall_time_is_right(const struct timeval *now)
+{
+	return now->tv_sec > 0 && now->tv_usec >= 0 && now->tv_usec < 1000000;
+}
+
+static void syscall_gettimeofday_run(void *state, uint64_t n)
+{
+	struct syscall_time *s = state;
+	struct timeval now;
+
+	while (n--) {
+		now.tv_usec = -1;                          /* an answer that was not written is found out */
+		if (km_sys_gettimeofday(&now) != 0)
+			km_fail_call(s->km, "gettimeofday");
+		s->good += syscall_time_is_right(&now);
+	}
+}
+
+static void syscall_gettimeofday_fast_run(void *state, uint64_t n)
+{
+	struct syscall_time *s = state;
+	struct timeval now;
+
+	while (n--) {
+		now.tv_usec = -1;
+		if (gettimeofday(&now, NULL) != 0)
+			km_fail_call(s->km, "gettimeofday");
+		s->good += syscall_time_is_right(&now);
+	}
+}
+
+static void syscall_time_verify(void *state, uint64_t n)
+{
+	struct syscall_time *s = state;
+
+	if (s->good != n)
+		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " answers were a time", s->good, n);
+}
+
+static const struct point syscall_time_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = FULL, .path_n = 10, .cold = 1 },
+	{ .profile = 0 },
+};
+
+const struct workload syscall_gettimeofday = {
+	.name = "syscall/gettimeofday", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 2",
+	.what = "gettimeofday through the kernel, the platform's fast path bypassed",
+	.inside = "libc's syscall(2), the call, comparisons of its answer", .needs = CAP_SYSCALL,
+	.points = syscall_time_points, .setup = syscall_gettimeofday_setup, .run = syscall_gettimeofday_run,
+	.verify = syscall_time_verify, .teardown = km_free };
+
+const struct workload syscall_gettimeofday_fast = {
+	.name = "syscall/gettimeofday-fast", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 2",
+	.what = "gettimeofday by libc, which takes the platform's fast path where there is one",
+	.inside = "libc's gettimeofday, comparisons of its answer",
+	.points = syscall_time_points, .setup = syscall_gettimeofday_fast_setup, .run = syscall_gettimeofday_fast_run,
+	.verify = syscall_time_verify, .teardown = km_free };
