@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -17,6 +16,9 @@ from kernometer import cli
 from kernometer.__main__ import main
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import MissingError, Status, TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEAVY = ("numpy", "scipy", "rich", "msgspec", "sqlite3", "jinja2", "asyncio", "importlib.metadata")
 

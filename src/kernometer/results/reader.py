@@ -1,0 +1,284 @@
+"""From the bytes of a result file to a Result. Pure: whoever calls opens the file.
+
+Whatever the bytes are, the answer is a Result or a ResultError, and memory stays within Limits: files travel between
+machines and are cut off, edited and forged. What cannot be read is said in `Result.damage`; the rest is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kernometer.errors import ResultError
+from kernometer.results.model import (
+    FORMAT,
+    AnyRecord,
+    End,
+    Events,
+    Failure,
+    Header,
+    Result,
+    Run,
+    Session,
+    Unsupported,
+    Workload,
+)
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a file may hold. A session of every row of the full profile stays below a tenth of each."""
+
+    line_bytes: int = 16 << 20
+    file_bytes: int = 512 << 20
+    records: int = 1 << 20
+    samples: int = 1 << 24  #: in all runs together; one run's are limited by the model
+    sentences: int = 100  #: of damage
+
+
+DEFAULT = Limits()
+
+
+class DamagedError(ValueError):
+    """One line that is no record; its text is the reason, safe to print."""
+
+
+class _Peek(msgspec.Struct):
+    """As much of a session or a header as is needed to know whether the rest can be understood."""
+
+    type: str
+    format: int
+    kernometer: str = ""
+    probe: dict[str, msgspec.Raw] = {}
+
+
+_DECODER = msgspec.json.Decoder(AnyRecord)
+_PEEK = msgspec.json.Decoder(_Peek)
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def parse_record(line: bytes) -> AnyRecord:
+    """One record from one line. Raises DamagedError; ResultError where a newer format is spoken."""
+    try:
+        record: AnyRecord = _DECODER.decode(line)
+    except _UNREADABLE as error:
+        _refuse_newer(line)
+        raise DamagedError(printable(str(error), 300)) from None
+    if isinstance(record, Session | Header) and record.format > FORMAT:
+        _refuse_newer(line)
+    problem = _disagreement(record)
+    if problem:
+        raise DamagedError(problem)
+    return record
+
+
+def _refuse_newer(line: bytes) -> None:
+    """A newer format is a reason to stop, even (and most likely) where its records no longer decode."""
+    try:
+        peek = _PEEK.decode(line)
+    except _UNREADABLE:
+        return
+    if peek.format <= FORMAT or peek.type not in ("session", "header"):
+        return
+    if peek.type == "session":
+        writer, name = "Kernometer", peek.kernometer
+    else:
+        writer, name = "the probe", bytes(peek.probe.get("version", b"")).decode("utf-8", "replace").strip('"')
+    version = printable(name, 40) or "(it does not say which)"
+    raise ResultError(
+        f"This result is in format {peek.format}, written by {writer} {version}; this version reads up to {FORMAT}.",
+        f"Read it with {writer} {version} or newer.",
+    )
+
+
+def _disagreement(record: AnyRecord) -> str:
+    """What the parts of one record contradict in each other; "" if nothing. (Single values are the model's matter.)"""
+    if not isinstance(record, Run):
+        return ""
+    count = len(record.samples)
+    if any(sample >= count for sample, _ in record.involuntary) or any(sample >= count for sample in record.migrated):
+        return "a disturbance is placed at a sample that is not there"
+    if record.loop_cost and not record.loop_batch:
+        return "the empty loop has samples, but no iterations"
+    return ""
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """A Result on its way."""
+
+    limits: Limits
+    session: Session | None = None
+    header: Header | None = None
+    workloads: dict[str, Workload] = field(default_factory=dict)
+    runs: dict[tuple[str, int, int], Run] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    unsupported: dict[Unsupported, None] = field(default_factory=dict)
+    events: list[Events] = field(default_factory=list)
+    end: End | None = None
+    damage: list[str] = field(default_factory=list)
+    more_damage: int = 0
+    samples: int = 0
+
+    def hurt(self, sentence: str) -> None:
+        if len(self.damage) < self.limits.sentences:
+            self.damage.append(sentence)
+        else:
+            self.more_damage += 1
+
+    def take(self, record: AnyRecord) -> str:
+        """Keeps a record, or says why not."""
+        if self.end is not None:
+            return "stands after the last record"
+        match record:
+            case Session():
+                return "a second session"
+            case Header():
+                return self._take_header(record)
+            case Workload():
+                return self._take_workload(record)
+            case Run():
+                return self._take_run(record)
+            case Failure():
+                self.failures.append(record)
+            case Unsupported():
+                self.unsupported[record] = None
+            case Events():
+                self.events.append(record)
+            case End():
+                self.end = record
+        return ""
+
+    def _take_header(self, record: Header) -> str:
+        if self.header is None:
+            self.header = record
+            return ""
+        same = msgspec.structs.replace(record, seed=self.header.seed, clocks=self.header.clocks) == self.header
+        return "" if same else "a header that differs from the first one"
+
+    def _take_workload(self, record: Workload) -> str:
+        known = self.workloads.get(record.name)
+        if known is None:
+            self.workloads[record.name] = record
+            return ""
+        if msgspec.structs.replace(record, rows=()) != msgspec.structs.replace(known, rows=()):
+            return f"a second, different definition of {printable(record.name, 60)}"
+        rows = {row.row: row for row in (*known.rows, *record.rows)}
+        self.workloads[record.name] = msgspec.structs.replace(known, rows=tuple(rows.values()))
+        return ""
+
+    def _take_run(self, record: Run) -> str:
+        key = (record.row, record.run, record.block)
+        if key in self.runs:
+            return f"run {record.run} of {printable(record.row, 60)} for the second time"
+        held = len(record.samples) + len(record.baseline.samples if record.baseline else ())
+        held += len(record.clock_cost) + len(record.loop_cost)
+        if self.samples + held > self.limits.samples:
+            return f"over the limit of {self.limits.samples:,} samples in all"
+        self.samples += held
+        self.runs[key] = record
+        return ""
+
+    def result(self) -> Result:
+        if self.session is None:
+            raise not_ours("it is empty")
+        undefined = {key for key, run in self.runs.items() if run.workload not in self.workloads}
+        for row in dict.fromkeys(key[0] for key in undefined):
+            self.hurt(f"The runs of {printable(row, 60)} were left out: its workload is not defined in the file.")
+        if self.end is None:
+            self.hurt("The last line is missing: the session was cut off, or is still being measured.")
+        if self.more_damage:
+            self.damage.append(f"And {self.more_damage:,} more such lines.")
+        return Result(
+            session=self.session,
+            header=self.header,
+            workloads=self.workloads,
+            runs=tuple(run for key, run in self.runs.items() if key not in undefined),
+            failures=tuple(self.failures),
+            unsupported=tuple(self.unsupported),
+            events=tuple(self.events),
+            end=self.end,
+            damage=tuple(self.damage),
+        )
+
+
+def not_ours(reason: str) -> ResultError:
+    """The error of a file that is no result at all."""
+    return ResultError(
+        f"This is no result of Kernometer: {reason}.",
+        "Give a session's id, a label, @last, or an .ndjson file that 'kernometer run' wrote; "
+        "'kernometer list' shows what is stored.",
+    )
+
+
+def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
+    """A whole file, given in pieces of any size (or as `[data]`).
+
+    Raises ResultError where it is no result of ours or is in a newer format.
+    """
+    gathered = _Gathered(limits)
+    lines = _lines(chunks, gathered)
+    first = next(lines, None)
+    if first is None:
+        raise not_ours("it is empty")
+    gathered.session = _first(first[1])
+    count = 1
+    for number, line in lines:
+        count += 1
+        if count > limits.records:
+            gathered.hurt(f"Line {number} and what follows was not read: more than {limits.records:,} lines.")
+            break
+        try:
+            reason = gathered.take(parse_record(line))
+        except DamagedError as error:
+            reason = str(error)
+        if reason:
+            gathered.hurt(f"Line {number} was left out: {reason}.")
+    return gathered.result()
+
+
+def _first(line: bytes) -> Session:
+    try:
+        record = parse_record(line)
+    except DamagedError as error:
+        raise not_ours(f"its first line cannot be read ({error})") from None
+    if not isinstance(record, Session):
+        raise not_ours("its first line is not that of a session")
+    return record
+
+
+def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank, without their newline; never holds more than one line and one chunk."""
+    limits = gathered.limits
+    number, total, pending, skipping = 1, 0, bytearray(), False
+    for chunk in chunks:
+        total += len(chunk)
+        if total > limits.file_bytes:
+            gathered.hurt(f"What follows line {number - 1} was not read: the file is over {limits.file_bytes:,} bytes.")
+            return
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            if len(pending) + len(piece) > limits.line_bytes:
+                skipping = True
+            pending += piece if not skipping else b""
+            if skipping:
+                gathered.hurt(f"Line {number} was left out: it is over {limits.line_bytes:,} bytes.")
+            elif pending.strip():
+                yield number, bytes(pending)
+            number, skipping = number + 1, False
+            pending.clear()
+        if len(pending) + len(rest) > limits.line_bytes:
+            skipping = True
+            pending.clear()
+        elif not skipping:
+            pending += rest
+    if skipping:
+        gathered.hurt(f"Line {number} was left out: it is over {limits.line_bytes:,} bytes.")
+    elif pending.strip():
+        yield number, bytes(pending)
