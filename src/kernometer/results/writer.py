@@ -1,0 +1,190 @@
+"""Writing one result while it is measured: every record reaches the kernel as one whole line at once.
+
+The file has its final name from the first line on, and its last record says that it is complete: Ctrl-C, a killed
+process and a power cut leave a result that can be read, less what was not measured. (A name for unfinished files would
+make those the ones that nobody finds.) While it grows it is locked, so that a list can tell growing from cut off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from kernometer.errors import ResultError
+from kernometer.results.model import AnyRecord, End, Failure, Run, Session, Unsupported
+from kernometer.results.reader import DamagedError, parse_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+SUFFIX = ".ndjson"
+#: Free bytes without which measuring is not begun: a quick session on one machine takes about one MB.
+MIN_FREE = 4 << 20
+
+_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6,32}")
+_ENCODER = msgspec.json.Encoder()
+_CAUSES = {
+    errno.ENOSPC: ("is full", "Free some space there, or give another folder with --store DIR."),
+    errno.EDQUOT: ("is over its quota", "Free some space there, or give another folder with --store DIR."),
+    errno.EFBIG: ("refuses a file this large", "Raise the limit (ulimit -f), or give another folder with --store DIR."),
+    errno.EROFS: ("is read-only", "Give another folder with --store DIR."),
+    errno.EACCES: ("may not be written by you", "Change its permissions, or give another folder with --store DIR."),
+    errno.EPERM: ("may not be written by you", "Change its permissions, or give another folder with --store DIR."),
+    errno.ENOTDIR: ("is no folder", "Give another folder with --store DIR."),
+    errno.EEXIST: ("is no folder", "Give another folder with --store DIR."),
+    errno.EIO: ("failed to answer", "Look at the disk (dmesg), or give another folder with --store DIR."),
+}
+
+
+def new_session_id() -> str:
+    """UTC time to the second, then 48 random bits: sorts by time, and does not clash between hosts."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(6)}"
+
+
+def store_error(folder: Path, error: OSError, kept: str = "") -> ResultError:
+    """What an OSError on the store means to the user; `kept` says what is safe nevertheless."""
+    state, step = _CAUSES.get(error.errno or 0, (f"gave an error ({error.strerror})", "Give another with --store DIR."))
+    return ResultError(f"The store of results, {folder}, {state}." + (f" {kept}" if kept else ""), step)
+
+
+class ResultWriter:
+    """One growing file. Made by Store.create; use it in a `with`, which ends the file however the block ends."""
+
+    def __init__(self, folder: Path, session: Session) -> None:
+        """Creates the file with the session as its first line, on the disk. Raises ResultError where it cannot."""
+        if not _ID.fullmatch(session.id):
+            raise ValueError(f"a session's id comes from new_session_id(), not {session.id!r}")
+        self.folder = folder
+        self.path = folder / (session.id + SUFFIX)
+        self.kept = 0  #: runs, failures and unsupported rows in the file
+        self._ended = False
+        self._size = 0
+        self._started = time.monotonic()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _check_free(folder)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise store_error(folder, error) from error
+        try:
+            with contextlib.suppress(OSError):  # some network file systems have no locks: then "growing" is not shown
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._append(session)
+            os.fsync(self._file)
+            _sync_folder(folder)
+        except BaseException as error:
+            self._discard()
+            if isinstance(error, OSError):
+                raise store_error(folder, error) from error
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self._ended:
+            return
+        if kind is None:
+            self.end(complete=True)
+            return
+        reason = "interrupted" if issubclass(kind, KeyboardInterrupt) else str(error) or kind.__name__
+        with contextlib.suppress(ResultError):  # the first error is the one to tell
+            self.end(complete=False, reason=reason[:1000])
+
+    def add(self, record: AnyRecord) -> None:
+        """Appends one record. Raises ResultError where the store does not take it; what was there stays."""
+        if self._ended:
+            raise ValueError("the result has ended")
+        try:
+            self._append(record)
+        except OSError as error:
+            raise store_error(self.folder, error, self._what_is_safe()) from error
+        self.kept += isinstance(record, Run | Failure | Unsupported)
+
+    def end(self, *, complete: bool, reason: str = "") -> None:
+        """Writes the last record and brings all to the disk; a session without any row leaves no file behind."""
+        if self._ended:
+            return
+        self._ended = True
+        if not self.kept and not complete:
+            self._discard()
+            return
+        try:
+            self._append(End(complete=complete, reason=reason, seconds=time.monotonic() - self._started))
+            os.fsync(self._file)
+        except OSError as error:
+            raise store_error(self.folder, error, self._what_is_safe()) from error
+        finally:
+            os.close(self._file)
+
+    def _what_is_safe(self) -> str:
+        return f"What was measured until then ({self.kept} runs) is kept in {self.path}."
+
+    def _append(self, record: AnyRecord) -> None:
+        """One line or nothing of it: what fails halfway is cut off again, so that the next line begins a line."""
+        line = _ENCODER.encode(record)
+        try:
+            parse_record(line)  # what a reader would refuse (a NaN comes out as null) is an error of ours, found here
+        except DamagedError as error:
+            raise ValueError(f"not a valid record: {error}") from error
+        data = memoryview(line + b"\n")
+        size = len(data)
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            raise
+        self._size += size
+
+    def _discard(self) -> None:
+        self._ended = True
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        os.close(self._file)
+
+
+def _check_free(folder: Path) -> None:
+    """Raises OSError(ENOSPC) where the disk is all but full: better before measuring than in the middle of it."""
+    space = os.statvfs(folder)
+    if space.f_blocks and space.f_bavail * space.f_frsize < MIN_FREE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _sync_folder(folder: Path) -> None:
+    """The name too must survive a power cut. File systems that cannot do this for a folder are let be."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def is_growing(path: Path) -> bool:
+    """Whether a process is writing that file now."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
