@@ -1,0 +1,195 @@
+"""What one run says an operation costs, net and gross. docs/statistics.md, "Net cost" and "Below resolution"."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+from kernometer.results.model import Baseline, By, Run
+from kernometer.stats.model import RunFigure
+from kernometer.stats.warmup import warmup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A sample's net time must span this many steps of the clock: with both its ends rounded to a step, a shorter one may
+#: read as one step or as none.
+CLOCK_STEPS = 2.0
+#: And this many standard deviations of the empty bracket, beyond which 3 brackets of 1,000 read by chance.
+BRACKET_SPREADS = 3.0
+#: And this share of what its loop costs: where the compiler puts a loop changes its cost by as much as that.
+LOOP_DOUBT = 1.0
+#: And, where a baseline is taken off, this many standard errors of the difference of the two medians.
+BASELINE_ERRORS = 3.0
+#: Interquartile range of a normal distribution in standard deviations, and the standard error of a median against that
+#: of a mean: sqrt(pi / 2).
+IQR_OF_SD = 1.349
+MEDIAN_OF_MEAN = math.sqrt(math.pi / 2)
+#: Larger counts are no measurement, and would not fit a double.
+LARGEST = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """A run's figure, and what else of it the flags look at."""
+
+    figure: RunFigure
+    floor: float  #: the least net cost per operation that this run could tell from nothing
+    step_share: float  #: the clock's resolution as a share of the median sample; 0 by path
+    se_log: float  #: standard error of the figure's logarithm, from the spread of its samples
+    far: int  #: samples far outside (`OUTLIERS`)
+
+    @property
+    def below(self) -> bool:
+        """Nothing was seen above what the clock resolves."""
+        return self.figure.cost <= self.floor
+
+
+def unusable(run: Run, less_baseline: bool) -> str:
+    """Why no figure can be made of this record; "" if one can. Records come from files and guests: checked here."""
+    for what, samples in (
+        ("samples", run.samples),
+        ("clock", run.clock_cost),
+        ("loop", run.loop_cost),
+        ("baseline", run.baseline.samples if run.baseline else ()),
+    ):
+        if any(not -LARGEST < value < LARGEST for value in samples):
+            return f"a value of its {what} is out of range"
+    if not run.samples:
+        return "it holds no samples"
+    if not 1 <= run.batch < LARGEST or run.loop_batch >= LARGEST:
+        return f"a batch of {run.batch} is impossible"
+    if not (0 < run.ops < LARGEST):
+        return f"{run.ops} operations in an iteration are impossible"
+    if not (0 <= run.resolution_ns < LARGEST and 0 <= run.seconds < LARGEST):
+        return "its clock's resolution or its length is impossible"
+    if run.baseline is not None and not (1 <= run.baseline.batch < LARGEST and run.baseline.samples):
+        return "its baseline holds no samples"
+    if less_baseline and run.baseline is None:
+        return "the figure is net of a baseline, and none was measured"
+    return ""
+
+
+def run_cost(run: Run, by: By, less_baseline: bool) -> RunCost:
+    """The figure of one usable run: ns per operation by time, instructions by path."""
+    return _by_path(run, less_baseline) if by == "path" else _by_time(run, less_baseline)
+
+
+def _by_path(run: Run, less_baseline: bool) -> RunCost:
+    """Counts are exact: the lower median is one that was counted, less the empty bracket (`loop_cost`, batch 1)."""
+    bracket = median_low(run.loop_cost) if run.loop_cost else 0
+    gross = median_low(run.samples)
+    net = (gross - bracket) / run.batch
+    base = None
+    if run.baseline is not None:
+        base = (median_low(run.baseline.samples) - bracket) / run.baseline.batch
+    if less_baseline and base is not None:
+        net -= base
+    figure = RunFigure(
+        run=run.run,
+        block=run.block,
+        cost=net / run.ops,
+        gross=gross / run.batch / run.ops,
+        baseline=None if base is None else base / run.ops,
+        samples=len(run.samples),
+        warmup=0,
+        seconds=run.seconds,
+    )
+    return RunCost(figure, floor=0.0, step_share=0.0, se_log=0.0, far=0)
+
+
+def _by_time(run: Run, less_baseline: bool) -> RunCost:
+    import numpy as np
+
+    clock_samples = np.asarray(run.clock_cost, dtype=np.float64)
+    clock = float(np.median(clock_samples)) if run.clock_cost else 0.0
+    loop = 0.0
+    if run.loop_cost and run.loop_batch > 0:
+        loop = max(0.0, (float(np.median(run.loop_cost)) - clock) / run.loop_batch)
+    samples = np.asarray(run.samples, dtype=np.float64)
+    warm = warmup(samples)
+    kept = samples[warm:]
+    middle = float(np.median(kept))
+    error = median_error(kept)
+    net = middle - clock - loop * run.batch
+    floors = [
+        CLOCK_STEPS * run.resolution_ns,
+        BRACKET_SPREADS * robust_sd(clock_samples),
+        LOOP_DOUBT * loop * run.batch,
+    ]
+    base = None
+    if run.baseline is not None:
+        base, base_error = _baseline(run.baseline, clock, loop)
+        if less_baseline:
+            net -= base * run.batch
+            error = math.hypot(error, base_error * run.batch)
+            floors.append(BASELINE_ERRORS * error)
+    operations = run.batch * run.ops
+    figure = RunFigure(
+        run=run.run,
+        block=run.block,
+        cost=net / operations,
+        gross=middle / operations,
+        baseline=None if base is None else base / run.ops,
+        samples=len(kept),
+        warmup=warm,
+        seconds=run.seconds,
+    )
+    return RunCost(
+        figure,
+        floor=max(floors) / operations,
+        step_share=run.resolution_ns / middle if middle > 0 else 0.0,
+        se_log=error / net if net > 0 else math.inf,
+        far=far_out(kept, run.resolution_ns),
+    )
+
+
+def _baseline(baseline: Baseline, clock: float, loop: float) -> tuple[float, float]:
+    """The baseline's net cost of one iteration and the standard error of its median, ns."""
+    import numpy as np
+
+    samples = np.asarray(baseline.samples, dtype=np.float64)
+    kept = samples[warmup(samples) :]
+    return (float(np.median(kept)) - clock) / baseline.batch - loop, median_error(kept) / baseline.batch
+
+
+def robust_sd(x: NDArray[np.float64]) -> float:
+    """Standard deviation by the interquartile range, which a quarter of wild samples on a side cannot move far."""
+    import numpy as np
+
+    if len(x) < 2:
+        return 0.0
+    low, high = np.percentile(x, (25, 75))
+    return float(high - low) / IQR_OF_SD
+
+
+def median_error(x: NDArray[np.float64]) -> float:
+    """Standard error of the median of independent samples, in their unit."""
+    return MEDIAN_OF_MEAN * robust_sd(x) / math.sqrt(len(x))
+
+
+#: Tukey's outer fence, in interquartile ranges; beyond it lies one sample of 400,000 of a normal distribution.
+FENCE = 3.0
+#: Nearer to the quartile than this share of the median nothing is called far: a clock's steps make narrow quartiles.
+FENCE_SHARE = 0.05
+
+
+def far_out(x: NDArray[np.float64], resolution: float) -> int:
+    """How many samples lie beyond the outer fences. None is dropped for it."""
+    import numpy as np
+
+    low, middle, high = np.percentile(x, (25, 50, 75))
+    reach = max(FENCE * (high - low), FENCE * resolution, FENCE_SHARE * abs(middle))
+    return int(np.count_nonzero((x > high + reach) | (x < low - reach)))
+
+
+def geometric(costs: Sequence[float]) -> float:
+    """The geometric mean of positive costs; exact where all are equal, which exp(log) would not be."""
+    if min(costs) == max(costs):
+        return costs[0]
+    return math.exp(math.fsum(math.log(cost) for cost in costs) / len(costs))

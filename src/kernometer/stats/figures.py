@@ -1,0 +1,138 @@
+"""Figures of one result: a row's cost with its interval within the session. docs/statistics.md, "A row's figure"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median_low
+
+from kernometer.errors import ResultError
+from kernometer.results.model import By, Result, Run
+from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
+from kernometer.stats.flags import flags
+from kernometer.stats.model import Flag, FlagCode, RowFigure
+
+
+def figures(result: Result) -> dict[str, RowFigure]:
+    """The figure of every row that has a run, in the result's order."""
+    runs: dict[str, list[Run]] = {}
+    for run in result.runs:
+        runs.setdefault(run.row, []).append(run)
+    return {row: _figure(result, row, of_row) for row, of_row in runs.items()}
+
+
+def figure(result: Result, row: str) -> RowFigure:
+    """The figure of one row. Raises ResultError where the result has no run of it."""
+    runs = result.runs_of(row)
+    if not runs:
+        raise ResultError(f"the result {result.session.id} has no run of {row}", "kernometer show lists its rows")
+    return _figure(result, row, runs)
+
+
+def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
+    by = result.session.by
+    workload = result.workloads.get(runs[0].workload)
+    less_baseline = workload is not None and workload.figure_less_baseline
+    good: list[Run] = []
+    remarks: list[Flag] = []
+    for run in runs:
+        why = unusable(run, less_baseline)
+        if why:
+            remarks.append(Flag(FlagCode.PROBE, f"run {run.run} could not be used: {why}"))
+        else:
+            good.append(run)
+    costs = [run_cost(run, by, less_baseline) for run in good]
+    unit = "instructions" if by == "path" else workload.unit if workload else "ns"
+    empty = RowFigure(
+        row=row,
+        workload=runs[0].workload,
+        params=dict(runs[0].params),
+        unit=unit,
+        per=workload.per if workload else "",
+        better=workload.better if workload and by == "time" else "lower",
+        cost=None,
+        low=None,
+        high=None,
+        value=None,
+        value_low=None,
+        value_high=None,
+        gross=None,
+        baseline=None,
+        runs=tuple(cost.figure for cost in costs),
+        flags=(*flags(good, costs, by), *remarks) if costs else tuple(remarks),
+    )
+    return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
+
+
+def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -> RowFigure:
+    """Adds the row's own figure, or only its gross one where a run saw nothing above the clock's resolution."""
+    gross = _middle([cost.figure.gross for cost in costs], by)
+    baselines = [cost.figure.baseline for cost in costs if cost.figure.baseline is not None]
+    # A baseline may be nothing at all, or below nothing: its mean is the plain one.
+    baseline = (median_low(baselines) if by == "path" else math.fsum(baselines) / len(baselines)) if baselines else None
+    row = replace(row, gross=gross, baseline=baseline)
+    if any(cost.below for cost in costs):
+        return row
+    values = [cost.figure.cost for cost in costs]
+    low, high = (min(values), max(values)) if by == "path" else log_interval(values)
+    return with_values(replace(row, cost=_middle(values, by), low=low, high=high), moved)
+
+
+def _middle(values: Sequence[float], by: By) -> float | None:
+    """Of the runs: by time the geometric mean, by path a count that was counted. None where it would be no cost."""
+    if by == "path":
+        return median_low(values)
+    return geometric(values) if min(values) > 0 else None
+
+
+def log_interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
+    """95 % t interval of the geometric mean of two or more positive costs; None for one."""
+    if len(costs) < 2:
+        return None, None
+    if min(costs) == max(costs):
+        return costs[0], costs[0]
+    from kernometer.stats.intervals import mean_interval
+
+    low, high = mean_interval([math.log(cost) for cost in costs])
+    return _exp(float(low)), _exp(float(high))
+
+
+def _exp(log: float) -> float:
+    """exp without overflow: two wild runs have an interval beyond any double."""
+    return math.exp(min(log, 700.0))
+
+
+def with_values(row: RowFigure, moved: float) -> RowFigure:
+    """Adds the figure in the row's own unit. `moved`: bytes per operation. A rate's ends are swapped: cheap is fast."""
+    scale = {"B/s": moved * 1e9, "1/s": 1e9}.get(row.unit)
+    if scale is None:
+        return replace(row, value=row.cost, value_low=row.low, value_high=row.high)
+    if not 0 < scale < math.inf:
+        return row
+
+    def rate(cost: float | None) -> float | None:
+        return scale / cost if cost else None
+
+    return replace(row, value=rate(row.cost), value_low=rate(row.high), value_high=rate(row.low))
+
+
+def pooled(rows: Sequence[RowFigure], costs: Sequence[float]) -> RowFigure:
+    """One side of a comparison as one figure: the geometric mean over its units, with the interval between them.
+
+    `rows`: the row's figure in each session; `costs`: the cost of each unit (a session, a boot, an occasion).
+    """
+    if len(rows) == 1:
+        return rows[0]
+    first = next((row for row in rows if row.cost is not None), rows[0])
+    together = replace(
+        first,
+        runs=tuple(run for row in rows for run in row.runs),
+        flags=tuple(dict.fromkeys(flag for row in rows for flag in row.flags)),
+    )
+    if not costs or first.cost is None or first.value is None:
+        return together
+    low, high = log_interval(costs)
+    together = replace(together, cost=geometric(costs), low=low, high=high)
+    moved = first.value * first.cost / 1e9  # bytes of an operation, from the figure that has both
+    return with_values(together, moved)

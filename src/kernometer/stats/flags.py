@@ -1,0 +1,231 @@
+"""Why a figure is to be taken with care. docs/statistics.md, "Flags". A flag never drops or changes a figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from kernometer.results.model import By, Run
+from kernometer.stats.cost import RunCost
+from kernometer.stats.distributions import chi2_above
+from kernometer.stats.model import Flag, FlagCode
+
+#: COARSE_CLOCK: one step of the clock against the median sample.
+COARSE_STEP = 0.01
+#: FEW_RUNS: with two runs a t interval is 12.7 standard errors wide on each side, with three 4.3.
+FEW = 3
+#: UNSTABLE: runs' standard deviation. At 5 %, five runs leave an interval of +-6 %, three times the usual delta.
+UNSTABLE_SD = 0.05
+#: UNSTABLE: and so much more than the samples within the runs explain has a probability below this.
+UNSTABLE_P = 0.01
+#: By path: counts of the runs that differ by more than the default layout floor.
+UNSTABLE_PATH = 0.01
+#: OUTLIERS: share of a row's samples beyond the outer fences. Up to it a median moves by 1/16 of a standard deviation.
+OUTLIER_SHARE = 0.05
+#: OUTLIERS: from how many runs, how many scaled median deviations, and how far at least a whole run is called far.
+OUTLIER_RUNS, OUTLIER_DEVIATIONS, OUTLIER_RUN_LOG = 8, 6.0, 0.05
+
+#: DISTURBED: share of the run's wall time that a hypervisor took, and that the process was runnable and did not run.
+#: Half of the usual delta: more could make a difference of delta all by itself.
+STEAL_SHARE = 0.01
+DELAY_SHARE = 0.01
+#: DISTURBED: share of samples with an involuntary switch. Where a tenth is slow, the median stands at the 56th
+#: percentile of the undisturbed ones, 0.14 of their standard deviation.
+INVOLUNTARY_SHARE = 0.10
+#: DISTURBED: samples that ended on another CPU than they began on. Caches and clock change for all that follow.
+MIGRATIONS = 0
+#: DISTURBED: load of the CPUs that are not ours: above a half, a sibling thread or the shared cache is contended.
+OTHERS_BUSY = 0.5
+#: Voluntary switches in an iteration, from which on a workload waits for a process of its own. Then its time in the run
+#: queue and its involuntary switches belong to the work.
+WAITS = 0.01
+
+#: COUNTS_DISAGREE: relative tolerance, and a number that the start of a run may cost (first touches of code and stack).
+COUNT_TOLERANCE = 0.05
+COUNT_SLACK = 10.0
+
+#: Texts that came from a machine are cut to this.
+TEXT_LIMIT = 300
+
+
+def flags(runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> tuple[Flag, ...]:
+    """All flags of one row. `runs` and `costs` belong together, one each a run."""
+    rules: tuple[Callable[[Sequence[Run], Sequence[RunCost], By], Flag | None], ...] = (
+        below_resolution,
+        coarse_clock,
+        disturbed,
+        counts_disagree,
+        not_pinned,
+        unstable,
+        few_runs,
+        outliers,
+    )
+    found = [flag for rule in rules if (flag := rule(runs, costs, by)) is not None]
+    return (*found, *probe_remarks(runs))
+
+
+def below_resolution(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | None:
+    below = [cost for cost in costs if cost.below]
+    if not below:
+        return None
+    unit = "instructions" if by == "path" else "ns"
+    worst = min(below, key=lambda cost: cost.figure.cost)
+    return Flag(
+        FlagCode.BELOW_RESOLUTION,
+        f"{_of_runs(len(below), len(costs))} saw nothing above what can be resolved: {worst.figure.cost:.3g} {unit} "
+        f"net, where at least {worst.floor:.3g} {unit} could be told from nothing",
+    )
+
+
+def coarse_clock(_runs: Sequence[Run], costs: Sequence[RunCost], _by: By) -> Flag | None:
+    step = max(cost.step_share for cost in costs)
+    if step <= COARSE_STEP:
+        return None
+    return Flag(FlagCode.COARSE_CLOCK, f"one step of the clock is {_percent(step)} of a sample")
+
+
+def disturbed(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | None:
+    """By path nothing can disturb: what another process does takes none of the guest's instructions."""
+    if by == "path":
+        return None
+    causes = {run.run: why for run in runs if (why := disturbances(run))}
+    if not causes:
+        return None
+    shown = "; ".join(f"run {number}: {', '.join(why)}" for number, why in list(causes.items())[:3])
+    return Flag(FlagCode.DISTURBED, f"{_of_runs(len(causes), len(runs))}: {shown}{' …' if len(causes) > 3 else ''}")
+
+
+def disturbances(run: Run) -> tuple[str, ...]:
+    """What disturbed one run, each with its figure. What the platform does not tell (absent, negative) is no cause."""
+    why = []
+    wall = run.meter.get("wall_ns", -1.0)
+    if wall > 0:
+        # Steal comes in ticks: one of them may have begun before the run.
+        steal = (run.meter.get("steal_ns", -1.0) - max(0.0, run.meter.get("tick_ns", 0.0))) / wall
+        if steal > STEAL_SHARE:
+            why.append(f"{_percent(steal)} stolen by the hypervisor")
+        delay = run.meter.get("run_delay_ns", -1.0) / wall
+        if delay > DELAY_SHARE and not waits_for_its_own(run):
+            why.append(f"{_percent(delay)} of the time waiting for its CPU")
+    switched = len({sample for sample, count in run.involuntary if count > 0}) / len(run.samples)
+    if switched > INVOLUNTARY_SHARE and not waits_for_its_own(run):
+        why.append(f"involuntary switches in {_percent(switched)} of the samples")
+    if len(run.migrated) > MIGRATIONS:
+        why.append(f"moved to another CPU in {len(run.migrated)} of {len(run.samples)} samples")
+    if run.meter.get("others_busy", -1.0) > OTHERS_BUSY:
+        why.append(f"the other CPUs {_percent(run.meter['others_busy'])} busy")
+    return tuple(why)
+
+
+def waits_for_its_own(run: Run) -> bool:
+    """Whether the work hands over to processes of its own, so that waiting for the CPU is part of it."""
+    if run.peer_cpu >= 0 or run.claimed.get("children", 0) > 0 or run.claimed.get("switches", 0) > WAITS:
+        return True
+    return max(run.happened.get("switches", 0), run.happened.get("children", 0)) > WAITS * max(run.iterations, 1)
+
+
+def counts_disagree(runs: Sequence[Run], _costs: Sequence[RunCost], _by: By) -> Flag | None:
+    wrong: dict[str, tuple[float, float, int]] = {}
+    for run in runs:
+        for what, claim in run.claimed.items():
+            happened = run.happened.get(what, -1.0)
+            if claim >= 0 and happened >= 0 and not counts_agree(claim * run.iterations, happened):
+                wrong.setdefault(what, (happened / max(run.iterations, 1), claim, run.run))
+    if not wrong:
+        return None
+    return Flag(
+        FlagCode.COUNTS_DISAGREE,
+        "; ".join(
+            f"{_cut(what, 40)}: {happened:.4g} happened in an iteration, {claim:.4g} claimed (run {number})"
+            for what, (happened, claim, number) in wrong.items()
+        ),
+    )
+
+
+def counts_agree(expected: float, happened: float) -> bool:
+    """Whether a count around all samples of a run fits the claim; nothing at all never fits a claim of at least one."""
+    if happened == 0 and expected >= 1:
+        return False
+    return abs(happened - expected) <= COUNT_SLACK + COUNT_TOLERANCE * expected
+
+
+def not_pinned(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | None:
+    free = sum(run.cpu == -1 for run in runs)
+    if by == "path" or not free:
+        return None
+    return Flag(FlagCode.NOT_PINNED, f"{_of_runs(free, len(runs))} not bound to a CPU")
+
+
+def unstable(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | None:
+    """Runs' spread against what the spread of the samples within them explains: a chi-square test of the ratio."""
+    if len(costs) < 2 or any(cost.below for cost in costs):
+        return None
+    if by == "path":
+        low, high = min(c.figure.cost for c in costs), max(c.figure.cost for c in costs)
+        if high <= low * (1 + UNSTABLE_PATH):
+            return None
+        return Flag(FlagCode.UNSTABLE, f"the counts of the runs differ: {low:.6g} to {high:.6g}")
+    import numpy as np
+
+    between = float(np.var([math.log(cost.figure.cost) for cost in costs], ddof=1))
+    within = sum(cost.se_log**2 for cost in costs) / len(costs)
+    if between <= UNSTABLE_SD**2:
+        return None
+    if within > 0 and chi2_above(len(costs) - 1, (len(costs) - 1) * between / within) > UNSTABLE_P:
+        return None
+    return Flag(
+        FlagCode.UNSTABLE,
+        f"runs spread by {_percent(math.sqrt(between))} (one standard deviation); "
+        f"the samples within them explain {_percent(math.sqrt(within))}",
+    )
+
+
+def few_runs(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | None:
+    if by == "path" or len(runs) >= FEW:
+        return None
+    return Flag(FlagCode.FEW_RUNS, f"{len(runs)} run{'s' if len(runs) > 1 else ''}; an interval needs {FEW} or more")
+
+
+def outliers(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | None:
+    """Samples far out, and whole runs far from the others. Flagged, and in the figure all the same."""
+    if by == "path":
+        return None
+    details = []
+    far, samples = sum(cost.far for cost in costs), sum(cost.figure.samples for cost in costs)
+    if far > OUTLIER_SHARE * samples:
+        details.append(f"{_percent(far / samples)} of the samples are far from the rest")
+    lone = lone_runs(costs)
+    if lone:
+        details.append(f"run{'s' if len(lone) > 1 else ''} {', '.join(map(str, lone))} far from the other runs")
+    return Flag(FlagCode.OUTLIERS, "; ".join(details)) if details else None
+
+
+def lone_runs(costs: Sequence[RunCost]) -> tuple[int, ...]:
+    """Numbers of the runs whose log is many median absolute deviations away from the median of all."""
+    import numpy as np
+
+    if len(costs) < OUTLIER_RUNS or any(cost.figure.cost <= 0 for cost in costs):
+        return ()
+    logs = np.log([cost.figure.cost for cost in costs])
+    away = np.abs(logs - np.median(logs))
+    # 1.4826: makes the median absolute deviation the standard deviation of a normal distribution.
+    reach = max(OUTLIER_DEVIATIONS * 1.4826 * float(np.median(away)), OUTLIER_RUN_LOG)
+    return tuple(cost.figure.run for cost, distance in zip(costs, away, strict=True) if distance > reach)
+
+
+def probe_remarks(runs: Sequence[Run]) -> tuple[Flag, ...]:
+    """The workload's own remarks, each text once."""
+    said = (warning.get("text") or warning.get("code", "") for run in runs for warning in run.warnings)
+    return tuple(Flag(FlagCode.PROBE, text) for text in dict.fromkeys(_cut(text, TEXT_LIMIT) for text in said) if text)
+
+
+def _of_runs(some: int, runs: int) -> str:
+    return f"{some} of {runs} run{'s' if runs > 1 else ''}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

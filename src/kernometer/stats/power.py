@@ -1,0 +1,54 @@
+"""What a comparison could have seen, and what it would take to see more. docs/statistics.md, "Undecided"."""
+
+from __future__ import annotations
+
+import math
+
+from kernometer.stats.distributions import noncentral_t_below, t_quantile
+from kernometer.stats.intervals import LEVEL
+
+#: A difference counts as visible where it would be found in 4 comparisons of 5, the convention of the field.
+POWER = 0.80
+#: Beyond it the answer is "not by more of the same".
+MOST_UNITS = 100_000
+
+
+def smallest_log(se: float, df: float) -> float:
+    """The smallest true difference of logs that a test at 5 % finds with 80 % power, by the noncentral t."""
+    if se == 0:
+        return 0.0
+    t = float(t_quantile(0.5 + LEVEL / 2, df))
+    low, high = 0.0, t + 1.0
+    while noncentral_t_below(df, high, t) > 1 - POWER and high < 1e6:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if noncentral_t_below(df, middle, t) > 1 - POWER else (low, middle)
+    return se * high
+
+
+def smallest_ratio(se: float, df: float) -> float:
+    """The same as a relative difference: 0.05 is 5 %."""
+    return math.expm1(min(smallest_log(se, df), 700.0))
+
+
+def units_needed(sd_log: float, delta: float, *, paired: bool) -> int | None:
+    """How many units (pairs of a block, or units a side) show a difference of delta; None: beyond `MOST_UNITS`.
+
+    `sd_log`: the standard deviation of one unit's log (paired: of one block's log ratio).
+    """
+    target = math.log1p(delta)
+
+    def seen(n: int) -> bool:
+        return smallest_log(sd_log * math.sqrt((1 if paired else 2) / n), (1 if paired else 2) * (n - 1)) <= target
+
+    high = 2
+    while not seen(high):
+        high *= 2
+        if high > MOST_UNITS:
+            return None
+    low = max(2, high // 2)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if seen(middle) else (middle + 1, high)
+    return high
