@@ -122,6 +122,7 @@ class _Gathered:
     unsupported: dict[Unsupported, None] = field(default_factory=dict)
     events: list[Events] = field(default_factory=list)
     end: End | None = None
+    whole_damage: list[str] = field(default_factory=list)  #: sentences about the whole file: a handful at most
     damage: list[str] = field(default_factory=list)
     more_damage: int = 0
     samples: int = 0
@@ -192,9 +193,9 @@ class _Gathered:
         for row in dict.fromkeys(key[0] for key in undefined):
             self.hurt(f"The runs of {printable(row, 60)} were left out: its workload is not defined in the file.")
         if self.end is None:
-            self.hurt("The last line is missing: the session was cut off, or is still being measured.")
+            self.whole_damage.append("The last line is missing: the session was cut off, or is still being measured.")
         if self.more_damage:
-            self.damage.append(f"And {self.more_damage:,} more such lines.")
+            self.damage.append(f"And {self.more_damage:,} more of this kind.")
         return Result(
             session=self.session,
             header=self.header,
@@ -204,7 +205,7 @@ class _Gathered:
             unsupported=tuple(self.unsupported),
             events=tuple(self.events),
             end=self.end,
-            damage=tuple(self.damage),
+            damage=(*self.whole_damage, *self.damage),
         )
 
 
@@ -232,7 +233,7 @@ def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
     for number, line in lines:
         count += 1
         if count > limits.records:
-            gathered.hurt(f"Line {number} and what follows was not read: more than {limits.records:,} lines.")
+            gathered.whole_damage.append(f"Line {number} and what follows: more than {limits.records:,} lines, not read.")
             break
         try:
             reason = gathered.take(parse_record(line))
@@ -256,12 +257,8 @@ def _first(line: bytes) -> Session:
 def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank, without their newline; never holds more than one line and one chunk."""
     limits = gathered.limits
-    number, total, pending, skipping = 1, 0, bytearray(), False
-    for chunk in chunks:
-        total += len(chunk)
-        if total > limits.file_bytes:
-            gathered.hurt(f"What follows line {number - 1} was not read: the file is over {limits.file_bytes:,} bytes.")
-            return
+    number, pending, skipping = 1, bytearray(), False
+    for chunk in _first_bytes(chunks, gathered):
         *whole, rest = chunk.split(b"\n")
         for piece in whole:
             if len(pending) + len(piece) > limits.line_bytes:
@@ -282,3 +279,15 @@ def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, 
         gathered.hurt(f"Line {number} was left out: it is over {limits.line_bytes:,} bytes.")
     elif pending.strip():
         yield number, bytes(pending)
+
+
+def _first_bytes(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[bytes]:
+    """As many bytes as a file may have."""
+    left = gathered.limits.file_bytes
+    for chunk in chunks:
+        if len(chunk) > left:
+            gathered.whole_damage.append(f"It is over {gathered.limits.file_bytes:,} bytes: the end was not read.")
+            yield chunk[:left]
+            return
+        left -= len(chunk)
+        yield chunk

@@ -1,0 +1,182 @@
+"""The store: a folder of result files, one a session, and the names by which a user calls for them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernometer.errors import ResultError, UsageError
+from kernometer.results import index
+from kernometer.results.reader import parse
+from kernometer.results.summary import Summary, host_key, summarize
+from kernometer.results.writer import SUFFIX, ResultWriter, store_error
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernometer.results.model import Result, Session
+
+LABEL = "label:"
+LABEL_CHARACTERS = 100
+CHUNK = 1 << 20
+
+_AT = re.compile(r"@(last|\d{1,6})")
+
+
+def default_folder() -> Path:
+    """kernometer/results in the XDG data home. Raises ResultError where there is neither that nor a home."""
+    given = os.environ.get("XDG_DATA_HOME", "")
+    if given.startswith("/"):  # the XDG specification: a relative path is to be ignored
+        return Path(given) / "kernometer" / "results"
+    try:
+        return Path.home() / ".local" / "share" / "kernometer" / "results"
+    except RuntimeError as error:
+        raise ResultError("There is no home folder to keep results in.", "Say where with --store DIR.") from error
+
+
+def read_file(path: Path) -> Result:
+    """One file, stored or not. Raises ResultError, naming the file, where it cannot be read or is no result."""
+    try:
+        return parse(_chunks(path))
+    except OSError as error:
+        step = "'kernometer list' shows what is stored."
+        raise ResultError(f"{path} cannot be read: {error.strerror}.", step) from error
+    except ResultError as error:
+        raise ResultError(f"{path}: {error.text}", error.next_step) from error
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb", buffering=0) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+class Store:
+    """A folder of results. Nothing in it is changed by looking, but the index, which is a copy."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def create(self, session: Session) -> ResultWriter:
+        """A new file for that session. Raises ResultError where the store cannot take one, UsageError for its label."""
+        _check_label(session.label)
+        return ResultWriter(self.folder, session)
+
+    def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
+        """Newest first; each filter that is not empty must be equal. A store that does not exist yet is empty."""
+        try:
+            found = index.summaries(self.folder, _summary_of)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise store_error(self.folder, error) from error
+        wanted = {"label": label, "target": target, "by": by}
+        kept = [one for one in found if all(getattr(one, key) == value for key, value in wanted.items() if value)]
+        return kept[:newest] if newest else kept
+
+    def resolve(self, name: str) -> Path:
+        """The one file that RESULT means: an id, the beginning of one, a label (its newest), @last, @1, a path.
+
+        Raises ResultError where it means none, or more than one.
+        """
+        if name.startswith(LABEL):
+            return self.resolve_set(name)[0]
+        if "/" in name or name.endswith(SUFFIX):
+            return self._existing(Path(name))
+        found = [one for one in self.summaries() if not one.problem]
+        if name.startswith("@"):
+            return _at(name, [one for one in found if not one.growing]).path
+        same_id = [one for one in found if one.id == name]
+        if same_id:  # a copy of a file has its id too: the file that is named after it is the one
+            return next((one.path for one in same_id if one.path.name == name + SUFFIX), same_id[0].path)
+        for one in found:
+            if name and one.label == name:
+                return one.path
+        return self._by_beginning(name, found)
+
+    def resolve_set(self, name: str) -> tuple[Path, ...]:
+        """All files that RESULT means, newest first: with `label:NAME` a set of sessions, else the one."""
+        if not name.startswith(LABEL):
+            return (self.resolve(name),)
+        label = name.removeprefix(LABEL)
+        found = tuple(one.path for one in self.summaries(label=label) if not one.problem and not one.growing)
+        if not label or not found:
+            raise ResultError(
+                f"No stored session has the label {printable(label, 80)!r}.", "'kernometer list' shows the labels."
+            )
+        return found
+
+    def load(self, name: str) -> Result:
+        return read_file(self.resolve(name))
+
+    def load_set(self, name: str) -> tuple[Result, ...]:
+        """As `resolve_set`, read."""
+        return tuple(read_file(path) for path in self.resolve_set(name))
+
+    def history(self, like: Result, *, newest: int = 30) -> Iterator[Result]:
+        """Other complete sessions of the same host, target, way of taking time and profile; newest first.
+
+        Sides of an `ab` are left out: they were measured in blocks, and not as sessions of their own.
+        """
+        session, host, given = like.session, host_key(like), 0
+        for one in self.summaries(target=session.target, by=session.by):
+            if one.id == session.id or one.experiment or not one.complete:
+                continue
+            if one.host != host or one.profile != session.profile:
+                continue
+            yield read_file(one.path)
+            given += 1
+            if given == newest:
+                return
+
+    def _existing(self, path: Path) -> Path:
+        if path.exists() or (self.folder / path).exists():
+            return path if path.exists() else self.folder / path
+        raise ResultError(f"There is no file {printable(str(path))}.", "'kernometer list' shows what is stored.")
+
+    def _by_beginning(self, name: str, found: list[Summary]) -> Path:
+        matching = [one for one in found if name and one.id.startswith(name)]
+        if len(matching) == 1:
+            return matching[0].path
+        shown = printable(name, 80)
+        if not matching:
+            if Path(name).is_file():
+                return Path(name)
+            raise ResultError(
+                f"No result in {self.folder} has the id or the label {shown!r}.",
+                "'kernometer list' shows what is stored; 'kernometer run' measures.",
+            )
+        some = ", ".join(printable(one.id, 60) for one in matching[:5]) + (", …" if len(matching) > 5 else "")
+        raise ResultError(f"{len(matching)} results begin with {shown!r}: {some}.", "Give more of the id.")
+
+
+def _check_label(label: str) -> None:
+    """A label must be one that RESULT can mean."""
+    if len(label) > LABEL_CHARACTERS or not label.isprintable() or label.startswith((LABEL, "@", "-")) or "/" in label:
+        raise UsageError(
+            f"{printable(label, 80)!r} cannot be a label.",
+            f"Take up to {LABEL_CHARACTERS} printable characters, none of them '/', and not '{LABEL}', '@' or '-' first.",
+        )
+
+
+def _summary_of(path: Path) -> Summary:
+    try:
+        return summarize(path, read_file(path))
+    except ResultError as error:
+        return Summary(path=path, problem=error.text)
+
+
+def _at(name: str, found: list[Summary]) -> Summary:
+    match = _AT.fullmatch(name)
+    if match is None:
+        raise ResultError(f"{printable(name, 40)} is no place in the list.", "Give @last, @1, @2, …")
+    place = 0 if match[1] == "last" else int(match[1])
+    if place >= len(found):
+        raise ResultError(
+            f"{name} is not there: {len(found)} results are stored.",
+            "'kernometer run' measures this machine; 'kernometer list' shows what is stored.",
+        )
+    return found[place]
