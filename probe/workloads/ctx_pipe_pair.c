@@ -1,0 +1,119 @@
+/* ctx/pipe-pair: two processes, one word to and fro over two pipes (K table 4; M: UnixBench's pipe-based context
+ * switching). The parent sends an odd word, the peer answers the next one: an answer can only be the peer's. */
+#include "../km.h"
+
+struct pipe_pair {
+	struct km *km;
+	int there[2], back[2];          /* parent to peer, peer to parent; in each process only its own ends are open */
+	int own[2];                     /* the baseline's: both ends are the parent's */
+	uint64_t sent, echoed;          /* words of run, of baseline */
+	long peer;
+};
+
+static void pipe_pair_peer(struct km *km, void *state)
+{
+	struct pipe_pair *p = state;
+	uint64_t word;
+	int got;
+
+	km_close(&p->there[1]);
+	km_close(&p->back[0]);
+	while ((got = km_get(p->there[0], &word, sizeof word)) > 0) {
+		word++;
+		if ((got = km_put(p->back[1], &word, sizeof word)) <= 0)
+			break;
+	}
+	if (got < 0)
+		km_fail_call(km, "read or write of the peer's pipe");
+}
+
+static void *pipe_pair_setup(struct km *km)
+{
+	struct pipe_pair *p = km_alloc(km, sizeof *p);
+
+	p->km = km;
+	km_pipe(km, p->there);
+	km_pipe(km, p->back);
+	p->peer = km_peer(km, pipe_pair_peer, p);
+	km_close(&p->there[0]);
+	km_close(&p->back[1]);
+	km_pipe(km, p->own);
+	km->claim.syscalls = 2;
+	km->claim.reads = km->claim.writes = 1;
+	km->claim.switches = 1;
+	km->claim.faults = 0;
+	return p;
+}
+
+static void pipe_pair_run(void *state, uint64_t n)      /* timed: n words there and back: 2n writes, 2n reads */
+{
+	struct pipe_pair *p = state;
+
+	while (n--) {
+		uint64_t word = 2 * p->sent++ + 1;
+
+		km_write_all(p->km, p->there[1], &word, sizeof word);
+		km_read_all(p->km, p->back[0], &word, sizeof word);
+		if (word != 2 * p->sent)
+			km_fail(p->km, "word %" PRIu64 " was answered by %" PRIu64, 2 * p->sent - 1, word);
+	}
+}
+
+static void pipe_pair_baseline(void *state, uint64_t n) /* timed: 2n writes, 2n reads, by one process */
+{
+	struct pipe_pair *p = state;
+
+	while (n--)
+		for (int half = 0; half < 2; half++) {
+			uint64_t word = p->echoed++, back;
+
+			km_write_all(p->km, p->own[1], &word, sizeof word);
+			km_read_all(p->km, p->own[0], &back, sizeof back);
+			if (back != word)
+				km_fail(p->km, "word %" PRIu64 " came out of the pipe as %" PRIu64, word, back);
+		}
+}
+
+static void pipe_pair_verify(void *state, uint64_t n)
+{
+	struct pipe_pair *p = state;
+
+	if (p->sent != n)
+		km_fail(p->km, "%" PRIu64 " round trips were made, %" PRIu64 " counted", p->sent, n);
+}
+
+static void pipe_pair_teardown(void *state)
+{
+	struct pipe_pair *p = state;
+
+	km_close(&p->there[1]);
+	km_peer_end(p->km, p->peer);
+	km_close(&p->back[0]);
+	km_close(&p->own[0]);
+	km_close(&p->own[1]);
+	km_free(p);
+}
+
+static const struct point pipe_pair_points[] = {
+	{ { 0 }, QUICK, 500, SAME_CPU, 0 },
+	{ { 0 }, QUICK, 0, OTHER_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+const struct workload ctx_pipe_pair = {
+	.name = "ctx/pipe-pair",
+	.per = "round trip",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 4; M",
+	.what = "two processes pass one word (8 bytes) to and fro over two pipes",
+	.inside = "in each of the two processes one write and one read of a word, and the switches between them",
+	.subtracts = "not subtracted, shown beside it: a word written to and read from one pipe twice, within one "
+		     "process (the same four calls, no switch)",
+	.points = pipe_pair_points,
+	.setup = pipe_pair_setup,
+	.run = pipe_pair_run,
+	.baseline = pipe_pair_baseline,
+	.verify = pipe_pair_verify,
+	.teardown = pipe_pair_teardown,
+};

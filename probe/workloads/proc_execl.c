@@ -1,0 +1,161 @@
+/* proc/execl: a process replaces itself over and over (M: UnixBench's execl throughput).
+ *
+ * No single image can time it: the first one reads the clock, the last one reads it again, and in between the first
+ * reading travels as an argument. All arguments have a fixed width and are rewritten in place, and the environment is
+ * empty, so each image does the same work. The last one sends its result by a pipe. */
+#include "../engine.h"                  /* beside km.h: clock and marker for an image that has no struct km */
+
+enum { EXECL_SELF, EXECL_INTERNAL, EXECL_ROLE, EXECL_LEFT, EXECL_IMAGES, EXECL_BEGIN, EXECL_RESULT, EXECL_REPORT,
+	EXECL_BY, EXECL_REGION, EXECL_CLOCK, EXECL_ARGS, EXECL_DIGITS = 16 };
+
+struct execl_result {
+	uint64_t ticks, images;
+};
+
+struct proc_execl {
+	struct km *km;
+	int result[2], report[2];
+	char *argv[EXECL_ARGS + 1];
+	char *environment[1];
+	char number[EXECL_ARGS][EXECL_DIGITS + 1];
+	uint64_t images;
+};
+
+static void execl_put(char *to, uint64_t value)
+{
+	for (int i = EXECL_DIGITS; i-- > 0; value >>= 4)
+		to[i] = "0123456789abcdef"[value & 15];
+}
+
+static uint64_t execl_take(const char *from)
+{
+	return strtoull(from, NULL, 16);
+}
+
+static void *proc_execl_setup(struct km *km)
+{
+	static char internal[] = "--internal", role[] = "execl";
+	struct proc_execl *p = km_alloc(km, sizeof *p);
+	char *clock = km_alloc(km, strlen(km_clock_name(km)) + 1);
+
+	p->km = km;
+	km_pipe(km, p->result);
+	km_pipe(km, p->report);
+	/* The images write to both. The result is read when they have gone: there by then, or never. */
+	if (fcntl(p->result[1], F_SETFD, 0) != 0 || fcntl(p->report[1], F_SETFD, 0) != 0 ||
+	    fcntl(p->result[0], F_SETFL, O_NONBLOCK) != 0)
+		km_fail_call(km, "fcntl");
+	for (int i = 0; i < EXECL_ARGS; i++)
+		p->argv[i] = p->number[i];
+	p->argv[EXECL_SELF] = km_alloc(km, strlen(km->self) + 1);
+	strcpy(p->argv[EXECL_SELF], km->self);
+	p->argv[EXECL_INTERNAL] = internal;
+	p->argv[EXECL_ROLE] = role;
+	p->argv[EXECL_CLOCK] = strcpy(clock, km_clock_name(km));
+	execl_put(p->argv[EXECL_BEGIN], 0);
+	execl_put(p->argv[EXECL_RESULT], (uint64_t)p->result[1]);
+	execl_put(p->argv[EXECL_REPORT], (uint64_t)p->report[1]);
+	execl_put(p->argv[EXECL_BY], (uint64_t)km->by);
+	execl_put(p->argv[EXECL_REGION], km_region(km));
+	return p;
+}
+
+/* One image of the chain: `argv` is what the one before it, or proc_execl_self_timed, has left. */
+int proc_execl_main(int argc, char **argv)
+{
+	char *environment[1] = { NULL };
+	struct execl_result result;
+	uint64_t left, begin;
+	enum by by;
+	unsigned region;
+	int report;
+
+	if (argc != EXECL_ARGS)
+		return 2;
+	left = execl_take(argv[EXECL_LEFT]);
+	result.images = execl_take(argv[EXECL_IMAGES]);
+	by = (enum by)execl_take(argv[EXECL_BY]);
+	region = (unsigned)execl_take(argv[EXECL_REGION]);
+	report = (int)execl_take(argv[EXECL_REPORT]);
+	if (left == 0) {
+		result.ticks = km_internal_end(by, argv[EXECL_CLOCK], region) - execl_take(argv[EXECL_BEGIN]);
+		if (km_put((int)execl_take(argv[EXECL_RESULT]), &result, sizeof result) <= 0)
+			km_child_fail(report, "write");
+		return 0;
+	}
+	if (left == result.images) {
+		begin = km_internal_begin(by, argv[EXECL_CLOCK], region);
+		execl_put(argv[EXECL_BEGIN], begin);
+	}
+	execl_put(argv[EXECL_LEFT], left - 1);
+	if (execve(argv[EXECL_SELF], argv, environment) != 0)
+		km_child_fail(report, "execve");
+	return 1;
+}
+
+/* Timed by the images: from the first one's marker to the last one's, n times execve and a program's start. */
+static uint64_t proc_execl_self_timed(void *state, uint64_t n)
+{
+	struct proc_execl *p = state;
+	struct execl_result result;
+	pid_t pid;
+
+	execl_put(p->argv[EXECL_LEFT], n);
+	execl_put(p->argv[EXECL_IMAGES], n);
+	pid = fork();
+	if (pid < 0)
+		km_fail_call(p->km, "fork");
+	if (pid == 0) {
+		execve(p->km->self, p->argv, p->environment);
+		km_child_fail(p->report[1], "execve");
+	}
+	km_child_wait(p->km, (long)pid, p->report[0]);
+	if (read(p->result[0], &result, sizeof result) != (ssize_t)sizeof result)
+		km_fail_call(p->km, "read of the last image's result");
+	if (result.images != n)
+		km_fail(p->km, "%" PRIu64 " images followed each other instead of %" PRIu64, result.images, n);
+	p->images += result.images;
+	return result.ticks;
+}
+
+static void proc_execl_verify(void *state, uint64_t n)
+{
+	struct proc_execl *p = state;
+
+	if (p->images != n)
+		km_fail(p->km, "%" PRIu64 " programs were executed, %" PRIu64 " counted", p->images, n);
+}
+
+static void proc_execl_teardown(void *state)
+{
+	struct proc_execl *p = state;
+
+	for (int i = 0; i < 2; i++) {
+		km_close(&p->result[i]);
+		km_close(&p->report[i]);
+	}
+	km_free(p->argv[EXECL_SELF]);
+	km_free(p->argv[EXECL_CLOCK]);
+	km_free(p);
+}
+
+static const struct point proc_execl_points[] = {
+	{ { 0 }, QUICK, 12, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+const struct workload proc_execl = {
+	.name = "proc/execl",
+	.per = "execve",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M",
+	.what = "a process replaces itself by this program over and over, the same arguments, an empty environment",
+	.inside = "execve and the program's start up to its next execve",
+	.needs = CAP_SELF,
+	.points = proc_execl_points,
+	.setup = proc_execl_setup,
+	.self_timed = proc_execl_self_timed,
+	.verify = proc_execl_verify,
+	.teardown = proc_execl_teardown,
+};

@@ -1,0 +1,83 @@
+/* proc/thread: a thread is created and joined. It counts itself and hands the count back: work and join are seen. */
+#include "../km.h"
+
+struct proc_thread {
+	struct km *km;
+	uint64_t made;                  /* by the threads; read after each join */
+};
+
+static void *proc_thread_body(void *state)
+{
+	struct proc_thread *p = state;
+
+	p->made++;
+	return &p->made;
+}
+
+static void *proc_thread_setup(struct km *km)
+{
+	struct proc_thread *p = km_alloc(km, sizeof *p);
+
+	p->km = km;
+	km->claim.reads = km->claim.writes = 0;
+	km->claim.children = 0;
+	return p;
+}
+
+static void proc_thread_run(void *state, uint64_t n)    /* timed: n times create and join */
+{
+	struct proc_thread *p = state;
+
+	while (n--) {
+		uint64_t before = p->made;
+		void *result = NULL;
+		pthread_t thread;
+		int error = pthread_create(&thread, NULL, proc_thread_body, p);
+
+		if (error != 0) {
+			errno = error;
+			km_fail_call(p->km, "pthread_create");
+		}
+		error = pthread_join(thread, &result);
+		if (error != 0) {
+			errno = error;
+			km_fail_call(p->km, "pthread_join");
+		}
+		if (result != &p->made || p->made != before + 1)
+			km_fail(p->km, "a thread was joined that had not run");
+	}
+}
+
+static void proc_thread_verify(void *state, uint64_t n)
+{
+	struct proc_thread *p = state;
+
+	if (p->made != n)
+		km_fail(p->km, "%" PRIu64 " threads ran, %" PRIu64 " counted", p->made, n);
+}
+
+static void proc_thread_teardown(void *state)
+{
+	km_free(state);
+}
+
+static const struct point proc_thread_points[] = {
+	{ { 0 }, QUICK, 100, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+const struct workload proc_thread = {
+	.name = "proc/thread",
+	.per = "thread",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "beyond the sources",
+	.what = "a POSIX thread is created with default attributes, counts itself, and is joined",
+	.inside = "pthread_create, the thread's start and end, pthread_join",
+	.needs = CAP_PTHREAD,
+	.points = proc_thread_points,
+	.setup = proc_thread_setup,
+	.run = proc_thread_run,
+	.verify = proc_thread_verify,
+	.teardown = proc_thread_teardown,
+};
