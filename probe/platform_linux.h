@@ -41,8 +41,31 @@
 #ifndef HAVE_PROC
 #define HAVE_PROC 1                     /* Linux's /proc: stat, self/io, self/schedstat, cpuinfo */
 #endif
+#ifndef HAVE_PDEATHSIG
+#define HAVE_PDEATHSIG 1
+#endif
 #ifndef HAVE_PERF_EVENT
 #define HAVE_PERF_EVENT 1
+#endif
+#ifndef HAVE_NOHUGEPAGE
+#define HAVE_NOHUGEPAGE 1               /* madvise(MADV_NOHUGEPAGE) */
+#endif
+#ifndef HAVE_MINCORE
+#define HAVE_MINCORE 1
+#endif
+#ifndef HAVE_STATVFS
+#define HAVE_STATVFS 1
+#endif
+#ifndef HAVE_SBRK
+#define HAVE_SBRK 1
+#endif
+#include <features.h>
+#ifndef HAVE_MALLOPT
+#if defined(__GLIBC__)
+#define HAVE_MALLOPT 1
+#else
+#define HAVE_MALLOPT 0
+#endif
 #endif
 
 #endif

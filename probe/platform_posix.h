@@ -68,8 +68,30 @@
 #ifndef HAVE_PROC
 #define HAVE_PROC 0
 #endif
+#ifndef HAVE_PDEATHSIG
+#define HAVE_PDEATHSIG 0
+#endif
 #ifndef HAVE_PERF_EVENT
 #define HAVE_PERF_EVENT 0
+#endif
+#ifndef HAVE_NOHUGEPAGE
+#define HAVE_NOHUGEPAGE 0
+#endif
+#ifndef HAVE_MINCORE
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__APPLE__)
+#define HAVE_MINCORE 1
+#else
+#define HAVE_MINCORE 0
+#endif
+#endif
+#ifndef HAVE_STATVFS
+#define HAVE_STATVFS 1
+#endif
+#ifndef HAVE_SBRK
+#define HAVE_SBRK 0
+#endif
+#ifndef HAVE_MALLOPT
+#define HAVE_MALLOPT 0
 #endif
 
 #endif

@@ -1,0 +1,196 @@
+/* clock.c: every clock the platform has, with its measured resolution and the cost of one read. */
+#include "engine.h"
+
+#include <sys/times.h>
+
+#if HAVE_CLOCK_GETTIME
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec t;
+
+	if (clock_gettime(id, &t) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t read_monotonic(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+#endif
+
+#if HAVE_CLOCK_GETTIME && defined(CLOCK_MONOTONIC_RAW)
+static uint64_t read_monotonic_raw(void)
+{
+	return read_clock(CLOCK_MONOTONIC_RAW);
+}
+#endif
+
+static uint64_t read_gettimeofday(void)
+{
+	struct timeval t;
+
+	if (gettimeofday(&t, NULL) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static uint64_t read_times(void)
+{
+	struct tms unused;
+
+	return (uint64_t)times(&unused);
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+#define CYCLES_UNSUPPORTED NULL
+
+uint64_t clock_cycles(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* cpuid waits for every instruction before it (K, section 3.2). On a virtual machine it traps: that is its cost. */
+static uint64_t read_cycles_serialised(void)
+{
+	uint32_t low, high;
+
+#if defined(__x86_64__)
+	__asm__ volatile("xorl %%eax, %%eax\n\tcpuid\n\trdtsc" : "=a"(low), "=d"(high) : : "rbx", "rcx", "memory");
+#else
+	__asm__ volatile("pushl %%ebx\n\txorl %%eax, %%eax\n\tcpuid\n\trdtsc\n\tpopl %%ebx"
+			 : "=a"(low), "=d"(high) : : "ecx", "memory");
+#endif
+	return (uint64_t)high << 32 | low;
+}
+#elif defined(__aarch64__)
+#define CYCLES_UNSUPPORTED NULL
+
+uint64_t clock_cycles(void)
+{
+	uint64_t count;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+	return count;
+}
+
+static uint64_t read_cycles_serialised(void)
+{
+	uint64_t count;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count) : : "memory");
+	return count;
+}
+#else
+#define CYCLES_UNSUPPORTED "no cycle counter that user mode may read is known for this processor"
+
+uint64_t clock_cycles(void)
+{
+	return clock_wall();
+}
+
+static uint64_t read_cycles_serialised(void)
+{
+	return clock_wall();
+}
+#endif
+
+static struct clock_source table[] = {
+#if HAVE_CLOCK_GETTIME
+	{ "monotonic", read_monotonic, 1, NULL, 0, 0 },
+#else
+	{ "monotonic", read_gettimeofday, 1, "no clock_gettime", 0, 0 },
+#endif
+#if HAVE_CLOCK_GETTIME && defined(CLOCK_MONOTONIC_RAW)
+	{ "monotonic-raw", read_monotonic_raw, 1, NULL, 0, 0 },
+#else
+	{ "monotonic-raw", read_gettimeofday, 1, "no CLOCK_MONOTONIC_RAW", 0, 0 },
+#endif
+	{ "gettimeofday", read_gettimeofday, 1, NULL, 0, 0 },
+	{ "times", read_times, 0, NULL, 0, 0 },
+	{ "cycles", clock_cycles, 0, CYCLES_UNSUPPORTED, 0, 0 },
+	{ "cycles-serialised", read_cycles_serialised, 0, CYCLES_UNSUPPORTED, 0, 0 },
+};
+
+struct clock_source *clock_table(size_t *n)
+{
+	*n = sizeof table / sizeof table[0];
+	return table;
+}
+
+struct clock_source *clock_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+		if (strcmp(table[i].name, name) == 0 && !table[i].unsupported)
+			return &table[i];
+	return NULL;
+}
+
+uint64_t clock_wall(void)
+{
+#if HAVE_CLOCK_GETTIME
+	return read_monotonic();
+#else
+	return read_gettimeofday();
+#endif
+}
+
+/* Ticks of `c` against the wall clock over `span` ns; the span's ends are each within one wall reading. */
+static double rate(struct clock_source *c, uint64_t span)
+{
+	uint64_t w0 = clock_wall(), t0 = c->read(), w1, t1;
+
+	do {
+		w1 = clock_wall();
+		t1 = c->read();
+	} while (w1 - w0 < span || t1 == t0);
+	return (double)(w1 - w0) / (double)(t1 - t0);
+}
+
+/* The smallest step between two readings, in ticks: of at most `reads` readings, but of two steps at least (a clock
+ * of 16.67 ms shows one in a million readings), and never longer than two seconds. */
+static uint64_t smallest_step(struct clock_source *c, long reads)
+{
+	uint64_t least = UINT64_MAX, before = c->read(), limit = clock_wall() + 2000000000u;
+
+	for (long i = 0, steps = 0; i < reads || steps < 2; i++) {
+		uint64_t now = c->read();
+
+		if (now > before) {
+			steps++;
+			if (now - before < least)
+				least = now - before;
+		}
+		before = now;
+		if (i % 1024 == 1023 && clock_wall() > limit)
+			break;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+void clock_measure(struct clock_source *c, int thorough)
+{
+	long reads = thorough ? 100000 : 2000;
+	uint64_t t0;
+
+	if (c->read == read_times)
+		c->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
+	else if (c->ns_per_tick == 0)
+		c->ns_per_tick = rate(c, thorough ? 50000000 : 5000000);
+	if (c->read == read_cycles_serialised)  /* on a virtual machine each read is an exit to the hypervisor */
+		reads /= 50;
+	if (c->read == read_times)              /* ticks of 10 ms: two steps are enough */
+		reads = 2;
+	c->resolution_ns = (double)smallest_step(c, reads) * c->ns_per_tick;
+
+	reads = thorough ? 20000 : 1000;
+	if (c->read == read_cycles_serialised)
+		reads /= 50;
+	t0 = clock_wall();
+	for (long i = 0; i < reads; i++)
+		(void)c->read();
+	c->cost_ns = (double)(clock_wall() - t0) / (double)reads;
+}

@@ -1,0 +1,103 @@
+/* emit.c: records as NDJSON. One line a record, flushed, so that a reader sees each as soon as it is whole. */
+#include "engine.h"
+
+#include <math.h>
+
+unsigned long emitted_lines;
+
+static void separator(struct json *j)
+{
+	if (!j->first)
+		fputc(',', j->to);
+	j->first = 0;
+}
+
+/* What came from the system (names, models) may hold any byte: what is not plain ASCII is escaped, byte by byte,
+ * as Latin-1, so that the line is JSON whatever it was. */
+static void quoted(struct json *j, const char *s)
+{
+	fputc('"', j->to);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			fprintf(j->to, "\\%c", c);
+		else if (c < 0x20 || c > 0x7e)
+			fprintf(j->to, "\\u%04x", c);
+		else
+			fputc(c, j->to);
+	}
+	fputc('"', j->to);
+}
+
+void json_key(struct json *j, const char *key)
+{
+	separator(j);
+	if (key) {
+		quoted(j, key);
+		fputc(':', j->to);
+	}
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	json_key(j, key);
+	fputc(bracket, j->to);
+	j->first = 1;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	fputc(bracket, j->to);
+	j->first = 0;
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+	json_key(j, key);
+	quoted(j, value);
+}
+
+void json_integer(struct json *j, const char *key, int64_t value)
+{
+	json_key(j, key);
+	fprintf(j->to, "%" PRId64, value);
+}
+
+void json_unsigned(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	fprintf(j->to, "%" PRIu64, value);
+}
+
+void json_number(struct json *j, const char *key, double value)
+{
+	json_key(j, key);
+	if (isfinite(value))
+		fprintf(j->to, "%.9g", value);
+	else
+		fputs("null", j->to);
+}
+
+void json_integers(struct json *j, const char *key, const uint64_t *value, size_t n)
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; i < n; i++)
+		json_unsigned(j, NULL, value[i]);
+	json_close(j, ']');
+}
+
+void json_begin(struct json *j, FILE *to, const char *type)
+{
+	j->to = to;
+	fputc('{', to);
+	j->first = 1;
+	json_string(j, "type", type);
+}
+
+void json_end(struct json *j)
+{
+	fputs("}\n", j->to);
+	emitted_lines++;
+	fflush(j->to);
+}

@@ -1,0 +1,209 @@
+/* main.c: the command line. */
+#include "engine.h"
+
+#include <math.h>
+
+static const char usage[] =
+	"usage: probe [--by time|path] [--profile quick|full] [OPTION...] [ROW...]\n"
+	"       probe [OPTION...] -- COMMAND [ARGUMENT...]\n"
+	"       probe --list [--json] [--profile quick|full] [ROW...]\n"
+	"\n"
+	"Measures the kernel that it runs on and prints a JSON object a line. A ROW is a workload's name, a row's name\n"
+	"(ctx/pipe-pair@same-cpu) or a pattern (syscall/*); none: the whole profile. With -- it times that command.\n"
+	"\n"
+	"  --runs N          runs of each row, each in a fresh process (5; by path 1)\n"
+	"  --seconds S       of sampling in one run of one row (0.1)\n"
+	"  --half-width P    stop when the median's relative 95 % half-width is below P (0.01)\n"
+	"  --samples N       at most, in one run (200)\n"
+	"  --batch N         iterations in one sample; 0: calibrate (0)\n"
+	"  --clock NAME      take times with this clock (monotonic)\n"
+	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
+	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
+	"  --dir DIR         where temporary files go (TMPDIR, or /tmp)\n"
+	"  --first-run N, --block N   what the runs are called in the output (0)\n"
+	"  --version, --help\n"
+	"\n"
+	"Exit status: 0 done, 1 a row failed, 2 the command line, 128 + N stopped by signal N.\n";
+
+static KM_NORETURN void refuse(const char *text, const char *word)
+{
+	fprintf(stderr, "probe: %s: %s\nTry: probe --help\n", text, word);
+	exit(2);
+}
+
+static double number(const char *option, const char *word, double least, double most)
+{
+	char *end;
+	double x;
+
+	if (!word)
+		refuse("a value is missing after", option);
+	x = strtod(word, &end);
+	if (end == word || *end || !(x >= least && x <= most))
+		refuse("not a number in range", word);
+	return x;
+}
+
+static const char *choice(const char *option, const char *word, const char *a, const char *b)
+{
+	if (!word)
+		refuse("a value is missing after", option);
+	if (strcmp(word, a) != 0 && strcmp(word, b) != 0)
+		refuse(option, word);
+	return word;
+}
+
+/* One option and its value at argv[i]; how many words it took. */
+static int option(struct options *o, char **argv, int i)
+{
+	const char *name = argv[i], *value = argv[i + 1];
+
+	if (strcmp(name, "--by") == 0)
+		o->by = strcmp(choice(name, value, "time", "path"), "path") == 0 ? BY_PATH : BY_TIME;
+	else if (strcmp(name, "--profile") == 0)
+		o->profile = strcmp(choice(name, value, "quick", "full"), "quick") == 0 ? QUICK : FULL;
+	else if (strcmp(name, "--runs") == 0)
+		o->runs = (long)number(name, value, 1, 1000000);
+	else if (strcmp(name, "--first-run") == 0)
+		o->first_run = (long)number(name, value, 0, 1e9);
+	else if (strcmp(name, "--block") == 0)
+		o->block = (long)number(name, value, 0, 1e9);
+	else if (strcmp(name, "--seconds") == 0)
+		o->seconds = number(name, value, 0.0001, 86400);
+	else if (strcmp(name, "--half-width") == 0)
+		o->half_width = number(name, value, 0, 1);
+	else if (strcmp(name, "--samples") == 0)
+		o->samples = (long)number(name, value, 1, MAX_SAMPLES);
+	else if (strcmp(name, "--batch") == 0)
+		o->batch = (long)number(name, value, 0, 1e12);
+	else if (strcmp(name, "--cpu") == 0)
+		o->cpu = (long)number(name, value, -1, MAX_CPUS - 1);
+	else if (strcmp(name, "--seed") == 0 && value)
+		o->seed = strtoull(value, NULL, 10);
+	else if (strcmp(name, "--clock") == 0 && value)
+		o->clock = value;
+	else if (strcmp(name, "--dir") == 0 && value)
+		o->dir = value;
+	else if (strcmp(name, "--list") == 0 || strcmp(name, "--json") == 0)
+		return *(strcmp(name, "--list") == 0 ? &o->list : &o->json) = 1;
+	else
+		refuse("no such option, or its value is missing", name);
+	return 2;
+}
+
+static void parse(struct options *o, int argc, char **argv)
+{
+	const char *dir = getenv("TMPDIR");
+	int i = 1;
+
+	o->by = BY_TIME;
+	o->profile = QUICK;
+	o->seconds = 0.1;
+	o->half_width = 0.01;
+	o->samples = 200;
+	o->seed = 1;
+	o->cpu = -1;
+	o->dir = dir && dir[0] ? dir : "/tmp";
+	o->clock = "monotonic";
+	o->rows = malloc((size_t)argc * sizeof *o->rows);
+	if (!o->rows)
+		refuse("malloc", strerror(errno));
+	while (i < argc) {
+		if (strcmp(argv[i], "--") == 0) {
+			o->command = argv + i + 1;
+			break;
+		}
+		if (strncmp(argv[i], "--", 2) == 0)
+			i += option(o, argv, i);
+		else
+			o->rows[o->nrows++] = argv[i++];
+	}
+	if (o->runs == 0)
+		o->runs = o->by == BY_PATH ? 1 : 5;
+	if (!clock_find(o->clock) || strcmp(o->clock, "times") == 0)
+		refuse("this platform has no such clock to take times with", o->clock);
+	if (o->command && !o->command[0])
+		refuse("a command is missing after", "--");
+}
+
+/* A word that selects nothing is an error: a typing mistake must not look like a measurement. */
+static void check_rows(const struct options *o)
+{
+	size_t n;
+	const struct row *rows = registry_rows(&n);
+
+	for (int i = 0; i < o->nrows; i++) {
+		struct options one = *o;
+		size_t k = 0;
+
+		one.rows = &o->rows[i];
+		one.nrows = 1;
+		while (k < n && !row_selected(&rows[k], &one))
+			k++;
+		if (k == n)
+			refuse("no such workload or row (probe --list names them)", o->rows[i]);
+	}
+}
+
+/* This program as one of its own children; see spawn_self and the exec rows. */
+static int internal(int argc, char **argv)
+{
+	struct options o;
+	size_t n;
+	const struct row *rows = registry_rows(&n);
+
+	if (argc < 3)
+		return 2;
+	if (strcmp(argv[2], "exit") == 0)
+		return 0;
+	if (strcmp(argv[2], "execl") == 0)
+		return proc_execl_main(argc, argv);
+	memset(&o, 0, sizeof o);
+	parse(&o, argc - 2, argv + 2);
+	for (size_t i = 0; i < n && o.nrows == 1; i++)
+		if (strcmp(rows[i].name, o.rows[0]) == 0)
+			return strcmp(argv[2], "cold") == 0 ? run_cold(&o, &rows[i], o.dir)
+							     : run_row(&o, &rows[i], o.first_run, o.dir);
+	return 2;
+}
+
+static int print_marked(const struct options *o)
+{
+	int status;
+
+	printf("#kernometer begin %d\n", KM_FORMAT);
+	fflush(stdout);
+	if (o->list) {
+		print_list(stdout, o);
+		status = 0;
+	} else {
+		status = o->command ? run_command(o) : drive(o);
+	}
+	printf("#kernometer end %lu\n", emitted_lines);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "probe: writing the output: %s\n", strerror(errno));
+		return 1;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+
+	platform_self(argv[0]);
+	if (argc > 1 && strcmp(argv[1], "--internal") == 0)
+		return internal(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "--help") == 0)
+		return fputs(usage, stdout) < 0;
+	if (argc > 1 && strcmp(argv[1], "--version") == 0)
+		return printf("probe %s\n", KM_VERSION) < 0;
+	memset(&o, 0, sizeof o);
+	parse(&o, argc, argv);
+	check_rows(&o);
+	if (o.list && !o.json) {
+		print_list(stdout, &o);
+		return 0;
+	}
+	return print_marked(&o);
+}

@@ -1,0 +1,229 @@
+/* meter.c: what happened in the timed samples, and what disturbed the run, by whatever the platform tells.
+ *
+ * Everything is read outside the timed region, right before and right after it. What the platform does not tell is -1,
+ * never 0. */
+#include "engine.h"
+
+struct reading {
+	double faults, major_faults, switches, involuntary, child_faults, cpu_ns;
+	double reads, writes;
+	int cpu;
+};
+
+struct meter {
+	int self_cpu, peer_cpu;
+	struct happened total;
+	struct disturbance disturbance;
+	struct reading before, after;
+	uint64_t wall0;
+	double cpu0, delay0, steal0, busy0, all0;
+	int io;                         /* /proc/self/io, kept open; -1 */
+};
+
+#if HAVE_PROC
+static ssize_t read_file(const char *path, char *to, size_t n)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read(fd, to, n - 1);
+	close(fd);
+	if (got >= 0)
+		to[got] = '\0';
+	return got;
+}
+
+static double field(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtod(at + strlen(key), NULL) : -1;
+}
+
+static void read_io(struct meter *m, struct reading *r)
+{
+	char text[512];
+	ssize_t n = m->io < 0 ? -1 : pread(m->io, text, sizeof text - 1, 0);
+
+	r->reads = r->writes = -1;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	r->reads = field(text, "syscr: ");
+	r->writes = field(text, "syscw: ");
+}
+
+/* Time spent runnable and not running: field 2 of schedstat, ns. */
+static double run_delay(void)
+{
+	char text[128];
+	double on_cpu, waiting;
+
+	if (read_file("/proc/self/schedstat", text, sizeof text) <= 0)
+		return -1;
+	return sscanf(text, "%lf %lf", &on_cpu, &waiting) == 2 ? waiting : -1;
+}
+
+/* Ticks of all CPUs but ours: busy and all; and the steal of all CPUs. */
+static void other_cpus(struct meter *m, double *busy, double *all, double *steal)
+{
+	char line[512];
+	FILE *f = fopen("/proc/stat", "r");
+
+	*busy = *all = *steal = -1;
+	while (f && fgets(line, sizeof line, f) && strncmp(line, "cpu", 3) == 0) {
+		double t[8] = { 0 };
+		int cpu;
+
+		if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, t, t + 1, t + 2, t + 3, t + 4, t + 5, t + 6,
+			   t + 7) < 8)
+			continue;
+		if (*all < 0)
+			*all = *busy = *steal = 0;
+		*steal += t[7];
+		if (cpu == m->self_cpu || cpu == m->peer_cpu || m->self_cpu < 0)
+			continue;
+		for (int i = 0; i < 7; i++)
+			*all += t[i];
+		*busy += t[0] + t[1] + t[2] + t[5] + t[6];
+	}
+	if (f)
+		fclose(f);
+}
+#else
+static void read_io(struct meter *m, struct reading *r)
+{
+	(void)m;
+	r->reads = r->writes = -1;
+}
+
+static double run_delay(void)
+{
+	return -1;
+}
+
+static void other_cpus(struct meter *m, double *busy, double *all, double *steal)
+{
+	(void)m;
+	*busy = *all = *steal = -1;
+}
+#endif
+
+#if HAVE_GETRUSAGE
+static void read_usage(struct reading *r)
+{
+	struct rusage self, children;
+
+	getrusage(RUSAGE_CHILDREN, &children);
+	getrusage(RUSAGE_SELF, &self);
+	r->child_faults = (double)children.ru_minflt;
+	r->faults = (double)self.ru_minflt;
+	r->major_faults = (double)self.ru_majflt;
+	r->switches = (double)self.ru_nvcsw;
+	r->involuntary = (double)self.ru_nivcsw;
+	r->cpu_ns = ((double)self.ru_utime.tv_sec + (double)self.ru_stime.tv_sec) * 1e9
+		  + ((double)self.ru_utime.tv_usec + (double)self.ru_stime.tv_usec) * 1e3;
+}
+#else
+static void read_usage(struct reading *r)
+{
+	r->child_faults = r->faults = r->major_faults = r->switches = r->involuntary = r->cpu_ns = -1;
+}
+#endif
+
+struct meter *meter_new(int self_cpu, int peer_cpu)
+{
+	static struct meter m;
+	static const struct meter clean;
+
+	m = clean;
+	m.self_cpu = self_cpu;
+	m.peer_cpu = peer_cpu;
+	m.io = -1;
+#if HAVE_PROC
+	m.io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+#endif
+	return &m;
+}
+
+void meter_run_begin(struct meter *m)
+{
+	m->delay0 = run_delay();
+	other_cpus(m, &m->busy0, &m->all0, &m->steal0);
+	read_usage(&m->before);
+	m->cpu0 = m->before.cpu_ns;
+	m->wall0 = clock_wall();
+}
+
+void meter_sample_begin(struct meter *m)
+{
+	read_io(m, &m->before);
+	m->before.cpu = platform_current_cpu();
+	read_usage(&m->before);
+}
+
+static void add(double *total, double before, double after)
+{
+	*total = before < 0 || after < 0 || *total < 0 ? -1 : *total + after - before;
+}
+
+void meter_sample_end(struct meter *m)
+{
+	struct happened *t = &m->total;
+
+	read_usage(&m->after);
+	m->after.cpu = platform_current_cpu();
+	read_io(m, &m->after);
+	add(&t->faults, m->before.faults + m->before.child_faults, m->after.faults + m->after.child_faults);
+	add(&t->major_faults, m->before.major_faults, m->after.major_faults);
+	add(&t->switches, m->before.switches, m->after.switches);
+	add(&t->involuntary, m->before.involuntary, m->after.involuntary);
+	/* The reading of the counter before the sample is itself a read, counted after it was shown. */
+	add(&t->reads, m->before.reads < 0 ? -1 : m->before.reads + 1, m->after.reads);
+	add(&t->writes, m->before.writes, m->after.writes);
+}
+
+long meter_last_involuntary(const struct meter *m)
+{
+	return (long)(m->after.involuntary - m->before.involuntary);
+}
+
+int meter_last_migrated(const struct meter *m)
+{
+	return m->before.cpu != m->after.cpu;
+}
+
+static double ticks_ns(double before, double after)
+{
+	return before < 0 || after < 0 ? -1 : (after - before) * 1e9 / (double)sysconf(_SC_CLK_TCK);
+}
+
+void meter_run_end(struct meter *m)
+{
+	struct disturbance *d = &m->disturbance;
+	double delay, busy, all, steal;
+
+	d->wall_ns = (double)(clock_wall() - m->wall0);
+	read_usage(&m->after);
+	d->cpu_ns = m->after.cpu_ns < 0 ? -1 : m->after.cpu_ns - m->cpu0;
+	delay = run_delay();
+	d->run_delay_ns = delay < 0 || m->delay0 < 0 ? -1 : delay - m->delay0;
+	other_cpus(m, &busy, &all, &steal);
+	d->steal_ns = ticks_ns(m->steal0, steal);
+	d->tick_ns = steal < 0 ? -1 : 1e9 / (double)sysconf(_SC_CLK_TCK);
+	d->others_busy = all > m->all0 ? (busy - m->busy0) / (all - m->all0) : -1;
+	if (m->io >= 0)
+		close(m->io);
+}
+
+const struct happened *meter_happened(const struct meter *m)
+{
+	return &m->total;
+}
+
+const struct disturbance *meter_disturbance(const struct meter *m)
+{
+	return &m->disturbance;
+}

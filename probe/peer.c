@@ -1,0 +1,236 @@
+/* peer.c: what workloads are offered (km.h): failing, warnings, memory, temporary paths, numbers, peers. */
+#include "engine.h"
+
+#include <sys/select.h>
+
+#define PEER_SECONDS 2
+
+static void emit_failure(struct engine *e, const char *text, const char *call, const char *error)
+{
+	struct json j;
+
+	json_begin(&j, stdout, "error");
+	json_string(&j, "row", e->row->name);
+	json_integer(&j, "run", e->run);
+	json_integer(&j, "block", e->o->block);
+	json_string(&j, "text", text);
+	json_string(&j, "call", call);
+	json_string(&j, "errno", error);
+	json_end(&j);
+}
+
+/* Is there something to read within `seconds`? */
+static int readable(int fd, double seconds)
+{
+	struct timeval limit;
+	fd_set set;
+
+	limit.tv_sec = (time_t)seconds;
+	limit.tv_usec = (suseconds_t)((seconds - (double)limit.tv_sec) * 1e6);
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return select(fd + 1, &set, NULL, NULL, &limit) > 0;
+}
+
+static KM_NORETURN void fail(struct engine *e, const char *text, const char *call, const char *error)
+{
+	char cause[512], *gap;
+	ssize_t n;
+
+	if (e->in_peer) {               /* only the parent prints: text, call and errno, each ended by a zero */
+		int k = snprintf(cause, sizeof cause, "%s%c%s%c%s", text, 0, call, 0, error);
+
+		if (k > 0)
+			n = write(e->report[1], cause, (size_t)k < sizeof cause ? (size_t)k + 1 : sizeof cause);
+		_exit(1);
+	}
+	/* A peer's death reaches this process as an end of file: the cause may be a moment behind it. */
+	if (e->npeers > 0 && readable(e->report[0], 0.2)) {
+		n = read(e->report[0], cause, sizeof cause - 1);
+		if (n > 0) {
+			char peer[600];
+
+			cause[n] = '\0';
+			gap = cause + strlen(cause);
+			call = gap < cause + n ? gap + 1 : "";
+			error = call[0] && call + strlen(call) < cause + n ? call + strlen(call) + 1 : "";
+			snprintf(peer, sizeof peer, "in a peer process: %s", cause);
+			emit_failure(e, peer, call, error);
+			exit(1);
+		}
+	}
+	emit_failure(e, text, call, error);
+	exit(1);
+}
+
+void km_fail(struct km *km, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fail(km->engine, text, "", "");
+}
+
+void km_fail_call(struct km *km, const char *call)
+{
+	int error = errno;
+	char text[256];
+
+	snprintf(text, sizeof text, "%s: %s (%s)", call, errno_name(error), strerror(error));
+	fail(km->engine, text, call, errno_name(error));
+}
+
+void km_unsupported(struct km *km, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+	struct json j;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (!km->engine->in_setup)
+		km_fail(km, "km_unsupported outside setup: %s", text);
+	json_begin(&j, stdout, "unsupported");
+	json_string(&j, "row", km->row);
+	json_string(&j, "reason", text);
+	json_end(&j);
+	exit(0);
+}
+
+void km_warn(struct km *km, const char *code, const char *format, ...)
+{
+	struct engine *e = km->engine;
+	va_list args;
+
+	if (e->nwarnings == (int)(sizeof e->warnings / sizeof e->warnings[0]))
+		return;
+	snprintf(e->warnings[e->nwarnings].code, sizeof e->warnings[0].code, "%s", code);
+	va_start(args, format);
+	vsnprintf(e->warnings[e->nwarnings++].text, sizeof e->warnings[0].text, format, args);
+	va_end(args);
+}
+
+void *km_alloc(struct km *km, size_t bytes)
+{
+	void *p = calloc(1, bytes ? bytes : 1);
+
+	if (!p)
+		km_fail(km, "malloc: ENOMEM: %lu bytes are not to be had", (unsigned long)bytes);
+	return p;
+}
+
+void km_free(void *p)
+{
+	free(p);
+}
+
+char *km_path(struct km *km, char *to, const char *name)
+{
+	int n = snprintf(to, KM_PATH, "%s/%s", km->engine->dir, name);
+
+	if (n < 0 || n >= KM_PATH)
+		km_fail(km, "the temporary folder's name is too long for %s", name);
+	return to;
+}
+
+/* splitmix64: small, and every seed is a good one. (Steele, Lea, Flood 2014) */
+uint64_t km_random(struct km *km)
+{
+	uint64_t z = km->engine->random += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* On one CPU they inherit this process's; elsewhere they go round the allowed ones, the next one first. */
+static void place_peer(struct engine *e, int number)
+{
+	int at = 0;
+
+	if (e->row->point->place != OTHER_CPU || e->ncpus < 2)
+		return;
+	while (e->cpus[at] != e->cpu)
+		at++;
+	if (platform_pin(e->cpus[(at + number) % e->ncpus]) != 0)
+		km_fail_call(&e->km, "sched_setaffinity");
+}
+
+long km_peer(struct km *km, void (*body)(struct km *, void *), void *state)
+{
+	struct engine *e = km->engine;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		km_fail_call(km, "fork");
+	e->npeers++;
+	if (pid > 0)
+		return (long)pid;
+	e->in_peer = 1;
+	platform_die_with_parent();
+	place_peer(e, e->npeers);
+	body(km, state);
+	_exit(0);
+}
+
+void km_peer_end(struct km *km, long pid)
+{
+	uint64_t limit = clock_wall() + PEER_SECONDS * UINT64_C(1000000000);
+	struct timeval nap;
+	int status;
+	pid_t got;
+
+	while ((got = waitpid((pid_t)pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+		if (clock_wall() > limit)
+			km_fail(km, "a peer process did not leave within %d s", PEER_SECONDS);
+		nap.tv_sec = 0;
+		nap.tv_usec = 200;
+		select(0, NULL, NULL, NULL, &nap);
+	}
+	if (got < 0)
+		km_fail_call(km, "waitpid");
+	if (WIFSIGNALED(status))
+		km_fail(km, "a peer process was killed by signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status) != 0)
+		km_fail(km, "a peer process left with status %d", WEXITSTATUS(status));
+}
+
+void km_write_all(struct km *km, int fd, const void *from, size_t n)
+{
+	const char *at = from;
+
+	while (n > 0) {
+		ssize_t k = write(fd, at, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			km_fail_call(km, "write");
+		at += k;
+		n -= (size_t)k;
+	}
+}
+
+void km_read_all(struct km *km, int fd, void *to, size_t n)
+{
+	char *at = to;
+
+	while (n > 0) {
+		ssize_t k = read(fd, at, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			km_fail_call(km, "read");
+		if (k == 0)
+			km_fail(km, "read: the other side has closed: %lu bytes are missing", (unsigned long)n);
+		at += k;
+		n -= (size_t)k;
+	}
+}

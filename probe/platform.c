@@ -1,0 +1,219 @@
+/* platform.c: what this platform has and can tell, in functions, so that no other file asks for its name. */
+#include "engine.h"
+
+#if HAVE_PDEATHSIG
+#include <sys/prctl.h>
+#endif
+
+volatile double km_kept_double;
+#if !defined(__GNUC__) && !defined(__clang__)
+volatile uintptr_t km_kept;
+#endif
+
+static const struct { unsigned cap; int have; const char *missing; } capabilities[] = {
+	{ CAP_MMAP, HAVE_MMAP, "this platform has no mmap" },
+	{ CAP_MPROTECT, HAVE_MPROTECT, "this platform has no mprotect" },
+	{ CAP_GETRUSAGE, HAVE_GETRUSAGE, "this platform has no getrusage" },
+	{ CAP_POSIX_SPAWN, HAVE_POSIX_SPAWN, "this platform has no posix_spawn" },
+	{ CAP_PTHREAD, HAVE_PTHREAD, "this platform has no POSIX threads" },
+	{ CAP_VFORK, HAVE_VFORK, "this platform has no vfork" },
+	{ CAP_SYSCALL, HAVE_SYSCALL, "this platform has no syscall(2): libc's caches cannot be bypassed" },
+	{ CAP_FADVISE, HAVE_FADVISE, "this platform has no posix_fadvise" },
+	{ CAP_AFFINITY, HAVE_AFFINITY, "this platform has no CPU affinity" },
+	{ CAP_MSYNC, HAVE_MMAP, "this platform has no msync" },
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
+	{ CAP_CYCLES, 1, "" },
+#else
+	{ CAP_CYCLES, 0, "no cycle counter that user mode may read is known for this processor" },
+#endif
+};
+
+static char self_path[KM_PATH];
+
+unsigned platform_capabilities(void)
+{
+	unsigned have = self_path[0] ? CAP_SELF : 0;
+
+	for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
+		if (capabilities[i].have)
+			have |= capabilities[i].cap;
+	return have;
+}
+
+const char *platform_missing(unsigned wanted)
+{
+	unsigned missing = wanted & ~platform_capabilities();
+
+	for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
+		if (missing & capabilities[i].cap)
+			return capabilities[i].missing;
+	return missing & CAP_SELF ? "the program cannot find its own file, to execute it" : NULL;
+}
+
+const char *platform_name(void)
+{
+	return KM_PLATFORM;
+}
+
+/* Along PATH as the shell that started us did: fork-exec rows must not search. */
+static int find_on_path(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		if (n > 0 && n + strlen(name) + 2 < sizeof self_path) {
+			sprintf(self_path, "%.*s/%s", (int)n, path, name);
+			if (access(self_path, X_OK) == 0)
+				return 1;
+		}
+		path += n + (path[n] == ':');
+	}
+	return 0;
+}
+
+const char *platform_self(const char *argv0)
+{
+	char here[KM_PATH / 2];
+
+	if (self_path[0])
+		return self_path;
+#if HAVE_PROC
+	{
+		ssize_t n = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
+
+		if (n > 0) {
+			self_path[n] = '\0';
+			if (access(self_path, X_OK) == 0)
+				return self_path;
+		}
+	}
+#endif
+	if (!argv0 || strlen(argv0) >= sizeof self_path / 2)
+		return NULL;
+	if (argv0[0] == '/')
+		strcpy(self_path, argv0);
+	else if (strchr(argv0, '/') && getcwd(here, sizeof here))
+		sprintf(self_path, "%s/%s", here, argv0);
+	else if (find_on_path(argv0))
+		return self_path;
+	if (access(self_path, X_OK) != 0)
+		self_path[0] = '\0';
+	return self_path[0] ? self_path : NULL;
+}
+
+int platform_online_cpus(void)
+{
+#if defined(_SC_NPROCESSORS_ONLN)
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (int)n : 1;
+#else
+	return 1;
+#endif
+}
+
+#if HAVE_AFFINITY
+int platform_allowed_cpus(int cpus[MAX_CPUS])
+{
+	cpu_set_t set;
+	int n = 0;
+
+	CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof set, &set) != 0)
+		return 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE && n < MAX_CPUS; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			cpus[n++] = cpu;
+	return n;
+}
+
+int platform_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof set, &set);
+}
+
+int platform_current_cpu(void)
+{
+	return sched_getcpu();
+}
+#else
+int platform_allowed_cpus(int cpus[MAX_CPUS])
+{
+	(void)cpus;
+	return 0;
+}
+
+int platform_pin(int cpu)
+{
+	(void)cpu;
+	errno = ENOSYS;
+	return -1;
+}
+
+int platform_current_cpu(void)
+{
+	return -1;
+}
+#endif
+
+void platform_die_with_parent(void)
+{
+#if HAVE_PDEATHSIG
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+}
+
+void platform_cpu_model(char *to, size_t n)
+{
+	to[0] = '\0';
+#if HAVE_PROC
+	{
+		static const char *const keys[] = { "model name", "Model", "Hardware", "cpu model", "cpu" };
+		char line[512];
+		FILE *f = fopen("/proc/cpuinfo", "r");
+
+		while (f && !to[0] && fgets(line, sizeof line, f))
+			for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+				size_t key = strlen(keys[k]), gap;
+
+				if (strncmp(line, keys[k], key) != 0)
+					continue;
+				gap = key + strspn(line + key, " \t");
+				if (strncmp(line + gap, ": ", 2) != 0)
+					continue;
+				line[strcspn(line, "\n")] = '\0';
+				snprintf(to, n, "%s", line + gap + 2);
+				break;
+			}
+		if (f)
+			fclose(f);
+	}
+#endif
+}
+
+const char *errno_name(int error)
+{
+	static const struct { int value; const char *name; } names[] = {
+		{ EPERM, "EPERM" }, { ENOENT, "ENOENT" }, { ESRCH, "ESRCH" }, { EINTR, "EINTR" }, { EIO, "EIO" },
+		{ E2BIG, "E2BIG" }, { ENOEXEC, "ENOEXEC" }, { EBADF, "EBADF" }, { ECHILD, "ECHILD" },
+		{ EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EACCES, "EACCES" }, { EFAULT, "EFAULT" },
+		{ EBUSY, "EBUSY" }, { EEXIST, "EEXIST" }, { EXDEV, "EXDEV" }, { ENODEV, "ENODEV" },
+		{ ENOTDIR, "ENOTDIR" }, { EISDIR, "EISDIR" }, { EINVAL, "EINVAL" }, { ENFILE, "ENFILE" },
+		{ EMFILE, "EMFILE" }, { EFBIG, "EFBIG" }, { ENOSPC, "ENOSPC" }, { ESPIPE, "ESPIPE" },
+		{ EROFS, "EROFS" }, { EPIPE, "EPIPE" }, { ENOSYS, "ENOSYS" }, { ETIMEDOUT, "ETIMEDOUT" },
+		{ EDEADLK, "EDEADLK" }, { ENAMETOOLONG, "ENAMETOOLONG" }, { ENOTSUP, "ENOTSUP" },
+	};
+	static char other[24];
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (names[i].value == error)
+			return names[i].name;
+	sprintf(other, "errno %d", error);
+	return other;
+}

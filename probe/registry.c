@@ -1,0 +1,24 @@
+/* registry.c: the one list of workloads, in the order in which they are shown. */
+#include "engine.h"
+
+#define WORKLOADS(X) \
+	X(clock_read_monotonic) X(clock_read_monotonic_raw) X(clock_read_gettimeofday) X(clock_read_times) \
+	X(clock_read_cycles) X(clock_read_cycles_serialised) \
+	X(syscall_getppid) X(syscall_getpid) X(syscall_getpgid) X(syscall_write_null) X(syscall_read_zero) \
+	X(syscall_stat) X(syscall_fstat) X(syscall_open_close) X(syscall_lseek) X(syscall_mix) X(syscall_mix_loops) \
+	X(syscall_mix_fixed_time) X(syscall_gettimeofday) X(syscall_gettimeofday_fast) \
+	X(ctx_pipe_pair) X(ctx_signal_pair) X(ctx_ring) X(ctx_ring_pid) X(ctx_ring_pid_hops) \
+	X(ipc_pipe_throughput) X(ipc_pipe_bw) \
+	X(proc_fork_exit) X(proc_fork_rss) X(proc_execl) X(proc_fork_exec) X(proc_vfork_exec) X(proc_spawn) \
+	X(proc_shell) X(proc_thread) \
+	X(sig_install) X(sig_catch) X(sig_raise) \
+	X(mem_alloc) X(mem_touch) X(mem_fault_prot) X(mem_fault_cow) X(mem_fault_file) \
+	X(cpu_dhrystone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \
+	X(cpu_arith_double) X(cpu_arithoh) X(cpu_arith_double_soft) X(cpu_hanoi)
+
+#define DECLARE(symbol) extern const struct workload symbol;
+#define ENTRY(symbol) &symbol,
+
+WORKLOADS(DECLARE)
+
+const struct workload *const registry[] = { WORKLOADS(ENTRY) NULL };

@@ -1,0 +1,112 @@
+/* rows.c: rows, their names, and which of them were asked for. A row is a workload at one point of its parameters. */
+#include "engine.h"
+
+#define MAX_ROWS (MAX_REGIONS / 2 - 1)
+
+static struct row rows[MAX_ROWS];
+static size_t nrows;
+
+static void add_tag(char *name, size_t size, const char *tag)
+{
+	size_t n = strlen(name);
+
+	snprintf(name + n, size - n, "%c%s", strchr(name, '@') ? ',' : '@', tag);
+}
+
+static void name_row(struct row *r)
+{
+	const struct workload *w = r->workload;
+
+	char tag[64];
+
+	snprintf(r->name, sizeof r->name, "%s", w->name);
+	for (int i = 0; i < KM_PARAMS && w->params[i]; i++) {
+		snprintf(tag, sizeof tag, "%s=%ld", w->params[i], r->point->arg[i]);
+		add_tag(r->name, sizeof r->name, tag);
+	}
+	if (r->point->place != ONE_CPU)
+		add_tag(r->name, sizeof r->name, r->point->place == SAME_CPU ? "same-cpu" : "other-cpu");
+	if (r->point->cold)
+		add_tag(r->name, sizeof r->name, "cold");
+}
+
+const struct row *registry_rows(size_t *n)
+{
+	if (nrows == 0)
+		for (const struct workload *const *w = registry; *w; w++)
+			for (const struct point *p = (*w)->points; p->profile && nrows < MAX_ROWS; p++) {
+				struct row *r = &rows[nrows];
+
+				r->workload = *w;
+				r->point = p;
+				r->id = 2 * (unsigned)nrows++ + 2;
+				name_row(r);
+			}
+	*n = nrows;
+	return rows;
+}
+
+/* `*` stands for any number of characters, every other character for itself. */
+static int matches(const char *pattern, const char *name)
+{
+	if (*pattern == '*')
+		return matches(pattern + 1, name) || (*name && matches(pattern, name + 1));
+	if (*pattern == '\0' || *name == '\0')
+		return *pattern == *name;
+	return *pattern == *name && matches(pattern + 1, name + 1);
+}
+
+/* Is it in the profile, or, where the profile has no row of that workload, in the full one? */
+static int in_profile(const struct row *r, enum profile profile)
+{
+	const struct point *p = r->workload->points;
+
+	if (r->point->profile >= profile)
+		return 1;
+	for (; p->profile; p++)
+		if (p->profile >= profile)
+			return 0;
+	return 1;
+}
+
+int row_selected(const struct row *r, const struct options *o)
+{
+	if (o->nrows == 0)
+		return r->point->profile >= o->profile && (o->by != BY_PATH || r->point->path_n > 0);
+	for (int i = 0; i < o->nrows; i++) {
+		if (strcmp(o->rows[i], r->name) == 0)
+			return 1;
+		if (strcmp(o->rows[i], r->workload->name) == 0 && in_profile(r, o->profile))
+			return 1;
+		if (strchr(o->rows[i], '*') && in_profile(r, o->profile)
+		    && (matches(o->rows[i], r->name) || matches(o->rows[i], r->workload->name)))
+			return 1;
+	}
+	return 0;
+}
+
+const char *row_unsupported(const struct row *r, enum by by)
+{
+	const char *missing = platform_missing(r->workload->needs);
+	int cpus[MAX_CPUS], n = platform_allowed_cpus(cpus);
+
+	if (missing)
+		return missing;
+	if (!(r->workload->by & by))
+		return by == BY_PATH ? "means nothing by path" : "means nothing by time";
+	if (by == BY_PATH && r->point->path_n == 0)
+		return "has no path plan at this point: too long, or it needs a second CPU";
+	if (r->point->place == SAME_CPU && n == 0 && platform_online_cpus() > 1)
+		return "this platform has no CPU affinity: two processes cannot be kept on one CPU";
+	if (r->point->place == OTHER_CPU && n < 2)
+		return n == 1 || platform_online_cpus() == 1 ? "there is one CPU only"
+							      : "this platform has no CPU affinity";
+	return NULL;
+}
+
+const char *unit_name(enum unit unit)
+{
+	static const char *const names[] = { "ns", "B/s", "1/s" };
+
+	return names[unit];
+}

@@ -1,0 +1,339 @@
+/* run.c: one run of one row, from set-up to its record, in a process of its own. */
+#include "engine.h"
+
+static void place_self(struct engine *e)
+{
+	e->ncpus = platform_allowed_cpus(e->cpus);
+	e->cpu = e->peer_cpu = -1;
+	if (e->ncpus == 0)
+		return;
+	e->cpu = e->o->cpu >= 0 ? (int)e->o->cpu : e->cpus[e->ncpus - 1];
+	if (platform_pin(e->cpu) != 0)
+		km_fail_call(&e->km, "sched_setaffinity");
+	if (e->row->point->place == SAME_CPU)
+		e->peer_cpu = e->cpu;
+	for (int i = 0; e->row->point->place == OTHER_CPU && i < e->ncpus; i++)
+		if (e->cpus[i] == e->cpu)
+			e->peer_cpu = e->cpus[(i + 1) % e->ncpus];
+}
+
+/* The same numbers for a row in every run with one seed, other numbers for another row: FNV-1a over its name. */
+static uint64_t seed_of(const struct engine *e)
+{
+	uint64_t h = UINT64_C(14695981039346656037) ^ e->o->seed;
+
+	for (const char *c = e->row->name; *c; c++)
+		h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+	return h + (e->o->by == BY_PATH ? 0 : (uint64_t)e->run);
+}
+
+static void engine_init(struct engine *e, const struct options *o, const struct row *row, long run, const char *dir)
+{
+	static const struct claim none = { NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM };
+
+	e->o = o;
+	e->row = row;
+	e->run = run;
+	snprintf(e->dir, sizeof e->dir, "%s", dir);
+	e->random = seed_of(e);
+	e->km.workload = row->workload;
+	e->km.point = row->point;
+	e->km.arg = row->point->arg;
+	e->km.row = row->name;
+	e->km.by = o->by;
+	e->km.page = (size_t)sysconf(_SC_PAGESIZE);
+	e->km.self = platform_self(NULL);
+	e->km.ops = 1;
+	e->km.claim = none;
+	e->km.engine = e;
+	e->clock = clock_find(o->clock);
+	if (!e->clock)
+		km_fail(&e->km, "this platform has no clock named %s", o->clock);
+	signal(SIGPIPE, SIG_IGN);
+	if (pipe(e->report) != 0)
+		km_fail_call(&e->km, "pipe");
+	fcntl(e->report[0], F_SETFD, FD_CLOEXEC);
+	fcntl(e->report[1], F_SETFD, FD_CLOEXEC);
+	place_self(e);
+}
+
+unsigned km_region(struct km *km)
+{
+	return km->engine->row->id;
+}
+
+const char *km_clock_name(struct km *km)
+{
+	return km->engine->o->clock;
+}
+
+uint64_t km_internal_begin(enum by by, const char *clock, unsigned region)
+{
+	struct clock_source *c = by == BY_PATH ? NULL : clock_find(clock);
+
+	if (c)
+		return c->read();
+	mark_begin(region);
+	return clock_cycles();
+}
+
+uint64_t km_internal_end(enum by by, const char *clock, unsigned region)
+{
+	struct clock_source *c = by == BY_PATH ? NULL : clock_find(clock);
+	uint64_t now = c ? c->read() : clock_cycles();
+
+	if (!c)
+		mark_end(region);
+	return now;
+}
+
+uint64_t (*km_clock_read(struct km *km, const char *name))(void)
+{
+	size_t n;
+	struct clock_source *clocks = clock_table(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(clocks[i].name, name) == 0) {
+			if (clocks[i].unsupported)
+				km_unsupported(km, "%s", clocks[i].unsupported);
+			return clocks[i].read;
+		}
+	km_fail(km, "no clock is named %s", name);
+	return NULL;
+}
+
+uint64_t km_begin(struct km *km)
+{
+	struct engine *e = km->engine;
+
+	if (e->o->by == BY_TIME)
+		return e->clock->read();
+	mark_begin(e->row->id);
+	return clock_cycles();
+}
+
+uint64_t km_end(struct km *km)
+{
+	struct engine *e = km->engine;
+	uint64_t now = e->o->by == BY_TIME ? e->clock->read() : clock_cycles();
+
+	if (e->o->by == BY_PATH)
+		mark_end(e->row->id);
+	return now;
+}
+
+static void emit_claim(struct json *j, const struct claim *c)
+{
+	const struct { const char *name; double value; } claims[] = {
+		{ "syscalls", c->syscalls }, { "reads", c->reads }, { "writes", c->writes },
+		{ "faults", c->faults }, { "switches", c->switches }, { "children", c->children },
+	};
+
+	json_open(j, "claimed", '{');
+	for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++)
+		if (claims[i].value >= 0)
+			json_number(j, claims[i].name, claims[i].value);
+	json_close(j, '}');
+}
+
+static void emit_meter(struct json *j, const struct meter *m)
+{
+	const struct happened *h = meter_happened(m);
+	const struct disturbance *d = meter_disturbance(m);
+	const struct { const char *name; double value; } counts[] = {
+		{ "faults", h->faults }, { "major_faults", h->major_faults }, { "switches", h->switches },
+		{ "involuntary", h->involuntary }, { "reads", h->reads }, { "writes", h->writes },
+	}, meters[] = {
+		{ "wall_ns", d->wall_ns }, { "cpu_ns", d->cpu_ns }, { "run_delay_ns", d->run_delay_ns },
+		{ "steal_ns", d->steal_ns }, { "tick_ns", d->tick_ns }, { "others_busy", d->others_busy },
+	};
+
+	json_open(j, "happened", '{');
+	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+		if (counts[i].value >= 0)
+			json_number(j, counts[i].name, counts[i].value);
+	json_close(j, '}');
+	json_open(j, "meter", '{');
+	for (size_t i = 0; i < sizeof meters / sizeof meters[0]; i++)
+		if (meters[i].value >= 0)
+			json_number(j, meters[i].name, meters[i].value);
+	json_close(j, '}');
+}
+
+static void emit_disturbed_samples(struct json *j, const struct measured *r)
+{
+	json_open(j, "involuntary", '[');
+	for (size_t i = 0; i < r->ninvoluntary; i++) {
+		json_open(j, NULL, '[');
+		json_unsigned(j, NULL, r->involuntary[i].sample);
+		json_integer(j, NULL, r->involuntary[i].switches);
+		json_close(j, ']');
+	}
+	json_close(j, ']');
+	json_integers(j, "migrated", r->migrated, r->nmigrated);
+}
+
+static void emit_hardware(struct json *j, uint64_t iterations)
+{
+	double values[N_COUNTERS];
+
+	json_open(j, "hardware", '{');
+	if (iterations > 0 && counters_read(values))
+		for (int i = 0; i < N_COUNTERS; i++)
+			json_number(j, counter_names[i], values[i] / (double)iterations);
+	json_close(j, '}');
+}
+
+static void emit_run(struct engine *e, const struct measured *r, const struct meter *m, double seconds)
+{
+	struct json j;
+
+	json_begin(&j, stdout, "run");
+	json_string(&j, "row", e->row->name);
+	json_string(&j, "workload", e->row->workload->name);
+	json_integer(&j, "run", e->run);
+	json_integer(&j, "block", e->o->block);
+	emit_params(&j, e->row);
+	json_unsigned(&j, "batch", r->op.batch);
+	json_number(&j, "ops", e->km.ops);
+	json_number(&j, "bytes", e->km.bytes);
+	json_integers(&j, "samples", r->op.value, r->op.n);
+	json_integers(&j, "clock_cost", r->clock_cost, r->nclock_cost);
+	json_unsigned(&j, "loop_batch", r->loop.batch);
+	json_integers(&j, "loop_cost", r->loop.value, r->loop.n);
+	if (r->baseline.n > 0) {
+		json_open(&j, "baseline", '{');
+		json_unsigned(&j, "batch", r->baseline.batch);
+		json_integers(&j, "samples", r->baseline.value, r->baseline.n);
+		json_close(&j, '}');
+	}
+	json_number(&j, "resolution_ns", e->o->by == BY_PATH ? 1 : e->clock->resolution_ns);
+	json_string(&j, "stopped", r->stopped);
+	json_number(&j, "seconds", seconds);
+	json_integer(&j, "cpu", e->cpu);
+	json_integer(&j, "peer_cpu", e->peer_cpu);
+	emit_disturbed_samples(&j, r);
+	json_unsigned(&j, "iterations", r->iterations);
+	emit_meter(&j, m);
+	emit_claim(&j, &e->km.claim);
+	emit_hardware(&j, r->iterations);
+	json_open(&j, "warnings", '[');
+	for (int i = 0; i < e->nwarnings; i++) {
+		json_open(&j, NULL, '{');
+		json_string(&j, "code", e->warnings[i].code);
+		json_string(&j, "text", e->warnings[i].text);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_end(&j);
+}
+
+/* One sample of a cold row: a fresh process makes it and prints a number; a record it prints instead is an error. */
+static uint64_t cold_sample(struct engine *e)
+{
+	char text[2048];
+	int out[2], status;
+	size_t n = 0;
+	ssize_t k;
+	long pid;
+
+	if (pipe(out) != 0)
+		km_fail_call(&e->km, "pipe");
+	pid = spawn_self(e->o, "cold", e->row, e->run, e->dir, out[1]);
+	if (pid < 0)
+		km_fail_call(&e->km, "fork");
+	close(out[1]);
+	while (n < sizeof text - 1 && ((k = read(out[0], text + n, sizeof text - 1 - n)) > 0 || (k < 0 && errno == EINTR)))
+		n += k > 0 ? (size_t)k : 0;
+	text[n] = '\0';
+	close(out[0]);
+	while (waitpid((pid_t)pid, &status, 0) < 0)
+		if (errno != EINTR)
+			km_fail_call(&e->km, "waitpid");
+	if (text[0] == '{') {
+		fputs(text, stdout);
+		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	}
+	if (status != 0 || text[0] < '0' || text[0] > '9')
+		km_fail(&e->km, "the fresh process of a first call ended with status 0x%x and no figure", (unsigned)status);
+	return strtoull(text, NULL, 10);
+}
+
+#define COLD_SAMPLES 40
+
+static void cold_row(struct engine *e, struct meter *m, struct measured *r)
+{
+	uint64_t limit = clock_wall() + (uint64_t)(2e9 * e->o->seconds);
+	size_t most = e->o->by == BY_PATH ? e->row->point->path_n : COLD_SAMPLES;
+
+	clock_measure(e->clock, 0);
+	r->op.batch = 1;
+	r->stopped = e->o->by == BY_PATH ? "plan" : "samples";
+	meter_run_begin(m);
+	while (r->op.n < most) {
+		series_add(e, &r->op, cold_sample(e));
+		if (e->o->by == BY_TIME && r->op.n >= 5 && clock_wall() > limit) {
+			r->stopped = "time";
+			break;
+		}
+	}
+	meter_run_end(m);
+	r->iterations = r->op.n;
+}
+
+int run_cold(const struct options *o, const struct row *row, const char *dir)
+{
+	static struct engine e;
+	void *state;
+	uint64_t t;
+
+	engine_init(&e, o, row, 0, dir);
+	e.in_setup = 1;
+	state = row->workload->setup(&e.km);
+	e.in_setup = 0;
+	(void)e.clock->read();          /* the clock is warm: what is cold is the call */
+	if (o->by == BY_TIME)
+		clock_measure(e.clock, 0);
+	t = measure_once(&e, NULL, state, 1, 0);
+	if (row->workload->verify)
+		row->workload->verify(state, 1);
+	if (row->workload->teardown)
+		row->workload->teardown(state);
+	printf("%" PRIu64 "\n", t);
+	return 0;
+}
+
+int run_row(const struct options *o, const struct row *row, long run, const char *dir)
+{
+	static struct engine e;
+	static struct measured r;
+	const struct workload *w = row->workload;
+	uint64_t start = clock_wall();
+	struct meter *m;
+	void *state = NULL;
+
+	engine_init(&e, o, row, run, dir);
+	counters_open();
+	m = meter_new(e.cpu, e.peer_cpu);
+	if (row->point->cold) {
+		cold_row(&e, m, &r);
+		if (o->by == BY_TIME)
+			measure_clock_cost(&e, &r);
+		else
+			measure_bracket(&e, &r);
+	} else {
+		e.in_setup = 1;
+		state = w->setup(&e.km);
+		e.in_setup = 0;
+		if (o->by == BY_PATH)
+			path_row(&e, m, state, &r);
+		else
+			sample_row(&e, m, state, &r);
+		if (w->verify)
+			w->verify(state, e.done);
+		if (w->teardown)
+			w->teardown(state);
+	}
+	emit_run(&e, &r, m, (double)(clock_wall() - start) / 1e9);
+	return 0;
+}

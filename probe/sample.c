@@ -1,0 +1,255 @@
+/* sample.c: samples. By time: calibrate the batch until one sample is far above the clock's resolution, measure the clock and
+ * the empty loop the same way next to it, then take samples until the median is known well enough, with a hard limit.
+ * Everything is shipped raw; the one statistic here is the stopping rule's. */
+#include "engine.h"
+
+#include <math.h>
+
+#define RESOLUTIONS 1000                /* a sample is that many clock steps at least: a step is then 0.1 % */
+#define CLOCK_COSTS 100                 /* and that many clock reads: what is subtracted is then below 2 % */
+#define LEAST_SAMPLES 5                 /* whatever they take, up to the hard limit */
+#define WIDTH_FROM 30                   /* samples before the stopping rule looks */
+#define HARD_LIMIT 10                   /* times the time asked for */
+#define LOOP_SAMPLES 11
+#define LOOP_LEAST 16384                /* iterations of the empty loop in a sample: enough to see it */
+
+static void empty_loop(void *state, uint64_t n)
+{
+	(void)state;
+	while (n--)
+		KM_KEEP(n);
+}
+
+static KM_NOINLINE uint64_t timed(struct engine *e, void (*f)(void *, uint64_t), void *state, uint64_t n)
+{
+	uint64_t (*now)(void) = e->clock->read;
+	uint64_t t0 = now(), t1;
+
+	f(state, n);
+	t1 = now();
+	return t1 - t0;
+}
+
+/* By path: one region. The empty bracket (region 0) goes the same way, so that its count is subtracted exactly. */
+static KM_NOINLINE uint64_t counted(unsigned region, void (*f)(void *, uint64_t), void *state, uint64_t n)
+{
+	uint64_t t0, t1;
+
+	mark_begin(region);
+	t0 = clock_cycles();
+	f(state, n);
+	t1 = clock_cycles();
+	mark_end(region);
+	return t1 - t0;
+}
+
+static uint64_t elapsed(struct engine *e, void *state, uint64_t n, int baseline)
+{
+	const struct workload *w = e->row->workload;
+	uint64_t ticks;
+
+	if (w->self_timed && !baseline)
+		ticks = w->self_timed(state, n);
+	else if (e->o->by == BY_PATH)
+		ticks = counted(e->row->id + (baseline ? 1u : 0u), baseline ? w->baseline : w->run, state, n);
+	else
+		ticks = timed(e, baseline ? w->baseline : w->run, state, n);
+	if (e->o->by == BY_PATH || e->clock->ns_per_tick == 1)
+		return ticks;
+	return (uint64_t)((double)ticks * e->clock->ns_per_tick + 0.5);
+}
+
+uint64_t measure_once(struct engine *e, struct meter *m, void *state, uint64_t n, int baseline)
+{
+	const struct workload *w = e->row->workload;
+	uint64_t t;
+
+	if (w->prepare && !baseline)
+		w->prepare(state, n);
+	if (m) {
+		meter_sample_begin(m);
+		counters_on();
+	}
+	t = elapsed(e, state, n, baseline);
+	if (m) {
+		counters_off();
+		meter_sample_end(m);
+	}
+	if (w->settle && !baseline)
+		w->settle(state, n);
+	if (!baseline)
+		e->done += n;
+	return t;
+}
+
+void series_add(struct engine *e, struct series *s, uint64_t value)
+{
+	if (!s->value)
+		s->value = km_alloc(&e->km, MAX_SAMPLES * sizeof *s->value);
+	if (s->n < MAX_SAMPLES)
+		s->value[s->n++] = value;
+}
+
+void note_disturbance(struct measured *r, const struct meter *m)
+{
+	long switches = meter_last_involuntary(m);
+
+	if (switches > 0 && r->ninvoluntary < sizeof r->involuntary / sizeof r->involuntary[0]) {
+		r->involuntary[r->ninvoluntary].sample = r->op.n;
+		r->involuntary[r->ninvoluntary++].switches = switches;
+	}
+	if (meter_last_migrated(m) && r->nmigrated < sizeof r->migrated / sizeof r->migrated[0])
+		r->migrated[r->nmigrated++] = r->op.n;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median's 95 % interval by order statistics (binomial, normal approximation), as a relative half-width. */
+static double half_width(const struct series *s)
+{
+	static uint64_t sorted[MAX_SAMPLES];
+	double reach = 1.96 * sqrt((double)s->n) / 2;
+	size_t low = (size_t)fmax(0, floor((double)s->n / 2 - reach)), high = s->n - 1 - low;
+
+	memcpy(sorted, s->value, s->n * sizeof *sorted);
+	qsort(sorted, s->n, sizeof *sorted, ascending);
+	if (sorted[s->n / 2] == 0)
+		return 1;
+	return (double)(sorted[high] - sorted[low]) / 2 / (double)sorted[s->n / 2];
+}
+
+/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it,
+ * and a warning: one step is then a visible part of a sample. */
+static double least_sample(struct engine *e)
+{
+	double wanted = fmax(RESOLUTIONS * e->clock->resolution_ns, CLOCK_COSTS * e->clock->cost_ns);
+	double budget = e->o->seconds * 1e9;
+
+	wanted = fmax(wanted, budget / (double)e->o->samples / 2);
+	if (wanted > budget / 8 && e->clock->resolution_ns * RESOLUTIONS > budget / 8) {
+		wanted = budget / 8;
+		km_warn(&e->km, "coarse-clock", "one step of the clock (%.4g ns) is %.2g %% of the shortest sample",
+			e->clock->resolution_ns, 100 * e->clock->resolution_ns / wanted);
+	}
+	return wanted;
+}
+
+static uint64_t calibrate(struct engine *e, void *state, double least, int baseline)
+{
+	uint64_t most = e->row->workload->max_batch, n = 1, start = clock_wall();
+
+	if (e->o->batch > 0)
+		return (uint64_t)e->o->batch;
+	for (;;) {
+		double t = (double)measure_once(e, NULL, state, n, baseline), times = 10;
+
+		if (t >= least || (most && n >= most && !baseline)
+		    || (double)(clock_wall() - start) > e->o->seconds * 1e9)
+			return n;
+		if (t > 0)
+			times = fmin(10, fmax(2, ceil(1.1 * least / t)));
+		n = (uint64_t)((double)n * times);
+		if (most && n > most && !baseline)
+			n = most;
+	}
+}
+
+void measure_clock_cost(struct engine *e, struct measured *r)
+{
+	double scale = e->clock->ns_per_tick;
+
+	r->nclock_cost = sizeof r->clock_cost / sizeof r->clock_cost[0];
+	for (size_t i = 0; i < r->nclock_cost; i++) {
+		uint64_t t0 = e->clock->read();
+
+		r->clock_cost[i] = (uint64_t)((double)(e->clock->read() - t0) * scale + 0.5);
+	}
+}
+
+static void measure_loop(struct engine *e, struct measured *r)
+{
+	double scale = e->clock->ns_per_tick;
+
+	r->loop.batch = r->op.batch > LOOP_LEAST ? r->op.batch : LOOP_LEAST;
+	for (int i = 0; i < LOOP_SAMPLES; i++)
+		series_add(e, &r->loop, (uint64_t)((double)timed(e, empty_loop, NULL, r->loop.batch) * scale + 0.5));
+}
+
+static const char *sample_op(struct engine *e, struct meter *m, void *state, struct measured *r)
+{
+	uint64_t start = clock_wall(), budget = (uint64_t)(e->o->seconds * 1e9);
+
+	for (;;) {
+		uint64_t t = measure_once(e, m, state, r->op.batch, 0), spent;
+
+		note_disturbance(r, m);
+		series_add(e, &r->op, t);
+		r->iterations += r->op.batch;
+		spent = clock_wall() - start;
+		if (r->op.n >= (size_t)e->o->samples)
+			return "samples";
+		if (spent > budget && (r->op.n >= LEAST_SAMPLES || spent > HARD_LIMIT * budget))
+			return "time";
+		if (r->op.n >= WIDTH_FROM && r->op.n % 10 == 0 && spent > budget / 4
+		    && half_width(&r->op) < e->o->half_width)
+			return "half-width";
+	}
+}
+
+void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r)
+{
+	double least;
+	uint64_t limit;
+
+	clock_measure(e->clock, 0);
+	least = least_sample(e);
+	r->op.batch = calibrate(e, state, least, 0);
+	measure_clock_cost(e, r);
+	measure_loop(e, r);
+	meter_run_begin(m);
+	r->stopped = sample_op(e, m, state, r);
+	meter_run_end(m);
+	if (!e->row->workload->baseline)
+		return;
+	r->baseline.batch = calibrate(e, state, least, 1);
+	limit = clock_wall() + (uint64_t)(e->o->seconds * 1e9 / 4);
+	do
+		series_add(e, &r->baseline, measure_once(e, NULL, state, r->baseline.batch, 1));
+	while (r->baseline.n < LEAST_SAMPLES || (r->baseline.n < r->op.n / 2 && clock_wall() < limit));
+}
+
+void measure_bracket(struct engine *e, struct measured *r)
+{
+	r->loop.batch = 1;
+	for (int i = 0; i < 2 * LOOP_SAMPLES; i++)
+		series_add(e, &r->loop, counted(0, empty_loop, NULL, 1));
+}
+
+/* By path: the fixed plan, the same on every kernel: no calibration, no stopping rule; each iteration a region. */
+void path_row(struct engine *e, struct meter *m, void *state, struct measured *r)
+{
+	unsigned n = e->row->point->path_n;
+
+	r->op.batch = 1;
+	measure_bracket(e, r);
+	meter_run_begin(m);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t t = measure_once(e, m, state, 1, 0);
+
+		note_disturbance(r, m);
+		series_add(e, &r->op, t);
+	}
+	meter_run_end(m);
+	r->iterations = n;
+	r->stopped = "plan";
+	if (!e->row->workload->baseline)
+		return;
+	r->baseline.batch = 1;
+	for (unsigned i = 0; i < n; i++)
+		series_add(e, &r->baseline, measure_once(e, NULL, state, 1, 1));
+}

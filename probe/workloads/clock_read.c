@@ -1,0 +1,56 @@
+/* clock_read.c: clock/…: what one read of each clock costs. Their resolutions stand in the result's header. */
+#include "../km.h"
+
+struct clock_state { struct km *km; uint64_t (*read)(void); uint64_t first, last; };
+
+static void *clock_setup(struct km *km)
+{
+	struct clock_state *c = km_alloc(km, sizeof *c);
+
+	c->km = km;
+	c->read = km_clock_read(km, strchr(km->workload->name, '/') + 1);
+	c->first = c->read();
+	km->claim.faults = 0;
+	km->claim.switches = 0;
+	return c;
+}
+
+static void clock_run(void *state, uint64_t n)
+{
+	struct clock_state *c = state;
+	uint64_t (*now)(void) = c->read;
+	uint64_t last = c->last;
+
+	while (n--)
+		last = now();
+	c->last = last;
+}
+
+static void clock_verify(void *state, uint64_t n)
+{
+	struct clock_state *c = state;
+
+	if (n > 0 && (c->last == 0 || c->last < c->first))
+		km_fail(c->km, "the clock ran backwards: %" PRIu64 ", then %" PRIu64, c->first, c->last);
+}
+
+static void clock_teardown(void *state)
+{
+	km_free(state);
+}
+
+static const struct point clock_points[] = { { .profile = QUICK, .path_n = 100 }, { .profile = 0 } };
+
+#define CLOCK(symbol, clock, definition) \
+	const struct workload symbol = { \
+		.name = "clock/" clock, .per = "read", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 2", \
+		.what = definition, .inside = "one read by a function pointer, as every sample's two are", \
+		.points = clock_points, .setup = clock_setup, .run = clock_run, .verify = clock_verify, \
+		.teardown = clock_teardown }
+
+CLOCK(clock_read_monotonic, "monotonic", "one clock_gettime(CLOCK_MONOTONIC)");
+CLOCK(clock_read_monotonic_raw, "monotonic-raw", "one clock_gettime(CLOCK_MONOTONIC_RAW)");
+CLOCK(clock_read_gettimeofday, "gettimeofday", "one gettimeofday by libc");
+CLOCK(clock_read_times, "times", "one times()");
+CLOCK(clock_read_cycles, "cycles", "the cycle counter, plain (rdtsc)");
+CLOCK(clock_read_cycles_serialised, "cycles-serialised", "the cycle counter after a serialising instruction (cpuid)");
