@@ -112,6 +112,9 @@ void km_peer_end(struct km *, long pid);
 uint64_t km_begin(struct km *);
 uint64_t km_end(struct km *);
 
+/* How the clock of this name is read, in its own ticks; or the row is unsupported. For setup. */
+uint64_t (*km_clock_read(struct km *, const char *name))(void);
+
 /* All of `n` bytes or km_fail: pipes and files give and take in pieces, and EINTR is not an end. */
 void km_write_all(struct km *, int fd, const void *, size_t n);
 void km_read_all(struct km *, int fd, void *, size_t n);
@@ -126,5 +129,20 @@ int km_put(int fd, const void *, size_t n);                /* the same */
 void km_child_fail(int report, const char *call) KM_NORETURN;
 /* In its parent: waits for it, and km_fail unless it left with 0; what it sent is then read from `report`. */
 void km_child_wait(struct km *, long pid, int report);
+
+/* content.c: files whose every byte is known. The content is a function of a seed and of the offset, so that what was
+ * read can be checked without a copy of it. */
+#define KM_CONTENT_WORD 8
+uint64_t km_content_word(uint64_t seed, uint64_t index);   /* the 8 bytes at offset 8 * index */
+void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset);  /* both in multiples of 8 */
+/* km_fail, naming the offset, unless these bytes (of which the first stands at `offset`) are that content's. */
+void km_content_check(struct km *, const void *, size_t bytes, uint64_t seed, uint64_t offset);
+/* km_fail, with how much is missing and what to do, unless `files` more files of `bytes` each fit in the run's folder. */
+void km_room(struct km *, unsigned files, uint64_t bytes);
+/* A new file in the run's folder with that content, open for reading and writing, at its start; or km_fail. */
+int km_content_file(struct km *, const char *name, uint64_t seed, uint64_t bytes);
+/* A read or write that did not move `wanted` bytes: km_fail that tells a failed call from a short one. */
+void km_moved(struct km *, const char *call, ssize_t moved, size_t wanted) KM_NORETURN;
+void km_rewind(struct km *, int fd);                       /* to the file's start, or km_fail */
 
 #endif

@@ -103,7 +103,8 @@ extern volatile double km_kept_double;
 /* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where that can be asked for;
  * NULL with errno. Without `writable` a write to it faults for ever. */
 void *km_map_fresh(size_t bytes, int writable);
-void *km_map_file(int fd, off_t offset, size_t bytes);  /* shared, for reading; NULL with errno */
+/* A file, shared, for reading; over what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
+void *km_map_file(void *where, int fd, off_t offset, size_t bytes);
 int km_unmap(void *, size_t bytes);                     /* 0, or -1 with errno */
 int km_cache_drop(int fd);                              /* asks the kernel to drop the file's cached pages: 0, or -1 */
 long km_cache_resident(int fd, size_t bytes);           /* the file's pages in memory; -1 where nothing tells */

@@ -1,0 +1,91 @@
+/* content.c: files whose every byte is known, and the room for them. */
+#include "km.h"
+
+#define CONTENT_CHUNK (256 * 1024)
+
+/* A counter through a mixer (the finaliser of SplitMix64): any word without those before it. */
+uint64_t km_content_word(uint64_t seed, uint64_t index)
+{
+	uint64_t x = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset)
+{
+	uint64_t *word = to;
+
+	for (size_t i = 0; i < bytes / KM_CONTENT_WORD; i++)
+		word[i] = km_content_word(seed, offset / KM_CONTENT_WORD + i);
+}
+
+void km_content_check(struct km *km, const void *from, size_t bytes, uint64_t seed, uint64_t offset)
+{
+	const char *at = from;
+
+	while (bytes > 0) {
+		uint64_t word = km_content_word(seed, offset / KM_CONTENT_WORD);
+		size_t skip = (size_t)(offset % KM_CONTENT_WORD), n = KM_CONTENT_WORD - skip;
+
+		if (n > bytes)
+			n = bytes;
+		if (memcmp(at, (const char *)&word + skip, n) != 0)
+			km_fail(km, "wrong data at offset %" PRIu64 " of the file", offset);
+		at += n;
+		offset += n;
+		bytes -= n;
+	}
+}
+
+void km_room(struct km *km, unsigned files, uint64_t bytes)
+{
+	/* A file takes whole blocks and an entry: a block more each, and a margin for the file system's own. */
+	uint64_t need = files * (bytes + 4096) + 256 * 1024, have;
+	char folder[KM_PATH];
+
+	if (km_file_limit(&have) == 0 && have < bytes)
+		km_fail(km, "a file of %" PRIu64 " KiB is over this process's limit of %" PRIu64 " KiB (ulimit -f)",
+			(bytes + 1023) / 1024, have / 1024);
+	if (km_free_space(km_path(km, folder, "."), &have) != 0) {
+		if (errno == ENOSYS)
+			return;         /* then a full disk shows at the write itself */
+		km_fail_call(km, "statvfs");
+	}
+	if (have < need)
+		km_fail(km, "needs %" PRIu64 " KiB of disk, and %" PRIu64 " KiB are free in %s: "
+			"free some, or choose another folder with --dir", (need + 1023) / 1024, have / 1024, folder);
+}
+
+int km_content_file(struct km *km, const char *name, uint64_t seed, uint64_t bytes)
+{
+	char path[KM_PATH], *chunk = km_alloc(km, CONTENT_CHUNK);
+	int fd = open(km_path(km, path, name), O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0)
+		km_fail_call(km, "open");
+	for (uint64_t at = 0; at < bytes; ) {
+		size_t n = bytes - at < CONTENT_CHUNK ? (size_t)(bytes - at) : CONTENT_CHUNK;
+
+		km_content_fill(chunk, n, seed, at);
+		km_write_all(km, fd, chunk, n);
+		at += n;
+	}
+	km_free(chunk);
+	km_rewind(km, fd);
+	return fd;
+}
+
+void km_moved(struct km *km, const char *call, ssize_t moved, size_t wanted)
+{
+	if (moved < 0)
+		km_fail_call(km, call);
+	km_fail(km, "%s moved %ld bytes of %lu", call, (long)moved, (unsigned long)wanted);
+}
+
+void km_rewind(struct km *km, int fd)
+{
+	if (lseek(fd, 0, SEEK_SET) != 0)
+		km_fail_call(km, "lseek");
+}

@@ -1,0 +1,215 @@
+/* platform_memory.c: what differs between platforms in mappings, the page cache, free space and malloc. */
+#include "km.h"
+
+#if HAVE_STATVFS
+#include <sys/statvfs.h>
+#endif
+#if HAVE_MALLOPT
+#include <malloc.h>
+#endif
+
+#if HAVE_MMAP
+
+#if !defined(MAP_ANONYMOUS) && defined(MAP_ANON)
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+#if !defined(MAP_FAILED)
+#define MAP_FAILED ((void *)-1)
+#endif
+
+int km_unmap(void *at, size_t bytes)
+{
+	return munmap(at, bytes);
+}
+
+static void *memory_map(void *where, int fd, off_t offset, size_t bytes, int protection, int flags)
+{
+	void *at = mmap(where, bytes, protection, flags, fd, offset);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void *km_map_file(void *where, int fd, off_t offset, size_t bytes)
+{
+	return memory_map(where, fd, offset, bytes, PROT_READ, MAP_SHARED | (where ? MAP_FIXED : 0));
+}
+
+#if defined(MAP_ANONYMOUS)
+static void *memory_private(size_t bytes, int protection)
+{
+	return memory_map(NULL, -1, 0, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS);
+}
+#else
+static void *memory_private(size_t bytes, int protection)
+{
+	int fd = open("/dev/zero", O_RDWR), error;
+	void *at = fd < 0 ? NULL : memory_map(NULL, fd, 0, bytes, protection, MAP_PRIVATE);
+
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return at;
+}
+#endif
+
+/* A kernel built without huge pages answers EINVAL: nothing is lost. */
+static int memory_refuse_huge(void *at, size_t bytes)
+{
+#if HAVE_NOHUGEPAGE
+	return madvise(at, bytes, MADV_NOHUGEPAGE) == 0 || errno == EINVAL ? 0 : -1;
+#else
+	(void)at;
+	(void)bytes;
+	return 0;
+#endif
+}
+
+void *km_map_fresh(size_t bytes, int writable)
+{
+	void *at = memory_private(bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ);
+
+	if (at && memory_refuse_huge(at, bytes) != 0) {
+		int error = errno;
+
+		munmap(at, bytes);
+		errno = error;
+		return NULL;
+	}
+	return at;
+}
+
+#else
+
+int km_unmap(void *at, size_t bytes)
+{
+	(void)at;
+	(void)bytes;
+	errno = ENOSYS;
+	return -1;
+}
+
+void *km_map_file(void *where, int fd, off_t offset, size_t bytes)
+{
+	(void)where;
+	(void)fd;
+	(void)offset;
+	(void)bytes;
+	errno = ENOSYS;
+	return NULL;
+}
+
+void *km_map_fresh(size_t bytes, int writable)
+{
+	(void)bytes;
+	(void)writable;
+	errno = ENOSYS;
+	return NULL;
+}
+
+#endif
+
+int km_cache_drop(int fd)
+{
+#if HAVE_FADVISE
+	int error = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+
+	errno = error;
+	return error ? -1 : 0;
+#else
+	(void)fd;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+/* The mapping is made for the question alone: one that stays would hold no page, but its touch would. */
+long km_cache_resident(int fd, size_t bytes)
+{
+#if HAVE_MMAP && HAVE_MINCORE
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page;
+	void *at = km_map_file(NULL, fd, 0, bytes);
+	char *state = malloc(pages);
+	long resident = at && state && mincore(at, bytes, (void *)state) == 0 ? 0 : -1;
+
+	for (size_t i = 0; resident >= 0 && i < pages; i++)
+		resident += state[i] & 1;
+	free(state);
+	if (at)
+		munmap(at, bytes);
+	return resident;
+#else
+	(void)fd;
+	(void)bytes;
+	return -1;
+#endif
+}
+
+int km_free_space(const char *path, uint64_t *bytes)
+{
+#if HAVE_STATVFS
+	struct statvfs s;
+
+	if (statvfs(path, &s) != 0)
+		return -1;
+	*bytes = (uint64_t)s.f_bavail * (s.f_frsize ? s.f_frsize : s.f_bsize);
+	return 0;
+#else
+	(void)path;
+	(void)bytes;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+int km_file_limit(uint64_t *bytes)
+{
+#if HAVE_GETRUSAGE && defined(RLIMIT_FSIZE)
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return -1;
+	*bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit.rlim_cur;
+	return 0;
+#else
+	(void)bytes;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+long km_faults(void)
+{
+#if HAVE_GETRUSAGE
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_minflt + usage.ru_majflt : -1;
+#else
+	return -1;
+#endif
+}
+
+int km_fix_malloc(void)
+{
+#if HAVE_MALLOPT
+	return mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#else
+	return 0;
+#endif
+}
+
+/* The heap ends at the break; where mappings lie below it at all, they are much further away than this. */
+#define HEAP_AT_MOST ((uintptr_t)1 << 30)
+int km_from_heap(const void *block)
+{
+#if HAVE_SBRK
+	const void *end = sbrk(0);
+
+	if (end == (const void *)-1)
+		return -1;
+	return (uintptr_t)block < (uintptr_t)end && (uintptr_t)end - (uintptr_t)block < HEAP_AT_MOST;
+#else
+	(void)block;
+	return -1;
+#endif
+}

@@ -1,0 +1,126 @@
+/* mem/alloc: what malloc costs by size, from 128 bytes to 4096 pages. Nothing is touched beyond what malloc itself
+ * writes, and nothing is freed inside the timed region. */
+#include "../km.h"
+
+#define MEM_ALLOC_BATCH 16
+#define MEM_ALLOC_CHAIN 64              /* blocks in one iteration, at the most: small sizes are too short alone */
+#define MEM_ALLOC_BYTES (4L << 20)      /* of one iteration, unless one block is larger */
+#define MEM_ALLOC_MAPPED (128L << 10)   /* glibc's threshold from which a block is a mapping of its own */
+
+struct mem_alloc {
+	struct km *km;
+	size_t bytes;
+	uint64_t chain;                 /* blocks in one iteration */
+	size_t live;                    /* blocks not yet freed */
+	uint64_t checked;               /* iterations */
+	uint64_t *block[MEM_ALLOC_BATCH * MEM_ALLOC_CHAIN];
+};
+
+static void mem_alloc_say_where(struct mem_alloc *m)
+{
+	void *block = malloc(m->bytes);
+	int heap;
+
+	if (!block)
+		km_fail_call(m->km, "malloc");
+	heap = km_from_heap(block);
+	free(block);
+	if (heap >= 0)
+		km_warn(m->km, "allocator", "this C library takes a block of %lu bytes from %s",
+			(unsigned long)m->bytes, heap ? "the heap (brk)" : "a mapping (mmap)");
+}
+
+static void *mem_alloc_setup(struct km *km)
+{
+	struct mem_alloc *m = km_alloc(km, sizeof *m);
+	long chain = MEM_ALLOC_BYTES / km->arg[0];
+
+	m->km = km;
+	m->bytes = (size_t)km->arg[0];
+	m->chain = chain < 1 ? 1 : chain > MEM_ALLOC_CHAIN ? MEM_ALLOC_CHAIN : (uint64_t)chain;
+	km->ops = (double)m->chain;
+	/* Otherwise the first free of a mapped block raises glibc's threshold, and later blocks come from the heap. */
+	if (km_fix_malloc() && m->bytes >= MEM_ALLOC_MAPPED) {
+		km->claim.syscalls = km->ops;
+		km->claim.faults = km->ops;     /* malloc writes a block's head in front of it */
+	}
+	mem_alloc_say_where(m);
+	return m;
+}
+
+static void mem_alloc_prepare(void *state, uint64_t n)
+{
+	struct mem_alloc *m = state;
+
+	if (n > MEM_ALLOC_BATCH)
+		km_fail(m->km, "a batch of %" PRIu64 " is over this workload's %d", n, MEM_ALLOC_BATCH);
+}
+
+static void mem_alloc_run(void *state, uint64_t n)
+{
+	struct mem_alloc *m = state;
+
+	for (n *= m->chain; n > 0; n--) {
+		void *block = malloc(m->bytes);
+
+		if (!block)
+			km_fail_call(m->km, "malloc");
+		m->block[m->live++] = block;
+		KM_KEEP((uintptr_t)block);
+	}
+}
+
+/* Every block gets its number before the first is looked at: two that overlap show. */
+static void mem_alloc_settle(void *state, uint64_t n)
+{
+	struct mem_alloc *m = state;
+
+	if (m->live != n * m->chain)
+		km_fail(m->km, "%lu blocks, not %" PRIu64, (unsigned long)m->live, n * m->chain);
+	for (size_t i = 0; i < m->live; i++)
+		m->block[i][0] = m->block[i][m->bytes / sizeof(uint64_t) - 1] = i;
+	for (size_t i = 0; i < m->live; i++) {
+		if (m->block[i][0] != i || m->block[i][m->bytes / sizeof(uint64_t) - 1] != i)
+			km_fail(m->km, "block %lu overlaps another", (unsigned long)i);
+		free(m->block[i]);
+	}
+	m->live = 0;
+	m->checked += n;
+}
+
+static void mem_alloc_verify(void *state, uint64_t n)
+{
+	struct mem_alloc *m = state;
+
+	if (m->checked != n)
+		km_fail(m->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", m->checked, n);
+}
+
+static void mem_alloc_teardown(void *state)
+{
+	km_free(state);
+}
+
+static const struct point mem_alloc_points[] = {
+	{ { 128 }, FULL, 32, ONE_CPU, 0 },
+	{ { 256 }, FULL, 32, ONE_CPU, 0 },
+	{ { 512 }, FULL, 32, ONE_CPU, 0 },
+	{ { 1024 }, QUICK, 32, ONE_CPU, 0 },
+	{ { 2048 }, FULL, 32, ONE_CPU, 0 },
+	{ { 4096 }, FULL, 32, ONE_CPU, 0 },             /* one page; from here on by powers of four */
+	{ { 4L * 4096 }, FULL, 16, ONE_CPU, 0 },
+	{ { 16L * 4096 }, FULL, 16, ONE_CPU, 0 },
+	{ { 64L * 4096 }, QUICK, 32, ONE_CPU, 0 },
+	{ { 256L * 4096 }, FULL, 32, ONE_CPU, 0 },
+	{ { 1024L * 4096 }, FULL, 32, ONE_CPU, 0 },
+	{ { 4096L * 4096 }, FULL, 32, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload mem_alloc = {
+	.name = "mem/alloc", .per = "malloc", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 3",
+	.what = "malloc of so many bytes: 128 to 4096, then 1 to 4096 pages of 4096",
+	.inside = "a chain of mallocs (64, fewer above 64 KiB, so that it stays within 4 MiB), the system calls that they "
+		"make and the faults on blocks' heads; not free; glibc's threshold for mappings is held at 128 KiB",
+	.params = { "bytes" }, .points = mem_alloc_points, .max_batch = MEM_ALLOC_BATCH,
+	.setup = mem_alloc_setup, .run = mem_alloc_run, .prepare = mem_alloc_prepare, .settle = mem_alloc_settle,
+	.verify = mem_alloc_verify, .teardown = mem_alloc_teardown };

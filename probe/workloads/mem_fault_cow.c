@@ -1,0 +1,121 @@
+/* mem/fault-cow: the first write to a page that fork has left shared, copy-on-write, between parent and child. A child
+ * is forked before each sample and lives, asleep, until after it: the kernel must copy, and cannot just take the page
+ * over. Afterwards the child looks at its own view: nothing of what the parent wrote may be in it. */
+#include "km.h"
+
+#define MEM_FAULT_COW_BATCH 256         /* pages */
+
+struct mem_fault_cow {
+	struct km *km;
+	size_t page;
+	char *area;                     /* MEM_FAULT_COW_BATCH pages, written before the fork */
+	uintptr_t round;                /* what the parent has last written everywhere; what the child must see */
+	long child;
+	int ready[2], go[2];            /* child to parent, parent to child */
+	uint64_t checked;
+};
+
+static void mem_fault_cow_fill(struct mem_fault_cow *f, uintptr_t value)
+{
+	for (size_t i = 0; i < MEM_FAULT_COW_BATCH; i++)
+		*(volatile uintptr_t *)(f->area + i * f->page) = value;
+}
+
+static void *mem_fault_cow_setup(struct km *km)
+{
+	struct mem_fault_cow *f = km_alloc(km, sizeof *f);
+
+	f->km = km;
+	f->page = km->page;
+	f->area = km_map_fresh(MEM_FAULT_COW_BATCH * f->page, 1);
+	if (!f->area)
+		km_fail_call(km, "mmap");
+	f->ready[0] = f->ready[1] = f->go[0] = f->go[1] = -1;
+	km->claim.faults = 1;
+	km->claim.syscalls = 0;
+	return f;
+}
+
+static void mem_fault_cow_child(struct km *km, void *state)
+{
+	struct mem_fault_cow *f = state;
+	char byte = 0;
+
+	km_close(&f->go[1]);            /* or the parent's death would not be seen */
+	km_write_all(km, f->ready[1], &byte, 1);
+	km_read_all(km, f->go[0], &byte, 1);
+	for (size_t i = 0; i < MEM_FAULT_COW_BATCH; i++)
+		if (*(volatile uintptr_t *)(f->area + i * f->page) != f->round)
+			km_fail(km, "the child sees what the parent wrote into page %lu", (unsigned long)i);
+}
+
+static void mem_fault_cow_prepare(void *state, uint64_t n)
+{
+	struct mem_fault_cow *f = state;
+	char byte;
+
+	if (n > MEM_FAULT_COW_BATCH)
+		km_fail(f->km, "a batch of %" PRIu64 " is over this workload's %d", n, MEM_FAULT_COW_BATCH);
+	mem_fault_cow_fill(f, ++f->round);
+	km_pipe(f->km, f->ready);
+	km_pipe(f->km, f->go);
+	f->child = km_peer(f->km, mem_fault_cow_child, f);
+	km_close(&f->ready[1]);
+	km_close(&f->go[0]);
+	km_read_all(f->km, f->ready[0], &byte, 1);
+}
+
+static void mem_fault_cow_run(void *state, uint64_t n)
+{
+	struct mem_fault_cow *f = state;
+	uintptr_t value = f->round + 1;
+
+	for (char *at = f->area; n > 0; n--, at += f->page)
+		*(volatile uintptr_t *)at = value;
+}
+
+static void mem_fault_cow_settle(void *state, uint64_t n)
+{
+	struct mem_fault_cow *f = state;
+	char byte = 0;
+
+	km_write_all(f->km, f->go[1], &byte, 1);
+	km_peer_end(f->km, f->child);
+	km_close(&f->ready[0]);
+	km_close(&f->go[1]);
+	for (size_t i = 0; i < MEM_FAULT_COW_BATCH; i++)
+		if (*(uintptr_t *)(f->area + i * f->page) != f->round + (i < n))
+			km_fail(f->km, "page %lu does not hold what the parent wrote", (unsigned long)i);
+	f->checked += n;
+}
+
+static void mem_fault_cow_verify(void *state, uint64_t n)
+{
+	struct mem_fault_cow *f = state;
+
+	if (f->checked != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " pages were checked", f->checked, n);
+}
+
+static void mem_fault_cow_teardown(void *state)
+{
+	struct mem_fault_cow *f = state;
+
+	if (km_unmap(f->area, MEM_FAULT_COW_BATCH * f->page) != 0)
+		km_fail_call(f->km, "munmap");
+	km_free(f);
+}
+
+static const struct point mem_fault_cow_points[] = {
+	{ { 0 }, QUICK, 20, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload mem_fault_cow = {
+	.name = "mem/fault-cow", .per = "page", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.source = "K (beyond: copy-on-write)",
+	.what = "parent's first write of one word to each page that it shares with a forked child, which sleeps meanwhile",
+	.inside = "one store a page and its fault: a page is taken and the old one copied into it; not fork, which is before "
+		"the sample, nor the child's end after it; ordinary pages, not huge ones",
+	.needs = CAP_MMAP, .points = mem_fault_cow_points, .max_batch = MEM_FAULT_COW_BATCH,
+	.setup = mem_fault_cow_setup, .run = mem_fault_cow_run, .prepare = mem_fault_cow_prepare,
+	.settle = mem_fault_cow_settle, .verify = mem_fault_cow_verify, .teardown = mem_fault_cow_teardown };

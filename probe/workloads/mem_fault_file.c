@@ -1,0 +1,159 @@
+/* mem/fault-file: the touch of a page of a file that is in the cache and freshly mapped. Kernels map more than the
+ * page that was touched (Linux: the 16 around it, with MADV_RANDOM too), so that a figure per page touched is 16 times
+ * too low, as lmbench's lat_pagefault is. Two ways, both per fault that happened:
+ *
+ * pages=1: each page is a mapping of its own; there is nothing around it to map: one page, one fault, everywhere.
+ * pages=N: one mapping of N pages, all touched; how many faults that makes is counted in set-up and told. */
+#include "km.h"
+
+#define MEM_FAULT_FILE_BATCH 64         /* iterations */
+
+struct mem_fault_file {
+	struct km *km;
+	int fd;
+	size_t page, bytes;             /* of one mapping, which is one iteration */
+	uint64_t seed;
+	char *arena, *first;            /* all mappings of a sample lie in it; the first, at a multiple of its size */
+	size_t arena_bytes;
+	uint64_t sum, wanted, checked;
+};
+
+/* Mapping k begins so far from the first, in memory and in the file alike. As much again is left out between two, lest
+ * the kernel joins them or maps one's pages at a fault in the other. */
+static size_t mem_fault_file_offset(const struct mem_fault_file *f, uint64_t k)
+{
+	return 2 * (size_t)k * f->bytes;
+}
+
+static void mem_fault_file_unmap(struct mem_fault_file *f)
+{
+	if (f->arena && km_unmap(f->arena, f->arena_bytes) != 0)
+		km_fail_call(f->km, "munmap");
+	f->arena = NULL;
+}
+
+/* At a multiple of its size, so that each mapping is cut into the same windows by a kernel that maps around. */
+static void mem_fault_file_reserve(struct mem_fault_file *f, uint64_t n)
+{
+	f->arena_bytes = mem_fault_file_offset(f, n) + f->bytes;
+	f->arena = km_map_fresh(f->arena_bytes, 0);
+	if (!f->arena)
+		km_fail_call(f->km, "mmap");
+	f->first = f->arena + (f->bytes - (uintptr_t)f->arena % f->bytes) % f->bytes;
+}
+
+static void mem_fault_file_prepare(void *state, uint64_t n)
+{
+	struct mem_fault_file *f = state;
+
+	if (n > MEM_FAULT_FILE_BATCH)
+		km_fail(f->km, "a batch of %" PRIu64 " is over this workload's %d", n, MEM_FAULT_FILE_BATCH);
+	mem_fault_file_reserve(f, n);
+	f->sum = f->wanted = 0;
+	for (uint64_t k = 0; k < n; k++) {
+		size_t offset = mem_fault_file_offset(f, k);
+
+		if (!km_map_file(f->first + offset, f->fd, (off_t)offset, f->bytes))
+			km_fail_call(f->km, "mmap");
+		for (size_t at = offset; at < offset + f->bytes; at += f->page)
+			f->wanted += km_content_word(f->seed, at / KM_CONTENT_WORD);
+	}
+}
+
+static void mem_fault_file_run(void *state, uint64_t n)
+{
+	struct mem_fault_file *f = state;
+	uint64_t sum = 0;
+
+	for (uint64_t k = 0; k < n; k++) {
+		char *end = f->first + mem_fault_file_offset(f, k) + f->bytes;
+
+		for (char *at = end - f->bytes; at < end; at += f->page)
+			sum += *(volatile uint64_t *)at;
+	}
+	f->sum = sum;
+}
+
+static void mem_fault_file_settle(void *state, uint64_t n)
+{
+	struct mem_fault_file *f = state;
+
+	if (f->sum != f->wanted)
+		km_fail(f->km, "the pages do not hold what was written to the file");
+	mem_fault_file_unmap(f);
+	f->checked += n;
+}
+
+/* The faults of one iteration, the same each time. */
+static double mem_fault_file_count(struct mem_fault_file *f)
+{
+	long before, after;
+
+	mem_fault_file_prepare(f, 1);
+	before = km_faults();
+	mem_fault_file_run(f, 1);
+	after = km_faults();
+	mem_fault_file_settle(f, 1);
+	if (before < 0 || after <= before)
+		km_unsupported(f->km, "page faults are not counted here (getrusage): a figure per fault cannot be had");
+	return (double)(after - before);
+}
+
+static void *mem_fault_file_setup(struct km *km)
+{
+	struct mem_fault_file *f = km_alloc(km, sizeof *f);
+	double pages = (double)km->arg[0];
+	uint64_t bytes;
+
+	f->km = km;
+	f->page = km->page;
+	f->bytes = (size_t)km->arg[0] * km->page;
+	f->seed = km_random(km);
+	bytes = mem_fault_file_offset(f, km->by == BY_PATH ? 1 : MEM_FAULT_FILE_BATCH);
+	km_room(km, 1, bytes);
+	f->fd = km_content_file(km, "mapped", f->seed, bytes);
+	(void)mem_fault_file_count(f);  /* the first time the count may hold this program's own first touches */
+	km->ops = mem_fault_file_count(f);
+	f->checked = 0;
+	if (pages == 1 && km->ops != 1)
+		km_fail(km, "the touch of one page made %.0f faults", km->ops);
+	if (km->ops < pages)
+		km_warn(km, "fault-around", "%.0f pages were mapped by %.0f faults: this kernel maps pages around the one "
+			"touched; the figure is per fault", pages, km->ops);
+	km->claim.faults = km->ops;
+	km->claim.syscalls = 0;
+	return f;
+}
+
+static void mem_fault_file_verify(void *state, uint64_t n)
+{
+	struct mem_fault_file *f = state;
+
+	if (f->checked != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", f->checked, n);
+}
+
+static void mem_fault_file_teardown(void *state)
+{
+	struct mem_fault_file *f = state;
+
+	mem_fault_file_unmap(f);
+	km_close(&f->fd);
+	km_free(f);
+}
+
+static const struct point mem_fault_file_points[] = {
+	{ { 1 }, QUICK, 100, ONE_CPU, 0 },
+	{ { 64 }, FULL, 30, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload mem_fault_file = {
+	.name = "mem/fault-file", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.source = "K, lmbench lat_pagefault",
+	.what = "touch of the pages of a cached file just mapped: per fault that happened, not per page touched",
+	.inside = "loads of one word from each page, and the faults (pages=1: each page has a mapping of its own, so that no "
+		"fault maps its neighbours); mapping and unmapping are outside",
+	.needs = CAP_MMAP | CAP_GETRUSAGE, .params = { "pages" }, .points = mem_fault_file_points,
+	.max_batch = MEM_FAULT_FILE_BATCH,
+	.setup = mem_fault_file_setup, .run = mem_fault_file_run, .prepare = mem_fault_file_prepare,
+	.settle = mem_fault_file_settle, .verify = mem_fault_file_verify, .teardown = mem_fault_file_teardown };

@@ -1,0 +1,116 @@
+/* mem/fault-prot: a store to a page that may only be read, from the fault to the handler and back. The page is never
+ * made writable: the store is taken up again after each return from the handler and faults anew, as in lmbench's
+ * lat_sig prot. (With an mprotect in the handler the second try is a fault of its own on some kernels: two in place of one.)
+ *
+ * The only way out of such a store is a jump from a last, surplus fault. That fault is the baseline. */
+#include "km.h"
+
+#include <setjmp.h>
+
+struct mem_fault_prot {
+	struct km *km;
+	volatile char *page;
+	volatile uint64_t left;         /* returns to the store that are still due */
+	volatile uint64_t caught;       /* faults that the handler saw, in all */
+	uint64_t jumps;                 /* of them: left by a jump */
+	sigjmp_buf out;
+};
+
+static struct mem_fault_prot *mem_fault_prot_now;      /* for the handler, which gets no state */
+
+static void mem_fault_prot_caught(int number)
+{
+	struct mem_fault_prot *p = mem_fault_prot_now;
+
+	(void)number;
+	p->caught++;
+	if (p->left-- == 0)
+		siglongjmp(p->out, 1);
+}
+
+/* SA_NODEFER: the jump leaves no signal blocked, and needs no system call to see to it. Some kernels call it SIGBUS. */
+static void mem_fault_prot_handle(struct mem_fault_prot *p, void (*handler)(int))
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof action);
+	action.sa_handler = handler;
+	action.sa_flags = SA_NODEFER;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGSEGV, &action, NULL) != 0 || sigaction(SIGBUS, &action, NULL) != 0)
+		km_fail_call(p->km, "sigaction");
+}
+
+/* `returns` times fault, handler and return; then once fault, handler and jump. */
+static void mem_fault_prot_store(struct mem_fault_prot *p, uint64_t returns)
+{
+	p->left = returns;
+	p->jumps++;
+	if (sigsetjmp(p->out, 0) == 0)
+		*p->page = 1;
+}
+
+static void *mem_fault_prot_setup(struct km *km)
+{
+	struct mem_fault_prot *p = km_alloc(km, sizeof *p);
+
+	p->km = km;
+	p->page = km_map_fresh(km->page, 0);
+	if (!p->page)
+		km_fail_call(km, "mmap");
+	KM_KEEP((uintptr_t)*p->page);   /* it is there: what faults is the protection */
+	mem_fault_prot_now = p;
+	mem_fault_prot_handle(p, mem_fault_prot_caught);
+	mem_fault_prot_store(p, 0);
+	if (p->caught != 1)
+		km_unsupported(km, "a store to a page mapped for reading raises no signal here");
+	p->caught = p->jumps = 0;
+	km->claim.syscalls = 1;         /* the return from the handler; faults that become signals are in no rusage */
+	return p;
+}
+
+static void mem_fault_prot_run(void *state, uint64_t n)
+{
+	mem_fault_prot_store(state, n);
+}
+
+static void mem_fault_prot_baseline(void *state, uint64_t n)
+{
+	mem_fault_prot_store(state, 0);
+	while (n--)
+		KM_KEEP((uintptr_t)n);
+}
+
+static void mem_fault_prot_verify(void *state, uint64_t n)
+{
+	struct mem_fault_prot *p = state;
+
+	mem_fault_prot_handle(p, SIG_DFL);
+	if (p->caught != n + p->jumps)
+		km_fail(p->km, "%" PRIu64 " faults reached the handler, not %" PRIu64, p->caught, n + p->jumps);
+	if (*p->page != 0)
+		km_fail(p->km, "the page was written");
+}
+
+static void mem_fault_prot_teardown(void *state)
+{
+	struct mem_fault_prot *p = state;
+
+	if (km_unmap((void *)p->page, p->km->page) != 0)
+		km_fail_call(p->km, "munmap");
+	km_free(p);
+}
+
+static const struct point mem_fault_prot_points[] = {
+	{ { 0 }, QUICK, 200, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload mem_fault_prot = {
+	.name = "mem/fault-prot", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.source = "K, lmbench lat_sig prot",
+	.what = "store to a read-only page, caught by a SIGSEGV handler that returns to the store, which faults again",
+	.inside = "fault, delivery of the signal, a handler that counts, return to the store",
+	.subtracts = "one more such fault, left by a jump from the handler: once a sample, since the store never succeeds",
+	.figure_less_baseline = 1, .needs = CAP_MMAP, .points = mem_fault_prot_points,
+	.setup = mem_fault_prot_setup, .run = mem_fault_prot_run, .baseline = mem_fault_prot_baseline,
+	.verify = mem_fault_prot_verify, .teardown = mem_fault_prot_teardown };

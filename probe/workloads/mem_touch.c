@@ -1,0 +1,97 @@
+/* mem/touch: the first write to each page of memory that was just allocated. The memory is mapped before each sample
+ * and unmapped after it, so that malloc's habits stay out and no page is written for the second time. */
+#include "../km.h"
+
+#define MEM_TOUCH_BATCH 16              /* at 4096 pages of 4 KiB: 256 MiB */
+
+struct mem_touch {
+	struct km *km;
+	size_t page, bytes;             /* of one iteration */
+	char *area;                     /* mapped: from prepare to settle */
+	uint64_t iterations;            /* it has room for */
+	uint64_t checked;               /* iterations, in all */
+};
+
+static void mem_touch_unmap(struct mem_touch *t)
+{
+	if (t->area && km_unmap(t->area, t->bytes * t->iterations) != 0)
+		km_fail_call(t->km, "munmap");
+	t->area = NULL;
+}
+
+static void *mem_touch_setup(struct km *km)
+{
+	struct mem_touch *t = km_alloc(km, sizeof *t);
+
+	t->km = km;
+	t->page = km->page;
+	t->bytes = km->page * (size_t)km->arg[0];
+	km->ops = (double)km->arg[0];
+	km->claim.faults = km->ops;
+	km->claim.syscalls = 0;
+	return t;
+}
+
+static void mem_touch_prepare(void *state, uint64_t n)
+{
+	struct mem_touch *t = state;
+
+	t->iterations = n;
+	t->area = km_map_fresh(t->bytes * n, 1);
+	if (!t->area)
+		km_fail_call(t->km, "mmap");
+}
+
+static void mem_touch_run(void *state, uint64_t n)
+{
+	struct mem_touch *t = state;
+	char *end = t->area + n * t->bytes;
+
+	for (char *at = t->area; at < end; at += t->page)
+		*(volatile uintptr_t *)at = (uintptr_t)at;
+}
+
+static void mem_touch_settle(void *state, uint64_t n)
+{
+	struct mem_touch *t = state;
+
+	for (char *at = t->area; at < t->area + n * t->bytes; at += t->page)
+		if (*(uintptr_t *)at != (uintptr_t)at)
+			km_fail(t->km, "page %lu does not hold what was written",
+				(unsigned long)((size_t)(at - t->area) / t->page));
+	mem_touch_unmap(t);
+	t->checked += n;
+}
+
+static void mem_touch_verify(void *state, uint64_t n)
+{
+	struct mem_touch *t = state;
+
+	if (t->checked != n)
+		km_fail(t->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", t->checked, n);
+}
+
+static void mem_touch_teardown(void *state)
+{
+	mem_touch_unmap(state);
+	km_free(state);
+}
+
+static const struct point mem_touch_points[] = {
+	{ { 1 }, FULL, 100, ONE_CPU, 0 },
+	{ { 4 }, FULL, 50, ONE_CPU, 0 },
+	{ { 16 }, FULL, 30, ONE_CPU, 0 },
+	{ { 64 }, QUICK, 20, ONE_CPU, 0 },
+	{ { 256 }, FULL, 10, ONE_CPU, 0 },
+	{ { 1024 }, FULL, 3, ONE_CPU, 0 },
+	{ { 4096 }, FULL, 1, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload mem_touch = {
+	.name = "mem/touch", .per = "page", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 4",
+	.what = "first write of one word to each of so many pages just allocated",
+	.inside = "one store a page and the fault that it causes: an iteration touches all pages; not the mapping (mmap, "
+		"private, anonymous, huge pages refused where they can be; K took malloc)",
+	.needs = CAP_MMAP, .params = { "pages" }, .points = mem_touch_points, .max_batch = MEM_TOUCH_BATCH,
+	.setup = mem_touch_setup, .run = mem_touch_run, .prepare = mem_touch_prepare, .settle = mem_touch_settle,
+	.verify = mem_touch_verify, .teardown = mem_touch_teardown };
