@@ -119,8 +119,8 @@ static const struct point mem_alloc_points[] = {
 const struct workload mem_alloc = {
 	.name = "mem/alloc", .per = "malloc", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 3",
 	.what = "malloc of so many bytes: 128 to 4096, then 1 to 4096 pages of 4096",
-	.inside = "a chain of mallocs (64, fewer above 64 KiB, so that it stays within 4 MiB), the system calls that they "
-		"make and the faults on blocks' heads; not free; glibc's threshold for mappings is held at 128 KiB",
+	.inside = "a chain of mallocs (64, fewer above 64 KiB, so that it stays within 4 MiB), the system calls that "
+		"they make and the faults on blocks' heads; not free; glibc's threshold for mappings is held at 128 KiB",
 	.params = { "bytes" }, .points = mem_alloc_points, .max_batch = MEM_ALLOC_BATCH,
 	.setup = mem_alloc_setup, .run = mem_alloc_run, .prepare = mem_alloc_prepare, .settle = mem_alloc_settle,
 	.verify = mem_alloc_verify, .teardown = mem_alloc_teardown };

@@ -95,7 +95,7 @@ static double mem_fault_file_count(struct mem_fault_file *f)
 	after = km_faults();
 	mem_fault_file_settle(f, 1);
 	if (before < 0 || after <= before)
-		km_unsupported(f->km, "page faults are not counted here (getrusage): a figure per fault cannot be had");
+		km_unsupported(f->km, "page faults are not counted here (getrusage): there is no figure per fault");
 	return (double)(after - before);
 }
 
@@ -118,8 +118,8 @@ static void *mem_fault_file_setup(struct km *km)
 	if (pages == 1 && km->ops != 1)
 		km_fail(km, "the touch of one page made %.0f faults", km->ops);
 	if (km->ops < pages)
-		km_warn(km, "fault-around", "%.0f pages were mapped by %.0f faults: this kernel maps pages around the one "
-			"touched; the figure is per fault", pages, km->ops);
+		km_warn(km, "fault-around", "%.0f pages were mapped by %.0f faults: this kernel maps pages around "
+			"the one touched; the figure is per fault", pages, km->ops);
 	km->claim.faults = km->ops;
 	km->claim.syscalls = 0;
 	return f;
@@ -151,8 +151,8 @@ const struct workload mem_fault_file = {
 	.name = "mem/fault-file", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_pagefault",
 	.what = "touch of the pages of a cached file just mapped: per fault that happened, not per page touched",
-	.inside = "loads of one word from each page, and the faults (pages=1: each page has a mapping of its own, so that no "
-		"fault maps its neighbours); mapping and unmapping are outside",
+	.inside = "loads of one word from each page, and the faults (pages=1: each page has a mapping of its own, so "
+		"that no fault maps its neighbours); mapping and unmapping are outside",
 	.needs = CAP_MMAP | CAP_GETRUSAGE, .params = { "pages" }, .points = mem_fault_file_points,
 	.max_batch = MEM_FAULT_FILE_BATCH,
 	.setup = mem_fault_file_setup, .run = mem_fault_file_run, .prepare = mem_fault_file_prepare,

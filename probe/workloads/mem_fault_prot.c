@@ -1,6 +1,6 @@
 /* mem/fault-prot: a store to a page that may only be read, from the fault to the handler and back. The page is never
  * made writable: the store is taken up again after each return from the handler and faults anew, as in lmbench's
- * lat_sig prot. (With an mprotect in the handler the second try is a fault of its own on some kernels: two in place of one.)
+ * lat_sig prot. (With an mprotect in the handler the second try is, on some kernels, a fault of its own: two for one.)
  *
  * The only way out of such a store is a jump from a last, surplus fault. That fault is the baseline. */
 #include "km.h"
@@ -108,7 +108,7 @@ static const struct point mem_fault_prot_points[] = {
 const struct workload mem_fault_prot = {
 	.name = "mem/fault-prot", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_sig prot",
-	.what = "store to a read-only page, caught by a SIGSEGV handler that returns to the store, which faults again",
+	.what = "store to a read-only page, caught by a SIGSEGV handler that returns to the store: it faults again",
 	.inside = "fault, delivery of the signal, a handler that counts, return to the store",
 	.subtracts = "one more such fault, left by a jump from the handler: once a sample, since the store never succeeds",
 	.figure_less_baseline = 1, .needs = CAP_MMAP, .points = mem_fault_prot_points,

@@ -90,8 +90,8 @@ static const struct point mem_touch_points[] = {
 const struct workload mem_touch = {
 	.name = "mem/touch", .per = "page", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 4",
 	.what = "first write of one word to each of so many pages just allocated",
-	.inside = "one store a page and the fault that it causes: an iteration touches all pages; not the mapping (mmap, "
-		"private, anonymous, huge pages refused where they can be; K took malloc)",
+	.inside = "one store a page and the fault that it causes: an iteration touches all pages; not the mapping "
+		"(mmap, private, anonymous, huge pages refused where they can be; K took malloc)",
 	.needs = CAP_MMAP, .params = { "pages" }, .points = mem_touch_points, .max_batch = MEM_TOUCH_BATCH,
 	.setup = mem_touch_setup, .run = mem_touch_run, .prepare = mem_touch_prepare, .settle = mem_touch_settle,
 	.verify = mem_touch_verify, .teardown = mem_touch_teardown };

@@ -1,0 +1,141 @@
+/* fs/create-read: Loew's program: create so many files with an array's contents, then open and read them so many times.
+ * The figure is the whole time, as in the table. The files are removed after each iteration, outside.
+ *
+ * The source gives neither the array's size nor the order of reading: here 1024 bytes, and one pass over all files
+ * after another. Names are short and relative to the run's folder, so that its depth costs nothing. */
+#include "km.h"
+
+#define FS_CREATE_READ_BYTES 1024
+#define FS_CREATE_READ_NAME 8
+
+struct fs_create_read {
+	struct km *km;
+	long files, reads;
+	int made;                       /* files are there */
+	char (*name)[FS_CREATE_READ_NAME];
+	uint64_t seed;
+	uint64_t sum, checked;          /* of first words read; iterations checked */
+	uint64_t data[FS_CREATE_READ_BYTES / KM_CONTENT_WORD];
+	uint64_t back[FS_CREATE_READ_BYTES / KM_CONTENT_WORD];
+};
+
+static void *fs_create_read_setup(struct km *km)
+{
+	struct fs_create_read *f = km_alloc(km, sizeof *f);
+	double opens = (double)km->arg[0] * (double)km->arg[1];
+	char folder[KM_PATH];
+
+	f->km = km;
+	f->files = km->arg[0];
+	f->reads = km->arg[1];
+	f->seed = km_random(km);
+	f->name = km_alloc(km, (size_t)f->files * sizeof *f->name);
+	for (long i = 0; i < f->files; i++)
+		snprintf(f->name[i], sizeof f->name[i], "f%ld", i % 1000000);
+	km_content_fill(f->data, sizeof f->data, f->seed, 0);
+	km_room(km, (unsigned)f->files, FS_CREATE_READ_BYTES);
+	if (chdir(km_path(km, folder, ".")) != 0)
+		km_fail_call(km, "chdir");
+	km->claim.writes = (double)f->files;
+	km->claim.reads = opens;
+	km->claim.syscalls = 3 * ((double)f->files + opens);
+	return f;
+}
+
+/* The first word tells the files apart; the rest of the array is the same in all. */
+static void fs_create_read_create(struct fs_create_read *f, long i)
+{
+	int fd = open(f->name[i], O_WRONLY | O_CREAT | O_EXCL, 0600);
+	ssize_t put;
+
+	if (fd < 0)
+		km_fail_call(f->km, "open");
+	f->data[0] = f->seed + (uint64_t)i;
+	put = write(fd, f->data, sizeof f->data);
+	if (put != (ssize_t)sizeof f->data)
+		km_moved(f->km, "write", put, sizeof f->data);
+	if (close(fd) != 0)
+		km_fail_call(f->km, "close");
+}
+
+static void fs_create_read_read(struct fs_create_read *f, long i)
+{
+	int fd = open(f->name[i], O_RDONLY);
+	ssize_t got;
+
+	if (fd < 0)
+		km_fail_call(f->km, "open");
+	got = read(fd, f->back, sizeof f->back);
+	if (got != (ssize_t)sizeof f->back)
+		km_moved(f->km, "read", got, sizeof f->back);
+	f->sum += f->back[0];
+	if (close(fd) != 0)
+		km_fail_call(f->km, "close");
+}
+
+static void fs_create_read_run(void *state, uint64_t n)
+{
+	struct fs_create_read *f = state;
+
+	if (n != 1 || f->made++)
+		km_fail(f->km, "one iteration a sample: the files must be removed after each");
+	for (long i = 0; i < f->files; i++)
+		fs_create_read_create(f, i);
+	for (long pass = 0; pass < f->reads; pass++)
+		for (long i = 0; i < f->files; i++)
+			fs_create_read_read(f, i);
+}
+
+/* Of each read the file's own first word; of the last one everything. */
+static void fs_create_read_settle(void *state, uint64_t n)
+{
+	struct fs_create_read *f = state;
+	uint64_t files = (uint64_t)f->files, once = files * f->seed + files * (files - 1) / 2;
+
+	if (f->sum != once * (uint64_t)f->reads)
+		km_fail(f->km, "what was read is not what was written");
+	km_content_check(f->km, f->back + 1, sizeof f->back - KM_CONTENT_WORD, f->seed, KM_CONTENT_WORD);
+	for (long i = 0; i < f->files; i++)
+		if (unlink(f->name[i]) != 0)
+			km_fail_call(f->km, "unlink");
+	f->made = 0;
+	f->sum = 0;
+	f->checked += n;
+}
+
+static void fs_create_read_verify(void *state, uint64_t n)
+{
+	struct fs_create_read *f = state;
+
+	if (f->checked != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", f->checked, n);
+}
+
+static void fs_create_read_teardown(void *state)
+{
+	struct fs_create_read *f = state;
+
+	km_free(f->name);
+	km_free(f);
+}
+
+static const struct point fs_create_read_points[] = {
+	{ { 10, 10 }, QUICK, 8, ONE_CPU, 0 },
+	{ { 10, 100 }, FULL, 2, ONE_CPU, 0 },
+	{ { 10, 1000 }, FULL, 0, ONE_CPU, 0 },
+	{ { 100, 10 }, FULL, 2, ONE_CPU, 0 },
+	{ { 100, 100 }, FULL, 0, ONE_CPU, 0 },
+	{ { 100, 1000 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1000, 10 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1000, 100 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1000, 1000 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload fs_create_read = {
+	.name = "fs/create-read", .per = "whole run", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "L table 1",
+	.what = "create so many files with an array's contents (1024 bytes), then open and read each so many times",
+	.inside = "open, write, close of each new file; then `reads` passes over all files: open, read, close of each; "
+		"removing them is outside",
+	.params = { "files", "reads" }, .points = fs_create_read_points, .max_batch = 1,
+	.setup = fs_create_read_setup, .run = fs_create_read_run, .settle = fs_create_read_settle,
+	.verify = fs_create_read_verify, .teardown = fs_create_read_teardown };

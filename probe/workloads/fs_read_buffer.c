@@ -1,0 +1,209 @@
+/* fs/read-buffer, fs/read-buffer-uncached: a file of random bytes read with buffers of 4 bytes to 64 KiB.
+ *
+ * Cached, an iteration is one read, from start to end of the file and again from its start. Uncached, an iteration is
+ * the whole file, dropped from the kernel's cache before: shorter pieces would time the read-ahead. That the file has
+ * left the cache is seen, page by page (mincore), before each sample; a file system that lives in memory has nothing
+ * uncached, and the row says so. What lies below the kernel (a disk's own cache, a hypervisor's) stays as it is. */
+#include "km.h"
+
+struct fs_read_buffer {
+	struct km *km;
+	int fd;
+	size_t size;                    /* of the buffer, bytes */
+	uint64_t calls, at;             /* reads in one pass over the file; in this pass so far */
+	uint64_t seed;
+	uint64_t done, checked;         /* reads, in all */
+	uint64_t sum;                   /* of the first words read since the last check */
+	char *buffer;
+};
+
+#define FS_READ_BUFFER_PATH (1 << 20)   /* by path the file is no longer than the plan, and than this */
+
+static void *fs_read_buffer_setup(struct km *km)
+{
+	struct fs_read_buffer *f = km_alloc(km, sizeof *f);
+	uint64_t bytes = (uint64_t)km->arg[1] * 1024;
+
+	f->km = km;
+	f->size = (size_t)km->arg[0];
+	f->seed = km_random(km);
+	f->buffer = km_alloc(km, f->size);
+	if (km->by == BY_PATH && bytes > FS_READ_BUFFER_PATH)
+		bytes = FS_READ_BUFFER_PATH;
+	if (km->by == BY_PATH && bytes > f->size * km->point->path_n)
+		bytes = f->size * km->point->path_n;
+	f->calls = bytes / f->size;
+	km_room(km, 1, bytes);
+	f->fd = km_content_file(km, "data", f->seed, bytes);
+	km->bytes = (double)f->size;
+	km->claim.reads = 1;
+	km->claim.faults = 0;
+	km->claim.syscalls = 1 + 1 / (double)f->calls;
+	return f;
+}
+
+/* The content's first 4 bytes at this offset, which every buffer has; the compiler sees an ordinary load. */
+static uint32_t fs_read_buffer_word(const struct fs_read_buffer *f, uint64_t offset)
+{
+	uint64_t word = km_content_word(f->seed, offset / KM_CONTENT_WORD);
+	uint32_t part;
+
+	memcpy(&part, (const char *)&word + offset % KM_CONTENT_WORD, sizeof part);
+	return part;
+}
+
+static void fs_read_buffer_reads(struct fs_read_buffer *f, uint64_t n)
+{
+	uint32_t first;
+
+	while (n--) {
+		ssize_t got = read(f->fd, f->buffer, f->size);
+
+		if (got != (ssize_t)f->size)
+			km_moved(f->km, "read", got, f->size);
+		memcpy(&first, f->buffer, sizeof first);
+		f->sum += first;
+		f->done++;
+		if (++f->at == f->calls) {
+			km_rewind(f->km, f->fd);
+			f->at = 0;
+		}
+	}
+}
+
+static void fs_read_buffer_run(void *state, uint64_t n)
+{
+	fs_read_buffer_reads(state, n);
+}
+
+/* Each read since the last time by its first word, and the last one whole. */
+static void fs_read_buffer_settle(void *state, uint64_t n)
+{
+	struct fs_read_buffer *f = state;
+	uint64_t sum = 0;
+
+	(void)n;
+	for (; f->checked < f->done; f->checked++)
+		sum += fs_read_buffer_word(f, f->checked % f->calls * f->size);
+	if (sum != f->sum)
+		km_fail(f->km, "the data read are not those of the file");
+	f->sum = 0;
+	km_content_check(f->km, f->buffer, f->size, f->seed, (f->done - 1) % f->calls * f->size);
+}
+
+static void fs_read_buffer_verify(void *state, uint64_t n)
+{
+	struct fs_read_buffer *f = state;
+
+	n *= (uint64_t)f->km->ops;
+	if (f->checked != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " reads were checked", f->checked, n);
+}
+
+static void fs_read_buffer_teardown(void *state)
+{
+	struct fs_read_buffer *f = state;
+
+	km_close(&f->fd);
+	km_free(f->buffer);
+	km_free(f);
+}
+
+/* Uncached ---------------------------------------------------------------------------------------------------- */
+
+/* Drops the file from the cache. How many of its pages are still there. */
+static long fs_read_buffer_drop(struct fs_read_buffer *f)
+{
+	if (km_cache_drop(f->fd) != 0)
+		km_fail_call(f->km, "posix_fadvise");
+	return km_cache_resident(f->fd, f->calls * f->size);
+}
+
+static void *fs_read_buffer_uncached_setup(struct km *km)
+{
+	struct fs_read_buffer *f = fs_read_buffer_setup(km);
+	long stay;
+
+	if (fsync(f->fd) != 0)          /* what is not on the disk yet cannot be dropped */
+		km_fail_call(km, "fsync");
+	stay = fs_read_buffer_drop(f);
+	if (stay < 0)
+		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
+	if (stay > 0)
+		km_unsupported(km, "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as on "
+			"a file system that lives in memory: give a folder on a disk with --dir", stay);
+	km->ops = (double)f->calls;
+	km->claim.reads = km->ops;
+	km->claim.syscalls = km->ops + 1;
+	return f;
+}
+
+#define FS_READ_BUFFER_DROPS 10
+
+static void fs_read_buffer_uncached_prepare(void *state, uint64_t n)
+{
+	struct fs_read_buffer *f = state;
+	long stay = 1;
+
+	if (n != 1)
+		km_fail(f->km, "one iteration a sample: the file is uncached once only");
+	for (int i = 0; i < FS_READ_BUFFER_DROPS && stay != 0; i++)
+		stay = fs_read_buffer_drop(f);
+	if (stay != 0)
+		km_fail(f->km, "%ld of the file's pages would not leave the cache", stay);
+}
+
+static void fs_read_buffer_uncached_run(void *state, uint64_t n)
+{
+	struct fs_read_buffer *f = state;
+
+	fs_read_buffer_reads(f, n * f->calls);
+}
+
+static const struct point fs_read_buffer_points[] = {
+	{ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 },
+	{ { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
+	{ { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 },
+	{ { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 256, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+/* The smallest buffers read the small file only: 64 MiB by 4 bytes are seconds of system calls, and no more disk. */
+static const struct point fs_read_buffer_uncached_points[] = {
+	{ { 4, 4096 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16, 4096 }, FULL, 0, ONE_CPU, 0 },
+	{ { 64, 4096 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
+	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1024, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16384, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload fs_read_buffer = {
+	.name = "fs/read-buffer", .per = "read", .unit = UNIT_BYTES_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "K figure 5",
+	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of so many bytes",
+	.inside = "one read an iteration, and after the last of the file an lseek to its start; by path the file is as "
+		"long as the plan, which leaves a read as it is",
+	.params = { "buffer", "file_kib" }, .points = fs_read_buffer_points,
+	.setup = fs_read_buffer_setup, .run = fs_read_buffer_run, .settle = fs_read_buffer_settle,
+	.verify = fs_read_buffer_verify, .teardown = fs_read_buffer_teardown };
+
+const struct workload fs_read_buffer_uncached = {
+	.name = "fs/read-buffer-uncached", .per = "read", .unit = UNIT_BYTES_PER_S, .by = BY_TIME,
+	.source = "K figure 5",
+	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
+	.inside = "all reads of the file, once, and their waits for the disk, read-ahead included; what the disk or a "
+		"hypervisor caches is unknown", .needs = CAP_FADVISE | CAP_MMAP,
+	.params = { "buffer", "file_kib" }, .points = fs_read_buffer_uncached_points, .max_batch = 1,
+	.setup = fs_read_buffer_uncached_setup, .run = fs_read_buffer_uncached_run,
+	.prepare = fs_read_buffer_uncached_prepare, .settle = fs_read_buffer_settle, .verify = fs_read_buffer_verify,
+	.teardown = fs_read_buffer_teardown };
