@@ -233,7 +233,7 @@ def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
     for number, line in lines:
         count += 1
         if count > limits.records:
-            gathered.whole_damage.append(f"Line {number} and what follows: more than {limits.records:,} lines, not read.")
+            gathered.whole_damage.append(f"It has more than {limits.records:,} lines: the rest was not read.")
             break
         try:
             reason = gathered.take(parse_record(line))

@@ -158,7 +158,7 @@ def _check_label(label: str) -> None:
     if len(label) > LABEL_CHARACTERS or not label.isprintable() or label.startswith((LABEL, "@", "-")) or "/" in label:
         raise UsageError(
             f"{printable(label, 80)!r} cannot be a label.",
-            f"Take up to {LABEL_CHARACTERS} printable characters, none of them '/', and not '{LABEL}', '@' or '-' first.",
+            f"Take up to {LABEL_CHARACTERS} printable characters, none of them '/', not '{LABEL}', '@' or '-' first.",
         )
 
 
