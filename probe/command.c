@@ -172,8 +172,10 @@ int run_command(const struct options *o)
 		fprintf(stderr, "probe: /dev/null: %s\n", strerror(errno));
 		return 2;
 	}
-	emit_header(stdout, o);
-	emit_command(name);
+	if (!o->continues) {
+		emit_header(stdout, o);
+		emit_command(name);
+	}
 	for (long run = o->first_run; run < o->first_run + o->runs; run++) {
 		uint64_t start = clock_wall();
 		size_t n = 0;

@@ -265,9 +265,10 @@ int drive(const struct options *o)
 		return 2;
 	}
 	catch_signals();
-	emit_header(stdout, o);
+	if (!o->continues)
+		emit_header(stdout, o);
 	n = choose(o, chosen);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !o->continues; i++)
 		if (i == 0 || chosen[i]->workload != chosen[i - 1]->workload)
 			emit_workload(stdout, chosen[i]->workload, o);
 	for (long run = o->first_run; run < o->first_run + o->runs && !stopped_by; run++) {

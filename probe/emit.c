@@ -1,8 +1,6 @@
 /* emit.c: records as NDJSON. One line a record, flushed, so that a reader sees each as soon as it is whole. */
 #include "engine.h"
 
-#include <math.h>
-
 unsigned long emitted_lines;
 
 static void separator(struct json *j)
@@ -73,7 +71,7 @@ void json_unsigned(struct json *j, const char *key, uint64_t value)
 void json_number(struct json *j, const char *key, double value)
 {
 	json_key(j, key);
-	if (isfinite(value))
+	if (value - value == 0)                 /* neither infinite nor not a number */
 		fprintf(j->to, "%.9g", value);
 	else
 		fputs("null", j->to);

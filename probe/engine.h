@@ -24,7 +24,7 @@ struct options {
 	char **rows;                    /* names and patterns; none: the whole profile */
 	int nrows;
 	char **command;                 /* after --; NULL if there is none */
-	int list, json;
+	int list, json, continues;
 };
 
 /* registry.c, rows.c ------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* main.c: the command line. */
 #include "engine.h"
 
-#include <math.h>
-
 static const char usage[] =
 	"usage: probe [--by time|path] [--profile quick|full] [OPTION...] [ROW...]\n"
 	"       probe [OPTION...] -- COMMAND [ARGUMENT...]\n"
@@ -21,6 +19,7 @@ static const char usage[] =
 	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
 	"  --dir DIR         where temporary files go (TMPDIR, or /tmp)\n"
 	"  --first-run N, --block N   what the runs are called in the output (0)\n"
+	"  --continue        the output goes on from an earlier call's: no header, no definitions\n"
 	"  --version, --help\n"
 	"\n"
 	"Exit status: 0 done, 1 a row failed, 2 the command line, 128 + N stopped by signal N.\n";
@@ -84,8 +83,12 @@ static int option(struct options *o, char **argv, int i)
 		o->clock = value;
 	else if (strcmp(name, "--dir") == 0 && value)
 		o->dir = value;
-	else if (strcmp(name, "--list") == 0 || strcmp(name, "--json") == 0)
-		return *(strcmp(name, "--list") == 0 ? &o->list : &o->json) = 1;
+	else if (strcmp(name, "--list") == 0)
+		return o->list = 1;
+	else if (strcmp(name, "--json") == 0)
+		return o->json = 1;
+	else if (strcmp(name, "--continue") == 0)
+		return o->continues = 1;
 	else
 		refuse("no such option, or its value is missing", name);
 	return 2;

@@ -3,8 +3,6 @@
  * Everything is shipped raw; the one statistic here is the stopping rule's. */
 #include "engine.h"
 
-#include <math.h>
-
 #define RESOLUTIONS 1000                /* a sample is that many clock steps at least: a step is then 0.1 % */
 #define CLOCK_COSTS 100                 /* and that many clock reads: what is subtracted is then below 2 % */
 #define LEAST_SAMPLES 5                 /* whatever they take, up to the hard limit */
@@ -109,12 +107,22 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median's 95 % interval by order statistics (binomial, normal approximation), as a relative half-width. */
+/* The least integer whose square is n or more. (The probe does without libm: a bare `cc probe.c` links.) */
+static size_t square_root(size_t n)
+{
+	size_t r = 0;
+
+	while (r * r < n)
+		r++;
+	return r;
+}
+
+/* The median's 95 % interval by order statistics (binomial, normal approximation: n/2 -+ 1.96 sqrt(n)/2, rounded
+ * outwards), as a relative half-width. */
 static double half_width(const struct series *s)
 {
 	static uint64_t sorted[MAX_SAMPLES];
-	double reach = 1.96 * sqrt((double)s->n) / 2;
-	size_t low = (size_t)fmax(0, floor((double)s->n / 2 - reach)), high = s->n - 1 - low;
+	size_t low = s->n / 2 - square_root(s->n), high = s->n - 1 - low;
 
 	memcpy(sorted, s->value, s->n * sizeof *sorted);
 	qsort(sorted, s->n, sizeof *sorted, ascending);
@@ -123,14 +131,19 @@ static double half_width(const struct series *s)
 	return (double)(sorted[high] - sorted[low]) / 2 / (double)sorted[s->n / 2];
 }
 
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it,
  * and a warning: one step is then a visible part of a sample. */
 static double least_sample(struct engine *e)
 {
-	double wanted = fmax(RESOLUTIONS * e->clock->resolution_ns, CLOCK_COSTS * e->clock->cost_ns);
-	double budget = e->o->seconds * 1e9;
+	double budget = e->o->seconds * 1e9, wanted = RESOLUTIONS * e->clock->resolution_ns;
 
-	wanted = fmax(wanted, budget / (double)e->o->samples / 2);
+	wanted = larger(wanted, CLOCK_COSTS * e->clock->cost_ns);
+	wanted = larger(wanted, budget / (double)e->o->samples / 2);
 	if (wanted > budget / 8 && e->clock->resolution_ns * RESOLUTIONS > budget / 8) {
 		wanted = budget / 8;
 		km_warn(&e->km, "coarse-clock", "one step of the clock (%.4g ns) is %.2g %% of the shortest sample",
@@ -146,14 +159,12 @@ static uint64_t calibrate(struct engine *e, void *state, double least, int basel
 	if (e->o->batch > 0)
 		return (uint64_t)e->o->batch;
 	for (;;) {
-		double t = (double)measure_once(e, NULL, state, n, baseline), times = 10;
+		double t = (double)measure_once(e, NULL, state, n, baseline), times = 1.1 * least / (t > 0 ? t : 1);
 
 		if (t >= least || (most && n >= most && !baseline)
 		    || (double)(clock_wall() - start) > e->o->seconds * 1e9)
 			return n;
-		if (t > 0)
-			times = fmin(10, fmax(2, ceil(1.1 * least / t)));
-		n = (uint64_t)((double)n * times);
+		n = (uint64_t)((double)n * (times > 10 ? 10 : larger(2, times)));
 		if (most && n > most && !baseline)
 			n = most;
 	}
