@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from kernometer.results.model import By
@@ -36,7 +36,6 @@ class Job:
     arguments: tuple[str, ...]
     by: By = "time"
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
-    row_names: tuple[str, ...] = field(default=())
 
 
 class Target(Protocol):
@@ -55,6 +54,16 @@ class Target(Protocol):
     @property
     def machine(self) -> str:
         """What it runs on where that is not this host; else ""."""
+        ...
+
+    @property
+    def boot(self) -> str:
+        """Identifies the boot, or by path the kernel image: what two results must share to be compared as equals."""
+        ...
+
+    @property
+    def quick_start(self) -> bool:
+        """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         ...
 
     def describe(self, job: Job) -> tuple[str, ...]:

@@ -1,0 +1,126 @@
+"""The probe's source, and a binary of it for this host: compiled on first use, kept in the cache by what it is made of.
+
+One way for all: the sources become one C file (amalgamate.sh), which any C compiler builds with one command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernometer.errors import BuildError, MissingError
+
+#: Seconds; the slowest compiler at hand takes about 20.
+COMPILE_SECONDS = 300
+#: Tried in this order where neither the user nor CC names one.
+COMPILERS = ("cc", "gcc", "clang", "tcc")
+FLAGS = ("-O2",)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to compile: a compiler ("" for the first that is there) and its flags."""
+
+    compiler: str = ""
+    flags: tuple[str, ...] = FLAGS
+
+    @classmethod
+    def of(cls, words: str) -> Recipe:
+        """From a user's words: `clang -O0`, `-O3 -m32`, `tcc`."""
+        parts = shlex.split(words)
+        named = bool(parts) and not parts[0].startswith("-")
+        flags = tuple(parts[1:] if named else parts)
+        return cls(parts[0] if named else "", flags or FLAGS)
+
+
+def cache_folder() -> Path:
+    """kernometer in the XDG cache home."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "kernometer"
+
+
+def source_folder(name: str = "probe") -> Path:
+    """The sources: inside the installed package, or beside it in a checkout. Raises MissingError."""
+    here = Path(__file__).resolve()
+    for folder in (here.parents[1] / f"_{name}", here.parents[3] / name):
+        if folder.is_dir():
+            return folder
+    raise MissingError(f"The {name}'s sources are not part of this installation.", "Install Kernometer again.")
+
+
+def compiler(recipe: Recipe) -> str:
+    """The path of the compiler to use. Raises MissingError with what to install."""
+    given = recipe.compiler or os.environ.get("CC", "")
+    for name in (given,) if given else COMPILERS:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise MissingError(
+        f"There is no C compiler{f' named {given}' if given else ''} here.",
+        "Install one (Debian, Ubuntu: apt-get install gcc libc6-dev), or name one: CC=clang kernometer run.",
+    )
+
+
+def amalgam() -> str:
+    """The probe as one C file."""
+    script = source_folder() / "amalgamate.sh"
+    done = subprocess.run(["/bin/sh", str(script)], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        raise BuildError("The probe's sources cannot be put together.", "", done.stderr)
+    return done.stdout
+
+
+def _version(path: str) -> str:
+    """The first line of what it says of itself: part of the cache's key, since a compiler is upgraded in place."""
+    flag = "-v" if Path(path).name.startswith("tcc") else "--version"
+    done = subprocess.run([path, flag], capture_output=True, text=True, timeout=60, check=False)
+    return (done.stdout or done.stderr).partition("\n")[0]
+
+
+def probe(recipe: Recipe | None = None) -> Path:
+    """A probe for this host, compiled if the cache has none of these sources, this compiler and these flags.
+
+    Raises MissingError without a compiler, BuildError (with the compiler's words) where it does not compile.
+    """
+    recipe = recipe or Recipe()
+    path = compiler(recipe)
+    source = amalgam()
+    key = hashlib.sha256("\0".join((source, path, _version(path), *recipe.flags)).encode()).hexdigest()[:24]
+    target = cache_folder() / "probes" / key / "probe"
+    if not target.exists():
+        _compile(source, path, recipe.flags, target)
+    return target
+
+
+def _compile(source: str, path: str, flags: tuple[str, ...], target: Path) -> None:
+    """Into a folder of its own beside the target, then renamed: two at once do not meet, and none is half done."""
+    try:
+        target.parent.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="build-", dir=target.parent.parent))
+    except OSError as error:
+        raise BuildError(f"The cache {target.parents[2]} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME.") from error
+    try:
+        (folder / "probe.c").write_text(source)
+        shown = shlex.join([Path(path).name, *flags])
+        define = f'-DKM_FLAGS="{shown}"'.replace("\\", "")
+        argv = [path, *flags, define, "-o", "probe", "probe.c", "-lpthread"]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+        if done.returncode != 0:
+            raise BuildError(
+                f"The probe does not compile: {shlex.join(argv)} left with {done.returncode}.",
+                "A C library's headers may be missing (Debian, Ubuntu: apt-get install libc6-dev).",
+                done.stderr + done.stdout,
+            )
+        try:
+            folder.rename(target.parent)
+        except OSError:  # another process was faster: its result is the same
+            if not target.exists():
+                raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,83 @@
+"""`local[:COMPILER FLAGS]`, `probe:PATH`, `wrap:COMMAND`: the probe as a process of this host, plain or behind a command.
+
+A wrapper may put another kernel between the probe and this one (user-mode Linux, gVisor), or change how this one
+treats it (taskset, chrt, a seccomp filter).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernometer.errors import UsageError
+from kernometer.targets import build
+from kernometer.targets.stream import between_markers, lines_of, running, temporary_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernometer.results.model import By
+    from kernometer.targets.base import Deadline, Job
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTarget:
+    """A probe on this host. `prefix`: the words of a wrapper; `path`: a ready-made probe, instead of `recipe`."""
+
+    name: str
+    recipe: build.Recipe = build.Recipe()
+    path: Path | None = None
+    prefix: tuple[str, ...] = ()
+
+    @property
+    def by(self) -> tuple[By, ...]:
+        return ("time",)
+
+    @property
+    def machine(self) -> str:
+        return ""
+
+    @property
+    def boot(self) -> str:
+        """Of this host: sessions of one boot have more in common than those of several."""
+        try:
+            return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        except OSError:
+            return ""
+
+    @property
+    def quick_start(self) -> bool:
+        """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
+        return not self.prefix
+
+    def describe(self, job: Job) -> tuple[str, ...]:
+        return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)
+
+    def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
+        with temporary_folder() as folder:
+            environment = os.environ | {"TMPDIR": folder}
+            with running(self.describe(job), environment) as process:
+                assert process.stdout is not None  # noqa: S101 - it was asked for as a pipe
+                yield from between_markers(lines_of(process.stdout, until, job.max_bytes, self.name), self.name)
+
+
+def from_spec(spec: str) -> LocalTarget:
+    """From `local`, `local:-O0`, `local:clang -O2`, `probe:PATH`, `wrap:taskset -c 1`. Raises UsageError."""
+    kind, _, rest = spec.partition(":")
+    try:
+        words = tuple(shlex.split(rest))
+    except ValueError as error:
+        raise UsageError(f"{spec!r}: {error}.", "Quote it as for a shell.") from error
+    if kind == "local":
+        return LocalTarget(spec, build.Recipe.of(rest))
+    if kind == "probe":
+        path = Path(rest)
+        if not os.access(path, os.X_OK) or path.is_dir():
+            raise UsageError(f"{rest!r} is no program that can be executed.", "Give the path of a built probe.")
+        return LocalTarget(spec, path=path.resolve())
+    if not words:
+        raise UsageError(f"{spec!r} names no command.", "For example wrap:'taskset -c 1'.")
+    return LocalTarget(spec, prefix=words)

@@ -1,0 +1,32 @@
+"""From what the user writes to a target. The kinds are listed here alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    from kernometer.targets.base import Target
+
+#: What may be written, for help and errors.
+FORMS = (
+    ("local", "this host; local:'clang -O0' names compiler and flags of the probe"),
+    ("probe:PATH", "this host, by a probe that was built before"),
+    ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
+    ("qemu:linux-VERSION", "a guest kernel, by path (see 'kernometer guest')"),
+)
+
+
+def target_of(spec: str) -> Target:
+    """The target of that name. Raises UsageError where it is none; MissingError where its guest is not there."""
+    kind, _, rest = spec.partition(":")
+    if kind in ("local", "probe", "wrap"):
+        from kernometer.targets.local import from_spec
+
+        return from_spec(spec)
+    if kind == "qemu":
+        from kernometer.targets.qemu import QemuTarget
+
+        return QemuTarget.from_spec(rest)
+    raise UsageError(f"{spec!r} is no target.", "It is one of: " + ", ".join(form for form, _ in FORMS) + ".")

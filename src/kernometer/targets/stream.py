@@ -1,0 +1,149 @@
+"""A process's output as lines, within limits of time and size; and the probe's records between their markers."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from kernometer.errors import MissingError, TargetError
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kernometer.targets.base import Deadline
+
+#: Bytes of the last output that an error holds.
+LAST_OUTPUT = 4000
+#: A line longer than that is no record of ours.
+LINE_BYTES = 16 << 20
+#: Seconds that a target has to clean up after SIGTERM before SIGKILL.
+GRACE = 5.0
+
+_BEGIN = re.compile(rb"#kernometer begin (\d{1,6})")
+_END = re.compile(rb"#kernometer end (\d{1,9})")
+
+
+@contextmanager
+def running(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A child in a session of its own, with its stderr in its stdout; at the end of the block it and all of its
+    process group are gone: asked to leave first, then killed.
+
+    Raises MissingError where the command is not there.
+    """
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment,
+        )
+    except FileNotFoundError as error:
+        raise MissingError(f"{argv[0]} is not there.", "Install it, or give its path.") from error
+    except OSError as error:
+        raise TargetError(f"{argv[0]} cannot be executed: {error.strerror}.") from error
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        _signal_group(process, signal.SIGTERM)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            pass
+    _signal_group(process, signal.SIGKILL)  # what a leader that left has left behind, too
+    process.wait()
+    if process.stdout:
+        process.stdout.close()
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def lines_of(stream: IO[bytes], until: Deadline, max_bytes: int, name: str) -> Iterator[bytes]:
+    """Lines without their newline (and without a carriage return before it), as they come.
+
+    Raises TargetError when `until` passes, when there are more than `max_bytes`, or when a line is too long to be one.
+    """
+    pending = bytearray()
+    total = 0
+    os.set_blocking(stream.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while True:
+            if not selector.select(until.left()):
+                raise TargetError(f"{name} gave no sign of life before its time was up.", "", _tail(pending))
+            chunk = os.read(stream.fileno(), 1 << 16)
+            if not chunk:
+                break
+            total += len(chunk)
+            if total > max_bytes or len(pending) > LINE_BYTES:
+                raise TargetError(f"{name} printed more than {max_bytes:,} bytes, or a line without end.", "", _tail(pending))
+            pending += chunk
+            *whole, rest = pending.split(b"\n")
+            pending = bytearray(rest)
+            for line in whole:
+                yield bytes(line).removesuffix(b"\r")
+            if until.passed:
+                raise TargetError(f"{name} was not done when its time was up.", "", _tail(pending))
+    if pending:
+        yield bytes(pending)
+
+
+def _tail(data: bytes | bytearray) -> str:
+    return printable(bytes(data[-LAST_OUTPUT:]).decode("utf-8", "replace"), keep="\n")
+
+
+def between_markers(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """The probe's records: what stands between the two marker lines and begins with a brace.
+
+    Other lines are what else was on the console; they are kept for the error. Raises TargetError where a marker is
+    missing, or the end marker counts more records than came.
+    """
+    other: list[bytes] = []
+    records = -1
+    for line in lines:
+        if records < 0:
+            if _BEGIN.fullmatch(line):
+                records = 0
+                continue
+        elif line.startswith(b"{"):
+            records += 1
+            yield line
+            continue
+        elif (end := _END.fullmatch(line)) is not None:
+            if int(end[1]) != records:
+                raise TargetError(
+                    f"{name}: {end[1].decode()} records were sent and {records} arrived.", "", _last(other)
+                )
+            return
+        other = [*other[-50:], line]
+    begun = "stopped in the middle" if records >= 0 else "never began"
+    raise TargetError(f"{name}: the probe's output {begun}.", "", _last(other))
+
+
+def _last(lines: list[bytes]) -> str:
+    return _tail(b"\n".join(lines))
+
+
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Where a local probe keeps its files: gone at the end, whatever became of the probe."""
+    with tempfile.TemporaryDirectory(prefix="kernometer-", ignore_cleanup_errors=True) as folder:
+        yield folder
