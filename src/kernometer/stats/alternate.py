@@ -1,0 +1,103 @@
+"""`ab`: two targets measured in alternating blocks, judged by the ratios within blocks. docs/statistics.md, "ab"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import fmean
+
+from kernometer.errors import ResultError
+from kernometer.results.model import Result
+from kernometer.stats import path
+from kernometer.stats.differences import check_comparable, differences
+from kernometer.stats.history import Grain
+from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired
+from kernometer.stats.model import Comparison, RowFigure
+from kernometer.stats.sides import Side, bare, disturbance_remark, rows_of, side, without_cost
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge
+
+THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
+
+
+def ab(
+    a: Result,
+    b: Result,
+    delta: float = DELTA,
+    *,
+    name_a: str = "A",
+    name_b: str = "B",
+    floors: Mapping[str, float] | None = None,
+) -> Comparison:
+    """Judges the two sides of one `ab`, B against A. `delta` is relative; `floors` as for `compare`.
+
+    Raises ResultError where the two results are not the sides of one `ab`.
+    """
+    check_comparable((a,), (b,))
+    of_a, of_b = side(name_a, (a,)), side(name_b, (b,))
+    if a.session.by == "path":
+        return path.compare_counts(of_a, of_b, delta=delta, floors=floors or {})
+    if a.session.experiment != b.session.experiment:
+        raise ResultError(
+            f"{a.session.id} and {b.session.id} are not the two sides of one `ab`",
+            "kernometer compare judges results that were measured apart",
+        )
+    rows = judge([_draft(row, of_a, of_b) for row in rows_of(of_a, of_b)], delta)
+    same, differ = differences((a,), (b,))
+    return Comparison(
+        a=name_a,
+        b=name_b,
+        method="ab",
+        delta=delta,
+        rows=rows,
+        same=same,
+        differs=differ,
+        remarks=(UNADJUSTED, THE_BLOCK, *disturbance_remark(rows, name_a, name_b)),
+    )
+
+
+def _draft(row: str, a: Side, b: Side) -> Draft:
+    comparison, _, _ = bare(row, a, b, Grain.SESSION)
+    without = without_cost(row, a, b)
+    if without is not None:
+        found, note = without
+        return Draft(replace(comparison, verdict=found, note=joined(note, comparison.note)))
+    figure_a, figure_b = a.figures_of(row)[0], b.figures_of(row)[0]
+    blocks_a, blocks_b = block_logs(figure_a), block_logs(figure_b)
+    blocks = [block for block in blocks_a if block in blocks_b]
+    alone = len(blocks_a) + len(blocks_b) - 2 * len(blocks)
+    note = joined(f"{alone} blocks have one side only and are left out" if alone else "", comparison.note)
+    comparison = replace(comparison, units_a=len(blocks), units_b=len(blocks), note=note)
+    seconds = seconds_per_block(figure_a) + seconds_per_block(figure_b)
+    if len(blocks) < 2:
+        return Draft(
+            replace(
+                comparison,
+                minutes_missing=(2 - len(blocks)) * seconds / 60,
+                note=joined("fewer than two blocks have both sides; at least that many minutes more", note),
+            )
+        )
+    differences_log = [blocks_b[block] - blocks_a[block] for block in blocks]
+    contrast = paired(differences_log)
+    return Draft(
+        comparison,
+        contrast,
+        bootstrap_difference(None, differences_log) if len(blocks) >= BOOTSTRAP_UNITS else None,
+        sd_log=float(contrast.se) * math.sqrt(len(blocks)),
+        paired=True,
+        units=len(blocks),
+        seconds_per_unit=seconds,
+    )
+
+
+def block_logs(figure: RowFigure) -> dict[int, float]:
+    """Mean log cost of the runs in each block."""
+    blocks: dict[int, list[float]] = {}
+    for run in figure.runs:
+        blocks.setdefault(run.block, []).append(math.log(run.cost))
+    return {block: fmean(logs) for block, logs in blocks.items()}
+
+
+def seconds_per_block(figure: RowFigure) -> float:
+    """What this row takes in one block, set-up included; s."""
+    return math.fsum(run.seconds for run in figure.runs) / len({run.block for run in figure.runs})

@@ -1,0 +1,163 @@
+"""Stored results against each other; the unit is the session, or what sessions share. docs/statistics.md, "compare"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kernometer.results.model import Result
+from kernometer.stats import path
+from kernometer.stats.differences import check_comparable, differences
+from kernometer.stats.history import Grain, History, Spread, grain, spread
+from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
+from kernometer.stats.model import Comparison, RowComparison, RowFigure
+from kernometer.stats.power import units_needed
+from kernometer.stats.sides import Side, bare, disturbance_remark, rows_of, side, without_cost
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge
+
+
+def compare(
+    a: Sequence[Result],
+    b: Sequence[Result],
+    *,
+    history: History | None,
+    delta: float = DELTA,
+    name_a: str = "A",
+    name_b: str = "B",
+    floors: Mapping[str, float] | None = None,
+) -> Comparison:
+    """Judges B against A.
+
+    `history`: earlier sessions of this host (any, the fitting ones are found), asked where a side has one unit only.
+    `delta`: relative, 0.02 is 2 %. `floors`: by path, the layout floor of each row, relative.
+    Raises ResultError where a side is empty, a session stands on both, or times would meet counts.
+    """
+    others = {name_b: b}
+    return compare_many(a, others, history=history, delta=delta, name_baseline=name_a, floors=floors)[0]
+
+
+def compare_many(
+    baseline: Sequence[Result],
+    others: Mapping[str, Sequence[Result]],
+    *,
+    history: History | None,
+    delta: float = DELTA,
+    name_baseline: str = "A",
+    floors: Mapping[str, float] | None = None,
+) -> tuple[Comparison, ...]:
+    """Each of the named others against one baseline; all rows of all of them are one family of tests.
+
+    Arguments and errors as for `compare`.
+    """
+    for results in others.values():
+        check_comparable(baseline, results)
+    of_baseline = side(name_baseline, baseline)
+    if baseline[0].session.by == "path":
+        return tuple(
+            path.compare_counts(of_baseline, side(name, results), delta=delta, floors=floors or {})
+            for name, results in others.items()
+        )
+    drafts: list[Draft] = []
+    parts: list[tuple[Side, slice, Grain]] = []
+    for name, results in others.items():
+        other = side(name, results)
+        of = grain(of_baseline.entries, other.entries)
+        made = [_draft(row, of_baseline, other, of, history, delta) for row in rows_of(of_baseline, other)]
+        parts.append((other, slice(len(drafts), len(drafts) + len(made)), of))
+        drafts.extend(made)
+    judged = judge(drafts, delta)
+    return tuple(_comparison(of_baseline, other, judged[where], of, delta) for other, where, of in parts)
+
+
+def _comparison(a: Side, b: Side, rows: tuple[RowComparison, ...], of: Grain, delta: float) -> Comparison:
+    same, differ = differences(a.results, b.results)
+    return Comparison(
+        a=a.name,
+        b=b.name,
+        method="compare",
+        delta=delta,
+        rows=rows,
+        same=same,
+        differs=differ,
+        remarks=(UNADJUSTED, UNITS[of], *disturbance_remark(rows, a.name, b.name)),
+    )
+
+
+#: What the unit was, and why.
+UNITS = {
+    Grain.SESSION: "the unit is the session: the processes of one session share what differs between sessions",
+    Grain.BOOT: "the unit is the boot: the sides ran in different boots, so sessions of one boot are not independent",
+    Grain.OCCASION: "the unit is the occasion (sessions within half an hour): the sides were not measured at the same "
+    "times, so what changed in between counts as chance; measure them in turn, or use kernometer ab",
+}
+
+
+def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta: float) -> Draft:
+    comparison, logs_a, logs_b = bare(row, a, b, of)
+    without = without_cost(row, a, b)
+    if without is not None:
+        found, note = without
+        return Draft(replace(comparison, verdict=found, note=joined(note, comparison.note)))
+    units = min(len(logs_a), len(logs_b))
+    if units >= 2:
+        contrast = welch(logs_a, logs_b)
+        sd = math.sqrt(float(contrast.se) ** 2 / (1 / len(logs_a) + 1 / len(logs_b)))
+        second = bootstrap_difference(logs_a, logs_b) if units >= BOOTSTRAP_UNITS else None
+        return Draft(comparison, contrast, second, sd_log=sd, units=units)
+    spreads = [_single_spread(row, one, logs, of, history) for one, logs in ((a, logs_a), (b, logs_b))]
+    if None in spreads:
+        missing = _missing_without_history(comparison.a, comparison.b, units, delta)
+        note = (
+            f"one {of.value} on a side shows no spread between {of.value}s, and the history of this host holds fewer "
+            f"than three that would tell it; at least {missing} more a side"
+        )
+        return Draft(replace(comparison, sessions_missing=missing, note=joined(note, comparison.note)))
+    of_a, of_b = (found for found in spreads if found is not None)
+    contrast = _with_history(logs_a, logs_b, of_a, of_b, same=a.entries[0].kind == b.entries[0].kind)
+    note = f"spread between {of.value}s from this host's history"
+    if not (of_a.of_row and of_b.of_row):
+        note += ", of other rows"
+    sd = math.sqrt((of_a.variance + of_b.variance) / 2)
+    return Draft(replace(comparison, note=joined(note, comparison.note)), contrast, sd_log=sd, units=units)
+
+
+def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: History | None) -> Spread | None:
+    """The spread of one side's units: its own from two units on, else the history's, but never less than within."""
+    if len(logs) >= 2:
+        middle = math.fsum(logs) / len(logs)
+        return Spread(math.fsum((log - middle) ** 2 for log in logs) / (len(logs) - 1), len(logs) - 1, of_row=True)
+    if history is None:
+        return None
+    ids = {single.session for single in one.entries}
+    found = spread(history, row, one.entries[0].kind, of, without=ids)
+    if found is None:
+        return None
+    return replace(found, variance=max(found.variance, within_variance(one.figures_of(row))))
+
+
+def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: Spread, *, same: bool) -> Contrast:
+    difference = math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a)
+    if same and len(logs_a) == len(logs_b) == 1:
+        # Both spreads are one estimate: its degrees of freedom count once.
+        return from_variances(difference, (of_a.variance + of_b.variance, min(of_a.df, of_b.df)))
+    return from_variances(difference, (of_a.variance / len(logs_a), of_a.df), (of_b.variance / len(logs_b), of_b.df))
+
+
+def within_variance(figures: Sequence[RowFigure]) -> float:
+    """Variance of one unit's log figure as the runs within its sessions have it: the least that it can be."""
+    variances = []
+    for figure in figures:
+        logs = [math.log(run.cost) for run in figure.runs if run.cost > 0]
+        if len(logs) >= 2:
+            middle = math.fsum(logs) / len(logs)
+            variances.append(math.fsum((log - middle) ** 2 for log in logs) / (len(logs) - 1) / len(logs))
+    # The mean of independent sessions has the mean of their variances, over their number.
+    return math.fsum(variances) / len(variances) / len(variances) if variances else 0.0
+
+
+def _missing_without_history(a: RowFigure | None, b: RowFigure | None, units: int, delta: float) -> int:
+    """At least so many more units a side, by the spread within the session: that between sessions is not known yet."""
+    within = max((within_variance([figure]) for figure in (a, b) if figure is not None), default=0.0)
+    needed = units_needed(math.sqrt(within), delta, paired=False)
+    return max(1, 2 - units, (needed or 0) - units)

@@ -1,0 +1,107 @@
+"""What is the same on both sides, and what is not. docs/statistics.md, "What may be compared"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kernometer.errors import ResultError
+from kernometer.results.model import COMPARABLE, Result
+from kernometer.stats.model import Difference
+
+#: Shown beside what `COMPARABLE` asks for: they may be the very thing under comparison, so they are named as well.
+ALSO: tuple[tuple[str, ...], ...] = (
+    ("session", "target"),
+    ("session", "profile"),
+    ("session", "kernometer"),
+    ("header", "uname", "nodename"),
+    ("header", "uname", "sysname"),
+    ("header", "uname", "release"),
+    ("header", "uname", "version"),
+    ("header", "uname", "machine"),
+)
+#: Facts that say when a result was made, not on what: every two results differ in them.
+MOMENTARY = frozenset({"load", "loadavg", "steal", "uptime", "time"})
+#: Facts from `check` are nested no deeper, and their text is cut.
+DEEPEST = 3
+TEXT_LIMIT = 200
+
+
+def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
+    """Raises ResultError where no ratio would mean anything: nothing to compare, times against counts, itself."""
+    if not a or not b:
+        raise ResultError("a comparison needs at least one result on each side", "kernometer show lists the results")
+    ways = {result.session.by for result in (*a, *b)}
+    if len(ways) > 1:
+        raise ResultError(
+            "results by time and by path cannot be compared: nanoseconds and counts of instructions have no ratio",
+            "compare results that were measured the same way (kernometer run --by time, or --by path)",
+        )
+    both = {result.session.id for result in a} & {result.session.id for result in b}
+    if both:
+        raise ResultError(f"session {min(both)} is on both sides", "name two different results, or two labels")
+    for side in (a, b):
+        if len({result.session.id for result in side}) < len(side):
+            raise ResultError("a side names the same session twice", "name each result once")
+
+
+def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
+    """(same, differs): every fact that both sides, or one of them, state. A side that varies within itself differs."""
+    facts_a, facts_b = [_facts(result) for result in a], [_facts(result) for result in b]
+    same: list[Difference] = []
+    differs: list[Difference] = []
+    for what in dict.fromkeys(name for facts in (*facts_a, *facts_b) for name in facts):
+        of_a, of_b = _values(facts_a, what), _values(facts_b, what)
+        difference = Difference(what, "; ".join(of_a) or "not known", "; ".join(of_b) or "not known")
+        (same if of_a == of_b and len(of_a) == 1 else differs).append(difference)
+    return tuple(same), tuple(differs)
+
+
+def different_machines(a: Sequence[Result], b: Sequence[Result]) -> Difference | None:
+    """The machines of two guests where they are not the same one; None for the same, or for no guests."""
+    of_a, of_b = ({result.session.machine for result in side} for side in (a, b))
+    if of_a == of_b and len(of_a) == 1:
+        return None
+    return Difference("machine", "; ".join(sorted(of_a)) or "this host", "; ".join(sorted(of_b)) or "this host")
+
+
+def _values(sides: Sequence[Mapping[str, str]], what: str) -> list[str]:
+    return sorted({facts.get(what, "not known") for facts in sides})
+
+
+def _facts(result: Result) -> dict[str, str]:
+    records: dict[str, Any] = {"session": msgspec.to_builtins(result.session)}
+    if result.header is not None:
+        records["header"] = msgspec.to_builtins(result.header)
+    facts = {}
+    for path in (*COMPARABLE, *ALSO):
+        value: Any = records
+        for step in path:
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if value not in (None, "", []):
+            facts[_name(path)] = _text(value)
+    facts.update(_flat(result.session.host.get("facts"), "host"))
+    return facts
+
+
+def _name(path: tuple[str, ...]) -> str:
+    """Words for a table: ("header", "probe", "source_digest") is "probe source digest"."""
+    words = path[1:] if path[0] in ("session", "header") and path[1:] != ("format",) else path
+    return " ".join(words).replace("_", " ").replace("uname ", "")
+
+
+def _flat(value: Any, name: str, depth: int = 0) -> dict[str, str]:
+    if isinstance(value, Mapping) and depth < DEEPEST:
+        found: dict[str, str] = {}
+        for key, inner in value.items():
+            if str(key) not in MOMENTARY:
+                found.update(_flat(inner, f"{name} {key}", depth + 1))
+        return found
+    return {} if value is None else {name[:TEXT_LIMIT].replace("_", " "): _text(value)}
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"

@@ -1,0 +1,178 @@
+"""Sessions as units of comparison, and what earlier sessions tell of their spread.
+
+docs/statistics.md, "The unit" and "One session a side".
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from statistics import median
+
+from kernometer.results.model import Result
+from kernometer.stats.figures import figures
+from kernometer.stats.model import RowFigure
+
+#: Sessions less than this apart belong to one occasion: they share the machine's mood (load, heat, memory layout).
+#: Half an hour is the scale on which a shared machine's neighbours come and go.
+OCCASION_GAP_SECONDS = 1800.0
+#: A spread between sessions is believed from three sessions on: with two its 95 % t factor is 12.7, with three 4.3.
+MIN_HISTORY_DF = 2
+#: Where the row itself has too little history, that of so many other rows may stand in …
+POOL_ROWS = 8
+#: … by the variance that this share of them keeps below: a row that nobody knows is taken for one of the noisier.
+POOL_SHARE = 0.9
+
+
+class Grain(Enum):
+    """What counts as one independent measurement."""
+
+    SESSION = "session"
+    BOOT = "boot"
+    OCCASION = "occasion"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One session, as comparisons see it."""
+
+    session: str  #: its id
+    kind: tuple[str, ...]  #: host, target, probe, way, profile: equal kinds spread alike
+    kernel: str  #: what may really differ between sessions of one kind; spread is taken within it
+    boot: str
+    start: float  #: seconds since the epoch
+    end: float
+    figures: Mapping[str, RowFigure]
+
+    def log(self, row: str) -> float | None:
+        """Natural logarithm of the row's cost; None where this session has none."""
+        figure = self.figures.get(row)
+        return math.log(figure.cost) if figure is not None and figure.cost else None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Earlier sessions, of this host or of any: only those of an equal kind are used."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Variance of one unit's log figure, by `df` degrees of freedom."""
+
+    variance: float
+    df: float
+    of_row: bool  #: False: other rows stood in for this one
+
+
+def entry(result: Result) -> Entry:
+    """What a comparison needs of one result."""
+    session, header = result.session, result.header
+    host = (header.uname.get("nodename", ""), str(header.cpu.get("model", ""))) if header else ("", "")
+    probe = [str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")] if header else []
+    uname = header.uname if header else {}
+    seconds = result.end.seconds if result.end else math.fsum(run.seconds for run in result.runs)
+    return Entry(
+        session=session.id,
+        kind=(*host, session.machine, session.target, session.by, session.profile, *probe),
+        kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
+        boot=session.boot,
+        start=session.started,
+        end=session.started + max(0.0, seconds),
+        figures=figures(result),
+    )
+
+
+def history_of(results: Iterable[Result]) -> History:
+    """Earlier sessions as a history. The two sides of an `ab` are left out: they were not measured as sessions are."""
+    return History(tuple(entry(result) for result in results if not result.session.experiment))
+
+
+def occasions(entries: Iterable[Entry]) -> dict[str, int]:
+    """Session id to the number of its occasion: a new one begins after `OCCASION_GAP_SECONDS` without a session."""
+    numbers: dict[str, int] = {}
+    number, busy_until = 0, -math.inf
+    for one in sorted(entries, key=lambda one: one.start):
+        if numbers and one.start - busy_until > OCCASION_GAP_SECONDS:
+            number += 1
+        busy_until = max(busy_until, one.end)
+        numbers[one.session] = number
+    return numbers
+
+
+def grain(a: Sequence[Entry], b: Sequence[Entry]) -> Grain:
+    """What must be the unit, so that what differs between two units of a side also differs between the sides."""
+    boots_a, boots_b = {one.boot for one in a}, {one.boot for one in b}
+    together = occasions((*a, *b))
+    met_a, met_b = (Counter(together[one.session] for one in side) for side in (a, b))
+    # Several occasions cancel where each met both sides alike, and are units themselves where not.
+    if len(met_a | met_b) > 1 and met_a != met_b:
+        return Grain.OCCASION
+    if "" not in boots_a | boots_b and boots_a != boots_b:
+        return Grain.BOOT
+    return Grain.SESSION
+
+
+def unit_key(of: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
+    """Names the unit that a session belongs to."""
+    if of is Grain.OCCASION:
+        numbers = occasions(among)
+        return lambda one: str(numbers[one.session])
+    if of is Grain.BOOT:
+        return lambda one: one.boot or one.session
+    return lambda one: one.session
+
+
+def unit_logs(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
+    """A log figure each unit: the mean of its sessions'."""
+    units: dict[str, list[float]] = {}
+    for one in entries:
+        log = one.log(row)
+        if log is not None:
+            units.setdefault(key(one), []).append(log)
+    return [math.fsum(logs) / len(logs) for logs in units.values()]
+
+
+def spread(history: History, row: str, kind: tuple[str, ...], of: Grain, without: Collection[str]) -> Spread | None:
+    """How units of this kind spread, from sessions that are not under judgement (`without`: their ids).
+
+    None where fewer than three units are known, of this row or of enough others.
+    """
+    known = [one for one in history.entries if one.kind == kind and one.session not in without]
+    own = _of_row(known, row, of)
+    if own is not None:
+        return own
+    rows = dict.fromkeys(name for one in known for name in one.figures)
+    others = [found for name in rows if (found := _of_row(known, name, of)) is not None]
+    if len(others) < POOL_ROWS:
+        return None
+    others.sort(key=lambda found: found.variance)
+    noisy = others[min(len(others) - 1, math.ceil(POOL_SHARE * len(others)))]
+    return Spread(noisy.variance, median(found.df for found in others), of_row=False)
+
+
+def _of_row(known: Sequence[Entry], row: str, of: Grain) -> Spread | None:
+    """Pooled within groups of one kernel; for sessions also within one occasion, as far as there are enough of them."""
+    key = unit_key(of, known)
+    numbers = occasions(known)
+    groupings: list[Callable[[Entry], str]] = [lambda one: one.kernel]
+    if of is Grain.SESSION:
+        groupings.insert(0, lambda one: f"{numbers[one.session]} {one.kernel}")
+    for grouping in groupings:
+        groups: dict[str, list[Entry]] = {}
+        for one in known:
+            groups.setdefault(grouping(one), []).append(one)
+        squares, df = 0.0, 0
+        for group in groups.values():
+            logs = unit_logs(group, row, key)
+            if logs:
+                middle = math.fsum(logs) / len(logs)
+                squares += math.fsum((log - middle) ** 2 for log in logs)
+                df += len(logs) - 1
+        if df >= MIN_HISTORY_DF:
+            return Spread(squares / df, df, of_row=True)
+    return None

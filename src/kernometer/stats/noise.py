@@ -1,0 +1,89 @@
+"""A host's own noise: how far two sessions of the same thing lie apart. docs/statistics.md, "The noise floor"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from kernometer.stats.distributions import chi2_quantile, t_quantile
+from kernometer.stats.history import Entry, Grain, History, spread
+from kernometer.stats.intervals import LEVEL
+from kernometer.stats.model import RowFigure
+
+
+@dataclass(frozen=True, slots=True)
+class RowNoise:
+    """How one row spreads between sessions that should agree. Relative: 0.01 is 1 %."""
+
+    row: str
+    sessions: int
+    sd: float  #: standard deviation of the log figure between sessions
+    low: float  #: 95 % interval of `sd`, by chi-square
+    high: float
+    floor: float  #: two single sessions differ by more in 5 pairs of 100: no gate is set below it
+
+
+@dataclass(frozen=True, slots=True)
+class HostNoise:
+    """This host's own spread between sessions."""
+
+    rows: dict[str, RowNoise]
+    sessions: int  #: of the row that has most
+    typical: float  #: the median row's standard deviation; relative
+    worst: str  #: the row that spreads most
+    floor: float  #: the median row's noise floor; relative
+
+
+def row_noise(row: str, variance: float, df: float) -> RowNoise:
+    """From a variance between sessions, df >= 1, to what may be said of it."""
+    sd = math.sqrt(variance)
+    tail = (1 - LEVEL) / 2
+    return RowNoise(
+        row=row,
+        sessions=round(df) + 1,
+        sd=sd,
+        low=math.sqrt(df * variance / chi2_quantile(1 - tail, df)),
+        high=math.sqrt(df * variance / chi2_quantile(tail, df)),
+        floor=math.expm1(min(float(t_quantile(1 - tail, df)) * sd * math.sqrt(2), 700.0)),
+    )
+
+
+def spread_between_sessions(sessions: Sequence[Mapping[str, RowFigure]]) -> HostNoise | None:
+    """The spread between sessions of the same thing; None with fewer than two that share a row.
+
+    `sessions`: `figures(result)` of each, of one host, target and probe. Two sessions give an estimate too, with the
+    wide interval that one degree of freedom has.
+    """
+    noises: dict[str, RowNoise] = {}
+    for row in dict.fromkeys(row for session in sessions for row in session):
+        costs = [session[row].cost for session in sessions if row in session]
+        logs = [math.log(cost) for cost in costs if cost]
+        if len(logs) >= 2:
+            middle = math.fsum(logs) / len(logs)
+            df = len(logs) - 1
+            noises[row] = row_noise(row, math.fsum((log - middle) ** 2 for log in logs) / df, df)
+    return _host(noises)
+
+
+def noise_floor(history: History, like: Entry) -> HostNoise | None:
+    """The A/A noise floor of sessions of one kind (`like`), from all that is known of them; None below three."""
+    noises = {}
+    for row in like.figures:
+        found = spread(history, row, like.kind, Grain.SESSION, without=())
+        if found is not None and found.of_row:
+            noises[row] = row_noise(row, found.variance, found.df)
+    return _host(noises)
+
+
+def _host(noises: dict[str, RowNoise]) -> HostNoise | None:
+    if not noises:
+        return None
+    return HostNoise(
+        rows=noises,
+        sessions=max(noise.sessions for noise in noises.values()),
+        typical=median(noise.sd for noise in noises.values()),
+        worst=max(noises.values(), key=lambda noise: noise.sd).row,
+        floor=median(noise.floor for noise in noises.values()),
+    )

@@ -1,0 +1,111 @@
+"""The two sides of a comparison, and their rows: which there are, which failed. docs/statistics.md, "Verdicts"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernometer.results.model import Result
+from kernometer.stats.figures import pooled
+from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
+from kernometer.stats.model import FlagCode, RowComparison, RowFigure, Verdict
+from kernometer.stats.verdict import joined, ratio
+
+#: Of a failure's text, which came from a machine.
+TEXT_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """All results of one side, with the figures of each."""
+
+    name: str
+    results: tuple[Result, ...]
+    entries: tuple[Entry, ...]
+
+    def figures_of(self, row: str) -> list[RowFigure]:
+        """The row's figure in each session that has one."""
+        return [one.figures[row] for one in self.entries if row in one.figures]
+
+    def why_missing(self, row: str) -> str:
+        """Why this side has no figure of a row: what failed, what is unsupported, or that nobody asked for it."""
+        for result in self.results:
+            for failure in result.failures:
+                if failure.row == row:
+                    return f"failed on {self.name}: {failure.text[:TEXT_LIMIT]}"
+        for result in self.results:
+            for unsupported in result.unsupported:
+                if unsupported.row == row:
+                    return f"unsupported on {self.name}: {unsupported.reason[:TEXT_LIMIT]}"
+        return f"not measured on {self.name}"
+
+    def partly(self, row: str) -> str:
+        """A remark where the row stands on less than was tried."""
+        failed = sum(any(failure.row == row for failure in result.failures) for result in self.results)
+        silent = sum(figure.cost is None for figure in self.figures_of(row))
+        return joined(
+            f"failed at least once in {failed} of {len(self.results)} sessions of {self.name}" if failed else "",
+            f"no cost in {silent} of {len(self.results)} sessions of {self.name}" if silent else "",
+        )
+
+
+def side(name: str, results: Sequence[Result]) -> Side:
+    return Side(name, tuple(results), tuple(entry(result) for result in results))
+
+
+def rows_of(a: Side, b: Side) -> tuple[str, ...]:
+    """Every row that a side measured or failed at, in A's order, then B's. Unsupported on both sides: not a row."""
+    names: dict[str, None] = {}
+    for one in (a, b):
+        for result in one.results:
+            names.update(dict.fromkeys(result.rows))
+            names.update(dict.fromkeys(failure.row for failure in result.failures))
+    return tuple(names)
+
+
+def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[float], list[float]]:
+    """A row before any judgement, and the log figures of the units of each side (empty where there is no cost)."""
+    figures_a, figures_b = a.figures_of(row), b.figures_of(row)
+    every = (*a.entries, *b.entries)
+    key = unit_key(of, every)
+    logs_a, logs_b = (unit_logs(one.entries, row, key) for one in (a, b))
+    some = (*figures_a, *figures_b)
+    comparison = RowComparison(
+        row=row,
+        workload=some[0].workload if some else row.partition("@")[0],
+        verdict=Verdict.UNDECIDED,
+        units_a=len(logs_a),
+        units_b=len(logs_b),
+        a=pooled(figures_a, [ratio(log) for log in logs_a]) if figures_a else None,
+        b=pooled(figures_b, [ratio(log) for log in logs_b]) if figures_b else None,
+        note=joined(a.partly(row), b.partly(row)),
+    )
+    return comparison, logs_a, logs_b
+
+
+def without_cost(row: str, a: Side, b: Side) -> tuple[Verdict, str] | None:
+    """Verdict and note of a row that has no cost on a side; None where both have one in at least one session."""
+    missing = [one.why_missing(row) for one in (a, b) if not one.figures_of(row)]
+    if missing:
+        return Verdict.FAILED, joined(*missing)
+    silent = [one for one in (a, b) if all(figure.cost is None for figure in one.figures_of(row))]
+    if not silent:
+        return None
+    broken = [one.name for one in silent if not any(_below(figure) for figure in one.figures_of(row))]
+    if broken:
+        return Verdict.FAILED, f"no run could be used on {' and '.join(broken)}"
+    return Verdict.UNDECIDED, f"below the clock's resolution on {' and '.join(one.name for one in silent)}"
+
+
+def _below(figure: RowFigure) -> bool:
+    return any(flag.code is FlagCode.BELOW_RESOLUTION for flag in figure.flags)
+
+
+def disturbance_remark(rows: Sequence[RowComparison], name_a: str, name_b: str) -> tuple[str, ...]:
+    """How many rows stand on disturbed runs: they are judged like all others, and it is said."""
+    remarks = []
+    for name, figures in ((name_a, [row.a for row in rows]), (name_b, [row.b for row in rows])):
+        count = sum(f is not None and any(flag.code is FlagCode.DISTURBED for flag in f.flags) for f in figures)
+        if count:
+            remarks.append(f"{name}: {count} of {len(rows)} rows have disturbed runs; they count like all others")
+    return tuple(remarks)

@@ -1,0 +1,102 @@
+"""From intervals and tests to verdicts. docs/statistics.md, "Verdicts"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kernometer.stats.adjust import benjamini_hochberg
+from kernometer.stats.intervals import Contrast
+from kernometer.stats.model import RowComparison, Verdict
+from kernometer.stats.power import smallest_ratio, units_needed
+
+#: Relative difference that is taken for none unless the user says otherwise.
+DELTA = 0.02
+#: Share of false ones among all rows called slower or faster.
+FALSE_DISCOVERY = 0.05
+UNADJUSTED = "intervals are 95 % each and unadjusted; slower and faster hold after Benjamini-Hochberg over all rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A row before it is judged: what is known of it, and the contrast, where there is one."""
+
+    row: RowComparison
+    contrast: Contrast | None = None
+    second: tuple[float, float] | None = None  #: a bootstrap interval of the log ratio that a verdict must hold under
+    sd_log: float = 0.0  #: of one unit (paired: of one block's log ratio)
+    paired: bool = False
+    units: int = 0  #: pairs, or units of the smaller side
+    seconds_per_unit: float = 0.0  #: of a block
+
+
+def verdict(low: float, high: float, rejected: bool, delta: float) -> Verdict:
+    """The rule itself, on a 95 % interval of log(cost of B / cost of A).
+
+    Equivalence first: a difference that is real and lies within delta is none that matters.
+    """
+    edge = math.log1p(delta)
+    if -edge <= low and high <= edge:
+        return Verdict.EQUIVALENT
+    if rejected and low > 0:
+        return Verdict.SLOWER
+    if rejected and high < 0:
+        return Verdict.FASTER
+    return Verdict.UNDECIDED
+
+
+def judge(drafts: Sequence[Draft], delta: float) -> tuple[RowComparison, ...]:
+    """Judges all rows of one comparison (or of several that share a baseline) as one family."""
+    tested = [i for i, draft in enumerate(drafts) if draft.contrast is not None]
+    p = {i: float(contrast.p()) for i in tested if (contrast := drafts[i].contrast) is not None}
+    adjusted = dict(zip(tested, benjamini_hochberg([p[i] for i in tested]), strict=True))
+    return tuple(
+        _judged(draft, draft.contrast, p[i], adjusted[i], delta) if draft.contrast is not None else draft.row
+        for i, draft in enumerate(drafts)
+    )
+
+
+def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: float) -> RowComparison:
+    low, high = (float(end) for end in contrast.interval())
+    rejected = adjusted <= FALSE_DISCOVERY
+    found = verdict(low, high, rejected, delta)
+    row = replace(
+        draft.row,
+        verdict=found,
+        ratio=ratio(float(contrast.log_ratio)),
+        low=ratio(low),
+        high=ratio(high),
+        p=p,
+        p_adjusted=adjusted,
+    )
+    if draft.second is not None and found is not Verdict.UNDECIDED and verdict(*draft.second, True, delta) is not found:
+        row = replace(
+            row,
+            verdict=Verdict.UNDECIDED,
+            note=joined(row.note, "the t interval and the bootstrap disagree: the units have heavy tails"),
+        )
+    return row if row.verdict is not Verdict.UNDECIDED else undecided(row, draft, contrast, delta)
+
+
+def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float) -> RowComparison:
+    """Adds what these runs could have seen, and what it would take to see delta."""
+    row = replace(row, smallest=smallest_ratio(float(contrast.se), float(contrast.df)))
+    needed = units_needed(draft.sd_log, delta, paired=draft.paired)
+    if needed is None:
+        return replace(row, note=joined(row.note, "no number of further units like these would show it"))
+    # Where delta could be seen already, the difference lies near delta's edge, or near the test's: one more unit.
+    missing = max(1, needed - draft.units)
+    if draft.paired:
+        return replace(row, minutes_missing=missing * draft.seconds_per_unit / 60)
+    return replace(row, sessions_missing=missing)
+
+
+def ratio(log: float) -> float:
+    """exp, without overflow: the interval of two wild units is wider than any double."""
+    return math.exp(max(-700.0, min(log, 700.0)))
+
+
+def joined(*notes: str) -> str:
+    """Notes of one row, as one."""
+    return "; ".join(note for note in notes if note)
