@@ -7,8 +7,10 @@ hand is played, by the seed (the UTC day unless given). So as many consecutive d
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

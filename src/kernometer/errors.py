@@ -26,6 +26,23 @@ class Status(IntEnum):
     MISSING = 6
     INTERRUPTED = 130
 
+    @property
+    def meaning(self) -> str:
+        """One sentence for the man page and the docs."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Status.DONE: "Done.",
+    Status.ROWS_FAILED: "Done, and at least one row failed; the others are there.",
+    Status.USAGE: "The words on the command line are wrong.",
+    Status.TARGET: "A target died, hung, or printed what is not the probe's.",
+    Status.BUILD: "The probe does not build.",
+    Status.RESULT: "A result file or the store cannot be read or written.",
+    Status.MISSING: "Something must be installed first.",
+    Status.INTERRUPTED: "Interrupted; what was measured is kept.",
+}
+
 
 class KernometerError(Exception):
     """`text` says what is wrong, `next_step` what to do about it."""

@@ -33,7 +33,10 @@ GROUPS = {
 }
 
 #: In the order that help shows, within each group.
-COMMANDS: dict[str, Entry] = {}
+COMMANDS: dict[str, Entry] = {
+    "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),
+    "completion": Entry("extras", "kernometer.cli.completion", "Print the completion script of a shell."),
+}
 
 EXAMPLES = """\
 Examples:

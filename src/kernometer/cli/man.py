@@ -1,0 +1,136 @@
+"""`kernometer man`: the manual page, made from the command tree itself, so that it has exactly the flags there are."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer import __version__
+from kernometer.cli import kernometer
+from kernometer.cli.env import Env, pass_env
+from kernometer.errors import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Variables that no option declares.
+ENVIRONMENT = {
+    "NO_COLOR": "Any value: no colour, as --no-color.",
+    "COLUMNS": "The width of tables where the output is not a terminal.",
+    "XDG_DATA_HOME": "The folder that holds kernometer/results [default: ~/.local/share].",
+}
+
+
+@click.command()
+@pass_env
+def command(env: Env) -> None:
+    """Prints the manual page, made from the same table as --help.
+
+    To read it: kernometer man | man -l -
+
+    To install it: kernometer man > ~/.local/share/man/man1/kernometer.1
+    """
+    root = click.get_current_context().find_root()
+    click.echo("\n".join(page(kernometer, root)), file=env.out)
+
+
+def escaped(text: str) -> str:
+    """Text as roff takes it: ASCII, no accidental requests, hyphens that can be copied into a shell."""
+    text = text.replace("\\", "\\[rs]").replace("-", "\\-").replace("'", "\\[aq]").replace("`", "\\[ga]")
+    text = text.replace("^", "\\[ha]").replace("~", "\\[ti]")
+    text = re.sub(r"[^\x00-\x7f]", lambda found: f"\\[u{ord(found.group()):04X}]", text)
+    return f"\\&{text}" if text.startswith(".") else text
+
+
+def page(group: click.Group, root: click.Context) -> Iterator[str]:
+    """The lines of the page, in man(7) macros. `group` is the command `kernometer` itself, `root` its context."""
+    title = (group.help or "").partition("\n")[0]
+    yield f'.TH KERNOMETER 1 "" "kernometer {__version__}" "User Commands"'
+    yield ".SH NAME"
+    yield escaped(f"kernometer - {title[:1].lower()}{title[1:].rstrip('.')}")
+    yield ".SH SYNOPSIS"
+    yield from synopsis(root)
+    yield ".SH DESCRIPTION"
+    yield from prose(group.help or "")
+    yield ".SH OPTIONS"
+    yield from options(root)
+    yield ".SH COMMANDS"
+    for name in group.list_commands(root):
+        found = group.get_command(root, name)
+        if found is not None and not found.hidden:
+            yield from section(found, click.Context(found, info_name=name, parent=root))
+    yield from environment(root)
+    yield from statuses()
+    yield from examples(group, root)
+
+
+def synopsis(context: click.Context) -> Iterator[str]:
+    """How a command is called."""
+    pieces = " ".join(context.command.collect_usage_pieces(context))
+    yield f"\\fB{escaped(context.command_path)}\\fR {escaped(pieces)}"
+
+
+def section(found: click.Command, context: click.Context) -> Iterator[str]:
+    """One command: how it is called, what it does, its options."""
+    yield f".SS {escaped(context.info_name or '')}"
+    yield from synopsis(context)
+    yield ".PP"
+    yield from prose(found.help or found.short_help or "")
+    yield from options(context)
+
+
+def prose(text: str) -> Iterator[str]:
+    r"""Paragraphs of a help text; one that begins with \b keeps its lines."""
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", inspect.cleandoc(text))):
+        if number:
+            yield ".PP"
+        if paragraph.startswith("\b\n"):
+            yield from verbatim(paragraph.split("\n")[1:])
+        else:
+            yield from (escaped(line.strip()) for line in paragraph.split("\n") if line)
+
+
+def verbatim(lines: list[str]) -> Iterator[str]:
+    """Lines as they are."""
+    yield from (".nf", *(escaped(line) for line in lines), ".fi")
+
+
+def options(context: click.Context) -> Iterator[str]:
+    """Every option with its help, as --help has it."""
+    for parameter in context.command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and record[1]:  # an argument without a help text stands in the synopsis
+            yield from (".TP", f"\\fB{escaped(record[0])}\\fR", escaped(record[1]))
+
+
+def environment(root: click.Context) -> Iterator[str]:
+    """The variables that are read: those of options, then the conventional ones."""
+    told = {
+        str(parameter.envvar): f"As {parameter.opts[0]}."
+        for parameter in root.command.get_params(root)
+        if parameter.envvar
+    }
+    yield ".SH ENVIRONMENT"
+    for name, text in (told | ENVIRONMENT).items():
+        yield from (".TP", f"\\fB{escaped(name)}\\fR", escaped(text))
+
+
+def statuses() -> Iterator[str]:
+    """The one list of exit statuses."""
+    yield ".SH EXIT STATUS"
+    for status in Status:
+        yield from (".TP", f"\\fB{int(status)}\\fR", escaped(status.meaning))
+
+
+def examples(group: click.Group, root: click.Context) -> Iterator[str]:
+    """What --help ends with."""
+    formatter = root.make_formatter()
+    group.format_epilog(root, formatter)
+    yield ".SH EXAMPLES"
+    for number, block in enumerate(re.split(r"\n\s*\n", formatter.getvalue().strip())):
+        if number:
+            yield ".PP"
+        yield from verbatim(block.removeprefix("Examples:\n").split("\n"))
