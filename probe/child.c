@@ -1,8 +1,8 @@
 /* child.c: pipes between a workload's processes, and the children that a workload forks itself.
  *
  * Whoever finds the other side gone learns it from the pipe, by the end of file or EPIPE: which is why every process
- * closes the ends that are not its own. A child that a workload forks reports by a pipe that exists before it: nothing is
- * added to the timed path as long as nothing fails. */
+ * closes the ends that are not its own. A child that a workload forks reports by a pipe that exists before it: nothing
+ * is added to the timed path as long as nothing fails. */
 #include "km.h"
 
 enum { KM_CHILD_FAILED = 126 };

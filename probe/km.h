@@ -30,10 +30,13 @@ struct point {
 /* What one iteration claims to do in the measuring process; the meter counts what happened beside it. */
 struct claim {
 	double syscalls;                                   /* system calls of any kind */
-	double reads, writes;                              /* read- and write-class system calls */
+	double reads, writes;                              /* read- and write-class calls, reaped children's included */
 	double faults;                                     /* page faults without I/O, its reaped children's included */
 	double switches;                                   /* voluntary context switches */
 	double children;                                   /* processes created and reaped */
+	/* Switches, voluntary or not; 0 is no claim here, since others cause them too. Of two processes on one CPU, the
+	 * woken one may take it at once or when the other waits. */
+	double any_switches;
 };
 
 struct km;

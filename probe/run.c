@@ -29,7 +29,7 @@ static uint64_t seed_of(const struct engine *e)
 
 static void engine_init(struct engine *e, const struct options *o, const struct row *row, long run, const char *dir)
 {
-	static const struct claim none = { NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM };
+	static const struct claim none = { NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, 0 };
 
 	e->o = o;
 	e->row = row;
@@ -127,6 +127,7 @@ static void emit_claim(struct json *j, const struct claim *c)
 	const struct { const char *name; double value; } claims[] = {
 		{ "syscalls", c->syscalls }, { "reads", c->reads }, { "writes", c->writes },
 		{ "faults", c->faults }, { "switches", c->switches }, { "children", c->children },
+		{ "any_switches", c->any_switches > 0 ? c->any_switches : NO_CLAIM },
 	};
 
 	json_open(j, "claimed", '{');
@@ -143,6 +144,7 @@ static void emit_meter(struct json *j, const struct meter *m)
 	const struct { const char *name; double value; } counts[] = {
 		{ "faults", h->faults }, { "major_faults", h->major_faults }, { "switches", h->switches },
 		{ "involuntary", h->involuntary }, { "reads", h->reads }, { "writes", h->writes },
+		{ "any_switches", h->switches < 0 || h->involuntary < 0 ? -1 : h->switches + h->involuntary },
 	}, meters[] = {
 		{ "wall_ns", d->wall_ns }, { "cpu_ns", d->cpu_ns }, { "run_delay_ns", d->run_delay_ns },
 		{ "steal_ns", d->steal_ns }, { "tick_ns", d->tick_ns }, { "others_busy", d->others_busy },

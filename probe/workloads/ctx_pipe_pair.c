@@ -40,7 +40,7 @@ static void *pipe_pair_setup(struct km *km)
 	km_pipe(km, p->own);
 	km->claim.syscalls = 2;
 	km->claim.reads = km->claim.writes = 1;
-	km->claim.switches = 1;
+	km->claim.any_switches = 1;
 	km->claim.faults = 0;
 	return p;
 }

@@ -130,8 +130,8 @@ static void *ring_pid_start(struct km *km, uint64_t hops)
 	r->pid[0] = (uint64_t)getpid();
 	km_pipe(km, r->report);
 	km->claim.children = (double)(procs - 1);
-	km->claim.writes = (double)(hops / procs);
-	km->claim.reads = km->claim.writes + (r->start != 0);
+	km->claim.writes = (double)hops;
+	km->claim.reads = (double)(hops + procs - 1);           /* each child reads the end of file */
 	return r;
 }
 

@@ -1,8 +1,8 @@
 /* ctx/signal-pair: SIGUSR1 from parent to peer, SIGUSR2 back (K table 4), waiting by sigsuspend.
  *
- * What a process waits for is blocked but inside sigsuspend, so no signal is lost between looking and waiting; each
- * side has at most one pending, so none is merged. A pipe would tell of a dead peer, a signal does not: the parent is woken
- * by SIGCHLD, and the peer looks every SIGNAL_PAIR_LOOK seconds whether its parent is still there. */
+ * What a process waits for is blocked but inside sigsuspend, so no signal is lost between looking and waiting. Each
+ * side has at most one pending, so none is merged. A pipe would tell of a dead peer, a signal does not: the parent is
+ * woken by SIGCHLD, and the peer looks every SIGNAL_PAIR_LOOK seconds whether its parent is still there. */
 #include "../km.h"
 
 enum { SIGNAL_PAIR_LOOK = 2, SIGNAL_PAIR_WRAP = 0x7f };
@@ -105,7 +105,7 @@ static void *signal_pair_setup(struct km *km)
 		km_fail_call(km, "sigprocmask");
 	km->claim.syscalls = 3;                 /* kill, sigsuspend, the return from the handler */
 	km->claim.reads = km->claim.writes = 0;
-	km->claim.switches = 1;
+	km->claim.any_switches = 1;
 	km->claim.faults = 0;
 	return p;
 }

@@ -62,6 +62,8 @@ static struct proc_exec *proc_exec_new(struct km *km, pid_t (*start)(struct proc
 	p->argv[2] = leave;
 	km_pipe(km, p->report);
 	km->claim.children = 1;
+	if (start == proc_exec_by_fork)         /* else the start may wait for the child too */
+		km->claim.any_switches = 1;
 	return p;
 }
 

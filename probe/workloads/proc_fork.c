@@ -19,6 +19,8 @@ static struct proc_fork *proc_fork_new(struct km *km)
 	p->km = km;
 	km_pipe(km, p->report);
 	km->claim.children = 1;
+	km->claim.any_switches = 1;
+	km->claim.reads = km->claim.writes = 0;
 	return p;
 }
 
