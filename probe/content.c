@@ -39,6 +39,15 @@ void km_content_check(struct km *km, const void *from, size_t bytes, uint64_t se
 	}
 }
 
+static void content_say_where(struct km *km, const char *folder)
+{
+	char name[64];
+
+	km_file_system(folder, name, sizeof name);
+	if (name[0])
+		km_warn(km, "file-system", "the files were on %s", name);
+}
+
 void km_room(struct km *km, unsigned files, uint64_t bytes)
 {
 	/* A file takes whole blocks and an entry: a block more each, and a margin for the file system's own. */
@@ -48,7 +57,8 @@ void km_room(struct km *km, unsigned files, uint64_t bytes)
 	if (km_file_limit(&have) == 0 && have < bytes)
 		km_fail(km, "a file of %" PRIu64 " KiB is over this process's limit of %" PRIu64 " KiB (ulimit -f)",
 			(bytes + 1023) / 1024, have / 1024);
-	if (km_free_space(km_path(km, folder, "."), &have) != 0) {
+	content_say_where(km, km_path(km, folder, "."));
+	if (km_free_space(folder, &have) != 0) {
 		if (errno == ENOSYS)
 			return;         /* then a full disk shows at the write itself */
 		km_fail_call(km, "statvfs");

@@ -79,7 +79,11 @@ enum {
 #if defined(__GNUC__) || defined(__clang__)
 #define KM_NORETURN __attribute__((noreturn))
 #define KM_PRINTF(string, first) __attribute__((__format__(__printf__, string, first)))
+#if defined(__clang__)
 #define KM_NOINLINE __attribute__((noinline))
+#else                                   /* nor a copy of it with constants for its arguments */
+#define KM_NOINLINE __attribute__((noinline, noclone))
+#endif
 #define KM_UNUSED __attribute__((unused))
 #else
 #define KM_NORETURN
@@ -111,7 +115,10 @@ long km_cache_resident(int fd, size_t bytes);           /* the file's pages in m
 int km_free_space(const char *path, uint64_t *bytes);   /* of the file system, for us: 0, or -1 with errno */
 int km_file_limit(uint64_t *bytes);                     /* the largest file that this process may write: 0, or -1 */
 long km_faults(void);                                   /* of this process, with and without I/O; -1 where not told */
-int km_fix_malloc(void);                                /* holds malloc's threshold for mmap at 128 KiB: 1 if it could */
+/* The file system's name, "" where the platform does not tell: figures of files belong to it. */
+void km_file_system(const char *path, char *to, size_t n);
+int km_fix_malloc(void);                                /* malloc's threshold for mmap stays at 128 KiB: 1 if it could */
+void km_trim_malloc(void);                              /* malloc gives free memory back to the kernel, where it can */
 int km_from_heap(const void *);                         /* is this block of malloc's in the brk heap? -1: not told */
 
 #endif

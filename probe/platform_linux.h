@@ -56,6 +56,12 @@
 #ifndef HAVE_STATVFS
 #define HAVE_STATVFS 1
 #endif
+#ifndef HAVE_STATFS_MAGIC
+#define HAVE_STATFS_MAGIC 1             /* statfs tells the file system by a number */
+#endif
+#ifndef HAVE_STATVFS_NAME
+#define HAVE_STATVFS_NAME 0
+#endif
 #ifndef HAVE_SBRK
 #define HAVE_SBRK 1
 #endif

@@ -4,6 +4,9 @@
 #if HAVE_STATVFS
 #include <sys/statvfs.h>
 #endif
+#if HAVE_STATFS_MAGIC
+#include <sys/vfs.h>
+#endif
 #if HAVE_MALLOPT
 #include <malloc.h>
 #endif
@@ -162,6 +165,37 @@ int km_free_space(const char *path, uint64_t *bytes)
 #endif
 }
 
+void km_file_system(const char *path, char *to, size_t n)
+{
+#if HAVE_STATFS_MAGIC
+	static const struct { unsigned long magic; const char *name; } names[] = {
+		{ 0xef53, "ext2, ext3 or ext4" }, { 0x01021994, "tmpfs" }, { 0x858458f6, "ramfs" },
+		{ 0x58465342, "xfs" }, { 0x9123683e, "btrfs" }, { 0x794c7630, "overlayfs" }, { 0xf2f52010, "f2fs" }, { 0x2fc12fc1, "zfs" },
+		{ 0x4d44, "vfat" }, { 0x137f, "minix" }, { 0x138f, "minix" }, { 0x2468, "minix" }, { 0x4d5a, "minix" },
+		{ 0x6969, "nfs" }, { 0x01021997, "9p" }, { 0x6a656a63, "virtiofs" }, { 0x00c0ffee, "hostfs" },
+	};
+	struct statfs s;
+
+	to[0] = '\0';
+	if (statfs(path, &s) != 0)
+		return;
+	snprintf(to, n, "type 0x%lx", (unsigned long)s.f_type & 0xffffffff);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (names[i].magic == ((unsigned long)s.f_type & 0xffffffff))
+			snprintf(to, n, "%s", names[i].name);
+#elif HAVE_STATVFS_NAME
+	struct statvfs s;
+
+	to[0] = '\0';
+	if (statvfs(path, &s) == 0)
+		snprintf(to, n, "%s", s.f_fstypename);
+#else
+	(void)path;
+	(void)n;
+	to[0] = '\0';
+#endif
+}
+
 int km_file_limit(uint64_t *bytes)
 {
 #if HAVE_GETRUSAGE && defined(RLIMIT_FSIZE)
@@ -195,6 +229,13 @@ int km_fix_malloc(void)
 	return mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 #else
 	return 0;
+#endif
+}
+
+void km_trim_malloc(void)
+{
+#if HAVE_MALLOPT
+	(void)malloc_trim(0);
 #endif
 }
 

@@ -87,6 +87,16 @@
 #ifndef HAVE_STATVFS
 #define HAVE_STATVFS 1
 #endif
+#ifndef HAVE_STATFS_MAGIC
+#define HAVE_STATFS_MAGIC 0
+#endif
+#ifndef HAVE_STATVFS_NAME               /* statvfs tells the file system by name */
+#if defined(__NetBSD__) || defined(__minix)
+#define HAVE_STATVFS_NAME 1
+#else
+#define HAVE_STATVFS_NAME 0
+#endif
+#endif
 #ifndef HAVE_SBRK
 #define HAVE_SBRK 0
 #endif

@@ -130,8 +130,8 @@ static void *fs_read_buffer_uncached_setup(struct km *km)
 	if (stay < 0)
 		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
 	if (stay > 0)
-		km_unsupported(km, "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as on "
-			"a file system that lives in memory: give a folder on a disk with --dir", stay);
+		km_unsupported(km, "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as "
+			"on a file system that lives in memory: give a folder on a disk with --dir", stay);
 	km->ops = (double)f->calls;
 	km->claim.reads = km->ops;
 	km->claim.syscalls = km->ops + 1;

@@ -1,10 +1,12 @@
 /* mem/alloc: what malloc costs by size, from 128 bytes to 4096 pages. Nothing is touched beyond what malloc itself
- * writes, and nothing is freed inside the timed region. */
+ * writes, and nothing is freed inside the timed region: the source's program never frees.
+ *
+ * An iteration is a chain of many blocks, and a sample is one iteration: how many blocks lie between two frees decides
+ * how much of the heap is new, so that a calibrated batch would change the figure itself. */
 #include "../km.h"
 
-#define MEM_ALLOC_BATCH 16
-#define MEM_ALLOC_CHAIN 64              /* blocks in one iteration, at the most: small sizes are too short alone */
-#define MEM_ALLOC_BYTES (4L << 20)      /* of one iteration, unless one block is larger */
+#define MEM_ALLOC_CHAIN 1024            /* blocks in one iteration, at the most */
+#define MEM_ALLOC_BYTES (64L << 20)     /* of one iteration, at the most; hardly any of it is touched */
 #define MEM_ALLOC_MAPPED (128L << 10)   /* glibc's threshold from which a block is a mapping of its own */
 
 struct mem_alloc {
@@ -13,7 +15,7 @@ struct mem_alloc {
 	uint64_t chain;                 /* blocks in one iteration */
 	size_t live;                    /* blocks not yet freed */
 	uint64_t checked;               /* iterations */
-	uint64_t *block[MEM_ALLOC_BATCH * MEM_ALLOC_CHAIN];
+	uint64_t *block[MEM_ALLOC_CHAIN];
 };
 
 static void mem_alloc_say_where(struct mem_alloc *m)
@@ -37,7 +39,7 @@ static void *mem_alloc_setup(struct km *km)
 
 	m->km = km;
 	m->bytes = (size_t)km->arg[0];
-	m->chain = chain < 1 ? 1 : chain > MEM_ALLOC_CHAIN ? MEM_ALLOC_CHAIN : (uint64_t)chain;
+	m->chain = chain > MEM_ALLOC_CHAIN ? MEM_ALLOC_CHAIN : (uint64_t)chain;
 	km->ops = (double)m->chain;
 	/* Otherwise the first free of a mapped block raises glibc's threshold, and later blocks come from the heap. */
 	if (km_fix_malloc() && m->bytes >= MEM_ALLOC_MAPPED) {
@@ -52,8 +54,8 @@ static void mem_alloc_prepare(void *state, uint64_t n)
 {
 	struct mem_alloc *m = state;
 
-	if (n > MEM_ALLOC_BATCH)
-		km_fail(m->km, "a batch of %" PRIu64 " is over this workload's %d", n, MEM_ALLOC_BATCH);
+	if (n != 1)
+		km_fail(m->km, "one iteration a sample: its blocks must be freed after each");
 }
 
 static void mem_alloc_run(void *state, uint64_t n)
@@ -84,6 +86,7 @@ static void mem_alloc_settle(void *state, uint64_t n)
 			km_fail(m->km, "block %lu overlaps another", (unsigned long)i);
 		free(m->block[i]);
 	}
+	km_trim_malloc();               /* or the next sample finds this one's pages in the heap */
 	m->live = 0;
 	m->checked += n;
 }
@@ -102,25 +105,25 @@ static void mem_alloc_teardown(void *state)
 }
 
 static const struct point mem_alloc_points[] = {
-	{ { 128 }, FULL, 32, ONE_CPU, 0 },
-	{ { 256 }, FULL, 32, ONE_CPU, 0 },
-	{ { 512 }, FULL, 32, ONE_CPU, 0 },
-	{ { 1024 }, QUICK, 32, ONE_CPU, 0 },
-	{ { 2048 }, FULL, 32, ONE_CPU, 0 },
-	{ { 4096 }, FULL, 32, ONE_CPU, 0 },             /* one page; from here on by powers of four */
-	{ { 4L * 4096 }, FULL, 16, ONE_CPU, 0 },
-	{ { 16L * 4096 }, FULL, 16, ONE_CPU, 0 },
-	{ { 64L * 4096 }, QUICK, 32, ONE_CPU, 0 },
-	{ { 256L * 4096 }, FULL, 32, ONE_CPU, 0 },
-	{ { 1024L * 4096 }, FULL, 32, ONE_CPU, 0 },
+	{ { 128 }, FULL, 16, ONE_CPU, 0 },
+	{ { 256 }, FULL, 16, ONE_CPU, 0 },
+	{ { 512 }, FULL, 8, ONE_CPU, 0 },
+	{ { 1024 }, QUICK, 8, ONE_CPU, 0 },
+	{ { 2048 }, FULL, 4, ONE_CPU, 0 },
+	{ { 4096 }, FULL, 4, ONE_CPU, 0 },              /* one page; from here on by powers of four */
+	{ { 4L * 4096 }, FULL, 4, ONE_CPU, 0 },
+	{ { 16L * 4096 }, FULL, 4, ONE_CPU, 0 },
+	{ { 64L * 4096 }, QUICK, 4, ONE_CPU, 0 },
+	{ { 256L * 4096 }, FULL, 8, ONE_CPU, 0 },
+	{ { 1024L * 4096 }, FULL, 16, ONE_CPU, 0 },
 	{ { 4096L * 4096 }, FULL, 32, ONE_CPU, 0 },
 	{ { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_alloc = {
 	.name = "mem/alloc", .per = "malloc", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 3",
 	.what = "malloc of so many bytes: 128 to 4096, then 1 to 4096 pages of 4096",
-	.inside = "a chain of mallocs (64, fewer above 64 KiB, so that it stays within 4 MiB), the system calls that "
-		"they make and the faults on blocks' heads; not free; glibc's threshold for mappings is held at 128 KiB",
-	.params = { "bytes" }, .points = mem_alloc_points, .max_batch = MEM_ALLOC_BATCH,
+	.inside = "a chain of mallocs (1024, fewer above 64 KiB: 64 MiB in all), their system calls and the faults on "
+		"blocks' heads; the heap is trimmed before, glibc's threshold for mappings held at 128 KiB; no free",
+	.params = { "bytes" }, .points = mem_alloc_points, .max_batch = 1,
 	.setup = mem_alloc_setup, .run = mem_alloc_run, .prepare = mem_alloc_prepare, .settle = mem_alloc_settle,
 	.verify = mem_alloc_verify, .teardown = mem_alloc_teardown };

@@ -118,8 +118,8 @@ static void *mem_fault_file_setup(struct km *km)
 	if (pages == 1 && km->ops != 1)
 		km_fail(km, "the touch of one page made %.0f faults", km->ops);
 	if (km->ops < pages)
-		km_warn(km, "fault-around", "%.0f pages were mapped by %.0f faults: this kernel maps pages around "
-			"the one touched; the figure is per fault", pages, km->ops);
+		km_warn(km, "fault-around", "%.0f pages came with %.0f fault(s): this kernel maps pages around the "
+			"one touched; the figure is per fault", pages, km->ops);
 	km->claim.faults = km->ops;
 	km->claim.syscalls = 0;
 	return f;

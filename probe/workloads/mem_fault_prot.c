@@ -2,10 +2,13 @@
  * made writable: the store is taken up again after each return from the handler and faults anew, as in lmbench's
  * lat_sig prot. (With an mprotect in the handler the second try is, on some kernels, a fault of its own: two for one.)
  *
- * The only way out of such a store is a jump from a last, surplus fault. That fault is the baseline. */
+ * The only way out of such a store is a jump from a last, surplus fault: an iteration is several faults that return and
+ * one that does not, and the baseline is the latter. */
 #include "km.h"
 
 #include <setjmp.h>
+
+#define MEM_FAULT_PROT_RETURNS 16
 
 struct mem_fault_prot {
 	struct km *km;
@@ -65,20 +68,21 @@ static void *mem_fault_prot_setup(struct km *km)
 	if (p->caught != 1)
 		km_unsupported(km, "a store to a page mapped for reading raises no signal here");
 	p->caught = p->jumps = 0;
-	km->claim.syscalls = 1;         /* the return from the handler; faults that become signals are in no rusage */
+	km->ops = MEM_FAULT_PROT_RETURNS;
+	km->claim.syscalls = km->ops;   /* the return from the handler; faults that become signals are in no rusage */
 	return p;
 }
 
 static void mem_fault_prot_run(void *state, uint64_t n)
 {
-	mem_fault_prot_store(state, n);
+	while (n--)
+		mem_fault_prot_store(state, MEM_FAULT_PROT_RETURNS);
 }
 
 static void mem_fault_prot_baseline(void *state, uint64_t n)
 {
-	mem_fault_prot_store(state, 0);
 	while (n--)
-		KM_KEEP((uintptr_t)n);
+		mem_fault_prot_store(state, 0);
 }
 
 static void mem_fault_prot_verify(void *state, uint64_t n)
@@ -86,8 +90,9 @@ static void mem_fault_prot_verify(void *state, uint64_t n)
 	struct mem_fault_prot *p = state;
 
 	mem_fault_prot_handle(p, SIG_DFL);
-	if (p->caught != n + p->jumps)
-		km_fail(p->km, "%" PRIu64 " faults reached the handler, not %" PRIu64, p->caught, n + p->jumps);
+	n = n * MEM_FAULT_PROT_RETURNS + p->jumps;
+	if (p->caught != n)
+		km_fail(p->km, "%" PRIu64 " faults reached the handler, not %" PRIu64, p->caught, n);
 	if (*p->page != 0)
 		km_fail(p->km, "the page was written");
 }
@@ -102,15 +107,15 @@ static void mem_fault_prot_teardown(void *state)
 }
 
 static const struct point mem_fault_prot_points[] = {
-	{ { 0 }, QUICK, 200, ONE_CPU, 0 },
+	{ { 0 }, QUICK, 50, ONE_CPU, 0 },
 	{ { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_fault_prot = {
 	.name = "mem/fault-prot", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_sig prot",
 	.what = "store to a read-only page, caught by a SIGSEGV handler that returns to the store: it faults again",
-	.inside = "fault, delivery of the signal, a handler that counts, return to the store",
-	.subtracts = "one more such fault, left by a jump from the handler: once a sample, since the store never succeeds",
+	.inside = "16 times fault, delivery of the signal, a handler that counts, return to the store",
+	.subtracts = "one more such fault, left by a jump from the handler, as the store never succeeds",
 	.figure_less_baseline = 1, .needs = CAP_MMAP, .points = mem_fault_prot_points,
 	.setup = mem_fault_prot_setup, .run = mem_fault_prot_run, .baseline = mem_fault_prot_baseline,
 	.verify = mem_fault_prot_verify, .teardown = mem_fault_prot_teardown };
