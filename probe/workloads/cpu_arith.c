@@ -1,0 +1,148 @@
+/* cpu/arith-short, -int, -long, -float, -double and cpu/arithoh: UnixBench's arithmetic, after M table 1: the sum of
+ * i*i / (i*i - 1) for i = 2 to 101, in one type, so that division dominates; arithoh is the loop without it.
+ *
+ * The bounds are read from volatile memory in each iteration: no compiler can fold a division away, nor compute the
+ * sum once for all iterations; KM_KEEP holds it to one division at a time. Each sum is held against its closed form. A
+ * compiler may divide in 32 bits where operands of a longer type fit, as clang does for long. */
+#include "../km.h"
+
+#define ARITH_FIRST 2
+#define ARITH_LAST 101
+#define ARITH_TERMS (ARITH_LAST - ARITH_FIRST + 1)
+/* 1/(i*i - 1) telescopes: its sum is (1 + 1/2 - 1/101 - 1/102) / 2. */
+#define ARITH_FRACTIONS ((1.0 + 0.5 - 1.0 / ARITH_LAST - 1.0 / (ARITH_LAST + 1)) / 2)
+
+struct cpu_arith {
+	struct km *km;
+	volatile int first, last;
+	double low, high;                                  /* what a sum must lie between */
+	uint64_t right;                                    /* iterations whose sum does */
+};
+
+static void *cpu_arith_new(struct km *km, double expected, double tolerance)
+{
+	struct cpu_arith *s = km_alloc(km, sizeof *s);
+
+	s->km = km;
+	s->first = ARITH_FIRST;
+	s->last = ARITH_LAST;
+	s->low = expected - tolerance;
+	s->high = expected + tolerance;
+	km->claim = (struct claim){ 0 };
+	return s;
+}
+
+/* Integer division leaves 1 of each term. */
+static void *cpu_arith_whole_setup(struct km *km)
+{
+	return cpu_arith_new(km, ARITH_TERMS, 0);
+}
+
+static void *cpu_arith_float_setup(struct km *km)
+{
+	return cpu_arith_new(km, ARITH_TERMS + ARITH_FRACTIONS, 1e-3);
+}
+
+static void *cpu_arith_double_setup(struct km *km)
+{
+	return cpu_arith_new(km, ARITH_TERMS + ARITH_FRACTIONS, 1e-11);
+}
+
+static void *cpu_arithoh_setup(struct km *km)
+{
+	return cpu_arith_new(km, ARITH_LAST + 1, 0);
+}
+
+/* The casts keep short short: C computes with int and would not come back by itself. */
+#define CPU_ARITH_RUN(name, type)                                                                                      \
+	static void name(void *state, uint64_t n)                                                                      \
+	{                                                                                                              \
+		struct cpu_arith *s = state;                                                                           \
+                                                                                                                       \
+		while (n--) {                                                                                          \
+			type sum = 0;                                                                                  \
+			int last = s->last;                                                                            \
+                                                                                                                       \
+			for (int i = s->first; i <= last; i++) {                                                       \
+				type square = (type)((type)i * (type)i);                                               \
+                                                                                                                       \
+				KM_KEEP(i);                                                                            \
+				sum = (type)(sum + (type)(square / (type)(square - 1)));                               \
+			}                                                                                              \
+			s->right += (double)sum >= s->low && (double)sum <= s->high;                                   \
+		}                                                                                                      \
+	}
+
+CPU_ARITH_RUN(cpu_arith_short_run, short)
+CPU_ARITH_RUN(cpu_arith_int_run, int)
+CPU_ARITH_RUN(cpu_arith_long_run, long)
+CPU_ARITH_RUN(cpu_arith_float_run, float)
+CPU_ARITH_RUN(cpu_arith_double_run, double)
+
+static void cpu_arithoh_run(void *state, uint64_t n)
+{
+	struct cpu_arith *s = state;
+
+	while (n--) {
+		int i, last = s->last;
+
+		for (i = s->first; i <= last; i++)
+			KM_KEEP(i);
+		s->right += (double)i >= s->low && (double)i <= s->high;
+	}
+}
+
+static void cpu_arith_verify(void *state, uint64_t n)
+{
+	struct cpu_arith *s = state;
+
+	if (s->right != n)
+		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " sums are right", s->right, n);
+}
+
+static const struct point cpu_arith_points[] = {
+	{ .profile = QUICK, .path_n = 1000 },
+	{ .profile = 0 },
+};
+
+const struct workload cpu_arith_short = {
+	.name = "cpu/arith-short", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in short",
+	.inside = "100 multiplications, subtractions, divisions and additions in short, their loop",
+	.points = cpu_arith_points, .setup = cpu_arith_whole_setup, .run = cpu_arith_short_run,
+	.verify = cpu_arith_verify, .teardown = km_free };
+
+const struct workload cpu_arith_int = {
+	.name = "cpu/arith-int", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in int",
+	.inside = "100 multiplications, subtractions, divisions and additions in int, their loop",
+	.points = cpu_arith_points, .setup = cpu_arith_whole_setup, .run = cpu_arith_int_run,
+	.verify = cpu_arith_verify, .teardown = km_free };
+
+const struct workload cpu_arith_long = {
+	.name = "cpu/arith-long", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in long",
+	.inside = "100 multiplications, subtractions, divisions and additions in long, their loop",
+	.points = cpu_arith_points, .setup = cpu_arith_whole_setup, .run = cpu_arith_long_run,
+	.verify = cpu_arith_verify, .teardown = km_free };
+
+const struct workload cpu_arith_float = {
+	.name = "cpu/arith-float", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in float",
+	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions in float, their loop",
+	.points = cpu_arith_points, .setup = cpu_arith_float_setup, .run = cpu_arith_float_run,
+	.verify = cpu_arith_verify, .teardown = km_free };
+
+const struct workload cpu_arith_double = {
+	.name = "cpu/arith-double", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double",
+	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions in double, their loop",
+	.points = cpu_arith_points, .setup = cpu_arith_double_setup, .run = cpu_arith_double_run,
+	.verify = cpu_arith_verify, .teardown = km_free };
+
+const struct workload cpu_arithoh = {
+	.name = "cpu/arithoh", .per = "loop of 100", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.source = "M table 1", .what = "the loop of cpu/arith-int without its arithmetic",
+	.inside = "100 times round an empty loop",
+	.points = cpu_arith_points, .setup = cpu_arithoh_setup, .run = cpu_arithoh_run,
+	.verify = cpu_arith_verify, .teardown = km_free };
