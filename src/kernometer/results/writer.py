@@ -46,8 +46,8 @@ _CAUSES = {
 
 
 def new_session_id() -> str:
-    """UTC time to the second, then 48 random bits: sorts by time, and does not clash between hosts."""
-    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(6)}"
+    """UTC time to the second, then 24 random bits: sorts by time, and does not clash between hosts."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 def store_error(folder: Path, error: OSError, kept: str = "") -> ResultError:

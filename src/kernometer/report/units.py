@@ -1,0 +1,91 @@
+"""Figures as people read them: 146 ns, 12.3 µs, 1.53 GB/s, 2.31 M/s, 12,493 instr. Pure.
+
+How many digits a figure has is how well it is known: the last one shown is the first one that its interval touches,
+between 2 and 5 digits in all; 3 where no interval is given. Digits before the point are never rounded away.
+"""
+
+from __future__ import annotations
+
+import math
+
+#: (power of ten, unit), largest first; prefixes are decimal, for bytes too.
+_SCALES: dict[str, tuple[tuple[int, str], ...]] = {
+    "ns": ((9, "s"), (6, "ms"), (3, "µs"), (0, "ns")),
+    "B/s": ((12, "TB/s"), (9, "GB/s"), (6, "MB/s"), (3, "kB/s"), (0, "B/s")),
+    "1/s": ((9, "G/s"), (6, "M/s"), (3, "k/s"), (0, "/s")),
+    "instructions": ((0, "instr"),),
+}
+_FEWEST, _USUAL, _MOST = 2, 3, 5
+NOTHING = "–"
+
+
+def format_value(value: float | None, unit: str, half_width: float | None = None) -> str:
+    """`value` in `unit` ("ns", "B/s", "1/s", "instructions"), with a prefix and as many digits as `half_width` allows.
+
+    `half_width` is half of the interval's width, in the same unit. None, and what is not finite, is a dash.
+    """
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    place = _last_place(value, unit, half_width)
+    exponent, word = _scale(value, unit, place)
+    return f"{_number(value, exponent, place)} {word}"
+
+
+def format_interval(low: float | None, high: float | None, unit: str) -> str:
+    """Both ends with one unit and the same decimals, one digit more than the figure itself: `145.21 – 147.10 ns`."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return NOTHING
+    largest = max(abs(low), abs(high))
+    place = _last_place(largest, unit, abs(high - low) / 20)
+    exponent, word = _scale(largest, unit, place)
+    return f"{_number(low, exponent, place)} – {_number(high, exponent, place)} {word}"
+
+
+def format_half_width(value: float | None, low: float | None, high: float | None) -> str:
+    """The further end of an interval, relative to its value: `±0.8 %`."""
+    if value is None or low is None or high is None or not value:
+        return NOTHING
+    return "±" + format_percent(max(abs(high - value), abs(value - low)) / abs(value))
+
+
+def format_percent(share: float) -> str:
+    """0.0081 as `0.81 %`: two digits, never an exponent."""
+    percent = share * 100
+    if not math.isfinite(percent):
+        return NOTHING
+    if percent == 0:
+        return "0 %"
+    if abs(percent) < 0.01:
+        return "<0.01 %" if percent > 0 else ">-0.01 %"
+    return f"{_number(percent, 0, _magnitude(percent) - 1)} %"
+
+
+def _last_place(value: float, unit: str, half_width: float | None) -> int:
+    """The power of ten that the last digit shown stands for."""
+    if value == 0:
+        return 0
+    magnitude = _magnitude(value)
+    if unit == "instructions" and (magnitude >= _USUAL or value == int(value)):  # a count
+        return 0
+    if half_width is None or not math.isfinite(half_width):
+        place = magnitude - _USUAL + 1
+        return place + (_magnitude(round(value, -place)) > magnitude)  # 999.96 has three digits as 1.00
+    if half_width == 0:
+        return magnitude - _MOST + 1
+    return min(max(_magnitude(half_width), magnitude - _MOST + 1), magnitude - _FEWEST + 1)
+
+
+def _scale(value: float, unit: str, place: int) -> tuple[int, str]:
+    """The largest prefix under which the number, as it will be shown, is at least 1."""
+    scales = _SCALES.get(unit, ((0, unit),))
+    rounded = abs(round(value, -place))
+    return next((scale for scale in scales if rounded >= 10.0 ** scale[0]), scales[-1])
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def _number(value: float, exponent: int, place: int) -> str:
+    text = f"{value / 10.0**exponent:,.{min(max(0, exponent - place), 15)}f}"
+    return text.removeprefix("-") if not text.strip("-0.,") else text  # no "-0"
