@@ -14,7 +14,7 @@
 	X(sig_install) X(sig_catch) X(sig_raise) \
 	X(mem_alloc) X(mem_touch) X(mem_fault_prot) X(mem_fault_cow) X(mem_fault_file) \
 	X(fs_read) X(fs_write) X(fs_copy) X(fs_create_read) X(fs_read_buffer) X(fs_read_buffer_uncached) \
-	X(cpu_dhrystone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \
+	X(cpu_dhrystone) X(cpu_whetstone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \
 	X(cpu_arith_double) X(cpu_arithoh) X(cpu_arith_double_soft) X(cpu_hanoi)
 
 #define DECLARE(symbol) extern const struct workload symbol;
