@@ -1,0 +1,46 @@
+"""Do the workloads' own arithmetic and mathematical functions compute what the hardware and libm do?"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+UNITS = Path(__file__).parent / "units"
+#: Products and sums must not be fused: the comparison is with single operations.
+FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror")
+
+
+def run_unit(name: str, compiler: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Builds tests/probe/units/NAME.c and runs it."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed here")
+    program = folder / name
+    built = subprocess.run(
+        [compiler, *FLAGS, "-o", str(program), str(UNITS / f"{name}.c"), "-lm"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return subprocess.run([str(program), *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_soft_double_is_the_hardware_to_the_last_bit(compiler: str, tmp_path: Path) -> None:
+    """Expected: no difference over two million pairs of every kind. Broken: a sticky bit lost, a tie to odd."""
+    done = run_unit("soft_double", compiler, tmp_path, "2000000", "1985")
+    if done.returncode == 77:
+        pytest.skip("this machine computes doubles with excess precision")
+    assert done.stdout == "0 differences\n"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_whetstone_functions_agree_with_libm(compiler: str, tmp_path: Path) -> None:
+    """Expected: within 1e-15. Broken: a term of a series or a bit of a reduction constant is missing."""
+    done = run_unit("whetstone_functions", compiler, tmp_path, "100000", "1976")
+    assert done.returncode == 0, done.stdout
