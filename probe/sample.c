@@ -157,7 +157,7 @@ static uint64_t calibrate(struct engine *e, void *state, double least, int basel
 	uint64_t most = e->row->workload->max_batch, n = 1, start = clock_wall();
 
 	if (e->o->batch > 0)
-		return (uint64_t)e->o->batch;
+		return most && (uint64_t)e->o->batch > most && !baseline ? most : (uint64_t)e->o->batch;
 	for (;;) {
 		double t = (double)measure_once(e, NULL, state, n, baseline), times = 1.1 * least / (t > 0 ? t : 1);
 
