@@ -119,6 +119,6 @@ long km_faults(void);                                   /* of this process, with
 void km_file_system(const char *path, char *to, size_t n);
 int km_fix_malloc(void);                                /* malloc's threshold for mmap stays at 128 KiB: 1 if it could */
 void km_trim_malloc(void);                              /* malloc gives free memory back to the kernel, where it can */
-int km_from_heap(const void *);                         /* is this block of malloc's in the brk heap? -1: not told */
+int km_from_heap(void *);                               /* is this block of malloc's in the brk heap? -1: not told */
 
 #endif

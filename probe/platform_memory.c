@@ -241,7 +241,7 @@ void km_trim_malloc(void)
 
 /* The heap ends at the break; where mappings lie below it at all, they are much further away than this. */
 #define HEAP_AT_MOST ((uintptr_t)1 << 30)
-int km_from_heap(const void *block)
+int km_from_heap(void *block)
 {
 #if HAVE_SBRK
 	const void *end = sbrk(0);
