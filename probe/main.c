@@ -157,10 +157,6 @@ static int internal(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	if (strcmp(argv[2], "exit") == 0)
-		return 0;
-	if (strcmp(argv[2], "execl") == 0)
-		return proc_execl_main(argc, argv);
 	memset(&o, 0, sizeof o);
 	parse(&o, argc - 2, argv + 2);
 	for (size_t i = 0; i < n && o.nrows == 1; i++)
@@ -194,6 +190,11 @@ int main(int argc, char **argv)
 {
 	struct options o;
 
+	/* First of all, since the exec rows time what stands before it: programs that leave, or execute on, at once. */
+	if (argc > 2 && strcmp(argv[1], "--internal") == 0 && strcmp(argv[2], "exit") == 0)
+		return 0;
+	if (argc > 2 && strcmp(argv[1], "--internal") == 0 && strcmp(argv[2], "execl") == 0)
+		return proc_execl_main(argc, argv);
 	platform_self(argv[0]);
 	if (argc > 1 && strcmp(argv[1], "--internal") == 0)
 		return internal(argc, argv);
