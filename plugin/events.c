@@ -15,6 +15,7 @@
 #define MARK_BEGIN 0x4B4Du
 #define MARK_END 0x4B4Eu
 #define MAX_INSN 15
+#define MAX_EACH 4096                   /* as many as the probe has samples */
 
 enum counter {
 	USER, KERNEL,                   /* by the half of the address space that the instruction lies in */
@@ -37,6 +38,7 @@ struct region {
 	uint64_t complete, cut_off;
 	int open;
 	uint64_t at_begin[COUNTERS], sum[COUNTERS];
+	uint64_t *each;                 /* instructions of every complete region, in order, up to MAX_EACH */
 };
 
 static struct region *regions[0x10000];
@@ -44,10 +46,11 @@ static char *file_name;
 
 static struct region *region_of(unsigned int id)
 {
-	if (regions[id] == NULL)
+	if (regions[id] == NULL) {
 		regions[id] = calloc(1, sizeof *regions[id]);
-	if (regions[id] == NULL)
-		abort();
+		if (regions[id] == NULL || (regions[id]->each = calloc(MAX_EACH, sizeof(uint64_t))) == NULL)
+			abort();
+	}
 	return regions[id];
 }
 
@@ -69,6 +72,8 @@ static void at_end(unsigned int vcpu, void *userdata)
 	if (!region->open)
 		return;
 	region->open = 0;
+	if (region->complete < MAX_EACH)
+		region->each[region->complete] = now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
 	region->complete++;
 	for (i = 0; i < COUNTERS; i++)
 		region->sum[i] += now[i] - region->at_begin[i];
@@ -206,6 +211,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 static void write_region(FILE *to, unsigned int id, const struct region *region, const char *separator)
 {
+	uint64_t n;
 	int i;
 
 	fprintf(to, "%s\n\"%u\": {\"complete\": %llu, \"cut_off\": %llu, \"counts\": {\"instructions\": %llu", separator, id,
@@ -213,7 +219,10 @@ static void write_region(FILE *to, unsigned int id, const struct region *region,
 		(unsigned long long)(region->sum[USER] + region->sum[KERNEL]));
 	for (i = 0; i < COUNTERS; i++)
 		fprintf(to, ", \"%s\": %llu", counter_names[i], (unsigned long long)region->sum[i]);
-	fputs("}}", to);
+	fputs("}, \"each\": [", to);
+	for (n = 0; n < region->complete && n < MAX_EACH; n++)
+		fprintf(to, "%s%llu", n ? ", " : "", (unsigned long long)region->each[n]);
+	fputs("]}", to);
 }
 
 static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)

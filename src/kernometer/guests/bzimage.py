@@ -25,7 +25,7 @@ PT_NOTE = 4
 #: Xen's note that holds the entry point for 32-bit protected mode without paging (xen/include/public/elfnote.h).
 XEN_ELFNOTE_PHYS32_ENTRY = 18
 
-NOT_A_KERNEL = "give the vmlinuz or bzImage of an x86-64 Linux kernel"
+NOT_A_KERNEL = "Give the vmlinuz or bzImage of an x86-64 Linux kernel."
 
 
 def unpack(image: bytes) -> bytes:
@@ -42,11 +42,11 @@ def unpack(image: bytes) -> bytes:
             break
     else:
         raise TargetError(
-            f"the kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is not known",
-            "use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd",
+            f"The kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is not known.",
+            "Use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd.",
         )
     if kernel[:4] != b"\x7fELF":
-        raise TargetError("what the kernel image unpacks to is not an ELF file", NOT_A_KERNEL)
+        raise TargetError("What the kernel image unpacks to is not an ELF file.", NOT_A_KERNEL)
     return kernel
 
 
@@ -60,7 +60,7 @@ def pvh_entry(kernel: bytes) -> int | None:
             if kind == PT_NOTE and (entry := _note(kernel[offset : offset + size])) is not None:
                 return entry
     except struct.error as error:
-        raise TargetError(f"the kernel's ELF headers are cut off: {error}", NOT_A_KERNEL) from error
+        raise TargetError(f"The kernel's ELF headers are cut off: {error}.", NOT_A_KERNEL) from error
     return None
 
 
@@ -80,15 +80,17 @@ def _note(notes: bytes) -> int | None:
 def _payload(image: bytes) -> bytes:
     """The packed kernel: payload_offset counts from the first byte of the protected-mode code."""
     if len(image) < 0x250 or image[0x202:0x206] != b"HdrS":
-        raise TargetError("this is not a Linux kernel image: it has no setup header", NOT_A_KERNEL)
+        raise TargetError("This is not a Linux kernel image: it has no setup header.", NOT_A_KERNEL)
     version = int.from_bytes(image[0x206:0x208], "little")
     if version < 0x0208:
-        raise TargetError(f"the kernel's boot protocol is {version:#06x}, older than 2.08", "use Linux 2.6.26 or newer")
+        raise TargetError(
+            f"The kernel's boot protocol is {version:#06x}, older than 2.08.", "Use Linux 2.6.26 or newer."
+        )
     setup_sectors = image[0x1F1] or 4
     offset, length = struct.unpack_from("<II", image, 0x248)
     start = (setup_sectors + 1) * 512 + offset
     if length < 8 or start + length > len(image):
-        raise TargetError("the kernel image is cut off before the end of the packed kernel", NOT_A_KERNEL)
+        raise TargetError("The kernel image is cut off before the end of the packed kernel.", NOT_A_KERNEL)
     return image[start : start + length]
 
 
@@ -97,9 +99,9 @@ def _bounded(payload: bytes, decompress: Callable[[bytes, int], bytes], done: Ca
     try:
         kernel = decompress(payload, MAX_UNPACKED)
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-        raise TargetError(f"the packed kernel is damaged: {error}", NOT_A_KERNEL) from error
+        raise TargetError(f"The packed kernel is damaged: {error}.", NOT_A_KERNEL) from error
     if not done():
-        raise TargetError("the packed kernel is cut off, or larger than 1 GiB", NOT_A_KERNEL)
+        raise TargetError("The packed kernel is cut off, or larger than 1 GiB.", NOT_A_KERNEL)
     return kernel
 
 
@@ -123,19 +125,21 @@ def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
 
     def decompress(payload: bytes) -> bytes:
         if shutil.which(name) is None:
-            raise MissingError(f"this kernel is packed with {name}, and there is no {name} program", f"install {name}")
+            raise MissingError(
+                f"This kernel is packed with {name}, and there is no program {name} here.", f"Install {name}."
+            )
         size = int.from_bytes(payload[-4:], "little")
         if size > MAX_UNPACKED:
-            raise TargetError("the packed kernel claims to be larger than 1 GiB", NOT_A_KERNEL)
+            raise TargetError("The packed kernel claims to be larger than 1 GiB.", NOT_A_KERNEL)
         try:
-            done = subprocess.run(  # noqa: S603: a fixed program; the image goes in as data
+            done = subprocess.run(
                 (name, *arguments), input=payload[:-4], capture_output=True, timeout=UNPACK_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise TargetError(f"{name} did not unpack the kernel in {UNPACK_SECONDS} s", "try again") from error
+            raise TargetError(f"{name} did not unpack the kernel in {UNPACK_SECONDS} s.", "Try again.") from error
         if done.returncode != 0 or len(done.stdout) != size:
             told = done.stderr.decode(errors="replace").strip()[:200]
-            raise TargetError(f"the packed kernel is damaged: {name} said {told!r}", NOT_A_KERNEL)
+            raise TargetError(f"The packed kernel is damaged: {name} said {told!r}.", NOT_A_KERNEL)
         return done.stdout
 
     return decompress

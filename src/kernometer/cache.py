@@ -1,0 +1,71 @@
+"""What can be had again: where it is kept, and programs compiled into it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernometer.errors import BuildError, MissingError
+
+#: Seconds; what is compiled by `compiled` takes one or two.
+COMPILE_SECONDS = 120
+
+
+def cache_folder() -> Path:
+    """kernometer in the XDG cache home; a relative XDG_CACHE_HOME is ignored, as the standard says."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "kernometer"
+
+
+def source_folder(name: str) -> Path:
+    """Sources that travel with us (probe, plugin): inside the installed package, or beside it in a checkout."""
+    here = Path(__file__).resolve()
+    for folder in (here.parent / f"_{name}", here.parents[2] / name):
+        if folder.is_dir():
+            return folder
+    raise MissingError(f"The {name}'s sources are not part of this installation.", "Install Kernometer again.")
+
+
+def sha256(data: bytes) -> str:
+    """In hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def compiled(name: str, command: Sequence[str], sources: Sequence[Path]) -> Path:
+    """What `command` makes of the first of `sources` (the others are included by it), from the cache if it is there.
+
+    `-o OUTPUT SOURCE` is added to the command. The file's name holds a digest of sources and command. Two at once do
+    not meet, and none is found half done. Raises MissingError without the compiler, BuildError with its words.
+    """
+    key = sha256(b"\0".join((repr(tuple(command)).encode(), *(source.read_bytes() for source in sources))))
+    final = cache_folder() / "compiled" / f"{key[:16]}-{name}"
+    if final.is_file():
+        return final
+    if shutil.which(command[0]) is None:
+        raise MissingError(f"There is no {command[0]} here.", "Install it (Debian, Ubuntu: apt-get install gcc).")
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-") as scratch:
+            made = Path(scratch) / name
+            _compile(name, (*command, "-o", str(made), str(sources[0])))
+            made.rename(final)
+    except OSError as error:
+        raise BuildError(
+            f"The cache {final.parent} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
+        ) from error
+    return final
+
+
+def _compile(name: str, argv: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=COMPILE_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"{name} did not compile in {COMPILE_SECONDS} s.", "Try again.") from error
+    if done.returncode != 0:
+        raise BuildError(f"{name} does not compile.", shlex.join(argv), done.stderr.decode(errors="replace")[-4000:])

@@ -1,0 +1,83 @@
+"""From what the plugin wrote to the records of the result: region numbers become rows. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from kernometer.errors import TargetError
+from kernometer.results.model import Events, Workload
+
+#: 2,048 regions with 4,096 counts each, in decimal, are below it.
+MAX_FILE = 128 << 20
+EMPTY = "0"  #: the region of the empty bracket
+
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+
+
+class Region(msgspec.Struct, frozen=True):
+    """All executions of one region."""
+
+    complete: Count
+    cut_off: Count  #: begun and never ended: the process was killed inside
+    counts: dict[str, Count]
+    each: tuple[Count, ...]  #: instructions from begin marker to end marker, of every execution
+
+
+class _File(msgspec.Struct, frozen=True):
+    api: int
+    regions: dict[str, Region]
+
+
+def parse(written: bytes) -> dict[str, Region]:
+    """The plugin's file: region number, in decimal, to region. Raises TargetError for anything else."""
+    try:
+        return msgspec.json.decode(written, type=_File).regions
+    except msgspec.DecodeError as error:
+        raise TargetError(f"The plugin's counts cannot be read: {error}.", "Run it again.") from error
+
+
+class Rows:
+    """Collects, from the probe's lines as they pass, which region is which row and which rows were run."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._run: dict[str, None] = {}
+
+    def see(self, line: bytes) -> None:
+        """Lines that do not decode are left to the reader of results, who reports them."""
+        try:
+            if line.startswith(b'{"type":"workload"'):
+                workload = msgspec.json.decode(line, type=Workload)
+                self._ids.update({row.row: row.id for row in workload.rows})
+            elif line.startswith(b'{"type":"run"'):
+                self._run[msgspec.json.decode(line, type=_RunsRow).row] = None
+        except msgspec.DecodeError:
+            return
+
+    def events(self, regions: dict[str, Region]) -> tuple[Events, ...]:
+        """A record for every row that was run and whose regions were seen, in the order of the runs."""
+        empty = regions.get(EMPTY)
+        found = []
+        for row in self._run:
+            region = regions.get(str(self._ids.get(row)))
+            if region is None or region.complete == 0:
+                continue
+            found.append(
+                Events(
+                    row=row,
+                    regions=region.complete,
+                    counts=region.counts,
+                    empty=empty.counts if empty else {},
+                    empty_regions=empty.complete if empty else 0,
+                )
+            )
+        return tuple(found)
+
+
+class _RunsRow(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
+    """The one field of a run's record that is of interest here."""
+
+    row: str

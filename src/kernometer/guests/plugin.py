@@ -1,0 +1,35 @@
+"""The emulator's plugin, built for the QEMU at hand and kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from kernometer.cache import compiled, source_folder
+from kernometer.errors import MissingError
+from kernometer.guests.qemu import QemuVersion
+
+FLAGS = ("-std=c99", "-D_XOPEN_SOURCE=700", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
+
+#: The first QEMU with each number of the plugin interface (QEMU, include/qemu/qemu-plugin.h, QEMU_PLUGIN_VERSION).
+API_SINCE = (((9, 2), 4), ((9, 1), 3), ((9, 0), 2), ((4, 2), 1))
+
+
+def api_of(version: QemuVersion) -> int:
+    """The number of the plugin interface. Raises MissingError for a QEMU without one."""
+    for since, number in API_SINCE:
+        if (version.major, version.minor) >= since:
+            return number
+    raise MissingError(f"QEMU {version} has no plugin interface.", "Install QEMU 4.2 or newer.")
+
+
+def build(version: QemuVersion) -> Path:
+    """The plugin for this QEMU. Raises MissingError without a compiler, BuildError with what the compiler said.
+
+    CC is honoured, as make does.
+    """
+    folder = source_folder("plugin")
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    command = (*compiler, *FLAGS, f"-DKM_PLUGIN_API={api_of(version)}")
+    return compiled("events.so", command, (folder / "events.c", folder / "qemu_api.h"))

@@ -1,0 +1,46 @@
+"""What runs inside a guest beside the probe: static programs. How to compile them is the same for the probe.
+
+Linked with musl where it is installed: small, and no library of the host's version is part of the counts.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from kernometer.cache import compiled
+from kernometer.errors import MissingError
+
+#: musl's wrapper hides the kernel's headers; they come after its own.
+MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu")
+#: A file that names an interpreter in its first page is not static.
+INTERPRETER = b"/lib64/ld-linux"
+PAGE = 4096
+
+
+def static_compiler() -> tuple[str, ...]:
+    """A compiler with flags, whose programs need nothing but a kernel: musl-gcc, else gcc with a static libc.
+
+    Raises MissingError without both.
+    """
+    if shutil.which("musl-gcc"):
+        return ("musl-gcc", "-O2", "-static", *MUSL_FLAGS)
+    if shutil.which("gcc"):
+        return ("gcc", "-O2", "-static")
+    raise MissingError(
+        "A guest's programs need a compiler that links statically.", "Debian, Ubuntu: apt-get install musl-tools."
+    )
+
+
+def init() -> Path:
+    """The guest's first process, from init.c. Raises MissingError or BuildError."""
+    return compiled("init", (*static_compiler(), "-std=gnu99"), (Path(__file__).with_name("init.c"),))
+
+
+def busybox() -> bytes:
+    """The static busybox where it is installed, for rows that run a shell; else nothing."""
+    found = shutil.which("busybox")
+    if found is None:
+        return b""
+    program = Path(found).read_bytes()
+    return b"" if INTERPRETER in program[:PAGE] else program

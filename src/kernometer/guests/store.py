@@ -1,0 +1,156 @@
+"""Where guests are kept: a folder each under the XDG cache home, with a manifest that says what is in it.
+
+A guest is a download that can be had again, so it is a cache; what its manifest says is checked before each boot.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from kernometer.cache import cache_folder, sha256
+from kernometer.errors import MissingError, ResultError, TargetError, UsageError
+
+KERNEL = "vmlinux"
+CONFIG = "config"
+MANIFEST = "manifest.json"
+#: A manifest is a few hundred bytes.
+MAX_MANIFEST = 1 << 16
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a guest is made of and where that came from."""
+
+    name: str  #: "linux-6.1"
+    package: str  #: the package's name
+    version: str  #: and its version
+    release: str  #: the kernel's own name for itself, as in `uname -r`
+    package_sha256: str
+    kernel_sha256: str  #: of the unpacked ELF file that boots
+    kernel_bytes: int
+    config_sha256: str = ""  #: of the kernel's build configuration, "" where the package has none
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A kernel that can be booted."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @property
+    def kernel(self) -> Path:
+        return self.folder / KERNEL
+
+    def check(self) -> None:
+        """Raises TargetError where the kernel is not the one that was added: counts of it would be of another."""
+        try:
+            found = sha256(self.kernel.read_bytes())
+        except OSError as error:
+            raise TargetError(f"{self.kernel}: {error.strerror}.", _again(self.name)) from error
+        if found != self.manifest.kernel_sha256:
+            raise TargetError(f"{self.kernel} is not what was added: its SHA-256 differs.", _again(self.name))
+
+
+def guests_folder() -> Path:
+    return cache_folder() / "guests"
+
+
+def listed() -> tuple[Guest, ...]:
+    """Every guest that is here, by name; a folder that holds no readable manifest is not one."""
+    folder = guests_folder()
+    if not folder.is_dir():
+        return ()
+    found = []
+    for each in sorted(folder.iterdir()):
+        if not each.name.startswith(".") and (each / MANIFEST).is_file():
+            found.append(_load(each))
+    return tuple(found)
+
+
+def find(name: str) -> Guest:
+    """The guest of that name. Raises MissingError, with the command that adds it, where there is none."""
+    folder = guests_folder() / _checked(name)
+    if not (folder / MANIFEST).is_file():
+        here = ", ".join(guest.name for guest in listed()) or "none"
+        raise MissingError(f"There is no guest {name} here (guests here: {here}).", _again(name))
+    return _load(folder)
+
+
+def remove(name: str) -> None:
+    """Removes the guest's folder. Raises MissingError where there is no such guest."""
+    folder = guests_folder() / _checked(name)
+    if not folder.is_dir():
+        raise MissingError(f"There is no guest {name} here.", "'kernometer guest list' shows those that are.")
+    _discard(folder)
+
+
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    """A folder to make a guest in, on the file system of the guests; gone afterwards unless it was kept."""
+    try:
+        guests_folder().mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".new-", dir=guests_folder()))
+    except OSError as error:
+        raise ResultError(
+            f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a folder that can be written to."
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep(folder: Path, manifest: Manifest) -> Guest:
+    """Writes the manifest, last of all, and moves `folder` to where guests are; one of that name is replaced."""
+    final = guests_folder() / _checked(manifest.name)
+    try:
+        (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        folder.chmod(0o755)
+        if final.exists():
+            _discard(final)
+        folder.rename(final)
+    except OSError as error:
+        raise ResultError(f"{error.filename}: {error.strerror}.", "Free some space, or set XDG_CACHE_HOME.") from error
+    return Guest(final, manifest)
+
+
+def _discard(folder: Path) -> None:
+    """Renamed first: nobody finds half a guest."""
+    away = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
+    try:
+        folder.rename(away / folder.name)
+    finally:
+        shutil.rmtree(away, ignore_errors=True)
+
+
+def _load(folder: Path) -> Guest:
+    path = folder / MANIFEST
+    try:
+        if path.stat().st_size > MAX_MANIFEST:
+            raise TargetError(f"{path} is too large to be a manifest.", _again(folder.name))
+        return Guest(folder, msgspec.json.decode(path.read_bytes(), type=Manifest))
+    except (OSError, msgspec.DecodeError) as error:
+        raise TargetError(f"{path} cannot be read: {error}.", _again(folder.name)) from error
+
+
+def _checked(name: str) -> str:
+    """A guest's name is a file name, and nothing that leads elsewhere."""
+    if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in "-._+") for c in name):
+        raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
+    return name
+
+
+def _again(name: str) -> str:
+    system, _, version = name.partition("-")
+    return f"'kernometer guest add {system} {version}' adds it." if version else "See 'kernometer guest list'."
