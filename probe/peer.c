@@ -32,10 +32,23 @@ static int readable(int fd, double seconds)
 	return select(fd + 1, &set, NULL, NULL, &limit) > 0;
 }
 
+/* The signal that a peer was killed by, of those that are not reaped yet; 0 if none was. */
+static int peer_killed(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0 || (pid < 0 && errno == EINTR))
+		if (pid > 0 && WIFSIGNALED(status))
+			return WTERMSIG(status);
+	return 0;
+}
+
 static KM_NORETURN void fail(struct engine *e, const char *text, const char *call, const char *error)
 {
 	char cause[512], *gap;
 	ssize_t n;
+	int killed;
 
 	if (e->in_peer) {               /* only the parent prints: text, call and errno, each ended by a zero */
 		int k = snprintf(cause, sizeof cause, "%s%c%s%c%s", text, 0, call, 0, error);
@@ -58,6 +71,10 @@ static KM_NORETURN void fail(struct engine *e, const char *text, const char *cal
 			emit_failure(e, peer, call, error);
 			exit(1);
 		}
+	}
+	if (e->npeers > 0 && (killed = peer_killed()) != 0) {
+		snprintf(cause, sizeof cause, "a peer process was killed by signal %d: %s", killed, text);
+		text = cause;
 	}
 	emit_failure(e, text, call, error);
 	exit(1);
@@ -137,14 +154,17 @@ char *km_path(struct km *km, char *to, const char *name)
 	return to;
 }
 
-/* splitmix64: small, and every seed is a good one. (Steele, Lea, Flood 2014) */
-uint64_t km_random(struct km *km)
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): small, and every seed is a good one. */
+uint64_t km_mix(uint64_t z)
 {
-	uint64_t z = km->engine->random += UINT64_C(0x9e3779b97f4a7c15);
-
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
 	return z ^ z >> 31;
+}
+
+uint64_t km_random(struct km *km)
+{
+	return km_mix(km->engine->random += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 /* On one CPU they inherit this process's; elsewhere they go round the allowed ones, the next one first. */
@@ -170,13 +190,14 @@ long km_peer(struct km *km, void (*body)(struct km *, void *), void *state)
 	if (pid < 0)
 		km_fail_call(km, "fork");
 	e->npeers++;
-	if (pid > 0)
-		return (long)pid;
-	e->in_peer = 1;
-	platform_die_with_parent();
-	place_peer(e, e->npeers);
-	body(km, state);
-	_exit(0);
+	if (pid == 0) {
+		e->in_peer = 1;
+		platform_die_with_parent();
+		place_peer(e, e->npeers);
+		body(km, state);
+		_exit(0);
+	}
+	return (long)pid;
 }
 
 void km_peer_end(struct km *km, long pid)

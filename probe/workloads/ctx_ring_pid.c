@@ -165,7 +165,7 @@ static void ring_pid_teardown(void *state)
 /* By path a row stays below 2e8 instructions: the two largest rings of rounds do not. */
 static const struct point ring_pid_points[] = {
 	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },
-	{ { 10, 100 }, QUICK, 1, SAME_CPU, 0 },
+	{ { 10, 100 }, QUICK, 2, SAME_CPU, 0 },
 	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },
 	{ { 100, 10 }, FULL, 1, SAME_CPU, 0 },
 	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },
