@@ -3,14 +3,10 @@
 
 #define CONTENT_CHUNK (256 * 1024)
 
-/* A counter through a mixer (the finaliser of SplitMix64): any word without those before it. */
+/* A counter through a mixer: any word without those before it. */
 uint64_t km_content_word(uint64_t seed, uint64_t index)
 {
-	uint64_t x = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
+	return km_mix(seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset)

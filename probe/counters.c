@@ -79,7 +79,7 @@ int counters_read(double values[N_COUNTERS])
 #else
 const char *counters_open(void)
 {
-	return "this platform has no perf_event_open";
+	return "this probe was built without perf_event_open (no such call here, or no kernel headers)";
 }
 
 void counters_on(void)

@@ -63,18 +63,16 @@ static void report(const struct options *o, const struct row *row, long run, con
 	json_end(&j);
 }
 
-static int in_this_process(const struct options *o, const char *role, const struct row *row, long run, const char *dir)
+/* The words of this program's call as one of its own children; `text` is where the numbers stand. NULL ends them. */
+static void child_words(const char *words[32], char text[8][32], const struct options *o, const char *role,
+			const struct row *row, long run, const char *dir)
 {
-	return strcmp(role, "cold") == 0 ? run_cold(o, row, dir) : run_row(o, row, run, dir);
-}
-
-long spawn_self(const struct options *o, const char *role, const struct row *row, long run, const char *dir, int out)
-{
-	char text[8][32];
-	const char *self = platform_self(NULL);
-	char *argv[32];
-	pid_t pid;
-	int n = 0;
+	const char *all[] = {
+		platform_self(NULL), "--internal", role, "--by", o->by == BY_PATH ? "path" : "time",
+		"--seconds", text[0], "--half-width", text[1], "--samples", text[2], "--seed", text[3],
+		"--cpu", text[4], "--batch", text[5], "--block", text[6], "--first-run", text[7],
+		"--clock", o->clock, "--dir", dir, row->name, NULL
+	};
 
 	snprintf(text[0], sizeof text[0], "%.17g", o->seconds);
 	snprintf(text[1], sizeof text[1], "%.17g", o->half_width);
@@ -84,31 +82,37 @@ long spawn_self(const struct options *o, const char *role, const struct row *row
 	snprintf(text[5], sizeof text[5], "%ld", o->batch);
 	snprintf(text[6], sizeof text[6], "%ld", o->block);
 	snprintf(text[7], sizeof text[7], "%ld", run);
-	{
-		const char *words[] = {
-			self, "--internal", role, "--by", o->by == BY_PATH ? "path" : "time", "--seconds", text[0],
-			"--half-width", text[1], "--samples", text[2], "--seed", text[3], "--cpu", text[4],
-			"--batch", text[5], "--block", text[6], "--first-run", text[7], "--clock", o->clock,
-			"--dir", dir, row->name, NULL
-		};
+	memcpy(words, all, sizeof all);
+}
 
-		do
-			argv[n] = (char *)(uintptr_t)words[n];  /* execv's argument is not const for history's sake */
-		while (words[n++]);
-	}
-	fflush(stdout);
-	pid = fork();
-	if (pid != 0)
-		return (long)pid;
-	if (strcmp(role, "run") == 0)
-		setpgid(0, 0);          /* the driver kills it by its group; a cold process belongs to its run's */
+static KM_NORETURN void become_child(const struct options *o, const char *role, const struct row *row, long run,
+				     const char *dir, int out)
+{
+	const char *words[32];
+	char text[8][32];
+
 	platform_die_with_parent();
 	if (dup2(out, 1) < 0)
 		_exit(127);
 	close(out);
-	if (self)
-		execv(self, argv);
-	exit(in_this_process(o, role, row, run, dir));  /* a system that cannot name its own file: the fork alone */
+	child_words(words, text, o, role, row, run, dir);
+	if (words[0])                   /* execv's argument is not const for history's sake */
+		execv(words[0], (char **)(uintptr_t)words);
+	exit(strcmp(role, "cold") == 0 ? run_cold(o, row, dir) : run_row(o, row, run, dir));
+}
+
+long spawn_self(const struct options *o, const char *role, const struct row *row, long run, const char *dir, int out)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (strcmp(role, "run") == 0)
+			setpgid(0, 0);  /* the driver kills it by its group; a cold process belongs to its run's */
+		become_child(o, role, row, run, dir, out);
+	}
+	return (long)pid;
 }
 
 /* Reads until the run closes its output, dies, or time is up. The bytes; *full: it ended by itself. */
@@ -204,22 +208,15 @@ static int one_run(const struct options *o, const struct row *row, long run, con
 	return failed;
 }
 
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 /* A new order for every run, so that no row always follows the same one (Fisher and Yates; by path as it stands). */
 static void shuffle(const struct row **rows, size_t n, const struct options *o, long run)
 {
-	uint64_t x = mix(o->seed + 1) + (uint64_t)run * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t x = km_mix(o->seed + 1) + (uint64_t)run * UINT64_C(0x9e3779b97f4a7c15);
 
 	if (o->by == BY_PATH)
 		return;
 	for (size_t i = n; i > 1; i--) {
-		size_t k = (size_t)(mix(x += UINT64_C(0x9e3779b97f4a7c15)) % i);
+		size_t k = (size_t)(km_mix(x += UINT64_C(0x9e3779b97f4a7c15)) % i);
 		const struct row *t = rows[i - 1];
 
 		rows[i - 1] = rows[k];

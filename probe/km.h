@@ -102,6 +102,8 @@ void km_free(void *);
 char *km_path(struct km *, char *to, const char *name);
 /* The next number of this run's generator, reseeded for every run: no row's work depends on what ran before. */
 uint64_t km_random(struct km *);
+/* Scatters a counter over all 64 bits. */
+uint64_t km_mix(uint64_t);
 
 /* Starts a peer process that runs body(km, state) and exits 0; placed as the row says (the caller and the peers on one
  * CPU, or the peers elsewhere). Never returns an error: it ends the run. Whatever the peer dies of becomes the run's

@@ -44,8 +44,15 @@
 #ifndef HAVE_PDEATHSIG
 #define HAVE_PDEATHSIG 1
 #endif
-#ifndef HAVE_PERF_EVENT
+#ifndef HAVE_PERF_EVENT                  /* its structure comes with the kernel's headers, which a C library may lack */
+#if defined(__has_include)
+#if __has_include(<linux/perf_event.h>)
 #define HAVE_PERF_EVENT 1
+#endif
+#endif
+#endif
+#ifndef HAVE_PERF_EVENT
+#define HAVE_PERF_EVENT 0
 #endif
 #ifndef HAVE_NOHUGEPAGE
 #define HAVE_NOHUGEPAGE 1               /* madvise(MADV_NOHUGEPAGE) */
