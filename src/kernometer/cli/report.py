@@ -1,0 +1,89 @@
+"""`kernometer report`: results, and how they compare, as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, pass_env
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernometer.results.model import Result
+    from kernometer.stats.history import History
+    from kernometer.stats.model import Comparison
+
+DEFAULT = Path("kernometer-report.html")
+
+EPILOG = """\b
+Examples:
+  kernometer report @last                          one session by itself
+  kernometer report @1 @last -o day.html           the last two, compared
+  kernometer report label:v6.1 label:v6.6          sets of sessions, compared
+
+RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
+set of all sessions of that label. The first is what the others are judged
+against; the two sides of one 'ab' are judged by their blocks."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("names", metavar="A [B...]", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=DEFAULT,
+    show_default=True,
+    help="Where to write it; an existing file is replaced.",
+)
+@click.option(
+    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
+)
+@pass_env
+def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> None:
+    """Write one HTML file about the results: figures, distributions, and with two or more how they compare.
+
+    It opens with no network and holds no script.
+    """
+    from kernometer.report.html import render, write
+
+    store = env.store()
+    systems = {name: store.load_set(name) for name in dict.fromkeys(names)}
+    results = [result for members in systems.values() for result in members]
+    judged = {result.session.id for result in results}
+    earlier = {one.session.id: one for result in results for one in store.history(result)}
+    comparisons = _compare(systems, _history(earlier, without=judged), delta)
+    write(output, render(results, comparisons, _history(earlier | _own(results)), systems=systems))
+    for comparison in comparisons:
+        env.say(comparison.sentence)
+    env.say(f"The report is in {output}.")
+
+
+def _compare(systems: Mapping[str, Sequence[Result]], history: History, delta: float) -> Sequence[Comparison]:
+    """All against the first; the two sides of one `ab` as such. None where there is one system."""
+    from kernometer.stats.alternate import ab
+    from kernometer.stats.compare import compare_many
+
+    (first, baseline), *others = systems.items()
+    if not others:
+        return ()
+    if len(others) == 1 and len(baseline) == len(others[0][1]) == 1:
+        a, b = baseline[0], others[0][1][0]
+        if a.session.experiment and a.session.experiment == b.session.experiment:
+            return (ab(a, b, delta, name_a=first, name_b=others[0][0]),)
+    return compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first)
+
+
+def _own(results: Sequence[Result]) -> dict[str, Result]:
+    """The results themselves, as far as the spread between sessions may take them for sessions."""
+    return {result.session.id: result for result in results if not result.session.experiment}
+
+
+def _history(found: Mapping[str, Result], without: frozenset[str] | set[str] = frozenset()) -> History:
+    from kernometer.stats.history import history_of
+
+    return history_of(result for key, result in found.items() if key not in without)

@@ -1,0 +1,117 @@
+"""From results and comparisons to the view model of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kernometer import __version__
+from kernometer.errors import ResultError
+from kernometer.report import absolute, compared, evidence, small
+from kernometer.report.samples import SHARES, distributions
+from kernometer.report.sides import Side, gather, name
+from kernometer.report.spread import spreads
+from kernometer.report.view import Page
+from kernometer.results.model import Result
+from kernometer.stats.history import History
+from kernometer.stats.model import Comparison
+
+#: Results by the name of their system, the baseline first.
+Systems = Mapping[str, Sequence[Result]]
+
+
+def build(
+    results: Sequence[Result],
+    comparisons: Sequence[Comparison],
+    history: History | None = None,
+    systems: Systems | None = None,
+) -> Page:
+    """The whole page. Raises ResultError where there is no result, or results and comparisons do not fit."""
+    if not results:
+        raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
+    sides = gather(list(systems.items()) if systems else groups(results, comparisons))
+    _check(sides, comparisons)
+    views = tuple(
+        compared.view(comparison, _side(sides, comparison.a), _side(sides, comparison.b)) for comparison in comparisons
+    )
+    names = [side.system.name for side in sides]
+    return Page(
+        title=" against ".join(reversed(names)) if len(names) == 2 else ", ".join(names),
+        lead=_lead(sides),
+        by=" and ".join(dict.fromkeys(result.session.by for result in results)),
+        made=f"Kernometer {__version__}",
+        systems=tuple(side.system for side in sides),
+        comparisons=views,
+        families=absolute.families(sides),
+        flags=evidence.flags(sides),
+        truth=evidence.truth(sides),
+        counters=evidence.counters(sides),
+        absences=evidence.absences(sides),
+        findings=evidence.findings(sides),
+        spreads=spreads(sides, history),
+        distributions=distributions(sides),
+        quantile_words=tuple(word for word, _share in SHARES),
+        ecdf_steps=small.ECDF_STEPS,
+        order_buckets=small.ORDER_BUCKETS,
+    )
+
+
+def groups(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list[tuple[str, list[Result]]]:
+    """Results by system, the baseline first.
+
+    Without comparisons: by side of an `ab`, by label, or each session alone. With them, under the comparisons' names:
+    each result with the name that it bears itself, or else all in the order in which names and results were given.
+    """
+    named = list(dict.fromkeys(side for comparison in comparisons for side in (comparison.a, comparison.b)))
+    own: dict[str, list[Result]] = {}
+    for result in results:
+        own.setdefault(_own_name(result), []).append(result)
+    if not named:
+        return list(own.items())
+    matched = {title: [result for result in results if title in _names(result)] for title in named}
+    if sum(map(len, matched.values())) == len(results) and all(matched.values()):
+        return list(matched.items())
+    if len(results) == len(named):
+        return [(title, [result]) for title, result in zip(named, results, strict=True)]
+    if len(own) == len(named):
+        return list(zip(named, own.values(), strict=True))
+    raise ResultError(
+        f"The {len(named)} systems compared are not those of the {len(results)} results.",
+        "Say which results belong to which system (the argument `systems`).",
+    )
+
+
+def _own_name(result: Result) -> str:
+    """What sets a result apart where nobody named it."""
+    session = result.session
+    return f"{session.target} ({session.side})" if session.experiment else session.label or session.id
+
+
+def _names(result: Result) -> tuple[str, ...]:
+    """What a comparison may call the system of that result."""
+    session = result.session
+    return (session.id, session.label, f"label:{session.label}", session.side, session.target)
+
+
+def _check(sides: Sequence[Side], comparisons: Sequence[Comparison]) -> None:
+    known = {side.key for side in sides}
+    for comparison in comparisons:
+        for title in (comparison.a, comparison.b):
+            if title not in known:
+                raise ResultError(
+                    f"A comparison names {name(title)!r}, which is none of the systems.", "Report the results compared."
+                )
+
+
+def _side(sides: Sequence[Side], title: str) -> Side:
+    return next(side for side in sides if side.key == title)
+
+
+def _lead(sides: Sequence[Side]) -> str:
+    """The first sentence where nothing is compared."""
+    rows = len({row for side in sides for entry in side.entries for row in entry.figures})
+    sessions = sum(len(side.results) for side in sides)
+    failed = len(
+        {(failure.row, result.session.id) for side in sides for result in side.results for failure in result.failures}
+    )
+    text = f"{rows} row{'s' if rows != 1 else ''} measured in {sessions} session{'s' if sessions != 1 else ''}"
+    return f"{text}, {failed} failed." if failed else f"{text}."

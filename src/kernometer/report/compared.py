@@ -1,0 +1,181 @@
+"""From a Comparison to what the page shows of it: table, tallies, the strip of what differs, the forest plot."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from markupsafe import escape
+
+from kernometer.report import forest
+from kernometer.report.absolute import anchor, family
+from kernometer.report.sides import Side, name, rows_of, sentence, single
+from kernometer.report.units import format_percent
+from kernometer.report.view import NOTHING, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
+from kernometer.stats.model import Comparison, Difference, RowComparison, RowFigure, Verdict
+
+#: A clause of the rows' notes that so many rows share is said once, under the table.
+SHARED = 4
+_DIGEST = re.compile(r"[0-9a-f]{32,}")
+_ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.FAILED)
+
+
+def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
+    """Everything the page says of B against A."""
+    points = _points(comparison.rows)
+    axis = forest.domain(points, comparison.delta) if points else (0.5, 2.0)
+    delta = f"{comparison.delta * 100:.3g} %"
+    footnotes = _footnotes(comparison.rows)
+    rows = [_row(row, footnotes, delta) for row in _in_order(comparison.rows, (a, b))]
+    letters = (a.letter, b.letter)
+    return ComparisonView(
+        anchor=f"against-{b.letter.lower()}",
+        a=a.system,
+        b=b.system,
+        sentence=_headline(comparison.sentence),
+        delta=delta,
+        tallies=tuple(Tally(v.value, comparison.count(v), v.value) for v in _ORDER),
+        wide=_plots(points, comparison, axis, "wide", letters),
+        narrow=_plots(points, comparison, axis, "narrow", letters),
+        undrawn=len(comparison.rows) - len(points),
+        families=_families(rows),
+        same=tuple(map(_contrast, comparison.same)),
+        differs=tuple(map(_contrast, comparison.differs)),
+        footnotes=tuple(map(sentence, footnotes)),
+        remarks=tuple(map(sentence, comparison.remarks)),
+    )
+
+
+def _families(rows: Sequence[ComparedRow]) -> tuple[tuple[str, tuple[ComparedRow, ...]], ...]:
+    found: dict[str, list[ComparedRow]] = {}
+    for row in rows:
+        found.setdefault(family(row.row)[1], []).append(row)
+    return tuple((title, tuple(members)) for title, members in found.items())
+
+
+def missing(row: RowComparison, delta: str = "δ") -> str:
+    """Of an undecided row: what these runs could have seen, and what it takes to see `delta`."""
+    parts = []
+    if row.smallest is not None and math.isfinite(row.smallest):
+        parts.append(f"could have seen {_percent(row.smallest)}")
+    if row.minutes_missing is not None and math.isfinite(row.minutes_missing):
+        parts.append(f"about {_minutes(row.minutes_missing)} more would show {delta}")
+    if row.sessions_missing is not None:
+        plural = "" if row.sessions_missing == 1 else "s"
+        parts.append(f"{row.sessions_missing} more session{plural} a side would show {delta}")
+    return "; ".join(parts)
+
+
+def _footnotes(rows: Sequence[RowComparison]) -> list[str]:
+    """Clauses of notes that many rows share, in the order of their first row."""
+    counted = Counter(clause for row in rows for clause in _clauses(row))
+    return [clause for clause, count in counted.items() if count >= SHARED]
+
+
+def _clauses(row: RowComparison) -> list[str]:
+    """A note's clauses; notes are joined by "; "."""
+    return [clause for clause in row.note.split("; ") if clause]
+
+
+def _row(row: RowComparison, footnotes: Sequence[str], delta: str) -> ComparedRow:
+    clauses = _clauses(row)
+    own = [missing(row, delta)] if row.verdict is Verdict.UNDECIDED else []
+    own += [clause for clause in clauses if clause not in footnotes]
+    interval = ""
+    if row.low is not None and row.high is not None:
+        interval = f"{forest.ratio_text(row.low)} – {forest.ratio_text(row.high)}"
+    return ComparedRow(
+        row=name(row.row),
+        anchor=anchor(row.row),
+        a=_figure(row.a),
+        b=_figure(row.b),
+        ratio=row.ratio,
+        ratio_text="–" if row.ratio is None else forest.ratio_text(row.ratio),
+        interval=interval,
+        verdict=row.verdict,
+        note=sentence("; ".join(filter(None, own))),
+        footnotes=tuple(number for number, clause in enumerate(footnotes, 1) if clause in clauses),
+    )
+
+
+def _figure(figure: RowFigure | None) -> Figure:
+    return NOTHING if figure is None else single(figure)
+
+
+def _contrast(difference: Difference) -> Contrast:
+    return Contrast(name(difference.what), _short(difference.a), _short(difference.b))
+
+
+def _short(text: str) -> str:
+    """A digest by its beginning."""
+    return f"{text[:12]}…" if _DIGEST.fullmatch(text) else sentence(text)
+
+
+def _headline(text: str) -> str:
+    """The verdict sentence, in which no line ends between a number and what it counts."""
+    return re.sub(r"(?<=[ ±]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", sentence(text))
+
+
+def _in_order(rows: Sequence[RowComparison], sides: Sequence[Side]) -> list[RowComparison]:
+    """In the registry's order; rows without a run on either side last."""
+    place = {row: index for index, row in enumerate(rows_of(sides))}
+    return sorted(rows, key=lambda row: place.get(row.row, len(place)))
+
+
+def _points(rows: Sequence[RowComparison]) -> list[forest.Point]:
+    """Rows with a ratio; one without an interval is drawn as its point alone."""
+    found = []
+    for row in rows:
+        if row.verdict is Verdict.FAILED or row.ratio is None or not (0 < row.ratio < math.inf):
+            continue
+        low, high = (
+            end if end is not None and 0 < end < math.inf else edge
+            for end, edge in ((row.low, row.ratio), (row.high, row.ratio))
+        )
+        found.append(forest.Point(name(row.row), row.ratio, min(low, row.ratio), max(high, row.ratio), row.verdict))
+    return found
+
+
+def _plots(
+    points: Sequence[forest.Point],
+    comparison: Comparison,
+    axis: tuple[float, float],
+    layout: forest.Layout,
+    letters: tuple[str, str],
+) -> tuple[Plot, ...]:
+    """The parts of the forest plot in one layout, each an accessible image."""
+    if not points:
+        return ()
+    parts = forest.parts(points)
+    plots = []
+    for number, part in enumerate(parts, 1):
+        drawing = forest.svg(forest.spec(part, delta=comparison.delta, axis=axis, layout=layout, names=letters))
+        of = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
+        title = f"Ratio of {letters[1]} to {letters[0]} by row, with 95 % intervals{of}"
+        text = f"{len(part)} rows from {part[0].name} at {forest.ratio_text(part[0].ratio)} to {part[-1].name} at " \
+               f"{forest.ratio_text(part[-1].ratio)}. The comparison table has every figure."  # fmt: skip
+        width, height = forest.size(layout, len(part))
+        plots.append(Plot(_image(drawing, title, text, width, height), width))
+    return tuple(plots)
+
+
+def _image(drawing: str, title: str, text: str, width: int, height: int) -> str:
+    """Vega's element in one that scales, says what it is, and hides its many parts from a screen reader."""
+    inner = drawing[drawing.index(">") + 1 : drawing.rindex("</svg>")]
+    return (
+        f'<svg role="img" viewBox="0 0 {width} {height}" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title><desc>{escape(text)}</desc>"
+        f'<g aria-hidden="true" font-family="sans-serif">{inner}</g></svg>'
+    )
+
+
+def _percent(share: float) -> str:
+    return format_percent(share) if share < 1 else f"a factor of {1 + share:.3g}"
+
+
+def _minutes(minutes: float) -> str:
+    if minutes < 1:
+        return "a minute"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

@@ -1,0 +1,157 @@
+"""What lets a reader trust or doubt a figure: flags, counts, counters, rows that have none, the host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kernometer.report.sides import Side, name, rows_of, sentence
+from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
+from kernometer.results.model import Run
+from kernometer.results.warnings import WORDS, explain
+from kernometer.stats.model import Flag, FlagCode
+
+#: Rows of one reason that the page lists; of more it says how many there are.
+FLAG_ITEMS = 400
+
+
+def flags(sides: Sequence[Side]) -> tuple[FlagGroup, ...]:
+    """Every flag, by reason, in the order of FlagCode."""
+    found: dict[FlagCode, list[FlagItem]] = {}
+    for row in rows_of(sides):
+        for side in sides:
+            details: dict[FlagCode, list[str]] = {}
+            for flag in _flags_of(side, row):
+                details.setdefault(flag.code, []).append(flag.detail)
+            for code, texts in details.items():
+                more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
+                found.setdefault(code, []).append(FlagItem(name(row), side.letter, sentence(texts[0]) + more))
+    return tuple(
+        FlagGroup(
+            code=code.value,
+            title=WORDS[code].label,
+            meaning=explain(code),
+            items=tuple(found[code][:FLAG_ITEMS]),
+            more=max(0, len(found[code]) - FLAG_ITEMS),
+        )
+        for code in FlagCode
+        if code in found
+    )
+
+
+def truth(sides: Sequence[Side]) -> Counts:
+    """What each row's iterations claim to do beside what was counted: "claimed / counted", per iteration."""
+    kinds: dict[str, None] = {}
+    rows = []
+    for row in rows_of(sides):
+        for side in sides:
+            pairs = _claims([run for result in side.results for run in result.runs_of(row)])
+            kinds.update(dict.fromkeys(pairs))
+            disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(side, row))
+            if pairs:
+                rows.append((row, side.letter, pairs, disagrees))
+    columns = tuple(kinds)
+    return Counts(
+        columns=tuple(map(name, columns)),
+        rows=tuple(
+            CountsRow(name(row), letter, tuple(pairs.get(kind, "") for kind in columns), disagrees)
+            for row, letter, pairs, disagrees in rows
+        ),
+        summary=_truth_summary([row for row, _letter, _pairs, disagrees in rows if disagrees], len(rows)),
+    )
+
+
+def _truth_summary(wrong: Sequence[str], counted: int) -> str:
+    if not wrong:
+        return f"All {counted} figures that claim what their iterations do were held against the counts, and fit."
+    shown = ", ".join(name(row) for row in dict.fromkeys(wrong[:8])) + (" and others" if len(wrong) > 8 else "")
+    return f"{counted} figures claim what their iterations do; of {len(wrong)} the counts do not fit: {shown}."
+
+
+def counters(sides: Sequence[Side]) -> Counts:
+    """Hardware counters per iteration, and for the sides that have none the reason."""
+    kinds: dict[str, None] = {}
+    rows, missing = [], []
+    for side in sides:
+        reasons = [result.header.counters for result in side.results if result.header and result.header.counters]
+        if reasons:
+            missing.append((side.letter, sentence(reasons[0])))
+    for row in rows_of(sides):
+        for side in sides:
+            means = _hardware([run for result in side.results for run in result.runs_of(row)])
+            kinds.update(dict.fromkeys(means))
+            if means:
+                rows.append((row, side.letter, means))
+    columns = tuple(kinds)
+    shown = tuple(
+        CountsRow(name(row), letter, tuple(means.get(kind, "") for kind in columns)) for row, letter, means in rows
+    )
+    return Counts(tuple(kind.replace("_", " ") for kind in map(name, columns)), shown, tuple(missing))
+
+
+def absences(sides: Sequence[Side]) -> tuple[Absence, ...]:
+    """Rows that failed or that a platform cannot do; a reason that comes again and again is listed once."""
+    found: dict[Absence, None] = {}
+    for side in sides:
+        for result in side.results:
+            for failure in result.failures:
+                cause = " ".join(part for part in (failure.call, failure.errno) if part)
+                reason = failure.text if not cause or cause in failure.text else f"{failure.text} ({cause})"
+                found[Absence(name(failure.row), side.letter, "failed", sentence(reason))] = None
+            for lacking in result.unsupported:
+                found[Absence(name(lacking.row), side.letter, "unsupported", sentence(lacking.reason))] = None
+    return tuple(sorted(found, key=lambda absence: (absence.kind, absence.row, absence.system)))
+
+
+def findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
+    """What `check` found to disturb, with the letters of the sides whose sessions record it."""
+    letters: dict[tuple[str, str, str], dict[str, None]] = {}
+    for side in sides:
+        for result in side.results:
+            listed = result.session.host.get("findings", ())
+            for item in listed if isinstance(listed, (list, tuple)) else ():
+                if isinstance(item, Mapping):
+                    letters.setdefault(_finding(item), {})[side.letter] = None
+    return tuple(Finding(", ".join(sides_), *texts) for texts, sides_ in letters.items())
+
+
+def _flags_of(side: Side, row: str) -> list[Flag]:
+    return list(dict.fromkeys(flag for figure in side.of(row) for flag in figure.flags))
+
+
+def _claims(runs: Sequence[Run]) -> dict[str, str]:
+    """By kind, "claimed / counted" per iteration over all runs; a kind that nobody counts says so."""
+    kinds = dict.fromkeys(kind for run in runs for kind in run.claimed)
+    found = {}
+    for kind in kinds:
+        claimed = [run.claimed[kind] for run in runs if kind in run.claimed]
+        counted = [run for run in runs if kind in run.happened and run.iterations > 0]
+        happened = "not counted"
+        if counted:
+            happened = _count(
+                math.fsum(run.happened[kind] for run in counted) / math.fsum(run.iterations for run in counted)
+            )
+        found[kind] = f"{_count(claimed[0])} / {happened}"
+    return found
+
+
+def _hardware(runs: Sequence[Run]) -> dict[str, str]:
+    kinds = dict.fromkeys(kind for run in runs for kind in run.hardware)
+    means = {kind: [run.hardware[kind] for run in runs if kind in run.hardware] for kind in kinds}
+    return {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
+
+
+def _count(number: float) -> str:
+    """A count per iteration: whole where it is, three significant digits where it is not, with thousands apart."""
+    if not math.isfinite(number):
+        return "?"
+    if number == round(number) or abs(number) >= 1000:
+        return f"{round(number):,}".replace(",", "\u202f")
+    return f"{number:.3g}" if abs(number) >= 0.001 else f"{number:.1g}"
+
+
+def _finding(item: Mapping[str, Any]) -> tuple[str, str, str]:
+    """What, state and advice of one finding of `check`."""
+    what, state, advice = (sentence(str(item.get(key, ""))) for key in ("what", "state", "advice"))
+    return what, state, advice

@@ -1,0 +1,95 @@
+"""The report: one HTML file that opens with no network and reads without JavaScript (it has none).
+
+The forest plot is drawn by Vega-Lite (forest.py); the small charts of each row by hand (small.py says why, with the
+measured cost of both). CSS is inlined; a content security policy forbids the page everything else, so that even a
+string that slipped through could load and run nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kernometer.errors import ResultError
+from kernometer.report.build import Systems, build
+from kernometer.report.view import Page
+from kernometer.results.model import Result
+from kernometer.stats.history import History
+from kernometer.stats.model import Comparison
+
+
+def render(
+    results: Sequence[Result],
+    comparisons: Sequence[Comparison] = (),
+    history: History | None = None,
+    *,
+    systems: Systems | None = None,
+) -> str:
+    """The page of these results; with two systems or more, of their comparisons against the baseline.
+
+    `history`: earlier sessions, for the spread of the first result's host. `systems`: which results each
+    name in the comparisons means, the baseline first; needed where the results do not bear these names themselves.
+    Raises ResultError where there is no result, or results and comparisons do not fit.
+    """
+    return lay_out(build(results, comparisons, history, systems))
+
+
+def lay_out(page: Page) -> str:
+    """The view model as HTML."""
+    return _template_environment().get_template("report.html.j2").render(page=page, css=_css())
+
+
+def write(path: Path, html: str) -> None:
+    """Writes the page whole or not at all. Raises ResultError where it cannot be written."""
+    folder = path.parent
+    unfinished = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=folder, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
+        ) as file:
+            unfinished = file.name
+            file.write(html)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(unfinished).chmod(0o666 & ~_umask())  # as any other file: the temporary one is its owner's alone
+        Path(unfinished).replace(path)
+    except OSError as error:
+        if unfinished:
+            Path(unfinished).unlink(missing_ok=True)
+        raise ResultError(
+            f"The report cannot be written to {path}: {error.strerror or error}.", "Name another file with -o FILE."
+        ) from error
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The process's mask; to read it is to set it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+@cache
+def _template_environment() -> Environment:
+    """Escapes everything but what is marked as markup: our own SVG and CSS."""
+    return Environment(
+        loader=PackageLoader("kernometer.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _css() -> Markup:
+    text = files("kernometer.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704  our own file, without a value of any result

@@ -1,0 +1,81 @@
+"""The raw samples of each row, gross, per operation: drawn, and summed up in words for who does not see the drawing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from kernometer.report import small
+from kernometer.report.absolute import anchor, family, workload_of
+from kernometer.report.sides import Side, name, rows_of
+from kernometer.report.units import format_value
+from kernometer.report.view import Distribution, Quantiles
+from kernometer.results.model import Run
+
+SHARES = (("minimum", 0.0), ("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("maximum", 1.0))
+
+
+def distributions(sides: Sequence[Side]) -> tuple[tuple[str, tuple[Distribution, ...]], ...]:
+    """Every row with samples, by family, in the order of the runs."""
+    found: dict[str, list[Distribution]] = {}
+    for row in rows_of(sides):
+        series = [_series(side, index, row) for index, side in enumerate(sides)]
+        series = [one for one in series if one.runs]
+        if series:
+            by_path = all(result.session.by == "path" for side in sides for result in side.results)
+            found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, by_path))
+    return tuple((title, tuple(rows)) for title, rows in found.items())
+
+
+def per_operation(run: Run) -> tuple[float, ...]:
+    """The run's samples as cost of one operation, gross, in the order taken; what is no positive number is left out."""
+    work = run.batch * run.ops
+    if not (math.isfinite(work) and work > 0):
+        return ()
+    values = (sample / work for sample in run.samples if 0 < sample < 2**63)
+    return tuple(value for value in values if 0 < value < math.inf)
+
+
+def _series(side: Side, index: int, row: str) -> small.Series:
+    runs = (per_operation(run) for result in side.results for run in result.runs_of(row))
+    return small.Series(side.letter, index, tuple(run for run in runs if run))
+
+
+def _distribution(row: str, series: Sequence[small.Series], by_path: bool) -> Distribution:
+    unit = "instructions" if by_path else "ns"
+
+    def label(value: float) -> str:
+        return format_value(value, unit)
+
+    quantiles = tuple(_quantiles(one, label) for one in series)
+    words = "; ".join(
+        f"{one.system}: {one.samples} samples of {one.runs} runs, "
+        + ", ".join(f"{word} {figure}" for (word, _share), figure in zip(SHARES, one.figures, strict=True))
+        for one in quantiles
+    )
+    shown = name(row)
+    return Distribution(
+        row=shown,
+        anchor=anchor(row),
+        summary=", ".join(f"{one.system} {one.figures[1]}" for one in quantiles),
+        quantiles=quantiles,
+        ecdf=small.ecdf(series, f"Distribution of {shown}", words, label),
+        order=small.order(series, f"Samples of {shown} in the order taken", words, label),
+        decimated=_decimated(series),
+    )
+
+
+def _quantiles(one: small.Series, label: Callable[[float], str]) -> Quantiles:
+    ordered = sorted(value for run in one.runs for value in run)
+    figures = tuple(label(small.quantile(ordered, share)) for _word, share in SHARES)
+    return Quantiles(one.letter, len(one.runs), len(ordered), figures)
+
+
+def _decimated(series: Sequence[small.Series]) -> str:
+    """Which of the runs are drawn, where not all are."""
+    cut = [
+        f"{small.RUNS_DRAWN} of {len(one.runs)} runs of {one.letter}"
+        for one in series
+        if len(one.runs) > small.RUNS_DRAWN
+    ]
+    return f"Drawn: {' and '.join(cut)}, evenly chosen." if cut else ""

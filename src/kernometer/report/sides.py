@@ -1,0 +1,153 @@
+"""Who is compared: results gathered into systems, and the figure of one system for one row."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kernometer.report.units import format_interval, format_value
+from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
+from kernometer.results.model import Result, Workload
+from kernometer.results.warnings import WORDS
+from kernometer.stats.figures import pooled as stats_pooled
+from kernometer.stats.history import Entry, entry
+from kernometer.stats.model import FlagCode, RowFigure
+from kernometer.text import printable
+
+#: Characters of a name (row, label, host) and of a text (an error, a remark) that a page shows.
+NAME, TEXT = 120, 600
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One system with its results and, beside each, what comparisons see of it."""
+
+    key: str  #: its name as comparisons have it
+    system: System
+    results: tuple[Result, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def letter(self) -> str:
+        return self.system.letter
+
+    def of(self, row: str) -> list[RowFigure]:
+        """The row's figure in every session that has it."""
+        return [one.figures[row] for one in self.entries if row in one.figures]
+
+
+def name(text: str) -> str:
+    return printable(text, NAME)
+
+
+def sentence(text: str) -> str:
+    return printable(text, TEXT)
+
+
+def letter(index: int) -> str:
+    """A, B, … Z, then S27, S28, …"""
+    return string.ascii_uppercase[index] if index < 26 else f"S{index + 1}"
+
+
+def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Side, ...]:
+    """One side a group (its name and its results), lettered in order."""
+    sides = []
+    for index, (title, results) in enumerate(groups):
+        system = System(letter(index), name(title), _facts(results), tuple(map(_session, results)))
+        sides.append(Side(title, system, tuple(results), tuple(map(entry, results))))
+    return tuple(sides)
+
+
+def rows_of(sides: Sequence[Side]) -> tuple[str, ...]:
+    """Every row that has a run on some side, in the registry's order; what that does not know comes last."""
+    listed = (info.row for workload in workloads_of(sides).values() for info in workload.rows)
+    place = {row: index for index, row in reversed([*enumerate(listed)])}
+    found = dict.fromkeys(row for side in sides for result in side.results for row in result.rows)
+    return tuple(sorted(found, key=lambda row: place.get(row, len(place))))
+
+
+def workloads_of(sides: Sequence[Side]) -> dict[str, Workload]:
+    """Every definition; where two sides differ, the first."""
+    found: dict[str, Workload] = {}
+    for side in sides:
+        for result in side.results:
+            for key, workload in result.workloads.items():
+                found.setdefault(key, workload)
+    return found
+
+
+def single(figure: RowFigure) -> Figure:
+    """A value and its 95 % interval, in the row's own unit."""
+    codes = dict.fromkeys(flag.code for flag in figure.flags)
+    tags = tuple(Tag(code.value, WORDS[code].label) for code in codes)
+    if figure.value is None:
+        below = FlagCode.BELOW_RESOLUTION in codes
+        return Figure(None, "below resolution" if below else "no figure", "", tags)
+    interval, half_width = "", None
+    if figure.value_low is not None and figure.value_high is not None:
+        interval = format_interval(figure.value_low, figure.value_high, figure.unit)
+        half_width = (figure.value_high - figure.value_low) / 2
+    return Figure(figure.value, format_value(figure.value, figure.unit, half_width), interval, tags)
+
+
+def pooled(figures: Sequence[RowFigure]) -> Figure:
+    """The figure of a system: its one session's, or its sessions' geometric mean with the interval between them."""
+    if not figures:
+        return NOTHING
+    return single(stats_pooled(figures, [figure.cost for figure in figures if figure.cost is not None]))
+
+
+def _session(result: Result) -> SessionView:
+    started = datetime.fromtimestamp(min(max(result.session.started, 0.0), 4e9), UTC)
+    note = ""
+    if result.end is None:
+        note = "the file was cut off"
+    elif not result.end.complete:
+        note = f"not whole: {result.end.reason or 'no reason given'}"
+    damage = tuple(map(sentence, result.damage[:20]))
+    return SessionView(name(result.session.id), f"{started:%Y-%m-%d %H:%M} UTC", sentence(note), damage)
+
+
+def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:
+    """What a reader needs to place a system; values that differ between its sessions are all named."""
+    listed = {
+        "Target": [result.session.target for result in results],
+        "Machine": [result.session.machine for result in results],
+        "Kernel": [_kernel(result) for result in results],
+        "Host": [_header(result, "uname").get("nodename", "") for result in results],
+        "CPU": [_cpu(result) for result in results],
+        "Probe": [_probe(result) for result in results],
+        "Clock": [result.header.clock if result.header else "" for result in results],
+        "Profile": [f"{result.session.profile}, by {result.session.by}" for result in results],
+    }
+    facts = []
+    for key, values in listed.items():
+        different = [name(str(value)) for value in dict.fromkeys(values) if value]
+        if different:
+            facts.append(Fact(key, "; ".join(different[:6])))
+    return tuple(facts)
+
+
+def _header(result: Result, part: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = getattr(result.header, part) if result.header else {}
+    return found
+
+
+def _kernel(result: Result) -> str:
+    uname = _header(result, "uname")
+    return " ".join(str(uname[key]) for key in ("sysname", "release", "machine") if uname.get(key))
+
+
+def _cpu(result: Result) -> str:
+    cpu = _header(result, "cpu")
+    online = cpu.get("online")
+    return f"{cpu.get('model', '')} ({online} online)" if online else str(cpu.get("model", ""))
+
+
+def _probe(result: Result) -> str:
+    probe = _header(result, "probe")
+    digest = str(probe.get("source_digest", ""))[:12]
+    return " ".join(str(part) for part in (probe.get("version"), probe.get("compiler"), digest) if part)

@@ -1,0 +1,59 @@
+"""A host's own spread: how far sessions of one thing lie apart, row by row. The figures are those of stats/noise.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernometer.report.sides import Side, name
+from kernometer.report.units import format_percent
+from kernometer.report.view import Spread, SpreadRow
+from kernometer.stats.history import History
+from kernometer.stats.noise import HostNoise, noise_floor, spread_between_sessions
+
+
+def spreads(sides: Sequence[Side], history: History | None) -> tuple[Spread, ...]:
+    """Of each side with two sessions or more; of single sessions that are the same thing; of the host's history."""
+    found = [
+        _spread(spread_between_sessions([entry.figures for entry in side.entries]), f"of {side.system.name}")
+        for side in sides
+        if len(side.entries) > 1
+    ]
+    if not found and _same_thing(sides):
+        figures = [entry.figures for side in sides for entry in side.entries]
+        found.append(_spread(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
+    if history is not None:
+        found.append(_spread(noise_floor(history, sides[0].entries[0]), "known of this host"))
+    return tuple(spread for spread in found if spread is not None)
+
+
+def _same_thing(sides: Sequence[Side]) -> bool:
+    """Whether the sides are sessions of one kernel, host, target and probe: nothing but time lies between them."""
+    entries = [entry for side in sides for entry in side.entries]
+    alone = not any(result.session.experiment for side in sides for result in side.results)
+    return alone and len(entries) > 1 and len({(entry.kind, entry.kernel) for entry in entries}) == 1
+
+
+def _spread(noise: HostNoise | None, which: str) -> Spread | None:
+    if noise is None:
+        return None
+    rows = [
+        SpreadRow(
+            row=name(row.row),
+            sessions=row.sessions,
+            deviation=_percent(row.sd),
+            interval=f"{_percent(row.low)} – {_percent(row.high)}",
+            floor=row.floor,
+            floor_text=_percent(row.floor),
+        )
+        for row in sorted(noise.rows.values(), key=lambda row: -row.floor)
+    ]
+    summary = (
+        f"Between the {noise.sessions} sessions {which}, the median row spreads by {_percent(noise.typical)} (one "
+        f"standard deviation): two single sessions of the same thing differ there by more than "
+        f"{_percent(noise.floor)} in 5 pairs of 100. {name(noise.worst)} spreads most."
+    )
+    return Spread(summary, tuple(rows))
+
+
+def _percent(share: float) -> str:
+    return format_percent(share) if share < 10 else f"a factor of {1 + share:.2g}"
