@@ -28,12 +28,17 @@ GROUPS = {
     "measure": "Measure",
     "judge": "Judge what was measured",
     "look": "Look at results",
+    "guests": "Guests",
     "host": "This host",
     "extras": "Extras",
 }
 
 #: In the order that help shows, within each group.
 COMMANDS: dict[str, Entry] = {
+    "list": Entry("look", "kernometer.cli.list", "List the stored results."),
+    "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
+    "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
+    "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
     "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),
     "completion": Entry("extras", "kernometer.cli.completion", "Print the completion script of a shell."),
 }

@@ -1,0 +1,111 @@
+"""`kernometer export`: results for other programs."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from kernometer.cli.env import Env, pass_env
+from kernometer.errors import ResultError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernometer.report.export import Line, Per
+
+
+@click.command()
+@click.argument("names", metavar="RESULT...", nargs=-1, required=True)
+@click.option("--csv", "kind", flag_value="csv", help="Comma-separated values, with a line of column names.")
+@click.option("--json", "kind", flag_value="json", help="A JSON array of objects with the same columns.")
+@click.option(
+    "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What a line is."
+)
+@click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once whole.")
+@pass_env
+def command(env: Env, names: tuple[str, ...], kind: str | None, per: Per, samples: bool, output: Path | None) -> None:
+    """Write the figures of each RESULT as one flat table. RESULT is a session's id or the beginning of one, a label,
+    @last, @1, a file, or label:NAME for all sessions of a label.
+
+    The columns are those of docs/format.md. In CSV, text that a spreadsheet would run as a formula begins with '.
+
+    \b
+    Examples:
+      kernometer export --csv @last > last.csv
+      kernometer export --csv --per run label:before label:after -o runs.csv
+      kernometer export --json --samples @last
+    """
+    if kind is None:
+        raise UsageError("Say in which form.", "Add --csv or --json.")
+    per = "sample" if samples else per
+    store = env.store()
+    paths = dict.fromkeys(path for name in names for path in store.resolve_set(name))
+    with _opened(env, output) as out:
+        (_write_csv if kind == "csv" else _write_json)(out, _lines(list(paths), per), per)
+
+
+def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
+    """One result after the other, so that only one is held."""
+    from kernometer.report.export import lines
+    from kernometer.results.store import read_file
+    from kernometer.stats.figures import figures
+
+    for path in paths:
+        result = read_file(path)
+        yield from lines(result, figures(result) if per != "sample" else {}, per)
+
+
+def _write_csv(out: TextIO, lines: Iterator[Line], per: Per) -> None:
+    from kernometer.report.export import COLUMNS, guarded
+
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(COLUMNS[per])
+    for line in lines:
+        table.writerow([guarded(cell) for cell in line.values()])
+
+
+def _write_json(out: TextIO, lines: Iterator[Line], _per: Per) -> None:
+    separator = "[\n"
+    for line in lines:
+        out.write(separator + json.dumps(line, ensure_ascii=True, allow_nan=False))
+        separator = ",\n"
+    out.write("[]\n" if separator == "[\n" else "\n]\n")
+
+
+@contextlib.contextmanager
+def _opened(env: Env, output: Path | None) -> Iterator[TextIO]:
+    """`env.out`, or a file that appears, or replaces an older one, only when it is whole."""
+    if output is None:
+        yield env.out
+        return
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
+    except OSError as error:
+        raise _unwritable(output, error) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(output)
+    except OSError as error:
+        raise _unwritable(output, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _unwritable(output: Path, error: OSError) -> ResultError:
+    return ResultError(f"{output} cannot be written: {error.strerror}.", "Give another file with --output.")
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,88 @@
+"""`kernometer list`: what is stored."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernometer.cli.env import Env, json_option, pass_env
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kernometer.results.summary import Summary
+
+
+@click.command()
+@click.option("--label", default="", metavar="NAME", help="Only sessions of this label.")
+@click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
+@click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")
+@click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
+@json_option
+@pass_env
+def command(env: Env, label: str, target: str, by: str | None, newest: int | None) -> None:
+    """List the stored results, newest first. The first column is how other commands may call them.
+
+    \b
+    Examples:
+      kernometer list
+      kernometer list --label before -n 5
+      kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
+    """
+    store = env.store()
+    callable_ = [one.path for one in store.summaries() if not one.problem and not one.growing]
+    places = {path: place for place, path in enumerate(callable_)}
+    found = store.summaries(label=label, target=target, by=by or "", newest=newest or 0)
+    if env.json:
+        click.echo(json.dumps([_document(one) for one in found], indent=1), file=env.out)
+        return
+    if found:
+        _print(env.console(), [(_call(places.get(one.path)), one) for one in found])
+    else:
+        env.say(f"No results in {store.folder}" + (" of that kind." if label or target or by else "."))
+        env.say("'kernometer run' measures this machine.")
+
+
+def _call(place: int | None) -> str:
+    return "" if place is None else "@last" if place == 0 else f"@{place}"
+
+
+def _document(one: Summary) -> dict[str, Any]:
+    return asdict(one) | {"path": str(one.path)}
+
+
+def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from kernometer.text import printable
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("", no_wrap=True)
+    table.add_column("id", no_wrap=True)
+    for head in ("label", "target", "kernel", "by"):
+        table.add_column(head, overflow="fold")
+    table.add_column("rows", justify="right")
+    table.add_column("", overflow="fold")
+    for name, one in named:
+        cells = (one.label, one.target, one.kernel, one.by, str(one.rows) if not one.problem else "", state(one))
+        shown = one.id or one.path.name
+        table.add_row(name, *(Text(printable(cell, 200)) for cell in (shown, *cells)))
+    console.print(table)
+
+
+def state(one: Summary) -> str:
+    """What is not as it should be; "" where all is."""
+    if one.problem:
+        return "unreadable"
+    if one.growing:
+        return "measuring"
+    parts = [f"{one.failures} failed"] if one.failures else []
+    if not one.complete:
+        parts.append("not complete")
+    elif one.damage:
+        parts.append("damaged")
+    return ", ".join(parts)

@@ -1,0 +1,63 @@
+"""`kernometer show`: one result as a table."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernometer.stats.model import RowFigure
+
+
+@click.command()
+@click.argument("name", metavar="RESULT")
+@click.argument("rows", metavar="[ROW]...", nargs=-1)
+@click.option("--details", is_flag=True, help="Give, for every flag, what was seen at each row.")
+@json_option
+@pass_env
+def command(env: Env, name: str, rows: tuple[str, ...], details: bool) -> None:
+    """Show the figures of RESULT: a session's id or the beginning of one, a label (its newest session), @last, @1
+    (the last but one), or a file.
+
+    ROW is a workload, a row, or a pattern with * (all rows, if none is given).
+
+    \b
+    Examples:
+      kernometer show @last
+      kernometer show before 'ctx/*' --details
+      kernometer show @last --json | jq '.rows[] | {row, value, unit}'
+    """
+    from kernometer.report.table import document, print_result
+    from kernometer.stats.figures import figures
+
+    result = env.store().load(name)
+    chosen = choose(figures(result), rows)
+    if env.json:
+        click.echo(json.dumps(document(result, chosen), ensure_ascii=False, indent=1), file=env.out)
+        return
+    print_result(env.console(), result, chosen, details=details)
+
+
+def choose(figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:
+    """The rows that any of the words means; all of them without a word. Raises UsageError for one that means none."""
+    if not wanted:
+        return dict(figures)
+    found: dict[str, RowFigure] = {}
+    for word in wanted:
+        matching = {
+            row: figure
+            for row, figure in figures.items()
+            if word in (row, figure.workload) or fnmatchcase(row, word) or fnmatchcase(figure.workload, word)
+        }
+        if not matching:
+            raise UsageError(f"The result has no figure of {word!r}.", "Leave ROW out to see all of its rows.")
+        found |= matching
+    return found

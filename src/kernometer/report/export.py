@@ -1,0 +1,188 @@
+"""Results as flat tables for other programs: one line a row, a run or a sample. Pure.
+
+The columns are documented in docs/format.md and only ever added to at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+from kernometer.report.order import in_registry_order
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kernometer.results.model import Result, Run
+    from kernometer.stats.model import RowFigure, RunFigure
+
+Per = Literal["row", "run", "sample"]
+Cell = str | int | float | bool | None
+Line = dict[str, Cell]
+
+_SESSION = ("result", "label", "target", "by", "profile", "started", "kernel", "host", "experiment", "side")
+COLUMNS: dict[Per, tuple[str, ...]] = {
+    "row": (
+        *_SESSION,
+        *("row", "workload", "params", "status", "note", "per", "unit", "better", "value", "value_low", "value_high"),
+        *("cost", "cost_low", "cost_high", "gross", "baseline", "runs", "samples", "flags"),
+    ),
+    "run": (
+        *_SESSION,
+        *("row", "workload", "params", "run", "block", "per", "cost", "gross", "baseline", "samples", "warmup"),
+        *("seconds", "batch", "ops", "bytes", "iterations", "resolution_ns", "stopped", "cpu", "peer_cpu"),
+        *("involuntary", "migrated", "happened", "claimed", "meter", "hardware"),
+    ),
+    "sample": ("result", "row", "run", "block", "sample", "raw", "batch", "ops", "involuntary", "migrated"),
+}
+
+#: What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def lines(result: Result, figures: Mapping[str, RowFigure], per: Per) -> Iterator[Line]:
+    """The lines of one result, with exactly the keys of COLUMNS[per], in its order."""
+    if per == "sample":
+        yield from _samples(result)
+        return
+    made = _rows(result, figures) if per == "row" else _runs(result, figures)
+    session = _session(result)
+    for line in made:
+        yield {column: (session | line)[column] for column in COLUMNS[per]}
+
+
+def guarded(cell: Cell) -> Cell:
+    """A cell for CSV: text can neither drive a terminal nor be run by a spreadsheet."""
+    if not isinstance(cell, str):
+        return cell
+    return ("'" if cell.startswith(_FORMULA) else "") + printable(cell)
+
+
+def _session(result: Result) -> Line:
+    session = result.session
+    uname = result.header.uname if result.header else {}
+    return {
+        "result": session.id,
+        "label": session.label,
+        "target": session.target,
+        "by": session.by,
+        "profile": session.profile,
+        "started": _iso(session.started),
+        "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
+        "host": uname.get("nodename", ""),
+        "experiment": session.experiment,
+        "side": session.side,
+    }
+
+
+def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
+    """Measured rows, then failed ones that have no figure, then those that this platform cannot do."""
+    failed = {failure.row: failure.text for failure in reversed(result.failures)}
+    for row in in_registry_order(result, figures):
+        yield _row(figures[row], failed.get(row, ""))
+    for row, text in reversed(failed.items()):
+        if row not in figures:
+            yield _no_figure(row, "failed", text)
+    for one in result.unsupported:
+        if one.row not in figures:
+            yield _no_figure(one.row, "unsupported", one.reason)
+
+
+def _row(figure: RowFigure, note: str) -> Line:
+    return {
+        "row": figure.row,
+        "workload": figure.workload,
+        "params": _json(figure.params),
+        "status": "measured" if figure.value is not None else "no figure",
+        "note": note,
+        "per": figure.per,
+        "unit": figure.unit,
+        "better": figure.better,
+        "value": figure.value,
+        "value_low": figure.value_low,
+        "value_high": figure.value_high,
+        "cost": figure.cost,
+        "cost_low": figure.low,
+        "cost_high": figure.high,
+        "gross": figure.gross,
+        "baseline": figure.baseline,
+        "runs": len(figure.runs),
+        "samples": sum(run.samples for run in figure.runs),
+        "flags": " ".join(dict.fromkeys(flag.code.value for flag in figure.flags)),
+    }
+
+
+def _no_figure(row: str, status: str, note: str) -> Line:
+    known: Line = {"row": row, "workload": row.partition("@")[0], "status": status, "note": note, "params": "{}"}
+    return dict.fromkeys(COLUMNS["row"]) | {"runs": 0, "samples": 0} | known
+
+
+def _runs(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
+    """In the order they were made. A run without a usable figure has its record's values only."""
+    of_run = {(row, run.run, run.block): run for row, figure in figures.items() for run in figure.runs}
+    for run in result.runs:
+        if run.row in figures:
+            yield _run(run, figures[run.row].per, of_run.get((run.row, run.run, run.block)))
+
+
+def _run(run: Run, per: str, figure: RunFigure | None) -> Line:
+    return {
+        "row": run.row,
+        "workload": run.workload,
+        "params": _json(run.params),
+        "run": run.run,
+        "block": run.block,
+        "per": per,
+        "cost": figure.cost if figure else None,
+        "gross": figure.gross if figure else None,
+        "baseline": figure.baseline if figure else None,
+        "samples": len(run.samples),
+        "warmup": figure.warmup if figure else None,
+        "seconds": run.seconds,
+        "batch": run.batch,
+        "ops": run.ops,
+        "bytes": run.bytes,
+        "iterations": run.iterations,
+        "resolution_ns": run.resolution_ns,
+        "stopped": run.stopped,
+        "cpu": run.cpu,
+        "peer_cpu": run.peer_cpu,
+        "involuntary": sum(count for _, count in run.involuntary),
+        "migrated": len(run.migrated),
+        "happened": _json(run.happened),
+        "claimed": _json(run.claimed),
+        "meter": _json(run.meter),
+        "hardware": _json(run.hardware),
+    }
+
+
+def _samples(result: Result) -> Iterator[Line]:
+    for run in result.runs:
+        involuntary, migrated = dict(run.involuntary), frozenset(run.migrated)
+        for number, raw in enumerate(run.samples):
+            yield {
+                "result": result.session.id,
+                "row": run.row,
+                "run": run.run,
+                "block": run.block,
+                "sample": number,
+                "raw": raw,
+                "batch": run.batch,
+                "ops": run.ops,
+                "involuntary": involuntary.get(number, 0),
+                "migrated": number in migrated,
+            }
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _iso(seconds: float) -> str:
+    """2026-11-21T07:30:12Z; empty where no calendar has it."""
+    try:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return ""

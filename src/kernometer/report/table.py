@@ -1,0 +1,214 @@
+"""A result on the terminal: its facts, its table, and what is to be said below it. Used by `run` and `show`."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.report.order import in_registry_order
+from kernometer.report.units import format_half_width, format_value
+from kernometer.results.warnings import WORDS
+from kernometer.stats.model import FlagCode
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import Console
+
+    from kernometer.results.model import Header, Result
+    from kernometer.stats.model import RowFigure
+
+#: Characters of a string from a machine that one cell or line shows.
+CELL, LINE = 60, 400
+#: The narrowest column of row names; below it the terminal is too narrow for a table.
+NARROWEST = 20
+GAP = 2
+
+_DIRECTION = {"lower": "↓", "higher": "↑"}
+_BREAKS = re.compile(r"[^@,/]*[@,/]|[^@,/]+")
+
+
+def print_result(
+    console: Console, result: Result, figures: Mapping[str, RowFigure], *, facts: bool = True, details: bool = False
+) -> None:
+    """All of a result. `figures`: of the rows to show. `details`: the sentence of every flag of every row."""
+    if facts:
+        console.print(facts_table(result))
+        console.print()
+    rows = [figures[row] for row in in_registry_order(result, figures)]
+    if rows:
+        console.print(figures_table(rows, console.width))
+        console.print()
+    for text in (*legend(rows), *remarks(rows, details=details), *not_measured(result), *result.damage):
+        console.print(Text(printable(text, LINE)))
+
+
+def facts_table(result: Result) -> Table:
+    """What was measured, where, when and how: two columns."""
+    table = Table.grid(padding=(0, GAP))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts_of(result).items():
+        table.add_row(name, Text(printable(value, LINE)))
+    return table
+
+
+def facts_of(result: Result) -> dict[str, str]:
+    """Name and value of each fact that is known. Values are as they came, not yet safe to print."""
+    session, header, end = result.session, result.header, result.end
+    facts = {
+        "session": session.id,
+        "label": session.label,
+        "measured": f"{utc(session.started)}{f', {end.seconds:.0f} s' if end else ''}, {_state(result)}",
+        "target": f"{session.target}, by {session.by}, profile {session.profile}",
+        "machine": session.machine,
+        "experiment": f"{session.experiment}, side {session.side}" if session.experiment else "",
+    }
+    if header is not None:
+        facts |= _facts_of_header(header)
+    return {name: value for name, value in facts.items() if value}
+
+
+def _facts_of_header(header: Header) -> dict[str, str]:
+    uname, probe = header.uname, header.probe
+    chosen = next((clock for clock in header.clocks if clock.get("name") == header.clock), {})
+    known = [
+        f"{what} {format_value(chosen[key], 'ns')}"
+        for what, key in (("resolution", "resolution_ns"), ("one read", "cost_ns"))
+        if isinstance(chosen.get(key), int | float)
+    ]
+    return {
+        "kernel": " ".join(uname.get(key, "") for key in ("sysname", "release", "machine")).strip(),
+        "host": uname.get("nodename", ""),
+        "CPU": f"{header.cpu.get('model', '')}, {header.cpu.get('online', '?')} online",
+        "clock": ", ".join([header.clock, *known]),
+        "probe": " ".join(str(probe.get(key, "")) for key in ("version", "compiler", "flags")).strip(),
+        "counters": f"none: {header.counters}" if header.counters else "",
+    }
+
+
+def _state(result: Result) -> str:
+    if result.end is None:
+        return "cut off, or still being measured"
+    return "complete" if result.end.complete else f"not complete: {result.end.reason or 'no reason given'}"
+
+
+def utc(seconds: float) -> str:
+    """`2026-11-21 07:30 UTC`; a time that no calendar has is shown as its number."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return f"{seconds:g} s after 1970"
+
+
+def figures_table(figures: Sequence[RowFigure], width: int) -> Table:
+    """One line a row: value, ± of its 95 % interval, what it is per, direction, runs, flags."""
+    cells = [_cells(figure) for figure in figures]
+    others = [max(len(line) for cell in column for line in cell.split("\n")) for column in zip(*cells, strict=True)]
+    heads = ("value", "±95 %", "per", "", "runs", "flags")
+    rest = sum(max(size, len(head)) + GAP for size, head in zip(others, heads, strict=True))
+    longest = max(len(printable(figure.row, 2 * CELL)) for figure in figures)
+    room = max(NARROWEST, min(longest, width - rest))
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("row", width=room, no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("value", "±95 %", "runs") else "left", overflow="fold")
+    for figure, row in zip(figures, cells, strict=True):
+        name = "\n".join(broken(printable(figure.row, 2 * CELL), room))
+        style = "yellow" if figure.flags else ""
+        table.add_row(Text(name), *(Text(cell) for cell in row[:-1]), Text(row[-1], style=style))
+    return table
+
+
+def _cells(figure: RowFigure) -> tuple[str, ...]:
+    """All cells but the row's name."""
+    codes = dict.fromkeys(flag.code for flag in figure.flags)
+    value, low, high = figure.value, figure.value_low, figure.value_high
+    half = None if low is None or high is None else (high - low) / 2
+    return (
+        format_value(value, figure.unit, half),
+        format_half_width(value, low, high),
+        "" if figure.unit == "B/s" else printable(figure.per, CELL // 3),  # a bandwidth is per second, not per block
+        _DIRECTION.get(figure.better, ""),
+        str(len(figure.runs)),
+        "\n".join(WORDS[code].label for code in codes),
+    )
+
+
+def broken(name: str, width: int) -> list[str]:
+    """A row's name in lines of at most `width`, broken after `@`, `,` and `/` where that is possible."""
+    lines = [""]
+    for part in _BREAKS.findall(name):
+        if lines[-1].strip() and len(lines[-1]) + len(part) > width:
+            lines.append("  ")
+        while len(lines[-1]) + len(part) > width:
+            room = width - len(lines[-1])
+            lines[-1] += part[:room]
+            part = part[room:]
+            lines.append("  ")
+        lines[-1] += part
+    return lines
+
+
+def legend(figures: Iterable[RowFigure]) -> list[str]:
+    """What the table's signs mean, as far as it uses them."""
+    figures = list(figures)
+    if not figures:
+        return []
+    better = {figure.better for figure in figures}
+    signs = [f"{_DIRECTION[one]} {one} is better" for one in ("lower", "higher") if one in better]
+    kind = "the spread of the runs" if figures[0].unit == "instructions" else "95 % interval within this session"
+    return [f"±: {kind}; {', '.join(signs)}."]
+
+
+def remarks(figures: Iterable[RowFigure], *, details: bool) -> list[str]:
+    """Each flag in use: what it means, what to do, on how many rows; with details what was seen at each of them.
+
+    What a workload itself remarks is always given in full: nothing else says it.
+    """
+    seen: dict[FlagCode, dict[str, list[str]]] = {}
+    for figure in figures:
+        for flag in figure.flags:
+            seen.setdefault(flag.code, {}).setdefault(figure.row, []).append(flag.detail)
+    lines = []
+    for code in (code for code in FlagCode if code in seen):
+        words, rows = WORDS[code], seen[code]
+        count = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
+        lines.append(f"{words.label} ({count}): {words.sentence} {words.advice}")
+        if details or code is FlagCode.PROBE:
+            lines += [f"  {row}: {detail}" for row, given in rows.items() for detail in dict.fromkeys(given)]
+    return lines
+
+
+def not_measured(result: Result) -> list[str]:
+    """Rows that failed, each with its text; rows that this platform cannot do, gathered by reason."""
+    failed: dict[tuple[str, str], int] = {}
+    for failure in result.failures:
+        failed[failure.row, failure.text] = failed.get((failure.row, failure.text), 0) + 1
+    lines = [f"failed: {row}{f' ({n} runs)' if n > 1 else ''}: {text}" for (row, text), n in failed.items()]
+    reasons: dict[str, list[str]] = {}
+    for one in result.unsupported:
+        reasons.setdefault(one.reason, []).append(one.row)
+    return lines + [f"not on this platform: {', '.join(rows)}: {reason}" for reason, rows in reasons.items()]
+
+
+def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]:
+    """The same for programs (`show --json`): plain values, nothing rounded."""
+    import msgspec
+
+    plain = msgspec.to_builtins
+    return {
+        "session": plain(result.session),
+        "header": plain(result.header),
+        "rows": [plain(figures[row]) for row in in_registry_order(result, figures)],
+        "failures": plain(result.failures),
+        "unsupported": plain(result.unsupported),
+        "events": plain(result.events),
+        "end": plain(result.end),
+        "damage": list(result.damage),
+    }
