@@ -1,0 +1,222 @@
+"""The rules of docs/architecture.md, held against the sources."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernometer.results.model import Run
+from kernometer.targets import build
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src/kernometer"
+DOCUMENT = (ROOT / "docs/architecture.md").read_text()
+
+#: Figures that only the front end may compute.
+STATISTICS = (
+    "mean",
+    "median",
+    "average",
+    "stddev",
+    "deviation",
+    "variance",
+    "percentile",
+    "quantile",
+    "interval",
+    "outlier",
+)
+#: Ways to take a time for a figure; waits use the monotonic clock.
+STOPWATCHES = ("perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "timeit")
+#: What touches the world: none of it in stats/ and results/model.py.
+WORLD = {
+    *("asyncio", "ctypes", "glob", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random", "resource"),
+    *("selectors", "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time"),
+    *("urllib", "click", "jinja2", "pexpect", "rich", "vl_convert"),
+}
+WORLD_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
+#: Ours, and free for all folders: the modules beside them, which import none of them.
+COMMON = {"errors", "text", "cache"}
+
+
+def modules(folder: str = "") -> list[Path]:
+    return sorted((PACKAGE / folder).rglob("*.py"))
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever the statement stands, as a dotted name."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide where a name comes from"
+            yield node.module or ""
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def ours(path: Path) -> set[str]:
+    """Folders and modules of the package that a file imports: {"results", "results.model", "errors"}."""
+    found = set()
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "kernometer" and len(parts) > 1:
+            found.add(parts[1])
+            if len(parts) > 2:
+                found.add(".".join(parts[1:3]))
+    return found
+
+
+def allowed() -> dict[str, set[str]]:
+    """The table of docs/architecture.md: folder → what it may use of ours."""
+    rows = re.findall(r"^\| `src/kernometer/(\w+)/` \|[^|]*\| ([^|]*) \|$", DOCUMENT, flags=re.MULTILINE)
+    folders = {folder for folder, _ in rows}
+    assert len(rows) == 8
+    return {
+        folder: folders if uses == "everything" else {use.replace("/", ".") for use in uses.split(", ")}
+        for folder, uses in rows
+    }
+
+
+@pytest.fixture(scope="module")
+def probe() -> Path:
+    return build.probe()
+
+
+# 1 -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_probe_ships_raw_samples_and_no_statistic(probe: Path) -> None:
+    """Expected: a run's fields are those of the model, none of them a statistic. Broken: C and Python judge apart."""
+    done = subprocess.run(
+        [probe, "--runs", "1", "--samples", "12", "--seconds", "0.05", "syscall/getppid", "ctx/pipe-pair@same-cpu"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    runs = [json.loads(line) for line in done.stdout.splitlines() if '"type":"run"' in line]
+    assert len(runs) == 3
+    for run in runs:
+        assert len(run["samples"]) > 1
+        assert set(run) - {"type"} <= set(Run.__struct_fields__)
+        keys = {key for value in (run, *run.values()) if isinstance(value, dict) for key in value}
+        assert not [key for key in keys if any(word in key.lower() for word in STATISTICS)]
+
+
+def test_the_front_end_takes_no_times_itself() -> None:
+    """Expected: no stopwatch in Python. Broken: an interpreter's noise stands in a result."""
+    for path in modules():
+        names = {node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)} | set(imports(path))
+        assert not [name for name in names if name.split(".")[-1] in STOPWATCHES], path
+
+
+# 2 -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [*modules("stats"), PACKAGE / "results/model.py"], ids=lambda path: path.stem)
+def test_statistics_and_model_touch_nothing_outside(path: Path) -> None:
+    """Expected: values in, values out. Broken: a figure depends on the machine that judges."""
+    outside = {name for name in imports(path) if name.split(".")[0] in WORLD}
+    assert not outside
+    calls = {
+        node.func.id for node in ast.walk(tree(path)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & WORLD_CALLS
+
+
+# 3 -------------------------------------------------------------------------------------------------------------
+
+
+def registry() -> set[str]:
+    """The workloads' names, from their own files."""
+    texts = [path.read_text() for path in (ROOT / "probe/workloads").glob("*.c")]
+    names = {
+        name
+        for text in texts
+        for name in re.findall(r'"((?:clock|syscall|ctx|ipc|proc|sig|mem|fs|cpu)/[a-z0-9-]+)"', text)
+    }
+    assert len(names) > 40
+    return names
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Strings in the code; docstrings and bare strings, which explain, are not in it."""
+    parsed = tree(path)
+    explaining = {id(node.value) for node in ast.walk(parsed) if isinstance(node, ast.Expr)}
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in explaining:
+            yield node.lineno, node.value
+
+
+def test_no_workload_is_named_in_the_front_end() -> None:
+    """Expected: names come from the probe. Broken: a list in Python, which is right until a workload is renamed."""
+    names = registry()
+    for path in modules():
+        for line, text in texts(path):
+            assert text.partition("@")[0] not in names, f"{path}:{line}: {text}"
+
+
+# 4 -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", sorted(allowed()))
+def test_a_folder_imports_what_the_table_allows(folder: str) -> None:
+    """Expected: as docs/architecture.md says. Broken: statistics that need a target, a store that needs a report."""
+    may = allowed()[folder] | COMMON | {folder, "__version__"}
+    for path in modules(folder):
+        for name in ours(path):
+            assert name in may or name.split(".")[0] in may or any(use.startswith(f"{name}.") for use in may), (
+                f"{path.relative_to(ROOT)} imports kernometer.{name}; {folder}/ may use {sorted(may)}"
+            )
+
+
+def test_every_folder_stands_in_the_table() -> None:
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(allowed())
+
+
+def test_what_all_may_import_imports_nothing_of_ours() -> None:
+    for name in COMMON:
+        assert {part for part in ours(PACKAGE / f"{name}.py") if part.split(".")[0] not in COMMON} == set()
+
+
+def test_host_uses_the_standard_library_alone() -> None:
+    """Expected: `check` runs where nothing else is installed."""
+    for path in modules("host"):
+        outside = {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names) - {"kernometer"}
+        assert not outside, path
+
+
+# The probe -----------------------------------------------------------------------------------------------------
+
+
+def test_conditional_compilation_stands_where_the_document_says() -> None:
+    """Expected: exactly there. Broken: a workload that is another one on another system."""
+    [sentence] = re.findall(
+        r"Conditional compilation \(`#if`\) stands in (.*?), and nowhere else", DOCUMENT, flags=re.DOTALL
+    )
+    named = set(re.findall(r"`([\w.*]+)`", sentence))
+    found = set()
+    for path in [*(ROOT / "probe").glob("*.[ch]"), *(ROOT / "probe/workloads").glob("*.[ch]")]:
+        lines = [line for line in path.read_text().splitlines() if re.match(r"\s*#\s*(if|ifdef|ifndef|elif)\b", line)]
+        guard = path.suffix == ".h" and lines and re.match(r"\s*#\s*ifndef KM_\w*H$", lines[0])
+        if lines[1:] if guard else lines:
+            found.add("platform*" if path.name.startswith("platform") else path.relative_to(ROOT / "probe").as_posix())
+    assert found == named
+
+
+def test_a_workload_includes_km_h_and_says_why_if_more() -> None:
+    """Expected: km.h, then system headers; more of ours only with a reason on the line. Broken: no seam."""
+    for path in (ROOT / "probe/workloads").glob("*.c"):
+        included = re.findall(r'^\s*#\s*include\s*"(?:\.\./)?([^"]+)"(.*)$', path.read_text(), flags=re.MULTILINE)
+        assert included, path
+        assert [name for name, reason in included if name != "km.h" and len(reason.split()) < 4] == [], path
