@@ -144,7 +144,8 @@ void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset);  /
 void km_content_check(struct km *, const void *, size_t bytes, uint64_t seed, uint64_t offset);
 /* km_fail, with how much is missing and what to do, unless `files` more files of `bytes` each fit in the run's folder. */
 void km_room(struct km *, unsigned files, uint64_t bytes);
-/* A new file in the run's folder with that content, open for reading and writing, at its start; or km_fail. */
+/* A new file in the run's folder with that content, open for reading and writing, at its start, read before; or
+ * km_fail. */
 int km_content_file(struct km *, const char *name, uint64_t seed, uint64_t bytes);
 /* A read or write that did not move `wanted` bytes: km_fail that tells a failed call from a short one. */
 void km_moved(struct km *, const char *call, ssize_t moved, size_t wanted) KM_NORETURN;

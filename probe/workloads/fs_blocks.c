@@ -29,6 +29,7 @@ static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 	f->from_seed = km_random(km);
 	f->to_seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
+	memset(f->buffer, 1, f->size);  /* its pages are there before the first block */
 	bytes = f->blocks * f->size;
 	km_room(km, (unsigned)(reads + writes), bytes);
 	if (reads)

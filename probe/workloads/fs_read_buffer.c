@@ -28,6 +28,7 @@ static void *fs_read_buffer_setup(struct km *km)
 	f->size = (size_t)km->arg[0];
 	f->seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
+	memset(f->buffer, 1, f->size);  /* its pages are there before the first read */
 	if (km->by == BY_PATH && bytes > FS_READ_BUFFER_PATH)
 		bytes = FS_READ_BUFFER_PATH;
 	if (km->by == BY_PATH && bytes > f->size * km->point->path_n)
