@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from kernometer.errors import BuildError, MissingError
@@ -37,6 +38,9 @@ class Recipe:
         named = bool(parts) and not parts[0].startswith("-")
         flags = tuple(parts[1:] if named else parts)
         return cls(parts[0] if named else "", flags or FLAGS)
+
+
+DEFAULT = Recipe()
 
 
 def cache_folder() -> Path:
@@ -83,12 +87,13 @@ def _version(path: str) -> str:
     return (done.stdout or done.stderr).partition("\n")[0]
 
 
-def probe(recipe: Recipe | None = None) -> Path:
+@cache
+def probe(recipe: Recipe = DEFAULT) -> Path:
     """A probe for this host, compiled if the cache has none of these sources, this compiler and these flags.
 
+    Looked for once in a process: an `ab` asks hundreds of times.
     Raises MissingError without a compiler, BuildError (with the compiler's words) where it does not compile.
     """
-    recipe = recipe or Recipe()
     path = compiler(recipe)
     source = amalgam()
     key = hashlib.sha256("\0".join((source, path, _version(path), *recipe.flags)).encode()).hexdigest()[:24]
@@ -104,7 +109,9 @@ def _compile(source: str, path: str, flags: tuple[str, ...], target: Path) -> No
         target.parent.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="build-", dir=target.parent.parent))
     except OSError as error:
-        raise BuildError(f"The cache {target.parents[2]} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME.") from error
+        raise BuildError(
+            f"The cache {target.parents[2]} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
+        ) from error
     try:
         (folder / "probe.c").write_text(source)
         shown = shlex.join([Path(path).name, *flags])

@@ -1,4 +1,4 @@
-"""`local[:COMPILER FLAGS]`, `probe:PATH`, `wrap:COMMAND`: the probe as a process of this host, plain or behind a command.
+"""`local[:COMPILER FLAGS]`, `probe:PATH`, `wrap:COMMAND`: the probe as a process of this host.
 
 A wrapper may put another kernel between the probe and this one (user-mode Linux, gVisor), or change how this one
 treats it (taskset, chrt, a seccomp filter).
@@ -28,7 +28,7 @@ class LocalTarget:
     """A probe on this host. `prefix`: the words of a wrapper; `path`: a ready-made probe, instead of `recipe`."""
 
     name: str
-    recipe: build.Recipe = build.Recipe()
+    recipe: build.Recipe = build.DEFAULT
     path: Path | None = None
     prefix: tuple[str, ...] = ()
 
@@ -59,9 +59,8 @@ class LocalTarget:
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         with temporary_folder() as folder:
             environment = os.environ | {"TMPDIR": folder}
-            with running(self.describe(job), environment) as process:
-                assert process.stdout is not None  # noqa: S101 - it was asked for as a pipe
-                yield from between_markers(lines_of(process.stdout, until, job.max_bytes, self.name), self.name)
+            with running(self.describe(job), environment) as output:
+                yield from between_markers(lines_of(output, until, job.max_bytes, self.name), self.name)
 
 
 def from_spec(spec: str) -> LocalTarget:

@@ -8,8 +8,8 @@ import selectors
 import signal
 import subprocess
 import tempfile
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, cast
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.text import printable
@@ -31,8 +31,8 @@ _END = re.compile(rb"#kernometer end (\d{1,9})")
 
 
 @contextmanager
-def running(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a session of its own, with its stderr in its stdout; at the end of the block it and all of its
+def running(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> Iterator[IO[bytes]]:
+    """The output of a child in a session of its own, stderr within stdout; at the end of the block it and all of its
     process group are gone: asked to leave first, then killed.
 
     Raises MissingError where the command is not there.
@@ -50,23 +50,21 @@ def running(argv: Sequence[str], environment: Mapping[str, str] | None = None) -
         raise MissingError(f"{argv[0]} is not there.", "Install it, or give its path.") from error
     except OSError as error:
         raise TargetError(f"{argv[0]} cannot be executed: {error.strerror}.") from error
+    output = cast("IO[bytes]", process.stdout)  # asked for as a pipe
     try:
-        yield process
+        yield output
     finally:
         _end(process)
+        output.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         _signal_group(process, signal.SIGTERM)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            pass
     _signal_group(process, signal.SIGKILL)  # what a leader that left has left behind, too
     process.wait()
-    if process.stdout:
-        process.stdout.close()
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
@@ -94,7 +92,9 @@ def lines_of(stream: IO[bytes], until: Deadline, max_bytes: int, name: str) -> I
                 break
             total += len(chunk)
             if total > max_bytes or len(pending) > LINE_BYTES:
-                raise TargetError(f"{name} printed more than {max_bytes:,} bytes, or a line without end.", "", _tail(pending))
+                raise TargetError(
+                    f"{name} printed more than {max_bytes:,} bytes, or a line without end.", "", _tail(pending)
+                )
             pending += chunk
             *whole, rest = pending.split(b"\n")
             pending = bytearray(rest)

@@ -1,0 +1,115 @@
+"""What is to be measured: the rows, how often, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kernometer.errors import TargetError, UsageError
+from kernometer.results.model import By, Workload
+from kernometer.targets.base import Deadline, Job
+from kernometer.targets.local import from_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Seconds that the quick profile may take in all, set-up of rows included; the rest of the minute is slack.
+QUICK_SECONDS = 50.0
+#: Seconds that one run of one row takes beside sampling, on average: its process, calibration, baseline.
+RUN_OVERHEAD = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard a run of a row tries; the probe's options of the same names."""
+
+    runs: int
+    seconds: float  #: of sampling, one run
+    half_width: float  #: relative; 0.01: 1 %
+    samples: int  #: at most, one run
+
+
+#: By profile. Five runs give an interval; ten a narrower one. quick's seconds are lowered to fit QUICK_SECONDS.
+EFFORTS = {"quick": Effort(5, 0.1, 0.01, 200), "full": Effort(10, 0.3, 0.005, 500)}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One session, or one side of an `ab`."""
+
+    by: By
+    profile: str
+    words: tuple[str, ...]  #: as the user wrote them: names, rows, patterns; none: the profile
+    rows: tuple[str, ...]  #: what they mean
+    effort: Effort
+    seed: int
+    command: tuple[str, ...] = ()  #: `run -- COMMAND`: then there are no rows
+
+    def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
+        """The probe's arguments, with `extra` before the rows."""
+        effort = self.effort
+        fixed: tuple[str, ...] = ("--by", self.by, "--profile", self.profile, "--seed", str(self.seed))
+        if self.by == "time":
+            fixed += ("--seconds", f"{effort.seconds:.6g}", "--half-width", f"{effort.half_width:.6g}")
+            fixed += ("--samples", str(effort.samples), "--runs", str(effort.runs if runs is None else runs))
+        return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
+
+    @property
+    def units(self) -> int:
+        """Runs of rows in all: what progress counts. (A command's three times come together.)"""
+        return self.effort.runs * (3 if self.command else len(self.rows)) if self.by == "time" else len(self.rows)
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which the whole is given up: far beyond what any machine needs, since a wait must end."""
+        per_run = 12 * self.effort.seconds + 5
+        return 600 + self.units * per_run
+
+
+def definitions(by: By, profile: str, words: Sequence[str] = ()) -> tuple[Workload, ...]:
+    """What the registry has under these names, from this host's own probe. Raises UsageError for what it has not."""
+    target = from_spec("local")
+    until = Deadline.after(120)
+
+    def listed(*names: str) -> tuple[Workload, ...]:
+        job = Job(("--list", "--json", "--by", by, "--profile", profile, *names))
+        try:
+            return tuple(msgspec.json.decode(line, type=Workload) for line in target.run(job, until))
+        except msgspec.DecodeError as error:
+            raise TargetError(f"The probe's list cannot be read: {error}.") from error
+
+    if words:
+        _check_names(words, listed("*"))
+    return listed(*words)
+
+
+def _check_names(words: Sequence[str], known: Sequence[Workload]) -> None:
+    names = {name for one in known for name in (one.name, *(row.row for row in one.rows))}
+    for word in words:
+        found = any(fnmatchcase(name, word) for name in names) if "*" in word else _known(word, names, known)
+        if found:
+            continue
+        close = get_close_matches(word, names, n=3)
+        hint = f"Did you mean {', '.join(close)}? " if close else ""
+        raise UsageError(f"There is no workload {word!r}.", hint + "'kernometer list --workloads' shows them all.")
+
+
+def _known(word: str, names: set[str], known: Sequence[Workload]) -> bool:
+    """Its name, or a row that is in the full profile only."""
+    return word in names or any(word.startswith(f"{one.name}@") for one in known)
+
+
+def plan_of(by: By, profile: str, words: Sequence[str], seed: int, **changes: float | None) -> Plan:
+    """The plan of a session; `changes` (runs, seconds, half_width, samples) override the profile's effort."""
+    found = definitions(by, profile, words)
+    rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
+    given = {key: value for key, value in changes.items() if value is not None}
+    effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
+    if profile == "quick" and "seconds" not in given and rows:
+        share = QUICK_SECONDS / (len(rows) * effort.runs) - RUN_OVERHEAD
+        effort = replace(effort, seconds=min(effort.seconds, max(0.01, share)))
+    return Plan(by, profile, tuple(words), rows, effort, seed)

@@ -1,0 +1,73 @@
+"""One session: a plan carried out on a target, kept as it goes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from kernometer import __version__
+from kernometer.errors import TargetError
+from kernometer.host.check import check
+from kernometer.results.model import FORMAT, AnyRecord, Failure, Run, Session
+from kernometer.results.reader import DamagedError, parse_record
+from kernometer.results.writer import new_session_id
+from kernometer.targets.base import Deadline, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kernometer.campaign.plan import Plan
+    from kernometer.results.store import Store
+    from kernometer.targets.base import Target
+
+
+def new_session(plan: Plan, target: Target, label: str, experiment: str = "", side: str = "") -> Session:
+    """The first record of a result; it looks at this host (and at what disturbs it) by time only."""
+    return Session(
+        format=FORMAT,
+        id=new_session_id(),
+        label=label,
+        target=target.name,
+        by=plan.by,
+        profile=plan.profile,
+        started=time.time(),
+        kernometer=__version__,
+        command=tuple(sys.argv),
+        machine=target.machine,
+        boot=target.boot,
+        experiment=experiment,
+        side="A" if side == "A" else "B" if side == "B" else "",
+        seed=plan.seed,
+        host=check().as_record() if plan.by == "time" else {},
+    )
+
+
+def records(target: Target, job: Job, until: Deadline) -> Iterator[AnyRecord]:
+    """What the target says, as records. Raises TargetError for a line that is none: a probe's output has no noise."""
+    for line in target.run(job, until):
+        try:
+            record = parse_record(line)
+        except DamagedError as error:
+            shown = line[:2000].decode("utf-8", "replace")
+            raise TargetError(f"{target.name} printed a line that is no record ({error}).", "", shown) from error
+        yield record
+
+
+def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Path:
+    """Measures a session into a new file of the store; its path.
+
+    Ctrl-C, and whatever else ends it early, leaves what was measured in the file.
+    """
+    until = Deadline.after(plan.patience)
+    with store.create(new_session(plan, target, label)) as writer:
+        for record in records(target, Job(plan.arguments(), plan.by), until):
+            writer.add(record)
+            listen(record)
+    return writer.path
+
+
+def is_step(record: AnyRecord) -> bool:
+    """Whether progress counts this record: a run of a row that was done, or failed."""
+    return isinstance(record, Run | Failure)

@@ -1,0 +1,101 @@
+"""`kernometer ab`: measures two targets in alternating blocks, and judges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.planning import check_by, plan_for, print_commands
+from kernometer.cli.words import TakesCommand
+from kernometer.errors import Status
+
+if TYPE_CHECKING:
+    from kernometer.results.model import By
+
+EPILOG = """\b
+Examples:
+  kernometer ab local local                          A against A: this host's noise
+  kernometer ab local local:-O0 'cpu/*'              two builds of the probe
+  kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
+  kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12
+
+TARGET: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', qemu:linux-VERSION."""
+
+#: Blocks: with ten, a paired t has nine degrees of freedom and its factor is 2.26.
+BLOCKS = 10
+#: Of sampling, one run of one row in one block.
+SECONDS = 0.05
+
+
+@click.command(cls=TakesCommand, epilog=EPILOG)
+@click.argument("a", metavar="TARGET-A")
+@click.argument("b", metavar="TARGET-B")
+@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
+@click.option("--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Which rows.")
+@click.option(
+    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Take time, or count."
+)
+@click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Of each row.")
+@click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
+@click.option(
+    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
+)
+@click.option("--label", metavar="L", default="", help="Names both sides' results.")
+@click.option("--seed", type=click.IntRange(0), help="Of the order of blocks, sides and rows [default: drawn].")
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the report, one HTML file.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the commands that would be started, and leave.")
+@json_option
+@pass_env
+def command(
+    env: Env,
+    a: str,
+    b: str,
+    words: tuple[str, ...],
+    profile: str,
+    by: By,
+    blocks: int,
+    seconds: float | None,
+    delta: float,
+    label: str,
+    seed: int | None,
+    report_file: Path | None,
+    dry_run: bool,
+) -> None:
+    """Measure two targets in randomised alternating blocks and judge B against A.
+
+    What drifts (heat, load, neighbours) drifts for both, so that ratios within blocks are decided by what differs
+    between the targets. The first line is the verdict; a ratio is of costs, above 1 means that B is slower.
+    """
+    from kernometer.campaign.alternate import measure_pair
+    from kernometer.cli.progress import progress
+    from kernometer.cli.show_comparisons import show_comparisons
+    from kernometer.results.store import read_file
+    from kernometer.stats.alternate import ab
+    from kernometer.targets.parse import target_of
+
+    plan = plan_for(by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
+    plan = replace(plan, effort=replace(plan.effort, runs=1))
+    targets = (target_of(a), target_of(b))
+    check_by(by, *targets)
+    if dry_run:
+        print_commands(env, plan, targets)
+        return
+    rounds = blocks if by == "time" else 1  # counts do not vary: one block says it all
+    with progress(env, 2 * rounds * plan.units) as listen:
+        paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
+    results = (read_file(paths[0]), read_file(paths[1]))
+    names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
+    comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1])
+    systems = {name: [result] for name, result in zip(names, results, strict=True)}
+    show_comparisons(env, systems, (comparison,), report_file)
+    raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)

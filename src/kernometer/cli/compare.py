@@ -1,0 +1,101 @@
+"""`kernometer compare`: judges stored results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernometer.results.model import Result
+    from kernometer.results.store import Store
+    from kernometer.stats.history import History
+
+EPILOG = """\b
+Examples:
+  kernometer compare label:before label:after      two sets of sessions
+  kernometer compare @1 @last                      the last two sessions
+  kernometer compare label:v6.1 label:v6.6 label:v6.12    all against the first
+
+RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
+set of all sessions of that label. The unit is the session: with one on a side
+the spread between sessions comes from this host's history, if it has one."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("names", metavar="A B...", nargs=-1)
+@click.option("--baseline", metavar="RESULT", help="What the others are judged against [default: the first].")
+@click.option(
+    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the report, one HTML file.",
+)
+@click.option("--different-machines", is_flag=True, help="Compare guests although their virtual machines differ.")
+@json_option
+@pass_env
+def command(
+    env: Env,
+    names: tuple[str, ...],
+    baseline: str | None,
+    delta: float,
+    report_file: Path | None,
+    different_machines: bool,
+) -> None:
+    """Judge stored results, B (and C…) against A: faster, slower, equivalent, undecided.
+
+    The first line is the verdict; every difference between the sides that is not what is compared (hardware,
+    compiler, probe) is named under it.
+    """
+    from kernometer.cli.show_comparisons import show_comparisons
+    from kernometer.stats.compare import compare_many
+
+    first, others = _sides(names, baseline)
+    store = env.store()
+    sets = {name: store.load_set(name) for name in (first, *others)}
+    if not different_machines:
+        _check_machines(sets)
+    history = _history(store, [result for results in sets.values() for result in results])
+    comparisons = compare_many(
+        sets[first], {name: sets[name] for name in others}, history=history, delta=delta, name_baseline=first
+    )
+    show_comparisons(env, sets, comparisons, report_file, history)
+
+
+def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str, ...]]:
+    first = baseline or (names[0] if names else "")
+    others = tuple(dict.fromkeys(name for name in names if name != first))
+    if not first or not others:
+        raise UsageError(
+            "Two different results at least are needed.", "'kernometer list' shows them; for example: compare @1 @last"
+        )
+    return first, others
+
+
+def _check_machines(sets: dict[str, tuple[Result, ...]]) -> None:
+    """Guests of different machines differ in more than their kernel. Raises UsageError naming both machines."""
+    machines = {result.session.machine: name for name, results in sets.items() for result in results}
+    if len(machines) > 1:
+        shown = "; ".join(f"{name}: {machine or 'this kind of host itself'}" for machine, name in machines.items())
+        raise UsageError(
+            f"These did not run on one machine ({shown}).", "To compare them all the same: --different-machines."
+        )
+
+
+def _history(store: Store, results: Sequence[Result]) -> History:
+    """Earlier sessions of the hosts concerned; those that are judged themselves take no part as history."""
+    from kernometer.stats.history import history_of
+
+    judged = {result.session.id for result in results}
+    found = {one.session.id: one for result in results for one in store.history(result)}
+    return history_of(one for one in found.values() if one.session.id not in judged)

@@ -1,0 +1,57 @@
+"""From words and options to a plan; what `run` and `ab` share. Imports what is heavy only when it is called."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.words import command_of
+from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernometer.campaign.plan import Plan
+    from kernometer.cli.env import Env
+    from kernometer.results.model import By
+    from kernometer.targets.base import Target
+
+#: Seconds of one run of a user's command, where nothing else is said: five executions at least whatever they take.
+COMMAND_SECONDS = 1.0
+
+
+def plan_for(by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | None) -> Plan:
+    """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing."""
+    from kernometer.campaign.plan import EFFORTS, Plan, plan_of
+
+    drawn = secrets.randbits(32) if seed is None else seed
+    program = command_of(click.get_current_context())
+    if not program:
+        return plan_of(by, profile, words, drawn, **effort)
+    if words:
+        raise UsageError("Workloads and a command cannot be measured in one session.", "Make two sessions of it.")
+    if by != "time":
+        raise UsageError("A command is measured by time.", "Leave --by path out.")
+    given = {"seconds": COMMAND_SECONDS} | {key: value for key, value in effort.items() if value is not None}
+    return Plan(by, profile, (), (), replace(EFFORTS[profile], **given), drawn, program)  # type: ignore[arg-type]  # click has checked the types
+
+
+def check_by(by: By, *targets: Target) -> None:
+    """Raises UsageError where a target cannot be measured that way."""
+    for target in targets:
+        if by not in target.by:
+            raise UsageError(
+                f"{target.name} cannot be measured by {by}.", f"It can with --by {' or '.join(target.by)}."
+            )
+
+
+def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:
+    """What --dry-run shows: a line a target, as a shell would take it."""
+    from kernometer.targets.base import Job
+
+    for target in targets:
+        click.echo(shlex.join(target.describe(Job(plan.arguments(), plan.by))), file=env.out)

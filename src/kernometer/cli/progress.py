@@ -1,0 +1,87 @@
+"""Progress of a measurement on the error stream: a bar on a terminal, now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kernometer.campaign.session import is_step
+from kernometer.results.model import Failure, Run, Unsupported
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.progress import Progress, TaskID
+
+    from kernometer.cli.env import Env
+    from kernometer.results.model import AnyRecord
+
+#: Seconds between two lines where there is no terminal.
+LINE_SECONDS = 10.0
+
+
+@contextmanager
+def progress(env: Env, steps: int) -> Iterator[Callable[[AnyRecord], None]]:
+    """Gives a listener for records; `steps` runs are expected. Failed rows are told at once, above the bar."""
+    if env.err.isatty():
+        with _bar(env) as bar:
+            yield _on_terminal(bar, bar.add_task("starting", total=steps))
+    else:
+        yield _on_stream(env, steps)
+
+
+def _bar(env: Env) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description:<40}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=env.console(err=True),
+        transient=True,
+    )
+
+
+def _on_terminal(bar: Progress, task: TaskID) -> Callable[[AnyRecord], None]:
+    told: set[str] = set()
+
+    def listen(record: AnyRecord) -> None:
+        if isinstance(record, Run):
+            bar.update(task, description=printable(record.row, 40))
+        if is_step(record):
+            bar.advance(task)
+        for line in _news(record, told):
+            bar.console.print(line)
+
+    return listen
+
+
+def _on_stream(env: Env, steps: int) -> Callable[[AnyRecord], None]:
+    told: set[str] = set()
+    start = last = time.monotonic()
+    done = 0
+
+    def listen(record: AnyRecord) -> None:
+        nonlocal done, last
+        done += is_step(record)
+        now = time.monotonic()
+        if now - last >= LINE_SECONDS and done:
+            last = now
+            left = (now - start) / done * max(0, steps - done)
+            env.say(f"measured {done} of {steps} runs, about {left:.0f} s left")
+        for line in _news(record, told):
+            env.say(line)
+
+    return listen
+
+
+def _news(record: AnyRecord, told: set[str]) -> Iterator[str]:
+    """What a person wants to hear of while measuring goes on; each row once."""
+    if isinstance(record, Failure | Unsupported) and record.row not in told:
+        told.add(record.row)
+        kind = "failed" if isinstance(record, Failure) else "unsupported here"
+        text = record.text if isinstance(record, Failure) else record.reason
+        yield printable(f"{record.row}: {kind}: {text}", 300)

@@ -1,0 +1,150 @@
+"""`kernometer run`: measures a session and shows it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.planning import check_by, plan_for, print_commands
+from kernometer.cli.words import TakesCommand
+from kernometer.errors import Status
+
+if TYPE_CHECKING:
+    from kernometer.results.model import By, Result
+    from kernometer.results.store import Store
+
+EPILOG = """\b
+Examples:
+  kernometer run                              the quick profile on this machine
+  kernometer run --profile full --label idle  every row, as a session of a set
+  kernometer run syscall/getppid 'ctx/*'      some workloads
+  kernometer run -- tar cf /dev/null /usr/include
+  kernometer run --by path --on qemu:linux-6.1 proc/fork-exit
+
+Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
+measured until then is kept). Others: see 'kernometer man'."""
+
+
+@click.command(cls=TakesCommand, epilog=EPILOG)
+@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
+@click.option(
+    "--profile",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="Which rows: quick is at most a minute on two cores.",
+)
+@click.option(
+    "--on",
+    "spec",
+    metavar="TARGET",
+    default="local",
+    show_default=True,
+    help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', qemu:linux-VERSION.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["time", "path"]),
+    default="time",
+    show_default=True,
+    help="Take time, or count instructions (on a guest).",
+)
+@click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
+@click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, each in a fresh process.")
+@click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
+@click.option("--half-width", type=click.FloatRange(0, 1), help="End a run once its median is known this well.")
+@click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
+@click.option("--seed", type=click.IntRange(0), help="Of the rows' order and the workloads' data [default: drawn].")
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the report, one HTML file.",
+)
+@click.option(
+    "--beside-last",
+    is_flag=True,
+    help="Show the session beside the last one of its kind, and how far this host's sessions lie apart.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the command that would be started, and leave.")
+@json_option
+@pass_env
+def command(
+    env: Env,
+    words: tuple[str, ...],
+    profile: str,
+    spec: str,
+    by: By,
+    label: str,
+    seed: int | None,
+    report_file: Path | None,
+    beside_last: bool,
+    dry_run: bool,
+    **effort: float | None,
+) -> None:
+    """Measure a kernel: this machine's, or a guest's.
+
+    Runs the workloads (by default those of the profile), keeps the session in the store, and prints it as a table: a
+    figure with its 95 % interval within this session, its unit, and what disturbed it. A word is a workload
+    (ctx/pipe-pair), a row of one (ctx/pipe-pair@same-cpu) or a pattern ('syscall/*'). After -- it times a command.
+    """
+    from kernometer.campaign.session import measure
+    from kernometer.cli.progress import progress
+    from kernometer.results.store import read_file
+    from kernometer.targets.parse import target_of
+
+    plan = plan_for(by, profile, words, seed, **effort)
+    target = target_of(spec)
+    check_by(by, target)
+    if dry_run:
+        print_commands(env, plan, (target,))
+        return
+    store = env.store()
+    with progress(env, plan.units) as listen:
+        path = measure(plan, target, store, label, listen)
+    result = read_file(path)
+    _show(env, store, result, beside_last=beside_last, report_file=report_file)
+    env.say(f"The session is kept in {path}.")
+    raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
+
+
+def _show(env: Env, store: Store, result: Result, *, beside_last: bool, report_file: Path | None) -> None:
+    """The table or JSON; with `beside_last` also the session before, and how far this host's sessions lie apart."""
+    from kernometer.cli.show_comparisons import show_comparisons, write_report
+    from kernometer.report.table import document, print_result
+    from kernometer.stats.compare import compare
+    from kernometer.stats.figures import figures
+    from kernometer.stats.history import history_of
+
+    if env.json:
+        click.echo(json.dumps(document(result, figures(result)), ensure_ascii=False, indent=1), file=env.out)
+    else:
+        print_result(env.console(), result, figures(result))
+    before = list(store.history(result)) if beside_last else []
+    if not before:
+        write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
+        return
+    history = history_of(before)
+    systems = {"the session before": before[:1], "this session": [result]}
+    last, this = systems
+    comparison = compare(before[:1], [result], history=history_of(before[1:]), name_a=last, name_b=this)
+    if not env.json:
+        env.console().print()
+        show_comparisons(env, systems, (comparison,), None)
+        _print_spread(env, [result, *before])
+    write_report(env, systems, (comparison,), history, report_file)
+
+
+def _print_spread(env: Env, sessions: list[Result]) -> None:
+    from kernometer.report.spread import spread_view
+    from kernometer.stats.figures import figures
+    from kernometer.stats.noise import spread_between_sessions
+
+    spread = spread_view(spread_between_sessions([figures(one) for one in sessions]), "of this host")
+    if spread is not None:
+        env.console().print(spread.summary)

@@ -1,0 +1,52 @@
+"""How every command that judges shows it: a table or JSON on the output, and the report if one was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from kernometer.cli.env import Env
+    from kernometer.results.model import Result
+    from kernometer.stats.history import History
+    from kernometer.stats.model import Comparison
+
+    #: Results by the name of their system, the baseline first.
+    Systems = Mapping[str, Sequence[Result]]
+
+
+def show_comparisons(
+    env: Env,
+    systems: Systems,
+    comparisons: Sequence[Comparison],
+    report_file: Path | None,
+    history: History | None = None,
+) -> None:
+    """Prints them all; where --json was given as one JSON array. Then the report, if a file is named."""
+    if env.json:
+        click.echo(msgspec.json.encode(comparisons).decode(), file=env.out)
+    else:
+        from kernometer.report.verdicts import print_comparison
+
+        console = env.console()
+        for comparison in comparisons:
+            print_comparison(console, comparison)
+    write_report(env, systems, comparisons, history, report_file)
+
+
+def write_report(
+    env: Env, systems: Systems, comparisons: Sequence[Comparison], history: History | None, report_file: Path | None
+) -> None:
+    """One HTML file, if one was asked for."""
+    if report_file is None:
+        return
+    from kernometer.report.html import render, write
+
+    results = [result for one in systems.values() for result in one]
+    write(report_file, render(results, comparisons, history, systems=systems))
+    env.say(f"The report is in {report_file}.")
