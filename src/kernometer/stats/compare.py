@@ -141,7 +141,8 @@ def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: 
     if same and len(logs_a) == len(logs_b) == 1:
         # Both spreads are one estimate: its degrees of freedom count once.
         return from_variances(difference, (of_a.variance + of_b.variance, min(of_a.df, of_b.df)))
-    return from_variances(difference, (of_a.variance / len(logs_a), of_a.df), (of_b.variance / len(logs_b), of_b.df))
+    parts = (of_a.variance / len(logs_a), of_a.df), (of_b.variance / len(logs_b), of_b.df)
+    return from_variances(difference, *parts, cautious=True)
 
 
 def within_variance(figures: Sequence[RowFigure]) -> float:

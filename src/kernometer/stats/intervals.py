@@ -19,6 +19,9 @@ LEVEL = 0.95
 #: From how many units a bootstrap may speak: on 10 a percentile interval of 95 % misses in 8 cases of 100.
 BOOTSTRAP_UNITS = 20
 RESAMPLES = 2000
+#: Sides of uneven size are judged with the smaller one's degrees of freedom, unless it has so many units: Welch's own
+#: are liberal there. Two units against five, the two spread four times as far, reject 10.5 % of equal means.
+SETTLED_UNITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ def paired(differences: ArrayLike) -> Contrast:
 def welch(a: ArrayLike, b: ArrayLike) -> Contrast:
     """Welch's t: logs of units of A, shape (..., n), and of B, shape (..., m); n, m >= 2. B less A.
 
-    Welch (1947), with Satterthwaite's degrees of freedom: the two sides need not have the same spread.
+    Welch (1947), with Satterthwaite's degrees of freedom: the two sides need not have the same spread. Where they
+    are uneven and the smaller has fewer than `SETTLED_UNITS`: with its degrees of freedom (Hsu 1938), never liberal.
     """
     import numpy as np
 
@@ -72,13 +76,15 @@ def welch(a: ArrayLike, b: ArrayLike) -> Contrast:
         np.asarray(y.mean(axis=-1) - x.mean(axis=-1)),
         (np.asarray(x.var(axis=-1, ddof=1) / n), n - 1.0),
         (np.asarray(y.var(axis=-1, ddof=1) / m), m - 1.0),
+        cautious=n != m and min(n, m) < SETTLED_UNITS,
     )
 
 
-def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float]) -> Contrast:
+def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float], cautious: bool = False) -> Contrast:
     """A contrast whose variance is the sum of independent parts, each (variance, its degrees of freedom).
 
-    Satterthwaite (1946): df = (sum v)^2 / sum(v^2 / df); where all parts are 0, the sum of their df.
+    Satterthwaite (1946): df = (sum v)^2 / sum(v^2 / df); where all parts are 0, the sum of their df. `cautious`: the
+    least df of any part.
     """
     import numpy as np
 
@@ -87,6 +93,8 @@ def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float]) -> Con
     below = np.asarray(sum(v**2 / df for v, (_, df) in zip(variances, parts, strict=True)))
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.where(below > 0, total**2 / below, sum(df for _, df in parts))
+    if cautious:
+        df = np.full(total.shape, min(df for _, df in parts))
     return Contrast(np.asarray(log_ratio, dtype=np.float64), np.sqrt(total), np.asarray(df, dtype=np.float64))
 
 
