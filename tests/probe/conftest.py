@@ -1,0 +1,40 @@
+"""The probe as a developer builds it, and a run of it under way."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .running import LONG, PROBE, Running, children, until
+
+
+@pytest.fixture(scope="session")
+def probe() -> Path:
+    made = subprocess.run(["make", "-C", PROBE], capture_output=True, text=True, timeout=300, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return PROBE / "build" / "probe"
+
+
+@pytest.fixture
+def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts a long run of a row and waits until it has `peers` processes."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(row: str, peers: int = 1, program: Path | None = None) -> Running:
+        driver = subprocess.Popen(
+            [program or probe, "--dir", tmp_path, *LONG, row],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        started.append(driver)
+        run = until(lambda: children(driver.pid), "no run began")[0]
+        seen = until(lambda: found if len(found := children(run)) >= peers else None, "the processes did not start")
+        return Running(driver, run, seen)
+
+    yield begin
+    for driver in started:
+        if driver.poll() is None:
+            driver.kill()
+            driver.communicate()
