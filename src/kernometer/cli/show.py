@@ -41,7 +41,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool) -> None:
     result = env.store().load(name)
     chosen = choose(figures(result), rows)
     if env.json:
-        click.echo(json.dumps(document(result, chosen), ensure_ascii=False, indent=1), file=env.out)
+        click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
         return
     print_result(env.console(), result, chosen, details=details)
 
