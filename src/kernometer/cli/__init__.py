@@ -37,6 +37,7 @@ GROUPS = {
 COMMANDS: dict[str, Entry] = {
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
+    "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
     "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
     "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
     "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),

@@ -12,9 +12,17 @@ from kernometer.results.model import Workload
 from kernometer.stats.model import RowFigure
 
 TITLES = {
-    "clock": "Clocks", "syscall": "System calls", "ctx": "Context switches", "ipc": "Communication",
-    "proc": "Processes", "sig": "Signals", "mem": "Memory", "fs": "Files", "cpu": "Computation", "cmd": "Commands",
-}  # fmt: skip
+    "clock": "Clocks",
+    "syscall": "System calls",
+    "ctx": "Context switches",
+    "ipc": "Communication",
+    "proc": "Processes",
+    "sig": "Signals",
+    "mem": "Memory",
+    "fs": "Files",
+    "cpu": "Computation",
+    "cmd": "Commands",
+}
 
 
 def family(row: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
     axis = forest.domain(points, comparison.delta) if points else (0.5, 2.0)
     delta = f"{comparison.delta * 100:.3g} %"
     footnotes = _footnotes(comparison.rows)
-    rows = [_row(row, footnotes, delta) for row in _in_order(comparison.rows, (a, b))]
+    rows = [_row(row, footnotes) for row in _in_order(comparison.rows, (a, b))]
     letters = (a.letter, b.letter)
     return ComparisonView(
         anchor=f"against-{b.letter.lower()}",
@@ -55,16 +55,16 @@ def _families(rows: Sequence[ComparedRow]) -> tuple[tuple[str, tuple[ComparedRow
     return tuple((title, tuple(members)) for title, members in found.items())
 
 
-def missing(row: RowComparison, delta: str = "δ") -> str:
-    """Of an undecided row: what these runs could have seen, and what it takes to see `delta`."""
+def missing(row: RowComparison) -> str:
+    """Of an undecided row: what these runs could have seen, and what it takes to see δ."""
     parts = []
     if row.smallest is not None and math.isfinite(row.smallest):
         parts.append(f"could have seen {_percent(row.smallest)}")
     if row.minutes_missing is not None and math.isfinite(row.minutes_missing):
-        parts.append(f"about {_minutes(row.minutes_missing)} more would show {delta}")
+        parts.append(f"needs about {_minutes(row.minutes_missing)} more")
     if row.sessions_missing is not None:
         plural = "" if row.sessions_missing == 1 else "s"
-        parts.append(f"{row.sessions_missing} more session{plural} a side would show {delta}")
+        parts.append(f"needs {row.sessions_missing} more session{plural} a side")
     return "; ".join(parts)
 
 
@@ -79,9 +79,9 @@ def _clauses(row: RowComparison) -> list[str]:
     return [clause for clause in row.note.split("; ") if clause]
 
 
-def _row(row: RowComparison, footnotes: Sequence[str], delta: str) -> ComparedRow:
+def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
     clauses = _clauses(row)
-    own = [missing(row, delta)] if row.verdict is Verdict.UNDECIDED else []
+    own = [missing(row)] if row.verdict is Verdict.UNDECIDED else []
     own += [clause for clause in clauses if clause not in footnotes]
     interval = ""
     if row.low is not None and row.high is not None:
@@ -154,8 +154,10 @@ def _plots(
         drawing = forest.svg(forest.spec(part, delta=comparison.delta, axis=axis, layout=layout, names=letters))
         of = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
         title = f"Ratio of {letters[1]} to {letters[0]} by row, with 95 % intervals{of}"
-        text = f"{len(part)} rows from {part[0].name} at {forest.ratio_text(part[0].ratio)} to {part[-1].name} at " \
-               f"{forest.ratio_text(part[-1].ratio)}. The comparison table has every figure."  # fmt: skip
+        text = (
+            f"{len(part)} rows from {part[0].name} at {forest.ratio_text(part[0].ratio)} to {part[-1].name} at "
+            f"{forest.ratio_text(part[-1].ratio)}. The comparison table has every figure."
+        )
         width, height = forest.size(layout, len(part))
         plots.append(Plot(_image(drawing, title, text, width, height), width))
     return tuple(plots)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kernometer.report.sides import Side, name, rows_of, sentence
@@ -14,6 +15,8 @@ from kernometer.stats.model import Flag, FlagCode
 
 #: Rows of one reason that the page lists; of more it says how many there are.
 FLAG_ITEMS = 400
+#: Of what `check` says, that which touches figures: what makes them wander, then what shapes them evenly.
+SEVERITIES = ("disturbs", "note")
 
 
 def flags(sides: Sequence[Side]) -> tuple[FlagGroup, ...]:
@@ -105,15 +108,16 @@ def absences(sides: Sequence[Side]) -> tuple[Absence, ...]:
 
 
 def findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
-    """What `check` found to disturb, with the letters of the sides whose sessions record it."""
-    letters: dict[tuple[str, str, str], dict[str, None]] = {}
+    """What `check` found to disturb or to shape figures, worst first, with the letters of the sides that record it."""
+    letters: dict[Finding, dict[str, None]] = {}
     for side in sides:
         for result in side.results:
             listed = result.session.host.get("findings", ())
             for item in listed if isinstance(listed, (list, tuple)) else ():
-                if isinstance(item, Mapping):
+                if isinstance(item, Mapping) and item.get("severity") in SEVERITIES:
                     letters.setdefault(_finding(item), {})[side.letter] = None
-    return tuple(Finding(", ".join(sides_), *texts) for texts, sides_ in letters.items())
+    found = [replace(finding, systems=", ".join(of)) for finding, of in letters.items()]
+    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def _flags_of(side: Side, row: str) -> list[Flag]:
@@ -151,7 +155,7 @@ def _count(number: float) -> str:
     return f"{number:.3g}" if abs(number) >= 0.001 else f"{number:.1g}"
 
 
-def _finding(item: Mapping[str, Any]) -> tuple[str, str, str]:
-    """What, state and advice of one finding of `check`."""
-    what, state, advice = (sentence(str(item.get(key, ""))) for key in ("what", "state", "advice"))
-    return what, state, advice
+def _finding(item: Mapping[str, Any]) -> Finding:
+    """One finding of `check` as a session records it (host/finding.py), without its systems."""
+    words = {key: sentence(str(item.get(key, ""))) for key in ("name", "value", "effect", "advice", "severity")}
+    return Finding(systems="", **words)

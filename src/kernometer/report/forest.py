@@ -60,9 +60,16 @@ class Palette:
 
 #: For files that stand alone, on white.
 PRINT = Palette(
-    ink="#1b1f23", muted="#57606a", grid="#d8dde2", band="#e6ecf1", paper="#ffffff",
-    slower="#b0420a", faster="#1a5fb4", equivalent="#3f4a54", undecided="#6a737d",
-)  # fmt: skip
+    ink="#1b1f23",
+    muted="#57606a",
+    grid="#d8dde2",
+    band="#e6ecf1",
+    paper="#ffffff",
+    slower="#b0420a",
+    faster="#1a5fb4",
+    equivalent="#3f4a54",
+    undecided="#6a737d",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +158,26 @@ def spec(
     rows = [_datum(index, point, axis, colours) for index, point in enumerate(points)]
     x_scale = {"type": "log", "domain": list(axis), "nice": False}
     x_axis = {
-        "orient": "top", "values": ticks(*axis, geometry.ticks), "format": ".4~g", "title": _axis_title(names, layout),
-        "labelFontSize": geometry.font, "titleFontSize": geometry.font, "titleFontWeight": "normal", "domain": False,
-        "labelColor": colours.muted, "titleColor": colours.muted, "gridColor": colours.grid, "tickColor": colours.grid,
+        "orient": "top",
+        "values": ticks(*axis, geometry.ticks),
+        "format": ".4~g",
+        "title": _axis_title(names, layout),
+        "labelFontSize": geometry.font,
+        "titleFontSize": geometry.font,
+        "titleFontWeight": "normal",
+        "domain": False,
+        "labelColor": colours.muted,
+        "titleColor": colours.muted,
+        "gridColor": colours.grid,
+        "tickColor": colours.grid,
         "labelOverlap": "greedy",
-    }  # fmt: skip
+    }
     y = {
-        "field": "order", "type": "ordinal", "axis": None,
+        "field": "order",
+        "type": "ordinal",
+        "axis": None,
         "scale": {"paddingInner": 0, "paddingOuter": 0, "domain": [row["order"] for row in rows]},
-    }  # fmt: skip
+    }
     x = {"field": "ratio", "type": "quantitative", "scale": x_scale, "axis": x_axis}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",

@@ -81,15 +81,22 @@ def _umask() -> int:
 @cache
 def _template_environment() -> Environment:
     """Escapes everything but what is marked as markup: our own SVG and CSS."""
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("kernometer.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = breakable
+    return environment
+
+
+def breakable(row: str) -> Markup:
+    """A row's name that a line may end in, between its parameters; still the same text to copy and to search."""
+    return Markup("<wbr>@").join(Markup(",<wbr>").join(part.split(",")) for part in row.split("@"))
 
 
 def _css() -> Markup:
     text = files("kernometer.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704  our own file, without a value of any result
+    return Markup(text)  # noqa: S704  # our own file, without a value of any result

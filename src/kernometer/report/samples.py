@@ -57,7 +57,7 @@ def _distribution(row: str, series: Sequence[small.Series], by_path: bool) -> Di
     return Distribution(
         row=shown,
         anchor=anchor(row),
-        summary=", ".join(f"{one.system} {one.figures[1]}" for one in quantiles),
+        summary="median " + ", ".join(f"{one.system} {one.figures[1]}" for one in quantiles),
         quantiles=quantiles,
         ecdf=small.ecdf(series, f"Distribution of {shown}", words, label),
         order=small.order(series, f"Samples of {shown} in the order taken", words, label),

@@ -24,7 +24,8 @@ ORDER_BUCKETS = 24
 RUNS_DRAWN = 12
 
 _WIDTH, _HEIGHT = 440, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 34, 10, 12, 26
+_LEFT, _RIGHT, _TOP, _BOTTOM = 42, 10, 12, 26
+_GUTTER = 66  #: left margin of the raw order, which holds figures
 _RIGHT_EDGE, _FLOOR = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 #: Coordinates are in tenths of a pixel inside the scaled group, so that they are short and still exact enough.
 _FINE = 10
@@ -80,15 +81,15 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
         axis = _Log(low, high, floor, top)
         body.append(_strip_ground(one.letter, top, floor, axis, label))
         runs = drawn(one.runs)
-        pitch = (_RIGHT_EDGE - _LEFT) / len(runs)
+        pitch = (_RIGHT_EDGE - _GUTTER) / len(runs)
         for number, run in enumerate(runs):
-            left, right = _LEFT + number * pitch, _LEFT + (number + 1) * pitch
+            left, right = _GUTTER + number * pitch, _GUTTER + (number + 1) * pitch
             if number % 2:
                 shape = f"M{left:.0f} {top:.0f}H{right:.0f}V{floor:.0f}H{left:.0f}Z"
                 body.append(f'<path class="alt" d="{shape}"/>')
             dots = _dots(run, left + 2, right - 2, axis)
             body.append(f'<path class="d s{one.index}" transform="scale(.1)" d="{dots}"/>')
-    body.append(f'<text x="{_LEFT}" y="{_HEIGHT - 8}">first run</text>')
+    body.append(f'<text x="{_GUTTER}" y="{_HEIGHT - 8}">first run</text>')
     body.append(f'<text x="{_RIGHT_EDGE}" y="{_HEIGHT - 8}" text-anchor="end">last run</text>')
     return _plot("".join(body), title, text)
 
@@ -164,12 +165,13 @@ def _value_ticks(axis: _Log, label: Callable[[float], str]) -> str:
 
 
 def _strip_ground(letter: str, top: float, floor: float, axis: _Log, label: Callable[[float], str]) -> str:
-    middle = (top + floor) / 2
+    """The system's letter between the ends of the axis, in the margin, where no sample lies."""
+    right = _GUTTER - 6
     return (
-        f'<path class="g" d="M{_LEFT} {top:.0f}H{_RIGHT_EDGE}M{_LEFT} {floor:.0f}H{_RIGHT_EDGE}"/>'
-        f'<text class="b" x="{_LEFT - 12}" y="{middle + 4:.0f}" text-anchor="end">{escape(letter)}</text>'
-        f'<text class="h" x="{_LEFT + 3}" y="{top + 10:.0f}">{escape(label(axis.high))}</text>'
-        f'<text class="h" x="{_LEFT + 3}" y="{floor - 3:.0f}">{escape(label(axis.low))}</text>'
+        f'<path class="g" d="M{_GUTTER} {top:.0f}H{_RIGHT_EDGE}M{_GUTTER} {floor:.0f}H{_RIGHT_EDGE}"/>'
+        f'<text x="{right}" y="{top + 9:.0f}" text-anchor="end">{escape(label(axis.high))}</text>'
+        f'<text class="b" x="{right}" y="{(top + floor) / 2 + 4:.0f}" text-anchor="end">{escape(letter)}</text>'
+        f'<text x="{right}" y="{floor:.0f}" text-anchor="end">{escape(label(axis.low))}</text>'
     )
 
 

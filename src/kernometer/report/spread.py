@@ -14,15 +14,15 @@ from kernometer.stats.noise import HostNoise, noise_floor, spread_between_sessio
 def spreads(sides: Sequence[Side], history: History | None) -> tuple[Spread, ...]:
     """Of each side with two sessions or more; of single sessions that are the same thing; of the host's history."""
     found = [
-        _spread(spread_between_sessions([entry.figures for entry in side.entries]), f"of {side.system.name}")
+        spread_view(spread_between_sessions([entry.figures for entry in side.entries]), f"of {side.system.name}")
         for side in sides
         if len(side.entries) > 1
     ]
     if not found and _same_thing(sides):
         figures = [entry.figures for side in sides for entry in side.entries]
-        found.append(_spread(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
+        found.append(spread_view(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
     if history is not None:
-        found.append(_spread(noise_floor(history, sides[0].entries[0]), "known of this host"))
+        found.append(spread_view(noise_floor(history, sides[0].entries[0]), "known of this host"))
     return tuple(spread for spread in found if spread is not None)
 
 
@@ -33,7 +33,8 @@ def _same_thing(sides: Sequence[Side]) -> bool:
     return alone and len(entries) > 1 and len({(entry.kind, entry.kernel) for entry in entries}) == 1
 
 
-def _spread(noise: HostNoise | None, which: str) -> Spread | None:
+def spread_view(noise: HostNoise | None, which: str) -> Spread | None:
+    """The spread of the sessions named by `which`, in words and rows; None where there is none."""
     if noise is None:
         return None
     rows = [

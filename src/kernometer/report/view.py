@@ -212,10 +212,12 @@ class Absence:
 class Finding:
     """Something on a host that disturbs measuring, and what to do about it."""
 
-    systems: str  #: letters
-    what: str
-    state: str
+    name: str
+    value: str  #: as the host has it
+    effect: str  #: how that disturbs
     advice: str
+    severity: str  #: "disturbs" or "note"
+    systems: str  #: letters
 
 
 @dataclass(frozen=True, slots=True)
