@@ -31,6 +31,8 @@ class Effort:
     seconds: float  #: of sampling, one run
     half_width: float  #: relative; 0.01: 1 %
     samples: int  #: at most, one run
+    batch: int = 0  #: iterations in one sample; 0: calibrated
+    clock: str = "monotonic"  #: to take times with
 
 
 #: By profile. Five runs give an interval; ten a narrower one. quick's seconds are lowered to fit QUICK_SECONDS.
@@ -56,6 +58,7 @@ class Plan:
         if self.by == "time":
             fixed += ("--seconds", f"{effort.seconds:.6g}", "--half-width", f"{effort.half_width:.6g}")
             fixed += ("--samples", str(effort.samples), "--runs", str(effort.runs if runs is None else runs))
+            fixed += ("--batch", str(effort.batch), "--clock", effort.clock)
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     @property
@@ -103,8 +106,8 @@ def _known(word: str, names: set[str], known: Sequence[Workload]) -> bool:
     return word in names or any(word.startswith(f"{one.name}@") for one in known)
 
 
-def plan_of(by: By, profile: str, words: Sequence[str], seed: int, **changes: float | None) -> Plan:
-    """The plan of a session; `changes` (runs, seconds, half_width, samples) override the profile's effort."""
+def plan_of(by: By, profile: str, words: Sequence[str], seed: int, **changes: float | str | None) -> Plan:
+    """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
     found = definitions(by, profile, words)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
     given = {key: value for key, value in changes.items() if value is not None}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMMAND_SECONDS = 1.0
 
 
-def plan_for(by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | None) -> Plan:
+def plan_for(by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | str | None) -> Plan:
     """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing."""
     from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 

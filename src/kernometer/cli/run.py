@@ -28,6 +28,9 @@ Examples:
 Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
 measured until then is kept). Others: see 'kernometer man'."""
 
+#: The probe's clocks that times can be taken with.
+CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serialised")
+
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
 @click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
@@ -58,6 +61,8 @@ measured until then is kept). Others: see 'kernometer man'."""
 @click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
 @click.option("--half-width", type=click.FloatRange(0, 1), help="End a run once its median is known this well.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
+@click.option("--batch", type=click.IntRange(0), help="Iterations in one sample; 1 times each [default: calibrated].")
+@click.option("--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic].")
 @click.option("--seed", type=click.IntRange(0), help="Of the rows' order and the workloads' data [default: drawn].")
 @click.option(
     "--report",
@@ -76,6 +81,7 @@ measured until then is kept). Others: see 'kernometer man'."""
 @pass_env
 def command(
     env: Env,
+    /,
     words: tuple[str, ...],
     profile: str,
     spec: str,
@@ -85,7 +91,7 @@ def command(
     report_file: Path | None,
     beside_last: bool,
     dry_run: bool,
-    **effort: float | None,
+    **effort: float | str | None,
 ) -> None:
     """Measure a kernel: this machine's, or a guest's.
 

@@ -33,11 +33,12 @@ class Recipe:
 
     @classmethod
     def of(cls, words: str) -> Recipe:
-        """From a user's words: `clang -O0`, `-O3 -m32`, `tcc`."""
+        """From a user's words: `clang -O0`, `-m32`, `tcc`. Without a -O among them it is -O2."""
         parts = shlex.split(words)
         named = bool(parts) and not parts[0].startswith("-")
         flags = tuple(parts[1:] if named else parts)
-        return cls(parts[0] if named else "", flags or FLAGS)
+        optimised = any(flag.startswith("-O") for flag in flags)
+        return cls(parts[0] if named else "", flags if optimised else (*FLAGS, *flags))
 
 
 DEFAULT = Recipe()
