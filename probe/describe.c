@@ -61,6 +61,7 @@ static void emit_machine(struct json *j)
 	uname(&u);
 	json_open(j, "uname", '{');
 	json_string(j, "sysname", u.sysname);
+	json_string(j, "nodename", u.nodename);
 	json_string(j, "release", u.release);
 	json_string(j, "version", u.version);
 	json_string(j, "machine", u.machine);
