@@ -1,0 +1,125 @@
+"""Findings about the machine as a whole: what is below it, its power, filters in front of its kernel; and its facts."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from kernometer.host.finding import Finding
+from kernometer.host.memory import memory_bytes
+from kernometer.host.processor import governors, kernel_parameters, online_cpus, vulnerabilities
+from kernometer.host.tree import Tree, clean
+
+#: Kernel parameters that shape figures. Others are not recorded: a command line may hold what is nobody's business.
+PARAMETERS = (
+    "clocksource cpuidle.off hugepages idle init_on_alloc init_on_free intel_idle.max_cstate intel_pstate isolcpus"
+    " maxcpus mitigations nohz nohz_full nokaslr nopti nosmt nosmp page_poison page_table_check preempt"
+    " processor.max_cstate pti rcu_nocbs retbleed slub_debug spec_store_bypass_disable spectre_v2 threadirqs"
+    " transparent_hugepage tsc vdso"
+)
+#: /proc/self/status's Seccomp.
+FILTERS = {"0": "none", "1": "strict", "2": "a filter"}
+
+
+def machine_findings(tree: Tree) -> tuple[Finding, ...]:
+    """Virtualisation, power, system-call filter."""
+    return (virtualisation(tree), power(tree), call_filter(tree))
+
+
+def hypervisor(tree: Tree) -> str:
+    """What this machine runs on, as far as it says; "" for hardware, or where nothing says."""
+    vendor, product = (tree.text(f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name"))
+    kind = tree.text("sys/hypervisor/type")
+    flagged = "hypervisor" in (tree.raw("proc/cpuinfo") or "").split()
+    if not flagged and not kind:
+        return ""
+    return kind or " ".join(filter(None, (vendor, product))) or "a hypervisor"
+
+
+def virtualisation(tree: Tree) -> Finding:
+    """A machine below this one: exits to it cost, and it decides when we run."""
+    below = hypervisor(tree)
+    if below:
+        return Finding(
+            "virtualisation",
+            below,
+            "Faults, timers and interrupts may leave for the hypervisor, which also decides when we run.",
+            "Compare results of this very machine only, or count instructions: --by path.",
+            "note",
+        )
+    if not tree.raw("proc/cpuinfo"):
+        return Finding("virtualisation", "not visible", "Whether this is a machine is not told.", "", "unknown")
+    return Finding("virtualisation", "none seen", "", "", "ok")
+
+
+def power(tree: Tree) -> Finding:
+    """On battery, firmware slows the processor down as it sees fit."""
+    folder = "sys/class/power_supply"
+    supplies = tree.names(folder)
+    mains = [name for name in supplies if tree.text(f"{folder}/{name}/type") in ("Mains", "USB")]
+    empty = [name for name in supplies if tree.text(f"{folder}/{name}/status") == "Discharging"]
+    plugged = any(tree.number(f"{folder}/{name}/online") == 1 for name in mains)
+    if empty and not plugged:
+        effect = "Firmware lowers clock and power limits to spare the battery."
+        return Finding("power", "battery", effect, "Plug it in.", "disturbs")
+    return Finding("power", "mains" if plugged else "no battery in use", "", "", "ok")
+
+
+def call_filter(tree: Tree) -> Finding:
+    """A seccomp filter: a program that runs before every system call, as in most containers."""
+    mode = tree.fields("proc/self/status").get("Seccomp", "")
+    value = FILTERS.get(mode)
+    if value is None:
+        return Finding("call filter", "not visible", "Whether calls are filtered is not told.", "", "unknown")
+    if mode == "0":
+        return Finding("call filter", value, "", "", "ok")
+    return Finding(
+        "call filter",
+        value,
+        "Every system call first runs a filter program: calls cost more than the kernel's.",
+        "Measure outside of the container, or start it with --security-opt seccomp=unconfined.",
+        "note",
+    )
+
+
+def facts(tree: Tree) -> dict[str, Any]:
+    """What the host is: strings and numbers that a reader of a result needs to tell it from another."""
+    cpuinfo = tree.fields("proc/cpuinfo")
+    parameters = kernel_parameters(tree)
+    found: dict[str, Any] = {
+        "kernel": tree.text("proc/sys/kernel/osrelease"),
+        "kernel_build": tree.text("proc/sys/kernel/version"),
+        "system": _system(tree),
+        "cpu": cpuinfo.get("model name") or cpuinfo.get("Model") or cpuinfo.get("Hardware") or "",
+        "microcode": cpuinfo.get("microcode", ""),
+        "cpus_online": len(online_cpus(tree)) or None,
+        "sockets": len(_values(tree, "physical_package_id")) or None,
+        "cores": len(_values(tree, "core_id")) or None,
+        "memory_bytes": memory_bytes(tree, "MemTotal"),
+        "governor": ", ".join(governors(tree)),
+        "frequency_driver": tree.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"),
+        "clock_source": tree.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "hypervisor": hypervisor(tree),
+        "preemption": tree.text("sys/kernel/debug/sched/preempt"),
+        "parameters": {name: parameters[name] for name in PARAMETERS.split() if name in parameters},
+        "vulnerabilities": vulnerabilities(tree),
+        "load": " ".join(tree.text("proc/loadavg").split()[:3]),
+    }
+    return {name: value for name, value in found.items() if value not in ("", None, {})}
+
+
+def _system(tree: Tree) -> str:
+    for line in (tree.raw("etc/os-release") or "").splitlines():
+        if line.startswith("PRETTY_NAME="):
+            try:
+                return clean(" ".join(shlex.split(line.removeprefix("PRETTY_NAME="))))
+            except ValueError:  # a quotation that does not end
+                return ""
+    return ""
+
+
+def _values(tree: Tree, name: str) -> set[tuple[str, str]]:
+    """Different values of a CPU's topology file, told apart by socket."""
+    folders = [f"{folder}/topology" for folder in tree.cpu_folders()]
+    pairs = ((tree.text(f"{folder}/physical_package_id"), tree.text(f"{folder}/{name}")) for folder in folders)
+    return {pair for pair in pairs if pair[1]}

@@ -1,0 +1,89 @@
+"""The CPU quota of control groups, version 1 and 2: who has used it up waits for the next period."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernometer.host.finding import Finding
+from kernometer.host.processor import allowed_cpus
+from kernometer.host.tree import Tree, clean, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = "sys/fs/cgroup"
+#: Levels of control groups that are looked at.
+DEEPEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A limit: `file` sets it, `cpus` is how many CPUs' worth of time it leaves; writing `none` lifts it."""
+
+    file: str
+    cpus: float
+    none: str
+
+
+def quota(tree: Tree) -> Finding:
+    """The tightest quota on this process's control groups."""
+    listed = tree.raw("proc/self/cgroup")
+    if listed is None:
+        return Finding("CPU quota", "not visible", "Control groups are not told.", "", "unknown")
+    limits = [limit for line in listed.splitlines()[:100] for limit in _limits(tree, line)]
+    if not limits:
+        return Finding("CPU quota", "none", "", "", "ok")
+    tightest = min(limits, key=lambda limit: limit.cpus)
+    allowed = len(allowed_cpus(tree))
+    if allowed and tightest.cpus >= allowed:
+        return Finding("CPU quota", f"{tightest.cpus:.3g} CPUs, no fewer than are allowed", "", "", "ok")
+    return Finding(
+        "CPU quota",
+        f"{tightest.cpus:.3g} CPUs",
+        "Whoever has used it up stands still until the next period, for up to 0.1 s as a rule.",
+        f"echo {tightest.none} | sudo tee {shlex.quote('/' + clean(tightest.file))}",
+        "disturbs",
+    )
+
+
+def _limits(tree: Tree, line: str) -> list[Quota]:
+    """Those of one line of /proc/self/cgroup, `ID:CONTROLLERS:/PATH`, from its group up to the root."""
+    _, _, rest = line.partition(":")
+    controllers, _, path = rest.partition(":")
+    parts = [part for part in path.split("/") if part]
+    if ".." in parts:  # a group outside of our name space: what we see is not its folder
+        parts = []
+    if not controllers:
+        return _along((ROOT, f"{ROOT}/unified"), parts, tree, _second)
+    if "cpu" in controllers.split(","):
+        return _along((f"{ROOT}/{controllers}", f"{ROOT}/cpu"), parts, tree, _first)
+    return []
+
+
+def _along(
+    tops: tuple[str, ...], parts: list[str], tree: Tree, look: Callable[[Tree, str], Quota | None]
+) -> list[Quota]:
+    """What `look` finds from each top folder down the parts of a group's path."""
+    folders = ["/".join((top, *parts[:n])) for top in tops for n in range(min(len(parts), DEEPEST) + 1)]
+    return [limit for folder in folders if (limit := look(tree, folder)) is not None]
+
+
+def _second(tree: Tree, folder: str) -> Quota | None:
+    """Version 2: `cpu.max` holds quota and period in µs, or `max`."""
+    words = tree.text(f"{folder}/cpu.max").split()
+    limit, period = (whole(word) for word in words) if len(words) == 2 else (None, None)
+    return _made(f"{folder}/cpu.max", limit, period, "max")
+
+
+def _first(tree: Tree, folder: str) -> Quota | None:
+    """Version 1: a file for each, in µs; a quota of -1 is none."""
+    limit, period = tree.number(f"{folder}/cpu.cfs_quota_us"), tree.number(f"{folder}/cpu.cfs_period_us")
+    return _made(f"{folder}/cpu.cfs_quota_us", limit, period, "-1")
+
+
+def _made(file: str, limit: int | None, period: int | None, none: str) -> Quota | None:
+    if limit is None or period is None or limit <= 0 or period <= 0:
+        return None
+    return Quota(file, limit / period, none)

@@ -1,0 +1,109 @@
+"""Reading what Linux tells in files: never an exception, never a wait, never more than a page or two of text."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernometer.text import printable
+
+#: Where Linux tells about CPUs.
+CPU = "sys/devices/system/cpu"
+#: Bytes read of one file: /proc/stat of a large machine is the longest that matters.
+MOST_BYTES = 1 << 20
+#: Characters kept of one value: what is shown and recorded.
+MOST_TEXT = 200
+#: Entries looked at in one folder, and CPUs in one list: garbage must not cost minutes.
+MOST_ENTRIES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The file system below `root`."""
+
+    root: Path
+
+    def raw(self, path: str) -> str | None:
+        """The text of a regular file; None where there is none, or it cannot be read."""
+        try:
+            handle = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not hold us
+        except (OSError, ValueError):
+            return None
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return None
+            return _read(handle).decode("utf-8", "replace")
+        except OSError:
+            return None
+        finally:
+            os.close(handle)
+
+    def text(self, path: str) -> str:
+        """The file as one line that is safe to show; "" where there is none."""
+        return clean(self.raw(path) or "")
+
+    def number(self, path: str) -> int | None:
+        """The file as a decimal number; None where it is none."""
+        return whole(self.text(path))
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Names of a folder's entries, sorted; () where there is no folder."""
+        try:
+            with os.scandir(self.root / folder) as entries:
+                return tuple(sorted(entry.name for _, entry in zip(range(MOST_ENTRIES), entries, strict=False)))
+        except (OSError, ValueError):
+            return ()
+
+    def cpu_folders(self) -> tuple[str, ...]:
+        """The folder of each CPU that is present."""
+        return tuple(f"{CPU}/{name}" for name in self.names(CPU) if name.startswith("cpu") and name[3:].isdecimal())
+
+    def fields(self, path: str) -> dict[str, str]:
+        """A file of `name: value` lines, the first of each name (/proc/meminfo, /proc/self/status, /proc/cpuinfo)."""
+        found: dict[str, str] = {}
+        for line in (self.raw(path) or "").splitlines():
+            name, colon, value = line.partition(":")
+            if colon:
+                found.setdefault(clean(name), clean(value))
+        return found
+
+
+def _read(handle: int) -> bytes:
+    parts = b""
+    while len(parts) < MOST_BYTES:
+        part = os.read(handle, MOST_BYTES - len(parts))
+        if not part:
+            break
+        parts += part
+    return parts
+
+
+def clean(text: str) -> str:
+    """One line, spaces collapsed, nothing that a terminal would obey, MOST_TEXT characters at most."""
+    return printable(" ".join(text[: 4 * MOST_TEXT].replace("\0", " ").split()), limit=MOST_TEXT)
+
+
+def whole(text: str) -> int | None:
+    """A decimal number of at most 19 digits; None for anything else."""
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else None
+
+
+def cpu_list(text: str) -> frozenset[int]:
+    """The CPUs of a list such as `0-3,8`; what is not one is left out."""
+    found: set[int] = set()
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        first, last = whole(low), whole(high if dash else low)
+        if first is not None and last is not None and 0 <= first <= last < MOST_ENTRIES:
+            found.update(range(first, last + 1))
+    return frozenset(found)
+
+
+def chosen(text: str) -> str:
+    """The choice in brackets of `always [madvise] never`; "" where there is none."""
+    _, opening, rest = text.partition("[")
+    inner, closing, _ = rest.partition("]")
+    return inner if opening and closing else ""
