@@ -67,6 +67,21 @@ def test_show_gives_facts_value_interval_unit_direction_runs_and_flags(store: St
     assert "syscall/getppid: a remark" in shown
 
 
+def test_show_names_what_disturbed_the_host(store: Store) -> None:
+    findings = [
+        {"name": "governor", "value": "powersave", "severity": "disturbs"},
+        {"name": "turbo", "value": "on", "severity": "note"},
+        "no finding",
+    ]
+    fill(store, host={"findings": findings})
+    shown = call(store, "show", "@last").output
+    assert "governor: powersave" in shown
+    assert "turbo" not in shown
+    for odd in ({"findings": 7}, {"findings": {"a": 1}}, {}):
+        fill(store, host=odd)
+        assert "disturbing" not in call(store, "show", "@last").output
+
+
 def test_show_at_80_columns_keeps_to_them_and_cuts_nothing_off(store: Store) -> None:
     long = "ctx/ring@procs=96,token=65536,ws=65536,other-cpu"
     with store.create(make.session()) as file:

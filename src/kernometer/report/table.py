@@ -71,7 +71,15 @@ def facts_of(result: Result) -> dict[str, str]:
     }
     if header is not None:
         facts |= _facts_of_header(header)
+    facts["disturbing"] = "; ".join(_disturbing(session.host))
     return {name: value for name, value in facts.items() if value}
+
+
+def _disturbing(host: Mapping[str, Any]) -> list[str]:
+    """What `check` found to disturb measuring when the session began. The record is a file's: any shape may come."""
+    findings = host.get("findings")
+    found = [one for one in findings if isinstance(one, dict)] if isinstance(findings, list) else []
+    return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found if one.get("severity") == "disturbs"]
 
 
 def _facts_of_header(header: Header) -> dict[str, str]:
