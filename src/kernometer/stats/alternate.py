@@ -61,7 +61,7 @@ def _draft(row: str, a: Side, b: Side) -> Draft:
     without = without_cost(row, a, b)
     if without is not None:
         found, note = without
-        return Draft(replace(comparison, verdict=found, note=joined(note, comparison.note)))
+        return Draft(replace(comparison, verdict=found, note=note))
     figure_a, figure_b = a.figures_of(row)[0], b.figures_of(row)[0]
     blocks_a, blocks_b = block_logs(figure_a), block_logs(figure_b)
     blocks = [block for block in blocks_a if block in blocks_b]

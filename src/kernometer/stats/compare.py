@@ -98,7 +98,7 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
     without = without_cost(row, a, b)
     if without is not None:
         found, note = without
-        return Draft(replace(comparison, verdict=found, note=joined(note, comparison.note)))
+        return Draft(replace(comparison, verdict=found, note=note))
     units = min(len(logs_a), len(logs_b))
     if units >= 2:
         contrast = welch(logs_a, logs_b)

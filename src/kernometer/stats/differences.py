@@ -12,16 +12,16 @@ from kernometer.results.model import COMPARABLE, Result
 from kernometer.stats.model import Difference
 
 #: Shown beside what `COMPARABLE` asks for: they may be the very thing under comparison, so they are named as well.
-ALSO: tuple[tuple[str, ...], ...] = (
-    ("session", "target"),
-    ("session", "profile"),
-    ("session", "kernometer"),
-    ("header", "uname", "nodename"),
-    ("header", "uname", "sysname"),
-    ("header", "uname", "release"),
-    ("header", "uname", "version"),
-    ("header", "uname", "machine"),
-)
+ALSO: dict[tuple[str, ...], str] = {
+    ("session", "target"): "target",
+    ("session", "profile"): "profile",
+    ("session", "kernometer"): "kernometer",
+    ("header", "uname", "nodename"): "host",
+    ("header", "uname", "sysname"): "kernel",
+    ("header", "uname", "release"): "kernel release",
+    ("header", "uname", "version"): "kernel build",
+    ("header", "uname", "machine"): "architecture",
+}
 #: Facts that say when a result was made, not on what: every two results differ in them.
 MOMENTARY = frozenset({"load", "loadavg", "steal", "uptime", "time"})
 #: Facts from `check` are nested no deeper, and their text is cut.
@@ -88,8 +88,8 @@ def _facts(result: Result) -> dict[str, str]:
 
 def _name(path: tuple[str, ...]) -> str:
     """Words for a table: ("header", "probe", "source_digest") is "probe source digest"."""
-    words = path[1:] if path[0] in ("session", "header") and path[1:] != ("format",) else path
-    return " ".join(words).replace("_", " ").replace("uname ", "")
+    words = path if path == ("header", "format") else path[1:]
+    return ALSO.get(path) or " ".join(words).replace("_", " ")
 
 
 def _flat(value: Any, name: str, depth: int = 0) -> dict[str, str]:

@@ -60,7 +60,7 @@ def _row(row: str, a: Side, b: Side, delta: float, floors: Mapping[str, float] |
     without = without_cost(row, a, b)
     if without is not None:
         found, note = without
-        return replace(comparison, verdict=found, note=joined(note, comparison.note))
+        return replace(comparison, verdict=found, note=note)
     figures_a, figures_b = a.figures_of(row), b.figures_of(row)
     count_a, count_b = _count(figures_a), _count(figures_b)
     ratio = count_b / count_a

@@ -21,7 +21,7 @@ def smallest_log(se: float, df: float) -> float:
     low, high = 0.0, t + 1.0
     while noncentral_t_below(df, high, t) > 1 - POWER and high < 1e6:
         high *= 2
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if noncentral_t_below(df, middle, t) > 1 - POWER else (low, middle)
     return se * high

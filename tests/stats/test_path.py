@@ -1,0 +1,118 @@
+"""Counts: is equality equality, and is a layout no difference?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernometer.results.model import Result
+from kernometer.stats.alternate import ab
+from kernometer.stats.compare import compare
+from kernometer.stats.model import Comparison, RowComparison, Verdict
+from kernometer.stats.path import DEFAULT_LAYOUT_FLOOR, EXACT, FLOORED, image
+from tests.stats.simulate import ROW, header, path_result
+
+OTHER = header(uname={"nodename": "guest", "sysname": "Linux", "release": "6.12", "version": "#1 SMP other"})
+
+
+def judged(a: int, b: int, *, other_build: bool = False, **arguments: Any) -> RowComparison:
+    comparison = compared(a, b, other_build=other_build, **arguments)
+    (row,) = comparison.rows
+    return row
+
+
+def compared(a: int, b: int, *, other_build: bool = False, **arguments: Any) -> Comparison:
+    changes = {"header": OTHER} if other_build else {}
+    return compare([path_result("a", {ROW: a})], [path_result("b", {ROW: b}, **changes)], history=None, **arguments)
+
+
+def test_equal_counts_of_one_image_are_equivalent_exactly() -> None:
+    row = judged(12_345, 12_345)
+    assert (row.verdict, row.ratio) == (Verdict.EQUIVALENT, 1.0)
+    assert (row.low, row.high, row.p) == (None, None, None)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(12_346, Verdict.SLOWER), (12_344, Verdict.FASTER)])
+def test_one_instruction_of_one_image_is_a_difference(count: int, expected: Verdict) -> None:
+    """Expected: decided, with the exact ratio, however small. Broken: delta swallows it."""
+    row = judged(12_345, count)
+    assert row.verdict is expected
+    assert row.ratio == count / 12_345
+
+
+@pytest.mark.parametrize(
+    ("count", "floor", "expected"),
+    [
+        (100_000, None, Verdict.EQUIVALENT),  # equal counts
+        (100_500, None, Verdict.EQUIVALENT),  # 0.5 % with a floor of 1 % lies within 2 %
+        (101_500, None, Verdict.SLOWER),  # above the floor, and its reach is beyond delta
+        (95_000, None, Verdict.FASTER),
+        (103_000, 0.05, Verdict.UNDECIDED),  # below a measured floor
+        (97_100, 0.05, Verdict.UNDECIDED),
+        (110_000, 0.05, Verdict.SLOWER),
+        (100_001, 0.0, Verdict.EQUIVALENT),
+        (102_100, 0.0, Verdict.SLOWER),
+    ],
+)
+def test_two_builds_are_held_against_the_layout_floor(count: int, floor: float | None, expected: Verdict) -> None:
+    row = judged(100_000, count, other_build=True, floors=None if floor is None else {ROW: floor})
+    assert row.verdict is expected
+    assert ("not measured" in row.note) == (floor is None)
+    assert row.smallest == (floor if expected is Verdict.UNDECIDED else None)
+
+
+def test_counts_that_differ_among_themselves_raise_the_floor() -> None:
+    """Two sessions of A 4 % apart. Expected: 3 % between the builds is not decided, whatever floor was given."""
+    a = [path_result("a1", {ROW: 100_000}), path_result("a2", {ROW: 104_000})]
+    (row,) = compare(a, [path_result("b", {ROW: 103_000}, header=OTHER)], history=None, floors={ROW: 0.001}).rows
+    assert row.verdict is Verdict.UNDECIDED
+    assert row.smallest == pytest.approx(0.04)
+
+
+def test_remark_says_by_which_rule() -> None:
+    assert compared(1, 1).remarks[0] == EXACT
+    assert compared(1, 1, other_build=True).remarks[0] == FLOORED
+    assert compared(1, 1).method == "path"
+
+
+def test_what_makes_another_image() -> None:
+    """Expected: machine, kernel, its boot digest and the probe's build are part of it; the label is not."""
+    plain = path_result("a", {ROW: 1})
+
+    def changed(**changes: Any) -> Result:
+        fields = {f: getattr(plain.session, f) for f in plain.session.__struct_fields__}
+        return Result(**{**result_fields(plain), "session": type(plain.session)(**{**fields, **changes})})
+
+    assert image(changed(label="x", id="y")) == image(plain)
+    assert image(changed(machine="qemu 10")) != image(plain)
+    assert image(changed(host={"guest": {"kernel_sha256": "1"}})) != image(plain)
+    assert image(path_result("a", {ROW: 1}, header=OTHER)) != image(plain)
+    probe = header(probe={"source_digest": "d2"})
+    assert image(path_result("a", {ROW: 1}, header=probe)) != image(plain)
+    assert image(path_result("a", {ROW: 1}, header=None)) is None
+
+
+def result_fields(of: Result) -> dict[str, Any]:
+    return {f: getattr(of, f) for f in of.__struct_fields__}
+
+
+def test_unknown_kernel_is_never_the_same_image() -> None:
+    """Expected: without a header nothing is known to be equal: the floor applies. Broken: None == None."""
+    a, b = (path_result(name, {ROW: 100_000 + i}, header=None) for i, name in enumerate("ab"))
+    assert compare([a], [b], history=None).remarks[0] == FLOORED
+
+
+def test_ab_by_path_compares_counts() -> None:
+    (row,) = ab(path_result("a", {ROW: 100}), path_result("b", {ROW: 101})).rows
+    assert row.verdict is Verdict.SLOWER
+
+
+def test_nothing_by_path_is_undecided() -> None:
+    row = judged(0, 100)
+    assert (row.verdict, row.ratio) == (Verdict.UNDECIDED, None)
+
+
+def test_default_floor_is_below_delta() -> None:
+    """Expected: otherwise no row of two builds could ever be called equivalent."""
+    assert DEFAULT_LAYOUT_FLOOR < 0.02
