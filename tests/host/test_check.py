@@ -185,7 +185,11 @@ def test_each_disturbance_is_named_with_what_to_do(
             "/sys/fs/cgroup/user.slice/run/cpu.max",
         ),
         (
-            {"proc/self/cgroup": "0::/../../other\n", "sys/fs/cgroup/cpu.max": "10000 100000\n"},
+            {
+                "proc/self/cgroup": "0::/../../other\n",
+                "sys/fs/cgroup/cpu.max": "10000 100000\n",
+                "sys/other/cpu.max": "5000 100000\n",  # no control group
+            },
             "0.1 CPUs",
             "/sys/fs/cgroup/cpu.max",
         ),
