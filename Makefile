@@ -15,8 +15,7 @@ setup: ## installs what is missing for measuring: system packages, then .venv fr
 setup-test: ## the same, and what the tests need in addition
 	@scripts/setup test
 
-run: setup ## measures this machine with the quick profile, prints the table and writes build/report.html
-	@$(MAKE) --no-print-directory -C probe
+run: setup ## measures this machine (quick profile, the probe built first), prints the table, writes build/report.html
 	@.venv/bin/kernometer run --profile quick --report build/report.html --beside-last
 
 test: setup-test ## every test that is not slow, and the day's seventh of the slow ones (KM_TEST_SEED=N: that one)

@@ -35,11 +35,15 @@ GROUPS = {
 
 #: In the order that help shows, within each group.
 COMMANDS: dict[str, Entry] = {
+    "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
+    "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and judge."),
+    "compare": Entry("judge", "kernometer.cli.compare", "Judge stored results against each other."),
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
     "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
     "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
     "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
+    "check": Entry("host", "kernometer.cli.check", "Say what disturbs measuring on this host, and what to do."),
     "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),
     "completion": Entry("extras", "kernometer.cli.completion", "Print the completion script of a shell."),
 }
@@ -63,7 +67,7 @@ class LazyGroup(click.Group):
     """A group whose commands are those of COMMANDS."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return [*COMMANDS]  # not list(): the module of the command `list` hides it here once that is loaded
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         entry = COMMANDS.get(cmd_name)
