@@ -15,21 +15,21 @@ struct mem_alloc {
 	uint64_t chain;                 /* blocks in one iteration */
 	size_t live;                    /* blocks not yet freed */
 	uint64_t checked;               /* iterations */
+	int fixed, heap;                /* malloc's threshold stays; blocks come from the heap (-1: not told) */
 	uint64_t *block[MEM_ALLOC_CHAIN];
 };
 
 static void mem_alloc_say_where(struct mem_alloc *m)
 {
 	void *block = malloc(m->bytes);
-	int heap;
 
 	if (!block)
 		km_fail_call(m->km, "malloc");
-	heap = km_from_heap(block);
+	m->heap = km_from_heap(block);
 	free(block);
-	if (heap >= 0)
+	if (m->heap >= 0)
 		km_warn(m->km, "allocator", "this C library takes a block of %lu bytes from %s",
-			(unsigned long)m->bytes, heap ? "the heap (brk)" : "a mapping (mmap)");
+			(unsigned long)m->bytes, m->heap ? "the heap (brk)" : "a mapping (mmap)");
 }
 
 static void *mem_alloc_setup(struct km *km)
@@ -42,7 +42,8 @@ static void *mem_alloc_setup(struct km *km)
 	m->chain = chain > MEM_ALLOC_CHAIN ? MEM_ALLOC_CHAIN : (uint64_t)chain;
 	km->ops = (double)m->chain;
 	/* Otherwise the first free of a mapped block raises glibc's threshold, and later blocks come from the heap. */
-	if (km_fix_malloc() && m->bytes >= MEM_ALLOC_MAPPED) {
+	m->fixed = km_fix_malloc();
+	if (m->fixed && m->bytes >= MEM_ALLOC_MAPPED) {
 		km->claim.syscalls = km->ops;
 		km->claim.faults = km->ops;     /* malloc writes a block's head in front of it */
 	}
@@ -79,6 +80,8 @@ static void mem_alloc_settle(void *state, uint64_t n)
 
 	if (m->live != n * m->chain)
 		km_fail(m->km, "%lu blocks, not %" PRIu64, (unsigned long)m->live, n * m->chain);
+	if (m->fixed && km_from_heap(m->block[m->live - 1]) != m->heap)
+		km_fail(m->km, "blocks came from the heap and from mappings by turns");
 	for (size_t i = 0; i < m->live; i++)
 		m->block[i][0] = m->block[i][m->bytes / sizeof(uint64_t) - 1] = i;
 	for (size_t i = 0; i < m->live; i++) {
