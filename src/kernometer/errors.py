@@ -5,8 +5,9 @@ KernometerError
 ├── TargetError           3   a target died, hung, or printed what is not ours
 │   └── BuildError        4   the probe does not build
 ├── ResultError           5   a result file or the store
-└── MissingError          6   something that must be installed first
-Also: 0 done; 1 done, and at least one row failed; 130 interrupted (what was measured is kept).
+├── MissingError          6   something that must be installed first
+└── StoppedError        130   the user stopped it; what was measured is kept
+Also: 0 done; 1 done, and at least one row failed.
 """
 
 from __future__ import annotations
@@ -75,6 +76,12 @@ class BuildError(TargetError):
 
 class ResultError(KernometerError):
     status = Status.RESULT
+
+
+class StoppedError(KernometerError):
+    """The user stopped it; what was measured is kept."""
+
+    status = Status.INTERRUPTED
 
 
 class MissingError(KernometerError):

@@ -10,7 +10,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernometer.campaign.session import new_session, records
+from kernometer.campaign.session import new_session, records, telling_what_is_kept
 from kernometer.results.model import AnyRecord, End, Header, Unsupported, Workload
 from kernometer.results.writer import new_session_id
 from kernometer.targets.base import Deadline, Job
@@ -44,7 +44,9 @@ def measure_pair(
     sessions = [
         new_session(plan, target, label, experiment, side) for target, side in zip(targets, ("A", "B"), strict=True)
     ]
-    with store.create(sessions[0]) as first, store.create(sessions[1]) as second:
+    writers: list[ResultWriter] = []
+    with telling_what_is_kept(writers), store.create(sessions[0]) as first, store.create(sessions[1]) as second:
+        writers += (first, second)
         sides = (_Side(targets[0], first), _Side(targets[1], second))
         for block, group in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
             order = list(sides)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kernometer import __version__
-from kernometer.errors import TargetError
+from kernometer.errors import StoppedError, TargetError
 from kernometer.host.check import check
 from kernometer.results.model import FORMAT, AnyRecord, Failure, Run, Session
 from kernometer.results.reader import DamagedError, parse_record
@@ -15,11 +16,12 @@ from kernometer.results.writer import new_session_id
 from kernometer.targets.base import Deadline, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from kernometer.campaign.plan import Plan
     from kernometer.results.store import Store
+    from kernometer.results.writer import ResultWriter
     from kernometer.targets.base import Target
 
 
@@ -61,11 +63,28 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
     Ctrl-C, and whatever else ends it early, leaves what was measured in the file.
     """
     until = Deadline.after(plan.patience)
-    with store.create(new_session(plan, target, label)) as writer:
+    writers: list[ResultWriter] = []
+    with telling_what_is_kept(writers), store.create(new_session(plan, target, label)) as writer:
+        writers.append(writer)
         for record in records(target, Job(plan.arguments(), plan.by), until):
             writer.add(record)
             listen(record)
     return writer.path
+
+
+@contextmanager
+def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
+    """Turns Ctrl-C into an error that says what was measured until then. It stands outside the blocks of the writers."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        kept = sum(writer.kept for writer in writers)
+        if not kept:
+            raise
+        first = writers[0].path.stem
+        raise StoppedError(
+            f"Interrupted. What was measured until then ({kept} runs) is kept.", f"kernometer show {first}"
+        ) from stop
 
 
 def is_step(record: AnyRecord) -> bool:
