@@ -54,23 +54,23 @@ static void *cpu_arithoh_setup(struct km *km)
 }
 
 /* The casts keep short short: C computes with int and would not come back by itself. */
-#define CPU_ARITH_RUN(name, type)                                                                                      \
-	static void name(void *state, uint64_t n)                                                                      \
-	{                                                                                                              \
-		struct cpu_arith *s = state;                                                                           \
-                                                                                                                       \
-		while (n--) {                                                                                          \
-			type sum = 0;                                                                                  \
-			int last = s->last;                                                                            \
-                                                                                                                       \
-			for (int i = s->first; i <= last; i++) {                                                       \
-				type square = (type)((type)i * (type)i);                                               \
-                                                                                                                       \
-				KM_KEEP(i);                                                                            \
-				sum = (type)(sum + (type)(square / (type)(square - 1)));                               \
-			}                                                                                              \
-			s->right += (double)sum >= s->low && (double)sum <= s->high;                                   \
-		}                                                                                                      \
+#define CPU_ARITH_RUN(name, type)                                                        \
+	static void name(void *state, uint64_t n)                                        \
+	{                                                                                \
+		struct cpu_arith *s = state;                                             \
+                                                                                         \
+		while (n--) {                                                            \
+			type sum = 0;                                                    \
+			int last = s->last;                                              \
+                                                                                         \
+			for (int i = s->first; i <= last; i++) {                         \
+				type square = (type)((type)i * (type)i);                 \
+                                                                                         \
+				KM_KEEP(i);                                              \
+				sum = (type)(sum + (type)(square / (type)(square - 1))); \
+			}                                                                \
+			s->right += (double)sum >= s->low && (double)sum <= s->high;     \
+		}                                                                        \
 	}
 
 CPU_ARITH_RUN(cpu_arith_short_run, short)
@@ -106,43 +106,93 @@ static const struct point cpu_arith_points[] = {
 };
 
 const struct workload cpu_arith_short = {
-	.name = "cpu/arith-short", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in short",
+	.name = "cpu/arith-short",
+	.per = "sum of 100 terms",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in short",
 	.inside = "100 multiplications, subtractions, divisions and additions in short, their loop",
-	.points = cpu_arith_points, .setup = cpu_arith_whole_setup, .run = cpu_arith_short_run,
-	.verify = cpu_arith_verify, .teardown = km_free };
+	.points = cpu_arith_points,
+	.setup = cpu_arith_whole_setup,
+	.run = cpu_arith_short_run,
+	.verify = cpu_arith_verify,
+	.teardown = km_free,
+};
 
 const struct workload cpu_arith_int = {
-	.name = "cpu/arith-int", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in int",
+	.name = "cpu/arith-int",
+	.per = "sum of 100 terms",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in int",
 	.inside = "100 multiplications, subtractions, divisions and additions in int, their loop",
-	.points = cpu_arith_points, .setup = cpu_arith_whole_setup, .run = cpu_arith_int_run,
-	.verify = cpu_arith_verify, .teardown = km_free };
+	.points = cpu_arith_points,
+	.setup = cpu_arith_whole_setup,
+	.run = cpu_arith_int_run,
+	.verify = cpu_arith_verify,
+	.teardown = km_free,
+};
 
 const struct workload cpu_arith_long = {
-	.name = "cpu/arith-long", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in long",
+	.name = "cpu/arith-long",
+	.per = "sum of 100 terms",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in long",
 	.inside = "100 multiplications, subtractions, divisions and additions in long, their loop",
-	.points = cpu_arith_points, .setup = cpu_arith_whole_setup, .run = cpu_arith_long_run,
-	.verify = cpu_arith_verify, .teardown = km_free };
+	.points = cpu_arith_points,
+	.setup = cpu_arith_whole_setup,
+	.run = cpu_arith_long_run,
+	.verify = cpu_arith_verify,
+	.teardown = km_free,
+};
 
 const struct workload cpu_arith_float = {
-	.name = "cpu/arith-float", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in float",
-	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions in float, their loop",
-	.points = cpu_arith_points, .setup = cpu_arith_float_setup, .run = cpu_arith_float_run,
-	.verify = cpu_arith_verify, .teardown = km_free };
+	.name = "cpu/arith-float",
+	.per = "sum of 100 terms",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in float",
+	.inside =
+		"100 conversions from int, multiplications, subtractions, divisions and additions in float, their loop",
+	.points = cpu_arith_points,
+	.setup = cpu_arith_float_setup,
+	.run = cpu_arith_float_run,
+	.verify = cpu_arith_verify,
+	.teardown = km_free,
+};
 
 const struct workload cpu_arith_double = {
-	.name = "cpu/arith-double", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double",
-	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions in double, their loop",
-	.points = cpu_arith_points, .setup = cpu_arith_double_setup, .run = cpu_arith_double_run,
-	.verify = cpu_arith_verify, .teardown = km_free };
+	.name = "cpu/arith-double",
+	.per = "sum of 100 terms",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double",
+	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions in double, their "
+		  "loop",
+	.points = cpu_arith_points,
+	.setup = cpu_arith_double_setup,
+	.run = cpu_arith_double_run,
+	.verify = cpu_arith_verify,
+	.teardown = km_free,
+};
 
 const struct workload cpu_arithoh = {
-	.name = "cpu/arithoh", .per = "loop of 100", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the loop of cpu/arith-int without its arithmetic",
+	.name = "cpu/arithoh",
+	.per = "loop of 100",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the loop of cpu/arith-int without its arithmetic",
 	.inside = "100 times round an empty loop",
-	.points = cpu_arith_points, .setup = cpu_arithoh_setup, .run = cpu_arithoh_run,
-	.verify = cpu_arith_verify, .teardown = km_free };
+	.points = cpu_arith_points,
+	.setup = cpu_arithoh_setup,
+	.run = cpu_arithoh_run,
+	.verify = cpu_arith_verify,
+	.teardown = km_free,
+};

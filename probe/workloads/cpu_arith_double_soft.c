@@ -12,7 +12,7 @@
 #define SOFT_QUIET (UINT64_C(1) << 51)
 #define SOFT_NAN (SOFT_SIGN | SOFT_INF | SOFT_QUIET)
 #define SOFT_FRACTION (SOFT_HIDDEN - 1)
-#define SOFT_TOP 62                                        /* bit of the leading one while we work: 10 spare below */
+#define SOFT_TOP 62 /* bit of the leading one while we work: 10 spare below */
 
 /* value = mant * 2^(exp - 1075) for what is taken apart; a zero has mant 0. */
 struct soft_parts {
@@ -68,7 +68,7 @@ static struct soft_parts soft_take(uint64_t a)
 	if (p.exp > 0)
 		p.mant |= SOFT_HIDDEN;
 	else
-		p.exp = 1;                                 /* a subnormal's, whose hidden bit is 0 */
+		p.exp = 1; /* a subnormal's, whose hidden bit is 0 */
 	return p;
 }
 
@@ -96,7 +96,7 @@ static uint64_t soft_round(uint64_t sign, uint64_t mant, int exp)
 	exp -= shift;
 	if (exp >= 0x7ff)
 		return sign | SOFT_INF;
-	if (exp < 1) {                                     /* subnormal: the exponent stays, the number shrinks */
+	if (exp < 1) { /* subnormal: the exponent stays, the number shrinks */
 		mant = soft_shift_right(mant, 1 - exp);
 		exp = 1;
 	}
@@ -135,7 +135,7 @@ static KM_NOINLINE uint64_t soft_add(uint64_t a, uint64_t b)
 	big.mant <<= 10;
 	small.mant = soft_shift_right(small.mant << 10, big.exp - small.exp);
 	mant = big.sign == small.sign ? big.mant + small.mant : big.mant - small.mant;
-	if (mant == 0)                                     /* x - x is +0; -0 + -0 keeps its sign */
+	if (mant == 0) /* x - x is +0; -0 + -0 keeps its sign */
 		return big.sign & small.sign;
 	return soft_round(big.sign, mant, big.exp);
 }
@@ -216,7 +216,7 @@ static KM_NOINLINE uint64_t soft_from_int(int64_t i)
 struct cpu_soft {
 	struct km *km;
 	volatile int first, last;
-	uint64_t right;                                    /* sums that came out as they must, to the last bit */
+	uint64_t right; /* sums that came out as they must, to the last bit */
 };
 
 static void *cpu_soft_setup(struct km *km)
@@ -265,8 +265,17 @@ static const struct point cpu_soft_points[] = {
 };
 
 const struct workload cpu_arith_double_soft = {
-	.name = "cpu/arith-double-soft", .per = "sum of 100 terms", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double made of integer instructions",
-	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions as calls, their loop",
-	.points = cpu_soft_points, .setup = cpu_soft_setup, .run = cpu_soft_run,
-	.verify = cpu_soft_verify, .teardown = km_free };
+	.name = "cpu/arith-double-soft",
+	.per = "sum of 100 terms",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double made of integer instructions",
+	.inside =
+		"100 conversions from int, multiplications, subtractions, divisions and additions as calls, their loop",
+	.points = cpu_soft_points,
+	.setup = cpu_soft_setup,
+	.run = cpu_soft_run,
+	.verify = cpu_soft_verify,
+	.teardown = km_free,
+};

@@ -272,15 +272,18 @@ static void cpu_dhry_verify(void *state, uint64_t n)
 {
 	const struct cpu_dhry *s = state;
 	const struct dhry_record *a = dhry_head, *b = dhry_second;
-	const struct { const char *what; int right; } checks[] = {
+	const struct {
+		const char *what;
+		int right;
+	} checks[] = {
 		{ "the count of loops", s->loops == n },
 		{ "the globals", dhry_int == 5 && dhry_bool == 1 && dhry_ch1 == 'A' && dhry_ch2 == 'B' },
-		{ "the arrays", dhry_array1[8] == 7 && dhry_array1[9] == 7 && dhry_array1[38] == 8
-			&& dhry_array2[8][8] == 8 && dhry_array2[8][9] == 8 && dhry_array2[28][8] == 7 },
-		{ "the first record", a->next == b && a->variant == DHRY_1 && a->u.first.ident == DHRY_3
-			&& a->u.first.number == 17 && strcmp(a->u.first.text, DHRY_SOME) == 0 },
-		{ "the second record", b->next == b && b->variant == DHRY_1 && b->u.first.ident == DHRY_2
-			&& b->u.first.number == 18 && strcmp(b->u.first.text, DHRY_SOME) == 0 },
+		{ "the arrays", dhry_array1[8] == 7 && dhry_array1[9] == 7 && dhry_array1[38] == 8 &&
+					dhry_array2[8][8] == 8 && dhry_array2[8][9] == 8 && dhry_array2[28][8] == 7 },
+		{ "the first record", a->next == b && a->variant == DHRY_1 && a->u.first.ident == DHRY_3 &&
+					      a->u.first.number == 17 && strcmp(a->u.first.text, DHRY_SOME) == 0 },
+		{ "the second record", b->next == b && b->variant == DHRY_1 && b->u.first.ident == DHRY_2 &&
+					       b->u.first.number == 18 && strcmp(b->u.first.text, DHRY_SOME) == 0 },
 		{ "the numbers", s->int1 == 5 && s->int2 == 13 && s->int3 == 7 && s->ident == DHRY_2 },
 		{ "the strings", strcmp(s->text1, DHRY_FIRST) == 0 && strcmp(s->text2, DHRY_SECOND) == 0 },
 	};
@@ -296,8 +299,16 @@ static const struct point cpu_dhry_points[] = {
 };
 
 const struct workload cpu_dhrystone = {
-	.name = "cpu/dhrystone", .per = "loop", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1; Weicker 1984, 1988", .what = "Dhrystone 2.1 with register variables",
+	.name = "cpu/dhrystone",
+	.per = "loop",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1; Weicker 1984, 1988",
+	.what = "Dhrystone 2.1 with register variables",
 	.inside = "the statements of one Dhrystone loop, with strcpy and strcmp of libc or the compiler",
-	.points = cpu_dhry_points, .setup = cpu_dhry_setup, .run = cpu_dhry_run,
-	.verify = cpu_dhry_verify, .teardown = km_free };
+	.points = cpu_dhry_points,
+	.setup = cpu_dhry_setup,
+	.run = cpu_dhry_run,
+	.verify = cpu_dhry_verify,
+	.teardown = km_free,
+};

@@ -68,8 +68,16 @@ static const struct point cpu_hanoi_points[] = {
 };
 
 const struct workload cpu_hanoi = {
-	.name = "cpu/hanoi", .per = "solution with 10 discs", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1", .what = "recursion: the Tower of Hanoi with 10 discs",
+	.name = "cpu/hanoi",
+	.per = "solution with 10 discs",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
+	.what = "recursion: the Tower of Hanoi with 10 discs",
 	.inside = "2047 calls of a recursive function, 1023 discs moved between arrays",
-	.points = cpu_hanoi_points, .setup = cpu_hanoi_setup, .run = cpu_hanoi_run,
-	.verify = cpu_hanoi_verify, .teardown = km_free };
+	.points = cpu_hanoi_points,
+	.setup = cpu_hanoi_setup,
+	.run = cpu_hanoi_run,
+	.verify = cpu_hanoi_verify,
+	.teardown = km_free,
+};

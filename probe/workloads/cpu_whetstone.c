@@ -7,14 +7,14 @@
  * compare them with libm. No values are printed from within: verify looks at those each module leaves. */
 #include "../km.h"
 
-#define WHET_I 10                                          /* their i: that many times 100 000 Whetstone instructions */
+#define WHET_I 10 /* their i: that many times 100 000 Whetstone instructions */
 #define WHET_T 0.499975
 #define WHET_T1 0.50025
 #define WHET_T2 2.0
 
 /* Standard functions -------------------------------------------------------------------------------------------- */
 
-#define WHET_LN2_HIGH 6.93147180369123816490e-01           /* 33 bits: times a small integer it is exact */
+#define WHET_LN2_HIGH 6.93147180369123816490e-01 /* 33 bits: times a small integer it is exact */
 #define WHET_LN2_LOW 1.90821492927058770002e-10
 #define WHET_HALF_PI_HIGH 1.57079632673412561417e+00
 #define WHET_HALF_PI_LOW 6.07710050650619224932e-11
@@ -67,8 +67,10 @@ static KM_NOINLINE double whet_sqrt(double x)
 /* x = k ln 2 + r with |r| at most ln 2 / 2, Taylor's series of r; |x| below 700. */
 static KM_NOINLINE double whet_exp(double x)
 {
-	static const double c[] = { 1, 1, 1 / 2.0, 1 / 6.0, 1 / 24.0, 1 / 120.0, 1 / 720.0, 1 / 5040.0, 1 / 40320.0,
-		1 / 362880.0, 1 / 3628800.0, 1 / 39916800.0, 1 / 479001600.0, 1 / 6227020800.0 };
+	static const double c[] = {
+		1,          1,           1 / 2.0,      1 / 6.0,       1 / 24.0,       1 / 120.0,       1 / 720.0,
+		1 / 5040.0, 1 / 40320.0, 1 / 362880.0, 1 / 3628800.0, 1 / 39916800.0, 1 / 479001600.0, 1 / 6227020800.0
+	};
 	int k = whet_nearest(x / (WHET_LN2_HIGH + WHET_LN2_LOW));
 	double r = (x - k * WHET_LN2_HIGH) - k * WHET_LN2_LOW;
 
@@ -78,8 +80,8 @@ static KM_NOINLINE double whet_exp(double x)
 /* x = 2^k m with m from sqrt(1/2) to sqrt(2); ln m = 2 artanh((m - 1) / (m + 1)); x > 0 and normal. */
 static KM_NOINLINE double whet_log(double x)
 {
-	static const double c[] = { 2, 2 / 3.0, 2 / 5.0, 2 / 7.0, 2 / 9.0, 2 / 11.0, 2 / 13.0, 2 / 15.0, 2 / 17.0,
-		2 / 19.0, 2 / 21.0 };
+	static const double c[] = { 2,        2 / 3.0,  2 / 5.0,  2 / 7.0,  2 / 9.0, 2 / 11.0,
+				    2 / 13.0, 2 / 15.0, 2 / 17.0, 2 / 19.0, 2 / 21.0 };
 	union whet_bits u;
 	double s;
 	int k;
@@ -98,8 +100,8 @@ static KM_NOINLINE double whet_log(double x)
 /* atan x = atan c + atan((x - c) / (1 + x c)) with c = 0, 1/2 or 1, and pi/2 - atan(1/x) beyond 1. */
 static KM_NOINLINE double whet_atan(double x)
 {
-	static const double c[] = { 1, -1 / 3.0, 1 / 5.0, -1 / 7.0, 1 / 9.0, -1 / 11.0, 1 / 13.0, -1 / 15.0, 1 / 17.0,
-		-1 / 19.0, 1 / 21.0, -1 / 23.0, 1 / 25.0 };
+	static const double c[] = { 1,         -1 / 3.0, 1 / 5.0,   -1 / 7.0, 1 / 9.0,   -1 / 11.0, 1 / 13.0,
+				    -1 / 15.0, 1 / 17.0, -1 / 19.0, 1 / 21.0, -1 / 23.0, 1 / 25.0 };
 	static const double at[] = { 0, 0.46364760900080611621, 0.78539816339744830962 };
 	double a = x < 0 ? -x : x, centre, z, result;
 	int beyond = a > 1, nearest;
@@ -118,10 +120,24 @@ static KM_NOINLINE double whet_atan(double x)
 /* sin(x + quarters * pi/2): x is brought to +-pi/4, then Taylor's series; |x| below a million. */
 static double whet_sine(double x, int quarters)
 {
-	static const double of_sin[] = { 1, -1 / 6.0, 1 / 120.0, -1 / 5040.0, 1 / 362880.0, -1 / 39916800.0,
-		1 / 6227020800.0, -1 / 1307674368000.0, 1 / 355687428096000.0 };
-	static const double of_cos[] = { 1, -1 / 2.0, 1 / 24.0, -1 / 720.0, 1 / 40320.0, -1 / 3628800.0,
-		1 / 479001600.0, -1 / 87178291200.0, 1 / 20922789888000.0 };
+	static const double of_sin[] = { 1,
+					 -1 / 6.0,
+					 1 / 120.0,
+					 -1 / 5040.0,
+					 1 / 362880.0,
+					 -1 / 39916800.0,
+					 1 / 6227020800.0,
+					 -1 / 1307674368000.0,
+					 1 / 355687428096000.0 };
+	static const double of_cos[] = { 1,
+					 -1 / 2.0,
+					 1 / 24.0,
+					 -1 / 720.0,
+					 1 / 40320.0,
+					 -1 / 3628800.0,
+					 1 / 479001600.0,
+					 -1 / 87178291200.0,
+					 1 / 20922789888000.0 };
 	int k = whet_nearest(x / (WHET_HALF_PI_HIGH + WHET_HALF_PI_LOW));
 	double r = (x - k * WHET_HALF_PI_HIGH) - k * WHET_HALF_PI_LOW, result;
 
@@ -155,7 +171,7 @@ struct cpu_whet {
 	volatile double t, t1, t2;
 	double e1[5];
 	int j, k, l;
-	double left[WHET_LEFT], sum[WHET_LEFT];            /* of one iteration, of all */
+	double left[WHET_LEFT], sum[WHET_LEFT]; /* of one iteration, of all */
 };
 
 /* Their procedures are the linker's too, so that a compiler must expect any arguments. */
@@ -331,10 +347,24 @@ static void cpu_whet_run(void *state, uint64_t n)
 }
 
 /* The values of the published program, here from arithmetic with 60 digits. Double differs by less than 1e-14. */
-static const double whet_right[WHET_LEFT] = {
-	-0.068342198629951953, -0.462637656263568039, -0.729718387843690335, -1.123979070046127022,
-	-0.055336452591790961, -0.447436562754744999, -0.710973389285179563, -1.103098056925599741,
-	1, 6, 6, 0.490407316159045465, 0.490392497956100069, 0.999937500625, 3, 2, 3, 0.834665519519058057 };
+static const double whet_right[WHET_LEFT] = { -0.068342198629951953,
+					      -0.462637656263568039,
+					      -0.729718387843690335,
+					      -1.123979070046127022,
+					      -0.055336452591790961,
+					      -0.447436562754744999,
+					      -0.710973389285179563,
+					      -1.103098056925599741,
+					      1,
+					      6,
+					      6,
+					      0.490407316159045465,
+					      0.490392497956100069,
+					      0.999937500625,
+					      3,
+					      2,
+					      3,
+					      0.834665519519058057 };
 
 static void cpu_whet_verify(void *state, uint64_t n)
 {
@@ -354,9 +384,16 @@ static const struct point cpu_whet_points[] = {
 };
 
 const struct workload cpu_whetstone = {
-	.name = "cpu/whetstone", .per = "million Whetstone instructions", .unit = UNIT_PER_S, .by = BY_TIME | BY_PATH,
+	.name = "cpu/whetstone",
+	.per = "million Whetstone instructions",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
 	.source = "M table 1; Curnow and Wichmann 1976",
 	.what = "Whetstone in double precision, with standard functions of our own",
 	.inside = "modules 2, 3, 4, 6, 7, 8, 9 and 11 with the published weights for one million instructions (i = 10)",
-	.points = cpu_whet_points, .setup = cpu_whet_setup, .run = cpu_whet_run,
-	.verify = cpu_whet_verify, .teardown = km_free };
+	.points = cpu_whet_points,
+	.setup = cpu_whet_setup,
+	.run = cpu_whet_run,
+	.verify = cpu_whet_verify,
+	.teardown = km_free,
+};

@@ -148,23 +148,49 @@ static const struct point sig_points[] = {
 };
 
 const struct workload sig_install = {
-	.name = "sig/install", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K, lmbench",
+	.name = "sig/install",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K, lmbench",
 	.what = "sigaction installs a handler for SIGUSR1 and gives back the one before",
 	.inside = "the handler's structure filled in, libc's sigaction, a comparison of the old handler",
-	.points = sig_points, .setup = sig_install_setup, .run = sig_install_run,
-	.verify = sig_install_verify, .teardown = sig_teardown };
+	.points = sig_points,
+	.setup = sig_install_setup,
+	.run = sig_install_run,
+	.verify = sig_install_verify,
+	.teardown = sig_teardown,
+};
 
 const struct workload sig_catch = {
-	.name = "sig/catch", .per = "signal", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K, lmbench",
+	.name = "sig/catch",
+	.per = "signal",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K, lmbench",
 	.what = "SIGUSR1 to oneself is delivered, handled and returned from, less the cost of sending",
 	.inside = "kill of the own process, delivery, a handler that counts, the return from it",
-	.subtracts = "kill of the own process with signal 0", .figure_less_baseline = 1,
-	.points = sig_points, .setup = sig_catch_setup, .run = sig_catch_run, .baseline = sig_catch_baseline,
-	.verify = sig_verify, .teardown = sig_teardown };
+	.subtracts = "kill of the own process with signal 0",
+	.figure_less_baseline = 1,
+	.points = sig_points,
+	.setup = sig_catch_setup,
+	.run = sig_catch_run,
+	.baseline = sig_catch_baseline,
+	.verify = sig_verify,
+	.teardown = sig_teardown,
+};
 
 const struct workload sig_raise = {
-	.name = "sig/raise", .per = "signal", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 4",
+	.name = "sig/raise",
+	.per = "signal",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 4",
 	.what = "raise(SIGUSR1) within one process, handled",
 	.inside = "libc's raise with all the calls it makes, delivery, a handler that counts, the return from it",
-	.points = sig_points, .setup = sig_raise_setup, .run = sig_raise_run,
-	.verify = sig_verify, .teardown = sig_teardown };
+	.points = sig_points,
+	.setup = sig_raise_setup,
+	.run = sig_raise_run,
+	.verify = sig_verify,
+	.teardown = sig_teardown,
+};

@@ -91,15 +91,31 @@ static const struct point syscall_read_zero_points[] = {
 };
 
 const struct workload syscall_write_null = {
-	.name = "syscall/write-null", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3, lmbench",
+	.name = "syscall/write-null",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 3, lmbench",
 	.what = "write of 1 byte to /dev/null",
 	.inside = "libc's syscall(2) where there is one, the call, a comparison of its result",
-	.points = syscall_write_null_points, .setup = syscall_write_null_setup, .run = syscall_write_null_run,
-	.verify = syscall_device_verify, .teardown = syscall_device_teardown };
+	.points = syscall_write_null_points,
+	.setup = syscall_write_null_setup,
+	.run = syscall_write_null_run,
+	.verify = syscall_device_verify,
+	.teardown = syscall_device_teardown,
+};
 
 const struct workload syscall_read_zero = {
-	.name = "syscall/read-zero", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "G, lmbench",
+	.name = "syscall/read-zero",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "G, lmbench",
 	.what = "read of 1 byte from /dev/zero",
 	.inside = "libc's syscall(2) where there is one, the call, comparisons of its result and of the byte read",
-	.points = syscall_read_zero_points, .setup = syscall_read_zero_setup, .run = syscall_read_zero_run,
-	.verify = syscall_device_verify, .teardown = syscall_device_teardown };
+	.points = syscall_read_zero_points,
+	.setup = syscall_read_zero_setup,
+	.run = syscall_read_zero_run,
+	.verify = syscall_device_verify,
+	.teardown = syscall_device_teardown,
+};

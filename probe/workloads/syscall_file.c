@@ -128,30 +128,61 @@ static const struct point syscall_open_close_points[] = {
 };
 
 const struct workload syscall_stat = {
-	.name = "syscall/stat", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "G, lmbench",
+	.name = "syscall/stat",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "G, lmbench",
 	.what = "stat of a file in the current folder, its inode cached",
 	.inside = "libc's stat, comparisons of size and type",
-	.points = syscall_file_points, .setup = syscall_file_setup, .run = syscall_stat_run,
-	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+	.points = syscall_file_points,
+	.setup = syscall_file_setup,
+	.run = syscall_stat_run,
+	.verify = syscall_file_verify,
+	.teardown = syscall_file_teardown,
+};
 
 const struct workload syscall_fstat = {
-	.name = "syscall/fstat", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "G, lmbench",
+	.name = "syscall/fstat",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "G, lmbench",
 	.what = "fstat of an open file, its inode cached",
 	.inside = "libc's fstat, comparisons of size and type",
-	.points = syscall_file_points, .setup = syscall_file_setup, .run = syscall_fstat_run,
-	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+	.points = syscall_file_points,
+	.setup = syscall_file_setup,
+	.run = syscall_fstat_run,
+	.verify = syscall_file_verify,
+	.teardown = syscall_file_teardown,
+};
 
 const struct workload syscall_open_close = {
-	.name = "syscall/open-close", .per = "open and close", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.name = "syscall/open-close",
+	.per = "open and close",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
 	.source = "G, L, lmbench",
 	.what = "open for reading, and close, of a file in the current folder, its inode cached",
 	.inside = "libc's open and close, comparisons of their results",
-	.points = syscall_open_close_points, .setup = syscall_open_close_setup, .run = syscall_open_close_run,
-	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+	.points = syscall_open_close_points,
+	.setup = syscall_open_close_setup,
+	.run = syscall_open_close_run,
+	.verify = syscall_file_verify,
+	.teardown = syscall_file_teardown,
+};
 
 const struct workload syscall_lseek = {
-	.name = "syscall/lseek", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "L",
+	.name = "syscall/lseek",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "L",
 	.what = "lseek to offsets 0 to 6 from the beginning of a file of 7 bytes",
 	.inside = "libc's lseek, one remainder, a comparison of the offset",
-	.points = syscall_file_points, .setup = syscall_file_setup, .run = syscall_lseek_run,
-	.verify = syscall_file_verify, .teardown = syscall_file_teardown };
+	.points = syscall_file_points,
+	.setup = syscall_file_setup,
+	.run = syscall_lseek_run,
+	.verify = syscall_file_verify,
+	.teardown = syscall_file_teardown,
+};

@@ -29,7 +29,8 @@ static void *syscall_mix_setup(struct km *km)
 		km_fail_call(km, "dup2");
 	s->old_mask = umask(MIX_MASK);
 	if (!HAVE_SYSCALL)
-		km_warn(km, "libc", "no syscall(2) here: a libc that remembers getpid's answer makes this four calls, not five");
+		km_warn(km, "libc",
+			"no syscall(2) here: a libc that remembers getpid's answer makes this four calls, not five");
 	km->claim = (struct claim){ .syscalls = 5, .faults = km->point->cold ? NO_CLAIM : 0 };
 	return s;
 }
@@ -178,23 +179,49 @@ static const struct point syscall_mix_fixed_time_points[] = {
 };
 
 const struct workload syscall_mix = {
-	.name = "syscall/mix", .per = "loop of 5 calls", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "M table 1",
+	.name = "syscall/mix",
+	.per = "loop of 5 calls",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 1",
 	.what = "close(dup(0)), getpid, getuid, umask(022)",
 	.inside = "the five calls by libc, getpid past its cache, comparisons and additions of their results",
-	.points = syscall_mix_points, .setup = syscall_mix_setup, .run = syscall_mix_run,
-	.verify = syscall_mix_verify, .teardown = syscall_mix_teardown };
+	.points = syscall_mix_points,
+	.setup = syscall_mix_setup,
+	.run = syscall_mix_run,
+	.verify = syscall_mix_verify,
+	.teardown = syscall_mix_teardown,
+};
 
 const struct workload syscall_mix_loops = {
-	.name = "syscall/mix-loops", .per = "set of loops", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "M table 2",
+	.name = "syscall/mix-loops",
+	.per = "set of loops",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 2",
 	.what = "N loops of syscall/mix in a row, timed once: M's microsecond form",
-	.inside = "N times what syscall/mix holds", .params = { "loops" }, .max_batch = 1,
-	.points = syscall_mix_loops_points, .setup = syscall_mix_loops_setup, .run = syscall_mix_loops_run,
-	.verify = syscall_mix_loops_verify, .teardown = syscall_mix_teardown };
+	.inside = "N times what syscall/mix holds",
+	.params = { "loops" },
+	.max_batch = 1,
+	.points = syscall_mix_loops_points,
+	.setup = syscall_mix_loops_setup,
+	.run = syscall_mix_loops_run,
+	.verify = syscall_mix_loops_verify,
+	.teardown = syscall_mix_teardown,
+};
 
 const struct workload syscall_mix_fixed_time = {
-	.name = "syscall/mix-fixed-time", .per = "loop of 5 calls", .unit = UNIT_NS, .by = BY_TIME, .source = "M table 1",
+	.name = "syscall/mix-fixed-time",
+	.per = "loop of 5 calls",
+	.unit = UNIT_NS,
+	.by = BY_TIME,
+	.source = "M table 1",
 	.what = "loops of syscall/mix until an alarm set 50 ms ahead: M's fixed-time form",
-	.inside = "what syscall/mix holds, a test of the alarm's flag, one signal in 50 ms", .max_batch = 1,
-	.points = syscall_mix_fixed_time_points, .setup = syscall_mix_fixed_time_setup,
-	.self_timed = syscall_mix_fixed_time_run, .verify = syscall_mix_fixed_time_verify,
-	.teardown = syscall_mix_fixed_time_teardown };
+	.inside = "what syscall/mix holds, a test of the alarm's flag, one signal in 50 ms",
+	.max_batch = 1,
+	.points = syscall_mix_fixed_time_points,
+	.setup = syscall_mix_fixed_time_setup,
+	.self_timed = syscall_mix_fixed_time_run,
+	.verify = syscall_mix_fixed_time_verify,
+	.teardown = syscall_mix_fixed_time_teardown,
+};

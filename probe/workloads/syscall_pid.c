@@ -3,7 +3,7 @@
 
 struct syscall_pid {
 	struct km *km;
-	uint64_t sum;                                      /* of answer + 1: an error adds nothing, a process 0 does */
+	uint64_t sum; /* of answer + 1: an error adds nothing, a process 0 does */
 };
 
 static void *syscall_pid_setup(struct km *km)
@@ -68,22 +68,47 @@ static const struct point syscall_pid_points[] = {
 };
 
 const struct workload syscall_getppid = {
-	.name = "syscall/getppid", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3",
+	.name = "syscall/getppid",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 3",
 	.what = "getppid through the kernel, libc's caching bypassed",
 	.inside = "libc's syscall(2) where there is one, the call, one addition",
-	.points = syscall_pid_points, .setup = syscall_pid_setup, .run = syscall_getppid_run,
-	.verify = syscall_getppid_verify, .teardown = km_free };
+	.points = syscall_pid_points,
+	.setup = syscall_pid_setup,
+	.run = syscall_getppid_run,
+	.verify = syscall_getppid_verify,
+	.teardown = km_free,
+};
 
 const struct workload syscall_getpid = {
-	.name = "syscall/getpid", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3",
+	.name = "syscall/getpid",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 3",
 	.what = "getpid through the kernel, libc's caching bypassed",
-	.inside = "libc's syscall(2), the call, one addition", .needs = CAP_SYSCALL,
-	.points = syscall_pid_points, .setup = syscall_pid_setup, .run = syscall_getpid_run,
-	.verify = syscall_getpid_verify, .teardown = km_free };
+	.inside = "libc's syscall(2), the call, one addition",
+	.needs = CAP_SYSCALL,
+	.points = syscall_pid_points,
+	.setup = syscall_pid_setup,
+	.run = syscall_getpid_run,
+	.verify = syscall_getpid_verify,
+	.teardown = km_free,
+};
 
 const struct workload syscall_getpgid = {
-	.name = "syscall/getpgid", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 3",
+	.name = "syscall/getpgid",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 3",
 	.what = "getpgid of the calling process through the kernel, libc's caching bypassed",
 	.inside = "libc's syscall(2) where there is one (getpgrp where not), the call, one addition",
-	.points = syscall_pid_points, .setup = syscall_pid_setup, .run = syscall_getpgid_run,
-	.verify = syscall_getpgid_verify, .teardown = km_free };
+	.points = syscall_pid_points,
+	.setup = syscall_pid_setup,
+	.run = syscall_getpgid_run,
+	.verify = syscall_getpgid_verify,
+	.teardown = km_free,
+};

@@ -79,15 +79,32 @@ static const struct point syscall_time_points[] = {
 };
 
 const struct workload syscall_gettimeofday = {
-	.name = "syscall/gettimeofday", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 2",
+	.name = "syscall/gettimeofday",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 2",
 	.what = "gettimeofday through the kernel, the platform's fast path bypassed",
-	.inside = "libc's syscall(2), the call, comparisons of its answer", .needs = CAP_SYSCALL,
-	.points = syscall_time_points, .setup = syscall_gettimeofday_setup, .run = syscall_gettimeofday_run,
-	.verify = syscall_time_verify, .teardown = km_free };
+	.inside = "libc's syscall(2), the call, comparisons of its answer",
+	.needs = CAP_SYSCALL,
+	.points = syscall_time_points,
+	.setup = syscall_gettimeofday_setup,
+	.run = syscall_gettimeofday_run,
+	.verify = syscall_time_verify,
+	.teardown = km_free,
+};
 
 const struct workload syscall_gettimeofday_fast = {
-	.name = "syscall/gettimeofday-fast", .per = "call", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K table 2",
+	.name = "syscall/gettimeofday-fast",
+	.per = "call",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K table 2",
 	.what = "gettimeofday by libc, which takes the platform's fast path where there is one",
 	.inside = "libc's gettimeofday, comparisons of its answer",
-	.points = syscall_time_points, .setup = syscall_gettimeofday_fast_setup, .run = syscall_gettimeofday_fast_run,
-	.verify = syscall_time_verify, .teardown = km_free };
+	.points = syscall_time_points,
+	.setup = syscall_gettimeofday_fast_setup,
+	.run = syscall_gettimeofday_fast_run,
+	.verify = syscall_time_verify,
+	.teardown = km_free,
+};

@@ -28,9 +28,20 @@ static uint64_t to_bits(double value)
 /* Operands of every kind, and those whose results lie near a rounding's edge: few bits set, exponents close by. */
 static uint64_t operand(uint64_t *random, uint64_t other)
 {
-	static const uint64_t special[] = { 0, SOFT_INF, SOFT_NAN, SOFT_INF | 1, 1, SOFT_FRACTION, SOFT_HIDDEN,
-		SOFT_HIDDEN | 1, SOFT_INF - 1, UINT64_C(0x3ff) << 52, (UINT64_C(0x3ff) << 52) + 1,
-		(UINT64_C(0x3ff) << 52) - 1, UINT64_C(0x1ff) << 52, UINT64_C(0x5ff) << 52 };
+	static const uint64_t special[] = { 0,
+					    SOFT_INF,
+					    SOFT_NAN,
+					    SOFT_INF | 1,
+					    1,
+					    SOFT_FRACTION,
+					    SOFT_HIDDEN,
+					    SOFT_HIDDEN | 1,
+					    SOFT_INF - 1,
+					    UINT64_C(0x3ff) << 52,
+					    (UINT64_C(0x3ff) << 52) + 1,
+					    (UINT64_C(0x3ff) << 52) - 1,
+					    UINT64_C(0x1ff) << 52,
+					    UINT64_C(0x5ff) << 52 };
 	uint64_t r = stub_random(random), bits = stub_random(random), sign = bits & SOFT_SIGN;
 
 	switch (r % 8) {
@@ -55,7 +66,7 @@ static void compare(const char *what, uint64_t a, uint64_t b, uint64_t soft, dou
 {
 	uint64_t right = to_bits(hard);
 
-	if (soft_is_nan(right)) {                          /* which NaN is for each machine to say, unless one went in */
+	if (soft_is_nan(right)) { /* which NaN is for each machine to say, unless one went in */
 		int nans = soft_is_nan(a) + soft_is_nan(b);
 
 		if (nans == 1 ? soft == soft_quieted(a, b) : soft_is_nan(soft) && (soft & SOFT_QUIET))
@@ -64,7 +75,8 @@ static void compare(const char *what, uint64_t a, uint64_t b, uint64_t soft, dou
 		return;
 	}
 	if (differences++ < 20)
-		printf("%016" PRIx64 " %s %016" PRIx64 " = %016" PRIx64 ", not %016" PRIx64 "\n", a, what, b, soft, right);
+		printf("%016" PRIx64 " %s %016" PRIx64 " = %016" PRIx64 ", not %016" PRIx64 "\n", a, what, b, soft,
+		       right);
 }
 
 static void compare_pair(uint64_t a, uint64_t b)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define LARGEST_ERROR 1e-15     /* relative to the value or, for sine and cosine, to 1: four units in the last place */
+#define LARGEST_ERROR 1e-15 /* relative to the value or, for sine and cosine, to 1: four units in the last place */
 
 static const struct {
 	const char *name;
@@ -14,12 +14,9 @@ static const struct {
 	double low, high;
 	int relative;
 } functions[] = {
-	{ "sqrt", whet_sqrt, sqrt, 1e-6, 1e6, 1 },
-	{ "exp", whet_exp, exp, -20, 20, 1 },
-	{ "log", whet_log, log, 0.01, 0.9, 1 },
-	{ "log", whet_log, log, 1.1, 100, 1 },
-	{ "atan", whet_atan, atan, -10, 10, 1 },
-	{ "sin", whet_sin, sin, -10, 10, 0 },
+	{ "sqrt", whet_sqrt, sqrt, 1e-6, 1e6, 1 }, { "exp", whet_exp, exp, -20, 20, 1 },
+	{ "log", whet_log, log, 0.01, 0.9, 1 },    { "log", whet_log, log, 1.1, 100, 1 },
+	{ "atan", whet_atan, atan, -10, 10, 1 },   { "sin", whet_sin, sin, -10, 10, 0 },
 	{ "cos", whet_cos, cos, -10, 10, 0 },
 };
 
