@@ -51,6 +51,9 @@ def write(path: Path, html: str) -> None:
     folder = path.parent
     unfinished = ""
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe: replacing it would take it from the whole system
+            path.write_text(html, encoding="utf-8")
+            return
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=folder, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
         ) as file:
