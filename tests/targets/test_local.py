@@ -1,0 +1,124 @@
+"""The local targets: what they start, with which probe, and what they leave behind."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import BuildError, MissingError, TargetError, UsageError
+from kernometer.targets import build
+from kernometer.targets.base import Deadline, Job
+from kernometer.targets.build import Recipe
+from kernometer.targets.local import LocalTarget, from_spec
+from kernometer.targets.parse import target_of
+
+TINY = Job(("--runs", "1", "--seconds", "0.01", "syscall/getppid"))
+
+
+def lines(target: LocalTarget, job: Job = TINY) -> list[bytes]:
+    return list(target.run(job, Deadline.after(120)))
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe"),
+    [
+        ("", Recipe("", ("-O2",))),
+        ("-O0", Recipe("", ("-O0",))),
+        ("clang", Recipe("clang", ("-O2",))),
+        ("clang -O3 -m32", Recipe("clang", ("-O3", "-m32"))),
+        ("-DKM_HANDICAP=3", Recipe("", ("-O2", "-DKM_HANDICAP=3"))),
+    ],
+)
+def test_recipe_keeps_optimisation_unless_told_otherwise(words: str, recipe: Recipe) -> None:
+    """Expected: -O2 beside a -D. Broken: a variant that is also an unoptimised build."""
+    assert Recipe.of(words) == recipe
+
+
+def test_local_probe_runs_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = lines(from_spec("local"))
+    assert found[0].startswith(b'{"type":"header"')
+    assert any(line.startswith(b'{"type":"run"') for line in found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrapper_stands_before_the_probe() -> None:
+    target = from_spec("wrap:env -u NOTHING")
+    assert target.describe(TINY)[:3] == ("env", "-u", "NOTHING")
+    assert any(line.startswith(b'{"type":"run"') for line in lines(target))
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("echo hello", "never began"),
+        ("false", "never began"),
+        ("sh -c 'echo \"#kernometer begin 1\"; kill -9 $$'", "stopped in the middle"),
+        ("no-such-wrapper", "is not there"),
+    ],
+)
+def test_wrapper_that_does_not_run_the_probe_is_an_error(command: str, text: str) -> None:
+    with pytest.raises((TargetError, MissingError), match=text):
+        lines(from_spec(f"wrap:{command}"))
+
+
+@pytest.mark.parametrize("spec", ["", "nothing", "wrap:", "wrap:'", "probe:/nowhere", "ssh", "local:'"])
+def test_spec_that_is_no_target_names_what_would_be(spec: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        target_of(spec)
+    assert caught.value.next_step
+
+
+def test_missing_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(MissingError, match="no C compiler") as caught:
+        build.compiler(Recipe())
+    assert "apt-get install gcc" in caught.value.next_step
+
+
+def fake_compiler(folder: Path, script: str) -> str:
+    path = folder / "fake-cc"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    failing = fake_compiler(tmp_path, "echo 'probe.c:1: no such header' >&2; exit 1")
+    with pytest.raises(BuildError, match="does not compile") as caught:
+        build.probe(Recipe(failing))
+    assert "no such header" in caught.value.last_output
+    assert list((tmp_path / "cache" / "kernometer" / "probes").iterdir()) == []
+
+
+def test_probe_is_compiled_once_and_again_when_the_compiler_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = build.amalgam()  # the same for all, also while somebody edits it
+    monkeypatch.setattr(build, "amalgam", lambda: source)
+    log = tmp_path / "log"
+    real = shutil.which("cc")
+    script = f'case "$1" in --version) echo one;; *) echo x >>{log}; exec {real} "$@";; esac'
+    path = fake_compiler(tmp_path, script)
+    made = [build.probe.__wrapped__(Recipe(path)) for _ in range(2)]
+    assert made[0] == made[1]
+    assert log.read_text() == "x\n"
+    fake_compiler(tmp_path, script.replace("one", "two"))
+    assert build.probe.__wrapped__(Recipe(path)) != made[0]
+    assert log.read_text() == "x\nx\n"
+
+
+def test_cache_that_cannot_be_written_says_how_to_choose_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(BuildError, match="cannot be written") as caught:
+        build.probe.__wrapped__(Recipe())
+    assert "XDG_CACHE_HOME" in caught.value.next_step

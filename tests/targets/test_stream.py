@@ -1,0 +1,112 @@
+"""Whatever a target prints, however it ends: records, or an error with its last output; never a wait without end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import MissingError, TargetError
+from kernometer.targets.base import Deadline
+from kernometer.targets.stream import between_markers, lines_of, running
+
+LINE = b'{"type":"end","complete":true}'
+#: Seconds; far beyond what is needed, so that only a wait without end reaches it.
+FAR = 60.0
+
+
+def said_by(code: str, *, seconds: float = FAR, max_bytes: int = 1 << 20) -> Iterator[bytes]:
+    """The lines of a Python program."""
+    with running([sys.executable, "-c", code]) as output:
+        yield from lines_of(output, Deadline.after(seconds), max_bytes, "it")
+
+
+def test_lines_come_whole_whatever_the_pieces_and_the_line_ends() -> None:
+    code = "import sys,time\nfor c in 'a\\r\\nb\\n\\nc': sys.stdout.write(c); sys.stdout.flush()"
+    assert list(said_by(code)) == [b"a", b"b", b"", b"c"]
+
+
+def test_records_between_markers_survive_a_console_full_of_other_lines() -> None:
+    lines = [b"[ 0.1] boot", b"#kernometer begin 1", LINE, b"[ 0.2] oops", LINE, b"#kernometer end 2", b"bye"]
+    assert list(between_markers(iter(lines), "it")) == [LINE, LINE]
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ([b"garbage", b"more"], "never began"),
+        ([b"#kernometer begin 1", LINE], "stopped in the middle"),
+        ([b"#kernometer begin 1", LINE, b"#kernometer end 2"], "2 records were sent and 1 arrived"),
+        ([], "never began"),
+    ],
+)
+def test_output_that_is_not_whole_is_an_error_with_the_last_lines(lines: list[bytes], text: str) -> None:
+    with pytest.raises(TargetError, match=text) as caught:
+        list(between_markers(iter(lines), "it"))
+    assert ("more" in caught.value.last_output) == (b"more" in lines)
+
+
+def test_silent_process_is_given_up_and_killed() -> None:
+    """Expected: an error at the deadline, and no process. Broken: a hang."""
+    with pytest.raises(TargetError, match="no sign of life"):
+        list(said_by("import time\nprint('x', flush=True)\ntime.sleep(600)", seconds=1.0))
+
+
+def test_process_that_prints_without_end_is_stopped() -> None:
+    with pytest.raises(TargetError, match="printed more than"):
+        list(said_by("while True: print('x' * 1000)", max_bytes=100_000))
+
+
+def test_line_without_end_is_stopped() -> None:
+    with pytest.raises(TargetError, match="printed more than|without end"):
+        list(said_by("import sys\nwhile True: sys.stdout.write('x' * 65536)", max_bytes=1 << 30))
+
+
+def test_escapes_in_the_last_output_are_shown_and_not_obeyed() -> None:
+    with pytest.raises(TargetError) as caught:
+        list(between_markers(said_by("print('\\x1b[31mred\\x07')"), "it"))
+    assert "\x1b" not in caught.value.last_output
+    assert "\\x1b[31mred" in caught.value.last_output
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_whole_process_group_is_gone_when_the_iterator_is_closed() -> None:
+    """A wrapper's child that ignores SIGTERM. Expected: none is left. Broken: orphans that spin."""
+    child = "import signal,time\nsignal.signal(15, signal.SIG_IGN)\ntime.sleep(600)"
+    code = (
+        "import subprocess,sys,time\n"
+        f"p = subprocess.Popen([sys.executable, '-c', {child!r}])\nprint(p.pid, flush=True)\ntime.sleep(600)"
+    )
+    lines = said_by(code)
+    pid = int(next(lines))
+    assert alive(pid)
+    lines.close()  # type: ignore[attr-defined]  # a generator, which is what closes
+    limit = time.monotonic() + FAR
+    while alive(pid) and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert not alive(pid)
+
+
+def test_command_that_is_not_there_says_so() -> None:
+    with pytest.raises(MissingError, match="no-such-program is not there"), running(["no-such-program"]):
+        pass
+
+
+def test_command_that_may_not_be_executed_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("not a program")
+    with pytest.raises(TargetError, match="cannot be executed"), running([str(file)]):
+        pass
+
+
+def test_stdin_is_empty_so_that_nothing_waits_for_a_person() -> None:
+    assert list(said_by("import sys\nprint(repr(sys.stdin.read()))")) == [b"''"]
