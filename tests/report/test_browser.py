@@ -1,0 +1,199 @@
+"""The page in a real browser: can everybody read it, on a phone, on paper, in the dark, without JavaScript?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernometer.report.html import render
+from tests.report import factory
+
+sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+PHONE, DESKTOP = {"width": 400, "height": 800}, {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=60_000)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One page of every kind: a comparison, three systems, one session, several sessions, hostile strings."""
+    a, b, c = (factory.result(label, number=number) for number, label in enumerate(("before", "after", "later")))
+    long = "x" * 5000
+    made = {
+        "two": render([a, b], [factory.comparison(a, b)]),
+        "three": render([a, b, c], [factory.comparison(a, b), factory.comparison(a, c, ("before", "later"))]),
+        "one": render([a]),
+        "sessions": render([factory.result("before", number=number) for number in range(3)]),
+        "hostile": render([factory.hostile(), factory.hostile(long)]),
+    }
+    folder = tmp_path_factory.mktemp("pages")
+    for name, html in made.items():
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in made}
+
+
+def visit(browser: Any, path: Path, **context: Any) -> Any:
+    page = browser.new_context(**context).new_page()
+    page.set_default_timeout(60_000)
+    page.goto(path.as_uri())
+    return page
+
+
+def open_all(page: Any) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+
+LOOKS = [("light", DESKTOP), ("dark", PHONE)]
+EVERY_LOOK = [*LOOKS, ("light", PHONE), ("dark", DESKTOP)]
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "viewport"),
+    [
+        *(("two", *look) for look in EVERY_LOOK),
+        *((name, *look) for name in ("three", "one", "sessions", "hostile") for look in LOOKS),
+    ],
+)
+def test_axe_finds_nothing(
+    browser: Any, pages: dict[str, Path], name: str, scheme: str, viewport: dict[str, int]
+) -> None:
+    """Expected: no violation of any rule that axe knows, with everything opened. Its report names what is wrong."""
+    page = visit(browser, pages[name], color_scheme=scheme, viewport=viewport, bypass_csp=True)  # axe is evaluated
+    open_all(page)
+    found = axe.Axe().run(page)
+    page.context.close()
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_axe_would_find_something(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
+    """Expected: a page whose images lost their names is not passed. Broken: axe did not run, and all is well."""
+    broken = tmp_path / "broken.html"
+    text = pages["two"].read_text(encoding="utf-8")
+    broken.write_text(
+        text.replace("<title>", "<desc>").replace("</title>", "</desc>").replace("aria-label", "data-was")
+    )
+    page = visit(browser, broken, viewport=DESKTOP, bypass_csp=True)
+    found = axe.Axe().run(page)
+    page.context.close()
+    assert "svg-img-alt" in {one["id"] for one in found.response["violations"]}
+
+
+@pytest.mark.parametrize("name", ["two", "three", "one", "sessions", "hostile"])
+def test_nothing_is_wider_than_the_screen(browser: Any, pages: dict[str, Path], name: str) -> None:
+    page = visit(browser, pages[name], viewport=DESKTOP)
+    open_all(page)
+    for width in (1280, 768, 400, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        scroll, client = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert scroll <= client, width
+    page.context.close()
+
+
+def test_the_page_asks_for_nothing_and_complains_of_nothing(browser: Any, pages: dict[str, Path]) -> None:
+    for path in pages.values():
+        page = browser.new_context(viewport=DESKTOP).new_page()
+        asked: list[str] = []
+        said: list[str] = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.on("console", lambda message, said=said: said.append(message.text))
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.on("dialog", lambda dialog, said=said: (said.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri())
+        open_all(page)
+        page.wait_for_load_state("networkidle")
+        page.context.close()
+        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+        assert said == []
+
+
+def test_without_javascript_every_part_is_there(browser: Any, pages: dict[str, Path]) -> None:
+    page = visit(browser, pages["two"], java_script_enabled=False, viewport=DESKTOP)
+    assert page.locator("h1").inner_text().startswith("after against before: 3")
+    assert page.locator(".wide svg").first.is_visible()
+    assert page.locator("table.compared").is_visible()
+    assert page.locator("table.absolute").first.is_visible()
+    row = page.locator("details.samples").first
+    assert not row.locator("svg").first.is_visible()
+    row.locator("summary").click()
+    assert row.locator("svg").first.is_visible()
+    assert row.locator("table").is_visible()
+    page.context.close()
+
+
+def test_a_rows_link_opens_its_samples(browser: Any, pages: dict[str, Path]) -> None:
+    page = visit(browser, pages["two"], viewport=DESKTOP)
+    page.locator("table.compared a", has_text="syscall/work-0").first.click()
+    opened = page.locator("details.samples").first
+    assert opened.evaluate("one => location.hash === '#' + one.id")
+    page.context.close()
+
+
+@pytest.mark.parametrize(("viewport", "shown", "hidden"), [(PHONE, ".narrow", ".wide"), (DESKTOP, ".wide", ".narrow")])
+def test_one_layout_of_the_forest_plot_is_shown(
+    browser: Any, pages: dict[str, Path], viewport: dict[str, int], shown: str, hidden: str
+) -> None:
+    page = visit(browser, pages["two"], viewport=viewport)
+    assert page.locator(f"{shown} svg").first.is_visible()
+    assert not page.locator(f"{hidden} svg").first.is_visible()
+    page.context.close()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP])
+def test_no_label_of_the_forest_plot_meets_another(
+    browser: Any, pages: dict[str, Path], viewport: dict[str, int]
+) -> None:
+    """Expected: with this machine's fonts, the texts of a row leave each other room."""
+    page = visit(browser, pages["two"], viewport=viewport)
+    boxes = page.evaluate(
+        """[...document.querySelectorAll('.forest svg text')].map(one => one.getBoundingClientRect())
+           .filter(box => box.width).map(box => [box.left, box.top, box.right, box.bottom])"""
+    )
+    page.context.close()
+    assert len(boxes) > 20
+    for index, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[index + 1 :]:
+            apart = right <= other[0] or other[2] <= left or bottom <= other[1] + 3 or other[3] <= top + 3
+            assert apart, (boxes[index], other)
+
+
+def test_text_of_charts_can_be_read_on_a_phone(browser: Any, pages: dict[str, Path]) -> None:
+    page = visit(browser, pages["two"], viewport=PHONE)
+    open_all(page)
+    heights = page.evaluate(
+        """[...document.querySelectorAll('.narrow svg text, svg.small text')]
+           .map(one => one.getBoundingClientRect().height)"""
+    )
+    page.context.close()
+    assert min(heights) >= 10
+
+
+def test_a_tables_row_is_still_a_row_where_it_looks_like_a_card(browser: Any, pages: dict[str, Path]) -> None:
+    page = visit(browser, pages["two"], viewport=PHONE)
+    assert page.get_by_role("table", name="Every row").get_by_role("row").count() == 13 + 6 + 1
+    page.context.close()
+
+
+def test_paper_has_the_wide_plot_on_white_and_no_closed_charts(browser: Any, pages: dict[str, Path]) -> None:
+    page = visit(browser, pages["two"], viewport=PHONE, color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="light")
+    assert page.locator(".wide svg").first.is_visible()
+    assert not page.locator(".narrow svg").first.is_visible()
+    assert not page.locator("details.samples").first.is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4", prefer_css_page_size=True).startswith(b"%PDF")
+    page.context.close()
