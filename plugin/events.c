@@ -8,6 +8,7 @@
  * Arguments: out=PATH, where a JSON object is written when QEMU ends. */
 #include "qemu_api.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +19,34 @@
 #define MAX_EACH 4096                   /* as many as the probe has samples */
 
 enum counter {
-	USER, KERNEL,                   /* by the half of the address space that the instruction lies in */
-	SYSCALLS, SYSRETS, INTS, IRETS, CR3_WRITES, SWAPGS, FPU_SAVES, FPU_RESTORES, CLI, STI, RDTSC, REP_ITERATIONS,
-	WRMSR, INVLPG, CPUID, PORT_IO, HLT, LOCKED,
+	USER,
+	KERNEL,                   /* by the half of the address space that the instruction lies in */
+	SYSCALLS,
+	SYSRETS,
+	INTS,
+	IRETS,
+	CR3_WRITES,
+	SWAPGS,
+	FPU_SAVES,
+	FPU_RESTORES,
+	CLI,
+	STI,
+	RDTSC,
+	REP_ITERATIONS,
+	WRMSR,
+	INVLPG,
+	CPUID,
+	PORT_IO,
+	HLT,
+	LOCKED,
 	COUNTERS,
 	NOTHING = COUNTERS
 };
 
 static const char *const counter_names[COUNTERS] = {
-	"user", "kernel",
-	"syscalls", "sysrets", "ints", "irets", "cr3_writes", "swapgs", "fpu_saves", "fpu_restores", "cli", "sti",
-	"rdtsc", "rep_iterations",
-	"wrmsr", "invlpg", "cpuid", "port_io", "hlt", "locked",
+	"user",   "kernel",    "syscalls",     "sysrets", "ints", "irets",  "cr3_writes",
+	"swapgs", "fpu_saves", "fpu_restores", "cli",     "sti",  "rdtsc",  "rep_iterations",
+	"wrmsr",  "invlpg",    "cpuid",        "port_io", "hlt",  "locked",
 };
 
 /* All regions of one id. An end without a begin is not a region; a begin after a begin starts anew: the process that
@@ -73,7 +90,8 @@ static void at_end(unsigned int vcpu, void *userdata)
 		return;
 	region->open = 0;
 	if (region->complete < MAX_EACH)
-		region->each[region->complete] = now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
+		region->each[region->complete] =
+			now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
 	region->complete++;
 	for (i = 0; i < COUNTERS; i++)
 		region->sum[i] += now[i] - region->at_begin[i];
@@ -112,9 +130,10 @@ static enum counter classify_fpu(unsigned char opcode, unsigned char modrm, cons
 	if (modrm >> 6 == 3 || d->rep || d->operand16)
 		return NOTHING;
 	if (opcode == 0xae)             /* fxsave 0, xsave 4, xsaveopt 6; fxrstor 1, xrstor 5 */
-		return field == 0 || field == 4 || field == 6 ? FPU_SAVES :
-		       field == 1 || field == 5 ? FPU_RESTORES : NOTHING;
-	return field == 4 || field == 5 ? FPU_SAVES : field == 3 ? FPU_RESTORES : NOTHING;      /* xsavec, xsaves, xrstors */
+		return field == 0 || field == 4 || field == 6 ? FPU_SAVES
+		       : field == 1 || field == 5             ? FPU_RESTORES
+							      : NOTHING;
+	return field == 4 || field == 5 ? FPU_SAVES : field == 3 ? FPU_RESTORES : NOTHING; /* xsavec, xsaves, xrstors */
 }
 
 static enum counter classify_two_bytes(const struct decoded *d)
@@ -122,9 +141,11 @@ static enum counter classify_two_bytes(const struct decoded *d)
 	unsigned char opcode = d->op[1], modrm = d->op[2];
 
 	switch (opcode) {
-	case 0x05: case 0x34:
+	case 0x05:
+	case 0x34:
 		return SYSCALLS;
-	case 0x07: case 0x35:
+	case 0x07:
+	case 0x35:
 		return SYSRETS;
 	case 0x22:
 		return (modrm >> 3 & 7) == 3 ? CR3_WRITES : NOTHING;
@@ -132,9 +153,10 @@ static enum counter classify_two_bytes(const struct decoded *d)
 		if (modrm == 0xf8)
 			return SWAPGS;
 		if (modrm == 0xf9)
-			return RDTSC;   /* rdtscp */
+			return RDTSC; /* rdtscp */
 		return modrm >> 6 != 3 && (modrm >> 3 & 7) == 7 ? INVLPG : NOTHING;
-	case 0xae: case 0xc7:
+	case 0xae:
+	case 0xc7:
 		return classify_fpu(opcode, modrm, d);
 	case 0x30:
 		return WRMSR;
@@ -156,7 +178,8 @@ static enum counter classify(const struct decoded *d)
 	if (d->rep && ((op >= 0x6c && op <= 0x6f) || (op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf)))
 		return REP_ITERATIONS;
 	switch (op) {
-	case 0xcc: case 0xcd:
+	case 0xcc:
+	case 0xcd:
 		return INTS;
 	case 0xcf:
 		return IRETS;
@@ -166,8 +189,18 @@ static enum counter classify(const struct decoded *d)
 		return STI;
 	case 0xf4:
 		return HLT;
-	case 0x6c: case 0x6d: case 0x6e: case 0x6f:
-	case 0xe4: case 0xe5: case 0xe6: case 0xe7: case 0xec: case 0xed: case 0xee: case 0xef:
+	case 0x6c:
+	case 0x6d:
+	case 0x6e:
+	case 0x6f:
+	case 0xe4:
+	case 0xe5:
+	case 0xe6:
+	case 0xe7:
+	case 0xec:
+	case 0xed:
+	case 0xee:
+	case 0xef:
 		return PORT_IO;
 	default:
 		return NOTHING;
@@ -214,14 +247,16 @@ static void write_region(FILE *to, unsigned int id, const struct region *region,
 	uint64_t n;
 	int i;
 
-	fprintf(to, "%s\n\"%u\": {\"complete\": %llu, \"cut_off\": %llu, \"counts\": {\"instructions\": %llu", separator, id,
-		(unsigned long long)region->complete, (unsigned long long)(region->cut_off + (uint64_t)region->open),
-		(unsigned long long)(region->sum[USER] + region->sum[KERNEL]));
+	fprintf(to,
+		"%s\n\"%u\": {\"complete\": %" PRIu64 ", \"cut_off\": %" PRIu64
+		", \"counts\": {\"instructions\": %" PRIu64,
+		separator, id, region->complete, (region->cut_off + (uint64_t)region->open),
+		(region->sum[USER] + region->sum[KERNEL]));
 	for (i = 0; i < COUNTERS; i++)
-		fprintf(to, ", \"%s\": %llu", counter_names[i], (unsigned long long)region->sum[i]);
+		fprintf(to, ", \"%s\": %" PRIu64, counter_names[i], region->sum[i]);
 	fputs("}, \"each\": [", to);
 	for (n = 0; n < region->complete && n < MAX_EACH; n++)
-		fprintf(to, "%s%llu", n ? ", " : "", (unsigned long long)region->each[n]);
+		fprintf(to, "%s%" PRIu64, n ? ", " : "", region->each[n]);
 	fputs("]}", to);
 }
 

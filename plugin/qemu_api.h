@@ -63,7 +63,7 @@ typedef struct {
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *, unsigned int vcpu);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *, enum qemu_plugin_op,
-							  qemu_plugin_u64 entry, uint64_t by);
+							 qemu_plugin_u64 entry, uint64_t by);
 
 static struct qemu_plugin_scoreboard *score;
 

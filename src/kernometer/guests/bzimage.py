@@ -11,6 +11,8 @@ import lzma
 import shutil
 import struct
 import subprocess
+import tempfile
+import threading
 import zlib
 from collections.abc import Callable
 
@@ -131,18 +133,29 @@ def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
         size = int.from_bytes(payload[-4:], "little")
         if size > MAX_UNPACKED:
             raise TargetError("The packed kernel claims to be larger than 1 GiB.", NOT_A_KERNEL)
-        try:
-            done = subprocess.run(
-                (name, *arguments), input=payload[:-4], capture_output=True, timeout=UNPACK_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TargetError(f"{name} did not unpack the kernel in {UNPACK_SECONDS} s.", "Try again.") from error
-        if done.returncode != 0 or len(done.stdout) != size:
-            told = done.stderr.decode(errors="replace").strip()[:200]
+        kernel, told = _piped((name, *arguments), payload[:-4], size + 1)
+        if len(kernel) != size:
             raise TargetError(f"The packed kernel is damaged: {name} said {told!r}.", NOT_A_KERNEL)
-        return done.stdout
+        return kernel
 
     return decompress
+
+
+def _piped(argv: tuple[str, ...], data: bytes, limit: int) -> tuple[bytes, str]:
+    """What a program makes of `data`, at most `limit` bytes of it, and what it said; it is ended after that."""
+    with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as said:
+        packed.write(data)
+        packed.seek(0)
+        with subprocess.Popen(argv, stdin=packed, stdout=subprocess.PIPE, stderr=said) as process:
+            patience = threading.Timer(UNPACK_SECONDS, process.kill)
+            patience.start()
+            try:
+                kernel = process.stdout.read(limit) if process.stdout else b""
+            finally:
+                patience.cancel()
+                process.kill()
+        said.seek(0)
+        return kernel, said.read(200).decode(errors="replace").strip()
 
 
 _FORMATS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (

@@ -46,7 +46,7 @@ static void say(const char *text, size_t n)
 	}
 }
 
-static void power_off(void)
+static void __attribute__((noreturn)) power_off(void)
 {
 	sync();
 	reboot(RB_POWER_OFF);
@@ -55,7 +55,7 @@ static void power_off(void)
 		pause();
 }
 
-static void give_up(const char *what)
+static void __attribute__((noreturn)) give_up(const char *what)
 {
 	int n = snprintf(buffer, sizeof buffer, "#init failed %s: %s\n", what, strerror(errno));
 
@@ -91,10 +91,10 @@ static void read_command(char *text, char **argv)
 		give_up(COMMAND_FILE);
 	close(fd);
 	text[n] = '\0';
-	while (at < text + n && count < ARGUMENTS) {
+	do {
 		argv[count++] = at;
 		at += strlen(at) + 1;
-	}
+	} while (at < text + n && count < ARGUMENTS);
 	argv[count] = NULL;
 }
 
@@ -163,5 +163,4 @@ int main(void)
 		     WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	say(buffer, (size_t)n);
 	power_off();
-	return 0;
 }

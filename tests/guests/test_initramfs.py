@@ -1,0 +1,123 @@
+"""The guest's first file system: do other readers of cpio find in it what we put there?"""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernometer.guests import initramfs, programs
+from kernometer.guests.initramfs import Entry, archive, entries
+
+
+def records(data: bytes) -> dict[str, tuple[dict[str, int], bytes]]:
+    """A reader of our own: name to (header fields, data)."""
+    names = (
+        "ino",
+        "mode",
+        "uid",
+        "gid",
+        "nlink",
+        "mtime",
+        "size",
+        "devmajor",
+        "devminor",
+        "major",
+        "minor",
+        "name",
+        "check",
+    )
+    found: dict[str, tuple[dict[str, int], bytes]] = {}
+    at = 0
+    while True:
+        assert data[at : at + 6] == b"070701"
+        head = {name: int(data[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i, name in enumerate(names)}
+        name = data[at + 110 : at + 110 + head["name"] - 1].decode()
+        start = (at + 110 + head["name"] + 3) & ~3
+        if name == "TRAILER!!!":
+            assert set(data[start:]) <= {0}
+            return found
+        found[name] = (head, data[start : start + head["size"]])
+        at = (start + head["size"] + 3) & ~3
+
+
+GUEST = entries(b"init!", b"the probe", ("/bin/probe", "--by", "path", "a b"), b"busy")
+
+
+def test_busybox_lists_what_was_put_in() -> None:
+    """Expected: every name, by a reader that is not ours. Broken: padding is off by one and all is garbage."""
+    listed = subprocess.run(
+        ["busybox", "cpio", "-t"], input=archive(GUEST), capture_output=True, timeout=60, check=True
+    ).stdout.decode()
+    assert listed.split() == sorted(entry.name for entry in GUEST)
+
+
+def test_busybox_extracts_the_same_bytes(tmp_path: Path) -> None:
+    """Expected: contents and modes survive. Broken: a file is cut, or not executable, and the guest panics."""
+    plain = tuple(entry for entry in GUEST if not stat.S_ISCHR(entry.mode))
+    subprocess.run(["busybox", "cpio", "-id"], input=archive(plain), cwd=tmp_path, timeout=60, check=True)
+    assert (tmp_path / "init").read_bytes() == b"init!"
+    assert (tmp_path / "init").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "etc/kernometer/command").read_bytes() == b"/bin/probe\0--by\0path\0a b\0"
+    assert (tmp_path / "bin/sh").readlink() == Path("busybox")
+
+
+def test_device_nodes_are_records_and_need_no_root() -> None:
+    """Expected: console 5:1, null 1:3, zero 1:5 as character devices. Broken: the kernel says it cannot open one."""
+    found = records(archive(GUEST))
+    nodes = {name: (head["major"], head["minor"]) for name, (head, _) in found.items() if stat.S_ISCHR(head["mode"])}
+    assert nodes == {"dev/console": (5, 1), "dev/null": (1, 3), "dev/zero": (1, 5)}
+
+
+def test_equal_contents_give_equal_bytes_whatever_their_order() -> None:
+    """Expected: the same archive, times 0. Broken: a time or an order comes in, and counts differ between boots."""
+    assert archive(tuple(reversed(GUEST))) == archive(GUEST)
+    assert {head["mtime"] for head, _ in records(archive(GUEST)).values()} == {0}
+
+
+@pytest.mark.parametrize("size", range(9))
+def test_every_length_of_name_and_data_is_padded(size: int) -> None:
+    """Expected: what follows is found at all lengths. Broken: right for multiples of four alone."""
+    made = (Entry("a" * (size + 1), stat.S_IFREG | 0o644, b"x" * size), Entry("b", stat.S_IFREG | 0o644, b"end"))
+    found = records(archive(made))
+    assert found["a" * (size + 1)][1] == b"x" * size
+    assert found["b"][1] == b"end"
+
+
+@pytest.mark.parametrize("command", [("x" * 70_000,), ("a\0b",), ("x",) * 2000])
+def test_a_command_that_init_cannot_hold_is_refused(command: tuple[str, ...]) -> None:
+    """Expected: ValueError before any boot. Broken: init cuts it and the probe measures something else."""
+    with pytest.raises(ValueError, match="does not fit"):
+        entries(b"", b"", command)
+
+
+def test_limits_are_those_of_init() -> None:
+    """Expected: the constants of init.c. Broken: one was changed alone."""
+    source = Path(initramfs.__file__).with_name("init.c").read_text()
+    assert f"#define COMMAND_BYTES {initramfs.MAX_COMMAND_BYTES + 1}\n" in source
+    assert f"#define ARGUMENTS {initramfs.MAX_ARGUMENTS}\n" in source
+    assert f'#define COMMAND_FILE "/{initramfs.COMMAND}"\n' in source
+
+
+def test_without_busybox_there_is_no_link_to_it() -> None:
+    """Expected: neither. Broken: links that lead nowhere, and a row that runs a shell fails in a strange way."""
+    assert not any("busybox" in str(entry) for entry in entries(b"i", b"p", ("/bin/probe",)))
+
+
+def test_init_refuses_to_run_on_a_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: status 2 and a sentence. Broken: it mounts over this machine's /proc and powers it off."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = subprocess.run([str(programs.init())], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "first process of a guest" in done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "musl-gcc"])
+def test_init_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
+    """Expected: silence."""
+    source = Path(initramfs.__file__).with_name("init.c")
+    words = [compiler, "-std=gnu99", "-Wall", "-Wextra", "-pedantic", "-O2", "-c", "-o", str(tmp_path / "init.o")]
+    done = subprocess.run([*words, str(source)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

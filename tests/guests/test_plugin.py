@@ -1,0 +1,172 @@
+"""The emulator's plugin: does it know what it counts, and is it built for the QEMU at hand?"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import BuildError, MissingError
+from kernometer.guests import plugin
+from kernometer.guests.qemu import QemuVersion
+
+UNIT = Path(__file__).parent / "units" / "classify.c"
+
+#: The instruction in AT&T syntax, and what it is counted as beside "user". The assembler gives the bytes.
+INSTRUCTIONS = (
+    ("syscall", "syscalls"),
+    ("sysenter", "syscalls"),
+    ("sysretq", "sysrets"),
+    ("int $0x80", "ints"),
+    ("int3", "ints"),
+    ("iretq", "irets"),
+    ("iret", "irets"),
+    ("mov %rax,%cr3", "cr3_writes"),
+    ("mov %r9,%cr3", "cr3_writes"),
+    ("mov %rax,%cr4", "nothing"),
+    ("mov %cr3,%rax", "nothing"),
+    ("swapgs", "swapgs"),
+    ("fxsave (%rdi)", "fpu_saves"),
+    ("fxsave64 (%rdi)", "fpu_saves"),
+    ("xsave (%rdi)", "fpu_saves"),
+    ("xsaveopt (%rdi)", "fpu_saves"),
+    ("xsavec64 (%rdi)", "fpu_saves"),
+    ("xsaves64 (%r12)", "fpu_saves"),
+    ("fxrstor (%rdi)", "fpu_restores"),
+    ("fxrstor64 8(%rdi)", "fpu_restores"),
+    ("xrstor (%rdi)", "fpu_restores"),
+    ("xrstors64 (%rdi)", "fpu_restores"),
+    ("lfence", "nothing"),
+    ("mfence", "nothing"),
+    ("sfence", "nothing"),
+    ("ldmxcsr (%rdi)", "nothing"),
+    ("clflush (%rdi)", "nothing"),
+    ("clflushopt (%rdi)", "nothing"),
+    ("clwb (%rdi)", "nothing"),
+    ("wrfsbase %rax", "nothing"),
+    ("cmpxchg16b (%rdi)", "nothing"),
+    ("rdrand %rax", "nothing"),
+    ("cli", "cli"),
+    ("sti", "sti"),
+    ("rdtsc", "rdtsc"),
+    ("rdtscp", "rdtsc"),
+    ("rep movsb", "rep_iterations"),
+    ("rep stosq", "rep_iterations"),
+    ("repne scasb", "rep_iterations"),
+    ("rep outsb", "rep_iterations"),
+    ("rep movsl", "rep_iterations"),
+    ("movsb", "nothing"),
+    ("pause", "nothing"),
+    ("popcnt %rax,%rbx", "nothing"),
+    ("movss (%rax),%xmm0", "nothing"),
+    ("wrmsr", "wrmsr"),
+    ("rdmsr", "nothing"),
+    ("invlpg (%rax)", "invlpg"),
+    ("lgdt (%rax)", "nothing"),
+    ("smsw %ax", "nothing"),
+    ("stac", "nothing"),
+    ("cpuid", "cpuid"),
+    ("in %dx,%al", "port_io"),
+    ("outb %al,$0x80", "port_io"),
+    ("outsb", "port_io"),
+    ("hlt", "hlt"),
+    ("lock incl (%rax)", "locked"),
+    ("lock cmpxchg %rcx,%gs:(%rdi)", "locked"),
+    ("nop", "nothing"),
+    ("nopl 0x4b4d0000(%rax)", "begin"),
+    ("nopl 0x4b4d0123(%rax)", "begin"),
+    ("nopl 0x4b4e0123(%rax)", "end"),
+    ("nopl 0x4b4f0123(%rax)", "nothing"),
+    ("nopl 0x4b4d0123(%rcx)", "nothing"),
+    ("movabs $0xfafbcff4050f310f,%rax", "nothing"),
+)
+
+
+def assembled(folder: Path) -> list[str]:
+    """The bytes of each instruction, in hexadecimal, in order; by the assembler's own listing."""
+    source = folder / "all.s"
+    source.write_text("".join(f"{instruction}\n" for instruction, _ in INSTRUCTIONS))
+    listing = subprocess.run(
+        ["as", "-al", "--listing-lhs-width=4", "-o", str(folder / "all.o"), str(source)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    found: dict[int, str] = {}
+    for line in listing.splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[0].isdecimal() and len(words[1]) == 4:
+            code = "".join(word for word in line[: line.index("\t")].split()[2:])
+            found[int(words[0])] = found.get(int(words[0]), "") + code.lower()
+    return [found[number] for number in range(1, len(INSTRUCTIONS) + 1)]
+
+
+def test_every_class_of_instructions_is_known_by_its_bytes(tmp_path: Path) -> None:
+    """Expected: no other class. Broken: a prefix hides an opcode, lfence is an xrstor, bytes of a constant count."""
+    program = tmp_path / "classify"
+    subprocess.run(
+        ["gcc", "-std=gnu99", "-g", "-fsanitize=address,undefined", "-o", str(program), str(UNIT)],
+        check=True,
+        timeout=120,
+    )
+    lines = "".join(f"{name} {code}\n" for (_, name), code in zip(INSTRUCTIONS, assembled(tmp_path), strict=True))
+    done = subprocess.run([str(program)], input=lines, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == f"{len(INSTRUCTIONS)} read\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "number"),
+    [((7, 2, 22), 1), ((8, 2, 0), 1), ((9, 0, 0), 2), ((9, 1, 3), 3), ((9, 2, 0), 4), ((10, 0, 13), 4)],
+)
+def test_the_interface_follows_the_version(version: tuple[int, int, int], number: int) -> None:
+    """Expected: QEMU's own numbers. Broken: versions compared as text, where 10 comes before 7."""
+    assert plugin.api_of(QemuVersion(*version)) == number
+
+
+def test_a_qemu_without_plugins_is_said_to_be_too_old() -> None:
+    """Expected: MissingError. Broken: a plugin is built that QEMU refuses at start."""
+    with pytest.raises(MissingError, match=r"3\.1\.0 has no plugin interface"):
+        plugin.api_of(QemuVersion(3, 1, 0))
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("api", [1, 2, 3, 4])
+def test_it_compiles_without_a_warning_for_every_interface(api: int, compiler: str, tmp_path: Path) -> None:
+    """Expected: silence. Broken: an interface's functions are declared differently in two branches."""
+    source = Path(__file__).parents[2] / "plugin" / "events.c"
+    words = [*plugin.FLAGS, "-Wall", "-Wextra", "-pedantic", f"-DKM_PLUGIN_API={api}", "-o", str(tmp_path / "e.so")]
+    done = subprocess.run([compiler, *words, str(source)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_built_plugin_is_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: one file, compiled once. Broken: a compiler is needed for every boot."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    first = plugin.build(QemuVersion(7, 2, 22))
+    stamp = first.stat().st_mtime_ns
+    assert plugin.build(QemuVersion(7, 2, 22)) == first
+    assert first.stat().st_mtime_ns == stamp
+    assert plugin.build(QemuVersion(10, 0, 13)) != first
+    assert sorted(path.suffix for path in first.parent.iterdir()) == [".so", ".so"]
+
+
+def test_without_a_compiler_the_error_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: MissingError with the compiler's name. Broken: FileNotFoundError from deep inside."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    with pytest.raises(MissingError, match="no-such-compiler"):
+        plugin.build(QemuVersion(7, 2, 22))
+
+
+def test_what_the_compiler_says_is_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: BuildError holding stderr, and nothing half built in the cache. Broken: an empty .so is kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", "gcc -Dinstrument=0")
+    with pytest.raises(BuildError) as caught:
+        plugin.build(QemuVersion(7, 2, 22))
+    assert "error:" in caught.value.last_output
+    assert list((tmp_path / "kernometer" / "compiled").iterdir()) == []

@@ -1,0 +1,81 @@
+"""QEMU's argument vector: it is part of what a count means, so every word of it is held here."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import MissingError, TargetError
+from kernometer.guests.qemu import Boot, QemuVersion, detect, machine, parse_version, path_argv
+
+BOOT = Boot(Path("/k/vmlinux"), Path("initrd"), Path("console"), Path("bulk"))
+
+RECIPE = """\
+qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine microvm,pcie=on -accel tcg
+-smp 1 -cpu max,-erms -m 2048 -icount shift=0,sleep=off -rtc clock=vm,base=2025-01-01T00:00:00 -seed 1
+-kernel /k/vmlinux -initrd initrd -append COMMANDLINE -serial file:console -chardev file,id=bulk,path=bulk
+-device isa-debugcon,iobase=0xe9,chardev=bulk"""
+
+
+def expected(*more: str) -> tuple[str, ...]:
+    line = "console=ttyS0 quiet nokaslr rdinit=/init panic=-1"
+    return (*(line if word == "COMMANDLINE" else word for word in shlex.split(RECIPE)), *more)
+
+
+def test_the_recipe_is_word_for_word_the_exact_one() -> None:
+    """Expected: these words. Broken: one that makes counts differ between boots (docs/path.md says which do)."""
+    assert path_argv(BOOT) == expected()
+
+
+def test_the_plugin_comes_last_and_changes_nothing_else() -> None:
+    with_plugin = Boot(
+        Path("/k/vmlinux"),
+        Path("initrd"),
+        Path("console"),
+        Path("bulk"),
+        plugin=Path("/c/events.so"),
+        events=Path("events.json"),
+    )
+    assert path_argv(with_plugin) == expected("-plugin", "/c/events.so,out=events.json")
+
+
+def test_a_comma_in_a_path_is_refused() -> None:
+    """Expected: TargetError. Broken: QEMU reads the rest of the path as options."""
+    with pytest.raises(TargetError, match="comma"):
+        path_argv(Boot(Path("/a,b/vmlinux"), Path("initrd"), Path("console"), Path("bulk")))
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)\nCopyright (c) 2003", (7, 2, 22)),
+        ("QEMU emulator version 10.0.13 (Debian 1:10.0.13+ds-0+deb13u1)", (10, 0, 13)),
+        ("QEMU emulator version 9.1", (9, 1, 0)),
+    ],
+)
+def test_versions_are_read_as_numbers(said: str, version: tuple[int, int, int]) -> None:
+    found = parse_version(said)
+    assert (found.major, found.minor, found.micro) == version
+    assert found.text == said.split("\n")[0]
+
+
+@pytest.mark.parametrize("said", ["", "command not found", "version 99999999.1"])
+def test_an_answer_that_is_none_is_an_error(said: str) -> None:
+    with pytest.raises(TargetError, match="not QEMU's answer"):
+        parse_version(said)
+
+
+def test_the_machine_names_version_and_cpu_and_not_the_package() -> None:
+    """Expected: what counts depend on. Broken: a rebuilt package of one version makes two machines."""
+    assert machine(QemuVersion(7, 2, 22, "a")) == machine(QemuVersion(7, 2, 22, "b"))
+    assert machine(QemuVersion(7, 2, 22)) != machine(QemuVersion(7, 2, 21))
+    assert "max,-erms" in machine(QemuVersion(7, 2, 22))
+
+
+def test_without_qemu_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError) as caught:
+        detect()
+    assert "qemu-system-x86" in caught.value.next_step

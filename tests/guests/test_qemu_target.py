@@ -1,0 +1,297 @@
+"""The target against a QEMU that dies, hangs, lies and floods: a script of the test's on PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kernometer.cache import sha256
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import store
+from kernometer.guests.store import Manifest
+from kernometer.targets import qemu as qemu_module
+from kernometer.targets.base import Deadline, Job
+from kernometer.targets.parse import target_of
+from kernometer.targets.qemu import QemuTarget
+
+JOB = Job(("--by", "path", "syscall/getppid"), "path")
+
+WORKLOAD = {
+    "type": "workload",
+    "name": "syscall/getppid",
+    "per": "call",
+    "unit": "ns",
+    "better": "lower",
+    "by": ["path"],
+    "source": "",
+    "what": "",
+    "inside": "",
+    "rows": [{"row": "syscall/getppid", "id": 2}, {"row": "syscall/getppid@cold", "id": 4}],
+}
+RUN = {"type": "run", "row": "syscall/getppid", "workload": "syscall/getppid", "run": 0, "batch": 1, "samples": [384]}
+REGIONS = {
+    "0": {"complete": 10, "cut_off": 0, "counts": {"instructions": 360}, "each": [36] * 10},
+    "2": {"complete": 1, "cut_off": 0, "counts": {"instructions": 403, "syscalls": 1}, "each": [403]},
+    "4": {"complete": 0, "cut_off": 1, "counts": {"instructions": 0}, "each": []},
+}
+
+
+def lines(*records: Mapping[str, object]) -> str:
+    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+
+
+GOOD = f"#kernometer begin 1\n{lines(WORKLOAD, RUN)}#kernometer end 2\n#init exit 0 signal 0\n"
+
+Boots = Callable[[str], QemuTarget]
+
+
+@pytest.fixture
+def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
+    """A target whose QEMU runs the given Python lines in the boot's folder. Only the initramfs is left out: compiling
+    the probe for each test would take longer than all of them."""
+    for name, value in (("XDG_CACHE_HOME", tmp_path / "cache"), ("TMPDIR", tmp_path / "tmp")):
+        monkeypatch.setenv(name, str(value))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(qemu_module, "_initrd", lambda job: repr(job).encode())
+    kernel = b"a kernel"
+    with store.new_folder() as folder:
+        (folder / "vmlinux").write_bytes(kernel)
+        made = Manifest(
+            name="linux-9.9",
+            package="linux-image-9.9.0-amd64",
+            version="9.9.1-1",
+            release="9.9.0-amd64",
+            package_sha256="0" * 64,
+            kernel_sha256=sha256(kernel),
+            kernel_bytes=len(kernel),
+        )
+        store.keep(folder, made)
+
+    def make(script: str) -> QemuTarget:
+        program = tmp_path / "bin" / "qemu-system-x86_64"
+        program.write_text(
+            f"#!{sys.executable}\nimport os, signal, sys, time\nfrom pathlib import Path\n"
+            "if '--version' in sys.argv:\n    print('QEMU emulator version 7.2.22')\n    sys.exit()\n"
+            f"GOOD, REGIONS = {GOOD!r}, {json.dumps({'api': 1, 'regions': REGIONS})!r}\n"
+            "def bulk(text): open('bulk', 'a').write(text)\n"
+            "def console(text): open('console', 'a').write(text)\n"
+            f"def events(text=REGIONS): open('events.json', 'w').write(text)\n{script}\n"
+        )
+        program.chmod(0o755)
+        return QemuTarget.from_spec("linux-9.9")
+
+    return make
+
+
+def run(target: QemuTarget, seconds: float = 60, max_bytes: int = 1 << 20) -> list[bytes]:
+    return list(target.run(Job(JOB.arguments, "path", max_bytes), Deadline.after(seconds)))
+
+
+def left_behind(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "tmp").iterdir())
+
+
+def test_lines_between_the_markers_and_then_events(boots: Boots, tmp_path: Path) -> None:
+    """Expected: the records, then one events record for the row that ran. Broken: a row that never ended has one."""
+    found = run(boots("bulk('SeaBIOS\\n[    0.1] noise\\n' + GOOD); events()"))
+    assert found[:2] == [line.encode() for line in lines(WORKLOAD, RUN).splitlines()]
+    assert [json.loads(line) for line in found[2:]] == [
+        {
+            "type": "events",
+            "row": "syscall/getppid",
+            "regions": 1,
+            "counts": {"instructions": 403, "syscalls": 1},
+            "empty": {"instructions": 360},
+            "empty_regions": 10,
+        }
+    ]
+    assert left_behind(tmp_path) == []
+
+
+def test_what_describe_prints_is_what_is_started(boots: Boots) -> None:
+    """Expected: the same words, plugin and all. Broken: --dry-run shows another command than was measured with."""
+    target = boots(
+        "Path('said_argv').write_text(''); bulk(GOOD); events()\nprint(sys.argv[1:], file=sys.stderr)\nsys.exit(7)"
+    )
+    with pytest.raises(TargetError) as caught:
+        run(target)
+    assert repr(list(target.describe(JOB)[1:])) in caught.value.last_output.replace("\n", "")
+
+
+def test_crlf_and_kernel_messages_between_records_are_no_matter(boots: Boots) -> None:
+    """Expected: the same records. Broken: a carriage return in a record, or a kernel message taken for one."""
+    text = GOOD.replace("\n", "\r\n").replace('{"type":"run"', '[    2.5] usb 1-1: new device\r\n{"type":"run"')
+    assert run(boots(f"bulk({text!r}); events()"))[:2] == run(boots("bulk(GOOD); events()"))[:2]
+
+
+def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
+    """Expected: the first record arrives before the rest is written. Broken: all is held until the end, no progress."""
+    target = boots(
+        "head, tail = GOOD[:60], GOOD[60:]\nbegin, first, rest = GOOD.split('\\n', 2)\n"
+        "bulk(begin + '\\n' + first + '\\n')\n"
+        "while not Path('seen').exists(): time.sleep(0.01)\nbulk(rest); events()"
+    )
+    stream = target.run(JOB, Deadline.after(60))
+    assert json.loads(next(stream))["type"] == "workload"
+    (folder,) = Path(os.environ["TMPDIR"]).iterdir()
+    (folder / "seen").touch()
+    assert len(list(stream)) == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("sys.exit(1)", "never began"),
+        ("print('qemu: no such machine', file=sys.stderr); sys.exit(1)", "QEMU said: qemu: no such machine"),
+        ("bulk(GOOD[:70])", "stopped in the middle"),
+        ("bulk(GOOD.replace('end 2', 'end 3'))", "3 records were sent and 2 arrived"),
+        ("bulk(GOOD); events(); sys.exit(3)", "QEMU ended badly"),
+        ("bulk(GOOD); events(); os.kill(os.getpid(), 11)", "QEMU ended badly"),
+        ("bulk(GOOD)", "plugin wrote no counts"),
+        ("bulk(GOOD); events('{}')", "counts cannot be read"),
+        ("bulk(GOOD); events(REGIONS[:-9])", "counts cannot be read"),
+        ("bulk(GOOD); events(REGIONS.replace('403', '-1'))", "counts cannot be read"),
+        ("bulk('#kernometer begin 1\\n#init failed /proc: No such device\\n')", "init failed: /proc: No such device"),
+        ("console('[ 0.5] Kernel panic - not syncing: No init found.\\n')", "kernel panicked: No init found"),
+        ("bulk('x' * 3_000_000); time.sleep(60)", "more than 1,048,576 bytes"),
+        ("bulk('#kernometer begin 1\\n' + '{}\\n' * 500_000); time.sleep(60)", "more than 1,048,576 bytes"),
+        ("console('x' * 9_000_000); time.sleep(60)", "on its console"),
+    ],
+)
+def test_a_guest_that_goes_wrong_is_an_error_with_its_cause(
+    boots: Boots, tmp_path: Path, script: str, words: str
+) -> None:
+    """Expected: TargetError that names the cause; nothing left. Broken: half a result, or a folder in /tmp."""
+    with pytest.raises(TargetError, match=words):
+        run(boots(script))
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["time.sleep(600)", "bulk(GOOD[:70]); time.sleep(600)", "signal.signal(15, signal.SIG_IGN); time.sleep(600)"],
+)
+def test_a_guest_that_hangs_ends_with_the_deadline(boots: Boots, tmp_path: Path, script: str) -> None:
+    """Expected: an error at the deadline, and no process. Broken: a wait without a limit."""
+    target = boots(f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\n{script}")
+    with pytest.raises(TargetError, match="when its time was up"):
+        run(target, seconds=1.5)
+    pid = int((tmp_path / "pid").read_text())
+    assert not Path(f"/proc/{pid}").exists()
+    assert left_behind(tmp_path) == []
+
+
+def test_a_guest_that_falls_silent_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: an error long before the deadline. Broken: a hang costs the whole campaign's time."""
+    monkeypatch.setattr(qemu_module, "SILENCE_SECONDS", 0.5)
+    with pytest.raises(TargetError, match="without a word"):
+        run(boots("bulk(GOOD[:70]); time.sleep(600)"), seconds=600)
+
+
+def test_a_guest_that_does_not_power_off_is_an_error(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: its own, short limit. Broken: a whole output, and then a wait for ever."""
+    monkeypatch.setattr(qemu_module, "SHUTDOWN_SECONDS", 0.5)
+    with pytest.raises(TargetError, match="when its time was up"):
+        run(boots("bulk(GOOD); time.sleep(600)"), seconds=600)
+
+
+def test_hostile_output_is_escaped_in_the_error(boots: Boots) -> None:
+    """Expected: no byte that a terminal obeys. Broken: a guest moves the cursor of who reads the error."""
+    with pytest.raises(TargetError) as caught:
+        run(boots("bulk('\\x1b]0;title\\x07\\u202e' + chr(0)); console('\\x1b[2J'); sys.exit(1)"))
+    shown = caught.value.last_output + caught.value.text
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "\\x1b[2J" in shown
+
+
+def test_closing_early_ends_qemu(boots: Boots, tmp_path: Path) -> None:
+    """Expected: Ctrl-C or a break leaves no process and no folder."""
+    target = boots(
+        f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\n"
+        "bulk('\\n'.join(GOOD.split('\\n')[:2]) + '\\n'); time.sleep(600)"
+    )
+    stream = target.run(JOB, Deadline.after(60))
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]  # run is a generator; the interface promises an iterator
+    assert not Path(f"/proc/{int((tmp_path / 'pid').read_text())}").exists()
+    assert left_behind(tmp_path) == []
+
+
+def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> None:
+    """Expected: SIGKILL of Python ends QEMU too. Broken: an emulator runs on, unseen, and disturbs what comes next."""
+    boots(f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\ntime.sleep(600)")
+    code = (
+        "from kernometer.targets import qemu\nfrom kernometer.targets.base import Deadline, Job\n"
+        "qemu._initrd = lambda job: b''\n"
+        "list(qemu.QemuTarget.from_spec('linux-9.9').run(Job((), 'path'), Deadline.after(60)))"
+    )
+    front = subprocess.Popen([sys.executable, "-c", code])
+    until = Deadline.after(60)
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert not until.passed
+        time.sleep(0.05)
+    pid = int((tmp_path / "pid").read_text())
+    os.kill(front.pid, signal.SIGKILL)
+    front.wait()
+    while Path(f"/proc/{pid}").exists() and Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z":
+        assert not until.passed
+        time.sleep(0.05)
+
+
+def test_time_is_refused(boots: Boots) -> None:
+    """Expected: UsageError. Broken: a guest's counted instructions pass for nanoseconds."""
+    target = boots("")
+    with pytest.raises(UsageError, match="by path only"):
+        list(target.run(Job((), "time"), Deadline.after(1)))
+    assert target.by == ("path",)
+
+
+def test_without_a_plugin_there_are_counts_and_a_word_about_it(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: records, no events, a note. Broken: no compiler, no measuring."""
+    monkeypatch.setenv("CC", "no-such-compiler")
+    target = boots("bulk(GOOD)")
+    assert len(run(target)) == 2
+    assert "no-such-compiler" in target.notes[0]
+    assert "-plugin" not in target.describe(JOB)
+
+
+def test_a_guest_that_is_not_here_says_how_to_add_it(boots: Boots) -> None:
+    boots("")
+    with pytest.raises(MissingError) as caught:
+        target_of("qemu:linux-6.1")
+    assert "kernometer guest add linux 6.1" in caught.value.next_step
+    with pytest.raises(UsageError):
+        target_of("qemu:")
+
+
+def test_boot_and_machine_name_what_equal_counts_need(boots: Boots) -> None:
+    """Expected: the kernel's digest and QEMU's version. Broken: another build of 6.1 passes for the same."""
+    target = boots("")
+    assert target.guest.manifest.kernel_sha256 in target.boot
+    assert "7.2.22" in target.machine
+
+
+def test_records_that_do_not_decode_are_left_to_the_reader(boots: Boots) -> None:
+    """Expected: passed on as they are, no events. Broken: a hostile line ends the boot here with a strange error."""
+    bad = '{"type":"workload","rows":7}\n{"type":"run","row":[]}\n'
+    text = f"#kernometer begin 1\n{bad}#kernometer end 2\n"
+    assert run(boots(f"bulk({text!r}); events()")) == [line.encode() for line in bad.splitlines()]
+
+
+def test_the_manifest_on_disk_is_what_was_kept(boots: Boots) -> None:
+    target = boots("")
+    written = (target.guest.folder / "manifest.json").read_bytes()
+    assert msgspec.json.decode(written, type=Manifest) == target.guest.manifest

@@ -1,0 +1,111 @@
+/* Does the plugin know the instructions that it counts? Includes events.c, with stubs for QEMU, and classifies bytes.
+ * Reads lines "NAME BYTES-IN-HEX"; prints the lines whose class has another name, and how many were read. */
+#define KM_PLUGIN_API 1
+#include "../../../plugin/events.c"
+
+static const unsigned char *current;
+static size_t current_size;
+static const char *found;
+static char found_all[64];
+static insn_exec_cb marked;
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_trans_cb cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_exec_cb cb,
+					    enum qemu_plugin_cb_flags flags, void *userdata)
+{
+	(void)insn;
+	(void)flags;
+	(void)userdata;
+	marked = cb;
+}
+
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, atexit_cb cb, void *userdata)
+{
+	(void)id;
+	(void)cb;
+	(void)userdata;
+}
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
+{
+	(void)tb;
+	return 1;
+}
+
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i)
+{
+	(void)tb;
+	(void)i;
+	return NULL;
+}
+
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return current_size;
+}
+
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return current;
+}
+
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return 0x400000;
+}
+
+/* Counters other than USER, which every instruction here has, joined by '+'. */
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, enum qemu_plugin_op op, void *counter,
+						uint64_t by)
+{
+	size_t which = (size_t)((uint64_t *)counter - counted);
+
+	(void)insn;
+	(void)op;
+	(void)by;
+	if (which == USER)
+		return;
+	snprintf(found_all + strlen(found_all), sizeof found_all - strlen(found_all), "%s%s", found_all[0] ? "+" : "",
+		 counter_names[which]);
+	found = found_all;
+}
+
+int main(void)
+{
+	char name[64], hex[2 * MAX_INSN + 2];
+	int lines = 0;
+
+	while (scanf("%63s %31s", name, hex) == 2) {
+		unsigned char *bytes = calloc(1, MAX_INSN); /* exactly what QEMU gives: a read beyond it is found */
+		size_t i, n = strlen(hex) / 2;
+
+		for (i = 0; i < n; i++) {
+			unsigned int byte;
+
+			sscanf(hex + 2 * i, "%2x", &byte);
+			bytes[i] = (unsigned char)byte;
+		}
+		current = bytes;
+		current_size = n;
+		found = "nothing";
+		found_all[0] = '\0';
+		marked = NULL;
+		instrument(NULL);
+		if (marked != NULL)
+			found = marked == at_begin ? "begin" : "end";
+		if (strcmp(found, name) != 0)
+			printf("%s: wanted %s, got %s\n", hex, name, found);
+		free(bytes);
+		lines++;
+	}
+	printf("%d read\n", lines);
+	return 0;
+}
