@@ -45,7 +45,12 @@ def measure_pair(
         new_session(plan, target, label, experiment, side) for target, side in zip(targets, ("A", "B"), strict=True)
     ]
     writers: list[ResultWriter] = []
-    with telling_what_is_kept(writers), store.create(sessions[0]) as first, store.create(sessions[1]) as second:
+    with (
+        store.measuring(plan.by),
+        telling_what_is_kept(writers),
+        store.create(sessions[0]) as first,
+        store.create(sessions[1]) as second,
+    ):
         writers += (first, second)
         sides = (_Side(targets[0], first), _Side(targets[1], second))
         for block, group in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):

@@ -98,7 +98,7 @@ def _check_names(words: Sequence[str], known: Sequence[Workload]) -> None:
             continue
         close = get_close_matches(word, names, n=3)
         hint = f"Did you mean {', '.join(close)}? " if close else ""
-        raise UsageError(f"There is no workload {word!r}.", hint + "'kernometer list --workloads' shows them all.")
+        raise UsageError(f"There is no workload {word!r}.", hint + "'kernometer workloads' shows them all.")
 
 
 def _known(word: str, names: set[str], known: Sequence[Workload]) -> bool:

@@ -64,7 +64,11 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
     """
     until = Deadline.after(plan.patience)
     writers: list[ResultWriter] = []
-    with telling_what_is_kept(writers), store.create(new_session(plan, target, label)) as writer:
+    with (
+        store.measuring(plan.by),
+        telling_what_is_kept(writers),
+        store.create(new_session(plan, target, label)) as writer,
+    ):
         writers.append(writer)
         for record in records(target, Job(plan.arguments(), plan.by), until):
             writer.add(record)
@@ -74,7 +78,7 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
 
 @contextmanager
 def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
-    """Turns Ctrl-C into an error that says what was measured until then. It stands outside the blocks of the writers."""
+    """Turns Ctrl-C into an error that says what is kept. It stands outside the blocks of the writers."""
     try:
         yield
     except KeyboardInterrupt as stop:

@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
     "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and judge."),
     "compare": Entry("judge", "kernometer.cli.compare", "Judge stored results against each other."),
+    "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
     "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),

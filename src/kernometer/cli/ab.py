@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import check_by, plan_for, print_commands
+from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
 
@@ -53,6 +53,7 @@ SECONDS = 0.05
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the report, one HTML file.",
 )
+@click.option("--different-machines", is_flag=True, help="Compare guests although their virtual machines differ.")
 @click.option("--dry-run", is_flag=True, help="Print the commands that would be started, and leave.")
 @json_option
 @pass_env
@@ -69,6 +70,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
+    different_machines: bool,
     dry_run: bool,
 ) -> None:
     """Measure two targets in randomised alternating blocks and judge B against A.
@@ -87,6 +89,10 @@ def command(
     plan = replace(plan, effort=replace(plan.effort, runs=1))
     targets = (target_of(a), target_of(b))
     check_by(by, *targets)
+    if not different_machines:
+        check_machines(
+            {f"{side} ({spec})": {one.machine} for side, spec, one in zip("AB", (a, b), targets, strict=True)}
+        )
     if dry_run:
         print_commands(env, plan, targets)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def command(
     store = env.store()
     sets = {name: store.load_set(name) for name in (first, *others)}
     if not different_machines:
-        _check_machines(sets)
+        check_machines({name: {one.session.machine for one in results} for name, results in sets.items()})
     history = _history(store, [result for results in sets.values() for result in results])
     comparisons = compare_many(
         sets[first], {name: sets[name] for name in others}, history=history, delta=delta, name_baseline=first
@@ -80,16 +81,6 @@ def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str
             "Two different results at least are needed.", "'kernometer list' shows them; for example: compare @1 @last"
         )
     return first, others
-
-
-def _check_machines(sets: dict[str, tuple[Result, ...]]) -> None:
-    """Guests of different machines differ in more than their kernel. Raises UsageError naming both machines."""
-    machines = {result.session.machine: name for name, results in sets.items() for result in results}
-    if len(machines) > 1:
-        shown = "; ".join(f"{name}: {machine or 'this kind of host itself'}" for machine, name in machines.items())
-        raise UsageError(
-            f"These did not run on one machine ({shown}).", "To compare them all the same: --different-machines."
-        )
 
 
 def _history(store: Store, results: Sequence[Result]) -> History:

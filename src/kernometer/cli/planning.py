@@ -13,7 +13,7 @@ from kernometer.cli.words import command_of
 from kernometer.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kernometer.campaign.plan import Plan
     from kernometer.cli.env import Env
@@ -47,6 +47,19 @@ def check_by(by: By, *targets: Target) -> None:
             raise UsageError(
                 f"{target.name} cannot be measured by {by}.", f"It can with --by {' or '.join(target.by)}."
             )
+
+
+def check_machines(sides: Mapping[str, Collection[str]]) -> None:
+    """Raises UsageError, naming them, where the sides (name to machines) ran on different virtual machines."""
+    machines = {machine for found in sides.values() for machine in found}
+    if len(machines) > 1:
+        shown = "; ".join(
+            f"{name}: {' and '.join(one or 'this host itself' for one in sorted(found))}"
+            for name, found in sides.items()
+        )
+        raise UsageError(
+            f"These are not of one machine ({shown}).", "To compare them all the same: --different-machines."
+        )
 
 
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +19,13 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kernometer.results.model import Result, Session
+    from kernometer.results.model import By, Result, Session
 
 LABEL = "label:"
 LABEL_CHARACTERS = 100
 CHUNK = 1 << 20
+#: Locked while something is measured by time.
+LOCK = "measuring.lock"
 
 _AT = re.compile(r"@(last|\d{1,6})")
 
@@ -64,6 +68,30 @@ class Store:
         """A new file for that session. Raises ResultError where the store cannot take one, UsageError for its label."""
         _check_label(session.label)
         return ResultWriter(self.folder, session)
+
+    @contextmanager
+    def measuring(self, by: By) -> Iterator[None]:
+        """Held while a session is measured by time into this store: a second one at once would disturb both.
+
+        Raises ResultError where another holds it. Counts by path disturb nobody and are not disturbed.
+        """
+        if by == "path":
+            yield
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise store_error(self.folder, error) from error
+        try:
+            if not _locked(handle):
+                raise ResultError(
+                    f"Another session is being measured into {self.folder}; two at once would disturb each other.",
+                    "Wait until it is done ('kernometer list' shows it as measuring).",
+                )
+            yield
+        finally:
+            os.close(handle)
 
     def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
         """Newest first; each filter that is not empty must be equal. A store that does not exist yet is empty."""
@@ -151,6 +179,17 @@ class Store:
             )
         some = ", ".join(printable(one.id, 60) for one in matching[:5]) + (", …" if len(matching) > 5 else "")
         raise ResultError(f"{len(matching)} results begin with {shown!r}: {some}.", "Give more of the id.")
+
+
+def _locked(handle: int) -> bool:
+    """Takes the lock, if nobody has it. A file system without locks (some network ones) keeps nobody out."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _check_label(label: str) -> None:

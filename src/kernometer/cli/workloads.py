@@ -1,0 +1,88 @@
+"""`kernometer workloads`: what can be measured, from the probe's own registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, json_option, pass_env
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from kernometer.results.model import By, Workload
+
+
+@click.command()
+@click.argument("names", metavar="[WORKLOAD]...", nargs=-1)
+@click.option("--profile", type=click.Choice(["quick", "full"]), default="full", show_default=True, help="Which rows.")
+@click.option(
+    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Measured which way."
+)
+@json_option
+@pass_env
+def command(env: Env, names: tuple[str, ...], profile: str, by: By) -> None:
+    """List what can be measured; of those named (or matching a pattern), the whole definition.
+
+    \b
+    Examples:
+      kernometer workloads
+      kernometer workloads ctx/pipe-pair
+      kernometer workloads 'mem/*' --json
+    """
+    import msgspec
+
+    from kernometer.campaign.plan import definitions
+
+    found = definitions(by, profile, names)
+    if env.json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode(), file=env.out)
+    elif names:
+        for one in found:
+            _print_definition(env.console(), one)
+    else:
+        _print_table(env.console(), found)
+        env.say("'kernometer workloads NAME' gives a definition and its rows.")
+
+
+def _print_table(console: Console, found: Sequence[Workload]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("workload", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    table.add_column("rows", justify="right")
+    table.add_column("what", overflow="fold")
+    for one in found:
+        table.add_row(one.name, one.unit, str(len(one.rows)), one.what)
+    console.print(table)
+
+
+def _print_definition(console: Console, one: Workload) -> None:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for head, text in _facts(one):
+        table.add_row(head, text)
+    for row in one.rows:
+        quick = ", quick" if "quick" in row.profiles else ""
+        plan = f", by path {row.path_n} times" if row.path_n else ""
+        missing = f", unsupported here: {row.unsupported}" if row.unsupported else ""
+        table.add_row("row", f"{row.row}{quick}{plan}{missing}")
+    console.print(one.name, style="bold")
+    console.print(table)
+    console.print()
+
+
+def _facts(one: Workload) -> Iterator[tuple[str, str]]:
+    yield "what", one.what
+    yield "inside", one.inside
+    beside = "subtracted: " if one.figure_less_baseline else "shown beside it: "
+    yield "overhead", "clock and empty loop" + (f"; {beside}{one.subtracts}" if one.subtracts else "")
+    yield "unit", f"{one.unit} per {one.per}, {one.better} is better; by {' and '.join(one.by)}"
+    yield "source", one.source
