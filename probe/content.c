@@ -60,8 +60,10 @@ void km_room(struct km *km, unsigned files, uint64_t bytes)
 		km_fail_call(km, "statvfs");
 	}
 	if (have < need)
-		km_fail(km, "needs %" PRIu64 " KiB of disk, and %" PRIu64 " KiB are free in %s: "
-			"free some, or choose another folder with --dir", (need + 1023) / 1024, have / 1024, folder);
+		km_fail(km,
+			"needs %" PRIu64 " KiB of disk, and %" PRIu64 " KiB are free in %s: "
+			"free some, or choose another folder with --dir",
+			(need + 1023) / 1024, have / 1024, folder);
 }
 
 /* A cache treats a page's first reads in their own ways (Linux moves it between lists at the second): a file that was
@@ -71,7 +73,7 @@ static void content_warm(struct km *km, int fd, char *chunk, uint64_t bytes)
 {
 	for (int pass = 0; pass < CONTENT_WARM_PASSES; pass++) {
 		km_rewind(km, fd);
-		for (uint64_t left = bytes; left > 0; ) {
+		for (uint64_t left = bytes; left > 0;) {
 			size_t n = left < CONTENT_CHUNK ? (size_t)left : CONTENT_CHUNK;
 
 			km_read_all(km, fd, chunk, n);
@@ -88,7 +90,7 @@ int km_content_file(struct km *km, const char *name, uint64_t seed, uint64_t byt
 
 	if (fd < 0)
 		km_fail_call(km, "open");
-	for (uint64_t at = 0; at < bytes; ) {
+	for (uint64_t at = 0; at < bytes;) {
 		size_t n = bytes - at < CONTENT_CHUNK ? (size_t)(bytes - at) : CONTENT_CHUNK;
 
 		km_content_fill(chunk, n, seed, at);

@@ -168,11 +168,27 @@ int km_free_space(const char *path, uint64_t *bytes)
 void km_file_system(const char *path, char *to, size_t n)
 {
 #if HAVE_STATFS_MAGIC
-	static const struct { unsigned long magic; const char *name; } names[] = {
-		{ 0xef53, "ext2, ext3 or ext4" }, { 0x01021994, "tmpfs" }, { 0x858458f6, "ramfs" },
-		{ 0x58465342, "xfs" }, { 0x9123683e, "btrfs" }, { 0x794c7630, "overlayfs" }, { 0xf2f52010, "f2fs" }, { 0x2fc12fc1, "zfs" },
-		{ 0x4d44, "vfat" }, { 0x137f, "minix" }, { 0x138f, "minix" }, { 0x2468, "minix" }, { 0x4d5a, "minix" },
-		{ 0x6969, "nfs" }, { 0x01021997, "9p" }, { 0x6a656a63, "virtiofs" }, { 0x00c0ffee, "hostfs" },
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} names[] = {
+		{ 0xef53, "ext2, ext3 or ext4" },
+		{ 0x01021994, "tmpfs" },
+		{ 0x858458f6, "ramfs" },
+		{ 0x58465342, "xfs" },
+		{ 0x9123683e, "btrfs" },
+		{ 0x794c7630, "overlayfs" },
+		{ 0xf2f52010, "f2fs" },
+		{ 0x2fc12fc1, "zfs" },
+		{ 0x4d44, "vfat" },
+		{ 0x137f, "minix" },
+		{ 0x138f, "minix" },
+		{ 0x2468, "minix" },
+		{ 0x4d5a, "minix" },
+		{ 0x6969, "nfs" },
+		{ 0x01021997, "9p" },
+		{ 0x6a656a63, "virtiofs" },
+		{ 0x00c0ffee, "hostfs" },
 	};
 	struct statfs s;
 

@@ -5,14 +5,14 @@
 
 struct fs_blocks {
 	struct km *km;
-	int from, to;                   /* -1: this workload has no such file */
-	size_t size;                    /* of a block, bytes */
-	uint64_t blocks;                /* in a file */
-	uint64_t from_seed, to_seed;    /* of what the files hold at first */
-	uint64_t at;                    /* the block that comes next */
-	uint64_t done, checked;         /* blocks moved and, of them, checked */
-	uint64_t sum;                   /* of the first words of the blocks read since then */
-	uint64_t *buffer;               /* a block */
+	int from, to; /* -1: this workload has no such file */
+	size_t size; /* of a block, bytes */
+	uint64_t blocks; /* in a file */
+	uint64_t from_seed, to_seed; /* of what the files hold at first */
+	uint64_t at; /* the block that comes next */
+	uint64_t done, checked; /* blocks moved and, of them, checked */
+	uint64_t sum; /* of the first words of the blocks read since then */
+	uint64_t *buffer; /* a block */
 };
 
 static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
@@ -29,7 +29,7 @@ static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 	f->from_seed = km_random(km);
 	f->to_seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
-	memset(f->buffer, 1, f->size);  /* its pages are there before the first block */
+	memset(f->buffer, 1, f->size); /* its pages are there before the first block */
 	bytes = f->blocks * f->size;
 	km_room(km, (unsigned)(reads + writes), bytes);
 	if (reads)
@@ -40,7 +40,7 @@ static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 	km->claim.reads = reads;
 	km->claim.writes = writes;
 	km->claim.faults = 0;
-	km->claim.syscalls = (reads + writes) * (1 + 1 / (double)f->blocks);    /* at its end, a file is rewound */
+	km->claim.syscalls = (reads + writes) * (1 + 1 / (double)f->blocks); /* at its end, a file is rewound */
 	return f;
 }
 
@@ -208,37 +208,58 @@ static void fs_copy_verify(void *state, uint64_t n)
 	}
 }
 
-static const struct point fs_blocks_points[] = {
-	{ { 256, 500 }, FULL, 500, ONE_CPU, 0 },
-	{ { 1024, 2000 }, QUICK, 300, ONE_CPU, 0 },
-	{ { 4096, 8000 }, FULL, 200, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+static const struct point fs_blocks_points[] = { { { 256, 500 }, FULL, 500, ONE_CPU, 0 },
+						 { { 1024, 2000 }, QUICK, 300, ONE_CPU, 0 },
+						 { { 4096, 8000 }, FULL, 200, ONE_CPU, 0 },
+						 { { 0 }, 0, 0, ONE_CPU, 0 } };
 
-#define FS_BLOCKS_INSIDE "; after the last block an lseek to the start; the file is cached; one block an iteration; " \
+#define FS_BLOCKS_INSIDE                                                                             \
+	"; after the last block an lseek to the start; the file is cached; one block an iteration; " \
 	"by path the file is as long as the plan"
 
-const struct workload fs_read = {
-	.name = "fs/read", .per = "block", .unit = UNIT_BYTES_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1, C; UnixBench fstime",
-	.what = "read a file in blocks of one size, from start to end, over and over",
-	.inside = "one read" FS_BLOCKS_INSIDE, .params = { "bufsize", "blocks" }, .points = fs_blocks_points,
-	.setup = fs_read_setup, .run = fs_read_run, .settle = fs_blocks_settle, .verify = fs_read_verify,
-	.teardown = fs_blocks_teardown };
+const struct workload fs_read = { .name = "fs/read",
+				  .per = "block",
+				  .unit = UNIT_BYTES_PER_S,
+				  .by = BY_TIME | BY_PATH,
+				  .source = "M table 1, C; UnixBench fstime",
+				  .what = "read a file in blocks of one size, from start to end, over and over",
+				  .inside = "one read" FS_BLOCKS_INSIDE,
+				  .params = { "bufsize", "blocks" },
+				  .points = fs_blocks_points,
+				  .setup = fs_read_setup,
+				  .run = fs_read_run,
+				  .settle = fs_blocks_settle,
+				  .verify = fs_read_verify,
+				  .teardown = fs_blocks_teardown };
 
 const struct workload fs_write = {
-	.name = "fs/write", .per = "block", .unit = UNIT_BYTES_PER_S, .by = BY_TIME | BY_PATH,
+	.name = "fs/write",
+	.per = "block",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
 	.source = "M table 1, C; UnixBench fstime",
 	.what = "overwrite a file in blocks of one size, from start to end, over and over",
 	.inside = "one write, which overwrites: the file never grows; no fsync" FS_BLOCKS_INSIDE,
-	.params = { "bufsize", "blocks" }, .points = fs_blocks_points,
-	.setup = fs_write_setup, .run = fs_write_run, .verify = fs_write_verify, .teardown = fs_blocks_teardown };
+	.params = { "bufsize", "blocks" },
+	.points = fs_blocks_points,
+	.setup = fs_write_setup,
+	.run = fs_write_run,
+	.verify = fs_write_verify,
+	.teardown = fs_blocks_teardown
+};
 
-const struct workload fs_copy = {
-	.name = "fs/copy", .per = "block", .unit = UNIT_BYTES_PER_S, .by = BY_TIME | BY_PATH,
-	.source = "M table 1, C; UnixBench fstime",
-	.what = "copy a file over another in blocks of one size, over and over",
-	.inside = "one read and one write, which overwrites: the file never grows; no fsync; a block counts once"
-		FS_BLOCKS_INSIDE,
-	.params = { "bufsize", "blocks" }, .points = fs_blocks_points,
-	.setup = fs_copy_setup, .run = fs_copy_run, .settle = fs_blocks_settle, .verify = fs_copy_verify,
-	.teardown = fs_blocks_teardown };
+const struct workload fs_copy = { .name = "fs/copy",
+				  .per = "block",
+				  .unit = UNIT_BYTES_PER_S,
+				  .by = BY_TIME | BY_PATH,
+				  .source = "M table 1, C; UnixBench fstime",
+				  .what = "copy a file over another in blocks of one size, over and over",
+				  .inside = "one read and one write, which overwrites: the file never grows; no fsync; "
+					    "a block counts once" FS_BLOCKS_INSIDE,
+				  .params = { "bufsize", "blocks" },
+				  .points = fs_blocks_points,
+				  .setup = fs_copy_setup,
+				  .run = fs_copy_run,
+				  .settle = fs_blocks_settle,
+				  .verify = fs_copy_verify,
+				  .teardown = fs_blocks_teardown };

@@ -11,10 +11,10 @@
 struct fs_create_read {
 	struct km *km;
 	long files, reads;
-	int made;                       /* files are there */
+	int made; /* files are there */
 	char (*name)[FS_CREATE_READ_NAME];
 	uint64_t seed;
-	uint64_t sum, checked;          /* of first words read; iterations checked */
+	uint64_t sum, checked; /* of first words read; iterations checked */
 	uint64_t data[FS_CREATE_READ_BYTES / KM_CONTENT_WORD];
 	uint64_t back[FS_CREATE_READ_BYTES / KM_CONTENT_WORD];
 };
@@ -120,22 +120,28 @@ static void fs_create_read_teardown(void *state)
 }
 
 static const struct point fs_create_read_points[] = {
-	{ { 10, 10 }, QUICK, 8, ONE_CPU, 0 },
-	{ { 10, 100 }, FULL, 2, ONE_CPU, 0 },
-	{ { 10, 1000 }, FULL, 0, ONE_CPU, 0 },
-	{ { 100, 10 }, FULL, 2, ONE_CPU, 0 },
-	{ { 100, 100 }, FULL, 0, ONE_CPU, 0 },
-	{ { 100, 1000 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1000, 10 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1000, 100 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1000, 1000 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+	{ { 10, 10 }, QUICK, 8, ONE_CPU, 0 },    { { 10, 100 }, FULL, 2, ONE_CPU, 0 },
+	{ { 10, 1000 }, FULL, 0, ONE_CPU, 0 },   { { 100, 10 }, FULL, 2, ONE_CPU, 0 },
+	{ { 100, 100 }, FULL, 0, ONE_CPU, 0 },   { { 100, 1000 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1000, 10 }, FULL, 0, ONE_CPU, 0 },   { { 1000, 100 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1000, 1000 }, FULL, 0, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 }
+};
 
 const struct workload fs_create_read = {
-	.name = "fs/create-read", .per = "whole run", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "L table 1",
+	.name = "fs/create-read",
+	.per = "whole run",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "L table 1",
 	.what = "create so many files with an array's contents (1024 bytes), then open and read each so many times",
 	.inside = "open, write, close of each new file; then `reads` passes over all files: open, read, close of each; "
-		"removing them is outside",
-	.params = { "files", "reads" }, .points = fs_create_read_points, .max_batch = 1,
-	.setup = fs_create_read_setup, .run = fs_create_read_run, .settle = fs_create_read_settle,
-	.verify = fs_create_read_verify, .teardown = fs_create_read_teardown };
+		  "removing them is outside",
+	.params = { "files", "reads" },
+	.points = fs_create_read_points,
+	.max_batch = 1,
+	.setup = fs_create_read_setup,
+	.run = fs_create_read_run,
+	.settle = fs_create_read_settle,
+	.verify = fs_create_read_verify,
+	.teardown = fs_create_read_teardown
+};

@@ -131,8 +131,10 @@ static void *fs_read_buffer_uncached_setup(struct km *km)
 	if (stay < 0)
 		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
 	if (stay > 0)
-		km_unsupported(km, "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as "
-			"on a file system that lives in memory: give a folder on a disk with --dir", stay);
+		km_unsupported(km,
+			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as "
+			       "on a file system that lives in memory: give a folder on a disk with --dir",
+			       stay);
 	km->ops = (double)f->calls;
 	km->claim.reads = km->ops;
 	km->claim.syscalls = km->ops + 1;
@@ -162,49 +164,58 @@ static void fs_read_buffer_uncached_run(void *state, uint64_t n)
 }
 
 static const struct point fs_read_buffer_points[] = {
-	{ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 },
-	{ { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
-	{ { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 },
-	{ { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 256, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+	{ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 },    { { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
+	{ { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 }, { { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16, 65536 }, FULL, 300, ONE_CPU, 0 },   { { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 256, 65536 }, FULL, 300, ONE_CPU, 0 },  { { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },   { { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },  { { 0 }, 0, 0, ONE_CPU, 0 }
+};
 
 /* The smallest buffers read the small file only: 64 MiB by 4 bytes are seconds of system calls, and no more disk. */
 static const struct point fs_read_buffer_uncached_points[] = {
-	{ { 4, 4096 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16, 4096 }, FULL, 0, ONE_CPU, 0 },
-	{ { 64, 4096 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
-	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1024, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16384, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+	{ { 4, 4096 }, FULL, 0, ONE_CPU, 0 },      { { 16, 4096 }, FULL, 0, ONE_CPU, 0 },
+	{ { 64, 4096 }, FULL, 0, ONE_CPU, 0 },     { { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
+	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },   { { 1024, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },  { { 16384, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 }
+};
 
 const struct workload fs_read_buffer = {
-	.name = "fs/read-buffer", .per = "read", .unit = UNIT_BYTES_PER_S, .by = BY_TIME | BY_PATH,
+	.name = "fs/read-buffer",
+	.per = "read",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
 	.source = "K figure 5",
 	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of so many bytes",
 	.inside = "one read an iteration, and after the last of the file an lseek to its start; by path the file is as "
-		"long as the plan, which leaves a read as it is",
-	.params = { "buffer", "file_kib" }, .points = fs_read_buffer_points,
-	.setup = fs_read_buffer_setup, .run = fs_read_buffer_run, .settle = fs_read_buffer_settle,
-	.verify = fs_read_buffer_verify, .teardown = fs_read_buffer_teardown };
+		  "long as the plan, which leaves a read as it is",
+	.params = { "buffer", "file_kib" },
+	.points = fs_read_buffer_points,
+	.setup = fs_read_buffer_setup,
+	.run = fs_read_buffer_run,
+	.settle = fs_read_buffer_settle,
+	.verify = fs_read_buffer_verify,
+	.teardown = fs_read_buffer_teardown
+};
 
 const struct workload fs_read_buffer_uncached = {
-	.name = "fs/read-buffer-uncached", .per = "read", .unit = UNIT_BYTES_PER_S, .by = BY_TIME,
+	.name = "fs/read-buffer-uncached",
+	.per = "read",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME,
 	.source = "K figure 5",
 	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
 	.inside = "all reads of the file, once, and their waits for the disk, read-ahead included; what the disk or a "
-		"hypervisor caches is unknown", .needs = CAP_FADVISE | CAP_MMAP,
-	.params = { "buffer", "file_kib" }, .points = fs_read_buffer_uncached_points, .max_batch = 1,
-	.setup = fs_read_buffer_uncached_setup, .run = fs_read_buffer_uncached_run,
-	.prepare = fs_read_buffer_uncached_prepare, .settle = fs_read_buffer_settle, .verify = fs_read_buffer_verify,
-	.teardown = fs_read_buffer_teardown };
+		  "hypervisor caches is unknown",
+	.needs = CAP_FADVISE | CAP_MMAP,
+	.params = { "buffer", "file_kib" },
+	.points = fs_read_buffer_uncached_points,
+	.max_batch = 1,
+	.setup = fs_read_buffer_uncached_setup,
+	.run = fs_read_buffer_uncached_run,
+	.prepare = fs_read_buffer_uncached_prepare,
+	.settle = fs_read_buffer_settle,
+	.verify = fs_read_buffer_verify,
+	.teardown = fs_read_buffer_teardown
+};

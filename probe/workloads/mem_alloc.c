@@ -120,13 +120,25 @@ static const struct point mem_alloc_points[] = {
 	{ { 256L * 4096 }, FULL, 8, ONE_CPU, 0 },
 	{ { 1024L * 4096 }, FULL, 16, ONE_CPU, 0 },
 	{ { 4096L * 4096 }, FULL, 32, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+	{ { 0 }, 0, 0, ONE_CPU, 0 }
+};
 
 const struct workload mem_alloc = {
-	.name = "mem/alloc", .per = "malloc", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 3",
+	.name = "mem/alloc",
+	.per = "malloc",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K figure 3",
 	.what = "malloc of so many bytes: 128 to 4096, then 1 to 4096 pages of 4096",
 	.inside = "a chain of mallocs (1024, fewer above 64 KiB: 64 MiB in all), their system calls and the faults on "
-		"blocks' heads; the heap is trimmed before, glibc's threshold for mappings held at 128 KiB; no free",
-	.params = { "bytes" }, .points = mem_alloc_points, .max_batch = 1,
-	.setup = mem_alloc_setup, .run = mem_alloc_run, .prepare = mem_alloc_prepare, .settle = mem_alloc_settle,
-	.verify = mem_alloc_verify, .teardown = mem_alloc_teardown };
+		  "blocks' heads; the heap is trimmed before, glibc's threshold for mappings held at 128 KiB; no free",
+	.params = { "bytes" },
+	.points = mem_alloc_points,
+	.max_batch = 1,
+	.setup = mem_alloc_setup,
+	.run = mem_alloc_run,
+	.prepare = mem_alloc_prepare,
+	.settle = mem_alloc_settle,
+	.verify = mem_alloc_verify,
+	.teardown = mem_alloc_teardown
+};

@@ -106,16 +106,24 @@ static void mem_fault_cow_teardown(void *state)
 	km_free(f);
 }
 
-static const struct point mem_fault_cow_points[] = {
-	{ { 0 }, QUICK, 20, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+static const struct point mem_fault_cow_points[] = { { { 0 }, QUICK, 20, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_fault_cow = {
-	.name = "mem/fault-cow", .per = "page", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.name = "mem/fault-cow",
+	.per = "page",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
 	.source = "K (beyond: copy-on-write)",
 	.what = "parent's first write of one word to each page that it shares with a forked, sleeping child",
 	.inside = "one store a page and its fault: a page is taken and the old one copied into it; not fork, which is "
-		"before the sample, nor the child's end after it; ordinary pages, not huge ones",
-	.needs = CAP_MMAP, .points = mem_fault_cow_points, .max_batch = MEM_FAULT_COW_BATCH,
-	.setup = mem_fault_cow_setup, .run = mem_fault_cow_run, .prepare = mem_fault_cow_prepare,
-	.settle = mem_fault_cow_settle, .verify = mem_fault_cow_verify, .teardown = mem_fault_cow_teardown };
+		  "before the sample, nor the child's end after it; ordinary pages, not huge ones",
+	.needs = CAP_MMAP,
+	.points = mem_fault_cow_points,
+	.max_batch = MEM_FAULT_COW_BATCH,
+	.setup = mem_fault_cow_setup,
+	.run = mem_fault_cow_run,
+	.prepare = mem_fault_cow_prepare,
+	.settle = mem_fault_cow_settle,
+	.verify = mem_fault_cow_verify,
+	.teardown = mem_fault_cow_teardown
+};

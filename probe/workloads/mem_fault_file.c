@@ -118,8 +118,10 @@ static void *mem_fault_file_setup(struct km *km)
 	if (pages == 1 && km->ops != 1)
 		km_fail(km, "the touch of one page made %.0f faults", km->ops);
 	if (km->ops < pages)
-		km_warn(km, "fault-around", "%.0f pages came with %.0f fault(s): this kernel maps pages around the "
-			"one touched; the figure is per fault", pages, km->ops);
+		km_warn(km, "fault-around",
+			"%.0f pages came with %.0f fault(s): this kernel maps pages around the "
+			"one touched; the figure is per fault",
+			pages, km->ops);
 	km->claim.faults = km->ops;
 	km->claim.syscalls = 0;
 	return f;
@@ -142,18 +144,27 @@ static void mem_fault_file_teardown(void *state)
 	km_free(f);
 }
 
-static const struct point mem_fault_file_points[] = {
-	{ { 1 }, QUICK, 100, ONE_CPU, 0 },
-	{ { 64 }, FULL, 30, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+static const struct point mem_fault_file_points[] = { { { 1 }, QUICK, 100, ONE_CPU, 0 },
+						      { { 64 }, FULL, 30, ONE_CPU, 0 },
+						      { { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_fault_file = {
-	.name = "mem/fault-file", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.name = "mem/fault-file",
+	.per = "fault",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_pagefault",
 	.what = "touch of the pages of a cached file just mapped: per fault that happened, not per page touched",
 	.inside = "loads of one word from each page, and the faults (pages=1: each page has a mapping of its own, so "
-		"that no fault maps its neighbours); mapping and unmapping are outside",
-	.needs = CAP_MMAP | CAP_GETRUSAGE, .params = { "pages" }, .points = mem_fault_file_points,
+		  "that no fault maps its neighbours); mapping and unmapping are outside",
+	.needs = CAP_MMAP | CAP_GETRUSAGE,
+	.params = { "pages" },
+	.points = mem_fault_file_points,
 	.max_batch = MEM_FAULT_FILE_BATCH,
-	.setup = mem_fault_file_setup, .run = mem_fault_file_run, .prepare = mem_fault_file_prepare,
-	.settle = mem_fault_file_settle, .verify = mem_fault_file_verify, .teardown = mem_fault_file_teardown };
+	.setup = mem_fault_file_setup,
+	.run = mem_fault_file_run,
+	.prepare = mem_fault_file_prepare,
+	.settle = mem_fault_file_settle,
+	.verify = mem_fault_file_verify,
+	.teardown = mem_fault_file_teardown
+};

@@ -106,16 +106,23 @@ static void mem_fault_prot_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point mem_fault_prot_points[] = {
-	{ { 0 }, QUICK, 50, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+static const struct point mem_fault_prot_points[] = { { { 0 }, QUICK, 50, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_fault_prot = {
-	.name = "mem/fault-prot", .per = "fault", .unit = UNIT_NS, .by = BY_TIME | BY_PATH,
+	.name = "mem/fault-prot",
+	.per = "fault",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_sig prot",
 	.what = "store to a read-only page, caught by a SIGSEGV handler that returns to the store: it faults again",
 	.inside = "16 times fault, delivery of the signal, a handler that counts, return to the store",
 	.subtracts = "one more such fault, left by a jump from the handler, as the store never succeeds",
-	.figure_less_baseline = 1, .needs = CAP_MMAP, .points = mem_fault_prot_points,
-	.setup = mem_fault_prot_setup, .run = mem_fault_prot_run, .baseline = mem_fault_prot_baseline,
-	.verify = mem_fault_prot_verify, .teardown = mem_fault_prot_teardown };
+	.figure_less_baseline = 1,
+	.needs = CAP_MMAP,
+	.points = mem_fault_prot_points,
+	.setup = mem_fault_prot_setup,
+	.run = mem_fault_prot_run,
+	.baseline = mem_fault_prot_baseline,
+	.verify = mem_fault_prot_verify,
+	.teardown = mem_fault_prot_teardown
+};

@@ -77,21 +77,28 @@ static void mem_touch_teardown(void *state)
 	km_free(state);
 }
 
-static const struct point mem_touch_points[] = {
-	{ { 1 }, FULL, 100, ONE_CPU, 0 },
-	{ { 4 }, FULL, 50, ONE_CPU, 0 },
-	{ { 16 }, FULL, 30, ONE_CPU, 0 },
-	{ { 64 }, QUICK, 20, ONE_CPU, 0 },
-	{ { 256 }, FULL, 10, ONE_CPU, 0 },
-	{ { 1024 }, FULL, 3, ONE_CPU, 0 },
-	{ { 4096 }, FULL, 1, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 } };
+static const struct point mem_touch_points[] = { { { 1 }, FULL, 100, ONE_CPU, 0 },  { { 4 }, FULL, 50, ONE_CPU, 0 },
+						 { { 16 }, FULL, 30, ONE_CPU, 0 },  { { 64 }, QUICK, 20, ONE_CPU, 0 },
+						 { { 256 }, FULL, 10, ONE_CPU, 0 }, { { 1024 }, FULL, 3, ONE_CPU, 0 },
+						 { { 4096 }, FULL, 1, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_touch = {
-	.name = "mem/touch", .per = "page", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "K figure 4",
+	.name = "mem/touch",
+	.per = "page",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K figure 4",
 	.what = "first write of one word to each of so many pages just allocated",
 	.inside = "one store a page and the fault that it causes: an iteration touches all pages; not the mapping "
-		"(mmap, private, anonymous, huge pages refused where they can be; K took malloc)",
-	.needs = CAP_MMAP, .params = { "pages" }, .points = mem_touch_points, .max_batch = MEM_TOUCH_BATCH,
-	.setup = mem_touch_setup, .run = mem_touch_run, .prepare = mem_touch_prepare, .settle = mem_touch_settle,
-	.verify = mem_touch_verify, .teardown = mem_touch_teardown };
+		  "(mmap, private, anonymous, huge pages refused where they can be; K took malloc)",
+	.needs = CAP_MMAP,
+	.params = { "pages" },
+	.points = mem_touch_points,
+	.max_batch = MEM_TOUCH_BATCH,
+	.setup = mem_touch_setup,
+	.run = mem_touch_run,
+	.prepare = mem_touch_prepare,
+	.settle = mem_touch_settle,
+	.verify = mem_touch_verify,
+	.teardown = mem_touch_teardown
+};
