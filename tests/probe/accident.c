@@ -1,5 +1,5 @@
-/* accident.c: loaded into a probe (LD_PRELOAD), it breaks the 5th read or write of ACCIDENT_BYTES bytes on a regular file,
- * as ACCIDENT says: short-read, garbled-first, garbled-last, short-write, lost-write; or every read: garbled-all. */
+/* accident.c: loaded into a probe (LD_PRELOAD), it breaks the 5th read or write of ACCIDENT_BYTES bytes on a regular
+ * file, as ACCIDENT says: short-read, garbled-first, garbled-last, short-write, lost-write. garbled-all: each read. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
