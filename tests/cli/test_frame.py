@@ -147,6 +147,31 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_what_is_still_in_the_buffer_when_the_reader_has_left_is_no_error_either() -> None:
+    """Expected: silence and 0. Broken: the interpreter flushes at its end, complains, and exits with 120."""
+    code = """
+import sys, types, click
+from kernometer import cli
+from kernometer.__main__ import main
+@click.command()
+def command():
+    try:
+        click.echo("one")
+    finally:
+        sys.stdout.write("two")
+sys.modules["trial"] = types.SimpleNamespace(command=command)
+cli.COMMANDS["trial"] = cli.Entry("extras", "trial", "")
+sys.argv[1:] = ["trial"]
+sys.exit(main())
+"""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "wb") as closed:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_an_output_that_knows_no_plus_minus_gets_an_escape() -> None:
     done = child("--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
@@ -171,5 +196,7 @@ def test_colour_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     out = io.StringIO()
-    Env(out=out, err=out).console().print("[b]text[/b]", style="bold red")
+    console = Env(out=out, err=out).console()
+    assert not console.is_terminal
+    console.print("[b]text[/b]", style="bold red")
     assert out.getvalue() == "[b]text[/b]\n"

@@ -78,8 +78,7 @@ def test_show_names_what_disturbed_the_host(store: Store) -> None:
     assert "governor: powersave" in shown
     assert "turbo" not in shown
     for odd in ({"findings": 7}, {"findings": {"a": 1}}, {}):
-        fill(store, host=odd)
-        assert "disturbing" not in call(store, "show", "@last").output
+        assert "disturbing" not in call(store, "show", fill(store, host=odd)).output
 
 
 def test_show_at_80_columns_keeps_to_them_and_cuts_nothing_off(store: Store) -> None:

@@ -66,6 +66,17 @@ def test_what_is_added_is_in_the_file_at_once(store: Store) -> None:
     assert store.summaries()[0].complete
 
 
+def test_a_session_that_is_being_measured_is_not_the_last_one(store: Store) -> None:
+    """Expected: `show @last` beside a running session shows the one before. It can be called by its id."""
+    done = fill(store, make.session(started=1.0, label="set"))
+    with store.create(make.session(started=2.0, label="set")) as file:
+        file.add(make.run())
+        assert store.resolve("@last") == done
+        assert store.resolve_set("label:set") == (done,)
+        assert store.resolve(file.path.stem) == file.path
+    assert store.resolve("@last") == file.path
+
+
 def test_ctrl_c_keeps_what_was_measured_and_says_so(store: Store) -> None:
     with pytest.raises(KeyboardInterrupt), store.create(make.session()) as file:
         file.add(make.workload())
@@ -343,9 +354,10 @@ def test_an_index_that_another_process_holds_is_not_waited_for_without_end(
     monkeypatch.setattr(index, "PATIENCE_S", 0.05)
     holder = sqlite3.connect(store.folder / index.NAME, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
+    before = (store.folder / index.NAME).stat().st_ino
     try:
         assert path.stem in ids(store)
-        assert (store.folder / index.NAME).exists()
+        assert (store.folder / index.NAME).stat().st_ino == before
     finally:
         holder.close()
 
