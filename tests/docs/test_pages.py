@@ -1,0 +1,50 @@
+"""Do the pages agree with what they speak of?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kernometer import __version__
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("news/README.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    """Expected: every relative link is a file here. Broken: a page that moved."""
+    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        assert "://" in link or (page.parent / link).exists(), link
+
+
+def test_the_readme_names_the_packages_that_run_installs() -> None:
+    """Expected: what `make run` may install is what the README says. Broken: a surprise on somebody's machine."""
+    system = (ROOT / "requirements/system.txt").read_text()
+    needed = re.findall(r"^run\s*\|\s*(\S+)", system, flags=re.MULTILINE)
+    assert needed
+    [row] = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `make run`")]
+    assert f"`{' '.join(needed)}`" in row
+
+
+def test_the_citation_is_of_this_version() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_every_target_of_the_makefile_is_in_make_help() -> None:
+    """Expected: one line each. Broken: a target that only its author knows."""
+    text = (ROOT / "Makefile").read_text()
+    [phony] = re.findall(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
+    assert phony.split() == re.findall(r"^([a-z-]+):.* ## \S", text, flags=re.MULTILINE)
+
+
+def test_every_system_package_says_how_it_is_seen_and_what_for() -> None:
+    for line in (ROOT / "requirements/system.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            group, package, check, reason = (part.strip() for part in line.split("|"))
+            assert group in ("run", "test", "wish")
+            assert re.fullmatch(r"[a-z0-9.+-]+", package)
+            assert re.fullmatch(r"(command|file|header|python|module) \S+", check)
+            assert len(reason.split()) >= 1
