@@ -5,7 +5,7 @@
  * empty, so each image does the same work. The last one sends its result by a pipe. */
 #include "../engine.h"                  /* beside km.h: clock and marker for an image that has no struct km */
 
-enum { EXECL_SELF, EXECL_INTERNAL, EXECL_ROLE, EXECL_LEFT, EXECL_IMAGES, EXECL_BEGIN, EXECL_RESULT, EXECL_REPORT,
+enum { EXECL_SELF, EXECL_INTERNAL, EXECL_ROLE, EXECL_LEFT, EXECL_DONE, EXECL_BEGIN, EXECL_RESULT, EXECL_REPORT,
 	EXECL_BY, EXECL_REGION, EXECL_CLOCK, EXECL_ARGS, EXECL_DIGITS = 16 };
 
 struct execl_result {
@@ -65,7 +65,7 @@ int proc_execl_main(int argc, char **argv)
 {
 	char *environment[1] = { NULL };
 	struct execl_result result;
-	uint64_t left, begin;
+	uint64_t left;
 	enum by by;
 	unsigned region;
 	int report;
@@ -73,7 +73,7 @@ int proc_execl_main(int argc, char **argv)
 	if (argc != EXECL_ARGS)
 		return 2;
 	left = execl_take(argv[EXECL_LEFT]);
-	result.images = execl_take(argv[EXECL_IMAGES]);
+	result.images = execl_take(argv[EXECL_DONE]);
 	by = (enum by)execl_take(argv[EXECL_BY]);
 	region = (unsigned)execl_take(argv[EXECL_REGION]);
 	report = (int)execl_take(argv[EXECL_REPORT]);
@@ -83,11 +83,10 @@ int proc_execl_main(int argc, char **argv)
 			km_child_fail(report, "write");
 		return 0;
 	}
-	if (left == result.images) {
-		begin = km_internal_begin(by, argv[EXECL_CLOCK], region);
-		execl_put(argv[EXECL_BEGIN], begin);
-	}
+	if (result.images == 0)
+		execl_put(argv[EXECL_BEGIN], km_internal_begin(by, argv[EXECL_CLOCK], region));
 	execl_put(argv[EXECL_LEFT], left - 1);
+	execl_put(argv[EXECL_DONE], result.images + 1);
 	if (execve(argv[EXECL_SELF], argv, environment) != 0)
 		km_child_fail(report, "execve");
 	return 1;
@@ -101,7 +100,7 @@ static uint64_t proc_execl_self_timed(void *state, uint64_t n)
 	pid_t pid;
 
 	execl_put(p->argv[EXECL_LEFT], n);
-	execl_put(p->argv[EXECL_IMAGES], n);
+	execl_put(p->argv[EXECL_DONE], 0);
 	pid = fork();
 	if (pid < 0)
 		km_fail_call(p->km, "fork");

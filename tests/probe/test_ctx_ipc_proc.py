@@ -189,6 +189,14 @@ def test_programs_executed_are_those_claimed(row: str, trace: Callable[[str, str
     assert all("/* 0 vars */" in words for words in ours if '"--internal", "execl"' in words or "fork" in row)
 
 
+def test_a_chain_of_programs_is_as_long_as_its_batch(probe: Path, tmp_path: Path) -> None:
+    """Expected: the probe itself counts the images, and refuses a chain that is too short or too long."""
+    words = ("--runs", "1", "--batch", "7", "--samples", "3", "--half-width", "0", "--seconds", "30")
+    (run,) = of_type(measure(probe, tmp_path, *words, "proc/execl"), "run")
+    assert run["batch"] == 7
+    assert run["iterations"] == 21
+
+
 @pytest.mark.parametrize(
     ("row", "hops"),
     [
