@@ -140,6 +140,13 @@ def test_blocks_needed_are_enough_and_not_one_too_many() -> None:
     assert smallest_ratio(0.03 / math.sqrt(needed - 1), needed - 2) > DELTA
 
 
+def test_sessions_needed_are_enough_and_not_one_too_many() -> None:
+    """Two sides have 2 (n - 1) degrees of freedom. Expected at a spread of 0.5 %: three a side, not two."""
+    needed = units_needed(0.005, DELTA, paired=False)
+    assert needed == 3
+    assert smallest_ratio(0.005 * math.sqrt(2 / 3), 4) <= DELTA < smallest_ratio(0.005 * math.sqrt(2 / 2), 2)
+
+
 def test_no_spread_needs_no_more_than_two_units() -> None:
     assert units_needed(0.0, DELTA, paired=False) == 2
     assert smallest_ratio(0.0, 3.0) == 0.0

@@ -114,7 +114,7 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
         )
         return Draft(replace(comparison, sessions_missing=missing, note=joined(note, comparison.note)))
     of_a, of_b = (found for found in spreads if found is not None)
-    contrast = _with_history(logs_a, logs_b, of_a, of_b, same=a.entries[0].kind == b.entries[0].kind)
+    contrast = _with_history(logs_a, logs_b, of_a, of_b)
     note = f"spread between {of.value}s from this host's history"
     if not (of_a.of_row and of_b.of_row):
         note += ", of other rows"
@@ -136,11 +136,9 @@ def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: H
     return replace(found, variance=max(found.variance, within_variance(one.figures_of(row))))
 
 
-def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: Spread, *, same: bool) -> Contrast:
+def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: Spread) -> Contrast:
+    """With the lesser degrees of freedom: both spreads may be one and the same estimate."""
     difference = math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a)
-    if same and len(logs_a) == len(logs_b) == 1:
-        # Both spreads are one estimate: its degrees of freedom count once.
-        return from_variances(difference, (of_a.variance + of_b.variance, min(of_a.df, of_b.df)))
     parts = (of_a.variance / len(logs_a), of_a.df), (of_b.variance / len(logs_b), of_b.df)
     return from_variances(difference, *parts, cautious=True)
 
