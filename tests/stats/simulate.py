@@ -161,7 +161,8 @@ def path_result(name: str, counts: dict[str, int], **changes: Any) -> Result:
         )
         for row, count in counts.items()
     ]
-    return result(session(name, by="path", target="qemu:linux", machine="qemu 7.2 microvm"), runs, **changes)
+    boot = changes.pop("boot", "linux 6.1 sha256:1")
+    return result(session(name, by="path", target="qemu:linux", machine="qemu 7.2 microvm", boot=boot), runs, **changes)
 
 
 def baseline(samples: Sequence[int], batch: int = 1000) -> Baseline:

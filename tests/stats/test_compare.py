@@ -259,6 +259,13 @@ def test_sides_of_different_boots_have_the_boot_for_a_unit() -> None:
     assert (two_each.units_a, same_boot.units_a) == (2, 3)
 
 
+def test_guest_boots_for_every_session() -> None:
+    """Two kernels, three sessions each, interleaved; `boot` names the image. Expected: three units a side."""
+    rng = np.random.default_rng(20)
+    a, b = (sessions(n, 3, rng, between=0.01, machine="qemu", boot=f"sha256:{n}", first=i) for i, n in enumerate("ab"))
+    assert only(compare(a, b, history=None)).units_a == 3
+
+
 def test_constant_sessions_are_decided_without_dividing_by_nothing() -> None:
     same = compare(*([of_costs(f"{x}{i}", {ROW: [100.0]}) for i in range(2)] for x in "ab"), history=None)
     assert only(same).verdict is Verdict.EQUIVALENT

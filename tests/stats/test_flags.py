@@ -112,6 +112,7 @@ SWITCHES = {"happened": {"switches": 3e6}}
         ({"run_delay_ns": -1.0, "steal_ns": -1.0, "others_busy": -1.0}, {}, False),  # not known
         ({"run_delay_ns": 4e8}, PEER, False),  # it waits for its own peer
         ({"run_delay_ns": 4e8}, FORKS, False),
+        ({"run_delay_ns": 4e8}, {"claimed": {"any_switches": 1.0}}, False),
         ({"run_delay_ns": 4e8}, SWITCHES, False),
         ({"steal_ns": 3e7}, PEER, True),
         ({"others_busy": 0.9}, {}, True),

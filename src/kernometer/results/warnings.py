@@ -28,7 +28,7 @@ WORDS: dict[FlagCode, Wording] = {
     FlagCode.COARSE_CLOCK: Wording(
         "coarse clock",
         "One step of the clock is more than 1 % of a sample, so the figure moves in visible steps.",
-        "Leave the batch to calibration (no --batch), or choose a finer clock with --clock.",
+        "Choose a finer clock (--clock) and no --batch of your own; a cold row is one call and cannot be longer.",
     ),
     FlagCode.DISTURBED: Wording(
         "disturbed",

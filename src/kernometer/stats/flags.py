@@ -119,9 +119,9 @@ def disturbances(run: Run) -> tuple[str, ...]:
 
 def waits_for_its_own(run: Run) -> bool:
     """Whether the work hands over to processes of its own, so that waiting for the CPU is part of it."""
-    if run.peer_cpu >= 0 or run.claimed.get("children", 0) > 0 or run.claimed.get("switches", 0) > WAITS:
+    if run.peer_cpu >= 0 or any(run.claimed.get(what, 0) > WAITS for what in ("children", "switches", "any_switches")):
         return True
-    return max(run.happened.get("switches", 0), run.happened.get("children", 0)) > WAITS * max(run.iterations, 1)
+    return run.happened.get("switches", 0) > WAITS * max(run.iterations, 1)
 
 
 def counts_disagree(runs: Sequence[Run], _costs: Sequence[RunCost], _by: By) -> Flag | None:

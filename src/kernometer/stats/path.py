@@ -23,18 +23,15 @@ FLOORED = "counts of two builds: differences below a row's layout floor are not 
 
 
 def image(result: Result) -> tuple[str, ...] | None:
-    """What must be equal for counts to be equal: machine, kernel image and how it was booted, probe.
+    """What must be equal for counts to be equal: machine, kernel image (`Session.boot` by path), probe.
 
-    None where the result does not tell which kernel it ran.
+    None where the result does not tell.
     """
     header = result.header
-    guest = result.session.host.get("guest")
-    if header is None or not header.uname.get("version"):
+    if header is None or not result.session.boot:
         return None
-    digests = sorted(f"{key}={value}" for key, value in guest.items()) if isinstance(guest, Mapping) else []
     probe = [str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")]
-    kernel = [header.uname.get(key, "") for key in ("sysname", "release", "version", "machine")]
-    return (result.session.machine, *kernel, *digests, *probe)
+    return (result.session.machine, result.session.boot, *probe)
 
 
 def compare_counts(a: Side, b: Side, *, delta: float, floors: Mapping[str, float]) -> Comparison:
