@@ -14,6 +14,9 @@ from tests.results import make
 #: Everything that a string from a machine may try: markup, an attribute's end, a terminal's escape, text direction.
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;\x1b[2J\x00\u202ereverse\u2066{{ 7*7 }}"
 
+#: The parameters of every second row: as long as the longest of the registry.
+LONG = "message=65536,total=1048576,working_set=16384,other-cpu"
+
 FAMILIES = ("syscall", "ctx", "proc", "mem", "fs", "cpu")
 FINDINGS = [
     {
@@ -33,9 +36,10 @@ def session_id(label: str, number: int = 0) -> str:
     return f"20261121T10{number:02}00Z-{zlib.crc32(label.encode()) & 0xFFFFFF:06x}"
 
 
-def definition(name: str, parameters: tuple[str, ...] = ("",), **given: Any) -> Workload:
+def definition(name: str, parameters: tuple[str, ...] = ("",), place: int = 0, **given: Any) -> Workload:
+    """A workload whose rows are numbered in the registry from `place` on."""
     rows = tuple(
-        RowInfo(row=f"{name}@{one}" if one else name, id=2 * index, profiles=("quick", "full"))
+        RowInfo(row=f"{name}@{one}" if one else name, id=2 * (place + index) + 2, profiles=("quick", "full"))
         for index, one in enumerate(parameters)
     )
     return make.workload(name, what=f"what {name} is", inside="the call alone", rows=rows, **given)
@@ -84,7 +88,7 @@ def result(
     }  # fmt: skip: as above
     names = [f"{FAMILIES[index % len(FAMILIES)]}/work-{index}" for index in range(workloads)]
     names.sort(key=lambda name: FAMILIES.index(name.split("/")[0]))
-    definitions = {name: definition(name, ("", "cold")) for name in names}
+    definitions = {name: definition(name, ("", LONG), 2 * index) for index, name in enumerate(names)}
     measured = [
         quiet_run(info.row, run, samples, 100.0 * (1 + index) * factor * (1 + 0.002 * number), seed=number)
         for run in range(runs)
@@ -94,7 +98,7 @@ def result(
     return Result(
         session=make.session(**given | session),
         header=make.header(counters="perf_event_open: ENOENT"),
-        workloads=definitions,
+        workloads=dict(reversed(definitions.items())),  # a file may hold them in any order
         runs=tuple(measured),
         failures=(Failure(row="proc/execl", text="the child died", call="execve", errno="EACCES"),),
         unsupported=(Unsupported(row="ctx/yield", reason="no sched_yield"),),

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from kernometer.__main__ import main
 from kernometer.cli import kernometer
+from kernometer.cli.report import name_systems
 from kernometer.errors import Status
 from kernometer.results.model import AnyRecord, Result
 from kernometer.results.store import Store
@@ -53,7 +54,7 @@ def test_two_labels_are_judged_as_sets_of_sessions(store: Store, tmp_path: Path)
         label = ("before", "after")[number % 2]
         keep(store, factory.result(label, number=number, factor=1 + 0.2 * (number % 2)))
     done = report(store, "label:before", "label:after", "-o", str(tmp_path / "out.html"))
-    sentence = "label:after against label:before: 12 slower, 0 faster, 0 equivalent (±2 %), 0 undecided, 1 failed"
+    sentence = "after against before: 12 slower, 0 faster, 0 equivalent (±2 %), 0 undecided, 1 failed"
     assert sentence in done.output
     assert sentence in (tmp_path / "out.html").read_text(encoding="utf-8").replace("\u00a0", " ")
 
@@ -92,3 +93,16 @@ def test_an_unknown_result_and_a_bad_place_are_named(
 def blocked(result: Result) -> Result:
     """Every run in the block of its number."""
     return structs.replace(result, runs=tuple(structs.replace(run, block=run.run) for run in result.runs))
+
+
+def test_systems_are_named_by_what_stays_true() -> None:
+    """Expected: label, else target, time, id. Broken: `@last`, which means another session tomorrow."""
+    a, b = factory.result("a"), factory.result("b", number=1)
+    same = factory.result("a", number=1)
+    twin = factory.result("a", number=2, started=same.session.started)
+    assert list(name_systems([[a], [b]])) == ["a", "b"]
+    guest = factory.result("a", number=2, target="qemu:linux-6.1")
+    assert list(name_systems([[a], [guest]])) == ["local", "qemu:linux-6.1"]
+    assert list(name_systems([[a], [same]])) == ["2026-11-21 10:00 UTC", "2026-11-21 11:00 UTC"]
+    assert list(name_systems([[same], [twin]])) == [same.session.id, twin.session.id]
+    assert next(iter(name_systems([[a, b], [same]]))).startswith("2026")

@@ -63,6 +63,21 @@ def test_every_link_has_its_target_and_no_id_comes_twice() -> None:
     assert targets - {"ata:,"} <= set(ids)
 
 
+def test_tables_that_turn_into_cards_name_their_roles() -> None:
+    """Expected: a row that CSS lays out as a block is still a row to every browser. Broken: Safari reads loose text."""
+    roles = {"table": "table", "thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "td": "cell"}
+    inside, seen = False, 0
+    for tag, attributes in Elements(pair()).found:
+        if tag == "table":
+            inside = "cards" in (attributes.get("class") or "")
+        if inside and tag in roles:
+            assert attributes.get("role") == roles[tag]
+            seen += 1
+        if inside and tag == "th":
+            assert attributes.get("role") in ("columnheader", "rowheader")
+    assert seen > 100
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_page_of_any_number_of_systems_is_well_formed(count: int) -> None:
     results = [factory.result(f"s{number}", number=number) for number in range(count)]

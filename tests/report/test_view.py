@@ -11,7 +11,7 @@ from kernometer.errors import ResultError
 from kernometer.report.build import build
 from kernometer.report.compared import missing
 from kernometer.report.view import Page
-from kernometer.results.model import Result, Run
+from kernometer.results.model import Events, Result, Run
 from kernometer.stats.compare import compare
 from kernometer.stats.history import history_of
 from kernometer.stats.model import RowComparison, Verdict
@@ -44,7 +44,7 @@ def test_rows_stand_in_the_order_of_the_registry_not_of_the_runs() -> None:
     page = pair()
     listed = [row.row for family in page.families for workload in family.workloads for row in workload.rows]
     assert [family.title for family in page.families][:2] == ["System calls", "Context switches"]
-    assert listed[:2] == ["syscall/work-0", "syscall/work-0@cold"]
+    assert listed[:2] == ["syscall/work-0", f"syscall/work-0@{factory.LONG}"]
     compared = [row.row for row in page.comparisons[0].rows]
     assert [row for row in compared if row != "proc/execl"] == listed
     assert [one.row for _title, rows in page.distributions for one in rows] == listed
@@ -52,7 +52,7 @@ def test_rows_stand_in_the_order_of_the_registry_not_of_the_runs() -> None:
 
 def test_a_row_that_nobody_could_measure_closes_its_family_with_the_reason() -> None:
     [rows] = [rows for title, rows in pair().comparisons[0].families if title == "Processes"]
-    assert [row.row for row in rows] == ["proc/work-2", "proc/work-2@cold", "proc/execl"]
+    assert [row.row for row in rows] == ["proc/work-2", f"proc/work-2@{factory.LONG}", "proc/execl"]
     assert (rows[-1].verdict, rows[-1].ratio_text) == (Verdict.FAILED, "–")
     assert rows[-1].note == "failed on after: the child died"
 
@@ -243,3 +243,22 @@ def replace_runs(result: Result, runs: tuple[Run, ...]) -> Result:
     """The result with other runs, all of syscall/getppid."""
     workloads = {"syscall/getppid": factory.definition("syscall/getppid")}
     return structs.replace(result, runs=runs, workloads=workloads)
+
+
+def test_by_path_figures_are_counts_and_events_stand_beside_them() -> None:
+    run = make.run(0, batch=1, samples=(338,) * 9, loop_batch=1, loop_cost=(10,) * 9, baseline=None)
+    vector = Events(
+        row="syscall/getppid",
+        regions=4,
+        counts={"instructions": 1360, "cr3_writes": 2},
+        empty={"instructions": 20},
+        empty_regions=2,
+    )  # fmt: skip: one record
+    given = replace_runs(factory.result(by="path", target="qemu:linux-6.1"), (run, run))
+    page = build([structs.replace(given, events=(vector,))], [])
+    [row] = page.families[0].workloads[0].rows
+    assert (page.by, page.bracket) == ("path", "the empty bracket")
+    assert page.families[0].workloads[0].unit == "instructions per call"
+    assert (row.figures[0].raw, row.figures[0].text) == (328, "328 instr")
+    assert page.events.columns == ("instructions", "cr3 writes")
+    assert page.events.rows[0].cells == ("330", "0.5")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from kernometer.cli.env import Env, pass_env
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kernometer.results.model import Result
     from kernometer.stats.history import History
@@ -52,7 +53,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     from kernometer.report.html import render, write
 
     store = env.store()
-    systems = {name: store.load_set(name) for name in dict.fromkeys(names)}
+    systems = name_systems([store.load_set(name) for name in dict.fromkeys(names)])
     results = [result for members in systems.values() for result in members]
     judged = {result.session.id for result in results}
     earlier = {one.session.id: one for result in results for one in store.history(result)}
@@ -61,6 +62,26 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     for comparison in comparisons:
         env.say(comparison.sentence)
     env.say(f"The report is in {output}.")
+
+
+def name_systems(sets: Sequence[Sequence[Result]]) -> dict[str, Sequence[Result]]:
+    """Each set of sessions under a name that still means it tomorrow, as `@last` would not: its label, else its
+    target, its time, its id; the first kind of these by which all sets differ."""
+    candidates = [
+        [_common(one.session.label for one in members) for members in sets],
+        [_common(one.session.target for one in members) for members in sets] if len(sets) > 1 else [],
+        [f"{datetime.fromtimestamp(members[0].session.started, UTC):%Y-%m-%d %H:%M UTC}" for members in sets],
+    ]
+    for names in candidates:
+        if names and all(names) and len(set(names)) == len(sets):
+            return dict(zip(names, sets, strict=True))
+    return {members[0].session.id: members for members in sets}
+
+
+def _common(values: Iterable[str]) -> str:
+    """What all have, or nothing."""
+    different = set(values)
+    return different.pop() if len(different) == 1 else ""
 
 
 def _compare(systems: Mapping[str, Sequence[Result]], history: History, delta: float) -> Sequence[Comparison]:

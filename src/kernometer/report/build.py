@@ -33,11 +33,12 @@ def build(
     views = tuple(
         compared.view(comparison, _side(sides, comparison.a), _side(sides, comparison.b)) for comparison in comparisons
     )
-    names = [side.system.name for side in sides]
+    ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
-        title=" against ".join(reversed(names)) if len(names) == 2 else ", ".join(names),
+        title=_title(sides),
         lead=_lead(sides),
-        by=" and ".join(dict.fromkeys(result.session.by for result in results)),
+        by=" and ".join(ways),
+        bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
         made=f"Kernometer {__version__}",
         systems=tuple(side.system for side in sides),
         comparisons=views,
@@ -45,6 +46,7 @@ def build(
         flags=evidence.flags(sides),
         truth=evidence.truth(sides),
         counters=evidence.counters(sides),
+        events=evidence.events(sides),
         absences=evidence.absences(sides),
         findings=evidence.findings(sides),
         spreads=spreads(sides, history),
@@ -104,6 +106,15 @@ def _check(sides: Sequence[Side], comparisons: Sequence[Comparison]) -> None:
 
 def _side(sides: Sequence[Side], title: str) -> Side:
     return next(side for side in sides if side.key == title)
+
+
+def _title(sides: Sequence[Side]) -> str:
+    """What the page is about: of one system which kernel ran where, of more their names."""
+    names = [side.system.name for side in sides]
+    if len(names) > 1:
+        return " against ".join(reversed(names)) if len(names) == 2 else ", ".join(names)
+    facts = {fact.name: fact.value for fact in sides[0].system.facts}
+    return " on ".join(facts[key] for key in ("Kernel", "Host") if key in facts) or names[0]
 
 
 def _lead(sides: Sequence[Side]) -> str:

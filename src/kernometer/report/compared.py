@@ -178,6 +178,4 @@ def _percent(share: float) -> str:
 
 
 def _minutes(minutes: float) -> str:
-    if minutes < 1:
-        return "a minute"
-    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+    return f"{max(1, minutes):.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernometer.report.sides import Side, name, rows_of, sentence
 from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
-from kernometer.results.model import Run
+from kernometer.results.model import Events, Run
 from kernometer.results.warnings import WORDS, explain
 from kernometer.stats.model import Flag, FlagCode
 
@@ -91,6 +91,32 @@ def counters(sides: Sequence[Side]) -> Counts:
         CountsRow(name(row), letter, tuple(means.get(kind, "") for kind in columns)) for row, letter, means in rows
     )
     return Counts(tuple(kind.replace("_", " ") for kind in map(name, columns)), shown, tuple(missing))
+
+
+def events(sides: Sequence[Side]) -> Counts:
+    """The event vector: by row, what happened in one timed region, less what happens in an empty one."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for side in sides:
+        for result in side.results:
+            for vector in result.events:
+                if vector.regions > 0:
+                    found.setdefault((vector.row, side.letter), _vector(vector))
+    kinds = tuple(dict.fromkeys(kind for counts in found.values() for kind in counts))
+    rows = [
+        CountsRow(name(row), side.letter, tuple(found[row, side.letter].get(kind, "") for kind in kinds))
+        for row in rows_of(sides)
+        for side in sides
+        if (row, side.letter) in found
+    ]
+    return Counts(tuple(kind.replace("_", " ") for kind in map(name, kinds)), tuple(rows))
+
+
+def _vector(vector: Events) -> dict[str, str]:
+    empty = max(1, vector.empty_regions)
+    return {
+        kind: _count(count / vector.regions - vector.empty.get(kind, 0) / empty)
+        for kind, count in vector.counts.items()
+    }
 
 
 def absences(sides: Sequence[Side]) -> tuple[Absence, ...]:

@@ -21,11 +21,13 @@ Layout = Literal["wide", "narrow"]
 
 #: Rows of one part: with its axis it fits a printed page.
 PART = 36
-#: The axis ends at this many times the distance from 1 (on the logarithm) that `CENTRAL` of the rows keep within; what
-#: lies beyond is drawn at its edge as an arrow, since one such row would else squeeze all others into a line. Its
-#: figures stand beside it in words.
-REACH = 5.0
-CENTRAL = 0.8
+#: Ratios up to this, and down to its inverse, always lie on the axis. Beyond it only as far as CENTRAL of the rows make
+#: the axis long themselves, REACH times over: a broken row would else squeeze all others into a line.
+ALWAYS = 20.0
+CENTRAL, REACH = 0.8, 5.0
+#: A whisker goes on beyond the farthest estimate by this factor of its distance from 1 (on the logarithm), and is then
+#: cut: one undecided row would squeeze the others as well. What is cut ends in an arrow and has its figures in words.
+WHISKER = 1.25
 #: Characters of a row's name that are drawn; the table has the whole name.
 NAME_LIMIT = 60
 #: Names are cut to this share of their room: a reader's sans-serif may be wider than the one that measures them here.
@@ -121,10 +123,12 @@ def sort_by_effect(points: Sequence[Point]) -> list[Point]:
 
 
 def domain(points: Sequence[Point], delta: float) -> tuple[float, float]:
-    """Ends of the common axis: the ±δ band, and estimates and whiskers as far as REACH lets them."""
+    """Ends of the common axis: the ±δ band, the estimates, and the whiskers as far as they may reach."""
     band = 1.5 * math.log1p(delta)
-    far = sorted(abs(math.log(point.ratio)) for point in points)
-    reach = REACH * max(band, far[max(0, math.ceil(CENTRAL * len(far)) - 1)])
+    logs = [math.log(point.ratio) for point in points]
+    far = sorted(map(abs, logs))
+    limit = max(math.log(ALWAYS), REACH * far[max(0, math.ceil(CENTRAL * len(far)) - 1)])
+    reach = WHISKER * max(2 * band, min(limit, far[-1]))
     low = max(-reach, min([-band, *(math.log(point.low) for point in points)]))
     high = min(reach, max([band, *(math.log(point.high) for point in points)]))
     pad = 0.03 * (high - low)

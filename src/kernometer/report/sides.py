@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from kernometer.text import printable
 
 #: Characters of a name (row, label, host) and of a text (an error, a remark) that a page shows.
 NAME, TEXT = 120, 600
+#: Sentences about what could not be read of a file.
+DAMAGE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,14 @@ def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Side, ...]:
 
 
 def rows_of(sides: Sequence[Side]) -> tuple[str, ...]:
-    """Every row that has a run on some side, in the registry's order; what that does not know comes last."""
-    listed = (info.row for workload in workloads_of(sides).values() for info in workload.rows)
-    place = {row: index for index, row in reversed([*enumerate(listed)])}
+    """Every row that has a run on some side, in the registry's order; what that does not know comes last.
+
+    The registry numbers its rows; a file may hold its definitions in any order.
+    """
+    listed = (info for workload in workloads_of(sides).values() for info in workload.rows)
+    place = {info.row: info.id for info in listed}
     found = dict.fromkeys(row for side in sides for result in side.results for row in result.rows)
-    return tuple(sorted(found, key=lambda row: place.get(row, len(place))))
+    return tuple(sorted(found, key=lambda row: place.get(row, math.inf)))
 
 
 def workloads_of(sides: Sequence[Side]) -> dict[str, Workload]:
@@ -107,8 +113,10 @@ def _session(result: Result) -> SessionView:
         note = "the file was cut off"
     elif not result.end.complete:
         note = f"not whole: {result.end.reason or 'no reason given'}"
-    damage = tuple(map(sentence, result.damage[:20]))
-    return SessionView(name(result.session.id), f"{started:%Y-%m-%d %H:%M} UTC", sentence(note), damage)
+    damage = [sentence(line) for line in result.damage[:DAMAGE]]
+    if len(result.damage) > DAMAGE:
+        damage.append(f"and {len(result.damage) - DAMAGE} more")
+    return SessionView(name(result.session.id), f"{started:%Y-%m-%d %H:%M} UTC", sentence(note), tuple(damage))
 
 
 def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:

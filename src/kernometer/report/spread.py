@@ -53,7 +53,7 @@ def spread_view(noise: HostNoise | None, which: str) -> Spread | None:
         f"standard deviation): two single sessions of the same thing differ there by more than "
         f"{_percent(noise.floor)} in 5 pairs of 100. {name(noise.worst)} spreads most."
     )
-    return Spread(summary, tuple(rows))
+    return Spread(summary.replace(" %", "\u00a0%"), tuple(rows))
 
 
 def _percent(share: float) -> str:

@@ -26,7 +26,7 @@ class SessionView:
     id: str
     started: str  #: UTC, to the minute
     note: str  #: "" or why it is not whole
-    damage: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()  #: what could not be read, as sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +270,7 @@ class Page:
     title: str
     lead: str  #: the first sentence where there is no comparison
     by: str  #: "time", "path", or both
+    bracket: str  #: what every figure is net of, and what the gross samples hold
     made: str  #: who wrote the page
     systems: tuple[System, ...]
     comparisons: tuple[ComparisonView, ...]
@@ -277,6 +278,7 @@ class Page:
     flags: tuple[FlagGroup, ...]
     truth: Counts
     counters: Counts
+    events: Counts  #: by path: what the emulator's plugin counted in a timed region
     absences: tuple[Absence, ...]
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
