@@ -26,7 +26,7 @@ def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
     """Everything the page says of B against A."""
     points = _points(comparison.rows)
     axis = forest.domain(points, comparison.delta) if points else (0.5, 2.0)
-    delta = f"{comparison.delta * 100:.3g} %"
+    delta = f"{comparison.delta * 100:.3g}\u00a0%"
     footnotes = _footnotes(comparison.rows)
     rows = [_row(row, footnotes) for row in _in_order(comparison.rows, (a, b))]
     letters = (a.letter, b.letter)
