@@ -80,7 +80,10 @@ esac""",
 
     def add_apt(self, install: str = "true") -> None:
         """apt, which knows every package but chromium; installing one makes its command appear."""
-        self.add("apt-cache", '[[ "$*" != *chromium* ]]')
+        self.add(
+            "apt-cache",
+            'case "$*" in\n*chromium*) echo "  Candidate: (none)"; exit 100 ;;\n*) echo "  Candidate: 1.0" ;;\nesac',
+        )
         self.add(
             "apt-get",
             f'echo "apt-get $* ($DEBIAN_FRONTEND)" >>"$CALLS"\n[[ "$*" != *install* ]] || {{ {install}; }}',
@@ -250,10 +253,26 @@ def test_a_package_that_apt_does_not_know_is_left_out_where_it_is_a_wish(system:
     system.add_python()
     system.add_apt()
     done = system.setup("test")
-    assert "apt has no chromium here" in done.stderr
+    assert "apt has no chromium (the browser in which the report is tested) here" in done.stdout
     [call] = [line for line in system.calls.splitlines() if "apt-get" in line and " install " in line]
     assert "clang" in call
     assert "chromium" not in call
+
+
+def test_a_wish_that_stays_open_does_not_stop_an_ordinary_user(system: System) -> None:
+    """Expected: nothing else is missing, so root is not needed. Broken: every call reads the lists again."""
+    system.add_all_but_python()
+    system.add_python()
+    system.add_apt()
+    (system.programs / "chromium").unlink()
+    requirements = system.checkout / "requirements/system.txt"
+    requirements.write_text("".join(line for line in requirements.open() if "fonts" not in line))
+    done = system.setup("test", root=False)
+    lists = any(Path("/var/lib/apt/lists").glob("*_Packages*"))
+    assert ("apt-get" in system.calls) != lists
+    if lists:
+        assert done.returncode == 0, done.stderr
+        assert "apt has no chromium" in done.stdout
 
 
 def test_pips_words_are_shown_where_it_fails(system: System) -> None:
