@@ -69,12 +69,22 @@ static int in_profile(const struct row *r, enum profile profile)
 	return 1;
 }
 
+/* A row without parameters bears its workload's name; with an @ at the end that name means this row alone. */
+static int is_only(const char *word, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(word, name, n) == 0 && strcmp(word + n, "@") == 0;
+}
+
 int row_selected(const struct row *r, const struct options *o)
 {
 	if (o->nrows == 0)
 		return r->point->profile >= o->profile && (o->by != BY_PATH || r->point->path_n > 0);
 	for (int i = 0; i < o->nrows; i++) {
-		if (strcmp(o->rows[i], r->name) == 0)
+		if (strchr(r->name, '@') && strcmp(o->rows[i], r->name) == 0)
+			return 1;
+		if (is_only(o->rows[i], r->name))
 			return 1;
 		if (strcmp(o->rows[i], r->workload->name) == 0 && in_profile(r, o->profile))
 			return 1;

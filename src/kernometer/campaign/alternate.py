@@ -10,6 +10,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kernometer.campaign.plan import exactly
 from kernometer.campaign.session import new_session, records, telling_what_is_kept
 from kernometer.results.model import AnyRecord, End, Header, Unsupported, Workload
 from kernometer.results.writer import new_session_id
@@ -67,7 +68,7 @@ def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, tup
         rows = list(plan.rows)
         _generator(plan.seed, block).shuffle(rows)
         if fine and rows:
-            yield from ((block, (row,)) for row in rows)
+            yield from ((block, (exactly(row),)) for row in rows)
         else:
             yield block, plan.words
 
@@ -89,7 +90,7 @@ class _Side:
 
     def run(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
         extra: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
-        if self.has_header and plan.words and self.defined.issuperset(plan.words):
+        if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
             extra += ("--continue",)
         job = Job(plan.arguments(*extra, runs=1), plan.by)
         for record in records(self.target, job, Deadline.after(plan.patience + CALL_PATIENCE)):

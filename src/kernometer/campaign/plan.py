@@ -78,7 +78,7 @@ def definitions(by: By, profile: str, words: Sequence[str] = ()) -> tuple[Worklo
     target = from_spec("local")
     until = Deadline.after(120)
 
-    def listed(*names: str) -> tuple[Workload, ...]:
+    def listed(profile: str, *names: str) -> tuple[Workload, ...]:
         job = Job(("--list", "--json", "--by", by, "--profile", profile, *names))
         try:
             return tuple(msgspec.json.decode(line, type=Workload) for line in target.run(job, until))
@@ -86,24 +86,23 @@ def definitions(by: By, profile: str, words: Sequence[str] = ()) -> tuple[Worklo
             raise TargetError(f"The probe's list cannot be read: {error}.") from error
 
     if words:
-        _check_names(words, listed("*"))
-    return listed(*words)
+        _check_names(words, listed("full", "*"))
+    return listed(profile, *words)
 
 
 def _check_names(words: Sequence[str], known: Sequence[Workload]) -> None:
     names = {name for one in known for name in (one.name, *(row.row for row in one.rows))}
     for word in words:
-        found = any(fnmatchcase(name, word) for name in names) if "*" in word else _known(word, names, known)
-        if found:
+        if any(fnmatchcase(name, word) for name in names) if "*" in word else word.removesuffix("@") in names:
             continue
         close = get_close_matches(word, names, n=3)
         hint = f"Did you mean {', '.join(close)}? " if close else ""
         raise UsageError(f"There is no workload {word!r}.", hint + "'kernometer workloads' shows them all.")
 
 
-def _known(word: str, names: set[str], known: Sequence[Workload]) -> bool:
-    """Its name, or a row that is in the full profile only."""
-    return word in names or any(word.startswith(f"{one.name}@") for one in known)
+def exactly(row: str) -> str:
+    """The word that means this row and no other: one without parameters bears the name of its whole workload."""
+    return row if "@" in row else f"{row}@"
 
 
 def plan_of(by: By, profile: str, words: Sequence[str], seed: int, **changes: float | str | None) -> Plan:

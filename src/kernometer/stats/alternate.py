@@ -14,7 +14,7 @@ from kernometer.stats.differences import check_comparable, differences
 from kernometer.stats.history import Grain
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired
 from kernometer.stats.model import Comparison, RowFigure
-from kernometer.stats.sides import Side, bare, disturbance_remark, rows_of, side, without_cost
+from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
@@ -52,7 +52,7 @@ def ab(
         rows=rows,
         same=same,
         differs=differ,
-        remarks=(UNADJUSTED, THE_BLOCK, *disturbance_remark(rows, name_a, name_b)),
+        remarks=(UNADJUSTED, THE_BLOCK, *one_sided_remark(of_a, of_b), *disturbance_remark(rows, name_a, name_b)),
     )
 
 

@@ -13,7 +13,7 @@ from kernometer.stats.history import Grain, History, Spread, grain, spread
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 from kernometer.stats.power import units_needed
-from kernometer.stats.sides import Side, bare, disturbance_remark, rows_of, side, without_cost
+from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge
 
 
@@ -80,7 +80,7 @@ def _comparison(a: Side, b: Side, rows: tuple[RowComparison, ...], of: Grain, de
         rows=rows,
         same=same,
         differs=differ,
-        remarks=(UNADJUSTED, UNITS[of], *disturbance_remark(rows, a.name, b.name)),
+        remarks=(UNADJUSTED, UNITS[of], *one_sided_remark(a, b), *disturbance_remark(rows, a.name, b.name)),
     )
 
 

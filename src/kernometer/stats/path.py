@@ -11,7 +11,7 @@ from kernometer.results.model import Result
 from kernometer.stats.differences import differences
 from kernometer.stats.history import Grain
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.sides import Side, bare, rows_of, without_cost
+from kernometer.stats.sides import Side, bare, one_sided_remark, rows_of, without_cost
 from kernometer.stats.verdict import joined
 
 #: The layout floor of a row that has none of its own: two builds of one source place code and data differently, which
@@ -19,6 +19,7 @@ from kernometer.stats.verdict import joined
 DEFAULT_LAYOUT_FLOOR = 0.01
 
 EXACT = "counts of one kernel image by one probe: equal or not, without an interval"
+NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 
 
@@ -48,7 +49,7 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Mapping[str, float
         rows=rows,
         same=same,
         differs=differ,
-        remarks=(EXACT if exact else FLOORED, "instructions are not cycles: what waits or misses a cache costs none"),
+        remarks=(EXACT if exact else FLOORED, NOT_CYCLES, *one_sided_remark(a, b)),
     )
 
 

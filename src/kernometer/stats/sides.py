@@ -27,8 +27,18 @@ class Side:
         """The row's figure in each session that has one."""
         return [one.figures[row] for one in self.entries if row in one.figures]
 
+    @property
+    def tried(self) -> dict[str, None]:
+        """Rows that were measured, failed, or are unsupported here; in the order of the results."""
+        names: dict[str, None] = {}
+        for result in self.results:
+            names |= dict.fromkeys(result.rows)
+            names |= dict.fromkeys(failure.row for failure in result.failures)
+            names |= dict.fromkeys(unsupported.row for unsupported in result.unsupported)
+        return names
+
     def why_missing(self, row: str) -> str:
-        """Why this side has no figure of a row: what failed, what is unsupported, or that nobody asked for it."""
+        """Why this side has no figure of a row that was tried: what failed, or what is unsupported."""
         for result in self.results:
             for failure in result.failures:
                 if failure.row == row:
@@ -37,7 +47,7 @@ class Side:
             for unsupported in result.unsupported:
                 if unsupported.row == row:
                     return f"unsupported on {self.name}: {unsupported.reason[:TEXT_LIMIT]}"
-        return f"not measured on {self.name}"
+        return f"no run on {self.name}"
 
     def partly(self, row: str) -> str:
         """A remark where the row stands on less than was tried."""
@@ -54,13 +64,24 @@ def side(name: str, results: Sequence[Result]) -> Side:
 
 
 def rows_of(a: Side, b: Side) -> tuple[str, ...]:
-    """Every row that a side measured or failed at, in A's order, then B's. Unsupported on both sides: not a row."""
-    names: dict[str, None] = {}
-    for one in (a, b):
-        for result in one.results:
-            names.update(dict.fromkeys(result.rows))
-            names.update(dict.fromkeys(failure.row for failure in result.failures))
-    return tuple(names)
+    """Rows that both sides tried, in A's order. Unsupported on both: not a row. On one side only: one_sided_remark."""
+    unsupported = [{one.row for result in side.results for one in result.unsupported} for side in (a, b)]
+    return tuple(row for row in a.tried if row in b.tried and not (row in unsupported[0] and row in unsupported[1]))
+
+
+#: Names that a remark gives before it says how many more there are.
+_NAMED = 5
+
+
+def one_sided_remark(a: Side, b: Side) -> tuple[str, ...]:
+    """Rows that only one side was asked for: nothing failed, but nothing can be compared, and it is said."""
+    remarks = []
+    for one, other in ((a, b), (b, a)):
+        alone = [row for row in one.tried if row not in other.tried]
+        if alone:
+            more = f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
+            remarks.append(f"measured on {one.name} only, and left out: {', '.join(alone[:_NAMED])}{more}")
+    return tuple(remarks)
 
 
 def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[float], list[float]]:

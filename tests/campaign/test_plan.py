@@ -1,0 +1,56 @@
+"""From words to rows, from a profile to an effort that fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernometer.campaign.plan import EFFORTS, QUICK_SECONDS, definitions, exactly, plan_of
+from kernometer.errors import UsageError
+
+
+def rows(*words: str, profile: str = "quick") -> set[str]:
+    return {row.row for one in definitions("time", profile, words) for row in one.rows}
+
+
+def test_name_means_all_rows_of_the_profile_and_an_at_sign_means_one() -> None:
+    """A row without parameters bears its workload's name. Broken: the hot row asked for, the cold one measured too."""
+    assert rows("syscall/getppid") == {"syscall/getppid", "syscall/getppid@cold"}
+    assert rows(exactly("syscall/getppid")) == {"syscall/getppid"}
+    assert rows(exactly("syscall/getppid@cold")) == {"syscall/getppid@cold"}
+
+
+def test_pattern_means_rows_of_the_profile() -> None:
+    assert {row.partition("/")[0] for row in rows("sig/*", "clock/*")} == {"sig", "clock"}
+    assert rows("ctx/ring*") < rows("ctx/ring*", profile="full")
+
+
+@pytest.mark.parametrize("word", ["sycall/getppid", "ctx/pipe-pair@same", "nothing*", "", "@", "syscall"])
+def test_word_that_means_nothing_is_refused_with_what_was_meant(word: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        definitions("time", "quick", (word,))
+    assert "kernometer workloads" in caught.value.next_step
+
+
+def test_row_of_the_full_profile_may_be_named_without_the_profile() -> None:
+    full_only = min(rows(profile="full") - rows())
+    assert rows(full_only) == {full_only}
+
+
+def test_quick_profile_is_fitted_into_its_time() -> None:
+    plan = plan_of("time", "quick", (), 1)
+    assert len(plan.rows) > 60
+    assert 0 < plan.effort.seconds <= EFFORTS["quick"].seconds
+    assert plan.effort.seconds * plan.units < QUICK_SECONDS
+
+
+def test_what_the_user_says_is_not_fitted() -> None:
+    plan = plan_of("time", "quick", (), 1, seconds=3.0, runs=2)
+    assert (plan.effort.seconds, plan.effort.runs) == (3.0, 2)
+    assert plan.effort.samples == EFFORTS["quick"].samples
+
+
+def test_by_path_has_only_rows_with_a_plan() -> None:
+    plan = plan_of("path", "quick", (), 1)
+    assert "ctx/pipe-pair@same-cpu" in plan.rows
+    assert not any("other-cpu" in row or "uncached" in row for row in plan.rows)
+    assert "--seconds" not in plan.arguments()
