@@ -87,4 +87,12 @@ def test_text_is_no_roff(text: str, roff: str) -> None:
 
 
 def test_a_paragraph_that_keeps_its_lines_keeps_them() -> None:
-    assert list(prose("One\n    two.\n\n    \b\n    a  b\n    c\n    ")) == ["One", "two.", ".PP", ".nf", "a  b", "c", ".fi"]
+    assert list(prose("One\n    two.\n\n    \b\n    a  b\n    c\n    ")) == [
+        "One",
+        "two.",
+        ".PP",
+        ".nf",
+        "a  b",
+        "c",
+        ".fi",
+    ]
