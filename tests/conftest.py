@@ -6,6 +6,7 @@ hand is played, by the seed (the UTC day unless given). So as many consecutive d
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SEED",
         help="which of the N shares (default: by the UTC day)",
     )
+
+
+def pytest_configure() -> None:
+    """A job that was started in the background ignores Ctrl-C, and so would every program that a test interrupts."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
