@@ -151,12 +151,6 @@ struct engine {
 int run_row(const struct options *, const struct row *, long run, const char *dir);
 /* One cold iteration in this fresh process: prints its figure as a decimal number. */
 int run_cold(const struct options *, const struct row *, const char *dir);
-/* For processes that a self-timed workload executes: the marker and the clock as km_begin and km_end have them. */
-unsigned km_region(struct km *);
-uint64_t km_internal_begin(enum by, const char *clock, unsigned region);
-uint64_t km_internal_end(enum by, const char *clock, unsigned region);
-const char *km_clock_name(struct km *);
-
 /* sample.c -------------------------------------------------------------------------------------------- */
 struct series {                         /* samples of one thing */
 	uint64_t batch;
@@ -190,8 +184,5 @@ long spawn_self(const struct options *, const char *role, const struct row *, lo
 
 /* command.c: `-- COMMAND` as rows cmd/NAME ------------------------------------------------------------------- */
 int run_command(const struct options *);
-
-/* proc/execl's chain and the program that exec rows execute */
-int proc_execl_main(int argc, char **argv);
 
 #endif

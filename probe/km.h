@@ -116,6 +116,13 @@ void km_peer_end(struct km *, long pid);
 /* For self_timed only: the marker, then the clock (begin); the clock, then the marker (end). */
 uint64_t km_begin(struct km *);
 uint64_t km_end(struct km *);
+/* The same in a program that a self-timed workload executes; it has no struct km, and is told these three. */
+unsigned km_region(struct km *);
+const char *km_clock_name(struct km *);
+uint64_t km_internal_begin(enum by, const char *clock, unsigned region);
+uint64_t km_internal_end(enum by, const char *clock, unsigned region);
+/* What main calls for `--internal execl`: the next link of proc/execl's chain. */
+int proc_execl_main(int argc, char **argv);
 
 /* How the clock of this name is read, in its own ticks; or the row is unsupported. For setup. */
 uint64_t (*km_clock_read(struct km *, const char *name))(void);

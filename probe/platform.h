@@ -121,4 +121,10 @@ int km_fix_malloc(void);                                /* malloc's threshold fo
 void km_trim_malloc(void);                              /* malloc gives free memory back to the kernel, where it can */
 int km_from_heap(void *);                               /* is this block of malloc's in the brk heap? -1: not told */
 
+/* A probe that is slower by a known amount, to test that such a difference is found and has the right size: so many
+ * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */
+#ifndef KM_HANDICAP
+#define KM_HANDICAP 0
+#endif
+
 #endif

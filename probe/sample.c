@@ -11,12 +11,6 @@
 #define LOOP_SAMPLES 11
 #define LOOP_LEAST 16384                /* iterations of the empty loop in a sample: enough to see it */
 
-/* A probe that is slower by a known amount, to test that such a difference is found and has the right size: so many
- * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */
-#ifndef KM_HANDICAP
-#define KM_HANDICAP 0
-#endif
-
 static void empty_loop(void *state, uint64_t n)
 {
 	(void)state;

@@ -3,7 +3,7 @@
  * No single image can time it: the first one reads the clock, the last one reads it again, and in between the first
  * reading travels as an argument. All arguments have a fixed width and are rewritten in place, and the environment is
  * empty, so each image does the same work. The last one sends its result by a pipe. */
-#include "../engine.h"                  /* beside km.h: clock and marker for an image that has no struct km */
+#include "../km.h"
 
 enum { EXECL_SELF, EXECL_INTERNAL, EXECL_ROLE, EXECL_LEFT, EXECL_DONE, EXECL_BEGIN, EXECL_RESULT, EXECL_REPORT,
 	EXECL_BY, EXECL_REGION, EXECL_CLOCK, EXECL_ARGS, EXECL_DIGITS = 16 };

@@ -51,7 +51,8 @@ def test_one_session_a_side_without_history_is_undecided() -> None:
     row = only(compare(a, b, history=None))
     assert row.verdict is Verdict.UNDECIDED
     assert row.sessions_missing is not None and row.sessions_missing >= 1
-    assert (row.ratio, row.p, row.smallest) == (None, None, None)
+    assert (row.low, row.high, row.p, row.smallest) == (None, None, None, None)
+    assert row.ratio is not None  # what was seen is shown; it decides nothing
     assert "history" in row.note
 
 
@@ -97,7 +98,7 @@ def test_sessions_under_judgement_are_not_their_own_history() -> None:
     known = history_of([*a, *b, third])
     row = only(compare(a, b, history=known))
     assert row.verdict is Verdict.UNDECIDED
-    assert row.ratio is None
+    assert row.low is None and row.high is None
 
 
 @pytest.mark.parametrize("gap", [120.0, DAY], ids=["one afternoon", "a day each"])

@@ -101,6 +101,11 @@ class Contrast:
     a: str
     b: str
 
+    @property
+    def of_host(self) -> bool:
+        """Whether `check` found it: there are dozens, which stand apart."""
+        return self.what.startswith("host ")
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:

@@ -14,7 +14,7 @@ from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_diff
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 from kernometer.stats.power import units_needed
 from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
-from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge, ratio
 
 
 def compare(
@@ -110,9 +110,10 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
         missing = _missing_without_history(comparison.a, comparison.b, units, delta)
         note = (
             f"one {of.value} on a side shows no spread between {of.value}s, and the history of this host holds fewer "
-            f"than three that would tell it; at least {missing} more a side"
+            f"than three that would tell it: the ratio has no interval, and the number of sessions missing is the least"
         )
-        return Draft(replace(comparison, sessions_missing=missing, note=joined(note, comparison.note)))
+        seen = ratio(math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a))
+        return Draft(replace(comparison, ratio=seen, sessions_missing=missing, note=joined(note, comparison.note)))
     of_a, of_b = (found for found in spreads if found is not None)
     contrast = _with_history(logs_a, logs_b, of_a, of_b)
     note = f"spread between {of.value}s from this host's history"

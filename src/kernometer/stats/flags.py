@@ -128,7 +128,7 @@ def counts_disagree(runs: Sequence[Run], _costs: Sequence[RunCost], _by: By) -> 
     wrong: dict[str, tuple[float, float, int]] = {}
     for run in runs:
         for what, claim in run.claimed.items():
-            happened = _happened(run, what, claim * run.iterations)
+            happened = run.happened.get(what, -1.0)
             if claim >= 0 and happened >= 0 and not counts_agree(claim * run.iterations, happened):
                 wrong.setdefault(what, (happened / max(run.iterations, 1), claim, run.run))
     if not wrong:
@@ -140,18 +140,6 @@ def counts_disagree(runs: Sequence[Run], _costs: Sequence[RunCost], _by: By) -> 
             for what, (happened, claim, number) in wrong.items()
         ),
     )
-
-
-def _happened(run: Run, what: str, expected: float) -> float:
-    """A count of the run; -1 where the platform does not tell.
-
-    A process that wakes another on its own CPU and is at once preempted by it has switched as it claims, but the kernel
-    books that as involuntary: for switches the count is whatever lies between the voluntary ones and all of them.
-    """
-    counted = run.happened.get(what, -1.0)
-    if what != "switches" or counted < 0:
-        return counted
-    return min(max(expected, counted), counted + max(0.0, run.happened.get("involuntary", 0.0)))
 
 
 def counts_agree(expected: float, happened: float) -> bool:
