@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,11 +29,8 @@ TOOLS = (
         "tr",
     ),
 )
-#: What the tests of the project need of programs.
-NEEDED = (
-    *("cc", "gcc", "clang", "tcc", "musl-gcc", "shellcheck", "groff", "chromium", "qemu-system-x86_64", "busybox"),
-    *("zstd", "strace"),
-)
+#: The programs that set-up looks for.
+NEEDED = re.findall(r"\| command (\S+)", (ROOT / "requirements/system.txt").read_text())
 
 
 class System:
@@ -90,7 +88,7 @@ esac""",
         )
 
     def add_all_but_python(self) -> None:
-        for name in NEEDED:
+        for name in ("cc", *NEEDED):
             self.add(name, "exit 0")
 
     @property
