@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kernometer.cache import cache_folder, source_folder
 from kernometer.errors import BuildError, MissingError
 
 #: Seconds; the slowest compiler at hand takes about 20.
@@ -44,21 +45,6 @@ class Recipe:
 DEFAULT = Recipe()
 
 
-def cache_folder() -> Path:
-    """kernometer in the XDG cache home."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "kernometer"
-
-
-def source_folder(name: str = "probe") -> Path:
-    """The sources: inside the installed package, or beside it in a checkout. Raises MissingError."""
-    here = Path(__file__).resolve()
-    for folder in (here.parents[1] / f"_{name}", here.parents[3] / name):
-        if folder.is_dir():
-            return folder
-    raise MissingError(f"The {name}'s sources are not part of this installation.", "Install Kernometer again.")
-
-
 def compiler(recipe: Recipe) -> str:
     """The path of the compiler to use. Raises MissingError with what to install."""
     given = recipe.compiler or os.environ.get("CC", "")
@@ -74,7 +60,7 @@ def compiler(recipe: Recipe) -> str:
 
 def amalgam() -> str:
     """The probe as one C file."""
-    script = source_folder() / "amalgamate.sh"
+    script = source_folder("probe") / "amalgamate.sh"
     done = subprocess.run(["/bin/sh", str(script)], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
         raise BuildError("The probe's sources cannot be put together.", "", done.stderr)
