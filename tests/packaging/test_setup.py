@@ -159,7 +159,7 @@ def test_what_the_tests_need_serves_measuring_too(system: System) -> None:
     """Expected: after `make test`, `make run` installs nothing."""
     system.add_all_but_python()
     system.add_python()
-    (system.checkout / "requirements/system.txt").write_text("run | gcc | command gcc | x\n")
+    (system.checkout / "requirements/system.txt").write_text("run | gcc | command cc | x\n")
     assert "ready" in system.setup("test").stdout
     before = system.calls
     assert system.setup("run").stdout == ""
