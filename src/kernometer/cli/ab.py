@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands
+from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
 
@@ -96,6 +96,7 @@ def command(
     if dry_run:
         print_commands(env, plan, targets)
         return
+    tell_notes(env, *targets)
     rounds = blocks if by == "time" else 1  # counts do not vary: one block says it all
     with progress(env, 2 * rounds * plan.units) as listen:
         paths = measure_pair(plan, targets, env.store(), label, rounds, listen)

@@ -49,6 +49,12 @@ def check_by(by: By, *targets: Target) -> None:
             )
 
 
+def tell_notes(env: Env, *targets: Target) -> None:
+    """What the targets have to say before anything is measured, each thing once."""
+    for note in dict.fromkeys(note for target in targets for note in target.notes):
+        env.say(f"note: {note}")
+
+
 def check_machines(sides: Mapping[str, Collection[str]]) -> None:
     """Raises UsageError, naming them, where the sides (name to machines) ran on different virtual machines."""
     machines = {machine for found in sides.values() for machine in found}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import check_by, plan_for, print_commands
+from kernometer.cli.planning import check_by, plan_for, print_commands, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
 
@@ -110,6 +110,7 @@ def command(
     if dry_run:
         print_commands(env, plan, (target,))
         return
+    tell_notes(env, target)
     store = env.store()
     with progress(env, plan.units) as listen:
         path = measure(plan, target, store, label, listen)

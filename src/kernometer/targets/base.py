@@ -62,6 +62,11 @@ class Target(Protocol):
         ...
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know before measuring: why there are no event vectors, say."""
+        ...
+
+    @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         ...

@@ -49,6 +49,10 @@ class LocalTarget:
             return ""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         return not self.prefix

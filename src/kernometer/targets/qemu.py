@@ -53,7 +53,7 @@ class QemuTarget:
     guest: store.Guest
     qemu: QemuVersion
     plugin: Path | None = None
-    notes: tuple[str, ...] = ()  #: what the user should know: why there are no event vectors
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
