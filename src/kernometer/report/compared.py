@@ -27,7 +27,7 @@ def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
     points = _points(comparison.rows)
     axis = forest.domain(points, comparison.delta) if points else (0.5, 2.0)
     delta = f"{comparison.delta * 100:.3g}\u00a0%"
-    footnotes = _footnotes(comparison.rows)
+    footnotes = footnotes_of(comparison.rows)
     rows = [_row(row, footnotes) for row in _in_order(comparison.rows, (a, b))]
     letters = (a.letter, b.letter)
     return ComparisonView(
@@ -68,10 +68,15 @@ def missing(row: RowComparison) -> str:
     return "; ".join(parts)
 
 
-def _footnotes(rows: Sequence[RowComparison]) -> list[str]:
+def footnotes_of(rows: Sequence[RowComparison]) -> list[str]:
     """Clauses of notes that many rows share, in the order of their first row."""
     counted = Counter(clause for row in rows for clause in _clauses(row))
     return [clause for clause, count in counted.items() if count >= SHARED]
+
+
+def own_clauses(row: RowComparison, footnotes: Sequence[str]) -> list[str]:
+    """What a row's note says of this row alone."""
+    return [clause for clause in _clauses(row) if clause not in footnotes]
 
 
 def _clauses(row: RowComparison) -> list[str]:
@@ -82,7 +87,7 @@ def _clauses(row: RowComparison) -> list[str]:
 def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
     clauses = _clauses(row)
     own = [missing(row)] if row.verdict is Verdict.UNDECIDED else []
-    own += [clause for clause in clauses if clause not in footnotes]
+    own += own_clauses(row, footnotes)
     interval = ""
     if row.low is not None and row.high is not None:
         interval = f"{forest.ratio_text(row.low)} – {forest.ratio_text(row.high)}"
@@ -105,10 +110,10 @@ def _figure(figure: RowFigure | None) -> Figure:
 
 
 def _contrast(difference: Difference) -> Contrast:
-    return Contrast(name(difference.what), _short(difference.a), _short(difference.b))
+    return Contrast(name(difference.what), short(difference.a), short(difference.b))
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """A digest by its beginning."""
     return f"{text[:12]}…" if _DIGEST.fullmatch(text) else sentence(text)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.compared import missing
-from kernometer.report.units import NOTHING, format_value
+from kernometer.report.compared import footnotes_of, own_clauses, short
+from kernometer.report.units import NOTHING, format_percent, format_value
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.text import printable
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 #: Characters of a name, of a value that differs, of a note: 80 columns hold a row.
 NAME, VALUE, NOTE = 36, 60, 300
 
+LEGEND = (
+    "undecided rows: the smallest difference that these runs could have seen (sees), and the minutes or the sessions "
+    "a side (ses.) it takes to see ±{:.3g} %"
+)
 #: Not by colour alone: the word stands beside it.
 _STYLES = {
     Verdict.SLOWER: "red",
@@ -35,12 +40,16 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print(Text(printable(comparison.sentence), "bold"))
     for line in _differences(comparison):
         console.print(line)
-    console.print(_table(comparison))
+    if comparison.rows:
+        console.print(_table(comparison))
+    if comparison.count(Verdict.UNDECIDED):
+        console.print(Text(LEGEND.format(comparison.delta * 100), "dim"))
+    shared = footnotes_of(comparison.rows)
     for row in comparison.rows:
-        note = "; ".join(filter(None, (_missing(row), row.note)))
-        if note and row.verdict in (Verdict.UNDECIDED, Verdict.FAILED):
-            console.print(Text(printable(f"{row.row}: {note}", NOTE)))
-    for remark in comparison.remarks:
+        own = "; ".join(own_clauses(row, shared))
+        if own:
+            console.print(Text(printable(f"{row.row}: {own}", NOTE)))
+    for remark in (*shared, *comparison.remarks):
         console.print(Text(printable(remark, NOTE), "dim"))
 
 
@@ -48,12 +57,8 @@ def _differences(comparison: Comparison) -> Iterator[Text]:
     if comparison.differs:
         yield Text("warning: the two sides differ in more than what is compared:", "yellow")
     for one in comparison.differs:
-        a, b = (printable(value, VALUE) or NOTHING for value in (one.a, one.b))
+        a, b = (printable(short(value), VALUE) or NOTHING for value in (one.a, one.b))
         yield Text(f"  {printable(one.what, NAME)}: {a} | {b}")
-
-
-def _missing(row: RowComparison) -> str:
-    return missing(row) if row.verdict is Verdict.UNDECIDED else ""
 
 
 def _table(comparison: Comparison) -> Table:
@@ -63,10 +68,15 @@ def _table(comparison: Comparison) -> Table:
     table.add_column(printable(comparison.b, 12), justify="right", no_wrap=True)
     table.add_column("ratio [95 %]", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for row in comparison.rows:
+    for row in sorted(comparison.rows, key=_effect):
         verdict = Text(row.verdict.value, _STYLES[row.verdict])
         table.add_row(printable(row.row), _figure(row.a), _figure(row.b), _ratio(row), verdict)
     return table
+
+
+def _effect(row: RowComparison) -> tuple[bool, float]:
+    """The largest slowdown first, rows without a ratio last."""
+    return row.ratio is None, -(row.ratio or 0.0)
 
 
 def _figure(figure: RowFigure | None) -> str:
@@ -77,9 +87,23 @@ def _figure(figure: RowFigure | None) -> str:
 
 
 def _ratio(row: RowComparison) -> str:
-    """Of costs: above 1, B is slower."""
+    """Of costs: above 1, B is slower. Under it, for a row that is undecided, what LEGEND explains."""
     if row.ratio is None:
-        return NOTHING
-    if row.low is None or row.high is None:
-        return f"{row.ratio:.3f}"
-    return f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}]"
+        text = NOTHING
+    elif row.low is None or row.high is None:
+        text = f"{row.ratio:.3f}"
+    else:
+        text = f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}]"
+    wanting = _wanting(row) if row.verdict is Verdict.UNDECIDED else ""
+    return f"{text}\n{wanting}" if wanting else text
+
+
+def _wanting(row: RowComparison) -> str:
+    parts = []
+    if row.smallest is not None and math.isfinite(row.smallest):
+        parts.append(f"sees {format_percent(row.smallest)}")
+    if row.minutes_missing is not None and math.isfinite(row.minutes_missing):
+        parts.append(f"+{max(1, math.ceil(row.minutes_missing))} min")
+    if row.sessions_missing is not None:
+        parts.append(f"+{row.sessions_missing} ses.")
+    return ", ".join(parts)

@@ -1,0 +1,59 @@
+"""A comparison on the terminal: the sentence first, nothing silent, and it fits 80 columns."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from rich.console import Console
+
+from kernometer.report.verdicts import print_comparison
+from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
+
+ROWS = (
+    RowComparison(row="w/equal", workload="w/equal", verdict=Verdict.EQUIVALENT, ratio=1.001, low=0.99, high=1.01),
+    RowComparison(row="w/slow", workload="w/slow", verdict=Verdict.SLOWER, ratio=1.5, low=1.4, high=1.6),
+    RowComparison(
+        row="w/open", workload="w/open", verdict=Verdict.UNDECIDED, ratio=1.1, low=0.9, high=1.3, smallest=0.23,
+        sessions_missing=12, note="only this row",
+    ),
+    RowComparison(row="w/broken", workload="w/broken", verdict=Verdict.FAILED, note="failed on B: fork: EAGAIN"),
+)  # fmt: skip
+COMPARISON = Comparison(
+    "A", "B", "compare", 0.02, ROWS, differs=(Difference("probe compiler", "gcc 12", "clang 14"),), remarks=("a remark",)
+)
+
+
+def shown(comparison: Comparison) -> list[str]:
+    out = io.StringIO()
+    print_comparison(Console(file=out, width=80, markup=False, highlight=False), comparison)
+    return out.getvalue().splitlines()
+
+
+def test_first_line_is_the_sentence_and_every_difference_is_named() -> None:
+    lines = shown(COMPARISON)
+    assert lines[0] == "B against A: 1 slower, 0 faster, 1 equivalent (±2 %), 1 undecided, 1 failed"
+    assert any("probe compiler: gcc 12 | clang 14" in line for line in lines)
+    assert "a remark" in lines
+
+
+def test_rows_stand_by_effect_and_an_undecided_one_says_what_it_takes() -> None:
+    lines = shown(COMPARISON)
+    order = [line.split()[0] for line in lines if line.startswith("w/") and ":" not in line]
+    assert order == ["w/slow", "w/open", "w/equal", "w/broken"]
+    (open_row,) = (number for number, line in enumerate(lines) if line.startswith("w/open "))
+    assert "sees 23 %, +12 ses." in lines[open_row + 1]
+    assert "w/broken: failed on B: fork: EAGAIN" in lines
+    assert "w/open: only this row" in lines
+
+
+def test_note_that_many_rows_share_is_said_once() -> None:
+    many = tuple(replace(ROWS[2], row=f"w/{number}", note="the history is short") for number in range(9))
+    assert shown(replace(COMPARISON, rows=many)).count("the history is short") == 1
+
+
+def test_lines_fit_80_columns_and_escapes_are_not_obeyed() -> None:
+    hostile = replace(ROWS[3], row="w/\x1b[2J" + "x" * 200, note="\x1b]0;owned\x07" + "y" * 500)
+    lines = shown(replace(COMPARISON, rows=(*ROWS, hostile), a="\x1b[31mA" * 20))
+    assert max(map(len, lines)) <= 80
+    assert not any("\x1b" in line or "\x07" in line for line in lines)
