@@ -16,11 +16,11 @@
 #define MARK_BEGIN 0x4B4Du
 #define MARK_END 0x4B4Eu
 #define MAX_INSN 15
-#define MAX_EACH 4096                   /* as many as the probe has samples */
+#define MAX_EACH 4096 /* as many as the probe has samples */
 
 enum counter {
 	USER,
-	KERNEL,                   /* by the half of the address space that the instruction lies in */
+	KERNEL, /* by the half of the address space that the instruction lies in */
 	SYSCALLS,
 	SYSRETS,
 	INTS,
@@ -55,7 +55,7 @@ struct region {
 	uint64_t complete, cut_off;
 	int open;
 	uint64_t at_begin[COUNTERS], sum[COUNTERS];
-	uint64_t *each;                 /* instructions of every complete region, in order, up to MAX_EACH */
+	uint64_t *each; /* instructions of every complete region, in order, up to MAX_EACH */
 };
 
 static struct region *regions[0x10000];
@@ -100,7 +100,7 @@ static void at_end(unsigned int vcpu, void *userdata)
 /* Prefixes of an instruction, the last REX among them, and what follows. */
 struct decoded {
 	int rep, lock, operand16;
-	const unsigned char *op;        /* up to three bytes; those that the instruction lacks are 0 */
+	const unsigned char *op; /* up to three bytes; those that the instruction lacks are 0 */
 };
 
 static struct decoded skip_prefixes(const unsigned char *bytes)
@@ -129,7 +129,7 @@ static enum counter classify_fpu(unsigned char opcode, unsigned char modrm, cons
 
 	if (modrm >> 6 == 3 || d->rep || d->operand16)
 		return NOTHING;
-	if (opcode == 0xae)             /* fxsave 0, xsave 4, xsaveopt 6; fxrstor 1, xrstor 5 */
+	if (opcode == 0xae) /* fxsave 0, xsave 4, xsaveopt 6; fxrstor 1, xrstor 5 */
 		return field == 0 || field == 4 || field == 6 ? FPU_SAVES
 		       : field == 1 || field == 5             ? FPU_RESTORES
 							      : NOTHING;

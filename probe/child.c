@@ -84,8 +84,8 @@ static void child_failed(struct km *km, int status, int report)
 
 	if (WIFSIGNALED(status))
 		km_fail(km, "a child was killed by signal %d", WTERMSIG(status));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == KM_CHILD_FAILED &&
-	    fcntl(report, F_SETFL, O_NONBLOCK) == 0 && read(report, &words, sizeof words) == (ssize_t)sizeof words) {
+	if (WIFEXITED(status) && WEXITSTATUS(status) == KM_CHILD_FAILED && fcntl(report, F_SETFL, O_NONBLOCK) == 0 &&
+	    read(report, &words, sizeof words) == (ssize_t)sizeof words) {
 		words.call[sizeof words.call - 1] = '\0';
 		errno = words.error;
 		km_fail_call(km, words.call);

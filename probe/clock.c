@@ -62,7 +62,9 @@ static uint64_t read_cycles_serialised(void)
 	__asm__ volatile("xorl %%eax, %%eax\n\tcpuid\n\trdtsc" : "=a"(low), "=d"(high) : : "rbx", "rcx", "memory");
 #else
 	__asm__ volatile("pushl %%ebx\n\txorl %%eax, %%eax\n\tcpuid\n\trdtsc\n\tpopl %%ebx"
-			 : "=a"(low), "=d"(high) : : "ecx", "memory");
+			 : "=a"(low), "=d"(high)
+			 :
+			 : "ecx", "memory");
 #endif
 	return (uint64_t)high << 32 | low;
 }
@@ -180,9 +182,9 @@ void clock_measure(struct clock_source *c, int thorough)
 		c->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	else if (c->ns_per_tick == 0)
 		c->ns_per_tick = rate(c, thorough ? 50000000 : 5000000);
-	if (c->read == read_cycles_serialised)  /* on a virtual machine each read is an exit to the hypervisor */
+	if (c->read == read_cycles_serialised) /* on a virtual machine each read is an exit to the hypervisor */
 		reads /= 50;
-	if (c->read == read_times)              /* ticks of 10 ms: two steps are enough */
+	if (c->read == read_times) /* ticks of 10 ms: two steps are enough */
 		reads = 2;
 	c->resolution_ns = (double)smallest_step(c, reads) * c->ns_per_tick;
 

@@ -9,7 +9,10 @@
 enum { REAL, USER, SYSTEM, N_TIMES };
 static const char *const time_names[N_TIMES] = { "real", "user", "system" };
 
-struct execution { uint64_t ns[N_TIMES]; int status, error; };
+struct execution {
+	uint64_t ns[N_TIMES];
+	int status, error;
+};
 
 #if HAVE_GETRUSAGE
 static void child_times(uint64_t *user, uint64_t *system)
@@ -178,6 +181,7 @@ int run_command(const struct options *o)
 	}
 	for (long run = o->first_run; run < o->first_run + o->runs; run++) {
 		uint64_t start = clock_wall();
+		double spent;
 		size_t n = 0;
 
 		do {
@@ -190,8 +194,9 @@ int run_command(const struct options *o)
 			for (int t = 0; t < N_TIMES; t++)
 				value[t][n] = x.ns[t];
 			n++;
-		} while (n < (size_t)o->samples && (n < LEAST_EXECUTIONS || (double)(clock_wall() - start) < o->seconds * 1e9));
-		emit_times(name, o, run, value, n, (double)(clock_wall() - start) / 1e9);
+			spent = (double)(clock_wall() - start) / 1e9;
+		} while (n < (size_t)o->samples && (n < LEAST_EXECUTIONS || spent < o->seconds));
+		emit_times(name, o, run, value, n, spent);
 	}
 	return 0;
 }

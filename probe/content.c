@@ -56,7 +56,7 @@ void km_room(struct km *km, unsigned files, uint64_t bytes)
 	content_say_where(km, km_path(km, folder, "."));
 	if (km_free_space(folder, &have) != 0) {
 		if (errno == ENOSYS)
-			return;         /* then a full disk shows at the write itself */
+			return; /* then a full disk shows at the write itself */
 		km_fail_call(km, "statvfs");
 	}
 	if (have < need)

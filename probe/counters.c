@@ -2,9 +2,8 @@
  * perf_event_open where the kernel and its settings allow it. They follow this process and the children it makes. */
 #include "engine.h"
 
-const char *const counter_names[N_COUNTERS] = {
-	"instructions_user", "instructions_kernel", "cycles_user", "cycles_kernel"
-};
+const char *const counter_names[N_COUNTERS] = { "instructions_user", "instructions_kernel", "cycles_user",
+						"cycles_kernel" };
 
 #if HAVE_PERF_EVENT
 #include <linux/perf_event.h>
@@ -68,7 +67,7 @@ void counters_off(void)
 int counters_read(double values[N_COUNTERS])
 {
 	for (int i = 0; i < N_COUNTERS; i++) {
-		uint64_t r[3];          /* value, time enabled, time running: less means it shared the counter */
+		uint64_t r[3]; /* value, time enabled, time running: less means it shared the counter */
 
 		if (fds[i] < 0 || read(fds[i], r, sizeof r) != (ssize_t)sizeof r || r[2] < r[1] || r[2] == 0)
 			return 0;

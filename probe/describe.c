@@ -28,11 +28,16 @@ static const char *compiler(void)
 
 static void emit_probe(struct json *j)
 {
-	static const struct { unsigned cap; const char *name; } names[] = {
-		{ CAP_MMAP, "mmap" }, { CAP_MPROTECT, "mprotect" }, { CAP_GETRUSAGE, "getrusage" },
-		{ CAP_POSIX_SPAWN, "posix_spawn" }, { CAP_PTHREAD, "pthread" }, { CAP_VFORK, "vfork" },
-		{ CAP_SYSCALL, "syscall" }, { CAP_FADVISE, "fadvise" }, { CAP_AFFINITY, "affinity" },
-		{ CAP_SELF, "self" }, { CAP_MSYNC, "msync" }, { CAP_CYCLES, "cycles" },
+	static const struct {
+		unsigned cap;
+		const char *name;
+	} names[] = {
+		{ CAP_MMAP, "mmap" },           { CAP_MPROTECT, "mprotect" },
+		{ CAP_GETRUSAGE, "getrusage" }, { CAP_POSIX_SPAWN, "posix_spawn" },
+		{ CAP_PTHREAD, "pthread" },     { CAP_VFORK, "vfork" },
+		{ CAP_SYSCALL, "syscall" },     { CAP_FADVISE, "fadvise" },
+		{ CAP_AFFINITY, "affinity" },   { CAP_SELF, "self" },
+		{ CAP_MSYNC, "msync" },         { CAP_CYCLES, "cycles" },
 	};
 	unsigned have = platform_capabilities();
 

@@ -5,12 +5,12 @@
 #include <dirent.h>
 #include <sys/select.h>
 
-#define RUN_SECONDS_TIME 60             /* beyond ten times the sampling time: set-up and tear-down of the largest row */
-#define RUN_SECONDS_PATH 900            /* of the emulated machine's own clock */
-#define MOST_OUTPUT ((size_t)4 << 20)   /* bytes a run may print */
+#define RUN_SECONDS_TIME 60           /* beyond ten times the sampling time: set-up of the largest row */
+#define RUN_SECONDS_PATH 900          /* of the emulated machine's own clock */
+#define MOST_OUTPUT ((size_t)4 << 20) /* bytes a run may print */
 
 static volatile sig_atomic_t stopped_by;
-static volatile pid_t running;          /* the process group under way */
+static volatile pid_t running; /* the process group under way */
 
 static void on_signal(int number)
 {
@@ -41,8 +41,8 @@ static void remove_tree(const char *path)
 
 	if (lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && (dir = opendir(path)) != NULL) {
 		while ((d = readdir(dir)) != NULL)
-			if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0
-			    && snprintf(below, sizeof below, "%s/%s", path, d->d_name) < (int)sizeof below)
+			if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
+			    snprintf(below, sizeof below, "%s/%s", path, d->d_name) < (int)sizeof below)
 				remove_tree(below);
 		closedir(dir);
 		rmdir(path);
@@ -67,12 +67,33 @@ static void report(const struct options *o, const struct row *row, long run, con
 static void child_words(const char *words[32], char text[8][32], const struct options *o, const char *role,
 			const struct row *row, long run, const char *dir)
 {
-	const char *all[] = {
-		platform_self(NULL), "--internal", role, "--by", o->by == BY_PATH ? "path" : "time",
-		"--seconds", text[0], "--half-width", text[1], "--samples", text[2], "--seed", text[3],
-		"--cpu", text[4], "--batch", text[5], "--block", text[6], "--first-run", text[7],
-		"--clock", o->clock, "--dir", dir, row->name, NULL
-	};
+	const char *all[] = { platform_self(NULL),
+			      "--internal",
+			      role,
+			      "--by",
+			      o->by == BY_PATH ? "path" : "time",
+			      "--seconds",
+			      text[0],
+			      "--half-width",
+			      text[1],
+			      "--samples",
+			      text[2],
+			      "--seed",
+			      text[3],
+			      "--cpu",
+			      text[4],
+			      "--batch",
+			      text[5],
+			      "--block",
+			      text[6],
+			      "--first-run",
+			      text[7],
+			      "--clock",
+			      o->clock,
+			      "--dir",
+			      dir,
+			      row->name,
+			      NULL };
 
 	snprintf(text[0], sizeof text[0], "%.17g", o->seconds);
 	snprintf(text[1], sizeof text[1], "%.17g", o->half_width);
@@ -96,7 +117,7 @@ static KM_NORETURN void become_child(const struct options *o, const char *role, 
 		_exit(127);
 	close(out);
 	child_words(words, text, o, role, row, run, dir);
-	if (words[0])                   /* execv's argument is not const for history's sake */
+	if (words[0]) /* execv's argument is not const for history's sake */
 		execv(words[0], (char **)(uintptr_t)words);
 	exit(strcmp(role, "cold") == 0 ? run_cold(o, row, dir) : run_row(o, row, run, dir));
 }
@@ -109,7 +130,7 @@ long spawn_self(const struct options *o, const char *role, const struct row *row
 	pid = fork();
 	if (pid == 0) {
 		if (strcmp(role, "run") == 0)
-			setpgid(0, 0);  /* the driver kills it by its group; a cold process belongs to its run's */
+			setpgid(0, 0); /* the driver kills it by its group; a cold process belongs to its run's */
 		become_child(o, role, row, run, dir, out);
 	}
 	return (long)pid;
@@ -191,7 +212,7 @@ static int one_run(const struct options *o, const struct row *row, long run, con
 	fcntl(out[0], F_SETFD, FD_CLOEXEC);
 	running = (pid_t)spawn_self(o, "run", row, run, dir, out[1]);
 	if (running > 0)
-		setpgid(running, running);      /* here too: whichever of us comes first */
+		setpgid(running, running); /* here too: whichever of us comes first */
 	close(out[1]);
 	n = gather(out[0], text, MOST_OUTPUT, seconds, &full);
 	close(out[0]);
@@ -200,7 +221,7 @@ static int one_run(const struct options *o, const struct row *row, long run, con
 			kill(-running, SIGKILL);
 		while (waitpid(running, &status, 0) < 0 && errno == EINTR)
 			;
-		kill(-running, SIGKILL);        /* what it left behind */
+		kill(-running, SIGKILL); /* what it left behind */
 	}
 	failed = relay(o, row, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
 	running = 0;

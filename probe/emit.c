@@ -71,7 +71,7 @@ void json_unsigned(struct json *j, const char *key, uint64_t value)
 void json_number(struct json *j, const char *key, double value)
 {
 	json_key(j, key);
-	if (value - value == 0)                 /* neither infinite nor not a number */
+	if (value - value == 0) /* neither infinite nor not a number */
 		fprintf(j->to, "%.9g", value);
 	else
 		fputs("null", j->to);

@@ -4,7 +4,7 @@
 
 #include "km.h"
 
-#define KM_FORMAT 1                     /* of the output; results/model.py has its history */
+#define KM_FORMAT 1 /* of the output; results/model.py has its history */
 #define KM_VERSION "0.1.0"
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
@@ -13,27 +13,27 @@ struct options {
 	enum by by;
 	enum profile profile;
 	long runs, first_run, block;
-	double seconds;                 /* of sampling, one run of one row */
-	double half_width;              /* stop when the median's relative 95 % half-width is below it */
-	long samples;                   /* at the most, one run */
+	double seconds;    /* of sampling, one run of one row */
+	double half_width; /* stop when the median's relative 95 % half-width is below it */
+	long samples;      /* at the most, one run */
 	uint64_t seed;
-	const char *dir;                /* where temporary folders go */
-	long cpu;                       /* to pin to; -1: the last one allowed */
-	long batch;                     /* 0: calibrate */
+	const char *dir; /* where temporary folders go */
+	long cpu;        /* to pin to; -1: the last one allowed */
+	long batch;      /* 0: calibrate */
 	const char *clock;
-	char **rows;                    /* names and patterns; none: the whole profile */
+	char **rows; /* names and patterns; none: the whole profile */
 	int nrows;
-	char **command;                 /* after --; NULL if there is none */
+	char **command; /* after --; NULL if there is none */
 	int list, json, continues;
 };
 
-/* registry.c, rows.c ------------------------------------------------------------------------------------------------- */
-extern const struct workload *const registry[];         /* NULL ends it */
+/* registry.c, rows.c ----------------------------------------------------------------------------------------- */
+extern const struct workload *const registry[]; /* NULL ends it */
 #define ROW_NAME 160
 struct row {
 	const struct workload *workload;
 	const struct point *point;
-	unsigned id;                    /* of its region; even, from 2; its baseline's is the next */
+	unsigned id; /* of its region; even, from 2; its baseline's is the next */
 	char name[ROW_NAME];
 };
 /* All rows in the registry's order; `*n` of them. Lives as long as the program. */
@@ -45,14 +45,14 @@ const char *row_unsupported(const struct row *, enum by);
 const char *unit_name(enum unit);
 
 /* platform.c ------------------------------------------------------------------------------------------------- */
-unsigned platform_capabilities(void);                   /* CAP_* that are there */
-const char *platform_missing(unsigned capabilities);    /* the first of these that is not there, as a sentence */
-const char *platform_self(const char *argv0);           /* this program's path, or NULL */
-int platform_allowed_cpus(int cpus[MAX_CPUS]);          /* how many; 0 where the platform does not tell */
+unsigned platform_capabilities(void);                /* CAP_* that are there */
+const char *platform_missing(unsigned capabilities); /* the first of these that is not there, as a sentence */
+const char *platform_self(const char *argv0);        /* this program's path, or NULL */
+int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0 where the platform does not tell */
 int platform_online_cpus(void);
-int platform_pin(int cpu);                              /* 0, or -1 with errno */
-int platform_current_cpu(void);                         /* -1 where the platform does not tell */
-void platform_die_with_parent(void);                    /* where there is such a thing */
+int platform_pin(int cpu);           /* 0, or -1 with errno */
+int platform_current_cpu(void);      /* -1 where the platform does not tell */
+void platform_die_with_parent(void); /* where there is such a thing */
 void platform_cpu_model(char *to, size_t n);
 const char *platform_name(void);
 const char *errno_name(int);
@@ -60,19 +60,19 @@ const char *errno_name(int);
 /* clock.c ---------------------------------------------------------------------------------------------------- */
 struct clock_source {
 	const char *name;
-	uint64_t (*read)(void);         /* ns, or ticks for those with ns_per_tick */
-	double ns_per_tick;             /* 1 unless it is a counter; 0 until measured */
-	const char *unsupported;        /* why not here; NULL if it is */
-	double resolution_ns;           /* smallest step seen; measured by clock_measure */
-	double cost_ns;                 /* of one read */
+	uint64_t (*read)(void);  /* ns, or ticks for those with ns_per_tick */
+	double ns_per_tick;      /* 1 unless it is a counter; 0 until measured */
+	const char *unsupported; /* why not here; NULL if it is */
+	double resolution_ns;    /* smallest step seen; measured by clock_measure */
+	double cost_ns;          /* of one read */
 };
 struct clock_source *clock_table(size_t *n);
 /* NULL if there is no such clock here. */
 struct clock_source *clock_find(const char *name);
 /* Its resolution, its rate (counters) and its cost; `thorough` for the header, otherwise a few milliseconds. */
 void clock_measure(struct clock_source *, int thorough);
-uint64_t clock_cycles(void);                            /* plain; by path: the count of instructions */
-uint64_t clock_wall(void);                              /* ns, for deadlines */
+uint64_t clock_cycles(void); /* plain; by path: the count of instructions */
+uint64_t clock_wall(void);   /* ns, for deadlines */
 
 /* marker.c --------------------------------------------------------------------------------------------------- */
 #define MAX_REGIONS 2048
@@ -93,8 +93,8 @@ struct meter;
 struct meter *meter_new(int self_cpu, int peer_cpu);
 void meter_run_begin(struct meter *);
 void meter_sample_begin(struct meter *);
-void meter_sample_end(struct meter *);                  /* adds to the totals */
-long meter_last_involuntary(const struct meter *);      /* in the last sample */
+void meter_sample_end(struct meter *);             /* adds to the totals */
+long meter_last_involuntary(const struct meter *); /* in the last sample */
 int meter_last_migrated(const struct meter *);
 void meter_run_end(struct meter *);
 const struct happened *meter_happened(const struct meter *);
@@ -103,23 +103,26 @@ const struct disturbance *meter_disturbance(const struct meter *);
 /* counters.c: instructions and cycles, user and kernel, in timed samples -------------------------------------- */
 #define N_COUNTERS 4
 extern const char *const counter_names[N_COUNTERS];
-const char *counters_open(void);                        /* NULL, or why not: call and errno */
+const char *counters_open(void); /* NULL, or why not: call and errno */
 void counters_on(void);
 void counters_off(void);
-int counters_read(double values[N_COUNTERS]);           /* 1 if they counted all the time */
+int counters_read(double values[N_COUNTERS]); /* 1 if they counted all the time */
 
 /* emit.c ----------------------------------------------------------------------------------------------------- */
-extern unsigned long emitted_lines;      /* by this process; the end marker tells, so that a reader misses none */
-struct json { FILE *to; int first; };
-void json_begin(struct json *, FILE *, const char *type);       /* opens a record, "type" first */
-void json_end(struct json *);                                   /* closes it, ends the line, flushes */
+extern unsigned long emitted_lines; /* by this process; the end marker tells, so that a reader misses none */
+struct json {
+	FILE *to;
+	int first;
+};
+void json_begin(struct json *, FILE *, const char *type); /* opens a record, "type" first */
+void json_end(struct json *);                             /* closes it, ends the line, flushes */
 void json_key(struct json *, const char *);
-void json_open(struct json *, const char *key, char bracket);   /* key NULL: inside an array */
+void json_open(struct json *, const char *key, char bracket); /* key NULL: inside an array */
 void json_close(struct json *, char bracket);
 void json_string(struct json *, const char *key, const char *value);
 void json_integer(struct json *, const char *key, int64_t);
 void json_unsigned(struct json *, const char *key, uint64_t);
-void json_number(struct json *, const char *key, double);       /* not finite: null */
+void json_number(struct json *, const char *key, double); /* not finite: null */
 void json_integers(struct json *, const char *key, const uint64_t *, size_t n);
 
 /* describe.c: header and registry, as records and as text ------------------------------------------------------ */
@@ -133,52 +136,58 @@ struct engine {
 	const struct options *o;
 	const struct row *row;
 	long run;
-	char dir[KM_PATH];              /* this run's temporary folder */
+	char dir[KM_PATH]; /* this run's temporary folder */
 	uint64_t random;
-	int report[2];                  /* peers' pipe: the cause of death */
+	int report[2]; /* peers' pipe: the cause of death */
 	int in_peer;
-	int cpu, peer_cpu;              /* -1: not pinned */
+	int cpu, peer_cpu; /* -1: not pinned */
 	int cpus[MAX_CPUS], ncpus;
 	int npeers;
 	int in_setup;
 	int nwarnings;
-	struct { char code[32]; char text[256]; } warnings[8];
+	struct {
+		char code[32];
+		char text[256];
+	} warnings[8];
 	struct clock_source *clock;
 	struct km km;
-	uint64_t done;                  /* iterations of run, calibration included */
+	uint64_t done; /* iterations of run, calibration included */
 };
 /* Sets up, measures, verifies, prints one record to stdout. The exit status of the process. */
 int run_row(const struct options *, const struct row *, long run, const char *dir);
 /* One cold iteration in this fresh process: prints its figure as a decimal number. */
 int run_cold(const struct options *, const struct row *, const char *dir);
 /* sample.c -------------------------------------------------------------------------------------------- */
-struct series {                         /* samples of one thing */
+struct series { /* samples of one thing */
 	uint64_t batch;
 	size_t n;
-	uint64_t *value;                /* clock ticks; converted to ns when a clock counts otherwise */
+	uint64_t *value; /* clock ticks; converted to ns when a clock counts otherwise */
 };
 struct measured {
 	struct series op, loop, baseline;
 	uint64_t clock_cost[64];
 	size_t nclock_cost;
 	const char *stopped;
-	uint64_t iterations;            /* timed ones of op */
-	struct { uint64_t sample; long switches; } involuntary[256];
+	uint64_t iterations; /* timed ones of op */
+	struct {
+		uint64_t sample;
+		long switches;
+	} involuntary[256];
 	size_t ninvoluntary;
 	uint64_t migrated[256];
 	size_t nmigrated;
 };
 /* n iterations between the engine's clock readings, hooks and meter around it. `region` is used by path. */
 uint64_t measure_once(struct engine *, struct meter *, void *state, uint64_t n, int baseline);
-void measure_clock_cost(struct engine *, struct measured *);    /* by time: two reads with nothing between */
-void measure_bracket(struct engine *, struct measured *);       /* by path: an empty region, into r->loop */
+void measure_clock_cost(struct engine *, struct measured *); /* by time: two reads with nothing between */
+void measure_bracket(struct engine *, struct measured *);    /* by path: an empty region, into r->loop */
 void sample_row(struct engine *, struct meter *, void *state, struct measured *);
 void path_row(struct engine *, struct meter *, void *state, struct measured *);
 void series_add(struct engine *, struct series *, uint64_t value);
 void note_disturbance(struct measured *, const struct meter *);
 
 /* driver.c ---------------------------------------------------------------------------------------------------- */
-int drive(const struct options *);                      /* the exit status */
+int drive(const struct options *); /* the exit status */
 /* This program again, as `--internal ROLE` with these options and row; `out`: its stdout. The process id, or -1. */
 long spawn_self(const struct options *, const char *role, const struct row *, long run, const char *dir, int out);
 

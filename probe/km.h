@@ -11,29 +11,29 @@
 
 enum better { LOWER, HIGHER };
 enum by { BY_TIME = 1, BY_PATH = 2 };
-enum profile { FULL = 1, QUICK = 2 };                      /* a quick row is in the full profile too */
-enum place { ONE_CPU, SAME_CPU, OTHER_CPU };               /* the last two: a row with more than one process */
-enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S };       /* LOWER, HIGHER, HIGHER */
+enum profile { FULL = 1, QUICK = 2 };                /* a quick row is in the full profile too */
+enum place { ONE_CPU, SAME_CPU, OTHER_CPU };         /* the last two: a row with more than one process */
+enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S }; /* LOWER, HIGHER, HIGHER */
 
-#define KM_PARAMS 4                                        /* parameters a workload may have */
+#define KM_PARAMS 4 /* parameters a workload may have */
 #define NO_CLAIM (-1.0)
 
 /* One row of a workload: the values of its parameters. The last one of an array has profile 0. */
 struct point {
-	long arg[KM_PARAMS];                               /* in the order of workload.params */
+	long arg[KM_PARAMS]; /* in the order of workload.params */
 	enum profile profile;
-	unsigned path_n;                                   /* iterations by path; 0: this row is not by path */
+	unsigned path_n; /* iterations by path; 0: this row is not by path */
 	enum place place;
-	int cold;                                          /* the first call in a fresh process, not a repeated one */
+	int cold; /* the first call in a fresh process, not a repeated one */
 };
 
 /* What one iteration claims to do in the measuring process; the meter counts what happened beside it. */
 struct claim {
-	double syscalls;                                   /* system calls of any kind */
-	double reads, writes;                              /* read- and write-class calls, reaped children's included */
-	double faults;                                     /* page faults without I/O, its reaped children's included */
-	double switches;                                   /* voluntary context switches */
-	double children;                                   /* processes created and reaped */
+	double syscalls;      /* system calls of any kind */
+	double reads, writes; /* read- and write-class calls, reaped children's included */
+	double faults;        /* page faults without I/O, its reaped children's included */
+	double switches;      /* voluntary context switches */
+	double children;      /* processes created and reaped */
 	/* Switches, voluntary or not; 0 is no claim here, since others cause them too. Of two processes on one CPU, the
 	 * woken one may take it at once or when the other waits. */
 	double any_switches;
@@ -42,47 +42,47 @@ struct claim {
 struct km;
 
 struct workload {
-	const char *name;                                  /* family/name */
-	const char *per;                                   /* one operation, in words: "call", "round trip" */
-	enum unit unit;                                    /* of the figure by time; by path it is instructions per op */
-	unsigned by;                                       /* BY_TIME | BY_PATH */
-	const char *source;                                /* paper and table, as in the catalogue */
-	const char *what;                                  /* the definition, one line */
-	const char *inside;                                /* what the timed region holds */
-	const char *subtracts;                             /* what `baseline` is, in words; NULL: clock and loop only */
-	int figure_less_baseline;                          /* 1: the figure is net of the baseline; 0: shown beside it */
-	unsigned needs;                                    /* CAP_*: missing ones make every row unsupported */
-	const char *params[KM_PARAMS];                     /* names, lower case; NULL ends them */
+	const char *name;              /* family/name */
+	const char *per;               /* one operation, in words: "call", "round trip" */
+	enum unit unit;                /* of the figure by time; by path: instructions per op */
+	unsigned by;                   /* BY_TIME | BY_PATH */
+	const char *source;            /* paper and table, as in the catalogue */
+	const char *what;              /* the definition, one line */
+	const char *inside;            /* what the timed region holds */
+	const char *subtracts;         /* what `baseline` is, in words; NULL: clock and loop only */
+	int figure_less_baseline;      /* the figure is net of it, not shown beside it */
+	unsigned needs;                /* CAP_*: missing ones make every row unsupported */
+	const char *params[KM_PARAMS]; /* names, lower case; NULL ends them */
 	const struct point *points;
 
 	/* Its state; may set km->ops, km->bytes and km->claim; outside every timed region. A reason why this platform
 	 * cannot do it is given by km_unsupported(). */
 	void *(*setup)(struct km *);
-	void (*run)(void *state, uint64_t n);              /* timed: n iterations, nothing else */
-	void (*baseline)(void *state, uint64_t n);         /* what is subtracted or shown beside it, timed likewise */
-	void (*prepare)(void *state, uint64_t n);          /* before each sample of n iterations, untimed; may be NULL */
-	void (*settle)(void *state, uint64_t n);           /* after each sample, untimed; may be NULL */
+	void (*run)(void *state, uint64_t n);      /* timed: n iterations, nothing else */
+	void (*baseline)(void *state, uint64_t n); /* what is subtracted or shown beside it, timed likewise */
+	void (*prepare)(void *state, uint64_t n);  /* before each sample of n iterations, untimed; or NULL */
+	void (*settle)(void *state, uint64_t n);   /* after each sample, untimed; may be NULL */
 	/* Instead of run, for work that no single process can time (exec): calls km_begin and km_end itself and
 	 * returns the difference, for n iterations. */
 	uint64_t (*self_timed)(void *state, uint64_t n);
-	void (*verify)(void *state, uint64_t n);           /* n: iterations of run in all; km_fail if the work is wrong */
+	void (*verify)(void *state, uint64_t n); /* n: iterations in all; km_fail if the work is wrong */
 	void (*teardown)(void *state);
-	uint64_t max_batch;                                /* 0: no limit; else iterations per sample at the most */
+	uint64_t max_batch; /* 0: no limit; else iterations per sample at the most */
 };
 
 /* What a workload may read and set. */
 struct km {
 	const struct workload *workload;
 	const struct point *point;
-	const long *arg;                                   /* point->arg */
-	const char *row;                                   /* its full name */
+	const long *arg; /* point->arg */
+	const char *row; /* its full name */
 	enum by by;
-	size_t page;                                       /* bytes */
-	const char *self;                                  /* path of this program, NULL if not known */
-	double ops;                                        /* operations per iteration, 1 unless set */
-	double bytes;                                      /* bytes moved by one operation; UNIT_BYTES_PER_S needs it */
-	struct claim claim;                                /* per iteration; NO_CLAIM unless set */
-	struct engine *engine;                             /* private */
+	size_t page;           /* bytes */
+	const char *self;      /* path of this program, NULL if not known */
+	double ops;            /* operations per iteration, 1 unless set */
+	double bytes;          /* bytes moved by one operation; UNIT_BYTES_PER_S needs it */
+	struct claim claim;    /* per iteration; NO_CLAIM unless set */
+	struct engine *engine; /* private */
 };
 
 /* Ends this run with an error line that names the row and why; from a peer it reaches the parent by a pipe. */
@@ -133,10 +133,10 @@ void km_read_all(struct km *, int fd, void *, size_t n);
 
 /* child.c: what several workloads' processes have in common. The low ones take no km: they serve children too that a
  * workload forks itself, which must not end the run of the process that measures. */
-void km_pipe(struct km *, int end[2]);                     /* closed on exec; or km_fail */
-void km_close(int *fd);                                    /* closes what is open, and leaves -1 */
-int km_get(int fd, void *, size_t n);                      /* 1: all of it; 0: the other side has left; -1: errno */
-int km_put(int fd, const void *, size_t n);                /* the same */
+void km_pipe(struct km *, int end[2]);      /* closed on exec; or km_fail */
+void km_close(int *fd);                     /* closes what is open, and leaves -1 */
+int km_get(int fd, void *, size_t n);       /* 1: all of it; 0: the other side has left; -1: errno */
+int km_put(int fd, const void *, size_t n); /* the same */
 /* In such a child: sends call and errno to `report`, a pipe made by km_pipe, and exits. Safe after vfork. */
 void km_child_fail(int report, const char *call) KM_NORETURN;
 /* In its parent: waits for it, and km_fail unless it left with 0; what it sent is then read from `report`. */
@@ -145,17 +145,17 @@ void km_child_wait(struct km *, long pid, int report);
 /* content.c: files whose every byte is known. The content is a function of a seed and of the offset, so that what was
  * read can be checked without a copy of it. */
 #define KM_CONTENT_WORD 8
-uint64_t km_content_word(uint64_t seed, uint64_t index);   /* the 8 bytes at offset 8 * index */
-void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset);  /* both in multiples of 8 */
+uint64_t km_content_word(uint64_t seed, uint64_t index);                      /* the 8 bytes at offset 8 * index */
+void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset); /* both in multiples of 8 */
 /* km_fail, naming the offset, unless these bytes (of which the first stands at `offset`) are that content's. */
 void km_content_check(struct km *, const void *, size_t bytes, uint64_t seed, uint64_t offset);
-/* km_fail, with how much is missing and what to do, unless `files` more files of `bytes` each fit in the run's folder. */
+/* km_fail, with what is missing and what to do, unless `files` more files of `bytes` each fit in the run's folder. */
 void km_room(struct km *, unsigned files, uint64_t bytes);
 /* A new file in the run's folder with that content, open for reading and writing, at its start, read before; or
  * km_fail. */
 int km_content_file(struct km *, const char *name, uint64_t seed, uint64_t bytes);
 /* A read or write that did not move `wanted` bytes: km_fail that tells a failed call from a short one. */
 void km_moved(struct km *, const char *call, ssize_t moved, size_t wanted) KM_NORETURN;
-void km_rewind(struct km *, int fd);                       /* to the file's start, or km_fail */
+void km_rewind(struct km *, int fd); /* to the file's start, or km_fail */
 
 #endif

@@ -6,8 +6,9 @@ static const char usage[] =
 	"       probe [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	"       probe --list [--json] [--profile quick|full] [ROW...]\n"
 	"\n"
-	"Measures the kernel that it runs on and prints a JSON object a line. A ROW is a workload's name, a row's name\n"
-	"(ctx/pipe-pair@same-cpu; syscall/getpid@ without its other rows) or a pattern (syscall/*); none: the whole\n"
+	"Measures the kernel that it runs on and prints a JSON object a line. A ROW is a workload's name, a row's\n"
+	"name (ctx/pipe-pair@same-cpu; syscall/getpid@ without its other rows) or a pattern (syscall/*); none: the "
+	"whole\n"
 	"profile. With -- it times that command.\n"
 	"\n"
 	"  --runs N          runs of each row, each in a fresh process (5; by path 1)\n"
@@ -95,6 +96,7 @@ static int option(struct options *o, char **argv, int i)
 	return 2;
 }
 
+/* The rows are gathered at the beginning of argv itself, behind what was read of it. */
 static void parse(struct options *o, int argc, char **argv)
 {
 	const char *dir = getenv("TMPDIR");
@@ -109,9 +111,7 @@ static void parse(struct options *o, int argc, char **argv)
 	o->cpu = -1;
 	o->dir = dir && dir[0] ? dir : "/tmp";
 	o->clock = "monotonic";
-	o->rows = malloc((size_t)argc * sizeof *o->rows);
-	if (!o->rows)
-		refuse("malloc", strerror(errno));
+	o->rows = argv;
 	while (i < argc) {
 		if (strcmp(argv[i], "--") == 0) {
 			o->command = argv + i + 1;
@@ -163,7 +163,7 @@ static int internal(int argc, char **argv)
 	for (size_t i = 0; i < n && o.nrows == 1; i++)
 		if (strcmp(rows[i].name, o.rows[0]) == 0)
 			return strcmp(argv[2], "cold") == 0 ? run_cold(&o, &rows[i], o.dir)
-							     : run_row(&o, &rows[i], o.first_run, o.dir);
+							    : run_row(&o, &rows[i], o.first_run, o.dir);
 	return 2;
 }
 

@@ -7,8 +7,7 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 
-__asm__(
-	".text\n"
+__asm__(".text\n"
 	".balign 16\n"
 	"km_begin_stubs:\n"
 	".set km_region_number, 0\n"
@@ -32,7 +31,10 @@ extern const char km_begin_stubs[], km_end_stubs[];
 /* A function pointer made of an address: ISO C has no such cast, POSIX's dlsym has the same need. */
 static void call_stub(const char *stubs, unsigned region)
 {
-	union { uintptr_t address; void (*call)(void); } stub;
+	union {
+		uintptr_t address;
+		void (*call)(void);
+	} stub;
 
 	stub.address = (uintptr_t)stubs + 8 * (uintptr_t)(region < MAX_REGIONS ? region : 0);
 	stub.call();

@@ -17,7 +17,7 @@ struct meter {
 	struct reading before, after;
 	uint64_t wall0;
 	double cpu0, delay0, steal0, busy0, all0;
-	int io;                         /* /proc/self/io, kept open; -1 */
+	int io; /* /proc/self/io, kept open; -1 */
 };
 
 #if HAVE_PROC
@@ -77,8 +77,8 @@ static void other_cpus(struct meter *m, double *busy, double *all, double *steal
 		double t[8] = { 0 };
 		int cpu;
 
-		if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, t, t + 1, t + 2, t + 3, t + 4, t + 5, t + 6,
-			   t + 7) < 8)
+		if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, t, t + 1, t + 2, t + 3, t + 4, t + 5,
+			   t + 6, t + 7) < 8)
 			continue;
 		if (*all < 0)
 			*all = *busy = *steal = 0;
@@ -123,8 +123,8 @@ static void read_usage(struct reading *r)
 	r->major_faults = (double)self.ru_majflt;
 	r->switches = (double)self.ru_nvcsw;
 	r->involuntary = (double)self.ru_nivcsw;
-	r->cpu_ns = ((double)self.ru_utime.tv_sec + (double)self.ru_stime.tv_sec) * 1e9
-		  + ((double)self.ru_utime.tv_usec + (double)self.ru_stime.tv_usec) * 1e3;
+	r->cpu_ns = ((double)self.ru_utime.tv_sec + (double)self.ru_stime.tv_sec) * 1e9 +
+		    ((double)self.ru_utime.tv_usec + (double)self.ru_stime.tv_usec) * 1e3;
 }
 #else
 static void read_usage(struct reading *r)

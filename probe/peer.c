@@ -50,12 +50,12 @@ static KM_NORETURN void fail(struct engine *e, const char *text, const char *cal
 	ssize_t n;
 	int killed;
 
-	if (e->in_peer) {               /* only the parent prints: text, call and errno, each ended by a zero */
+	if (e->in_peer) { /* only the parent prints: text, call and errno, each ended by a zero */
 		int k = snprintf(cause, sizeof cause, "%s%c%s%c%s", text, 0, call, 0, error);
 
-		if (k > 0)
-			n = write(e->report[1], cause, (size_t)k < sizeof cause ? (size_t)k + 1 : sizeof cause);
-		_exit(1);
+		if (k > 0 && write(e->report[1], cause, (size_t)k < sizeof cause ? (size_t)k + 1 : sizeof cause) > 0)
+			_exit(1);
+		_exit(2);
 	}
 	/* A peer's death reaches this process as an end of file: the cause may be a moment behind it. */
 	if (e->npeers > 0 && readable(e->report[0], 0.2)) {

@@ -10,7 +10,11 @@ volatile double km_kept_double;
 volatile uintptr_t km_kept;
 #endif
 
-static const struct { unsigned cap; int have; const char *missing; } capabilities[] = {
+static const struct {
+	unsigned cap;
+	int have;
+	const char *missing;
+} capabilities[] = {
 	{ CAP_MMAP, HAVE_MMAP, "this platform has no mmap" },
 	{ CAP_MPROTECT, HAVE_MPROTECT, "this platform has no mprotect" },
 	{ CAP_GETRUSAGE, HAVE_GETRUSAGE, "this platform has no getrusage" },
@@ -61,15 +65,15 @@ static int find_on_path(const char *name)
 	const char *path = getenv("PATH");
 
 	while (path && *path) {
-		size_t n = strcspn(path, ":");
+		const char *colon = strchr(path, ':');
+		int n = colon ? (int)(colon - path) : (int)strlen(path);
+		int wanted = snprintf(self_path, sizeof self_path, "%.*s/%s", n, path, name);
 
-		if (n > 0 && n + strlen(name) + 2 < sizeof self_path) {
-			sprintf(self_path, "%.*s/%s", (int)n, path, name);
-			if (access(self_path, X_OK) == 0)
-				return 1;
-		}
-		path += n + (path[n] == ':');
+		if (n > 0 && wanted < (int)sizeof self_path && access(self_path, X_OK) == 0)
+			return 1;
+		path = colon ? colon + 1 : NULL;
 	}
+	self_path[0] = '\0';
 	return 0;
 }
 
@@ -180,15 +184,13 @@ void platform_cpu_model(char *to, size_t n)
 
 		while (f && !to[0] && fgets(line, sizeof line, f))
 			for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-				size_t key = strlen(keys[k]), gap;
+				const char *value = strstr(line, ": ");
+				size_t key = strlen(keys[k]);
 
-				if (strncmp(line, keys[k], key) != 0)
+				if (!value || strncmp(line, keys[k], key) != 0 ||
+				    line + key + strspn(line + key, " \t") != value)
 					continue;
-				gap = key + strspn(line + key, " \t");
-				if (strncmp(line + gap, ": ", 2) != 0)
-					continue;
-				line[strcspn(line, "\n")] = '\0';
-				snprintf(to, n, "%s", line + gap + 2);
+				snprintf(to, n, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
 				break;
 			}
 		if (f)
@@ -199,15 +201,42 @@ void platform_cpu_model(char *to, size_t n)
 
 const char *errno_name(int error)
 {
-	static const struct { int value; const char *name; } names[] = {
-		{ EPERM, "EPERM" }, { ENOENT, "ENOENT" }, { ESRCH, "ESRCH" }, { EINTR, "EINTR" }, { EIO, "EIO" },
-		{ E2BIG, "E2BIG" }, { ENOEXEC, "ENOEXEC" }, { EBADF, "EBADF" }, { ECHILD, "ECHILD" },
-		{ EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EACCES, "EACCES" }, { EFAULT, "EFAULT" },
-		{ EBUSY, "EBUSY" }, { EEXIST, "EEXIST" }, { EXDEV, "EXDEV" }, { ENODEV, "ENODEV" },
-		{ ENOTDIR, "ENOTDIR" }, { EISDIR, "EISDIR" }, { EINVAL, "EINVAL" }, { ENFILE, "ENFILE" },
-		{ EMFILE, "EMFILE" }, { EFBIG, "EFBIG" }, { ENOSPC, "ENOSPC" }, { ESPIPE, "ESPIPE" },
-		{ EROFS, "EROFS" }, { EPIPE, "EPIPE" }, { ENOSYS, "ENOSYS" }, { ETIMEDOUT, "ETIMEDOUT" },
-		{ EDEADLK, "EDEADLK" }, { ENAMETOOLONG, "ENAMETOOLONG" }, { ENOTSUP, "ENOTSUP" },
+	static const struct {
+		int value;
+		const char *name;
+	} names[] = {
+		{ EPERM, "EPERM" },
+		{ ENOENT, "ENOENT" },
+		{ ESRCH, "ESRCH" },
+		{ EINTR, "EINTR" },
+		{ EIO, "EIO" },
+		{ E2BIG, "E2BIG" },
+		{ ENOEXEC, "ENOEXEC" },
+		{ EBADF, "EBADF" },
+		{ ECHILD, "ECHILD" },
+		{ EAGAIN, "EAGAIN" },
+		{ ENOMEM, "ENOMEM" },
+		{ EACCES, "EACCES" },
+		{ EFAULT, "EFAULT" },
+		{ EBUSY, "EBUSY" },
+		{ EEXIST, "EEXIST" },
+		{ EXDEV, "EXDEV" },
+		{ ENODEV, "ENODEV" },
+		{ ENOTDIR, "ENOTDIR" },
+		{ EISDIR, "EISDIR" },
+		{ EINVAL, "EINVAL" },
+		{ ENFILE, "ENFILE" },
+		{ EMFILE, "EMFILE" },
+		{ EFBIG, "EFBIG" },
+		{ ENOSPC, "ENOSPC" },
+		{ ESPIPE, "ESPIPE" },
+		{ EROFS, "EROFS" },
+		{ EPIPE, "EPIPE" },
+		{ ENOSYS, "ENOSYS" },
+		{ ETIMEDOUT, "ETIMEDOUT" },
+		{ EDEADLK, "EDEADLK" },
+		{ ENAMETOOLONG, "ENAMETOOLONG" },
+		{ ENOTSUP, "ENOTSUP" },
 	};
 	static char other[24];
 

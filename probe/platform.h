@@ -43,14 +43,16 @@
 #if HAVE_PTHREAD
 #include <pthread.h>
 #else
-struct km_no_thread { int none; };
+struct km_no_thread {
+	int none;
+};
 #define pthread_t struct km_no_thread
 #define pthread_create(thread, attributes, body, state) \
 	((void)(thread), (void)(attributes), (void)(body), (void)(state), ENOSYS)
 #define pthread_join(thread, result) ((void)(thread), (void)(result), ENOSYS)
 #endif
 #if !HAVE_VFORK
-#define vfork() (errno = ENOSYS, (pid_t)-1)
+#define vfork() (errno = ENOSYS, (pid_t) - 1)
 #endif
 #if HAVE_AFFINITY
 #include <sched.h>
@@ -68,12 +70,12 @@ enum {
 	CAP_POSIX_SPAWN = 1 << 3,
 	CAP_PTHREAD = 1 << 4,
 	CAP_VFORK = 1 << 5,
-	CAP_SYSCALL = 1 << 6,           /* syscall(2): the kernel entered past libc's caches and fast paths */
+	CAP_SYSCALL = 1 << 6, /* syscall(2): the kernel entered past libc's caches and fast paths */
 	CAP_FADVISE = 1 << 7,
 	CAP_AFFINITY = 1 << 8,
-	CAP_SELF = 1 << 9,              /* the program's own path, to execute itself */
+	CAP_SELF = 1 << 9, /* the program's own path, to execute itself */
 	CAP_MSYNC = 1 << 10,
-	CAP_CYCLES = 1 << 11            /* a cycle counter that user mode may read */
+	CAP_CYCLES = 1 << 11 /* a cycle counter that user mode may read */
 };
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -81,7 +83,7 @@ enum {
 #define KM_PRINTF(string, first) __attribute__((__format__(__printf__, string, first)))
 #if defined(__clang__)
 #define KM_NOINLINE __attribute__((noinline))
-#else                                   /* nor a copy of it with constants for its arguments */
+#else /* nor a copy of it with constants for its arguments */
 #define KM_NOINLINE __attribute__((noinline, noclone))
 #endif
 #define KM_UNUSED __attribute__((unused))
@@ -103,23 +105,23 @@ extern volatile uintptr_t km_kept;
 extern volatile double km_kept_double;
 #define KM_KEEP_DOUBLE(value) (km_kept_double = (value))
 
-/* platform_memory.c: mappings, the page cache, free space. Where the platform has no such thing they fail with ENOSYS. */
+/* platform_memory.c: mappings, the page cache, free space. What the platform does not have fails with ENOSYS. */
 /* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where that can be asked for;
  * NULL with errno. Without `writable` a write to it faults for ever. */
 void *km_map_fresh(size_t bytes, int writable);
 /* A file, shared, for reading; over what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
 void *km_map_file(void *where, int fd, off_t offset, size_t bytes);
-int km_unmap(void *, size_t bytes);                     /* 0, or -1 with errno */
-int km_cache_drop(int fd);                              /* asks the kernel to drop the file's cached pages: 0, or -1 */
-long km_cache_resident(int fd, size_t bytes);           /* the file's pages in memory; -1 where nothing tells */
-int km_free_space(const char *path, uint64_t *bytes);   /* of the file system, for us: 0, or -1 with errno */
-int km_file_limit(uint64_t *bytes);                     /* the largest file that this process may write: 0, or -1 */
-long km_faults(void);                                   /* of this process, with and without I/O; -1 where not told */
+int km_unmap(void *, size_t bytes);                   /* 0, or -1 with errno */
+int km_cache_drop(int fd);                            /* asks the kernel to drop the file's cached pages: 0, or -1 */
+long km_cache_resident(int fd, size_t bytes);         /* the file's pages in memory; -1 where nothing tells */
+int km_free_space(const char *path, uint64_t *bytes); /* of the file system, for us: 0, or -1 with errno */
+int km_file_limit(uint64_t *bytes);                   /* the largest file that this process may write: 0, or -1 */
+long km_faults(void);                                 /* of this process, with and without I/O; -1 where not told */
 /* The file system's name, "" where the platform does not tell: figures of files belong to it. */
 void km_file_system(const char *path, char *to, size_t n);
-int km_fix_malloc(void);                                /* malloc's threshold for mmap stays at 128 KiB: 1 if it could */
-void km_trim_malloc(void);                              /* malloc gives free memory back to the kernel, where it can */
-int km_from_heap(void *);                               /* is this block of malloc's in the brk heap? -1: not told */
+int km_fix_malloc(void);   /* malloc's threshold for mmap stays at 128 KiB: 1 if so */
+void km_trim_malloc(void); /* malloc gives free memory back to the kernel, where it can */
+int km_from_heap(void *);  /* is this block of malloc's in the brk heap? -1: not told */
 
 /* A probe that is slower by a known amount, to test that such a difference is found and has the right size: so many
  * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */

@@ -39,12 +39,12 @@
 #define HAVE_AFFINITY 1
 #endif
 #ifndef HAVE_PROC
-#define HAVE_PROC 1                     /* Linux's /proc: stat, self/io, self/schedstat, cpuinfo */
+#define HAVE_PROC 1 /* Linux's /proc: stat, self/io, self/schedstat, cpuinfo */
 #endif
 #ifndef HAVE_PDEATHSIG
 #define HAVE_PDEATHSIG 1
 #endif
-#ifndef HAVE_PERF_EVENT                  /* its structure comes with the kernel's headers, which a C library may lack */
+#ifndef HAVE_PERF_EVENT /* its structure comes with the kernel's headers, which a C library may lack */
 #if defined(__has_include)
 #if __has_include(<linux/perf_event.h>)
 #define HAVE_PERF_EVENT 1
@@ -55,7 +55,7 @@
 #define HAVE_PERF_EVENT 0
 #endif
 #ifndef HAVE_NOHUGEPAGE
-#define HAVE_NOHUGEPAGE 1               /* madvise(MADV_NOHUGEPAGE) */
+#define HAVE_NOHUGEPAGE 1 /* madvise(MADV_NOHUGEPAGE) */
 #endif
 #ifndef HAVE_MINCORE
 #define HAVE_MINCORE 1
@@ -64,7 +64,7 @@
 #define HAVE_STATVFS 1
 #endif
 #ifndef HAVE_STATFS_MAGIC
-#define HAVE_STATFS_MAGIC 1             /* statfs tells the file system by a number */
+#define HAVE_STATFS_MAGIC 1 /* statfs tells the file system by a number */
 #endif
 #ifndef HAVE_STATVFS_NAME
 #define HAVE_STATVFS_NAME 0

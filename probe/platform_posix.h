@@ -26,7 +26,7 @@
 #define HAVE_MMAP 1
 #endif
 #ifndef HAVE_MPROTECT
-#if defined(__minix)                    /* declared, and not there to link with */
+#if defined(__minix) /* declared, and not there to link with */
 #define HAVE_MPROTECT 0
 #else
 #define HAVE_MPROTECT 1
@@ -63,7 +63,7 @@
 #endif
 #endif
 #ifndef HAVE_AFFINITY
-#define HAVE_AFFINITY 0                 /* no two systems agree on it; Linux's is the one that is written */
+#define HAVE_AFFINITY 0 /* no two systems agree on it; Linux's is the one that is written */
 #endif
 #ifndef HAVE_PROC
 #define HAVE_PROC 0
@@ -90,7 +90,7 @@
 #ifndef HAVE_STATFS_MAGIC
 #define HAVE_STATFS_MAGIC 0
 #endif
-#ifndef HAVE_STATVFS_NAME               /* statvfs tells the file system by name */
+#ifndef HAVE_STATVFS_NAME /* statvfs tells the file system by name */
 #if defined(__NetBSD__) || defined(__minix)
 #define HAVE_STATVFS_NAME 1
 #else

@@ -12,8 +12,8 @@
 #define km_sys_write(fd, from, n) ((long)syscall(SYS_write, fd, from, n))
 #else
 #define km_sys_getppid() ((long)getppid())
-#define km_sys_getpgid() ((long)getpgrp())              /* the one that MINIX 3 has */
-#define km_sys_getpid() ((long)getpid())                /* some libcs remember it */
+#define km_sys_getpgid() ((long)getpgrp()) /* the one that MINIX 3 has */
+#define km_sys_getpid() ((long)getpid())   /* some libcs remember it */
 #define km_sys_read(fd, to, n) ((long)read(fd, to, n))
 #define km_sys_write(fd, from, n) ((long)write(fd, from, n))
 #endif

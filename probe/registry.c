@@ -1,6 +1,7 @@
 /* registry.c: the one list of workloads, in the order in which they are shown. */
 #include "engine.h"
 
+/* clang-format off */ /* it would take the list for one expression */
 #define WORKLOADS(X) \
 	X(clock_read_monotonic) X(clock_read_monotonic_raw) X(clock_read_gettimeofday) X(clock_read_times) \
 	X(clock_read_cycles) X(clock_read_cycles_serialised) \
@@ -17,6 +18,7 @@
 	X(cpu_dhrystone) X(cpu_whetstone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \
 	X(cpu_arith_double) X(cpu_arithoh) X(cpu_arith_double_soft) X(cpu_hanoi)
 
+/* clang-format on */
 #define DECLARE(symbol) extern const struct workload symbol;
 #define ENTRY(symbol) &symbol,
 

@@ -88,8 +88,8 @@ int row_selected(const struct row *r, const struct options *o)
 			return 1;
 		if (strcmp(o->rows[i], r->workload->name) == 0 && in_profile(r, o->profile))
 			return 1;
-		if (strchr(o->rows[i], '*') && in_profile(r, o->profile)
-		    && (matches(o->rows[i], r->name) || matches(o->rows[i], r->workload->name)))
+		if (strchr(o->rows[i], '*') && in_profile(r, o->profile) &&
+		    (matches(o->rows[i], r->name) || matches(o->rows[i], r->workload->name)))
 			return 1;
 	}
 	return 0;
@@ -110,7 +110,7 @@ const char *row_unsupported(const struct row *r, enum by by)
 		return "this platform has no CPU affinity: two processes cannot be kept on one CPU";
 	if (r->point->place == OTHER_CPU && n < 2)
 		return n == 1 || platform_online_cpus() == 1 ? "there is one CPU only"
-							      : "this platform has no CPU affinity";
+							     : "this platform has no CPU affinity";
 	return NULL;
 }
 

@@ -124,9 +124,16 @@ uint64_t km_end(struct km *km)
 
 static void emit_claim(struct json *j, const struct claim *c)
 {
-	const struct { const char *name; double value; } claims[] = {
-		{ "syscalls", c->syscalls }, { "reads", c->reads }, { "writes", c->writes },
-		{ "faults", c->faults }, { "switches", c->switches }, { "children", c->children },
+	const struct {
+		const char *name;
+		double value;
+	} claims[] = {
+		{ "syscalls", c->syscalls },
+		{ "reads", c->reads },
+		{ "writes", c->writes },
+		{ "faults", c->faults },
+		{ "switches", c->switches },
+		{ "children", c->children },
 		{ "any_switches", c->any_switches > 0 ? c->any_switches : NO_CLAIM },
 	};
 
@@ -141,7 +148,10 @@ static void emit_meter(struct json *j, const struct meter *m)
 {
 	const struct happened *h = meter_happened(m);
 	const struct disturbance *d = meter_disturbance(m);
-	const struct { const char *name; double value; } counts[] = {
+	const struct {
+		const char *name;
+		double value;
+	} counts[] = {
 		{ "faults", h->faults }, { "major_faults", h->major_faults }, { "switches", h->switches },
 		{ "involuntary", h->involuntary }, { "reads", h->reads }, { "writes", h->writes },
 		{ "any_switches", h->switches < 0 || h->involuntary < 0 ? -1 : h->switches + h->involuntary },
@@ -245,8 +255,10 @@ static uint64_t cold_sample(struct engine *e)
 	if (pid < 0)
 		km_fail_call(&e->km, "fork");
 	close(out[1]);
-	while (n < sizeof text - 1 && ((k = read(out[0], text + n, sizeof text - 1 - n)) > 0 || (k < 0 && errno == EINTR)))
+	do {
+		k = read(out[0], text + n, sizeof text - 1 - n);
 		n += k > 0 ? (size_t)k : 0;
+	} while (n < sizeof text - 1 && (k > 0 || (k < 0 && errno == EINTR)));
 	text[n] = '\0';
 	close(out[0]);
 	while (waitpid((pid_t)pid, &status, 0) < 0)
@@ -257,7 +269,8 @@ static uint64_t cold_sample(struct engine *e)
 		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 	}
 	if (status != 0 || text[0] < '0' || text[0] > '9')
-		km_fail(&e->km, "the fresh process of a first call ended with status 0x%x and no figure", (unsigned)status);
+		km_fail(&e->km, "the fresh process of a first call ended with status 0x%x and no figure",
+			(unsigned)status);
 	return strtoull(text, NULL, 10);
 }
 
@@ -293,7 +306,7 @@ int run_cold(const struct options *o, const struct row *row, const char *dir)
 	e.in_setup = 1;
 	state = row->workload->setup(&e.km);
 	e.in_setup = 0;
-	(void)e.clock->read();          /* the clock is warm: what is cold is the call */
+	(void)e.clock->read(); /* the clock is warm: what is cold is the call */
 	if (o->by == BY_TIME)
 		clock_measure(e.clock, 0);
 	t = measure_once(&e, NULL, state, 1, 0);

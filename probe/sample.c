@@ -1,15 +1,15 @@
-/* sample.c: samples. By time: calibrate the batch until one sample is far above the clock's resolution, measure the clock and
- * the empty loop the same way next to it, then take samples until the median is known well enough, with a hard limit.
+/* sample.c: samples. By time: calibrate the batch until one sample is far above the clock's resolution, measure clock
+ * and empty loop the same way next to it, then take samples until the median is known well enough, with a hard limit.
  * Everything is shipped raw; the one statistic here is the stopping rule's. */
 #include "engine.h"
 
-#define RESOLUTIONS 1000                /* a sample is that many clock steps at least: a step is then 0.1 % */
-#define CLOCK_COSTS 100                 /* and that many clock reads: what is subtracted is then below 2 % */
-#define LEAST_SAMPLES 5                 /* whatever they take, up to the hard limit */
-#define WIDTH_FROM 30                   /* samples before the stopping rule looks */
-#define HARD_LIMIT 10                   /* times the time asked for */
+#define RESOLUTIONS 1000 /* a sample is that many clock steps at least: a step is then 0.1 % */
+#define CLOCK_COSTS 100  /* and that many clock reads: what is subtracted is then below 2 % */
+#define LEAST_SAMPLES 5  /* whatever they take, up to the hard limit */
+#define WIDTH_FROM 30    /* samples before the stopping rule looks */
+#define HARD_LIMIT 10    /* times the time asked for */
 #define LOOP_SAMPLES 11
-#define LOOP_LEAST 16384                /* iterations of the empty loop in a sample: enough to see it */
+#define LOOP_LEAST 16384 /* iterations of the empty loop in a sample: enough to see it */
 
 static void empty_loop(void *state, uint64_t n)
 {
@@ -125,12 +125,13 @@ static double half_width(const struct series *s)
 {
 	static uint64_t sorted[MAX_SAMPLES];
 	size_t low = s->n / 2 - square_root(s->n), high = s->n - 1 - low;
+	uint64_t width, middle;
 
 	memcpy(sorted, s->value, s->n * sizeof *sorted);
 	qsort(sorted, s->n, sizeof *sorted, ascending);
-	if (sorted[s->n / 2] == 0)
-		return 1;
-	return (double)(sorted[high] - sorted[low]) / 2 / (double)sorted[s->n / 2];
+	width = sorted[high] - sorted[low];
+	middle = sorted[s->n / 2];
+	return middle == 0 ? 1 : (double)width / 2 / (double)middle;
 }
 
 static double larger(double a, double b)
@@ -163,8 +164,8 @@ static uint64_t calibrate(struct engine *e, void *state, double least, int basel
 	for (;;) {
 		double t = (double)measure_once(e, NULL, state, n, baseline), times = 1.1 * least / (t > 0 ? t : 1);
 
-		if (t >= least || (most && n >= most && !baseline)
-		    || (double)(clock_wall() - start) > e->o->seconds * 1e9)
+		if (t >= least || (most && n >= most && !baseline) ||
+		    (double)(clock_wall() - start) > e->o->seconds * 1e9)
 			return n;
 		n = (uint64_t)((double)n * (times > 10 ? 10 : larger(2, times)));
 		if (most && n > most && !baseline)
@@ -208,8 +209,8 @@ static const char *sample_op(struct engine *e, struct meter *m, void *state, str
 			return "samples";
 		if (spent > budget && (r->op.n >= LEAST_SAMPLES || spent > HARD_LIMIT * budget))
 			return "time";
-		if (r->op.n >= WIDTH_FROM && r->op.n % 10 == 0 && spent > budget / 4
-		    && half_width(&r->op) < e->o->half_width)
+		if (r->op.n >= WIDTH_FROM && r->op.n % 10 == 0 && spent > budget / 4 &&
+		    half_width(&r->op) < e->o->half_width)
 			return "half-width";
 	}
 }

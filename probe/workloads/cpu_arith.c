@@ -15,8 +15,8 @@
 struct cpu_arith {
 	struct km *km;
 	volatile int first, last;
-	double low, high;                                  /* what a sum must lie between */
-	uint64_t right;                                    /* iterations whose sum does */
+	double low, high; /* what a sum must lie between */
+	uint64_t right;   /* iterations whose sum does */
 };
 
 static void *cpu_arith_new(struct km *km, double expected, double tolerance)

@@ -199,7 +199,7 @@ struct cpu_dhry {
 #define DHRY_FIRST "DHRYSTONE PROGRAM, 1'ST STRING"
 #define DHRY_SECOND "DHRYSTONE PROGRAM, 2'ND STRING"
 #define DHRY_THIRD "DHRYSTONE PROGRAM, 3'RD STRING"
-#define DHRY_ARRAY_START 10                                /* array2[8][7] counts the loops, from here on */
+#define DHRY_ARRAY_START 10 /* array2[8][7] counts the loops, from here on */
 
 static void *cpu_dhry_setup(struct km *km)
 {
@@ -239,7 +239,7 @@ static KM_NOINLINE void cpu_dhry_loop(struct cpu_dhry *s, int run)
 	dhry_p8(dhry_array1, dhry_array2, int1, int3);
 	dhry_p1(dhry_head);
 	for (c = 'A'; c <= dhry_ch2; c++)
-		if (s->ident == dhry_f1(c, 'C')) {         /* never so, as in the original */
+		if (s->ident == dhry_f1(c, 'C')) { /* never so, as in the original */
 			dhry_p6(DHRY_1, &s->ident);
 			strcpy(s->text2, DHRY_THIRD);
 			int2 = run;
@@ -262,7 +262,7 @@ static void cpu_dhry_run(void *state, uint64_t n)
 	while (n--) {
 		run = (run + 1) & INT_MAX;
 		cpu_dhry_loop(s, run);
-		KM_KEEP(s);                                /* what the loop left in memory is looked at */
+		KM_KEEP(s); /* what the loop left in memory is looked at */
 	}
 	s->loops += (uint64_t)(dhry_array2[8][7] - DHRY_ARRAY_START);
 	dhry_array2[8][7] = DHRY_ARRAY_START;

@@ -6,9 +6,9 @@
 
 struct cpu_hanoi {
 	struct km *km;
-	int from, to;                                      /* pegs; they change places after each solution */
+	int from, to; /* pegs; they change places after each solution */
 	int height[3];
-	int peg[3][HANOI_DISCS];                           /* sizes, the lowest disc first */
+	int peg[3][HANOI_DISCS]; /* sizes, the lowest disc first */
 	uint64_t moves;
 };
 
@@ -33,9 +33,9 @@ static KM_NOINLINE void cpu_hanoi_move(struct cpu_hanoi *s, int discs, int from,
 	cpu_hanoi_move(s, discs - 1, from, other);
 	disc = s->peg[from][--s->height[from]];
 	s->peg[to][s->height[to]++] = disc;
-	s->moves += disc == discs;                         /* only the right disc counts */
+	s->moves += disc == discs; /* only the right disc counts */
 	cpu_hanoi_move(s, discs - 1, other, to);
-	KM_KEEP(discs);                                    /* or the second call becomes a jump */
+	KM_KEEP(discs); /* or the second call becomes a jump */
 }
 
 static void cpu_hanoi_run(void *state, uint64_t n)

@@ -4,9 +4,9 @@
 
 struct pipe_pair {
 	struct km *km;
-	int there[2], back[2];          /* parent to peer, peer to parent; in each process only its own ends are open */
-	int own[2];                     /* the baseline's: both ends are the parent's */
-	uint64_t sent, echoed;          /* words of run, of baseline */
+	int there[2], back[2]; /* parent to peer, peer to parent; in each process only its own ends are open */
+	int own[2];            /* the baseline's: both ends are the parent's */
+	uint64_t sent, echoed; /* words of run, of baseline */
 	long peer;
 };
 
@@ -45,7 +45,7 @@ static void *pipe_pair_setup(struct km *km)
 	return p;
 }
 
-static void pipe_pair_run(void *state, uint64_t n)      /* timed: n words there and back: 2n writes, 2n reads */
+static void pipe_pair_run(void *state, uint64_t n) /* timed: n words there and back: 2n writes, 2n reads */
 {
 	struct pipe_pair *p = state;
 

@@ -10,14 +10,14 @@ enum ctx_ring_param { CTX_RING_PROCS, CTX_RING_TOKEN, CTX_RING_WS };
 struct ctx_ring {
 	struct km *km;
 	long procs;
-	size_t token;                   /* bytes that really go round: at least 1, to wake the next process */
-	unsigned char *bytes, *sent;    /* the token; as process 0 last sent it, but for the first byte */
-	size_t words;                   /* of the working set */
-	uint64_t *set, sum;             /* each process has a set of its own, with the same sum */
-	int from, to;                   /* this process's ends */
-	int first, next;                /* not this process's: process 0's write end, the next process's read end */
-	int own[2];                     /* the baseline's pipe */
-	size_t piece;                   /* what it takes at once from a single process */
+	size_t token;                /* bytes that really go round: at least 1, to wake the next process */
+	unsigned char *bytes, *sent; /* the token; as process 0 last sent it, but for the first byte */
+	size_t words;                /* of the working set */
+	uint64_t *set, sum;          /* each process has a set of its own, with the same sum */
+	int from, to;                /* this process's ends */
+	int first, next;             /* not this process's: process 0's write end, the next process's read end */
+	int own[2];                  /* the baseline's pipe */
+	size_t piece;                /* what it takes at once from a single process */
 	uint64_t rounds;
 	long peer[96];
 };
@@ -117,17 +117,17 @@ static void *ctx_ring_setup(struct km *km)
 	ctx_ring_start(r);
 	ctx_ring_own_pipe(r);
 	km->ops = (double)r->procs;
-	if ((long)r->token <= fpathconf(r->to, _PC_PIPE_BUF)) {        /* else in pieces, as the system likes */
+	if ((long)r->token <= fpathconf(r->to, _PC_PIPE_BUF)) { /* else in pieces, as the system likes */
 		km->claim.syscalls = 2;
 		km->claim.reads = km->claim.writes = 1;
 	}
-	if (r->procs == 2)                      /* in a longer ring this process may lose the CPU once more, or not */
+	if (r->procs == 2) /* in a longer ring this process may lose the CPU once more, or not */
 		km->claim.any_switches = 1;
 	km->claim.faults = 0;
 	return r;
 }
 
-static void ctx_ring_run(void *state, uint64_t n)       /* timed: n rounds, each of `procs` hops */
+static void ctx_ring_run(void *state, uint64_t n) /* timed: n rounds, each of `procs` hops */
 {
 	struct ctx_ring *r = state;
 
@@ -144,7 +144,7 @@ static void ctx_ring_run(void *state, uint64_t n)       /* timed: n rounds, each
 	}
 }
 
-static void ctx_ring_baseline(void *state, uint64_t n)  /* timed: as many hops, from this process to itself */
+static void ctx_ring_baseline(void *state, uint64_t n) /* timed: as many hops, from this process to itself */
 {
 	struct ctx_ring *r = state;
 
@@ -173,7 +173,7 @@ static void ctx_ring_teardown(void *state)
 {
 	struct ctx_ring *r = state;
 
-	km_close(&r->to);                       /* process 1 leaves, and so the next one, and so on */
+	km_close(&r->to); /* process 1 leaves, and so the next one, and so on */
 	for (long i = 1; i < r->procs; i++)
 		km_peer_end(r->km, r->peer[i]);
 	km_close(&r->from);
@@ -187,15 +187,11 @@ static void ctx_ring_teardown(void *state)
 
 /* All N of lmbench's figure for one token and working set, on one CPU; `some` is the profile of N = 2, 8, 32. By path
  * about 200 hops each. */
-#define CTX_RING_LINE(token, ws, some) \
-	{ { 2, token, ws }, some, 100, SAME_CPU, 0 }, \
-	{ { 4, token, ws }, FULL, 50, SAME_CPU, 0 }, \
-	{ { 8, token, ws }, some, 25, SAME_CPU, 0 }, \
-	{ { 16, token, ws }, FULL, 12, SAME_CPU, 0 }, \
-	{ { 24, token, ws }, FULL, 8, SAME_CPU, 0 }, \
-	{ { 32, token, ws }, some, 6, SAME_CPU, 0 }, \
-	{ { 64, token, ws }, FULL, 3, SAME_CPU, 0 }, \
-	{ { 96, token, ws }, FULL, 3, SAME_CPU, 0 }
+#define CTX_RING_LINE(token, ws, some)                                                                     \
+	{ { 2, token, ws }, some, 100, SAME_CPU, 0 }, { { 4, token, ws }, FULL, 50, SAME_CPU, 0 },         \
+		{ { 8, token, ws }, some, 25, SAME_CPU, 0 }, { { 16, token, ws }, FULL, 12, SAME_CPU, 0 }, \
+		{ { 24, token, ws }, FULL, 8, SAME_CPU, 0 }, { { 32, token, ws }, some, 6, SAME_CPU, 0 },  \
+		{ { 64, token, ws }, FULL, 3, SAME_CPU, 0 }, { { 96, token, ws }, FULL, 3, SAME_CPU, 0 }
 
 static const struct point ctx_ring_points[] = {
 	/* G calls the size "of the token", lat_ctx's size is that of the working set: both. */

@@ -12,9 +12,9 @@ enum { RING_PID_MAX = 200 };
 struct ring_pid {
 	struct km *km;
 	long procs;
-	uint64_t hops, start;           /* of one iteration; the process that sends first */
-	int report[2];                  /* children's failures */
-	int first, next;                /* not this process's: the parent's write end, the next child's read end */
+	uint64_t hops, start; /* of one iteration; the process that sends first */
+	int report[2];        /* children's failures */
+	int first, next;      /* not this process's: the parent's write end, the next child's read end */
 	int from, to;
 	uint64_t pid[RING_PID_MAX];
 	uint64_t done;
@@ -84,6 +84,8 @@ static void ring_pid_check(struct ring_pid *r, uint64_t sum)
 {
 	uint64_t procs = (uint64_t)r->procs, all = 0, part = 0;
 
+	if (procs == 0)
+		km_fail(r->km, "a ring needs a process");
 	for (uint64_t i = 0; i < procs; i++) {
 		all += r->pid[i];
 		if (r->start != 0 && i >= r->start)
@@ -94,7 +96,7 @@ static void ring_pid_check(struct ring_pid *r, uint64_t sum)
 		km_fail(r->km, "the process ids sum to %" PRIu64 " instead of %" PRIu64, sum, all);
 }
 
-static void ring_pid_run(void *state, uint64_t n)       /* timed: n times fork, pass, reap, and the sum's check */
+static void ring_pid_run(void *state, uint64_t n) /* timed: n times fork, pass, reap, and the sum's check */
 {
 	struct ring_pid *r = state;
 
@@ -109,7 +111,7 @@ static void ring_pid_run(void *state, uint64_t n)       /* timed: n times fork, 
 			if (km_put(r->to, &sum, sizeof sum) <= 0 || km_get(r->from, &sum, sizeof sum) <= 0)
 				ring_pid_broken(r);
 		}
-		km_close(&r->to);                               /* child 1 leaves, and so the next one, and so on */
+		km_close(&r->to); /* child 1 leaves, and so the next one, and so on */
 		for (long i = 1; i < r->procs; i++)
 			km_child_wait(r->km, (long)r->pid[i], r->report[0]);
 		km_close(&r->from);
@@ -131,7 +133,7 @@ static void *ring_pid_start(struct km *km, uint64_t hops)
 	km_pipe(km, r->report);
 	km->claim.children = (double)(procs - 1);
 	km->claim.writes = (double)hops;
-	km->claim.reads = (double)(hops + procs - 1);           /* each child reads the end of file */
+	km->claim.reads = (double)(hops + procs - 1); /* each child reads the end of file */
 	return r;
 }
 
@@ -164,29 +166,19 @@ static void ring_pid_teardown(void *state)
 
 /* By path a row stays below 2e8 instructions: the two largest rings of rounds do not. */
 static const struct point ring_pid_points[] = {
-	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },
-	{ { 10, 100 }, QUICK, 2, SAME_CPU, 0 },
-	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 10 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 1000 }, FULL, 0, SAME_CPU, 0 },
-	{ { 200, 10 }, FULL, 1, SAME_CPU, 0 },
-	{ { 200, 100 }, FULL, 0, SAME_CPU, 0 },
-	{ { 200, 1000 }, FULL, 0, SAME_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
+	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },   { { 10, 100 }, QUICK, 2, SAME_CPU, 0 },
+	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },  { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
+	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },  { { 100, 1000 }, FULL, 0, SAME_CPU, 0 },
+	{ { 200, 10 }, FULL, 1, SAME_CPU, 0 },   { { 200, 100 }, FULL, 0, SAME_CPU, 0 },
+	{ { 200, 1000 }, FULL, 0, SAME_CPU, 0 }, { { 0 }, 0, 0, 0, 0 },
 };
 
 static const struct point ring_pid_hops_points[] = {
-	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },
-	{ { 10, 100 }, FULL, 4, SAME_CPU, 0 },
-	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 10 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 1000 }, FULL, 1, SAME_CPU, 0 },
-	{ { 200, 10 }, FULL, 1, SAME_CPU, 0 },
-	{ { 200, 100 }, FULL, 1, SAME_CPU, 0 },
-	{ { 200, 1000 }, FULL, 1, SAME_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
+	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },   { { 10, 100 }, FULL, 4, SAME_CPU, 0 },
+	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },  { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
+	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },  { { 100, 1000 }, FULL, 1, SAME_CPU, 0 },
+	{ { 200, 10 }, FULL, 1, SAME_CPU, 0 },   { { 200, 100 }, FULL, 1, SAME_CPU, 0 },
+	{ { 200, 1000 }, FULL, 1, SAME_CPU, 0 }, { { 0 }, 0, 0, 0, 0 },
 };
 
 #define RING_PID_INSIDE "the pipes, fork of all but the first process, every hop, their exit and wait, the sum's check"

@@ -7,13 +7,13 @@
 
 enum { SIGNAL_PAIR_LOOK = 2, SIGNAL_PAIR_WRAP = 0x7f };
 
-static volatile sig_atomic_t signal_pair_got;           /* SIGUSR1 and SIGUSR2 handled by this process, modulo 128 */
-static volatile sig_atomic_t signal_pair_told;          /* SIGTERM or SIGALRM (peer), SIGCHLD (parent): which */
+static volatile sig_atomic_t signal_pair_got;  /* SIGUSR1 and SIGUSR2 handled by this process, modulo 128 */
+static volatile sig_atomic_t signal_pair_told; /* SIGTERM or SIGALRM (peer), SIGCHLD (parent): which */
 
 struct signal_pair {
 	struct km *km;
-	sigset_t before, open;          /* the mask before setup; the parent's in sigsuspend */
-	struct sigaction usr1, usr2, chld;      /* the actions before setup */
+	sigset_t before, open;             /* the mask before setup; the parent's in sigsuspend */
+	struct sigaction usr1, usr2, chld; /* the actions before setup */
 	uint64_t sent, raised;
 	pid_t parent;
 	long peer;
@@ -95,7 +95,7 @@ static void *signal_pair_setup(struct km *km)
 	signal_pair_action(km, SIGCHLD, &p->chld);
 	p->peer = km_peer(km, signal_pair_peer, p);
 
-	mask = p->open = p->before;             /* the peer inherits all five blocked; here only two stay so */
+	mask = p->open = p->before; /* the peer inherits all five blocked; here only two stay so */
 	sigaddset(&mask, SIGUSR2);
 	sigaddset(&mask, SIGCHLD);
 	sigdelset(&mask, SIGUSR1);
@@ -103,14 +103,14 @@ static void *signal_pair_setup(struct km *km)
 	sigdelset(&p->open, SIGCHLD);
 	if (sigprocmask(SIG_SETMASK, &mask, NULL) != 0)
 		km_fail_call(km, "sigprocmask");
-	km->claim.syscalls = 3;                 /* kill, sigsuspend, the return from the handler */
+	km->claim.syscalls = 3; /* kill, sigsuspend, the return from the handler */
 	km->claim.reads = km->claim.writes = 0;
 	km->claim.any_switches = 1;
 	km->claim.faults = 0;
 	return p;
 }
 
-static void signal_pair_run(void *state, uint64_t n)    /* timed: n signals there and back */
+static void signal_pair_run(void *state, uint64_t n) /* timed: n signals there and back */
 {
 	struct signal_pair *p = state;
 
@@ -127,7 +127,7 @@ static void signal_pair_run(void *state, uint64_t n)    /* timed: n signals ther
 	}
 }
 
-static void signal_pair_baseline(void *state, uint64_t n)       /* timed: 2n signals raised and handled */
+static void signal_pair_baseline(void *state, uint64_t n) /* timed: 2n signals raised and handled */
 {
 	struct signal_pair *p = state;
 

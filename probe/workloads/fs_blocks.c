@@ -5,14 +5,14 @@
 
 struct fs_blocks {
 	struct km *km;
-	int from, to; /* -1: this workload has no such file */
-	size_t size; /* of a block, bytes */
-	uint64_t blocks; /* in a file */
+	int from, to;                /* -1: this workload has no such file */
+	size_t size;                 /* of a block, bytes */
+	uint64_t blocks;             /* in a file */
 	uint64_t from_seed, to_seed; /* of what the files hold at first */
-	uint64_t at; /* the block that comes next */
-	uint64_t done, checked; /* blocks moved and, of them, checked */
-	uint64_t sum; /* of the first words of the blocks read since then */
-	uint64_t *buffer; /* a block */
+	uint64_t at;                 /* the block that comes next */
+	uint64_t done, checked;      /* blocks moved and, of them, checked */
+	uint64_t sum;                /* of the first words of the blocks read since then */
+	uint64_t *buffer;            /* a block */
 };
 
 static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)

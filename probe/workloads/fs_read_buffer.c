@@ -9,15 +9,15 @@
 struct fs_read_buffer {
 	struct km *km;
 	int fd;
-	size_t size;                    /* of the buffer, bytes */
-	uint64_t calls, at;             /* reads in one pass over the file; in this pass so far */
+	size_t size;        /* of the buffer, bytes */
+	uint64_t calls, at; /* reads in one pass over the file; in this pass so far */
 	uint64_t seed;
-	uint64_t done, checked;         /* reads, in all */
-	uint64_t sum;                   /* of the first words read since the last check */
+	uint64_t done, checked; /* reads, in all */
+	uint64_t sum;           /* of the first words read since the last check */
 	char *buffer;
 };
 
-#define FS_READ_BUFFER_PATH (1 << 20)   /* by path the file is no longer than the plan, and than this */
+#define FS_READ_BUFFER_PATH (1 << 20) /* by path the file is no longer than the plan, and than this */
 
 static void *fs_read_buffer_setup(struct km *km)
 {
@@ -28,7 +28,7 @@ static void *fs_read_buffer_setup(struct km *km)
 	f->size = (size_t)km->arg[0];
 	f->seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
-	memset(f->buffer, 1, f->size);  /* its pages are there before the first read */
+	memset(f->buffer, 1, f->size); /* its pages are there before the first read */
 	if (km->by == BY_PATH && bytes > FS_READ_BUFFER_PATH)
 		bytes = FS_READ_BUFFER_PATH;
 	if (km->by == BY_PATH && bytes > f->size * km->point->path_n)
@@ -125,7 +125,7 @@ static void *fs_read_buffer_uncached_setup(struct km *km)
 	struct fs_read_buffer *f = fs_read_buffer_setup(km);
 	long stay;
 
-	if (fsync(f->fd) != 0)          /* what is not on the disk yet cannot be dropped */
+	if (fsync(f->fd) != 0) /* what is not on the disk yet cannot be dropped */
 		km_fail_call(km, "fsync");
 	stay = fs_read_buffer_drop(f);
 	if (stay < 0)

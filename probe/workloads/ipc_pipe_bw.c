@@ -8,10 +8,10 @@ enum pipe_bw_param { PIPE_BW_TOTAL, PIPE_BW_MESSAGE };
 
 struct pipe_bw {
 	struct km *km;
-	size_t message;                 /* bytes in one write, and in a read at the most */
-	uint64_t messages;              /* of one iteration */
-	uint64_t *sent, *got;           /* one message each */
-	uint64_t number, done;          /* messages; iterations */
+	size_t message;        /* bytes in one write, and in a read at the most */
+	uint64_t messages;     /* of one iteration */
+	uint64_t *sent, *got;  /* one message each */
+	uint64_t number, done; /* messages; iterations */
 	int ask[2], data[2];
 	long peer;
 };
@@ -54,7 +54,7 @@ static void *pipe_bw_setup(struct km *km)
 	return p;
 }
 
-static void pipe_bw_run(void *state, uint64_t n)        /* timed: n times ask for a transfer and read all of it */
+static void pipe_bw_run(void *state, uint64_t n) /* timed: n times ask for a transfer and read all of it */
 {
 	struct pipe_bw *p = state;
 

@@ -6,7 +6,7 @@ enum { PIPE_THROUGHPUT_BYTES = 512 };
 struct pipe_throughput {
 	struct km *km;
 	int end[2];
-	uint64_t loops;                 /* the block's first word, so that no loop can see the one before */
+	uint64_t loops; /* the block's first word, so that no loop can see the one before */
 	uint64_t in[PIPE_THROUGHPUT_BYTES / sizeof(uint64_t)], out[PIPE_THROUGHPUT_BYTES / sizeof(uint64_t)];
 };
 
@@ -26,7 +26,7 @@ static void *pipe_throughput_setup(struct km *km)
 	return p;
 }
 
-static void pipe_throughput_run(void *state, uint64_t n)        /* timed: n writes and n reads of 512 bytes */
+static void pipe_throughput_run(void *state, uint64_t n) /* timed: n writes and n reads of 512 bytes */
 {
 	struct pipe_throughput *p = state;
 

@@ -5,17 +5,17 @@
  * how much of the heap is new, so that a calibrated batch would change the figure itself. */
 #include "../km.h"
 
-#define MEM_ALLOC_CHAIN 1024            /* blocks in one iteration, at the most */
-#define MEM_ALLOC_BYTES (64L << 20)     /* of one iteration, at the most; hardly any of it is touched */
-#define MEM_ALLOC_MAPPED (128L << 10)   /* glibc's threshold from which a block is a mapping of its own */
+#define MEM_ALLOC_CHAIN 1024          /* blocks in one iteration, at the most */
+#define MEM_ALLOC_BYTES (64L << 20)   /* of one iteration, at the most; hardly any of it is touched */
+#define MEM_ALLOC_MAPPED (128L << 10) /* glibc's threshold from which a block is a mapping of its own */
 
 struct mem_alloc {
 	struct km *km;
 	size_t bytes;
-	uint64_t chain;                 /* blocks in one iteration */
-	size_t live;                    /* blocks not yet freed */
-	uint64_t checked;               /* iterations */
-	int fixed, heap;                /* malloc's threshold stays; blocks come from the heap (-1: not told) */
+	uint64_t chain;   /* blocks in one iteration */
+	size_t live;      /* blocks not yet freed */
+	uint64_t checked; /* iterations */
+	int fixed, heap;  /* malloc's threshold stays; blocks come from the heap (-1: not told) */
 	uint64_t *block[MEM_ALLOC_CHAIN];
 };
 
@@ -45,7 +45,7 @@ static void *mem_alloc_setup(struct km *km)
 	m->fixed = km_fix_malloc();
 	if (m->fixed && m->bytes >= MEM_ALLOC_MAPPED) {
 		km->claim.syscalls = km->ops;
-		km->claim.faults = km->ops;     /* malloc writes a block's head in front of it */
+		km->claim.faults = km->ops; /* malloc writes a block's head in front of it */
 	}
 	mem_alloc_say_where(m);
 	return m;
@@ -89,7 +89,7 @@ static void mem_alloc_settle(void *state, uint64_t n)
 			km_fail(m->km, "block %lu overlaps another", (unsigned long)i);
 		free(m->block[i]);
 	}
-	km_trim_malloc();               /* or the next sample finds this one's pages in the heap */
+	km_trim_malloc(); /* or the next sample finds this one's pages in the heap */
 	m->live = 0;
 	m->checked += n;
 }
@@ -113,7 +113,7 @@ static const struct point mem_alloc_points[] = {
 	{ { 512 }, FULL, 8, ONE_CPU, 0 },
 	{ { 1024 }, QUICK, 8, ONE_CPU, 0 },
 	{ { 2048 }, FULL, 4, ONE_CPU, 0 },
-	{ { 4096 }, FULL, 4, ONE_CPU, 0 },              /* one page; from here on by powers of four */
+	{ { 4096 }, FULL, 4, ONE_CPU, 0 }, /* one page; from here on by powers of four */
 	{ { 4L * 4096 }, FULL, 4, ONE_CPU, 0 },
 	{ { 16L * 4096 }, FULL, 4, ONE_CPU, 0 },
 	{ { 64L * 4096 }, QUICK, 4, ONE_CPU, 0 },

@@ -3,15 +3,15 @@
  * over. Afterwards the child looks at its own view: nothing of what the parent wrote may be in it. */
 #include "km.h"
 
-#define MEM_FAULT_COW_BATCH 256         /* pages */
+#define MEM_FAULT_COW_BATCH 256 /* pages */
 
 struct mem_fault_cow {
 	struct km *km;
 	size_t page;
-	char *area;                     /* MEM_FAULT_COW_BATCH pages, written before the fork */
-	uintptr_t round;                /* what the parent has last written everywhere; what the child must see */
+	char *area;      /* MEM_FAULT_COW_BATCH pages, written before the fork */
+	uintptr_t round; /* what the parent has last written everywhere; what the child must see */
 	long child;
-	int ready[2], go[2];            /* child to parent, parent to child */
+	int ready[2], go[2]; /* child to parent, parent to child */
 	uint64_t checked;
 };
 
@@ -41,7 +41,7 @@ static void mem_fault_cow_child(struct km *km, void *state)
 	struct mem_fault_cow *f = state;
 	char byte = 0;
 
-	km_close(&f->go[1]);            /* or the parent's death would not be seen */
+	km_close(&f->go[1]); /* or the parent's death would not be seen */
 	km_write_all(km, f->ready[1], &byte, 1);
 	km_read_all(km, f->go[0], &byte, 1);
 	for (size_t i = 0; i < MEM_FAULT_COW_BATCH; i++)

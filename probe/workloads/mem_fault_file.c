@@ -6,14 +6,14 @@
  * pages=N: one mapping of N pages, all touched; how many faults that makes is counted in set-up and told. */
 #include "km.h"
 
-#define MEM_FAULT_FILE_BATCH 64         /* iterations */
+#define MEM_FAULT_FILE_BATCH 64 /* iterations */
 
 struct mem_fault_file {
 	struct km *km;
 	int fd;
-	size_t page, bytes;             /* of one mapping, which is one iteration */
+	size_t page, bytes; /* of one mapping, which is one iteration */
 	uint64_t seed;
-	char *arena, *first;            /* all mappings of a sample lie in it; the first, at a multiple of its size */
+	char *arena, *first; /* all mappings of a sample lie in it; the first, at a multiple of its size */
 	size_t arena_bytes;
 	uint64_t sum, wanted, checked;
 };
@@ -112,7 +112,7 @@ static void *mem_fault_file_setup(struct km *km)
 	bytes = mem_fault_file_offset(f, km->by == BY_PATH ? 1 : MEM_FAULT_FILE_BATCH);
 	km_room(km, 1, bytes);
 	f->fd = km_content_file(km, "mapped", f->seed, bytes);
-	(void)mem_fault_file_count(f);  /* the first time the count may hold this program's own first touches */
+	(void)mem_fault_file_count(f); /* the first time the count may hold this program's own first touches */
 	km->ops = mem_fault_file_count(f);
 	f->checked = 0;
 	if (pages == 1 && km->ops != 1)

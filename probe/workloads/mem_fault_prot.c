@@ -13,13 +13,13 @@
 struct mem_fault_prot {
 	struct km *km;
 	volatile char *page;
-	volatile uint64_t left;         /* returns to the store that are still due */
-	volatile uint64_t caught;       /* faults that the handler saw, in all */
-	uint64_t jumps;                 /* of them: left by a jump */
+	volatile uint64_t left;   /* returns to the store that are still due */
+	volatile uint64_t caught; /* faults that the handler saw, in all */
+	uint64_t jumps;           /* of them: left by a jump */
 	sigjmp_buf out;
 };
 
-static struct mem_fault_prot *mem_fault_prot_now;      /* for the handler, which gets no state */
+static struct mem_fault_prot *mem_fault_prot_now; /* for the handler, which gets no state */
 
 static void mem_fault_prot_caught(int number)
 {
@@ -61,7 +61,7 @@ static void *mem_fault_prot_setup(struct km *km)
 	p->page = km_map_fresh(km->page, 0);
 	if (!p->page)
 		km_fail_call(km, "mmap");
-	KM_KEEP((uintptr_t)*p->page);   /* it is there: what faults is the protection */
+	KM_KEEP((uintptr_t)*p->page); /* it is there: what faults is the protection */
 	mem_fault_prot_now = p;
 	mem_fault_prot_handle(p, mem_fault_prot_caught);
 	mem_fault_prot_store(p, 0);
@@ -69,7 +69,7 @@ static void *mem_fault_prot_setup(struct km *km)
 		km_unsupported(km, "a store to a page mapped for reading raises no signal here");
 	p->caught = p->jumps = 0;
 	km->ops = MEM_FAULT_PROT_RETURNS;
-	km->claim.syscalls = km->ops;   /* the return from the handler; faults that become signals are in no rusage */
+	km->claim.syscalls = km->ops; /* the return from the handler; faults that become signals are in no rusage */
 	return p;
 }
 

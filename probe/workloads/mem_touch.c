@@ -2,14 +2,14 @@
  * and unmapped after it, so that malloc's habits stay out and no page is written for the second time. */
 #include "../km.h"
 
-#define MEM_TOUCH_BATCH 16              /* at 4096 pages of 4 KiB: 256 MiB */
+#define MEM_TOUCH_BATCH 16 /* at 4096 pages of 4 KiB: 256 MiB */
 
 struct mem_touch {
 	struct km *km;
-	size_t page, bytes;             /* of one iteration */
-	char *area;                     /* mapped: from prepare to settle */
-	uint64_t iterations;            /* it has room for */
-	uint64_t checked;               /* iterations, in all */
+	size_t page, bytes;  /* of one iteration */
+	char *area;          /* mapped: from prepare to settle */
+	uint64_t iterations; /* it has room for */
+	uint64_t checked;    /* iterations, in all */
 };
 
 static void mem_touch_unmap(struct mem_touch *t)

@@ -6,7 +6,7 @@
 struct proc_exec {
 	struct km *km;
 	int report[2];
-	pid_t (*start)(struct proc_exec *);     /* -1 with errno if no process was made */
+	pid_t (*start)(struct proc_exec *); /* -1 with errno if no process was made */
 	const char *start_call;
 	const char *file;
 	char *argv[4];
@@ -29,7 +29,7 @@ static pid_t proc_exec_by_vfork(struct proc_exec *p)
 {
 	pid_t pid = vfork();
 
-	if (pid == 0) {                         /* the parent's memory and stack until exec: touch nothing */
+	if (pid == 0) { /* the parent's memory and stack until exec: touch nothing */
 		execve(p->file, p->argv, p->environment);
 		km_child_fail(p->report[1], "execve");
 	}
@@ -62,7 +62,7 @@ static struct proc_exec *proc_exec_new(struct km *km, pid_t (*start)(struct proc
 	p->argv[2] = leave;
 	km_pipe(km, p->report);
 	km->claim.children = 1;
-	if (start == proc_exec_by_fork)         /* else the start may wait for the child too */
+	if (start == proc_exec_by_fork) /* else the start may wait for the child too */
 		km->claim.any_switches = 1;
 	return p;
 }
@@ -90,10 +90,9 @@ static char *proc_shell_command(struct km *km)
 
 	*to++ = '\'';
 	for (const char *c = km->self; *c; c++)
-		if (*c == '\'') {
-			memcpy(to, "'\\''", 4);
-			to += 4;
-		} else
+		if (*c == '\'')
+			to = strcpy(to, "'\\''") + 4;
+		else
 			*to++ = *c;
 	strcpy(to, tail);
 	return command;
@@ -115,7 +114,7 @@ static void *proc_shell_setup(struct km *km)
 	return p;
 }
 
-static void proc_exec_run(void *state, uint64_t n)      /* timed: n times make a process, execute, wait */
+static void proc_exec_run(void *state, uint64_t n) /* timed: n times make a process, execute, wait */
 {
 	struct proc_exec *p = state;
 
@@ -164,33 +163,45 @@ static const struct point proc_shell_points[] = {
 #define PROC_EXEC_CALLS .run = proc_exec_run, .verify = proc_exec_verify, .teardown = proc_exec_teardown
 
 const struct workload proc_fork_exec = {
-	.name = "proc/fork-exec", PROC_EXEC_ROW,
+	.name = "proc/fork-exec",
+	PROC_EXEC_ROW,
 	.what = "a process is created by fork, executes this program, which exits at once, and is waited for",
 	.inside = "fork, execve, the program's start and exit, waitpid",
 	.needs = CAP_SELF,
-	.points = proc_exec_points, .setup = proc_fork_exec_setup, PROC_EXEC_CALLS,
+	.points = proc_exec_points,
+	.setup = proc_fork_exec_setup,
+	PROC_EXEC_CALLS,
 };
 
 const struct workload proc_vfork_exec = {
-	.name = "proc/vfork-exec", PROC_EXEC_ROW,
+	.name = "proc/vfork-exec",
+	PROC_EXEC_ROW,
 	.what = "proc/fork-exec by vfork",
 	.inside = "vfork, execve, the program's start and exit, waitpid",
 	.needs = CAP_SELF | CAP_VFORK,
-	.points = proc_exec_points, .setup = proc_vfork_exec_setup, PROC_EXEC_CALLS,
+	.points = proc_exec_points,
+	.setup = proc_vfork_exec_setup,
+	PROC_EXEC_CALLS,
 };
 
 const struct workload proc_spawn = {
-	.name = "proc/spawn", PROC_EXEC_ROW,
+	.name = "proc/spawn",
+	PROC_EXEC_ROW,
 	.what = "proc/fork-exec by posix_spawn, with neither file actions nor attributes",
 	.inside = "posix_spawn, the program's start and exit, waitpid",
 	.needs = CAP_SELF | CAP_POSIX_SPAWN,
-	.points = proc_exec_points, .setup = proc_spawn_setup, PROC_EXEC_CALLS,
+	.points = proc_exec_points,
+	.setup = proc_spawn_setup,
+	PROC_EXEC_CALLS,
 };
 
 const struct workload proc_shell = {
-	.name = "proc/shell", PROC_EXEC_ROW,
+	.name = "proc/shell",
+	PROC_EXEC_ROW,
 	.what = "a process is created by fork, executes `/bin/sh -c` with this program, and is waited for",
 	.inside = "fork, execve of the shell, its start, its running the program, that one's start and exit, waitpid",
 	.needs = CAP_SELF,
-	.points = proc_shell_points, .setup = proc_shell_setup, PROC_EXEC_CALLS,
+	.points = proc_shell_points,
+	.setup = proc_shell_setup,
+	PROC_EXEC_CALLS,
 };

@@ -5,8 +5,21 @@
  * empty, so each image does the same work. The last one sends its result by a pipe. */
 #include "../km.h"
 
-enum { EXECL_SELF, EXECL_INTERNAL, EXECL_ROLE, EXECL_LEFT, EXECL_DONE, EXECL_BEGIN, EXECL_RESULT, EXECL_REPORT,
-	EXECL_BY, EXECL_REGION, EXECL_CLOCK, EXECL_ARGS, EXECL_DIGITS = 16 };
+enum {
+	EXECL_SELF,
+	EXECL_INTERNAL,
+	EXECL_ROLE,
+	EXECL_LEFT,
+	EXECL_DONE,
+	EXECL_BEGIN,
+	EXECL_RESULT,
+	EXECL_REPORT,
+	EXECL_BY,
+	EXECL_REGION,
+	EXECL_CLOCK,
+	EXECL_ARGS,
+	EXECL_DIGITS = 16
+};
 
 struct execl_result {
 	uint64_t ticks, images;

@@ -7,8 +7,8 @@ enum { FORK_RSS_KIB };
 struct proc_fork {
 	struct km *km;
 	int report[2];
-	size_t pages, words;            /* words in a page */
-	uint64_t *memory;               /* the first word of each page holds its number + 1 */
+	size_t pages, words; /* words in a page */
+	uint64_t *memory;    /* the first word of each page holds its number + 1 */
 	uint64_t reaped;
 };
 
@@ -43,7 +43,7 @@ static void *proc_fork_rss_setup(struct km *km)
 	return p;
 }
 
-static void proc_fork_run(void *state, uint64_t n)      /* timed: n times fork, exit and wait */
+static void proc_fork_run(void *state, uint64_t n) /* timed: n times fork, exit and wait */
 {
 	struct proc_fork *p = state;
 

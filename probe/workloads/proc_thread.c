@@ -3,7 +3,7 @@
 
 struct proc_thread {
 	struct km *km;
-	uint64_t made;                  /* by the threads; read after each join */
+	uint64_t made; /* by the threads; read after each join */
 };
 
 static void *proc_thread_body(void *state)
@@ -24,7 +24,7 @@ static void *proc_thread_setup(struct km *km)
 	return p;
 }
 
-static void proc_thread_run(void *state, uint64_t n)    /* timed: n times create and join */
+static void proc_thread_run(void *state, uint64_t n) /* timed: n times create and join */
 {
 	struct proc_thread *p = state;
 

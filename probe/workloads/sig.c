@@ -58,7 +58,7 @@ static void *sig_catch_setup(struct km *km)
 {
 	void *s = sig_setup(km);
 
-	km->claim = (struct claim){ .syscalls = 2 };       /* kill, and the return from the handler */
+	km->claim = (struct claim){ .syscalls = 2 }; /* kill, and the return from the handler */
 	return s;
 }
 
@@ -66,7 +66,7 @@ static void *sig_raise_setup(struct km *km)
 {
 	void *s = sig_setup(km);
 
-	km->claim = (struct claim){ .syscalls = NO_CLAIM };/* libc decides what raise is made of */
+	km->claim = (struct claim){ .syscalls = NO_CLAIM }; /* libc decides what raise is made of */
 	return s;
 }
 

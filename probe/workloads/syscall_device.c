@@ -4,7 +4,7 @@
 struct syscall_device {
 	struct km *km;
 	int fd;
-	uint64_t moved;                                    /* bytes that arrived as they should */
+	uint64_t moved; /* bytes that arrived as they should */
 };
 
 static struct syscall_device *syscall_device_open(struct km *km, const char *path, int how)
@@ -54,7 +54,7 @@ static void syscall_read_zero_run(void *state, uint64_t n)
 	struct syscall_device *s = state;
 
 	while (n--) {
-		volatile char byte = 1;                    /* a read that leaves it alone is found out */
+		volatile char byte = 1; /* a read that leaves it alone is found out */
 
 		if (km_sys_read(s->fd, (char *)&byte, 1) != 1)
 			km_fail_call(s->km, "read");

@@ -11,7 +11,7 @@
 struct syscall_file {
 	struct km *km;
 	int fd;
-	uint64_t good;                                     /* iterations with a right answer */
+	uint64_t good; /* iterations with a right answer */
 };
 
 static void *syscall_file_setup(struct km *km)
@@ -49,7 +49,7 @@ static void syscall_stat_run(void *state, uint64_t n)
 	struct stat about;
 
 	while (n--) {
-		about.st_size = -1;                        /* an answer that was not written is found out */
+		about.st_size = -1; /* an answer that was not written is found out */
 		if (stat(SYSCALL_FILE_NAME, &about) != 0)
 			km_fail_call(s->km, "stat");
 		s->good += syscall_file_is_right(&about);

@@ -5,13 +5,13 @@
 #include "../km.h"
 
 #define MIX_MASK 022
-#define MIX_PERIOD_US 50000                                /* of the fixed-time form */
-#define MIX_STATED 1000                                    /* loops that one iteration of it states the time of */
+#define MIX_PERIOD_US 50000 /* of the fixed-time form */
+#define MIX_STATED 1000     /* loops that one iteration of it states the time of */
 
 struct syscall_mix {
 	struct km *km;
-	uint64_t sum;                                      /* of process id, user id and old mask */
-	uint64_t loops;                                    /* of the five calls */
+	uint64_t sum;   /* of process id, user id and old mask */
+	uint64_t loops; /* of the five calls */
 	mode_t old_mask;
 };
 
@@ -108,7 +108,7 @@ static void syscall_mix_alarm(int number)
 
 static void *syscall_mix_fixed_time_setup(struct km *km)
 {
-	struct claim none = km->claim;                     /* an iteration is stated, not done */
+	struct claim none = km->claim; /* an iteration is stated, not done */
 	struct syscall_mix *s = syscall_mix_setup(km);
 	struct sigaction act;
 
@@ -148,7 +148,7 @@ static void syscall_mix_fixed_time_verify(void *state, uint64_t n)
 {
 	struct syscall_mix *s = state;
 
-	(void)n;                                           /* iterations are stated, loops are counted */
+	(void)n; /* iterations are stated, loops are counted */
 	syscall_mix_verify(s, s->loops);
 }
 
@@ -169,7 +169,7 @@ static const struct point syscall_mix_loops_points[] = {
 	{ .arg = { 10 }, .profile = FULL, .path_n = 300 },
 	{ .arg = { 100 }, .profile = FULL, .path_n = 30 },
 	{ .arg = { 1000 }, .profile = FULL, .path_n = 3 },
-	{ .arg = { 10000 }, .profile = FULL },             /* by path ten times the row before it, and nothing new */
+	{ .arg = { 10000 }, .profile = FULL }, /* by path ten times the row before it, and nothing new */
 	{ .profile = 0 },
 };
 

@@ -3,7 +3,7 @@
 
 struct syscall_time {
 	struct km *km;
-	uint64_t good;                                     /* answers that were written and are a time */
+	uint64_t good; /* answers that were written and are a time */
 };
 
 static struct syscall_time *syscall_time_new(struct km *km)
@@ -29,7 +29,7 @@ static void *syscall_gettimeofday_fast_setup(struct km *km)
 {
 	struct syscall_time *s = syscall_time_new(km);
 
-	km->claim.syscalls = NO_CLAIM;                     /* 0 or 1: that is what the two rows tell */
+	km->claim.syscalls = NO_CLAIM; /* 0 or 1: that is what the two rows tell */
 	return s;
 }
 
@@ -44,7 +44,7 @@ static void syscall_gettimeofday_run(void *state, uint64_t n)
 	struct timeval now;
 
 	while (n--) {
-		now.tv_usec = -1;                          /* an answer that was not written is found out */
+		now.tv_usec = -1; /* an answer that was not written is found out */
 		if (km_sys_gettimeofday(&now) != 0)
 			km_fail_call(s->km, "gettimeofday");
 		s->good += syscall_time_is_right(&now);

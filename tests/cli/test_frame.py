@@ -32,7 +32,7 @@ def child(*arguments: str, code: str = "", env: dict[str, str] | None = None) ->
 def plugged(monkeypatch: pytest.MonkeyPatch, callback: Callable[..., Any], name: str = "trial") -> None:
     """Puts a command of the test's own into the table."""
     module = types.ModuleType("kernometer_trial")
-    module.command = click.command(name)(callback)  # type: ignore[attr-defined]
+    module.command = click.command(name)(callback)  # type: ignore[attr-defined]  # a module made here
     monkeypatch.setitem(sys.modules, "kernometer_trial", module)
     monkeypatch.setitem(cli.COMMANDS, name, cli.Entry("extras", "kernometer_trial", "A trial."))
 
@@ -143,9 +143,7 @@ def without_reader(command: list[str]) -> tuple[int, bytes]:
     ours, theirs = os.pipe()
     os.close(ours)
     with os.fdopen(theirs, "wb") as closed:
-        done = subprocess.run(
-            command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False, env=environment
-        )
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False, env=environment)
     return done.returncode, done.stderr
 
 

@@ -136,8 +136,8 @@ def test_nothing_from_a_machine_reaches_the_terminal_as_it_came(store: Store) ->
         file.add(make.header(uname={"sysname": HOSTILE, "release": HOSTILE}, cpu={"model": HOSTILE}, counters=HOSTILE))
         file.add(make.workload(HOSTILE, per=HOSTILE))
         file.add(make.run(row=HOSTILE, warnings=({"code": "x", "text": HOSTILE},)))
-        file.add(make.records()[6].__class__(row=HOSTILE, text=HOSTILE))  # type: ignore[call-arg]
-        file.add(make.records()[7].__class__(row=HOSTILE, reason=HOSTILE))  # type: ignore[call-arg]
+        file.add(make.records()[6].__class__(row=HOSTILE, text=HOSTILE))  # type: ignore[call-arg]  # its class is known
+        file.add(make.records()[7].__class__(row=HOSTILE, reason=HOSTILE))  # type: ignore[call-arg]  # its class is known
     every = [["show", "@last"], ["show", "@last", "--details"], ["list"], ["export", "--csv", "@last"]]
     every += [["show", "@last", "--json"], ["list", "--json"], ["export", "--json", "@last"]]
     for words in every:

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ARGUMENT offsetof(struct seccomp_data, args[0])
 #define BURST 2000
 #define ROUNDS 301
 
@@ -28,7 +29,7 @@ static void install(int n)
 	struct sock_fprog program = { (unsigned short)n, code };
 
 	for (int i = 0; i < n - 1; i++)
-		code[i] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
+		code[i] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT);
 	code[n - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
 		perror("seccomp");

@@ -27,7 +27,7 @@ def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
         driver = subprocess.Popen(
             [program or probe, "--dir", tmp_path, *LONG, row],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        )  # fmt: skip  # as a command line
         started.append(driver)
         run = until(lambda: children(driver.pid), "no run began")[0]
         seen = until(lambda: found if len(found := children(run)) >= peers else None, "the processes did not start")

@@ -144,8 +144,8 @@ def test_too_few_descriptors_are_an_error_that_names_the_call(probe: Path, tmp_p
         done = subprocess.run(
             [probe, "--dir", tmp_path, *TINY, "ctx/ring@procs=8,token=0,ws=0,same-cpu"],
             capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-            preexec_fn=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)),  # type: ignore[misc]
-        )  # fmt: skip
+            preexec_fn=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)),  # type: ignore[misc]  # lambda's default
+        )  # fmt: skip  # as a command line
         errors = of_type(done.stdout, "error")
         assert done.returncode == (1 if errors else 0)
         assert len(errors) + len(of_type(done.stdout, "run")) == 1

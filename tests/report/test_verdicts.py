@@ -18,9 +18,15 @@ ROWS = (
         sessions_missing=12, note="only this row",
     ),
     RowComparison(row="w/broken", workload="w/broken", verdict=Verdict.FAILED, note="failed on B: fork: EAGAIN"),
-)  # fmt: skip
+)  # fmt: skip  # a row a line
 COMPARISON = Comparison(
-    "A", "B", "compare", 0.02, ROWS, differs=(Difference("probe compiler", "gcc 12", "clang 14"),), remarks=("a remark",)
+    "A",
+    "B",
+    "compare",
+    0.02,
+    ROWS,
+    differs=(Difference("probe compiler", "gcc 12", "clang 14"),),
+    remarks=("a remark",),
 )
 
 

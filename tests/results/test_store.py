@@ -331,7 +331,7 @@ def test_an_index_that_is_lost_or_damaged_is_made_again(store: Store, ruin: obje
     for number in range(30):
         fill(store, make.session(started=float(number), label=f"label {number}"), runs=1)
     wanted = store.summaries()
-    ruin(store.folder / index.NAME)  # type: ignore[operator]
+    ruin(store.folder / index.NAME)  # type: ignore[operator]  # a function, by the parameters
     assert store.summaries() == wanted
     with sqlite3.connect(store.folder / index.NAME) as database:
         assert database.execute("SELECT count(*) FROM files").fetchone() == (30,)

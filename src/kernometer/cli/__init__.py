@@ -67,10 +67,10 @@ but one), or a file; label:NAME is the set of all sessions of that label."""
 class LazyGroup(click.Group):
     """A group whose commands are those of COMMANDS."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's own signature
         return [*COMMANDS]  # not list(): the module of the command `list` hides it here once that is loaded
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's own signature
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -92,7 +92,7 @@ class LazyGroup(click.Group):
         found = [CompletionItem(n, help=e.summary) for n, e in COMMANDS.items() if n.startswith(incomplete)]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's own signature
         """By group, from the table alone: no command is imported."""
         width = max(map(len, COMMANDS), default=0)
         for key, title in GROUPS.items():
@@ -101,7 +101,7 @@ class LazyGroup(click.Group):
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's own signature
         formatter.write(f"\n{EXAMPLES}\n")
 
 
@@ -122,6 +122,4 @@ def kernometer(context: click.Context, folder: Path | None, no_color: bool) -> N
 
     'kernometer COMMAND --help' explains each command.
     """
-    context.obj = Env(
-        out=sys.stdout, err=sys.stderr, store_folder=folder, color=not no_color and not no_color_wanted()
-    )
+    context.obj = Env(out=sys.stdout, err=sys.stderr, store_folder=folder, color=not no_color and not no_color_wanted())

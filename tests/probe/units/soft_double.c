@@ -47,15 +47,15 @@ static uint64_t operand(uint64_t *random, uint64_t other)
 	switch (r % 8) {
 	case 0:
 		return sign | special[r / 8 % (sizeof special / sizeof special[0])];
-	case 1:                                            /* subnormal, of any length */
+	case 1: /* subnormal, of any length */
 		return sign | (bits & SOFT_FRACTION) >> r / 8 % 52;
-	case 2:                                            /* the fraction's upper bits only */
+	case 2: /* the fraction's upper bits only */
 		return bits & ~(SOFT_FRACTION >> r / 8 % 52);
-	case 3:                                            /* near the other one in size, of either sign */
+	case 3: /* near the other one in size, of either sign */
 		return (other ^ sign) + (((r / 8 % 129) - 64) << 52) + (bits & 7);
-	case 4:                                            /* next to the other one */
+	case 4: /* next to the other one */
 		return (other ^ sign) + r / 8 % 5 - 2;
-	case 5:                                            /* from 2^-64 to 2^64 */
+	case 5: /* from 2^-64 to 2^64 */
 		return (bits & (SOFT_SIGN | SOFT_FRACTION)) | (959 + r / 8 % 129) << 52;
 	default:
 		return bits;
