@@ -155,15 +155,16 @@ static int internal(int argc, char **argv)
 	struct options o;
 	size_t n;
 	const struct row *rows = registry_rows(&n);
+	int cold;
 
 	if (argc < 3)
 		return 2;
 	memset(&o, 0, sizeof o);
+	cold = strcmp(argv[2], "cold") == 0; /* before parse, which gathers the row in its place */
 	parse(&o, argc - 2, argv + 2);
 	for (size_t i = 0; i < n && o.nrows == 1; i++)
 		if (strcmp(rows[i].name, o.rows[0]) == 0)
-			return strcmp(argv[2], "cold") == 0 ? run_cold(&o, &rows[i], o.dir)
-							    : run_row(&o, &rows[i], o.first_run, o.dir);
+			return cold ? run_cold(&o, &rows[i], o.dir) : run_row(&o, &rows[i], o.first_run, o.dir);
 	return 2;
 }
 

@@ -37,20 +37,20 @@ def test_row_of_the_full_profile_may_be_named_without_the_profile() -> None:
 
 
 def test_quick_profile_is_fitted_into_its_time() -> None:
-    plan = plan_of("time", "quick", (), 1)
+    plan = plan_of(None, "time", "quick", (), 1)
     assert len(plan.rows) > 60
     assert 0 < plan.effort.seconds <= EFFORTS["quick"].seconds
     assert plan.effort.seconds * plan.units < QUICK_SECONDS
 
 
 def test_what_the_user_says_is_not_fitted() -> None:
-    plan = plan_of("time", "quick", (), 1, seconds=3.0, runs=2)
+    plan = plan_of(None, "time", "quick", (), 1, seconds=3.0, runs=2)
     assert (plan.effort.seconds, plan.effort.runs) == (3.0, 2)
     assert plan.effort.samples == EFFORTS["quick"].samples
 
 
 def test_by_path_has_only_rows_with_a_plan() -> None:
-    plan = plan_of("path", "quick", (), 1)
+    plan = plan_of(None, "path", "quick", (), 1)
     assert "ctx/pipe-pair@same-cpu" in plan.rows
     assert not any("other-cpu" in row or "uncached" in row for row in plan.rows)
     assert "--seconds" not in plan.arguments()

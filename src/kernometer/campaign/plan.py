@@ -17,6 +17,8 @@ from kernometer.targets.local import from_spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kernometer.targets.base import Target
+
 #: Seconds that the quick profile may take in all, set-up of rows included; the rest of the minute is slack.
 QUICK_SECONDS = 50.0
 #: Seconds that one run of one row takes beside sampling, on average: its process, calibration, baseline.
@@ -73,9 +75,13 @@ class Plan:
         return 600 + self.units * per_run
 
 
-def definitions(by: By, profile: str, words: Sequence[str] = ()) -> tuple[Workload, ...]:
-    """What the registry has under these names, from this host's own probe. Raises UsageError for what it has not."""
-    target = from_spec("local")
+def definitions(by: By, profile: str, words: Sequence[str] = (), target: Target | None = None) -> tuple[Workload, ...]:
+    """What the registry has under these names. Raises UsageError for what it has not.
+
+    The target's own probe is asked where that costs milliseconds, else this host's, which has the same registry.
+    """
+    if target is None or not target.quick_start:
+        target = from_spec("local")
     until = Deadline.after(120)
 
     def listed(profile: str, *names: str) -> tuple[Workload, ...]:
@@ -105,9 +111,11 @@ def exactly(row: str) -> str:
     return row if "@" in row else f"{row}@"
 
 
-def plan_of(by: By, profile: str, words: Sequence[str], seed: int, **changes: float | str | None) -> Plan:
+def plan_of(
+    target: Target | None, by: By, profile: str, words: Sequence[str], seed: int, **changes: float | str | None
+) -> Plan:
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
-    found = definitions(by, profile, words)
+    found = definitions(by, profile, words, target)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types

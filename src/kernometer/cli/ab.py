@@ -85,9 +85,9 @@ def command(
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
 
-    plan = plan_for(by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
-    plan = replace(plan, effort=replace(plan.effort, runs=1))
     targets = (target_of(a), target_of(b))
+    plan = plan_for(targets[0], by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
+    plan = replace(plan, effort=replace(plan.effort, runs=1))
     check_by(by, *targets)
     if not different_machines:
         check_machines(

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 COMMAND_SECONDS = 1.0
 
 
-def plan_for(by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | str | None) -> Plan:
+def plan_for(
+    target: Target, by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | str | None
+) -> Plan:
     """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing."""
     from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 
     drawn = secrets.randbits(32) if seed is None else seed
     program = command_of(click.get_current_context())
     if not program:
-        return plan_of(by, profile, words, drawn, **effort)
+        return plan_of(target, by, profile, words, drawn, **effort)
     if words:
         raise UsageError("Workloads and a command cannot be measured in one session.", "Make two sessions of it.")
     if by != "time":

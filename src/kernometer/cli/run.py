@@ -104,8 +104,8 @@ def command(
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
-    plan = plan_for(by, profile, words, seed, **effort)
     target = target_of(spec)
+    plan = plan_for(target, by, profile, words, seed, **effort)
     check_by(by, target)
     if dry_run:
         print_commands(env, plan, (target,))

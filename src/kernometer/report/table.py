@@ -82,6 +82,14 @@ def _disturbing(host: Mapping[str, Any]) -> list[str]:
     return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found if one.get("severity") == "disturbs"]
 
 
+def _clock(clock: Mapping[str, Any]) -> str:
+    """One of the platform's clocks: its resolution and the cost of one read, as measured, or why it is not there."""
+    if "unsupported" in clock:
+        return f"{clock.get('name')}: {clock['unsupported']}"
+    step, cost = (format_value(clock.get(key), "ns") for key in ("resolution_ns", "cost_ns"))
+    return f"{clock.get('name')} {step} / {cost}"
+
+
 def _facts_of_header(header: Header) -> dict[str, str]:
     uname, probe = header.uname, header.probe
     chosen = next((clock for clock in header.clocks if clock.get("name") == header.clock), {})
@@ -95,6 +103,7 @@ def _facts_of_header(header: Header) -> dict[str, str]:
         "host": uname.get("nodename", ""),
         "CPU": f"{header.cpu.get('model', '')}, {header.cpu.get('online', '?')} online",
         "clock": ", ".join([header.clock, *known]),
+        "clocks": "; ".join(_clock(clock) for clock in header.clocks),
         "probe": " ".join(str(probe.get(key, "")) for key in ("version", "compiler", "flags")).strip(),
         "counters": f"none: {header.counters}" if header.counters else "",
     }
