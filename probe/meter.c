@@ -61,7 +61,7 @@ static double run_delay(void)
 	char text[128];
 	double on_cpu, waiting;
 
-	if (read_file("/proc/self/schedstat", text, sizeof text) <= 0)
+	if (read_file(KM_PROC "/self/schedstat", text, sizeof text) <= 0)
 		return -1;
 	return sscanf(text, "%lf %lf", &on_cpu, &waiting) == 2 ? waiting : -1;
 }
@@ -70,13 +70,15 @@ static double run_delay(void)
 static void other_cpus(struct meter *m, double *busy, double *all, double *steal)
 {
 	char line[512];
-	FILE *f = fopen("/proc/stat", "r");
+	FILE *f = fopen(KM_PROC "/stat", "r");
 
 	*busy = *all = *steal = -1;
 	while (f && fgets(line, sizeof line, f) && strncmp(line, "cpu", 3) == 0) {
 		double t[8] = { 0 };
 		int cpu;
 
+		if (line[3] == ' ') /* the sum of all; %d would take its first number for a CPU's */
+			continue;
 		if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, t, t + 1, t + 2, t + 3, t + 4, t + 5,
 			   t + 6, t + 7) < 8)
 			continue;
@@ -143,7 +145,7 @@ struct meter *meter_new(int self_cpu, int peer_cpu)
 	m.peer_cpu = peer_cpu;
 	m.io = -1;
 #if HAVE_PROC
-	m.io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	m.io = open(KM_PROC "/self/io", O_RDONLY | O_CLOEXEC);
 #endif
 	return &m;
 }

@@ -26,7 +26,9 @@ def run_unit(name: str, compiler: str, folder: Path, *arguments: str) -> subproc
         check=False,
     )
     assert built.returncode == 0, built.stderr
-    return subprocess.run([str(program), *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [str(program), *arguments], capture_output=True, text=True, timeout=120, check=False, cwd=folder
+    )
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -44,3 +46,11 @@ def test_whetstone_functions_agree_with_libm(compiler: str, tmp_path: Path) -> N
     """Expected: within 1e-15. Broken: a term of a series or a bit of a reduction constant is missing."""
     done = run_unit("whetstone_functions", compiler, tmp_path, "100000", "1976")
     assert done.returncode == 0, done.stdout
+
+
+def test_meter_tells_the_load_of_the_other_cpus_alone(tmp_path: Path) -> None:
+    """Of the two others 4 of 18 ticks are busy. Broken: the line of all CPUs was one CPU more, and ours in it, so that
+    an idle machine looked half busy and every run disturbed; steal was counted twice."""
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    done = run_unit("meter", "gcc", tmp_path)
+    assert done.stdout == "others 0.2222 steal 2 delay 400 wall 100000000\n"
