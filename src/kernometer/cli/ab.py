@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, tell_notes
 from kernometer.cli.words import TakesCommand
@@ -35,26 +36,16 @@ SECONDS = 0.05
 @click.argument("a", metavar="TARGET-A")
 @click.argument("b", metavar="TARGET-B")
 @click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
-@click.option("--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="Which rows.")
-@click.option(
-    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Take time, or count."
-)
+@options.profile
+@options.by
 @click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Of each row.")
-@click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
-@click.option(
-    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
-)
-@click.option("--label", metavar="L", default="", help="Names both sides' results.")
-@click.option("--seed", type=click.IntRange(0), help="Of the order of blocks, sides and rows [default: drawn].")
-@click.option(
-    "--report",
-    "report_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report, one HTML file.",
-)
-@click.option("--different-machines", is_flag=True, help="Compare guests although their virtual machines differ.")
-@click.option("--dry-run", is_flag=True, help="Print the commands that would be started, and leave.")
+@options.seconds
+@options.delta
+@options.label
+@options.seed
+@options.report
+@options.different_machines
+@options.dry_run
 @json_option
 @pass_env
 def command(

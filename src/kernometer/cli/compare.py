@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
@@ -32,17 +33,9 @@ the spread between sessions comes from this host's history, if it has one."""
 @click.command(epilog=EPILOG)
 @click.argument("names", metavar="A B...", nargs=-1)
 @click.option("--baseline", metavar="RESULT", help="What the others are judged against [default: the first].")
-@click.option(
-    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
-)
-@click.option(
-    "--report",
-    "report_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report, one HTML file.",
-)
-@click.option("--different-machines", is_flag=True, help="Compare guests although their virtual machines differ.")
+@options.delta
+@options.report
+@options.different_machines
 @json_option
 @pass_env
 def command(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, plan_for, print_commands, tell_notes
 from kernometer.cli.words import TakesCommand
@@ -34,13 +35,7 @@ CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serial
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
 @click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
-@click.option(
-    "--profile",
-    type=click.Choice(["quick", "full"]),
-    default="quick",
-    show_default=True,
-    help="Which rows: quick is at most a minute on two cores.",
-)
+@options.profile
 @click.option(
     "--on",
     "spec",
@@ -49,34 +44,22 @@ CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serial
     show_default=True,
     help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', qemu:linux-VERSION.",
 )
-@click.option(
-    "--by",
-    type=click.Choice(["time", "path"]),
-    default="time",
-    show_default=True,
-    help="Take time, or count instructions (on a guest).",
-)
-@click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
+@options.by
+@options.label
 @click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, each in a fresh process.")
-@click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
+@options.seconds
 @click.option("--half-width", type=click.FloatRange(0, 1), help="End a run once its median is known this well.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
 @click.option("--batch", type=click.IntRange(0), help="Iterations in one sample; 1 times each [default: calibrated].")
 @click.option("--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic].")
-@click.option("--seed", type=click.IntRange(0), help="Of the rows' order and the workloads' data [default: drawn].")
-@click.option(
-    "--report",
-    "report_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report, one HTML file.",
-)
+@options.seed
+@options.report
 @click.option(
     "--beside-last",
     is_flag=True,
     help="Show the session beside the last one of its kind, and how far this host's sessions lie apart.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the command that would be started, and leave.")
+@options.dry_run
 @json_option
 @pass_env
 def command(

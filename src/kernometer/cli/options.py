@@ -1,0 +1,41 @@
+"""Options that several commands share, each defined once: names, type, help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+profile = click.option(
+    "--profile",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="Which rows: quick is at most a minute on two cores.",
+)
+by = click.option(
+    "--by",
+    type=click.Choice(["time", "path"]),
+    default="time",
+    show_default=True,
+    help="Take time, or count instructions (on a guest).",
+)
+label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
+seconds = click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
+seed = click.option(
+    "--seed", type=click.IntRange(0), help="Of the order of things and the workloads' data [default: drawn]."
+)
+delta = click.option(
+    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
+)
+report = click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the report, one HTML file.",
+)
+different_machines = click.option(
+    "--different-machines", is_flag=True, help="Compare guests although their virtual machines differ."
+)
+dry_run = click.option("--dry-run", is_flag=True, help="Print what would be started, and leave.")
