@@ -1,0 +1,141 @@
+"""run, ab and compare from the command line: what they print, keep and refuse. The probe is the real one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernometer.results.model import Result, Run
+from kernometer.results.store import Store
+from tests.measuring.real import kernometer
+from tests.results import make
+
+TINY = ("--runs", "2", "--seconds", "0.005")
+ROW = "syscall/getppid@"
+
+
+def test_run_prints_the_table_and_keeps_the_session(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "run", *TINY, "--label", "one", "--seed", "7", ROW)
+    assert "syscall/getppid" in done.stdout
+    assert "is kept in" in done.stderr
+    result = Store(tmp_path).load("one")
+    assert result.end is not None and result.end.complete
+    assert (result.session.seed, result.session.label, len(result.runs)) == (7, "one", 2)
+    assert result.session.host["findings"]
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_run_beside_the_last_shows_both_and_the_hosts_spread(tmp_path: Path) -> None:
+    first = kernometer(tmp_path, "run", *TINY, "--beside-last", ROW)
+    assert "against" not in first.stdout
+    report = tmp_path / "report.html"
+    second = kernometer(tmp_path, "run", *TINY, "--beside-last", "--report", str(report), ROW)
+    assert "this session against the session before: 0 slower, 0 faster, 0 equivalent" in second.stdout
+    assert "sessions of this host" in second.stdout
+    assert "this session" in report.read_text()
+
+
+def test_row_that_fails_is_told_and_is_status_1(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "run", *TINY, "--", "false", status=1)
+    assert "left with status 1" in done.stdout
+    assert Store(tmp_path).load("@last").failures
+
+
+def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "run", *TINY, "--", "sh", "-c", "exit 0", "--runs")
+    assert "cmd/sh@time=real" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("run", "no/such"), 2, "There is no workload"),
+        (("run", "--"), 2, "no command after --"),
+        (("run", ROW, "--", "true"), 2, "cannot be measured in one session"),
+        (("run", "--by", "path", ROW), 2, "cannot be measured by path"),
+        (("run", "--on", "nowhere", ROW), 2, "is no target"),
+        (("run", "--label", "a/b", ROW), 2, "cannot be a label"),
+        (("run", "--on", "wrap:false", ROW), 3, "never began"),
+        (("run", "--on", "local:-Dint=", ROW), 4, "does not compile"),
+        (("run", "--on", "qemu:linux-0.99", ROW, "--by", "path"), 6, "guest add"),
+        (("compare", "@last"), 2, "Two different results"),
+        (("compare", "@last", "@1"), 5, "is not there"),
+        (("ab", "local"), 2, "TARGET-B"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_its_status(
+    tmp_path: Path, words: tuple[str, ...], status: int, said: str
+) -> None:
+    done = kernometer(tmp_path, *words, status=status)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("*.ndjson")) == []
+
+
+def test_missing_compiler_is_said_with_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "kernometer", "--store", str(tmp_path / "store"), "run", ROW],
+        capture_output=True, text=True, timeout=60, check=False,
+        env={"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)},
+    )  # fmt: skip  # as a command line
+    assert done.returncode == 6
+    assert "apt-get install gcc" in done.stderr
+
+
+def test_dry_run_prints_the_command_and_measures_nothing(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "run", "--dry-run", "--on", "wrap:nice -n 5", ROW)
+    assert done.stdout.startswith("nice -n 5 /")
+    assert "--seconds" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ab_keeps_both_sides_whole_and_says_the_sentence_first(tmp_path: Path) -> None:
+    """Cold and hot rows of one workload: each once a block. Broken: the name of the hot row means both."""
+    done = kernometer(tmp_path, "ab", "--blocks", "3", "--seconds", "0.005", "local", "local", "syscall/getpid")
+    assert done.stdout.startswith("local (B) against local (A): ")
+    a, b = (Store(tmp_path).load(name) for name in ("@1", "@last"))
+    assert {a.session.side, b.session.side} == {"A", "B"}
+    assert a.session.experiment == b.session.experiment != ""
+    for side in (a, b):
+        assert side.damage == ()
+        assert sorted((run.row, run.block) for run in side.runs) == sorted(
+            (row, block) for row in ("syscall/getpid", "syscall/getpid@cold") for block in range(3)
+        )
+
+
+def test_ab_of_two_programs_of_the_users(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "ab", "--json", "--blocks", "2", "local", "wrap:env", "--", "true")
+    (comparison,) = json.loads(done.stdout)
+    assert {row["row"] for row in comparison["rows"]} >= {"cmd/true@time=real"}
+
+
+def stored(store: Store, **changes: object) -> Result:
+    """A made-up session in the store."""
+    session = make.session(**changes)
+    with store.create(session) as writer:
+        for record in make.records()[1:]:
+            if isinstance(record, Run) or type(record).__name__ in ("Header", "Workload"):
+                writer.add(record)
+    return store.load(session.id)
+
+
+def test_guests_of_different_machines_are_compared_only_if_asked_for(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    ids = [stored(store, machine=machine).session.id for machine in ("QEMU 7.2 microvm", "QEMU 7.2 pc")]
+    done = kernometer(tmp_path, "compare", *ids, status=2)
+    assert "QEMU 7.2 microvm" in done.stderr and "QEMU 7.2 pc" in done.stderr
+    assert (
+        "machine: QEMU 7.2 microvm | QEMU 7.2 pc"
+        in kernometer(tmp_path, "compare", "--different-machines", *ids).stdout
+    )
+
+
+def test_second_measurement_at_once_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path).measuring("time"):
+        done = kernometer(tmp_path, "run", *TINY, ROW, status=5)
+    assert "Another session is being measured" in done.stderr
