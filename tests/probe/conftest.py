@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import LONG, PROBE, Running, children, until
+from .running import LONG, PROBE, WAITED, Running, children, switches, until
 
 
 @pytest.fixture(scope="session")
@@ -20,16 +20,22 @@ def probe() -> Path:
 
 @pytest.fixture
 def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """Starts a long run of a row and waits until it has `peers` processes."""
+    """Starts a long run of a row and waits until it has `peers` processes; with none, until it has waited for some.
+
+    A child that lives for a millisecond is gone before a search of /proc comes to it: its parent's switches show it.
+    """
     started: list[subprocess.Popen[str]] = []
 
-    def begin(row: str, peers: int = 1, program: Path | None = None) -> Running:
+    def begin(row: str, peers: int = 0, program: Path | None = None) -> Running:
         driver = subprocess.Popen(
             [program or probe, "--dir", tmp_path, *LONG, row],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip  # as a command line
         started.append(driver)
         run = until(lambda: children(driver.pid), "no run began")[0]
+        if peers == 0:
+            until(lambda: switches(run) > WAITED, "the run does not wait for a child")
+            return Running(driver, run, [])
         seen = until(lambda: found if len(found := children(run)) >= peers else None, "the processes did not start")
         return Running(driver, run, seen)
 

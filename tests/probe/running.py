@@ -15,6 +15,8 @@ PROBE = Path(__file__).parents[2] / "probe"
 TINY = ("--runs", "1", "--seconds", "0.02")
 #: Busy for many seconds, so that there is something to kill.
 LONG = ("--runs", "1", "--samples", "4096", "--half-width", "0", "--seconds", "30")
+#: Voluntary switches after which a run that makes short-lived children is in its measuring loop.
+WAITED = 20
 #: A wait's limit, far beyond what a busy machine takes.
 LIMIT_SECONDS = 60.0
 
@@ -49,6 +51,15 @@ def parent_of(process: int) -> int:
 def children(process: int) -> list[int]:
     found = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     return sorted(child for child in found if parent_of(child) == process)
+
+
+def switches(process: int) -> int:
+    """How often it has waited; -1 when it is gone."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return -1
+    return int(status.rpartition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
 def until(what: Callable[[], Any], text: str) -> Any:
