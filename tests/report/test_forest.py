@@ -113,3 +113,12 @@ def test_a_hostile_name_is_text_in_the_drawing() -> None:
 
 def test_ratios_have_the_digits_that_matter() -> None:
     assert [ratio_text(value) for value in (1.0, 0.9876, 12.3456, 0.01234)] == ["1.000", "0.988", "12.35", "0.01234"]
+
+
+def test_row_without_an_interval_does_not_look_like_one_that_is_known_exactly() -> None:
+    """One session a side. Broken: 1.169 [1.169, 1.169]."""
+    [row] = rows(
+        spec([Point("seen", 1.169, 1.169, 1.169, Verdict.UNDECIDED, known=False)], delta=0.02, axis=(0.8, 1.4))
+    )
+    assert "no interval" in row["figures"]
+    assert "[" not in row["figures"]

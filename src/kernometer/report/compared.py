@@ -139,7 +139,9 @@ def _points(rows: Sequence[RowComparison]) -> list[forest.Point]:
             end if end is not None and 0 < end < math.inf else edge
             for end, edge in ((row.low, row.ratio), (row.high, row.ratio))
         )
-        found.append(forest.Point(name(row.row), row.ratio, min(low, row.ratio), max(high, row.ratio), row.verdict))
+        ends = min(low, row.ratio), max(high, row.ratio)
+        known = row.low is not None and row.high is not None
+        found.append(forest.Point(name(row.row), row.ratio, *ends, row.verdict, known=known))
     return found
 
 

@@ -83,6 +83,7 @@ class Point:
     low: float
     high: float
     verdict: Verdict
+    known: bool = True  #: False: there is no interval, and `low` and `high` are the ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,10 @@ def parts(points: Sequence[Point]) -> list[Sequence[Point]]:
     return [ordered[start : start + length] for start in range(0, len(ordered), length)]
 
 
+def _interval(point: Point) -> str:
+    return f"[{ratio_text(point.low)}, {ratio_text(point.high)}]" if point.known else "no interval"
+
+
 def _datum(index: int, point: Point, axis: tuple[float, float], colours: Palette) -> dict[str, Any]:
     name = point.name if len(point.name) <= NAME_LIMIT else point.name[: NAME_LIMIT - 1] + "…"
     return {
@@ -234,7 +239,7 @@ def _datum(index: int, point: Point, axis: tuple[float, float], colours: Palette
         "cut_low": point.low < axis[0],
         "cut_high": point.high > axis[1],
         "figure": ratio_text(point.ratio),
-        "figures": f"{ratio_text(point.ratio)}  [{ratio_text(point.low)}, {ratio_text(point.high)}]",
+        "figures": f"{ratio_text(point.ratio)}  {_interval(point)}",
         "verdict": point.verdict.value,
         "colour": colours.of(point.verdict),
         "shape": SHAPES[point.verdict],
