@@ -54,3 +54,11 @@ def test_meter_tells_the_load_of_the_other_cpus_alone(tmp_path: Path) -> None:
     (tmp_path / "proc" / "self").mkdir(parents=True)
     done = run_unit("meter", "gcc", tmp_path)
     assert done.stdout == "others 0.2222 steal 2 delay 400 wall 100000000\n"
+
+
+def test_counters_count_between_on_and_off_or_say_why_not(tmp_path: Path) -> None:
+    """Expected: the 64 faults in between, none before or after, all in user mode; or call and errno. Broken: 192, or 0
+    without a word."""
+    done = run_unit("counters", "gcc", tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == "user 64 kernel 0\n" or done.stdout.startswith("perf_event_open (instructions_")
