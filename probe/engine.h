@@ -172,9 +172,9 @@ struct measured {
 	struct {
 		uint64_t sample;
 		long switches;
-	} involuntary[256];
+	} involuntary[MAX_SAMPLES];
 	size_t ninvoluntary;
-	uint64_t migrated[256];
+	uint64_t migrated[MAX_SAMPLES];
 	size_t nmigrated;
 };
 /* n iterations between the engine's clock readings, hooks and meter around it. `region` is used by path. */

@@ -94,11 +94,11 @@ void note_disturbance(struct measured *r, const struct meter *m)
 {
 	long switches = meter_last_involuntary(m);
 
-	if (switches > 0 && r->ninvoluntary < sizeof r->involuntary / sizeof r->involuntary[0]) {
+	if (switches > 0 && r->ninvoluntary < MAX_SAMPLES) {
 		r->involuntary[r->ninvoluntary].sample = r->op.n;
 		r->involuntary[r->ninvoluntary++].switches = switches;
 	}
-	if (meter_last_migrated(m) && r->nmigrated < sizeof r->migrated / sizeof r->migrated[0])
+	if (meter_last_migrated(m) && r->nmigrated < MAX_SAMPLES)
 		r->migrated[r->nmigrated++] = r->op.n;
 }
 

@@ -129,3 +129,11 @@ def test_command_is_timed_whole_and_only_if_it_succeeds(probe: Path, tmp_path: P
         done = subprocess.run([probe, *TINY, "--", *command], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 1
         assert why in of_type(done.stdout, "error")[0]["text"]
+
+
+def test_every_disturbed_sample_is_told_however_many(probe: Path, tmp_path: Path) -> None:
+    """A pair on one CPU is preempted in all of 600 samples. Broken: the first 256 alone, the rest looks clean."""
+    many = ("--runs", "1", "--seconds", "5", "--half-width", "0", "--samples", "600", "--batch", "20")
+    (run,) = runs(probe, tmp_path, *many, "ctx/pipe-pair@same-cpu")
+    assert len(run["samples"]) == 600
+    assert len(run["involuntary"]) > 300
