@@ -139,3 +139,17 @@ def test_second_measurement_at_once_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path).measuring("time"):
         done = kernometer(tmp_path, "run", *TINY, ROW, status=5)
     assert "Another session is being measured" in done.stderr
+
+
+def test_times_and_counts_are_never_compared(tmp_path: Path) -> None:
+    """Expected: that reason. Broken: a hint that an option would do it."""
+    store = Store(tmp_path)
+    ids = [stored(store, by=by).session.id for by in ("time", "path")]
+    done = kernometer(tmp_path, "compare", *ids, status=5)
+    assert "--different-machines" not in done.stderr
+
+
+def test_counts_have_one_seed_and_times_a_new_one_each(tmp_path: Path) -> None:
+    words = ("run", "--dry-run", ROW)
+    assert kernometer(tmp_path, *words).stdout != kernometer(tmp_path, *words).stdout
+    assert "--seed 5 " in kernometer(tmp_path, *words, "--seed", "5").stdout

@@ -57,7 +57,8 @@ def command(
     first, others = _sides(names, baseline)
     store = env.store()
     sets = {name: store.load_set(name) for name in (first, *others)}
-    if not different_machines:
+    ways = {one.session.by for results in sets.values() for one in results}
+    if not different_machines and len(ways) == 1:  # times beside counts are refused by the statistics, with the reason
         check_machines({name: {one.session.machine for one in results} for name, results in sets.items()})
     history = _history(store, [result for results in sets.values() for result in results])
     comparisons = compare_many(

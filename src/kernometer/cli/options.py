@@ -23,7 +23,7 @@ by = click.option(
 label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
 seconds = click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
 seed = click.option(
-    "--seed", type=click.IntRange(0), help="Of the order of things and the workloads' data [default: drawn]."
+    "--seed", type=click.IntRange(0), help="Of the order of things and the workloads' data [default: drawn; by path 1]."
 )
 delta = click.option(
     "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."

@@ -30,16 +30,17 @@ def plan_for(
     """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing."""
     from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 
-    drawn = secrets.randbits(32) if seed is None else seed
+    if seed is None:
+        seed = 1 if by == "path" else secrets.randbits(32)  # equal counts need an equal seed
     program = command_of(click.get_current_context())
     if not program:
-        return plan_of(target, by, profile, words, drawn, **effort)
+        return plan_of(target, by, profile, words, seed, **effort)
     if words:
         raise UsageError("Workloads and a command cannot be measured in one session.", "Make two sessions of it.")
     if by != "time":
         raise UsageError("A command is measured by time.", "Leave --by path out.")
     given = {"seconds": COMMAND_SECONDS} | {key: value for key, value in effort.items() if value is not None}
-    return Plan(by, profile, (), (), replace(EFFORTS[profile], **given), drawn, program)  # type: ignore[arg-type]  # click has checked the types
+    return Plan(by, profile, (), (), replace(EFFORTS[profile], **given), seed, program)  # type: ignore[arg-type]  # click has checked the types
 
 
 def check_by(by: By, *targets: Target) -> None:
