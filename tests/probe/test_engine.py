@@ -132,8 +132,9 @@ def test_command_is_timed_whole_and_only_if_it_succeeds(probe: Path, tmp_path: P
 
 
 def test_every_disturbed_sample_is_told_however_many(probe: Path, tmp_path: Path) -> None:
-    """A pair on one CPU is preempted in all of 600 samples. Broken: the first 256 alone, the rest looks clean."""
+    """The switches told by sample add up to those counted in all, also where a pair on one CPU is preempted in most of
+    600 samples. Broken: the first 256 alone, the rest looks clean. (How many there are is the scheduler's choice.)"""
     many = ("--runs", "1", "--seconds", "5", "--half-width", "0", "--samples", "600", "--batch", "20")
     (run,) = runs(probe, tmp_path, *many, "ctx/pipe-pair@same-cpu")
     assert len(run["samples"]) == 600
-    assert len(run["involuntary"]) > 300
+    assert sum(count for _, count in run["involuntary"]) == run["happened"]["involuntary"]
