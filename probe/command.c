@@ -85,7 +85,6 @@ static struct execution execute_once(char **command, int null)
 static void command_failed(const char *name, const struct options *o, const struct execution *x)
 {
 	char row[ROW_NAME], text[200];
-	struct json j;
 
 	snprintf(row, sizeof row, "cmd/%s@time=real", name);
 	if (x->error)
@@ -95,12 +94,7 @@ static void command_failed(const char *name, const struct options *o, const stru
 	else
 		snprintf(text, sizeof text, "left with status %d: only a command that succeeds is timed",
 			 WEXITSTATUS(x->status));
-	json_begin(&j, stdout, "error");
-	json_string(&j, "row", row);
-	json_integer(&j, "run", o->first_run);
-	json_integer(&j, "block", o->block);
-	json_string(&j, "text", text);
-	json_end(&j);
+	json_error(stdout, row, o->first_run, o->block, text, "", "");
 }
 
 static void emit_command(const char *name)

@@ -53,14 +53,7 @@ static void remove_tree(const char *path)
 
 static void report(const struct options *o, const struct row *row, long run, const char *text)
 {
-	struct json j;
-
-	json_begin(&j, stdout, "error");
-	json_string(&j, "row", row->name);
-	json_integer(&j, "run", run);
-	json_integer(&j, "block", o->block);
-	json_string(&j, "text", text);
-	json_end(&j);
+	json_error(stdout, row->name, run, o->block, text, "", "");
 }
 
 /* The words of this program's call as one of its own children; `text` is where the numbers stand. NULL ends them. */
@@ -253,7 +246,6 @@ static size_t choose(const struct options *o, const struct row **chosen)
 
 	for (size_t i = 0; i < all; i++) {
 		const char *why;
-		struct json j;
 
 		if (!row_selected(&rows[i], o))
 			continue;
@@ -262,10 +254,7 @@ static size_t choose(const struct options *o, const struct row **chosen)
 			chosen[n++] = &rows[i];
 			continue;
 		}
-		json_begin(&j, stdout, "unsupported");
-		json_string(&j, "row", rows[i].name);
-		json_string(&j, "reason", why);
-		json_end(&j);
+		json_unsupported(stdout, rows[i].name, why);
 	}
 	return n;
 }

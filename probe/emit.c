@@ -99,3 +99,28 @@ void json_end(struct json *j)
 	emitted_lines++;
 	fflush(j->to);
 }
+
+/* A row that went wrong; `call` and `error` (an errno's name) are "" where no call is to blame. */
+void json_error(FILE *to, const char *row, long run, long block, const char *text, const char *call, const char *error)
+{
+	struct json j;
+
+	json_begin(&j, to, "error");
+	json_string(&j, "row", row);
+	json_integer(&j, "run", run);
+	json_integer(&j, "block", block);
+	json_string(&j, "text", text);
+	json_string(&j, "call", call);
+	json_string(&j, "errno", error);
+	json_end(&j);
+}
+
+void json_unsupported(FILE *to, const char *row, const char *reason)
+{
+	struct json j;
+
+	json_begin(&j, to, "unsupported");
+	json_string(&j, "row", row);
+	json_string(&j, "reason", reason);
+	json_end(&j);
+}

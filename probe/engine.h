@@ -123,6 +123,8 @@ void json_string(struct json *, const char *key, const char *value);
 void json_integer(struct json *, const char *key, int64_t);
 void json_unsigned(struct json *, const char *key, uint64_t);
 void json_number(struct json *, const char *key, double); /* not finite: null */
+void json_error(FILE *, const char *row, long run, long block, const char *text, const char *call, const char *error);
+void json_unsupported(FILE *, const char *row, const char *reason);
 void json_integers(struct json *, const char *key, const uint64_t *, size_t n);
 
 /* describe.c: header and registry, as records and as text ------------------------------------------------------ */

@@ -7,16 +7,7 @@
 
 static void emit_failure(struct engine *e, const char *text, const char *call, const char *error)
 {
-	struct json j;
-
-	json_begin(&j, stdout, "error");
-	json_string(&j, "row", e->row->name);
-	json_integer(&j, "run", e->run);
-	json_integer(&j, "block", e->o->block);
-	json_string(&j, "text", text);
-	json_string(&j, "call", call);
-	json_string(&j, "errno", error);
-	json_end(&j);
+	json_error(stdout, e->row->name, e->run, e->o->block, text, call, error);
 }
 
 /* Is there something to read within `seconds`? */
@@ -104,17 +95,13 @@ void km_unsupported(struct km *km, const char *format, ...)
 {
 	char text[256];
 	va_list args;
-	struct json j;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	if (!km->engine->in_setup)
 		km_fail(km, "km_unsupported outside setup: %s", text);
-	json_begin(&j, stdout, "unsupported");
-	json_string(&j, "row", km->row);
-	json_string(&j, "reason", text);
-	json_end(&j);
+	json_unsupported(stdout, km->row, text);
 	exit(0);
 }
 

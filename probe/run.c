@@ -67,24 +67,46 @@ const char *km_clock_name(struct km *km)
 	return km->engine->o->clock;
 }
 
-uint64_t km_internal_begin(enum by by, const char *clock, unsigned region)
+/* What brackets a region that times itself: the clock alone, or (by path: no clock) the marker and the counter. */
+static uint64_t bracket_begin(const struct clock_source *c, unsigned region)
 {
-	struct clock_source *c = by == BY_PATH ? NULL : clock_find(clock);
-
 	if (c)
 		return c->read();
 	mark_begin(region);
 	return clock_cycles();
 }
 
-uint64_t km_internal_end(enum by by, const char *clock, unsigned region)
+static uint64_t bracket_end(const struct clock_source *c, unsigned region)
 {
-	struct clock_source *c = by == BY_PATH ? NULL : clock_find(clock);
 	uint64_t now = c ? c->read() : clock_cycles();
 
 	if (!c)
 		mark_end(region);
 	return now;
+}
+
+uint64_t km_internal_begin(enum by by, const char *clock, unsigned region)
+{
+	return bracket_begin(by == BY_PATH ? NULL : clock_find(clock), region);
+}
+
+uint64_t km_internal_end(enum by by, const char *clock, unsigned region)
+{
+	return bracket_end(by == BY_PATH ? NULL : clock_find(clock), region);
+}
+
+uint64_t km_begin(struct km *km)
+{
+	struct engine *e = km->engine;
+
+	return bracket_begin(e->o->by == BY_PATH ? NULL : e->clock, e->row->id);
+}
+
+uint64_t km_end(struct km *km)
+{
+	struct engine *e = km->engine;
+
+	return bracket_end(e->o->by == BY_PATH ? NULL : e->clock, e->row->id);
 }
 
 uint64_t (*km_clock_read(struct km *km, const char *name))(void)
@@ -100,26 +122,6 @@ uint64_t (*km_clock_read(struct km *km, const char *name))(void)
 		}
 	km_fail(km, "no clock is named %s", name);
 	return NULL;
-}
-
-uint64_t km_begin(struct km *km)
-{
-	struct engine *e = km->engine;
-
-	if (e->o->by == BY_TIME)
-		return e->clock->read();
-	mark_begin(e->row->id);
-	return clock_cycles();
-}
-
-uint64_t km_end(struct km *km)
-{
-	struct engine *e = km->engine;
-	uint64_t now = e->o->by == BY_TIME ? e->clock->read() : clock_cycles();
-
-	if (e->o->by == BY_PATH)
-		mark_end(e->row->id);
-	return now;
 }
 
 static void emit_claim(struct json *j, const struct claim *c)
@@ -296,6 +298,26 @@ static void cold_row(struct engine *e, struct meter *m, struct measured *r)
 	r->iterations = r->op.n;
 }
 
+static void *set_up(struct engine *e)
+{
+	void *state;
+
+	e->in_setup = 1;
+	state = e->row->workload->setup(&e->km);
+	e->in_setup = 0;
+	return state;
+}
+
+static void verify_and_end(struct engine *e, void *state)
+{
+	const struct workload *w = e->row->workload;
+
+	if (w->verify)
+		w->verify(state, e->done);
+	if (w->teardown)
+		w->teardown(state);
+}
+
 int run_cold(const struct options *o, const struct row *row, const char *dir)
 {
 	static struct engine e;
@@ -303,17 +325,12 @@ int run_cold(const struct options *o, const struct row *row, const char *dir)
 	uint64_t t;
 
 	engine_init(&e, o, row, 0, dir);
-	e.in_setup = 1;
-	state = row->workload->setup(&e.km);
-	e.in_setup = 0;
+	state = set_up(&e);
 	(void)e.clock->read(); /* the clock is warm: what is cold is the call */
 	if (o->by == BY_TIME)
 		clock_measure(e.clock, 0);
 	t = measure_once(&e, NULL, state, 1, 0);
-	if (row->workload->verify)
-		row->workload->verify(state, 1);
-	if (row->workload->teardown)
-		row->workload->teardown(state);
+	verify_and_end(&e, state);
 	printf("%" PRIu64 "\n", t);
 	return 0;
 }
@@ -322,10 +339,9 @@ int run_row(const struct options *o, const struct row *row, long run, const char
 {
 	static struct engine e;
 	static struct measured r;
-	const struct workload *w = row->workload;
 	uint64_t start = clock_wall();
 	struct meter *m;
-	void *state = NULL;
+	void *state;
 
 	engine_init(&e, o, row, run, dir);
 	counters_open();
@@ -337,17 +353,12 @@ int run_row(const struct options *o, const struct row *row, long run, const char
 		else
 			measure_bracket(&e, &r);
 	} else {
-		e.in_setup = 1;
-		state = w->setup(&e.km);
-		e.in_setup = 0;
+		state = set_up(&e);
 		if (o->by == BY_PATH)
 			path_row(&e, m, state, &r);
 		else
 			sample_row(&e, m, state, &r);
-		if (w->verify)
-			w->verify(state, e.done);
-		if (w->teardown)
-			w->teardown(state);
+		verify_and_end(&e, state);
 	}
 	emit_run(&e, &r, m, (double)(clock_wall() - start) / 1e9);
 	return 0;

@@ -42,9 +42,10 @@ def measure_pair(
     Ctrl-C leaves whole blocks and at most one half of a block, which the judgement leaves out.
     """
     experiment = new_session_id()
-    sessions = [
-        new_session(plan, target, label, experiment, side) for target, side in zip(targets, ("A", "B"), strict=True)
-    ]
+    sessions = (
+        new_session(plan, targets[0], label, experiment, "A"),
+        new_session(plan, targets[1], label, experiment, "B"),
+    )
     writers: list[ResultWriter] = []
     with (
         store.measuring(plan.by),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kernometer import __version__
 from kernometer.errors import StoppedError, TargetError
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from kernometer.targets.base import Target
 
 
-def new_session(plan: Plan, target: Target, label: str, experiment: str = "", side: str = "") -> Session:
+Side = Literal["", "A", "B"]
+
+
+def new_session(plan: Plan, target: Target, label: str, experiment: str = "", side: Side = "") -> Session:
     """The first record of a result; it looks at this host (and at what disturbs it) by time only."""
     return Session(
         format=FORMAT,
@@ -40,7 +43,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", si
         machine=target.machine,
         boot=target.boot,
         experiment=experiment,
-        side="A" if side == "A" else "B" if side == "B" else "",
+        side=side,
         seed=plan.seed,
         host=check().as_record() if plan.by == "time" else {},
     )

@@ -15,8 +15,11 @@ from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from kernometer.results.model import By, Result
     from kernometer.results.store import Store
+    from kernometer.stats.model import RowFigure
 
 EPILOG = """\b
 Examples:
@@ -109,12 +112,13 @@ def _show(env: Env, store: Store, result: Result, *, beside_last: bool, report_f
     from kernometer.report.table import document, print_result
     from kernometer.stats.compare import compare
     from kernometer.stats.figures import figures
-    from kernometer.stats.history import history_of
+    from kernometer.stats.history import History, history_of
 
+    found = figures(result)
     if env.json:
-        click.echo(json.dumps(document(result, figures(result)), ensure_ascii=False, indent=1), file=env.out)
+        click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
     else:
-        print_result(env.console(), result, figures(result))
+        print_result(env.console(), result, found)
     before = list(store.history(result)) if beside_last else []
     if not before:
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
@@ -122,19 +126,19 @@ def _show(env: Env, store: Store, result: Result, *, beside_last: bool, report_f
     history = history_of(before)
     systems = {"the session before": before[:1], "this session": [result]}
     last, this = systems
-    comparison = compare(before[:1], [result], history=history_of(before[1:]), name_a=last, name_b=this)
+    earlier = History(history.entries[1:])  # than both; their figures cost a third of a second a session, once
+    comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
     if not env.json:
         env.console().print()
         show_comparisons(env, systems, (comparison,), None)
-        _print_spread(env, [result, *before])
+        _print_spread(env, [found, *(one.figures for one in history.entries)])
     write_report(env, systems, (comparison,), history, report_file)
 
 
-def _print_spread(env: Env, sessions: list[Result]) -> None:
+def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:
     from kernometer.report.spread import spread_view
-    from kernometer.stats.figures import figures
     from kernometer.stats.noise import spread_between_sessions
 
-    spread = spread_view(spread_between_sessions([figures(one) for one in sessions]), "of this host")
+    spread = spread_view(spread_between_sessions(sessions), "of this host")
     if spread is not None:
         env.console().print(spread.summary)

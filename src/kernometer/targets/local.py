@@ -10,11 +10,12 @@ import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
 from kernometer.targets import build
-from kernometer.targets.stream import between_markers, lines_of, running, temporary_folder
+from kernometer.targets.stream import between_markers, lines_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ class LocalTarget:
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
-        with temporary_folder() as folder:
+        with TemporaryDirectory(prefix="kernometer-", ignore_cleanup_errors=True) as folder:
             environment = os.environ | {"TMPDIR": folder}
             with running(self.describe(job), environment) as output:
                 yield from between_markers(lines_of(output, until, job.max_bytes, self.name), self.name)

@@ -7,7 +7,6 @@ import re
 import selectors
 import signal
 import subprocess
-import tempfile
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, cast
 
@@ -140,10 +139,3 @@ def between_markers(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 def _last(lines: list[bytes]) -> str:
     return _tail(b"\n".join(lines))
-
-
-@contextmanager
-def temporary_folder() -> Iterator[str]:
-    """Where a local probe keeps its files: gone at the end, whatever became of the probe."""
-    with tempfile.TemporaryDirectory(prefix="kernometer-", ignore_cleanup_errors=True) as folder:
-        yield folder
