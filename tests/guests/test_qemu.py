@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests.qemu import Boot, QemuVersion, detect, machine, parse_version, path_argv
+from kernometer.guests.qemu import COMMAND_LINE, Accelerator, Boot, Machine, QemuVersion, argv, detect, parse_version
 
-BOOT = Boot(Path("/k/vmlinux"), Path("initrd"), Path("console"), Path("bulk"))
+BOOT = Boot(
+    machine=Machine(),
+    accelerator="icount",
+    kernel=Path("/k/vmlinux"),
+    initrd="initrd",
+    command_line=COMMAND_LINE,
+    console=Path("console"),
+    bulk=Path("bulk"),
+)
 
 RECIPE = """\
 qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine microvm,pcie=on -accel tcg
--smp 1 -cpu max,-erms -m 2048 -icount shift=0,sleep=off -rtc clock=vm,base=2025-01-01T00:00:00 -seed 1
--kernel /k/vmlinux -initrd initrd -append COMMANDLINE -serial file:console -chardev file,id=bulk,path=bulk
+-icount shift=0,sleep=off -rtc clock=vm,base=2025-01-01T00:00:00 -smp 1 -cpu max,-erms -m 2048 -seed 1
+-kernel /k/vmlinux -append COMMANDLINE -initrd initrd -serial file:console -chardev file,id=bulk,path=bulk
 -device isa-debugcon,iobase=0xe9,chardev=bulk"""
 
 
@@ -26,25 +36,18 @@ def expected(*more: str) -> tuple[str, ...]:
 
 def test_the_recipe_is_word_for_word_the_exact_one() -> None:
     """Expected: these words. Broken: one that makes counts differ between boots (docs/path.md says which do)."""
-    assert path_argv(BOOT) == expected()
+    assert argv(BOOT) == expected()
 
 
 def test_the_plugin_comes_last_and_changes_nothing_else() -> None:
-    with_plugin = Boot(
-        Path("/k/vmlinux"),
-        Path("initrd"),
-        Path("console"),
-        Path("bulk"),
-        plugin=Path("/c/events.so"),
-        events=Path("events.json"),
-    )
-    assert path_argv(with_plugin) == expected("-plugin", "/c/events.so,out=events.json")
+    with_plugin = replace(BOOT, plugin=Path("/c/events.so"), events=Path("events.json"))
+    assert argv(with_plugin) == expected("-plugin", "/c/events.so,out=events.json")
 
 
 def test_a_comma_in_a_path_is_refused() -> None:
     """Expected: TargetError. Broken: QEMU reads the rest of the path as options."""
     with pytest.raises(TargetError, match="comma"):
-        path_argv(Boot(Path("/a,b/vmlinux"), Path("initrd"), Path("console"), Path("bulk")))
+        argv(replace(BOOT, kernel=Path("/a,b/vmlinux")))
 
 
 @pytest.mark.parametrize(
@@ -69,9 +72,11 @@ def test_an_answer_that_is_none_is_an_error(said: str) -> None:
 
 def test_the_machine_names_version_and_cpu_and_not_the_package() -> None:
     """Expected: what counts depend on. Broken: a rebuilt package of one version makes two machines."""
-    assert machine(QemuVersion(7, 2, 22, "a")) == machine(QemuVersion(7, 2, 22, "b"))
-    assert machine(QemuVersion(7, 2, 22)) != machine(QemuVersion(7, 2, 21))
-    assert "max,-erms" in machine(QemuVersion(7, 2, 22))
+    standard = Machine()
+    assert standard.text(QemuVersion(7, 2, 22, "a"), "icount") == standard.text(QemuVersion(7, 2, 22, "b"), "icount")
+    assert standard.text(QemuVersion(7, 2, 22), "icount") != standard.text(QemuVersion(7, 2, 21), "icount")
+    assert "max,-erms" in standard.text(QemuVersion(7, 2, 22), "icount")
+    assert len({standard.text(QemuVersion(7, 2, 22), way) for way in get_args(Accelerator)}) == 3
 
 
 def test_without_qemu_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

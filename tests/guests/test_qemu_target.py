@@ -96,7 +96,7 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
 
 
 def run(target: QemuTarget, seconds: float = 60, max_bytes: int = 1 << 20) -> list[bytes]:
-    return list(target.run(Job(JOB.arguments, "path", max_bytes), Deadline.after(seconds)))
+    return list(target.run(Job(JOB.arguments, "path", max_bytes=max_bytes), Deadline.after(seconds)))
 
 
 def left_behind(tmp_path: Path) -> list[Path]:
@@ -251,20 +251,12 @@ def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> No
         time.sleep(0.05)
 
 
-def test_time_is_refused(boots: Boots) -> None:
-    """Expected: UsageError. Broken: a guest's counted instructions pass for nanoseconds."""
-    target = boots("")
-    with pytest.raises(UsageError, match="by path only"):
-        list(target.run(Job((), "time"), Deadline.after(1)))
-    assert target.by == ("path",)
-
-
 def test_without_a_plugin_there_are_counts_and_a_word_about_it(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: records, no events, a note. Broken: no compiler, no measuring."""
     monkeypatch.setenv("CC", "no-such-compiler")
     target = boots("bulk(GOOD)")
     assert len(run(target)) == 2
-    assert "no-such-compiler" in target.notes[0]
+    assert "no-such-compiler" in target.place("path").notes[0]
     assert "-plugin" not in target.describe(JOB)
 
 
@@ -280,8 +272,8 @@ def test_a_guest_that_is_not_here_says_how_to_add_it(boots: Boots) -> None:
 def test_boot_and_machine_name_what_equal_counts_need(boots: Boots) -> None:
     """Expected: the kernel's digest and QEMU's version. Broken: another build of 6.1 passes for the same."""
     target = boots("")
-    assert target.guest.manifest.kernel_sha256 in target.boot
-    assert "7.2.22" in target.machine
+    assert target.guest.manifest.kernel_sha256 in target.place("path").image
+    assert "7.2.22" in target.place("path").machine
 
 
 def test_records_that_do_not_decode_are_left_to_the_reader(boots: Boots) -> None:

@@ -161,8 +161,10 @@ def path_result(name: str, counts: dict[str, int], **changes: Any) -> Result:
         )
         for row, count in counts.items()
     ]
-    boot = changes.pop("boot", "linux 6.1 sha256:1")
-    return result(session(name, by="path", target="qemu:linux", machine="qemu 7.2 microvm", boot=boot), runs, **changes)
+    image = changes.pop("image", "linux 6.1 sha256:1")
+    return result(
+        session(name, by="path", target="qemu:linux", machine="qemu 7.2 microvm", image=image), runs, **changes
+    )
 
 
 def baseline(samples: Sequence[int], batch: int = 1000) -> Baseline:

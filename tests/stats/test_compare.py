@@ -261,9 +261,9 @@ def test_sides_of_different_boots_have_the_boot_for_a_unit() -> None:
 
 
 def test_guest_boots_for_every_session() -> None:
-    """Two kernels, three sessions each, interleaved; `boot` names the image. Expected: three units a side."""
+    """Two kernels, three sessions each, interleaved; a session is a boot. Expected: three units a side."""
     rng = np.random.default_rng(20)
-    a, b = (sessions(n, 3, rng, between=0.01, machine="qemu", boot=f"sha256:{n}", first=i) for i, n in enumerate("ab"))
+    a, b = (sessions(n, 3, rng, between=0.01, machine="qemu", image=f"sha256:{n}", first=i) for i, n in enumerate("ab"))
     assert only(compare(a, b, history=None)).units_a == 3
 
 

@@ -65,7 +65,7 @@ def test_two_builds_are_held_against_the_layout_floor(count: int, floor: float |
 def test_counts_that_differ_among_themselves_raise_the_floor() -> None:
     """Two sessions of A 4 % apart. Expected: 3 % between the builds is not decided, whatever floor was given."""
     a = [path_result("a1", {ROW: 100_000}), path_result("a2", {ROW: 104_000})]
-    (row,) = compare(a, [path_result("b", {ROW: 103_000}, boot=OTHER)], history=None, floors={ROW: 0.001}).rows
+    (row,) = compare(a, [path_result("b", {ROW: 103_000}, image=OTHER)], history=None, floors={ROW: 0.001}).rows
     assert row.verdict is Verdict.UNDECIDED
     assert row.smallest == pytest.approx(0.04)
 
@@ -86,8 +86,8 @@ def test_what_makes_another_image() -> None:
 
     assert image(changed(label="x", id="y")) == image(plain)
     assert image(changed(machine="qemu 10")) != image(plain)
-    assert image(changed(boot=OTHER)) != image(plain)
-    assert image(changed(boot="")) is None
+    assert image(changed(image=OTHER)) != image(plain)
+    assert image(changed(image="")) is None
     probe = header(probe={"source_digest": "d2"})
     assert image(path_result("a", {ROW: 1}, header=probe)) != image(plain)
     assert image(path_result("a", {ROW: 1}, header=None)) is None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from kernometer.campaign.plan import exactly
 from kernometer.campaign.session import new_session, records, telling_what_is_kept
-from kernometer.results.model import AnyRecord, End, Header, Unsupported, Workload
+from kernometer.results.model import AnyRecord, Header, Unsupported, Workload
 from kernometer.results.writer import new_session_id
-from kernometer.targets.base import Deadline, Job
+from kernometer.targets.base import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,8 +93,7 @@ class _Side:
         extra: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
         if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
             extra += ("--continue",)
-        job = Job(plan.arguments(*extra, runs=1), plan.by)
-        for record in records(self.target, job, Deadline.after(plan.patience + CALL_PATIENCE)):
+        for record in records(self.target, plan.job(*extra, runs=1), Deadline.after(plan.patience + CALL_PATIENCE)):
             if self._is_new(record):
                 self.writer.add(record)
                 listen(record)
@@ -113,4 +112,4 @@ class _Side:
             new = record.row not in self.refused
             self.refused.add(record.row)
             return new
-        return not isinstance(record, End)
+        return True

@@ -52,6 +52,7 @@ class Plan:
     effort: Effort
     seed: int
     command: tuple[str, ...] = ()  #: `run -- COMMAND`: then there are no rows
+    needs: frozenset[str] = frozenset()  #: what the rows need of a guest
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
         """The probe's arguments, with `extra` before the rows."""
@@ -62,6 +63,10 @@ class Plan:
             fixed += ("--samples", str(effort.samples), "--runs", str(effort.runs if runs is None else runs))
             fixed += ("--batch", str(effort.batch), "--clock", effort.clock)
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
+
+    def job(self, *extra: str, runs: int | None = None) -> Job:
+        """A call of the probe that carries it out."""
+        return Job(self.arguments(*extra, runs=runs), self.by, self.needs)
 
     @property
     def units(self) -> int:
@@ -117,9 +122,10 @@ def plan_of(
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
     found = definitions(by, profile, words, target)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
+    needs = frozenset(need for one in found for row in one.rows for need in row.needs)
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
     if profile == "quick" and "seconds" not in given and rows:
         share = QUICK_SECONDS / (len(rows) * effort.runs) - RUN_OVERHEAD
         effort = replace(effort, seconds=min(effort.seconds, max(0.01, share)))
-    return Plan(by, profile, tuple(words), rows, effort, seed)
+    return Plan(by, profile, tuple(words), rows, effort, seed, needs=needs)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from kernometer import __version__
 from kernometer.errors import StoppedError, TargetError
 from kernometer.host.check import check
-from kernometer.results.model import FORMAT, AnyRecord, Failure, Run, Session
+from kernometer.results.model import FORMAT, AnyRecord, End, Failure, Run, Session
 from kernometer.results.reader import DamagedError, parse_record
 from kernometer.results.writer import new_session_id
-from kernometer.targets.base import Deadline, Job
+from kernometer.targets.base import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from kernometer.campaign.plan import Plan
     from kernometer.results.store import Store
     from kernometer.results.writer import ResultWriter
-    from kernometer.targets.base import Target
+    from kernometer.targets.base import Job, Target
 
 
 Side = Literal["", "A", "B"]
 
 
 def new_session(plan: Plan, target: Target, label: str, experiment: str = "", side: Side = "") -> Session:
-    """The first record of a result; it looks at this host (and at what disturbs it) by time only."""
+    """The first record of a result; it looks at this host where that bears on the figures."""
+    place = target.place(plan.by)
     return Session(
         format=FORMAT,
         id=new_session_id(),
@@ -40,12 +41,15 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", si
         started=time.time(),
         kernometer=__version__,
         command=tuple(sys.argv),
-        machine=target.machine,
-        boot=target.boot,
+        launch=target.describe(plan.job()),
+        machine=place.machine,
+        image=place.image,
+        command_line=place.command_line,
+        boot=place.boot,
         experiment=experiment,
         side=side,
         seed=plan.seed,
-        host=check().as_record() if plan.by == "time" else {},
+        host=check().as_record() if place.here else {},
     )
 
 
@@ -54,6 +58,8 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[AnyRecord]:
     for line in target.run(job, until):
         try:
             record = parse_record(line)
+            if isinstance(record, Session | End):
+                raise DamagedError("such a record is the front end's own")
         except DamagedError as error:
             shown = line[:2000].decode("utf-8", "replace")
             raise TargetError(f"{target.name} printed a line that is no record ({error}).", "", shown) from error
@@ -73,7 +79,7 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
         store.create(new_session(plan, target, label)) as writer,
     ):
         writers.append(writer)
-        for record in records(target, Job(plan.arguments(), plan.by), until):
+        for record in records(target, plan.job(), until):
             writer.add(record)
             listen(record)
     return writer.path

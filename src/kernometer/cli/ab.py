@@ -69,6 +69,8 @@ def command(
     What drifts (heat, load, neighbours) drifts for both, so that ratios within blocks are decided by what differs
     between the targets. The first line is the verdict; a ratio is of costs, above 1 means that B is slower.
     """
+    from contextlib import ExitStack, closing
+
     from kernometer.campaign.alternate import measure_pair
     from kernometer.cli.progress import progress
     from kernometer.cli.show_comparisons import show_comparisons
@@ -76,21 +78,21 @@ def command(
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
 
-    targets = (target_of(a), target_of(b))
-    plan = plan_for(targets[0], by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
-    plan = replace(plan, effort=replace(plan.effort, runs=1))
-    check_by(by, *targets)
-    if not different_machines:
-        check_machines(
-            {f"{side} ({spec})": {one.machine} for side, spec, one in zip("AB", (a, b), targets, strict=True)}
-        )
-    if dry_run:
-        print_commands(env, plan, targets)
-        return
-    tell_notes(env, *targets)
-    rounds = blocks if by == "time" else 1  # counts do not vary: one block says it all
-    with progress(env, 2 * rounds * plan.units) as listen:
-        paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
+    with ExitStack() as stack:
+        targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
+        plan = plan_for(targets[0], by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
+        plan = replace(plan, effort=replace(plan.effort, runs=1))
+        check_by(by, *targets)
+        if not different_machines:
+            sides = zip("AB", (a, b), targets, strict=True)
+            check_machines({f"{side} ({spec})": {one.place(by).machine} for side, spec, one in sides})
+        if dry_run:
+            print_commands(env, plan, targets)
+            return
+        tell_notes(env, by, *targets)
+        rounds = blocks if by == "time" else 1  # counts do not vary: one block says it all
+        with progress(env, 2 * rounds * plan.units) as listen:
+            paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
     results = (read_file(paths[0]), read_file(paths[1]))
     names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
     comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1])

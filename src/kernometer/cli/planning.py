@@ -52,9 +52,9 @@ def check_by(by: By, *targets: Target) -> None:
             )
 
 
-def tell_notes(env: Env, *targets: Target) -> None:
+def tell_notes(env: Env, by: By, *targets: Target) -> None:
     """What the targets have to say before anything is measured, each thing once."""
-    for note in dict.fromkeys(note for target in targets for note in target.notes):
+    for note in dict.fromkeys(note for target in targets for note in target.place(by).notes):
         env.say(f"note: {note}")
 
 
@@ -73,7 +73,5 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
 
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:
     """What --dry-run shows: a line a target, as a shell would take it."""
-    from kernometer.targets.base import Job
-
     for target in targets:
-        click.echo(shlex.join(target.describe(Job(plan.arguments(), plan.by))), file=env.out)
+        click.echo(shlex.join(target.describe(plan.job())), file=env.out)

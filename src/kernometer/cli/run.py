@@ -85,21 +85,23 @@ def command(
     figure with its 95 % interval within this session, its unit, and what disturbed it. A word is a workload
     (ctx/pipe-pair), a row of one (ctx/pipe-pair@same-cpu) or a pattern ('syscall/*'). After -- it times a command.
     """
+    from contextlib import closing
+
     from kernometer.campaign.session import measure
     from kernometer.cli.progress import progress
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
-    target = target_of(spec)
-    plan = plan_for(target, by, profile, words, seed, **effort)
-    check_by(by, target)
-    if dry_run:
-        print_commands(env, plan, (target,))
-        return
-    tell_notes(env, target)
     store = env.store()
-    with progress(env, plan.units) as listen:
-        path = measure(plan, target, store, label, listen)
+    with closing(target_of(spec)) as target:
+        plan = plan_for(target, by, profile, words, seed, **effort)
+        check_by(by, target)
+        if dry_run:
+            print_commands(env, plan, (target,))
+            return
+        tell_notes(env, by, target)
+        with progress(env, plan.units) as listen:
+            path = measure(plan, target, store, label, listen)
     result = read_file(path)
     _show(env, store, result, beside_last=beside_last, report_file=report_file)
     env.say(f"The session is kept in {path}.")

@@ -1,6 +1,7 @@
-"""QEMU as an exact instrument: its version and its argument vector. Pure but for asking the program its version.
+"""QEMU as an instrument: its version, the virtual machine, and the argument vector. Pure but for asking the program.
 
-Every option has a reason, given in docs/path.md; the argument vector is part of what a count means, so a test holds it.
+Every option has a reason, given in docs/path.md and docs/machine.md; the argument vector is part of what a figure
+means, so a test holds it.
 """
 
 from __future__ import annotations
@@ -10,20 +11,29 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from kernometer.errors import MissingError, TargetError
 
 PROGRAM = "qemu-system-x86_64"
 VERSION_SECONDS = 20
 
-#: The standard machine: what guests of one comparison have in common.
-MACHINE = "microvm,pcie=on"
-CPU = "max,-erms"
-MEMORY_MIB = 2048
 COMMAND_LINE = "console=ttyS0 quiet nokaslr rdinit=/init panic=-1"
-SEED = 1
 #: The debug port that init.c writes to.
 BULK_PORT = 0xE9
+
+#: How instructions are executed: counted one by one (by path), emulated without that, or by the processor itself.
+Accelerator = Literal["icount", "tcg", "kvm"]
+MachineType = Literal["microvm", "pc", "q35"]
+
+_TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35": "q35"}
+_ACCELERATION: dict[Accelerator, tuple[str, ...]] = {
+    "icount": ("-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm,base=2025-01-01T00:00:00"),
+    "tcg": ("-accel", "tcg"),
+    "kvm": ("-accel", "kvm"),
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,19 +49,43 @@ class QemuVersion:
         return f"{self.major}.{self.minor}.{self.micro}"
 
 
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """A virtual machine, one processor of it; by default the standard one. docs/machine.md."""
+
+    type: MachineType = "microvm"
+    cpu: str = "max,-erms"
+    memory_mib: int = 2048
+    seed: int = 1  #: of the guest's random numbers (rdrand); by path only
+
+    def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
+        """What two sessions must share for their figures to be comparable, as one line."""
+        how = {"icount": "tcg icount", "tcg": "tcg", "kvm": "kvm"}[accelerator]
+        seed = f"; seed {self.seed}" if accelerator == "icount" else ""
+        return f"QEMU {version} {how}; {_TYPES[self.type]}; -cpu {self.cpu}; 1 CPU; {self.memory_mib} MiB{seed}"
+
+    def argv(self, accelerator: Accelerator) -> tuple[str, ...]:
+        """The options that make it."""
+        return (
+            *("-machine", _TYPES[self.type], *_ACCELERATION[accelerator]),
+            *("-smp", "1", "-cpu", self.cpu, "-m", str(self.memory_mib)),
+            *(("-seed", str(self.seed)) if accelerator == "icount" else ()),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Boot:
     """Files and options of one boot. Folders of ours hold no comma, which QEMU would take for a separator."""
 
+    machine: Machine
+    accelerator: Accelerator
     kernel: Path
-    initrd: Path
-    console: Path  #: what the guest's serial line prints; a file, since a slow reader of a pipe would disturb the guest
+    initrd: str  #: as -initrd takes it: a file, or multiboot modules with their arguments
+    command_line: str
+    console: Path | None  #: what the serial line prints, a file, since a slow reader would disturb; None: the terminal
     bulk: Path  #: what init sends through the debug port
-    command_line: str = COMMAND_LINE
-    seed: int = SEED
-    memory_mib: int = MEMORY_MIB
     plugin: Path | None = None
     events: Path | None = None  #: where the plugin writes
+    debugger: int = 0  #: the TCP port of loopback where a debugger is waited for; 0: none
 
 
 def detect(program: str = PROGRAM) -> QemuVersion:
@@ -75,25 +109,26 @@ def parse_version(said: str) -> QemuVersion:
     return QemuVersion(major, minor, micro, line[:200])
 
 
-def machine(version: QemuVersion) -> str:
-    """What two sessions must share for their counts to be comparable, as one line."""
-    return f"QEMU {version} tcg icount; {MACHINE}; -cpu {CPU}; 1 CPU; {MEMORY_MIB} MiB; seed {SEED}"
-
-
-def path_argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
-    """The command that boots a guest by path: its clock is the number of instructions executed."""
-    for path in (boot.kernel, boot.initrd, boot.console, boot.bulk, boot.plugin, boot.events):
+def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
+    """The command that boots a guest."""
+    for path in (boot.kernel, boot.console, boot.bulk, boot.plugin, boot.events):
         if path is not None and "," in str(path):
             raise TargetError(f"{path}: QEMU takes a comma in a path for a separator.", "Set XDG_CACHE_HOME.")
     words = [
         *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
-        *("-machine", MACHINE, "-accel", "tcg", "-smp", "1", "-cpu", CPU, "-m", str(boot.memory_mib)),
-        *("-icount", "shift=0,sleep=off", "-rtc", "clock=vm,base=2025-01-01T00:00:00", "-seed", str(boot.seed)),
-        *("-kernel", str(boot.kernel), "-initrd", str(boot.initrd), "-append", boot.command_line),
-        *("-serial", f"file:{boot.console}"),
-        *("-chardev", f"file,id=bulk,path={boot.bulk}"),
-        *("-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"),
+        *boot.machine.argv(boot.accelerator),
+        *("-kernel", str(boot.kernel), "-append", boot.command_line),
+        *(("-initrd", boot.initrd) if boot.initrd else ()),
     ]
+    if boot.console is None:  # Ctrl-A x leaves, Ctrl-A c is QEMU's monitor; Ctrl-C goes to the guest
+        words += ["-chardev", "stdio,id=terminal,mux=on,signal=off", "-serial", "chardev:terminal"]
+        words += ["-mon", "chardev=terminal"]
+    else:
+        words += ["-serial", f"file:{boot.console}"]
+    words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
+    words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None and boot.events is not None:
         words += ["-plugin", f"{boot.plugin},out={boot.events}"]
+    if boot.debugger:
+        words += ["-gdb", f"tcp:127.0.0.1:{boot.debugger}", "-S"]
     return tuple(words)

@@ -11,30 +11,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from kernometer.cache import cache_folder, sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
+from kernometer.guests.qemu import COMMAND_LINE, Machine
 
 KERNEL = "vmlinux"
 CONFIG = "config"
+DRIVERS = "drivers"  #: folder of loadable kernel modules, see drivers.py
+INITRAMFS = "@initramfs"  #: in the place of a multiboot module's file: the archive that is made for the job
 MANIFEST = "manifest.json"
 #: A manifest is a few hundred bytes.
 MAX_MANIFEST = 1 << 16
 
 
+class Module(msgspec.Struct, frozen=True, kw_only=True):
+    """A multiboot module: a file that the loader puts into memory beside the kernel, with words for it."""
+
+    file: str  #: its name in the guest's folder, or INITRAMFS
+    arguments: str = ""
+    sha256: str = ""  #: "" for INITRAMFS
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a guest is made of and where that came from."""
+    """What a guest is made of, where that came from, and how it boots."""
 
     name: str  #: "linux-6.1"
-    package: str  #: the package's name
+    package: str  #: the package's name; a file's path where it was made from a file
     version: str  #: and its version
-    release: str  #: the kernel's own name for itself, as in `uname -r`
+    release: str  #: the kernel's own name for itself, as in `uname -r`; "" where nobody knows before it boots
     package_sha256: str
-    kernel_sha256: str  #: of the unpacked ELF file that boots
+    kernel_sha256: str  #: of the file that boots: for Linux the unpacked ELF file
     kernel_bytes: int
     config_sha256: str = ""  #: of the kernel's build configuration, "" where the package has none
+    machine: Machine = Machine()
+    command_line: str = COMMAND_LINE
+    modules: tuple[Module, ...] = ()  #: in the order of loading; none: the initramfs alone, as Linux takes it
+    output: Literal["debug-port", "serial"] = "debug-port"  #: where the probe's lines come out
+    variants: tuple[str, ...] = ()  #: names under which the user asked for it, to be listed: see variant.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +69,44 @@ class Guest:
     def kernel(self) -> Path:
         return self.folder / KERNEL
 
+    @property
+    def image(self) -> str:
+        """Names what boots: with the same machine and probe, its counts are equal."""
+        made = self.manifest
+        parts = [made.kernel_sha256, *(f"{one.sha256} {one.arguments}" for one in made.modules)]
+        digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
+        return f"{made.package} {made.version} sha256:{digest}"
+
+    def initrd(self, initramfs: str) -> str:
+        """What QEMU's -initrd is given, where the job's archive is the file `initramfs`.
+
+        QEMU takes a comma between modules, so one within arguments is doubled.
+        """
+        if not self.manifest.modules:
+            return initramfs
+        if set(str(self.folder)) & set(", "):
+            raise TargetError(f"{self.folder}: no comma or space may be in it.", "Set XDG_CACHE_HOME.")
+        words = []
+        for one in self.manifest.modules:
+            file = initramfs if one.file == INITRAMFS else str(self.folder / one.file)
+            words.append(f"{file} {one.arguments}".rstrip().replace(",", ",,"))
+        return ",".join(words)
+
     def check(self) -> None:
-        """Raises TargetError where the kernel is not the one that was added: counts of it would be of another."""
+        """Raises TargetError where a file is not the one that was added: counts of it would be of another."""
+        self._check(KERNEL, self.manifest.kernel_sha256)
+        for one in self.manifest.modules:
+            if one.file != INITRAMFS:
+                self._check(one.file, one.sha256)
+
+    def _check(self, name: str, wanted: str) -> None:
+        path = self.folder / name
         try:
-            found = sha256(self.kernel.read_bytes())
+            found = sha256(path.read_bytes())
         except OSError as error:
-            raise TargetError(f"{self.kernel}: {error.strerror}.", _again(self.name)) from error
-        if found != self.manifest.kernel_sha256:
-            raise TargetError(f"{self.kernel} is not what was added: its SHA-256 differs.", _again(self.name))
+            raise TargetError(f"{path}: {error.strerror}.", _again(self.name)) from error
+        if found != wanted:
+            raise TargetError(f"{path} is not what was added: its SHA-256 differs.", _again(self.name))
 
 
 def guests_folder() -> Path:
@@ -146,7 +193,7 @@ def _load(folder: Path) -> Guest:
 
 def _checked(name: str) -> str:
     """A guest's name is a file name, and nothing that leads elsewhere."""
-    if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in "-._+") for c in name):
+    if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in "-._") for c in name):
         raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
     return name
 

@@ -70,8 +70,11 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     started: Amount  #: seconds since the epoch, UTC
     kernometer: Name  #: version of the front end
     command: tuple[Text, ...] = ()  #: as the user typed it
-    machine: Text = ""  #: what it ran on when that is not this host: QEMU's version, machine, CPU model
-    boot: Text = ""  #: identifies the boot: the unit of statistics where the target reboots
+    launch: tuple[Text, ...] = ()  #: the exact command that the target was started with
+    machine: Text = ""  #: what it ran on when that is not this host: QEMU's version, machine, CPU model; another host
+    image: Text = ""  #: the kernel image, where we booted it: with equal machine and probe its counts are equal
+    command_line: Text = ""  #: that the kernel was booted with, where we booted it
+    boot: Text = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
     experiment: Name = ""  #: shared by the two sides of one `ab`
     side: Literal["", "A", "B"] = ""  #: "A" or "B" there
     seed: Count = 0
@@ -102,6 +105,7 @@ class RowInfo(msgspec.Struct, kw_only=True, frozen=True):
     profiles: tuple[Name, ...] = ()
     path_n: Count = 0
     unsupported: Text = ""  #: why not here; "" if it is
+    needs: tuple[Name, ...] = ()  #: what a guest must provide for it: "ext4", "minix" (a disk with that file system)
 
 
 class Workload(Record, kw_only=True, frozen=True, tag="workload"):

@@ -14,6 +14,7 @@ from kernometer.stats.model import Difference
 #: Shown beside what `COMPARABLE` asks for: they may be the very thing under comparison, so they are named as well.
 ALSO: dict[tuple[str, ...], str] = {
     ("session", "target"): "target",
+    ("session", "command_line"): "kernel command line",
     ("session", "profile"): "profile",
     ("session", "kernometer"): "kernometer",
     ("header", "uname", "nodename"): "host",

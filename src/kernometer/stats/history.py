@@ -80,8 +80,7 @@ def entry(result: Result) -> Entry:
         session=session.id,
         kind=(*host, session.machine, session.target, session.by, session.profile, *probe),
         kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
-        # A guest boots for every session, so there the session is the boot; its `boot` names the kernel image.
-        boot="" if session.machine else session.boot,
+        boot=session.boot,
         start=session.started,
         end=session.started + max(0.0, seconds),
         figures=figures(result),

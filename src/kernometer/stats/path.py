@@ -24,15 +24,15 @@ FLOORED = "counts of two builds: differences below a row's layout floor are not 
 
 
 def image(result: Result) -> tuple[str, ...] | None:
-    """What must be equal for counts to be equal: machine, kernel image (`Session.boot` by path), probe.
+    """What must be equal for counts to be equal: machine, kernel image, probe.
 
     None where the result does not tell.
     """
     header = result.header
-    if header is None or not result.session.boot:
+    if header is None or not result.session.image:
         return None
     probe = [str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")]
-    return (result.session.machine, result.session.boot, *probe)
+    return (result.session.machine, result.session.image, *probe)
 
 
 def compare_counts(a: Side, b: Side, *, delta: float, floors: Mapping[str, float]) -> Comparison:

@@ -35,11 +35,24 @@ class Job:
 
     arguments: tuple[str, ...]
     by: By = "time"
+    needs: frozenset[str] = frozenset()  #: what the rows' `needs` in the registry name together; a guest provides it
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session runs, as its first record keeps it; fields as in results/model.Session."""
+
+    machine: str = ""  #: what it runs on where that is not this host itself: a virtual machine, another host
+    image: str = ""  #: the kernel image, where we boot it
+    boot: str = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
+    command_line: str = ""  #: that the kernel was booted with, where we boot it
+    notes: tuple[str, ...] = ()  #: what the user should know before measuring: why there are no event vectors, say
+    here: bool = True  #: whether this host's own condition bears on it
+
+
 class Target(Protocol):
-    """One small interface. Implementations: local.py, wrap.py, qemu.py."""
+    """One small interface. Implementations: local.py, ssh.py, qemu.py, console.py."""
 
     @property
     def name(self) -> str:
@@ -52,27 +65,16 @@ class Target(Protocol):
         ...
 
     @property
-    def machine(self) -> str:
-        """What it runs on where that is not this host; else ""."""
-        ...
-
-    @property
-    def boot(self) -> str:
-        """Identifies the boot, or by path the kernel image: what two results must share to be compared as equals."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know before measuring: why there are no event vectors, say."""
-        ...
-
-    @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         ...
 
+    def place(self, by: By) -> Place:
+        """Where a session by time or by path would run. It may have to look (connect, try a boot): TargetError."""
+        ...
+
     def describe(self, job: Job) -> tuple[str, ...]:
-        """The exact command that `run` starts. Pure."""
+        """The exact command that `run` starts."""
         ...
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
@@ -81,4 +83,8 @@ class Target(Protocol):
         Raises TargetError (with the last output) when it dies, hangs past `until`, or prints too much or garbage.
         Closing the iterator early ends the target and all its processes.
         """
+        ...
+
+    def close(self) -> None:
+        """Lets go of what calls share (a connection). May be called twice; nothing is left behind after it."""
         ...

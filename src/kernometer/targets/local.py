@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
 from kernometer.targets import build
+from kernometer.targets.base import Place
 from kernometer.targets.stream import between_markers, lines_of, running
 
 if TYPE_CHECKING:
@@ -38,25 +39,17 @@ class LocalTarget:
         return ("time",)
 
     @property
-    def machine(self) -> str:
-        return ""
-
-    @property
-    def boot(self) -> str:
-        """Of this host: sessions of one boot have more in common than those of several."""
-        try:
-            return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        except OSError:
-            return ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
-    @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         return not self.prefix
+
+    def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
+        """The boot is this host's: sessions of one boot have more in common than those of several."""
+        try:
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        except OSError:
+            boot = ""
+        return Place(boot=boot)
 
     def describe(self, job: Job) -> tuple[str, ...]:
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)
@@ -66,6 +59,9 @@ class LocalTarget:
             environment = os.environ | {"TMPDIR": folder}
             with running(self.describe(job), environment) as output:
                 yield from between_markers(lines_of(output, until, job.max_bytes, self.name), self.name)
+
+    def close(self) -> None:
+        """Nothing outlives a call."""
 
 
 def from_spec(spec: str) -> LocalTarget:

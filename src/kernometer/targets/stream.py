@@ -78,35 +78,55 @@ def lines_of(stream: IO[bytes], until: Deadline, max_bytes: int, name: str) -> I
 
     Raises TargetError when `until` passes, when there are more than `max_bytes`, or when a line is too long to be one.
     """
-    pending = bytearray()
-    total = 0
+    splitter = Splitter(name, max_bytes)
     os.set_blocking(stream.fileno(), False)
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         while True:
             if not selector.select(until.left()):
-                raise TargetError(f"{name} gave no sign of life before its time was up.", "", _tail(pending))
+                raise TargetError(f"{name} gave no sign of life before its time was up.", "", splitter.tail)
             chunk = os.read(stream.fileno(), 1 << 16)
             if not chunk:
                 break
-            total += len(chunk)
-            if total > max_bytes or len(pending) > LINE_BYTES:
-                raise TargetError(
-                    f"{name} printed more than {max_bytes:,} bytes, or a line without end.", "", _tail(pending)
-                )
-            pending += chunk
-            *whole, rest = pending.split(b"\n")
-            pending = bytearray(rest)
-            for line in whole:
-                yield bytes(line).removesuffix(b"\r")
+            yield from splitter.feed(chunk)
             if until.passed:
-                raise TargetError(f"{name} was not done when its time was up.", "", _tail(pending))
-    if pending:
-        yield bytes(pending)
+                raise TargetError(f"{name} was not done when its time was up.", "", splitter.tail)
+    yield from splitter.rest()
 
 
-def _tail(data: bytes | bytearray) -> str:
-    return printable(bytes(data[-LAST_OUTPUT:]).decode("utf-8", "replace"), keep="\n")
+class Splitter:
+    """Bytes as they come to lines without LF or CRLF, within limits of size."""
+
+    def __init__(self, name: str, max_bytes: int) -> None:
+        self.name = name
+        self.max_bytes = max_bytes
+        self._total = 0
+        self._pending = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The lines that `chunk` completes. Raises TargetError when there is too much, or a line is too long."""
+        self._total += len(chunk)
+        if self._total > self.max_bytes or len(self._pending) > LINE_BYTES:
+            raise TargetError(
+                f"{self.name} printed more than {self.max_bytes:,} bytes, or a line without end.", "", self.tail
+            )
+        *whole, self._pending = (self._pending + chunk).split(b"\n")
+        for line in whole:
+            yield bytes(line).removesuffix(b"\r")
+
+    def rest(self) -> tuple[bytes, ...]:
+        """What stands after the last newline, if anything does: to be asked for at the end."""
+        return (bytes(self._pending),) if self._pending else ()
+
+    @property
+    def tail(self) -> str:
+        """What of the last line has come, to be shown."""
+        return shown(self._pending[-LAST_OUTPUT:])
+
+
+def shown(data: bytes | bytearray) -> str:
+    """What a target said, as text that does no harm."""
+    return printable(bytes(data).decode("utf-8", "replace").replace("\r\n", "\n"), keep="\n")
 
 
 def between_markers(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -138,4 +158,4 @@ def between_markers(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _last(lines: list[bytes]) -> str:
-    return _tail(b"\n".join(lines))
+    return shown(b"\n".join(lines)[-LAST_OUTPUT:])

@@ -1,0 +1,60 @@
+"""QEMU as a process: started in a folder of its own, and gone in every case when the block that uses it is left."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kernometer.errors import TargetError
+
+#: In the folder: what QEMU itself says.
+SAID = "said"
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent() -> None:
+    """In the child, before QEMU: the kernel ends it should we be killed, so that no QEMU is left behind."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextmanager
+def started(argv: tuple[str, ...], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """QEMU in a session of its own, so that Ctrl-C reaches us alone; killed and waited for in every case."""
+    with (folder / SAID).open("wb") as said:
+        try:
+            process = subprocess.Popen(
+                argv,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        except OSError as error:
+            raise TargetError(
+                f"{argv[0]} cannot be started: {error.strerror}.", "Reinstall qemu-system-x86."
+            ) from error
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def end_of(path: Path, limit: int) -> bytes:
+    """The last bytes of a file that a guest or QEMU wrote; none where there is no such file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - limit))
+            return file.read()
+    except FileNotFoundError:
+        return b""

@@ -1,0 +1,71 @@
+"""Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with what the words after each `+` say.
+
+`machine=`, `cpu=`, `memory=` (MiB) and `seed=` change the virtual machine; every other word is added to the kernel's
+command line. A variant needs no adding: its name says all that it is. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import get_args
+
+import msgspec
+
+from kernometer.errors import UsageError
+from kernometer.guests.qemu import Machine, MachineType
+
+#: What a word may hold: enough for kernel options, and nothing that QEMU, a shell or a file name takes for its own.
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")
+#: Processor models have features added and taken away: `cpu=Nehalem,-erms`.
+_MEMORY = range(32, 1 << 20)
+_SEEDS = range(1 << 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """`words` in the order given, the canonical name's order."""
+
+    guest: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "+".join((self.guest, *self.words))
+
+    def machine(self, usual: Machine) -> Machine:
+        """`usual` with what the words change."""
+        changes: dict[str, str | int] = {}
+        for word in self.words:
+            key, _, value = word.partition("=")
+            if key == "machine":
+                if value not in get_args(MachineType):
+                    raise UsageError(f"{word!r}: no such machine.", f"One of: {', '.join(get_args(MachineType))}.")
+                changes["type"] = value
+            elif key == "cpu":
+                changes["cpu"] = value
+            elif key in _NUMBERS:
+                field, values = _NUMBERS[key]
+                if not value.isdecimal() or int(value) not in values:
+                    raise UsageError(f"{word!r}: not from {values.start} to {values.stop - 1}.")
+                changes[field] = int(value)
+        return msgspec.structs.replace(usual, **changes)
+
+    def command_line(self, usual: str) -> str:
+        """`usual` with the words that are the kernel's."""
+        return " ".join((usual, *(word for word in self.words if word.partition("=")[0] not in _OURS)))
+
+
+_NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS)}
+_OURS = {"machine", "cpu", *_NUMBERS}
+
+
+def parse(spec: str) -> Variant:
+    """From `linux-6.1+mitigations=off`. Raises UsageError for a word that is none; the guest is not looked for."""
+    guest, *words = spec.split("+")
+    for word in words:
+        if not _WORD.fullmatch(word):
+            raise UsageError(f"{word!r} in {spec!r} is no option.", "A variant looks like linux-6.1+mitigations=off.")
+    found = Variant(guest, tuple(words))
+    found.machine(Machine())
+    return found
