@@ -23,7 +23,7 @@ def judged(a: int, b: int, *, other_build: bool = False, **arguments: Any) -> Ro
 
 
 def compared(a: int, b: int, *, other_build: bool = False, **arguments: Any) -> Comparison:
-    changes = {"boot": OTHER} if other_build else {}
+    changes = {"image": OTHER} if other_build else {}
     return compare([path_result("a", {ROW: a})], [path_result("b", {ROW: b}, **changes)], history=None, **arguments)
 
 
