@@ -12,7 +12,7 @@ import pytest
 
 from kernometer.__main__ import main
 from kernometer.cli import COMMANDS, kernometer
-from kernometer.cli.man import ENVIRONMENT, escaped, prose
+from kernometer.cli.man import ENVIRONMENT, commands, escaped, prose
 from kernometer.errors import Status
 
 
@@ -23,12 +23,13 @@ def page(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def all_options() -> Iterator[tuple[str, str]]:
-    """(command, flag) of every flag there is."""
+    """(command, flag) of every flag there is; `guest add` is a command of its own."""
     root = click.Context(kernometer, info_name="kernometer")
-    for name in ("", *COMMANDS):
-        found = kernometer.get_command(root, name) if name else kernometer
-        assert found is not None
-        for parameter in found.get_params(click.Context(found, info_name=name, parent=root)):
+    every = [root, *commands(kernometer, root)]
+    paths = [context.command_path.partition(" ")[2] for context in every]
+    assert {*COMMANDS, "guest add", "guest list"} <= set(paths)
+    for name, context in zip(paths, every, strict=True):
+        for parameter in context.command.get_params(context):
             if isinstance(parameter, click.Option) and not parameter.hidden:
                 yield from ((name, flag) for flag in parameter.opts + parameter.secondary_opts)
 

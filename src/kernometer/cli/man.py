@@ -58,13 +58,23 @@ def page(group: click.Group, root: click.Context) -> Iterator[str]:
     yield ".SH OPTIONS"
     yield from options(root)
     yield ".SH COMMANDS"
-    for name in group.list_commands(root):
-        found = group.get_command(root, name)
-        if found is not None and not found.hidden:
-            yield from section(found, click.Context(found, info_name=name, parent=root))
+    for context in commands(group, root):
+        yield from section(context)
     yield from environment(root)
     yield from statuses()
     yield from examples(group, root)
+
+
+def commands(group: click.Group, parent: click.Context) -> Iterator[click.Context]:
+    """Every command, and under one that is a group its own."""
+    for name in group.list_commands(parent):
+        found = group.get_command(parent, name)
+        if found is None or found.hidden:
+            continue
+        context = click.Context(found, info_name=name, parent=parent)
+        yield context
+        if isinstance(found, click.Group):
+            yield from commands(found, context)
 
 
 def synopsis(context: click.Context) -> Iterator[str]:
@@ -73,9 +83,10 @@ def synopsis(context: click.Context) -> Iterator[str]:
     yield f"\\fB{escaped(context.command_path)}\\fR {escaped(pieces)}"
 
 
-def section(found: click.Command, context: click.Context) -> Iterator[str]:
+def section(context: click.Context) -> Iterator[str]:
     """One command: how it is called, what it does, its options."""
-    yield f".SS {escaped(context.info_name or '')}"
+    found = context.command
+    yield f".SS {escaped(context.command_path.partition(' ')[2])}"
     yield from synopsis(context)
     yield ".PP"
     yield from prose(found.help or found.short_help or "")
