@@ -93,6 +93,33 @@ def test_a_command_that_init_cannot_hold_is_refused(command: tuple[str, ...]) ->
         entries(b"", b"", command)
 
 
+def test_further_files_have_their_folders_and_programs_can_be_executed() -> None:
+    """Expected: each folder once, before what is in it. Broken: the kernel drops a file whose folder is not there."""
+    extra = {"bin/tcc": b"t", "usr/lib/tcc/include/a.h": b"a", "usr/lib/tcc/b.a": b"b", "disk/x": b""}
+    made = entries(b"i", b"p", ("/bin/probe",), b"busy", extra)
+    listed = list(records(archive(made)))
+    assert len(listed) == len(made)
+    for name in listed:
+        assert "/" not in name or name.rpartition("/")[0] in listed[: listed.index(name)]
+    modes = {entry.name: entry.mode for entry in made}
+    assert modes["bin/tcc"] == stat.S_IFREG | 0o755
+    assert modes["usr/lib/tcc/b.a"] == stat.S_IFREG | 0o644
+    assert modes["usr/lib"] == stat.S_IFDIR | 0o755
+
+
+@pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../b", "a//b", "a/", ".", "", "init", "bin/sh", "dev", "init/x"])
+def test_a_further_file_that_replaces_one_or_leads_elsewhere_is_refused(name: str) -> None:
+    """Expected: ValueError. Broken: two records of one name, of which the kernel takes the last."""
+    with pytest.raises(ValueError, match="cannot be the name"):
+        entries(b"i", b"p", ("/bin/probe",), b"busy", {name: b""})
+
+
+def test_a_file_is_no_folder_of_another() -> None:
+    """Expected: ValueError. Broken: the kernel leaves the second one out and says nothing."""
+    with pytest.raises(ValueError, match="'a/b'"):
+        entries(b"i", b"p", ("/bin/probe",), b"", {"a": b"", "a/b": b""})
+
+
 def test_limits_are_those_of_init() -> None:
     """Expected: the constants of init.c. Broken: one was changed alone."""
     source = Path(initramfs.__file__).with_name("init.c").read_text()

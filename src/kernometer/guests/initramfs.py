@@ -8,10 +8,15 @@ Format: Linux, Documentation/driver-api/early-userspace/buffer-format.rst.
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 COMMAND = "etc/kernometer/command"
+#: Drivers to load, one a line in this order: the file's path, a space, the driver's parameters.
+DRIVERS = "etc/kernometer/drivers"
+#: If it is there, no command is run: the user gets a shell on the console.
+CONSOLE = "etc/kernometer/console"
 PROBE = "bin/probe"
 #: What init.c can hold.
 MAX_COMMAND_BYTES = 65535
@@ -21,7 +26,7 @@ MAX_ARGUMENTS = 1024
 FOLDERS = ("bin", "dev", "etc", "etc/kernometer", "proc", "sys", "tmp")
 #: The three nodes that are needed before devtmpfs is mounted: (name, mode, major, minor).
 NODES = (("dev/console", 0o600, 5, 1), ("dev/null", 0o666, 1, 3), ("dev/zero", 0o666, 1, 5))
-#: Names under which busybox is found, for rows that run a shell.
+#: Names under which busybox is found, for rows that run a shell. A console has them all.
 APPLETS = ("sh", "cat", "true", "false", "ls", "mount", "dmesg", "poweroff")
 
 
@@ -35,10 +40,17 @@ class Entry:
     device: tuple[int, int] = (0, 0)
 
 
-def entries(init: bytes, probe: bytes, command: tuple[str, ...], busybox: bytes = b"") -> tuple[Entry, ...]:
-    """What a guest holds: init, the probe, the command line for it, and busybox if there is one.
+def entries(
+    init: bytes,
+    probe: bytes,
+    command: tuple[str, ...],
+    busybox: bytes = b"",
+    extra: Mapping[str, bytes] | None = None,
+) -> tuple[Entry, ...]:
+    """What a guest holds: init, the probe, the command line for it, busybox if there is one, and `extra`.
 
-    Raises ValueError for a command that init.c cannot hold.
+    `extra` is name to content; what lies below bin/ can be executed, and folders on the way are made.
+    Raises ValueError for a command that init.c cannot hold, and for a name that is taken or leads elsewhere.
     """
     line = b"".join(word.encode() + b"\0" for word in command)
     if len(line) > MAX_COMMAND_BYTES or len(command) > MAX_ARGUMENTS or any("\0" in word for word in command):
@@ -53,13 +65,28 @@ def entries(init: bytes, probe: bytes, command: tuple[str, ...], busybox: bytes 
     if busybox:
         found.append(Entry("bin/busybox", stat.S_IFREG | 0o755, busybox))
         found += [Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in APPLETS]
-    return tuple(found)
+    return (*found, *_extra(extra or {}, {entry.name: stat.S_ISDIR(entry.mode) for entry in found}))
 
 
-def archive(found: tuple[Entry, ...], extra: Mapping[str, bytes] | None = None) -> bytes:
-    """The newc archive of `found`, and of `extra` (name to content, plain files); sorted, padded to 512 bytes."""
-    every = (*found, *(Entry(name, stat.S_IFREG | 0o644, data) for name, data in (extra or {}).items()))
-    ordered = sorted(every, key=lambda entry: entry.name)
+def _extra(files: Mapping[str, bytes], there: dict[str, bool]) -> Iterator[Entry]:
+    """Plain files, and the folders above them that are not `there` (name to whether it is a folder)."""
+    for name, data in sorted(files.items()):
+        path = PurePosixPath(name)
+        folders = [str(each) for each in reversed(path.parents)][1:]
+        strange = path.is_absolute() or str(path) != name or {"..", "."} & {*path.parts, name}
+        if strange or name in there or not all(there.get(folder, True) for folder in folders):
+            raise ValueError(f"{name!r} cannot be the name of a further file in a guest")
+        for folder in folders:
+            if folder not in there:
+                there[folder] = True
+                yield Entry(folder, stat.S_IFDIR | 0o755)
+        there[name] = False
+        yield Entry(name, stat.S_IFREG | (0o755 if "bin" in path.parts[:-1] else 0o644), data)
+
+
+def archive(found: tuple[Entry, ...]) -> bytes:
+    """The newc archive of `found`; sorted, padded to 512 bytes."""
+    ordered = sorted(found, key=lambda entry: entry.name)
     records = [_record(entry, number) for number, entry in enumerate(ordered, start=1)]
     whole = b"".join(records) + _record(Entry("TRAILER!!!", 0), 0)
     return _padded(whole, 512)
