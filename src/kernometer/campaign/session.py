@@ -43,6 +43,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", si
         command=tuple(sys.argv),
         launch=target.describe(plan.job()),
         machine=place.machine,
+        board=place.board,
         image=place.image,
         command_line=place.command_line,
         boot=place.boot,

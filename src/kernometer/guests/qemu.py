@@ -59,9 +59,13 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
         """What two sessions must share for their figures to be comparable, as one line."""
-        how = {"icount": "tcg icount", "tcg": "tcg", "kvm": "kvm"}[accelerator]
         seed = f"; seed {self.seed}" if accelerator == "icount" else ""
-        return f"QEMU {version} {how}; {_TYPES[self.type]}; -cpu {self.cpu}; 1 CPU; {self.memory_mib} MiB{seed}"
+        return f"{self.board(version, accelerator)}; {self.memory_mib} MiB{seed}"
+
+    def board(self, version: QemuVersion, accelerator: Accelerator) -> str:
+        """The same without memory and seed: what the rotated machines of a layout floor share."""
+        how = {"icount": "tcg icount", "tcg": "tcg", "kvm": "kvm"}[accelerator]
+        return f"QEMU {version} {how}; {_TYPES[self.type]}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator) -> tuple[str, ...]:
         """The options that make it."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "index.sqlite"
-VERSION = 1
+VERSION = 2
 PATIENCE_S = 3.0  #: how long another process's transaction is waited for
 
 #: What is wrong with the disk, or another process is at it: a new index in the same place would fare no better.

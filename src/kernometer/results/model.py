@@ -72,6 +72,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     command: tuple[Text, ...] = ()  #: as the user typed it
     launch: tuple[Text, ...] = ()  #: the exact command that the target was started with
     machine: Text = ""  #: what it ran on when that is not this host: QEMU's version, machine, CPU model; another host
+    board: Text = ""  #: the virtual machine without its memory's size and its seed, which layout floors rotate
     image: Text = ""  #: the kernel image, where we booted it: with equal machine and probe its counts are equal
     command_line: Text = ""  #: that the kernel was booted with, where we booted it
     boot: Text = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own

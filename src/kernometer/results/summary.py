@@ -26,6 +26,9 @@ class Summary:
     seconds: float = 0.0  #: that the session took; 0: not known
     kernel: str = ""  #: name and release, as the probe's uname has them
     host: str = ""  #: see host_key
+    machine: str = ""  #: as the session has them
+    board: str = ""
+    image: str = ""
     experiment: str = ""
     side: str = ""
     rows: int = 0
@@ -51,6 +54,9 @@ def summarize(path: Path, result: Result) -> Summary:
         seconds=end.seconds if end else 0.0,
         kernel=f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
         host=host_key(result),
+        machine=session.machine,
+        board=session.board,
+        image=session.image,
         experiment=session.experiment,
         side=session.side,
         rows=len(result.rows),

@@ -44,6 +44,7 @@ class Place:
     """Where a session runs, as its first record keeps it; fields as in results/model.Session."""
 
     machine: str = ""  #: what it runs on where that is not this host itself: a virtual machine, another host
+    board: str = ""  #: the virtual machine without its memory's size and its seed, where we make it
     image: str = ""  #: the kernel image, where we boot it
     boot: str = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
     command_line: str = ""  #: that the kernel was booted with, where we boot it

@@ -83,8 +83,10 @@ class QemuTarget:
         notes = [self.without_plugin] if by == "path" and self.without_plugin else []
         if by == "time" and accelerator != "kvm":
             notes.append(EMULATED)
+        machine = self.variant.machine(self.guest.manifest.machine)
         return Place(
-            machine=self.variant.machine(self.guest.manifest.machine).text(self.qemu, accelerator),
+            machine=machine.text(self.qemu, accelerator),
+            board=machine.board(self.qemu, accelerator),
             image=self.guest.image,
             command_line=self.variant.command_line(self.guest.manifest.command_line),
             notes=tuple(notes),
