@@ -25,7 +25,7 @@ COMMAND_LINE = "console=ttyS0 quiet nokaslr rdinit=/init panic=-1"
 BULK_PORT = 0xE9
 
 #: How instructions are executed: counted one by one (by path), emulated without that, or by the processor itself.
-#: icount-sleep: counted too, and an idle guest waits in the host's time, so that one that is talked to sees no time-out.
+#: icount-sleep: counted too, and an idle guest waits in the host's time: one that is talked to sees no time-out.
 Accelerator = Literal["icount", "icount-sleep", "tcg", "kvm"]
 MachineType = Literal["microvm", "pc", "q35"]
 
