@@ -161,10 +161,9 @@ def path_result(name: str, counts: dict[str, int], **changes: Any) -> Result:
         )
         for row, count in counts.items()
     ]
-    image = changes.pop("image", "linux 6.1 sha256:1")
-    return result(
-        session(name, by="path", target="qemu:linux", machine="qemu 7.2 microvm", image=image), runs, **changes
-    )
+    of: dict[str, Any] = {"target": "qemu:linux", "machine": "qemu 7.2 microvm", "image": "linux 6.1 sha256:1"}
+    of |= {key: changes.pop(key) for key in list(changes) if key in Session.__struct_fields__}
+    return result(session(name, by="path", **of), runs, **changes)
 
 
 def baseline(samples: Sequence[int], batch: int = 1000) -> Baseline:

@@ -9,11 +9,21 @@ import pytest
 from kernometer.results.model import Result
 from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare
+from kernometer.stats.floors import Layout, RowSpread, probe_of
 from kernometer.stats.model import Comparison, RowComparison, Verdict
 from kernometer.stats.path import DEFAULT_LAYOUT_FLOOR, EXACT, FLOORED, image
 from tests.stats.simulate import ROW, header, path_result
 
 OTHER = "linux 6.12 sha256:2"
+
+
+def floors(floor: float | None) -> tuple[Layout, ...]:
+    """The one row's floor as measured on both builds; None: nobody measured it."""
+    spread = RowSpread(1.0, 1.0 + (floor or 0.0), 3)
+    images = ("linux 6.1 sha256:1", OTHER)
+    probe = probe_of(path_result("x", {}))
+    known = tuple(Layout(image, "", "", probe, "quick", ("1", "2", "3"), {ROW: spread}) for image in images)
+    return () if floor is None else known
 
 
 def judged(a: int, b: int, *, other_build: bool = False, **arguments: Any) -> RowComparison:
@@ -56,16 +66,17 @@ def test_one_instruction_of_one_image_is_a_difference(count: int, expected: Verd
     ],
 )
 def test_two_builds_are_held_against_the_layout_floor(count: int, floor: float | None, expected: Verdict) -> None:
-    row = judged(100_000, count, other_build=True, floors=None if floor is None else {ROW: floor})
+    row = judged(100_000, count, other_build=True, floors=floors(floor))
     assert row.verdict is expected
     assert ("not measured" in row.note) == (floor is None)
-    assert row.smallest == (floor if expected is Verdict.UNDECIDED else None)
+    assert row.smallest == (pytest.approx(floor) if expected is Verdict.UNDECIDED else None)
+    assert row.floor == pytest.approx(0.01 if floor is None else floor)
 
 
 def test_counts_that_differ_among_themselves_raise_the_floor() -> None:
     """Two sessions of A 4 % apart. Expected: 3 % between the builds is not decided, whatever floor was given."""
     a = [path_result("a1", {ROW: 100_000}), path_result("a2", {ROW: 104_000})]
-    (row,) = compare(a, [path_result("b", {ROW: 103_000}, image=OTHER)], history=None, floors={ROW: 0.001}).rows
+    (row,) = compare(a, [path_result("b", {ROW: 103_000}, image=OTHER)], history=None, floors=floors(0.001)).rows
     assert row.verdict is Verdict.UNDECIDED
     assert row.smallest == pytest.approx(0.04)
 
@@ -95,6 +106,24 @@ def test_what_makes_another_image() -> None:
 
 def result_fields(of: Result) -> dict[str, Any]:
     return {f: getattr(of, f) for f in of.__struct_fields__}
+
+
+def test_one_image_booted_otherwise_says_how() -> None:
+    """Expected: the words of the command line that only one side has. Broken: "counts differently", and no cause."""
+    a = path_result("a", {ROW: 359}, command_line="quiet nokaslr")
+    b = path_result("b", {ROW: 328}, command_line="quiet nokaslr mitigations=off")
+    (row,) = compare([a], [b], history=None, name_b="off").rows
+    assert row.note == "the same kernel image counts differently: off was booted with mitigations=off"
+    assert row.verdict is Verdict.FASTER
+    (row,) = compare([b], [a], history=None, name_a="off").rows
+    assert "off was booted with mitigations=off" in row.note
+
+
+def test_one_image_asked_otherwise_says_so() -> None:
+    """Rows leave things behind for the next: another list, another seed, other counts."""
+    a, b = path_result("a", {ROW: 359}), path_result("b", {ROW: 360, "ctx/yield": 5}, seed=2)
+    (row,) = compare([a], [b], history=None).rows
+    assert row.note.endswith(": other rows were measured before it, the probe's seeds differ")
 
 
 def test_unknown_kernel_is_never_the_same_image() -> None:

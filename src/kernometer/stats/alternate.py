@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -11,6 +11,7 @@ from kernometer.errors import ResultError
 from kernometer.results.model import Result
 from kernometer.stats import path
 from kernometer.stats.differences import check_comparable, differences
+from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired
 from kernometer.stats.model import Comparison, RowFigure
@@ -27,7 +28,7 @@ def ab(
     *,
     name_a: str = "A",
     name_b: str = "B",
-    floors: Mapping[str, float] | None = None,
+    floors: Sequence[Layout] = (),
 ) -> Comparison:
     """Judges the two sides of one `ab`, B against A. `delta` is relative; `floors` as for `compare`.
 
@@ -36,7 +37,7 @@ def ab(
     check_comparable((a,), (b,))
     of_a, of_b = side(name_a, (a,)), side(name_b, (b,))
     if a.session.by == "path":
-        return path.compare_counts(of_a, of_b, delta=delta, floors=floors or {})
+        return path.compare_counts(of_a, of_b, delta=delta, floors=floors)
     if a.session.experiment != b.session.experiment:
         raise ResultError(
             f"{a.session.id} and {b.session.id} are not the two sides of one `ab`",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kernometer.results.model import Result
 from kernometer.stats import path
 from kernometer.stats.differences import check_comparable, differences
+from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain, History, Spread, grain, spread
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
@@ -25,12 +26,12 @@ def compare(
     delta: float = DELTA,
     name_a: str = "A",
     name_b: str = "B",
-    floors: Mapping[str, float] | None = None,
+    floors: Sequence[Layout] = (),
 ) -> Comparison:
     """Judges B against A.
 
     `history`: earlier sessions of this host (any, the fitting ones are found), asked where a side has one unit only.
-    `delta`: relative, 0.02 is 2 %. `floors`: by path, the layout floor of each row, relative.
+    `delta`: relative, 0.02 is 2 %. `floors`: by path, what is known of layouts.
     Raises ResultError where a side is empty, a session stands on both, or times would meet counts.
     """
     others = {name_b: b}
@@ -44,7 +45,7 @@ def compare_many(
     history: History | None,
     delta: float = DELTA,
     name_baseline: str = "A",
-    floors: Mapping[str, float] | None = None,
+    floors: Sequence[Layout] = (),
 ) -> tuple[Comparison, ...]:
     """Each of the named others against one baseline; all rows of all of them are one family of tests.
 
@@ -55,7 +56,7 @@ def compare_many(
     of_baseline = side(name_baseline, baseline)
     if baseline[0].session.by == "path":
         return tuple(
-            path.compare_counts(of_baseline, side(name, results), delta=delta, floors=floors or {})
+            path.compare_counts(of_baseline, side(name, results), delta=delta, floors=floors)
             for name, results in others.items()
         )
     drafts: list[Draft] = []

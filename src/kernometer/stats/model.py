@@ -92,6 +92,7 @@ class RowComparison:
     p_adjusted: float | None = None  #: Benjamini-Hochberg over all rows
     units_a: int = 0  #: sessions, boots or blocks behind each side
     units_b: int = 0
+    floor: float | None = None  #: by path, of two builds: the layout floor that the ratio was held against, relative
     smallest: float | None = None  #: smallest relative difference these runs could have seen (0.05: 5 %)
     minutes_missing: float | None = None  #: of further measuring until delta could be seen (ab)
     sessions_missing: int | None = None  #: further sessions a side (compare)

@@ -1,0 +1,132 @@
+"""Layout floors: how far a row's count moves where nothing but the layout does. docs/statistics.md, "Layout floors".
+
+A floor is derived from stored sessions of one kernel on rotated machines (other memory, other seed), never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernometer.results.model import Result
+from kernometer.stats.figures import figures
+
+#: Rotated machines from which on a spread is taken for a floor: of two one cannot tell a spread from an accident.
+MIN_MACHINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RowSpread:
+    """Counts of one row over rotated machines; instructions."""
+
+    least: float
+    most: float
+    machines: int
+
+    @property
+    def floor(self) -> float:
+        """Relative: 0.01 is 1 %."""
+        return self.most / self.least - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One kernel, as one probe counted it on rotated machines."""
+
+    image: str
+    command_line: str
+    board: str
+    probe: tuple[str, ...]
+    profile: str
+    machines: tuple[str, ...]
+    rows: Mapping[str, RowSpread]
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """What the counts of two builds are held against; a row that nobody has measured is not in `rows`."""
+
+    rows: Mapping[str, float]  #: relative
+    lacking: frozenset[str] = frozenset()  #: images for which other kernels' floors stand in, on some row
+    others: int = 0  #: how many kernels these are
+
+
+NONE = Floors({})
+
+
+def probe_of(result: Result) -> tuple[str, ...]:
+    """The probe's build: source, compiler, flags. Another one has counts of its own."""
+    header = result.header
+    return tuple(str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")) if header else ()
+
+
+def asked(result: Result) -> tuple[str, ...]:
+    """The rows that a session was asked for, sorted.
+
+    What an earlier row left behind is there for the next, so that other rows asked for are other counts.
+    """
+    return tuple(sorted({row.row for one in result.workloads.values() for row in one.rows} | set(result.rows)))
+
+
+def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
+    """Every kernel among them that was counted on `MIN_MACHINES` machines of one board, by the same probe and rows.
+
+    Sides of an `ab`, sessions that were cut off and those of no virtual machine of ours take no part.
+    """
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        session = result.session
+        whole = result.end is not None and result.end.complete
+        if session.by != "path" or not (session.board and session.image and whole) or session.experiment:
+            continue
+        which = (session.image, session.command_line, session.board, probe_of(result), session.profile, session.seed)
+        groups.setdefault((*which, asked(result)), []).append(result)
+    found = (_layout(group) for group in groups.values())
+    return tuple(layout for layout in found if layout is not None)
+
+
+def _layout(group: Sequence[Result]) -> Layout | None:
+    counts: dict[str, dict[str, list[float]]] = {}
+    for result in group:
+        for row, figure in figures(result).items():
+            if figure.cost:
+                counts.setdefault(row, {}).setdefault(result.session.machine, []).append(figure.cost)
+    rows = {
+        row: RowSpread(min(map(min, of.values())), max(map(max, of.values())), len(of))
+        for row, of in counts.items()
+        if len(of) >= MIN_MACHINES
+    }
+    if not rows:
+        return None
+    session = group[0].session
+    return Layout(
+        image=session.image,
+        command_line=session.command_line,
+        board=session.board,
+        probe=probe_of(group[0]),
+        profile=session.profile,
+        machines=tuple(sorted({result.session.machine for result in group})),
+        rows=rows,
+    )
+
+
+def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
+    """A row's floor: the largest that each compared kernel has of its own, by this probe and on this board.
+
+    A kernel that has none for a row is given the largest of all others in `known` on this board.
+    """
+    boards = {result.session.board for result in compared}
+    fitting = [layout for layout in known if layout.board in boards]
+    kernels = {(result.session.image, probe_of(result)) for result in compared}
+    rows: dict[str, float] = {}
+    lacking: set[str] = set()
+    stood_in: set[str] = set()
+    for row in dict.fromkeys(row for result in compared for row in result.rows):
+        of_row = [layout for layout in fitting if row in layout.rows]
+        for image, probe in kernels if of_row else ():
+            own = [layout for layout in of_row if (layout.image, layout.probe) == (image, probe)]
+            rows[row] = max(rows.get(row, 0.0), *(layout.rows[row].floor for layout in own or of_row))
+            if not own:
+                lacking.add(image)
+                stood_in |= {layout.image for layout in of_row}
+    return Floors(rows, frozenset(lacking), len(stood_in))
