@@ -1,30 +1,47 @@
-"""Kernel packages by the distribution's own tools: apt decides what is authentic and whose mirror is used.
+"""Packages by the distribution's own tools: apt decides what is authentic and whose mirror is used.
 
-Nothing here needs root. Where the system's package lists are missing (fresh containers have none) or too old to
-download from, a state folder of our own is filled with `apt-get update` from the system's sources and keys.
+Nothing here needs root. What is fetched beside the system's own package lists lives in a private state folder in the
+cache, filled by `apt-get update` from the system's sources, or from others of the same mirrors with the same keys.
 """
 
 from __future__ import annotations
 
-import functools
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.cache import cache_folder
-from kernometer.errors import MissingError, TargetError
-
-#: Full flavours only: Debian's amd64 and Ubuntu's generic. cloud, rt and unsigned images are variants of their own.
-KERNEL_PACKAGE = re.compile(r"linux-image-(?P<series>\d+\.\d+)\.\d[^-]*(?:-\d[^-]*)?-(?:amd64|generic)")
+from kernometer.cache import cache_folder, sha256
+from kernometer.errors import KernometerError, MissingError, ResultError, TargetError
+from kernometer.guests import debsource, sourcelist
 
 #: Seconds. A download is some 100 MB.
 QUERY_SECONDS = 60
 UPDATE_SECONDS = 300
 DOWNLOAD_SECONDS = 900
+#: Package lists that are older are fetched again before they are used.
+LISTS_HOURS = 6
+
+_SOURCES, _LOCK, _UPDATED, _ABSENT = "fetched.sources", "lock", "updated", "absent"
+_POLICY = re.compile(
+    r"^ +-?\d+ (?P<uri>\S+) (?P<suite>[^/\s]+)/\S+ \S+ Packages\n +release (?P<release>.*)$", re.MULTILINE
+)
+_NAME = re.compile(r"[a-z0-9][a-z0-9+.~-]*")
+
+
+class ExpiredError(TargetError):
+    """The mirror's Release file is older than it may be by its own word."""
+
+
+class NoSuiteError(TargetError):
+    """The mirror answers, and has no such suite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,66 +51,148 @@ class Package:
     name: str
     version: str
     sha256: str
+    size: int = 0  #: bytes to download
 
-    @property
-    def series(self) -> str:
-        """ "6.1" of linux-image-6.1.0-56-amd64."""
-        match = KERNEL_PACKAGE.fullmatch(self.name)
-        return match["series"] if match else ""
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose a suite is, by its signed Release file."""
+
+    uri: str
+    suite: str  #: as the source has it: "stable"
+    codename: str  #: "trixie", "trixie-security"
+    origin: str  #: "Debian"
 
 
 @dataclass(frozen=True, slots=True)
 class Apt:
-    """apt with the system's state, or with a state folder of our own."""
+    """apt with the system's package lists, or with a private state folder.
+
+    `sources` are those of the private state, as deb822; without any they are the system's.
+    """
 
     state: Path | None = None
+    sources: str = ""
+
+    @classmethod
+    def private(cls, name: str, sources: str = "") -> Apt:
+        """In the cache, apart from what another mirror or other keys of the same `name` left there."""
+        return cls(cache_folder() / "apt" / f"{name}-{sha256(sources.encode())[:8]}", sources)
 
     def options(self) -> tuple[str, ...]:
         if self.state is None:
             return ()
-        return (
-            *("-o", f"Dir::State={self.state}/state"),
-            *("-o", f"Dir::State::Lists={self.state}/lists"),
-            *("-o", f"Dir::Cache={self.state}/cache"),
-            *("-o", "Dir::State::status=/var/lib/dpkg/status"),
+        own = (f"Dir::Etc::sourcelist={self.state}/{_SOURCES}", "Dir::Etc::sourceparts=-") if self.sources else ()
+        settings = (
+            f"Dir::State={self.state}/state",
+            f"Dir::State::Lists={self.state}/lists",
+            f"Dir::Cache={self.state}/cache",
+            # Containers switch these two off, and every question would then parse the lists again.
+            "Dir::Cache::pkgcache=pkgcache.bin",
+            "Dir::Cache::srcpkgcache=srcpkgcache.bin",
+            "Dir::State::status=/var/lib/dpkg/status",
             # For root apt would fetch as the user _apt, who has no way into root's cache; signatures are checked alike.
-            *(("-o", "APT::Sandbox::User=root") if os.geteuid() == 0 else ()),
+            *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),
+            *own,
         )
+        return tuple(word for setting in settings for word in ("-o", setting))
 
-    def update(self) -> None:
-        """Fetches the package lists into the private state. Raises TargetError with what apt said."""
-        if self.state is None:
-            raise ValueError("the system's own lists are the administrator's")
-        for folder in ("state/lists/partial", "lists/partial", "cache/archives/partial"):
-            (self.state / folder).mkdir(parents=True, exist_ok=True)
-        _run(("apt-get", *self.options(), "-q", "update"), UPDATE_SECONDS, "The package lists could not be fetched.")
+    def update(self, hours: float = 0.0) -> None:
+        """Fetches the package lists into the private state, unless those there are younger than `hours`.
 
-    def kernels(self) -> tuple[Package, ...]:
-        """Every full-flavour kernel image that can be downloaded."""
-        every = _run(
-            ("apt-cache", *self.options(), "pkgnames", "linux-image-"),
-            QUERY_SECONDS,
-            "apt cannot read its package lists.",
-        )
-        names = sorted(name for name in every.split() if KERNEL_PACKAGE.fullmatch(name))
-        if not names:
+        Raises NoSuiteError, ExpiredError or (no network, a bad signature) TargetError, each with what apt said.
+        """
+        with self._locked() as state:
+            if self.fresh(hours):
+                return
+            if self._young(_ABSENT, hours):
+                raise NoSuiteError("The mirror had no such suite when it was last asked.")
+            self.forget()
+            (state / _SOURCES).write_text(self.sources)
+            words = ("apt-get", *self.options(), "-q", "update")
+            try:
+                _run(words, UPDATE_SECONDS, "The package lists could not be fetched.")
+            except TargetError as error:
+                sorted_out = _sorted_out(error)
+                if isinstance(sorted_out, NoSuiteError):
+                    (state / _ABSENT).touch()
+                raise sorted_out from error
+            (state / _UPDATED).touch()
+
+    def fresh(self, hours: float) -> bool:
+        """Whether the private state's lists are younger than `hours`."""
+        return self._young(_UPDATED, hours)
+
+    def forget(self) -> None:
+        """The next update fetches, however young the lists are."""
+        for stamp in (_UPDATED, _ABSENT):
+            if self.state is not None:
+                (self.state / stamp).unlink(missing_ok=True)
+
+    def _young(self, stamp: str, hours: float) -> bool:
+        """A stamp from the future, after a change of the clock, is not young."""
+        try:
+            return self.state is not None and 0 <= time.time() - (self.state / stamp).stat().st_mtime < hours * 3600
+        except OSError:
+            return False
+
+    def release(self, field: str) -> str:
+        """A field of the Release file that the last update checked; "" where it has none."""
+        for path in sorted((self.state / "lists").glob("*Release")) if self.state else ():
+            with path.open(encoding="utf-8", errors="replace") as file:
+                head = file.read(4096)
+            if found := re.search(rf"^{field}: (.*)$", head, re.MULTILINE):
+                return found[1].strip()
+        return ""
+
+    def names(self, prefix: str) -> list[str]:
+        """Names of packages that begin so, sorted."""
+        words = ("apt-cache", *self.options(), "pkgnames", prefix)
+        return sorted(set(_run(words, QUERY_SECONDS, "apt cannot read its package lists.").split()))
+
+    def show(self, names: Iterable[str]) -> tuple[Package, ...]:
+        """The candidates of these packages, as far as they can be downloaded."""
+        asked = tuple(names)
+        if not asked:
             return ()
-        shown = _run(
-            ("apt-cache", *self.options(), "show", "--no-all-versions", *names),
-            QUERY_SECONDS,
-            "apt cannot read its package lists.",
-        )
-        return tuple(package for stanza in shown.split("\n\n") if (package := _package(stanza)) is not None)
+        words = ("apt-cache", *self.options(), "show", "--no-all-versions", *asked)
+        shown = _run(words, QUERY_SECONDS, "apt cannot read its package lists.")
+        found = []
+        for stanza in shown.split("\n\n"):
+            fields = dict(re.findall(r"^(Package|Version|SHA256|Size): (\S+)$", stanza, re.MULTILINE))
+            name, version, digest = (fields.get(key, "") for key in ("Package", "Version", "SHA256"))
+            if name and version and digest:
+                found.append(Package(name, version, digest, int(fields.get("Size", "0"))))
+        return tuple(found)
+
+    def origins(self) -> tuple[Origin, ...]:
+        """Whose the suites are that there are lists of."""
+        shown = _run(("apt-cache", *self.options(), "policy"), QUERY_SECONDS, "apt cannot read its package lists.")
+        found = []
+        for match in _POLICY.finditer(shown):
+            fields = dict(part.partition("=")[::2] for part in match["release"].split(","))
+            found.append(Origin(match["uri"], match["suite"], fields.get("n", ""), fields.get("o", "")))
+        return tuple(dict.fromkeys(found))
+
+    def suite(self, package: Package) -> str:
+        """Which suite the lists have this version from ("bookworm-security"); "" where apt does not say."""
+        words = ("apt-cache", *self.options(), "madison", package.name)
+        for line in _run(words, QUERY_SECONDS, "apt cannot read its package lists.").splitlines():
+            parts = [part.strip() for part in line.split("|")]
+            if len(parts) == 3 and parts[1] == package.version and len(where := parts[2].split()) > 1:
+                return where[1].rpartition("/")[0]
+        return ""
 
     def download(self, package: Package, folder: Path) -> Path:
         """The package's file in `folder`, authenticated by apt and compared with the lists' SHA-256."""
+        before = set(folder.glob("*.deb"))
         _run(
             ("apt-get", *self.options(), "-q", "download", f"{package.name}={package.version}"),
             DOWNLOAD_SECONDS,
             f"{package.name} could not be downloaded.",
             folder,
         )
-        files = list(folder.glob("*.deb"))
+        files = [path for path in folder.glob("*.deb") if path not in before]
         if len(files) != 1:
             raise TargetError(f"apt-get left {len(files)} package files where one was asked for.", "Try again.")
         with files[0].open("rb") as file:
@@ -102,55 +201,80 @@ class Apt:
             raise TargetError(f"{package.name} is not what the package lists say: its SHA-256 differs.", "Try again.")
         return files[0]
 
-
-def newest(packages: tuple[Package, ...], series: str) -> Package | None:
-    """The package of `series` with the highest version, by dpkg's rules; None where there is none."""
-    of_series = [package for package in packages if package.series == series]
-    return max(of_series, key=functools.cmp_to_key(_compare), default=None)
-
-
-def fetch(series: str, folder: Path) -> tuple[Package, Path]:
-    """Downloads the newest kernel of a series ("6.1") into `folder`; the package and its file.
-
-    The system's lists come first; ours where those are missing, lack the series, or name a file that is gone.
-    Raises MissingError where no list has it, saying which are there, TargetError where apt fails.
-    """
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        raise MissingError("Guests are made from packages, and apt and dpkg are not here.", "Use Debian or Ubuntu.")
-    system = Apt()
-    found = newest(system.kernels(), series)
-    if found is not None:
+    @contextmanager
+    def _locked(self) -> Iterator[Path]:
+        """One update of a state folder at a time, other processes' included."""
+        if self.state is None:
+            raise ValueError("the system's own lists are the administrator's")
         try:
-            return found, system.download(found, folder)
-        except TargetError:
-            for leftover in folder.glob("*.deb"):
-                leftover.unlink()
-    own = Apt(cache_folder() / "apt")
-    own.update()
-    packages = own.kernels()
-    found = newest(packages, series)
-    if found is None:
-        there = sorted({package.series for package in packages}, key=lambda each: [int(n) for n in each.split(".")])
-        raise MissingError(
-            f"This system's package sources have no Linux {series}.",
-            f"They have {', '.join(there)}." if there else "apt's sources name no kernel packages at all.",
-        )
-    return found, own.download(found, folder)
+            for folder in ("state/lists/partial", "lists/partial", "cache/archives/partial"):
+                (self.state / folder).mkdir(parents=True, exist_ok=True)
+            with (self.state / _LOCK).open("w") as lock:
+                until = time.monotonic() + UPDATE_SECONDS
+                while True:
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        if time.monotonic() > until:
+                            raise TargetError(f"Another process holds {self.state}.", "Try again.") from None
+                        time.sleep(0.2)
+                yield self.state
+        except OSError as error:
+            raise ResultError(
+                f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a folder that can be written to."
+            ) from error
 
 
-def _package(stanza: str) -> Package | None:
-    fields = dict(re.findall(r"^(Package|Version|SHA256): (\S+)$", stanza, re.MULTILINE))
-    if len(fields) < 3 or not KERNEL_PACKAGE.fullmatch(fields["Package"]):
-        return None
-    return Package(fields["Package"], fields["Version"], fields["SHA256"])
+def source(package: str, folder: Path) -> Path:
+    """The unpacked source of one of this release's packages, with Debian's patches applied: a folder in `folder`.
+
+    It comes through apt from source lists of the system's own mirror, with the system's keys, and needs no deb-src line
+    of the administrator's. Raises MissingError where there is no such source, TargetError where apt fails.
+    """
+    if not _NAME.fullmatch(package):
+        raise ValueError(f"{package!r} is no package's name")
+    need()
+    stanzas = [one.stanza("deb-src") for one in sourcelist.system() if one.trust or one.components]
+    if not stanzas:
+        raise MissingError("apt has no package sources here.", "Look into /etc/apt/sources.list.d.")
+    apt = Apt.private("source", "\n".join(stanzas))
+    apt.update(LISTS_HOURS)
+    words = ("apt-get", *apt.options(), "-q", "source", "--download-only", "--only-source", package)
+    try:
+        _run(words, DOWNLOAD_SECONDS, f"The source of {package} could not be downloaded.", folder)
+    except TargetError as error:
+        if "Unable to find a source package" in error.last_output:
+            raise MissingError(f"This system's package sources have no source of {package}.") from error
+        raise
+    found = list(folder.glob(f"{package}_*.dsc"))
+    if len(found) != 1:
+        raise TargetError(f"apt-get left {len(found)} source descriptions where one was asked for.", "Try again.")
+    return debsource.unpack(found[0], folder / package)
 
 
-def _compare(a: Package, b: Package) -> int:
-    for relation, answer in (("lt", -1), ("gt", 1)):
-        words = ("dpkg", "--compare-versions", a.version, relation, b.version)
-        if subprocess.run(words, check=False, timeout=QUERY_SECONDS).returncode == 0:
-            return answer
-    return 0
+def need() -> None:
+    """Raises MissingError where apt or dpkg are not here."""
+    if any(shutil.which(program) is None for program in ("apt-get", "apt-cache", "dpkg-deb")):
+        raise MissingError("Guests are made from packages, and apt and dpkg are not here.", "Use Debian or Ubuntu.")
+
+
+def newer(a: str, b: str) -> bool:
+    """Whether version `a` is higher than `b`, by dpkg's rules."""
+    words = ("dpkg", "--compare-versions", a, "gt", b)
+    return subprocess.run(words, check=False, timeout=QUERY_SECONDS).returncode == 0
+
+
+def _sorted_out(error: TargetError) -> KernometerError:
+    """The error of a failed update by what apt said."""
+    said = error.last_output
+    if re.search(r"^E: Release file for .* is expired", said, re.MULTILINE):
+        return ExpiredError(error.text, error.next_step, said)
+    if re.search(r"^E: The repository .* does not have a Release file", said, re.MULTILINE):
+        return NoSuiteError(error.text, error.next_step, said)
+    if re.search(r"Could not (resolve|connect)|Temporary failure|Unable to connect|Connection (timed|refused)", said):
+        return TargetError("The package mirror cannot be reached.", "Look at the network and at apt's sources.", said)
+    return error
 
 
 def _run(words: tuple[str, ...], seconds: float, what: str, folder: Path | None = None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 import shutil
 import struct
 import subprocess
@@ -64,6 +65,16 @@ def pvh_entry(kernel: bytes) -> int | None:
     except struct.error as error:
         raise TargetError(f"The kernel's ELF headers are cut off: {error}.", NOT_A_KERNEL) from error
     return None
+
+
+def kernel_release(image: bytes) -> str:
+    """What `uname -r` will say, of a bzImage by its header or of an ELF image by its banner; "" where neither tells."""
+    if image[:4] == b"\x7fELF":
+        found = re.search(rb"Linux version ([\w.+~-]{1,64}) \(", image)
+    else:
+        start = int.from_bytes(image[0x20E:0x210], "little") + 0x200
+        found = re.match(rb"([\w.+~-]{1,64}) ", image[start : start + 65])
+    return found[1].decode() if found else ""
 
 
 def _note(notes: bytes) -> int | None:
@@ -156,6 +167,16 @@ def _piped(argv: tuple[str, ...], data: bytes, limit: int) -> tuple[bytes, str]:
                 process.kill()
         said.seek(0)
         return kernel, said.read(200).decode(errors="replace").strip()
+
+
+def unpack_zstd(data: bytes, limit: int) -> bytes:
+    """A whole zstd stream, of at most `limit` bytes unpacked. Raises MissingError without zstd, TargetError."""
+    if shutil.which("zstd") is None:
+        raise MissingError("This is packed with zstd, and there is no program zstd here.", "Install zstd.")
+    unpacked, told = _piped(("zstd", "-dcq"), data, limit + 1)
+    if told or not unpacked or len(unpacked) > limit:
+        raise TargetError(f"A zstd stream is damaged, or larger than {limit >> 20} MiB: zstd said {told!r}.")
+    return unpacked
 
 
 _FORMATS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (

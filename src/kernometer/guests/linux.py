@@ -1,94 +1,138 @@
-"""Linux guests from the distribution's kernel packages: `linux-6.1` is the newest 6.1 that apt offers, full flavour."""
+"""Linux guests: `linux-6.1` is the newest 6.1 in the distribution's packages; or one is made from a kernel's file."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import tarfile
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import Path
 
 from kernometer.cache import sha256
-from kernometer.errors import TargetError, UsageError
-from kernometer.guests import apt, store
-from kernometer.guests.bzimage import pvh_entry, unpack
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import drivers, kernelpackage, store, suites, variant
+from kernometer.guests.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
+from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests.suites import Say
 
-SERIES = re.compile(r"\d{1,3}\.\d{1,3}")
-#: A packed kernel and its configuration; far below what a hostile archive might hold.
-MAX_MEMBER = 256 << 20
-UNPACK_SECONDS = 300
+#: "6.1", "6.1-cloud".
+VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
+#: Names that say what a guest is made of.
+TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen")
 
-_KERNEL = re.compile(r"vmlinuz-(?P<release>[\w.+~-]+)")
+_ELF64, _X86_64 = 2, 62
 
 
-def add(series: str) -> store.Guest:
-    """Downloads, unpacks and keeps the newest full-flavour kernel of `series` ("6.1"); replaces one that is here.
+def _silently(_: str) -> None:
+    """For callers that show nothing."""
 
-    Raises UsageError for what is no series, MissingError where the distribution has none, TargetError where apt or
-    the image fails. No root rights are needed.
+
+def add(version: str, say: Say = _silently) -> store.Guest:
+    """Downloads, unpacks and keeps the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud").
+
+    A guest of that name is replaced; the variants that were asked for stay listed. `say` is told what takes time and
+    what is not as usual. No root rights are needed. Raises UsageError for what is no version, MissingError where no
+    package source has it, TargetError where apt or the image fails.
     """
-    if not SERIES.fullmatch(series):
-        raise UsageError(f"{series!r} is not a Linux series.", "Give two numbers, such as 6.1.")
+    match = VERSION.fullmatch(version)
+    if match is None:
+        raise UsageError(
+            f"{version!r} is not a Linux series.", "Give two numbers, such as 6.1, and perhaps a flavour: 6.1-cloud."
+        )
+    name = f"linux-{version}"
     with store.new_folder() as folder:
-        package, file = apt.fetch(series, folder)
-        release, packed, config = _members(file)
-        file.unlink()
-        kernel = unpack(packed)
+        fetched = suites.fetch(match["series"], match["flavour"] or "", folder, say)
+        say(f"Unpacking {fetched.package.name} …")
+        held = kernelpackage.read(fetched.files)
+        for file in fetched.files:
+            file.unlink()
+        kernel = unpack(held.image)
         if pvh_entry(kernel) is None:
             raise TargetError(
-                f"{package.name} has no PVH entry, so QEMU cannot start its ELF image.", "Add Linux 4.11 or newer."
+                f"{fetched.package.name} has no PVH entry, so QEMU cannot start its ELF image.",
+                "Add Linux 4.11 or newer.",
             )
         (folder / store.KERNEL).write_bytes(kernel)
-        if config:
-            (folder / store.CONFIG).write_bytes(config)
+        if held.config:
+            (folder / store.CONFIG).write_bytes(held.config)
+        drivers.keep(folder, held.drivers, held.built_in)
         manifest = store.Manifest(
-            name=f"linux-{series}",
-            package=package.name,
-            version=package.version,
-            release=release,
-            package_sha256=package.sha256,
+            name=name,
+            package=fetched.package.name,
+            version=fetched.package.version,
+            suite=fetched.suite,
+            parts=tuple(f"{one.name} {one.sha256}" for one in fetched.parts),
+            remarks=fetched.remarks,
+            release=held.release,
+            package_sha256=fetched.package.sha256,
             kernel_sha256=sha256(kernel),
             kernel_bytes=len(kernel),
-            config_sha256=sha256(config) if config else "",
+            config_sha256=sha256(held.config) if held.config else "",
+            drivers_sha256=drivers.digest(held.drivers),
+            variants=_variants(name),
         )
         return store.keep(folder, manifest)
 
 
-def _members(package: Path) -> tuple[str, bytes, bytes]:
-    """The kernel's release, its packed image and its configuration, straight from the package's archive.
+def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: Machine = Machine()) -> store.Guest:  # noqa: B008  # frozen
+    """Keeps a copy of a kernel of the user's own as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
 
-    The modules, most of the package, are passed over and touch no disk.
+    `append` is added to the usual command line. A bzImage whose ELF image has no PVH entry boots as it is, which takes
+    longer. Raises UsageError for a name that is taken, TargetError for a file that is no kernel.
     """
-    packed: dict[str, bytes] = {}
-    config = b""
-    with subprocess.Popen(
-        ("dpkg-deb", "--fsys-tarfile", str(package)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
-                for member in archive:
-                    path = PurePosixPath(member.name)
-                    if not member.isreg() or path.parent.name != "boot":
-                        continue
-                    if match := _KERNEL.fullmatch(path.name):
-                        packed[match["release"]] = _content(archive, member)
-                    elif path.name.startswith("config-"):
-                        config = _content(archive, member)
-                    if packed and config:
-                        break
-        except (tarfile.TarError, EOFError) as error:
-            raise TargetError(f"{package.name} cannot be unpacked: {error}.", "Add the guest again.") from error
-        finally:
-            process.kill()
-    if len(packed) != 1:
-        raise TargetError(f"{package.name} holds {len(packed)} kernels in /boot.", "Report this package.")
-    ((release, image),) = packed.items()
-    return release, image, config
+    check_name(name)
+    try:
+        path = kernel.resolve(strict=True)
+        if not path.is_file() or path.stat().st_size > MAX_UNPACKED:
+            raise TargetError(f"{kernel} is not a file of a sensible size.", "Give a bzImage or a vmlinux.")
+        given = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{kernel}: {error.strerror}.", "Give a bzImage or a vmlinux.") from error
+    elf = unpack(given)
+    if elf[4] != _ELF64 or int.from_bytes(elf[18:20], "little") != _X86_64:
+        raise TargetError(f"{kernel} is not a kernel for x86-64.", "Give the bzImage or vmlinux of an x86-64 kernel.")
+    boots = elf
+    remarks: tuple[str, ...] = ()
+    if pvh_entry(elf) is None:
+        if given is elf:
+            raise TargetError(f"{kernel} has no PVH entry, so QEMU cannot start it.", "Give its bzImage.")
+        boots = given
+        remarks = ("It has no PVH entry (CONFIG_PVH): the packed image boots and unpacks itself.",)
+    release = kernel_release(given)
+    with store.new_folder() as folder:
+        (folder / store.KERNEL).write_bytes(boots)
+        manifest = store.Manifest(
+            name=name,
+            package=str(path),
+            version=release or "-",
+            remarks=remarks,
+            release=release,
+            package_sha256=sha256(given),
+            kernel_sha256=sha256(boots),
+            kernel_bytes=len(boots),
+            machine=machine,
+            command_line=" ".join((COMMAND_LINE, *append)),
+            variants=_variants(name),
+        )
+        return store.keep(folder, manifest)
 
 
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = archive.extractfile(member)
-    if file is None or member.size > MAX_MEMBER:
-        raise TargetError(f"{member.name} in the package is not a file of a sensible size.", "Report this package.")
-    return file.read()
+def check_name(name: str) -> None:
+    """Raises UsageError for a name that a guest of the user's own may not have."""
+    if TAKEN.fullmatch(name):
+        raise UsageError(f"The name {name} is for guests from packages.", "Give another, such as my-kernel.")
+    store.checked(name)
+
+
+def record(found: variant.Variant) -> store.Guest:
+    """Lists a variant with its guest. Raises MissingError where there is no such guest."""
+    guest = store.find(found.guest)
+    if found.name in (guest.name, *guest.manifest.variants):
+        return guest
+    return store.rewrite(guest, variants=(*guest.manifest.variants, found.name))
+
+
+def _variants(name: str) -> tuple[str, ...]:
+    """Those of the guest that is about to be replaced."""
+    try:
+        return store.find(name).manifest.variants
+    except (MissingError, TargetError):
+        return ()

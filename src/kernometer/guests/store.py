@@ -5,6 +5,7 @@ A guest is a download that can be had again, so it is a cache; what its manifest
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -42,11 +43,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     name: str  #: "linux-6.1"
     package: str  #: the package's name; a file's path where it was made from a file
     version: str  #: and its version
+    suite: str = ""  #: of the package sources that the package came from: "trixie-backports"
+    parts: tuple[str, ...] = ()  #: further packages that the kernel came in, each as "NAME SHA-256"
+    remarks: tuple[str, ...] = ()  #: what a reader must know of how it was had: "the Release file had expired"
     release: str  #: the kernel's own name for itself, as in `uname -r`; "" where nobody knows before it boots
     package_sha256: str
     kernel_sha256: str  #: of the file that boots: for Linux the unpacked ELF file
     kernel_bytes: int
     config_sha256: str = ""  #: of the kernel's build configuration, "" where the package has none
+    drivers_sha256: str = ""  #: of the kernel modules that were kept, see drivers.digest
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
     modules: tuple[Module, ...] = ()  #: in the order of loading; none: the initramfs alone, as Linux takes it
@@ -127,7 +132,7 @@ def listed() -> tuple[Guest, ...]:
 
 def find(name: str) -> Guest:
     """The guest of that name. Raises MissingError, with the command that adds it, where there is none."""
-    folder = guests_folder() / _checked(name)
+    folder = guests_folder() / checked(name)
     if not (folder / MANIFEST).is_file():
         here = ", ".join(guest.name for guest in listed()) or "none"
         raise MissingError(f"There is no guest {name} here (guests here: {here}).", _again(name))
@@ -136,7 +141,7 @@ def find(name: str) -> Guest:
 
 def remove(name: str) -> None:
     """Removes the guest's folder. Raises MissingError where there is no such guest."""
-    folder = guests_folder() / _checked(name)
+    folder = guests_folder() / checked(name)
     if not folder.is_dir():
         raise MissingError(f"There is no guest {name} here.", "'kernometer guest list' shows those that are.")
     _discard(folder)
@@ -160,9 +165,9 @@ def new_folder() -> Iterator[Path]:
 
 def keep(folder: Path, manifest: Manifest) -> Guest:
     """Writes the manifest, last of all, and moves `folder` to where guests are; one of that name is replaced."""
-    final = guests_folder() / _checked(manifest.name)
+    final = guests_folder() / checked(manifest.name)
     try:
-        (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        (folder / MANIFEST).write_bytes(_encoded(manifest))
         folder.chmod(0o755)
         if final.exists():
             _discard(final)
@@ -170,6 +175,23 @@ def keep(folder: Path, manifest: Manifest) -> Guest:
     except OSError as error:
         raise ResultError(f"{error.filename}: {error.strerror}.", "Free some space, or set XDG_CACHE_HOME.") from error
     return Guest(final, manifest)
+
+
+def rewrite(guest: Guest, *, variants: tuple[str, ...]) -> Guest:
+    """The guest with other variants listed; nobody reads half a manifest."""
+    changed = msgspec.structs.replace(guest.manifest, variants=variants)
+    new = guest.folder / f".{MANIFEST}.{os.getpid()}"
+    try:
+        new.write_bytes(_encoded(changed))
+        new.rename(guest.folder / MANIFEST)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise ResultError(f"{error.filename}: {error.strerror}.", "Free some space, or set XDG_CACHE_HOME.") from error
+    return Guest(guest.folder, changed)
+
+
+def _encoded(manifest: Manifest) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
 def _discard(folder: Path) -> None:
@@ -191,8 +213,8 @@ def _load(folder: Path) -> Guest:
         raise TargetError(f"{path} cannot be read: {error}.", _again(folder.name)) from error
 
 
-def _checked(name: str) -> str:
-    """A guest's name is a file name, and nothing that leads elsewhere."""
+def checked(name: str) -> str:
+    """The name itself: a file name, and nothing that leads elsewhere. Raises UsageError for what is none."""
     if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in "-._") for c in name):
         raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
     return name

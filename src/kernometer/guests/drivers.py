@@ -1,0 +1,189 @@
+"""Kernel modules of a Linux guest: those that rows need, uncompressed in the guest's folder, and the order of loading.
+
+Kernel packages ship no modules.dep; it is made on the machine where they are installed. So dependencies are read from
+the modules themselves: section .modinfo holds `depends=` (symbols of others), `softdep=` and `alias=`, modinfo(8).
+"""
+
+from __future__ import annotations
+
+import lzma
+import struct
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from kernometer.cache import sha256
+from kernometer.errors import MissingError, TargetError
+from kernometer.guests import store
+from kernometer.guests.bzimage import unpack_zstd
+
+#: What a guest keeps, with what these need: memory disks, the file systems of `fs/` rows, the emulated display.
+KEPT = ("bochs", "brd", "ext4", "minix")
+#: In DRIVERS: the names of what is built into the kernel, one a line.
+BUILT_IN = "built-in"
+#: A module is some megabytes at most.
+MAX_DRIVER = 64 << 20
+
+_MODULES = frozenset((".ko", ".ko.xz", ".ko.zst"))
+
+
+@dataclass(frozen=True, slots=True)
+class Modinfo:
+    """What a module says about itself; names with `_` for `-`, as the kernel has them."""
+
+    depends: tuple[str, ...] = ()
+    softdeps: tuple[str, ...] = ()  #: the `pre:` ones: names of modules, or aliases of several
+    aliases: tuple[str, ...] = ()
+
+
+def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
+    """(name, content) of `names` and all that they need, each after what it needs itself; built-in ones left out.
+
+    The same names give the same order. Raises MissingError, naming what the kernel lacks, or where the guest was added
+    before modules were kept.
+    """
+    found, built_in = _kept(guest)
+    order, missing = resolved(names, found, built_in)
+    if missing:
+        raise MissingError(
+            f"The kernel of {guest.name} has no {', '.join(missing)}.",
+            "Use a full flavour: cloud kernels leave much out.",
+        )
+    return tuple((name, found[name]) for name in order)
+
+
+def resolved(
+    names: Iterable[str], found: Mapping[str, bytes], built_in: Container[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The order of loading of `names`, and the names that are neither in `found` nor `built_in`.
+
+    A soft dependency that nothing answers to is left out: the module does without it.
+    """
+    infos = {name: modinfo(content, name) for name, content in found.items()}
+    by_alias: dict[str, list[str]] = {}
+    for name in sorted(infos):
+        for alias in infos[name].aliases:
+            by_alias.setdefault(alias, []).append(name)
+    order: list[str] = []
+    missing: list[str] = []
+    seen: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in seen or name in built_in:
+            return
+        seen.add(name)
+        info = infos.get(name)
+        if info is None:
+            missing.append(name)
+            return
+        for soft in info.softdeps:
+            for each in (soft,) if soft in infos else by_alias.get(soft, ()):
+                visit(each)
+        for each in info.depends:
+            visit(each)
+        order.append(name)
+
+    for name in sorted(set(names)):
+        visit(name)
+    return tuple(order), tuple(missing)
+
+
+def digest(found: Mapping[str, bytes]) -> str:
+    """Of names and contents, for the manifest."""
+    return sha256("\n".join(f"{name} {sha256(found[name])}" for name in sorted(found)).encode())
+
+
+def keep(folder: Path, found: Mapping[str, bytes], built_in: Iterable[str]) -> None:
+    """Writes the drivers of the guest that is being made in `folder`."""
+    place = folder / store.DRIVERS
+    place.mkdir()
+    for name, content in found.items():
+        (place / f"{name}.ko").write_bytes(content)
+    (place / BUILT_IN).write_text("".join(f"{name}\n" for name in sorted(built_in)))
+
+
+def name_of(file: str) -> str:
+    """The module's name from its file's (`kernel/crypto/crc32c-intel.ko.xz`: crc32c_intel); "" where it is none."""
+    base = PurePosixPath(file).name
+    stem, dot, kind = base.partition(".ko")
+    return stem.replace("-", "_") if dot and dot + kind in _MODULES and stem else ""
+
+
+def uncompressed(file: str, content: bytes) -> bytes:
+    """The ELF object from a module's file, by its name's ending. Raises TargetError where it is damaged."""
+    try:
+        if file.endswith(".xz"):
+            stream = lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER)
+            content = stream.decompress(content, MAX_DRIVER)
+            if not stream.eof:
+                raise TargetError(f"{file} is cut off, or larger than {MAX_DRIVER >> 20} MiB.", "Add the guest again.")
+        elif file.endswith(".zst"):
+            content = unpack_zstd(content, MAX_DRIVER)
+    except lzma.LZMAError as error:
+        raise TargetError(f"{file} is damaged: {error}.", "Add the guest again.") from error
+    return content
+
+
+def modinfo(content: bytes, name: str = "") -> Modinfo:
+    """From a module's ELF object. Raises TargetError where that is none, or has no such section."""
+    try:
+        lines = [line.decode(errors="replace") for line in _section(content, b".modinfo").split(b"\0")]
+    except (struct.error, IndexError, LookupError) as error:
+        raise TargetError(f"{name or 'This'} is no kernel module: {error}.", "Add the guest again.") from error
+    found: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": []}
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key in found:
+            found[key].append(value)
+    depends = [each for value in found["depends"] for each in value.split(",") if each]
+    soft = [each for value in found["softdep"] for each in _pre(value)]
+    return Modinfo(*(tuple(_normal(each) for each in group) for group in (depends, soft, found["alias"])))
+
+
+def _normal(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _pre(softdep: str) -> list[str]:
+    """`pre: a b post: c`: a and b; what comes after is for who asks for it."""
+    found = []
+    before = False
+    for word in softdep.split():
+        if word.endswith(":"):
+            before = word == "pre:"
+        elif before:
+            found.append(word)
+    return found
+
+
+def _section(elf: bytes, wanted: bytes) -> bytes:
+    """A section of a 64-bit little-endian ELF object, by name."""
+    if elf[:6] != b"\x7fELF\x02\x01":
+        raise LookupError("not a 64-bit ELF object")
+    (table,) = struct.unpack_from("<Q", elf, 0x28)
+    size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", elf, table + number * size) for number in range(count)]
+    strings = headers[names][4]
+    for name, _, _, _, offset, length in headers:
+        start = strings + name
+        if elf[start : start + len(wanted) + 1] == wanted + b"\0":
+            return elf[offset : offset + length]
+    raise LookupError(f"no section {wanted.decode()}")
+
+
+def _kept(guest: store.Guest) -> tuple[dict[str, bytes], frozenset[str]]:
+    place = guest.folder / store.DRIVERS
+    system, _, version = guest.name.partition("-")
+    again = f"'kernometer guest add {system} {version}' adds it again."
+    if guest.manifest.package.startswith("/"):
+        raise MissingError(f"{guest.name} is from a file and has no kernel modules.", "Use a guest from packages.")
+    if not (place / BUILT_IN).is_file():
+        raise MissingError(f"{guest.name} has no kernel modules: it was added before these were kept.", again)
+    try:
+        found = {path.stem: path.read_bytes() for path in sorted(place.glob("*.ko"))}
+        built_in = frozenset((place / BUILT_IN).read_text().split())
+    except OSError as error:
+        raise TargetError(f"{error.filename}: {error.strerror}.", again) from error
+    if digest(found) != guest.manifest.drivers_sha256:
+        raise TargetError(f"{place} is not what was added: its SHA-256 differs.", again)
+    return found, built_in

@@ -1,0 +1,130 @@
+"""What the Debian packages of one kernel hold: the packed image, its configuration, the modules that a guest keeps.
+
+Read straight from the packages' archives: of 400 MB of modules only those that may be needed are looked at, and none of
+it touches the disk. A kernel is one package, or split into several (Ubuntu; Debian since 7.2).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tarfile
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from kernometer.errors import TargetError
+from kernometer.guests import drivers
+
+#: A packed kernel and its configuration; far below what a hostile archive might hold.
+MAX_MEMBER = 256 << 20
+#: Of all that is kept in memory of one kernel.
+MAX_KEPT = 1 << 30
+UNPACK_SECONDS = 300
+
+#: Where the dependencies of drivers.KEPT lie: read in the first pass, so that a second one is the exception.
+_LIKELY = (
+    *("arch/x86/crypto/", "arch/x86/lib/", "crypto/", "lib/"),
+    *("drivers/block/brd.", "drivers/gpu/drm/drm", "drivers/gpu/drm/tiny/", "drivers/gpu/drm/ttm/"),
+    *("drivers/i2c/algos/", "drivers/i2c/i2c-core.", "fs/ext4/", "fs/jbd2/", "fs/mbcache.", "fs/minix/"),
+)
+
+
+@dataclass(slots=True)
+class Contents:
+    """`drivers`: those of drivers.KEPT that the kernel has as modules, with what they need; by name, uncompressed."""
+
+    release: str
+    image: bytes
+    config: bytes
+    drivers: dict[str, bytes]
+    built_in: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the passes over the packages have brought."""
+
+    images: dict[str, bytes] = field(default_factory=dict)  #: by release
+    config: bytes = b""
+    built_in: frozenset[str] = frozenset()
+    modules: dict[str, bytes] = field(default_factory=dict)
+    there: set[str] = field(default_factory=set)  #: the name of every module
+    kept_bytes: int = 0
+
+
+def read(packages: Sequence[Path]) -> Contents:
+    """Of the packages of one kernel. Raises TargetError where they hold no kernel, several, or are damaged."""
+    seen = _Seen()
+    for package in packages:
+        _look(package, seen, lambda name, inside: inside.startswith(_LIKELY) or name in drivers.KEPT)
+    if len(seen.images) != 1:
+        raise TargetError(f"{packages[0].name} holds {len(seen.images)} kernels.", "Report this package.")
+    ((release, image),) = seen.images.items()
+    while True:
+        order, missing = drivers.resolved(drivers.KEPT, seen.modules, seen.built_in)
+        further = {name for name in missing if name in seen.there and name not in seen.modules}
+        if not further:
+            break
+        for package in packages:
+            _look(package, seen, lambda name, _: name in further)  # noqa: B023  # used within this round only
+    return Contents(release, image, seen.config, {name: seen.modules[name] for name in order}, seen.built_in)
+
+
+def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> None:
+    """One pass over a package's files; `wanted` is asked with a module's name and its path below kernel/."""
+    with closing(_files(package)) as files:
+        for path, content in files:
+            release, kind = _kind(path)
+            if kind == "vmlinuz":
+                seen.images[release] = content()
+            elif kind == "config":
+                seen.config = content()
+            elif kind == "modules.builtin":
+                names = (drivers.name_of(line) for line in content().decode(errors="replace").splitlines())
+                seen.built_in = frozenset(name for name in names if name)
+            elif name := drivers.name_of(kind):
+                seen.there.add(name)
+                if name not in seen.modules and wanted(name, str(path).partition("/kernel/")[2]):
+                    seen.modules[name] = drivers.uncompressed(kind, content())
+                    seen.kept_bytes += len(seen.modules[name])
+            if seen.kept_bytes > MAX_KEPT:
+                raise TargetError(f"{package.name} holds more than {MAX_KEPT >> 20} MiB of modules to keep.")
+
+
+def _kind(path: PurePosixPath) -> tuple[str, str]:
+    """(release, file's name) of boot/vmlinuz-RELEASE and [usr/]lib/modules/RELEASE/**/NAME; ("", "") of all else."""
+    parts = path.parts[1:] if path.parts[:1] == ("usr",) else path.parts
+    if parts[:1] == ("boot",) and len(parts) == 2:
+        name, _, release = parts[1].partition("-")
+        return release, name
+    if parts[:2] == ("lib", "modules") and len(parts) > 3:
+        return parts[2], parts[-1]
+    return "", ""
+
+
+def _files(package: Path) -> Generator[tuple[PurePosixPath, Callable[[], bytes]]]:
+    """Every regular file of a package: its path, and what gives its content until the next one is asked for."""
+    words = ("dpkg-deb", "--fsys-tarfile", str(package))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        patience = threading.Timer(UNPACK_SECONDS, process.kill)
+        patience.start()
+        try:
+            with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+                for member in archive:
+                    if member.isreg():
+                        yield PurePosixPath(member.name), partial(_content, archive, member)
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise TargetError(f"{package.name} cannot be unpacked: {error}.", "Add the guest again.") from error
+        finally:
+            patience.cancel()
+            process.kill()
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(member)
+    if file is None or member.size > MAX_MEMBER:
+        raise TargetError(f"{member.name} in the package is not a file of a sensible size.", "Report this package.")
+    return file.read()

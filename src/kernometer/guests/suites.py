@@ -1,0 +1,233 @@
+"""Which suite of the package sources has a kernel: the system's own first, then further ones of the same mirror.
+
+Beyond the system's suites are the release's backports, later releases with their updates and backports, and sid. Their
+sources are made from the system's: its mirrors, its keys. Which of them exist the mirror says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from functools import cmp_to_key
+from pathlib import Path
+
+from kernometer.errors import MissingError, TargetError
+from kernometer.guests import apt as apt_module
+from kernometer.guests import sourcelist
+from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, Package
+from kernometer.guests.sourcelist import Source
+
+#: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
+RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
+UNSTABLE = "sid"
+#: What a Release file calls a suite that is rolling: it expires within days where its mirror stands still.
+ROLLING = ("testing", "unstable")
+
+_KERNEL = re.compile(
+    r"linux-image-(?P<unsigned>unsigned-)?"
+    r"(?P<release>(?P<series>\d+\.\d+)\.\d[^-]*(?:-\d[^-]*)?-(?P<flavour>[a-z][a-z0-9]*(?:-[a-z0-9]+)*?))(?P<late>-unsigned)?"
+)
+_NO_FLAVOURS = ("dbg", "dbgsym", "signed", "template")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelName:
+    """What a kernel package's name says."""
+
+    release: str  #: "6.1.0-56-cloud-amd64", as `uname -r`
+    series: str  #: "6.1"
+    flavour: str  #: "" for the full one (Debian's amd64, Ubuntu's generic), "cloud", "rt", "lowlatency"
+    unsigned: bool  #: without the signature for Secure Boot, which matters to firmware only
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A kernel package that can be had, and from where."""
+
+    name: KernelName
+    package: Package
+    apt: Apt
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A kernel's packages, downloaded."""
+
+    name: KernelName
+    package: Package
+    suite: str
+    parts: tuple[Package, ...]  #: further packages that this kernel comes in
+    files: tuple[Path, ...]  #: of all of them
+    remarks: tuple[str, ...]
+
+
+def kernel_name(package: str) -> KernelName | None:
+    """From `linux-image-6.12.117+deb12-cloud-amd64-unsigned`; None for what is no kernel of a release."""
+    match = _KERNEL.fullmatch(package)
+    if match is None or set(match["flavour"].split("-")) & set(_NO_FLAVOURS):
+        return None
+    flavour = match["flavour"].removesuffix("amd64").removesuffix("-")
+    return KernelName(
+        match["release"],
+        match["series"],
+        "" if flavour == "generic" else flavour,
+        bool(match["unsigned"] or match["late"]),
+    )
+
+
+def newest(candidates: tuple[Candidate, ...], series: str, flavour: str = "") -> Candidate | None:
+    """The highest version of a series and flavour by dpkg's rules, signed ones before others; None where none is."""
+    fitting = [one for one in candidates if (one.name.series, one.name.flavour) == (series, flavour)]
+    signed = [one for one in fitting if not one.name.unsigned]
+
+    def order(a: Candidate, b: Candidate) -> int:
+        x, y = a.package.version, b.package.version
+        return apt_module.newer(x, y) - apt_module.newer(y, x)
+
+    return max(signed or fitting, key=cmp_to_key(order), default=None)
+
+
+def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
+    """Downloads the newest kernel of a series ("6.1") and flavour from the first suite that has one, into `folder`.
+
+    `say` is told what takes long and what is not as usual. Raises MissingError where no suite has it, saying which
+    series there are, TargetError where apt fails.
+    """
+    apt_module.need()
+    there: set[str] = set()
+    for candidates in _shelves(say):
+        there.update(one.name.series for one in candidates if one.name.flavour == flavour)
+        found = newest(candidates, series, flavour)
+        if found is None:
+            continue
+        try:
+            return _downloaded(found, folder, say)
+        except TargetError:
+            for leftover in folder.glob("*.deb"):
+                leftover.unlink()
+            if found.apt.state is None:
+                continue  # the system's lists name what the mirror has replaced since: ours come next
+            found.apt.update()  # ours can be some hours old too
+            again = newest(_kernels(found.apt, found.remarks), series, flavour)
+            if again is None or again.package == found.package:
+                raise
+            return _downloaded(again, folder, say)
+    what = f"Linux {series}" + (f" of flavour {flavour}" if flavour else "")
+    series_there = ", ".join(sorted(there, key=lambda each: [int(number) for number in each.split(".")]))
+    raise MissingError(
+        f"This system's package sources have no {what}, and further suites of its mirrors neither.",
+        f"They have {series_there}." if there else "apt's sources name no kernel packages of this kind at all.",
+    )
+
+
+def _shelves(say: Say) -> Iterator[tuple[Candidate, ...]]:
+    """What there is to choose from, a choice at a time, nearest first; nothing is fetched before it is asked for."""
+    yield _kernels(Apt())
+    own = Apt.private("system")
+    if not own.fresh(LISTS_HOURS):
+        say("Fetching the system's package lists …")
+    own.update(LISTS_HOURS)
+    yield _kernels(own)
+    for sources in beyond(sourcelist.system(), own.origins()):
+        yield tuple(one for source in sources for one in _opened(source, say))
+
+
+def beyond(sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...]) -> Iterator[tuple[Source, ...]]:
+    """Suites to try after the system's own, those that are tried together as one tuple. Pure.
+
+    `origins` says which of `sources` are a distribution's: others' mirrors are asked for nothing.
+    """
+    by_place = {(_place(one.uri), one.suite): one for one in sources}
+    mirrors: dict[str, Source] = {}  #: of a distribution, and of Debian's security updates, which have their own
+    here: set[str] = set()
+    for origin in origins:
+        source = by_place.get((_place(origin.uri), origin.suite))
+        if source is not None and origin.origin in ("Debian", "Ubuntu"):
+            here.add(origin.codename)
+            security = origin.origin == "Debian" and origin.codename.endswith("-security")
+            mirrors.setdefault("security" if security else origin.origin, source)
+    for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors):
+        found = tuple(mirrors[mirror(name)].of(name) for name in names if name not in here and mirror(name) in mirrors)
+        if found:
+            yield found
+
+
+def _names(bases: set[str], mirrors: Container[str]) -> Iterator[tuple[tuple[str, ...], Callable[[str], str]]]:
+    """Names of suites that are tried together, and which mirror each is on."""
+    if "Ubuntu" in mirrors:
+        for release in sorted(bases - {*RELEASES, UNSTABLE}):
+            yield (f"{release}-updates", f"{release}-security"), lambda _: "Ubuntu"
+    if "Debian" in mirrors:
+        known = [RELEASES.index(name) for name in bases if name in RELEASES]
+        for release in RELEASES[max(known, default=len(RELEASES)) :]:
+            yield (release, f"{release}-updates", f"{release}-security"), _debian
+            yield (f"{release}-backports",), _debian
+        yield (UNSTABLE,), _debian
+
+
+def _debian(suite: str) -> str:
+    return "security" if suite.endswith("-security") else "Debian"
+
+
+def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
+    """The kernels of a suite beyond the system's; none where the mirror has no such suite, or not of this origin."""
+    strict = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: yes"))
+    lenient = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: no"))
+    if lenient.fresh(LISTS_HOURS):
+        return _kernels(lenient, (_expired(lenient, source.suite),))
+    try:
+        if not strict.fresh(LISTS_HOURS):
+            say(f"Looking for {source.suite} on the system's mirror …")
+        strict.update(LISTS_HOURS)
+        return _kernels(strict)
+    except NoSuiteError:
+        return ()
+    except ExpiredError:
+        lenient.update()
+        if lenient.release("Suite") not in ROLLING:
+            lenient.forget()
+            raise
+        remark = _expired(lenient, source.suite)
+        say(remark)
+        return _kernels(lenient, (remark,))
+
+
+def _expired(apt: Apt, suite: str) -> str:
+    """What is said of a Release file whose signature holds and whose date does not."""
+    return (
+        f"The Release file of {suite} is signed, and expired on {apt.release('Valid-Until')}: its age is not checked."
+    )
+
+
+def _kernels(apt: Apt, remarks: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
+    """Every kernel image that can be downloaded."""
+    names = {name: kernel for name in apt.names("linux-image-") if (kernel := kernel_name(name)) is not None}
+    return tuple(Candidate(names[one.name], one, apt, remarks) for one in apt.show(names) if one.name in names)
+
+
+def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
+    """The package, and those of its parts that this distribution splits it into."""
+    apt, release = found.apt, found.name.release
+    kinds = ("binary", "base", "modules", "modules-extra")
+    wanted = set(apt.names("linux-")) & {f"linux-{kind}-{release}" for kind in kinds}
+    parts = tuple(one for one in apt.show(sorted(wanted)) if one.version == found.package.version)
+    suite = apt.suite(found.package)
+    remarks = found.remarks
+    if found.name.unsigned:
+        remarks += (f"{found.package.name} is not signed for Secure Boot; the signed package is not in {suite}.",)
+        say(remarks[-1])
+    files = []
+    for package in (found.package, *parts):
+        where = f" of {suite}" if suite else ""
+        say(f"Downloading {package.name} {package.version}{where}, {package.size / 1e6:.0f} MB …")
+        files.append(apt.download(package, folder))
+    return Fetched(found.name, found.package, suite, parts, tuple(files), remarks)
+
+
+def _place(uri: str) -> str:
+    """One spelling for what apt and its files write differently."""
+    return re.sub(r"^(file|copy):/+", r"\1:/", uri).rstrip("/")
