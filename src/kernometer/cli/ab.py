@@ -24,7 +24,7 @@ Examples:
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12
 
-TARGET: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', qemu:linux-VERSION."""
+TARGET: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', ssh:HOST, qemu:linux-VERSION."""
 
 #: Blocks: with ten, a paired t has nine degrees of freedom and its factor is 2.26.
 BLOCKS = 10
@@ -80,9 +80,9 @@ def command(
 
     with ExitStack() as stack:
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
+        check_by(by, *targets)
         plan = plan_for(targets[0], by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
         plan = replace(plan, effort=replace(plan.effort, runs=1))
-        check_by(by, *targets)
         if not different_machines:
             sides = zip("AB", (a, b), targets, strict=True)
             check_machines({f"{side} ({spec})": {one.place(by).machine} for side, spec, one in sides})

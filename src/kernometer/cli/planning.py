@@ -25,9 +25,12 @@ COMMAND_SECONDS = 1.0
 
 
 def plan_for(
-    target: Target, by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | str | None
+    target: Target | None, by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | str | None
 ) -> Plan:
-    """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing."""
+    """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing.
+
+    Without a target (a dry run) nobody is asked what it has, and nobody connected to.
+    """
     from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 
     if seed is None:

@@ -45,7 +45,7 @@ CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serial
     metavar="TARGET",
     default="local",
     show_default=True,
-    help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', qemu:linux-VERSION.",
+    help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', ssh:HOST, qemu:linux-VERSION.",
 )
 @options.by
 @options.label
@@ -94,8 +94,8 @@ def command(
 
     store = env.store()
     with closing(target_of(spec)) as target:
-        plan = plan_for(target, by, profile, words, seed, **effort)
         check_by(by, target)
+        plan = plan_for(None if dry_run else target, by, profile, words, seed, **effort)
         if dry_run:
             print_commands(env, plan, (target,))
             return

@@ -14,6 +14,7 @@ FORMS = (
     ("local", "this host; local:'clang -O0' names compiler and flags of the probe"),
     ("probe:PATH", "this host, by a probe that was built before"),
     ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
+    ("ssh:HOST", "another host, by the system's ssh: user@host, a name of your configuration, ssh://user@host:port"),
     ("qemu:linux-VERSION", "a guest kernel, by path (see 'kernometer guest')"),
 )
 
@@ -25,6 +26,10 @@ def target_of(spec: str) -> Target:
         from kernometer.targets.local import from_spec
 
         return from_spec(spec)
+    if kind == "ssh":
+        from kernometer.targets.ssh import SshTarget
+
+        return SshTarget(rest)
     if kind == "qemu":
         from kernometer.targets.qemu import QemuTarget
 

@@ -15,6 +15,7 @@ from kernometer.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from kernometer.targets.base import Deadline
 
@@ -30,16 +31,24 @@ _END = re.compile(rb"#kernometer end (\d{1,9})")
 
 
 @contextmanager
-def running(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> Iterator[IO[bytes]]:
+def running(
+    argv: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    *,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    folder: Path | None = None,
+) -> Iterator[IO[bytes]]:
     """The output of a child in a session of its own, stderr within stdout; at the end of the block it and all of its
     process group are gone: asked to leave first, then killed.
 
-    Raises MissingError where the command is not there.
+    With PIPE for `stdin` that is open until the block's end, and its end is the first thing that asks the child to
+    leave. Raises MissingError where the command is not there.
     """
     try:
         process = subprocess.Popen(
             argv,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -58,6 +67,10 @@ def running(argv: Sequence[str], environment: Mapping[str, str] | None = None) -
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
     if process.poll() is None:
         _signal_group(process, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

@@ -1,0 +1,162 @@
+"""`ssh:HOST`: the probe on another host, by the system's ssh.
+
+The probe's source is copied over and compiled there, once: it is kept in that host's cache, by the source's digest.
+Where that cannot be, a static binary of this host's is sent, if the machine type is the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import replace
+from functools import cached_property
+from subprocess import PIPE
+from typing import TYPE_CHECKING
+
+from kernometer.cache import sha256
+from kernometer.errors import BuildError, KernometerError, TargetError
+from kernometer.targets import build, ssh_link
+from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
+from kernometer.targets.stream import LAST_OUTPUT, between_markers, lines_of, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernometer.results.model import By
+
+#: Two names of one machine type: dual boot is one machine.
+SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}
+INSTALLED = b"#kernometer installed"
+FAILED = b"#kernometer failed "
+#: What install.sh could not do, by its word, and what helps; what it says before stands in the error.
+FAILURES = {
+    b"folder": (
+        "its cache cannot be written",
+        "Make room in ~/.cache there, or set XDG_CACHE_HOME there.",
+    ),
+    b"transfer": ("the probe did not arrive whole", "Try again."),
+    b"start": ("the probe that was made there does not start", "Is ~/.cache there on a file system without programs?"),
+}
+TRY_AGAIN = "Look at its last output. Is it still up? Try: ssh -o BatchMode=yes {host} true"
+
+
+class SshTarget:
+    """A probe on another host. Implements Target; connects when it is first asked for something there."""
+
+    def __init__(self, host: str) -> None:
+        """Raises UsageError where `host` is none: it goes to ssh as it stands."""
+        self.host = ssh_link.checked(host)
+        self._link = Link(self.host)
+        self._remote: Remote | None = None  #: what it said when it was prepared
+
+    @property
+    def name(self) -> str:
+        return f"ssh:{self.host}"
+
+    @property
+    def by(self) -> tuple[By, ...]:
+        return ("time",)
+
+    @property
+    def quick_start(self) -> bool:
+        """A call over the control socket costs tens of milliseconds and the way there and back."""
+        return True
+
+    def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
+        """The boot is the remote host's where it tells one. Connects. Raises TargetError."""
+        remote = self._prepared()
+        notes: tuple[str, ...] = ()
+        if remote.probe == "sent":
+            why = "compiles no probe" if remote.compiler else "has no C compiler"
+            notes = (f"{self.name} {why}: it runs a static one that was compiled here.",)
+        machine = SAME_MACHINE.get(remote.machine, remote.machine)
+        return Place(machine=f"host {self.host}: {machine}", boot=remote.boot, notes=notes, here=False)
+
+    def describe(self, job: Job) -> tuple[str, ...]:
+        """As it can be typed, too: then ssh finds no control socket and connects for this call alone."""
+        return ssh_link.argv(self.host, ssh_link.command("run", self._probe, *job.arguments))
+
+    def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
+        self._prepared()
+        try:
+            with self._link.call(self.describe(job), PIPE) as output:
+                lines = lines_of(output, until, job.max_bytes, self.name)
+                yield from between_markers(lines, self.name)
+                deque(lines, maxlen=0)  # to the end of the call: it cleans up, and is not to be hurried
+        except TargetError as error:
+            raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
+
+    def close(self) -> None:
+        """Ends the connection; nothing is left on either side but the probe in the cache there."""
+        self._remote = None
+        self._link.close()
+
+    @cached_property
+    def _source(self) -> bytes:
+        return build.amalgam().encode()
+
+    @cached_property
+    def _probe(self) -> str:
+        """The name of the probe on the other side, which says what it is made of."""
+        return sha256(self._source)[:24]
+
+    def _prepared(self) -> Remote:
+        """Connected, with the probe in place; once. Raises TargetError."""
+        if self._remote is None:
+            try:
+                remote = self._link.look(self._probe)
+                self._remote = remote if remote.probe else self._install(remote)
+            except BaseException:
+                self.close()
+                raise
+        return self._remote
+
+    def _install(self, remote: Remote) -> Remote:
+        """Compiles the probe there, or sends one. What was found, with how the probe came."""
+        try:
+            if remote.compiler:
+                return self._send(remote, "compiled", self._source)
+            error = TargetError(f"{self.name} has no C compiler ({', '.join(build.COMPILERS)}).")
+        except BuildError as failed:
+            error = failed
+        here = os.uname()
+        if (remote.system, remote.machine) != (here.sysname, here.machine):
+            raise type(error)(
+                f"{error.text} No program can be sent either: that is {remote.system or 'an unknown system'} "
+                f"{remote.machine}, and this is {here.sysname} {here.machine}.",
+                "Install a C compiler and its library's headers there.",
+                error.last_output,
+            )
+        return self._send(remote, "sent", self._static(error))
+
+    def _static(self, error: TargetError) -> bytes:
+        from kernometer.targets.qemu import static_recipe
+
+        try:
+            return build.probe(static_recipe()).read_bytes()
+        except KernometerError as failed:
+            raise type(error)(
+                f"{error.text} No program can be sent either: {failed.text}",
+                f"Install a C compiler there, or here: {failed.next_step}",
+                error.last_output,
+            ) from failed
+
+    def _send(self, remote: Remote, how: str, content: bytes) -> Remote:
+        """Raises BuildError where it does not compile, TargetError where anything else fails."""
+        words = ("install", self._probe, str(len(content)), how, remote.compiler, remote.version)
+        until = Deadline.after(build.COMPILE_SECONDS)
+        said: list[bytes] = []
+        try:
+            with self._link.send(ssh_link.argv(self.host, ssh_link.command(*words)), content) as output:
+                said.extend(lines_of(output, until, MAX_ANSWER, self.name))
+        except TargetError as error:
+            raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
+        if said and said[-1] == INSTALLED:
+            return replace(remote, probe=how)
+        failed = said.pop().removeprefix(FAILED) if said and said[-1].startswith(FAILED) else b""
+        last = shown(b"\n".join(said)[-LAST_OUTPUT:])
+        if failed == b"compile":
+            raise BuildError(f"The probe does not compile on {self.name} ({remote.compiler} -O2).", "", last)
+        what, step = FAILURES.get(failed, ("it ended before the probe was in place", TRY_AGAIN))
+        raise self._link.explained(TargetError(f"{self.name}: {what}.", step, last))

@@ -1,0 +1,197 @@
+"""The system's ssh: a connection that calls share, its command lines, and what its failures mean.
+
+Everything goes through one control socket in a private folder, which is ssh's working folder, so that the socket's
+path is short. The first call is the master; its remote end waits for the end of its input. So when the front end ends,
+however that happens, the pipes close, the remote ends of all calls notice, and the master leaves with the last of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.targets.base import Deadline
+from kernometer.targets.stream import LAST_OUTPUT, lines_of, running, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Seconds from the start of ssh to the remote shell's answer, jump hosts included.
+CONNECT_SECONDS = 60.0
+#: Bytes that may come before and with that answer: messages of the day, and a dozen lines.
+MAX_ANSWER = 1 << 18
+#: Characters of one of its lines.
+MAX_FACT = 200
+
+SCRIPTS = Path(__file__).with_name("remote")
+#: What we set, since without it ssh asks, waits without end, or does more than run a command; the rest is the user's.
+OPTIONS = (
+    *("-T", "-x"),
+    *("-o", "BatchMode=yes"),
+    *("-o", "ConnectTimeout=30"),
+    *("-o", "ServerAliveInterval=15"),
+    *("-o", "ServerAliveCountMax=4"),
+    *("-o", "ClearAllForwardings=yes"),
+    *("-o", "RemoteCommand=none"),
+    *("-o", "LogLevel=INFO"),
+    *("-o", "ControlPersist=no"),
+    *("-o", "ControlPath=control"),
+)
+
+#: What ssh says of itself, and what to do about it ({host} is the user's word); the first that fits any line.
+CAUSES = (
+    (r"^ssh: Could not resolve hostname", "Check the name; it goes to ssh as it stands."),
+    (
+        r"Host key verification failed|IDENTIFICATION HAS CHANGED",
+        "Look at the host's key, and accept it by connecting once by hand: ssh {host}",
+    ),
+    (
+        r"Permission denied \(|Too many authentication failures",
+        "It must work without a question (a key in the agent; ssh-copy-id). Try: ssh -o BatchMode=yes {host} true",
+    ),
+    (r"[Bb]ad configuration|terminating, \d+ bad", "Correct ssh's configuration."),
+    (
+        r"^(ssh: |Connection (closed|reset|timed)|Timeout, |client_loop: |kex_exchange|stdio forwarding|mux_client)",
+        "Is it up, with an sshd? Try: ssh -o BatchMode=yes {host} true",
+    ),
+)
+#: Where ssh says nothing.
+NO_SHELL = "It must run commands for a POSIX sh. Try: ssh -o BatchMode=yes {host} uname -a"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What the remote host says of itself; every word of it untrusted."""
+
+    system: str  #: as uname -s
+    machine: str  #: as uname -m
+    boot: str  #: identifies the boot; "" where it cannot tell
+    compiler: str  #: the first C compiler there; "" for none
+    version: str  #: what that says of itself
+    probe: str  #: "compiled" or "sent" where this session's probe is there already, else ""
+
+
+def checked(host: str) -> str:
+    """A destination that ssh cannot take for an option. Raises UsageError."""
+    if not host or host.startswith("-") or not host.isprintable() or " " in host:
+        raise UsageError(f"{host!r} is no host.", "For example ssh:user@host, or ssh:NAME from ssh's configuration.")
+    return host
+
+
+def one_line(script: str) -> str:
+    """A script of ours as one line without comments: some login shells (csh) take no newline within quotes."""
+    lines = [line.strip() for line in script.splitlines()]
+    line = ""
+    for part in (part for part in lines if part and not part.startswith("#")):
+        opens = re.search(r"(^|\b(do|then|else|in)|[{(|&;])$", line)
+        line += f"{'' if not line else ' ' if opens else '; '}{part}"
+    return line
+
+
+def quoted(word: str) -> str:
+    """As sh, csh, zsh and fish all take for this one word: a quote, a backslash and a bang stand outside quotes."""
+    if re.fullmatch(r"[A-Za-z0-9_./,:@+-]+", word):
+        return word
+    return "'" + re.sub(r"['\\!]", lambda found: f"'\\{found[0]}'", word) + "'"
+
+
+def command(script: str, *arguments: str) -> str:
+    """What the remote login shell is given: sh with one of our scripts and its arguments."""
+    text = one_line((SCRIPTS / f"{script}.sh").read_text())
+    return " ".join(("exec", *map(quoted, ("sh", "-c", text, "kernometer", *arguments))))
+
+
+def argv(host: str, remote: str, *, master: bool = False) -> tuple[str, ...]:
+    """The exact ssh command; it is started in the private folder. Without a master it makes a connection of its own."""
+    return ("ssh", *OPTIONS, "-o", f"ControlMaster={'yes' if master else 'no'}", "--", host, remote)
+
+
+class Link:
+    """A connection to `host`, made by the first `look`."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self._open = ExitStack()
+        self._folder: Path | None = None
+        self._output: IO[bytes] | None = None  #: the master's
+
+    def look(self, probe: str) -> Remote:
+        """Connects, and asks what is there. Raises MissingError without ssh, TargetError with the cause."""
+        made = tempfile.TemporaryDirectory(prefix="kernometer-ssh-", ignore_cleanup_errors=True)
+        self._folder = Path(self._open.enter_context(made))
+        words = argv(self.host, command("look", probe), master=True)
+        self._output = self._open.enter_context(self.call(words, subprocess.PIPE))
+        return self._answer(lines_of(self._output, Deadline.after(CONNECT_SECONDS), MAX_ANSWER, f"ssh:{self.host}"))
+
+    @contextmanager
+    def send(self, words: tuple[str, ...], content: bytes) -> Iterator[IO[bytes]]:
+        """As `call`, with `content` for its input, from a file: so nobody waits for a remote end that does not read."""
+        with tempfile.TemporaryFile(dir=self._folder) as file:
+            file.write(content)
+            file.seek(0)
+            with self.call(words, file) as output:
+                yield output
+
+    @contextmanager
+    def call(self, words: tuple[str, ...], stdin: int | IO[bytes]) -> Iterator[IO[bytes]]:
+        """The output of one call, of `words` from `argv`; when the block is left it ends, here and there.
+
+        Raises MissingError without ssh.
+        """
+        environment = os.environ | {"SSH_ASKPASS_REQUIRE": "never"}  # a jump host's ssh is not in batch mode
+        try:
+            with running(words, environment, stdin=stdin, folder=self._folder) as output:
+                yield output
+        except MissingError as error:
+            raise MissingError(
+                "There is no ssh here.", "Install OpenSSH's client (Debian, Ubuntu: apt-get install openssh-client)."
+            ) from error
+
+    def _answer(self, lines: Iterator[bytes]) -> Remote:
+        facts: dict[str, str] | None = None
+        other: list[bytes] = []
+        failed, last = f"ssh:{self.host} ended before it answered.", ""
+        try:
+            for line in lines:
+                if line == b"#kernometer look":
+                    facts = {}
+                elif facts is None:
+                    other = [*other[-50:], line]
+                elif line == b"#kernometer ready":
+                    names = ("system", "machine", "boot", "compiler", "version", "probe")
+                    return Remote(**{name: facts.get(name, "") for name in names})
+                else:
+                    key, _, value = shown(line).partition(" ")
+                    facts.setdefault(key, value.strip()[:MAX_FACT])
+        except TargetError as error:
+            failed, last = error.text, error.last_output
+        raise self.explained(TargetError(failed, NO_SHELL, "\n".join((*map(shown, other), last))))
+
+    def explained(self, error: TargetError) -> TargetError:
+        """The same error with what ssh said, if it did, and what to do about that."""
+        last = "\n".join(filter(None, (error.last_output.rstrip("\n"), self._said())))[-LAST_OUTPUT:]
+        for pattern, step in CAUSES:
+            for line in reversed(last.splitlines()):
+                if re.search(pattern, line):
+                    return TargetError(f"{error.text} ssh said: {line[:300]}", step.format(host=self.host), last)
+        return TargetError(error.text, error.next_step.format(host=self.host), last)
+
+    def _said(self) -> str:
+        """What the master said since it was last read."""
+        if self._output is None:
+            return ""
+        with suppress(BlockingIOError):
+            return shown(os.read(self._output.fileno(), LAST_OUTPUT)).rstrip("\n")
+        return ""
+
+    def close(self) -> None:
+        """Ends the master, and removes the folder. May be called twice."""
+        self._folder = self._output = None
+        self._open.close()
