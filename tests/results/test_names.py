@@ -57,6 +57,20 @@ def test_a_set_is_named_by_its_label(three: tuple[Store, list[Path]]) -> None:
     assert [result.session.id for result in store.load_set("label:old")] == [paths[2].stem, paths[0].stem]
 
 
+def test_a_set_may_be_of_one_target(store: Store) -> None:
+    """Expected: the label's sessions of that target. Broken: a matrix's sets can be compared with nothing."""
+    labels = [("m", "local"), ("m", "qemu:a"), ("m", "qemu:a"), ("a@b", "local"), ("x", "ssh:me@host")]
+    paths = [
+        fill(store, make.session(label=label, target=target, started=float(number)))
+        for number, (label, target) in enumerate(labels)
+    ]
+    assert store.resolve_set("label:m@qemu:a") == (paths[2], paths[1])
+    assert store.resolve_set("label:a@b") == (paths[3],)
+    assert store.resolve_set("label:x@ssh:me@host") == (paths[4],)
+    with pytest.raises(ResultError, match="on the target 'ssh:none'"):
+        store.resolve_set("label:m@ssh:none")
+
+
 def test_a_path_is_a_name(three: tuple[Store, list[Path]], monkeypatch: pytest.MonkeyPatch) -> None:
     store, paths = three
     assert store.resolve(str(paths[0])) == paths[0]

@@ -422,6 +422,26 @@ def test_history_is_of_the_same_host_target_way_and_profile(store: Store) -> Non
     assert len(list(store.history(this, newest=0))) <= 1
 
 
+def test_rotated_are_sessions_of_kernels_on_several_machines(store: Store) -> None:
+    """Expected: of each machine the newest of each size, no side of an `ab`. Broken: every file is opened each time."""
+    guest = {"by": "path", "board": "microvm", "image": "one"}
+    kept = [
+        fill(store, make.session(machine=f"seed {seed}", started=float(seed), **guest)).stem for seed in (1, 2, 3, 3)
+    ]
+    for other in (
+        {"experiment": "e", "machine": "seed 4"},
+        {"by": "time", "machine": "seed 5"},
+        {"image": "two", "machine": "seed 1"},
+        {"board": "pc", "machine": "seed 6"},
+        {"board": "", "machine": "seed 7"},
+        {"image": "", "machine": "seed 8"},
+    ):
+        fill(store, make.session(**guest | other))
+    assert sorted(one.session.id for one in store.rotated(3)) == sorted(kept)
+    assert len(list(store.rotated(3, newest=1))) == 3
+    assert list(store.rotated(4)) == []
+
+
 def test_where_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert default_folder() == Path("/data/kernometer/results")

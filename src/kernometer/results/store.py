@@ -126,14 +126,22 @@ class Store:
         return self._by_beginning(name, found)
 
     def resolve_set(self, name: str) -> tuple[Path, ...]:
-        """All files that RESULT means, newest first: with `label:NAME` a set of sessions, else the one."""
+        """All files that RESULT means, newest first: with `label:NAME` a set of sessions, else the one.
+
+        `label:NAME@TARGET` is those of the set that ran on that target.
+        """
         if not name.startswith(LABEL):
             return (self.resolve(name),)
-        label = name.removeprefix(LABEL)
-        found = tuple(one.path for one in self.summaries(label=label) if not one.problem and not one.growing)
-        if not label or not found:
+        label, target = name.removeprefix(LABEL), ""
+        whole = [one for one in self.summaries() if not one.problem and not one.growing]
+        found = tuple(one.path for one in whole if label and one.label == label)
+        if not found:  # a label may hold an @ itself
+            label, _, target = label.partition("@")
+            found = tuple(one.path for one in whole if label and (one.label, one.target) == (label, target))
+        if not found:
+            on = f" on the target {printable(target, 80)!r}" if target else ""
             raise ResultError(
-                f"No stored session has the label {printable(label, 80)!r}.", "'kernometer list' shows the labels."
+                f"No stored session has the label {printable(label, 80)!r}{on}.", "'kernometer list' shows the labels."
             )
         return found
 
@@ -159,6 +167,20 @@ class Store:
             given += 1
             if given == newest:
                 return
+
+    def rotated(self, machines: int, *, newest: int = 5) -> Iterator[Result]:
+        """Sessions by path of every kernel that was counted on at least so many machines of one board.
+
+        Of each of its machines the `newest` of each size: what layout floors are derived from.
+        """
+        groups: dict[tuple[str, str], dict[tuple[str, str, int], list[Path]]] = {}
+        for one in self.summaries(by="path"):
+            if one.complete and one.image and one.board and not one.experiment:
+                alike = groups.setdefault((one.image, one.board), {})
+                alike.setdefault((one.machine, one.profile, one.rows), []).append(one.path)
+        for group in groups.values():
+            if len({machine for machine, _profile, _rows in group}) >= machines:
+                yield from (read_file(path) for paths in group.values() for path in paths[:newest])
 
     def _existing(self, path: Path) -> Path:
         if path.exists() or (self.folder / path).exists():
