@@ -128,7 +128,7 @@ class QemuTarget:
                 except TargetError as error:
                     raise _explained(error, folder, self.name) from error
             if job.by == "path" and self.plugin is not None:
-                yield from map(msgspec.json.encode, rows.events(_events(folder)))
+                yield from map(msgspec.json.encode, rows.events(counts_of(folder)))
 
     def close(self) -> None:
         """Nothing outlives a call."""
@@ -207,7 +207,7 @@ def _explained(error: TargetError, folder: Path, name: str) -> TargetError:
     return TargetError(text, "The guest's last output is below; --dry-run prints the command.", last)
 
 
-def _events(folder: Path) -> dict[str, events.Region]:
+def counts_of(folder: Path) -> dict[str, events.Region]:
     """What the plugin wrote when QEMU ended."""
     path = folder / EVENTS
     if not path.is_file():
