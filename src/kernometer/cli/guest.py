@@ -8,44 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.errors import UsageError
+from kernometer.cli.guest_add import add
 
 if TYPE_CHECKING:
     from kernometer.guests.store import Guest
-
-SYSTEMS = ("linux",)
 
 
 @click.group()
 def command() -> None:
     """Kernels to measure under QEMU, by path: 'kernometer run --by path --on qemu:GUEST'.
 
+    A variant needs no adding: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command line and
+    other memory.
+
     \b
     Examples:
-      kernometer guest add linux 6.1
+      kernometer guest add linux 6.1 6.12
       kernometer guest list
       kernometer guest rm linux-6.1
     """
 
 
-@command.command()
-@click.argument("system", metavar="SYSTEM")
-@click.argument("versions", metavar="VERSION...", nargs=-1, required=True)
-@pass_env
-def add(env: Env, system: str, versions: tuple[str, ...]) -> None:
-    """Fetch the newest kernel of each VERSION (6.1, 6.12) of SYSTEM (linux), and keep it.
-
-    It comes from this distribution's own package sources, as apt has checked it, some 100 MB each. Root rights are not
-    needed and nothing is installed. A guest that is here already is replaced by the newest of its version.
-    """
-    from kernometer.guests import linux
-
-    if system not in SYSTEMS:
-        raise UsageError(f"There are no guests of {system!r}.", f"There are of: {', '.join(SYSTEMS)}.")
-    for version in versions:
-        env.say(f"Fetching the newest Linux {version} …")
-        guest = linux.add(version)
-        click.echo(f"{guest.name}: {guest.manifest.package} {guest.manifest.version}", file=env.out)
+command.add_command(add)
 
 
 @command.command(name="list")
@@ -70,11 +54,14 @@ def list_(env: Env) -> None:
 @click.argument("names", metavar="GUEST...", nargs=-1, required=True)
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
-    """Remove guests. Results that were measured with them stay."""
-    from kernometer.guests import store
+    """Remove guests, or variants from the list. Results that were measured with them stay."""
+    from kernometer.guests import linux, store
 
     for name in names:
-        store.remove(name)
+        if "+" in name:
+            linux.forget(name)
+        else:
+            store.remove(name)
         click.echo(f"{name}: removed", file=env.out)
 
 
@@ -91,10 +78,31 @@ def _print(env: Env, found: tuple[Guest, ...]) -> None:
     from kernometer.text import printable
 
     table = Table(box=None, pad_edge=False)
-    for title in ("guest", "package", "version", "MB"):
+    for title in ("guest", "kernel", "from", "MB"):
         table.add_column(title, justify="right" if title == "MB" else "left", overflow="fold")
     for guest in found:
         made = guest.manifest
         size = f"{made.kernel_bytes / 1e6:.0f}"
-        table.add_row(*(Text(printable(cell)) for cell in (made.name, made.package, made.version, size)))
+        origin = made.package if made.package.startswith("/") else made.suite or made.package
+        table.add_row(*(Text(printable(cell)) for cell in (made.name, made.release or made.version, origin, size)))
+        for name in made.variants:
+            table.add_row(Text(printable(f"  {name.removeprefix(made.name)}")))
+        if machine := _machine(guest):
+            table.add_row(Text(""), Text(printable(machine)))
+        if remarks := " ".join(made.remarks):
+            table.add_row(Text(""), Text(printable(remarks)))
     env.console().print(table)
+
+
+def _machine(guest: Guest) -> str:
+    """What is not usual about a guest's own machine and command line."""
+    from kernometer.guests.qemu import COMMAND_LINE, Machine
+
+    made, usual = guest.manifest, Machine()
+    parts = [
+        made.machine.type if made.machine.type != usual.type else "",
+        f"{made.machine.memory_mib} MiB" if made.machine.memory_mib != usual.memory_mib else "",
+        f"-cpu {made.machine.cpu}" if made.machine.cpu != usual.cpu else "",
+        made.command_line.removeprefix(COMMAND_LINE).strip(),
+    ]
+    return ", ".join(part for part in parts if part)

@@ -40,6 +40,10 @@ class ExpiredError(TargetError):
     """The mirror's Release file is older than it may be by its own word."""
 
 
+class UnreachableError(TargetError):
+    """The mirror does not answer."""
+
+
 class NoSuiteError(TargetError):
     """The mirror answers, and has no such suite."""
 
@@ -100,7 +104,8 @@ class Apt:
     def update(self, hours: float = 0.0) -> None:
         """Fetches the package lists into the private state, unless those there are younger than `hours`.
 
-        Raises NoSuiteError, ExpiredError or (no network, a bad signature) TargetError, each with what apt said.
+        Raises NoSuiteError, ExpiredError, UnreachableError or (a bad signature) another TargetError, each with what
+        apt said.
         """
         with self._locked() as state:
             if self.fresh(hours):
@@ -273,7 +278,9 @@ def _sorted_out(error: TargetError) -> KernometerError:
     if re.search(r"^E: The repository .* does not have a Release file", said, re.MULTILINE):
         return NoSuiteError(error.text, error.next_step, said)
     if re.search(r"Could not (resolve|connect)|Temporary failure|Unable to connect|Connection (timed|refused)", said):
-        return TargetError("The package mirror cannot be reached.", "Look at the network and at apt's sources.", said)
+        return UnreachableError(
+            "The package mirror cannot be reached.", "Look at the network and at apt's sources.", said
+        )
     return error
 
 

@@ -32,14 +32,10 @@ def add(version: str, say: Say = _silently) -> store.Guest:
     what is not as usual. No root rights are needed. Raises UsageError for what is no version, MissingError where no
     package source has it, TargetError where apt or the image fails.
     """
-    match = VERSION.fullmatch(version)
-    if match is None:
-        raise UsageError(
-            f"{version!r} is not a Linux series.", "Give two numbers, such as 6.1, and perhaps a flavour: 6.1-cloud."
-        )
+    series, flavour = check_version(version)
     name = f"linux-{version}"
     with store.new_folder() as folder:
-        fetched = suites.fetch(match["series"], match["flavour"] or "", folder, say)
+        fetched = suites.fetch(series, flavour, folder, say)
         say(f"Unpacking {fetched.package.name} …")
         held = kernelpackage.read(fetched.files)
         for file in fetched.files:
@@ -115,6 +111,16 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
         return store.keep(folder, manifest)
 
 
+def check_version(version: str) -> tuple[str, str]:
+    """Series and flavour of "6.1-cloud", ("6.1", "") of "6.1". Raises UsageError for what is neither."""
+    match = VERSION.fullmatch(version)
+    if match is None:
+        raise UsageError(
+            f"{version!r} is not a Linux series.", "Give two numbers, such as 6.1, and perhaps a flavour: 6.1-cloud."
+        )
+    return match["series"], match["flavour"] or ""
+
+
 def check_name(name: str) -> None:
     """Raises UsageError for a name that a guest of the user's own may not have."""
     if TAKEN.fullmatch(name):
@@ -128,6 +134,15 @@ def record(found: variant.Variant) -> store.Guest:
     if found.name in (guest.name, *guest.manifest.variants):
         return guest
     return store.rewrite(guest, variants=(*guest.manifest.variants, found.name))
+
+
+def forget(name: str) -> None:
+    """Lists the variant `name` no longer. Raises MissingError where it is not listed."""
+    found = variant.parse(name)
+    guest = store.find(found.guest)
+    if found.name not in guest.manifest.variants:
+        raise MissingError(f"The variant {name} is not listed here.", "'kernometer guest list' shows those that are.")
+    store.rewrite(guest, variants=tuple(each for each in guest.manifest.variants if each != found.name))
 
 
 def _variants(name: str) -> tuple[str, ...]:

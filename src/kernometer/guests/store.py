@@ -6,6 +6,7 @@ A guest is a download that can be had again, so it is a cache; what its manifest
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -124,10 +125,15 @@ def listed() -> tuple[Guest, ...]:
     if not folder.is_dir():
         return ()
     found = []
-    for each in sorted(folder.iterdir()):
+    for each in sorted(folder.iterdir(), key=_by_number):
         if not each.name.startswith(".") and (each / MANIFEST).is_file():
             found.append(_load(each))
     return tuple(found)
+
+
+def _by_number(folder: Path) -> list[tuple[int, str]]:
+    """linux-6.2 before linux-6.12."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", folder.name)]
 
 
 def find(name: str) -> Guest:

@@ -15,8 +15,9 @@ from pathlib import Path
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import apt as apt_module
 from kernometer.guests import sourcelist
-from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, Package
+from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, Package, UnreachableError
 from kernometer.guests.sourcelist import Source
+from kernometer.text import printable
 
 #: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
@@ -99,7 +100,8 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     """
     apt_module.need()
     there: set[str] = set()
-    for candidates in _shelves(say):
+    left_out: list[str] = []
+    for candidates in _shelves(say, left_out):
         there.update(one.name.series for one in candidates if one.name.flavour == flavour)
         found = newest(candidates, series, flavour)
         if found is None:
@@ -116,16 +118,23 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
             if again is None or again.package == found.package:
                 raise
             return _downloaded(again, folder, say)
-    what = f"Linux {series}" + (f" of flavour {flavour}" if flavour else "")
-    series_there = ", ".join(sorted(there, key=lambda each: [int(number) for number in each.split(".")]))
-    raise MissingError(
-        f"This system's package sources have no {what}, and further suites of its mirrors neither.",
-        f"They have {series_there}." if there else "apt's sources name no kernel packages of this kind at all.",
+    raise _none(f"Linux {series}" + (f" of flavour {flavour}" if flavour else ""), there, left_out)
+
+
+def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
+    series = sorted(there, key=lambda each: [int(number) for number in each.split(".")])
+    has = f"They have {', '.join(series)}." if series else "They name no kernel packages of this kind at all."
+    return MissingError(
+        f"This system's package sources have no {what}, nor have further suites of Debian's on the same mirrors.",
+        " ".join((has, *left_out)),
     )
 
 
-def _shelves(say: Say) -> Iterator[tuple[Candidate, ...]]:
-    """What there is to choose from, a choice at a time, nearest first; nothing is fetched before it is asked for."""
+def _shelves(say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
+    """What there is to choose from, a choice at a time, nearest first; nothing is fetched before it is asked for.
+
+    A suite whose lists cannot be trusted is left out, and `left_out` says so.
+    """
     yield _kernels(Apt())
     own = Apt.private("system")
     if not own.fresh(LISTS_HOURS):
@@ -133,7 +142,17 @@ def _shelves(say: Say) -> Iterator[tuple[Candidate, ...]]:
     own.update(LISTS_HOURS)
     yield _kernels(own)
     for sources in beyond(sourcelist.system(), own.origins()):
-        yield tuple(one for source in sources for one in _opened(source, say))
+        found: list[Candidate] = []
+        for source in sources:
+            try:
+                found += _opened(source, say)
+            except UnreachableError:
+                raise
+            except TargetError as error:
+                cause = next((line for line in error.last_output.splitlines() if line[:2] in ("E:", "W:")), error.text)
+                left_out.append(f"{source.suite} is left out: {printable(cause, 300)}")
+                say(left_out[-1])
+        yield tuple(found)
 
 
 def beyond(sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...]) -> Iterator[tuple[Source, ...]]:

@@ -1,0 +1,190 @@
+"""`kernometer guest add`: from packages, from a kernel's file, from a multiboot kernel with modules, or Xen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+import click
+
+from kernometer.cli.env import Env, pass_env
+from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    from kernometer.guests.qemu import Machine
+    from kernometer.guests.store import Guest
+    from kernometer.guests.variant import Variant
+
+Output = Literal["debug-port", "serial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The words of one call."""
+
+    name: str
+    versions: tuple[str, ...]
+    kernel: Path | None
+    modules: tuple[str, ...]
+    words: tuple[str, ...]  #: of --append, --machine, --cpu and --memory, as a variant has them
+    output: Output | None
+    dom0: str | None
+
+    def refuse(self, reason: str, **given: object) -> None:
+        """Raises UsageError for an option that means nothing here."""
+        for name, value in given.items():
+            if value:
+                raise UsageError(f"--{name} is {reason}.", "See 'kernometer guest add --help'.")
+
+    def variant(self, guest: str) -> Variant:
+        """Checked: raises UsageError for a word that is no option."""
+        from kernometer.guests import variant
+
+        return variant.parse("+".join((guest, *self.words)))
+
+
+@click.command()
+@click.argument("name", metavar="SYSTEM|NAME")
+@click.argument("versions", metavar="[VERSION...]", nargs=-1)
+@click.option(
+    "--kernel",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Make the guest NAME from a kernel of your own: a bzImage or an ELF vmlinux.",
+)
+@click.option(
+    "--module",
+    "modules",
+    metavar="'FILE WORDS'",
+    multiple=True,
+    help="A multiboot module and its arguments; may be given again. FILE may be @initramfs.",
+)
+@click.option("--append", metavar="WORDS", default="", help="Further words of the kernel's command line.")
+@click.option("--machine", metavar="TYPE", help="microvm (the standard one), pc or q35.")
+@click.option("--memory", metavar="MIB", type=click.IntRange(32), help="The guest's memory in MiB [default: 2048].")
+@click.option("--cpu", metavar="MODEL", help="QEMU's processor model [default: max,-erms].")
+@click.option(
+    "--output",
+    type=click.Choice(get_args(Output)),
+    help="Where a multiboot guest prints the probe's lines [default: debug-port].",
+)
+@click.option("--dom0", metavar="GUEST", help="Of xen: the Linux that runs on it.")
+@pass_env
+def add(
+    env: Env,
+    name: str,
+    versions: tuple[str, ...],
+    kernel: Path | None,
+    modules: tuple[str, ...],
+    append: str,
+    machine: str | None,
+    memory: int | None,
+    cpu: str | None,
+    output: Output | None,
+    dom0: str | None,
+) -> None:
+    """Make guests, which 'run --on qemu:GUEST' boots.
+
+    SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud. The newest kernel of each comes from this system's
+    package sources or from further suites of the same mirrors, as apt has checked it, some 100 MB each. Root rights are
+    not needed and nothing is installed. A guest that is here already is replaced by the newest of its version; with
+    --append, --machine, --memory or --cpu it stays, and that variant of it is listed.
+
+    NAME with --kernel makes a guest from a copy of your own kernel; the other options are its usual ones.
+
+    \b
+    Examples:
+      kernometer guest add linux 6.1 6.12 6.1-cloud
+      kernometer guest add linux 6.1 --append mitigations=off
+      kernometer guest add mine --kernel arch/x86/boot/bzImage
+      kernometer guest add xen --dom0 linux-6.1
+    """
+    given = (("machine", machine), ("cpu", cpu), ("memory", memory))
+    words = (*append.split(), *(f"{key}={value}" for key, value in given if value is not None))
+    wanted = Wanted(name, versions, kernel, modules, words, output, dom0)
+    wanted.variant("guest")
+    if kernel is not None:
+        _from_file(env, wanted)
+    elif name == "linux":
+        _from_packages(env, wanted)
+    elif name == "xen":
+        _xen(env, wanted)
+    else:
+        raise UsageError(
+            f"There is no system {name!r} to add.",
+            "linux and xen come from packages; --kernel FILE makes a guest NAME.",
+        )
+
+
+def _from_packages(env: Env, wanted: Wanted) -> None:
+    from kernometer.guests import linux, store
+
+    wanted.refuse("for a kernel from a file", module=wanted.modules, output=wanted.output)
+    wanted.refuse("for xen", dom0=wanted.dom0)
+    if not wanted.versions:
+        raise UsageError("Which versions of linux?", "For example: kernometer guest add linux 6.1 6.12")
+    for version in wanted.versions:
+        linux.check_version(version)
+    for version in wanted.versions:
+        name = f"linux-{version}"
+        if not (wanted.words and any(guest.name == name for guest in store.listed())):
+            env.say(f"{name}: looking for the newest Linux {version} …")
+            _say_added(env, linux.add(version, env.say))
+        if wanted.words:
+            found = wanted.variant(name)
+            linux.record(found)
+            click.echo(f"{found.name}: a variant of {name}", file=env.out)
+
+
+def _from_file(env: Env, wanted: Wanted) -> None:
+    from kernometer.guests import linux
+
+    wanted.refuse("for xen", dom0=wanted.dom0)
+    if wanted.versions or wanted.kernel is None:
+        raise UsageError("A kernel from a file has a name and no version.", "kernometer guest add NAME --kernel FILE")
+    linux.check_name(wanted.name)
+    if wanted.modules:
+        _say_added(env, _multiboot(wanted, wanted.kernel))
+        return
+    wanted.refuse("for a multiboot kernel, with --module", output=wanted.output)
+    append = wanted.variant("guest").command_line("").split()
+    guest = linux.from_file(wanted.name, wanted.kernel, append=append, machine=_machine(wanted))
+    _say_added(env, guest)
+
+
+def _multiboot(wanted: Wanted, kernel: Path) -> Guest:
+    from kernometer.guests import multiboot
+
+    return multiboot.add(
+        wanted.name,
+        kernel,
+        wanted.modules,
+        command_line=wanted.variant("guest").command_line("").strip(),
+        machine=_machine(wanted),
+        output=wanted.output or "debug-port",
+    )
+
+
+def _xen(env: Env, wanted: Wanted) -> None:
+    from kernometer.guests import xen
+
+    wanted.refuse("not for xen, whose recipe is fixed", append=wanted.words, module=wanted.modules)
+    wanted.refuse("not for xen, whose recipe is fixed", output=wanted.output)
+    if wanted.versions:
+        raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
+    _say_added(env, xen.add(dom0=wanted.dom0 or "linux-6.1"))
+
+
+def _machine(wanted: Wanted) -> Machine:
+    from kernometer.guests.qemu import Machine
+
+    return wanted.variant("guest").machine(Machine())
+
+
+def _say_added(env: Env, guest: Guest) -> None:
+    made = guest.manifest
+    where = f" ({made.suite})" if made.suite else ""
+    click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
+    for remark in made.remarks:
+        env.say(f"{guest.name}: {remark}")
