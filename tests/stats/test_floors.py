@@ -118,6 +118,19 @@ def test_the_same_image_needs_no_floor() -> None:
     assert row.verdict is Verdict.EQUIVALENT
 
 
+def test_a_variant_of_one_image_says_what_a_layout_would_do_as_well() -> None:
+    """Another command line moves the layout too. Expected: decided, since it is one image, and the reason to doubt."""
+    known = rotated([1000, 1010, 1000])
+    for count, doubt in ((1005, True), (1020, False)):
+        off = path_result("o", {ROW: count}, machine=known[0].session.machine, board=BOARD, command_line="off")
+        (row,) = compare([known[0]], [off], history=None, floors=layouts(known)).rows
+        assert row.verdict is Verdict.SLOWER
+        assert ("layout alone moves" in row.note) == doubt
+    again = path_result("o", {ROW: 1005}, machine=known[0].session.machine, board=BOARD)
+    (row,) = compare([known[0]], [again], history=None, floors=layouts(known)).rows
+    assert "layout" not in row.note
+
+
 #: Rotations to how often two builds that differ by layout alone are told apart: one of them rotated, both rotated.
 RATES = {3: (0.29, 0.14), 5: (0.14, 0.05), 9: (0.05, 0.014)}
 

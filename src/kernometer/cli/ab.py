@@ -72,6 +72,7 @@ def command(
     from contextlib import ExitStack, closing
 
     from kernometer.campaign.alternate import measure_pair
+    from kernometer.cli.layouts import known_layouts
     from kernometer.cli.progress import progress
     from kernometer.cli.show_comparisons import show_comparisons
     from kernometer.results.store import read_file
@@ -95,7 +96,8 @@ def command(
             paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
     results = (read_file(paths[0]), read_file(paths[1]))
     names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
-    comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1])
+    floors = known_layouts(env.store()) if by == "path" else ()
+    comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
     systems = {name: [result] for name, result in zip(names, results, strict=True)}
     show_comparisons(env, systems, (comparison,), report_file)
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)

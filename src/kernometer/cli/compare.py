@@ -51,6 +51,7 @@ def command(
     The first line is the verdict; every difference between the sides that is not what is compared (hardware,
     compiler, probe) is named under it.
     """
+    from kernometer.cli.layouts import known_layouts
     from kernometer.cli.show_comparisons import show_comparisons
     from kernometer.stats.compare import compare_many
 
@@ -62,7 +63,12 @@ def command(
         check_machines({name: {one.session.machine for one in results} for name, results in sets.items()})
     history = _history(store, [result for results in sets.values() for result in results])
     comparisons = compare_many(
-        sets[first], {name: sets[name] for name in others}, history=history, delta=delta, name_baseline=first
+        sets[first],
+        {name: sets[name] for name in others},
+        history=history,
+        delta=delta,
+        name_baseline=first,
+        floors=known_layouts(store) if ways == {"path"} else (),
     )
     show_comparisons(env, sets, comparisons, report_file, history)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kernometer.results.model import Result
+    from kernometer.stats.floors import Layout
     from kernometer.stats.history import History
     from kernometer.stats.model import Comparison
 
@@ -50,6 +51,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
 
     It opens with no network and holds no script.
     """
+    from kernometer.cli.layouts import known_layouts
     from kernometer.report.html import render, write
 
     store = env.store()
@@ -57,7 +59,8 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     results = [result for members in systems.values() for result in members]
     judged = {result.session.id for result in results}
     earlier = {one.session.id: one for result in results for one in store.history(result)}
-    comparisons = _compare(systems, _history(earlier, without=judged), delta)
+    floors = known_layouts(store) if all(one.session.by == "path" for one in results) else ()
+    comparisons = _compare(systems, _history(earlier, without=judged), delta, floors)
     write(output, render(results, comparisons, _history(earlier | _own(results)), systems=systems))
     for comparison in comparisons:
         env.say(comparison.sentence)
@@ -84,7 +87,9 @@ def _common(values: Iterable[str]) -> str:
     return different.pop() if len(different) == 1 else ""
 
 
-def _compare(systems: Mapping[str, Sequence[Result]], history: History, delta: float) -> Sequence[Comparison]:
+def _compare(
+    systems: Mapping[str, Sequence[Result]], history: History, delta: float, floors: Sequence[Layout]
+) -> Sequence[Comparison]:
     """All against the first; the two sides of one `ab` as such. None where there is one system."""
     from kernometer.stats.alternate import ab
     from kernometer.stats.compare import compare_many
@@ -95,8 +100,8 @@ def _compare(systems: Mapping[str, Sequence[Result]], history: History, delta: f
     if len(others) == 1 and len(baseline) == len(others[0][1]) == 1:
         a, b = baseline[0], others[0][1][0]
         if a.session.experiment and a.session.experiment == b.session.experiment:
-            return (ab(a, b, delta, name_a=first, name_b=others[0][0]),)
-    return compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first)
+            return (ab(a, b, delta, name_a=first, name_b=others[0][0], floors=floors),)
+    return compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
 
 
 def _own(results: Sequence[Result]) -> dict[str, Result]:

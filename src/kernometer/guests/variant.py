@@ -55,7 +55,22 @@ class Variant:
         """`usual` with the words that are the kernel's."""
         return " ".join((usual, *(word for word in self.words if word.partition("=")[0] not in _OURS)))
 
+    def rotated(self, number: int, usual: Machine) -> Variant:
+        """The same on machine `number` of the rotation that layout floors are measured on; 0 is itself.
 
+        Number k has k added to the seed, and 1/16 of the memory taken away, 1/16 added, 2/16 taken away, …
+        """
+        if not number:
+            return self
+        machine = self.machine(usual)
+        sixteenths = (number + 1) // 2 * (-1 if number % 2 else 1)
+        kept = [word for word in self.words if word.partition("=")[0] not in _NUMBERS]
+        memory = machine.memory_mib * (16 + sixteenths) // 16
+        return Variant(self.guest, (*kept, f"seed={machine.seed + number}", f"memory={memory}"))
+
+
+#: Machines of the rotation: from half of the memory to one and a half of it.
+ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS)}
 _OURS = {"machine", "cpu", *_NUMBERS}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median_low
 
 from kernometer.results.model import Result
@@ -39,11 +39,11 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     """Judges counts. `floors`: what is known of layouts, used where the two kernels are different builds."""
     images = {image(result) for result in (*a.results, *b.results)}
     exact = len(images) == 1 and None not in images
-    found = None if exact else floors_for((*a.results, *b.results), floors)
-    why = _told_apart(a, b) if exact else ""
-    rows = tuple(_row(row, a, b, delta, found, why) for row in rows_of(a, b))
+    found = floors_for((*a.results, *b.results), floors)
+    rule = _Exactly(_told_apart(a, b), found) if exact else _Floored(delta, found)
+    rows = tuple(_row(row, a, b, rule) for row in rows_of(a, b))
     same, differ = differences(a.results, b.results)
-    rule = (EXACT,) if found is None else (FLOORED, *_stand_ins(a, b, found))
+    words = (EXACT,) if exact else (FLOORED, *_stand_ins(a, b, found))
     return Comparison(
         a=a.name,
         b=b.name,
@@ -52,7 +52,7 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
         rows=rows,
         same=same,
         differs=differ,
-        remarks=(*rule, NOT_CYCLES, *one_sided_remark(a, b)),
+        remarks=(*words, NOT_CYCLES, *one_sided_remark(a, b)),
     )
 
 
@@ -81,7 +81,7 @@ def _told_apart(a: Side, b: Side) -> str:
     return ", ".join(parts)
 
 
-def _row(row: str, a: Side, b: Side, delta: float, floors: Floors | None, why: str) -> RowComparison:
+def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored) -> RowComparison:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
     without = without_cost(row, a, b)
     if without is not None:
@@ -96,36 +96,49 @@ def _row(row: str, a: Side, b: Side, delta: float, floors: Floors | None, why: s
         a=replace(figures_a[0], cost=count_a, value=count_a, low=None, high=None, value_low=None, value_high=None),
         b=replace(figures_b[0], cost=count_b, value=count_b, low=None, high=None, value_low=None, value_high=None),
     )
-    if floors is None:
-        return _exact(comparison, ratio, why)
-    spread = max(_own_spread(figures_a), _own_spread(figures_b))
-    return _floored(comparison, ratio, delta, floors.rows.get(row), spread)
+    return rule.judge(comparison, ratio, max(_own_spread(figures_a), _own_spread(figures_b)))
 
 
 def _count(figures: list[RowFigure]) -> float:
     return median_low([figure.cost for figure in figures if figure.cost is not None])
 
 
-def _exact(row: RowComparison, ratio: float, why: str) -> RowComparison:
+@dataclass(frozen=True, slots=True)
+class _Exactly:
     """One image: any difference at all is one. `why`: what else differs, and is likely its cause."""
-    if ratio == 1:
-        return replace(row, verdict=Verdict.EQUIVALENT, note=joined("equal counts", row.note))
-    found = Verdict.SLOWER if ratio > 1 else Verdict.FASTER
-    note = f"the same kernel image counts differently{f': {why}' if why else ''}"
-    return replace(row, verdict=found, note=joined(note, row.note))
+
+    why: str
+    floors: Floors
+
+    def judge(self, row: RowComparison, ratio: float, _spread: float) -> RowComparison:
+        if ratio == 1:
+            return replace(row, verdict=Verdict.EQUIVALENT, note=joined("equal counts", row.note))
+        found = Verdict.SLOWER if ratio > 1 else Verdict.FASTER
+        note = f"the same kernel image counts differently{f': {self.why}' if self.why else ''}"
+        floor = self.floors.rows.get(row.row, 0.0)
+        small = self.why and abs(math.log(ratio)) <= math.log1p(floor)
+        doubt = f"layout alone moves it by up to {100 * floor:.2g} %" if small else ""
+        return replace(row, verdict=found, note=joined(note, doubt, row.note))
 
 
-def _floored(row: RowComparison, ratio: float, delta: float, stated: float | None, spread: float) -> RowComparison:
+@dataclass(frozen=True, slots=True)
+class _Floored:
     """Two builds: the floor (never below the counts' own spread) takes the place of an interval's half width."""
-    floor = max(DEFAULT_LAYOUT_FLOOR if stated is None else stated, spread)
-    note = "" if stated is not None else f"layout floor not measured, taken as {100 * DEFAULT_LAYOUT_FLOOR:.3g} %"
-    row = replace(row, note=joined(note, row.note), floor=floor)
-    away, half = abs(math.log(ratio)), math.log1p(floor)
-    if ratio == 1 or away + half <= math.log1p(delta):
-        return replace(row, verdict=Verdict.EQUIVALENT)
-    if away > half:
-        return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
-    return replace(row, smallest=floor, note=joined("below the layout floor", row.note))
+
+    delta: float
+    floors: Floors
+
+    def judge(self, row: RowComparison, ratio: float, spread: float) -> RowComparison:
+        stated = self.floors.rows.get(row.row)
+        floor = max(DEFAULT_LAYOUT_FLOOR if stated is None else stated, spread)
+        note = "" if stated is not None else f"layout floor not measured, taken as {100 * DEFAULT_LAYOUT_FLOOR:.3g} %"
+        row = replace(row, note=joined(note, row.note), floor=floor)
+        away, half = abs(math.log(ratio)), math.log1p(floor)
+        if ratio == 1 or away + half <= math.log1p(self.delta):
+            return replace(row, verdict=Verdict.EQUIVALENT)
+        if away > half:
+            return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
+        return replace(row, smallest=floor, note=joined("below the layout floor", row.note))
 
 
 def _own_spread(figures: list[RowFigure]) -> float:

@@ -1,0 +1,132 @@
+"""`kernometer floors`: measures how far a kernel's counts move by layout alone, and shows what is known of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli import options
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.lists import targets as split_targets
+from kernometer.cli.many import tell_errors
+from kernometer.cli.planning import plan_for, print_commands, tell_notes
+from kernometer.errors import Status, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernometer.campaign.plan import Plan
+    from kernometer.stats.floors import Layout
+    from kernometer.targets.qemu import QemuTarget
+
+EPILOG = """\b
+Examples:
+  kernometer floors --on qemu:linux-6.1             measure, and show
+  kernometer floors --on qemu:linux-6.1,qemu:linux-6.12 --rotations 9
+  kernometer floors                                 show what is known
+
+The machines: the guest's own, then each with another seed and 1/16 of the
+memory less, 1/16 more, 2/16 less… Their sessions are ordinary ones by path,
+kept under the label; compare, ab, report and matrix find them there."""
+
+LABEL = "layout"
+#: Two builds that differ by layout alone are then told apart on 5 of 100 rows: docs/statistics.md, "Layout floors".
+ROTATIONS = 5
+#: That the table shows of rows whose count moved.
+SHOWN = 20
+
+
+@click.command(epilog=EPILOG)
+@click.argument("words", metavar="[WORKLOAD]...", nargs=-1)
+@click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
+@options.profile
+@click.option("--rotations", type=click.IntRange(3, 17), default=ROTATIONS, show_default=True, help="Machines a guest.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests at once [default: one a CPU].")
+@click.option("--label", metavar="L", default=LABEL, show_default=True, help="That the sessions are kept under.")
+@click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not the first {SHOWN}.")
+@options.dry_run
+@json_option
+@pass_env
+def command(
+    env: Env,
+    words: tuple[str, ...],
+    specs: tuple[str, ...],
+    profile: str,
+    rotations: int,
+    jobs: int | None,
+    label: str,
+    every: bool,
+    dry_run: bool,
+) -> None:
+    """Measure layout floors: how far a row's count moves where nothing but the layout does.
+
+    Each guest is measured by path on machines that differ in the memory's size and the seed of its random numbers. A
+    difference between two builds of a kernel that is smaller than that may be an accident, and is not decided.
+    """
+    from kernometer.campaign.rotation import on_rotated_machines
+    from kernometer.cli.layouts import known_layouts
+
+    failed = False
+    images: set[str] = set()
+    with ExitStack() as stack:
+        guests = _guests(stack, split_targets(specs))
+        if guests:
+            plan = plan_for(guests[0], "path", profile, words, None)
+            rotated = [one for guest in guests for one in on_rotated_machines(guest, rotations)]
+            images = {guest.guest.image for guest in guests}
+            if dry_run:
+                print_commands(env, plan, rotated)
+                return
+            tell_notes(env, "path", *guests)
+            failed = _measure(env, plan, rotated, label, jobs or len(os.sched_getaffinity(0)))
+        elif words or dry_run:
+            raise UsageError("Nothing says which guest to measure.", "Name it: --on qemu:linux-6.1.")
+    found = [layout for layout in known_layouts(env.store()) if not images or layout.image in images]
+    _show(env, found, most=sys.maxsize if every else SHOWN)
+    raise click.exceptions.Exit(Status.ROWS_FAILED if failed else Status.DONE)
+
+
+def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
+    from kernometer.targets.parse import target_of
+    from kernometer.targets.qemu import QemuTarget
+
+    found = []
+    for spec in specs:
+        target = stack.enter_context(closing(target_of(spec)))
+        if not isinstance(target, QemuTarget):
+            raise UsageError(f"{spec} has no layout floors: they are of guests.", "For example --on qemu:linux-6.1.")
+        found.append(target)
+    return found
+
+
+def _measure(env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str, jobs: int) -> bool:
+    """Whether a session or a row of one failed."""
+    from kernometer.campaign.many import measure_at_once
+    from kernometer.cli.progress import progress
+    from kernometer.results.store import read_file
+
+    with progress(env, len(targets) * plan.units) as listen:
+        outcomes = measure_at_once(plan, targets, env.store(), label, jobs, listen)
+    tell_errors(env, outcomes)
+    rows = any(read_file(path).failures for outcome in outcomes for path in outcome.paths)
+    return rows or any(outcome.error is not None for outcome in outcomes)
+
+
+def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
+    from kernometer.report.layouts import document, print_layout
+
+    if env.json:
+        click.echo(json.dumps([document(layout) for layout in found], ensure_ascii=False, indent=1), file=env.out)
+        return
+    if not found:
+        env.say("No kernel of the store was counted on three machines or more: kernometer floors --on qemu:GUEST.")
+    console = env.console()
+    for number, layout in enumerate(found):
+        if number:
+            console.print()
+        print_layout(console, layout, most)

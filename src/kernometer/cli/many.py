@@ -1,0 +1,33 @@
+"""What commands that measure many targets say of those that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernometer.errors import TargetError
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernometer.campaign.many import Outcome
+    from kernometer.cli.env import Env
+
+#: Lines of a dead target's output: its end says most.
+LAST_LINES = 5
+#: Characters of one line.
+LINE = 300
+
+
+def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
+    """Each target that did not come to its end: why, what it last said, what to do."""
+    for outcome in outcomes:
+        error = outcome.error
+        if error is None:
+            continue
+        env.say(printable(f"{outcome.target}: {error.text}", 2 * LINE))
+        if isinstance(error, TargetError):
+            for line in error.last_output.splitlines()[-LAST_LINES:]:
+                env.say(f"  | {printable(line, LINE)}")
+        if error.next_step:
+            env.say(f"  next: {printable(error.next_step, LINE)}")
