@@ -58,7 +58,7 @@ class Wanted:
     "modules",
     metavar="'FILE WORDS'",
     multiple=True,
-    help="A multiboot module and its arguments; may be given again. FILE may be @initramfs.",
+    help="A multiboot module and its arguments; may be given again. FILE may be @initramfs or @probe.",
 )
 @click.option("--append", metavar="WORDS", default="", help="Further words of the kernel's command line.")
 @click.option("--machine", metavar="TYPE", help="microvm (the standard one), pc or q35.")
@@ -161,7 +161,7 @@ def _multiboot(wanted: Wanted, kernel: Path) -> Guest:
         kernel,
         wanted.modules,
         command_line=wanted.variant("guest").command_line("").strip(),
-        machine=_machine(wanted),
+        machine=wanted.variant("guest").machine(multiboot.MACHINE),
         output=wanted.output or "debug-port",
     )
 
@@ -173,7 +173,7 @@ def _xen(env: Env, wanted: Wanted) -> None:
     wanted.refuse("not for xen, whose recipe is fixed", output=wanted.output)
     if wanted.versions:
         raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
-    _say_added(env, xen.add(dom0=wanted.dom0 or "linux-6.1"))
+    _say_added(env, xen.add(wanted.dom0 or xen.DOM0, env.say))
 
 
 def _machine(wanted: Wanted) -> Machine:

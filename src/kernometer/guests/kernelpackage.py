@@ -75,7 +75,7 @@ def read(packages: Sequence[Path]) -> Contents:
 
 def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> None:
     """One pass over a package's files; `wanted` is asked with a module's name and its path below kernel/."""
-    with closing(_files(package)) as files:
+    with closing(files_of(package)) as files:
         for path, content in files:
             release, kind = _kind(path)
             if kind == "vmlinuz":
@@ -105,7 +105,7 @@ def _kind(path: PurePosixPath) -> tuple[str, str]:
     return "", ""
 
 
-def _files(package: Path) -> Generator[tuple[PurePosixPath, Callable[[], bytes]]]:
+def files_of(package: Path) -> Generator[tuple[PurePosixPath, Callable[[], bytes]]]:
     """Every regular file of a package: its path, and what gives its content until the next one is asked for."""
     words = ("dpkg-deb", "--fsys-tarfile", str(package))
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:

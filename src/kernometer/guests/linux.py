@@ -16,16 +16,16 @@ from kernometer.guests.suites import Say
 #: "6.1", "6.1-cloud".
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
 #: Names that say what a guest is made of.
-TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen")
+TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*")
 
 _ELF64, _X86_64 = 2, 62
 
 
-def _silently(_: str) -> None:
+def silently(_: str) -> None:
     """For callers that show nothing."""
 
 
-def add(version: str, say: Say = _silently) -> store.Guest:
+def add(version: str, say: Say = silently) -> store.Guest:
     """Downloads, unpacks and keeps the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud").
 
     A guest of that name is replaced; the variants that were asked for stay listed. `say` is told what takes time and
@@ -63,7 +63,7 @@ def add(version: str, say: Say = _silently) -> store.Guest:
             kernel_bytes=len(kernel),
             config_sha256=sha256(held.config) if held.config else "",
             drivers_sha256=drivers.digest(held.drivers),
-            variants=_variants(name),
+            variants=variants_of(name),
         )
         return store.keep(folder, manifest)
 
@@ -106,7 +106,7 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
             kernel_bytes=len(boots),
             machine=machine,
             command_line=" ".join((COMMAND_LINE, *append)),
-            variants=_variants(name),
+            variants=variants_of(name),
         )
         return store.keep(folder, manifest)
 
@@ -145,7 +145,7 @@ def forget(name: str) -> None:
     store.rewrite(guest, variants=tuple(each for each in guest.manifest.variants if each != found.name))
 
 
-def _variants(name: str) -> tuple[str, ...]:
+def variants_of(name: str) -> tuple[str, ...]:
     """Those of the guest that is about to be replaced."""
     try:
         return store.find(name).manifest.variants

@@ -25,6 +25,8 @@ KERNEL = "vmlinux"
 CONFIG = "config"
 DRIVERS = "drivers"  #: folder of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: in the place of a multiboot module's file: the archive that is made for the job
+PROBE = "@probe"  #: the same: the static probe, the job's arguments after its own
+LINK = "guest"  #: in the folder that QEMU is started in: leads to the guest's folder
 MANIFEST = "manifest.json"
 #: A manifest is a few hundred bytes.
 MAX_MANIFEST = 1 << 16
@@ -33,9 +35,14 @@ MAX_MANIFEST = 1 << 16
 class Module(msgspec.Struct, frozen=True, kw_only=True):
     """A multiboot module: a file that the loader puts into memory beside the kernel, with words for it."""
 
-    file: str  #: its name in the guest's folder, or INITRAMFS
+    file: str  #: its name in the guest's folder, or INITRAMFS or PROBE
     arguments: str = ""
-    sha256: str = ""  #: "" for INITRAMFS
+    sha256: str = ""  #: "" for what is made for the job
+
+    @property
+    def made(self) -> bool:
+        """Whether it is made for each job."""
+        return self.file in (INITRAMFS, PROBE)
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,26 +90,43 @@ class Guest:
         digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
         return f"{made.package} {made.version} sha256:{digest}"
 
-    def initrd(self, initramfs: str) -> str:
-        """What QEMU's -initrd is given, where the job's archive is the file `initramfs`.
+    @property
+    def kernel_word(self) -> Path:
+        """What QEMU's -kernel is given. Of a multiboot guest a name below LINK: QEMU hands names on to the kernel, and
+        what it does must not depend on where the cache is."""
+        return Path(LINK) / KERNEL if self.manifest.modules else self.kernel
+
+    def initrd(self, initramfs: str, probe: str = "probe", arguments: tuple[str, ...] = ()) -> str:
+        """What QEMU's -initrd is given, where the job's archive is the file `initramfs`, the static probe is `probe`,
+        and `arguments` are the job's. Multiboot modules are named below LINK.
 
         QEMU takes a comma between modules, so one within arguments is doubled.
         """
         if not self.manifest.modules:
             return initramfs
-        if set(str(self.folder)) & set(", "):
-            raise TargetError(f"{self.folder}: no comma or space may be in it.", "Set XDG_CACHE_HOME.")
         words = []
         for one in self.manifest.modules:
-            file = initramfs if one.file == INITRAMFS else str(self.folder / one.file)
-            words.append(f"{file} {one.arguments}".rstrip().replace(",", ",,"))
+            file = {INITRAMFS: initramfs, PROBE: probe}.get(one.file, f"{LINK}/{one.file}")
+            more = arguments if one.file == PROBE else ()
+            words.append(" ".join(part for part in (file, one.arguments, *more) if part).replace(",", ",,"))
         return ",".join(words)
+
+    def has(self, module: str) -> bool:
+        """Whether INITRAMFS or PROBE is one of its multiboot modules."""
+        return any(one.file == module for one in self.manifest.modules)
+
+    def link(self, folder: Path) -> None:
+        """Makes LINK in `folder`, where QEMU is to be started. Raises TargetError where that cannot be."""
+        try:
+            (folder / LINK).symlink_to(self.folder.resolve(), target_is_directory=True)
+        except OSError as error:
+            raise TargetError(f"{folder / LINK}: {error.strerror}.") from error
 
     def check(self) -> None:
         """Raises TargetError where a file is not the one that was added: counts of it would be of another."""
         self._check(KERNEL, self.manifest.kernel_sha256)
         for one in self.manifest.modules:
-            if one.file != INITRAMFS:
+            if not one.made:
                 self._check(one.file, one.sha256)
 
     def _check(self, name: str, wanted: str) -> None:

@@ -1,0 +1,237 @@
+"""Guests that boot as multiboot kernels with modules: GNU Mach, MINIX, a kernel of one's own.
+
+QEMU loads them by the Multiboot Specification 0.6.96: a header in the kernel's first 8,192 bytes, an ELF file of 32
+bits, files beside it ("modules") with a string of words each. The job reaches such a kernel in two ways: as the archive
+that Linux gets (a module @initramfs), or as the static probe with its arguments (a module @probe).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kernometer.cache import sha256
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import linux, store
+from kernometer.guests.bzimage import MAX_UNPACKED
+from kernometer.guests.qemu import Machine
+
+#: Such kernels were written for a PC: its timer, its interrupt controller, its way to power off.
+MACHINE = Machine(type="pc")
+
+#: The specification's magic number and search range.
+MAGIC, SEARCHED = 0x1BADB002, 8192
+#: The header gives addresses itself, so that the file's own format is not looked at.
+HAS_ADDRESSES = 1 << 16
+MAGIC_2 = struct.pack("<I", 0xE85250D6)
+SEARCHED_2 = 32768
+
+_ELF = b"\x7fELF"
+_ELF64, _EM_386, _EM_X86_64 = 2, 3, 62
+_GZIP = b"\x1f\x8b"
+OBJCOPY_SECONDS = 60
+
+#: A module's name in the guest's folder, which the kernel sees.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
+_RESERVED = (store.KERNEL, store.CONFIG, store.MANIFEST, store.DRIVERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A module as the user gave it, read."""
+
+    file: str
+    arguments: str
+    content: bytes | None  #: None: made for the job
+
+
+def add(
+    name: str,
+    kernel: Path,
+    modules: Sequence[str],
+    *,
+    command_line: str = "",
+    machine: Machine = MACHINE,
+    output: Literal["debug-port", "serial"] = "debug-port",
+) -> store.Guest:
+    """Keeps copies of a multiboot kernel and its modules, each `FILE WORDS…`, as the guest `name`.
+
+    FILE is a path without spaces, @initramfs or @probe. A kernel that is packed with gzip is unpacked; modules stay as
+    they are. Raises UsageError for words that mean nothing, TargetError for a kernel that QEMU cannot load so,
+    MissingError where an ELF file of 64 bits needs objcopy and there is none.
+    """
+    linux.check_name(name)
+    _check_words(command_line)
+    given = _read(kernel, "the kernel")
+    image, remarks = loadable(_unpacked(given, kernel), str(kernel))
+    with store.new_folder() as folder:
+        (folder / store.KERNEL).write_bytes(image)
+        loaded = _loaded(modules)
+        for one in loaded:
+            if one.content is not None:
+                (folder / one.file).write_bytes(one.content)
+        if not any(one.content is None for one in loaded):
+            remarks += (
+                f"None of its modules is {store.INITRAMFS} or {store.PROBE}: it is not told which rows are wanted.",
+            )
+        manifest = store.Manifest(
+            name=name,
+            package=str(kernel.resolve()),
+            version="-",
+            remarks=remarks,
+            release="",
+            package_sha256=sha256(given),
+            kernel_sha256=sha256(image),
+            kernel_bytes=len(image),
+            machine=machine,
+            command_line=command_line,
+            modules=tuple(
+                store.Module(file=one.file, arguments=one.arguments, sha256=sha256(one.content) if one.content else "")
+                for one in loaded
+            ),
+            output=output,
+            variants=linux.variants_of(name),
+        )
+        return store.keep(folder, manifest)
+
+
+def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
+    """`kernel` as QEMU loads it, and what was done to it. Raises TargetError where it is no multiboot kernel."""
+    flags = _header_flags(kernel)
+    if flags is None:
+        if kernel.find(MAGIC_2, 0, SEARCHED_2) >= 0:
+            raise TargetError(f"{name} has a header of multiboot 2 alone.", "QEMU loads multiboot 1: give it that too.")
+        raise TargetError(
+            f"{name} has no multiboot header in its first {SEARCHED:,} bytes.",
+            "A Linux kernel, or one with a PVH note, takes no modules: kernometer guest add NAME --kernel FILE",
+        )
+    if flags & HAS_ADDRESSES:
+        return kernel, ()
+    if kernel[:4] != _ELF or len(kernel) < 64:
+        raise TargetError(f"{name} is no ELF file, and its multiboot header gives no addresses.", "Give the ELF file.")
+    machine = int.from_bytes(kernel[18:20], "little")
+    if kernel[4] == _ELF64 and machine == _EM_X86_64:
+        converted = _as_elf32(kernel, name)
+        if _header_flags(converted) is None:
+            raise TargetError(f"{name} loses its multiboot header as an ELF file of 32 bits.", "Link it as elf32-i386.")
+        return converted, ("Converted to an ELF file of 32 bits, as multiboot loaders want it.",)
+    if machine != _EM_386:
+        raise TargetError(f"{name} is not a kernel for x86.", "Give an ELF file for x86.")
+    return kernel, ()
+
+
+def _header_flags(kernel: bytes) -> int | None:
+    """The flags of the multiboot 1 header, at a multiple of four; None without one."""
+    for at in range(0, min(len(kernel), SEARCHED) - 11, 4):
+        magic, flags, checksum = struct.unpack_from("<III", kernel, at)
+        if magic == MAGIC and (magic + flags + checksum) & 0xFFFFFFFF == 0:
+            return int(flags)
+    return None
+
+
+def _as_elf32(kernel: bytes, name: str) -> bytes:
+    """The same segments in an ELF file of 32 bits. The code in it stays what it was."""
+    if shutil.which("objcopy") is None:
+        raise MissingError(
+            f"{name} is an ELF file of 64 bits, which no multiboot loader takes; objcopy converts it.",
+            "Debian, Ubuntu: apt-get install binutils.",
+        )
+    with tempfile.TemporaryDirectory(prefix="kernometer-objcopy-") as made:
+        wide, narrow = Path(made, "wide"), Path(made, "narrow")
+        wide.write_bytes(kernel)
+        words = ("objcopy", "-I", "elf64-x86-64", "-O", "elf32-i386", str(wide), str(narrow))
+        try:
+            done = subprocess.run(
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=OBJCOPY_SECONDS, check=False
+            )
+            if done.returncode == 0:
+                return narrow.read_bytes()
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise TargetError(
+                f"objcopy does not end, or cannot be executed: {error}.", "Convert it yourself."
+            ) from error
+    raise TargetError(
+        f"objcopy cannot make an ELF file of 32 bits of {name}.",
+        "Link it as elf32-i386.",
+        done.stderr.decode(errors="replace")[-2000:],
+    )
+
+
+def _loaded(modules: Sequence[str]) -> tuple[_Loaded, ...]:
+    """Reads what the user gave, and names each file: as it was called, so far as nothing else is called so."""
+    found: list[_Loaded] = []
+    names: dict[str, Path] = {}
+    for module in modules:
+        file, _, arguments = module.strip().partition(" ")
+        arguments = arguments.strip()
+        _check_words(arguments)
+        if file in (store.INITRAMFS, store.PROBE):
+            found.append(_Loaded(file, arguments, None))
+            continue
+        if not file or file.startswith("@"):
+            raise UsageError(
+                f"{module!r}: no such module.", f"'FILE WORDS…', and FILE may be {store.INITRAMFS} or {store.PROBE}."
+            )
+        path = Path(file)
+        content = _read(path, "a module")
+        found.append(_Loaded(_name(path.resolve(), names), arguments, content))
+    return tuple(found)
+
+
+def _name(path: Path, names: dict[str, Path]) -> str:
+    """The file's own name; with a number where another file has it, and made up where it is none."""
+    base = path.name if _NAME.fullmatch(path.name) else "module"
+    name, number = base, 1
+    while name in _RESERVED or names.get(name, path) != path:
+        number += 1
+        name = f"{base}-{number}"
+    names[name] = path
+    return name
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}, {what}, is no regular file.", "Give the file that was built.")
+        if path.stat().st_size > MAX_UNPACKED:
+            raise UsageError(f"{path} is larger than {MAX_UNPACKED >> 20} MiB.", "Give a smaller file.")
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}, {what}: {error.strerror}.", "Give the path of a file, without spaces.") from error
+    if not content:
+        raise UsageError(f"{path}, {what}, is empty.", "Give the file that was built.")
+    return content
+
+
+def _unpacked(content: bytes, kernel: Path) -> bytes:
+    if not content.startswith(_GZIP):
+        return content
+    return gunzip(content, str(kernel))
+
+
+def gunzip(content: bytes, name: str) -> bytes:
+    """Raises TargetError where it is damaged, or larger than any kernel."""
+    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        unpacked = stream.decompress(content, MAX_UNPACKED)
+    except zlib.error as error:
+        raise TargetError(
+            f"{name} cannot be unpacked: {error}.", "It is damaged: build or download it again."
+        ) from error
+    if not stream.eof:
+        raise TargetError(f"{name} ends early, or unpacks to more than a kernel is.", "Build or download it again.")
+    return unpacked
+
+
+def _check_words(words: str) -> None:
+    """What a kernel is told goes through QEMU's command line, logs and results: one line of ASCII."""
+    if not (words.isascii() and words.isprintable()):
+        raise UsageError(f"{words!r}: only printable ASCII can be handed to a kernel.", "Leave the rest out.")

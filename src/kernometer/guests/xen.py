@@ -1,0 +1,180 @@
+"""Xen as a guest: Debian's hypervisor, and one of the Linux guests as its first domain, paravirtualised.
+
+QEMU loads the hypervisor as a multiboot kernel with two modules, the domain's kernel and the job's archive. A variant's
+words go to Xen's command line (`xen+xpti=true`); the domain's are those of the guest that it was made from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from kernometer.cache import sha256
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import apt as apt_module
+from kernometer.guests import kernelpackage, linux, multiboot, store, variant
+from kernometer.guests.apt import LISTS_HOURS, Apt, Package
+from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests.suites import Say
+
+NAME = "xen"
+#: The guest that `xen` runs on it where nothing else is said.
+DOM0 = "linux-6.1"
+
+#: smap=no: QEMU 7.2 checks a return from ring 3 to ring 3 by `iret` as if ring 0 read the stack, and a paravirtualised
+#: kernel, whose stack is a user's page, dies with its first one. One command line for every QEMU.
+#: loglvl=error: Xen waits for each byte that it prints; at 115,200 baud a line costs some seven million instructions.
+XEN_LINE = "com1=115200,8n1 console=com1 loglvl=error smap=no"
+#: Paravirtualised Linux has its console from Xen.
+CONSOLES = ("console=ttyS0", "console=hvc0")
+
+_PACKAGE = re.compile(r"xen-hypervisor-\d+\.\d+-amd64")
+_IMAGE = re.compile(r"xen-\d+\.\d+-amd64\.gz")
+_DOM0_OPTION = b"CONFIG_XEN_DOM0=y"
+
+
+def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
+    """Keeps the newest Xen of the system's package sources with the guest `dom0` on it.
+
+    The guest is `xen` for linux-6.1, else `xen-` and the name of `dom0`, which may be a variant: its words are then the
+    domain's. A Linux series that is not here is added first. Raises UsageError for a guest that is no Linux of
+    packages' kind, MissingError where the sources have no Xen, TargetError where apt or an image fails.
+    """
+    wanted = variant.parse(dom0)
+    name = guest_name(wanted)
+    below = _dom0(wanted, say)
+    with store.new_folder() as folder:
+        package, suite, file = _fetch(folder, say)
+        packed = _image(file)
+        file.unlink()
+        hypervisor, _ = multiboot.loadable(multiboot.gunzip(packed, package.name), package.name)
+        (folder / store.KERNEL).write_bytes(hypervisor)
+        kernel = below.kernel.read_bytes()
+        (folder / "dom0").write_bytes(kernel)
+        _copy(below.folder, folder)
+        made = below.manifest
+        manifest = store.Manifest(
+            name=name,
+            package=f"{package.name} with {made.package}",
+            version=f"{package.version} with {made.version}",
+            suite=suite,
+            parts=(f"{made.package} {made.package_sha256}", *made.parts),
+            remarks=made.remarks,
+            release=made.release,
+            package_sha256=package.sha256,
+            kernel_sha256=sha256(hypervisor),
+            kernel_bytes=len(hypervisor) + len(kernel),
+            config_sha256=made.config_sha256,
+            drivers_sha256=made.drivers_sha256,
+            machine=Machine(type="pc"),
+            command_line=XEN_LINE,
+            modules=(
+                store.Module(file="dom0", arguments=_dom0_line(wanted, made), sha256=sha256(kernel)),
+                store.Module(file=store.INITRAMFS),
+            ),
+            variants=linux.variants_of(name),
+        )
+        return store.keep(folder, manifest)
+
+
+def guest_name(dom0: variant.Variant) -> str:
+    """`xen` of linux-6.1, `xen-linux-6.12`, `xen-linux-6.1-mitigations-off` of linux-6.1+mitigations=off.
+
+    Raises UsageError for words that are the whole virtual machine's.
+    """
+    if dom0.machine(Machine()) != Machine():
+        raise UsageError(
+            f"{dom0.name}: machine, cpu, memory and seed are the virtual machine's, not the first domain's.",
+            "Say them where it is measured: qemu:xen+memory=1024.",
+        )
+    return NAME if dom0.name == DOM0 else f"{NAME}-{re.sub(r'[^A-Za-z0-9.-]', '-', dom0.name)}"
+
+
+def _dom0(wanted: variant.Variant, say: Say) -> store.Guest:
+    """The guest whose kernel is to run, unharmed and able to."""
+    try:
+        guest = store.find(wanted.guest)
+    except MissingError:
+        version = wanted.guest.removeprefix("linux-")
+        if version == wanted.guest or not linux.VERSION.fullmatch(version):
+            raise
+        say(f"{wanted.guest}: looking for the newest Linux {version} …")
+        guest = linux.add(version, say)
+    guest.check()
+    config = guest.folder / store.CONFIG
+    if guest.manifest.modules:
+        raise UsageError(f"{guest.name} is no Linux by itself.", f"For example --dom0 {DOM0}.")
+    if config.is_file() and _DOM0_OPTION not in config.read_bytes().splitlines():
+        raise UsageError(
+            f"The kernel of {guest.name} cannot be Xen's first domain: it lacks CONFIG_XEN_DOM0.",
+            f"Use a full flavour: cloud kernels leave much out. For example --dom0 {DOM0}.",
+        )
+    return guest
+
+
+def _dom0_line(wanted: variant.Variant, made: store.Manifest) -> str:
+    """The guest's own command line with Xen's console in the place of the serial one."""
+    usual = made.command_line or COMMAND_LINE
+    return wanted.command_line(usual.replace(*CONSOLES))
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """The kernel's configuration and modules, for rows that need them."""
+    config, drivers = source / store.CONFIG, source / store.DRIVERS
+    if config.is_file():
+        (folder / store.CONFIG).write_bytes(config.read_bytes())
+    if drivers.is_dir():
+        (folder / store.DRIVERS).mkdir()
+        for each in sorted(drivers.iterdir()):
+            (folder / store.DRIVERS / each.name).write_bytes(each.read_bytes())
+
+
+def _fetch(folder: Path, say: Say) -> tuple[Package, str, Path]:
+    """Package, suite and file of the newest hypervisor: from the system's lists, else from our own of its sources."""
+    apt_module.need()
+    failed: TargetError | None = None
+    for apt in _lists(say):
+        found = _newest(apt)
+        if found is None:
+            continue
+        say(f"Downloading {found.name} {found.version}, {found.size / 1e6:.0f} MB …")
+        try:
+            return found, apt.suite(found), apt.download(found, folder)
+        except TargetError as error:  # the lists name what the mirror has replaced since
+            failed = error
+    if failed is not None:
+        raise failed
+    raise MissingError("This system's package sources have no Xen.", "Debian has it in main, Ubuntu in universe.")
+
+
+def _lists(say: Say) -> Iterator[Apt]:
+    yield Apt()
+    own = Apt.private("system")
+    if not own.fresh(LISTS_HOURS):
+        say("Fetching the system's package lists …")
+    own.update(LISTS_HOURS)
+    yield own
+
+
+def _newest(apt: Apt) -> Package | None:
+    packages = apt.show(name for name in apt.names("xen-hypervisor-") if _PACKAGE.fullmatch(name))
+    newest: Package | None = None
+    for one in packages:
+        if newest is None or apt_module.newer(one.version, newest.version):
+            newest = one
+    return newest
+
+
+def _image(package: Path) -> bytes:
+    """The packed hypervisor out of the package."""
+    found: dict[str, bytes] = {}
+    with closing(kernelpackage.files_of(package)) as files:
+        for path, content in files:
+            if path.parts[:-1] == ("boot",) and _IMAGE.fullmatch(path.name):
+                found[path.name] = content()
+    if len(found) != 1:
+        raise TargetError(f"{package.name} holds {len(found)} hypervisors.", "Report this package.")
+    (image,) = found.values()
+    return image
