@@ -11,17 +11,17 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from kernometer.errors import KernometerError, TargetError, UsageError
-from kernometer.guests import events, initramfs, plugin, programs, store, variant
+from kernometer.guests import events, initramfs, kvm, plugin, programs, store, variant
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
 from kernometer.results.model import By
-from kernometer.targets import build
+from kernometer.targets import build, tsc
 from kernometer.targets.base import Deadline, Job, Place
 from kernometer.targets.stream import LAST_OUTPUT, Splitter, between_markers, shown
 
@@ -49,6 +49,7 @@ class QemuTarget:
     qemu: QemuVersion
     plugin: Path | None = None
     without_plugin: str = ""  #: why there is none
+    accelerator: Accelerator | None = None  #: None: what suits the way of taking time, and works here
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
@@ -79,30 +80,29 @@ class QemuTarget:
 
     def place(self, by: By) -> Place:
         """A guest boots for every call, so it is no boot that two sessions could share."""
-        accelerator = self._accelerator(by)
-        notes = [self.without_plugin] if by == "path" and self.without_plugin else []
-        if by == "time" and accelerator != "kvm":
-            notes.append(EMULATED)
+        accelerator, note = self._accelerator(by)
+        notes = (self.without_plugin if by == "path" else note,)
         machine = self.variant.machine(self.guest.manifest.machine)
         return Place(
             machine=machine.text(self.qemu, accelerator),
             board=machine.board(self.qemu, accelerator),
             image=self.guest.image,
-            command_line=self.variant.command_line(self.guest.manifest.command_line),
-            notes=tuple(notes),
+            command_line=self._command_line(accelerator),
+            notes=tuple(note for note in notes if note),
             here=by == "time",
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:
         """QEMU's argument vector; the relative names in it are files in a temporary folder, where it is started."""
         counted = job.by == "path" and self.plugin is not None
+        accelerator, _ = self._accelerator(job.by)
         return argv(
             Boot(
                 machine=self.variant.machine(self.guest.manifest.machine),
-                accelerator=self._accelerator(job.by),
+                accelerator=accelerator,
                 kernel=self.guest.kernel,
                 initrd=self.guest.initrd(INITRD),
-                command_line=self.variant.command_line(self.guest.manifest.command_line),
+                command_line=self._command_line(accelerator),
                 console=Path(CONSOLE),
                 bulk=Path(BULK),
                 plugin=self.plugin if counted else None,
@@ -133,8 +133,29 @@ class QemuTarget:
     def close(self) -> None:
         """Nothing outlives a call."""
 
-    def _accelerator(self, by: By) -> Accelerator:
-        return "icount" if by == "path" else "tcg"
+    def _accelerator(self, by: By) -> tuple[Accelerator, str]:
+        """With what there is to say about it. By time KVM where it runs this guest: a boot may have to show that."""
+        if self.accelerator is not None:
+            return self.accelerator, ""
+        if by == "path":
+            return "icount", ""
+        self.guest.check()  # first: a damaged file is no fault of KVM's
+        machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
+        found = kvm.find(self.name, (self.qemu.text, self.guest.image, self.variant.name, machine), self._try_kvm)
+        return ("kvm", "") if found.works else ("tcg", f"{found.why}, {EMULATED}")
+
+    def _try_kvm(self) -> None:
+        """Boots the guest under KVM and lets the probe list its rows. Raises TargetError where that does not work."""
+        job = Job(("--list", "--json"), max_bytes=MAX_CONSOLE)
+        for _ in replace(self, accelerator="kvm").run(job, Deadline.after(kvm.TRIAL_SECONDS)):
+            pass
+
+    def _command_line(self, accelerator: Accelerator) -> str:
+        """An emulated Linux on microvm cannot be left to find out how fast its clock is: see tsc.py."""
+        made = self.guest.manifest
+        machine = self.variant.machine(made.machine)
+        told = accelerator == "tcg" and machine.type == "microvm" and not made.modules
+        return self.variant.command_line(" ".join((made.command_line, *(tsc.kernel_words() if told else ()))))
 
     def _records(self, process: subprocess.Popen[bytes], folder: Path, job: Job, until: Deadline) -> Iterator[bytes]:
         """What stands between the markers; then waits for the end of QEMU, which must be a good one."""
@@ -148,8 +169,8 @@ class QemuTarget:
             raise TargetError(f"{self.name}: QEMU ended badly.")
 
 
-#: Said before measuring by time where the processor does not execute the guest itself.
-EMULATED = "The guest is emulated: its times are the emulator's, not any hardware's. --by path counts instructions."
+#: Said, after the reason, before measuring by time where the processor does not execute the guest itself.
+EMULATED = "so the guest is emulated: its times are the emulator's, not any hardware's. --by path counts instructions."
 
 
 def static_recipe() -> build.Recipe:

@@ -1,0 +1,55 @@
+"""What was found out about this host, kept until it boots again: a finding that costs seconds is not made anew for
+every session. A file each in the cache folder; whoever doubts one removes it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from kernometer.cache import cache_folder, sha256
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+#: A finding is a few words.
+MAX_BYTES = 1 << 16
+
+_T = TypeVar("_T")
+
+
+def folder() -> Path:
+    return cache_folder() / "found"
+
+
+def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[], _T]) -> _T:
+    """What `find` returns, from the cache where it was found with the same `key` since this host booted.
+
+    What cannot be kept, or read again as `kind`, is found anew. Errors of `find` are passed on, and not remembered.
+    """
+    try:
+        boot = BOOT_ID.read_text().strip()
+    except OSError:
+        return find()
+    path = folder() / f"{boot}-{name}-{sha256(repr(tuple(key)).encode())[:16]}.json"
+    with suppress(OSError, msgspec.DecodeError):
+        if path.stat().st_size <= MAX_BYTES:
+            return msgspec.json.decode(path.read_bytes(), type=kind)
+    found = find()
+    with suppress(OSError):
+        _keep(path, msgspec.json.encode(found), boot)
+    return found
+
+
+def _keep(path: Path, data: bytes, boot: str) -> None:
+    """Whole or not at all; those of earlier boots go."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
+        made = Path(scratch) / "finding"
+        made.write_bytes(data)
+        made.rename(path)
+    for old in path.parent.glob("*.json"):
+        if not old.name.startswith(boot):
+            old.unlink(missing_ok=True)
