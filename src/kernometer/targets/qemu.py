@@ -34,7 +34,7 @@ SHUTDOWN_SECONDS = 60.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
-INITRD, CONSOLE, BULK, EVENTS = "initrd", "console", "bulk", "events.json"
+INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "events.json"
 
 _PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 _INIT_FAILED = re.compile(r"#init failed (.*)")
@@ -100,8 +100,8 @@ class QemuTarget:
             Boot(
                 machine=self.variant.machine(self.guest.manifest.machine),
                 accelerator=accelerator,
-                kernel=self.guest.kernel,
-                initrd=self.guest.initrd(INITRD),
+                kernel=self.guest.kernel_word,
+                initrd=self.guest.initrd(INITRD, PROBE, job.arguments),
                 command_line=self._command_line(accelerator),
                 console=Path(CONSOLE),
                 bulk=Path(BULK),
@@ -116,9 +116,7 @@ class QemuTarget:
         self.guest.check()
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            (folder / INITRD).write_bytes(_initrd(job))
-            for name in (CONSOLE, BULK):
-                (folder / name).touch()
+            _lay_out(self.guest, job, folder)
             rows = events.Rows()
             with started(words, folder) as process:
                 try:
@@ -177,6 +175,18 @@ def static_recipe() -> build.Recipe:
     """How the probe is compiled for a guest that has no libraries."""
     program, *flags = programs.static_compiler()
     return build.Recipe(program, tuple(flags))
+
+
+def _lay_out(guest: store.Guest, job: Job, folder: Path) -> None:
+    """The files that QEMU finds in its folder: those of the guest's that are made for the job, and empty ones."""
+    for name in (CONSOLE, BULK):
+        (folder / name).touch()
+    if guest.manifest.modules:
+        guest.link(folder)
+    if guest.has(store.PROBE):
+        (folder / PROBE).write_bytes(build.probe(static_recipe()).read_bytes())
+    if guest.has(store.INITRAMFS) or not guest.manifest.modules:
+        (folder / INITRD).write_bytes(_initrd(job))
 
 
 def _initrd(job: Job) -> bytes:
