@@ -56,6 +56,7 @@ class Package:
     version: str
     sha256: str
     size: int = 0  #: bytes to download
+    depends: tuple[str, ...] = ()  #: names of packages that it needs, of alternatives the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class Apt:
             try:
                 _run(words, UPDATE_SECONDS, "The package lists could not be fetched.")
             except TargetError as error:
-                sorted_out = _sorted_out(error)
+                sorted_out = _sorted_out(error, bool(self.release("Codename")))
                 if isinstance(sorted_out, NoSuiteError):
                     (state / _ABSENT).touch()
                 raise sorted_out from error
@@ -164,10 +165,11 @@ class Apt:
         shown = _run(words, QUERY_SECONDS, "apt cannot read its package lists.")
         found = []
         for stanza in shown.split("\n\n"):
-            fields = dict(re.findall(r"^(Package|Version|SHA256|Size): (\S+)$", stanza, re.MULTILINE))
+            fields = dict(re.findall(r"^(Package|Version|SHA256|Size|Depends): (.*\S)$", stanza, re.MULTILINE))
             name, version, digest = (fields.get(key, "") for key in ("Package", "Version", "SHA256"))
             if name and version and digest:
-                found.append(Package(name, version, digest, int(fields.get("Size", "0"))))
+                depends = [each.split()[0] for each in fields.get("Depends", "").split(",") if each.strip()]
+                found.append(Package(name, version, digest, int(fields.get("Size", "0")), tuple(depends)))
         return tuple(found)
 
     def origins(self) -> tuple[Origin, ...]:
@@ -270,12 +272,13 @@ def newer(a: str, b: str) -> bool:
     return subprocess.run(words, check=False, timeout=QUERY_SECONDS).returncode == 0
 
 
-def _sorted_out(error: TargetError) -> KernometerError:
-    """The error of a failed update by what apt said."""
+def _sorted_out(error: TargetError, has_release: bool) -> KernometerError:
+    """The error of a failed update by what apt said; of a trusted source it asks for lists even without a Release."""
     said = error.last_output
     if re.search(r"^E: Release file for .* is expired", said, re.MULTILINE):
         return ExpiredError(error.text, error.next_step, said)
-    if re.search(r"^E: The repository .* does not have a Release file", said, re.MULTILINE):
+    absent = r"^E: (The repository .* does not have a Release file|Failed to fetch .* (404  |File not found))"
+    if not has_release and re.search(absent, said, re.MULTILINE):
         return NoSuiteError(error.text, error.next_step, said)
     if re.search(r"Could not (resolve|connect)|Temporary failure|Unable to connect|Connection (timed|refused)", said):
         return UnreachableError(

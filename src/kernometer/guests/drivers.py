@@ -47,7 +47,7 @@ def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, byt
     if missing:
         raise MissingError(
             f"The kernel of {guest.name} has no {', '.join(missing)}.",
-            "Use a full flavour: cloud kernels leave much out.",
+            " ".join(guest.manifest.remarks) or "Use a full flavour: cloud kernels leave much out.",
         )
     return tuple((name, found[name]) for name in order)
 

@@ -19,6 +19,8 @@ from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, 
 from kernometer.guests.sourcelist import Source
 from kernometer.text import printable
 
+#: Whose suites are looked into, by the Origin of their Release files.
+DISTRIBUTIONS = ("Debian", "Ubuntu")
 #: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
 UNSTABLE = "sid"
@@ -29,6 +31,8 @@ _KERNEL = re.compile(
     r"linux-image-(?P<unsigned>unsigned-)?"
     r"(?P<release>(?P<series>\d+\.\d+)\.\d[^-]*(?:-\d[^-]*)?-(?P<flavour>[a-z][a-z0-9]*(?:-[a-z0-9]+)*?))(?P<late>-unsigned)?"
 )
+#: What a kernel may be split into, apart from its image package: linux-KIND-RELEASE.
+_PARTS = ("base", "binary", "modules")
 _NO_FLAVOURS = ("dbg", "dbgsym", "signed", "template")
 
 Say = Callable[[str], None]
@@ -165,7 +169,7 @@ def beyond(sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...]) 
     here: set[str] = set()
     for origin in origins:
         source = by_place.get((_place(origin.uri), origin.suite))
-        if source is not None and origin.origin in ("Debian", "Ubuntu"):
+        if source is not None and origin.origin in DISTRIBUTIONS:
             here.add(origin.codename)
             security = origin.origin == "Debian" and origin.codename.endswith("-security")
             mirrors.setdefault("security" if security else origin.origin, source)
@@ -202,12 +206,12 @@ def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
         if not strict.fresh(LISTS_HOURS):
             say(f"Looking for {source.suite} on the system's mirror …")
         strict.update(LISTS_HOURS)
-        return _kernels(strict)
+        return _kernels(strict) if strict.release("Origin") in DISTRIBUTIONS else ()
     except NoSuiteError:
         return ()
     except ExpiredError:
         lenient.update()
-        if lenient.release("Suite") not in ROLLING:
+        if lenient.release("Suite") not in ROLLING or lenient.release("Origin") not in DISTRIBUTIONS:
             lenient.forget()
             raise
         remark = _expired(lenient, source.suite)
@@ -231,20 +235,27 @@ def _kernels(apt: Apt, remarks: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
 def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
     """The package, and those of its parts that this distribution splits it into."""
     apt, release = found.apt, found.name.release
-    kinds = ("binary", "base", "modules", "modules-extra")
-    wanted = set(apt.names("linux-")) & {f"linux-{kind}-{release}" for kind in kinds}
-    parts = tuple(one for one in apt.show(sorted(wanted)) if one.version == found.package.version)
+    needed = [name for name in found.package.depends if name in {f"linux-{kind}-{release}" for kind in _PARTS}]
+    candidates = apt.show({*needed, *apt.names(f"linux-modules-extra-{release}")})
+    parts = tuple(one for one in sorted(candidates, key=_name) if one.version == found.package.version)
     suite = apt.suite(found.package)
-    remarks = found.remarks
+    remarks = list(found.remarks)
     if found.name.unsigned:
-        remarks += (f"{found.package.name} is not signed for Secure Boot; the signed package is not in {suite}.",)
-        say(remarks[-1])
+        remarks.append(f"{found.package.name} is not signed for Secure Boot; the signed package is not in {suite}.")
+    for gone in sorted(set(needed) - {one.name for one in parts}):
+        remarks.append(f"{gone}, a part of this kernel, is no longer in {suite}.")
+    for remark in remarks[len(found.remarks) :]:
+        say(remark)
     files = []
     for package in (found.package, *parts):
         where = f" of {suite}" if suite else ""
         say(f"Downloading {package.name} {package.version}{where}, {package.size / 1e6:.0f} MB …")
         files.append(apt.download(package, folder))
-    return Fetched(found.name, found.package, suite, parts, tuple(files), remarks)
+    return Fetched(found.name, found.package, suite, parts, tuple(files), tuple(remarks))
+
+
+def _name(package: Package) -> str:
+    return package.name
 
 
 def _place(uri: str) -> str:

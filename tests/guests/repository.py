@@ -1,0 +1,145 @@
+"""A Debian mirror of the test's own, on loopback: suites with packages, and a system whose apt knows some of them.
+
+apt, its signature and date checks and its downloads are the real ones; only /etc/apt is another, by APT_CONFIG.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import subprocess
+import tarfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+
+def deb(folder: Path, files: Mapping[str, bytes], name: str = "made", version: str = "1") -> bytes:
+    """A package with these files, put together by ar from archives of ours (owners need no root)."""
+    control = (
+        f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: test\nDescription: test\n".encode()
+    )
+    parts = {"debian-binary": b"2.0\n", "control.tar": _tar({"control": control}), "data.tar": _tar(files)}
+    for part, content in parts.items():
+        (folder / part).write_bytes(content)
+    made = folder / "made.deb"
+    made.unlink(missing_ok=True)
+    subprocess.run(["ar", "rcD", str(made), *parts], cwd=folder, check=True, timeout=60)
+    return made.read_bytes()
+
+
+def _tar(files: Mapping[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+class Repository:
+    """`folder/debian` and `folder/security` are mirrors, at `url`; `asked` holds the paths that were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.asked: list[str] = []
+        self.url = ""
+        self.keyring: Path | None = None  #: where there is one, suites are signed and sources say Signed-By
+
+    def package(self, name: str, version: str = "1", files: Mapping[str, bytes] | None = None) -> dict[str, str]:
+        """A package in the pool, and its paragraph for the lists."""
+        content = deb(self.folder, files or {}, name, version)
+        path = self.folder / "debian" / "pool" / f"{name}_{version.replace(':', '')}_amd64.deb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return {
+            "Package": name,
+            "Version": version,
+            "Architecture": "amd64",
+            "Filename": f"pool/{path.name}",
+            "Size": str(len(content)),
+            "SHA256": hashlib.sha256(content).hexdigest(),
+        }
+
+    def suite(
+        self,
+        codename: str,
+        packages: Sequence[dict[str, str]] = (),
+        *,
+        kind: str = "stable",
+        origin: str = "Debian",
+        days_valid: float | None = None,
+        sources: str = "",
+    ) -> None:
+        """Writes dists/CODENAME. Security suites are on a mirror of their own, with the same pool."""
+        mirror = self.folder / ("security" if codename.endswith("-security") else "debian")
+        (mirror / "pool").parent.mkdir(parents=True, exist_ok=True)
+        if mirror.name == "security" and not (mirror / "pool").exists():
+            (mirror / "pool").symlink_to(self.folder / "debian" / "pool")
+        place = mirror / "dists" / codename
+        lists = "".join("".join(f"{k}: {v}\n" for k, v in one.items()) + "\n" for one in packages)
+        files = {"main/binary-amd64/Packages": lists.encode(), "main/source/Sources": sources.encode()}
+        now = datetime.now(UTC)
+        stamp = "%a, %d %b %Y %H:%M:%S UTC"
+        release = [f"Origin: {origin}", f"Label: {origin}", f"Suite: {kind}", f"Codename: {codename}"]
+        release += [f"Date: {now - timedelta(days=30):{stamp}}", "Architectures: amd64", "Components: main"]
+        if days_valid is not None:
+            release.append(f"Valid-Until: {now + timedelta(days=days_valid):{stamp}}")
+        release.append("SHA256:")
+        for name, content in files.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes(content)
+            release.append(f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}")
+        (place / "Release").write_text("\n".join(release) + "\n")
+
+    def system(self, *codenames: str, one_line: bool = False) -> str:
+        """The text of the system's sources, written where `installed` has its apt look."""
+        trust = ("Signed-By", str(self.keyring)) if self.keyring else ("Trusted", "yes")
+        lines = []
+        for name in codenames:
+            uri = f"{self.url}/{'security' if name.endswith('-security') else 'debian'}"
+            if one_line:
+                lines.append(f"deb [arch=amd64 {trust[0].lower()}={trust[1]}] {uri} {name} main")
+            else:
+                lines.append(f"Types: deb\nURIs: {uri}\nSuites: {name}\nComponents: main\n{trust[0]}: {trust[1]}\n")
+        parts = self.folder / "etc" / "parts"
+        for old in parts.iterdir():
+            old.unlink()
+        text = "\n".join(lines) + "\n"
+        (parts / ("test.list" if one_line else "test.sources")).write_text(text)
+        return text
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Repository]:
+    """A repository that answers, until the block is left."""
+    made = Repository(folder)
+    for name in ("debian", "etc/parts", "etc/none", "state/lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True)
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            made.asked.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    made.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    (folder / "apt.conf").write_text(
+        f'Dir::Etc::sourcelist "{folder}/etc/none.list"; Dir::Etc::sourceparts "{folder}/etc/parts";\n'
+        f'Dir::Etc::parts "{folder}/etc/none"; Dir::Etc::preferencesparts "{folder}/etc/none";\n'
+        f'Dir::State "{folder}/state"; Dir::State::Lists "{folder}/state/lists"; Dir::Cache "{folder}/cache";\n'
+        'Acquire::Retries "0"; Acquire::http::Proxy "DIRECT"; APT::Architecture "amd64"; APT::Architectures "amd64";\n'
+        'Acquire::Languages "none"; APT::Sandbox::User "root";\n'
+    )
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
