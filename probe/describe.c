@@ -128,10 +128,12 @@ void emit_params(struct json *j, const struct row *row)
 	json_open(j, "params", '{');
 	for (int i = 0; i < KM_PARAMS && w->params[i]; i++)
 		json_integer(j, w->params[i], row->point->arg[i]);
-	if (row->point->place != ONE_CPU)
+	if (row->point->place == SAME_CPU || row->point->place == OTHER_CPU)
 		json_string(j, "placement", row->point->place == SAME_CPU ? "same-cpu" : "other-cpu");
 	if (row->point->cold)
 		json_string(j, "state", "cold");
+	if (disk_needed(row))
+		json_string(j, "disk", disk_needed(row));
 	json_close(j, '}');
 }
 
@@ -150,6 +152,10 @@ static void emit_row(struct json *j, const struct row *row, const struct options
 	json_close(j, ']');
 	json_unsigned(j, "path_n", row->point->path_n);
 	json_string(j, "unsupported", why ? why : "");
+	json_open(j, "needs", '[');
+	if (disk_needed(row))
+		json_string(j, NULL, disk_needed(row));
+	json_close(j, ']');
 	json_close(j, '}');
 }
 

@@ -186,16 +186,21 @@ static int relay(const struct options *o, const struct row *row, long run, const
 	return 1;
 }
 
-static int one_run(const struct options *o, const struct row *row, long run, const char *base)
+static int one_run(const struct options *o, const struct row *row, long run, struct folders *folders)
 {
 	static char *text;
-	char dir[KM_PATH];
+	char dir[KM_PATH], why[2 * KM_PATH];
+	const char *base = disk_folder(folders, o, row, why, sizeof why);
 	double seconds = o->by == BY_PATH ? RUN_SECONDS_PATH : RUN_SECONDS_TIME + 10 * o->seconds;
 	int out[2], status = 0, full, failed;
 	size_t n;
 
 	if (!text && !(text = malloc(MOST_OUTPUT))) {
 		report(o, row, run, "malloc: ENOMEM in the driver");
+		return 1;
+	}
+	if (!base) {
+		report(o, row, run, why);
 		return 1;
 	}
 	if (snprintf(dir, sizeof dir, "%s/run", base) >= (int)sizeof dir || mkdir(dir, 0700) != 0 || pipe(out) != 0) {
@@ -219,6 +224,8 @@ static int one_run(const struct options *o, const struct row *row, long run, con
 	failed = relay(o, row, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
 	running = 0;
 	remove_tree(dir);
+	if (disk_needed(row)) /* what this row left to be written is not written during the next one */
+		km_sync(base);
 	return failed;
 }
 
@@ -250,6 +257,8 @@ static size_t choose(const struct options *o, const struct row **chosen)
 		if (!row_selected(&rows[i], o))
 			continue;
 		why = row_unsupported(&rows[i], o->by);
+		if (!why)
+			why = disk_missing(o, &rows[i]);
 		if (!why) {
 			chosen[n++] = &rows[i];
 			continue;
@@ -262,13 +271,13 @@ static size_t choose(const struct options *o, const struct row **chosen)
 int drive(const struct options *o)
 {
 	static const struct row *chosen[MAX_REGIONS];
-	char base[KM_PATH];
+	static struct folders folders;
+	char why[2 * KM_PATH];
 	size_t n;
 	long failed = 0;
 
-	if (snprintf(base, sizeof base, "%s/kernometer-XXXXXX", o->dir) >= (int)sizeof base || !mkdtemp(base)) {
-		fprintf(stderr, "probe: cannot make a temporary folder in %s: %s; name another with --dir\n", o->dir,
-			strerror(errno));
+	if (!disk_folder(&folders, o, NULL, why, sizeof why)) {
+		fprintf(stderr, "probe: %s; name another with --dir\n", why);
 		return 2;
 	}
 	catch_signals();
@@ -281,8 +290,10 @@ int drive(const struct options *o)
 	for (long run = o->first_run; run < o->first_run + o->runs && !stopped_by; run++) {
 		shuffle(chosen, n, o, run);
 		for (size_t i = 0; i < n && !stopped_by; i++)
-			failed += one_run(o, chosen[i], run, base);
+			failed += one_run(o, chosen[i], run, &folders);
 	}
-	remove_tree(base);
+	for (size_t i = 0; i < FOLDERS; i++)
+		if (folders.path[i][0])
+			remove_tree(folders.path[i]);
 	return stopped_by ? 128 + stopped_by : failed > 0;
 }

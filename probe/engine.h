@@ -9,6 +9,8 @@
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
 
+#define N_DISKS 2 /* kinds of disks that rows may need: see disk.c */
+
 struct options {
 	enum by by;
 	enum profile profile;
@@ -18,8 +20,11 @@ struct options {
 	long samples;      /* at the most, one run */
 	uint64_t seed;
 	const char *dir; /* where temporary folders go */
-	long cpu;        /* to pin to; -1: the last one allowed */
-	long batch;      /* 0: calibrate */
+	struct {         /* a folder on a disk of each kind, or why there is none; neither where nobody told */
+		const char *dir, *why_not;
+	} disk[N_DISKS];
+	long cpu;   /* to pin to; -1: the last one allowed */
+	long batch; /* 0: calibrate */
 	const char *clock;
 	char **rows; /* names and patterns; none: the whole profile */
 	int nrows;
@@ -40,7 +45,7 @@ struct row {
 const struct row *registry_rows(size_t *n);
 /* Does this row belong to what was asked for: by its name, its workload's name (in this profile), or a pattern? */
 int row_selected(const struct row *, const struct options *);
-/* Why this row cannot be run here by time or path; NULL if it can. */
+/* Why this row cannot be run here by time or path; NULL if it can, given what it needs. */
 const char *row_unsupported(const struct row *, enum by);
 const char *unit_name(enum unit);
 
@@ -192,6 +197,18 @@ void note_disturbance(struct measured *, const struct meter *);
 int drive(const struct options *); /* the exit status */
 /* This program again, as `--internal ROLE` with these options and row; `out`: its stdout. The process id, or -1. */
 long spawn_self(const struct options *, const char *role, const struct row *, long run, const char *dir, int out);
+
+/* disk.c: folders on disks with a certain file system, for the rows that need one ------------------------------ */
+const char *disk_needed(const struct row *); /* its kind, "ext4" or "minix"; NULL: any file system will do */
+/* KIND=DIR, or, where `gives` is 0, KIND=REASON why there is none. 0, or -1 for what is neither. */
+int disk_option(struct options *, const char *word, int gives);
+const char *disk_missing(const struct options *, const struct row *); /* why its disk is not here; or NULL */
+#define FOLDERS (1 + N_DISKS)
+struct folders { /* this call's temporary folders: in --dir, and on each disk; "" until made */
+	char path[FOLDERS][KM_PATH];
+};
+/* The one for this row (NULL: that in --dir), made if it is not there yet; or NULL, and why not in `why`. */
+const char *disk_folder(struct folders *, const struct options *, const struct row *, char *why, size_t size);
 
 /* command.c: `-- COMMAND` as rows cmd/NAME ------------------------------------------------------------------- */
 int run_command(const struct options *);

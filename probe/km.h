@@ -11,8 +11,10 @@
 
 enum better { LOWER, HIGHER };
 enum by { BY_TIME = 1, BY_PATH = 2 };
-enum profile { FULL = 1, QUICK = 2 };                /* a quick row is in the full profile too */
-enum place { ONE_CPU, SAME_CPU, OTHER_CPU };         /* the last two: a row with more than one process */
+enum profile { FULL = 1, QUICK = 2 }; /* a quick row is in the full profile too */
+/* Where a row runs: SAME_CPU and OTHER_CPU have more than one process; ON_EXT4 and ON_MINIX have one, whose files are
+ * on a disk with that file system (by path; see --disk). */
+enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX };
 enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S }; /* LOWER, HIGHER, HIGHER */
 
 #define KM_PARAMS 4 /* parameters a workload may have */

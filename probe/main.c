@@ -20,6 +20,8 @@ static const char usage[] =
 	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
 	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
 	"  --dir DIR         where temporary files go (TMPDIR, or /tmp)\n"
+	"  --disk KIND=DIR   a folder on a disk with ext4 or minix (version 3), for rows that need one (by path)\n"
+	"  --no-disk KIND=REASON   why there is none\n"
 	"  --first-run N, --block N   what the runs are called in the output (0)\n"
 	"  --continue        the output goes on from an earlier call's: no header, no definitions\n"
 	"  --version, --help\n"
@@ -54,6 +56,12 @@ static const char *choice(const char *option, const char *word, const char *a, c
 	return word;
 }
 
+static void disk(struct options *o, const char *word, int gives)
+{
+	if (disk_option(o, word, gives) != 0)
+		refuse("neither ext4=... nor minix=...", word);
+}
+
 /* One option and its value at argv[i]; how many words it took. */
 static int option(struct options *o, char **argv, int i)
 {
@@ -85,6 +93,10 @@ static int option(struct options *o, char **argv, int i)
 		o->clock = value;
 	else if (strcmp(name, "--dir") == 0 && value)
 		o->dir = value;
+	else if (strcmp(name, "--disk") == 0 && value)
+		disk(o, value, 1);
+	else if (strcmp(name, "--no-disk") == 0 && value)
+		disk(o, value, 0);
 	else if (strcmp(name, "--list") == 0)
 		return o->list = 1;
 	else if (strcmp(name, "--json") == 0)

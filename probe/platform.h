@@ -119,9 +119,12 @@ int km_file_limit(uint64_t *bytes);                   /* the largest file that t
 long km_faults(void);                                 /* of this process, with and without I/O; -1 where not told */
 /* The file system's name, "" where the platform does not tell: figures of files belong to it. */
 void km_file_system(const char *path, char *to, size_t n);
-int km_fix_malloc(void);   /* malloc's threshold for mmap stays at 128 KiB: 1 if so */
-void km_trim_malloc(void); /* malloc gives free memory back to the kernel, where it can */
-int km_from_heap(void *);  /* is this block of malloc's in the brk heap? -1: not told */
+/* Is this on a file system of that kind ("ext4"; "minix": version 3)? 1, 0, or -1 where the platform does not tell. */
+int km_on_file_system(const char *path, const char *kind);
+void km_sync(const char *path); /* what its file system has yet to write is written */
+int km_fix_malloc(void);        /* malloc's threshold for mmap stays at 128 KiB: 1 if so */
+void km_trim_malloc(void);      /* malloc gives free memory back to the kernel, where it can */
+int km_from_heap(void *);       /* is this block of malloc's in the brk heap? -1: not told */
 
 /* A probe that is slower by a known amount, to test that such a difference is found and has the right size: so many
  * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */

@@ -69,6 +69,9 @@
 #ifndef HAVE_STATFS_MAGIC
 #define HAVE_STATFS_MAGIC 1 /* statfs tells the file system by a number */
 #endif
+#ifndef HAVE_SYNCFS
+#define HAVE_SYNCFS 1
+#endif
 #ifndef HAVE_STATVFS_NAME
 #define HAVE_STATVFS_NAME 0
 #endif

@@ -212,6 +212,40 @@ void km_file_system(const char *path, char *to, size_t n)
 #endif
 }
 
+int km_on_file_system(const char *path, const char *kind)
+{
+#if HAVE_STATFS_MAGIC
+	static const struct {
+		const char *kind;
+		unsigned long magic;
+	} kinds[] = { { "ext4", 0xef53 }, { "minix", 0x4d5a } };
+	struct statfs s;
+
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (strcmp(kinds[i].kind, kind) == 0 && statfs(path, &s) == 0)
+			return ((unsigned long)s.f_type & 0xffffffff) == kinds[i].magic;
+#else
+	(void)path;
+	(void)kind;
+#endif
+	return -1;
+}
+
+void km_sync(const char *path)
+{
+#if HAVE_SYNCFS
+	int fd = open(path, O_RDONLY);
+
+	if (fd >= 0) {
+		(void)syncfs(fd);
+		close(fd);
+	}
+#else
+	(void)path;
+	sync();
+#endif
+}
+
 int km_file_limit(uint64_t *bytes)
 {
 #if HAVE_GETRUSAGE && defined(RLIMIT_FSIZE)

@@ -90,6 +90,9 @@
 #ifndef HAVE_STATFS_MAGIC
 #define HAVE_STATFS_MAGIC 0
 #endif
+#ifndef HAVE_SYNCFS
+#define HAVE_SYNCFS 0
+#endif
 #ifndef HAVE_STATVFS_NAME /* statvfs tells the file system by name */
 #if defined(__NetBSD__) || defined(__minix)
 #define HAVE_STATVFS_NAME 1

@@ -24,10 +24,12 @@ static void name_row(struct row *r)
 		snprintf(tag, sizeof tag, "%s=%ld", w->params[i], r->point->arg[i]);
 		add_tag(r->name, sizeof r->name, tag);
 	}
-	if (r->point->place != ONE_CPU)
+	if (r->point->place == SAME_CPU || r->point->place == OTHER_CPU)
 		add_tag(r->name, sizeof r->name, r->point->place == SAME_CPU ? "same-cpu" : "other-cpu");
 	if (r->point->cold)
 		add_tag(r->name, sizeof r->name, "cold");
+	if (disk_needed(r))
+		add_tag(r->name, sizeof r->name, disk_needed(r));
 }
 
 const struct row *registry_rows(size_t *n)
@@ -80,7 +82,7 @@ static int is_only(const char *word, const char *name)
 int row_selected(const struct row *r, const struct options *o)
 {
 	if (o->nrows == 0)
-		return r->point->profile >= o->profile && (o->by != BY_PATH || r->point->path_n > 0);
+		return r->point->profile >= o->profile && (o->by == BY_PATH ? r->point->path_n > 0 : !disk_needed(r));
 	for (int i = 0; i < o->nrows; i++) {
 		if (strchr(r->name, '@') && strcmp(o->rows[i], r->name) == 0)
 			return 1;
@@ -104,6 +106,8 @@ const char *row_unsupported(const struct row *r, enum by by)
 		return missing;
 	if (!(r->workload->by & by))
 		return by == BY_PATH ? "means nothing by path" : "means nothing by time";
+	if (by == BY_TIME && disk_needed(r))
+		return "is for a disk of memory, and by path alone: by time name a folder on the disk with --dir";
 	if (by == BY_PATH && r->point->path_n == 0)
 		return "has no path plan at this point: too long, or it needs a second CPU";
 	if (r->point->place == SAME_CPU && n == 0 && platform_online_cpus() > 1)

@@ -208,10 +208,12 @@ static void fs_copy_verify(void *state, uint64_t n)
 	}
 }
 
-static const struct point fs_blocks_points[] = { { { 256, 500 }, FULL, 500, ONE_CPU, 0 },
-						 { { 1024, 2000 }, QUICK, 300, ONE_CPU, 0 },
-						 { { 4096, 8000 }, FULL, 200, ONE_CPU, 0 },
-						 { { 0 }, 0, 0, ONE_CPU, 0 } };
+static const struct point fs_blocks_points[] = {
+	{ { 256, 500 }, FULL, 500, ONE_CPU, 0 },     { { 1024, 2000 }, QUICK, 300, ONE_CPU, 0 },
+	{ { 4096, 8000 }, FULL, 200, ONE_CPU, 0 },   { { 1024, 2000 }, QUICK, 300, ON_EXT4, 0 },
+	{ { 1024, 2000 }, QUICK, 300, ON_MINIX, 0 }, { { 4096, 8000 }, FULL, 200, ON_EXT4, 0 },
+	{ { 4096, 8000 }, FULL, 200, ON_MINIX, 0 },  { { 0 }, 0, 0, ONE_CPU, 0 }
+};
 
 #define FS_BLOCKS_INSIDE                                                                             \
 	"; after the last block an lseek to the start; the file is cached; one block an iteration; " \

@@ -124,7 +124,9 @@ static const struct point fs_create_read_points[] = {
 	{ { 10, 1000 }, FULL, 0, ONE_CPU, 0 },   { { 100, 10 }, FULL, 2, ONE_CPU, 0 },
 	{ { 100, 100 }, FULL, 0, ONE_CPU, 0 },   { { 100, 1000 }, FULL, 0, ONE_CPU, 0 },
 	{ { 1000, 10 }, FULL, 0, ONE_CPU, 0 },   { { 1000, 100 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1000, 1000 }, FULL, 0, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 }
+	{ { 1000, 1000 }, FULL, 0, ONE_CPU, 0 }, { { 10, 10 }, QUICK, 8, ON_EXT4, 0 },
+	{ { 10, 10 }, QUICK, 8, ON_MINIX, 0 },   { { 100, 10 }, FULL, 2, ON_EXT4, 0 },
+	{ { 100, 10 }, FULL, 2, ON_MINIX, 0 },   { { 0 }, 0, 0, ONE_CPU, 0 }
 };
 
 const struct workload fs_create_read = {

@@ -164,12 +164,14 @@ static void fs_read_buffer_uncached_run(void *state, uint64_t n)
 }
 
 static const struct point fs_read_buffer_points[] = {
-	{ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 },    { { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
-	{ { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 }, { { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16, 65536 }, FULL, 300, ONE_CPU, 0 },   { { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 256, 65536 }, FULL, 300, ONE_CPU, 0 },  { { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },   { { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },  { { 0 }, 0, 0, ONE_CPU, 0 }
+	{ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 },     { { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
+	{ { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 },  { { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16, 65536 }, FULL, 300, ONE_CPU, 0 },    { { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 256, 65536 }, FULL, 300, ONE_CPU, 0 },   { { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
+	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },    { { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },   { { 4096, 4096 }, QUICK, 200, ON_EXT4, 0 },
+	{ { 4096, 4096 }, QUICK, 200, ON_MINIX, 0 }, { { 65536, 4096 }, FULL, 32, ON_EXT4, 0 },
+	{ { 65536, 4096 }, FULL, 32, ON_MINIX, 0 },  { { 0 }, 0, 0, ONE_CPU, 0 }
 };
 
 /* The smallest buffers read the small file only: 64 MiB by 4 bytes are seconds of system calls, and no more disk. */

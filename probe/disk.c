@@ -1,0 +1,67 @@
+/* disk.c: folders on disks with a certain file system, for the rows that need one.
+ *
+ * Such a row is by path alone: on an emulated machine the disk is memory, and what is counted is the file system's
+ * work. Whoever starts the probe says where the disks are; that they are what they are said to be is looked at here,
+ * where the platform tells. */
+#include "engine.h"
+
+static const char *const kinds[N_DISKS] = { "ext4", "minix" };
+
+/* The place of its folder in struct folders: 0 is --dir's, then one for each kind. */
+static unsigned slot_of(const struct row *row)
+{
+	return row && row->point->place >= ON_EXT4 ? 1 + row->point->place - ON_EXT4 : 0;
+}
+
+const char *disk_needed(const struct row *row)
+{
+	unsigned slot = slot_of(row);
+
+	return slot ? kinds[slot - 1] : NULL;
+}
+
+int disk_option(struct options *o, const char *word, int gives)
+{
+	for (int i = 0; i < N_DISKS; i++) {
+		size_t n = strlen(kinds[i]);
+
+		if (strncmp(word, kinds[i], n) != 0 || word[n] != '=' || !word[n + 1])
+			continue;
+		o->disk[i].dir = gives ? word + n + 1 : NULL;
+		o->disk[i].why_not = gives ? NULL : word + n + 1;
+		return 0;
+	}
+	return -1;
+}
+
+const char *disk_missing(const struct options *o, const struct row *row)
+{
+	unsigned slot = slot_of(row);
+
+	if (slot == 0 || o->disk[slot - 1].dir)
+		return NULL;
+	return o->disk[slot - 1].why_not ? o->disk[slot - 1].why_not
+					 : "needs a disk with this file system: say where one is with --disk KIND=DIR";
+}
+
+const char *disk_folder(struct folders *f, const struct options *o, const struct row *row, char *why, size_t size)
+{
+	unsigned slot = slot_of(row);
+	const char *kind = disk_needed(row), *dir = slot ? o->disk[slot - 1].dir : o->dir;
+	char *path = f->path[slot];
+
+	if (path[0])
+		return path;
+	if (kind && km_on_file_system(dir, kind) == 0) {
+		char found[64];
+
+		km_file_system(dir, found, sizeof found);
+		snprintf(why, size, "%s was given for %s, and is on %s", dir, kind, found);
+		return NULL;
+	}
+	if (snprintf(path, KM_PATH, "%s/kernometer-XXXXXX", dir) < KM_PATH && mkdtemp(path))
+		return path;
+	path[0] = '\0';
+	snprintf(why, size, "cannot make a temporary folder in %s: %s", dir, strerror(errno));
+	return NULL;
+}
