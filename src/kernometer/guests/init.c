@@ -1,9 +1,12 @@
-/* init.c: the first process of a guest. Mounts what a probe expects, runs the command in /etc/kernometer/command
- * (arguments, a NUL after each), sends what it prints to the emulator's debug port, and powers the guest off.
+/* init.c: the first process of a guest. Mounts what a probe expects, loads drivers, fills disks, runs the command in
+ * /etc/kernometer/command (arguments, a NUL after each), sends what it prints to the emulator's debug port, and powers
+ * the guest off. With /etc/kernometer/console there is a shell on the console instead of the command.
  *
  * Why the debug port (0xe9, isa-debugcon) and not the serial line: a byte costs one OUT and is gone; the serial driver
  * would go on interrupting at 115,200 baud of the guest's clock, inside the timed regions of the next row.
  * Every line that init itself prints begins with "#init ". */
+#include "init.h"
+
 #include <sys/io.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -18,6 +21,7 @@
 #include <unistd.h>
 
 #define COMMAND_FILE "/etc/kernometer/command"
+#define CONSOLE_FILE "/etc/kernometer/console"
 #define BULK_PORT 0xe9
 #define COMMAND_BYTES 65536
 #define ARGUMENTS 1024
@@ -46,7 +50,7 @@ static void say(const char *text, size_t n)
 	}
 }
 
-static void __attribute__((noreturn)) power_off(void)
+void power_off(void)
 {
 	sync();
 	reboot(RB_POWER_OFF);
@@ -55,11 +59,16 @@ static void __attribute__((noreturn)) power_off(void)
 		pause();
 }
 
-static void __attribute__((noreturn)) give_up(const char *what)
+/* On the console too: not every guest has the port. */
+void give_up(const char *what)
 {
 	int n = snprintf(buffer, sizeof buffer, "#init failed %s: %s\n", what, strerror(errno));
 
 	say(buffer, (size_t)n);
+	if (!port_is_ours && ioperm(BULK_PORT, 1, 1) == 0) {
+		port_is_ours = 1;
+		say(buffer, (size_t)n);
+	}
 	power_off();
 }
 
@@ -138,21 +147,14 @@ static void relay(int from)
 	}
 }
 
-int main(void)
+/* The command's output is relayed until it has ended. */
+static void run_command(void)
 {
 	static char text[COMMAND_BYTES];
 	static char *argv[ARGUMENTS + 1];
 	int from, status = 0, n;
 	pid_t child;
 
-	if (getpid() != 1) {
-		fputs("this program is the first process of a guest; it is of no use elsewhere\n", stderr);
-		return 2;
-	}
-	setenv("PATH", "/bin:/sbin", 1);
-	setenv("HOME", "/tmp", 1);
-	setenv("TMPDIR", "/tmp", 1);
-	mount_all();
 	read_command(text, argv);
 	from = start(argv, &child);
 	port_is_ours = ioperm(BULK_PORT, 1, 1) == 0;
@@ -162,5 +164,23 @@ int main(void)
 	n = snprintf(buffer, sizeof buffer, "#init exit %d signal %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
 		     WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	say(buffer, (size_t)n);
+}
+
+int main(void)
+{
+	if (getpid() != 1) {
+		fputs("this program is the first process of a guest; it is of no use elsewhere\n", stderr);
+		return 2;
+	}
+	setenv("PATH", "/bin:/sbin", 1);
+	setenv("HOME", "/tmp", 1);
+	setenv("TMPDIR", "/tmp", 1);
+	mount_all();
+	load_drivers();
+	make_disks();
+	if (access(CONSOLE_FILE, F_OK) == 0)
+		run_console();
+	else
+		run_command();
 	power_off();
 }

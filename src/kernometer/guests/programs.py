@@ -33,8 +33,11 @@ def static_compiler() -> tuple[str, ...]:
 
 
 def init() -> Path:
-    """The guest's first process, from init.c. Raises MissingError or BuildError."""
-    return compiled("init", (*static_compiler(), "-std=gnu99"), (Path(__file__).with_name("init.c"),))
+    """The guest's first process. Raises MissingError or BuildError."""
+    folder = Path(__file__).parent
+    parts = [folder / name for name in ("init_devices.c", "init_console.c")]
+    command = (*static_compiler(), "-std=gnu99", *map(str, parts))
+    return compiled("init", command, (folder / "init.c", *parts, folder / "init.h"))
 
 
 def busybox() -> bytes:

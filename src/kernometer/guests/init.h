@@ -1,0 +1,16 @@
+/* init.h: what the files of a guest's first process share. */
+#ifndef INIT_H
+#define INIT_H
+
+/* Ends the guest with a line "#init failed WHAT: errno's words". */
+void give_up(const char *what) __attribute__((noreturn));
+void power_off(void) __attribute__((noreturn));
+
+/* init_devices.c */
+void load_drivers(void);
+void make_disks(void);
+
+/* init_console.c */
+void run_console(void); /* until the user leaves the shell */
+
+#endif

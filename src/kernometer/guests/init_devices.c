@@ -1,0 +1,120 @@
+/* init_devices.c: drivers that are loaded, and disks of memory that are filled and mounted, before anything is run. */
+#include "init.h"
+
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRIVERS_FILE "/etc/kernometer/drivers"
+#define DISK_FOLDER "/etc/kernometer/disk/"
+
+/* DRIVERS_FILE holds a driver a line, in the order of loading: its file, a space, its parameters. */
+void load_drivers(void)
+{
+	FILE *list = fopen(DRIVERS_FILE, "r");
+	char line[1024];
+
+	while (list && fgets(line, sizeof line, list)) {
+		char *end = strchr(line, '\n'), *space = strchr(line, ' ');
+		const char *parameters = space ? space + 1 : "";
+		int fd;
+
+		if (end)
+			*end = '\0';
+		if (space)
+			*space = '\0';
+		fd = open(line, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || (syscall(SYS_finit_module, fd, parameters, 0) != 0 && errno != EEXIST))
+			give_up(line);
+		close(fd);
+	}
+	if (list)
+		fclose(list);
+}
+
+static void put(int fd, const char *from, size_t n, uint64_t at, const char *device)
+{
+	while (n > 0) {
+		ssize_t written = pwrite(fd, from, n, (off_t)at);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			give_up(device);
+		from += written;
+		at += (uint64_t)written;
+		n -= (size_t)written;
+	}
+}
+
+/* The image's form (disks.py writes it): its size, then pieces of offset, length and bytes; between them are zeros. A
+ * memory disk takes a page when it is first written to: every block is written here, so that no row pays for that.
+ * The cache over the device goes with the last close. */
+static void fill(const char *device, const char *image, size_t bytes)
+{
+	static const char zeros[65536];
+	struct {
+		uint64_t offset, length;
+	} piece;
+	int fd = open(device, O_RDWR | O_CLOEXEC);
+	uint64_t size;
+	size_t at = sizeof size;
+
+	if (fd < 0)
+		give_up(device);
+	memcpy(&size, image, sizeof size);
+	for (uint64_t done = 0; done < size; done += sizeof zeros)
+		put(fd, zeros, size - done < sizeof zeros ? size - done : sizeof zeros, done, device);
+	while (bytes - at >= sizeof piece) {
+		memcpy(&piece, image + at, sizeof piece);
+		at += sizeof piece;
+		errno = EINVAL;
+		if (piece.length > bytes - at)
+			give_up("a disk's image is cut");
+		put(fd, image + at, piece.length, piece.offset, device);
+		at += piece.length;
+	}
+	if (fsync(fd) != 0 || close(fd) != 0)
+		give_up(device);
+}
+
+/* Disks of memory, each with a file system of its kind, for those images that are there. */
+void make_disks(void)
+{
+	static const struct {
+		const char *kind, *image, *device, *where, *options;
+	} disks[] = {
+		{ "ext4", DISK_FOLDER "ext4", "/dev/ram0", "/disk/ext4", "noinit_itable" },
+		{ "minix", DISK_FOLDER "minix", "/dev/ram1", "/disk/minix", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof disks / sizeof disks[0]; i++) {
+		int fd = open(disks[i].image, O_RDONLY | O_CLOEXEC);
+		struct stat s;
+		void *image;
+
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		if (fd < 0 || fstat(fd, &s) != 0 || s.st_size < (off_t)sizeof(uint64_t))
+			give_up(disks[i].image);
+		image = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (image == MAP_FAILED)
+			give_up(disks[i].image);
+		fill(disks[i].device, image, (size_t)s.st_size);
+		munmap(image, (size_t)s.st_size);
+		close(fd);
+		unlink(disks[i].image);
+		if ((mkdir("/disk", 0755) != 0 && errno != EEXIST) || mkdir(disks[i].where, 0755) != 0 ||
+		    mount(disks[i].device, disks[i].where, disks[i].kind, 0, disks[i].options) != 0)
+			give_up(disks[i].where);
+	}
+	sync();
+}
