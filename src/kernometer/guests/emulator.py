@@ -19,9 +19,9 @@ _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
 
-def _die_with_parent() -> None:
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
     """In the child, before QEMU: the kernel ends it should we be killed, so that no QEMU is left behind."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, by)
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def started(argv: tuple[str, ...], folder: Path) -> Iterator[subprocess.Popen[by
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         except OSError as error:
             raise TargetError(

@@ -91,7 +91,7 @@ class Boot:
     bulk: Path  #: what init sends through the debug port
     plugin: Path | None = None
     events: Path | None = None  #: where the plugin writes
-    debugger: int = 0  #: the TCP port of loopback where a debugger is waited for; 0: none
+    debugger: Path | None = None  #: the socket where a debugger is waited for; one of TCP is open to every local user
 
 
 def detect(program: str = PROGRAM) -> QemuVersion:
@@ -117,7 +117,7 @@ def parse_version(said: str) -> QemuVersion:
 
 def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
     """The command that boots a guest."""
-    for path in (boot.kernel, boot.console, boot.bulk, boot.plugin, boot.events):
+    for path in (boot.kernel, boot.console, boot.bulk, boot.plugin, boot.events, boot.debugger):
         if path is not None and "," in str(path):
             raise TargetError(f"{path}: QEMU takes a comma in a path for a separator.", "Set XDG_CACHE_HOME.")
     words = [
@@ -135,6 +135,6 @@ def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
     words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None and boot.events is not None:
         words += ["-plugin", f"{boot.plugin},out={boot.events}"]
-    if boot.debugger:
-        words += ["-gdb", f"tcp:127.0.0.1:{boot.debugger}", "-S"]
+    if boot.debugger is not None:
+        words += ["-gdb", f"unix:{boot.debugger},server=on,wait=off", "-S"]
     return tuple(words)

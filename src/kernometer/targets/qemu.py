@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -94,20 +94,22 @@ class QemuTarget:
 
     def describe(self, job: Job) -> tuple[str, ...]:
         """QEMU's argument vector; the relative names in it are files in a temporary folder, where it is started."""
+        return argv(self.boot(job))
+
+    def boot(self, job: Job) -> Boot:
+        """What `describe` puts into words."""
         counted = job.by == "path" and self.plugin is not None
         accelerator, _ = self._accelerator(job.by)
-        return argv(
-            Boot(
-                machine=self.variant.machine(self.guest.manifest.machine),
-                accelerator=accelerator,
-                kernel=self.guest.kernel_word,
-                initrd=self.guest.initrd(INITRD, PROBE, job.arguments),
-                command_line=self._command_line(accelerator),
-                console=Path(CONSOLE),
-                bulk=Path(BULK),
-                plugin=self.plugin if counted else None,
-                events=Path(EVENTS) if counted else None,
-            )
+        return Boot(
+            machine=self.variant.machine(self.guest.manifest.machine),
+            accelerator=accelerator,
+            kernel=self.guest.kernel_word,
+            initrd=self.guest.initrd(INITRD, PROBE, job.arguments),
+            command_line=self._command_line(accelerator),
+            console=Path(CONSOLE),
+            bulk=Path(BULK),
+            plugin=self.plugin if counted else None,
+            events=Path(EVENTS) if counted else None,
         )
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
@@ -116,7 +118,7 @@ class QemuTarget:
         self.guest.check()
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            _lay_out(self.guest, job, folder)
+            lay_out(self.guest, folder, lambda: _initrd(job))
             rows = events.Rows()
             with started(words, folder) as process:
                 try:
@@ -177,8 +179,8 @@ def static_recipe() -> build.Recipe:
     return build.Recipe(program, tuple(flags))
 
 
-def _lay_out(guest: store.Guest, job: Job, folder: Path) -> None:
-    """The files that QEMU finds in its folder: those of the guest's that are made for the job, and empty ones."""
+def lay_out(guest: store.Guest, folder: Path, initrd: Callable[[], bytes]) -> None:
+    """The files that QEMU finds in its folder: those of the guest's that are made for each boot, and empty ones."""
     for name in (CONSOLE, BULK):
         (folder / name).touch()
     if guest.manifest.modules:
@@ -186,7 +188,7 @@ def _lay_out(guest: store.Guest, job: Job, folder: Path) -> None:
     if guest.has(store.PROBE):
         (folder / PROBE).write_bytes(build.probe(static_recipe()).read_bytes())
     if guest.has(store.INITRAMFS) or not guest.manifest.modules:
-        (folder / INITRD).write_bytes(_initrd(job))
+        (folder / INITRD).write_bytes(initrd())
 
 
 def _initrd(job: Job) -> bytes:
