@@ -72,7 +72,7 @@ class Repository:
         packages: Sequence[dict[str, str]] = (),
         *,
         kind: str = "stable",
-        origin: str = "Debian",
+        origin: str = "",
         days_valid: float | None = None,
         sources: str = "",
     ) -> None:
@@ -84,6 +84,7 @@ class Repository:
         place = mirror / "dists" / codename
         lists = "".join("".join(f"{k}: {v}\n" for k, v in one.items()) + "\n" for one in packages)
         files = {"main/binary-amd64/Packages": lists.encode(), "main/source/Sources": sources.encode()}
+        origin = origin or ("Debian Backports" if codename.endswith("-backports") else "Debian")
         now = datetime.now(UTC)
         stamp = "%a, %d %b %Y %H:%M:%S UTC"
         release = [f"Origin: {origin}", f"Label: {origin}", f"Suite: {kind}", f"Codename: {codename}"]

@@ -104,8 +104,16 @@ def test_a_package_that_the_mirror_replaced_meanwhile_is_found(mirror: Repositor
     assert fetch(tmp_path, "6.1")[0].package.version == "6.1.101-1"
 
 
-def test_an_expired_release_is_accepted_of_a_rolling_suite_and_said(mirror: Repository, tmp_path: Path) -> None:
-    """Expected: sid, with a remark that is kept and shown. Broken: no kernel newer than a month, or nobody knows."""
+@pytest.mark.parametrize("setting", ["", 'Acquire::Check-Date "false"; Acquire::Check-Valid-Until "false";\n'])
+def test_an_expired_release_is_accepted_of_a_rolling_suite_and_said(
+    mirror: Repository, tmp_path: Path, setting: str
+) -> None:
+    """Expected: sid, with a remark that is kept and shown, also where the system's apt looks at no dates (containers).
+
+    Broken: no kernel newer than a month, or nobody knows.
+    """
+    with (mirror.folder / "apt.conf").open("a") as file:
+        file.write(setting)
     packages = [mirror.package("linux-image-7.2.13+deb14-amd64", "7.2.13-1")]
     mirror.suite("sid", packages, kind="unstable", days_valid=-3)
     for _ in range(2):  # from the mirror, then from the lists that are here

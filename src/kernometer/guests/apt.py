@@ -87,7 +87,11 @@ class Apt:
     def options(self) -> tuple[str, ...]:
         if self.state is None:
             return ()
-        own = (f"Dir::Etc::sourcelist={self.state}/{_SOURCES}", "Dir::Etc::sourceparts=-") if self.sources else ()
+        own = (
+            f"Dir::Etc::sourcelist={self.state}/{_SOURCES}",
+            "Dir::Etc::sourceparts=-",
+            "Acquire::Check-Date=true",  # off in some containers; whether a suite's age counts, `sources` say
+        )
         settings = (
             f"Dir::State={self.state}/state",
             f"Dir::State::Lists={self.state}/lists",
@@ -98,7 +102,7 @@ class Apt:
             "Dir::State::status=/var/lib/dpkg/status",
             # For root apt would fetch as the user _apt, who has no way into root's cache; signatures are checked alike.
             *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),
-            *own,
+            *(own if self.sources else ()),
         )
         return tuple(word for setting in settings for word in ("-o", setting))
 

@@ -20,7 +20,7 @@ from kernometer.guests.sourcelist import Source
 from kernometer.text import printable
 
 #: Whose suites are looked into, by the Origin of their Release files.
-DISTRIBUTIONS = ("Debian", "Ubuntu")
+DISTRIBUTIONS = ("Debian", "Debian Backports", "Ubuntu")
 #: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
 UNSTABLE = "sid"
@@ -171,8 +171,9 @@ def beyond(sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...]) 
         source = by_place.get((_place(origin.uri), origin.suite))
         if source is not None and origin.origin in DISTRIBUTIONS:
             here.add(origin.codename)
-            security = origin.origin == "Debian" and origin.codename.endswith("-security")
-            mirrors.setdefault("security" if security else origin.origin, source)
+            distribution = origin.origin.partition(" ")[0]
+            security = distribution == "Debian" and origin.codename.endswith("-security")
+            mirrors.setdefault("security" if security else distribution, source)
     for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors):
         found = tuple(mirrors[mirror(name)].of(name) for name in names if name not in here and mirror(name) in mirrors)
         if found:
