@@ -62,12 +62,14 @@ def tell_notes(env: Env, by: By, *targets: Target) -> None:
 
 
 def check_machines(sides: Mapping[str, Collection[str]]) -> None:
-    """Raises UsageError, naming them, where the sides (name to machines) ran on different virtual machines."""
+    """Raises UsageError, naming what differs, where the sides (name to machines) ran on different virtual machines."""
+    from kernometer.stats.differences import machine_differences
+
     machines = {machine for found in sides.values() for machine in found}
     if len(machines) > 1:
+        words = machine_differences(machines)
         shown = "; ".join(
-            f"{name}: {' and '.join(one or 'this host itself' for one in sorted(found))}"
-            for name, found in sides.items()
+            f"{name}: {' and '.join(words[one] for one in sorted(found))}" for name, found in sides.items()
         )
         raise UsageError(
             f"These are not of one machine ({shown}).", "To compare them all the same: --different-machines."

@@ -36,13 +36,19 @@ class Variant:
     def machine(self, usual: Machine) -> Machine:
         """`usual` with what the words change."""
         changes: dict[str, str | int] = {}
+        said: set[str] = set()
         for word in self.words:
             key, _, value = word.partition("=")
+            if key in _OURS and key in said:
+                raise UsageError(f"{key} is said twice in {self.name}.", "Leave one of them out.")
+            said.add(key)
             if key == "machine":
                 if value not in get_args(MachineType):
                     raise UsageError(f"{word!r}: no such machine.", f"One of: {', '.join(get_args(MachineType))}.")
                 changes["type"] = value
             elif key == "cpu":
+                if not value:
+                    raise UsageError(f"{word!r}: no processor model.", "For example cpu=Nehalem,-erms.")
                 changes["cpu"] = value
             elif key in _NUMBERS:
                 field, values = _NUMBERS[key]
@@ -53,7 +59,8 @@ class Variant:
 
     def command_line(self, usual: str) -> str:
         """`usual` with the words that are the kernel's."""
-        return " ".join((usual, *(word for word in self.words if word.partition("=")[0] not in _OURS)))
+        kernels = (word for word in self.words if word.partition("=")[0] not in _OURS)
+        return " ".join(part for part in (usual, *kernels) if part)
 
     def rotated(self, number: int, usual: Machine) -> Variant:
         """The same on machine `number` of the rotation that layout floors are measured on; 0 is itself.

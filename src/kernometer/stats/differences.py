@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -55,6 +56,9 @@ def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Differe
     differs: list[Difference] = []
     for what in dict.fromkeys(name for facts in (*facts_a, *facts_b) for name in facts):
         of_a, of_b = _values(facts_a, what), _values(facts_b, what)
+        if what == "machine" and of_a != of_b:  # long, and alike but for a word
+            short = machine_differences({*of_a, *of_b})
+            of_a, of_b = ([short[one] for one in of] for of in (of_a, of_b))
         difference = Difference(what, "; ".join(of_a) or "not known", "; ".join(of_b) or "not known")
         (same if of_a == of_b and len(of_a) == 1 else differs).append(difference)
     return tuple(same), tuple(differs)
@@ -66,6 +70,16 @@ def different_machines(a: Sequence[Result], b: Sequence[Result]) -> Difference |
     if of_a == of_b and len(of_a) == 1:
         return None
     return Difference("machine", "; ".join(sorted(of_a)) or "this host", "; ".join(sorted(of_b)) or "this host")
+
+
+def machine_differences(machines: Collection[str]) -> dict[str, str]:
+    """Each machine's text (results/model.Session.machine) to the parts of it that are not the same in all of them; to
+    the whole of it where texts are not of one kind (a virtual machine and this host itself, say)."""
+    parts = {machine: machine.split("; ") for machine in machines}
+    if len({len(one) for one in parts.values()}) > 1:
+        return {machine: machine or "this host itself" for machine in machines}
+    differing = [len(set(column)) > 1 for column in zip(*parts.values(), strict=True)]
+    return {machine: ", ".join(compress(one, differing)) for machine, one in parts.items()}
 
 
 def _values(sides: Sequence[Mapping[str, str]], what: str) -> list[str]:
