@@ -166,11 +166,11 @@ def _plots(
             f"{forest.ratio_text(part[-1].ratio)}. The comparison table has every figure."
         )
         width, height = forest.size(layout, len(part))
-        plots.append(Plot(_image(drawing, title, text, width, height), width))
+        plots.append(Plot(image(drawing, title, text, width, height), width))
     return tuple(plots)
 
 
-def _image(drawing: str, title: str, text: str, width: int, height: int) -> str:
+def image(drawing: str, title: str, text: str, width: int, height: int) -> str:
     """Vega's element in one that scales, says what it is, and hides its many parts from a screen reader."""
     inner = drawing[drawing.index(">") + 1 : drawing.rindex("</svg>")]
     return (

@@ -43,7 +43,12 @@ def render(
 
 def lay_out(page: Page) -> str:
     """The view model as HTML."""
-    return _template_environment().get_template("report.html.j2").render(page=page, css=_css())
+    return fill("report.html.j2", page, "report.css")
+
+
+def fill(template: str, page: object, *styles: str) -> str:
+    """One of our templates with the page's values and these of our style sheets."""
+    return _template_environment().get_template(template).render(page=page, css=_css(*styles))
 
 
 def write(path: Path, html: str) -> None:
@@ -100,6 +105,7 @@ def breakable(row: str) -> Markup:
     return Markup("<wbr>@").join(Markup(",<wbr>").join(part.split(",")) for part in row.split("@"))
 
 
-def _css() -> Markup:
-    text = files("kernometer.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704  # our own file, without a value of any result
+def _css(*names: str) -> Markup:
+    folder = files("kernometer.report").joinpath("templates")
+    text = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    return Markup(text)  # noqa: S704  # our own files, without a value of any result
