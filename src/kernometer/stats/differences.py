@@ -79,7 +79,7 @@ def machine_differences(machines: Collection[str]) -> dict[str, str]:
     if len({len(one) for one in parts.values()}) > 1:
         return {machine: machine or "this host itself" for machine in machines}
     differing = [len(set(column)) > 1 for column in zip(*parts.values(), strict=True)]
-    return {machine: ", ".join(compress(one, differing)) for machine, one in parts.items()}
+    return {machine: ", ".join(compress(one, differing)) or "this host itself" for machine, one in parts.items()}
 
 
 def _values(sides: Sequence[Mapping[str, str]], what: str) -> list[str]:
