@@ -1,285 +1,204 @@
-"""Which kernel is fetched, and what is said when there is none: with an apt that is a script of the test's."""
+"""apt with a private state: real apt, a mirror of the test's own; and sources of packages."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
-import lzma
-import os
-import struct
+import shutil
 import subprocess
-import sys
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kernometer.errors import MissingError, ResultError, TargetError, UsageError
-from kernometer.guests import apt, linux, store
-from tests.guests.test_bzimage import KERNEL, image
+from kernometer.errors import MissingError, ResultError, TargetError
+from kernometer.guests import apt, debsource
+from kernometer.guests.apt import Apt
+from tests.guests.repository import Repository, served
 
-#: Both apt-get and apt-cache. `lists.json` holds two sets of packages: the system's, and what an update brings.
-FAKE = """#!{python}
-import hashlib, json, pathlib, sys
-here = pathlib.Path({here!r})
-lists = json.loads((here / "lists.json").read_text())
-words = sys.argv[1:]
-private = any(word.startswith("Dir::State=") for word in words)
-with (here / "log").open("a") as log:
-    shown = [word for word in words if "::" not in word and word != "-o"]
-    log.write(" ".join(["private" if private else "system", *shown]) + "\\n")
-known = lists["private" if private else "system"]
-words = [w for w in words if "::" not in w and w not in ("-o", "-q")]
-if words[0] == "update":
-    if "broken" in lists:
-        sys.exit("Err:1 http://mirror.example trixie InRelease")
-elif words[0] == "pkgnames":
-    print("\\n".join(dict.fromkeys(p["Package"] for p in known)))
-elif words[0] == "show":
-    for package in known:
-        if package["Package"] in words:
-            print("".join(f"{{key}}: {{value}}\\n" for key, value in package.items()))
-elif words[0] == "download":
-    name, _, version = words[1].partition("=")
-    file = here / "pool" / f"{{name}}_{{version}}.deb"
-    if not private and "gone" in lists or not file.exists():
-        sys.exit("E: Failed to fetch: 404 Not Found")
-    pathlib.Path(file.name).write_bytes(file.read_bytes())
-"""
-
-
-class FakeApt:
-    """A distribution with packages of the test's own."""
-
-    def __init__(self, here: Path) -> None:
-        self.here = here
-        (here / "pool").mkdir()
-        (here / "bin").mkdir()
-        for name in ("apt-get", "apt-cache"):
-            script = here / "bin" / name
-            script.write_text(FAKE.format(python=sys.executable, here=str(here)))
-            script.chmod(0o755)
-        self.lists: dict[str, object] = {"system": [], "private": []}
-        self.save()
-
-    def save(self, **more: object) -> None:
-        self.lists |= more
-        (self.here / "lists.json").write_text(json.dumps(self.lists))
-
-    def package(self, name: str, version: str, content: bytes = b"") -> dict[str, str]:
-        (self.here / "pool" / f"{name}_{version}.deb").write_bytes(content)
-        return {"Package": name, "Version": version, "SHA256": hashlib.sha256(content).hexdigest()}
-
-    @property
-    def log(self) -> list[str]:
-        return (self.here / "log").read_text().splitlines()
+pytestmark = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
-    made = FakeApt(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return made
+    (tmp_path / "mirror").mkdir()
+    with served(tmp_path / "mirror") as made:
+        yield made
 
 
-def test_the_newest_of_the_series_is_taken_by_dpkgs_rules(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: 10 after 9, ~rc before the release, no other series. Broken: versions compared as text."""
-    names = (
-        ("linux-image-6.1.0-9-amd64", "6.1.27-1"),
-        ("linux-image-6.1.0-10-amd64", "6.1.100-1"),
-        ("linux-image-6.1.0-11-amd64", "6.1.100-1~rc1"),
-        ("linux-image-6.12.1+deb12-amd64", "6.12.1-1"),
-    )
-    fake.save(system=[fake.package(*each) for each in names])
-    package, file = apt.fetch("6.1", tmp_path)
-    assert (package.name, package.version) == ("linux-image-6.1.0-10-amd64", "6.1.100-1")
-    assert file.name == "linux-image-6.1.0-10-amd64_6.1.100-1.deb"
+def test_the_systems_lists_are_never_updated(mirror: Repository) -> None:
+    """Expected: ValueError. Broken: a measuring tool changes what the administrator's apt knows."""
+    assert mirror.url
+    with pytest.raises(ValueError, match="administrator"):
+        Apt().update()
+
+
+def test_lists_of_the_cache_are_the_mirrors(mirror: Repository, tmp_path: Path) -> None:
+    """Expected: names, candidates, origin and suite from the lists; nothing of the system's touched."""
+    mirror.suite("bookworm", [mirror.package("linux-image-6.1.0-9-amd64", "6.1.27-1"), mirror.package("other")])
+    mirror.system("bookworm")
+    found = Apt.private("system")
+    found.update()
+    assert found.names("linux-") == ["linux-image-6.1.0-9-amd64"]
+    (package,) = found.show(found.names("linux-"))
+    assert (package.version, found.suite(package)) == ("6.1.27-1", "bookworm")
+    assert [(one.suite, one.codename, one.origin) for one in found.origins()] == [("bookworm", "bookworm", "Debian")]
+    assert found.release("Suite") == "stable"
+    assert found.show(()) == ()
+    assert not any(path.is_file() for path in (mirror.folder / "state" / "lists").rglob("*"))
+    into = tmp_path / "into"
+    into.mkdir()
+    assert found.download(package, into).name == "linux-image-6.1.0-9-amd64_6.1.27-1_amd64.deb"
+
+
+def test_what_two_mirrors_left_is_kept_apart() -> None:
+    """Expected: another state for other sources of the same suite. Broken: a kernel from last month's mirror."""
+    one, other = (Apt.private("sid", f"URIs: http://{name}/\n") for name in ("a", "b"))
+    assert one.state != other.state
+
+
+def test_a_cache_that_cannot_be_written_is_said(mirror: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: ResultError with the variable to set. A file stands in the way, which stops root too."""
+    (mirror.folder / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(mirror.folder / "file"))
+    with pytest.raises(ResultError) as caught:
+        Apt.private("system").update()
+    assert "XDG_CACHE_HOME" in caught.value.next_step
+
+
+def test_an_update_that_fails_tells_what_apt_said(mirror: Repository) -> None:
+    """Expected: apt's own words. Broken: "failed"."""
+    mirror.suite("bookworm", [mirror.package("other")])
+    (mirror.folder / "debian/dists/bookworm/main/binary-amd64/Packages").write_text("another\n")
+    mirror.system("bookworm")
+    with pytest.raises(TargetError, match="could not be fetched") as caught:
+        Apt.private("system").update()
+    assert mirror.url in caught.value.last_output
 
 
 @pytest.mark.parametrize(
-    ("name", "series"),
-    [
-        ("linux-image-6.1.0-56-amd64", "6.1"),
-        ("linux-image-6.12.117+deb12-amd64", "6.12"),
-        ("linux-image-6.8.0-31-generic", "6.8"),
-        ("linux-image-6.5.0-0.deb12.4-amd64", "6.5"),
-        ("linux-image-6.1.0-56-cloud-amd64", ""),
-        ("linux-image-6.1.0-56-rt-amd64", ""),
-        ("linux-image-6.1.0-56-amd64-dbg", ""),
-        ("linux-image-6.1.0-56-amd64-unsigned", ""),
-        ("linux-image-unsigned-6.8.0-31-generic", ""),
-        ("linux-image-amd64", ""),
-        ("linux-image-6.12-amd64", ""),
-    ],
+    ("a", "b", "wanted"), [("6.1.100-1", "6.1.27-1", True), ("1-1~rc1", "1-1", False), ("1", "1", False)]
 )
-def test_only_full_flavours_count(name: str, series: str) -> None:
-    """Expected: a series for what boots as `linux-V`, none for others. Broken: the cloud flavour is taken for it."""
-    assert apt.Package(name, "1", "0").series == series
+def test_versions_are_compared_by_dpkgs_rules(a: str, b: str, wanted: bool) -> None:
+    """Expected: numbers as numbers, ~ before the end. Broken: versions compared as text."""
+    assert apt.newer(a, b) is wanted
 
 
-def test_system_lists_that_lack_it_are_followed_by_our_own(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: an update into the cache, then the package. Broken: fresh containers have no guests at all."""
-    fake.save(private=[fake.package("linux-image-6.1.0-9-amd64", "6.1.27-1")])
-    package, _ = apt.fetch("6.1", tmp_path)
-    assert package.series == "6.1"
-    assert "private update" in [line.replace(" -q", "") for line in fake.log]
-    assert not any(line.startswith("system") and "update" in line for line in fake.log)
+def test_without_apt_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(MissingError, match="apt and dpkg are not here"):
+        apt.need()
 
 
-def test_system_lists_that_are_too_old_are_followed_by_our_own(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: a file that is gone from the mirror leads to an update. Broken: 404 is the end."""
-    package = fake.package("linux-image-6.1.0-9-amd64", "6.1.27-1")
-    fake.save(system=[package], private=[package], gone=True)
-    assert apt.fetch("6.1", tmp_path)[0].version == "6.1.27-1"
-
-
-def test_a_series_that_is_nowhere_lists_those_that_are(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: MissingError, in the order of numbers. Broken: 6.12 before 6.2."""
-    names = ("linux-image-6.12.1+deb12-amd64", "linux-image-6.2.0-1-amd64", "linux-image-6.1.0-9-amd64")
-    fake.save(private=[fake.package(name, "1") for name in names])
-    with pytest.raises(MissingError, match=r"no Linux 5\.4") as caught:
-        apt.fetch("5.4", tmp_path)
-    assert "6.1, 6.2, 6.12" in caught.value.next_step
-
-
-def test_a_file_that_differs_from_the_signed_lists_is_refused(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: TargetError naming the digest. Broken: whatever came is unpacked."""
-    package = fake.package("linux-image-6.1.0-9-amd64", "6.1.27-1") | {"SHA256": "0" * 64}
-    fake.save(private=[package])
-    with pytest.raises(TargetError, match="SHA-256"):
-        apt.fetch("6.1", tmp_path)
-
-
-def test_an_update_that_fails_tells_what_apt_said(fake: FakeApt, tmp_path: Path) -> None:
-    fake.save(broken=True)
-    with pytest.raises(TargetError) as caught:
-        apt.fetch("6.1", tmp_path)
-    assert "mirror.example" in caught.value.last_output
-
-
-def deb(folder: Path, files: dict[str, bytes]) -> bytes:
-    """A package with these files, made by dpkg-deb from an archive of ours (owners need no root)."""
+def tarball(kind: str, files: dict[str, bytes]) -> bytes:
     data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as archive:
+    with tarfile.open(fileobj=data, mode=f"w:{kind}") as archive:  # type: ignore[call-overload]
         for name, content in files.items():
-            member = tarfile.TarInfo(f"./{name}")
+            member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
-    control = io.BytesIO()
-    with tarfile.open(fileobj=control, mode="w"):
-        pass
-    parts = {"debian-binary": b"2.0\n", "control.tar": control.getvalue(), "data.tar": data.getvalue()}
-    for name, content in parts.items():
-        (folder / name).write_bytes(content)
-    made = folder / "made.deb"
-    made.unlink(missing_ok=True)
-    subprocess.run(["ar", "rcD", str(made), *parts], cwd=folder, check=True, timeout=60)
-    return made.read_bytes()
+    return data.getvalue()
 
 
-def bzimage() -> bytes:
-    packed = lzma.compress(KERNEL, check=lzma.CHECK_CRC32)
-    return image(packed + struct.pack("<I", len(KERNEL)))
+PATCH = b"--- a/hello.c\n+++ b/hello.c\n@@ -1 +1 @@\n-int one;\n+int two;\n"
 
 
-def test_a_package_becomes_a_guest_and_leaves_nothing_else(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: kernel, config, manifest. Broken: 70 MB of package stay, or another's vmlinuz is taken."""
-    content = deb(
-        tmp_path,
-        {
-            "boot/vmlinuz-6.1.0-9-amd64": bzimage(),
-            "boot/config-6.1.0-9-amd64": b"CONFIG_PVH=y\n",
-            "boot/System.map-6.1.0-9-amd64": b"stub",
-            "usr/share/doc/vmlinuz-6.1.0-9-amd64": b"not this",
-        },
+CHANGELOG = b"hello (1-1) unstable; urgency=low\n\n  * x\n\n -- A <a@b>  Sat, 01 Jan 2022 00:00:00 +0000\n"
+
+
+def source_package(pool: Path, **changed: bytes) -> str:
+    """hello 1-1 in format 3.0 (quilt), with a patch; its paragraph for the list of sources."""
+    files = {
+        "hello_1.orig.tar.gz": tarball("gz", {"hello-1/hello.c": b"int one;\n"}),
+        "hello_1-1.debian.tar.xz": tarball(
+            "xz",
+            {
+                "debian/patches/series": b"# in order\nfirst.patch\n",
+                "debian/patches/first.patch": PATCH,
+                "debian/source/format": b"3.0 (quilt)\n",
+                "debian/changelog": CHANGELOG,
+            },
+        ),
+    }
+    sums = "".join(f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}\n" for name, content in files.items())
+    head = "Format: 3.0 (quilt)\nSource: hello\nBinary: hello\nArchitecture: any\nVersion: 1-1\nMaintainer: A <a@b>\n"
+    head += "Files:\n" + "".join(
+        f" {hashlib.md5(content, usedforsecurity=False).hexdigest()} {len(content)} {name}\n"
+        for name, content in files.items()
     )
-    fake.save(system=[fake.package("linux-image-6.1.0-9-amd64", "6.1.27-1", content)])
-    guest = linux.add("6.1")
-    assert guest.kernel.read_bytes() == KERNEL
-    assert sorted(path.name for path in guest.folder.iterdir()) == ["config", "manifest.json", "vmlinux"]
-    assert (guest.manifest.release, guest.manifest.version) == ("6.1.0-9-amd64", "6.1.27-1")
-    guest.check()
-    assert [path.name for path in store.guests_folder().iterdir()] == ["linux-6.1"]
-    assert store.find("linux-6.1") == guest
-    assert linux.add("6.1") == guest  # replaced, not in the way
+    description = f"{head}Checksums-Sha256:\n{sums}".encode()
+    pool.mkdir(parents=True, exist_ok=True)
+    for name, content in {**files, "hello_1-1.dsc": description, **changed}.items():
+        (pool / name).write_bytes(content)
+    sums += f" {hashlib.sha256(description).hexdigest()} {len(description)} hello_1-1.dsc\n"
+    return f"{head.replace('Source:', 'Package:')}Directory: pool\nChecksums-Sha256:\n{sums}\n"
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        ({"boot/config-6.1": b"x"}, "holds 0 kernels"),
-        ({"boot/vmlinuz-6.1": b"garbage"}, "no setup header"),
-        ({"boot/vmlinuz-6.1": b"\x7fELF" + bytes(200)}, "no PVH entry"),
-    ],
-)
-def test_a_package_without_a_usable_kernel_leaves_no_guest(
-    fake: FakeApt, tmp_path: Path, files: dict[str, bytes], words: str
+def hide(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """As if it were not installed."""
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == program else which(name))
+
+
+@pytest.mark.parametrize("by", ["dpkg-source", "ourselves"])
+def test_a_source_is_unpacked_with_its_patches(
+    mirror: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    """Expected: the cause, and an empty folder. Broken: half a guest that `guest list` shows."""
-    fake.save(system=[fake.package("linux-image-6.1.0-9-amd64", "1", deb(tmp_path, files))])
-    with pytest.raises(TargetError, match=words):
-        linux.add("6.1")
-    assert list(store.guests_folder().iterdir()) == []
+    """Expected: the same tree with dpkg-source and without it; no deb-src line on the system. Broken: no patches."""
+    if shutil.which("dpkg-source" if by == "dpkg-source" else "patch") is None:
+        pytest.skip("dpkg-dev is not installed")
+    mirror.suite("bookworm", sources=source_package(mirror.folder / "debian" / "pool"))
+    mirror.system("bookworm")
+    if by == "ourselves":
+        hide(monkeypatch, "dpkg-source")
+    found = apt.source("hello", tmp_path)
+    assert found == tmp_path / "hello"
+    assert (found / "hello.c").read_text() == "int two;\n"
+    assert (found / "debian" / "changelog").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["cache", "hello", "mirror"]
 
 
-@pytest.mark.parametrize("series", ["", "6", "6.1.2", "../6.1", "six", "6.1 ", "6.1\n"])
-def test_what_is_no_series_never_reaches_apt(fake: FakeApt, series: str) -> None:
-    with pytest.raises(UsageError, match="not a Linux series"):
-        linux.add(series)
-    assert not (fake.here / "log").exists()
+def test_a_source_that_nobody_has_is_missing(mirror: Repository, tmp_path: Path) -> None:
+    mirror.suite("bookworm", sources=source_package(mirror.folder / "debian" / "pool"))
+    mirror.system("bookworm")
+    with pytest.raises(MissingError, match="no source of goodbye"):
+        apt.source("goodbye", tmp_path)
+    with pytest.raises(ValueError, match="no package's name"):
+        apt.source("--help", tmp_path)
 
 
-def test_a_changed_kernel_is_not_booted(fake: FakeApt, tmp_path: Path) -> None:
-    """Expected: TargetError before a boot. Broken: counts of a damaged kernel under the name of another."""
-    content = deb(tmp_path, {"boot/vmlinuz-6.1": bzimage()})
-    fake.save(system=[fake.package("linux-image-6.1.0-9-amd64", "1", content)])
-    guest = linux.add("6.1")
-    guest.kernel.write_bytes(KERNEL[:-1] + b"!")
-    with pytest.raises(TargetError, match="SHA-256 differs"):
-        guest.check()
+@pytest.mark.parametrize("name", ["hello_1.orig.tar.gz", "hello_1-1.debian.tar.xz"])
+def test_a_source_file_that_is_another_is_refused(tmp_path: Path, name: str) -> None:
+    """Expected: TargetError that names the file. Broken: code from a mirror is built unseen."""
+    source_package(tmp_path, **{name: b"another"})
+    with pytest.raises(TargetError, match=f"{name} is not what"):
+        debsource.unpack(tmp_path / "hello_1-1.dsc", tmp_path / "into")
 
 
-def test_guests_are_listed_found_and_removed(fake: FakeApt, tmp_path: Path) -> None:
-    content = deb(tmp_path, {"boot/vmlinuz-6.1": bzimage()})
-    names = ("linux-image-6.12.1+deb12-amd64", "linux-image-6.1.0-9-amd64")
-    fake.save(system=[fake.package(name, "1", content) for name in names])
-    for series in ("6.12", "6.1"):
-        linux.add(series)
-    assert [guest.name for guest in store.listed()] == ["linux-6.1", "linux-6.12"]
-    store.remove("linux-6.1")
-    assert [guest.name for guest in store.listed()] == ["linux-6.12"]
-    with pytest.raises(MissingError, match=r"linux-6\.12") as caught:
-        store.find("linux-6.1")
-    assert "guest add linux 6.1" in caught.value.next_step
-    with pytest.raises(MissingError):
-        store.remove("linux-6.1")
+@pytest.mark.parametrize("lines", ["", "Checksums-Sha256:\n ab 1 ../x\n", "Checksums-Sha256:\n ab 1\n"])
+def test_a_description_that_names_no_files_is_refused(tmp_path: Path, lines: str) -> None:
+    (tmp_path / "x.dsc").write_text(lines)
+    with pytest.raises(TargetError, match="names no files"):
+        debsource.checked(tmp_path / "x.dsc")
 
 
-@pytest.mark.parametrize("name", ["../outside", ".hidden", "", "a/b", "a b", "ä"])
-def test_no_name_leads_out_of_the_folder(fake: FakeApt, name: str) -> None:
-    """Expected: UsageError. Broken: `guest rm ../..` removes what is not ours."""
-    for use in (store.find, store.remove):
-        with pytest.raises(UsageError, match="not the name of a guest"):
-            use(name)
-    assert fake.here.is_dir()
+def test_no_source_leads_out_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: TargetError. Broken: a tarball writes where it likes."""
+    hide(monkeypatch, "dpkg-source")
+    content = tarball("gz", {"../outside": b"x"})
+    (tmp_path / "x.orig.tar.gz").write_bytes(content)
+    text = f"Checksums-Sha256:\n {hashlib.sha256(content).hexdigest()} 1 x.orig.tar.gz\n"
+    (tmp_path / "x.dsc").write_text(text)
+    with pytest.raises(TargetError, match="cannot be unpacked"):
+        debsource.unpack(tmp_path / "x.dsc", tmp_path / "into")
+    assert not (tmp_path / "outside").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"name": 3}', b"\xff" * 100, b" " * (1 << 17)])
-def test_a_damaged_manifest_is_an_error_of_ours(fake: FakeApt, content: bytes) -> None:
-    folder = store.guests_folder() / "linux-6.1"
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_bytes(content)
-    with pytest.raises(TargetError, match=r"manifest\.json"):
-        store.find("linux-6.1")
-    assert fake.here.is_dir()
-
-
-def test_a_cache_that_cannot_be_written_is_said(fake: FakeApt, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: ResultError with the variable to set. A file stands in the way, which stops root too."""
-    (fake.here / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(fake.here / "file"))
-    with pytest.raises(ResultError) as caught:
-        linux.add("6.1")
-    assert "XDG_CACHE_HOME" in caught.value.next_step
+def test_the_fixtures_apt_is_not_the_systems(mirror: Repository) -> None:
+    """Expected: only the test's folder in apt's configuration. Broken: tests that depend on /etc/apt."""
+    done = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True, timeout=60)
+    assert f'Dir::State::lists "{mirror.folder}/state/lists"' in done.stdout
+    assert f'Dir::Etc::sourceparts "{mirror.folder}/etc/parts"' in done.stdout

@@ -29,7 +29,7 @@ DOWNLOAD_SECONDS = 900
 #: Package lists that are older are fetched again before they are used.
 LISTS_HOURS = 6
 
-_SOURCES, _LOCK, _UPDATED, _ABSENT = "fetched.sources", "lock", "updated", "absent"
+_SOURCES, _STATUS, _LOCK, _UPDATED, _ABSENT = "fetched.sources", "status", "lock", "updated", "absent"
 _POLICY = re.compile(
     r"^ +-?\d+ (?P<uri>\S+) (?P<suite>[^/\s]+)/\S+ \S+ Packages\n +release (?P<release>.*)$", re.MULTILINE
 )
@@ -99,7 +99,7 @@ class Apt:
             # Containers switch these two off, and every question would then parse the lists again.
             "Dir::Cache::pkgcache=pkgcache.bin",
             "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-            "Dir::State::status=/var/lib/dpkg/status",
+            f"Dir::State::status={self.state}/{_STATUS}",  # empty: what is installed here is no candidate
             # For root apt would fetch as the user _apt, who has no way into root's cache; signatures are checked alike.
             *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),
             *(own if self.sources else ()),
@@ -220,6 +220,7 @@ class Apt:
         try:
             for folder in ("state/lists/partial", "lists/partial", "cache/archives/partial"):
                 (self.state / folder).mkdir(parents=True, exist_ok=True)
+            (self.state / _STATUS).touch()
             with (self.state / _LOCK).open("w") as lock:
                 until = time.monotonic() + UPDATE_SECONDS
                 while True:

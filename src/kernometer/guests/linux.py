@@ -18,7 +18,7 @@ VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-
 #: Names that say what a guest is made of.
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*")
 
-_ELF64, _X86_64 = 2, 62
+_ELF64, _X86_64 = b"\x02", 62
 
 
 def silently(_: str) -> None:
@@ -83,7 +83,7 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
     except OSError as error:
         raise UsageError(f"{kernel}: {error.strerror}.", "Give a bzImage or a vmlinux.") from error
     elf = unpack(given)
-    if elf[4] != _ELF64 or int.from_bytes(elf[18:20], "little") != _X86_64:
+    if elf[4:5] != _ELF64 or int.from_bytes(elf[18:20], "little") != _X86_64:
         raise TargetError(f"{kernel} is not a kernel for x86-64.", "Give the bzImage or vmlinux of an x86-64 kernel.")
     boots = elf
     remarks: tuple[str, ...] = ()

@@ -1,0 +1,204 @@
+"""Linux guests: from packages of the test's own, and from kernels' files."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import drivers, linux, store, variant
+from kernometer.guests.qemu import COMMAND_LINE, Machine
+from tests.guests.repository import Repository, served
+from tests.guests.test_bzimage import KERNEL, elf, image
+from tests.guests.test_drivers import Compile, module  # noqa: F401  # a fixture
+
+needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
+LIB = "lib/modules/6.1.0-9-amd64"
+
+
+def bzimage(kernel: bytes = KERNEL) -> bytes:
+    packed = lzma.compress(kernel, check=lzma.CHECK_CRC32)
+    return image(packed + struct.pack("<I", len(kernel)))
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "mirror").mkdir()
+    with served(tmp_path / "mirror") as made:
+        yield made
+
+
+def offered(mirror: Repository, files: dict[str, bytes], name: str = "linux-image-6.1.0-9-amd64") -> None:
+    """A system with this one kernel package."""
+    mirror.suite("bookworm", [mirror.package(name, "6.1.27-1", files)])
+    mirror.system("bookworm")
+
+
+@needs_apt
+def test_a_package_becomes_a_guest_and_leaves_nothing_else(mirror: Repository, module: Compile) -> None:  # noqa: F811
+    """Expected: kernel, config, the modules kept and what they need, manifest. Broken: 70 MB of package stay."""
+    ext4, jbd2, far = module("depends=jbd2,far"), module(), module()
+    offered(
+        mirror,
+        {
+            "boot/vmlinuz-6.1.0-9-amd64": bzimage(),
+            "boot/config-6.1.0-9-amd64": b"CONFIG_PVH=y\n",
+            "boot/System.map-6.1.0-9-amd64": b"stub",
+            "usr/share/doc/vmlinuz-6.1.0-9-amd64": b"not this",
+            f"{LIB}/modules.builtin": b"kernel/drivers/block/brd.ko\nkernel/lib/crc-x.ko\n",
+            f"{LIB}/kernel/drivers/far/away/far.ko.xz": lzma.compress(far),
+            f"{LIB}/kernel/fs/ext4/ext4.ko.xz": lzma.compress(ext4),
+            f"{LIB}/kernel/fs/jbd2/jbd2.ko": jbd2,
+            f"{LIB}/kernel/fs/xfs/xfs.ko": b"damaged, and nobody looks at it",
+        },
+    )
+    said: list[str] = []
+    guest = linux.add("6.1", said.append)
+    assert guest.kernel.read_bytes() == KERNEL
+    assert sorted(path.name for path in guest.folder.iterdir()) == ["config", "drivers", "manifest.json", "vmlinux"]
+    made = guest.manifest
+    assert (made.release, made.version, made.suite) == ("6.1.0-9-amd64", "6.1.27-1", "bookworm")
+    guest.check()
+    assert [path.name for path in store.guests_folder().iterdir()] == ["linux-6.1"]
+    assert store.find("linux-6.1") == guest
+    assert drivers.load_order(guest, ("ext4", "brd")) == (("jbd2", jbd2), ("far", far), ("ext4", ext4))
+    with pytest.raises(MissingError, match="minix"):
+        drivers.load_order(guest, ("minix",))
+    assert any("Downloading linux-image-6.1.0-9-amd64" in line for line in said)
+    linux.record(variant.parse("linux-6.1+mitigations=off"))
+    assert linux.add("6.1").manifest.variants == ("linux-6.1+mitigations=off",)  # replaced, not in the way
+
+
+@needs_apt
+def test_a_kernel_in_parts_becomes_one_guest(mirror: Repository, module: Compile) -> None:  # noqa: F811
+    """Expected: image, configuration and modules from three packages, each with its digest. Broken: no modules."""
+    release = "7.2.1+deb13-cloud-amd64"
+    lib = f"usr/lib/modules/{release}"
+    parts = {
+        f"linux-base-{release}": {f"{lib}/config": b"CONFIG_PVH=y\n", f"{lib}/modules.builtin": b"kernel/x/minix.ko\n"},
+        f"linux-binary-{release}": {f"{lib}/vmlinuz": bzimage()},
+        f"linux-modules-{release}": {f"{lib}/kernel/drivers/block/brd.ko.xz": lzma.compress(module())},
+    }
+    packages = [mirror.package(name, "7.2.1-1", files) for name, files in parts.items()]
+    image_package = mirror.package(f"linux-image-{release}", "7.2.1-1") | {"Depends": ", ".join(parts)}
+    mirror.suite("bookworm", [*packages, image_package])
+    mirror.system("bookworm")
+    guest = linux.add("7.2-cloud")
+    assert (guest.name, guest.manifest.release) == ("linux-7.2-cloud", release)
+    assert guest.manifest.parts == tuple(f"{one['Package']} {one['SHA256']}" for one in packages)
+    assert (guest.folder / "config").read_bytes() == b"CONFIG_PVH=y\n"
+    assert drivers.load_order(guest, ("brd", "minix")) == (("brd", module()),)
+
+
+@needs_apt
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"boot/config-6.1": b"x"}, "holds 0 kernels"),
+        ({"boot/vmlinuz-6.1": b"x", "boot/vmlinuz-6.2": b"x"}, "holds 2 kernels"),
+        ({"boot/vmlinuz-6.1": b"garbage"}, "no setup header"),
+        ({"boot/vmlinuz-6.1": b"\x7fELF" + bytes(200)}, "no PVH entry"),
+        ({"boot/vmlinuz-6.1": bzimage(), f"{LIB}/kernel/fs/ext4/ext4.ko": b"x"}, "ext4 is no kernel module"),
+    ],
+)
+def test_a_package_without_a_usable_kernel_leaves_no_guest(
+    mirror: Repository, files: dict[str, bytes], words: str
+) -> None:
+    """Expected: the cause, and an empty folder. Broken: half a guest that `guest list` shows."""
+    offered(mirror, files)
+    with pytest.raises(TargetError, match=words):
+        linux.add("6.1")
+    assert list(store.guests_folder().iterdir()) == []
+
+
+@pytest.mark.parametrize("version", ["", "6", "6.1.2", "../6.1", "six", "6.1 ", "6.1\n", "6.1-", "6.1+x", "6.1-../x"])
+def test_what_is_no_version_never_reaches_apt(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UsageError, match="not a Linux series"):
+        linux.add(version)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+BANNER = b"%s version %s\0Linux version 6.9.1-mine+ (me@here) (gcc) #1 SMP\n\0"
+
+
+def with_banner(kernel: bytes) -> bytes:
+    return kernel + BANNER
+
+
+def with_release(packed: bytes) -> bytes:
+    """The setup header's pointer to the version string, and the string behind the header."""
+    text, at = b"6.9.1-mine+ (me@here) #1 SMP\0", 0x300
+    return packed[:0x20E] + struct.pack("<H", at - 0x200) + packed[0x210:at] + text + packed[at + len(text) :]
+
+
+@pytest.mark.parametrize("form", ["bzImage", "vmlinux"])
+def test_a_kernel_from_a_file_is_a_copy_with_its_own_machine(here: Path, form: str) -> None:
+    """Expected: the ELF image, the release from the file, machine and words as given. Broken: a link to a tree."""
+    file = here / form
+    file.write_bytes(with_release(bzimage()) if form == "bzImage" else with_banner(KERNEL))
+    (here / "link").symlink_to(file)
+    machine = Machine(type="q35", memory_mib=512)
+    guest = linux.from_file("mine", here / "link", append=("mitigations=off", "x=1"), machine=machine)
+    file.unlink()
+    guest.check()
+    made = guest.manifest
+    assert guest.kernel.read_bytes() == (KERNEL if form == "bzImage" else with_banner(KERNEL))
+    assert (made.package, made.release, made.version) == (str(file), "6.9.1-mine+", "6.9.1-mine+")
+    assert made.machine == machine
+    assert made.command_line == f"{COMMAND_LINE} mitigations=off x=1"
+    with pytest.raises(MissingError, match="from a file"):
+        drivers.load_order(guest, ("ext4",))
+
+
+def test_a_bzimage_without_a_pvh_entry_boots_as_it_is(here: Path) -> None:
+    """Expected: the packed image, and a remark. Broken: QEMU refuses the ELF image."""
+    packed = bzimage(elf(b""))
+    (here / "bzImage").write_bytes(packed)
+    guest = linux.from_file("old", here / "bzImage")
+    assert guest.kernel.read_bytes() == packed
+    assert "PVH" in guest.manifest.remarks[0]
+    assert guest.manifest.release == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"garbage", "not a Linux kernel image"),
+        (elf(b""), "no PVH entry"),
+        (KERNEL[:4] + b"\x01" + KERNEL[5:], "not a kernel for x86-64"),
+        (KERNEL[:18] + b"\xb7\x00" + KERNEL[20:], "not a kernel for x86-64"),
+        (b"\x7fELF", "not a kernel for x86-64"),
+    ],
+)
+def test_a_file_that_is_no_kernel_leaves_no_guest(here: Path, content: bytes, words: str) -> None:
+    (here / "file").write_bytes(content)
+    with pytest.raises(TargetError, match=words):
+        linux.from_file("mine", here / "file")
+    assert store.listed() == ()
+
+
+@pytest.mark.parametrize("name", ["linux-6.1", "linux-6.1-cloud", "linux", "xen", "a+b", "../x"])
+def test_names_of_packages_guests_are_taken(here: Path, name: str) -> None:
+    """Expected: UsageError. Broken: a kernel of one's own under the name of Debian's in a published comparison."""
+    (here / "file").write_bytes(KERNEL)
+    with pytest.raises(UsageError):
+        linux.from_file(name, here / "file")
+
+
+def test_a_file_that_is_not_there_is_said(here: Path) -> None:
+    for name in ("nothing", "."):
+        with pytest.raises((UsageError, TargetError)):
+            linux.from_file("mine", here / name)

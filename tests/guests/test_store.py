@@ -1,0 +1,110 @@
+"""Where guests are kept: what is listed, found, rewritten and removed, and what is not a guest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernometer.cache import sha256
+from kernometer.errors import MissingError, ResultError, TargetError, UsageError
+from kernometer.guests import linux, store, variant
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def made(name: str, kernel: bytes = b"kernel") -> store.Guest:
+    with store.new_folder() as folder:
+        (folder / store.KERNEL).write_bytes(kernel)
+        manifest = store.Manifest(
+            name=name,
+            package="linux-image-6.1.0-9-amd64",
+            version="6.1.27-1",
+            release="6.1.0-9-amd64",
+            package_sha256="0",
+            kernel_sha256=sha256(kernel),
+            kernel_bytes=len(kernel),
+        )
+        return store.keep(folder, manifest)
+
+
+def test_guests_are_listed_by_number_found_and_removed() -> None:
+    for name in ("linux-6.12", "linux-6.2", "mine"):
+        made(name)
+    assert [guest.name for guest in store.listed()] == ["linux-6.2", "linux-6.12", "mine"]
+    store.remove("linux-6.2")
+    assert [guest.name for guest in store.listed()] == ["linux-6.12", "mine"]
+    with pytest.raises(MissingError, match=r"linux-6\.12") as caught:
+        store.find("linux-6.2")
+    assert "guest add linux 6.2" in caught.value.next_step
+    with pytest.raises(MissingError):
+        store.remove("linux-6.2")
+
+
+def test_a_changed_kernel_is_not_booted() -> None:
+    """Expected: TargetError before a boot. Broken: counts of a damaged kernel under the name of another."""
+    guest = made("linux-6.1")
+    guest.check()
+    guest.kernel.write_bytes(b"kernel!")
+    with pytest.raises(TargetError, match="SHA-256 differs"):
+        guest.check()
+
+
+@pytest.mark.parametrize("name", ["../outside", ".hidden", "", "a/b", "a b", "ä", "a+b"])
+def test_no_name_leads_out_of_the_folder(cache: Path, name: str) -> None:
+    """Expected: UsageError. Broken: `guest rm ../..` removes what is not ours."""
+    for use in (store.find, store.remove, linux.check_name):
+        with pytest.raises(UsageError, match="not the name of a guest"):
+            use(name)
+    assert cache.is_dir()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"name": 3}', b"\xff" * 100, b" " * (1 << 17)])
+def test_a_damaged_manifest_is_an_error_of_ours(content: bytes) -> None:
+    folder = store.guests_folder() / "linux-6.1"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_bytes(content)
+    with pytest.raises(TargetError, match=r"manifest\.json"):
+        store.find("linux-6.1")
+
+
+def test_a_manifest_of_an_earlier_version_is_read() -> None:
+    """Expected: no suite, no drivers. Broken: guests that were added yesterday are gone."""
+    folder = store.guests_folder() / "linux-6.1"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(
+        '{"name": "linux-6.1", "package": "p", "version": "1", "release": "6.1", "package_sha256": "0",'
+        ' "kernel_sha256": "0", "kernel_bytes": 1}'
+    )
+    found = store.find("linux-6.1").manifest
+    assert (found.suite, found.parts, found.remarks, found.drivers_sha256) == ("", (), (), "")
+
+
+def test_variants_are_listed_once_and_forgotten() -> None:
+    """Expected: the guest keeps all else. Broken: half a manifest, or a variant listed twice."""
+    before = made("linux-6.1")
+    for _ in range(2):
+        linux.record(variant.parse("linux-6.1+mitigations=off"))
+    linux.record(variant.parse("linux-6.1"))
+    linux.record(variant.parse("linux-6.1+machine=pc"))
+    after = store.find("linux-6.1")
+    assert after.manifest.variants == ("linux-6.1+mitigations=off", "linux-6.1+machine=pc")
+    assert after.manifest.kernel_sha256 == before.manifest.kernel_sha256
+    assert sorted(path.name for path in after.folder.iterdir()) == ["manifest.json", "vmlinux"]
+    linux.forget("linux-6.1+mitigations=off")
+    assert store.find("linux-6.1").manifest.variants == ("linux-6.1+machine=pc",)
+    with pytest.raises(MissingError, match="not listed"):
+        linux.forget("linux-6.1+mitigations=off")
+
+
+def test_a_cache_that_cannot_be_written_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: ResultError with the variable to set. A file stands in the way, which stops root too."""
+    (cache / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "file"))
+    with pytest.raises(ResultError) as caught:
+        made("linux-6.1")
+    assert "XDG_CACHE_HOME" in caught.value.next_step
