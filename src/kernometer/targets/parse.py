@@ -16,6 +16,7 @@ FORMS = (
     ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
     ("ssh:HOST", "another host, by the system's ssh: user@host, a name of your configuration, ssh://user@host:port"),
     ("qemu:linux-VERSION", "a guest kernel, by path (see 'kernometer guest')"),
+    ("console:SYSTEM:IMAGE", "a system with a disk of its own, at its console (docs/console.md)"),
 )
 
 
@@ -34,4 +35,8 @@ def target_of(spec: str) -> Target:
         from kernometer.targets.qemu import QemuTarget
 
         return QemuTarget.from_spec(rest)
+    if kind == "console":
+        from kernometer.targets.console import ConsoleTarget
+
+        return ConsoleTarget.from_spec(rest)
     raise UsageError(f"{spec!r} is no target.", "It is one of: " + ", ".join(form for form, _ in FORMS) + ".")

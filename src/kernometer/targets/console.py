@@ -1,0 +1,266 @@
+"""`console:SYSTEM:IMAGE`: a system with a disk of its own, booted under QEMU and talked to at its console.
+
+A boot is one call of the probe: the disk is the same each time, since nothing is written to it; the probe's source is
+carried in and compiled there. What a system is like says its description (docs/console.md).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from kernometer.cache import sha256
+from kernometer.errors import KernometerError, TargetError, UsageError
+from kernometer.guests import events, kvm, plugin, store, variant
+from kernometer.guests.emulator import SAID, end_of
+from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
+from kernometer.results.model import By
+from kernometer.targets import build
+from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.consoles import boot, description, images, media
+from kernometer.targets.consoles.connection import connected
+from kernometer.targets.consoles.dialogue import Dialogue
+from kernometer.targets.consoles.serial import Console
+from kernometer.targets.qemu import EMULATED, SILENCE_SECONDS, counts_of
+from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
+
+#: From the system's last word to the end of QEMU.
+END_SECONDS = 30.0
+#: A system that KVM runs has come up by then, emulated ones take ten times as long; without, this is lost once a boot.
+KVM_SECONDS = 60.0
+SOURCE = "probe.c"
+
+DISK_IN_USE = "A disk and a console are in use: counts may differ a little between boots of the same system."
+UNTRIED = "The description {name} is untried: nobody has run it yet."
+
+
+@dataclass(frozen=True, slots=True)
+class _Booted:
+    """A system that is up, or about to be."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+    dialogue: Dialogue
+    carried: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleTarget:
+    """A described system on a virtual machine. Implements Target."""
+
+    spec: str
+    system: description.Loaded
+    boots: images.Image | variant.Variant
+    qemu: QemuVersion
+    plugin: Path | None = None
+    without_plugin: str = ""  #: why there is none
+    accelerator: Accelerator | None = None  #: None: found out; else no question
+
+    @classmethod
+    def from_spec(cls, spec: str) -> ConsoleTarget:
+        """From the part after `console:`. Raises UsageError, also for a description that is none; MissingError."""
+        system, what = _parts(spec)
+        boots = variant.parse(what.removeprefix("qemu:")) if what.startswith("qemu:") else images.image(Path(what))
+        version = detect()
+        try:
+            return cls(spec, system, boots, version, plugin.build(version))
+        except KernometerError as error:
+            return cls(spec, system, boots, version, None, f"There are no event vectors. {error.text}")
+
+    @property
+    def name(self) -> str:
+        return f"console:{self.spec}"
+
+    @property
+    def by(self) -> tuple[By, ...]:
+        return ("time", "path")
+
+    @property
+    def quick_start(self) -> bool:
+        return False
+
+    def place(self, by: By) -> Place:
+        """A system boots for every call, so it is no boot that two sessions could share."""
+        accelerator, remark = self._accelerator(by)
+        notes = [UNTRIED.format(name=self.system.name)] if not self.system.description.tried else []
+        notes += [remark] if remark else []
+        if by == "path":
+            notes += [DISK_IN_USE, *([self.without_plugin] if self.without_plugin else [])]
+        machine, loaded = self._machine(), self._boots()
+        return Place(
+            machine=machine.text(self.qemu, accelerator),
+            board=machine.board(self.qemu, accelerator),
+            image=self._image(),
+            command_line=loaded.command_line if isinstance(loaded, boot.Kernel) else "",
+            notes=tuple(notes),
+            here=by == "time",
+        )
+
+    def describe(self, job: Job) -> tuple[str, ...]:
+        """QEMU's argument vector; the relative names in it are files in a temporary folder, where it is started."""
+        used = boot.Plugin(self.plugin, Path(boot.EVENTS)) if self.plugin and job.by == "path" else None
+        return boot.argv(self.system.description, self._machine(), self._accelerator(job.by)[0], self._boots(), used)
+
+    def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
+        """The probe's lines as they come, then by path an `events` record for each row. See Target.run."""
+        with self._booted(self.describe(job), until) as booted:
+            rows = events.Rows()
+            for line in self._talk(booted, job):
+                rows.see(line)
+                yield line
+            self._leave(booted)
+            if job.by == "path" and self.plugin is not None:
+                yield from map(msgspec.json.encode, rows.events(counts_of(booted.folder)))
+
+    def close(self) -> None:
+        """Nothing outlives a call."""
+
+    @contextmanager
+    def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:
+        """QEMU, in a folder with what it needs; both are gone afterwards. Errors say what QEMU said."""
+        with tempfile.TemporaryDirectory(prefix="kernometer-console-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            carried = self._lay_out(folder)
+            with connected(words, folder, until) as (process, connection):
+                console = Console(connection, self.name, self.system.description.boot.panic)
+                try:
+                    yield _Booted(folder, process, Dialogue(console, self.system.description, until), carried)
+                except TargetError as error:
+                    raise _with_words_of_qemu(error, folder) from error
+
+    def _talk(self, booted: _Booted, job: Job) -> Iterator[bytes]:
+        """From the boot to the probe's last record, and to the prompt behind it."""
+        dialogue = booted.dialogue
+        dialogue.enter()
+        dialogue.carry(booted.carried)
+        dialogue.compile()
+        lines = dialogue.output(job.arguments, live=job.by == "time", silence=SILENCE_SECONDS, max_bytes=job.max_bytes)
+        yield from between_markers(_unbroken(lines, self.name), self.name)
+        for _ in lines:
+            pass
+
+    def _leave(self, booted: _Booted) -> None:
+        """The end must be a good one: by path QEMU's plugin writes its counts then."""
+        if not booted.dialogue.leave():
+            booted.process.terminate()
+        try:
+            status = booted.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise TargetError(f"{self.name}: power-off: QEMU goes on without its guest's console.") from None
+        if status != 0:
+            raise TargetError(f"{self.name}: power-off: QEMU ended badly.")
+
+    def _accelerator(self, by: By) -> tuple[Accelerator, str]:
+        """With what there is to say about it. By time KVM where it runs this system: a boot may have to show that."""
+        if self.accelerator is not None:
+            return self.accelerator, ""
+        if by == "path":
+            return "icount-sleep", ""
+        key = (self.qemu.text, self._image(), self._machine().text(self.qemu, "kvm"))
+        found = kvm.find(self.name, key, self._try_kvm)
+        return ("kvm", "") if found.works else ("tcg", f"{found.why}, {EMULATED}")
+
+    def _try_kvm(self) -> None:
+        """Boots the system under KVM, logs in and powers off. Raises TargetError where that does not work."""
+        words = replace(self, accelerator="kvm").describe(Job(()))
+        with self._booted(words, Deadline.after(KVM_SECONDS)) as booted:
+            booted.dialogue.enter()
+            self._leave(booted)
+
+    def _lay_out(self, folder: Path) -> dict[str, bytes]:
+        """The files that QEMU needs in its folder; and what is to be carried into the guest."""
+        described = self.system.description
+        if not described.compile.command:
+            return {}
+        carried = {SOURCE: _source(described.compile.command)}
+        if described.files.way == "cdrom":
+            (folder / boot.JOB).write_bytes(media.iso(carried))
+        elif described.files.way == "network":
+            (folder / boot.FILES).mkdir()
+            for name, data in carried.items():
+                (folder / boot.FILES / name).write_bytes(data)
+        return carried
+
+    def _machine(self) -> Machine:
+        """The description's; a guest that is booted by its kernel knows its own."""
+        if isinstance(self.boots, images.Image):
+            return self.system.description.machine
+        return self.boots.machine(store.find(self.boots.guest).manifest.machine)
+
+    def _boots(self) -> images.Image | boot.Kernel:
+        if isinstance(self.boots, images.Image):
+            return self.boots
+        guest = store.find(self.boots.guest)
+        if any(module.file == store.INITRAMFS for module in guest.manifest.modules):
+            raise UsageError(f"{guest.name} takes its probe from memory.", f"Measure it as qemu:{guest.name}.")
+        line = self.boots.command_line(guest.manifest.command_line)
+        return boot.Kernel(guest.kernel, line, guest.initrd(""))
+
+    def _image(self) -> str:
+        """Names what boots and how it is driven, by one digest."""
+        if isinstance(self.boots, images.Image):
+            what, of = self.boots.path.name, self.boots.digest
+        else:
+            guest = store.find(self.boots.guest)
+            guest.check()
+            what, of = guest.name, guest.image
+        return f"{self.system.name} {what} sha256:{sha256(f'{of} {self.system.digest}'.encode())}"
+
+
+def _parts(spec: str) -> tuple[description.Loaded, str]:
+    """The description, and what boots: from `SYSTEM:IMAGE`, or `IMAGE` with a description beside it."""
+    beside = Path(f"{spec}.toml")
+    if spec and Path(spec).is_file() and beside.is_file():
+        return description.load(beside, str(beside)), spec
+    found = re.fullmatch(r"(.*?\.toml|[^:]*):(.+)", spec)
+    if found is None:
+        raise UsageError(
+            f"console:{spec} names no system and image." if spec else "console: needs a system and its image.",
+            f"console:SYSTEM:IMAGE, with SYSTEM one of {', '.join(description.shipped())} or a .toml file; or "
+            "console:IMAGE with IMAGE.toml beside it.",
+        )
+    return description.find(found[1]), found[2]
+
+
+def _source(command: str) -> bytes:
+    """The probe as one file, which says how it is compiled."""
+    flags = re.sub(r"-o \{probe\}|\{source\}", "", command)
+    shown_flags = re.sub(r'[\\"]', "", " ".join(flags.split()))
+    return f'#define KM_FLAGS "{shown_flags}"\n{build.amalgam()}'.encode()
+
+
+def _unbroken(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Raises TargetError where something else was printed into a record: a kernel's message, say."""
+    for line in lines:
+        if line.startswith(b"{"):
+            try:
+                msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                raise _broken(line, name) from None
+        elif b'{"type":' in line:
+            raise _broken(line, name)
+        yield line
+
+
+def _broken(line: bytes, name: str) -> TargetError:
+    return TargetError(
+        f"{name}: run: a record was broken by other words on the console.",
+        "Run it again, or keep such words away: 'setup' of [shell] in the description.",
+        shown(line[-LAST_OUTPUT:]),
+    )
+
+
+def _with_words_of_qemu(error: TargetError, folder: Path) -> TargetError:
+    """The same error, with what QEMU said where it said something."""
+    said = shown(end_of(folder / SAID, LAST_OUTPUT // 4)).strip()
+    if not said:
+        return error
+    text = f"{error.text} QEMU said: {said.splitlines()[-1][:300]}"
+    return TargetError(text, error.next_step, f"{error.last_output.rstrip()}\n{said}")

@@ -1,0 +1,81 @@
+"""QEMU's argument vector for a system that is talked to at its serial console. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernometer.guests.qemu import PROGRAM, Accelerator, Machine
+from kernometer.targets.consoles.description import Description
+from kernometer.targets.consoles.images import Image
+
+#: Names in the folder where QEMU is started.
+CONSOLE, JOB, FILES, EVENTS = "console", "job.iso", "files", "events.json"
+#: The host as a guest of QEMU's user network sees it; nothing but its TFTP answers.
+SERVER = "10.0.2.2"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that QEMU loads by itself: a guest's."""
+
+    path: Path
+    command_line: str
+    initrd: str  #: as -initrd takes it; "" for none
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """QEMU's plugin, and where it writes."""
+
+    path: Path
+    events: Path
+
+
+def argv(
+    described: Description,
+    machine: Machine,
+    accelerator: Accelerator,
+    boots: Image | Kernel,
+    plugin: Plugin | None = None,
+    program: str = PROGRAM,
+) -> tuple[str, ...]:
+    """The command that boots the system, with what it needs to be given the probe's source."""
+    boot = described.boot
+    words = [
+        *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
+        *machine.argv(accelerator),
+        *(("-machine", "graphics=off") if boot.firmware == "serial" else ()),
+        *("-chardev", f"socket,id=console,path={CONSOLE}", "-serial", "chardev:console"),
+    ]
+    for device in boot.devices:
+        words += ["-device", device]
+    words += _kernel(boots) if isinstance(boots, Kernel) else _image(boots, boot.media, boot.bus)
+    if described.files.way == "cdrom":
+        reader = "virtio-blk-pci,drive=job" if machine.type == "microvm" else "ide-cd,drive=job,bus=ide.1"
+        words += ["-drive", f"if=none,id=job,file={JOB},format=raw,readonly=on", "-device", reader]
+    elif described.files.way == "network":
+        words += ["-netdev", f"user,id=net,restrict=on,tftp={FILES}"]
+        words += ["-device", f"{described.files.card},netdev=net"]
+    if plugin is not None:
+        words += ["-plugin", f"{_value(plugin.path)},out={_value(plugin.events)}"]
+    return tuple(words)
+
+
+def _image(image: Image, media: str, bus: str) -> list[str]:
+    """A disk is written to a temporary file that QEMU throws away: each boot begins from the same disk."""
+    drive = f"if=none,id=image,file={_value(image.path)},format={image.format}"
+    if media == "cdrom":
+        return ["-drive", f"{drive},readonly=on", "-device", "ide-cd,drive=image,bus=ide.0,bootindex=0"]
+    device = "virtio-blk-pci,drive=image" if bus == "virtio" else "ide-hd,drive=image,bus=ide.0"
+    return ["-drive", f"{drive},snapshot=on", "-device", f"{device},bootindex=0"]
+
+
+def _kernel(kernel: Kernel) -> list[str]:
+    initrd = ["-initrd", kernel.initrd] if kernel.initrd else []
+    return ["-kernel", str(kernel.path), "-append", kernel.command_line, *initrd]
+
+
+def _value(path: Path) -> str:
+    """QEMU takes a comma in an option for a separator, and two for one that is meant."""
+    return str(path).replace(",", ",,")

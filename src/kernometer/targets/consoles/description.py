@@ -1,0 +1,242 @@
+"""The description of a system: a TOML file that says how it boots, how one logs in, how to compile, how it powers off.
+
+docs/console.md explains every key. A description is decoded strictly: an unknown key, a wrong type, a pattern that is
+none are errors that name the file and the key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from kernometer.cache import sha256
+from kernometer.errors import UsageError
+from kernometer.guests.qemu import Machine, MachineType
+
+SHIPPED = Path(__file__).with_name("systems")
+MAX_BYTES = 1 << 16
+
+#: Where none is given: no step of a system at hand took a tenth of it, and all of them end.
+Seconds = Annotated[float, Meta(gt=0, le=7200)]
+
+#: QEMU's devices that a system may need in order to start, and that bring in nothing of the host's.
+Device = Literal["VGA", "cirrus-vga", "isa-vga", "bochs-display", "virtio-rng-pci"]
+NetworkCard = Literal["e1000", "ne2k_pci", "rtl8139", "pcnet", "virtio-net-pci"]
+
+#: What stands in braces in commands; a brace that a shell knows (`${HOME}`, `{ list; }`) is none of them.
+PLACE = re.compile(r"(?<!\$)\{([a-z]+)\}")
+
+
+def _check_pattern(name: str, pattern: str) -> None:
+    try:
+        re.compile(pattern.encode())
+    except re.error as error:
+        raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from error
+
+
+def _check_places(name: str, command: str, known: Set[str], needed: Set[str] = frozenset()) -> None:
+    if "\n" in command or "\r" in command:
+        raise ValueError(f"{name}: a command is one line")
+    found = set(PLACE.findall(command))
+    if unknown := found - known:
+        raise ValueError(f"{name}: {{{min(unknown)}}} means nothing here; known are {', '.join(sorted(known))}")
+    if command and (lacking := needed - found):
+        raise ValueError(f"{name}: {{{min(lacking)}}} is missing in {command!r}")
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class Step(Part, frozen=True, kw_only=True):
+    """Waits for `expect`, a regular expression, then types `send` and Enter."""
+
+    expect: str
+    send: str = ""
+    maybe: bool = False  #: it may not come; then what follows it is waited for
+
+    def __post_init__(self) -> None:
+        _check_pattern("expect", self.expect)
+        _check_places("send", self.send, {"user", "password"})
+
+
+class Boot(Part, frozen=True, kw_only=True):
+    """The virtual machine, and how long until the first thing that is waited for."""
+
+    machine: MachineType = "pc"
+    memory: Annotated[int, Meta(ge=8, le=1 << 20)] = 2048  #: MiB
+    cpu: str = Machine().cpu
+    media: Literal["disk", "cdrom"] = "disk"
+    bus: Literal["ide", "virtio"] = "ide"
+    devices: tuple[Device, ...] = ()
+    firmware: Literal["screen", "serial"] = "screen"  #: where the BIOS and what uses it print: the loader's menu
+    steps: tuple[Step, ...] = ()  #: before the login: a loader's prompt on the serial line
+    panic: tuple[str, ...] = ()  #: what a dying kernel says
+    seconds: Seconds = 600
+
+    def __post_init__(self) -> None:
+        for pattern in self.panic:
+            _check_pattern("panic", pattern)
+        if self.machine == "microvm" and self.bus == "ide":
+            raise ValueError("bus: a microvm has no IDE bus; it takes virtio")
+        if self.machine == "microvm" and self.firmware == "serial":
+            raise ValueError("firmware: a microvm has no BIOS")
+
+
+class Login(Part, frozen=True, kw_only=True):
+    """None where `user` is empty: the system comes up with a shell."""
+
+    user: str = ""
+    password: str = ""
+    prompt: str = r"login: *$"
+    password_prompt: str = r"[Pp]assword: *$"  # noqa: S105 - what is printed, no password
+    refused: str = r"[Ll]ogin incorrect"
+    steps: tuple[Step, ...] = ()  #: after the password: questions for the terminal's type, say
+    seconds: Seconds = 120
+
+    def __post_init__(self) -> None:
+        for name in ("prompt", "password_prompt", "refused"):
+            _check_pattern(name, getattr(self, name))
+
+
+class Shell(Part, frozen=True, kw_only=True):
+    """Its own prompt is needed once; then it gets one that nothing else prints."""
+
+    prompt: str = r"[#$%>] *$"
+    enter: str = ""  #: typed first: `exec /bin/sh`, where the login shell is no POSIX shell
+    setup: tuple[str, ...] = ()  #: typed next: what keeps messages off the console
+    seconds: Seconds = 60  #: for each command
+
+    def __post_init__(self) -> None:
+        _check_pattern("prompt", self.prompt)
+
+
+class Files(Part, frozen=True, kw_only=True):
+    """How the probe's source gets in."""
+
+    way: Literal["cdrom", "serial", "network", "none"] = "cdrom"
+    folder: str = "/mnt"  #: where the source is then: the mount point, or a folder that can be written to
+    commands: tuple[str, ...] = ()  #: by CD-ROM: mount it; by network: bring it up, fetch `{name}` from `{server}`
+    decode: str = "uudecode -o {file} {encoded}"  #: by serial line
+    encoding: Literal["uuencode", "base64"] = "uuencode"  #: of the lines sent: with uuencode's frame, or bare
+    card: NetworkCard = "e1000"
+    checksum: str = "cksum {source}"  #: "" where the system has no POSIX cksum: then nothing is checked
+    seconds: Seconds = 600  #: for each command, and for sending
+
+    def __post_init__(self) -> None:
+        for command in self.commands:
+            _check_places("commands", command, {"server", "name", "source"})
+        _check_places("decode", self.decode, {"file", "encoded"}, needed={"file", "encoded"})
+        _check_places("checksum", self.checksum, {"source"})
+
+
+class Compile(Part, frozen=True, kw_only=True):
+    """`command` is empty where the probe is in the image already, at `probe`."""
+
+    command: str = "cc -O2 -o {probe} {source} -lpthread"
+    probe: str = "/tmp/km-probe"  # noqa: S108 - the guest's folder, in which nobody else is
+    seconds: Seconds = 1800
+
+    def __post_init__(self) -> None:
+        _check_places("command", self.command, {"source", "probe"}, needed={"source", "probe"})
+
+
+class Run(Part, frozen=True, kw_only=True):
+    """How the probe is called, and the file that its output waits in, by path, until the last row is done."""
+
+    command: str = "{probe} {arguments}"
+    output: str = "/tmp/km-output"  # noqa: S108 - the guest's folder, in which nobody else is
+
+    def __post_init__(self) -> None:
+        _check_places("command", self.command, {"probe", "arguments"}, needed={"probe", "arguments"})
+
+
+class PowerOff(Part, frozen=True, kw_only=True):
+    """`seen` is what is printed last where the system cannot switch the machine off; QEMU is ended then."""
+
+    command: str = "poweroff"
+    seen: str = ""
+    seconds: Seconds = 180
+
+    def __post_init__(self) -> None:
+        _check_pattern("seen", self.seen)
+
+
+class Description(Part, frozen=True, kw_only=True):
+    """A system that is driven at its console."""
+
+    system: str  #: its name in words: "FreeBSD 14, amd64"
+    tried: str = ""  #: by whom, when, with which image; "" while nobody has
+    boot: Boot = Boot()
+    login: Login = Login()
+    shell: Shell = Shell()
+    files: Files = Files()
+    compile: Compile = Compile()
+    run: Run = Run()
+    power_off: PowerOff = PowerOff()
+
+    def __post_init__(self) -> None:
+        if (self.files.way == "none") != (self.compile.command == ""):
+            raise ValueError('files: way = "none" and compile: command = "" go together: nothing goes in, all is there')
+        if self.boot.machine == "microvm" and self.boot.media == "cdrom":
+            raise ValueError("boot: a microvm boots from no CD-ROM")
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(type=self.boot.machine, cpu=self.boot.cpu, memory_mib=self.boot.memory)
+
+    @property
+    def source(self) -> str:
+        """The probe's source in the guest."""
+        return f"{self.files.folder.rstrip('/')}/probe.c"
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """A description with where it came from."""
+
+    name: str  #: "freebsd", or the file's path as the user wrote it
+    description: Description
+    digest: str  #: SHA-256 of the file
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the descriptions that come with Kernometer."""
+    return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
+
+
+def find(name: str) -> Loaded:
+    """A shipped description by its name, another by the path of its file. Raises UsageError."""
+    if name in shipped():
+        return load(SHIPPED / f"{name}.toml", name)
+    if not name.endswith(".toml"):
+        raise UsageError(
+            f"There is no description {name!r} of a system.",
+            f"Shipped are {', '.join(shipped())}; any other is named by the path of its .toml file.",
+        )
+    return load(Path(name), name)
+
+
+def load(path: Path, name: str) -> Loaded:
+    """Reads the file. Raises UsageError that names the file and the key."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} is too large to be a description ({MAX_BYTES:,} bytes are the most).")
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}.", "A description is a .toml file; see docs/console.md.") from error
+    try:
+        described = msgspec.toml.decode(data, type=Description)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        said = re.sub(r" - at `\$\.?(.*?)`$", r" (at \1)", str(error)).removesuffix(" (at )")
+        raise UsageError(f"{path}: {said}.", "docs/console.md lists the keys of a description.") from error
+    return Loaded(name=name, description=described, digest=sha256(data))
+
+
+def filled(command: str, places: dict[str, str]) -> str:
+    """`command` with what stands in braces put in; other braces are the shell's."""
+    return PLACE.sub(lambda found: places.get(found[1], found[0]), command)

@@ -1,0 +1,222 @@
+"""What is typed at the console of a system, step by step: from its boot to a shell that only we hear and talk to.
+
+The shell is told a prompt that nothing else prints, and the terminal not to echo. What is typed stays short: a line of
+a terminal holds 255 bytes on the systems with the least room, so longer commands go on after a backslash.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from kernometer.errors import TargetError, UsageError
+from kernometer.targets.base import Deadline
+from kernometer.targets.consoles import media
+from kernometer.targets.consoles.boot import SERVER
+from kernometer.targets.consoles.description import Description, Step, filled
+from kernometer.targets.consoles.serial import Console
+from kernometer.targets.stream import shown
+
+#: Bytes of a line that is typed, Enter not counted: 255 (POSIX's least for a terminal) less a word that may stand at
+#: its end.
+TYPED = 200
+#: Lines of a file that are under way at once: together they fit into MINIX 3's input queue of 256 bytes.
+AT_ONCE = 3
+#: Words of a command's output that an error shows.
+SAID = 2000
+
+
+class Dialogue:
+    """The steps in their order: `enter`, `carry`, `command`, `output`, `leave`."""
+
+    def __init__(self, console: Console, described: Description, until: Deadline) -> None:
+        self._console = console
+        self._described = described
+        self._until = until
+        token = secrets.token_hex(4)
+        self.prompt, self._more, self._taken = (f"KM{token}{end}".encode() for end in ("> ", "+ ", "="))
+        #: Typed with quotes inside: an echo is not taken for the prompt.
+        self._setup = f"stty -echo; PS1=K'M{token}> ' PS2=K'M{token}+ '; set +o emacs +o vi"
+
+    def enter(self) -> None:
+        """From the first message to a prompt of ours. Raises TargetError that names the step."""
+        login, boot, shell = self._described.login, self._described.boot, self._described.shell
+        if login.user:
+            self._walk("boot", boot.steps, login.prompt, boot.seconds)
+            self._console.send("login", login.user)
+            asked = [Step(expect=login.password_prompt, send="{password}")] if login.password else []
+            self._walk("login", [*asked, *login.steps], shell.prompt, login.seconds, login.refused)
+        else:
+            self._walk("boot", [*boot.steps, *login.steps], shell.prompt, boot.seconds)
+        if shell.enter:
+            self._console.send("shell", shell.enter)
+            self._walk("shell", (), shell.prompt, shell.seconds)
+        self._console.send("shell", self._setup)
+        self._wait_for_prompt("shell", shell.seconds)
+        if (heard := self._ask("shell", "echo a''b", shell.seconds).strip()) != b"ab":
+            raise self._console.error("shell", f"'ab' was to be heard alone and came as {shown(heard)[:100]!r}")
+        for command in shell.setup:
+            self.command("shell", command, shell.seconds)
+
+    def command(self, step: str, line: str, seconds: float) -> bytes:
+        """What it prints. Raises TargetError, with that, where it leaves with a status other than 0."""
+        said = self._ask(step, line, seconds)
+        status = self._ask(step, 'echo "=$?="', self._described.shell.seconds)
+        found = re.search(rb"=(\d{1,3})=", status)
+        if found is None:
+            raise self._console.error(step, f"{line!r} left no status but {shown(status)[:100]!r}")
+        if found[1] != b"0":
+            raise TargetError(
+                f"{self._console.name}: {step}: {line!r} left with status {int(found[1])}.",
+                "What it said is below.",
+                shown(said[-SAID:]),
+            )
+        return said
+
+    def carry(self, files: Mapping[str, bytes]) -> None:
+        """The job's files into the guest, as the description says, and their checksum from there."""
+        way = self._described.files
+        for name, data in files.items():
+            places = {"server": SERVER, "name": name, "source": self._described.source}
+            if way.way == "serial":
+                self._send(name, data)
+            for command in way.commands:
+                self.command("files", filled(command, places), way.seconds)
+            if way.checksum:
+                said = self.command("files", filled(way.checksum, places), way.seconds)
+                wanted = (media.cksum(data), len(data))
+                found = re.search(rb"(?m)^(\d{1,10})\s+(\d{1,12})\b", said)
+                if found is None or (int(found[1]), int(found[2])) != wanted:
+                    raise TargetError(
+                        f"{self._console.name}: files: {name} arrived with another checksum than {wanted[0]} (of "
+                        f"{wanted[1]:,} bytes).",
+                        "What the guest's cksum said is below.",
+                        shown(said[-SAID:]),
+                    )
+
+    def compile(self) -> None:
+        """The probe, in the guest."""
+        how = self._described.compile
+        if how.command:
+            self.command("compile", filled(how.command, self._places()), how.seconds)
+
+    def output(self, arguments: Sequence[str], *, live: bool, silence: float, max_bytes: int) -> Iterator[bytes]:
+        """The probe's lines: as they come, or from a file after its end, so that the serial line's interrupts, which
+        are work for the guest too, fall into no sample."""
+        words = shlex.join(arguments)
+        run = filled(self._described.run.command, {**self._places(), "arguments": words})
+        if not live:
+            kept = self._described.run.output
+            self._ask("run", f"{run} >{kept} 2>&1", None)
+            run = f"cat {kept}"
+        self._type("run", run)
+        yield from self._console.lines("run", self.prompt, self._until, silence, max_bytes)
+
+    def leave(self) -> bool:
+        """Powers off. Whether the machine stops by itself; else it has said that it may be switched off."""
+        off = self._described.power_off
+        until = self._within(off.seconds)
+        self._console.send("power-off", off.command)
+        if off.seen:
+            self._console.expect("power-off", [re.compile(off.seen.encode())], until)
+            return False
+        self._console.wait_for_end("power-off", until)
+        return True
+
+    def _walk(self, step: str, steps: Sequence[Step], arrival: str, seconds: float, refused: str = "") -> None:
+        """The steps in their order, those left out that may not come and do not, until `arrival` comes."""
+        until, login = self._within(seconds), self._described.login
+        refusals = [re.compile(refused.encode())] if refused else []
+        left = list(steps)
+        while True:
+            possible = list(itertools.takewhile(lambda each: each.maybe, left))
+            wanted = [each.expect for each in left[: len(possible) + 1]]
+            if len(possible) == len(left):
+                wanted.append(arrival)
+            found = self._console.expect(step, [*(re.compile(each.encode()) for each in wanted), *refusals], until)
+            if found == len(wanted):
+                raise self._console.error(step, f"{login.user!r} with that password was refused")
+            if found == len(left):
+                return
+            self._console.send(step, filled(left[found].send, {"user": login.user, "password": login.password}))
+            del left[: found + 1]
+
+    def _send(self, name: str, data: bytes) -> None:
+        """A file by the serial line: the guest's shell reads line by line and says when it has taken some."""
+        way, console = self._described.files, self._console
+        until = self._within(way.seconds)
+        coded, file = f"{way.folder.rstrip('/')}/km-coded", f"{way.folder.rstrip('/')}/{name}"
+        taken = self._taken.decode()
+        reader = f'while read -r l; do case $l in .) break;; ,) echo {taken[:1]}"{taken[1:]}";; *) echo "$l" >&3;; esac'
+        console.send("files", f"{reader}; done 3>{coded}")
+        lines = media.lines(data, name, way.encoding)
+        acknowledged = [re.compile(re.escape(self._taken))]
+        for at in range(0, len(lines), AT_ONCE):
+            for line in (*lines[at : at + AT_ONCE], ","):
+                console.send("files", line)
+            console.expect("files", acknowledged, until)
+        console.send("files", ".")
+        self._wait_for_prompt("files", way.seconds)
+        self.command("files", filled(way.decode, {"file": file, "encoded": coded}), way.seconds)
+
+    def _places(self) -> dict[str, str]:
+        return {"source": self._described.source, "probe": self._described.compile.probe}
+
+    def _ask(self, step: str, line: str, seconds: float | None) -> bytes:
+        """What is printed from this line to the next prompt. `seconds` None: as long as the whole may take."""
+        self._type(step, line)
+        self._wait_for_prompt(step, seconds)
+        return self._console.before
+
+    def _type(self, step: str, line: str) -> None:
+        *first, last = typed(line)
+        for part in first:
+            self._console.send(step, part)
+            until = self._within(self._described.shell.seconds)
+            self._console.expect(step, [re.compile(re.escape(self._more))], until)
+        self._console.send(step, last)
+
+    def _wait_for_prompt(self, step: str, seconds: float | None) -> None:
+        until = self._until if seconds is None else self._within(seconds)
+        self._console.expect(step, [re.compile(re.escape(self.prompt))], until)
+
+    def _within(self, seconds: float) -> Deadline:
+        return Deadline.after(min(seconds, self._until.left()))
+
+
+def typed(line: str) -> list[str]:
+    """The line as it is typed: in pieces that a terminal takes, cut at spaces, each but the last with a backslash.
+
+    Raises UsageError where a single word is too long, or would not arrive as it is.
+    """
+    if not line.isascii() or not line.isprintable():
+        raise UsageError(f"{line[:100]!r} cannot be typed: ASCII characters alone can.")
+    words = [""]
+    for part in line.split(" "):  # a space within quotes is no place to cut
+        words[-1] += part
+        if _is_whole(words[-1]):
+            words.append("")
+        else:
+            words[-1] += " "
+    pieces = [""]
+    for word in filter(None, words):
+        if len(word) > TYPED:
+            raise UsageError(f"{word[:60]!r}… is too long to be typed.", f"{TYPED} characters are the most.")
+        if len(pieces[-1]) + 1 + len(word) <= TYPED:
+            pieces[-1] = f"{pieces[-1]} {word}".lstrip()
+        else:
+            pieces[-1] += " \\"
+            pieces.append(word)
+    return pieces
+
+
+def _is_whole(text: str) -> bool:
+    """Whether every quote in it is closed."""
+    try:
+        shlex.split(text)
+    except ValueError:
+        return False
+    return True

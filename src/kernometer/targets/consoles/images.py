@@ -1,0 +1,80 @@
+"""The user's image: which of QEMU's formats it has, and its digest, which is taken once for every state of the file."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernometer.cache import cache_folder, sha256
+from kernometer.errors import UsageError
+
+HEAD_BYTES = 512
+#: Beginnings of files; the format as QEMU names it. What none of them is, is a raw disk.
+FORMATS = ((b"QFI\xfb", "qcow2"), (b"KDMV", "vmdk"), (b"conectix", "vpc"), (b"<<< ", "vdi"), (b"vhdxfile", "vhdx"))
+COMPRESSED = (
+    (b"\xfd7zXZ\0", "unxz"),
+    (b"\x1f\x8b", "gunzip"),
+    (b"BZh", "bunzip2"),
+    (b"\x28\xb5\x2f\xfd", "unzstd"),
+    (b"PK\3\4", "unzip"),
+)
+#: A qcow2 file of version 3 with this bit set keeps its data in another file.
+EXTERNAL_DATA = 1 << 2
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A disk or a CD-ROM; nothing writes to it."""
+
+    path: Path
+    format: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file, kept in the cache for as long as its size and time of change stay as they are."""
+        status = self.path.stat()
+        state = f"{self.path}\0{status.st_ino}\0{status.st_size}\0{status.st_mtime_ns}"
+        kept = cache_folder() / "digests" / sha256(state.encode())
+        try:
+            return kept.read_text(encoding="ascii")
+        except (FileNotFoundError, UnicodeDecodeError):
+            with self.path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            fresh = kept.with_suffix(".new")
+            fresh.write_text(found, encoding="ascii")
+            fresh.rename(kept)
+        except OSError:  # without a cache it is taken every time
+            return found
+        return found
+
+
+def image(path: Path) -> Image:
+    """Looks at the file's head. Raises UsageError for what is no image, or not a whole one."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}.", "Name the file of a disk image or of an ISO.") from error
+    if not head:
+        raise UsageError(f"{path} is empty.", "Fetch the image again.")
+    for beginning, program in COMPRESSED:
+        if head.startswith(beginning):
+            raise UsageError(f"{path} is compressed.", f"Unpack it first: {program}.")
+    found = next((name for beginning, name in FORMATS if head.startswith(beginning)), "raw")
+    if found == "qcow2" and _leads_elsewhere(head):
+        raise UsageError(
+            f"{path} keeps data in another file, so that its digest does not say what it holds.",
+            "Make it whole: qemu-img convert -O qcow2.",
+        )
+    return Image(path.resolve(), found)
+
+
+def _leads_elsewhere(head: bytes) -> bool:
+    """QEMU, docs/interop/qcow2.txt: a backing file's name, or (version 3) data outside."""
+    if len(head) < 80:
+        return False
+    version, backing, incompatible = (int.from_bytes(head[at:end]) for at, end in ((4, 8), (8, 16), (72, 80)))
+    return backing != 0 or (version >= 3 and incompatible & EXTERNAL_DATA != 0)
