@@ -36,6 +36,11 @@ class Outcome:
     paths: tuple[Path, ...] = ()  #: its sessions, the oldest first; one that was cut off is among them
     error: KernometerError | None = None  #: why it did not come to its end
 
+    @property
+    def why(self) -> str:
+        """The error's text, without the target's name before it; "" where there is none."""
+        return self.error.text.removeprefix(f"{self.target}: ") if self.error is not None else ""
+
 
 @dataclass(frozen=True, slots=True)
 class _Until(Deadline):

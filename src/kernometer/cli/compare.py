@@ -61,7 +61,7 @@ def command(
     ways = {one.session.by for results in sets.values() for one in results}
     if not different_machines and len(ways) == 1:  # times beside counts are refused by the statistics, with the reason
         check_machines({name: {one.session.machine for one in results} for name, results in sets.items()})
-    history = _history(store, [result for results in sets.values() for result in results])
+    history = history_of_hosts(store, [result for results in sets.values() for result in results])
     comparisons = compare_many(
         sets[first],
         {name: sets[name] for name in others},
@@ -83,7 +83,7 @@ def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str
     return first, others
 
 
-def _history(store: Store, results: Sequence[Result]) -> History:
+def history_of_hosts(store: Store, results: Sequence[Result]) -> History:
     """Earlier sessions of the hosts concerned; those that are judged themselves take no part as history."""
     from kernometer.stats.history import history_of
 

@@ -20,14 +20,14 @@ LINE = 300
 
 
 def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
-    """Each target that did not come to its end: why, what it last said, what to do."""
+    """Each target that did not come to its end: why, what to do, what it last said."""
     for outcome in outcomes:
         error = outcome.error
         if error is None:
             continue
-        env.say(printable(f"{outcome.target}: {error.text}", 2 * LINE))
+        env.say(printable(f"{outcome.target}: {outcome.why}", 2 * LINE))
+        if error.next_step:
+            env.say(f"  next: {printable(error.next_step, LINE)}")
         if isinstance(error, TargetError):
             for line in error.last_output.splitlines()[-LAST_LINES:]:
                 env.say(f"  | {printable(line, LINE)}")
-        if error.next_step:
-            env.say(f"  next: {printable(error.next_step, LINE)}")

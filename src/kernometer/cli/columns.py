@@ -1,0 +1,68 @@
+"""The columns of a matrix: from what was measured just now, or from the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernometer.errors import UsageError
+from kernometer.results.store import Store, read_file
+from kernometer.stats.series import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernometer.campaign.many import Outcome
+    from kernometer.results.model import Result
+
+
+def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
+    """A column a target, in the order given. Raises ResultError where a file cannot be read."""
+    return [
+        Column(
+            outcome.target,
+            tuple(read_file(path) for path in outcome.paths),
+            outcome.why,
+            outcome.target in aside,
+        )
+        for outcome in outcomes
+    ]
+
+
+def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Column]:
+    """Sessions of one label and target are one column, one without a label is its own; those of a label by time.
+
+    Raises ResultError where a name means nothing, UsageError where `aside` names no column.
+    """
+    groups: dict[str, dict[str, Result]] = {}
+    for result in (one for name in dict.fromkeys(names) for one in store.load_set(name)):
+        groups.setdefault(result.session.label or result.session.id, {})[result.session.id] = result
+    columns: dict[tuple[str, str], list[Result]] = {}
+    for label, results in groups.items():
+        for result in sorted(results.values(), key=lambda one: one.session.started):
+            columns.setdefault((label, result.session.target), []).append(result)
+    named = _named([*columns])
+    unknown = [spec for spec in aside if spec not in named.values()]
+    if unknown:
+        raise UsageError(f"{unknown[0]!r} is no system of these.", f"They are {', '.join(named.values())}.")
+    made = [Column(named[key], tuple(of), _why(of), named[key] in aside) for key, of in columns.items()]
+    return sorted(made, key=lambda column: column.aside)
+
+
+def _named(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """By target where that tells them apart, else by label (or id), else by both."""
+    labels, targets = [label for label, _ in keys], [target for _, target in keys]
+    if len(set(targets)) == len(keys):
+        return dict(zip(keys, targets, strict=True))
+    if len(set(labels)) == len(keys):
+        return dict(zip(keys, labels, strict=True))
+    return {key: f"{key[0]} {key[1]}" for key in keys}
+
+
+def _why(results: Sequence[Result]) -> str:
+    """Why a session of a column is not whole; "" where all are."""
+    for result in results:
+        if result.end is None:
+            return "a session was cut off"
+        if not result.end.complete:
+            return result.end.reason or "a session is not whole"
+    return ""

@@ -1,0 +1,39 @@
+"""Short heads for columns: what tells systems apart, in lines that fit. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kernometer.text import printable
+
+#: Of a name; what is longer is cut.
+NAME = 120
+_ENDS = re.compile(r".*[-+:/,@ ]")
+_PARTS = re.compile(r"[^-+:/,=@ ]*[-+:/,=@ ]|[^-+:/,=@ ]+")
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names without the beginning that all share, up to a separator: qemu:linux-6.1, qemu:linux-6.12 are 6.1, 6.12."""
+    safe = [printable(name, NAME) for name in names]
+    same = next((n for n, letters in enumerate(zip(*safe, strict=False)) if len(set(letters)) > 1), min(map(len, safe)))
+    shared = _ENDS.match(safe[0][:same]) if len(safe) > 1 else None
+    short = [name[shared.end() :] for name in safe] if shared else safe
+    return short if all(short) else safe
+
+
+def lines(name: str, width: int, most: int) -> list[str]:
+    """A name in at most `most` lines of `width` characters, broken after a separator where that is possible."""
+    found = [""]
+    for part in _PARTS.findall(name):
+        rest = part
+        if found[-1] and len(found[-1]) + len(rest) > width:
+            found.append("")
+        while len(found[-1]) + len(rest) > width:
+            room = width - len(found[-1])
+            found[-1], rest = found[-1] + rest[:room], rest[room:]
+            found.append("")
+        found[-1] += rest
+    if len(found) > most:
+        found = [*found[: most - 1], found[most - 1][: width - 1] + "…"]
+    return found

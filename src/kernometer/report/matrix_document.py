@@ -1,0 +1,74 @@
+"""The matrix as one JSON document, for other programs: docs/matrix.md, "As JSON"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kernometer.report.absolute import family
+from kernometer.stats.model import RowComparison
+from kernometer.stats.series import Change, Column, Series
+
+#: Of a comparison's row.
+_CELL = ("ratio", "low", "high", "p_adjusted", "floor", "smallest", "sessions_missing", "note")
+
+
+def document(of: Series) -> str:
+    """All of it; strings as they came."""
+    others = [column for column in of.columns if column.name != of.baseline]
+    made = {
+        "by": next(one.session.by for column in of.columns for one in column.results),
+        "baseline": of.baseline,
+        "delta": next(iter(of.comparisons.values())).delta,
+        "systems": [_system(column) for column in of.columns],
+        "rows": [
+            {
+                "row": row,
+                "family": family(row)[0],
+                "unit": figure.unit if (figure := of.figures.get(row)) else "",
+                "value": figure.value if figure else None,
+                "cells": {column.name: _cell(of.cell(row, column.name)) for column in others},
+            }
+            for row in of.rows
+        ],
+        "changes": [_change(change) for change in of.changes],
+        "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
+    }
+    return msgspec.json.format(msgspec.json.encode(made), indent=1).decode()
+
+
+def _system(column: Column) -> dict[str, Any]:
+    first = column.results[0] if column.results else None
+    uname = first.header.uname if first is not None and first.header is not None else {}
+    return {
+        "name": column.name,
+        "aside": column.aside,
+        "failure": column.failure,
+        "sessions": [one.session.id for one in column.results],
+        "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
+        "image": first.session.image if first is not None else "",
+        "machine": first.session.machine if first is not None else "",
+        "command_line": first.session.command_line if first is not None else "",
+    }
+
+
+def _cell(row: RowComparison | None) -> dict[str, Any] | None:
+    """None where the row was not measured on both."""
+    if row is None:
+        return None
+    value = {"value": row.b.value if row.b is not None else None}
+    return {"verdict": row.verdict.value, **value, **{key: getattr(row, key) for key in _CELL}}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "row": change.row,
+        "longer": change.longer,
+        "total": _cell(change.total),
+        "since": change.since,
+        "steps": [
+            {"before": step.before, "after": step.after, **(_cell(step.row) or {}), "events": dict(step.events)}
+            for step in change.steps
+        ],
+    }

@@ -1,0 +1,206 @@
+"""What the matrix shows: cells, heads, and which operations got longer, and when. Plain values, all text made safe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernometer import __version__
+from kernometer.report.absolute import family
+from kernometer.report.compared import footnotes_of, missing, own_clauses, short
+from kernometer.report.forest import ratio_text
+from kernometer.report.heads import short_names
+from kernometer.report.sides import gather, name, sentence
+from kernometer.report.units import NOTHING, format_value
+from kernometer.report.view import System
+from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
+from kernometer.stats.series import Change, Series, Step
+
+#: Differences that make a system another system; whatever else differs is told.
+EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
+#: Kinds of events that a step names.
+KINDS = 5
+SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×"}
+ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One row on one system, against the baseline."""
+
+    kind: str  #: a verdict's value, or ABSENT
+    sign: str  #: what a drawing has room for: the ratio where it is decided, else a sign
+    words: str  #: ratio and verdict
+    note: str  #: why it failed, what is missing to decide it
+    ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    row: str
+    figure: str  #: the baseline's
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """A change from one system to the next."""
+
+    before: str
+    after: str
+    ratio: str
+    more: str  #: the difference in the row's own unit
+    events: str  #: what happened more or less often, "" where that is not known
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    row: str
+    total: str  #: ratio of the last system to the first
+    verdict: str  #: of that ratio
+    steps: tuple[StepView, ...]
+    since: str  #: where no step shows it: the first system that is decided against the first one
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixView:
+    """All of it. `heads` are of the systems but the baseline, in the order of each row's cells."""
+
+    by: str
+    made: str
+    delta: str
+    baseline: str
+    baseline_name: str
+    heads: tuple[str, ...]
+    names: tuple[str, ...]  #: whole names, in the same order
+    first: str  #: system of the series, and its last one
+    last: str
+    families: tuple[tuple[str, tuple[MatrixRow, ...]], ...]
+    longer: tuple[ChangeView, ...]
+    shorter: tuple[ChangeView, ...]
+    sentences: tuple[str, ...]  #: of each comparison
+    systems: tuple[System, ...]
+    failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
+    warnings: tuple[str, ...]  #: what differs besides the system
+    remarks: tuple[str, ...]
+
+    @property
+    def rows(self) -> tuple[MatrixRow, ...]:
+        return tuple(row for _title, rows in self.families for row in rows)
+
+
+def view(of: Series) -> MatrixView:
+    """Everything that table and page say of a series."""
+    names = [column.name for column in of.columns]
+    heads = dict(zip(names, short_names(names), strict=True))
+    others = [column for column in of.columns if column.name != of.baseline]
+    comparisons = list(of.comparisons.values())
+    shared = {comparison.b: footnotes_of(comparison.rows) for comparison in comparisons}
+    families: dict[str, list[MatrixRow]] = {}
+    for row in of.rows:
+        cells = tuple(_cell(of.cell(row, one.name), shared.get(one.name, [])) for one in others)
+        families.setdefault(family(row)[1], []).append(MatrixRow(name(row), _figure(of.figures.get(row)), cells))
+    changes = [(change, _change(change, heads)) for change in of.changes]
+    whole = [column for column in of.columns if column.results]
+    steps = [column for column in whole if not column.aside] or whole
+    return MatrixView(
+        by=whole[0].results[0].session.by,
+        made=f"Kernometer {__version__}",
+        delta=f"{comparisons[0].delta * 100:.3g} %",
+        baseline=heads[of.baseline],
+        baseline_name=name(of.baseline),
+        heads=tuple(heads[one.name] for one in others),
+        names=tuple(name(one.name) for one in others),
+        first=heads[steps[0].name],
+        last=heads[steps[-1].name],
+        families=tuple((title, tuple(rows)) for title, rows in families.items()),
+        longer=tuple(shown for change, shown in changes if change.longer),
+        shorter=tuple(shown for change, shown in reversed(changes) if not change.longer),
+        sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
+        systems=tuple(side.system for side in gather([(one.name, one.results) for one in whole])),
+        failures=tuple((name(one.name), sentence(one.failure)) for one in of.columns if one.failure),
+        warnings=_warnings(comparisons, heads),
+        remarks=_remarks(comparisons, shared),
+    )
+
+
+def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
+    if row is None:
+        return Cell(ABSENT, "", "not measured on both", "", None)
+    ratio = NOTHING if row.ratio is None else ratio_text(row.ratio)
+    note = "; ".join(
+        filter(None, (missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_clauses(row, shared)))
+    )
+    words = row.verdict.value if row.ratio is None else f"{ratio} {row.verdict.value}"
+    return Cell(row.verdict.value, SIGNS.get(row.verdict, ratio), words, sentence(note), row.ratio)
+
+
+def _figure(figure: RowFigure | None) -> str:
+    return NOTHING if figure is None or figure.value is None else format_value(figure.value, figure.unit)
+
+
+def _change(change: Change, heads: dict[str, str]) -> ChangeView:
+    total = change.total
+    known = total is not None and total.ratio is not None
+    return ChangeView(
+        row=name(change.row),
+        total=ratio_text(total.ratio) if total is not None and total.ratio is not None else NOTHING,
+        verdict=total.verdict.value if total is not None and known else "",
+        steps=tuple(_step(step, heads) for step in change.steps),
+        since=heads[change.since] if change.since else "",
+    )
+
+
+def _step(step: Step, heads: dict[str, str]) -> StepView:
+    row = step.row
+    return StepView(
+        before=heads[step.before],
+        after=heads[step.after],
+        ratio=ratio_text(row.ratio) if row.ratio is not None else NOTHING,
+        more=_more(row),
+        events=", ".join(f"{_signed(more)} {name(kind).replace('_', ' ')}" for kind, more in _largest(step)),
+    )
+
+
+def _largest(step: Step) -> list[tuple[str, float]]:
+    """The kinds that changed most for their kind, in the order in which they were counted."""
+    kept = sorted(step.events, key=lambda kind: -abs(step.events[kind]))[:KINDS]
+    return [(kind, more) for kind, more in step.events.items() if kind in kept]
+
+
+def _more(row: RowComparison) -> str:
+    """The difference of the two figures in the row's own unit."""
+    if row.a is None or row.b is None or row.a.value is None or row.b.value is None:
+        return ""
+    more = row.b.value - row.a.value
+    return f"{'+' if more > 0 else '−'}{format_value(abs(more), row.b.unit)}"
+
+
+def _signed(count: float) -> str:
+    size = f"{abs(count):,.0f}" if abs(count) >= 10 or count == round(count) else f"{abs(count):.1f}"
+    return f"{'+' if count > 0 else '−'}{size}"
+
+
+def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple[str, ...]:
+    """What differs besides the system: each fact once, with the systems that differ in it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for comparison in comparisons:
+        for one in comparison.differs:
+            if one.what not in EXPECTED:
+                found.setdefault((one.what, one.a), []).append(f"{heads[comparison.b]}: {short(one.b)}")
+    return tuple(
+        sentence(f"{what}: {short(a)} on {heads[comparisons[0].a]}; {'; '.join(dict.fromkeys(others))}")
+        for (what, a), others in found.items()
+    )
+
+
+def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) -> tuple[str, ...]:
+    """What all rows or all comparisons have in common, each said once."""
+    every = [remark for comparison in comparisons for remark in (*comparison.remarks, *shared[comparison.b])]
+    return tuple(dict.fromkeys(map(sentence, every)))
+
+
+def finite(ratio: float | None) -> bool:
+    """Whether a ratio can stand on a logarithmic scale."""
+    return ratio is not None and 0 < ratio < math.inf

@@ -1,0 +1,211 @@
+"""A series of systems against one baseline, and when along it a row's cost changed. docs/statistics.md, "A series"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kernometer.errors import ResultError
+from kernometer.results.model import Result
+from kernometer.stats.compare import compare_many
+from kernometer.stats.figures import figures, pooled
+from kernometer.stats.floors import Layout
+from kernometer.stats.history import History
+from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
+from kernometer.stats.verdict import DELTA
+
+#: A kind of event changed where an operation has so many more or fewer of it; timer ticks alone make smaller fractions.
+EVENT_CHANGE = 0.25
+#: Sums of events speak of a change of the figure, a median, where the sum of instructions changed by as much, to this
+#: share: else they hold something besides (a start, a tick more) that the median leaves out.
+EVENT_DOUBT = 0.25
+#: Counts that say how much and not what, which the figures say better; and those that go along with another one.
+NOT_EVENTS = frozenset({"instructions", "user", "kernel", "sysrets", "fpu_restores", "sti"})
+
+DECIDED = (Verdict.SLOWER, Verdict.FASTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One system: its sessions, and why they are not whole, or not there."""
+
+    name: str
+    results: tuple[Result, ...]
+    failure: str = ""
+    aside: bool = False  #: held against the baseline alone: it stands at no place of the series
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A decided change of a row from one system to the next."""
+
+    before: str
+    after: str
+    row: RowComparison
+    events: Mapping[str, float]  #: by path: more of each kind in an operation; those alone that changed
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A row whose cost changed along the series."""
+
+    row: str
+    steps: tuple[Step, ...]  #: none where it changed too slowly for any two neighbours to show it
+    total: RowComparison | None  #: the last system against the first; None where one of them has no figure
+    since: str = ""  #: where no step shows it: the first system that is decided against the first one
+
+    @property
+    def longer(self) -> bool:
+        """Whether it costs more in the end, or, where that is not decided, cost more for a while."""
+        if self.total is not None and self.total.verdict in DECIDED:
+            return self.total.verdict is Verdict.SLOWER
+        return any(step.row.verdict is Verdict.SLOWER for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Systems in their order, all judged against `baseline`."""
+
+    baseline: str
+    columns: tuple[Column, ...]
+    rows: tuple[str, ...]  #: in the registry's order
+    figures: Mapping[str, RowFigure]  #: of the baseline
+    comparisons: Mapping[str, Comparison]  #: by system, without the baseline and those that have no session
+    changes: tuple[Change, ...]  #: the largest first
+
+    def cell(self, row: str, system: str) -> RowComparison | None:
+        """A row of one system against the baseline; None where it was not measured on both, and for the baseline."""
+        comparison = self.comparisons.get(system)
+        found = next((one for one in comparison.rows if one.row == row), None) if comparison else None
+        column = next(one for one in self.columns if one.name == system)
+        if found is not None or not column.failure or system == self.baseline:
+            return found
+        return RowComparison(row, row.partition("@")[0], Verdict.FAILED, note=column.failure)
+
+
+def series(
+    columns: Sequence[Column],
+    *,
+    baseline: str = "",
+    history: History | None = None,
+    delta: float = DELTA,
+    floors: Sequence[Layout] = (),
+) -> Series:
+    """Judges each system against the baseline (the first that has a session, unless named) and against the one before.
+
+    Raises ResultError where fewer than two have a session, or the baseline has none.
+    """
+    whole = [column for column in columns if column.results]
+    names = [column.name for column in whole]
+    if len(whole) < 2:
+        raise ResultError("A matrix needs sessions of two systems at least.", "kernometer list shows what is stored.")
+    if baseline and baseline not in names:
+        raise ResultError(f"The baseline {baseline} has no session.", f"It may be one of: {', '.join(names)}.")
+    first = next(column for column in whole if column.name == (baseline or names[0]))
+    others = {column.name: column.results for column in whole if column is not first}
+    judged = compare_many(first.results, others, history=history, delta=delta, name_baseline=first.name, floors=floors)
+    steps = [column for column in whole if not column.aside]
+    neighbours = [_neighbours(a, b, first, judged, history, delta, floors) for a, b in pairwise(steps)]
+    comparisons = dict(zip(others, judged, strict=True))
+    rows = _rows([result for column in columns for result in column.results])
+    return Series(
+        baseline=first.name,
+        columns=tuple(columns),
+        rows=rows,
+        figures=_figures(first),
+        comparisons=comparisons,
+        changes=_changes(rows, steps, neighbours, comparisons if first in steps[:1] else {}),
+    )
+
+
+def _neighbours(
+    a: Column,
+    b: Column,
+    first: Column,
+    judged: Sequence[Comparison],
+    history: History | None,
+    delta: float,
+    floors: Sequence[Layout],
+) -> Comparison:
+    """B against the system before it, which may be the baseline: then it is judged already."""
+    if a is first:
+        return next(comparison for comparison in judged if comparison.b == b.name)
+    (found,) = compare_many(
+        a.results, {b.name: b.results}, history=history, delta=delta, name_baseline=a.name, floors=floors
+    )
+    return found
+
+
+def _figures(column: Column) -> dict[str, RowFigure]:
+    found: dict[str, list[RowFigure]] = {}
+    for result in column.results:
+        for row, figure in figures(result).items():
+            found.setdefault(row, []).append(figure)
+    return {
+        row: pooled(of_row, [figure.cost for figure in of_row if figure.cost is not None])
+        for row, of_row in found.items()
+    }
+
+
+def _rows(results: Sequence[Result]) -> tuple[str, ...]:
+    """Every row that was tried, in the registry's order; what that does not know comes last."""
+    place = {info.row: info.id for result in results for one in result.workloads.values() for info in one.rows}
+    tried = dict.fromkeys(row for result in results for row in (*result.rows, *(one.row for one in result.failures)))
+    return tuple(sorted(tried, key=lambda row: place.get(row, len(place) << 20)))
+
+
+def _changes(
+    rows: Sequence[str],
+    columns: Sequence[Column],
+    neighbours: Sequence[Comparison],
+    against_first: Mapping[str, Comparison],
+) -> tuple[Change, ...]:
+    by_row = [{row.row: row for row in comparison.rows} for comparison in neighbours]
+    found = []
+    for row in rows:
+        steps = tuple(
+            Step(a.name, b.name, of[row], _event_changes(of[row], a, b))
+            for (a, b), of in zip(pairwise(columns), by_row, strict=True)
+            if row in of and of[row].verdict in DECIDED
+        )
+        judged = {name: one for name, comparison in against_first.items() for one in comparison.rows if one.row == row}
+        total = judged.get(columns[-1].name)
+        since = next((one.name for one in columns if one.name in judged and judged[one.name].verdict in DECIDED), "")
+        slowly = not steps and total is not None and total.verdict in DECIDED
+        if steps or slowly:
+            found.append(Change(row, steps, total, since if slowly else ""))
+    return tuple(sorted(found, key=_size, reverse=True))
+
+
+def _size(change: Change) -> float:
+    """The last system's ratio to the first; where there is none the largest step."""
+    if change.total is not None and change.total.ratio is not None:
+        return change.total.ratio
+    return max((step.row.ratio or 1.0 for step in change.steps), default=1.0)
+
+
+def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]:
+    """What one operation has more of on B than on A, as far as sums over all regions can tell."""
+    before, after = (_in_an_operation(row.row, side) for side in (a, b))
+    if not before or not after or row.a is None or row.b is None or row.a.cost is None or row.b.cost is None:
+        return {}
+    more = {kind: after[kind] - before[kind] for kind in after if kind in before}
+    seen = row.b.cost - row.a.cost
+    if abs(more.get("instructions", 0.0) - seen) > EVENT_DOUBT * abs(seen):
+        return {}
+    return {kind: one for kind, one in more.items() if kind not in NOT_EVENTS and abs(one) >= EVENT_CHANGE}
+
+
+def _in_an_operation(row: str, column: Column) -> dict[str, float]:
+    """Each kind of event in one operation, less what an empty region has; nothing where nobody counted."""
+    for result in column.results:
+        ops = next((run.ops for run in result.runs if run.row == row), 1.0)
+        for vector in result.events:
+            if vector.row == row and vector.regions:
+                empty = max(1, vector.empty_regions)
+                return {
+                    kind: (count / vector.regions - vector.empty.get(kind, 0) / empty) / ops
+                    for kind, count in vector.counts.items()
+                }
+    return {}
