@@ -31,12 +31,15 @@ POLL_SECONDS = 0.02
 SILENCE_SECONDS = 300.0
 #: From the end marker to the end of QEMU.
 SHUTDOWN_SECONDS = 60.0
+#: From a panic's words on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
+#: which take minutes where each instruction is counted.
+PANIC_SECONDS = 20.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
 INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "events.json"
 
-_PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
+_PANIC = re.compile(r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)")
 _INIT_FAILED = re.compile(r"#init failed (.*)")
 
 
@@ -207,6 +210,7 @@ def _lines(
     """Follows the file that the guest's output goes to, from its beginning to QEMU's end; lines without LF or CRLF."""
     splitter = Splitter(name, max_bytes)
     quiet = Deadline.after(SILENCE_SECONDS)
+    panicked: Deadline | None = None
     with (folder / output).open("rb") as file:
         while True:
             ended = process.poll() is not None  # before reading: what it wrote last is then in the file
@@ -219,6 +223,10 @@ def _lines(
             if output != CONSOLE and (folder / CONSOLE).stat().st_size > MAX_CONSOLE:
                 raise TargetError(f"{name} printed more than {MAX_CONSOLE:,} bytes on its console.")
             if not piece:
+                if panicked is None and _PANIC.search(shown(end_of(folder / CONSOLE, LAST_OUTPUT))):
+                    panicked = Deadline.after(PANIC_SECONDS)
+                elif panicked is not None and panicked.passed:
+                    raise TargetError(f"{name} did not end after a panic.", "", splitter.tail)
                 time.sleep(POLL_SECONDS)
                 continue
             quiet = Deadline.after(SILENCE_SECONDS)
@@ -231,7 +239,7 @@ def _explained(error: TargetError, folder: Path, name: str) -> TargetError:
     console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
     text = error.text
     if panic := _PANIC.search(console):
-        text = f"{name}: the guest's kernel panicked: {panic[1].strip()}."
+        text = f"{name}: the guest's kernel panicked: {(panic[1] or panic[2]).strip()}."
     elif failed := _INIT_FAILED.search(bulk):
         text = f"{name}: the guest's init failed: {failed[1].strip()}."
     elif said:
