@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import subprocess
 import tarfile
 import threading
@@ -49,6 +50,7 @@ class Repository:
         self.folder = folder
         self.asked: list[str] = []
         self.url = ""
+        self.written = 0  #: Release files
         self.keyring: Path | None = None  #: where there is one, suites are signed and sources say Signed-By
 
     def package(self, name: str, version: str = "1", files: Mapping[str, bytes] | None = None) -> dict[str, str]:
@@ -97,6 +99,8 @@ class Repository:
             (place / name).write_bytes(content)
             release.append(f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}")
         (place / "Release").write_text("\n".join(release) + "\n")
+        self.written += 1  # a second apart: HTTP's dates tell no less
+        os.utime(place / "Release", (now.timestamp() - 3600 + self.written,) * 2)
 
     def system(self, *codenames: str, one_line: bool = False) -> str:
         """The text of the system's sources, written where `installed` has its apt look."""

@@ -116,9 +116,11 @@ def test_an_expired_release_is_accepted_of_a_rolling_suite_and_said(
         file.write(setting)
     packages = [mirror.package("linux-image-7.2.13+deb14-amd64", "7.2.13-1")]
     mirror.suite("sid", packages, kind="unstable", days_valid=-3)
+    mirror.suite("forky-updates", kind="testing-updates", days_valid=-3)
     for _ in range(2):  # from the mirror, then from the lists that are here
         found, said = fetch(tmp_path, "7.2")
         assert found.suite == "sid"
+        assert not any("left out" in line for line in said)
         assert ["sid" in remark and "expired" in remark for remark in found.remarks] == [True]
     fetched_again = [path for path in mirror.asked if "dists/sid" in path and "Packages" in path]
     assert len(fetched_again) == 1
@@ -132,6 +134,18 @@ def test_an_expired_release_of_a_stable_suite_is_refused(mirror: Repository, tmp
         fetch(tmp_path, "6.12")
     assert "trixie is left out" in caught.value.next_step
     assert "expired" in caught.value.next_step
+
+
+def test_on_a_system_of_ubuntus_the_error_says_what_debians_suites_need(mirror: Repository, tmp_path: Path) -> None:
+    """Expected: the series there are, and the keyring's part in it. Broken: Debian's series are said not to exist."""
+    mirror.suite("noble", [mirror.package("linux-image-6.8.0-31-generic", "6.8.0-31.31")], origin="Ubuntu")
+    mirror.system("noble")
+    assert fetch(tmp_path, "6.8")[0].suite == "noble"
+    with pytest.raises(MissingError) as caught:
+        fetch(tmp_path, "6.12")
+    assert "They have 6.8." in caught.value.next_step
+    assert "keyring" in caught.value.next_step
+    assert not any("trixie" in path for path in mirror.asked)
 
 
 def test_a_suite_that_is_not_debians_is_left_out(mirror: Repository, tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.guest_add import add
+from kernometer.cli.guest_boot import boot
+from kernometer.text import printable
 
 if TYPE_CHECKING:
     from kernometer.guests.store import Guest
@@ -30,6 +33,7 @@ def command() -> None:
 
 
 command.add_command(add)
+command.add_command(boot)
 
 
 @command.command(name="list")
@@ -72,26 +76,35 @@ def _document(guest: Guest) -> dict[str, Any]:
 
 
 def _print(env: Env, found: tuple[Guest, ...]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from kernometer.text import printable
-
-    table = Table(box=None, pad_edge=False)
-    for title in ("guest", "kernel", "from", "MB"):
-        table.add_column(title, justify="right" if title == "MB" else "left", overflow="fold")
-    for guest in found:
+    """A line a guest; below it, indented, what is not usual about it and the variants of it."""
+    rows = [("guest", "kernel", "MB", "from"), *(_row(guest) for guest in found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    _line(env, rows[0], widths)
+    for guest, row in zip(found, rows[1:], strict=True):
+        _line(env, row, widths)
         made = guest.manifest
-        size = f"{made.kernel_bytes / 1e6:.0f}"
-        origin = made.package if made.package.startswith("/") else made.suite or made.package
-        table.add_row(*(Text(printable(cell)) for cell in (made.name, made.release or made.version, origin, size)))
-        for name in made.variants:
-            table.add_row(Text(printable(f"  {name.removeprefix(made.name)}")))
-        if machine := _machine(guest):
-            table.add_row(Text(""), Text(printable(machine)))
-        if remarks := " ".join(made.remarks):
-            table.add_row(Text(""), Text(printable(remarks)))
-    env.console().print(table)
+        variants = (name.removeprefix(made.name) for name in made.variants)
+        for below in (_machine(guest), *made.remarks, *variants):
+            if below:
+                _folded(env, f"  {printable(below)}")
+
+
+def _row(guest: Guest) -> tuple[str, str, str, str]:
+    made = guest.manifest
+    origin = made.package if made.package.startswith("/") else made.suite or made.package
+    cells = (made.name, made.release or made.version, f"{made.kernel_bytes / 1e6:.0f}", origin)
+    name, kernel, size, where = map(printable, cells)
+    return name, kernel, size, where
+
+
+def _line(env: Env, row: tuple[str, str, str, str], widths: list[int]) -> None:
+    name, kernel, size, origin = row
+    _folded(env, f"{name:{widths[0]}}  {kernel:{widths[1]}}  {size:>{widths[2]}}  {origin}")
+
+
+def _folded(env: Env, text: str) -> None:
+    lines = textwrap.wrap(text, env.console().width, subsequent_indent="    ", break_on_hyphens=False)
+    click.echo("\n".join(lines), file=env.out)
 
 
 def _machine(guest: Guest) -> str:

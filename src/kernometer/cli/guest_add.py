@@ -41,6 +41,9 @@ class Wanted:
         """Checked: raises UsageError for a word that is no option."""
         from kernometer.guests import variant
 
+        for word in self.words:
+            if "+" in word:
+                raise UsageError(f"{word!r} is no option: a variant's name joins its words by +.")
         return variant.parse("+".join((guest, *self.words)))
 
 

@@ -24,7 +24,8 @@ DISTRIBUTIONS = ("Debian", "Debian Backports", "Ubuntu")
 #: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
 UNSTABLE = "sid"
-#: What a Release file calls a suite that is rolling: it expires within days where its mirror stands still.
+#: What a Release file calls a suite that is rolling (its updates: testing-updates): it expires within days, where its
+#: mirror stands still.
 ROLLING = ("testing", "unstable")
 
 _KERNEL = re.compile(
@@ -129,7 +130,7 @@ def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
     series = sorted(there, key=lambda each: [int(number) for number in each.split(".")])
     has = f"They have {', '.join(series)}." if series else "They name no kernel packages of this kind at all."
     return MissingError(
-        f"This system's package sources have no {what}, nor have further suites of Debian's on the same mirrors.",
+        f"This system's package sources have no {what}, nor have further suites on the same mirrors.",
         " ".join((has, *left_out)),
     )
 
@@ -145,7 +146,10 @@ def _shelves(say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
         say("Fetching the system's package lists …")
     own.update(LISTS_HOURS)
     yield _kernels(own)
-    for sources in beyond(sourcelist.system(), own.origins()):
+    origins = own.origins()
+    if not any(one.origin.startswith("Debian") for one in origins):
+        left_out.append("Debian's are looked into where apt has a source of Debian's, with its keyring.")
+    for sources in beyond(sourcelist.system(), origins):
         found: list[Candidate] = []
         for source in sources:
             try:
@@ -212,7 +216,7 @@ def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
         return ()
     except ExpiredError:
         lenient.update()
-        if lenient.release("Suite") not in ROLLING or lenient.release("Origin") not in DISTRIBUTIONS:
+        if lenient.release("Suite").partition("-")[0] not in ROLLING or lenient.release("Origin") not in DISTRIBUTIONS:
             lenient.forget()
             raise
         remark = _expired(lenient, source.suite)
