@@ -34,11 +34,14 @@ SHUTDOWN_SECONDS = 60.0
 #: From a panic's words on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
 #: which take minutes where each instruction is counted.
 PANIC_SECONDS = 20.0
+#: Of the console, where a panic's words are looked for: a trace follows them.
+PANIC_BYTES = 16 << 10
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
 INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "events.json"
 
+_PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d")
 _PANIC = re.compile(r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)")
 _INIT_FAILED = re.compile(r"#init failed (.*)")
 
@@ -211,6 +214,7 @@ def _lines(
     splitter = Splitter(name, max_bytes)
     quiet = Deadline.after(SILENCE_SECONDS)
     panicked: Deadline | None = None
+    looked_at = 0  #: bytes of the console
     with (folder / output).open("rb") as file:
         while True:
             ended = process.poll() is not None  # before reading: what it wrote last is then in the file
@@ -220,13 +224,16 @@ def _lines(
             if until.passed or quiet.passed:
                 when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without a word"
                 raise TargetError(f"{name} was not done {when}.", "", splitter.tail)
-            if output != CONSOLE and (folder / CONSOLE).stat().st_size > MAX_CONSOLE:
+            console = (folder / CONSOLE).stat().st_size
+            if output != CONSOLE and console > MAX_CONSOLE:
                 raise TargetError(f"{name} printed more than {MAX_CONSOLE:,} bytes on its console.")
             if not piece:
-                if panicked is None and _PANIC.search(shown(end_of(folder / CONSOLE, LAST_OUTPUT))):
-                    panicked = Deadline.after(PANIC_SECONDS)
-                elif panicked is not None and panicked.passed:
+                if panicked is not None and panicked.passed:
                     raise TargetError(f"{name} did not end after a panic.", "", splitter.tail)
+                if panicked is None and console != looked_at:
+                    looked_at = console
+                    if _PANIC_BEGINS.search(end_of(folder / CONSOLE, PANIC_BYTES)):
+                        panicked = Deadline.after(PANIC_SECONDS)
                 time.sleep(POLL_SECONDS)
                 continue
             quiet = Deadline.after(SILENCE_SECONDS)
@@ -238,7 +245,7 @@ def _explained(error: TargetError, folder: Path, name: str) -> TargetError:
     """The same error with what is known of its cause: a kernel's panic, init's word, QEMU's; and the last output."""
     console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
     text = error.text
-    if panic := _PANIC.search(console):
+    if panic := _PANIC.search(shown(end_of(folder / CONSOLE, PANIC_BYTES))):
         text = f"{name}: the guest's kernel panicked: {(panic[1] or panic[2]).strip()}."
     elif failed := _INIT_FAILED.search(bulk):
         text = f"{name}: the guest's init failed: {failed[1].strip()}."
