@@ -64,7 +64,7 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
     (tmp_path / "bin").mkdir()
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(qemu_module, "_initrd", lambda job: repr(job).encode())
+    monkeypatch.setattr(qemu_module, "_initrd", lambda *given: repr(given).encode())
     kernel = b"a kernel"
     with store.new_folder() as folder:
         (folder / "vmlinux").write_bytes(kernel)
@@ -235,7 +235,7 @@ def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> No
     boots(f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\ntime.sleep(600)")
     code = (
         "from kernometer.targets import qemu\nfrom kernometer.targets.base import Deadline, Job\n"
-        "qemu._initrd = lambda job: b''\n"
+        "qemu._initrd = lambda *_: b''\n"
         "list(qemu.QemuTarget.from_spec('linux-9.9').run(Job((), 'path'), Deadline.after(60)))"
     )
     front = subprocess.Popen([sys.executable, "-c", code])

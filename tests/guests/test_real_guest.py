@@ -126,7 +126,7 @@ def test_a_kernel_that_finds_no_init_is_said_to_have_panicked(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Expected: the kernel's own words, at once. Broken: a wait for the deadline, or an error without the cause."""
-    monkeypatch.setattr(qemu_module, "_initrd", lambda _: b"")
+    monkeypatch.setattr(qemu_module, "_initrd", lambda *_: b"")
     with pytest.raises(TargetError, match="kernel panicked") as caught:
         boot(guest)
     assert "Kernel panic" in caught.value.last_output

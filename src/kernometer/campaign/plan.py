@@ -122,7 +122,7 @@ def plan_of(
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
     found = definitions(by, profile, words, target)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
-    needs = frozenset(need for one in found for row in one.rows for need in row.needs)
+    needs = frozenset(need for one in found for row in one.rows if not row.unsupported for need in row.needs)
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
     if profile == "quick" and "seconds" not in given and rows:

@@ -16,7 +16,8 @@
 #define DRIVERS_FILE "/etc/kernometer/drivers"
 #define DISK_FOLDER "/etc/kernometer/disk/"
 
-/* DRIVERS_FILE holds a driver a line, in the order of loading: its file, a space, its parameters. */
+/* DRIVERS_FILE holds a driver a line, in the order of loading: its file, a space, its parameters. One that is in the
+ * kernel already, or is for another processor (crc32c-intel), is no loss: what cannot do without it will say so. */
 void load_drivers(void)
 {
 	FILE *list = fopen(DRIVERS_FILE, "r");
@@ -32,7 +33,7 @@ void load_drivers(void)
 		if (space)
 			*space = '\0';
 		fd = open(line, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || (syscall(SYS_finit_module, fd, parameters, 0) != 0 && errno != EEXIST))
+		if (fd < 0 || (syscall(SYS_finit_module, fd, parameters, 0) != 0 && errno != EEXIST && errno != ENODEV))
 			give_up(line);
 		close(fd);
 	}

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kernometer.errors import KernometerError, TargetError, UsageError
-from kernometer.guests import events, initramfs, kvm, plugin, programs, store, variant
+from kernometer.guests import disks, events, initramfs, kvm, plugin, programs, store, variant
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
 from kernometer.results.model import By
@@ -124,7 +124,7 @@ class QemuTarget:
         self.guest.check()
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            lay_out(self.guest, folder, lambda: _initrd(job))
+            lay_out(self.guest, folder, lambda: _initrd(job, self._disks(job)))
             rows = events.Rows()
             with started(words, folder) as process:
                 try:
@@ -163,6 +163,9 @@ class QemuTarget:
         told = accelerator == "tcg" and machine.type == "microvm" and not made.modules
         return self.variant.command_line(" ".join((made.command_line, *(tsc.kernel_words() if told else ()))))
 
+    def _disks(self, job: Job) -> disks.Provided:
+        return disks.provide(self.guest, job.needs, self.variant.command_line(self.guest.manifest.command_line))
+
     def _records(self, process: subprocess.Popen[bytes], folder: Path, job: Job, until: Deadline) -> Iterator[bytes]:
         """What stands between the markers; then waits for the end of QEMU, which must be a good one."""
         output = BULK if self.guest.manifest.output == "debug-port" else CONSOLE
@@ -197,11 +200,11 @@ def lay_out(guest: store.Guest, folder: Path, initrd: Callable[[], bytes]) -> No
         (folder / INITRD).write_bytes(initrd())
 
 
-def _initrd(job: Job) -> bytes:
+def _initrd(job: Job, given: disks.Provided) -> bytes:
     probe = build.probe(static_recipe()).read_bytes()
-    command = (f"/{initramfs.PROBE}", *job.arguments)
+    command = (f"/{initramfs.PROBE}", *given.arguments, *job.arguments)
     try:
-        found = initramfs.entries(programs.init().read_bytes(), probe, command, programs.busybox())
+        found = initramfs.entries(programs.init().read_bytes(), probe, command, programs.busybox(), given.files)
     except ValueError as error:
         raise UsageError(f"{error}.", "Name fewer rows.") from error
     return initramfs.archive(found)

@@ -1,0 +1,215 @@
+"""Disks of memory for a guest, with ext4 and with MINIX FS version 3: their images, and what init needs for them.
+
+An emulated drive answers in the host's time and breaks exactness; a memory disk (Linux's brd) is filled from the
+initramfs. Images are made with the host's mkfs, without root rights; equal tools make equal bytes. They are carried
+without their holes: the size, then pieces of (offset, length, bytes), all numbers 64 bits, little-endian.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernometer.cache import cache_folder, sha256
+from kernometer.errors import MissingError, ResultError, TargetError
+from kernometer.guests import drivers, initramfs, store
+
+#: Bytes of a disk: three times what the largest row by path and ext4's journal take.
+SIZE = 16 << 20
+#: What lies on the disk when it is made, 2025-01-01: the guest's clock begins there.
+MADE = 1735689600
+INODES = 2048
+BLOCK = 4096
+#: Seconds; mkfs takes a tenth of one.
+MKFS_SECONDS = 60
+
+#: In the guest: init_devices.c knows both.
+IMAGES, MOUNTED = "etc/kernometer/disk", "/disk"
+_DRIVER_FILES = "lib/drivers"
+#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB.
+_BRD = f"rd_nr=2 rd_size={SIZE >> 10}"
+
+#: What kernels from 6.1 on and before mount, and what mkfs.ext4 makes by default today; no more, whatever its version.
+_EXT4_FEATURES = (
+    *("none", "has_journal", "ext_attr", "resize_inode", "dir_index", "filetype", "extent", "64bit", "flex_bg"),
+    *("sparse_super", "large_file", "huge_file", "dir_nlink", "extra_isize", "metadata_csum"),
+)
+#: Instead of the host's mke2fs.conf.
+_EXT4_CONFIG = "[fs_types]\n\text4 = {\n\t}\n\tsmall = {\n\t}\n"
+_EXT4_UUID, _EXT4_HASH_SEED = "6b65726e-6f6d-4574-8572-657874340001", "6b65726e-6f6d-4574-8572-657874340002"
+#: Nothing is left for the kernel to do later: tables and journal are written out.
+_EXT4 = (
+    *("mkfs.ext4", "-q", "-F", "-b", str(BLOCK), "-I", "256", "-N", str(INODES), "-m", "0", "-J", "size=4"),
+    *("-O", ",".join(_EXT4_FEATURES), "-U", _EXT4_UUID),
+    *("-E", f"hash_seed={_EXT4_HASH_SEED},lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner=0:0"),
+)
+_MINIX = ("mkfs.minix", "-3", "-i", str(INODES))
+_COMMANDS = {"ext4": _EXT4, "minix": _MINIX}
+_PACKAGES = {"ext4": "e2fsprogs", "minix": "util-linux, or util-linux-extra where that has mkfs.minix"}
+KINDS = tuple(_COMMANDS)
+
+_SUPERBLOCK, _MINIX3 = 1024, 0x4D5A
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """What a guest gets for the disks that its rows need: files of its initramfs, and words for the probe."""
+
+    files: Mapping[str, bytes]
+    arguments: tuple[str, ...]
+
+
+def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Provided:
+    """Disks for those of `needs` that are kinds of disks, in a kernel booted with `command_line`.
+
+    For one that cannot be had there is the reason, in words for the probe. Raises TargetError where mkfs fails, or
+    where the guest's drivers are damaged.
+    """
+    images: dict[str, bytes] = {}
+    words: list[str] = []
+    for kind in (kind for kind in KINDS if kind in set(needs)):
+        try:
+            _loaded(guest, [kind], command_line)
+            images[kind] = image(kind)
+            words += ("--disk", f"{kind}={MOUNTED}/{kind}")
+        except MissingError as error:
+            words += ("--no-disk", f"{kind}={error.text} {error.next_step}".rstrip())
+    if not images:
+        return Provided({}, tuple(words))
+    loaded = _loaded(guest, images, command_line)
+    listed = "".join(f"/{_file(name)}{' ' + _BRD if name == 'brd' else ''}\n" for name, _ in loaded)
+    return Provided(
+        {
+            initramfs.DRIVERS: listed.encode(),
+            **{_file(name): content for name, content in loaded},
+            **{f"{IMAGES}/{kind}": data for kind, data in images.items()},
+        },
+        tuple(words),
+    )
+
+
+def _file(driver: str) -> str:
+    return f"{_DRIVER_FILES}/{driver}.ko"
+
+
+def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tuple[tuple[str, bytes], ...]:
+    """Drivers for disks of these kinds, in the order of loading. Raises MissingError for what the kernel lacks."""
+    found = drivers.load_order(guest, ("brd", *kinds))
+    if "brd" not in (name for name, _ in found):
+        sizes = re.findall(r"(?:^| )(?:brd\.rd_size|ramdisk_size)=(\d{1,9})(?= |$)", command_line)
+        if not sizes or int(sizes[-1]) << 10 < SIZE:
+            raise MissingError(
+                f"The kernel of {guest.name} makes its memory disks itself, and they may be too small.",
+                f"Use the variant {guest.name}+ramdisk_size={SIZE >> 10}.",
+            )
+    return found
+
+
+def image(kind: str) -> bytes:
+    """The image of a disk, without its holes; from the cache if it is there.
+
+    Raises MissingError without mkfs, TargetError where it fails, ResultError where the cache cannot be written.
+    """
+    command = _COMMANDS[kind]
+    program = _program(kind)
+    said = _run((program, "-V"), Path("/"), f"{command[0]} -V")
+    key = sha256(repr((command, said, SIZE, _EXT4_CONFIG, MADE)).encode())
+    final = cache_folder() / "disks" / f"{key[:16]}-{kind}"
+    if final.is_file():
+        return final.read_bytes()
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-") as made:
+            folder = Path(made)
+            data = sparse(_made(kind, program, folder))
+            (folder / "sparse").write_bytes(data)
+            (folder / "sparse").rename(final)
+    except OSError as error:
+        raise ResultError(
+            f"The cache {final.parent} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
+        ) from error
+    return data
+
+
+def sparse(whole: bytes) -> bytes:
+    """The form that init writes out: blocks of zeros are left out, neighbours share a piece."""
+    parts = [struct.pack("<Q", len(whole))]
+    for offset, data in _pieces(whole):
+        parts += (struct.pack("<QQ", offset, len(data)), data)
+    return b"".join(parts)
+
+
+def _pieces(whole: bytes) -> Iterator[tuple[int, bytes]]:
+    begin = None
+    for at in range(0, len(whole) + BLOCK, BLOCK):
+        block = whole[at : at + BLOCK]
+        if block.strip(b"\0"):
+            begin = at if begin is None else begin
+        elif begin is not None:
+            yield begin, whole[begin:at]
+            begin = None
+
+
+def _program(kind: str) -> str:
+    """Where mkfs is: an ordinary user's PATH leaves out the folders that have it."""
+    name = _COMMANDS[kind][0]
+    found = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin")))
+    if found is None:
+        raise MissingError(f"There is no {name} on this host.", f"Debian, Ubuntu: apt-get install {_PACKAGES[kind]}.")
+    return found
+
+
+def _made(kind: str, program: str, folder: Path) -> bytes:
+    """A whole image, holes and all."""
+    file, config = folder / "disk", folder / "mke2fs.conf"
+    config.write_text(_EXT4_CONFIG)
+    with file.open("wb") as made:
+        made.truncate(SIZE)
+    _run((program, *_COMMANDS[kind][1:], file.name), folder, _COMMANDS[kind][0])
+    return file.read_bytes() if kind == "ext4" else _without_time(file.read_bytes())
+
+
+def _without_time(image: bytes) -> bytes:
+    """MINIX FS's one inode says when and for whom it was made: set to MADE and to root."""
+    inodes, _, inode_blocks, zone_blocks = struct.unpack_from("<IHHH", image, _SUPERBLOCK)
+    magic, _, block = struct.unpack_from("<HHH", image, _SUPERBLOCK + 24)
+    if magic != _MINIX3 or inodes < INODES:
+        raise TargetError("mkfs.minix made something else than version 3 of its file system.")
+    root = (2 + inode_blocks + zone_blocks) * block
+    mode, links, _, _, size = struct.unpack_from("<HHHHI", image, root)
+    changed = struct.pack("<HHHHIIII", mode, links, 0, 0, size, MADE, MADE, MADE)
+    return image[:root] + changed + image[root + len(changed) :]
+
+
+def _run(words: tuple[str, ...], folder: Path, what: str) -> str:
+    """What it said. Raises TargetError with that where it fails."""
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "MKE2FS_CONFIG": str(folder / "mke2fs.conf"),
+        "E2FSPROGS_FAKE_TIME": str(MADE),
+    }
+    try:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=MKFS_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TargetError(f"{what} cannot be run: {error}.", "Reinstall it.") from error
+    said = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
+        raise TargetError(f"{what} left with status {done.returncode}.", "What it said is below.", said[-2000:])
+    return said
