@@ -165,6 +165,11 @@ def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
         ("bulk(GOOD); events(REGIONS.replace('403', '-1'))", "counts cannot be read"),
         ("bulk('#kernometer begin 1\\n#init failed /proc: No such device\\n')", "init failed: /proc: No such device"),
         ("console('[ 0.5] Kernel panic - not syncing: No init found.\\n')", "kernel panicked: No init found"),
+        ("console('Kernel panic - not syncing: No init\\n' + 'a trace\\n' * 900)", "kernel panicked: No init"),
+        (
+            "console('(XEN) Panic on CPU 0:\\r\\n(XEN) Could not construct d0\\r\\n')",
+            "panicked: Could not construct d0",
+        ),
         ("bulk('x' * 3_000_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("bulk('#kernometer begin 1\\n' + '{}\\n' * 500_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("console('x' * 9_000_000); time.sleep(60)", "on its console"),
@@ -198,6 +203,13 @@ def test_a_guest_that_falls_silent_is_given_up(boots: Boots, monkeypatch: pytest
     monkeypatch.setattr(qemu_module, "SILENCE_SECONDS", 0.5)
     with pytest.raises(TargetError, match="without a word"):
         run(boots("bulk(GOOD[:70]); time.sleep(600)"), seconds=600)
+
+
+def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: the panic's words after a moment of grace. Broken: five minutes of silence, as Xen spins on."""
+    monkeypatch.setattr(qemu_module, "PANIC_SECONDS", 0.5)
+    with pytest.raises(TargetError, match="kernel panicked: No init"):
+        run(boots("time.sleep(0.3); console('Kernel panic - not syncing: No init\\n'); time.sleep(600)"), seconds=600)
 
 
 def test_a_guest_that_does_not_power_off_is_an_error(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
