@@ -1,0 +1,50 @@
+"""`kernometer guest boot`: a guest with its console on this terminal, and a debugger if one is wanted."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli import options
+from kernometer.cli.env import Env, pass_env
+
+if TYPE_CHECKING:
+    from kernometer.results.model import By
+
+
+@click.command()
+@click.argument("spec", metavar="GUEST")
+@options.by
+@click.option("--gdb", is_flag=True, help="Wait for a debugger before the first instruction, and say how to attach.")
+@options.dry_run
+@pass_env
+def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
+    """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal, to play in.
+
+    There is a shell, with the probe and busybox. 'exit' powers the guest off, Ctrl-A x ends it at once, Ctrl-C is the
+    guest's. Without a terminal the standard input is typed, a line at each prompt. --by path counts instructions, as
+    far as a guest that is typed into can.
+    """
+    from kernometer.guests.gdb import how_to_attach
+    from kernometer.guests.interactive import attended
+    from kernometer.targets.attended import DEBUGGER, Console
+    from kernometer.targets.qemu import QemuTarget
+
+    console = Console(QemuTarget.from_spec(spec.removeprefix("qemu:")), by, debugger=gdb)
+    argv = console.argv
+    if dry_run:
+        click.echo(shlex.join(argv), file=env.out)
+        return
+    if console.note:
+        env.say(f"note: {console.note}")
+    with console.folder(env.say) as folder:
+        if gdb:
+            env.say(how_to_attach(console.target.guest, folder / DEBUGGER))
+        if os.isatty(0):
+            leave = "'exit' powers the guest off. " if console.has_shell else ""
+            env.say(f"{leave}Ctrl-A x ends it at once, Ctrl-A h shows what else there is; Ctrl-C is the guest's.")
+        env.out.flush()
+        attended(argv, folder, shell=console.has_shell)

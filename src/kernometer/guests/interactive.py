@@ -1,0 +1,181 @@
+"""QEMU on the user's terminal: a guest to play in. It ends when the guest powers off or the user leaves; not before,
+since nobody can say how long a person plays. In every other case it ends with us, and the terminal is as it was.
+
+Without a terminal (a script on the standard input) what is read is typed for it, a line at each prompt: a serial line
+has no room for more, and loses what comes before the guest listens.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import signal
+import subprocess
+import termios
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from kernometer.errors import TargetError
+from kernometer.guests.emulator import die_with_parent
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+#: What a shell asks with: `# `, or `> ` where a command goes on.
+PROMPT = re.compile(rb"[#>] ")
+#: Seconds without output after which the next line is typed all the same: whatever reads now does not prompt.
+QUIET_SECONDS = 2.0
+#: Typed at the end of the input, so that a script need not say it.
+LAST_WORD = b"exit\n"
+#: What a terminal's line holds.
+LINE_BYTES = 4000
+PIECE = 1 << 16
+
+
+def attended(argv: Sequence[str], folder: Path, *, shell: bool) -> None:
+    """Runs QEMU in `folder` with the caller's standard streams until it ends. `shell`: the guest has one that prompts.
+
+    Raises TargetError where it cannot be started or ends badly, and for a line that no terminal takes.
+    """
+    terminal = os.isatty(STDIN)
+    with _streams_as_they_were(), _gone_with_signals():
+        process = _started(argv, folder, terminal=terminal)
+        try:
+            if not terminal:
+                _type(process, shell=shell)
+            status = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+    if status != 0:
+        raise TargetError(f"QEMU ended with status {status}.", "What it said is above; --dry-run prints the command.")
+
+
+def _started(argv: Sequence[str], folder: Path, *, terminal: bool) -> subprocess.Popen[bytes]:
+    """In our process group, which the terminal obeys. Should we be killed, a QEMU that has changed the terminal is
+    asked to end, which changes it back, and any other is killed."""
+    pipe = None if terminal else subprocess.PIPE
+    die = partial(die_with_parent, signal.SIGTERM if terminal else signal.SIGKILL)
+    try:
+        return subprocess.Popen(argv, cwd=folder, stdin=pipe, stdout=pipe, preexec_fn=die)
+    except OSError as error:
+        raise TargetError(f"{argv[0]} cannot be started: {error.strerror}.", "Reinstall qemu-system-x86.") from error
+
+
+@contextmanager
+def _streams_as_they_were() -> Iterator[None]:
+    """QEMU sets the terminal to raw and the streams not to block; both outlive a QEMU that was killed."""
+    flags = {}
+    for stream in (STDIN, STDOUT, STDERR):
+        with suppress(OSError):  # closed by whoever started us
+            flags[stream] = fcntl.fcntl(stream, fcntl.F_GETFL)
+    settings = termios.tcgetattr(STDIN) if os.isatty(STDIN) else None
+    try:
+        yield
+    finally:
+        if settings is not None:
+            with suppress(termios.error):  # the terminal itself may be gone
+                termios.tcsetattr(STDIN, termios.TCSADRAIN, settings)
+        for stream, flag in flags.items():
+            with suppress(OSError):
+                fcntl.fcntl(stream, fcntl.F_SETFL, flag)
+
+
+@contextmanager
+def _gone_with_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP leave the block as an exception would, so that what must be cleaned up is."""
+
+    def leave(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _type(process: subprocess.Popen[bytes], *, shell: bool) -> None:
+    """Passes QEMU's output on until it ends, and types what stands on the standard input."""
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101  # both were asked for as pipes
+    typist = _Typist(process.stdin.fileno(), shell=shell)
+    output = process.stdout.fileno()
+    while True:
+        wanted = [output] if typist.done else [output, *typist.waits_for]
+        readable, _, _ = select.select(wanted, [], [], None if typist.done else QUIET_SECONDS)
+        if output in readable:
+            piece = os.read(output, PIECE)
+            if not piece:
+                return
+            _write(STDOUT, piece)
+            typist.hear(piece)
+        elif readable:
+            typist.read()
+        else:
+            typist.hear_nothing()
+
+
+class _Typist:
+    """Types lines into the guest, one at each prompt."""
+
+    def __init__(self, keyboard: int, *, shell: bool) -> None:
+        self.keyboard = keyboard
+        self.shell = shell
+        self.done = False
+        self._read = bytearray()
+        self._at_end = False  #: of the standard input
+        self._line = b""  #: of the guest's output, what has come of the last one
+        self._listens = False  #: the guest has prompted once, or without a shell said anything
+        self._may = False  #: type the next line
+
+    @property
+    def waits_for(self) -> tuple[int, ...]:
+        """The standard input, where a line may be typed and none is there."""
+        return (STDIN,) if self._may and not self._at_end and b"\n" not in self._read else ()
+
+    def hear(self, piece: bytes) -> None:
+        self._line = (self._line + piece).rpartition(b"\n")[2][-1000:]
+        if not self.shell or PROMPT.search(self._line):
+            self._listens = self._may = True
+            self._next()
+
+    def hear_nothing(self) -> None:
+        self._may = self._listens
+        self._next()
+
+    def read(self) -> None:
+        try:
+            piece = os.read(STDIN, PIECE)
+        except OSError:  # closed by whoever started us: an input without anything in it
+            piece = b""
+        self._read += piece
+        self._at_end = not piece
+        self._next()
+
+    def _next(self) -> None:
+        """Types a line, if one may be typed and there is one."""
+        if self.done or not self._may:
+            return
+        line, newline, rest = self._read.partition(b"\n")
+        if len(line) > LINE_BYTES:
+            raise TargetError(f"A line of more than {LINE_BYTES} bytes cannot be typed into a guest.", "Break it up.")
+        if newline:
+            self._read = rest
+            _write(self.keyboard, line + newline)
+        elif self._at_end:
+            _write(self.keyboard, bytes(line) + b"\n" * bool(line) + LAST_WORD * self.shell)
+            self.done = True
+        else:
+            return
+        self._may, self._line = False, b""
+
+
+def _write(stream: int, data: bytes | bytearray) -> None:
+    """All of it; what a QEMU that has ended cannot take is lost with it."""
+    with suppress(BrokenPipeError):
+        while data:
+            data = data[os.write(stream, data) :]

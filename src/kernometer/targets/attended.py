@@ -1,0 +1,70 @@
+"""A guest with the user at its console, instead of a job for its probe: what is in it, and what boots it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernometer.guests import initramfs, programs, store
+from kernometer.guests.qemu import argv
+from kernometer.results.model import By
+from kernometer.targets import build
+from kernometer.targets.base import Job
+from kernometer.targets.qemu import QemuTarget, lay_out, static_recipe
+
+#: In the boot's folder, where QEMU is started.
+DEBUGGER = Path("gdb")
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """A boot of `target` on the terminal."""
+
+    target: QemuTarget
+    by: By = "time"
+    debugger: bool = False  #: wait for one before the first instruction
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """QEMU's words; the relative names in them are files in a temporary folder, where it is started."""
+        boot = self._counting.boot(Job((), self.by))
+        attended = replace(boot, console=None, plugin=None, events=None)
+        return argv(replace(attended, debugger=DEBUGGER) if self.debugger else attended)
+
+    @property
+    def note(self) -> str:
+        """What there is to say about the accelerator; "" where the guest runs as it should."""
+        return " ".join(self.target.place(self.by).notes) if self.by == "time" else ""
+
+    @property
+    def has_shell(self) -> bool:
+        """Whether init is ours, and gives one."""
+        return self.target.guest.has(store.INITRAMFS) or not self.target.guest.manifest.modules
+
+    @property
+    def _counting(self) -> QemuTarget:
+        """By path an idle guest waits: with a clock that jumps ahead, time-outs come before a person has typed."""
+        return replace(self.target, accelerator="icount-sleep") if self.by == "path" else self.target
+
+    @contextmanager
+    def folder(self, say: Callable[[str], None]) -> Iterator[Path]:
+        """The files of the boot, in a folder that only this user may enter. `say` is told what could not be put in."""
+        self.target.guest.check()
+        with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
+            folder = Path(made).resolve()
+            lay_out(self.target.guest, folder, lambda: _archive(say))
+            yield folder
+
+
+def _archive(say: Callable[[str], None]) -> bytes:
+    """What a guest holds for its user: the probe, busybox, and a note to init that there is one."""
+    probe = build.probe(static_recipe()).read_bytes()
+    busybox = programs.busybox()
+    if not busybox:
+        say("note: There is no static busybox here, so the guest has no shell. Debian: apt-get install busybox-static.")
+    files = {initramfs.CONSOLE: b""}
+    command = (f"/{initramfs.PROBE}", "--list")
+    return initramfs.archive(initramfs.entries(programs.init().read_bytes(), probe, command, busybox, files))
