@@ -193,7 +193,7 @@ def test_a_part_that_the_suite_has_no_longer_is_said(mirror: Repository, tmp_pat
     image = mirror.package(name, "7.2.1-1") | {"Depends": f"linux-base (>= 4), {lost} (= 7.2.1-1)"}
     mirror.suite("trixie-backports", [image, mirror.package(lost, "7.2.0-1")])
     found, said = fetch(tmp_path, "7.2")
-    assert found.remarks == (f"{lost}, a part of this kernel, is no longer in trixie-backports.",)
+    assert found.remarks == (f"No longer in trixie-backports, and so not kept: {lost}.",)
     assert found.remarks[0] in said
 
 

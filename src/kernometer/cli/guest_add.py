@@ -154,6 +154,8 @@ def _from_file(env: Env, wanted: Wanted) -> None:
     append = wanted.variant("guest").command_line("").split()
     guest = linux.from_file(wanted.name, wanted.kernel, append=append, machine=_machine(wanted))
     _say_added(env, guest)
+    for remark in guest.manifest.remarks:
+        env.say(remark)
 
 
 def _multiboot(wanted: Wanted, kernel: Path) -> Guest:
@@ -189,5 +191,3 @@ def _say_added(env: Env, guest: Guest) -> None:
     made = guest.manifest
     where = f" ({made.suite})" if made.suite else ""
     click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
-    for remark in made.remarks:
-        env.say(f"{guest.name}: {remark}")

@@ -247,8 +247,8 @@ def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
     remarks = list(found.remarks)
     if found.name.unsigned:
         remarks.append(f"{found.package.name} is not signed for Secure Boot; the signed package is not in {suite}.")
-    for gone in sorted(set(needed) - {one.name for one in parts}):
-        remarks.append(f"{gone}, a part of this kernel, is no longer in {suite}.")
+    if gone := sorted(set(needed) - {one.name for one in parts}):
+        remarks.append(f"No longer in {suite}, and so not kept: {', '.join(gone)}.")
     for remark in remarks[len(found.remarks) :]:
         say(remark)
     files = []
