@@ -45,6 +45,7 @@ OPTIONS = (
     *("-o", "ControlPath=control"),
 )
 
+_IS_IT_UP = "Is it up, with an sshd? Try: ssh -o BatchMode=yes {host} true"
 #: What ssh says of itself, and what to do about it ({host} is the user's word); the first that fits any line.
 CAUSES = (
     (r"^ssh: Could not resolve hostname", "Check the name; it goes to ssh as it stands."),
@@ -57,9 +58,10 @@ CAUSES = (
         "It must work without a question (a key in the agent; ssh-copy-id). Try: ssh -o BatchMode=yes {host} true",
     ),
     (r"[Bb]ad configuration|terminating, \d+ bad", "Correct ssh's configuration."),
+    (r"^ssh: ", _IS_IT_UP),
     (
-        r"^(ssh: |Connection (closed|reset|timed)|Timeout, |client_loop: |kex_exchange|stdio forwarding|mux_client)",
-        "Is it up, with an sshd? Try: ssh -o BatchMode=yes {host} true",
+        r"^(Connection (closed|reset|timed)|Timeout, |client_loop: |kex_exchange|stdio forwarding|mux_client)",
+        _IS_IT_UP,
     ),
 )
 #: Where ssh says nothing.

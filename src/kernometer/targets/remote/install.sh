@@ -8,6 +8,7 @@ fail() {
 	echo "#kernometer failed $1"
 	exit 1
 }
+exec 2>&1
 umask 077
 mkdir -p "$new" || fail folder
 trap "rm -rf \"\$new\"" EXIT

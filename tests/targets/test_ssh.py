@@ -1,0 +1,430 @@
+"""ssh:HOST against a real sshd: what is run there, what is refused, and that nothing is left on either side."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import BuildError, MissingError, TargetError, UsageError
+from kernometer.results.store import Store
+from kernometer.targets import ssh_link
+from kernometer.targets.base import Deadline, Job
+from kernometer.targets.parse import target_of
+from kernometer.targets.ssh import SshTarget
+from kernometer.targets.ssh_link import one_line, quoted
+from tests.measuring.real import kernometer
+from tests.targets.sshd import Server, programs, sshd, until
+
+ROW = "syscall/getppid@"
+TINY = Job(("--runs", "1", "--seconds", "0.01", ROW))
+#: Far longer than any test waits, so that what is gone was ended.
+LONG = Job(("--runs", "600", "--seconds", "1", "--half-width", "0", "--samples", "4096", ROW))
+#: What our scripts need of a host, beside a compiler.
+TOOLS = ("uname", "tr", "head", "cat", "touch", "mkdir", "mktemp", "rm", "mv", "wc", "chmod", "find", "sleep")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with sshd() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def here(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Our own temporary folder. Expected of every test: it is empty in the end, and the other host is as it was."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("PATH", f"{server.bin}:{os.environ['PATH']}")
+    yield folder
+    assert until(server.is_clean), (server.processes(), list(server.tmp.iterdir()))
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def targets() -> Iterator[list[SshTarget]]:
+    made: list[SshTarget] = []
+    yield made
+    for target in made:
+        target.close()
+
+
+def lines(target: SshTarget, job: Job = TINY, seconds: float = 300) -> list[bytes]:
+    return list(target.run(job, Deadline.after(seconds)))
+
+
+def whole(host: str, job: Job = TINY) -> list[dict[str, object]]:
+    """The records of a session of one call."""
+    target = SshTarget(host)
+    try:
+        return [json.loads(line) for line in lines(target, job)]
+    finally:
+        target.close()
+
+
+def types(records: list[dict[str, object]]) -> list[object]:
+    return [record["type"] for record in records]
+
+
+def with_path(folder: Path) -> str:
+    """A login shell that finds the programs of `folder` alone."""
+    return f'#!/bin/sh\nPATH={folder}\nexport PATH\nexec /bin/sh "$@"\n'
+
+
+# What is run -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "tcsh", "busybox"])
+def test_records_come_from_any_login_shell(server: Server, shell: str) -> None:
+    """tcsh has another grammar, busybox a sh of its own. Expected: a header, a workload and a run from each."""
+    path = shutil.which(shell)
+    assert path
+    if shell == "busybox":
+        folder = programs(server.root / "busybox")
+        (folder / "sh").symlink_to(path)
+        path = f'#!/bin/sh\nPATH={folder}:$PATH\nexport PATH\nexec {path} sh "$@"\n'
+    found = whole(server.login(f"by-{shell}", path))
+    assert types(found) == ["header", "workload", "run"]
+
+
+def test_words_of_a_command_arrive_as_they_are(server: Server) -> None:
+    """Expected: a command that checks its own words leaves with 0, by csh too. Broken: a shell on the way eats some."""
+    words = ("a b", "it's", "a!b", "\\", "$HOME", "*", "~", "", '"', "`x`", "a\\!b", "é")
+    check = " && ".join(f'[ "${{{number}}}" = {quoted(word)} ]' for number, word in enumerate(words, 1))
+    job = Job(("--runs", "1", "--seconds", "0.01", "--", "sh", "-c", check, "sh", *words))
+    assert {*types(whole(server.login("by-csh", "/usr/bin/tcsh"), job))} == {"header", "workload", "run"}
+
+
+def test_jump_hosts_of_the_configuration_are_used(server: Server) -> None:
+    before = server.log.count("Accepted publickey for box")
+    assert types(whole(server.host("jumped", "User box\nProxyJump box"))) == ["header", "workload", "run"]
+    assert server.log.count("Accepted publickey for box") == before + 2
+
+
+def test_url_is_passed_to_ssh_as_it_is(server: Server) -> None:
+    assert types(whole(f"ssh://box@127.0.0.1:{server.port}"))[-1] == "run"
+
+
+def test_place_is_the_other_host(targets: list[SshTarget]) -> None:
+    """Here the other host is this one: so its boot is ours, and yet it is another machine by its name."""
+    targets.append(SshTarget("box"))
+    place = targets[0].place("time")
+    assert place.machine == f"host box: {os.uname().machine}"
+    assert place.boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert not place.here
+    assert place.notes == ()
+
+
+def test_greetings_before_the_answer_do_no_harm(server: Server) -> None:
+    shell = '#!/bin/sh\necho Welcome\necho "last login: never" >&2\nexec /bin/sh "$@"\n'
+    assert types(whole(server.login("greeting", shell)))[-1] == "run"
+
+
+def test_probe_is_compiled_once_and_again_when_the_compiler_changes(server: Server) -> None:
+    """Expected: the second session finds it. Broken: ten seconds before every session, or yesterday's compiler."""
+    log = server.folder("compiled") / "log"
+    text = 'case "$1" in --version) echo {};; *) echo x >>{}; exec {} "$@";; esac'
+    folder = programs(server.root / "counting", *TOOLS, "sh", cc=text.format("one", log, shutil.which("tcc")))
+    host = server.login("counting", with_path(folder), home="home-counting")
+    for _ in range(2):
+        whole(host)
+    assert log.read_text() == "x\n"
+    (folder / "cc").write_text((folder / "cc").read_text().replace("echo one", "echo two"))
+    whole(host)
+    assert log.read_text() == "x\nx\n"
+
+
+def test_static_probe_is_sent_where_nothing_compiles(server: Server, targets: list[SshTarget]) -> None:
+    """Expected: it runs, and a note says what it is, in the next session too."""
+    folder = programs(server.root / "bare", *TOOLS, "sh")
+    host = server.login("bare", with_path(folder), home="home-bare")
+    for _ in range(2):
+        targets.append(SshTarget(host))
+        assert any(line.startswith(b'{"type":"run"') for line in lines(targets[-1]))
+        assert targets[-1].place("time").notes == (
+            "ssh:bare has no C compiler: it runs a static one that was compiled here.",
+        )
+
+
+def test_static_probe_is_sent_where_headers_are_missing(server: Server, targets: list[SshTarget]) -> None:
+    cc = 'case "$1" in --version) ;; *) echo no stdio.h >&2; exit 1;; esac'
+    folder = programs(server.root / "headless", *TOOLS, "sh", cc=cc)
+    targets.append(SshTarget(server.login("headless", with_path(folder), home="home-headless")))
+    assert any(line.startswith(b'{"type":"run"') for line in lines(targets[0]))
+    (note,) = targets[0].place("time").notes
+    assert "compiles no probe" in note
+
+
+# What is an error ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["", "-oProxyCommand=touch", "a b", "a\nb"])
+def test_word_that_is_no_host_never_reaches_ssh(host: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        target_of(f"ssh:{host}")
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "said", "step"),
+    [
+        ("refused", "Port 1", "refused", "Is it up"),
+        ("nowhere", "HostName nowhere.invalid", "resolve hostname", "Check the name"),
+        ("unknown", "UserKnownHostsFile /dev/null", "key verification failed", "connecting once by hand: ssh unknown"),
+        ("stranger", "User box\nIdentityFile none", "Permission denied", "ssh-copy-id"),
+        ("behind", "ProxyJump refused", "refused", "Is it up"),
+        ("odd", "NoSuchOption 1", "ad configuration", "configuration"),
+    ],
+)
+def test_host_that_cannot_be_reached_is_said_with_the_cause(
+    server: Server, name: str, config: str, said: str, step: str
+) -> None:
+    """Expected: ssh's own words and what to do. The tests share a configuration, so each has a file of its own."""
+    own = server.root / f"config-{name}"
+    shutil.copy(server.root / "config", own)
+    text = own.read_text()
+    identity, rest = text.split("\n", 1)
+    common = f"HostName 127.0.0.1\nPort {server.port}\nUserKnownHostsFile {server.root}/known\n"
+    first = f"Host refused\nPort 1\nHostName 127.0.0.1\nHost {name}\n{config}\n{common}Host *\n"
+    own.write_text(first + (rest if name == "stranger" else f"{identity}\n{rest}"))
+    wrapper = server.bin / "ssh"
+    before = wrapper.read_text()
+    wrapper.write_text(before.replace(f"{server.root}/config", str(own)))
+    try:
+        with pytest.raises(TargetError) as caught:
+            whole(name)
+    finally:
+        wrapper.write_text(before)
+    assert said in caught.value.text
+    assert step in caught.value.next_step
+    assert caught.value.status == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "text"),
+    [
+        ("garbage", "echo this is not a shell", "ended before it answered"),
+        ("flood", "while :; do echo garbage without end; done", "printed more than"),
+        ("mute", "echo 'one moment'; exec cat >/dev/null", "no sign of life"),
+        ("liar", "echo '#kernometer look'; exec cat >/dev/null", "no sign of life"),
+        ("dead", "echo going; kill -9 $$", "ended before it answered"),
+    ],
+)
+def test_login_that_is_no_shell_is_an_error_with_its_last_words(
+    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, script: str, text: str
+) -> None:
+    if "no sign" in text:
+        monkeypatch.setattr(ssh_link, "CONNECT_SECONDS", 3.0)
+    with pytest.raises(TargetError, match=text) as caught:
+        whole(server.login(name, f"#!/bin/sh\n{script}\n"))
+    assert "uname" in caught.value.next_step
+    assert caught.value.status == 3
+    if name in ("garbage", "dead", "mute"):
+        assert caught.value.last_output
+
+
+def test_nothing_that_compiles_and_nothing_to_send_says_both(server: Server) -> None:
+    folder = programs(server.root / "alien", *TOOLS[1:], "sh", uname="case $1 in -m) echo vax;; *) echo Ultrix;; esac")
+    with pytest.raises(TargetError, match=r"no C compiler.*be sent either: that is Ultrix vax") as caught:
+        whole(server.login("alien", with_path(folder), home="home-alien"))
+    assert "Install" in caught.value.next_step
+    assert caught.value.status == 3
+
+
+def test_probe_that_does_not_compile_there_is_quoted(server: Server) -> None:
+    cc = 'case "$1" in --version) ;; *) echo no stdio.h >&2; exit 1;; esac'
+    folder = programs(server.root / "alien-cc", *TOOLS[1:], "sh", uname="echo Ultrix", cc=cc)
+    with pytest.raises(BuildError, match="does not compile on ssh:alien-cc") as caught:
+        whole(server.login("alien-cc", with_path(folder), home="home-alien-cc"))
+    assert "no stdio.h" in caught.value.last_output
+
+
+def test_cache_that_cannot_be_written_is_said(server: Server) -> None:
+    with pytest.raises(TargetError, match="cache cannot be written") as caught:
+        whole(server.login("full", '#!/bin/sh\nHOME=/proc/nowhere\nexport HOME\nexec /bin/sh "$@"\n'))
+    assert "XDG_CACHE_HOME" in caught.value.next_step
+
+
+def test_probe_that_hangs_is_given_up_and_gone(targets: list[SshTarget]) -> None:
+    targets.append(SshTarget("box"))
+    targets[0].place("time")
+    with pytest.raises(TargetError, match="time was up"):
+        lines(targets[0], LONG, seconds=3)
+
+
+def test_without_ssh_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A path that holds what puts the probe's source together, and no ssh."""
+    tools = programs(tmp_path / "bin", *TOOLS, "sh", "awk", "grep", "xargs", "dirname", "sha256sum", "cc")
+    monkeypatch.setenv("PATH", str(tools))
+    with pytest.raises(MissingError, match="no ssh") as caught:
+        whole("box")
+    assert "openssh-client" in caught.value.next_step
+
+
+# What is left ----------------------------------------------------------------------------------------------------
+
+
+def children() -> list[int]:
+    """Our own ssh processes."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = stat.read_text().split(" (", 1)
+        except OSError:
+            continue
+        name, _, fields = rest.rpartition(") ")
+        if name == "ssh" and fields.split()[1] == str(os.getpid()):
+            found.append(int(pid))
+    return found
+
+
+def under_way(server: Server) -> bool:
+    """Whether a probe and a run of it are alive there."""
+    return sum("--half-width" in command and "sh -c" not in command for command in server.processes()) >= 2
+
+
+def test_broken_connection_ends_the_probe_there(server: Server, targets: list[SshTarget]) -> None:
+    """Every ssh here is killed. Expected: an error here, no process and no folder there. Broken: a probe that spins."""
+    targets.append(SshTarget("box"))
+    found = targets[0].run(LONG, Deadline.after(300))
+    next(found)
+    assert until(lambda: under_way(server))
+    assert list(server.tmp.iterdir()) != []
+    for pid in children():
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(TargetError, match="stopped in the middle"):
+        list(found)
+    assert until(server.is_clean)
+
+
+def test_next_call_after_a_broken_connection_makes_its_own(targets: list[SshTarget]) -> None:
+    targets.append(SshTarget("box"))
+    targets[0].place("time")
+    for pid in children():
+        os.kill(pid, signal.SIGKILL)
+    assert any(line.startswith(b'{"type":"run"') for line in lines(targets[0]))
+
+
+def test_closing_early_ends_the_probe_there(server: Server, targets: list[SshTarget]) -> None:
+    """Expected: gone when close() returns, while the connection lives on."""
+    targets.append(SshTarget("box"))
+    found = targets[0].run(LONG, Deadline.after(300))
+    next(found)
+    assert until(lambda: under_way(server))
+    found.close()  # type: ignore[attr-defined]  # a generator, which is what closes
+    assert not under_way(server)
+    assert list(server.tmp.iterdir()) == []
+    assert any(line.startswith(b'{"type":"run"') for line in lines(targets[0]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_front_end_that_is_stopped_leaves_nothing(
+    server: Server, here: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Expected: 130 for what can be caught, and no process anywhere; SIGKILL leaves its own folder, and no more."""
+    words = ("run", "--on", "ssh:box", "--runs", "600", "--seconds", "1", "--half-width", "0", "--samples", "4096", ROW)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernometer", "--store", str(tmp_path), *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert until(lambda: under_way(server) or process.poll() is not None, 300)
+        assert process.poll() is None
+        process.send_signal(number)
+        status = process.wait(60)
+    finally:
+        process.kill()
+        process.wait()
+    assert status == (-9 if number == signal.SIGKILL else 130)
+    assert until(server.is_clean)
+    sockets = [path for path in here.rglob("*") if path.is_socket()]
+    assert until(lambda: not any(path.exists() for path in sockets))
+    if number == signal.SIGKILL:
+        for folder in here.iterdir():
+            assert folder.name.startswith("kernometer-ssh-")
+            folder.rmdir()
+
+
+# The command line ------------------------------------------------------------------------------------------------
+
+
+def test_ab_of_two_hosts_alternates(tmp_path: Path) -> None:
+    """One machine under one name on both sides. Expected: two runs a side, block by block, and times in between."""
+    kernometer(tmp_path, "ab", "ssh:box", "ssh:box", "--blocks", "2", "--seconds", "0.005", ROW)
+    results = [Store(tmp_path).load(name) for name in ("@last", "@1")]
+    assert [[run.block for run in result.runs] for result in results] == [[0, 1], [0, 1]]
+    assert {result.session.machine for result in results} == {f"host box: {os.uname().machine}"}
+    assert {result.session.target for result in results} == {"ssh:box"}
+
+
+def test_two_hosts_are_two_machines(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "ab", "local", "ssh:box", ROW, status=2)
+    assert "this host itself" in done.stderr
+    assert f"host box: {os.uname().machine}" in done.stderr
+
+
+def test_error_of_the_command_line_is_status_3(tmp_path: Path) -> None:
+    done = kernometer(tmp_path, "run", "--on", "ssh:nobody@nowhere.invalid", ROW, status=3)
+    assert "resolve hostname" in done.stderr
+    assert "next: " in done.stderr
+
+
+def test_dry_run_connects_to_nobody(tmp_path: Path, server: Server) -> None:
+    before = server.log
+    done = kernometer(tmp_path, "run", "--on", "ssh:box", "--dry-run", ROW)
+    assert done.stdout.startswith("ssh -T -x -o BatchMode=yes")
+    assert ROW in done.stdout
+    assert server.log == before
+
+
+# The scripts -----------------------------------------------------------------------------------------------------
+
+
+def shells() -> list[tuple[str, ...]]:
+    return [("dash",), ("bash",), ("busybox", "sh")]
+
+
+@pytest.mark.parametrize("script", ["look", "install", "run"])
+@pytest.mark.parametrize("shell", shells(), ids=lambda shell: shell[0])
+def test_scripts_are_one_line_that_each_shell_parses(shell: tuple[str, ...], script: str) -> None:
+    line = one_line((ssh_link.SCRIPTS / f"{script}.sh").read_text())
+    assert "\n" not in line
+    subprocess.run([*shell, "-n", "-c", line], check=True, timeout=60)
+
+
+def test_one_line_keeps_what_a_line_end_means() -> None:
+    text = "#!/bin/sh\n# why\nif true; then\n\ta &\n\tb ||\n\t\tc\nfi\n{\n\td\n} >e\ncase f in\ng) ;;\nesac\ndone\nh\n"
+    line = one_line(text)
+    assert line == "if true; then a & b || c; fi; { d; } >e; case f in g) ;; esac; done; h"
+
+
+@pytest.mark.parametrize("shell", [("dash",), ("bash",), ("busybox", "sh"), ("tcsh", "-f")], ids=lambda shell: shell[0])
+def test_quoted_words_are_the_same_in_every_shell(shell: tuple[str, ...]) -> None:
+    words = (
+        "ctx/ring@procs=8,token=0",
+        "syscall/*",
+        "it's",
+        "a!b",
+        "\\",
+        "\\'",
+        "$HOME",
+        "`x`",
+        '"',
+        " ",
+        "~",
+        "=ls",
+        "",
+    )
+    text = " ".join(("printf", "%s,,", *map(quoted, words)))
+    done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split(",,")[:-1] == list(words)
