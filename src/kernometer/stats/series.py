@@ -23,7 +23,7 @@ EVENT_DOUBT = 0.25
 #: Counts that say how much and not what, which the figures say better; and those that go along with another one.
 NOT_EVENTS = frozenset({"instructions", "user", "kernel", "sysrets", "fpu_restores", "sti"})
 
-DECIDED = (Verdict.SLOWER, Verdict.FASTER)
+DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,250 @@
+"""The matrix as table, document and page: is every cell what was judged, and can everybody read it?"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from kernometer.report import heat
+from kernometer.report.heads import lines, short_names
+from kernometer.report.matrix import build, render
+from kernometer.report.matrix_document import document
+from kernometer.report.matrix_table import print_matrix
+from kernometer.report.matrix_view import SIGNS, MatrixView, view
+from kernometer.stats.model import Verdict
+from kernometer.stats.series import Column, Series, series
+from tests.report.factory import HOSTILE
+from tests.report.test_html import ACTIVE, Elements
+from tests.stats.simulate import path_result
+
+ROOT = Path(__file__).parents[2]
+STYLE = (ROOT / "src/kernometer/report/templates/matrix.css").read_text()
+PAPER = (ROOT / "src/kernometer/report/templates/report.css").read_text()
+
+SYSTEMS = ("qemu:linux-6.1", "qemu:linux-6.12", "qemu:linux-6.16", "qemu:linux-7.0")
+#: By row the counts on each system: longer, little by little too little, shorter, by a factor.
+COUNTS = {
+    "syscall/getppid": (367, 367, 420, 421),
+    "syscall/stat": (100_000, 100_995, 100_000, 100_100),
+    "ctx/pipe-pair@same-cpu": (10_400, 9_000, 9_000, 8_990),
+    "proc/fork-exit": (155_000, 320_000, 321_000, 322_000),
+}
+
+
+def made(count: int = 4, *, failed: int = -1, names: tuple[str, ...] = SYSTEMS) -> Series:
+    """A series of so many systems; each row and system beyond the fourth as on the fourth."""
+    columns = []
+    for n in range(count):
+        name = names[n] if n < len(names) else f"qemu:linux-8.{n}"
+        counts = {row: of[min(n, 3)] for row, of in COUNTS.items()}
+        result = path_result(f"2026112{n % 10}T0{n:02}", counts, image=f"image {n}", target=name)
+        columns.append(Column(name, () if n == failed else (result,), "the guest panicked" if n == failed else ""))
+    return series(columns)
+
+
+def cells(of: MatrixView, row: str) -> list[str]:
+    return [cell.sign for one in of.rows if one.row == row for cell in one.cells]
+
+
+# What it says --------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_is_the_change_against_the_baseline_or_why_there_is_none() -> None:
+    """Expected: ratios where decided, signs elsewhere. Broken: an undecided difference is shown as a figure."""
+    of = view(made(failed=3))
+    assert cells(of, "syscall/getppid") == ["=", "1.144", "×"]
+    assert cells(of, "syscall/stat") == ["?", "=", "×"]
+    assert cells(of, "proc/fork-exit") == ["2.065", "2.071", "×"]
+    assert [title for title, _rows in of.families] == ["System calls", "Context switches", "Processes"]
+    assert of.failures == (("qemu:linux-7.0", "the guest panicked"),)
+    assert (of.baseline, of.heads) == ("6.1", ("6.12", "6.16", "7.0"))
+
+
+def test_longer_and_when() -> None:
+    of = view(made())
+    assert [(one.row, one.total) for one in of.longer] == [("proc/fork-exit", "2.077"), ("syscall/getppid", "1.147")]
+    assert [(step.after, step.ratio, step.more) for step in of.longer[1].steps] == [("6.16", "1.144", "+53 instr")]
+    assert [one.row for one in of.shorter] == ["ctx/pipe-pair@same-cpu"]
+
+
+def test_what_differs_besides_the_system_is_told_once() -> None:
+    """Expected: the machine that differs, and not the kernel's own names. Broken: thirteen times the same warning."""
+    columns = [
+        Column(name, (path_result(name, {"a/b": 5}, image=name, target=name, machine=f"machine {n % 2}"),))
+        for n, name in enumerate("abcd")
+    ]
+    assert view(series(columns)).warnings == ("machine: machine 0 on a; b: machine 1; d: machine 1",)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["qemu:linux-6.1", "qemu:linux-6.12"], ["6.1", "6.12"]),
+        (["qemu:linux-6.1", "qemu:linux-6.1+mitigations=off"], ["6.1", "6.1+mitigations=off"]),
+        (["local", "wrap:nice"], ["local", "wrap:nice"]),
+        (["before", "after"], ["before", "after"]),
+        (["one"], ["one"]),
+        (["a-", "a-b"], ["a-", "a-b"]),
+        (["x\x1b-1", "x\x1b-2"], ["1", "2"]),
+    ],
+)
+def test_heads_are_what_tells_systems_apart(names: list[str], expected: list[str]) -> None:
+    assert short_names(names) == expected
+
+
+def test_heads_break_after_separators_and_fit() -> None:
+    assert lines("6.1+mitigations=off", 8, 4) == ["6.1+", "mitigati", "ons=off"]
+    assert lines("6.12", 7, 4) == ["6.12"]
+    assert lines("x" * 40, 7, 3) == ["x" * 7, "x" * 7, "x" * 6 + "…"]
+    assert lines("", 7, 3) == [""]
+
+
+# The terminal --------------------------------------------------------------------------------------------------------
+
+
+def printed(of: Series, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, markup=False, highlight=False, color_system=None)
+    print_matrix(console, view(of))
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    return stream.getvalue()
+
+
+def test_many_systems_are_groups_of_columns_that_fit_the_terminal() -> None:
+    """Expected: 80 columns, every system once, every row in each group. Broken: lines that wrap, or lost columns."""
+    text = printed(made(14))
+    assert max(map(len, text.splitlines())) <= 80
+    heads = [word for line in text.splitlines() if re.fullmatch(r"[\s\d.]+", line) for word in line.split()]
+    assert [head for head in heads if head.startswith("8.")] == [f"8.{n}" for n in range(4, 14)]
+    table = text.split("Ratio of cost")[0].split("\n\n", 1)[1]
+    assert table.count("syscall/getppid") == table.count("System calls") > 1
+    assert "\x1b" not in text
+
+
+def test_the_terminal_names_failures_and_signs() -> None:
+    text = printed(made(failed=2))
+    assert "qemu:linux-6.16: the guest panicked" in text
+    assert re.search(r"^syscall/getppid +367 instr +=", text, flags=re.MULTILINE)
+    assert "proc/fork-exit 2.077: 6.12 2.065 (+165,000 instr)" in text
+
+
+# The document --------------------------------------------------------------------------------------------------------
+
+
+def test_the_document_has_every_figure() -> None:
+    given = json.loads(document(made(failed=3)))
+    assert [system["name"] for system in given["systems"]] == list(SYSTEMS)
+    assert given["systems"][3]["failure"] == "the guest panicked" and given["systems"][3]["sessions"] == []
+    (row,) = [one for one in given["rows"] if one["row"] == "syscall/getppid"]
+    assert (row["value"], row["unit"], row["family"]) == (367, "instructions", "syscall")
+    cell = row["cells"]["qemu:linux-6.16"]
+    assert (cell["verdict"], cell["value"], cell["ratio"]) == ("slower", 420, 420 / 367)
+    assert row["cells"]["qemu:linux-7.0"]["verdict"] == "failed"
+    change = next(one for one in given["changes"] if one["row"] == "syscall/getppid")
+    assert [(step["before"], step["after"]) for step in change["steps"]] == [("qemu:linux-6.12", "qemu:linux-6.16")]
+
+
+# The page ------------------------------------------------------------------------------------------------------------
+
+
+def test_colours_go_by_the_logarithm_both_ways_alike() -> None:
+    """Expected: as much slower is as dark as as much faster. Broken: half the cost is paler than twice the cost."""
+    for ratio, number in ((1.02, 1), (1.05, 2), (1.1, 3), (1.3, 4), (1.9, 5), (2.0, 6), (500.0, 6)):
+        assert heat.step(ratio) == f"s{number}"
+        assert heat.step(1 / (ratio * 1.0001)) == f"f{number}"
+
+
+def colours(style: str) -> list[dict[str, str]]:
+    """The variables of each :root: light, dark, paper."""
+    return [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)
+    ]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, WCAG 2.1."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    dark, light = sorted((luminance(a), luminance(b)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
+def test_the_figure_in_every_colour_can_be_read(scheme: int) -> None:
+    """Expected: a contrast of 4.5 (WCAG AA) at least, and steps that stand out the more from the paper."""
+    of, page = colours(STYLE)[scheme], colours(PAPER)[scheme]
+    for name in (*(f"{side}{n}" for side in "sf" for n in range(1, 7)), "undecided"):
+        assert contrast(of[f"heat-{name}"], of[f"on-{name}"]) >= 4.5, name
+    for side in "sf":
+        away = [contrast(of[f"heat-{side}{n}"], page["paper"]) for n in range(1, 7)]
+        assert away == sorted(away)
+    assert contrast(page["muted"], page["paper"]) >= 4.5
+    assert contrast(page["failed"], page["paper"]) >= 4.5
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<t(?:ext|span)[^>]*>([^<]+)</t", svg)
+
+
+def test_every_cell_is_drawn_with_its_figure_in_both_layouts() -> None:
+    """Expected: text in each cell, and drawings that name themselves. Broken: colour alone says it."""
+    page = build(view(made(14, failed=2)))
+    for family, (_title, rows) in zip(page.families, page.matrix.families, strict=True):
+        wanted = sorted(cell.sign for row in rows for cell in row.cells)
+        for plots in (family.wide, family.narrow):
+            drawn = [text for plot in plots for text in texts(plot.svg)]
+            for sign in set(wanted):
+                assert drawn.count(sign) == wanted.count(sign), sign
+            assert all("<title>" in plot.svg and "<desc>" in plot.svg for plot in plots)
+        assert len(family.wide) == 1 and len(family.narrow) == 3
+        assert all(plot.width <= 360 for plot in family.narrow)
+    assert "url(#hatch)" in page.families[0].wide[0].svg
+
+
+def test_the_page_loads_nothing_and_runs_nothing() -> None:
+    page = render(made(failed=2))
+    elements = Elements(page)
+    assert not {tag for tag, _attributes in elements.found} & ACTIVE
+    assert not re.search(r"(?:src|href)=\"(?!#|data:,)", page)
+    assert "default-src 'none'" in page
+    assert 'id="hatch"' in page
+
+
+def test_the_page_has_the_table_the_steps_and_the_failure() -> None:
+    page = render(made(failed=3))
+    assert "<b>6.16: 1.144</b> +53 instr" in page
+    assert "the guest panicked" in page
+    assert "1.144 slower" in page
+    assert "On 6.16 2 of 4 operations cost more than on 6.1, and 1 cost less." in page
+
+
+def test_hostile_names_are_text() -> None:
+    names = tuple(f"{HOSTILE} {n}" for n in range(4))
+    page = render(made(names=names))
+    elements = Elements(page)
+    assert not {tag for tag, _attributes in elements.found} & ACTIVE
+    assert not any(name.startswith("on") for _tag, attributes in elements.found for name in attributes)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+
+
+def test_a_matrix_of_thirteen_kernels_stays_below_a_megabyte_and_a_half() -> None:
+    rows = {f"fs/row-{n}@bufsize=1024,blocks=2000": 1000 + n for n in range(90)}
+    columns = [
+        Column(f"qemu:linux-6.{n}", (path_result(str(n), {row: c + 7 * n for row, c in rows.items()}, image=str(n)),))
+        for n in range(13)
+    ]
+    assert len(render(series(columns)).encode()) < 1_500_000
+
+
+def test_verdicts_have_signs_or_figures() -> None:
+    """Expected: one for each. Broken: a new verdict is a blank cell."""
+    assert {*SIGNS, Verdict.SLOWER, Verdict.FASTER} == set(Verdict)
