@@ -107,7 +107,7 @@ class Login(Part, frozen=True, kw_only=True):
 class Shell(Part, frozen=True, kw_only=True):
     """Its own prompt is needed once; then it gets one that nothing else prints."""
 
-    prompt: str = r"[#$%>] *$"
+    prompt: str = r"[#$%] *$"
     enter: str = ""  #: typed first: `exec /bin/sh`, where the login shell is no POSIX shell
     setup: tuple[str, ...] = ()  #: typed next: what keeps messages off the console
     seconds: Seconds = 60  #: for each command

@@ -154,8 +154,8 @@ class Dialogue:
         console.send("files", f"{reader}; done 3>{coded}")
         lines = media.lines(data, name, way.encoding)
         acknowledged = [re.compile(re.escape(self._taken))]
-        for at in range(0, len(lines), AT_ONCE):
-            for line in (*lines[at : at + AT_ONCE], ","):
+        for at in range(-AT_ONCE, len(lines), AT_ONCE):  # at first nothing: the loop must have been read, and run
+            for line in (*lines[max(0, at) : at + AT_ONCE], ","):
                 console.send("files", line)
             console.expect("files", acknowledged, until)
         console.send("files", ".")

@@ -1,0 +1,79 @@
+"""A console target whose QEMU is a script, and what such tests share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernometer.targets import build
+from kernometer.targets.console import ConsoleTarget
+from tests.guests.conftest import guest_cache
+
+__all__ = ["guest_cache"]
+
+ROOT = Path(__file__).parents[2]
+SOURCE = "/* what is to arrive */\n" + "int main(void) { return 0; }\n" * 40
+
+DESCRIPTION = """
+system = "a foreign one"
+tried = "by its author"
+[boot]
+seconds = 20
+panic = ["panic: "]
+[login]
+user = "root"
+password = "secret"
+seconds = 20
+[shell]
+seconds = 20
+[files]
+seconds = 60
+[compile]
+probe = "/opt/probe"
+seconds = 20
+[run]
+output = "/opt/output"
+[power_off]
+seconds = 20
+"""
+
+Plays = Callable[..., ConsoleTarget]
+
+
+@pytest.fixture
+def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plays:
+    """A target for a description; its QEMU runs the given Python lines in the boot's folder (see foreign.py).
+
+    `in_TABLE` adds lines to a table of the description.
+    """
+    for name, value in (("XDG_CACHE_HOME", tmp_path / "cache"), ("TMPDIR", tmp_path / "tmp")):
+        monkeypatch.setenv(name, str(value))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(build, "amalgam", lambda: SOURCE)
+    monkeypatch.setattr("kernometer.guests.kvm.DEVICE", tmp_path / "no-kvm")
+    (tmp_path / "disk.img").write_bytes(b"a disk")
+
+    def play(script: str, described: str = DESCRIPTION, **more: str) -> ConsoleTarget:
+        for table, line in more.items():
+            head = f"[{table.removeprefix('in_')}]\n"
+            assert head in described
+            described = described.replace(head, f"{head}{line}\n")
+        (tmp_path / "disk.img.toml").write_text(described)
+        program = tmp_path / "bin" / "qemu-system-x86_64"
+        program.write_text(
+            f"#!{sys.executable}\nimport os, signal, sys, time\nsys.path.insert(0, {str(ROOT)!r})\n"
+            "if '--version' in sys.argv:\n    print('QEMU emulator version 7.2.22')\n    sys.exit()\n"
+            "from pathlib import Path\nfrom tests.consoles.foreign import GOOD, RECORDS, Foreign, forever\n"
+            f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\n{script}\n"
+        )
+        program.chmod(0o755)
+        return ConsoleTarget.from_spec(str(tmp_path / "disk.img"))
+
+    return play
