@@ -176,6 +176,8 @@ class ConsoleTarget:
 
     def _lay_out(self, folder: Path) -> dict[str, bytes]:
         """The files that QEMU needs in its folder; and what is to be carried into the guest."""
+        if isinstance(self.boots, variant.Variant):
+            store.find(self.boots.guest).link(folder)
         described = self.system.description
         if not described.compile.command:
             return {}
@@ -198,10 +200,10 @@ class ConsoleTarget:
         if isinstance(self.boots, images.Image):
             return self.boots
         guest = store.find(self.boots.guest)
-        if any(module.file == store.INITRAMFS for module in guest.manifest.modules):
+        if any(module.made for module in guest.manifest.modules):
             raise UsageError(f"{guest.name} takes its probe from memory.", f"Measure it as qemu:{guest.name}.")
         line = self.boots.command_line(guest.manifest.command_line)
-        return boot.Kernel(guest.kernel, line, guest.initrd(""))
+        return boot.Kernel(guest.kernel_word, line, guest.initrd(""))
 
     def _image(self) -> str:
         """Names what boots and how it is driven, by one digest."""
