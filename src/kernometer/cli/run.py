@@ -45,7 +45,8 @@ CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serial
     metavar="TARGET",
     default="local",
     show_default=True,
-    help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', ssh:HOST, qemu:linux-VERSION.",
+    help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', ssh:HOST, qemu:linux-VERSION, "
+    "console:SYSTEM:IMAGE.",
 )
 @options.by
 @options.label
