@@ -55,6 +55,9 @@ _COMMANDS = {"ext4": _EXT4, "minix": _MINIX}
 _PACKAGES = {"ext4": "e2fsprogs", "minix": "util-linux, or util-linux-extra where that has mkfs.minix"}
 KINDS = tuple(_COMMANDS)
 
+#: An ordinary user's PATH leaves out the folders that have mkfs.
+ADMIN_FOLDERS = ("/usr/sbin", "/sbin")
+
 _SUPERBLOCK, _MINIX3 = 1024, 0x4D5A
 
 
@@ -158,9 +161,8 @@ def _pieces(whole: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _program(kind: str) -> str:
-    """Where mkfs is: an ordinary user's PATH leaves out the folders that have it."""
     name = _COMMANDS[kind][0]
-    found = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin")))
+    found = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *ADMIN_FOLDERS)))
     if found is None:
         raise MissingError(f"There is no {name} on this host.", f"Debian, Ubuntu: apt-get install {_PACKAGES[kind]}.")
     return found
