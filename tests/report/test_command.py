@@ -59,6 +59,14 @@ def test_two_labels_are_judged_as_sets_of_sessions(store: Store, tmp_path: Path)
     assert sentence in (tmp_path / "out.html").read_text(encoding="utf-8").replace("\u00a0", " ")
 
 
+def test_a_label_of_several_targets_is_as_many_systems(store: Store, tmp_path: Path) -> None:
+    """Expected: what a matrix or an `ab` kept under one label is compared. Broken: their figures are averaged."""
+    for number, target in enumerate(("local", "wrap:env") * 3):
+        keep(store, factory.result("m", number=number, target=target, factor=1 + 0.2 * (number % 2)))
+    done = report(store, "label:m", "-o", str(tmp_path / "out.html"))
+    assert "wrap:env against local: 12 slower" in done.output
+
+
 def test_the_sides_of_an_ab_are_judged_by_their_blocks(store: Store, tmp_path: Path) -> None:
     """Expected: the blocks are the unit. Broken: two stored sessions without history, all undecided."""
     for number, side in enumerate("AB"):

@@ -55,7 +55,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     from kernometer.report.html import render, write
 
     store = env.store()
-    systems = name_systems([store.load_set(name) for name in dict.fromkeys(names)])
+    systems = name_systems([each for name in dict.fromkeys(names) for each in by_target(store.load_set(name))])
     results = [result for members in systems.values() for result in members]
     judged = {result.session.id for result in results}
     earlier = {one.session.id: one for result in results for one in store.history(result)}
@@ -65,6 +65,17 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     for comparison in comparisons:
         env.say(comparison.sentence)
     env.say(f"The report is in {output}.")
+
+
+def by_target(members: Sequence[Result]) -> list[Sequence[Result]]:
+    """A set of sessions as sets of one target (and side) each, in the order in which these were first measured.
+
+    A matrix and an `ab` keep the sessions of all their targets under one label; these are no one system.
+    """
+    found: dict[tuple[str, str], list[Result]] = {}
+    for one in sorted(members, key=lambda one: (one.session.started, one.session.side)):
+        found.setdefault((one.session.target, one.session.side), []).append(one)
+    return [*found.values()]
 
 
 def name_systems(sets: Sequence[Sequence[Result]]) -> dict[str, Sequence[Result]]:
