@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
     """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal, to play in.
 
-    There is a shell, with the probe and busybox. 'exit' powers the guest off, Ctrl-A x ends it at once, Ctrl-C is the
-    guest's. Without a terminal the standard input is typed, a line at each prompt. --by path counts instructions, as
-    far as a guest that is typed into can.
+    There is a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
+    once, Ctrl-C is the guest's. Without a terminal the standard input is typed, a line at each prompt. --by path counts
+    instructions, for a probe that you call by hand.
     """
     from kernometer.guests.gdb import how_to_attach
     from kernometer.guests.interactive import attended
@@ -40,6 +40,7 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
         return
     if console.note:
         env.say(f"note: {console.note}")
+    env.say("Making what the guest needs …")  # a C compiler, the first time
     with console.folder(env.say) as folder:
         if gdb:
             env.say(how_to_attach(console.target.guest, folder / DEBUGGER))

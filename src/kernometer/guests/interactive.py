@@ -24,8 +24,8 @@ from kernometer.errors import TargetError
 from kernometer.guests.emulator import die_with_parent
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-#: What a shell asks with: `# `, or `> ` where a command goes on.
-PROMPT = re.compile(rb"[#>] ")
+#: What a shell asks with: `/tmp # `, or `> ` where a command goes on. A kernel's messages have no such beginning.
+PROMPT = re.compile(rb"(\S{1,200} )?[#>] ")
 #: Seconds without output after which the next line is typed all the same: whatever reads now does not prompt.
 QUIET_SECONDS = 2.0
 #: Typed at the end of the input, so that a script need not say it.
@@ -128,7 +128,7 @@ class _Typist:
         self.done = False
         self._read = bytearray()
         self._at_end = False  #: of the standard input
-        self._line = b""  #: of the guest's output, what has come of the last one
+        self._line: bytes | None = b""  #: what has come of the output's last line; None: it shows what was typed
         self._listens = False  #: the guest has prompted once, or without a shell said anything
         self._may = False  #: type the next line
 
@@ -138,8 +138,10 @@ class _Typist:
         return (STDIN,) if self._may and not self._at_end and b"\n" not in self._read else ()
 
     def hear(self, piece: bytes) -> None:
-        self._line = (self._line + piece).rpartition(b"\n")[2][-1000:]
-        if not self.shell or PROMPT.search(self._line):
+        _, newline, last = piece.rpartition(b"\n")
+        if newline or self._line is not None:
+            self._line = last if newline else ((self._line or b"") + last)[:LINE_BYTES]
+        if not self.shell or (self._line is not None and PROMPT.match(self._line)):
             self._listens = self._may = True
             self._next()
 
@@ -163,15 +165,15 @@ class _Typist:
         line, newline, rest = self._read.partition(b"\n")
         if len(line) > LINE_BYTES:
             raise TargetError(f"A line of more than {LINE_BYTES} bytes cannot be typed into a guest.", "Break it up.")
-        if newline:
+        if newline or (self._at_end and line):
             self._read = rest
-            _write(self.keyboard, line + newline)
+            _write(self.keyboard, line + b"\n")
         elif self._at_end:
-            _write(self.keyboard, bytes(line) + b"\n" * bool(line) + LAST_WORD * self.shell)
+            _write(self.keyboard, LAST_WORD * self.shell)
             self.done = True
         else:
             return
-        self._may, self._line = False, b""
+        self._may, self._line = False, None
 
 
 def _write(stream: int, data: bytes | bytearray) -> None:

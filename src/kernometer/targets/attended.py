@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernometer.guests import initramfs, programs, store
+from kernometer.errors import MissingError, TargetError
+from kernometer.guests import initramfs, programs, store, tcc
 from kernometer.guests.qemu import argv
 from kernometer.results.model import By
 from kernometer.targets import build
@@ -60,11 +61,15 @@ class Console:
 
 
 def _archive(say: Callable[[str], None]) -> bytes:
-    """What a guest holds for its user: the probe, busybox, and a note to init that there is one."""
+    """What a guest holds for its user: probe, busybox, a C compiler, and a word to init that there is one."""
     probe = build.probe(static_recipe()).read_bytes()
+    files = {initramfs.CONSOLE: b""}
+    try:
+        files.update(tcc.toolchain())
+    except (MissingError, TargetError) as error:
+        say(f"note: There is no C compiler in the guest. {error.text} {error.next_step}".rstrip())
     busybox = programs.busybox()
     if not busybox:
         say("note: There is no static busybox here, so the guest has no shell. Debian: apt-get install busybox-static.")
-    files = {initramfs.CONSOLE: b""}
     command = (f"/{initramfs.PROBE}", "--list")
     return initramfs.archive(initramfs.entries(programs.init().read_bytes(), probe, command, busybox, files))
