@@ -204,6 +204,9 @@ def test_every_cell_is_drawn_with_its_figure_in_both_layouts() -> None:
             drawn = [text for plot in plots for text in texts(plot.svg)]
             for sign in set(wanted):
                 assert drawn.count(sign) == wanted.count(sign), sign
+            for plot in plots:  # each ground with its own ink
+                grounds, inks = (set(re.findall(rf"var\(--{of}-([sf]\d)\)", plot.svg)) for of in ("heat", "on"))
+                assert grounds == inks
             assert all("<title>" in plot.svg and "<desc>" in plot.svg for plot in plots)
         assert len(family.wide) == 1 and len(family.narrow) == 3
         assert all(plot.width <= 360 for plot in family.narrow)
