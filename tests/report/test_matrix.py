@@ -16,6 +16,7 @@ from kernometer.report.matrix import build, render
 from kernometer.report.matrix_document import document
 from kernometer.report.matrix_table import print_matrix
 from kernometer.report.matrix_view import SIGNS, MatrixView, view
+from kernometer.results.model import Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series
 from tests.report.factory import HOSTILE
@@ -131,6 +132,18 @@ def test_the_terminal_names_failures_and_signs() -> None:
     assert "qemu:linux-6.16: the guest panicked" in text
     assert re.search(r"^syscall/getppid +367 instr +=", text, flags=re.MULTILINE)
     assert "proc/fork-exit 2.077: 6.12 2.065 (+165,000 instr)" in text
+
+
+def test_rows_that_a_system_lacks_are_told_once_with_the_reason() -> None:
+    """Expected: one line for all rows of one reason, and the reason in each of the page's cells. Broken: ten lines of
+    nothing, since what many rows share is left out of each."""
+    rows = {f"fs/row-{n}": 1000 + n for n in range(6)}
+    lacking = tuple(Unsupported(row=f"fs/row-{n}", reason="the kernel has no minix") for n in range(5))
+    a = path_result("a", rows, image="a")
+    b = path_result("b", {"fs/row-5": 1005}, image="b", unsupported=lacking)
+    of = series([Column("a", (a,)), Column("b", (b,))])
+    assert "fs/row-0 and 4 more rows: unsupported on b: the kernel has no minix" in printed(of)
+    assert render(of).count("the kernel has no minix") == 5
 
 
 # The document --------------------------------------------------------------------------------------------------------

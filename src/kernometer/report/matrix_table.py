@@ -96,12 +96,16 @@ def _text(cell: Cell) -> Text:
 
 
 def _failures(view: MatrixView) -> Iterator[str]:
-    """Rows that failed on a system which did not fail as a whole."""
+    """Rows that failed on a system which did not fail as a whole, gathered by reason."""
     whole = dict(view.failures)
+    rows: dict[str, list[str]] = {}
     for row in view.rows:
         for cell, system in zip(row.cells, view.names, strict=True):
             if cell.kind == Verdict.FAILED.value and cell.note != whole.get(system):
-                yield f"{row.row}: {cell.note}"
+                rows.setdefault(cell.note, []).append(row.row)
+    for note, names in rows.items():
+        more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""
+        yield f"{names[0]}{more}: {note}"
 
 
 def _change(change: ChangeView, view: MatrixView) -> Text:

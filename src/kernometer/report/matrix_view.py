@@ -22,6 +22,8 @@ EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "ker
 #: Kinds of events that a step names.
 KINDS = 5
 SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×"}
+#: Verdicts whose notes stand at each cell, however many share them.
+TOLD = frozenset({Verdict.FAILED})
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
 
 
@@ -96,7 +98,7 @@ def view(of: Series) -> MatrixView:
     heads = dict(zip(names, short_names(names), strict=True))
     others = [column for column in of.columns if column.name != of.baseline]
     comparisons = list(of.comparisons.values())
-    shared = {comparison.b: footnotes_of(comparison.rows) for comparison in comparisons}
+    shared = {one.b: footnotes_of([row for row in one.rows if row.verdict not in TOLD]) for one in comparisons}
     families: dict[str, list[MatrixRow]] = {}
     for row in of.rows:
         cells = tuple(_cell(of.cell(row, one.name), shared.get(one.name, [])) for one in others)
