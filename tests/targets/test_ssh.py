@@ -1,74 +1,26 @@
-"""ssh:HOST against a real sshd: what is run there, what is refused, and that nothing is left on either side."""
+"""ssh:HOST against a real sshd: what is run there, and what is refused. Each test must leave nothing (`here`)."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
-from kernometer.results.store import Store
 from kernometer.targets import ssh_link
-from kernometer.targets.base import Deadline, Job
+from kernometer.targets.base import Job
 from kernometer.targets.parse import target_of
 from kernometer.targets.ssh import SshTarget
-from kernometer.targets.ssh_link import one_line, quoted
-from tests.measuring.real import kernometer
-from tests.targets.sshd import Server, programs, sshd, until
+from kernometer.targets.ssh_link import quoted
+from tests.targets.sessions import LONG, lines, whole
+from tests.targets.sshd import Server, programs
 
-ROW = "syscall/getppid@"
-TINY = Job(("--runs", "1", "--seconds", "0.01", ROW))
-#: Far longer than any test waits, so that what is gone was ended.
-LONG = Job(("--runs", "600", "--seconds", "1", "--half-width", "0", "--samples", "4096", ROW))
+pytestmark = pytest.mark.usefixtures("here")
+
 #: What our scripts need of a host, beside a compiler.
 TOOLS = ("uname", "tr", "head", "cat", "touch", "mkdir", "mktemp", "rm", "mv", "wc", "chmod", "find", "sleep")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with sshd() as started:
-        yield started
-
-
-@pytest.fixture(autouse=True)
-def here(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Our own temporary folder. Expected of every test: it is empty in the end, and the other host is as it was."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setenv("PATH", f"{server.bin}:{os.environ['PATH']}")
-    yield folder
-    assert until(server.is_clean), (server.processes(), list(server.tmp.iterdir()))
-    assert list(folder.iterdir()) == []
-
-
-@pytest.fixture
-def targets() -> Iterator[list[SshTarget]]:
-    made: list[SshTarget] = []
-    yield made
-    for target in made:
-        target.close()
-
-
-def lines(target: SshTarget, job: Job = TINY, seconds: float = 300) -> list[bytes]:
-    return list(target.run(job, Deadline.after(seconds)))
-
-
-def whole(host: str, job: Job = TINY) -> list[dict[str, object]]:
-    """The records of a session of one call."""
-    target = SshTarget(host)
-    try:
-        return [json.loads(line) for line in lines(target, job)]
-    finally:
-        target.close()
 
 
 def types(records: list[dict[str, object]]) -> list[object]:
@@ -268,163 +220,3 @@ def test_without_ssh_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(MissingError, match="no ssh") as caught:
         whole("box")
     assert "openssh-client" in caught.value.next_step
-
-
-# What is left ----------------------------------------------------------------------------------------------------
-
-
-def children() -> list[int]:
-    """Our own ssh processes."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            pid, rest = stat.read_text().split(" (", 1)
-        except OSError:
-            continue
-        name, _, fields = rest.rpartition(") ")
-        if name == "ssh" and fields.split()[1] == str(os.getpid()):
-            found.append(int(pid))
-    return found
-
-
-def under_way(server: Server) -> bool:
-    """Whether a probe and a run of it are alive there."""
-    return sum("--half-width" in command and "sh -c" not in command for command in server.processes()) >= 2
-
-
-def test_broken_connection_ends_the_probe_there(server: Server, targets: list[SshTarget]) -> None:
-    """Every ssh here is killed. Expected: an error here, no process and no folder there. Broken: a probe that spins."""
-    targets.append(SshTarget("box"))
-    found = targets[0].run(LONG, Deadline.after(300))
-    next(found)
-    assert until(lambda: under_way(server))
-    assert list(server.tmp.iterdir()) != []
-    for pid in children():
-        os.kill(pid, signal.SIGKILL)
-    with pytest.raises(TargetError, match="stopped in the middle"):
-        list(found)
-    assert until(server.is_clean)
-
-
-def test_next_call_after_a_broken_connection_makes_its_own(targets: list[SshTarget]) -> None:
-    targets.append(SshTarget("box"))
-    targets[0].place("time")
-    for pid in children():
-        os.kill(pid, signal.SIGKILL)
-    assert any(line.startswith(b'{"type":"run"') for line in lines(targets[0]))
-
-
-def test_closing_early_ends_the_probe_there(server: Server, targets: list[SshTarget]) -> None:
-    """Expected: gone when close() returns, while the connection lives on."""
-    targets.append(SshTarget("box"))
-    found = targets[0].run(LONG, Deadline.after(300))
-    next(found)
-    assert until(lambda: under_way(server))
-    found.close()  # type: ignore[attr-defined]  # a generator, which is what closes
-    assert not under_way(server)
-    assert list(server.tmp.iterdir()) == []
-    assert any(line.startswith(b'{"type":"run"') for line in lines(targets[0]))
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_front_end_that_is_stopped_leaves_nothing(
-    server: Server, here: Path, tmp_path: Path, number: signal.Signals
-) -> None:
-    """Expected: 130 for what can be caught, and no process anywhere; SIGKILL leaves its own folder, and no more."""
-    words = ("run", "--on", "ssh:box", "--runs", "600", "--seconds", "1", "--half-width", "0", "--samples", "4096", ROW)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kernometer", "--store", str(tmp_path), *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        assert until(lambda: under_way(server) or process.poll() is not None, 300)
-        assert process.poll() is None
-        process.send_signal(number)
-        status = process.wait(60)
-    finally:
-        process.kill()
-        process.wait()
-    assert status == (-9 if number == signal.SIGKILL else 130)
-    assert until(server.is_clean)
-    sockets = [path for path in here.rglob("*") if path.is_socket()]
-    assert until(lambda: not any(path.exists() for path in sockets))
-    if number == signal.SIGKILL:
-        for folder in here.iterdir():
-            assert folder.name.startswith("kernometer-ssh-")
-            folder.rmdir()
-
-
-# The command line ------------------------------------------------------------------------------------------------
-
-
-def test_ab_of_two_hosts_alternates(tmp_path: Path) -> None:
-    """One machine under one name on both sides. Expected: two runs a side, block by block, and times in between."""
-    kernometer(tmp_path, "ab", "ssh:box", "ssh:box", "--blocks", "2", "--seconds", "0.005", ROW)
-    results = [Store(tmp_path).load(name) for name in ("@last", "@1")]
-    assert [[run.block for run in result.runs] for result in results] == [[0, 1], [0, 1]]
-    assert {result.session.machine for result in results} == {f"host box: {os.uname().machine}"}
-    assert {result.session.target for result in results} == {"ssh:box"}
-
-
-def test_two_hosts_are_two_machines(tmp_path: Path) -> None:
-    done = kernometer(tmp_path, "ab", "local", "ssh:box", ROW, status=2)
-    assert "this host itself" in done.stderr
-    assert f"host box: {os.uname().machine}" in done.stderr
-
-
-def test_error_of_the_command_line_is_status_3(tmp_path: Path) -> None:
-    done = kernometer(tmp_path, "run", "--on", "ssh:nobody@nowhere.invalid", ROW, status=3)
-    assert "resolve hostname" in done.stderr
-    assert "next: " in done.stderr
-
-
-def test_dry_run_connects_to_nobody(tmp_path: Path, server: Server) -> None:
-    before = server.log
-    done = kernometer(tmp_path, "run", "--on", "ssh:box", "--dry-run", ROW)
-    assert done.stdout.startswith("ssh -T -x -o BatchMode=yes")
-    assert ROW in done.stdout
-    assert server.log == before
-
-
-# The scripts -----------------------------------------------------------------------------------------------------
-
-
-def shells() -> list[tuple[str, ...]]:
-    return [("dash",), ("bash",), ("busybox", "sh")]
-
-
-@pytest.mark.parametrize("script", ["look", "install", "run"])
-@pytest.mark.parametrize("shell", shells(), ids=lambda shell: shell[0])
-def test_scripts_are_one_line_that_each_shell_parses(shell: tuple[str, ...], script: str) -> None:
-    line = one_line((ssh_link.SCRIPTS / f"{script}.sh").read_text())
-    assert "\n" not in line
-    subprocess.run([*shell, "-n", "-c", line], check=True, timeout=60)
-
-
-def test_one_line_keeps_what_a_line_end_means() -> None:
-    text = "#!/bin/sh\n# why\nif true; then\n\ta &\n\tb ||\n\t\tc\nfi\n{\n\td\n} >e\ncase f in\ng) ;;\nesac\ndone\nh\n"
-    line = one_line(text)
-    assert line == "if true; then a & b || c; fi; { d; } >e; case f in g) ;; esac; done; h"
-
-
-@pytest.mark.parametrize("shell", [("dash",), ("bash",), ("busybox", "sh"), ("tcsh", "-f")], ids=lambda shell: shell[0])
-def test_quoted_words_are_the_same_in_every_shell(shell: tuple[str, ...]) -> None:
-    words = (
-        "ctx/ring@procs=8,token=0",
-        "syscall/*",
-        "it's",
-        "a!b",
-        "\\",
-        "\\'",
-        "$HOME",
-        "`x`",
-        '"',
-        " ",
-        "~",
-        "=ls",
-        "",
-    )
-    text = " ".join(("printf", "%s,,", *map(quoted, words)))
-    done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split(",,")[:-1] == list(words)
