@@ -19,6 +19,8 @@ from tests.consoles import debian
 
 #: Beyond any machine: a boot takes 40 seconds on an idle one.
 LIMIT = 580
+#: Of a test, with the image's making before the first.
+pytestmark = pytest.mark.timeout(1500)
 
 DESCRIPTION = f"""
 system = "Debian, as if it were foreign"
@@ -46,7 +48,8 @@ NETWORK = """way = "network"
 folder = "/opt"
 card = "virtio-net-pci"
 commands = [
-    "modprobe virtio_net; busybox ip link set eth0 up; busybox ip addr add 10.0.2.15/24 dev eth0",
+    "modprobe virtio_net; card=$(ls /sys/class/net | grep -v lo)",
+    "busybox ip link set $card up; busybox ip addr add 10.0.2.15/24 dev $card",
     "busybox tftp -g -r {name} -l {source} {server}",
 ]"""
 

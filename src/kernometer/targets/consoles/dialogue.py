@@ -20,8 +20,7 @@ from kernometer.targets.consoles.description import Description, Step, filled
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.stream import shown
 
-#: Bytes of a line that is typed, Enter not counted: 255 (POSIX's least for a terminal) less a word that may stand at
-#: its end.
+#: Bytes of a line that is typed, apart from a backslash at its end: well below 255, POSIX's least for a terminal.
 TYPED = 200
 #: Lines of a file that are under way at once: together they fit into MINIX 3's input queue of 256 bytes.
 AT_ONCE = 3
