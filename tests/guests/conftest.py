@@ -1,11 +1,15 @@
-"""A cache for what guests need (kernel, programs, plugin) that outlives a test run, and is not the user's."""
+"""What tests of guests share: a cache for kernels, programs and plugin that outlives a test run and is not the user's;
+and kernel modules compiled here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+Compile = Callable[..., bytes]
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +21,20 @@ def guest_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Compile:
+    """An object as a kernel's build makes one, with these lines in .modinfo."""
+
+    def compiled(*lines: str) -> bytes:
+        code = "".join(
+            f'__attribute__((section(".modinfo"), used)) static const char l{number}[] = "{line}";\n'
+            for number, line in enumerate(("license=GPL", *lines))
+        )
+        source, made = tmp_path / "m.c", tmp_path / "m.o"
+        source.write_text(f"{code}int init_module(void) {{ return 0; }}\n")
+        subprocess.run(["gcc", "-c", "-ffunction-sections", "-o", str(made), str(source)], check=True, timeout=60)
+        return made.read_bytes()
+
+    return compiled

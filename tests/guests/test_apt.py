@@ -95,7 +95,7 @@ def test_without_apt_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tarball(kind: str, files: dict[str, bytes]) -> bytes:
     data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode=f"w:{kind}") as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=data, mode=f"w:{kind}") as archive:  # type: ignore[call-overload]  # a mode made of two parts
         for name, content in files.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)

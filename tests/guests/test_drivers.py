@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import lzma
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,26 +11,8 @@ import pytest
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import drivers, store
 from kernometer.guests.drivers import Modinfo, modinfo, name_of, resolved, uncompressed
+from tests.guests.conftest import Compile
 from tests.guests.test_store import made
-
-Compile = Callable[..., bytes]
-
-
-@pytest.fixture
-def module(tmp_path: Path) -> Compile:
-    """An object as a kernel's build makes one, with these lines in .modinfo."""
-
-    def compiled(*lines: str) -> bytes:
-        code = "".join(
-            f'__attribute__((section(".modinfo"), used)) static const char l{number}[] = "{line}";\n'
-            for number, line in enumerate(("license=GPL", *lines))
-        )
-        source, made = tmp_path / "m.c", tmp_path / "m.o"
-        source.write_text(f"{code}int init_module(void) {{ return 0; }}\n")
-        subprocess.run(["gcc", "-c", "-ffunction-sections", "-o", str(made), str(source)], check=True, timeout=60)
-        return made.read_bytes()
-
-    return compiled
 
 
 def test_a_module_says_what_it_needs(module: Compile) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 import shutil
 import struct
 from collections.abc import Iterator
@@ -11,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import drivers, linux, store, variant
+from kernometer.guests import drivers, linux, store, suites, variant
 from kernometer.guests.qemu import COMMAND_LINE, Machine
+from tests.guests.conftest import Compile
 from tests.guests.repository import Repository, served
 from tests.guests.test_bzimage import KERNEL, elf, image
-from tests.guests.test_drivers import Compile, module  # noqa: F401  # a fixture
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 LIB = "lib/modules/6.1.0-9-amd64"
@@ -42,7 +43,7 @@ def offered(mirror: Repository, files: dict[str, bytes], name: str = "linux-imag
 
 
 @needs_apt
-def test_a_package_becomes_a_guest_and_leaves_nothing_else(mirror: Repository, module: Compile) -> None:  # noqa: F811
+def test_a_package_becomes_a_guest_and_leaves_nothing_else(mirror: Repository, module: Compile) -> None:
     """Expected: kernel, config, the modules kept and what they need, manifest. Broken: 70 MB of package stay."""
     ext4, jbd2, far = module("depends=jbd2,far"), module(), module()
     offered(
@@ -77,7 +78,7 @@ def test_a_package_becomes_a_guest_and_leaves_nothing_else(mirror: Repository, m
 
 
 @needs_apt
-def test_a_kernel_in_parts_becomes_one_guest(mirror: Repository, module: Compile) -> None:  # noqa: F811
+def test_a_kernel_in_parts_becomes_one_guest(mirror: Repository, module: Compile) -> None:
     """Expected: image, configuration and modules from three packages, each with its digest. Broken: no modules."""
     release = "7.2.1+deb13-cloud-amd64"
     lib = f"usr/lib/modules/{release}"
@@ -202,3 +203,29 @@ def test_a_file_that_is_not_there_is_said(here: Path) -> None:
     for name in ("nothing", "."):
         with pytest.raises((UsageError, TargetError)):
             linux.from_file("mine", here / name)
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=2)
+def test_the_distributions_own_kernel_has_the_modules_that_rows_need(guest_cache: Path) -> None:
+    """Expected: every one that is kept, after all that it needs. Broken: the package's form changed."""
+    assert guest_cache.is_dir()
+    said: list[str] = []
+    guest = linux.add("6.1", said.append)
+    assert guest.manifest.suite
+    assert any("Downloading" in line for line in said)
+    order = [name for name, _ in drivers.load_order(guest, drivers.KEPT)]
+    assert order.index("mbcache") < order.index("ext4")
+    assert {"brd", "ext4", "minix", "bochs"} <= {*order}
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=2)
+def test_the_distributions_mirrors_have_further_series(guest_cache: Path, tmp_path: Path) -> None:
+    """Expected: several, from suites that /etc/apt does not name. Broken: what is beyond the system's is not found."""
+    assert guest_cache.is_dir()
+    with pytest.raises(MissingError, match=r"no Linux 0\.1") as caught:
+        suites.fetch("0.1", "", tmp_path, lambda _: None)
+    series = re.findall(r"\d+\.\d+", caught.value.next_step.partition("have ")[2].partition(". ")[0])
+    assert len(series) > 2
+    assert "6.1" in series

@@ -18,6 +18,7 @@ VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-
 #: Names that say what a guest is made of.
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*")
 
+_STANDARD = Machine()
 _ELF64, _X86_64 = b"\x02", 62
 
 
@@ -68,7 +69,7 @@ def add(version: str, say: Say = silently) -> store.Guest:
         return store.keep(folder, manifest)
 
 
-def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: Machine = Machine()) -> store.Guest:  # noqa: B008  # frozen
+def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: Machine = _STANDARD) -> store.Guest:
     """Keeps a copy of a kernel of the user's own as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
 
     `append` is added to the usual command line. A bzImage whose ELF image has no PVH entry boots as it is, which takes
