@@ -198,8 +198,17 @@ def remarks(figures: Iterable[RowFigure], *, details: bool) -> list[str]:
         count = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
         lines.append(f"{words.label} ({count}): {words.sentence} {words.advice}")
         if details or code is FlagCode.PROBE:
-            lines += [f"  {row}: {detail}" for row, given in rows.items() for detail in dict.fromkeys(given)]
+            lines += [f"  {', '.join(of)}: {detail}" for detail, of in _by_detail(rows).items()]
     return lines
+
+
+def _by_detail(rows: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Detail to the rows that have it: what many rows share is said once."""
+    found: dict[str, list[str]] = {}
+    for row, given in rows.items():
+        for detail in dict.fromkeys(given):
+            found.setdefault(detail, []).append(row)
+    return found
 
 
 def not_measured(result: Result) -> list[str]:
