@@ -21,7 +21,7 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	struct sigaction a;
 
 	memset(&a, 0, sizeof a);

@@ -152,3 +152,16 @@ def test_too_few_descriptors_are_an_error_that_names_the_call(probe: Path, tmp_p
         texts += [error["text"] for error in errors]
     assert any(text.startswith("pipe: EMFILE") for text in texts)
     assert len(texts) < 13
+
+
+def test_a_reader_that_goes_away_ends_the_probe_and_leaves_nothing(probe: Path, tmp_path: Path) -> None:
+    """Expected: its folder is gone, as after any signal. Broken: the next record ends it before it could clean up."""
+    words = [probe, "--dir", tmp_path, *TINY, "--runs", "50", "syscall/getppid", "fs/create-read"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as driver:
+        assert driver.stdout is not None
+        assert driver.stdout.readline()
+        until(lambda: any(tmp_path.iterdir()), "no folder was made")
+        driver.stdout.close()
+        driver.wait(LIMIT_SECONDS)
+    assert driver.returncode > 0  # by itself, with an error; a signal would be negative
+    assert list(tmp_path.iterdir()) == []
