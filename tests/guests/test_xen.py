@@ -15,6 +15,7 @@ from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import multiboot, store, variant, xen
 from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.results.store import Store
 from kernometer.targets import qemu as qemu_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
@@ -201,7 +202,9 @@ def test_a_package_that_differs_from_the_signed_lists_is_refused(mirror: Reposit
 
 #: Rows whose cost under Xen has its own cause: calls, switches of page tables, their set-up and copies.
 ROWS = ("syscall/getppid", "ctx/pipe-pair", "proc/fork-exit", "mem/touch")
+#: Beyond any machine: a boot takes half a minute on an idle one.
 BOOT_SECONDS = 900
+PATIENCE = 2 * BOOT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +222,8 @@ def boot(target: QemuTarget, *words: str) -> list[bytes]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=2)
+@pytest.mark.timeout(PATIENCE)
 def test_xen_is_compared_exactly_with_the_same_linux_on_the_same_machine(guest: QemuTarget, tmp_path: Path) -> None:
     """Expected: not refused; the same figures twice; every call enters the hypervisor, which changes page tables for
     it. Broken: memory, machine or console differ, or a boot depends on time."""
@@ -228,14 +232,15 @@ def test_xen_is_compared_exactly_with_the_same_linux_on_the_same_machine(guest: 
     assert first == second
     assert len(first) >= len(ROWS)
     assert {row: found["verdict"] for row, found in first.items()} == dict.fromkeys(first, "slower")
-    lines = boot(guest, "syscall/getppid")
-    events = {one["row"]: one for one in map(json.loads, lines) if one["type"] == "events"}["syscall/getppid"]
-    assert events["counts"]["cr3_writes"] >= 2 * events["regions"]
-    assert events["counts"]["syscalls"] == events["regions"]
+    kept = [Store(tmp_path / "0").load(name) for name in ("@1", "@last")]
+    (events,) = (one for side in kept if side.session.side == "B" for one in side.events if one.row == ROWS[0])
+    each = {name: count / events.regions for name, count in events.counts.items()}
+    assert (each["syscalls"], each["cr3_writes"]) == (2, 2)  # the program's call, and the Linux's own to return from it
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=3)
+@pytest.mark.timeout(PATIENCE)
 def test_the_whole_quick_profile_runs_on_xen_and_two_boots_are_equal(guest: QemuTarget) -> None:
     """Expected: no row fails, each is exact. Broken: a row needs what a paravirtualised kernel has not."""
     boots = [boot(guest, "--profile", "quick") for _ in range(2)]
