@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two lines where there is no terminal.
 LINE_SECONDS = 10.0
+#: Share of the steps after which the time left is told: before that it is mostly the start of a guest.
+TELLING_SHARE = 0.1
 
 
 @contextmanager
@@ -71,7 +73,8 @@ def _on_stream(env: Env, steps: int) -> Callable[[AnyRecord], None]:
         if now - last >= LINE_SECONDS and done:
             last = now
             left = (now - start) / done * max(0, steps - done)
-            env.say(f"measured {done} of {steps} runs, about {left:.0f} s left")
+            told_left = f", about {left:.0f} s left" if done >= TELLING_SHARE * steps else ""
+            env.say(f"measured {done} of {steps} runs{told_left}")
         for line in _news(record, told):
             env.say(line)
 
