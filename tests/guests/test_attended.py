@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -113,7 +112,6 @@ def entry(kernel: str) -> int:
         return int(struct.unpack_from("<Q", file.read(64), 24)[0])
 
 
-@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 def test_a_debugger_attaches_as_told_and_the_guest_then_boots(real: Mapping[str, str]) -> None:
     """Expected: stopped before the first instruction, then at an address of the kernel's, then it boots.
     Broken: the guest runs before the debugger is there, or the printed words do not attach."""

@@ -15,7 +15,7 @@ FORMS = (
     ("probe:PATH", "this host, by a probe that was built before"),
     ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
     ("ssh:HOST", "another host, by the system's ssh: user@host, a name of your configuration, ssh://user@host:port"),
-    ("qemu:linux-VERSION", "a guest kernel, by path (see 'kernometer guest')"),
+    ("qemu:linux-VERSION", "a guest kernel under QEMU, by path or by time (see 'kernometer guest')"),
     ("console:SYSTEM:IMAGE", "a system with a disk of its own, at its console (docs/console.md)"),
 )
 
