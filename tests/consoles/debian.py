@@ -112,9 +112,11 @@ def _part(folder: Path, part: Path) -> None:
         f"echo '{USER}:{PASSWORD}' | chroot \"$1\" chpasswd\n"
         'for each in init poweroff; do ln -sf ../bin/busybox "$1/sbin/$each"; done\n'
         'rm -rf "$1"/usr/share/doc "$1"/usr/share/locale "$1"/usr/share/man "$1"/var/lib/apt/lists/*\n'
-        # what mmdebstrap has mounted inside is no content; it stays mounted for mmdebstrap itself
-        'exec unshare --mount sh -c \'for each in proc sys dev; do umount -R -l "$1/$each" 2>/dev/null || :; done\n'
-        f'exec mke2fs -q -t ext4 -d "$1" "{part}" {SIZE}m\' - "$1"\n'
+        # a copy: what mmdebstrap has mounted inside is on other file systems, and no content; nodes in /dev would need
+        # root, and the kernel makes them itself
+        "copy=$(mktemp -d)\ntrap 'rm -rf \"$copy\"' EXIT\n"
+        'tar -C "$1" --one-file-system --exclude="./dev/*" -cf - . | tar -C "$copy" -xf -\n'
+        f'mke2fs -q -t ext4 -d "$copy" "{part}" {SIZE}m\n'
     )
     hook.chmod(0o755)
     listed = folder / "sources.list"
