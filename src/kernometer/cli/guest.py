@@ -28,6 +28,7 @@ def command() -> None:
     Examples:
       kernometer guest add linux 6.1 6.12
       kernometer guest list
+      kernometer guest boot linux-6.1
       kernometer guest rm linux-6.1
     """
 
