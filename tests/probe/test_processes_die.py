@@ -156,7 +156,7 @@ def test_too_few_descriptors_are_an_error_that_names_the_call(probe: Path, tmp_p
 
 def test_a_reader_that_goes_away_ends_the_probe_and_leaves_nothing(probe: Path, tmp_path: Path) -> None:
     """Expected: its folder is gone, as after any signal. Broken: the next record ends it before it could clean up."""
-    words = [probe, "--dir", tmp_path, *TINY, "--runs", "50", "syscall/getppid", "fs/create-read"]
+    words: list[str | Path] = [probe, "--dir", tmp_path, *TINY, "--runs", "50", "syscall/getppid", "fs/create-read"]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as driver:
         assert driver.stdout is not None
         assert driver.stdout.readline()
