@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -152,6 +153,18 @@ def test_words_folder_environment_and_status_are_passed_on(wrapper: str, tmp_pat
     assert out.decode().split("\0") == [*words, str(Path.cwd()), env["WORD"]]
     assert rest + done.stderr == b"said\n"
     assert done.returncode == 7
+
+
+@pytest.mark.guest
+def test_a_temporary_folder_below_dev_is_no_obstacle(wrapper: str) -> None:
+    """A guest has a /dev of its own. Expected: another folder. Broken: a kernel that finds no init, or no room."""
+    made = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        done = called(wrapper, "sh", "-c", 'test -w "$TMPDIR"', env=environment(made))
+        assert done.returncode == 0, done.stderr
+        assert list(made.iterdir()) == []
+    finally:
+        shutil.rmtree(made)
 
 
 @pytest.mark.guest

@@ -164,6 +164,8 @@ def between_markers(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
                 raise TargetError(
                     f"{name}: {end[1].decode()} records were sent and {records} arrived.", "", _last(other)
                 )
+            if records == 0:  # not even a header: it says why in words
+                raise TargetError(f"{name}: the probe could not begin.", "Its words are below.", _last(other))
             return
         other = [*other[-50:], line]
     begun = "stopped in the middle" if records >= 0 else "never began"
