@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernometer.cache import sha256
@@ -108,3 +110,10 @@ def test_a_cache_that_cannot_be_written_is_said(cache: Path, monkeypatch: pytest
     with pytest.raises(ResultError) as caught:
         made("linux-6.1")
     assert "XDG_CACHE_HOME" in caught.value.next_step
+
+
+def test_other_drivers_are_another_image() -> None:
+    """Rows on disks count them. Expected: not one image. Broken: a guest that was added again passes for the same."""
+    plain = made("linux-6.1")
+    names = {replace(plain, manifest=msgspec.structs.replace(plain.manifest, drivers_sha256=d)).image for d in "ab"}
+    assert len(names | {plain.image}) == 3

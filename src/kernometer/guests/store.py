@@ -88,7 +88,8 @@ class Guest:
         made = self.manifest
         parts = [made.kernel_sha256, *(f"{one.sha256} {one.arguments}" for one in made.modules)]
         digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
-        return f"{made.package} {made.version} sha256:{digest}"
+        drivers = f" drivers sha256:{made.drivers_sha256}" if made.drivers_sha256 else ""
+        return f"{made.package} {made.version} sha256:{digest}{drivers}"
 
     @property
     def kernel_word(self) -> Path:
