@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Kernels to measure under QEMU, by path: 'kernometer run --by path --on qemu:GUEST'.
+    """Kernels to measure under QEMU, by path or by time: 'kernometer run --by path --on qemu:GUEST'.
 
     A variant needs no adding: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command line and
     other memory.

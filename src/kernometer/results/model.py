@@ -64,7 +64,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     format: Positive
     id: Name  #: unique: UTC time, then random, e.g. 20261121T073012Z-1f3a9c
     label: Name  #: the user's name for a set of sessions; "" if none was given
-    target: Text  #: "local", "wrap:…", "qemu:…"
+    target: Text  #: "local", "ssh:…", "wrap:…", "qemu:…", "console:…"
     by: By
     profile: Name
     started: Amount  #: seconds since the epoch, UTC
