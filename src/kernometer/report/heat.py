@@ -49,7 +49,7 @@ class Geometry:
 
 #: Of the page's width in either layout, without margins.
 _WIDE, _NARROW = 1060, 344
-_LEFT, _FIGURE = 300, 100
+_LEFT, _FIGURE = 340, 100
 _CELL, _MOST_CELL = 50, 90
 
 
@@ -76,9 +76,13 @@ def step(ratio: float) -> str:
 
 
 def size(layout: Layout, rows: int, heads: Sequence[str], systems: int) -> tuple[int, int]:
-    """Width and height of a drawing of `heads`, where the matrix has so many systems."""
+    """Width and height of a drawing of `heads`, where the matrix has so many systems.
+
+    The last of several drawings is as wide as the others, so that a narrow screen does not enlarge it.
+    """
     of = geometry(layout, systems)
-    return of.left + of.figure + of.cell * len(heads) + of.right, _top(of, heads) + of.step * rows + 8
+    width = of.left + of.figure + of.cell * columns(layout, systems) + of.right
+    return width, _top(of, heads) + of.step * rows + 8
 
 
 def _top(of: Geometry, heads: Sequence[str]) -> int:
@@ -115,7 +119,12 @@ def spec(
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "autosize": {"type": "none"},
-        "padding": {"left": of.left + of.figure, "top": _top(of, shown), "right": of.right, "bottom": 8},
+        "padding": {
+            "left": of.left + of.figure,
+            "top": _top(of, shown),
+            "right": of.right + of.cell * (columns(layout, systems) - len(shown)),
+            "bottom": 8,
+        },
         "width": of.cell * len(shown),
         "height": of.step * len(rows),
         "background": None,
@@ -184,7 +193,7 @@ def _names(names: list[dict[str, Any]], of: Geometry, layout: Layout, y: dict[st
         up = {"dy": -of.step / 2 + 9, "baseline": "middle"}
         width = of.cell * 100
         return [_text("name", {"x": {"value": 0}, "y": y}, {**up, "align": "left", "limit": width}, data=names)]
-    name = {"align": "left", "baseline": "middle", "limit": of.left - 8}
+    name = {"align": "left", "baseline": "middle", "limit": of.left * 6 // 7}  # the reader's font may be wider
     figure = {"align": "right", "baseline": "middle"}
     return [
         _text("name", {"x": {"value": 4 - of.left - of.figure}, "y": y}, name, data=names),

@@ -198,9 +198,16 @@ def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple
 
 
 def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) -> tuple[str, ...]:
-    """What all rows or all comparisons have in common, each said once."""
-    every = [remark for comparison in comparisons for remark in (*comparison.remarks, *shared[comparison.b])]
-    return tuple(dict.fromkeys(map(sentence, every)))
+    """What all rows or all comparisons have in common, each said once; of several systems with all their names."""
+    found: dict[str, list[str]] = {}
+    for comparison in comparisons:
+        own = (f"{comparison.b}: {note}" for note in shared[comparison.b])
+        for remark in (*comparison.remarks, *own):
+            before, name, after = remark.partition(comparison.b)
+            named = found.setdefault(f"{before}\0{after}" if name else remark, [])
+            if name:
+                named.append(comparison.b)
+    return tuple(sentence(remark.replace("\0", ", ".join(names))) for remark, names in found.items())
 
 
 def finite(ratio: float | None) -> bool:

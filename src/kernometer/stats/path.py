@@ -61,9 +61,10 @@ def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
     names = [side.name for side in (a, b) if any(one.session.image in floors.lacking for one in side.results)]
     if not names:
         return ()
-    whose = f"{names[0]} has none of its own" if len(names) == 1 else f"{' and '.join(names)} have none of their own"
-    others = "another kernel's" if floors.others == 1 else f"the largest of {floors.others} other kernels'"
-    return (f"layout floors: where {whose}, {others} stands in",)
+    others = (
+        "another kernel's stands" if floors.others == 1 else f"the largest of {floors.others} other kernels' stands"
+    )
+    return (f"layout floors: {others} in for {' and '.join(names)}",)
 
 
 def _told_apart(a: Side, b: Side) -> str:
