@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from kernometer.cache import compiled, source_folder
-from kernometer.errors import MissingError
+from kernometer.errors import KernometerError, MissingError
 from kernometer.guests.qemu import QemuVersion
 
 FLAGS = ("-std=c99", "-D_XOPEN_SOURCE=700", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
@@ -22,6 +22,14 @@ def api_of(version: QemuVersion) -> int:
         if (version.major, version.minor) >= since:
             return number
     raise MissingError(f"QEMU {version} has no plugin interface.", "Install QEMU 4.2 or newer.")
+
+
+def find(version: QemuVersion) -> tuple[Path | None, str]:
+    """The plugin for this QEMU; or None, and why there are no event vectors then: measuring goes on without."""
+    try:
+        return build(version), ""
+    except KernometerError as error:
+        return None, f"There are no event vectors. {error.text}"
 
 
 def build(version: QemuVersion) -> Path:

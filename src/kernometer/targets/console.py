@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kernometer.cache import sha256
-from kernometer.errors import KernometerError, TargetError, UsageError
+from kernometer.errors import TargetError, UsageError
 from kernometer.guests import events, kvm, plugin, store, variant
 from kernometer.guests.emulator import SAID, end_of
 from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
@@ -69,10 +69,7 @@ class ConsoleTarget:
         system, what = _parts(spec)
         boots = variant.parse(what.removeprefix("qemu:")) if what.startswith("qemu:") else images.image(Path(what))
         version = detect()
-        try:
-            return cls(spec, system, boots, version, plugin.build(version))
-        except KernometerError as error:
-            return cls(spec, system, boots, version, None, f"There are no event vectors. {error.text}")
+        return cls(spec, system, boots, version, *plugin.find(version))
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernometer.errors import KernometerError, TargetError, UsageError
+from kernometer.errors import TargetError, UsageError
 from kernometer.guests import disks, events, initramfs, kvm, plugin, programs, store, variant
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
@@ -67,10 +67,7 @@ class QemuTarget:
             raise UsageError("qemu: needs the name of a guest.", "For example qemu:linux-6.1.")
         found = variant.parse(spec)
         guest, version = store.find(found.guest), detect()
-        try:
-            return cls(guest, found, version, plugin.build(version))
-        except KernometerError as error:
-            return cls(guest, found, version, None, f"There are no event vectors. {error.text}")
+        return cls(guest, found, version, *plugin.find(version))
 
     @property
     def name(self) -> str:
