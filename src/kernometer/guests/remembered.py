@@ -20,6 +20,14 @@ MAX_BYTES = 1 << 16
 _T = TypeVar("_T")
 
 
+def boot_id() -> str:
+    """Identifies this host's boot; "" where the system does not tell."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
+
+
 def folder() -> Path:
     return cache_folder() / "found"
 
@@ -29,9 +37,8 @@ def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[
 
     What cannot be kept, or read again as `kind`, is found anew. Errors of `find` are passed on, and not remembered.
     """
-    try:
-        boot = BOOT_ID.read_text().strip()
-    except OSError:
+    boot = boot_id()
+    if not boot:
         return find()
     path = folder() / f"{boot}-{name}-{sha256(repr(tuple(key)).encode())[:16]}.json"
     with suppress(OSError, msgspec.DecodeError):

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
+from kernometer.guests.remembered import boot_id
 from kernometer.targets import build
 from kernometer.targets.base import Place
 from kernometer.targets.stream import between_markers, lines_of, running
@@ -45,11 +46,7 @@ class LocalTarget:
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
         """The boot is this host's: sessions of one boot have more in common than those of several."""
-        try:
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        except OSError:
-            boot = ""
-        return Place(boot=boot)
+        return Place(boot=boot_id())
 
     def describe(self, job: Job) -> tuple[str, ...]:
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)
