@@ -32,6 +32,9 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 
 def peers_of(row: str) -> int:
+    """How many to wait for; none where each lives for a millisecond."""
+    if row == "proc/shell":
+        return 0
     found = re.search(r"procs=(\d+)", row)
     return int(found[1]) - 1 if found else 1
 
