@@ -155,6 +155,8 @@ static void emit_row(struct json *j, const struct row *row, const struct options
 	json_open(j, "needs", '[');
 	if (disk_needed(row))
 		json_string(j, NULL, disk_needed(row));
+	if (row->workload->guest_needs)
+		json_string(j, NULL, row->workload->guest_needs);
 	json_close(j, ']');
 	json_close(j, '}');
 }
@@ -187,6 +189,7 @@ void emit_workload(FILE *to, const struct workload *w, const struct options *o)
 	for (int i = 0; i < KM_PARAMS && w->params[i]; i++)
 		json_string(&j, NULL, w->params[i]);
 	json_close(&j, ']');
+	json_string(&j, "curve", w->curve ? w->curve : "");
 	json_open(&j, "rows", '[');
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].workload == w && row_selected(&rows[i], o))

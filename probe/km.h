@@ -15,7 +15,9 @@ enum profile { FULL = 1, QUICK = 2 }; /* a quick row is in the full profile too 
 /* Where a row runs: SAME_CPU and OTHER_CPU have more than one process; ON_EXT4 and ON_MINIX have one, whose files are
  * on a disk with that file system (by path; see --disk). */
 enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX };
-enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S }; /* LOWER, HIGHER, HIGHER */
+/* Lower is better for UNIT_NS, higher for the others. A sample of UNIT_COUNT is a count, not a time: how many until the
+ * system refused. */
+enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S, UNIT_COUNT };
 
 #define KM_PARAMS 4 /* parameters a workload may have */
 #define NO_CLAIM (-1.0)
@@ -55,6 +57,8 @@ struct workload {
 	int figure_less_baseline;      /* the figure is net of it, not shown beside it */
 	unsigned needs;                /* CAP_*: missing ones make every row unsupported */
 	const char *params[KM_PARAMS]; /* names, lower case; NULL ends them */
+	const char *curve; /* the parameter along which its rows form curves, the others fixed; NULL: they form none */
+	const char *guest_needs; /* what a guest must be given for its rows ("busybox", "tcc"); NULL: nothing */
 	const struct point *points;
 
 	/* Its state; may set km->ops, km->bytes and km->claim; outside every timed region. A reason why this platform

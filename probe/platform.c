@@ -25,6 +25,16 @@ static const struct {
 	{ CAP_FADVISE, HAVE_FADVISE, "this platform has no posix_fadvise" },
 	{ CAP_AFFINITY, HAVE_AFFINITY, "this platform has no CPU affinity" },
 	{ CAP_MSYNC, HAVE_MMAP, "this platform has no msync" },
+	{ CAP_SCHED_YIELD, HAVE_SCHED_YIELD, "this platform has no sched_yield" },
+	{ CAP_SETITIMER, HAVE_SETITIMER, "this platform has no setitimer" },
+	{ CAP_UNIX_SOCKETS, HAVE_UNIX_SOCKETS, "this platform has no UNIX-domain sockets" },
+	{ CAP_INET_SOCKETS, HAVE_INET_SOCKETS, "this platform has no Internet sockets" },
+	{ CAP_SYSV_MSG, HAVE_SYSV_MSG, "this platform has no System V message queues" },
+	{ CAP_POSIX_MQ, HAVE_POSIX_MQ, "this platform has no POSIX message queues" },
+	{ CAP_EVENTFD, HAVE_EVENTFD, "this platform has no eventfd" },
+	{ CAP_FUTEX, HAVE_FUTEX, "this platform has no futex" },
+	{ CAP_SHARED_MAP, HAVE_SHARED_MAP, "this platform has no memory that stays shared after fork" },
+	{ CAP_FRAME_BUFFER, HAVE_FRAME_BUFFER, "this platform has no frame buffer device as Linux has" },
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
 	{ CAP_CYCLES, 1, "" },
 #else

@@ -75,7 +75,17 @@ enum {
 	CAP_AFFINITY = 1 << 8,
 	CAP_SELF = 1 << 9, /* the program's own path, to execute itself */
 	CAP_MSYNC = 1 << 10,
-	CAP_CYCLES = 1 << 11 /* a cycle counter that user mode may read */
+	CAP_CYCLES = 1 << 11, /* a cycle counter that user mode may read */
+	CAP_SCHED_YIELD = 1 << 12,
+	CAP_SETITIMER = 1 << 13,
+	CAP_UNIX_SOCKETS = 1 << 14,
+	CAP_INET_SOCKETS = 1 << 15,
+	CAP_SYSV_MSG = 1 << 16,
+	CAP_POSIX_MQ = 1 << 17,
+	CAP_EVENTFD = 1 << 18,
+	CAP_FUTEX = 1 << 19,
+	CAP_SHARED_MAP = 1 << 20, /* memory that stays shared after fork */
+	CAP_FRAME_BUFFER = 1 << 21
 };
 
 #if defined(__GNUC__) || defined(__clang__)

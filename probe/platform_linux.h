@@ -38,6 +38,46 @@
 #ifndef HAVE_AFFINITY
 #define HAVE_AFFINITY 1
 #endif
+#ifndef HAVE_SCHED_YIELD
+#define HAVE_SCHED_YIELD 1
+#endif
+#ifndef HAVE_POLL
+#define HAVE_POLL 1
+#endif
+#ifndef HAVE_SETITIMER
+#define HAVE_SETITIMER 1
+#endif
+#ifndef HAVE_UNIX_SOCKETS
+#define HAVE_UNIX_SOCKETS 1
+#endif
+#ifndef HAVE_INET_SOCKETS
+#define HAVE_INET_SOCKETS 1
+#endif
+#ifndef HAVE_SYSV_MSG
+#define HAVE_SYSV_MSG 1
+#endif
+#ifndef HAVE_POSIX_MQ
+#define HAVE_POSIX_MQ 1
+#endif
+#ifndef HAVE_EVENTFD
+#define HAVE_EVENTFD 1
+#endif
+#ifndef HAVE_FUTEX
+#define HAVE_FUTEX 1
+#endif
+#ifndef HAVE_SHARED_MAP
+#define HAVE_SHARED_MAP 1 /* MAP_SHARED | MAP_ANONYMOUS stays shared after fork */
+#endif
+#ifndef HAVE_FRAME_BUFFER /* /dev/fb0; its structures come with the kernel's headers */
+#if defined(__has_include)
+#if __has_include(<linux/fb.h>)
+#define HAVE_FRAME_BUFFER 1
+#endif
+#endif
+#endif
+#ifndef HAVE_FRAME_BUFFER
+#define HAVE_FRAME_BUFFER 0
+#endif
 #ifndef HAVE_PROC
 #define HAVE_PROC 1 /* Linux's /proc: stat, self/io, self/schedstat, cpuinfo */
 #endif

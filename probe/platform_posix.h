@@ -65,6 +65,55 @@
 #ifndef HAVE_AFFINITY
 #define HAVE_AFFINITY 0 /* no two systems agree on it; Linux's is the one that is written */
 #endif
+#ifndef HAVE_SCHED_YIELD
+#if defined(__minix)
+#define HAVE_SCHED_YIELD 0
+#else
+#define HAVE_SCHED_YIELD 1
+#endif
+#endif
+#ifndef HAVE_POLL
+#define HAVE_POLL 1
+#endif
+#ifndef HAVE_SETITIMER
+#define HAVE_SETITIMER 1
+#endif
+#ifndef HAVE_UNIX_SOCKETS
+#define HAVE_UNIX_SOCKETS 1
+#endif
+#ifndef HAVE_INET_SOCKETS
+#define HAVE_INET_SOCKETS 1
+#endif
+#ifndef HAVE_SYSV_MSG
+#if defined(__minix) || defined(__OpenBSD__) || defined(__GNU__)
+#define HAVE_SYSV_MSG 0
+#else
+#define HAVE_SYSV_MSG 1
+#endif
+#endif
+#ifndef HAVE_POSIX_MQ
+#if defined(__FreeBSD__) || defined(__NetBSD__)
+#define HAVE_POSIX_MQ 1
+#else
+#define HAVE_POSIX_MQ 0
+#endif
+#endif
+#ifndef HAVE_EVENTFD
+#define HAVE_EVENTFD 0
+#endif
+#ifndef HAVE_FUTEX
+#define HAVE_FUTEX 0
+#endif
+#ifndef HAVE_SHARED_MAP
+#if defined(__minix) /* it succeeds, and is not shared after fork */
+#define HAVE_SHARED_MAP 0
+#else
+#define HAVE_SHARED_MAP 1
+#endif
+#endif
+#ifndef HAVE_FRAME_BUFFER
+#define HAVE_FRAME_BUFFER 0
+#endif
 #ifndef HAVE_PROC
 #define HAVE_PROC 0
 #endif

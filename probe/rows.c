@@ -120,7 +120,7 @@ const char *row_unsupported(const struct row *r, enum by by)
 
 const char *unit_name(enum unit unit)
 {
-	static const char *const names[] = { "ns", "B/s", "1/s" };
+	static const char *const names[] = { "ns", "B/s", "1/s", "count" };
 
 	return names[unit];
 }

@@ -143,7 +143,7 @@ def registry() -> set[str]:
     names = {
         name
         for text in texts
-        for name in re.findall(r'"((?:clock|syscall|ctx|ipc|proc|sig|mem|fs|cpu)/[a-z0-9-]+)"', text)
+        for name in re.findall(r'"((?:clock|syscall|ctx|ipc|proc|sig|mem|fs|cpu|sh|load|limit|fb)/[a-z0-9-]+)"', text)
     }
     assert len(names) > 40
     return names

@@ -227,6 +227,7 @@ const struct workload ctx_ring = {
 		     "(so the cost of refilling caches stays in the figure)",
 	.figure_less_baseline = 1,
 	.params = { "procs", "token", "ws" },
+	.curve = "procs",
 	.points = ctx_ring_points,
 	.setup = ctx_ring_setup,
 	.run = ctx_ring_run,

@@ -193,6 +193,7 @@ const struct workload fs_read_buffer = {
 	.inside = "one read an iteration, and after the last of the file an lseek to its start; by path the file is as "
 		  "long as the plan, which leaves a read as it is",
 	.params = { "buffer", "file_kib" },
+	.curve = "buffer",
 	.points = fs_read_buffer_points,
 	.setup = fs_read_buffer_setup,
 	.run = fs_read_buffer_run,
@@ -212,6 +213,7 @@ const struct workload fs_read_buffer_uncached = {
 		  "hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
 	.params = { "buffer", "file_kib" },
+	.curve = "buffer",
 	.points = fs_read_buffer_uncached_points,
 	.max_batch = 1,
 	.setup = fs_read_buffer_uncached_setup,

@@ -133,6 +133,7 @@ const struct workload mem_alloc = {
 	.inside = "a chain of mallocs (1024, fewer above 64 KiB: 64 MiB in all), their system calls and the faults on "
 		  "blocks' heads; the heap is trimmed before, glibc's threshold for mappings held at 128 KiB; no free",
 	.params = { "bytes" },
+	.curve = "bytes",
 	.points = mem_alloc_points,
 	.max_batch = 1,
 	.setup = mem_alloc_setup,

@@ -159,6 +159,7 @@ const struct workload mem_fault_file = {
 		  "that no fault maps its neighbours); mapping and unmapping are outside",
 	.needs = CAP_MMAP | CAP_GETRUSAGE,
 	.params = { "pages" },
+	.curve = "pages",
 	.points = mem_fault_file_points,
 	.max_batch = MEM_FAULT_FILE_BATCH,
 	.setup = mem_fault_file_setup,

@@ -93,6 +93,7 @@ const struct workload mem_touch = {
 		  "(mmap, private, anonymous, huge pages refused where they can be; K took malloc)",
 	.needs = CAP_MMAP,
 	.params = { "pages" },
+	.curve = "pages",
 	.points = mem_touch_points,
 	.max_batch = MEM_TOUCH_BATCH,
 	.setup = mem_touch_setup,

@@ -122,6 +122,7 @@ const struct workload proc_fork_rss = {
 	.what = "proc/fork-exit by a process that has written to each page of `rss_kib` KiB more memory",
 	.inside = "one fork, the child's _exit, one waitpid; nobody touches the memory meanwhile",
 	.params = { "rss_kib" },
+	.curve = "rss_kib",
 	.points = proc_fork_rss_points,
 	.setup = proc_fork_rss_setup,
 	.run = proc_fork_run,

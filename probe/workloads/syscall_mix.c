@@ -202,6 +202,7 @@ const struct workload syscall_mix_loops = {
 	.what = "N loops of syscall/mix in a row, timed once: M's microsecond form",
 	.inside = "N times what syscall/mix holds",
 	.params = { "loops" },
+	.curve = "loops",
 	.max_batch = 1,
 	.points = syscall_mix_loops_points,
 	.setup = syscall_mix_loops_setup,

@@ -20,7 +20,11 @@ TITLES = {
     "sig": "Signals",
     "mem": "Memory",
     "fs": "Files",
+    "fb": "Frame buffer",
     "cpu": "Computation",
+    "sh": "Scripts and compilers",
+    "load": "Load",
+    "limit": "Limits",
     "cmd": "Commands",
 }
 

@@ -35,7 +35,7 @@ Costs = Annotated[tuple[Count, ...], Meta(max_length=SAMPLES_PER_RUN)]
 ClockCosts = Annotated[tuple[Signed, ...], Meta(max_length=SAMPLES_PER_RUN)]
 
 By = Literal["time", "path"]
-Unit = Literal["ns", "B/s", "1/s"]
+Unit = Literal["ns", "B/s", "1/s", "count"]
 
 #: What two results must have in common to be compared without a warning, as paths into the records. The first element
 #: is the record, the rest the way into it.
@@ -106,7 +106,7 @@ class RowInfo(msgspec.Struct, kw_only=True, frozen=True):
     profiles: tuple[Name, ...] = ()
     path_n: Count = 0
     unsupported: Text = ""  #: why not here; "" if it is
-    needs: tuple[Name, ...] = ()  #: what a guest must provide for it: "ext4", "minix" (a disk with that file system)
+    needs: tuple[Name, ...] = ()  #: what a guest must provide for it: "ext4", "minix" (a disk with that file system), …
 
 
 class Workload(Record, kw_only=True, frozen=True, tag="workload"):
@@ -123,6 +123,7 @@ class Workload(Record, kw_only=True, frozen=True, tag="workload"):
     subtracts: Text = ""
     figure_less_baseline: bool = False
     params: tuple[Name, ...] = ()
+    curve: Name = ""  #: the parameter along which its rows form curves, the others fixed; "": they form none
     rows: tuple[RowInfo, ...] = ()
 
 

@@ -1,0 +1,116 @@
+"""Rows that differ in one parameter, as one object. docs/statistics.md, "Curves".
+
+A curve is a workload's rows that agree in every parameter and placement but the one that the registry calls its
+`curve`. It is no figure of its own: its points are rows, with their samples, intervals and verdicts. What is said of it
+as a whole is its largest decided difference, after the one correction over all rows of the comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kernometer.results.model import Workload
+from kernometer.stats.model import RowComparison, RowFigure, Verdict
+
+#: Fewer points draw no curve: they stay rows.
+LEAST_POINTS = 3
+#: What separates a workload's name from its row's tags.
+TAGS = "@"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Point(Generic[T]):
+    x: float  #: the parameter's value
+    row: str
+    of: T
+
+
+@dataclass(frozen=True, slots=True)
+class Curve(Generic[T]):
+    """Points in ascending order of their parameter, all of one workload."""
+
+    name: str  #: the row's name with `*` for the value: mem/latency@bytes=*,stride=64
+    workload: str
+    parameter: str  #: what the points differ in
+    fixed: tuple[tuple[str, str], ...]  #: the other parameters, name and value
+    points: tuple[Point[T], ...]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(point.row for point in self.points)
+
+
+def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Curve[T], ...]:
+    """Every curve that `rows` (row to whatever is known of it) hold, in the order of their first rows."""
+    groups: dict[tuple[str, str], list[Point[T]]] = {}
+    for row, of in rows.items():
+        definition = workloads.get(row.partition(TAGS)[0])
+        x = _value(row, definition.curve) if definition is not None and definition.curve else None
+        if definition is not None and x is not None:
+            groups.setdefault((name_of(row, definition.curve), definition.curve), []).append(Point(x, row, of))
+    return tuple(
+        Curve(
+            name=name,
+            workload=name.partition(TAGS)[0],
+            parameter=parameter,
+            fixed=tuple(_fixed(name, parameter)),
+            points=tuple(sorted(points, key=lambda point: point.x)),
+        )
+        for (name, parameter), points in groups.items()
+        if len(points) >= LEAST_POINTS
+    )
+
+
+def name_of(row: str, parameter: str) -> str:
+    """The row's name with `*` for the value of `parameter`: what all points of its curve share."""
+    workload, at, tags = row.partition(TAGS)
+    parts = (f"{parameter}=*" if tag.startswith(f"{parameter}=") else tag for tag in tags.split(","))
+    return workload + at + ",".join(parts)
+
+
+def largest(curve: Curve[RowComparison]) -> RowComparison | None:
+    """The decided difference furthest from 1, slower or faster; None where no point was decided to differ."""
+    decided = [
+        point.of
+        for point in curve.points
+        if point.of.verdict in (Verdict.SLOWER, Verdict.FASTER) and point.of.ratio is not None and point.of.ratio > 0
+    ]
+    return max(decided, key=lambda row: abs(math.log(row.ratio or 1)), default=None)
+
+
+def tally(curve: Curve[RowComparison]) -> dict[Verdict, int]:
+    """How many points got which verdict, in the verdicts' order; those that none got are left out."""
+    counts = {verdict: sum(point.of.verdict is verdict for point in curve.points) for verdict in Verdict}
+    return {verdict: count for verdict, count in counts.items() if count}
+
+
+def extremes(curve: Curve[RowFigure]) -> tuple[RowFigure, RowFigure] | None:
+    """The points of the lowest and of the highest value; None where no point has one."""
+    known: Sequence[RowFigure] = [point.of for point in curve.points if point.of.value is not None]
+    if not known:
+        return None
+    return min(known, key=lambda figure: figure.value or 0), max(known, key=lambda figure: figure.value or 0)
+
+
+def _value(row: str, parameter: str) -> float | None:
+    for tag in row.partition(TAGS)[2].split(","):
+        name, equals, text = tag.partition("=")
+        if name == parameter and equals:
+            try:
+                value = float(text)
+            except ValueError:
+                return None
+            return value if math.isfinite(value) else None
+    return None
+
+
+def _fixed(name: str, parameter: str) -> Iterable[tuple[str, str]]:
+    for tag in name.partition(TAGS)[2].split(","):
+        key, _, value = tag.partition("=")
+        if key != parameter:
+            yield key, value
