@@ -6,6 +6,8 @@ import random
 import zlib
 from typing import Any
 
+from msgspec import structs
+
 from kernometer.results.model import End, Failure, Result, RowInfo, Run, Unsupported, Workload
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
@@ -104,6 +106,36 @@ def result(
         unsupported=(Unsupported(row="ctx/yield", reason="no sched_yield"),),
         end=End(complete=True, seconds=12.5),
     )
+
+
+def curved(
+    label: str = "before",
+    *,
+    number: int = 0,
+    strides: tuple[int, ...] = (16, 64),
+    points: int = 12,
+    runs: int = 5,
+    samples: int = 12,
+    factor: float = 1.0,
+    **given: Any,
+) -> Result:
+    """`result`, and mem/chase: a curve a stride, along bytes; from 64 KiB on its cost grows, and there by `factor`."""
+    base = result(label, number=number, runs=runs, samples=samples, **given)
+    sizes = [4096 << index for index in range(points)]
+    parameters = tuple(f"bytes={size},stride={stride}" for stride in strides for size in sizes)
+    chase = definition("mem/chase", parameters, 1000, curve="bytes", params=("bytes", "stride"))
+    of_row = {
+        f"mem/chase@bytes={size},stride={stride}": (1.5 + 0.02 * stride * max(0, size.bit_length() - 16))
+        * (factor if size > 1 << 16 else 1.0)
+        for stride in strides
+        for size in sizes
+    }
+    measured = tuple(
+        quiet_run(row, run, samples, cost * (1 + 0.001 * number), seed=number)
+        for run in range(runs)
+        for row, cost in of_row.items()
+    )
+    return structs.replace(base, workloads=base.workloads | {chase.name: chase}, runs=(*base.runs, *measured))
 
 
 def comparison(a: Result, b: Result, names: tuple[str, str] = ("before", "after"), **given: Any) -> Comparison:

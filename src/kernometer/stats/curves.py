@@ -66,6 +66,21 @@ def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Cu
     )
 
 
+def gathered(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Curve[T] | str, ...]:
+    """`rows` with every curve as one, at the place of its first row; the names of those that stand alone."""
+    of_row = {row: curve for curve in curves(rows, workloads) for row in curve.rows}
+    seen: set[str] = set()
+    found: list[Curve[T] | str] = []
+    for row in rows:
+        curve = of_row.get(row)
+        if curve is None:
+            found.append(row)
+        elif curve.name not in seen:
+            seen.add(curve.name)
+            found.append(curve)
+    return tuple(found)
+
+
 def name_of(row: str, parameter: str) -> str:
     """The row's name with `*` for the value of `parameter`: what all points of its curve share."""
     workload, at, tags = row.partition(TAGS)
@@ -78,9 +93,24 @@ def largest(curve: Curve[RowComparison]) -> RowComparison | None:
     decided = [
         point.of
         for point in curve.points
-        if point.of.verdict in (Verdict.SLOWER, Verdict.FASTER) and point.of.ratio is not None and point.of.ratio > 0
+        if point.of.verdict in (Verdict.SLOWER, Verdict.FASTER)
+        and point.of.ratio is not None
+        and 0 < point.of.ratio < math.inf
     ]
     return max(decided, key=lambda row: abs(math.log(row.ratio or 1)), default=None)
+
+
+def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
+    """The point that stands for the whole curve where there is room for one.
+
+    That of the largest decided difference; where none is decided the ratio furthest from 1, whose verdict says so. None
+    where no point has a ratio.
+    """
+    decided = largest(curve)
+    if decided is not None:
+        return next(point for point in curve.points if point.of is decided)
+    known = [point for point in curve.points if point.of.ratio is not None and 0 < point.of.ratio < math.inf]
+    return max(known, key=lambda point: abs(math.log(point.of.ratio or 1)), default=None)
 
 
 def tally(curve: Curve[RowComparison]) -> dict[Verdict, int]:
