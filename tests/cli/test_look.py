@@ -113,6 +113,22 @@ def test_show_takes_rows_and_says_which_it_does_not_know(store: Store, capsys: p
     assert "no figure of 'syscal'" in capsys.readouterr().err
 
 
+def test_show_has_a_curve_as_one_and_its_points_where_asked_for(store: Store) -> None:
+    """Expected: three rows along procs are one line group; --points, or all their names, show rows; JSON has both."""
+    rows = [f"ctx/ring@procs={procs},same-cpu" for procs in (2, 4, 16)]
+    with store.create(make.session()) as file:
+        file.add(make.workload("ctx/ring", curve="procs", params=("procs",)))
+        for row in rows:
+            file.add(make.run(row=row))
+    shown = call(store, "show", "@last").output
+    assert "ctx/ring@procs=*,same-cpu" in shown and "3 points, 2 … 16" in shown and rows[0] not in shown
+    for words in (["--points"], rows):
+        assert all(row in call(store, "show", "@last", *words).output for row in rows)
+    assert "procs=*" in call(store, "show", "@last", "ctx/ring").output
+    told = json.loads(call(store, "show", "@last", "--json").stdout)
+    assert [one["row"] for one in told["rows"]] == [point["row"] for point in told["curves"][0]["points"]] == rows
+
+
 def test_details_say_what_was_seen_at_each_row(store: Store) -> None:
     fill(store, *(make.run(number, migrated=tuple(range(20))) for number in range(3)))
     brief, full = call(store, "show", "@last").output, call(store, "show", "@last", "--details").output

@@ -32,7 +32,7 @@ COMPARISON = Comparison(
 
 def shown(comparison: Comparison) -> list[str]:
     out = io.StringIO()
-    print_comparison(Console(file=out, width=80, markup=False, highlight=False), comparison)
+    print_comparison(Console(file=out, width=80, markup=False, highlight=False), comparison, {})
     return out.getvalue().splitlines()
 
 

@@ -44,6 +44,7 @@ SECONDS = 0.05
 @options.label
 @options.seed
 @options.report
+@options.points
 @options.different_machines
 @options.dry_run
 @json_option
@@ -61,6 +62,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
+    points: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -99,5 +101,5 @@ def command(
     floors = known_layouts(env.store()) if by == "path" else ()
     comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
     systems = {name: [result] for name, result in zip(names, results, strict=True)}
-    show_comparisons(env, systems, (comparison,), report_file)
+    show_comparisons(env, systems, (comparison,), report_file, points=points)
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)

@@ -35,6 +35,7 @@ the spread between sessions comes from this host's history, if it has one."""
 @click.option("--baseline", metavar="RESULT", help="What the others are judged against [default: the first].")
 @options.delta
 @options.report
+@options.points
 @options.different_machines
 @json_option
 @pass_env
@@ -44,6 +45,7 @@ def command(
     baseline: str | None,
     delta: float,
     report_file: Path | None,
+    points: bool,
     different_machines: bool,
 ) -> None:
     """Judge stored results, B (and C…) against A: faster, slower, equivalent, undecided.
@@ -70,7 +72,7 @@ def command(
         name_baseline=first,
         floors=known_layouts(store) if ways == {"path"} else (),
     )
-    show_comparisons(env, sets, comparisons, report_file, history)
+    show_comparisons(env, sets, comparisons, report_file, history, points=points)
 
 
 def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str, ...]]:

@@ -38,4 +38,5 @@ report = click.option(
 different_machines = click.option(
     "--different-machines", is_flag=True, help="Compare guests although their virtual machines differ."
 )
+points = click.option("--points", is_flag=True, help="Every point of a curve as a row of its own.")
 dry_run = click.option("--dry-run", is_flag=True, help="Print what would be started, and leave.")

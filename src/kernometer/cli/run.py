@@ -58,6 +58,7 @@ CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serial
 @click.option("--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic].")
 @options.seed
 @options.report
+@options.points
 @click.option(
     "--beside-last",
     is_flag=True,
@@ -76,6 +77,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
+    points: bool,
     beside_last: bool,
     dry_run: bool,
     **effort: float | str | None,
@@ -104,13 +106,25 @@ def command(
         with progress(env, plan.units) as listen:
             path = measure(plan, target, store, label, listen)
     result = read_file(path)
-    _show(env, store, result, beside_last=beside_last, report_file=report_file)
+    named = None if points else words
+    _show(env, store, result, named, beside_last=beside_last, report_file=report_file)
     env.say(f"The session is kept in {path}.")
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
 
 
-def _show(env: Env, store: Store, result: Result, *, beside_last: bool, report_file: Path | None) -> None:
-    """The table or JSON; with `beside_last` also the session before, and how far this host's sessions lie apart."""
+def _show(
+    env: Env,
+    store: Store,
+    result: Result,
+    named: Sequence[str] | None,
+    *,
+    beside_last: bool,
+    report_file: Path | None,
+) -> None:
+    """The table or JSON; with `beside_last` also the session before, and how far this host's sessions lie apart.
+
+    `named`: rows asked for by name, which are shown as rows; None: every point of a curve is.
+    """
     from kernometer.cli.show_comparisons import show_comparisons, write_report
     from kernometer.report.table import document, print_result
     from kernometer.stats.compare import compare
@@ -121,7 +135,7 @@ def _show(env: Env, store: Store, result: Result, *, beside_last: bool, report_f
     if env.json:
         click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
     else:
-        print_result(env.console(), result, found)
+        print_result(env.console(), result, found, points=named is None, named=named or ())
     before = list(store.history(result)) if beside_last else []
     if not before:
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
@@ -133,7 +147,7 @@ def _show(env: Env, store: Store, result: Result, *, beside_last: bool, report_f
     comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
     if not env.json:
         env.console().print()
-        show_comparisons(env, systems, (comparison,), None)
+        show_comparisons(env, systems, (comparison,), None, points=named is None)
         _print_spread(env, [found, *(one.figures for one in history.entries)])
     write_report(env, systems, (comparison,), history, report_file)
 

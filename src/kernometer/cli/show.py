@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import UsageError
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="RESULT")
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
 @click.option("--details", is_flag=True, help="Give, for every flag, what was seen at each row.")
+@options.points
 @json_option
 @pass_env
-def command(env: Env, name: str, rows: tuple[str, ...], details: bool) -> None:
+def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: bool) -> None:
     """Show the figures of RESULT: a session's id or the beginning of one, a label (its newest session), @last, @1
     (the last but one), or a file.
 
-    ROW is a workload, a row, or a pattern with * (all rows, if none is given).
+    ROW is a workload, a row, or a pattern with * (all rows, if none is given). Rows that differ in one parameter are
+    shown as one curve: its plot on a logarithmic scale, its lowest and its highest value.
 
     \b
     Examples:
@@ -43,7 +46,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool) -> None:
     if env.json:
         click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
         return
-    print_result(env.console(), result, chosen, details=details)
+    print_result(env.console(), result, chosen, details=details, points=points, named=rows)
 
 
 def choose(figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:

@@ -26,16 +26,25 @@ def show_comparisons(
     comparisons: Sequence[Comparison],
     report_file: Path | None,
     history: History | None = None,
+    *,
+    points: bool = False,
 ) -> None:
-    """Prints them all; where --json was given as one JSON array. Then the report, if a file is named."""
+    """Prints them all; where --json was given as one JSON array. Then the report, if a file is named.
+
+    `points`: every point of a curve as a row of the table; in JSON rows are always complete.
+    """
+    from kernometer.report.curves import comparison_document, definitions
+
+    workloads = definitions(result for one in systems.values() for result in one)
     if env.json:
-        click.echo(msgspec.json.encode(comparisons).decode(), file=env.out)
+        made = [msgspec.to_builtins(one) | {"curves": comparison_document(one, workloads)} for one in comparisons]
+        click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:
         from kernometer.report.verdicts import print_comparison
 
         console = env.console()
         for comparison in comparisons:
-            print_comparison(console, comparison)
+            print_comparison(console, comparison, {} if points else workloads)
     write_report(env, systems, comparisons, history, report_file)
 
 

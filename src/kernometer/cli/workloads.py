@@ -64,11 +64,16 @@ def _print_table(console: Console, found: Sequence[Workload]) -> None:
 def _print_definition(console: Console, one: Workload) -> None:
     from rich.table import Table
 
+    from kernometer.report.curves import spread_of
+    from kernometer.stats.curves import curves
+
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for head, text in _facts(one):
         table.add_row(head, text)
+    for curve in curves({row.row: row for row in one.rows}, {one.name: one}):
+        table.add_row("curve", f"{curve.name}: {spread_of(curve)}")
     for row in one.rows:
         quick = ", quick" if "quick" in row.profiles else ""
         plan = f", by path {row.path_n} times" if row.path_n else ""

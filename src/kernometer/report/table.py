@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from kernometer.report.curves import Line, below_name, cells, figures_document, lines_of, signs, value_text
 from kernometer.report.order import in_registry_order
 from kernometer.report.units import format_half_width, format_value
 from kernometer.results.warnings import WORDS
+from kernometer.stats.curves import Curve
 from kernometer.stats.model import FlagCode
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rich.console import Console
 
@@ -34,15 +36,27 @@ _BREAKS = re.compile(r"[^@,/]*[@,/]|[^@,/]+")
 
 
 def print_result(
-    console: Console, result: Result, figures: Mapping[str, RowFigure], *, facts: bool = True, details: bool = False
+    console: Console,
+    result: Result,
+    figures: Mapping[str, RowFigure],
+    *,
+    facts: bool = True,
+    details: bool = False,
+    points: bool = False,
+    named: Collection[str] = (),
 ) -> None:
-    """All of a result. `figures`: of the rows to show. `details`: the sentence of every flag of every row."""
+    """All of a result. `figures`: of the rows to show. `details`: the sentence of every flag of every row.
+
+    `points`: every point of a curve as a row; `named`: rows that were asked for by name, which are shown as such.
+    """
     if facts:
         console.print(facts_table(result))
         console.print()
-    rows = [figures[row] for row in in_registry_order(result, figures)]
+    ordered = {row: figures[row] for row in in_registry_order(result, figures)}
+    rows = list(ordered.values())
     if rows:
-        console.print(figures_table(rows, console.width))
+        lines = lines_of(ordered, {} if points else result.workloads, named)
+        console.print(figures_table(lines, console.width, signs(console.encoding)))
         console.print()
     for text in (*legend(rows), *remarks(rows, details=details), *not_measured(result), *result.damage):
         console.print(Text(printable(text, LINE)))
@@ -123,33 +137,43 @@ def utc(seconds: float) -> str:
         return f"{seconds:g} s after 1970"
 
 
-def figures_table(figures: Sequence[RowFigure], width: int) -> Table:
-    """One line a row: value, ± of its 95 % interval, what it is per, direction, runs, flags."""
-    cells = [_cells(figure) for figure in figures]
-    others = [max(len(line) for cell in column for line in cell.split("\n")) for column in zip(*cells, strict=True)]
+def figures_table(lines: Sequence[Line], width: int, heights: str) -> Table:
+    """A line a row: value, ± of its 95 % interval, what it is per, direction, runs, flags. A curve has a few lines."""
+    columns = [_cells(one) if not isinstance(one, Curve) else cells(one, 0, _DIRECTION) for one in lines]
+    others = [max(len(line) for cell in column for line in cell.split("\n")) for column in zip(*columns, strict=True)]
     heads = ("value", "±95 %", "per", "", "runs", "flags")
     rest = sum(max(size, len(head)) + GAP for size, head in zip(others, heads, strict=True))
-    longest = max(len(printable(figure.row, 2 * CELL)) for figure in figures)
+    longest = max(_width(one) for one in lines)
     room = max(NARROWEST, min(longest, width - rest))
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("row", width=room, no_wrap=True)
     for head in heads:
         table.add_column(head, justify="right" if head in ("value", "±95 %", "runs") else "left", overflow="fold")
-    for figure, row in zip(figures, cells, strict=True):
-        name = "\n".join(broken(printable(figure.row, 2 * CELL), room))
-        style = "yellow" if figure.flags else ""
-        table.add_row(Text(name), *(Text(cell) for cell in row[:-1]), Text(row[-1], style=style))
+    for one in lines:
+        if isinstance(one, Curve):
+            name = broken(printable(one.name, 2 * CELL), room)
+            row = cells(one, len(name) + 2, _DIRECTION)  # its points and its plot stand between name and values
+            name += below_name(one, heights, room)
+        else:
+            name, row = broken(printable(one.row, 2 * CELL), room), _cells(one)
+        style = "yellow" if row[-1] else ""
+        table.add_row(Text("\n".join(name)), *(Text(cell) for cell in row[:-1]), Text(row[-1], style=style))
     return table
+
+
+def _width(one: Line) -> int:
+    """Of what stands in the first column."""
+    if not isinstance(one, Curve):
+        return len(printable(one.row, 2 * CELL))
+    return max(len(printable(one.name, 2 * CELL)), *map(len, below_name(one, "_", CELL)))
 
 
 def _cells(figure: RowFigure) -> tuple[str, ...]:
     """All cells but the row's name."""
     codes = dict.fromkeys(flag.code for flag in figure.flags)
-    value, low, high = figure.value, figure.value_low, figure.value_high
-    half = None if low is None or high is None else (high - low) / 2
     return (
-        format_value(value, figure.unit, half),
-        format_half_width(value, low, high),
+        value_text(figure),
+        format_half_width(figure.value, figure.value_low, figure.value_high),
         "" if figure.unit == "B/s" else printable(figure.per, CELL // 3),  # a bandwidth is per second, not per block
         _DIRECTION.get(figure.better, ""),
         str(len(figure.runs)),
@@ -228,10 +252,12 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
     import msgspec
 
     plain = msgspec.to_builtins
+    ordered = {row: figures[row] for row in in_registry_order(result, figures)}
     return {
         "session": plain(result.session),
         "header": plain(result.header),
-        "rows": [plain(figures[row]) for row in in_registry_order(result, figures)],
+        "rows": [plain(figures[row]) for row in ordered],
+        "curves": figures_document(ordered, result.workloads),
         "failures": plain(result.failures),
         "unsupported": plain(result.unsupported),
         "events": plain(result.events),

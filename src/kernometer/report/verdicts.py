@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from kernometer.report.compared import footnotes_of, own_clauses, short
-from kernometer.report.units import NOTHING, format_percent, format_value
+from kernometer.report.curves import ratio_range, value_text, verdict_lines, x_text
+from kernometer.report.units import NOTHING, format_percent
+from kernometer.stats.curves import Curve, gathered, largest, shown_point
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
+
+    from kernometer.results.model import Workload
+
+    Line = RowComparison | Curve[RowComparison]
 
 #: Characters of a name, of a value that differs, of a note: 80 columns hold a row.
 NAME, VALUE, NOTE = 36, 60, 300
@@ -24,6 +31,10 @@ NAME, VALUE, NOTE = 36, 60, 300
 LEGEND = (
     "undecided rows: the smallest difference that these runs could have seen (sees), and the minutes or the sessions "
     "a side (ses.) it takes to see ±{:.3g} %"
+)
+CURVES = (
+    "curves (*): figures and ratio are of the largest decided difference, at that value of the parameter; where none "
+    "is decided, how far the ratios reach; undecided points by the worst of them; --points lists all"
 )
 #: Not by colour alone: the word stands beside it.
 _STYLES = {
@@ -35,20 +46,25 @@ _STYLES = {
 }
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """The sentence, every difference by name, a row a workload, and the remarks."""
+def print_comparison(console: Console, comparison: Comparison, workloads: Mapping[str, Workload]) -> None:
+    """The sentence, every difference by name, a line a row or a curve, and the remarks.
+
+    `workloads`: the definitions, which say what forms a curve; none: every point is a row.
+    """
     console.print(Text(printable(comparison.sentence), "bold"))
-    for line in _differences(comparison):
-        console.print(line)
+    for text in _differences(comparison):
+        console.print(text)
+    of_row = {row.row: row for row in comparison.rows}
+    lines = [of_row[one] if isinstance(one, str) else one for one in gathered(of_row, workloads)]
     if comparison.rows:
-        console.print(_table(comparison))
+        console.print(_table(comparison, lines))
     if comparison.count(Verdict.UNDECIDED):
         console.print(Text(LEGEND.format(comparison.delta * 100), "dim"))
+    if any(isinstance(line, Curve) for line in lines):
+        console.print(Text(CURVES, "dim"))
     shared = footnotes_of(comparison.rows)
-    for row in comparison.rows:
-        own = "; ".join(own_clauses(row, shared))
-        if own:
-            console.print(Text(printable(f"{row.row}: {own}", NOTE)))
+    for note in _notes(lines, shared):
+        console.print(Text(printable(note, NOTE)))
     for remark in (*shared, *comparison.remarks):
         console.print(Text(printable(remark, NOTE), "dim"))
 
@@ -61,29 +77,64 @@ def _differences(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"  {printable(one.what, NAME)}: {a} | {b}")
 
 
-def _table(comparison: Comparison) -> Table:
+def _notes(lines: Sequence[Line], shared: Sequence[str]) -> Iterator[str]:
+    """What a row's note says of it alone; of a curve each clause once, with the number of its points."""
+    for line in lines:
+        if not isinstance(line, Curve):
+            own = "; ".join(own_clauses(line, shared))
+            if own:
+                yield f"{line.row}: {own}"
+            continue
+        counts = Counter(clause for point in line.points for clause in own_clauses(point.of, shared))
+        for clause, count in counts.items():
+            yield f"{line.name}: {clause} ({count} of {len(line.points)} points)"
+
+
+def _table(comparison: Comparison, lines: Sequence[Line]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("row", overflow="fold")
     table.add_column(printable(comparison.a, 12), justify="right", no_wrap=True)
     table.add_column(printable(comparison.b, 12), justify="right", no_wrap=True)
     table.add_column("ratio [95 %]", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for row in sorted(comparison.rows, key=_effect):
-        verdict = Text(row.verdict.value, _STYLES[row.verdict])
-        table.add_row(printable(row.row), _figure(row.a), _figure(row.b), _ratio(row), verdict)
+    for line in sorted(lines, key=_effect):
+        if isinstance(line, Curve):
+            table.add_row(*_curve(line))
+        else:
+            verdict = Text(line.verdict.value, _STYLES[line.verdict])
+            table.add_row(printable(line.row), _figure(line.a), _figure(line.b), _ratio(line), verdict)
     return table
 
 
-def _effect(row: RowComparison) -> tuple[bool, float]:
-    """The largest slowdown first, rows without a ratio last."""
-    return row.ratio is None, -(row.ratio or 0.0)
+def _curve(curve: Curve[RowComparison]) -> tuple[str | Text, ...]:
+    """One line group: the point of the largest decided difference, and how many points got which verdict."""
+    most = largest(curve)
+    at = next((x_text(point.x) for point in curve.points if point.of is most), "")
+    ratio = [ratio_range(curve)] if most is None else [_ratio(most), f"at {at}"]
+    undecided = [point.of for point in curve.points if point.of.verdict is Verdict.UNDECIDED]
+    worst = max(undecided, key=lambda row: row.smallest or 0.0, default=None)
+    if worst is not None and _wanting(worst):
+        ratio.append(_wanting(worst))
+    verdicts = [(text, _STYLES[verdict]) for verdict, text in verdict_lines(curve)]
+    return (
+        printable(curve.name),
+        _figure(most.a) if most is not None else "",
+        _figure(most.b) if most is not None else "",
+        "\n".join(ratio),
+        Text("\n").join(Text(*one) for one in verdicts),
+    )
+
+
+def _effect(line: Line) -> tuple[bool, float]:
+    """The largest slowdown first, rows without a ratio last. A curve stands by the point that stands for it."""
+    if not isinstance(line, Curve):
+        return line.ratio is None, -(line.ratio or 0.0)
+    point = shown_point(line)
+    return point is None, -(point.of.ratio or 0.0 if point is not None else 0.0)
 
 
 def _figure(figure: RowFigure | None) -> str:
-    if figure is None or figure.value is None:
-        return NOTHING
-    low, high = figure.value_low, figure.value_high
-    return format_value(figure.value, figure.unit, None if low is None or high is None else (high - low) / 2)
+    return NOTHING if figure is None else value_text(figure)
 
 
 def _ratio(row: RowComparison) -> str:
