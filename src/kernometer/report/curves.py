@@ -50,6 +50,14 @@ def lines_of(
     return found
 
 
+def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> list[str]:
+    """Rows for a sentence: those of one curve under its name, with their number."""
+    return [
+        one if isinstance(one, str) else f"{one.name} ({len(one.points)} points)"
+        for one in gathered(dict.fromkeys(rows), workloads)
+    ]
+
+
 def x_text(x: float) -> str:
     """A parameter's value as row names have it: 4096, 0.5."""
     return f"{x:.0f}" if x == int(x) and abs(x) < 1e15 else f"{x:g}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.curves import Line, below_name, cells, figures_document, lines_of, signs, value_text
+from kernometer.report.curves import Line, below_name, cells, figures_document, lines_of, names_of, signs, value_text
 from kernometer.report.order import in_registry_order
 from kernometer.report.units import format_half_width, format_value
 from kernometer.results.warnings import WORDS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from kernometer.results.model import Header, Result
+    from kernometer.results.model import Header, Result, Workload
     from kernometer.stats.model import RowFigure
 
 #: Characters of a string from a machine that one cell or line shows.
@@ -53,12 +53,12 @@ def print_result(
         console.print(facts_table(result))
         console.print()
     ordered = {row: figures[row] for row in in_registry_order(result, figures)}
-    rows = list(ordered.values())
+    rows, workloads = list(ordered.values()), {} if points else result.workloads
     if rows:
-        lines = lines_of(ordered, {} if points else result.workloads, named)
+        lines = lines_of(ordered, workloads, named)
         console.print(figures_table(lines, console.width, signs(console.encoding)))
         console.print()
-    for text in (*legend(rows), *remarks(rows, details=details), *not_measured(result), *result.damage):
+    for text in (*legend(rows), *remarks(rows, workloads, details=details), *not_measured(result), *result.damage):
         console.print(Text(printable(text, LINE)))
 
 
@@ -207,10 +207,11 @@ def legend(figures: Iterable[RowFigure]) -> list[str]:
     return [f"±: {kind}; {', '.join(signs)}."]
 
 
-def remarks(figures: Iterable[RowFigure], *, details: bool) -> list[str]:
+def remarks(figures: Iterable[RowFigure], workloads: Mapping[str, Workload], *, details: bool) -> list[str]:
     """Each flag in use: what it means, what to do, on how many rows; with details what was seen at each of them.
 
-    What a workload itself remarks is always given in full: nothing else says it.
+    What a workload itself remarks is always given in full: nothing else says it. `workloads`: the definitions, which
+    say what forms a curve; without them every row is named.
     """
     seen: dict[FlagCode, dict[str, list[str]]] = {}
     for figure in figures:
@@ -222,7 +223,7 @@ def remarks(figures: Iterable[RowFigure], *, details: bool) -> list[str]:
         count = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
         lines.append(f"{words.label} ({count}): {words.sentence} {words.advice}")
         if details or code is FlagCode.PROBE:
-            lines += [f"  {', '.join(of)}: {detail}" for detail, of in _by_detail(rows).items()]
+            lines += [f"  {', '.join(names_of(of, workloads))}: {detail}" for detail, of in _by_detail(rows).items()]
     return lines
 
 
@@ -244,7 +245,10 @@ def not_measured(result: Result) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in result.unsupported:
         reasons.setdefault(one.reason, []).append(one.row)
-    return lines + [f"not on this platform: {', '.join(rows)}: {reason}" for reason, rows in reasons.items()]
+    return lines + [
+        f"not on this platform: {', '.join(names_of(rows, result.workloads))}: {reason}"
+        for reason, rows in reasons.items()
+    ]
 
 
 def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]:
