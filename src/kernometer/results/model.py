@@ -201,7 +201,82 @@ class End(Record, kw_only=True, frozen=True, tag="end"):
     seconds: Amount = 0.0
 
 
-AnyRecord = Session | Header | Workload | Run | Failure | Unsupported | Events | End
+class System(msgspec.Struct, kw_only=True, frozen=True):
+    """A column of a paper's tables: an operating system, or a machine."""
+
+    system: Name  #: as published/NAME:SYSTEM calls it
+    name: Text  #: as the paper does
+
+
+class Scale(msgspec.Struct, kw_only=True, frozen=True):
+    """What a paper's unit is in one of ours."""
+
+    unit: Unit
+    factor: Annotated[float, Meta(gt=0, le=LARGEST)]  #: one of the paper's is so many of ours
+
+
+class Paper(Record, kw_only=True, frozen=True, tag="paper"):
+    """First line of a published table, in place of a session: where its figures come from. Facts alone."""
+
+    format: Positive
+    name: Name  #: as published/NAME calls it
+    title: Text
+    authors: tuple[Text, ...]
+    year: Count = 0  #: of publication; 0: the paper gives none
+    where: Text = ""
+    machine: Text = ""  #: the hardware, as the paper names it
+    systems: tuple[System, ...]
+    tables: dict[Name, Text] = {}  #: what each table holds, in our words
+    units: dict[Name, Scale] = {}  #: of the units that ours has an equal of
+    notes: tuple[Text, ...] = ()  #: about the whole
+
+
+class Published(Record, kw_only=True, frozen=True, tag="published"):
+    """One figure of a paper."""
+
+    table: Name  #: "table 1", or where in the text
+    row: Name
+    system: Name
+    printed: Text  #: the cell as printed
+    value: Signed | None = None  #: its number; None where it is none ("None", a range, a name)
+    low: Signed | None = None  #: ends of a range
+    high: Signed | None = None
+    unit: Name = ""  #: as printed
+    meant: Name = ""  #: the unit that it must be, where the printed one cannot be right
+    better: Literal["", "lower", "higher"] = ""  #: "": a fact about the set-up
+    ours: tuple[Name, ...] = ()  #: rows of the catalogue with the same definition, the closest first
+    note: Text = ""
+
+
+class Cell(msgspec.Struct, kw_only=True, frozen=True):
+    """Figures of the paper that a stated number follows from; `*` for a row: each row that both cells have."""
+
+    table: Name
+    row: Name
+    system: Name
+
+
+#: What the paper says of `over` and `under`: how many times, what percentage of it, by what percentage more or less.
+Form = Literal["", "times", "percent of", "percent more", "percent less"]
+
+
+class Stated(Record, kw_only=True, frozen=True, tag="stated"):
+    """A ratio or another number that a paper gives in its text."""
+
+    place: Name
+    what: Text  #: in our words
+    printed: Text
+    value: Signed | None = None
+    low: Signed | None = None  #: ends of a range, or a bound alone
+    high: Signed | None = None
+    unit: Name = ""
+    form: Form = ""  #: how it follows from `over` and `under`; "": the paper has no rows for it
+    over: Cell | None = None
+    under: Cell | None = None
+    note: Text = ""
+
+
+AnyRecord = Session | Header | Workload | Run | Failure | Unsupported | Events | End | Paper | Published | Stated
 
 
 class Result(msgspec.Struct, kw_only=True, frozen=True):
@@ -225,3 +300,11 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     def runs_of(self, row: str) -> tuple[Run, ...]:
         """The runs of one row, in the order they were made."""
         return tuple(run for run in self.runs if run.row == row)
+
+
+class Publication(msgspec.Struct, kw_only=True, frozen=True):
+    """A whole published table: a file that begins with a `paper`."""
+
+    paper: Paper
+    figures: tuple[Published, ...]
+    stated: tuple[Stated, ...] = ()

@@ -19,9 +19,12 @@ from kernometer.results.model import (
     Events,
     Failure,
     Header,
+    Paper,
+    Published,
     Result,
     Run,
     Session,
+    Stated,
     Unsupported,
     Workload,
 )
@@ -154,6 +157,8 @@ class _Gathered:
                 self.events.append(record)
             case End():
                 self.end = record
+            case Paper() | Published() | Stated():
+                return "it belongs to a published table, and this is a session"
         return ""
 
     def _take_header(self, record: Header) -> str:
@@ -249,6 +254,11 @@ def _first(line: bytes) -> Session:
         record = parse_record(line)
     except DamagedError as error:
         raise not_ours(f"its first line cannot be read ({error})") from None
+    if isinstance(record, Paper):
+        raise ResultError(
+            "This is a published table: it has no samples.",
+            f"'kernometer show published/{printable(record.name, 60)}' and 'kernometer compare' read it.",
+        )
     if not isinstance(record, Session):
         raise not_ours("its first line is not that of a session")
     return record

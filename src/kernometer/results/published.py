@@ -1,0 +1,87 @@
+"""The tables of the literature: files in the result format that travel with the sources and inside the package.
+
+`published` means them all, `published/NAME` one paper, `published/NAME:SYSTEM` one column of it; on the command line
+these names stand where results do, whatever the working folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from kernometer.cache import source_folder
+from kernometer.errors import ResultError, UsageError
+from kernometer.results.model import FORMAT, Paper, Publication, Published, Stated
+from kernometer.results.reader import DamagedError, parse_record
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ALL = "published"
+PREFIX = ALL + "/"
+_SUFFIX = ".ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What `published/NAME[:SYSTEM]` means."""
+
+    name: str  #: as it was called
+    publication: Publication
+    system: str = ""  #: "": all of the paper's
+
+
+def is_published(name: str) -> bool:
+    """Whether a word where a result is expected means a published table; a file of that folder has its own name."""
+    return name == ALL or (name.startswith(PREFIX) and not name.endswith(_SUFFIX))
+
+
+def names() -> list[str]:
+    """The papers that are there, by name."""
+    folder = source_folder(ALL)
+    return sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
+
+
+def load(name: str) -> Column:
+    """Raises ResultError where there is no such paper, UsageError where it has no such system."""
+    paper, _, system = name.removeprefix(PREFIX).partition(":")
+    known = names()
+    if paper not in known:
+        close = get_close_matches(paper, known, n=1)
+        raise ResultError(
+            f"There is no published table {printable(paper, 80)!r}.",
+            f"Did you mean {PREFIX}{close[0]}?" if close else f"They are {', '.join(known)}.",
+        )
+    file = source_folder(ALL) / (paper + _SUFFIX)
+    try:
+        publication = parse(file.read_bytes().splitlines())
+    except OSError as error:
+        raise ResultError(f"{file} cannot be read: {error.strerror}.", "Install Kernometer again.") from error
+    systems = [one.system for one in publication.paper.systems]
+    if system and system not in systems:
+        raise UsageError(f"{PREFIX}{paper} has no system {printable(system, 80)!r}.", f"It has {', '.join(systems)}.")
+    return Column(name, publication, system)
+
+
+def parse(lines: Iterable[bytes]) -> Publication:
+    """A whole file. It is ours, so that nothing of it is left out: raises ResultError at the first line that is odd."""
+    paper, figures, stated = None, list[Published](), list[Stated]()
+    for number, line in enumerate(lines, 1):
+        try:
+            record = parse_record(line)
+        except DamagedError as error:
+            raise ResultError(f"Line {number} of a published table cannot be read: {error}.") from None
+        match record:
+            case Paper() if number == 1 and record.format <= FORMAT:
+                paper = record
+            case Published() if paper is not None:
+                figures.append(record)
+            case Stated() if paper is not None:
+                stated.append(record)
+            case _:
+                raise ResultError(f"Line {number} does not belong into a published table of format {FORMAT}.")
+    if paper is None:
+        raise ResultError("This is no published table: it is empty.")
+    return Publication(paper=paper, figures=tuple(figures), stated=tuple(stated))

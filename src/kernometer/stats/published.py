@@ -1,0 +1,166 @@
+"""What follows from a paper's figures: its stated ratios checked, its columns held against others. docs/published.md.
+
+A published figure is one number: there are no samples, hence no interval, and nothing is decided. What is said here is
+arithmetic, and is called so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from kernometer.results.model import Cell, Paper, Publication, Published, Stated, Unit
+from kernometer.stats.model import RowFigure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Holds(Enum):
+    """What the paper's own rows say of a number that it states."""
+
+    ROUNDED = "holds"  #: the rows give it, rounded to the digits printed
+    TRUNCATED = "holds, its further digits cut off"
+    NOT = "does not hold"
+    NO_ROWS = "no rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A stated number beside what the rows give; `low` and `high` are equal where one pair of rows does."""
+
+    stated: Stated
+    holds: Holds
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One row of B against A. `ratio` is of costs: above 1, B is slower; None where a side has no number above 0."""
+
+    row: str
+    better: str
+    a: str  #: as shown, with its unit
+    b: str
+    ratio: float | None = None
+    note: str = ""
+
+
+def checks(publication: Publication) -> tuple[Check, ...]:
+    """Every stated number of a paper, in its order."""
+    return tuple(_check(publication.figures, stated) for stated in publication.stated)
+
+
+def _check(figures: Sequence[Published], stated: Stated) -> Check:
+    found = _from_rows(figures, stated)
+    if not found:
+        return Check(stated, Holds.NO_ROWS)
+    low, high = min(found), max(found)
+    if stated.value is None:
+        least = stated.low if stated.low is not None else low
+        most = stated.high if stated.high is not None else high
+        holds = Holds.ROUNDED if least <= low and high <= most else Holds.NOT
+        return Check(stated, holds, low, high)
+    decimals = len(stated.printed.strip("% ").partition(".")[2])
+    step = 10.0**-decimals
+    tiny = step * 1e-6  # binary fractions of decimal numbers
+    if all(abs(one - stated.value) <= step / 2 + tiny for one in found):
+        return Check(stated, Holds.ROUNDED, low, high)
+    if all(-tiny <= one - stated.value < step for one in found):
+        return Check(stated, Holds.TRUNCATED, low, high)
+    return Check(stated, Holds.NOT, low, high)
+
+
+def _from_rows(figures: Sequence[Published], stated: Stated) -> list[float]:
+    """What the stated number would be by each pair of cells that it speaks of."""
+    if stated.over is None or stated.under is None or not stated.form:
+        return []
+    over, under = _values(figures, stated.over), _values(figures, stated.under)
+    if "*" in stated.over.row:
+        ratios = [over[row] / under[row] for row in over if under.get(row, 0) > 0 and over[row] > 0]
+    else:
+        ratios = [top / bottom for top in over.values() for bottom in under.values() if bottom > 0]
+    match stated.form:
+        case "percent of":
+            return [100 * ratio for ratio in ratios]
+        case "percent more":
+            return [100 * (ratio - 1) for ratio in ratios]
+        case "percent less":
+            return [100 * (1 - ratio) for ratio in ratios]
+    return ratios
+
+
+def _values(figures: Sequence[Published], cell: Cell) -> dict[str, float]:
+    return {
+        one.row: one.value
+        for one in figures
+        if one.value is not None
+        and (one.table, one.system) == (cell.table, cell.system)
+        and (one.row == cell.row or fnmatchcase(one.row, cell.row))
+    }
+
+
+def shown(figure: Published) -> str:
+    """The cell as printed, with its unit."""
+    return f"{figure.printed} {figure.unit}".strip()
+
+
+def name_of(figure: Published) -> str:
+    return f"{figure.table}: {figure.row}"
+
+
+def columns(publication: Publication, a: str, b: str) -> tuple[Pair, ...]:
+    """System `b` of a paper against its system `a`, in every row that both have and that has a direction."""
+    of_b = {(one.table, one.row): one for one in publication.figures if one.system == b}
+    return tuple(
+        Pair(name_of(one), one.better, shown(one), shown(other), _ratio(one, other), _note(one, other))
+        for one in publication.figures
+        if one.system == a and one.better and (other := of_b.get((one.table, one.row))) is not None
+    )
+
+
+def _ratio(a: Published, b: Published) -> float | None:
+    if a.value is None or b.value is None or a.value <= 0 or b.value <= 0:
+        return None
+    return b.value / a.value if a.better == "lower" else a.value / b.value
+
+
+def _note(*figures: Published) -> str:
+    return "; ".join(dict.fromkeys(one.note for one in figures if one.note))
+
+
+def in_our_unit(paper: Paper, figure: Published, unit: str) -> float | None:
+    """A published figure in a row's unit; None where the two do not measure the same kind of thing."""
+    scale = paper.units.get(figure.meant or figure.unit)
+    if scale is None or figure.value is None or figure.value <= 0:
+        return None
+    return in_unit(figure.value * scale.factor, scale.unit, unit)
+
+
+def in_unit(value: float, unit: Unit | str, wanted: str) -> float | None:
+    """A value above 0 in another of our units; None where the two do not measure the same kind of thing."""
+    if unit == wanted:
+        return value
+    return 1e9 / value if {unit, wanted} == {"ns", "1/s"} else None
+
+
+def beside(
+    publication: Publication, system: str, measured: Mapping[str, RowFigure]
+) -> tuple[tuple[Published, RowFigure, float], ...]:
+    """Each figure of that system with the row that measures the same, and its value in that row's unit."""
+    found = []
+    for one in publication.figures:
+        for row in one.ours if one.system == system else ():
+            ours = measured.get(row)
+            value = in_our_unit(publication.paper, one, ours.unit) if ours is not None else None
+            if ours is not None and ours.value is not None and ours.value > 0 and value is not None:
+                found.append((one, ours, value))
+    return tuple(found)
+
+
+def ratio_of_costs(better: str, a: float, b: float) -> float:
+    """Cost of `b` over cost of `a`, both above 0 and in one unit."""
+    return b / a if better == "lower" else a / b
