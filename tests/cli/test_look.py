@@ -125,6 +125,8 @@ def test_show_has_a_curve_as_one_and_its_points_where_asked_for(store: Store) ->
     for words in (["--points"], rows):
         assert all(row in call(store, "show", "@last", *words).output for row in rows)
     assert "procs=*" in call(store, "show", "@last", "ctx/ring").output
+    (line, *_others) = csv.DictReader(io.StringIO(call(store, "export", "--csv", "@last").stdout))
+    assert (line["curve"], line["x"]) == ("ctx/ring@procs=*,same-cpu", "2.0")
     told = json.loads(call(store, "show", "@last", "--json").stdout)
     assert [one["row"] for one in told["rows"]] == [point["row"] for point in told["curves"][0]["points"]] == rows
 

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernometer.report.order import in_registry_order
+from kernometer.stats.curves import curves
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ COLUMNS: dict[Per, tuple[str, ...]] = {
         *_SESSION,
         *("row", "workload", "params", "status", "note", "per", "unit", "better", "value", "value_low", "value_high"),
         *("cost", "cost_low", "cost_high", "gross", "baseline", "runs", "samples", "flags"),
+        *("curve", "x"),
     ),
     "run": (
         *_SESSION,
@@ -80,8 +82,10 @@ def _session(result: Result) -> Line:
 def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
     """Measured rows, then failed ones that have no figure, then those that this platform cannot do."""
     failed = {failure.row: failure.text for failure in reversed(result.failures)}
+    places = {point.row: (of.name, point.x) for of in curves(figures, result.workloads) for point in of.points}
     for row in in_registry_order(result, figures):
-        yield _row(figures[row], failed.get(row, ""))
+        curve, x = places.get(row, ("", None))
+        yield _row(figures[row], failed.get(row, "")) | {"curve": curve, "x": x}
     for row, text in reversed(failed.items()):
         if row not in figures:
             yield _no_figure(row, "failed", text)
@@ -115,7 +119,14 @@ def _row(figure: RowFigure, note: str) -> Line:
 
 
 def _no_figure(row: str, status: str, note: str) -> Line:
-    known: Line = {"row": row, "workload": row.partition("@")[0], "status": status, "note": note, "params": "{}"}
+    known: Line = {
+        "row": row,
+        "workload": row.partition("@")[0],
+        "status": status,
+        "note": note,
+        "params": "{}",
+        "curve": "",
+    }
     return dict.fromkeys(COLUMNS["row"]) | {"runs": 0, "samples": 0} | known
 
 
