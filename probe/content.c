@@ -114,3 +114,38 @@ void km_rewind(struct km *km, int fd)
 	if (lseek(fd, 0, SEEK_SET) != 0)
 		km_fail_call(km, "lseek");
 }
+
+/* How many of the file's pages are still in the cache after the kernel was asked to drop them. */
+static long content_drop(struct km *km, int fd, uint64_t bytes)
+{
+	if (km_cache_drop(fd) != 0)
+		km_fail_call(km, "posix_fadvise");
+	return km_cache_resident(fd, (size_t)bytes);
+}
+
+void km_uncached_setup(struct km *km, int fd, uint64_t bytes)
+{
+	long stay;
+
+	if (fsync(fd) != 0) /* what is not on the disk yet cannot be dropped */
+		km_fail_call(km, "fsync");
+	stay = content_drop(km, fd, bytes);
+	if (stay < 0)
+		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
+	if (stay > 0)
+		km_unsupported(km,
+			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as "
+			       "on a file system that lives in memory: give a folder on a disk with --dir",
+			       stay);
+}
+
+#define CONTENT_DROPS 10
+void km_uncache(struct km *km, int fd, uint64_t bytes)
+{
+	long stay = 1;
+
+	for (int i = 0; i < CONTENT_DROPS && stay != 0; i++)
+		stay = content_drop(km, fd, bytes);
+	if (stay != 0)
+		km_fail(km, "%ld of the file's pages would not leave the cache", stay);
+}

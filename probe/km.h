@@ -103,6 +103,13 @@ void km_warn(struct km *, const char *code, const char *format, ...) KM_PRINTF(3
 /* Memory that setup needs: never NULL, zeroed; freed by km_free. */
 void *km_alloc(struct km *, size_t bytes);
 void km_free(void *);
+/* area.c: memory of a working set: at a page's start, not touched yet, in ordinary (never huge) pages where that can be
+ * asked for. Never NULL. */
+void *km_area(struct km *, size_t bytes);
+void km_area_free(struct km *, void *, size_t bytes);
+/* The sum of all machine words, each by a load of its own, KM_SUM_WORDS of them unrolled: `bytes` is a multiple. */
+#define KM_SUM_WORDS 8
+unsigned long km_sum(const void *, size_t bytes);
 /* A path inside this run's temporary folder, into `to` of KM_PATH bytes; returns `to`. */
 #define KM_PATH 1024
 char *km_path(struct km *, char *to, const char *name);
@@ -163,5 +170,9 @@ int km_content_file(struct km *, const char *name, uint64_t seed, uint64_t bytes
 /* A read or write that did not move `wanted` bytes: km_fail that tells a failed call from a short one. */
 void km_moved(struct km *, const char *call, ssize_t moved, size_t wanted) KM_NORETURN;
 void km_rewind(struct km *, int fd); /* to the file's start, or km_fail */
+/* For files outside the kernel's cache. In setup: the file is on its disk, or km_unsupported where it cannot leave the
+ * cache, or nothing tells whether it has. Before each sample: it has left the cache, or km_fail. */
+void km_uncached_setup(struct km *, int fd, uint64_t bytes);
+void km_uncache(struct km *, int fd, uint64_t bytes);
 
 #endif

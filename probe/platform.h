@@ -119,6 +119,8 @@ extern volatile double km_kept_double;
 /* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where that can be asked for;
  * NULL with errno. Without `writable` a write to it faults for ever. */
 void *km_map_fresh(size_t bytes, int writable);
+/* The same for writing, in pages as the system chooses to give them. */
+void *km_map_plain(size_t bytes);
 /* A file, shared, for reading; over what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
 void *km_map_file(void *where, int fd, off_t offset, size_t bytes);
 int km_unmap(void *, size_t bytes);                   /* 0, or -1 with errno */

@@ -56,6 +56,11 @@ static void *memory_private(size_t bytes, int protection)
 }
 #endif
 
+void *km_map_plain(size_t bytes)
+{
+	return memory_private(bytes, PROT_READ | PROT_WRITE);
+}
+
 /* A kernel built without huge pages answers EINVAL: nothing is lost. */
 static int memory_refuse_huge(void *at, size_t bytes)
 {
@@ -106,6 +111,13 @@ void *km_map_fresh(size_t bytes, int writable)
 {
 	(void)bytes;
 	(void)writable;
+	errno = ENOSYS;
+	return NULL;
+}
+
+void *km_map_plain(size_t bytes)
+{
+	(void)bytes;
 	errno = ENOSYS;
 	return NULL;
 }

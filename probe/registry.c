@@ -14,6 +14,8 @@
 	X(proc_shell) X(proc_thread) \
 	X(sig_install) X(sig_catch) X(sig_raise) \
 	X(mem_alloc) X(mem_touch) X(mem_fault_prot) X(mem_fault_cow) X(mem_fault_file) \
+	X(mem_mmap_munmap) X(mem_mmap_munmap_file) X(mem_latency) X(mem_latency_random) X(mem_read_bw) \
+	X(mem_write_bw) X(mem_copy_bw) X(mem_zero_copy_half) \
 	X(fs_read) X(fs_write) X(fs_copy) X(fs_create_read) X(fs_read_buffer) X(fs_read_buffer_uncached) \
 	X(cpu_dhrystone) X(cpu_whetstone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \
 	X(cpu_arith_double) X(cpu_arithoh) X(cpu_arith_double_soft) X(cpu_hanoi)

@@ -112,48 +112,24 @@ static void fs_read_buffer_teardown(void *state)
 
 /* Uncached ---------------------------------------------------------------------------------------------------- */
 
-/* Drops the file from the cache. How many of its pages are still there. */
-static long fs_read_buffer_drop(struct fs_read_buffer *f)
-{
-	if (km_cache_drop(f->fd) != 0)
-		km_fail_call(f->km, "posix_fadvise");
-	return km_cache_resident(f->fd, f->calls * f->size);
-}
-
 static void *fs_read_buffer_uncached_setup(struct km *km)
 {
 	struct fs_read_buffer *f = fs_read_buffer_setup(km);
-	long stay;
 
-	if (fsync(f->fd) != 0) /* what is not on the disk yet cannot be dropped */
-		km_fail_call(km, "fsync");
-	stay = fs_read_buffer_drop(f);
-	if (stay < 0)
-		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
-	if (stay > 0)
-		km_unsupported(km,
-			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as "
-			       "on a file system that lives in memory: give a folder on a disk with --dir",
-			       stay);
+	km_uncached_setup(km, f->fd, f->calls * f->size);
 	km->ops = (double)f->calls;
 	km->claim.reads = km->ops;
 	km->claim.syscalls = km->ops + 1;
 	return f;
 }
 
-#define FS_READ_BUFFER_DROPS 10
-
 static void fs_read_buffer_uncached_prepare(void *state, uint64_t n)
 {
 	struct fs_read_buffer *f = state;
-	long stay = 1;
 
 	if (n != 1)
 		km_fail(f->km, "one iteration a sample: the file is uncached once only");
-	for (int i = 0; i < FS_READ_BUFFER_DROPS && stay != 0; i++)
-		stay = fs_read_buffer_drop(f);
-	if (stay != 0)
-		km_fail(f->km, "%ld of the file's pages would not leave the cache", stay);
+	km_uncache(f->km, f->fd, f->calls * f->size);
 }
 
 static void fs_read_buffer_uncached_run(void *state, uint64_t n)

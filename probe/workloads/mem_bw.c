@@ -1,0 +1,225 @@
+/* mem/read-bw, mem/write-bw, mem/copy-bw: a working set read, written or copied by loads and stores of one machine word
+ * each. The accesses are volatile: no compiler makes them wider, fewer, or a call of libc's memcpy, whose width is a
+ * choice of each libc for each processor. What is compared is so the same program everywhere. */
+#include "../km.h"
+
+#define MEM_BW_LEAST (64UL << 10) /* bytes of one iteration: small sets are gone through several times */
+#define MEM_BW_UNROLLED 8
+
+struct mem_bw {
+	struct km *km;
+	size_t bytes;    /* of the working set */
+	size_t moved;    /* of them, in one pass: read, written, or copied */
+	uint64_t passes; /* of one iteration */
+	uint64_t pass;   /* in all */
+	unsigned long *area;
+	unsigned long sum, wanted; /* of all words read; of one pass */
+};
+
+static struct mem_bw *mem_bw_setup(struct km *km, int parts)
+{
+	struct mem_bw *b = km_alloc(km, sizeof *b);
+
+	b->km = km;
+	b->bytes = (size_t)km->arg[0];
+	b->moved = b->bytes / (size_t)parts;
+	b->passes = b->moved < MEM_BW_LEAST ? MEM_BW_LEAST / b->moved : 1;
+	b->area = km_area(km, b->bytes);
+	km_content_fill(b->area, b->bytes, km_random(km), 0);
+	km->ops = (double)b->passes;
+	km->bytes = (double)b->moved;
+	km->claim.syscalls = km->claim.faults = 0;
+	return b;
+}
+
+static void mem_bw_check_passes(struct mem_bw *b, uint64_t n)
+{
+	if (b->pass != n * b->passes)
+		km_fail(b->km, "%" PRIu64 " passes were made, not %" PRIu64, b->pass, n * b->passes);
+}
+
+static void mem_bw_teardown(void *state)
+{
+	struct mem_bw *b = state;
+
+	km_area_free(b->km, b->area, b->bytes);
+	km_free(b);
+}
+
+/* mem/read-bw ------------------------------------------------------------------------------------------------- */
+
+static void *mem_read_bw_setup(struct km *km)
+{
+	struct mem_bw *b = mem_bw_setup(km, 1);
+
+	for (size_t i = 0; i < b->bytes / sizeof *b->area; i++)
+		b->wanted += b->area[i];
+	return b;
+}
+
+static void mem_read_bw_run(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	for (uint64_t left = n * b->passes; left > 0; left--) {
+		b->sum += km_sum(b->area, b->bytes);
+		b->pass++;
+	}
+}
+
+static void mem_read_bw_verify(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	mem_bw_check_passes(b, n);
+	if (b->sum != (unsigned long)b->pass * b->wanted)
+		km_fail(b->km, "the words read are not those of the working set");
+}
+
+/* mem/write-bw: each pass writes its own number ------------------------------------------------------------------ */
+
+static KM_NOINLINE void mem_bw_put(volatile unsigned long *at, size_t bytes, unsigned long word)
+{
+	for (volatile unsigned long *end = at + bytes / sizeof *at; at < end; at += MEM_BW_UNROLLED) {
+		at[0] = word;
+		at[1] = word;
+		at[2] = word;
+		at[3] = word;
+		at[4] = word;
+		at[5] = word;
+		at[6] = word;
+		at[7] = word;
+	}
+}
+
+static void *mem_write_bw_setup(struct km *km)
+{
+	return mem_bw_setup(km, 1);
+}
+
+static void mem_write_bw_run(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	for (uint64_t left = n * b->passes; left > 0; left--)
+		mem_bw_put(b->area, b->bytes, (unsigned long)++b->pass);
+}
+
+static void mem_write_bw_verify(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	mem_bw_check_passes(b, n);
+	for (size_t i = 0; n > 0 && i < b->bytes / sizeof *b->area; i++)
+		if (b->area[i] != (unsigned long)b->pass)
+			km_fail(b->km, "word %lu does not hold what was written last", (unsigned long)i);
+}
+
+/* mem/copy-bw: the first half onto the second; its first word is the pass's number ------------------------------- */
+
+static KM_NOINLINE void mem_bw_copy(volatile unsigned long *to, const volatile unsigned long *from, size_t bytes)
+{
+	for (volatile unsigned long *end = to + bytes / sizeof *to; to < end; to += MEM_BW_UNROLLED) {
+		to[0] = from[0];
+		to[1] = from[1];
+		to[2] = from[2];
+		to[3] = from[3];
+		to[4] = from[4];
+		to[5] = from[5];
+		to[6] = from[6];
+		to[7] = from[7];
+		from += MEM_BW_UNROLLED;
+	}
+}
+
+static void *mem_copy_bw_setup(struct km *km)
+{
+	return mem_bw_setup(km, 2);
+}
+
+static void mem_copy_bw_run(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+	unsigned long *to = b->area + b->moved / sizeof *b->area;
+
+	for (uint64_t left = n * b->passes; left > 0; left--) {
+		b->area[0] = (unsigned long)++b->pass;
+		mem_bw_copy(to, b->area, b->moved);
+		if (to[0] != (unsigned long)b->pass)
+			km_fail(b->km, "pass %" PRIu64 " copied nothing", b->pass);
+	}
+}
+
+static void mem_copy_bw_verify(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	mem_bw_check_passes(b, n);
+	if (n > 0 && memcmp(b->area, (const char *)b->area + b->moved, b->moved) != 0)
+		km_fail(b->km, "the second half is not a copy of the first");
+}
+
+#define MEM_BW_AT(bytes, profile) { { bytes }, profile, 0, ONE_CPU, 0 }
+
+static const struct point mem_bw_points[] = {
+	MEM_BW_AT(512, FULL),      MEM_BW_AT(2 << 10, FULL),  MEM_BW_AT(8 << 10, FULL),    MEM_BW_AT(16 << 10, FULL),
+	MEM_BW_AT(32 << 10, FULL), MEM_BW_AT(64 << 10, FULL), MEM_BW_AT(256 << 10, FULL),  MEM_BW_AT(512 << 10, FULL),
+	MEM_BW_AT(1 << 20, FULL),  MEM_BW_AT(2 << 20, FULL),  MEM_BW_AT(4 << 20, QUICK),   MEM_BW_AT(16 << 20, FULL),
+	MEM_BW_AT(32 << 20, FULL), MEM_BW_AT(64 << 20, FULL), { { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+#define MEM_BW_INSIDE                                                                                                 \
+	", each of one machine word, 8 unrolled, never wider; sets below 64 KiB several times an iteration; the set " \
+	"is in "                                                                                                      \
+	"ordinary pages, touched before"
+
+const struct workload mem_read_bw = {
+	.name = "mem/read-bw",
+	.per = "pass",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME,
+	.source = "G figure 4",
+	.what = "read a working set of so many bytes from start to end, over and over, and add its words up",
+	.inside = "loads into four sums" MEM_BW_INSIDE,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = mem_bw_points,
+	.setup = mem_read_bw_setup,
+	.run = mem_read_bw_run,
+	.verify = mem_read_bw_verify,
+	.teardown = mem_bw_teardown,
+};
+
+const struct workload mem_write_bw = {
+	.name = "mem/write-bw",
+	.per = "pass",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME,
+	.source = "G figure 4",
+	.what = "write a working set of so many bytes from start to end, over and over",
+	.inside = "stores" MEM_BW_INSIDE,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = mem_bw_points,
+	.setup = mem_write_bw_setup,
+	.run = mem_write_bw_run,
+	.verify = mem_write_bw_verify,
+	.teardown = mem_bw_teardown,
+};
+
+const struct workload mem_copy_bw = {
+	.name = "mem/copy-bw",
+	.per = "pass",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME,
+	.source = "G figure 4",
+	.what = "copy the first half of a working set of so many bytes onto the second, over and over: bytes copied",
+	.inside = "loads and stores (not libc's memcpy)" MEM_BW_INSIDE,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = mem_bw_points,
+	.setup = mem_copy_bw_setup,
+	.run = mem_copy_bw_run,
+	.verify = mem_copy_bw_verify,
+	.teardown = mem_bw_teardown,
+};

@@ -1,0 +1,155 @@
+/* mem/mmap-munmap, mem/mmap-munmap-file: memory or a cached file is mapped, one word of every 16 KiB touched (as
+ * lmbench's lat_mmap steps), and unmapped: what a mapping costs from its beginning to its end. */
+#include "../km.h"
+
+#define MEM_MMAP_STEP ((size_t)16 << 10)
+
+struct mem_mmap {
+	struct km *km;
+	size_t bytes;
+	int fd;               /* -1: memory */
+	uint64_t sum, wanted; /* of the file's words in all; of one mapping */
+	uint64_t done;        /* mappings */
+};
+
+static struct mem_mmap *mem_mmap_setup_with(struct km *km)
+{
+	struct mem_mmap *m = km_alloc(km, sizeof *m);
+
+	m->km = km;
+	m->bytes = (size_t)km->arg[0];
+	m->fd = -1;
+	km->claim.syscalls = 2;
+	return m;
+}
+
+static void mem_mmap_end(struct mem_mmap *m, char *at)
+{
+	if (km_unmap(at, m->bytes) != 0)
+		km_fail_call(m->km, "munmap");
+	m->done++;
+}
+
+static void *mem_mmap_setup(struct km *km)
+{
+	return mem_mmap_setup_with(km);
+}
+
+static void mem_mmap_run(void *state, uint64_t n)
+{
+	struct mem_mmap *m = state;
+
+	while (n--) {
+		char *at = km_map_plain(m->bytes);
+		const char *last = at + m->bytes - MEM_MMAP_STEP;
+
+		if (!at)
+			km_fail_call(m->km, "mmap");
+		for (size_t i = 0; i < m->bytes; i += MEM_MMAP_STEP)
+			*(volatile uint64_t *)(void *)(at + i) = m->done + i;
+		if (*(const volatile uint64_t *)(const void *)last != m->done + m->bytes - MEM_MMAP_STEP)
+			km_fail(m->km, "the last page touched does not hold what was written");
+		mem_mmap_end(m, at);
+	}
+}
+
+static void mem_mmap_verify(void *state, uint64_t n)
+{
+	struct mem_mmap *m = state;
+
+	if (m->done != n)
+		km_fail(m->km, "%" PRIu64 " of %" PRIu64 " mappings were made", m->done, n);
+	if (m->sum != m->done * m->wanted)
+		km_fail(m->km, "the pages do not hold what was written to the file");
+}
+
+static void mem_mmap_teardown(void *state)
+{
+	struct mem_mmap *m = state;
+
+	km_close(&m->fd);
+	km_free(m);
+}
+
+static void *mem_mmap_file_setup(struct km *km)
+{
+	struct mem_mmap *m = mem_mmap_setup_with(km);
+	uint64_t seed = km_random(km);
+
+	km_room(km, 1, m->bytes);
+	m->fd = km_content_file(km, "mapped", seed, m->bytes);
+	for (size_t i = 0; i < m->bytes; i += MEM_MMAP_STEP)
+		m->wanted += km_content_word(seed, i / KM_CONTENT_WORD);
+	return m;
+}
+
+static void mem_mmap_file_run(void *state, uint64_t n)
+{
+	struct mem_mmap *m = state;
+
+	while (n--) {
+		char *at = km_map_file(NULL, m->fd, 0, m->bytes);
+
+		if (!at)
+			km_fail_call(m->km, "mmap");
+		for (size_t i = 0; i < m->bytes; i += MEM_MMAP_STEP)
+			m->sum += *(const volatile uint64_t *)(const void *)(at + i);
+		mem_mmap_end(m, at);
+	}
+}
+
+static const struct point mem_mmap_points[] = {
+	{ { 16 << 10 }, FULL, 50, ONE_CPU, 0 },  { { 64 << 10 }, QUICK, 20, ONE_CPU, 0 },
+	{ { 256 << 10 }, FULL, 20, ONE_CPU, 0 }, { { 1 << 20 }, FULL, 10, ONE_CPU, 0 },
+	{ { 4 << 20 }, FULL, 4, ONE_CPU, 0 },    { { 16 << 20 }, FULL, 0, ONE_CPU, 0 },
+	{ { 64 << 20 }, FULL, 0, ONE_CPU, 0 },   { { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+static const struct point mem_mmap_file_points[] = {
+	{ { 16 << 10 }, FULL, 50, ONE_CPU, 0 },
+	{ { 64 << 10 }, FULL, 20, ONE_CPU, 0 },
+	{ { 256 << 10 }, FULL, 20, ONE_CPU, 0 },
+	{ { 1 << 20 }, FULL, 10, ONE_CPU, 0 },
+	{ { 4 << 20 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16 << 20 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+const struct workload mem_mmap_munmap = {
+	.name = "mem/mmap-munmap",
+	.per = "mapping",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K, lmbench lat_mmap",
+	.what = "map so many bytes of fresh memory, write one word of every 16 KiB, unmap",
+	.inside = "mmap (private, anonymous), the stores and their faults, munmap; huge pages where the system gives "
+		  "them",
+	.needs = CAP_MMAP,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = mem_mmap_points,
+	.setup = mem_mmap_setup,
+	.run = mem_mmap_run,
+	.verify = mem_mmap_verify,
+	.teardown = mem_mmap_teardown,
+};
+
+const struct workload mem_mmap_munmap_file = {
+	.name = "mem/mmap-munmap-file",
+	.per = "mapping",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "K, lmbench lat_mmap",
+	.what = "map so many bytes of a cached file, read one word of every 16 KiB, unmap",
+	.inside =
+		"mmap (shared, for reading), the loads and their faults (fewer than loads where the kernel maps pages "
+		"around the one touched), munmap",
+	.needs = CAP_MMAP,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = mem_mmap_file_points,
+	.setup = mem_mmap_file_setup,
+	.run = mem_mmap_file_run,
+	.verify = mem_mmap_verify,
+	.teardown = mem_mmap_teardown,
+};

@@ -1,0 +1,92 @@
+/* mem/zero-copy-half: a block is allocated, zeroed, and its first half copied onto the second, as the source describes
+ * its memory test. The block is fresh from the kernel each time, so that its pages are part of what is measured; the
+ * source's tool allocates once and times the copying alone, which is mem/copy-bw. */
+#include "../km.h"
+
+struct mem_zero_copy {
+	struct km *km;
+	size_t bytes;
+	uint64_t done; /* blocks */
+};
+
+static void *mem_zero_copy_setup(struct km *km)
+{
+	struct mem_zero_copy *z = km_alloc(km, sizeof *z);
+
+	z->km = km;
+	z->bytes = (size_t)km->arg[0];
+	km->bytes = (double)z->bytes;
+	return z;
+}
+
+static void mem_zero_copy_block(struct mem_zero_copy *z)
+{
+	size_t half = z->bytes / 2;
+	char *block = km_map_plain(z->bytes);
+	uint64_t number = z->done + 1, first, last;
+
+	if (!block)
+		km_fail_call(z->km, "mmap");
+	memset(block, 0, z->bytes);
+	memcpy(block, &number, sizeof number);
+	memcpy(block + half - sizeof number, &number, sizeof number);
+	KM_KEEP(block);
+	memcpy(block + half, block, half);
+	KM_KEEP(block);
+	memcpy(&first, block + half, sizeof first);
+	memcpy(&last, block + z->bytes - sizeof last, sizeof last);
+	if (first != number || last != number)
+		km_fail(z->km, "the second half of block %" PRIu64 " is not a copy of the first", number);
+	if (km_unmap(block, z->bytes) != 0)
+		km_fail_call(z->km, "munmap");
+	z->done = number;
+}
+
+static void mem_zero_copy_run(void *state, uint64_t n)
+{
+	while (n--)
+		mem_zero_copy_block(state);
+}
+
+static void mem_zero_copy_verify(void *state, uint64_t n)
+{
+	struct mem_zero_copy *z = state;
+
+	if (z->done != n)
+		km_fail(z->km, "%" PRIu64 " of %" PRIu64 " blocks were copied", z->done, n);
+}
+
+static void mem_zero_copy_teardown(void *state)
+{
+	km_free(state);
+}
+
+static const struct point mem_zero_copy_points[] = {
+	{ { 4 << 10 }, FULL, 0, ONE_CPU, 0 },  { { 16 << 10 }, FULL, 0, ONE_CPU, 0 },
+	{ { 64 << 10 }, FULL, 0, ONE_CPU, 0 }, { { 256 << 10 }, FULL, 0, ONE_CPU, 0 },
+	{ { 1 << 20 }, QUICK, 0, ONE_CPU, 0 }, { { 4 << 20 }, FULL, 0, ONE_CPU, 0 },
+	{ { 16 << 20 }, FULL, 0, ONE_CPU, 0 }, { { 64 << 20 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+const struct workload mem_zero_copy_half = {
+	.name = "mem/zero-copy-half",
+	.per = "block",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME,
+	.source = "G figure 4",
+	.what = "allocate a block of so many bytes, zero it, copy its first half onto the second, give it back: the "
+		"block's "
+		"bytes a second",
+	.inside = "mmap, libc's memset and memcpy, the faults of all pages (huge ones where the system gives them), "
+		  "munmap, "
+		  "two words compared",
+	.needs = CAP_MMAP,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = mem_zero_copy_points,
+	.setup = mem_zero_copy_setup,
+	.run = mem_zero_copy_run,
+	.verify = mem_zero_copy_verify,
+	.teardown = mem_zero_copy_teardown,
+};
