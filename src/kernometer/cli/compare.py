@@ -24,6 +24,7 @@ Examples:
   kernometer compare label:before label:after      two sets of sessions
   kernometer compare @1 @last                      the last two sessions
   kernometer compare label:v6.1 label:v6.6 label:v6.12    all against the first
+  kernometer compare published/miao-2011:linux published/miao-2011:minix3
 
 RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
 set of all sessions of that label. The unit is the session: with one on a side
@@ -51,13 +52,18 @@ def command(
     """Judge stored results, B (and C…) against A: faster, slower, equivalent, undecided.
 
     The first line is the verdict; every difference between the sides that is not what is compared (hardware,
-    compiler, probe) is named under it.
+    compiler, probe) is named under it. A published table (published/NAME:SYSTEM) has no samples: its ratios are given,
+    and nothing is decided.
     """
+    from kernometer.cli import published
     from kernometer.cli.layouts import known_layouts
     from kernometer.cli.show_comparisons import show_comparisons
     from kernometer.stats.compare import compare_many
 
     first, others = _sides(names, baseline)
+    if any(published.is_published(name) for name in (first, *others)):
+        published.compare(env, first, others, report_file)
+        return
     store = env.store()
     sets = {name: store.load_set(name) for name in (first, *others)}
     ways = {one.session.by for results in sets.values() for one in results}

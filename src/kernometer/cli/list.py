@@ -21,17 +21,24 @@ if TYPE_CHECKING:
 @click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
 @click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")
 @click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
+@click.option("--published", is_flag=True, help="The tables of the literature instead, which come with Kernometer.")
 @json_option
 @pass_env
-def command(env: Env, label: str, target: str, by: str | None, newest: int | None) -> None:
+def command(env: Env, label: str, target: str, by: str | None, newest: int | None, published: bool) -> None:
     """List the stored results, newest first. The first column is how other commands may call them.
 
     \b
     Examples:
       kernometer list
       kernometer list --label before -n 5
+      kernometer list --published
       kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
     """
+    if published:
+        from kernometer.cli.published import ALL, show
+
+        show(env, ALL, ())
+        return
     store = env.store()
     callable_ = [one.path for one in store.summaries() if not one.problem and not one.growing]
     places = {path: place for place, path in enumerate(callable_)}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @pass_env
 def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: bool) -> None:
     """Show the figures of RESULT: a session's id or the beginning of one, a label (its newest session), @last, @1
-    (the last but one), or a file.
+    (the last but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published': which there are).
 
     ROW is a workload, a row, or a pattern with * (all rows, if none is given). Rows that differ in one parameter are
     shown as one curve: its plot on a logarithmic scale, its lowest and its highest value.
@@ -36,11 +36,16 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: b
     Examples:
       kernometer show @last
       kernometer show before 'ctx/*' --details
+      kernometer show published/miao-2011
       kernometer show @last --json | jq '.rows[] | {row, value, unit}'
     """
+    from kernometer.cli import published
     from kernometer.report.table import document, print_result
     from kernometer.stats.figures import figures
 
+    if published.is_published(name):
+        published.show(env, name, rows)
+        return
     result = env.store().load(name)
     chosen = choose(figures(result), rows)
     if env.json:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
+from kernometer.results.published import is_published
 from kernometer.results.reader import parse
 from kernometer.results.summary import Summary, host_key, summarize
 from kernometer.results.writer import SUFFIX, ResultWriter, store_error
@@ -112,6 +113,11 @@ class Store:
         """
         if name.startswith(LABEL):
             return self.resolve_set(name)[0]
+        if is_published(name):
+            raise ResultError(
+                f"{printable(name, 80)} is a published table: it has no samples, and this command works on samples.",
+                "'kernometer show', 'compare' and 'figure' take it.",
+            )
         if "/" in name or name.endswith(SUFFIX):
             return self._existing(Path(name))
         found = [one for one in self.summaries() if not one.problem]

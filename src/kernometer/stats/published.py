@@ -23,6 +23,7 @@ class Holds(Enum):
 
     ROUNDED = "holds"  #: the rows give it, rounded to the digits printed
     TRUNCATED = "holds, its further digits cut off"
+    AMONG = "lies among the rows"  #: of several pairs, none of which it is
     NOT = "does not hold"
     NO_ROWS = "no rows"
 
@@ -71,6 +72,8 @@ def _check(figures: Sequence[Published], stated: Stated) -> Check:
         return Check(stated, Holds.ROUNDED, low, high)
     if all(-tiny <= one - stated.value < step for one in found):
         return Check(stated, Holds.TRUNCATED, low, high)
+    if low < stated.value < high:
+        return Check(stated, Holds.AMONG, low, high)
     return Check(stated, Holds.NOT, low, high)
 
 
@@ -104,8 +107,9 @@ def _values(figures: Sequence[Published], cell: Cell) -> dict[str, float]:
 
 
 def shown(figure: Published) -> str:
-    """The cell as printed, with its unit."""
-    return f"{figure.printed} {figure.unit}".strip()
+    """The cell as printed, with its unit where it is a number."""
+    number = any(one is not None for one in (figure.value, figure.low, figure.high))
+    return f"{figure.printed} {figure.unit if number else ''}".strip()
 
 
 def name_of(figure: Published) -> str:

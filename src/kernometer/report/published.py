@@ -1,0 +1,222 @@
+"""Published tables for the terminal and as JSON: rows, what a paper states beside what its rows give, comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.report.forest import ratio_text
+from kernometer.report.units import NOTHING, format_value
+from kernometer.results.published import PREFIX
+from kernometer.stats.published import Holds, checks, ratio_of_costs, shown
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+    from kernometer.results.model import Paper, Publication, Published, Stated
+    from kernometer.stats.model import RowFigure
+    from kernometer.stats.published import Check, Pair
+
+#: Said wherever published figures are compared.
+NO_VERDICT = "Published figures have no samples: there is no interval, and no verdict."
+_DIRECTION = {"lower": "↓", "higher": "↑", "": ""}
+
+
+def _table(*heads: str, right: Sequence[str] = ()) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, justify="right" if head in right else "left", overflow="fold")
+    return table
+
+
+def _say(console: Console, *lines: str, style: str = "") -> None:
+    for line in lines:
+        console.print(Text(printable(line), style))
+
+
+def who(paper: Paper) -> str:
+    """Authors, year, title: one line."""
+    year = f" {paper.year}" if paper.year else " (no date)"
+    return f"{', '.join(paper.authors)}{year}: {paper.title}" + (f". {paper.where}" if paper.where else "")
+
+
+def print_papers(console: Console, publications: Iterable[Publication]) -> None:
+    """Every paper that there is: how commands call it, its systems with figures, how many figures."""
+    table = _table("name", "figures", "stated", "systems", "paper", right=("figures", "stated"))
+    table.columns[0].no_wrap = True
+    for one in publications:
+        counts = (str(len(one.figures)), str(len(one.stated)))
+        used = ", ".join(_systems(one, one.figures)) or ", ".join(system.system for system in one.paper.systems)
+        table.add_row(PREFIX + one.paper.name, *counts, used, f"{', '.join(one.paper.authors)}: {one.paper.title}")
+    console.print(table)
+
+
+def _systems(publication: Publication, figures: Iterable[Published]) -> list[str]:
+    """Those that have a figure, in the paper's order."""
+    used = {one.system for one in figures}
+    return [one.system for one in publication.paper.systems if one.system in used]
+
+
+def print_publication(console: Console, publication: Publication, figures: Sequence[Published]) -> None:
+    """The paper, its tables with a column a system, and what it states against its own rows."""
+    paper = publication.paper
+    _say(console, who(paper), style="bold")
+    if paper.machine:
+        _say(console, f"on {paper.machine}")
+    for name in dict.fromkeys(one.table for one in figures):
+        inside = [one for one in figures if one.table == name]
+        systems = _systems(publication, inside)
+        about = paper.tables.get(name, "")
+        console.print()
+        _say(console, f"{name}{': ' + about if about else ''}", style="bold")
+        table = _table("row", *systems, "", "our row", right=systems)
+        for row in dict.fromkeys(one.row for one in inside):
+            cells = {one.system: one for one in inside if one.row == row}
+            first = next(iter(cells.values()))
+            values = [shown(cells[system]) if system in cells else "" for system in systems]
+            ours = first.ours[0] if first.ours else ""
+            table.add_row(*(Text(cell) for cell in (row, *values, _DIRECTION[first.better], ours)))
+        console.print(table)
+        _say(console, *_notes(inside), style="dim")
+    if publication.stated:
+        console.print()
+        print_stated(console, publication)
+    _say(console, *paper.notes)
+
+
+def _notes(figures: Iterable[Published]) -> list[str]:
+    """Each note with the rows that it belongs to."""
+    found: dict[str, dict[str, None]] = {}
+    for one in figures:
+        notes = [one.note] if one.note else []
+        notes += [f"read as {one.meant}"] if one.meant and not one.note else []
+        for note in notes:
+            found.setdefault(note, {})[one.row] = None
+    return [f"{', '.join(rows)}: {note}" for note, rows in found.items()]
+
+
+def print_stated(console: Console, publication: Publication) -> None:
+    """What the paper's words say, beside what its rows give."""
+    table = _table("stated", "as printed", "from the rows", "", right=("as printed", "from the rows"))
+    found = checks(publication)
+    for check in found:
+        table.add_row(
+            Text(f"{check.stated.what} ({check.stated.place})"),
+            Text(_printed(check.stated)),
+            Text(_computed(check)),
+            Text(check.holds.value, "red" if check.holds is Holds.NOT else ""),
+        )
+    console.print(table)
+    _say(console, *(f"{check.stated.what}: {check.stated.note}" for check in found if check.stated.note), style="dim")
+
+
+def _printed(stated: Stated) -> str:
+    unit = "" if stated.unit in stated.printed or stated.unit == "times" else stated.unit
+    return f"{stated.printed} {unit}".strip()
+
+
+def _computed(check: Check) -> str:
+    if check.low is None or check.high is None:
+        return NOTHING
+    unit = " %" if check.stated.form.startswith("percent") else ""
+    ends = dict.fromkeys(f"{value:.4g}" for value in (check.low, check.high))
+    return " to ".join(ends) + unit
+
+
+def print_pairs(console: Console, names: tuple[str, str], paper: Paper, pairs: Sequence[Pair]) -> None:
+    """Two systems of one paper: each row, and the ratio of costs."""
+    _say(console, f"{names[1]} against {names[0]}, as published: {len(pairs)} rows. {NO_VERDICT}", style="bold")
+    _say(console, who(paper))
+    table = _table("row", "A", "B", "ratio", right=("A", "B", "ratio"))
+    for pair in pairs:
+        ratio = NOTHING if pair.ratio is None else ratio_text(pair.ratio)
+        table.add_row(*(Text(cell) for cell in (pair.row, pair.a, pair.b, ratio)))
+    console.print(table)
+    _say(console, f"A: {names[0]}; B: {names[1]}; ratio: cost of B over cost of A, above 1 where B is slower.")
+    _say(console, *dict.fromkeys(f"{pair.row}: {pair.note}" for pair in pairs if pair.note), style="dim")
+
+
+def print_beside(
+    console: Console,
+    names: tuple[str, str],
+    publication: Publication,
+    found: Sequence[tuple[Published, RowFigure, float]],
+    *,
+    published_first: bool,
+) -> None:
+    """A published system and a measured result, in our units."""
+    count = len({ours.row for _, ours, _ in found})
+    _say(console, f"{names[1]} against {names[0]}: {count} rows that both have. {NO_VERDICT}", style="bold")
+    _say(console, f"published: {who(publication.paper)}; on {publication.paper.machine or 'a machine not named'}")
+    _say(console, different(publication.paper), style="yellow")
+    table = _table("row", "A", "B", "ratio", "as published", right=("A", "B", "ratio"))
+    for one, ours, value in found:
+        sides = [format_value(value, ours.unit), format_value(ours.value, ours.unit)]
+        low_high = (value, ours.value or value)
+        if not published_first:
+            sides.reverse()
+            low_high = low_high[::-1]
+        ratio = ratio_text(ratio_of_costs(ours.better, *low_high))
+        table.add_row(*(Text(printable(cell)) for cell in (ours.row, *sides, ratio, f"{one.row}: {shown(one)}")))
+    console.print(table)
+    _say(console, f"A: {names[0]}; B: {names[1]}; ratio: cost of B over cost of A, above 1 where B is slower.")
+
+
+def different(paper: Paper) -> str:
+    """What keeps a ratio of the two from being the kernels' alone."""
+    year = f", year ({paper.year})" if paper.year else ", year"
+    return f"The two sides differ in machine{year}, compiler and probe: the ratio is not that of the kernels alone."
+
+
+# For programs --------------------------------------------------------------------------------------------------------
+
+
+def document(publication: Publication, figures: Sequence[Published]) -> dict[str, Any]:
+    """`show published/… --json`."""
+    import msgspec
+
+    plain = msgspec.to_builtins
+    stated = [
+        {**plain(check.stated), "from_rows": _ends(check), "holds": check.holds.value} for check in checks(publication)
+    ]
+    return {"paper": plain(publication.paper), "figures": plain(figures), "stated": stated}
+
+
+def _ends(check: Check) -> list[float] | None:
+    return None if check.low is None or check.high is None else [check.low, check.high]
+
+
+def pairs_document(names: tuple[str, str], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """`compare published/…:A published/…:B --json`: as with measured ones, but that nothing is decided."""
+    rows = [
+        {"row": one.row, "better": one.better, "a": one.a, "b": one.b, "ratio": one.ratio, "note": one.note}
+        for one in pairs
+    ]
+    return _compared(names, rows)
+
+
+def beside_document(
+    names: tuple[str, str],
+    paper: Paper,
+    found: Sequence[tuple[Published, RowFigure, float]],
+    *,
+    published_first: bool,
+) -> dict[str, Any]:
+    """The same of a published system and a measured result; values in the row's unit."""
+    rows = []
+    for one, ours, value in found:
+        sides = (value, ours.value or value) if published_first else (ours.value or value, value)
+        ratio = ratio_of_costs(ours.better, *sides)
+        more = {"unit": ours.unit, "published": f"{one.table}: {one.row}", "printed": shown(one), "note": one.note}
+        rows.append({"row": ours.row, "better": ours.better, "a": sides[0], "b": sides[1], "ratio": ratio, **more})
+    return {**_compared(names, rows), "differs": different(paper)}
+
+
+def _compared(names: tuple[str, str], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    decided = {"verdict": None, "low": None, "high": None}
+    return {"a": names[0], "b": names[1], "why": NO_VERDICT, "rows": [{**row, **decided} for row in rows]}
