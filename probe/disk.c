@@ -44,6 +44,24 @@ const char *disk_missing(const struct options *o, const struct row *row)
 					 : "needs a disk with this file system: say where one is with --disk KIND=DIR";
 }
 
+/* A new folder that nobody else may enter, in `dir`: what mkdtemp does, which not every platform has. */
+static int make_folder(char path[KM_PATH], const char *dir)
+{
+	unsigned long process = (unsigned long)getpid();
+
+	for (int i = 0; i < 1000; i++) {
+		if (snprintf(path, KM_PATH, "%s/kernometer-%lu-%d", dir, process, i) >= KM_PATH) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		if (mkdir(path, 0700) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
 const char *disk_folder(struct folders *f, const struct options *o, const struct row *row, char *why, size_t size)
 {
 	unsigned slot = slot_of(row);
@@ -59,7 +77,7 @@ const char *disk_folder(struct folders *f, const struct options *o, const struct
 		snprintf(why, size, "%s was given for %s, and is on %s", dir, kind, found);
 		return NULL;
 	}
-	if (snprintf(path, KM_PATH, "%s/kernometer-XXXXXX", dir) < KM_PATH && mkdtemp(path))
+	if (make_folder(path, dir) == 0)
 		return path;
 	path[0] = '\0';
 	snprintf(why, size, "cannot make a temporary folder in %s: %s", dir, strerror(errno));

@@ -123,7 +123,7 @@ long spawn_self(const struct options *o, const char *role, const struct row *row
 	pid = fork();
 	if (pid == 0) {
 		if (strcmp(role, "run") == 0)
-			setpgid(0, 0); /* the driver kills it by its group; a cold process belongs to its run's */
+			platform_lead_group(0); /* the driver kills it by its group; a cold process belongs to its run's */
 		become_child(o, role, row, run, dir, out);
 	}
 	return (long)pid;
@@ -210,7 +210,7 @@ static int one_run(const struct options *o, const struct row *row, long run, str
 	fcntl(out[0], F_SETFD, FD_CLOEXEC);
 	running = (pid_t)spawn_self(o, "run", row, run, dir, out[1]);
 	if (running > 0)
-		setpgid(running, running); /* here too: whichever of us comes first */
+		platform_lead_group(running); /* here too: whichever of us comes first */
 	close(out[1]);
 	n = gather(out[0], text, MOST_OUTPUT, seconds, &full);
 	close(out[0]);

@@ -56,6 +56,8 @@ const char *platform_self(const char *argv0);        /* this program's path, or 
 int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0 where the platform does not tell */
 int platform_online_cpus(void);
 int platform_pin(int cpu);           /* 0, or -1 with errno */
+/* It leads a process group of its own: this process (0), or a child, if that can be said for it. */
+void platform_lead_group(pid_t);
 int platform_current_cpu(void);      /* -1 where the platform does not tell */
 void platform_die_with_parent(void); /* where there is such a thing */
 void platform_cpu_model(char *to, size_t n);
@@ -74,6 +76,7 @@ struct clock_source {
 struct clock_source *clock_table(size_t *n);
 /* NULL if there is no such clock here. */
 struct clock_source *clock_find(const char *name);
+const char *clock_default(void); /* the first of the table that is here and measures time */
 /* Its resolution, its rate (counters) and its cost; `thorough` for the header, otherwise a few milliseconds. */
 void clock_measure(struct clock_source *, int thorough);
 uint64_t clock_cycles(void); /* plain; by path: the count of instructions */

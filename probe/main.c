@@ -16,7 +16,7 @@ static const char usage[] =
 	"  --half-width P    stop when the median's relative 95 % half-width is below P (0.01)\n"
 	"  --samples N       at most, in one run (200)\n"
 	"  --batch N         iterations in one sample; 0: calibrate (0)\n"
-	"  --clock NAME      take times with this clock (monotonic)\n"
+	"  --clock NAME      take times with this clock (monotonic, or gettimeofday where there is no such clock)\n"
 	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
 	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
 	"  --dir DIR         where temporary files go (TMPDIR, or /tmp)\n"
@@ -122,7 +122,7 @@ static void parse(struct options *o, int argc, char **argv)
 	o->seed = 1;
 	o->cpu = -1;
 	o->dir = dir && dir[0] ? dir : "/tmp";
-	o->clock = "monotonic";
+	o->clock = clock_default();
 	o->rows = argv;
 	while (i < argc) {
 		if (strcmp(argv[i], "--") == 0) {

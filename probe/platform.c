@@ -35,6 +35,8 @@ static const struct {
 	{ CAP_FUTEX, HAVE_FUTEX, "this platform has no futex" },
 	{ CAP_SHARED_MAP, HAVE_SHARED_MAP, "this platform has no memory that stays shared after fork" },
 	{ CAP_FRAME_BUFFER, HAVE_FRAME_BUFFER, "this platform has no frame buffer device as Linux has" },
+	{ CAP_CLOCK_GETTIME, HAVE_CLOCK_GETTIME, "this platform has no clock_gettime" },
+	{ CAP_CLOCK_RAW, HAVE_CLOCK_RAW, "this platform has no CLOCK_MONOTONIC_RAW" },
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
 	{ CAP_CYCLES, 1, "" },
 #else
@@ -119,7 +121,9 @@ const char *platform_self(const char *argv0)
 
 int platform_online_cpus(void)
 {
-#if defined(_SC_NPROCESSORS_ONLN)
+#if defined(KM_ONLINE_CPUS) /* this system plays another */
+	return KM_ONLINE_CPUS;
+#elif defined(_SC_NPROCESSORS_ONLN)
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n > 0 ? (int)n : 1;
@@ -176,6 +180,16 @@ int platform_current_cpu(void)
 }
 #endif
 
+void platform_lead_group(pid_t process)
+{
+#if HAVE_SETPGID
+	(void)setpgid(process, process);
+#else
+	if (process == 0) /* a session's first process leads a group too, but nobody else can make it one */
+		(void)setsid();
+#endif
+}
+
 void platform_die_with_parent(void)
 {
 #if HAVE_PDEATHSIG
@@ -186,6 +200,7 @@ void platform_die_with_parent(void)
 void platform_cpu_model(char *to, size_t n)
 {
 	to[0] = '\0';
+	(void)n;
 #if HAVE_PROC
 	{
 		static const char *const keys[] = { "model name", "Model", "Hardware", "cpu model", "cpu" };

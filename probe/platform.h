@@ -1,11 +1,16 @@
 /* platform.h: what this platform has. The only place for #ifdef, together with platform_*.h (one file a family).
  *
- * Each feature is HAVE_X, 0 or 1, set here by the system's name and overridable from the command line (-DHAVE_X=0).
- * A missing one makes its workloads unsupported, with the reason; a stub never answers success. */
+ * Each feature is HAVE_X, 0 or 1, set here by the system's name and overridable from the command line (-DHAVE_X=0);
+ * with -DKM_BARE all of them are 0, with -DKM_MINIX34 they are as on MINIX 3.4. A missing one makes its workloads
+ * unsupported, with the reason; a stub never answers success. */
 #ifndef KM_PLATFORM_H
 #define KM_PLATFORM_H
 
-#if defined(__linux__)
+#if defined(KM_BARE)
+#include "platform_bare.h"
+#elif defined(KM_MINIX34) || defined(__minix)
+#include "platform_minix34.h"
+#elif defined(__linux__)
 #include "platform_linux.h"
 #else
 #include "platform_posix.h"
@@ -54,6 +59,23 @@ struct km_no_thread {
 #if !HAVE_VFORK
 #define vfork() (errno = ENOSYS, (pid_t) - 1)
 #endif
+#if !HAVE_SETITIMER /* nor, maybe, what belongs to it */
+struct km_no_timer {
+	struct timeval it_interval, it_value;
+};
+#define itimerval km_no_timer
+#undef ITIMER_REAL
+#define ITIMER_REAL 0
+#define setitimer(which, value, old) ((void)(which), (void)(value), (void)(old), errno = ENOSYS, -1)
+#endif
+/* Where it is unknown, a descriptor that must not be inherited is told so by fcntl, a moment later. */
+#if !defined(O_CLOEXEC)
+#define O_CLOEXEC 0
+#endif
+#if HAVE_CLOCK_RAW && !defined(CLOCK_MONOTONIC_RAW)
+#undef HAVE_CLOCK_RAW
+#define HAVE_CLOCK_RAW 0
+#endif
 #if HAVE_AFFINITY
 #include <sched.h>
 #endif
@@ -85,7 +107,9 @@ enum {
 	CAP_EVENTFD = 1 << 18,
 	CAP_FUTEX = 1 << 19,
 	CAP_SHARED_MAP = 1 << 20, /* memory that stays shared after fork */
-	CAP_FRAME_BUFFER = 1 << 21
+	CAP_FRAME_BUFFER = 1 << 21,
+	CAP_CLOCK_GETTIME = 1 << 28,
+	CAP_CLOCK_RAW = 1 << 29
 };
 
 #if defined(__GNUC__) || defined(__clang__)

@@ -11,6 +11,9 @@
 #ifndef HAVE_CLOCK_GETTIME
 #define HAVE_CLOCK_GETTIME 1
 #endif
+#ifndef HAVE_CLOCK_RAW
+#define HAVE_CLOCK_RAW 1 /* CLOCK_MONOTONIC_RAW, where the headers know it */
+#endif
 #ifndef HAVE_MMAP
 #define HAVE_MMAP 1
 #endif
@@ -40,6 +43,9 @@
 #endif
 #ifndef HAVE_SCHED_YIELD
 #define HAVE_SCHED_YIELD 1
+#endif
+#ifndef HAVE_SETPGID
+#define HAVE_SETPGID 1
 #endif
 #ifndef HAVE_POLL
 #define HAVE_POLL 1

@@ -8,9 +8,6 @@
 #define KM_PLATFORM "darwin"
 #elif defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__) || defined(__DragonFly__)
 #define KM_PLATFORM "bsd"
-#elif defined(__minix)
-#define _NETBSD_SOURCE 1
-#define KM_PLATFORM "minix"
 #elif defined(__GNU__)
 #define _GNU_SOURCE
 #define KM_PLATFORM "hurd"
@@ -22,15 +19,14 @@
 #ifndef HAVE_CLOCK_GETTIME
 #define HAVE_CLOCK_GETTIME 1
 #endif
+#ifndef HAVE_CLOCK_RAW
+#define HAVE_CLOCK_RAW 1 /* CLOCK_MONOTONIC_RAW, where the headers know it */
+#endif
 #ifndef HAVE_MMAP
 #define HAVE_MMAP 1
 #endif
 #ifndef HAVE_MPROTECT
-#if defined(__minix) /* declared, and not there to link with */
-#define HAVE_MPROTECT 0
-#else
 #define HAVE_MPROTECT 1
-#endif
 #endif
 #ifndef HAVE_GETRUSAGE
 #define HAVE_GETRUSAGE 1
@@ -39,11 +35,7 @@
 #define HAVE_POSIX_SPAWN 1
 #endif
 #ifndef HAVE_PTHREAD
-#if defined(__minix)
-#define HAVE_PTHREAD 0
-#else
 #define HAVE_PTHREAD 1
-#endif
 #endif
 #ifndef HAVE_VFORK
 #define HAVE_VFORK 1
@@ -66,11 +58,10 @@
 #define HAVE_AFFINITY 0 /* no two systems agree on it; Linux's is the one that is written */
 #endif
 #ifndef HAVE_SCHED_YIELD
-#if defined(__minix)
-#define HAVE_SCHED_YIELD 0
-#else
 #define HAVE_SCHED_YIELD 1
 #endif
+#ifndef HAVE_SETPGID
+#define HAVE_SETPGID 1
 #endif
 #ifndef HAVE_POLL
 #define HAVE_POLL 1
@@ -85,7 +76,7 @@
 #define HAVE_INET_SOCKETS 1
 #endif
 #ifndef HAVE_SYSV_MSG
-#if defined(__minix) || defined(__OpenBSD__) || defined(__GNU__)
+#if defined(__OpenBSD__) || defined(__GNU__)
 #define HAVE_SYSV_MSG 0
 #else
 #define HAVE_SYSV_MSG 1
@@ -105,11 +96,7 @@
 #define HAVE_FUTEX 0
 #endif
 #ifndef HAVE_SHARED_MAP
-#if defined(__minix) /* it succeeds, and is not shared after fork */
-#define HAVE_SHARED_MAP 0
-#else
 #define HAVE_SHARED_MAP 1
-#endif
 #endif
 #ifndef HAVE_FRAME_BUFFER
 #define HAVE_FRAME_BUFFER 0
@@ -143,7 +130,7 @@
 #define HAVE_SYNCFS 0
 #endif
 #ifndef HAVE_STATVFS_NAME /* statvfs tells the file system by name */
-#if defined(__NetBSD__) || defined(__minix)
+#if defined(__NetBSD__)
 #define HAVE_STATVFS_NAME 1
 #else
 #define HAVE_STATVFS_NAME 0

@@ -4,6 +4,7 @@
 #include "engine.h"
 
 #define RESOLUTIONS 1000 /* a sample is that many clock steps at least: a step is then 0.1 % */
+#define LEAST_STEPS 10   /* where so many would take too long: a step is then visible, but is no figure by itself */
 #define CLOCK_COSTS 100  /* and that many clock reads: what is subtracted is then below 2 % */
 #define LEAST_SAMPLES 5  /* whatever they take, up to the hard limit */
 #define WIDTH_FROM 30    /* samples before the stopping rule looks */
@@ -139,8 +140,8 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it,
- * and a warning: one step is then a visible part of a sample. */
+/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it, or
+ * a few of its steps, and a warning: one step is then a visible part of a sample. */
 static double least_sample(struct engine *e)
 {
 	double budget = e->o->seconds * 1e9, wanted = RESOLUTIONS * e->clock->resolution_ns;
@@ -148,7 +149,7 @@ static double least_sample(struct engine *e)
 	wanted = larger(wanted, CLOCK_COSTS * e->clock->cost_ns);
 	wanted = larger(wanted, budget / (double)e->o->samples / 2);
 	if (wanted > budget / 8 && e->clock->resolution_ns * RESOLUTIONS > budget / 8) {
-		wanted = budget / 8;
+		wanted = larger(budget / 8, LEAST_STEPS * e->clock->resolution_ns);
 		km_warn(&e->km, "coarse-clock", "one step of the clock (%.4g ns) is %.2g %% of the shortest sample",
 			e->clock->resolution_ns, 100 * e->clock->resolution_ns / wanted);
 	}
@@ -158,14 +159,14 @@ static double least_sample(struct engine *e)
 static uint64_t calibrate(struct engine *e, void *state, double least, int baseline)
 {
 	uint64_t most = e->row->workload->max_batch, n = 1, start = clock_wall();
+	double limit = larger(e->o->seconds * 1e9, 4 * least); /* the latter: of a coarse clock */
 
 	if (e->o->batch > 0)
 		return most && (uint64_t)e->o->batch > most && !baseline ? most : (uint64_t)e->o->batch;
 	for (;;) {
 		double t = (double)measure_once(e, NULL, state, n, baseline), times = 1.1 * least / (t > 0 ? t : 1);
 
-		if (t >= least || (most && n >= most && !baseline) ||
-		    (double)(clock_wall() - start) > e->o->seconds * 1e9)
+		if (t >= least || (most && n >= most && !baseline) || (double)(clock_wall() - start) > limit)
 			return n;
 		n = (uint64_t)((double)n * (times > 10 ? 10 : larger(2, times)));
 		if (most && n > most && !baseline)

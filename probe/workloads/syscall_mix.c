@@ -219,6 +219,7 @@ const struct workload syscall_mix_fixed_time = {
 	.source = "M table 1",
 	.what = "loops of syscall/mix until an alarm set 50 ms ahead: M's fixed-time form",
 	.inside = "what syscall/mix holds, a test of the alarm's flag, one signal in 50 ms",
+	.needs = CAP_SETITIMER,
 	.max_batch = 1,
 	.points = syscall_mix_fixed_time_points,
 	.setup = syscall_mix_fixed_time_setup,
