@@ -77,8 +77,7 @@ void km_child_fail(int report, const char *call)
 }
 
 /* Why a child did not leave with 0. It is gone: what it sent is in the pipe by now, and nothing more will come. */
-static void child_failed(struct km *km, int status, int report) KM_NORETURN;
-static void child_failed(struct km *km, int status, int report)
+void km_child_failed(struct km *km, int status, int report)
 {
 	struct km_last_words words;
 
@@ -101,5 +100,5 @@ void km_child_wait(struct km *km, long pid, int report)
 		if (errno != EINTR)
 			km_fail_call(km, "waitpid");
 	if (status != 0)
-		child_failed(km, status, report);
+		km_child_failed(km, status, report);
 }

@@ -51,6 +51,20 @@ static void remove_tree(const char *path)
 	}
 }
 
+/* The same until it is gone: a process that was killed while it made a file ends after it, a moment later. */
+static void remove_folder(const char *path)
+{
+	struct stat s;
+
+	remove_tree(path);
+	for (int i = 0; i < 100 && lstat(path, &s) == 0; i++) {
+		struct timeval nap = { 0, 10000 };
+
+		select(0, NULL, NULL, NULL, &nap);
+		remove_tree(path);
+	}
+}
+
 static void report(const struct options *o, const struct row *row, long run, const char *text)
 {
 	json_error(stdout, row->name, run, o->block, text, "", "");
@@ -223,7 +237,7 @@ static int one_run(const struct options *o, const struct row *row, long run, str
 	}
 	failed = relay(o, row, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
 	running = 0;
-	remove_tree(dir);
+	remove_folder(dir);
 	if (disk_needed(row)) /* what this row left to be written is not written during the next one */
 		km_sync(base);
 	return failed;
@@ -259,6 +273,10 @@ static size_t choose(const struct options *o, const struct row **chosen)
 		why = row_unsupported(&rows[i], o->by);
 		if (!why)
 			why = disk_missing(o, &rows[i]);
+		if (!why)
+			why = program_missing(o, &rows[i]);
+		if (!why)
+			why = display_missing(&rows[i]);
 		if (!why) {
 			chosen[n++] = &rows[i];
 			continue;

@@ -10,6 +10,7 @@
 #define MAX_CPUS 1024
 
 #define N_DISKS 2 /* kinds of disks that rows may need: see disk.c */
+#define N_PROGRAMS 4 /* programs that a guest may be told to be without */
 
 struct options {
 	enum by by;
@@ -23,6 +24,8 @@ struct options {
 	struct {         /* a folder on a disk of each kind, or why there is none; neither where nobody told */
 		const char *dir, *why_not;
 	} disk[N_DISKS];
+	const char *no_program[N_PROGRAMS]; /* NAME=REASON: what a guest could not be given for its rows */
+	int nno_program;
 	long cpu;   /* to pin to; -1: the last one allowed */
 	long batch; /* 0: calibrate */
 	const char *clock;
@@ -58,6 +61,7 @@ int platform_online_cpus(void);
 int platform_pin(int cpu);           /* 0, or -1 with errno */
 /* It leads a process group of its own: this process (0), or a child, if that can be said for it. */
 void platform_lead_group(pid_t);
+int platform_allow(const int *cpus, int n); /* to run on any of these: 0, or -1 with errno */
 int platform_current_cpu(void);      /* -1 where the platform does not tell */
 void platform_die_with_parent(void); /* where there is such a thing */
 void platform_cpu_model(char *to, size_t n);
@@ -201,6 +205,10 @@ int drive(const struct options *); /* the exit status */
 /* This program again, as `--internal ROLE` with these options and row; `out`: its stdout. The process id, or -1. */
 long spawn_self(const struct options *, const char *role, const struct row *, long run, const char *dir, int out);
 
+/* display.c: the driver of the frame buffer, for the rows that name one ------------------------------------------ */
+const char *display_needed(const struct row *);  /* "bochs-drm", "vesafb"; NULL: any, or none */
+const char *display_missing(const struct row *); /* why the frame buffer here is not of that driver; or NULL */
+
 /* disk.c: folders on disks with a certain file system, for the rows that need one ------------------------------ */
 const char *disk_needed(const struct row *); /* its kind, "ext4" or "minix"; NULL: any file system will do */
 /* KIND=DIR, or, where `gives` is 0, KIND=REASON why there is none. 0, or -1 for what is neither. */
@@ -212,6 +220,10 @@ struct folders { /* this call's temporary folders: in --dir, and on each disk; "
 };
 /* The one for this row (NULL: that in --dir), made if it is not there yet; or NULL, and why not in `why`. */
 const char *disk_folder(struct folders *, const struct options *, const struct row *, char *why, size_t size);
+
+/* program.c: programs that rows run --------------------------------------------------------------------------- */
+int program_option(struct options *, const char *word); /* NAME=REASON: 0, or -1 for what is not that, or too many */
+const char *program_missing(const struct options *, const struct row *); /* why its program is not here; or NULL */
 
 /* command.c: `-- COMMAND` as rows cmd/NAME ------------------------------------------------------------------- */
 int run_command(const struct options *);

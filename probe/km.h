@@ -7,14 +7,15 @@
 #ifndef KM_H
 #define KM_H
 
-#include "platform.h"
+#include "platform_ipc.h"
 
 enum better { LOWER, HIGHER };
 enum by { BY_TIME = 1, BY_PATH = 2 };
 enum profile { FULL = 1, QUICK = 2 }; /* a quick row is in the full profile too */
 /* Where a row runs: SAME_CPU and OTHER_CPU have more than one process; ON_EXT4 and ON_MINIX have one, whose files are
- * on a disk with that file system (by path; see --disk). */
-enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX };
+ * on a disk with that file system (by path; see --disk); ON_BOCHS_DRM and ON_VESAFB have one, which draws on a display
+ * with that driver (by path). */
+enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX, ON_BOCHS_DRM, ON_VESAFB };
 /* Lower is better for UNIT_NS, higher for the others. A sample of UNIT_COUNT is a count, not a time: how many until the
  * system refused. */
 enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S, UNIT_COUNT };
@@ -69,7 +70,7 @@ struct workload {
 	void (*prepare)(void *state, uint64_t n);  /* before each sample of n iterations, untimed; or NULL */
 	void (*settle)(void *state, uint64_t n);   /* after each sample, untimed; may be NULL */
 	/* Instead of run, for work that no single process can time (exec): calls km_begin and km_end itself and
-	 * returns the difference, for n iterations. */
+	 * returns the difference, for n iterations. With UNIT_COUNT: returns the count, of one iteration. */
 	uint64_t (*self_timed)(void *state, uint64_t n);
 	void (*verify)(void *state, uint64_t n); /* n: iterations in all; km_fail if the work is wrong */
 	void (*teardown)(void *state);
@@ -122,9 +123,35 @@ uint64_t km_mix(uint64_t);
  * CPU, or the peers elsewhere). Never returns an error: it ends the run. Whatever the peer dies of becomes the run's
  * error: a parent that finds its pipe closed need only call km_fail. */
 long km_peer(struct km *, void (*body)(struct km *, void *), void *state);
+/* In a peer: it, and what it starts, may run on every CPU that the probe may use, as the scheduler will have it. */
+void km_all_cpus(struct km *);
 /* Waits, for two seconds at the most, until that peer has left with 0; otherwise km_fail. */
 void km_peer_end(struct km *, long pid);
 /* Forks; never -1. A plain child for workloads whose subject is fork itself has no business here: call fork(). */
+
+/* watch.c: for processes that wait for each other where nothing but the wait's own end would tell that the other one has
+ * died. km_watch before km_peer, km_watch_parent first thing in the peer: then a waiting call fails with EINTR when the
+ * other one has gone, and a peer whose parent has gone leaves. km_watch_end before the peers are told to leave. */
+void km_watch(struct km *);
+void km_watch_parent(struct km *);
+void km_watch_end(struct km *);
+void km_watch_look(struct km *); /* km_fail if a peer has left */
+/* After a call that failed: km_fail unless it was interrupted, and not by a peer's end; then it is to be made again. */
+void km_interrupted(struct km *, const char *call);
+/* For what the kernel keeps when all who use it have died: a keeper, in a session of its own so that no signal to the
+ * run's group reaches it, makes it by make(), and calls discard(id) once this process and its peers are gone. Returns the
+ * id; or -1 with make's errno. Before km_peer. */
+struct km_keeper {
+	int alive; /* a pipe's end that all but the keeper hold */
+	long pid;
+};
+int km_keep(struct km *, struct km_keeper *, int (*make)(void), int (*discard)(int id));
+void km_keep_end(struct km *, struct km_keeper *); /* discarded now; km_fail unless it was */
+/* Pins the calling thread as km_peer would place the first peer. */
+void km_place_thread(struct km *);
+/* After something that setup asked for failed: km_unsupported where errno says that the system has no such thing,
+ * km_fail_call otherwise. */
+void km_lacking(struct km *, const char *call) KM_NORETURN;
 
 /* For self_timed only: the marker, then the clock (begin); the clock, then the marker (end). */
 uint64_t km_begin(struct km *);
@@ -155,6 +182,31 @@ void km_child_fail(int report, const char *call) KM_NORETURN;
 /* In its parent: waits for it, and km_fail unless it left with 0; what it sent is then read from `report`. */
 void km_child_wait(struct km *, long pid, int report);
 
+/* Ends this run with why a child did not leave as it should; it has been waited for. */
+void km_child_failed(struct km *, int status, int report) KM_NORETURN;
+
+/* program.c: programs of the system's, run in the run's folder, with PATH, LC_ALL=C and TMPDIR as all environment. */
+#define KM_WORDS 8
+struct km_command {
+	char file[KM_PATH];          /* what is executed */
+	const char *words[KM_WORDS]; /* its arguments, argv[0] first */
+	const char *in, *out; /* names in the run's folder, or NULL: /dev/null; what it prints is added to `out` */
+	char *environment[4];
+	int report[2];
+};
+/* The path of the program of that name, of KM_PATH bytes; or the row is unsupported, with `advice`. For setup. */
+void km_program(struct km *, char *to, const char *name, const char *advice);
+void km_command_init(struct km *, struct km_command *, const char *path); /* NULL: the PATH of this process */
+void km_command_free(struct km_command *);
+long km_command_start(struct km *, const struct km_command *);
+/* Waits for it; km_fail, with the first line of what it said, unless it left with that status. */
+void km_command_end(struct km *, const struct km_command *, long pid, int wanted);
+int km_file_line(const char *path, char *to, size_t size); /* its first line, and whether there is one */
+/* Files in the run's folder, whole, or km_fail. What is read has a zero at its end; freed by km_free. */
+char *km_file_text(struct km *, const char *name, size_t *bytes);
+void km_file_make(struct km *, const char *name, const char *text, size_t bytes);
+void km_file_gone(struct km *, const char *name); /* removes it */
+
 /* content.c: files whose every byte is known. The content is a function of a seed and of the offset, so that what was
  * read can be checked without a copy of it. */
 #define KM_CONTENT_WORD 8
@@ -174,5 +226,34 @@ void km_rewind(struct km *, int fd); /* to the file's start, or km_fail */
  * cache, or nothing tells whether it has. Before each sample: it has left the cache, or km_fail. */
 void km_uncached_setup(struct km *, int fd, uint64_t bytes);
 void km_uncache(struct km *, int fd, uint64_t bytes);
+
+/* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. What it held
+ * is put back at the end. Each of these calls works or ends the run. */
+struct km_frame {
+	struct km *km;
+	int fd;
+	struct km_fb fb;
+	long width, height;      /* of what is drawn, pixels */
+	unsigned char *map;      /* the frame buffer; NULL: by write */
+	uint32_t *line, *before; /* where a line is made to be written; what the screen held */
+	uint64_t drawn, checked; /* iterations so far; and when they were last seen to be right */
+	/* Makes line y of iteration k; and what its pixel is to be, found in another way. */
+	void (*make)(const struct km_frame *, uint64_t k, long y, uint32_t *to);
+	uint32_t (*pixel)(const struct km_frame *, uint64_t k, long x, long y);
+	void *more; /* the workload's */
+};
+int km_frame_device(struct km *, int how); /* the opened device; or the row is unsupported */
+/* Sets all but make, pixel and more, and of km ops (a pixel each) and claim. */
+void km_frame_open(struct km_frame *, struct km *, long width, long height, int mapped);
+void km_frame_draw(struct km_frame *, uint64_t n);      /* n iterations */
+void km_frame_only_make(struct km_frame *, uint64_t n); /* the same lines, made in memory and not shown */
+void km_frame_check(struct km_frame *);                 /* reads the last iteration back, pixel for pixel */
+void km_frame_verify(struct km_frame *, uint64_t n);    /* were there n iterations, the last of them checked? */
+void km_frame_close(struct km_frame *);
+void km_frame_put(struct km_frame *, long x, long y, const uint32_t *, long n); /* n pixels of a line */
+void km_frame_get(struct km_frame *, long x, long y, uint32_t *, long n);
+uint32_t km_frame_colour(const struct km_frame *, unsigned red, unsigned green, unsigned blue);
+uint32_t km_frame_picture(const struct km_frame *, uint64_t k, long x, long y); /* its pixel; inverted for odd k */
+extern const struct point km_frame_points[];                                    /* parameters: width, height */
 
 #endif

@@ -22,6 +22,7 @@ static const char usage[] =
 	"  --dir DIR         where temporary files go (TMPDIR, or /tmp)\n"
 	"  --disk KIND=DIR   a folder on a disk with ext4 or minix (version 3), for rows that need one (by path)\n"
 	"  --no-disk KIND=REASON   why there is none\n"
+	"  --no-program NAME=REASON   why a program that rows run is not here\n"
 	"  --first-run N, --block N   what the runs are called in the output (0)\n"
 	"  --continue        the output goes on from an earlier call's: no header, no definitions\n"
 	"  --version, --help\n"
@@ -62,6 +63,12 @@ static void disk(struct options *o, const char *word, int gives)
 		refuse("neither ext4=... nor minix=...", word);
 }
 
+static void no_program(struct options *o, const char *word)
+{
+	if (program_option(o, word) != 0)
+		refuse("not NAME=REASON, or too many of them", word);
+}
+
 /* One option and its value at argv[i]; how many words it took. */
 static int option(struct options *o, char **argv, int i)
 {
@@ -97,6 +104,8 @@ static int option(struct options *o, char **argv, int i)
 		disk(o, value, 1);
 	else if (strcmp(name, "--no-disk") == 0 && value)
 		disk(o, value, 0);
+	else if (strcmp(name, "--no-program") == 0 && value)
+		no_program(o, value);
 	else if (strcmp(name, "--list") == 0)
 		return o->list = 1;
 	else if (strcmp(name, "--json") == 0)

@@ -105,6 +105,16 @@ void km_unsupported(struct km *km, const char *format, ...)
 	exit(0);
 }
 
+void km_lacking(struct km *km, const char *call)
+{
+	static const int absent[] = { ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT, EOPNOTSUPP, ENETUNREACH, EADDRNOTAVAIL };
+
+	for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+		if (errno == absent[i])
+			km_unsupported(km, "%s: %s", call, strerror(errno));
+	km_fail_call(km, call);
+}
+
 void km_warn(struct km *km, const char *code, const char *format, ...)
 {
 	struct engine *e = km->engine;
@@ -167,6 +177,11 @@ static void place_peer(struct engine *e, int number)
 		km_fail_call(&e->km, "sched_setaffinity");
 }
 
+void km_place_thread(struct km *km)
+{
+	place_peer(km->engine, 1);
+}
+
 long km_peer(struct km *km, void (*body)(struct km *, void *), void *state)
 {
 	struct engine *e = km->engine;
@@ -185,6 +200,14 @@ long km_peer(struct km *km, void (*body)(struct km *, void *), void *state)
 		_exit(0);
 	}
 	return (long)pid;
+}
+
+void km_all_cpus(struct km *km)
+{
+	struct engine *e = km->engine;
+
+	if (e->ncpus > 0 && platform_allow(e->cpus, e->ncpus) != 0)
+		km_fail_call(km, "sched_setaffinity");
 }
 
 void km_peer_end(struct km *km, long pid)

@@ -156,6 +156,16 @@ int platform_pin(int cpu)
 	return sched_setaffinity(0, sizeof set, &set);
 }
 
+int platform_allow(const int *cpus, int n)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (int i = 0; i < n; i++)
+		CPU_SET(cpus[i], &set);
+	return sched_setaffinity(0, sizeof set, &set);
+}
+
 int platform_current_cpu(void)
 {
 	return sched_getcpu();
@@ -170,6 +180,14 @@ int platform_allowed_cpus(int cpus[MAX_CPUS])
 int platform_pin(int cpu)
 {
 	(void)cpu;
+	errno = ENOSYS;
+	return -1;
+}
+
+int platform_allow(const int *cpus, int n)
+{
+	(void)cpus;
+	(void)n;
 	errno = ENOSYS;
 	return -1;
 }

@@ -1,6 +1,10 @@
 /* proc/fork-exit and proc/fork-rss: fork, the child exits, the parent waits (M: UnixBench's process creation), with
- * more or less touched memory in the parent: flat over its size is copy-on-write, a slope is copying. */
+ * more or less touched memory in the parent: flat over its size is copy-on-write, a slope is copying. fork-exit also in
+ * M's two other forms, as syscall/mix: N in a row timed once, and as many as a fixed time allows. */
 #include "../km.h"
+
+#define FORK_PERIOD_US 50000 /* of the fixed-time form */
+#define FORK_STATED 10       /* processes that one iteration of it states the time of */
 
 enum { FORK_RSS_KIB };
 
@@ -59,6 +63,71 @@ static void proc_fork_run(void *state, uint64_t n) /* timed: n times fork, exit 
 	}
 }
 
+/* N in a row, timed once --------------------------------------------------------------------------------------- */
+
+static void *proc_fork_exit_loops_setup(struct km *km)
+{
+	void *p = proc_fork_new(km);
+
+	km->claim.children = km->claim.any_switches = (double)km->arg[0];
+	return p;
+}
+
+static void proc_fork_exit_loops_run(void *state, uint64_t n)
+{
+	struct proc_fork *p = state;
+
+	while (n--)
+		proc_fork_run(p, (uint64_t)p->km->arg[0]);
+}
+
+/* As many as a fixed time allows ------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t proc_fork_over;
+
+static void proc_fork_alarm(int number)
+{
+	(void)number;
+	proc_fork_over = 1;
+}
+
+static void *proc_fork_exit_fixed_time_setup(struct km *km)
+{
+	struct claim none = km->claim; /* an iteration is stated, not done */
+	struct proc_fork *p = proc_fork_new(km);
+	struct sigaction act;
+
+	km->claim = none;
+	km->ops = FORK_STATED;
+	memset(&act, 0, sizeof act);
+	act.sa_handler = proc_fork_alarm;
+	act.sa_flags = SA_RESTART;
+	sigemptyset(&act.sa_mask);
+	if (sigaction(SIGALRM, &act, NULL) != 0)
+		km_fail_call(km, "sigaction");
+	return p;
+}
+
+/* One period, whatever n is; its time is stated as that of n times FORK_STATED processes. */
+static uint64_t proc_fork_exit_fixed_time_run(void *state, uint64_t n)
+{
+	struct proc_fork *p = state;
+	struct itimerval period;
+	uint64_t before = p->reaped, begin, end;
+
+	memset(&period, 0, sizeof period);
+	period.it_value.tv_usec = FORK_PERIOD_US;
+	proc_fork_over = 0;
+	if (setitimer(ITIMER_REAL, &period, NULL) != 0)
+		km_fail_call(p->km, "setitimer");
+	begin = km_begin(p->km);
+	do
+		proc_fork_run(p, 1);
+	while (!proc_fork_over);
+	end = km_end(p->km);
+	return (uint64_t)((double)(end - begin) * (double)n * FORK_STATED / (double)(p->reaped - before) + 0.5);
+}
+
 static void proc_fork_verify(void *state, uint64_t n)
 {
 	struct proc_fork *p = state;
@@ -70,6 +139,21 @@ static void proc_fork_verify(void *state, uint64_t n)
 	for (size_t i = 0; i < p->pages; i++)
 		if (p->memory[i * p->words] != i + 1)
 			km_fail(p->km, "page %zu of the parent's memory changed", i);
+}
+
+static void proc_fork_exit_loops_verify(void *state, uint64_t n)
+{
+	struct proc_fork *p = state;
+
+	proc_fork_verify(p, n * (uint64_t)p->km->arg[0]);
+}
+
+static void proc_fork_exit_fixed_time_verify(void *state, uint64_t n)
+{
+	struct proc_fork *p = state;
+
+	(void)n; /* iterations are stated, processes are counted */
+	proc_fork_verify(p, p->reaped);
 }
 
 static void proc_fork_teardown(void *state)
@@ -85,6 +169,25 @@ static void proc_fork_teardown(void *state)
 static const struct point proc_fork_exit_points[] = {
 	{ { 0 }, QUICK, 50, ONE_CPU, 0 },
 	{ { 0 }, 0, 0, 0, 0 },
+};
+
+static void proc_fork_exit_fixed_time_teardown(void *state)
+{
+	signal(SIGALRM, SIG_DFL);
+	proc_fork_teardown(state);
+}
+
+static const struct point proc_fork_exit_loops_points[] = {
+	{ .arg = { 1 }, .profile = FULL, .path_n = 50 },
+	{ .arg = { 10 }, .profile = FULL, .path_n = 10 },
+	{ .arg = { 100 }, .profile = FULL, .path_n = 3 },
+	{ .arg = { 1000 }, .profile = FULL }, /* by path ten times the row before it, and nothing new */
+	{ .profile = 0 },
+};
+
+static const struct point proc_fork_exit_fixed_time_points[] = {
+	{ .profile = FULL },
+	{ .profile = 0 },
 };
 
 /* By path up to 4 MiB: what a page costs shows there as exactly as at 256 MiB. */
@@ -111,6 +214,41 @@ const struct workload proc_fork_exit = {
 	.run = proc_fork_run,
 	.verify = proc_fork_verify,
 	.teardown = proc_fork_teardown,
+};
+
+const struct workload proc_fork_exit_loops = {
+	.name = "proc/fork-exit-loops",
+	.per = "set of processes",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "M table 2",
+	.what = "N processes of proc/fork-exit in a row, timed once: M's microsecond form",
+	.inside = "N times what proc/fork-exit holds",
+	.params = { "loops" },
+	.curve = "loops",
+	.max_batch = 1,
+	.points = proc_fork_exit_loops_points,
+	.setup = proc_fork_exit_loops_setup,
+	.run = proc_fork_exit_loops_run,
+	.verify = proc_fork_exit_loops_verify,
+	.teardown = proc_fork_teardown,
+};
+
+const struct workload proc_fork_exit_fixed_time = {
+	.name = "proc/fork-exit-fixed-time",
+	.per = "process",
+	.unit = UNIT_NS,
+	.by = BY_TIME,
+	.source = "M table 1",
+	.what = "processes of proc/fork-exit until an alarm set 50 ms ahead: M's fixed-time form",
+	.inside = "what proc/fork-exit holds, a test of the alarm's flag, one signal in 50 ms",
+	.needs = CAP_SETITIMER,
+	.max_batch = 1,
+	.points = proc_fork_exit_fixed_time_points,
+	.setup = proc_fork_exit_fixed_time_setup,
+	.self_timed = proc_fork_exit_fixed_time_run,
+	.verify = proc_fork_exit_fixed_time_verify,
+	.teardown = proc_fork_exit_fixed_time_teardown,
 };
 
 const struct workload proc_fork_rss = {

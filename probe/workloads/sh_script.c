@@ -1,0 +1,320 @@
+/* sh/script-N: a script of sort, od, grep, tee and wc over a fixed text, by N shells at once (M: UnixBench's shell
+ * scripts, whose loop is one such set). With the system's shell and tools, and with busybox, which is shell and tools in
+ * one program: M and C found that the shell decides, and busybox is the same on every kernel. All are on the one CPU of
+ * the run, so that "at once" means the same wherever there are more.
+ *
+ * The script itself compares what wc counted; what the other tools wrote is read after each sample. */
+#include "../km.h"
+
+#define SH_SCRIPT_LINES 96
+#define SH_SCRIPT_LINE 64 /* bytes of a line, at the most */
+#define SH_SCRIPT_MOST 16
+#define SH_SCRIPT_TOOLS "tools" /* in the run's folder: busybox under each tool's name */
+
+struct sh_script {
+	struct km *km;
+	struct km_command command;
+	const char *tools; /* SH_SCRIPT_TOOLS, or NULL: the system's */
+	int at_once;
+	char number[SH_SCRIPT_MOST][12], counts[64];
+	char *sorted, *found; /* what must be in the files */
+	uint64_t bytes, sum;  /* of the text */
+	uint64_t sets;
+};
+
+static const char *const sh_script_tools[] = { "sort", "od", "grep", "tee", "wc" };
+enum { SH_SCRIPT_NTOOLS = sizeof sh_script_tools / sizeof sh_script_tools[0] };
+
+/* $1: which of those at once; $2: what wc must count. POSIX utilities alone, with options that POSIX has. */
+static const char sh_script_text[] = "sort text >sorted.$1\n"
+				     "od -An -v -tx1 sorted.$1 | sort >dumped.$1\n"
+				     "grep the sorted.$1 | tee found.$1 | wc >counted.$1\n"
+				     "read lines words bytes <counted.$1\n"
+				     "test \"$lines $words $bytes\" = \"$2\"\n";
+
+/* The same words in the same order everywhere. Lower case: every locale sorts them so. */
+static void sh_script_line(char *to, unsigned line)
+{
+	static const char *const words[] = {
+		"kernel", "the",    "message", "server", "page", "of",    "process", "a",
+		"time",   "memory", "is",      "driver", "file", "queue", "signal",  "pipe"
+	};
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 6; i++)
+		n += (size_t)snprintf(to + n, SH_SCRIPT_LINE - n, "%s%s", i ? " " : "",
+				      words[km_mix(line * 6 + i + 1) % 16]);
+	snprintf(to + n, SH_SCRIPT_LINE - n, "\n");
+}
+
+static int sh_script_order(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* The text's file; and from it what every file of the script must hold. */
+static void sh_script_make_text(struct sh_script *s)
+{
+	static char lines[SH_SCRIPT_LINES][SH_SCRIPT_LINE];
+	char *text = km_alloc(s->km, sizeof lines);
+	unsigned found_lines = 0, found_words = 0;
+
+	s->sorted = km_alloc(s->km, sizeof lines);
+	s->found = km_alloc(s->km, sizeof lines);
+	for (unsigned i = 0; i < SH_SCRIPT_LINES; i++) {
+		sh_script_line(lines[i], i);
+		strcat(text, lines[i]);
+	}
+	s->bytes = strlen(text);
+	for (size_t i = 0; i < s->bytes; i++)
+		s->sum += (unsigned char)text[i];
+	km_file_make(s->km, "text", text, s->bytes);
+	km_free(text);
+	qsort(lines, SH_SCRIPT_LINES, sizeof lines[0], sh_script_order);
+	for (unsigned i = 0; i < SH_SCRIPT_LINES; i++) {
+		strcat(s->sorted, lines[i]);
+		if (!strstr(lines[i], "the"))
+			continue;
+		strcat(s->found, lines[i]);
+		found_lines++;
+		found_words += 6;
+	}
+	snprintf(s->counts, sizeof s->counts, "%u %u %lu", found_lines, found_words, (unsigned long)strlen(s->found));
+}
+
+/* busybox under the tools' names in a folder that is all of PATH: no other program can be found. */
+static void sh_script_link(struct sh_script *s)
+{
+	char path[KM_PATH], name[64];
+
+	if (mkdir(km_path(s->km, path, SH_SCRIPT_TOOLS), 0700) != 0)
+		km_fail_call(s->km, "mkdir");
+	for (int i = 0; i < SH_SCRIPT_NTOOLS; i++) {
+		snprintf(name, sizeof name, "%s/%s", SH_SCRIPT_TOOLS, sh_script_tools[i]);
+		if (symlink(s->command.file, km_path(s->km, path, name)) != 0)
+			km_fail_call(s->km, "symlink");
+	}
+}
+
+static void *sh_script_new(struct km *km, const char *tools)
+{
+	struct sh_script *s = km_alloc(km, sizeof *s);
+
+	s->km = km;
+	s->tools = tools;
+	s->at_once = (int)km->arg[0];
+	sh_script_make_text(s);
+	km_file_make(km, "script", sh_script_text, sizeof sh_script_text - 1);
+	km_command_init(km, &s->command, tools);
+	s->command.words[0] = "sh";
+	s->command.words[1] = "script";
+	s->command.words[3] = s->counts;
+	for (int i = 0; i < s->at_once; i++)
+		snprintf(s->number[i], sizeof s->number[i], "%d", i);
+	km->claim.children = s->at_once;
+	return s;
+}
+
+static void *sh_script_setup(struct km *km)
+{
+	char file[KM_PATH] = "";
+	struct sh_script *s;
+	ssize_t n;
+
+	if (access("/bin/sh", X_OK) != 0)
+		km_unsupported(km, "there is no shell at /bin/sh");
+	for (int i = 0; i < SH_SCRIPT_NTOOLS; i++)
+		km_program(km, file, sh_script_tools[i], "it is one of the system's basic tools: install those");
+	s = sh_script_new(km, NULL);
+	strcpy(s->command.file, "/bin/sh");
+	n = readlink("/bin/sh", file, sizeof file - 1);
+	if (n > 0)
+		km_warn(km, "shell", "/bin/sh is %.*s", (int)n, file);
+	return s;
+}
+
+static void *sh_script_busybox_setup(struct km *km)
+{
+	char file[KM_PATH];
+	struct sh_script *s;
+
+	km_program(km, file, "busybox", "Debian, Ubuntu: apt-get install busybox-static");
+	s = sh_script_new(km, SH_SCRIPT_TOOLS);
+	strcpy(s->command.file, file);
+	sh_script_link(s);
+	return s;
+}
+
+static void sh_script_run(void *state, uint64_t n) /* timed: n times all shells are started, and waited for */
+{
+	struct sh_script *s = state;
+	long pid[SH_SCRIPT_MOST];
+
+	while (n--) {
+		for (int i = 0; i < s->at_once; i++) {
+			s->command.words[2] = s->number[i];
+			pid[i] = km_command_start(s->km, &s->command);
+		}
+		for (int i = 0; i < s->at_once; i++)
+			km_command_end(s->km, &s->command, pid[i], 0);
+		s->sets++;
+	}
+}
+
+static void sh_script_same(struct sh_script *s, const char *name, const char *wanted)
+{
+	size_t bytes;
+	char *text = km_file_text(s->km, name, &bytes);
+
+	if (bytes != strlen(wanted) || memcmp(text, wanted, bytes) != 0)
+		km_fail(s->km, "%s does not hold what it should", name);
+	km_free(text);
+	km_file_gone(s->km, name);
+}
+
+/* Systems differ in od's blanks, and so in the order of its lines: the bytes are counted and summed. */
+static void sh_script_dumped(struct sh_script *s, const char *name)
+{
+	uint64_t bytes = 0, sum = 0;
+	size_t size;
+	char *text = km_file_text(s->km, name, &size), *at = text, *end;
+
+	for (;;) {
+		unsigned long byte = strtoul(at, &end, 16);
+
+		if (end == at)
+			break;
+		bytes++;
+		sum += byte;
+		at = end;
+	}
+	if (bytes != s->bytes || sum != s->sum)
+		km_fail(s->km, "%s holds %" PRIu64 " bytes of sum %" PRIu64 ", not %" PRIu64 " of sum %" PRIu64, name,
+			bytes, sum, s->bytes, s->sum);
+	km_free(text);
+	km_file_gone(s->km, name);
+}
+
+static void sh_script_settle(void *state, uint64_t n)
+{
+	struct sh_script *s = state;
+	char name[32];
+
+	(void)n;
+	for (int i = 0; i < s->at_once; i++) {
+		snprintf(name, sizeof name, "sorted.%d", i);
+		sh_script_same(s, name, s->sorted);
+		snprintf(name, sizeof name, "found.%d", i);
+		sh_script_same(s, name, s->found);
+		snprintf(name, sizeof name, "dumped.%d", i);
+		sh_script_dumped(s, name);
+	}
+}
+
+static void sh_script_verify(void *state, uint64_t n)
+{
+	struct sh_script *s = state;
+
+	if (s->sets != n)
+		km_fail(s->km, "%" PRIu64 " sets of scripts ended well, %" PRIu64 " counted", s->sets, n);
+}
+
+static void sh_script_teardown(void *state)
+{
+	struct sh_script *s = state;
+
+	km_command_free(&s->command);
+	km_free(s->sorted);
+	km_free(s->found);
+	km_free(s);
+}
+
+/* Their argument, how many at once, is no parameter: it is in the name, as in UnixBench. */
+static const struct point sh_script_1_points[] = { { .arg = { 1 }, .profile = QUICK }, { .profile = 0 } };
+static const struct point sh_script_8_points[] = { { .arg = { 8 }, .profile = FULL }, { .profile = 0 } };
+static const struct point sh_script_16_points[] = { { .arg = { 16 }, .profile = FULL }, { .profile = 0 } };
+
+static const struct point sh_script_busybox_1_points[] = {
+	{ .arg = { 1 }, .profile = FULL, .path_n = 3 },
+	{ .profile = 0 },
+};
+
+static const struct point sh_script_busybox_8_points[] = {
+	{ .arg = { 8 }, .profile = FULL, .path_n = 2 },
+	{ .profile = 0 },
+};
+
+static const struct point sh_script_busybox_16_points[] = {
+	{ .arg = { 16 }, .profile = FULL, .path_n = 1 },
+	{ .profile = 0 },
+};
+
+#define SH_SCRIPT_ROW                                                                                                  \
+	.unit = UNIT_PER_S, .source = "M table 1, C",                                                                  \
+	.inside = "for each script: fork, execve of the shell, its three pipelines and its two comparisons, waitpid; " \
+		  "all on one CPU"
+#define SH_SCRIPT_CALLS \
+	.run = sh_script_run, .settle = sh_script_settle, .verify = sh_script_verify, .teardown = sh_script_teardown
+#define SH_SCRIPT_SYSTEM .by = BY_TIME, .setup = sh_script_setup
+#define SH_SCRIPT_BUSYBOX .by = BY_TIME | BY_PATH, .guest_needs = "busybox", .setup = sh_script_busybox_setup
+#define SH_SCRIPT_DOES "sort, od, sort; grep, tee, wc over a text of 3 KB"
+
+const struct workload sh_script_1 = {
+	.name = "sh/script-1",
+	.per = "script",
+	.what = "a script, " SH_SCRIPT_DOES ", by /bin/sh and the tools of PATH",
+	.points = sh_script_1_points,
+	SH_SCRIPT_SYSTEM,
+	SH_SCRIPT_ROW,
+	SH_SCRIPT_CALLS,
+};
+
+const struct workload sh_script_8 = {
+	.name = "sh/script-8",
+	.per = "set of 8 scripts",
+	.what = "8 at once of the script of sh/script-1, until the last has ended",
+	.points = sh_script_8_points,
+	SH_SCRIPT_SYSTEM,
+	SH_SCRIPT_ROW,
+	SH_SCRIPT_CALLS,
+};
+
+const struct workload sh_script_16 = {
+	.name = "sh/script-16",
+	.per = "set of 16 scripts",
+	.what = "16 at once of the script of sh/script-1, until the last has ended",
+	.points = sh_script_16_points,
+	SH_SCRIPT_SYSTEM,
+	SH_SCRIPT_ROW,
+	SH_SCRIPT_CALLS,
+};
+
+const struct workload sh_script_busybox_1 = {
+	.name = "sh/script-busybox-1",
+	.per = "script",
+	.what = "sh/script-1 by busybox: its shell and its tools, and no other program",
+	.points = sh_script_busybox_1_points,
+	SH_SCRIPT_BUSYBOX,
+	SH_SCRIPT_ROW,
+	SH_SCRIPT_CALLS,
+};
+
+const struct workload sh_script_busybox_8 = {
+	.name = "sh/script-busybox-8",
+	.per = "set of 8 scripts",
+	.what = "sh/script-8 by busybox: its shell and its tools, and no other program",
+	.points = sh_script_busybox_8_points,
+	SH_SCRIPT_BUSYBOX,
+	SH_SCRIPT_ROW,
+	SH_SCRIPT_CALLS,
+};
+
+const struct workload sh_script_busybox_16 = {
+	.name = "sh/script-busybox-16",
+	.per = "set of 16 scripts",
+	.what = "sh/script-16 by busybox: its shell and its tools, and no other program",
+	.points = sh_script_busybox_16_points,
+	SH_SCRIPT_BUSYBOX,
+	SH_SCRIPT_ROW,
+	SH_SCRIPT_CALLS,
+};
