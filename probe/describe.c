@@ -134,6 +134,8 @@ void emit_params(struct json *j, const struct row *row)
 		json_string(j, "state", "cold");
 	if (disk_needed(row))
 		json_string(j, "disk", disk_needed(row));
+	if (display_needed(row))
+		json_string(j, "display", display_needed(row));
 	json_close(j, '}');
 }
 
@@ -155,6 +157,8 @@ static void emit_row(struct json *j, const struct row *row, const struct options
 	json_open(j, "needs", '[');
 	if (disk_needed(row))
 		json_string(j, NULL, disk_needed(row));
+	if (display_needed(row))
+		json_string(j, NULL, display_needed(row));
 	if (row->workload->guest_needs)
 		json_string(j, NULL, row->workload->guest_needs);
 	json_close(j, ']');

@@ -10,7 +10,9 @@ static const char *const kinds[N_DISKS] = { "ext4", "minix" };
 /* The place of its folder in struct folders: 0 is --dir's, then one for each kind. */
 static unsigned slot_of(const struct row *row)
 {
-	return row && row->point->place >= ON_EXT4 ? 1 + row->point->place - ON_EXT4 : 0;
+	enum place place = row ? row->point->place : ONE_CPU;
+
+	return place == ON_EXT4 || place == ON_MINIX ? 1 + place - ON_EXT4 : 0;
 }
 
 const char *disk_needed(const struct row *row)

@@ -162,6 +162,21 @@ int km_fix_malloc(void);        /* malloc's threshold for mmap stays at 128 KiB:
 void km_trim_malloc(void);      /* malloc gives free memory back to the kernel, where it can */
 int km_from_heap(void *);       /* is this block of malloc's in the brk heap? -1: not told */
 
+/* platform_fb.c: the first frame buffer, as Linux programs know it; ENOSYS where there is no such thing. */
+#define KM_FB "/dev/fb0"
+struct km_fb {
+	char driver[17]; /* what it calls itself */
+	unsigned width, height, bits;
+	unsigned shift[3];   /* red, green, blue within a pixel */
+	size_t pitch;        /* bytes from line to line */
+	size_t start, bytes; /* where what is shown begins; all of its memory */
+	const char *unusual; /* NULL: pixels of 32 bits, 8 for each colour, one after another; else what they are */
+};
+int km_fb_info(int fd, struct km_fb *);                      /* two ioctls: 0, or -1 with errno */
+void *km_fb_map(int fd, const struct km_fb *);               /* for reading and writing, shared; NULL with errno */
+ssize_t km_fb_read(int fd, void *, size_t n, size_t offset); /* as pread and pwrite */
+ssize_t km_fb_write(int fd, const void *, size_t n, size_t offset);
+
 /* A probe that is slower by a known amount, to test that such a difference is found and has the right size: so many
  * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */
 #ifndef KM_HANDICAP

@@ -30,6 +30,8 @@ static void name_row(struct row *r)
 		add_tag(r->name, sizeof r->name, "cold");
 	if (disk_needed(r))
 		add_tag(r->name, sizeof r->name, disk_needed(r));
+	if (display_needed(r))
+		add_tag(r->name, sizeof r->name, display_needed(r));
 }
 
 const struct row *registry_rows(size_t *n)
@@ -82,7 +84,8 @@ static int is_only(const char *word, const char *name)
 int row_selected(const struct row *r, const struct options *o)
 {
 	if (o->nrows == 0)
-		return r->point->profile >= o->profile && (o->by == BY_PATH ? r->point->path_n > 0 : !disk_needed(r));
+		return r->point->profile >= o->profile &&
+		       (o->by == BY_PATH ? r->point->path_n > 0 : !disk_needed(r) && !display_needed(r));
 	for (int i = 0; i < o->nrows; i++) {
 		if (strchr(r->name, '@') && strcmp(o->rows[i], r->name) == 0)
 			return 1;
@@ -108,6 +111,10 @@ const char *row_unsupported(const struct row *r, enum by by)
 		return by == BY_PATH ? "means nothing by path" : "means nothing by time";
 	if (by == BY_TIME && disk_needed(r))
 		return "is for a disk of memory, and by path alone: by time name a folder on the disk with --dir";
+	if (by == BY_TIME && display_needed(r))
+		return "names a display's driver, and is by path alone: by time take the row without it";
+	if (by == BY_PATH && r->point->path_n == 0 && r->workload->needs & CAP_FRAME_BUFFER)
+		return "depends on the display's driver by path: name the row with bochs-drm or vesafb";
 	if (by == BY_PATH && r->point->path_n == 0)
 		return "has no path plan at this point: too long, or it needs a second CPU";
 	if (r->point->place == SAME_CPU && n == 0 && platform_online_cpus() > 1)

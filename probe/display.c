@@ -1,0 +1,46 @@
+/* display.c: the driver of the frame buffer, for the rows that name one.
+ *
+ * Such a row is by path alone: on an emulated machine the display is given, and what is counted is its driver's work.
+ * What the driver says of itself is compared with the row's name before anything is run. */
+#include "engine.h"
+
+static const struct {
+	const char *name, *says; /* the beginning of what the driver calls itself */
+} displays[] = { { "bochs-drm", "bochs-drm" }, { "vesafb", "VESA VGA" } };
+
+static unsigned number_of(const struct row *row)
+{
+	return row->point->place - ON_BOCHS_DRM;
+}
+
+const char *display_needed(const struct row *row)
+{
+	return row->point->place >= ON_BOCHS_DRM ? displays[number_of(row)].name : NULL;
+}
+
+const char *display_missing(const struct row *row)
+{
+	static char why[256];
+	const char *wanted = display_needed(row);
+	struct km_fb fb;
+	int fd, failed;
+
+	if (!wanted)
+		return NULL;
+	fd = open(KM_FB, O_RDONLY | O_CLOEXEC);
+	failed = fd < 0 || km_fb_info(fd, &fb) != 0;
+	if (failed)
+		snprintf(why, sizeof why,
+			 "there is no frame buffer here (" KM_FB
+			 ": %s): measure it in a guest with a display, such as linux-6.1+machine=pc+display=%s",
+			 errno_name(errno), wanted);
+	if (fd >= 0)
+		close(fd);
+	if (failed)
+		return why;
+	if (strncmp(fb.driver, displays[number_of(row)].says, strlen(displays[number_of(row)].says)) == 0)
+		return NULL;
+	snprintf(why, sizeof why, "the frame buffer here is %s: add display=%s to the guest's name for this one",
+		 fb.driver, wanted);
+	return why;
+}

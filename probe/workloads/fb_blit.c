@@ -1,0 +1,111 @@
+/* fb/blit: a picture from memory on the screen; two pictures in turn, the second the first one's negative. */
+#include "../km.h"
+
+static uint32_t fb_blit_pixel(const struct km_frame *f, uint64_t k, long x, long y)
+{
+	return km_frame_picture(f, k, x, y);
+}
+
+static void fb_blit_make(const struct km_frame *f, uint64_t k, long y, uint32_t *to)
+{
+	const uint32_t *pictures = f->more;
+
+	memcpy(to, pictures + ((long)(k & 1) * f->height + y) * f->width, (size_t)f->width * sizeof *to);
+}
+
+static void *fb_blit_open(struct km *km, int mapped)
+{
+	struct km_frame *f = km_alloc(km, sizeof *f);
+	uint32_t *pixel;
+
+	f->make = fb_blit_make;
+	f->pixel = fb_blit_pixel;
+	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
+	f->more = pixel = km_alloc(km, (size_t)(2 * f->width * f->height) * sizeof *pixel);
+	for (uint64_t k = 0; k < 2; k++)
+		for (long y = 0; y < f->height; y++)
+			for (long x = 0; x < f->width; x++)
+				*pixel++ = km_frame_picture(f, k, x, y);
+	return f;
+}
+
+static void *fb_blit_setup(struct km *km)
+{
+	return fb_blit_open(km, 0);
+}
+
+static void *fb_blit_mmap_setup(struct km *km)
+{
+	return fb_blit_open(km, 1);
+}
+
+static void fb_blit_run(void *state, uint64_t n)
+{
+	km_frame_draw(state, n);
+}
+
+static void fb_blit_baseline(void *state, uint64_t n)
+{
+	km_frame_only_make(state, n);
+}
+
+static void fb_blit_settle(void *state, uint64_t n)
+{
+	(void)n;
+	km_frame_check(state);
+}
+
+static void fb_blit_verify(void *state, uint64_t n)
+{
+	km_frame_verify(state, n);
+}
+
+static void fb_blit_teardown(void *state)
+{
+	struct km_frame *f = state;
+
+	km_frame_close(f);
+	km_free(f->more);
+	km_free(f);
+}
+
+const struct workload fb_blit = {
+	.name = "fb/blit",
+	.per = "pixel",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "L part I",
+	.what = "a picture copied from memory to the screen, by write",
+	.inside = "a line made in memory and a pwrite for it, for each line",
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
+	.needs = CAP_FRAME_BUFFER,
+	.params = { "width", "height" },
+	.points = km_frame_points,
+	.setup = fb_blit_setup,
+	.run = fb_blit_run,
+	.baseline = fb_blit_baseline,
+	.settle = fb_blit_settle,
+	.verify = fb_blit_verify,
+	.teardown = fb_blit_teardown,
+};
+
+const struct workload fb_blit_mmap = {
+	.name = "fb/blit-mmap",
+	.per = "pixel",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "L part I",
+	.what = "a picture copied from memory to the screen, in the mapped frame buffer",
+	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
+		  "driver that watches for changes",
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
+	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
+	.params = { "width", "height" },
+	.points = km_frame_points,
+	.setup = fb_blit_mmap_setup,
+	.run = fb_blit_run,
+	.baseline = fb_blit_baseline,
+	.settle = fb_blit_settle,
+	.verify = fb_blit_verify,
+	.teardown = fb_blit_teardown,
+};

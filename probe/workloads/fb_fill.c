@@ -1,0 +1,106 @@
+/* fb/fill: a rectangle of the screen in one colour, another one each time. */
+#include "../km.h"
+
+static uint32_t fb_fill_pixel(const struct km_frame *f, uint64_t k, long x, long y)
+{
+	(void)x, (void)y;
+	return k & 1 ? km_frame_colour(f, 200, 100, 50) : km_frame_colour(f, 10, 60, 120);
+}
+
+static void fb_fill_make(const struct km_frame *f, uint64_t k, long y, uint32_t *to)
+{
+	uint32_t colour = fb_fill_pixel(f, k, 0, y);
+
+	for (long x = 0; x < f->width; x++)
+		to[x] = colour;
+}
+
+static void *fb_fill_open(struct km *km, int mapped)
+{
+	struct km_frame *f = km_alloc(km, sizeof *f);
+
+	f->make = fb_fill_make;
+	f->pixel = fb_fill_pixel;
+	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
+	return f;
+}
+
+static void *fb_fill_setup(struct km *km)
+{
+	return fb_fill_open(km, 0);
+}
+
+static void *fb_fill_mmap_setup(struct km *km)
+{
+	return fb_fill_open(km, 1);
+}
+
+static void fb_fill_run(void *state, uint64_t n)
+{
+	km_frame_draw(state, n);
+}
+
+static void fb_fill_baseline(void *state, uint64_t n)
+{
+	km_frame_only_make(state, n);
+}
+
+static void fb_fill_settle(void *state, uint64_t n)
+{
+	(void)n;
+	km_frame_check(state);
+}
+
+static void fb_fill_verify(void *state, uint64_t n)
+{
+	km_frame_verify(state, n);
+}
+
+static void fb_fill_teardown(void *state)
+{
+	struct km_frame *f = state;
+
+	km_frame_close(f);
+	km_free(f);
+}
+
+const struct workload fb_fill = {
+	.name = "fb/fill",
+	.per = "pixel",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "L part I",
+	.what = "a rectangle filled with one colour, by write",
+	.inside = "a line made in memory and a pwrite for it, for each line",
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
+	.needs = CAP_FRAME_BUFFER,
+	.params = { "width", "height" },
+	.points = km_frame_points,
+	.setup = fb_fill_setup,
+	.run = fb_fill_run,
+	.baseline = fb_fill_baseline,
+	.settle = fb_fill_settle,
+	.verify = fb_fill_verify,
+	.teardown = fb_fill_teardown,
+};
+
+const struct workload fb_fill_mmap = {
+	.name = "fb/fill-mmap",
+	.per = "pixel",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "L part I",
+	.what = "a rectangle filled with one colour, in the mapped frame buffer",
+	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
+		  "driver that watches for changes",
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
+	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
+	.params = { "width", "height" },
+	.points = km_frame_points,
+	.setup = fb_fill_mmap_setup,
+	.run = fb_fill_run,
+	.baseline = fb_fill_baseline,
+	.settle = fb_fill_settle,
+	.verify = fb_fill_verify,
+	.teardown = fb_fill_teardown,
+};

@@ -1,0 +1,118 @@
+/* fb/rotate: a picture turned in software by a quarter, to the right and to the left in turn. Linux's frame buffers take
+ * a wish for rotation, and most drivers do nothing with it. */
+#include "../km.h"
+
+/* By the picture's pixel that comes to lie there: x and y are the turned picture's. */
+static uint32_t fb_rotate_pixel(const struct km_frame *f, uint64_t k, long x, long y)
+{
+	return k & 1 ? km_frame_picture(f, 0, f->height - 1 - y, x) : km_frame_picture(f, 0, y, f->width - 1 - x);
+}
+
+/* A line of the turned picture is a column of the other, from its foot up, or in a turn to the left down. */
+static void fb_rotate_make(const struct km_frame *f, uint64_t k, long y, uint32_t *to)
+{
+	long step = k & 1 ? f->height : -f->height; /* the height is now what the picture's width was */
+	const uint32_t *from = f->more;
+
+	from += k & 1 ? f->height - 1 - y : y + (f->width - 1) * f->height;
+	for (long x = 0; x < f->width; x++)
+		to[x] = from[x * step];
+}
+
+static void *fb_rotate_open(struct km *km, int mapped)
+{
+	struct km_frame *f = km_alloc(km, sizeof *f);
+	long width = km->arg[0], height = km->arg[1];
+	uint32_t *pixel;
+
+	f->make = fb_rotate_make;
+	f->pixel = fb_rotate_pixel;
+	km_frame_open(f, km, height, width, mapped);
+	f->more = pixel = km_alloc(km, (size_t)(width * height) * sizeof *pixel);
+	for (long y = 0; y < height; y++)
+		for (long x = 0; x < width; x++)
+			*pixel++ = km_frame_picture(f, 0, x, y);
+	return f;
+}
+
+static void *fb_rotate_setup(struct km *km)
+{
+	return fb_rotate_open(km, 0);
+}
+
+static void *fb_rotate_mmap_setup(struct km *km)
+{
+	return fb_rotate_open(km, 1);
+}
+
+static void fb_rotate_run(void *state, uint64_t n)
+{
+	km_frame_draw(state, n);
+}
+
+static void fb_rotate_baseline(void *state, uint64_t n)
+{
+	km_frame_only_make(state, n);
+}
+
+static void fb_rotate_settle(void *state, uint64_t n)
+{
+	(void)n;
+	km_frame_check(state);
+}
+
+static void fb_rotate_verify(void *state, uint64_t n)
+{
+	km_frame_verify(state, n);
+}
+
+static void fb_rotate_teardown(void *state)
+{
+	struct km_frame *f = state;
+
+	km_frame_close(f);
+	km_free(f->more);
+	km_free(f);
+}
+
+const struct workload fb_rotate = {
+	.name = "fb/rotate",
+	.per = "pixel",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "L part I",
+	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, by write",
+	.inside = "the turning in software; a line made in memory and a pwrite for it, for each line",
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
+	.needs = CAP_FRAME_BUFFER,
+	.params = { "width", "height" },
+	.points = km_frame_points,
+	.setup = fb_rotate_setup,
+	.run = fb_rotate_run,
+	.baseline = fb_rotate_baseline,
+	.settle = fb_rotate_settle,
+	.verify = fb_rotate_verify,
+	.teardown = fb_rotate_teardown,
+};
+
+const struct workload fb_rotate_mmap = {
+	.name = "fb/rotate-mmap",
+	.per = "pixel",
+	.unit = UNIT_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "L part I",
+	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, in the "
+		"mapped frame buffer",
+	.inside = "the turning in software; for each line, its pixels made in the mapped frame buffer; page faults of "
+		  "the first touch and of a driver that watches for changes",
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
+	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
+	.params = { "width", "height" },
+	.points = km_frame_points,
+	.setup = fb_rotate_mmap_setup,
+	.run = fb_rotate_run,
+	.baseline = fb_rotate_baseline,
+	.settle = fb_rotate_settle,
+	.verify = fb_rotate_verify,
+	.teardown = fb_rotate_teardown,
+};
