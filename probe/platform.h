@@ -55,6 +55,14 @@ struct km_no_thread {
 #define pthread_create(thread, attributes, body, state) \
 	((void)(thread), (void)(attributes), (void)(body), (void)(state), ENOSYS)
 #define pthread_join(thread, result) ((void)(thread), (void)(result), ENOSYS)
+#define pthread_mutex_t struct km_no_thread
+#define pthread_cond_t struct km_no_thread
+#define pthread_mutex_init(mutex, attributes) ((void)(mutex), (void)(attributes), ENOSYS)
+#define pthread_mutex_lock(mutex) ((void)(mutex), ENOSYS)
+#define pthread_mutex_unlock(mutex) ((void)(mutex), ENOSYS)
+#define pthread_cond_init(cond, attributes) ((void)(cond), (void)(attributes), ENOSYS)
+#define pthread_cond_signal(cond) ((void)(cond), ENOSYS)
+#define pthread_cond_wait(cond, mutex) ((void)(cond), (void)(mutex), ENOSYS)
 #endif
 #if !HAVE_VFORK
 #define vfork() (errno = ENOSYS, (pid_t) - 1)
@@ -152,6 +160,7 @@ int km_cache_drop(int fd);                            /* asks the kernel to drop
 long km_cache_resident(int fd, size_t bytes);         /* the file's pages in memory; -1 where nothing tells */
 int km_free_space(const char *path, uint64_t *bytes); /* of the file system, for us: 0, or -1 with errno */
 int km_file_limit(uint64_t *bytes);                   /* the largest file that this process may write: 0, or -1 */
+int km_limit_memory(uint64_t bytes);                  /* this process's address space, from now on: 0, or -1 */
 long km_faults(void);                                 /* of this process, with and without I/O; -1 where not told */
 /* The file system's name, "" where the platform does not tell: figures of files belong to it. */
 void km_file_system(const char *path, char *to, size_t n);

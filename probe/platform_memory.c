@@ -274,6 +274,23 @@ int km_file_limit(uint64_t *bytes)
 #endif
 }
 
+int km_limit_memory(uint64_t bytes)
+{
+#if HAVE_GETRUSAGE && defined(RLIMIT_AS)
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) != 0)
+		return -1;
+	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)limit.rlim_cur > bytes)
+		limit.rlim_cur = (rlim_t)bytes;
+	return setrlimit(RLIMIT_AS, &limit);
+#else
+	(void)bytes;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
 long km_faults(void)
 {
 #if HAVE_GETRUSAGE

@@ -221,7 +221,10 @@ static void emit_run(struct engine *e, const struct measured *r, const struct me
 		json_integers(&j, "samples", r->baseline.value, r->baseline.n);
 		json_close(&j, '}');
 	}
-	json_number(&j, "resolution_ns", e->o->by == BY_PATH ? 1 : e->clock->resolution_ns);
+	json_number(&j, "resolution_ns",
+		    e->row->workload->unit == UNIT_COUNT ? 0
+		    : e->o->by == BY_PATH                ? 1
+							 : e->clock->resolution_ns);
 	json_string(&j, "stopped", r->stopped);
 	json_number(&j, "seconds", seconds);
 	json_integer(&j, "cpu", e->cpu);

@@ -55,7 +55,7 @@ static uint64_t elapsed(struct engine *e, void *state, uint64_t n, int baseline)
 		ticks = counted(e->row->id + (baseline ? 1u : 0u), baseline ? w->baseline : w->run, state, n);
 	else
 		ticks = timed(e, baseline ? w->baseline : w->run, state, n);
-	if (e->o->by == BY_PATH || e->clock->ns_per_tick == 1)
+	if (e->o->by == BY_PATH || w->unit == UNIT_COUNT || e->clock->ns_per_tick == 1)
 		return ticks;
 	return (uint64_t)((double)ticks * e->clock->ns_per_tick + 0.5);
 }
@@ -216,11 +216,38 @@ static const char *sample_op(struct engine *e, struct meter *m, void *state, str
 	}
 }
 
+/* Counts: the clock decides only when there are enough of them, so that none of its cost is measured. */
+static void count_row(struct engine *e, struct meter *m, void *state, struct measured *r)
+{
+	uint64_t limit = clock_wall() + (uint64_t)(e->o->seconds * 1e9);
+	size_t most = e->o->by == BY_PATH ? e->row->point->path_n : (size_t)e->o->samples;
+
+	r->op.batch = 1;
+	r->stopped = e->o->by == BY_PATH ? "plan" : "samples";
+	meter_run_begin(m);
+	while (r->op.n < most) {
+		uint64_t count = measure_once(e, m, state, 1, 0);
+
+		note_disturbance(r, m);
+		series_add(e, &r->op, count);
+		if (e->o->by == BY_TIME && clock_wall() > limit) {
+			r->stopped = "time";
+			break;
+		}
+	}
+	meter_run_end(m);
+	r->iterations = r->op.n;
+}
+
 void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
 	double least;
 	uint64_t limit;
 
+	if (e->row->workload->unit == UNIT_COUNT) {
+		count_row(e, m, state, r);
+		return;
+	}
 	clock_measure(e->clock, 0);
 	least = least_sample(e);
 	r->op.batch = calibrate(e, state, least, 0);
@@ -250,6 +277,10 @@ void path_row(struct engine *e, struct meter *m, void *state, struct measured *r
 {
 	unsigned n = e->row->point->path_n;
 
+	if (e->row->workload->unit == UNIT_COUNT) {
+		count_row(e, m, state, r);
+		return;
+	}
 	r->op.batch = 1;
 	measure_bracket(e, r);
 	meter_run_begin(m);

@@ -1,0 +1,410 @@
+/* platform_ipc.c: what differs between platforms in sockets, queues, futexes and shared memory. */
+#include "platform_ipc.h"
+
+#if HAVE_UNIX_SOCKETS || HAVE_INET_SOCKETS
+#include <sys/socket.h>
+#endif
+#if HAVE_INET_SOCKETS
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#endif
+#if HAVE_SYSV_MSG
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#endif
+#if HAVE_POSIX_MQ
+#include <mqueue.h>
+#endif
+#if HAVE_EVENTFD
+#include <sys/eventfd.h>
+#endif
+#if HAVE_SCHED_YIELD
+#include <sched.h>
+#endif
+
+/* Each part's functions where the part is missing. */
+#define IPC_MISSING             \
+	do {                    \
+		errno = ENOSYS; \
+		return -1;      \
+	} while (0)
+
+#if HAVE_UNIX_SOCKETS || HAVE_INET_SOCKETS
+
+static void ipc_close(int *fd)
+{
+	int error = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = error;
+}
+
+/* 0; or -1 with errno, both closed. */
+static int ipc_both(int end[2], int result)
+{
+	if (result == 0 && fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0)
+		return 0;
+	ipc_close(&end[0]);
+	ipc_close(&end[1]);
+	return -1;
+}
+
+#endif
+
+int km_socket_unix(int end[2])
+{
+#if HAVE_UNIX_SOCKETS
+	end[0] = end[1] = -1;
+	return ipc_both(end, socketpair(AF_UNIX, SOCK_STREAM, 0, end));
+#else
+	(void)end;
+	IPC_MISSING;
+#endif
+}
+
+#if HAVE_INET_SOCKETS
+
+static void ipc_loopback(struct sockaddr_in *at, unsigned port)
+{
+	memset(at, 0, sizeof *at);
+	at->sin_family = AF_INET;
+	at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	at->sin_port = htons((uint16_t)port);
+}
+
+/* A socket of loopback at a port of the kernel's choice: its descriptor, or -1. */
+static int ipc_bound(int type, unsigned *port)
+{
+	struct sockaddr_in at;
+	socklen_t size = sizeof at;
+	int fd = socket(AF_INET, type, 0);
+
+	ipc_loopback(&at, 0);
+	if (fd >= 0 && (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+			getsockname(fd, (struct sockaddr *)&at, &size) != 0))
+		ipc_close(&fd);
+	*port = fd < 0 ? 0 : ntohs(at.sin_port);
+	return fd;
+}
+
+static int ipc_connect(int fd, unsigned port)
+{
+	struct sockaddr_in at;
+
+	ipc_loopback(&at, port);
+	return connect(fd, (struct sockaddr *)&at, sizeof at);
+}
+
+int km_socket_listen(int *fd, unsigned *port)
+{
+	*fd = ipc_bound(SOCK_STREAM, port);
+	if (*fd >= 0 && listen(*fd, 16) != 0)
+		ipc_close(fd);
+	return *fd < 0 ? -1 : 0;
+}
+
+int km_socket_connect(int *fd, unsigned port)
+{
+	*fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (*fd >= 0 && ipc_connect(*fd, port) != 0)
+		ipc_close(fd);
+	return *fd < 0 ? -1 : 0;
+}
+
+int km_socket_accept(int fd)
+{
+	return accept(fd, NULL, NULL);
+}
+
+int km_socket_close_hard(int fd)
+{
+	struct linger at_once = { 1, 0 };
+	int set = setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+
+	return close(fd) == 0 && set == 0 ? 0 : -1;
+}
+
+/* A connection is made before anybody accepts it: both ends are one process's. */
+int km_socket_tcp(int end[2])
+{
+	unsigned port;
+	int one = 1, result = -1, listener;
+
+	end[0] = end[1] = -1;
+	if (km_socket_listen(&listener, &port) == 0 && km_socket_connect(&end[0], port) == 0) {
+		end[1] = accept(listener, NULL, NULL);
+		if (end[1] >= 0 && setsockopt(end[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 &&
+		    setsockopt(end[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0)
+			result = 0;
+	}
+	ipc_close(&listener);
+	return ipc_both(end, result);
+}
+
+int km_socket_udp(int end[2])
+{
+	unsigned port[2] = { 0, 0 };
+	int result = -1;
+
+	end[1] = -1;
+	end[0] = ipc_bound(SOCK_DGRAM, &port[0]);
+	if (end[0] >= 0)
+		end[1] = ipc_bound(SOCK_DGRAM, &port[1]);
+	if (end[1] >= 0 && ipc_connect(end[0], port[1]) == 0 && ipc_connect(end[1], port[0]) == 0)
+		result = 0;
+	return ipc_both(end, result);
+}
+
+#else
+
+int km_socket_listen(int *fd, unsigned *port)
+{
+	(void)fd;
+	(void)port;
+	IPC_MISSING;
+}
+
+int km_socket_connect(int *fd, unsigned port)
+{
+	(void)fd;
+	(void)port;
+	IPC_MISSING;
+}
+
+int km_socket_accept(int fd)
+{
+	(void)fd;
+	IPC_MISSING;
+}
+
+int km_socket_close_hard(int fd)
+{
+	(void)fd;
+	IPC_MISSING;
+}
+
+int km_socket_tcp(int end[2])
+{
+	(void)end;
+	IPC_MISSING;
+}
+
+int km_socket_udp(int end[2])
+{
+	(void)end;
+	IPC_MISSING;
+}
+
+#endif
+
+#if HAVE_SYSV_MSG
+
+struct ipc_message {
+	long type;
+	char word[8];
+};
+
+int km_queue_new(void)
+{
+	return msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+}
+
+int km_queue_put(int id, long type, const void *word)
+{
+	struct ipc_message m;
+
+	m.type = type;
+	memcpy(m.word, word, sizeof m.word);
+	return msgsnd(id, &m, sizeof m.word, 0);
+}
+
+int km_queue_get(int id, long type, void *word)
+{
+	struct ipc_message m;
+	ssize_t got = msgrcv(id, &m, sizeof m.word, type, 0);
+
+	if (got < 0)
+		return -1;
+	if (got != (ssize_t)sizeof m.word) {
+		errno = EIO;
+		return -1;
+	}
+	memcpy(word, m.word, sizeof m.word);
+	return 0;
+}
+
+int km_queue_remove(int id)
+{
+	return msgctl(id, IPC_RMID, NULL);
+}
+
+#else
+
+int km_queue_new(void)
+{
+	IPC_MISSING;
+}
+
+int km_queue_put(int id, long type, const void *word)
+{
+	(void)id;
+	(void)type;
+	(void)word;
+	IPC_MISSING;
+}
+
+int km_queue_get(int id, long type, void *word)
+{
+	(void)id;
+	(void)type;
+	(void)word;
+	IPC_MISSING;
+}
+
+int km_queue_remove(int id)
+{
+	(void)id;
+	IPC_MISSING;
+}
+
+#endif
+
+#if HAVE_POSIX_MQ
+
+/* Its type is a number here and a pointer there; a handle is a place in this table. */
+static mqd_t ipc_queues[8];
+static int ipc_nqueues;
+
+int km_mq_new(const char *name)
+{
+	struct mq_attr attributes;
+	mqd_t queue;
+
+	if (ipc_nqueues == (int)(sizeof ipc_queues / sizeof ipc_queues[0])) {
+		errno = EMFILE;
+		return -1;
+	}
+	memset(&attributes, 0, sizeof attributes);
+	attributes.mq_maxmsg = 1;
+	attributes.mq_msgsize = 8;
+	queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attributes);
+	if (queue == (mqd_t)-1)
+		return -1;
+	ipc_queues[ipc_nqueues] = queue;
+	if (mq_unlink(name) != 0)
+		return -1;
+	return ipc_nqueues++;
+}
+
+int km_mq_put(int handle, const void *word)
+{
+	return mq_send(ipc_queues[handle], word, 8, 0);
+}
+
+int km_mq_get(int handle, void *word)
+{
+	ssize_t got = mq_receive(ipc_queues[handle], word, 8, NULL);
+
+	if (got >= 0 && got != 8)
+		errno = EIO;
+	return got == 8 ? 0 : -1;
+}
+
+int km_mq_close(int handle)
+{
+	return mq_close(ipc_queues[handle]);
+}
+
+#else
+
+int km_mq_new(const char *name)
+{
+	(void)name;
+	IPC_MISSING;
+}
+
+int km_mq_put(int handle, const void *word)
+{
+	(void)handle;
+	(void)word;
+	IPC_MISSING;
+}
+
+int km_mq_get(int handle, void *word)
+{
+	(void)handle;
+	(void)word;
+	IPC_MISSING;
+}
+
+int km_mq_close(int handle)
+{
+	(void)handle;
+	IPC_MISSING;
+}
+
+#endif
+
+int km_event_new(void)
+{
+#if HAVE_EVENTFD
+	return eventfd(0, EFD_CLOEXEC);
+#else
+	IPC_MISSING;
+#endif
+}
+
+#if HAVE_SHARED_MAP && !defined(MAP_ANONYMOUS) && defined(MAP_ANON)
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+
+void *km_map_shared(size_t bytes)
+{
+#if HAVE_SHARED_MAP && HAVE_MMAP && defined(MAP_ANONYMOUS)
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+#else
+	(void)bytes;
+	errno = ENOSYS;
+	return NULL;
+#endif
+}
+
+#if HAVE_FUTEX && !defined(SYS_futex) && defined(SYS_futex_time64) /* without a time limit they are one */
+#define SYS_futex SYS_futex_time64
+#endif
+enum { IPC_FUTEX_WAIT = 0, IPC_FUTEX_WAKE = 1 };
+
+int km_futex_wait(volatile uint32_t *word, uint32_t seen)
+{
+#if HAVE_FUTEX && HAVE_SYSCALL
+	return (int)syscall(SYS_futex, word, IPC_FUTEX_WAIT, seen, NULL, NULL, 0);
+#else
+	(void)word;
+	(void)seen;
+	IPC_MISSING;
+#endif
+}
+
+int km_futex_wake(volatile uint32_t *word)
+{
+#if HAVE_FUTEX && HAVE_SYSCALL
+	return (int)syscall(SYS_futex, word, IPC_FUTEX_WAKE, 1, NULL, NULL, 0);
+#else
+	(void)word;
+	IPC_MISSING;
+#endif
+}
+
+int km_yield(void)
+{
+#if HAVE_SCHED_YIELD
+	return sched_yield();
+#else
+	IPC_MISSING;
+#endif
+}

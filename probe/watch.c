@@ -1,0 +1,124 @@
+/* watch.c: processes that wait for each other where no end of file tells that the other one has died: message queues,
+ * futexes, signals' own calls. Nothing is added to the timed path: a handler makes the waiting call fail with EINTR.
+ *
+ * A signal may come just before the call that it is to interrupt; so an alarm repeats it. */
+#include "engine.h"
+
+enum { WATCH_SECONDS = 1 };
+
+static volatile sig_atomic_t watch_left; /* a peer of this process has left */
+static volatile sig_atomic_t watch_is_peer;
+static pid_t watch_parent;
+
+static void watch_on(int number)
+{
+	int error = errno;
+
+	if (watch_is_peer && getppid() != watch_parent)
+		_exit(0);
+	if (number == SIGCHLD)
+		watch_left = 1;
+	alarm(WATCH_SECONDS);
+	errno = error;
+}
+
+static void watch_action(struct km *km, int number)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof action);
+	action.sa_handler = watch_on; /* without SA_RESTART */
+	sigemptyset(&action.sa_mask);
+	if (sigaction(number, &action, NULL) != 0)
+		km_fail_call(km, "sigaction");
+}
+
+void km_watch(struct km *km)
+{
+	watch_parent = getpid();
+	watch_action(km, SIGALRM);
+	watch_action(km, SIGCHLD);
+}
+
+void km_watch_parent(struct km *km)
+{
+	(void)km;
+	watch_is_peer = 1;
+	watch_on(SIGALRM);
+}
+
+void km_watch_end(struct km *km)
+{
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR || signal(SIGALRM, SIG_IGN) == SIG_ERR)
+		km_fail_call(km, "signal");
+	alarm(0);
+}
+
+void km_watch_look(struct km *km)
+{
+	if (watch_left)
+		km_fail(km, "a peer process has left");
+}
+
+void km_interrupted(struct km *km, const char *call)
+{
+	if (errno != EINTR)
+		km_fail_call(km, call);
+	km_watch_look(km);
+}
+
+static void watch_keeper(int alive, int answer, int (*make)(void), int (*discard)(int))
+{
+	struct {
+		int id, error;
+	} made;
+	char end;
+
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	for (int fd = 0; fd < 3; fd++) /* the driver waits for the end of the run's output */
+		close(fd);
+	made.id = make();
+	made.error = errno;
+	(void)km_put(answer, &made, sizeof made);
+	if (made.id < 0)
+		_exit(0);
+	(void)km_get(alive, &end, 1);
+	_exit(discard(made.id) == 0 ? 0 : 1);
+}
+
+int km_keep(struct km *km, struct km_keeper *keeper, int (*make)(void), int (*discard)(int))
+{
+	int alive[2], answer[2];
+	struct {
+		int id, error;
+	} made;
+
+	km_pipe(km, alive);
+	km_pipe(km, answer);
+	fflush(stdout);
+	keeper->pid = (long)fork();
+	if (keeper->pid < 0)
+		km_fail_call(km, "fork");
+	if (keeper->pid == 0) {
+		close(alive[1]);
+		close(answer[0]);
+		watch_keeper(alive[0], answer[1], make, discard);
+	}
+	close(alive[0]);
+	close(answer[1]);
+	keeper->alive = alive[1];
+	if (km_get(answer[0], &made, sizeof made) <= 0)
+		km_fail(km, "the keeper of what the kernel keeps has left");
+	close(answer[0]);
+	errno = made.error;
+	return made.id;
+}
+
+void km_keep_end(struct km *km, struct km_keeper *keeper)
+{
+	km_close(&keeper->alive);
+	km_peer_end(km, keeper->pid);
+}

@@ -1,0 +1,162 @@
+/* ctx/yield: two processes on one CPU hand over by sched_yield.
+ *
+ * A yield promises no switch: so a turn is handed over in shared memory, and each yields until it is its own. Where the
+ * scheduler gives way at once, a round trip is one yield of each. How many there were is counted, and said where there
+ * were more. The peer yields while samples are taken and sleeps otherwise: nobody competes with the baseline. */
+#include "../km.h"
+
+enum ctx_yield_turn { CTX_YIELD_PARENT, CTX_YIELD_PEER, CTX_YIELD_SLEEP, CTX_YIELD_ASLEEP };
+enum { CTX_YIELD_BYTES = 4096 };
+
+struct ctx_yield {
+	struct km *km;
+	volatile uint32_t *turn; /* whose; [1]: the peer's turns so far, modulo 2^32 */
+	int wake[2];
+	uint64_t made, yields; /* round trips; the parent's yields in them */
+	long peer;
+};
+
+static void ctx_yield_once(struct km *km)
+{
+	if (km_yield() != 0)
+		km_fail_call(km, "sched_yield");
+}
+
+static void ctx_yield_peer(struct km *km, void *state)
+{
+	struct ctx_yield *p = state;
+	char byte;
+
+	km_watch_parent(km);
+	km_close(&p->wake[1]);
+	while (km_get(p->wake[0], &byte, 1) > 0) {
+		while (*p->turn != CTX_YIELD_SLEEP) {
+			if (*p->turn == CTX_YIELD_PEER) {
+				p->turn[1]++;
+				*p->turn = CTX_YIELD_PARENT;
+			}
+			ctx_yield_once(km);
+		}
+		*p->turn = CTX_YIELD_ASLEEP;
+	}
+}
+
+static void *ctx_yield_setup(struct km *km)
+{
+	struct ctx_yield *p = km_alloc(km, sizeof *p);
+
+	p->km = km;
+	p->turn = km_map_shared(CTX_YIELD_BYTES);
+	if (!p->turn)
+		km_lacking(km, "mmap");
+	*p->turn = CTX_YIELD_ASLEEP;
+	km_pipe(km, p->wake);
+	km_watch(km);
+	p->peer = km_peer(km, ctx_yield_peer, p);
+	km_close(&p->wake[0]);
+	km->claim.reads = km->claim.writes = 0;
+	km->claim.any_switches = 1;
+	km->claim.faults = 0;
+	return p;
+}
+
+/* Yields until it is this process's turn, or the peer sleeps. */
+static uint64_t ctx_yield_until(struct ctx_yield *p, enum ctx_yield_turn turn)
+{
+	uint64_t yields = 0;
+
+	while (*p->turn != (uint32_t)turn) {
+		ctx_yield_once(p->km);
+		km_watch_look(p->km);
+		yields++;
+	}
+	return yields;
+}
+
+static void ctx_yield_prepare(void *state, uint64_t n)
+{
+	struct ctx_yield *p = state;
+	const char byte = 'w';
+
+	(void)n;
+	*p->turn = CTX_YIELD_PEER;
+	km_write_all(p->km, p->wake[1], &byte, 1);
+	ctx_yield_until(p, CTX_YIELD_PARENT);
+}
+
+static void ctx_yield_run(void *state, uint64_t n) /* timed: n times the turn there and back */
+{
+	struct ctx_yield *p = state;
+
+	while (n--) {
+		*p->turn = CTX_YIELD_PEER;
+		p->yields += ctx_yield_until(p, CTX_YIELD_PARENT);
+		p->made++;
+	}
+}
+
+static void ctx_yield_settle(void *state, uint64_t n)
+{
+	struct ctx_yield *p = state;
+
+	(void)n;
+	*p->turn = CTX_YIELD_SLEEP;
+	ctx_yield_until(p, CTX_YIELD_ASLEEP);
+	p->turn[1]--; /* the turn that prepare handed over */
+}
+
+static void ctx_yield_baseline(void *state, uint64_t n) /* timed: 2n yields to nobody */
+{
+	struct ctx_yield *p = state;
+
+	for (n *= 2; n > 0; n--)
+		ctx_yield_once(p->km);
+}
+
+static void ctx_yield_verify(void *state, uint64_t n)
+{
+	struct ctx_yield *p = state;
+
+	if (p->made != n || p->turn[1] != (uint32_t)n)
+		km_fail(p->km, "%" PRIu64 " turns were handed over, %lu taken (modulo 2^32), %" PRIu64 " counted",
+			p->made, (unsigned long)p->turn[1], n);
+	if (n > 0 && p->yields > n + n / 10)
+		km_warn(p->km, "yields", "a round trip took %.2f yields of each process: not every yield gave way",
+			(double)p->yields / (double)n);
+}
+
+static void ctx_yield_teardown(void *state)
+{
+	struct ctx_yield *p = state;
+
+	km_watch_end(p->km);
+	km_close(&p->wake[1]);
+	km_peer_end(p->km, p->peer);
+	km_unmap((void *)(uintptr_t)p->turn, CTX_YIELD_BYTES);
+	km_free(p);
+}
+
+static const struct point ctx_yield_points[] = {
+	{ { 0 }, QUICK, 200, SAME_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+const struct workload ctx_yield = {
+	.name = "ctx/yield",
+	.per = "round trip",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "beyond the sources",
+	.what = "two processes on one CPU hand a turn to and fro in shared memory, and give way by sched_yield",
+	.inside = "one yield of each process or more, the stores of the turn, and the switches between them",
+	.subtracts = "two yields where nobody else wants the CPU",
+	.needs = CAP_SCHED_YIELD | CAP_SHARED_MAP | CAP_MMAP,
+	.points = ctx_yield_points,
+	.setup = ctx_yield_setup,
+	.run = ctx_yield_run,
+	.baseline = ctx_yield_baseline,
+	.prepare = ctx_yield_prepare,
+	.settle = ctx_yield_settle,
+	.verify = ctx_yield_verify,
+	.teardown = ctx_yield_teardown,
+};

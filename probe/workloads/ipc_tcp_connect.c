@@ -1,0 +1,130 @@
+/* ipc/tcp-connect: a TCP connection of loopback is made, accepted and closed (as lmbench's lat_connect).
+ *
+ * Who closes first keeps the port for a minute (TIME_WAIT), and some 28,000 connections later there is none left. So
+ * the parent closes by a reset, and the peer waits for it: neither side keeps anything. The one connection of a run
+ * that ends in the ordinary way tells the peer to leave. */
+#include "../km.h"
+
+struct tcp_connect {
+	struct km *km;
+	int listener, report[2];
+	unsigned port;
+	uint64_t made;
+	long peer;
+};
+
+static void tcp_connect_peer(struct km *km, void *state)
+{
+	struct tcp_connect *p = state;
+	uint64_t accepted = 0;
+	char byte = 'a';
+
+	km_watch_parent(km);
+	for (;;) {
+		int fd = km_socket_accept(p->listener);
+		ssize_t end;
+
+		if (fd < 0) {
+			km_interrupted(km, "accept");
+			continue;
+		}
+		if (write(fd, &byte, 1) != 1)
+			km_fail_call(km, "write");
+		while ((end = read(fd, &byte, 1)) < 0 && errno != ECONNRESET)
+			km_interrupted(km, "read");
+		close(fd);
+		if (end == 0)
+			break;
+		accepted++;
+	}
+	km_write_all(km, p->report[1], &accepted, sizeof accepted);
+}
+
+static void *tcp_connect_setup(struct km *km)
+{
+	struct tcp_connect *p = km_alloc(km, sizeof *p);
+
+	p->km = km;
+	if (km_socket_listen(&p->listener, &p->port) != 0)
+		km_lacking(km, "a TCP port of loopback");
+	km_pipe(km, p->report);
+	km_watch(km);
+	p->peer = km_peer(km, tcp_connect_peer, p);
+	km_close(&p->report[1]);
+	km_close(&p->listener); /* once the peer has died connections are refused */
+	km->claim.syscalls = 5; /* socket, connect, read, setsockopt, close */
+	km->claim.reads = 1;
+	return p;
+}
+
+static int tcp_connect_open(struct tcp_connect *p)
+{
+	char byte = 0;
+	int fd;
+
+	while (km_socket_connect(&fd, p->port) != 0)
+		km_interrupted(p->km, "connect");
+	km_read_all(p->km, fd, &byte, 1);
+	return fd;
+}
+
+static void tcp_connect_run(void *state, uint64_t n) /* timed: n connections made, accepted and closed */
+{
+	struct tcp_connect *p = state;
+
+	while (n--) {
+		if (km_socket_close_hard(tcp_connect_open(p)) != 0)
+			km_fail_call(p->km, "close");
+		p->made++;
+	}
+}
+
+static void tcp_connect_verify(void *state, uint64_t n)
+{
+	struct tcp_connect *p = state;
+	uint64_t accepted;
+	int last;
+
+	km_watch_end(p->km);
+	last = tcp_connect_open(p);
+	km_close(&last);
+	km_read_all(p->km, p->report[0], &accepted, sizeof accepted);
+	if (accepted != n || p->made != n)
+		km_fail(p->km, "%" PRIu64 " connections were made, %" PRIu64 " accepted, %" PRIu64 " counted", p->made,
+			accepted, n);
+}
+
+static void tcp_connect_teardown(void *state)
+{
+	struct tcp_connect *p = state;
+
+	km_peer_end(p->km, p->peer);
+	km_close(&p->report[0]);
+	km_free(p);
+}
+
+static const struct point tcp_connect_points[] = {
+	{ { 0 }, QUICK, 30, SAME_CPU, 0 },
+	{ { 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+const struct workload ipc_tcp_connect = {
+	.name = "ipc/tcp-connect",
+	.per = "connection",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "G's closing wish: network (lmbench's lat_connect)",
+	.what = "a process connects to another by TCP over loopback, is accepted, and closes",
+	.inside = "socket, connect, the read of one byte that proves the other's accept, close by a reset (SO_LINGER "
+		  "0, so "
+		  "that no port stays in TIME_WAIT); in the other process accept, the byte's write, a read that the "
+		  "reset "
+		  "ends, close, as far as they are not done in the next iteration",
+	.needs = CAP_INET_SOCKETS,
+	.points = tcp_connect_points,
+	.setup = tcp_connect_setup,
+	.run = tcp_connect_run,
+	.verify = tcp_connect_verify,
+	.teardown = tcp_connect_teardown,
+};

@@ -1,0 +1,292 @@
+/* limit/processes, files, memory: how many until the system refuses (C: MINIX 3 ran out of processes and of memory).
+ *
+ * An iteration is one climb: steps are taken until one is refused, with an errno that says so; the steps are given back;
+ * and one more must succeed, or the system has not recovered. The figure is the number of steps.
+ *
+ * A climb must not harm the host, so it ends at `most` steps. A ceiling of ours is no limit of the system's: where the
+ * first climb, in setup, reaches it, the row is unsupported and says so; no figure stands for a limit that was not met.
+ *
+ * Memory: a system refuses memory when it refuses to promise it (Linux: by RLIMIT_AS, by the accounting of
+ * vm.overcommit_memory=2, or at the end of the address space). What it promised and does not have is not refused but
+ * taken from somebody, with SIGKILL: so one page of each step is touched, which proves the step, and no more. */
+#include "../km.h"
+
+enum limit_param { LIMIT_MOST, LIMIT_OWN };
+enum { LIMIT_ERRORS = 3, LIMIT_STEP = 1 << 20, LIMIT_WORD = 0x5a5a };
+
+struct limit;
+
+struct limit_kind {
+	const char *call;
+	const char *things;
+	int refusals[LIMIT_ERRORS];                    /* the errnos of a clean refusal; 0: none */
+	int (*take)(struct limit *, uint64_t number);  /* 0, or -1 with errno */
+	void (*give_back)(struct limit *, uint64_t n); /* steps 0 to n - 1 */
+};
+
+struct limit {
+	struct km *km;
+	const struct limit_kind *kind;
+	uint64_t most, climbs;
+	union { /* what step i holds */
+		pid_t child;
+		int fd;
+		int *block;
+	} *held;
+	int gate[2]; /* processes: children leave when its writing end is closed */
+};
+
+static int limit_refused(const struct limit *l)
+{
+	for (int i = 0; i < LIMIT_ERRORS; i++)
+		if (errno != 0 && errno == l->kind->refusals[i])
+			return 1;
+	return 0;
+}
+
+/* One climb, and the one step after it: how many steps were taken. */
+static uint64_t limit_climb(struct limit *l)
+{
+	uint64_t n = 0;
+
+	while (n < l->most && l->kind->take(l, n) == 0)
+		n++;
+	if (n < l->most && !limit_refused(l))
+		km_fail_call(l->km, l->kind->call);
+	if (n == 0)
+		km_fail(l->km, "%s: the first one was refused: %s", l->kind->call, strerror(errno));
+	l->kind->give_back(l, n);
+	if (l->kind->take(l, 0) != 0)
+		km_fail(l->km, "%s: after %" PRIu64 " %s were given back not one is to be had: %s", l->kind->call, n,
+			l->kind->things, strerror(errno));
+	l->kind->give_back(l, 1);
+	return n;
+}
+
+static void *limit_setup(struct km *km, const struct limit_kind *kind)
+{
+	struct limit *l = km_alloc(km, sizeof *l);
+
+	l->km = km;
+	l->kind = kind;
+	l->most = (uint64_t)km->arg[LIMIT_MOST];
+	l->held = km_alloc(km, (size_t)l->most * sizeof *l->held);
+	if (limit_climb(l) == l->most)
+		km_unsupported(km, "not refused up to %" PRIu64 " %s: the limit, if there is one, lies higher", l->most,
+			       kind->things);
+	return l;
+}
+
+static uint64_t limit_run(void *state, uint64_t n) /* a count: nothing is timed */
+{
+	struct limit *l = state;
+
+	(void)n;
+	l->climbs++;
+	return limit_climb(l);
+}
+
+static void limit_verify(void *state, uint64_t n)
+{
+	struct limit *l = state;
+
+	if (l->climbs != n)
+		km_fail(l->km, "%" PRIu64 " climbs were made, %" PRIu64 " counted", l->climbs, n);
+}
+
+static void limit_teardown(void *state)
+{
+	struct limit *l = state;
+
+	km_free(l->held);
+	km_free(l);
+}
+
+/* Processes: children that wait for the end of a pipe, which comes when their parent closes it or dies. --------- */
+
+static int limit_process_take(struct limit *l, uint64_t number)
+{
+	char end;
+	pid_t child;
+
+	if (number == 0)
+		km_pipe(l->km, l->gate);
+	child = fork();
+	if (child == 0) {
+		close(l->gate[1]);
+		_exit(km_get(l->gate[0], &end, 1) == 0 ? 0 : 1);
+	}
+	l->held[number].child = child;
+	if (child < 0 && number == 0) {
+		int error = errno;
+
+		km_close(&l->gate[0]);
+		km_close(&l->gate[1]);
+		errno = error;
+	}
+	return child < 0 ? -1 : 0;
+}
+
+static void limit_process_give_back(struct limit *l, uint64_t n)
+{
+	km_close(&l->gate[0]);
+	km_close(&l->gate[1]);
+	for (uint64_t i = 0; i < n; i++) {
+		int status;
+
+		while (waitpid(l->held[i].child, &status, 0) < 0)
+			if (errno != EINTR)
+				km_fail_call(l->km, "waitpid");
+		if (status != 0)
+			km_fail(l->km, "a waiting child ended with status 0x%x", (unsigned)status);
+	}
+}
+
+static const struct limit_kind limit_process = {
+	"fork", "processes", { EAGAIN, ENOMEM, 0 }, limit_process_take, limit_process_give_back
+};
+
+/* Files: /dev/null, opened anew each time, so that the system's table fills as well as the process's. ------------ */
+
+static int limit_file_take(struct limit *l, uint64_t number)
+{
+	l->held[number].fd = open("/dev/null", O_RDONLY);
+	return l->held[number].fd < 0 ? -1 : 0;
+}
+
+static void limit_file_give_back(struct limit *l, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (close(l->held[i].fd) != 0)
+			km_fail_call(l->km, "close");
+}
+
+static const struct limit_kind limit_file = {
+	"open", "open files", { EMFILE, ENFILE, ENOMEM }, limit_file_take, limit_file_give_back
+};
+
+/* Memory: private mappings of 1 MiB, a word of each written and read back. ---------------------------------------- */
+
+static int limit_memory_take(struct limit *l, uint64_t number)
+{
+	int *block = km_map_fresh(LIMIT_STEP, 1);
+
+	l->held[number].block = block;
+	if (!block)
+		return -1;
+	*block = LIMIT_WORD + (int)number;
+	return 0;
+}
+
+static void limit_memory_give_back(struct limit *l, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		if (*l->held[i].block != LIMIT_WORD + (int)i)
+			km_fail(l->km, "MiB %" PRIu64 " does not hold what was written to it", i);
+		if (km_unmap(l->held[i].block, LIMIT_STEP) != 0)
+			km_fail_call(l->km, "munmap");
+	}
+}
+
+static const struct limit_kind limit_of_memory = {
+	"mmap", "MiB", { ENOMEM, EAGAIN, 0 }, limit_memory_take, limit_memory_give_back
+};
+
+static void *limit_processes_setup(struct km *km)
+{
+	return limit_setup(km, &limit_process);
+}
+
+static void *limit_files_setup(struct km *km)
+{
+	return limit_setup(km, &limit_file);
+}
+
+static void *limit_memory_setup(struct km *km)
+{
+	long own = km->arg[LIMIT_OWN];
+
+	if (own > 0 && km_limit_memory((uint64_t)own << 20) != 0)
+		km_lacking(km, "setrlimit");
+	return limit_setup(km, &limit_of_memory);
+}
+
+static const struct point limit_processes_points[] = {
+	{ { 500 }, FULL, 1, ONE_CPU, 0 },
+	{ { 2000 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+static const struct point limit_files_points[] = {
+	{ { 8192 }, FULL, 2, ONE_CPU, 0 },
+	{ { 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+static const struct point limit_memory_points[] = {
+	{ { 1024, 64 }, FULL, 2, ONE_CPU, 0 },
+	{ { 1024, 0 }, FULL, 2, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+const struct workload limit_processes = {
+	.name = "limit/processes",
+	.per = "process",
+	.unit = UNIT_COUNT,
+	.by = BY_TIME | BY_PATH,
+	.source = "C",
+	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
+		"is no "
+		"figure",
+	.inside = "a count, not a time: forks until EAGAIN or ENOMEM; then all are reaped, and one more must succeed",
+	.params = { "most" },
+	.points = limit_processes_points,
+	.setup = limit_processes_setup,
+	.self_timed = limit_run,
+	.verify = limit_verify,
+	.teardown = limit_teardown,
+	.max_batch = 1,
+};
+
+const struct workload limit_files = {
+	.name = "limit/files",
+	.per = "open file",
+	.unit = UNIT_COUNT,
+	.by = BY_TIME | BY_PATH,
+	.source = "C",
+	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
+		"and "
+		"then there is no figure",
+	.inside = "a count, not a time: opens of /dev/null until EMFILE, ENFILE or ENOMEM; then all are closed, and "
+		  "one more "
+		  "must succeed",
+	.params = { "most" },
+	.points = limit_files_points,
+	.setup = limit_files_setup,
+	.self_timed = limit_run,
+	.verify = limit_verify,
+	.teardown = limit_teardown,
+	.max_batch = 1,
+};
+
+const struct workload limit_memory = {
+	.name = "limit/memory",
+	.per = "MiB",
+	.unit = UNIT_COUNT,
+	.by = BY_TIME | BY_PATH,
+	.source = "C",
+	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
+		"that it "
+		"set for itself (0: none); at `most` we stop, and then there is no figure",
+	.inside = "a count, not a time: private mappings of 1 MiB, one word of each written, until ENOMEM or EAGAIN; "
+		  "then all "
+		  "are read and unmapped, and one more must succeed",
+	.needs = CAP_MMAP,
+	.params = { "most", "own_mib" },
+	.points = limit_memory_points,
+	.setup = limit_memory_setup,
+	.self_timed = limit_run,
+	.verify = limit_verify,
+	.teardown = limit_teardown,
+	.max_batch = 1,
+};
