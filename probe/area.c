@@ -37,7 +37,7 @@ void km_area_free(struct km *km, void *at, size_t bytes)
 /* Four sums: with one, the adds and not the loads would be what takes the time. */
 KM_NOINLINE unsigned long km_sum(const void *from, size_t bytes)
 {
-	const volatile unsigned long *at = from, *end = at + bytes / sizeof *at;
+	const volatile unsigned long *at = from, *end = &at[bytes / sizeof *at];
 	unsigned long a = 0, b = 0, c = 0, d = 0;
 
 	for (; at < end; at += KM_SUM_WORDS) {

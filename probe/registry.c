@@ -19,6 +19,8 @@
 	X(mem_mmap_munmap) X(mem_mmap_munmap_file) X(mem_latency) X(mem_latency_random) X(mem_read_bw) \
 	X(mem_write_bw) X(mem_copy_bw) X(mem_zero_copy_half) \
 	X(fs_read) X(fs_write) X(fs_copy) X(fs_create_read) X(fs_read_buffer) X(fs_read_buffer_uncached) \
+	X(fs_mmap_read) X(fs_mmap_read_uncached) X(fs_read_64k) X(fs_read_open2close) X(fs_mmap_open2close) \
+	X(fs_create_delete) X(fs_rename) X(fs_fsync) X(fs_iotest) X(fs_iotest_latency) \
 	X(fb_info) X(fb_fill) X(fb_fill_mmap) X(fb_blit) X(fb_blit_mmap) X(fb_text) X(fb_text_mmap) X(fb_rotate) \
 	X(fb_rotate_mmap) X(fb_cursor) X(fb_cursor_mmap) \
 	X(cpu_dhrystone) X(cpu_whetstone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \

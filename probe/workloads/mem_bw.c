@@ -80,7 +80,7 @@ static void mem_read_bw_verify(void *state, uint64_t n)
 
 static KM_NOINLINE void mem_bw_put(volatile unsigned long *at, size_t bytes, unsigned long word)
 {
-	for (volatile unsigned long *end = at + bytes / sizeof *at; at < end; at += MEM_BW_UNROLLED) {
+	for (volatile unsigned long *end = &at[bytes / sizeof *at]; at < end; at += MEM_BW_UNROLLED) {
 		at[0] = word;
 		at[1] = word;
 		at[2] = word;
@@ -119,7 +119,7 @@ static void mem_write_bw_verify(void *state, uint64_t n)
 
 static KM_NOINLINE void mem_bw_copy(volatile unsigned long *to, const volatile unsigned long *from, size_t bytes)
 {
-	for (volatile unsigned long *end = to + bytes / sizeof *to; to < end; to += MEM_BW_UNROLLED) {
+	for (volatile unsigned long *end = &to[bytes / sizeof *to]; to < end; to += MEM_BW_UNROLLED) {
 		to[0] = from[0];
 		to[1] = from[1];
 		to[2] = from[2];
@@ -140,7 +140,7 @@ static void *mem_copy_bw_setup(struct km *km)
 static void mem_copy_bw_run(void *state, uint64_t n)
 {
 	struct mem_bw *b = state;
-	unsigned long *to = b->area + b->moved / sizeof *b->area;
+	unsigned long *to = &b->area[b->moved / sizeof *b->area];
 
 	for (uint64_t left = n * b->passes; left > 0; left--) {
 		b->area[0] = (unsigned long)++b->pass;

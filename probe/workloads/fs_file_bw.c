@@ -1,0 +1,254 @@
+/* fs/read-64k, fs/read-open2close, fs/mmap-open2close: a whole cached file a time, by its size, as lmbench's bw_file_rd
+ * and bw_mmap_rd do. Read: in pieces of 64 KiB, a smaller file at once. Mapped: all its words are added up, since
+ * without a load there would be no work; what is read is copied by the kernel and not looked at again. */
+#include "../km.h"
+
+#define FS_FILE_BW_PIECE ((size_t)64 << 10)
+
+struct fs_file_bw {
+	struct km *km;
+	int fd; /* open from set-up on: fs/read-64k alone */
+	size_t bytes, piece;
+	uint64_t seed;
+	unsigned long sum, wanted; /* of the pieces' first words, or of all words: in all, in one pass */
+	uint64_t done;             /* passes */
+	unsigned long *buffer;
+};
+
+/* Relative to the run's folder, so that its depth costs nothing. */
+static const char fs_file_bw_name[] = "data";
+
+/* The file, read once piece by piece: what each pass must find. */
+static struct fs_file_bw *fs_file_bw_setup(struct km *km, int whole)
+{
+	struct fs_file_bw *f = km_alloc(km, sizeof *f);
+	char folder[KM_PATH];
+
+	f->km = km;
+	f->bytes = (size_t)km->arg[0];
+	f->piece = f->bytes < FS_FILE_BW_PIECE ? f->bytes : FS_FILE_BW_PIECE;
+	f->seed = km_random(km);
+	f->buffer = km_alloc(km, f->piece);
+	km_room(km, 1, f->bytes);
+	f->fd = km_content_file(km, fs_file_bw_name, f->seed, f->bytes);
+	for (size_t at = 0; at < f->bytes; at += f->piece) {
+		km_read_all(km, f->fd, f->buffer, f->piece);
+		f->wanted += whole ? km_sum(f->buffer, f->piece) : f->buffer[0];
+	}
+	km_rewind(km, f->fd);
+	if (chdir(km_path(km, folder, ".")) != 0)
+		km_fail_call(km, "chdir");
+	km->bytes = (double)f->bytes;
+	return f;
+}
+
+static void fs_file_bw_pass(struct fs_file_bw *f, int fd)
+{
+	for (size_t at = 0; at < f->bytes; at += f->piece) {
+		ssize_t got = read(fd, f->buffer, f->piece);
+
+		if (got != (ssize_t)f->piece)
+			km_moved(f->km, "read", got, f->piece);
+		f->sum += f->buffer[0];
+	}
+	f->done++;
+}
+
+static int fs_file_bw_open(struct fs_file_bw *f)
+{
+	int fd = open(fs_file_bw_name, O_RDONLY);
+
+	if (fd < 0)
+		km_fail_call(f->km, "open");
+	return fd;
+}
+
+static void fs_file_bw_shut(struct fs_file_bw *f, int fd)
+{
+	if (close(fd) != 0)
+		km_fail_call(f->km, "close");
+}
+
+static void fs_file_bw_check_sum(struct fs_file_bw *f)
+{
+	if (f->sum != (unsigned long)f->done * f->wanted)
+		km_fail(f->km, "the data read are not those of the file");
+}
+
+/* All passes by their pieces' first words, and the last piece whole. */
+static void fs_file_bw_settle(void *state, uint64_t n)
+{
+	struct fs_file_bw *f = state;
+
+	(void)n;
+	fs_file_bw_check_sum(f);
+	km_content_check(f->km, f->buffer, f->piece, f->seed, f->bytes - f->piece);
+}
+
+static void fs_file_bw_verify(void *state, uint64_t n)
+{
+	struct fs_file_bw *f = state;
+
+	if (f->done != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " passes were made", f->done, n);
+	fs_file_bw_check_sum(f);
+}
+
+static void fs_file_bw_teardown(void *state)
+{
+	struct fs_file_bw *f = state;
+
+	km_close(&f->fd);
+	km_free(f->buffer);
+	km_free(f);
+}
+
+/* fs/read-64k ------------------------------------------------------------------------------------------------- */
+
+static void *fs_read_64k_setup(struct km *km)
+{
+	struct fs_file_bw *f = fs_file_bw_setup(km, 0);
+
+	km->claim.reads = (double)f->bytes / (double)f->piece;
+	km->claim.syscalls = km->claim.reads + 1;
+	km->claim.faults = 0;
+	return f;
+}
+
+static void fs_read_64k_run(void *state, uint64_t n)
+{
+	struct fs_file_bw *f = state;
+
+	while (n--) {
+		fs_file_bw_pass(f, f->fd);
+		km_rewind(f->km, f->fd);
+	}
+}
+
+/* fs/read-open2close ------------------------------------------------------------------------------------------ */
+
+static void *fs_read_open2close_setup(struct km *km)
+{
+	struct fs_file_bw *f = fs_file_bw_setup(km, 0);
+
+	km->claim.reads = (double)f->bytes / (double)f->piece;
+	km->claim.syscalls = km->claim.reads + 2;
+	km->claim.faults = 0;
+	return f;
+}
+
+static void fs_read_open2close_run(void *state, uint64_t n)
+{
+	struct fs_file_bw *f = state;
+
+	while (n--) {
+		int fd = fs_file_bw_open(f);
+
+		fs_file_bw_pass(f, fd);
+		fs_file_bw_shut(f, fd);
+	}
+}
+
+/* fs/mmap-open2close ------------------------------------------------------------------------------------------ */
+
+static void *fs_mmap_open2close_setup(struct km *km)
+{
+	struct fs_file_bw *f = fs_file_bw_setup(km, 1);
+
+	km->claim.syscalls = 4;
+	return f;
+}
+
+static void fs_mmap_open2close_run(void *state, uint64_t n)
+{
+	struct fs_file_bw *f = state;
+
+	while (n--) {
+		int fd = fs_file_bw_open(f);
+		void *map = km_map_file(NULL, fd, 0, f->bytes);
+
+		if (!map)
+			km_fail_call(f->km, "mmap");
+		f->sum += km_sum(map, f->bytes);
+		f->done++;
+		if (km_unmap(map, f->bytes) != 0)
+			km_fail_call(f->km, "munmap");
+		fs_file_bw_shut(f, fd);
+	}
+}
+
+#define FS_FILE_BW_FULL(bytes, path_n) { { bytes }, FULL, path_n, ONE_CPU, 0 }
+
+static const struct point fs_file_bw_points[] = {
+	FS_FILE_BW_FULL(512, 100),
+	FS_FILE_BW_FULL(1 << 10, 0),
+	FS_FILE_BW_FULL(4 << 10, 50),
+	FS_FILE_BW_FULL(16 << 10, 0),
+	{ { 64 << 10 }, QUICK, 0, ONE_CPU, 0 },
+	FS_FILE_BW_FULL(256 << 10, 10),
+	FS_FILE_BW_FULL(1 << 20, 4),
+	FS_FILE_BW_FULL(4 << 20, 0),
+	FS_FILE_BW_FULL(16 << 20, 0),
+	FS_FILE_BW_FULL(64 << 20, 0),
+	{ { 4 << 10 }, FULL, 50, ON_EXT4, 0 },
+	{ { 4 << 10 }, FULL, 50, ON_MINIX, 0 },
+	{ { 256 << 10 }, FULL, 10, ON_EXT4, 0 },
+	{ { 256 << 10 }, FULL, 10, ON_MINIX, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+const struct workload fs_read_64k = {
+	.name = "fs/read-64k",
+	.per = "file",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "G figure 5 (lmbench's bw_file_rd, io_only)",
+	.what = "read a cached file of so many bytes, which is open, in pieces of 64 KiB",
+	.inside = "all reads of the file, each piece's first word added up, and one lseek to its start",
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = fs_file_bw_points,
+	.setup = fs_read_64k_setup,
+	.run = fs_read_64k_run,
+	.settle = fs_file_bw_settle,
+	.verify = fs_file_bw_verify,
+	.teardown = fs_file_bw_teardown,
+};
+
+const struct workload fs_read_open2close = {
+	.name = "fs/read-open2close",
+	.per = "file",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "G figure 5 (lmbench's bw_file_rd, open2close)",
+	.what = "open a cached file of so many bytes, read it in pieces of 64 KiB, close it",
+	.inside = "open, all reads of the file, each piece's first word added up, and close",
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = fs_file_bw_points,
+	.setup = fs_read_open2close_setup,
+	.run = fs_read_open2close_run,
+	.settle = fs_file_bw_settle,
+	.verify = fs_file_bw_verify,
+	.teardown = fs_file_bw_teardown,
+};
+
+const struct workload fs_mmap_open2close = {
+	.name = "fs/mmap-open2close",
+	.per = "file",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "G figure 5 (lmbench's bw_mmap_rd, open2close)",
+	.what = "open a cached file of so many bytes, map it, add all its words up, unmap and close it",
+	.inside =
+		"open, mmap, loads of one machine word each (never wider) with the faults of the file's pages, munmap, "
+		"close",
+	.needs = CAP_MMAP,
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = fs_file_bw_points,
+	.setup = fs_mmap_open2close_setup,
+	.run = fs_mmap_open2close_run,
+	.verify = fs_file_bw_verify,
+	.teardown = fs_file_bw_teardown,
+};

@@ -1,0 +1,113 @@
+/* fs/fsync: blocks of a file are overwritten one after another, each made durable before the next. What durable means
+ * is the file system's affair and the disk's: on one that lives in memory fsync has nothing to do, and the run says so;
+ * whether a disk's own cache is written out is not seen from here. */
+#include "../km.h"
+
+#define FS_FSYNC_BLOCKS 16
+
+struct fs_fsync {
+	struct km *km;
+	int fd;
+	size_t size;       /* of a block, bytes */
+	uint64_t old, new; /* seeds: of what the file holds at first, and of what is written */
+	uint64_t done;
+	uint64_t *block; /* its first word is the number of the write */
+};
+
+static void fs_fsync_say_durability(struct km *km)
+{
+	char folder[KM_PATH], name[64];
+
+	km_file_system(km_path(km, folder, "."), name, sizeof name);
+	if (strcmp(name, "tmpfs") == 0 || strcmp(name, "ramfs") == 0)
+		km_warn(km, "not-durable", "on %s fsync writes nothing: the figure is that of the calls alone", name);
+}
+
+static void *fs_fsync_setup(struct km *km)
+{
+	struct fs_fsync *f = km_alloc(km, sizeof *f);
+
+	f->km = km;
+	f->size = (size_t)km->arg[0];
+	f->old = km_random(km);
+	f->new = km_random(km);
+	f->block = km_alloc(km, f->size);
+	km_content_fill(f->block, f->size, f->new, 0);
+	km_room(km, 1, FS_FSYNC_BLOCKS * f->size);
+	f->fd = km_content_file(km, "data", f->old, FS_FSYNC_BLOCKS * f->size);
+	if (fsync(f->fd) != 0)
+		km_fail_call(km, "fsync");
+	fs_fsync_say_durability(km);
+	km->claim.writes = 1;
+	km->claim.syscalls = 2 + 1.0 / FS_FSYNC_BLOCKS;
+	return f;
+}
+
+static void fs_fsync_run(void *state, uint64_t n)
+{
+	struct fs_fsync *f = state;
+
+	while (n--) {
+		ssize_t put;
+
+		f->block[0] = f->done;
+		put = write(f->fd, f->block, f->size);
+		if (put != (ssize_t)f->size)
+			km_moved(f->km, "write", put, f->size);
+		if (fsync(f->fd) != 0)
+			km_fail_call(f->km, "fsync");
+		if (++f->done % FS_FSYNC_BLOCKS == 0)
+			km_rewind(f->km, f->fd);
+	}
+}
+
+static void fs_fsync_verify(void *state, uint64_t n)
+{
+	struct fs_fsync *f = state;
+
+	if (f->done != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " blocks were written", f->done, n);
+	km_rewind(f->km, f->fd);
+	for (uint64_t k = 0; k < FS_FSYNC_BLOCKS; k++) {
+		km_read_all(f->km, f->fd, f->block, f->size);
+		if (k >= n) {
+			km_content_check(f->km, f->block, f->size, f->old, k * f->size);
+			continue;
+		}
+		if (f->block[0] != (n - 1 - k) / FS_FSYNC_BLOCKS * FS_FSYNC_BLOCKS + k)
+			km_fail(f->km, "block %" PRIu64 " does not hold its last write", k);
+		km_content_check(f->km, f->block + 1, f->size - sizeof *f->block, f->new, sizeof *f->block);
+	}
+}
+
+static void fs_fsync_teardown(void *state)
+{
+	struct fs_fsync *f = state;
+
+	km_close(&f->fd);
+	km_free(f->block);
+	km_free(f);
+}
+
+static const struct point fs_fsync_points[] = {
+	{ { 512 }, FULL, 20, ONE_CPU, 0 },   { { 4096 }, QUICK, 10, ONE_CPU, 0 }, { { 65536 }, FULL, 10, ONE_CPU, 0 },
+	{ { 4096 }, FULL, 10, ON_EXT4, 0 },  { { 4096 }, FULL, 10, ON_MINIX, 0 }, { { 65536 }, FULL, 5, ON_EXT4, 0 },
+	{ { 65536 }, FULL, 5, ON_MINIX, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+const struct workload fs_fsync = {
+	.name = "fs/fsync",
+	.per = "block",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "beyond the sources (durability)",
+	.what = "overwrite the next block of so many bytes of a file of 16 blocks, and make it durable",
+	.inside = "one write, one fsync and its wait for the disk; after the last block an lseek to the start",
+	.params = { "bytes" },
+	.curve = "bytes",
+	.points = fs_fsync_points,
+	.setup = fs_fsync_setup,
+	.run = fs_fsync_run,
+	.verify = fs_fsync_verify,
+	.teardown = fs_fsync_teardown,
+};

@@ -1,0 +1,338 @@
+/* fs/iotest, fs/iotest-latency: so many processes make requests of varying sizes at random places of a file: reads
+ * alone, then reads and writes by turns, as IOtest exercises a disk. Every block of 512 bytes carries its place, the
+ * number of its last write and a checksum, and is checked by each read of it.
+ *
+ * Each process has a part of the file of its own, and a descriptor: where two met in one block, no kernel promises that
+ * a read sees a whole write, and a checksum that fails would say nothing. The file is in the cache; IOtest's figures
+ * were those of a disk's seeks. */
+#include "../km.h"
+
+#define FS_IOTEST_BLOCK 512
+#define FS_IOTEST_WORDS (FS_IOTEST_BLOCK / 8)
+#define FS_IOTEST_SIZES 8 /* 512 bytes to 64 KiB */
+#define FS_IOTEST_LARGEST ((size_t)FS_IOTEST_BLOCK << (FS_IOTEST_SIZES - 1))
+#define FS_IOTEST_REQUESTS (2 * FS_IOTEST_SIZES) /* of each process in an iteration: every size twice */
+#define FS_IOTEST_BYTES (2 * (2 * FS_IOTEST_LARGEST - FS_IOTEST_BLOCK)) /* that they move */
+#define FS_IOTEST_PROCS 8
+#define FS_IOTEST_PART (1UL << 20)        /* of the file, a process */
+#define FS_IOTEST_PART_PATH (256UL << 10) /* the same by path */
+
+enum fs_iotest_param { FS_IOTEST_ARG_PROCS, FS_IOTEST_ARG_WRITES };
+enum fs_iotest_word { FS_IOTEST_PLACE, FS_IOTEST_VERSION, FS_IOTEST_SUM = FS_IOTEST_WORDS - 1 };
+
+struct fs_iotest_done { /* what a process answers */
+	uint64_t requests, bytes;
+};
+
+struct fs_iotest {
+	struct km *km;
+	int procs, number; /* in all; this process's */
+	int writes;        /* every second request is a write */
+	size_t part;       /* bytes of each process */
+	uint64_t seed;
+	int ask[FS_IOTEST_PROCS][2], answer[FS_IOTEST_PROCS][2];
+	long peer[FS_IOTEST_PROCS];
+	struct fs_iotest_done done; /* in all */
+	/* A process's own: */
+	int fd;
+	uint64_t random, version;
+	uint64_t filler; /* the sum of the words of a block that never change */
+	uint64_t *buffer;
+};
+
+static const char fs_iotest_name[] = "data";
+
+/* Sets the words of a block that tell it from others; its sum is then the seed. */
+static void fs_iotest_stamp(const struct fs_iotest *f, uint64_t *block, uint64_t place)
+{
+	block[FS_IOTEST_PLACE] = place;
+	block[FS_IOTEST_VERSION] = f->version;
+	block[FS_IOTEST_SUM] = f->seed - f->filler - place - f->version;
+}
+
+static void fs_iotest_check(const struct fs_iotest *f, const uint64_t *block, uint64_t place)
+{
+	uint64_t a = 0, b = 0;
+
+	for (int i = 0; i < FS_IOTEST_WORDS; i += 2) {
+		a += block[i];
+		b += block[i + 1];
+	}
+	if (a + b != f->seed)
+		km_fail(f->km, "the checksum of block %" PRIu64 " is wrong", place);
+	if (block[FS_IOTEST_PLACE] != place)
+		km_fail(f->km, "block %" PRIu64 " was read where block %" PRIu64 " should be", block[FS_IOTEST_PLACE],
+			place);
+}
+
+/* Fills the buffer as if it were the file from `place` on. */
+static void fs_iotest_fill(struct fs_iotest *f, uint64_t place, size_t bytes)
+{
+	uint64_t *end = &f->buffer[bytes / sizeof *f->buffer];
+
+	for (uint64_t *block = f->buffer; block < end; block += FS_IOTEST_WORDS)
+		fs_iotest_stamp(f, block, place++);
+}
+
+static void fs_iotest_check_all(const struct fs_iotest *f, uint64_t place, size_t bytes)
+{
+	const uint64_t *end = &f->buffer[bytes / sizeof *f->buffer];
+
+	for (const uint64_t *block = f->buffer; block < end; block += FS_IOTEST_WORDS)
+		fs_iotest_check(f, block, place++);
+}
+
+/* Between stamp and checksum every block holds the same words: a stamp is then three stores, whatever is written. */
+static void fs_iotest_lay(struct fs_iotest *f)
+{
+	km_content_fill(f->buffer, FS_IOTEST_BLOCK, f->seed, 0);
+	for (size_t at = FS_IOTEST_BLOCK; at < FS_IOTEST_LARGEST; at += FS_IOTEST_BLOCK)
+		memcpy((char *)f->buffer + at, f->buffer, FS_IOTEST_BLOCK);
+	for (int i = FS_IOTEST_VERSION + 1; i < FS_IOTEST_SUM; i++)
+		f->filler += f->buffer[i];
+}
+
+static void fs_iotest_make_file(struct fs_iotest *f)
+{
+	size_t bytes = (size_t)f->procs * f->part;
+
+	f->fd = open(fs_iotest_name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (f->fd < 0)
+		km_fail_call(f->km, "open");
+	for (size_t at = 0; at < bytes; at += FS_IOTEST_LARGEST) {
+		fs_iotest_fill(f, at / FS_IOTEST_BLOCK, FS_IOTEST_LARGEST);
+		km_write_all(f->km, f->fd, f->buffer, FS_IOTEST_LARGEST);
+	}
+	km_close(&f->fd);
+}
+
+static void fs_iotest_request(struct fs_iotest *f, unsigned k)
+{
+	size_t size = (size_t)FS_IOTEST_BLOCK << k * 3 % FS_IOTEST_SIZES;
+	uint64_t places = (f->part - size) / FS_IOTEST_BLOCK + 1, place;
+	int writes = f->writes && (k ^ k / FS_IOTEST_SIZES) & 1; /* each size once read and once written */
+	ssize_t moved;
+
+	f->random += UINT64_C(0x9e3779b97f4a7c15);
+	place = (uint64_t)f->number * (f->part / FS_IOTEST_BLOCK) + km_mix(f->random) % places;
+	if (lseek(f->fd, (off_t)(place * FS_IOTEST_BLOCK), SEEK_SET) < 0)
+		km_fail_call(f->km, "lseek");
+	if (writes) {
+		f->version++;
+		fs_iotest_fill(f, place, size);
+		moved = write(f->fd, f->buffer, size);
+	} else {
+		moved = read(f->fd, f->buffer, size);
+	}
+	if (moved != (ssize_t)size)
+		km_moved(f->km, writes ? "write" : "read", moved, size);
+	if (!writes)
+		fs_iotest_check_all(f, place, size);
+	f->done.requests++;
+	f->done.bytes += size;
+}
+
+/* One process: told how many iterations, it makes their requests and answers what it has done. Its ends of the other
+ * processes' pipes are closed, or nobody would find them gone. */
+static void fs_iotest_peer(struct km *km, void *state)
+{
+	struct fs_iotest *f = state;
+	uint64_t n;
+	int got;
+
+	for (int i = 0; i < f->procs; i++) {
+		km_close(&f->ask[i][1]);
+		km_close(&f->answer[i][0]);
+		if (i != f->number) {
+			km_close(&f->ask[i][0]);
+			km_close(&f->answer[i][1]);
+		}
+	}
+	f->random = f->seed + (uint64_t)f->number;
+	f->fd = open(fs_iotest_name, O_RDWR);
+	if (f->fd < 0)
+		km_fail_call(km, "open");
+	while ((got = km_get(f->ask[f->number][0], &n, sizeof n)) > 0) {
+		memset(&f->done, 0, sizeof f->done);
+		for (n *= FS_IOTEST_REQUESTS; n > 0; n--)
+			fs_iotest_request(f, (unsigned)(n % FS_IOTEST_REQUESTS));
+		if (km_put(f->answer[f->number][1], &f->done, sizeof f->done) <= 0)
+			break;
+	}
+	if (got < 0)
+		km_fail_call(km, "read");
+}
+
+static struct fs_iotest *fs_iotest_setup_with(struct km *km)
+{
+	struct fs_iotest *f = km_alloc(km, sizeof *f);
+	char folder[KM_PATH];
+
+	f->km = km;
+	f->procs = (int)km->arg[FS_IOTEST_ARG_PROCS];
+	f->writes = km->arg[FS_IOTEST_ARG_WRITES] > 0;
+	f->part = km->by == BY_PATH ? FS_IOTEST_PART_PATH : FS_IOTEST_PART;
+	f->seed = km_random(km);
+	f->buffer = km_alloc(km, FS_IOTEST_LARGEST);
+	fs_iotest_lay(f);
+	km_room(km, 1, (uint64_t)f->procs * f->part);
+	if (chdir(km_path(km, folder, ".")) != 0)
+		km_fail_call(km, "chdir");
+	fs_iotest_make_file(f);
+	for (int i = 0; i < f->procs; i++) {
+		km_pipe(km, f->ask[i]);
+		km_pipe(km, f->answer[i]);
+	}
+	for (f->number = 0; f->number < f->procs; f->number++)
+		f->peer[f->number] = km_peer(km, fs_iotest_peer, f);
+	for (int i = 0; i < f->procs; i++) {
+		km_close(&f->ask[i][0]);
+		km_close(&f->answer[i][1]);
+	}
+	km->claim.faults = 0;
+	return f;
+}
+
+static void *fs_iotest_setup(struct km *km)
+{
+	struct fs_iotest *f = fs_iotest_setup_with(km);
+
+	km->bytes = (double)f->procs * FS_IOTEST_BYTES;
+	return f;
+}
+
+/* By Little's law: of so many processes that have one request each under way at all times, a request takes as long as
+ * one process needs for all its own, divided by their number. */
+static void *fs_iotest_latency_setup(struct km *km)
+{
+	struct fs_iotest *f = fs_iotest_setup_with(km);
+
+	km->ops = FS_IOTEST_REQUESTS;
+	return f;
+}
+
+static void fs_iotest_run(void *state, uint64_t n) /* timed: from the first process told to the last answer */
+{
+	struct fs_iotest *f = state;
+	struct fs_iotest_done done;
+
+	for (int i = 0; i < f->procs; i++)
+		km_write_all(f->km, f->ask[i][1], &n, sizeof n);
+	for (int i = 0; i < f->procs; i++) {
+		km_read_all(f->km, f->answer[i][0], &done, sizeof done);
+		f->done.requests += done.requests;
+		f->done.bytes += done.bytes;
+	}
+}
+
+/* And the whole file once more, block by block. */
+static void fs_iotest_verify(void *state, uint64_t n)
+{
+	struct fs_iotest *f = state;
+	uint64_t each = n * (uint64_t)f->procs;
+
+	if (f->done.requests != each * FS_IOTEST_REQUESTS || f->done.bytes != each * FS_IOTEST_BYTES)
+		km_fail(f->km, "%" PRIu64 " requests moved %" PRIu64 " bytes, not %" PRIu64 " and %" PRIu64,
+			f->done.requests, f->done.bytes, each * FS_IOTEST_REQUESTS, each * FS_IOTEST_BYTES);
+	f->fd = open(fs_iotest_name, O_RDONLY);
+	if (f->fd < 0)
+		km_fail_call(f->km, "open");
+	for (size_t at = 0; at < (size_t)f->procs * f->part; at += FS_IOTEST_LARGEST) {
+		km_read_all(f->km, f->fd, f->buffer, FS_IOTEST_LARGEST);
+		fs_iotest_check_all(f, at / FS_IOTEST_BLOCK, FS_IOTEST_LARGEST);
+	}
+	km_close(&f->fd);
+}
+
+static void fs_iotest_teardown(void *state)
+{
+	struct fs_iotest *f = state;
+
+	for (int i = 0; i < f->procs; i++)
+		km_close(&f->ask[i][1]);
+	for (int i = 0; i < f->procs; i++) {
+		km_peer_end(f->km, f->peer[i]);
+		km_close(&f->answer[i][0]);
+	}
+	km_free(f->buffer);
+	km_free(f);
+}
+
+static const struct point fs_iotest_points[] = {
+	{ { 1, 0 }, FULL, 4, SAME_CPU, 0 },
+	{ { 2, 0 }, FULL, 3, SAME_CPU, 0 },
+	{ { 4, 0 }, FULL, 2, SAME_CPU, 0 },
+	{ { 8, 0 }, FULL, 0, SAME_CPU, 0 },
+	{ { 1, 50 }, FULL, 4, SAME_CPU, 0 },
+	{ { 2, 50 }, FULL, 3, SAME_CPU, 0 },
+	{ { 4, 50 }, FULL, 2, SAME_CPU, 0 },
+	{ { 8, 50 }, FULL, 0, SAME_CPU, 0 },
+	{ { 1, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 2, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 4, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 8, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 1, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 2, 50 }, QUICK, 0, OTHER_CPU, 0 },
+	{ { 4, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 8, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+static const struct point fs_iotest_latency_points[] = {
+	{ { 1, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 2, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 4, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 8, 0 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 1, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 2, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 4, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 8, 50 }, FULL, 0, OTHER_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
+#define FS_IOTEST_WHAT                                                                                                 \
+	"so many processes make requests of 512 bytes to 64 KiB at random places of a cached file, `writes` per cent " \
+	"of "                                                                                                          \
+	"them writes"
+#define FS_IOTEST_INSIDE                                                                                            \
+	"16 requests of each process (every size twice): lseek, read and its blocks' checksums, or the blocks' "    \
+	"stamps and "                                                                                               \
+	"write (not synced), each process in a part of the file of its own (1 MiB; by path 256 KiB); per sample a " \
+	"word to "                                                                                                  \
+	"each process and its answer, by pipes"
+
+const struct workload fs_iotest = {
+	.name = "fs/iotest",
+	.per = "round of requests",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "C (IOtest)",
+	.what = FS_IOTEST_WHAT,
+	.inside = FS_IOTEST_INSIDE,
+	.params = { "procs", "writes" },
+	.curve = "procs",
+	.points = fs_iotest_points,
+	.setup = fs_iotest_setup,
+	.run = fs_iotest_run,
+	.verify = fs_iotest_verify,
+	.teardown = fs_iotest_teardown,
+};
+
+const struct workload fs_iotest_latency = {
+	.name = "fs/iotest-latency",
+	.per = "request",
+	.unit = UNIT_NS,
+	.by = BY_TIME,
+	.source = "C (IOtest)",
+	.what = FS_IOTEST_WHAT ": how long one takes, on the mean, for the process that makes it",
+	.inside =
+		FS_IOTEST_INSIDE "; the time of all, divided by one process's requests (Little's law), the wait for a "
+				 "CPU included",
+	.params = { "procs", "writes" },
+	.curve = "procs",
+	.points = fs_iotest_latency_points,
+	.setup = fs_iotest_latency_setup,
+	.run = fs_iotest_run,
+	.verify = fs_iotest_verify,
+	.teardown = fs_iotest_teardown,
+};

@@ -1,0 +1,207 @@
+/* fs/mmap-read, fs/mmap-read-uncached: a file of random bytes, mapped and copied through a buffer of 4 bytes to 64 KiB.
+ *
+ * An iteration is the whole file, freshly mapped before: each of its pages is met for the first time, by a fault. Once
+ * mapped and met, a page is memory like any other, and a second pass would say nothing of the kernel. Uncached, the
+ * file is dropped from the cache before it is mapped, and seen to have left it; the source crowds it out of memory. */
+#include "../km.h"
+
+#define FS_MMAP_READ_PATH (1 << 20) /* by path the file is no longer than this */
+
+struct fs_mmap_read {
+	struct km *km;
+	int fd, uncached;
+	size_t size;     /* of the buffer, bytes */
+	uint64_t copies; /* in one pass over the file */
+	uint64_t seed;
+	uint64_t sum, wanted;   /* of the first 4 bytes of each piece: in this pass, in every pass */
+	uint64_t done, checked; /* passes */
+	char *map;              /* from prepare to settle */
+	char *buffer;
+};
+
+static size_t fs_mmap_read_bytes(const struct fs_mmap_read *f)
+{
+	return (size_t)f->copies * f->size;
+}
+
+/* The content's first 4 bytes at this offset, which every buffer has; the compiler sees an ordinary load. */
+static uint32_t fs_mmap_read_word(const struct fs_mmap_read *f, uint64_t offset)
+{
+	uint64_t word = km_content_word(f->seed, offset / KM_CONTENT_WORD);
+	uint32_t part;
+
+	memcpy(&part, (const char *)&word + offset % KM_CONTENT_WORD, sizeof part);
+	return part;
+}
+
+static void *fs_mmap_read_setup(struct km *km)
+{
+	struct fs_mmap_read *f = km_alloc(km, sizeof *f);
+	uint64_t bytes = (uint64_t)km->arg[1] * 1024;
+
+	f->km = km;
+	f->size = (size_t)km->arg[0];
+	f->seed = km_random(km);
+	f->buffer = km_alloc(km, f->size);
+	memset(f->buffer, 1, f->size); /* its pages are there before the first copy */
+	if (km->by == BY_PATH && bytes > FS_MMAP_READ_PATH)
+		bytes = FS_MMAP_READ_PATH;
+	f->copies = bytes / f->size;
+	for (uint64_t i = 0; i < f->copies; i++)
+		f->wanted += fs_mmap_read_word(f, i * f->size);
+	km_room(km, 1, bytes);
+	f->fd = km_content_file(km, "data", f->seed, bytes);
+	km->ops = (double)f->copies;
+	km->bytes = (double)f->size;
+	km->claim.syscalls = 0;
+	return f;
+}
+
+static void *fs_mmap_read_uncached_setup(struct km *km)
+{
+	struct fs_mmap_read *f = fs_mmap_read_setup(km);
+
+	km_uncached_setup(km, f->fd, fs_mmap_read_bytes(f));
+	f->uncached = 1;
+	return f;
+}
+
+static void fs_mmap_read_prepare(void *state, uint64_t n)
+{
+	struct fs_mmap_read *f = state;
+
+	if (n != 1)
+		km_fail(f->km, "one iteration a sample: the file is freshly mapped once only");
+	if (f->uncached)
+		km_uncache(f->km, f->fd, fs_mmap_read_bytes(f));
+	f->map = km_map_file(NULL, f->fd, 0, fs_mmap_read_bytes(f));
+	if (!f->map)
+		km_fail_call(f->km, "mmap");
+	f->sum = 0;
+}
+
+static void fs_mmap_read_run(void *state, uint64_t n)
+{
+	struct fs_mmap_read *f = state;
+	const char *end = f->map + fs_mmap_read_bytes(f);
+	uint32_t first;
+
+	for (const char *at = f->map; at < end; at += f->size) {
+		memcpy(f->buffer, at, f->size);
+		KM_KEEP((uintptr_t)f->buffer);
+		memcpy(&first, f->buffer, sizeof first);
+		f->sum += first;
+	}
+	f->done += n;
+}
+
+static void fs_mmap_read_unmap(struct fs_mmap_read *f)
+{
+	if (f->map && km_unmap(f->map, fs_mmap_read_bytes(f)) != 0)
+		km_fail_call(f->km, "munmap");
+	f->map = NULL;
+}
+
+/* Each piece by its first word, and the last one whole. */
+static void fs_mmap_read_settle(void *state, uint64_t n)
+{
+	struct fs_mmap_read *f = state;
+
+	if (f->sum != f->wanted)
+		km_fail(f->km, "the data copied are not those of the file");
+	km_content_check(f->km, f->buffer, f->size, f->seed, (f->copies - 1) * f->size);
+	fs_mmap_read_unmap(f);
+	f->checked += n;
+}
+
+static void fs_mmap_read_verify(void *state, uint64_t n)
+{
+	struct fs_mmap_read *f = state;
+
+	if (f->done != n || f->checked != n)
+		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " passes were checked", f->checked, n);
+}
+
+static void fs_mmap_read_teardown(void *state)
+{
+	struct fs_mmap_read *f = state;
+
+	fs_mmap_read_unmap(f);
+	km_close(&f->fd);
+	km_free(f->buffer);
+	km_free(f);
+}
+
+/* With the smallest buffer the small file only: 64 MiB by 4 bytes are a quarter of a second of calls, and no more faults
+ * a byte. */
+static const struct point fs_mmap_read_points[] = {
+	{ { 4, 4096 }, FULL, 2, ONE_CPU, 0 },
+	{ { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },
+	{ { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
+	{ { 16, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 64, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 3, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 3, ON_EXT4, 0 },
+	{ { 65536, 65536 }, FULL, 3, ON_MINIX, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+static const struct point fs_mmap_read_uncached_points[] = {
+	{ { 4, 4096 }, FULL, 0, ONE_CPU, 0 },
+	{ { 256, 4096 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 4096 }, FULL, 0, ONE_CPU, 0 },
+
+	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
+const struct workload fs_mmap_read = {
+	.name = "fs/mmap-read",
+	.per = "copy",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME | BY_PATH,
+	.source = "K figure 6",
+	.what = "copy a cached file of random bytes (K: 64 MiB) from a fresh mapping, piece by piece, to a buffer of "
+		"so many "
+		"bytes",
+	.inside =
+		"libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping are "
+		"outside; by path the file is 1 MiB long at the most",
+	.needs = CAP_MMAP,
+	.params = { "buffer", "file_kib" },
+	.curve = "buffer",
+	.points = fs_mmap_read_points,
+	.max_batch = 1,
+	.setup = fs_mmap_read_setup,
+	.run = fs_mmap_read_run,
+	.prepare = fs_mmap_read_prepare,
+	.settle = fs_mmap_read_settle,
+	.verify = fs_mmap_read_verify,
+	.teardown = fs_mmap_read_teardown,
+};
+
+const struct workload fs_mmap_read_uncached = {
+	.name = "fs/mmap-read-uncached",
+	.per = "copy",
+	.unit = UNIT_BYTES_PER_S,
+	.by = BY_TIME,
+	.source = "K figure 6",
+	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
+	.inside =
+		"libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the disk, "
+		"read-ahead included; what the disk or a hypervisor caches is unknown",
+	.needs = CAP_FADVISE | CAP_MMAP,
+	.params = { "buffer", "file_kib" },
+	.curve = "buffer",
+	.points = fs_mmap_read_uncached_points,
+	.max_batch = 1,
+	.setup = fs_mmap_read_uncached_setup,
+	.run = fs_mmap_read_run,
+	.prepare = fs_mmap_read_prepare,
+	.settle = fs_mmap_read_settle,
+	.verify = fs_mmap_read_verify,
+	.teardown = fs_mmap_read_teardown,
+};
