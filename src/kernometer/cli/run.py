@@ -33,7 +33,7 @@ Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
 measured until then is kept). Others: see 'kernometer man'."""
 
 #: The probe's clocks that times can be taken with.
-CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "cycles", "cycles-serialised")
+CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
