@@ -63,7 +63,9 @@ def test_a_package_becomes_a_guest_and_leaves_nothing_else(mirror: Repository, m
     said: list[str] = []
     guest = linux.add("6.1", said.append)
     assert guest.kernel.read_bytes() == KERNEL
-    assert sorted(path.name for path in guest.folder.iterdir()) == ["config", "drivers", "manifest.json", "vmlinux"]
+    assert sorted(path.name for path in guest.folder.iterdir()) == [
+        *("bzImage", "config", "drivers", "manifest.json", "vmlinux")
+    ]
     made = guest.manifest
     assert (made.release, made.version, made.suite) == ("6.1.0-9-amd64", "6.1.27-1", "bookworm")
     guest.check()
@@ -160,6 +162,7 @@ def test_a_kernel_from_a_file_is_a_copy_with_its_own_machine(here: Path, form: s
     assert (made.package, made.release, made.version) == (str(file), "6.9.1-mine+", "6.9.1-mine+")
     assert made.machine == machine
     assert made.command_line == f"{COMMAND_LINE} mitigations=off x=1"
+    assert (guest.packed.is_file(), bool(made.packed_sha256)) == ((form == "bzImage",) * 2)  # for display=vesafb
     with pytest.raises(MissingError, match="from a file"):
         drivers.load_order(guest, ("ext4",))
 

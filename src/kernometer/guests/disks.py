@@ -32,7 +32,6 @@ MKFS_SECONDS = 60
 
 #: In the guest: init_devices.c knows both.
 IMAGES, MOUNTED = "etc/kernometer/disk", "/disk"
-_DRIVER_FILES = "lib/drivers"
 #: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB.
 _BRD = f"rd_nr=2 rd_size={SIZE >> 10}"
 
@@ -99,7 +98,7 @@ def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Prov
 
 
 def _file(driver: str) -> str:
-    return f"{_DRIVER_FILES}/{driver}.ko"
+    return f"{drivers.FILES}/{driver}.ko"
 
 
 def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tuple[tuple[str, bytes], ...]:

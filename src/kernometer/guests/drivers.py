@@ -19,6 +19,8 @@ from kernometer.guests.bzimage import unpack_zstd
 
 #: What a guest keeps, with what these need: memory disks, the file systems of `fs/` rows, the emulated display.
 KEPT = ("bochs", "brd", "ext4", "minix")
+#: Where they lie in the guest.
+FILES = "lib/drivers"
 #: In DRIVERS: the names of what is built into the kernel, one a line.
 BUILT_IN = "built-in"
 #: A module is some megabytes at most.

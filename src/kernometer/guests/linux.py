@@ -48,6 +48,7 @@ def add(version: str, say: Say = silently) -> store.Guest:
                 "Add Linux 4.11 or newer.",
             )
         (folder / store.KERNEL).write_bytes(kernel)
+        (folder / store.PACKED).write_bytes(held.image)
         if held.config:
             (folder / store.CONFIG).write_bytes(held.config)
         drivers.keep(folder, held.drivers, held.built_in)
@@ -62,6 +63,7 @@ def add(version: str, say: Say = silently) -> store.Guest:
             package_sha256=fetched.package.sha256,
             kernel_sha256=sha256(kernel),
             kernel_bytes=len(kernel),
+            packed_sha256=sha256(held.image),
             config_sha256=sha256(held.config) if held.config else "",
             drivers_sha256=drivers.digest(held.drivers),
             variants=variants_of(name),
@@ -96,6 +98,8 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
     release = kernel_release(given)
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(boots)
+        if given is not elf:
+            (folder / store.PACKED).write_bytes(given)
         manifest = store.Manifest(
             name=name,
             package=str(path),
@@ -105,6 +109,7 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
             package_sha256=sha256(given),
             kernel_sha256=sha256(boots),
             kernel_bytes=len(boots),
+            packed_sha256="" if given is elf else sha256(given),
             machine=machine,
             command_line=" ".join((COMMAND_LINE, *append)),
             variants=variants_of(name),

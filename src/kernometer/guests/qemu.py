@@ -28,8 +28,15 @@ BULK_PORT = 0xE9
 #: icount-sleep: counted too, and an idle guest waits in the host's time: one that is talked to sees no time-out.
 Accelerator = Literal["icount", "icount-sleep", "tcg", "kvm"]
 MachineType = Literal["microvm", "pc", "q35"]
+#: By the driver of /dev/fb0: see displays.py. "": the guest has no display.
+Display = Literal["", "bochs-drm", "vesafb"]
 
 _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35": "q35"}
+_DISPLAYS: dict[Display, tuple[str, ...]] = {
+    "": (),
+    "bochs-drm": ("-device", "bochs-display,xres=1024,yres=768"),
+    "vesafb": ("-device", "VGA"),
+}
 _ACCELERATION: dict[Accelerator, tuple[str, ...]] = {
     "icount": ("-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm,base=2025-01-01T00:00:00"),
     "icount-sleep": ("-accel", "tcg", "-icount", "shift=0,sleep=on", "-rtc", "clock=vm,base=2025-01-01T00:00:00"),
@@ -57,6 +64,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     type: MachineType = "microvm"
     cpu: str = "max,-erms"
     memory_mib: int = 2048
+    display: Display = ""
     seed: int = 1  #: of the guest's random numbers (rdrand); by path only
 
     def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
@@ -67,7 +75,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     def board(self, version: QemuVersion, accelerator: Accelerator) -> str:
         """The same without memory and seed: what the rotated machines of a layout floor share."""
         how = {"icount": "tcg icount", "icount-sleep": "tcg icount sleep", "tcg": "tcg", "kvm": "kvm"}[accelerator]
-        return f"QEMU {version} {how}; {_TYPES[self.type]}; -cpu {self.cpu}; 1 CPU"
+        shown = f" with {self.display}" if self.display else ""
+        return f"QEMU {version} {how}; {_TYPES[self.type]}{shown}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator) -> tuple[str, ...]:
         """The options that make it."""
@@ -75,6 +84,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             *("-machine", _TYPES[self.type], *_ACCELERATION[accelerator]),
             *("-smp", "1", "-cpu", self.cpu, "-m", str(self.memory_mib)),
             *(("-seed", str(self.seed)) if accelerator.startswith("icount") else ()),
+            *_DISPLAYS[self.display],
         )
 
 

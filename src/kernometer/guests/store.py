@@ -22,6 +22,7 @@ from kernometer.errors import MissingError, ResultError, TargetError, UsageError
 from kernometer.guests.qemu import COMMAND_LINE, Machine
 
 KERNEL = "vmlinux"
+PACKED = "bzImage"
 CONFIG = "config"
 DRIVERS = "drivers"  #: folder of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: in the place of a multiboot module's file: the archive that is made for the job
@@ -58,6 +59,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     package_sha256: str
     kernel_sha256: str  #: of the file that boots: for Linux the unpacked ELF file
     kernel_bytes: int
+    packed_sha256: str = ""  #: of the bzImage that it was in, which boots where a firmware has work to do; "" without
     config_sha256: str = ""  #: of the kernel's build configuration, "" where the package has none
     drivers_sha256: str = ""  #: of the kernel modules that were kept, see drivers.digest
     machine: Machine = Machine()
@@ -81,6 +83,10 @@ class Guest:
     @property
     def kernel(self) -> Path:
         return self.folder / KERNEL
+
+    @property
+    def packed(self) -> Path:
+        return self.folder / PACKED
 
     @property
     def image(self) -> str:
@@ -126,6 +132,8 @@ class Guest:
     def check(self) -> None:
         """Raises TargetError where a file is not the one that was added: counts of it would be of another."""
         self._check(KERNEL, self.manifest.kernel_sha256)
+        if self.manifest.packed_sha256:
+            self._check(PACKED, self.manifest.packed_sha256)
         for one in self.manifest.modules:
             if not one.made:
                 self._check(one.file, one.sha256)

@@ -1,7 +1,7 @@
 """Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with what the words after each `+` say.
 
-`machine=`, `cpu=`, `memory=` (MiB) and `seed=` change the virtual machine; every other word is added to the kernel's
-command line. A variant needs no adding: its name says all that it is. Pure.
+`machine=`, `cpu=`, `memory=` (MiB), `seed=` and `display=` change the virtual machine; every other word is added to
+the kernel's command line. A variant needs no adding: its name says all that it is. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import get_args
 import msgspec
 
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Machine, MachineType
+from kernometer.guests.qemu import Display, Machine, MachineType
 
 #: What a word may hold: enough for kernel options, and nothing that QEMU, a shell or a file name takes for its own.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")
@@ -50,12 +50,19 @@ class Variant:
                 if not value:
                     raise UsageError(f"{word!r}: no processor model.", "For example cpu=Nehalem,-erms.")
                 changes["cpu"] = value
+            elif key == "display":
+                if not value or value not in get_args(Display):
+                    raise UsageError(f"{word!r}: no such display.", f"One of: {', '.join(get_args(Display)[1:])}.")
+                changes["display"] = value
             elif key in _NUMBERS:
                 field, values = _NUMBERS[key]
                 if not value.isdecimal() or int(value) not in values:
                     raise UsageError(f"{word!r}: not from {values.start} to {values.stop - 1}.")
                 changes[field] = int(value)
-        return msgspec.structs.replace(usual, **changes)
+        machine = msgspec.structs.replace(usual, **changes)
+        if machine.display == "vesafb" and machine.type == "microvm":
+            raise UsageError("display=vesafb needs a firmware that sets a VESA mode.", "Add +machine=pc.")
+        return machine
 
     def command_line(self, usual: str) -> str:
         """`usual` with the words that are the kernel's."""
@@ -79,7 +86,7 @@ class Variant:
 #: Machines of the rotation: from half of the memory to one and a half of it.
 ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS)}
-_OURS = {"machine", "cpu", *_NUMBERS}
+_OURS = {"machine", "cpu", "display", *_NUMBERS}
 
 
 def parse(spec: str) -> Variant:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import initramfs, programs, store, tcc
+from kernometer.guests import displays, initramfs, programs, store, tcc
 from kernometer.guests.qemu import argv
 from kernometer.results.model import By
 from kernometer.targets import build
@@ -54,16 +54,19 @@ class Console:
     def folder(self, say: Callable[[str], None]) -> Iterator[Path]:
         """The files of the boot, in a folder that only this user may enter. `say` is told what could not be put in."""
         self.target.guest.check()
+        machine = self.target.variant.machine(self.target.guest.manifest.machine)
         with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
             folder = Path(made).resolve()
-            lay_out(self.target.guest, folder, lambda: _archive(say))
+            given = displays.provide(self.target.guest, machine).files
+            lay_out(self.target.guest, folder, lambda: _archive(say, given))
             yield folder
 
 
-def _archive(say: Callable[[str], None]) -> bytes:
-    """What a guest holds for its user: probe, busybox, a C compiler, and a word to init that there is one."""
+def _archive(say: Callable[[str], None], given: Mapping[str, bytes]) -> bytes:
+    """What a guest holds for its user: probe, busybox, a C compiler, what is `given`, and a word to init that there is
+    one."""
     probe = build.probe(static_recipe()).read_bytes()
-    files = {initramfs.CONSOLE: b""}
+    files = {initramfs.CONSOLE: b"", **given}
     try:
         files.update(tcc.toolchain())
     except (MissingError, TargetError) as error:

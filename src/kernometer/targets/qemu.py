@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import disks, events, initramfs, kvm, plugin, programs, store, variant
+from kernometer.guests import disks, displays, events, initramfs, kvm, plugin, programs, store, variant
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
 from kernometer.results.model import By
@@ -106,7 +106,7 @@ class QemuTarget:
         return Boot(
             machine=self.variant.machine(self.guest.manifest.machine),
             accelerator=accelerator,
-            kernel=self.guest.kernel_word,
+            kernel=displays.kernel(self.guest, self.variant.machine(self.guest.manifest.machine)),
             initrd=self.guest.initrd(INITRD, PROBE, job.arguments),
             command_line=self._command_line(accelerator),
             console=Path(CONSOLE),
@@ -121,7 +121,7 @@ class QemuTarget:
         self.guest.check()
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            lay_out(self.guest, folder, lambda: _initrd(job, self._disks(job)))
+            lay_out(self.guest, folder, lambda: _initrd(job, self._given(job)))
             rows = events.Rows()
             with started(words, folder) as process:
                 try:
@@ -158,10 +158,14 @@ class QemuTarget:
         made = self.guest.manifest
         machine = self.variant.machine(made.machine)
         told = accelerator == "tcg" and machine.type == "microvm" and not made.modules
-        return self.variant.command_line(" ".join((made.command_line, *(tsc.kernel_words() if told else ()))))
+        words = (*(tsc.kernel_words() if told else ()), *displays.kernel_words(machine))
+        return self.variant.command_line(" ".join((made.command_line, *words)))
 
-    def _disks(self, job: Job) -> disks.Provided:
-        return disks.provide(self.guest, job.needs, self.variant.command_line(self.guest.manifest.command_line))
+    def _given(self, job: Job) -> disks.Provided:
+        """Files and words for the display of the machine, and for the disks that the rows need."""
+        made = self.guest.manifest
+        for_disks = disks.provide(self.guest, job.needs, self.variant.command_line(made.command_line))
+        return displays.together(displays.provide(self.guest, self.variant.machine(made.machine)), for_disks)
 
     def _records(self, process: subprocess.Popen[bytes], folder: Path, job: Job, until: Deadline) -> Iterator[bytes]:
         """What stands between the markers; then waits for the end of QEMU, which must be a good one."""

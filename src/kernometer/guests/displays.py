@@ -1,0 +1,65 @@
+"""Displays of a guest: what the kernel is told and given so that /dev/fb0 has the driver that the variant names.
+
+`display=bochs-drm` is QEMU's bochs-display and the kernel's DRM driver for it, a module. `display=vesafb` is QEMU's
+VGA, whose BIOS sets a mode before the kernel begins, and the driver that draws in whatever was set, which is built in:
+so the packed image must boot, by way of its real-mode code. Both show the same mode: 1024 by 768 pixels of 32 bits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernometer.errors import MissingError
+from kernometer.guests import drivers, initramfs, store
+from kernometer.guests.disks import Provided
+from kernometer.guests.qemu import Machine
+
+#: VESA mode 0x144 of QEMU's VGA BIOS, as Linux counts modes (from 0x200): 1024 by 768, 32 bits.
+VESA_MODE = 0x344
+#: No cursor blinks on the console that the kernel puts on a frame buffer: its timer would draw inside timed regions.
+_STILL = "vt.global_cursor_default=0"
+
+
+def kernel_words(machine: Machine) -> tuple[str, ...]:
+    """For the kernel's command line."""
+    return {"": (), "bochs-drm": (_STILL,), "vesafb": (f"vga={VESA_MODE}", _STILL)}[machine.display]
+
+
+def kernel(guest: store.Guest, machine: Machine) -> Path:
+    """What QEMU's -kernel is given. Raises MissingError where the guest has no image that sets a VESA mode."""
+    if machine.display != "vesafb":
+        return guest.kernel_word
+    if not guest.manifest.packed_sha256:
+        system, _, version = guest.name.partition("-")
+        raise MissingError(
+            f"{guest.name} has no packed image, which display=vesafb boots: it was added before this was kept, or is "
+            "not from a bzImage.",
+            f"'kernometer guest add {system} {version}' adds it again; display=bochs-drm needs none.",
+        )
+    return guest.packed
+
+
+def provide(guest: store.Guest, machine: Machine) -> Provided:
+    """The display's driver for init to load; nothing for a kernel of the user's own, which has it built in or not.
+
+    Raises MissingError where the guest's kernel has no such driver, TargetError where it is damaged.
+    """
+    if machine.display != "bochs-drm" or guest.manifest.package.startswith("/"):
+        return Provided({}, ())
+    return provided(drivers.load_order(guest, ("bochs",)))
+
+
+def provided(loaded: tuple[tuple[str, bytes], ...]) -> Provided:
+    """These drivers, without parameters, in this order."""
+    files = {f"{drivers.FILES}/{name}.ko": content for name, content in loaded}
+    listed = "".join(f"/{file}\n" for file in files)
+    return Provided({initramfs.DRIVERS: listed.encode(), **files}, ())
+
+
+def together(first: Provided, second: Provided) -> Provided:
+    """Both: the first one's drivers are loaded first. A driver that both need is loaded once; init does not mind."""
+    files = {**first.files, **second.files}
+    lists = [each.files[initramfs.DRIVERS] for each in (first, second) if initramfs.DRIVERS in each.files]
+    if lists:
+        files[initramfs.DRIVERS] = b"".join(lists)
+    return Provided(files, (*first.arguments, *second.arguments))
