@@ -34,13 +34,15 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One page of every kind: a comparison, three systems, one session, several sessions, hostile strings."""
+    """One page of every kind: a comparison, three systems, one session, curves, several sessions, hostile strings."""
+    curved = factory.curved("before"), factory.curved("after", number=1)
     a, b, c = (factory.result(label, number=number) for number, label in enumerate(("before", "after", "later")))
     long = "x" * 5000
     made = {
         "two": render([a, b], [factory.comparison(a, b)]),
         "three": render([a, b, c], [factory.comparison(a, b), factory.comparison(a, c, ("before", "later"))]),
         "one": render([a]),
+        "curves": render(list(curved), [factory.comparison(*curved)]),
         "sessions": render([factory.result("before", number=number) for number in range(3)]),
         "hostile": render([factory.hostile(), factory.hostile(long)]),
     }
@@ -69,7 +71,7 @@ EVERY_LOOK = [*LOOKS, ("light", PHONE), ("dark", DESKTOP)]
     ("name", "scheme", "viewport"),
     [
         *(("two", *look) for look in EVERY_LOOK),
-        *((name, *look) for name in ("three", "one", "sessions", "hostile") for look in LOOKS),
+        *((name, *look) for name in ("three", "one", "curves", "sessions", "hostile") for look in LOOKS),
     ],
 )
 def test_axe_finds_nothing(
@@ -96,7 +98,7 @@ def test_axe_would_find_something(browser: Any, pages: dict[str, Path], tmp_path
     assert "svg-img-alt" in {one["id"] for one in found.response["violations"]}
 
 
-@pytest.mark.parametrize("name", ["two", "three", "one", "sessions", "hostile"])
+@pytest.mark.parametrize("name", ["two", "three", "one", "curves", "sessions", "hostile"])
 def test_nothing_is_wider_than_the_screen(browser: Any, pages: dict[str, Path], name: str) -> None:
     page = visit(browser, pages[name], viewport=DESKTOP)
     open_all(page)
@@ -138,6 +140,36 @@ def test_without_javascript_every_part_is_there(browser: Any, pages: dict[str, P
     page.context.close()
 
 
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP])
+def test_no_label_of_a_curve_meets_another_or_leaves_its_picture(
+    browser: Any, pages: dict[str, Path], viewport: dict[str, int]
+) -> None:
+    page = visit(browser, pages["curves"], viewport=viewport)
+    pictures = page.evaluate(
+        """[...document.querySelectorAll('.curve svg.small')].map(one => [one, ...one.querySelectorAll('text')]
+           .map(part => part.getBoundingClientRect()).map(box => [box.left, box.top, box.right, box.bottom]))"""
+    )
+    page.context.close()
+    assert len(pictures) == 4
+    for (left, top, right, bottom), *labels in pictures:
+        assert len(labels) >= 6
+        for index, one in enumerate(labels):
+            assert left <= one[0] and one[2] <= right and top <= one[1] + 3 and one[3] <= bottom + 3, one
+            for other in labels[index + 1 :]:
+                apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] + 4 or other[3] <= one[1] + 4
+                assert apart, (one, other)
+
+
+def test_a_curves_points_are_folded_below_it_and_open_without_javascript(browser: Any, pages: dict[str, Path]) -> None:
+    page = visit(browser, pages["curves"], java_script_enabled=False, viewport=DESKTOP)
+    curve = page.locator(".curve").first
+    assert curve.locator("svg.small").is_visible()
+    assert not curve.locator("table").is_visible()
+    curve.locator("summary").click()
+    assert curve.locator("table").is_visible()
+    page.context.close()
+
+
 def test_a_rows_link_opens_its_samples(browser: Any, pages: dict[str, Path]) -> None:
     page = visit(browser, pages["two"], viewport=DESKTOP)
     page.locator("table.compared a", has_text="syscall/work-0").first.click()
@@ -174,8 +206,9 @@ def test_no_label_of_the_forest_plot_meets_another(
             assert apart, (boxes[index], other)
 
 
-def test_text_of_charts_can_be_read_on_a_phone(browser: Any, pages: dict[str, Path]) -> None:
-    page = visit(browser, pages["two"], viewport=PHONE)
+@pytest.mark.parametrize("name", ["two", "curves"])
+def test_text_of_charts_can_be_read_on_a_phone(browser: Any, pages: dict[str, Path], name: str) -> None:
+    page = visit(browser, pages[name], viewport=PHONE)
     open_all(page)
     heights = page.evaluate(
         """[...document.querySelectorAll('.narrow svg text, svg.small text')]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from kernometer.report.sides import Side, name, pooled, rows_of, sentence, workloads_of
-from kernometer.report.view import AbsoluteRow, Family, WorkloadView
+from kernometer.report import curve_plots
+from kernometer.report.curves import spread_of, value_text, x_text
+from kernometer.report.sides import Side, name, pooled, pooled_figure, rows_of, sentence, single, workloads_of
+from kernometer.report.view import NOTHING, AbsoluteRow, CurveView, Family, WorkloadView
 from kernometer.results.model import Workload
+from kernometer.stats.curves import Curve, Point, extremes, gathered
 from kernometer.stats.model import RowFigure
 
 TITLES = {
@@ -49,9 +52,7 @@ def families(sides: Sequence[Side]) -> tuple[Family, ...]:
         workload = workload_of(row)
         tree.setdefault(family(workload)[0], {}).setdefault(workload, []).append(row)
     return tuple(
-        Family(
-            *family(key), tuple(_workload(name_, definitions.get(name_), rows, sides) for name_, rows in inner.items())
-        )
+        Family(*family(key), tuple(_workload(name_, definitions, rows, sides) for name_, rows in inner.items()))
         for key, inner in tree.items()
     )
 
@@ -61,7 +62,12 @@ def workload_of(row: str) -> str:
     return row.split("@", 1)[0]
 
 
-def _workload(key: str, definition: Workload | None, rows: Sequence[str], sides: Sequence[Side]) -> WorkloadView:
+def _workload(
+    key: str, definitions: Mapping[str, Workload], rows: Sequence[str], sides: Sequence[Side]
+) -> WorkloadView:
+    definition = definitions.get(key)
+    gathered_rows = gathered({row: tuple(pooled_figure(side.of(row)) for side in sides) for row in rows}, definitions)
+    curves = tuple(_curve(one, sides) for one in gathered_rows if not isinstance(one, str))
     figures = [figure for row in rows for side in sides for figure in side.of(row)]
     shown = tuple(
         AbsoluteRow(
@@ -70,7 +76,8 @@ def _workload(key: str, definition: Workload | None, rows: Sequence[str], sides:
             anchor=anchor(row),
             figures=tuple(pooled(side.of(row)) for side in sides),
         )
-        for row in rows
+        for row in gathered_rows
+        if isinstance(row, str)
     )
     if definition is None:
         return WorkloadView(name(key), "not defined in this result's registry", "", "", "", "", "", shown)
@@ -83,13 +90,52 @@ def _workload(key: str, definition: Workload | None, rows: Sequence[str], sides:
         subtracts=_subtracts(definition),
         source=sentence(definition.source),
         rows=shown,
+        curves=curves,
     )
 
 
+def _curve(curve: Curve[tuple[RowFigure | None, ...]], sides: Sequence[Side]) -> CurveView:
+    """All systems' figures along the parameter, drawn and in rows; their ends in words."""
+    title, parameter = name(curve.name), name(curve.parameter)
+    lines = [
+        curve_plots.Line(side.letter, index, tuple(point.of[index] for point in curve.points))
+        for index, side in enumerate(sides)
+    ]
+    summary = "; ".join([spread_of(curve), *filter(None, (_ends(curve, line) for line in lines))])
+    rows = tuple(
+        AbsoluteRow(
+            row=name(point.row),
+            parameters=x_text(point.x),
+            anchor=anchor(point.row),
+            figures=tuple(NOTHING if figure is None else single(figure) for figure in point.of),
+        )
+        for point in curve.points
+    )
+    text = f"{sentence(summary)}. The table of its points has every figure."
+    xs = [point.x for point in curve.points]
+    plot = curve_plots.values(parameter, xs, lines, f"{title}, along {parameter}", text)
+    return CurveView(title, parameter, sentence(summary), plot, rows)
+
+
+def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) -> str:
+    """`A 1.53 ns at 4096 to 19.5 ns at 8388608`; "" where the system has no value."""
+    of_system = [
+        Point(point.x, point.row, figure)
+        for point, figure in zip(curve.points, line.figures, strict=True)
+        if figure is not None
+    ]
+    ends = extremes(Curve(curve.name, curve.workload, curve.parameter, curve.fixed, tuple(of_system)))
+    if ends is None:
+        return ""
+    at = {point.row: x_text(point.x) for point in of_system}
+    low, high = (f"{value_text(one)} at {at[one.row]}" for one in ends)
+    return f"{line.letter} {low} to {high}"
+
+
 def _unit(figure: RowFigure) -> str:
-    """What a figure counts: time, instructions, or a rate of the operation."""
+    """What a figure counts: time, instructions, a rate of the operation, or things."""
     per = name(figure.per)
-    words = {"ns": f"time per {per}", "B/s": "bytes per second", "1/s": f"{per}s per second"}
+    words = {"ns": f"time per {per}", "B/s": "bytes per second", "1/s": f"{per}s per second", "count": f"{per}, counted"}
     return words.get(figure.unit, f"{name(figure.unit)} per {per}")
 
 

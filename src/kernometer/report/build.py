@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kernometer import __version__
 from kernometer.errors import ResultError
-from kernometer.report import absolute, compared, evidence, small
+from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.sides import Side, gather, name
 from kernometer.report.spread import spreads
@@ -53,6 +53,7 @@ def build(
         distributions=distributions(sides),
         quantile_words=tuple(word for word, _share in SHARES),
         ecdf_steps=small.ECDF_STEPS,
+        marks=curve_plots.MARKS,
         order_buckets=small.ORDER_BUCKETS,
     )
 

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 from markupsafe import escape
 
-from kernometer.report import forest
+from kernometer.report import curve_plots, forest
 from kernometer.report.absolute import anchor, family
-from kernometer.report.sides import Side, name, rows_of, sentence, single
+from kernometer.report.curves import ratio_range, spread_of, x_text
+from kernometer.report.sides import Side, name, rows_of, sentence, single, workloads_of
 from kernometer.report.units import format_percent
-from kernometer.report.view import NOTHING, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
+from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
+from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
 from kernometer.stats.model import Comparison, Difference, RowComparison, RowFigure, Verdict
 
 #: A clause of the rows' notes that so many rows share is said once, under the table.
@@ -24,12 +26,15 @@ _ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED,
 
 def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
     """Everything the page says of B against A."""
-    points = _points(comparison.rows)
+    ordered = {row.row: row for row in _in_order(comparison.rows, (a, b))}
+    lines = [ordered[one] if isinstance(one, str) else one for one in gathered(ordered, workloads_of((a, b)))]
+    points = _points(lines)
     axis = forest.domain(points, comparison.delta) if points else (0.5, 2.0)
     delta = f"{comparison.delta * 100:.3g}\u00a0%"
     footnotes = footnotes_of(comparison.rows)
-    rows = [_row(row, footnotes) for row in _in_order(comparison.rows, (a, b))]
+    rows = [_row(line, footnotes) for line in lines if not isinstance(line, Curve)]
     letters = (a.letter, b.letter)
+    curves = [line for line in lines if isinstance(line, Curve)]
     return ComparisonView(
         anchor=f"against-{b.letter.lower()}",
         a=a.system,
@@ -39,8 +44,9 @@ def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
         tallies=tuple(Tally(v.value, comparison.count(v), v.value) for v in _ORDER),
         wide=_plots(points, comparison, axis, "wide", letters),
         narrow=_plots(points, comparison, axis, "narrow", letters),
-        undrawn=len(comparison.rows) - len(points),
+        undrawn=len(lines) - len(points),
         families=_families(rows),
+        curves=tuple(_curve(curve, comparison.delta, footnotes, letters) for curve in curves),
         same=tuple(map(_contrast, comparison.same)),
         differs=tuple(map(_contrast, comparison.differs)),
         footnotes=tuple(map(sentence, footnotes)),
@@ -105,6 +111,40 @@ def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
     )
 
 
+def _curve(
+    curve: Curve[RowComparison], delta: float, footnotes: Sequence[str], letters: tuple[str, str]
+) -> ComparedCurve:
+    title, parameter = name(curve.name), name(curve.parameter)
+    counts = tally(curve)
+    summary = f"{spread_of(curve)}; {largest_words(curve)}"
+    text = (
+        f"{', '.join(f'{count} {verdict.value}' for verdict, count in counts.items())} of {sentence(summary)}. "
+        "The table of its points has every figure."
+    )
+    drawn = f"Ratio of {letters[1]} to {letters[0]}, {title}, along {parameter}"
+    return ComparedCurve(
+        name=title,
+        parameter=parameter,
+        summary=sentence(summary),
+        tallies=tuple(Tally(verdict.value, count, verdict.value) for verdict, count in counts.items()),
+        plot=curve_plots.ratios(curve, delta, letters[1], drawn, text),
+        rows=tuple(_row(point.of, footnotes) for point in curve.points),
+        xs=tuple(x_text(point.x) for point in curve.points),
+    )
+
+
+def largest_words(curve: Curve[RowComparison]) -> str:
+    """`largest decided difference 1.103 [1.095, 1.112] at 524288`, or that there is none."""
+    most = largest(curve)
+    if most is None or most.ratio is None:
+        return f"no decided difference, ratios {ratio_range(curve)}"
+    at = next(x_text(point.x) for point in curve.points if point.of is most)
+    interval = ""
+    if most.low is not None and most.high is not None:
+        interval = f" [{forest.ratio_text(most.low)}, {forest.ratio_text(most.high)}]"
+    return f"largest decided difference {forest.ratio_text(most.ratio)}{interval} at {at}"
+
+
 def _figure(figure: RowFigure | None) -> Figure:
     return NOTHING if figure is None else single(figure)
 
@@ -129,10 +169,17 @@ def _in_order(rows: Sequence[RowComparison], sides: Sequence[Side]) -> list[RowC
     return sorted(rows, key=lambda row: place.get(row.row, len(place)))
 
 
-def _points(rows: Sequence[RowComparison]) -> list[forest.Point]:
-    """Rows with a ratio; one without an interval is drawn as its point alone."""
+def _points(lines: Sequence[RowComparison | Curve[RowComparison]]) -> list[forest.Point]:
+    """Rows with a ratio, a curve by the point that stands for it; one without an interval is its point alone."""
     found = []
-    for row in rows:
+    for line in lines:
+        if isinstance(line, Curve):
+            point = shown_point(line)
+            if point is None:
+                continue
+            row, title = point.of, f"{line.name} at {x_text(point.x)}"
+        else:
+            row, title = line, line.row
         if row.verdict is Verdict.FAILED or row.ratio is None or not (0 < row.ratio < math.inf):
             continue
         low, high = (
@@ -141,7 +188,7 @@ def _points(rows: Sequence[RowComparison]) -> list[forest.Point]:
         )
         ends = min(low, row.ratio), max(high, row.ratio)
         known = row.low is not None and row.high is not None
-        found.append(forest.Point(name(row.row), row.ratio, *ends, row.verdict, known=known))
+        found.append(forest.Point(name(title), row.ratio, *ends, row.verdict, known=known))
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from kernometer.report.curves import definitions
 from kernometer.report.units import format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
 from kernometer.results.model import Result, Workload
@@ -77,12 +78,7 @@ def rows_of(sides: Sequence[Side]) -> tuple[str, ...]:
 
 def workloads_of(sides: Sequence[Side]) -> dict[str, Workload]:
     """Every definition; where two sides differ, the first."""
-    found: dict[str, Workload] = {}
-    for side in sides:
-        for result in side.results:
-            for key, workload in result.workloads.items():
-                found.setdefault(key, workload)
-    return found
+    return definitions(result for side in sides for result in side.results)
 
 
 def single(figure: RowFigure) -> Figure:
@@ -100,10 +96,16 @@ def single(figure: RowFigure) -> Figure:
 
 
 def pooled(figures: Sequence[RowFigure]) -> Figure:
+    """`pooled_figure` in words."""
+    figure = pooled_figure(figures)
+    return NOTHING if figure is None else single(figure)
+
+
+def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
     """The figure of a system: its one session's, or its sessions' geometric mean with the interval between them."""
     if not figures:
-        return NOTHING
-    return single(stats_pooled(figures, [figure.cost for figure in figures if figure.cost is not None]))
+        return None
+    return stats_pooled(figures, [figure.cost for figure in figures if figure.cost is not None])
 
 
 def _session(result: Result) -> SessionView:

@@ -94,6 +94,19 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedCurve:
+    """A curve of the comparison: its picture and, folded, its points."""
+
+    name: str
+    parameter: str
+    summary: str  #: how many points, and its largest decided difference
+    tallies: tuple[Tally, ...]  #: of its points; verdicts that none got are left out
+    plot: Plot | None  #: None where no point has a ratio
+    rows: tuple[ComparedRow, ...]
+    xs: tuple[str, ...]  #: the parameter's value of each row
+
+
+@dataclass(frozen=True, slots=True)
 class Contrast:
     """Something the two sides have in common (`a` == `b`), or not."""
 
@@ -119,8 +132,9 @@ class ComparisonView:
     tallies: tuple[Tally, ...]
     wide: tuple[Plot, ...]
     narrow: tuple[Plot, ...]
-    undrawn: int  #: rows without a ratio
-    families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]
+    undrawn: int  #: rows, and curves, without a ratio
+    families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]  #: rows that stand alone
+    curves: tuple[ComparedCurve, ...]
     same: tuple[Contrast, ...]
     differs: tuple[Contrast, ...]
     footnotes: tuple[str, ...]
@@ -128,8 +142,9 @@ class ComparisonView:
 
     @property
     def rows(self) -> tuple[ComparedRow, ...]:
-        """All rows, in the table's order."""
-        return tuple(row for _family, rows in self.families for row in rows)
+        """All rows: the table's, in its order, then the curves' points."""
+        alone = (row for _family, rows in self.families for row in rows)
+        return (*alone, *(row for curve in self.curves for row in curve.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,17 @@ class AbsoluteRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CurveView:
+    """A curve: the figures of all systems in one picture and, folded, its points; `parameters` are their values."""
+
+    name: str
+    parameter: str
+    summary: str
+    plot: Plot | None  #: None where no point has a figure
+    rows: tuple[AbsoluteRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadView:
     """A definition with its rows."""
 
@@ -153,7 +179,8 @@ class WorkloadView:
     inside: str
     subtracts: str  #: besides the clock and the empty loop
     source: str
-    rows: tuple[AbsoluteRow, ...]
+    rows: tuple[AbsoluteRow, ...]  #: those that stand alone
+    curves: tuple[CurveView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +190,15 @@ class Family:
     key: str
     title: str
     workloads: tuple[WorkloadView, ...]
+
+    @property
+    def alone(self) -> tuple[WorkloadView, ...]:
+        """Those with rows that are no points of a curve."""
+        return tuple(workload for workload in self.workloads if workload.rows)
+
+    @property
+    def curves(self) -> tuple[CurveView, ...]:
+        return tuple(curve for workload in self.workloads for curve in workload.curves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +326,9 @@ class Page:
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]
     quantile_words: tuple[str, ...]
     ecdf_steps: int  #: quantiles of a run that its drawing keeps
+    marks: tuple[
+        str, ...
+    ]  #: SVG paths of the marks that curves of systems have, in the systems' order, round and round
     order_buckets: int  #: stretches of a run of which its drawing keeps the smallest and the largest sample
 
     @property
