@@ -51,9 +51,10 @@ def wheel(checkout: Path) -> Path:
 
 
 def expected() -> set[str]:
-    """The package's own files and the C sources, by their names in the wheel."""
+    """The package's own files, the C sources and the published tables, by their names in the wheel."""
     names = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split("\0")
-    places = {"src/kernometer/": "kernometer/", "probe/": "kernometer/_probe/", "plugin/": "kernometer/_plugin/"}
+    carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published")}
+    places = {"src/kernometer/": "kernometer/", **carried}
     return {
         target + name.removeprefix(source)
         for name in names
@@ -108,5 +109,8 @@ def test_an_installed_wheel_compiles_its_probe_and_measures(wheel: Path, tmp_pat
     shown = run([command, "run", "--profile", "quick", "syscall/getppid"], tmp_path, env)
     assert "syscall/getppid" in shown
     [result] = (tmp_path / "data").rglob("*.ndjson")
+    assert "miao-2011" in run([command, "show", "published"], tmp_path, env)
+    run([command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], tmp_path, env)
+    assert (tmp_path / "miao.svg").read_text().startswith("<svg")
     digest = run(["sh", str(ROOT / "probe/amalgamate.sh"), "--digest"], tmp_path).strip()
     assert f'"source_digest":"{digest}"' in result.read_text()

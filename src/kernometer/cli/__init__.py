@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
     "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
+    "figure": Entry("look", "kernometer.cli.figure", "Draw a figure of the literature from results."),
     "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
     "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
     "check": Entry("host", "kernometer.cli.check", "Say what disturbs measuring on this host, and what to do."),

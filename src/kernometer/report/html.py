@@ -51,19 +51,20 @@ def fill(template: str, page: object, *styles: str) -> str:
     return _template_environment().get_template(template).render(page=page, css=_css(*styles))
 
 
-def write(path: Path, html: str) -> None:
-    """Writes the page whole or not at all. Raises ResultError where it cannot be written."""
+def write(path: Path, content: str | bytes, what: str = "report") -> None:
+    """Writes a file whole or not at all. Raises ResultError, with `what` it is, where it cannot be written."""
+    data = content.encode() if isinstance(content, str) else content
     folder = path.parent
     unfinished = ""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe: replacing it would take it from the whole system
-            path.write_text(html, encoding="utf-8")
+            path.write_bytes(data)
             return
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=folder, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
+            "wb", dir=folder, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
         ) as file:
             unfinished = file.name
-            file.write(html)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         Path(unfinished).chmod(0o666 & ~_umask())  # as any other file: the temporary one is its owner's alone
@@ -72,7 +73,7 @@ def write(path: Path, html: str) -> None:
         if unfinished:
             Path(unfinished).unlink(missing_ok=True)
         raise ResultError(
-            f"The report cannot be written to {path}: {error.strerror or error}.", "Name another file with -o FILE."
+            f"The {what} cannot be written to {path}: {error.strerror or error}.", "Name another file with -o FILE."
         ) from error
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)

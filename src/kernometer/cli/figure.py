@@ -1,0 +1,134 @@
+"""`kernometer figure`: a plot or a grid of the literature, in its form, from any results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli.env import Env, pass_env
+from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernometer.report.figure import Figure
+    from kernometer.report.figure_points import Side
+    from kernometer.results.model import Result
+
+EPILOG = """\b
+Examples:
+  kernometer figure --list                             which there are
+  kernometer figure miao-3 published/miao-2011         the paper's own bars
+  kernometer figure miao-6 label:gcc label:clang -o arithmetic.svg
+  kernometer figure griffiths-2 @last -o ring.pdf
+
+RESULT: an id or its beginning, a label, @last, @1…, a file, a published table."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("results", metavar="[RESULT]...", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="Name every figure, and say what the original shows.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it there; the suffix says how: .svg, .pdf, .png or .csv [default: a table here].",
+)
+@pass_env
+def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, output: Path | None) -> None:
+    """Draw the figure NAME of the literature from each RESULT: the same axes and series, with 95 % intervals.
+
+    In bars the first RESULT is 100, the others are held against it. Where a result lacks rows, the command that
+    measures them is named.
+    """
+    from kernometer.report.figure import find
+    from kernometer.report.figure_draw import FORMATS, picture
+    from kernometer.report.figure_points import draw
+    from kernometer.report.figure_text import as_csv, print_drawing
+    from kernometer.report.html import write
+
+    if listed or name is None:
+        if not listed:
+            raise UsageError("Which figure?", "'kernometer figure --list' names them.")
+        _list(env)
+        return
+    figure = find(name)
+    form = output.suffix.removeprefix(".").lower() if output else ""
+    if output and form not in (*FORMATS, "csv"):
+        raise UsageError(f"A file {output.name!r} says no form.", f"End it in .{', .'.join((*FORMATS, 'csv'))}.")
+    if not results:
+        raise UsageError("Of which result?", f"For example: kernometer figure {name} @last.")
+    drawing = draw(figure, _sides(env, figure, results))
+    if output is None:
+        print_drawing(env.console(), drawing)
+        return
+    write(output, as_csv(drawing) if form == "csv" else picture(drawing, form), "figure")
+    env.say(f"The figure is in {output}.")
+
+
+def _list(env: Env) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from kernometer.report.figure import figures
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("name", no_wrap=True)
+    for head in ("", "the original"):
+        table.add_column(head, overflow="fold")
+    for one in figures().values():
+        table.add_row(*(Text(cell) for cell in (one.name, one.title, one.shows)))
+    env.console().print(table)
+
+
+def _sides(env: Env, figure: Figure, words: Sequence[str]) -> list[Side]:
+    """Each result under a name that tells it from the others; a whole published table is its systems."""
+    from kernometer.cli.report import name_systems
+    from kernometer.report.figure_points import side_of, side_of_published
+    from kernometer.results.published import is_published, load
+    from kernometer.stats.figures import figures
+
+    measured = {word: _one(env, word) for word in dict.fromkeys(words) if not is_published(word)}
+    names = (
+        {of[0].session.id: name for name, of in name_systems([(one,) for one in measured.values()]).items()}
+        if (measured)
+        else {}
+    )
+    if len({one.session.by for one in measured.values()}) > 1:
+        raise UsageError("Some of these results are times, others counts of instructions.", "Draw a figure of each.")
+    sides: list[Side] = []
+    for word in dict.fromkeys(words):
+        if word in measured:
+            sides.append(side_of(names[measured[word].session.id], measured[word], figures(measured[word])))
+            continue
+        column = load(word)
+        paper = column.publication.paper
+        chosen = [one for one in paper.systems if column.system in ("", one.system)]
+        chosen.sort(key=lambda one: one.system != figure.reference)
+        made = [side_of_published(one.name, column.publication, one.system) for one in chosen]
+        sides += [side for side in made if column.system or (side.values and _whole(figure, side))]
+        if not any(side.values for side in made):
+            raise UsageError(
+                f"{word} prints no figures of rows that our catalogue has.", "Give a result that was measured."
+            )
+    return sides
+
+
+def _whole(figure: Figure, side: Side) -> bool:
+    """Whether it has all bars: a paper's systems that were not named one by one are left out else."""
+    return all(any(row in side.values for row in bar.rows) for bar in figure.bar)
+
+
+def _one(env: Env, word: str) -> Result:
+    """One session; several as one side have no interval of their own here."""
+    found = env.store().load_set(word)
+    if len(found) > 1:
+        raise UsageError(
+            f"{word} is a set of {len(found)} sessions; a figure shows sessions.",
+            "Give each by its id, or the newest by the label without 'label:'.",
+        )
+    return found[0]

@@ -1,0 +1,243 @@
+"""A named figure as SVG, PNG or PDF: one Vega-Lite specification, drawn by vl-convert.
+
+A series is told by its colour and by its mark's shape, the results of a figure by their line's dashes: nothing is
+carried by colour alone. Bands and whiskers are 95 % intervals within the session.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kernometer.report.forest import PRINT
+
+if TYPE_CHECKING:
+    from kernometer.report.figure_points import Drawing, Panel
+
+WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
+#: Colours that stay apart in the usual kinds of colour blindness, on white.
+COLOURS = ("#1a5fb4", "#b0420a", "#2f7d4f", "#8f4fa8", "#8a6d00", "#3f4a54", "#c2387a", "#0f8a8a", "#6a737d", "#5b3a1e")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4])
+#: The scale of a PNG: its pixels per CSS pixel.
+SHARP = 2.0
+FORMATS = ("svg", "png", "pdf")
+#: Characters of a title's line and of a legend's entry.
+TITLE, LEGEND = 92, 60
+
+
+def picture(drawing: Drawing, form: str) -> bytes:
+    """The file's content, `form` one of FORMATS. Loads vl-convert on first use, which takes half a second."""
+    import vl_convert
+
+    given: dict[str, Any] = {"vl_version": "5.20", "allowed_base_urls": []}
+    made = spec(drawing)
+    if form == "svg":
+        return str(vl_convert.vegalite_to_svg(made, **given)).encode()
+    if form == "png":
+        return bytes(vl_convert.vegalite_to_png(made, scale=SHARP, **given))
+    return bytes(vl_convert.vegalite_to_pdf(made, **given))
+
+
+def spec(drawing: Drawing) -> dict[str, Any]:
+    """The Vega-Lite specification: the panels below each other, title and what the original shows above them."""
+    makers = {"curves": _curves, "samples": _curves, "bars": _bars, "grid": _grid}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": PRINT.paper,
+        "padding": 16,
+        "config": _config(),
+        "title": {
+            "text": f"{drawing.figure.title} ({drawing.figure.name})",
+            "subtitle": _lines([f"In the form of: {drawing.figure.shows}", *drawing.remarks]),
+            "anchor": "start",
+            "offset": 14,
+        },
+        "vconcat": [makers[panel.kind](panel) for panel in drawing.panels],
+        "resolve": {"scale": {"color": "independent", "shape": "independent", "strokeDash": "independent"}},
+    }
+
+
+def _config() -> dict[str, Any]:
+    axis = {"labelColor": PRINT.muted, "titleColor": PRINT.ink, "gridColor": PRINT.grid, "tickColor": PRINT.grid}
+    return {
+        "font": "sans-serif",
+        "view": {"stroke": None},
+        "axis": {**axis, "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "domain": False},
+        "legend": {"labelLimit": 400, "labelFontSize": 11, "titleFontSize": 11, "symbolStrokeWidth": 1.6},
+        "title": {"fontSize": 14, "subtitleFontSize": 11, "subtitleColor": PRINT.muted, "color": PRINT.ink},
+    }
+
+
+def _lines(sentences: list[str]) -> list[str]:
+    """Vega breaks no lines itself."""
+    lines: list[str] = []
+    for sentence in sentences:
+        lines.append("")
+        for word in sentence.split():
+            if lines[-1] and len(lines[-1]) + len(word) >= TITLE:
+                lines.append("")
+            lines[-1] += (" " if lines[-1] else "") + word
+    return lines
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LEGEND else label[: LEGEND - 1] + "…"
+
+
+def _coded(panel: Panel) -> dict[str, Any]:
+    """Colour and shape by series, dashes by result; one legend for all."""
+    labels = [_short(one.label) for one in panel.series]
+    order = {"domain": labels}
+    count = len(labels)
+    dashes = [list(DASHES[one.side % len(DASHES)]) for one in panel.series]
+    column = {"field": "series", "type": "nominal", "title": None, "sort": None}
+    legend = {"orient": "bottom", "columns": 3 if count > 3 else count, "direction": "horizontal"}
+    return {
+        "color": {**column, "legend": legend, "scale": {**order, "range": _cycle(COLOURS, count)}},
+        "shape": {**column, "legend": legend, "scale": {**order, "range": _cycle(SHAPES, count)}},
+        "strokeDash": {**column, "legend": legend, "scale": {**order, "range": dashes}},
+    }
+
+
+def _cycle(values: tuple[str, ...], count: int) -> list[str]:
+    return [values[index % len(values)] for index in range(count)]
+
+
+def _data(panel: Panel) -> list[dict[str, Any]]:
+    return [
+        {
+            "series": _short(one.label),
+            "side": one.side,
+            "x": point.x,
+            "y": point.y,
+            "low": point.low,
+            "high": point.high,
+        }
+        for one in panel.series
+        for point in one.points
+    ]
+
+
+def _scale(log: int | bool, values: list[float]) -> dict[str, Any]:
+    """Logarithmic only where every value can stand on it."""
+    if log and values and min(values) > 0:
+        return {"type": "log", "base": 2 if log == 2 else 10, "nice": False} | ({"padding": 8} if log == 2 else {})
+    return {"type": "linear", "zero": True}
+
+
+def _curves(panel: Panel) -> dict[str, Any]:
+    code = _coded(panel)
+    numbers = [float(point.x) for one in panel.series for point in one.points]
+    ys = [value for one in panel.series for p in one.points for value in (p.y, p.low) if value is not None]
+    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False}
+    if panel.x_base == 2:
+        x_axis |= {"format": "~s", "labelExpr": _BYTES, "values": sorted(set(numbers)), "labelOverlap": "greedy"}
+    x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
+    y_axis = {"title": panel.y_title, "format": "~s" if panel.y_log else ""}
+    y = {"field": "y", "type": "quantitative", "scale": _scale(panel.y_log, ys), "axis": y_axis}
+    band = {
+        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+        "mark": {"type": "area", "opacity": 0.18},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": code["color"]},
+    }
+    line = {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"x": x, "y": y} | _without(code, "shape")}
+    size = 26 if panel.kind == "curves" else 6
+    points = {
+        "mark": {"type": "point", "filled": True, "size": size, "opacity": 1},
+        "encoding": {"x": x, "y": y} | _without(code, "strokeDash"),
+    }
+    layers = [band, line, points] if panel.kind == "curves" else [points]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT if panel.kind == "curves" else HEIGHT // 2,
+        "title": {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else "",
+        "data": {"values": _data(panel)},
+        "layer": layers,
+    }
+
+
+#: Powers of two as people call them: 512, 4 Ki, 64 Mi.
+_BYTES = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' Gi' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' Mi' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
+)
+
+
+def _without(code: dict[str, Any], channel: str) -> dict[str, Any]:
+    return {name: value for name, value in code.items() if name != channel}
+
+
+def _bars(panel: Panel) -> dict[str, Any]:
+    """Horizontal, two or more a name; each with its figure in digits, since the shortest cannot be read off."""
+    data = [{**one, "figure": f"{one['y']:.3g}"} for one in _data(panel)]
+    names = list(dict.fromkeys(one["x"] for one in data))
+    sides = len(panel.series)
+    ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
+    y = {"field": "x", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 240, "grid": False}}
+    y["scale"] = {"paddingInner": 0.25}
+    series = [_short(one.label) for one in panel.series]
+    offset = {"field": "series", "type": "nominal", "sort": series, "scale": {"domain": series}}
+    x = {"field": "y", "type": "quantitative", "title": panel.x_title}
+    colour = _coded(panel)["color"]
+    return {
+        "width": WIDTH,
+        "height": {"step": BAR, "for": "offset"} if sides > 1 else {"step": 2 * BAR},
+        "data": {"values": data},
+        "layer": [
+            {"mark": {"type": "bar"}, "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour}},
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "color": PRINT.ink, "strokeWidth": 1.2},
+                "encoding": {**ends, "y": y, "yOffset": offset},
+            },
+            {
+                "transform": [{"calculate": "isValid(datum.high) ? max(datum.high, datum.y) : datum.y", "as": "end"}],
+                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 10, "color": PRINT.muted},
+                "encoding": {
+                    "x": {"field": "end", "type": "quantitative"},
+                    "y": y,
+                    "yOffset": offset,
+                    "text": {"field": "figure", "type": "nominal"},
+                },
+            },
+        ],
+    }
+
+
+def _grid(panel: Panel) -> dict[str, Any]:
+    """Text alone: the lines and columns that a program would print."""
+    heads = [*panel.x_title.split(", "), *(_short(f"{one.label}, {panel.unit}") for one in panel.series)]
+    found: dict[str, dict[int, str]] = {}
+    for place, one in enumerate(panel.series):
+        for point in one.points:
+            found.setdefault(str(point.x), {})[place] = digits(point.y)
+    lines = [heads]
+    lines += [[*key.split(", "), *(of.get(i, "") for i in range(len(panel.series)))] for key, of in found.items()]
+    cells = [
+        {"row": row, "column": column, "text": text, "weight": "bold" if row == 0 else "normal"}
+        for row, line in enumerate(lines)
+        for column, text in enumerate(line)
+    ]
+    wide = max(110, 7 * max(map(len, heads)))
+    place = {
+        "x": {"field": "column", "type": "ordinal", "axis": None},
+        "y": {"field": "row", "type": "ordinal", "axis": None},
+        "text": {"field": "text", "type": "nominal"},
+    }
+    mark = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": PRINT.ink}
+    layers = [
+        {
+            "transform": [{"filter": f"datum.weight === '{weight}'"}],
+            "mark": {**mark, "fontWeight": weight},
+            "encoding": place,
+        }
+        for weight in ("bold", "normal")
+    ]
+    size = {"width": wide * len(heads), "height": LINE * len(lines)}
+    return {**size, "data": {"values": cells}, "layer": layers}
+
+
+def digits(value: float) -> str:
+    """Four digits, never an exponent for what a person may read."""
+    return f"{value:.4g}" if 1e-4 <= abs(value) < 1e4 else f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.3g}"

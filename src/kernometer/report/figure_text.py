@@ -1,0 +1,100 @@
+"""A named figure as a table for the terminal and as CSV: the points that are drawn, no other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.report.export import guarded
+from kernometer.report.figure_draw import digits
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kernometer.report.figure_points import Drawing, Panel, Point
+
+COLUMNS = ("figure", "panel", "series", "x", "y", "y_low", "y_high", "unit")
+
+
+def as_csv(drawing: Drawing) -> str:
+    """A line a point; `y_low` and `y_high` are the interval's ends, empty where there is none."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for panel in drawing.panels:
+        for series in panel.series:
+            for point in series.points:
+                about = (drawing.figure.name, panel.title or panel.y_title, series.label, point.x)
+                line = (*about, point.y, point.low, point.high, panel.unit)
+                table.writerow([guarded(cell) for cell in line])
+    return out.getvalue()
+
+
+def print_drawing(console: Console, drawing: Drawing) -> None:
+    """Each panel as a table: a line a place on the x axis, a column a series."""
+    console.print(Text(printable(f"{drawing.figure.name}: {drawing.figure.title}"), "bold"))
+    console.print(Text(printable(f"In the form of: {drawing.figure.shows}")))
+    for panel in drawing.panels:
+        console.print()
+        about = ", ".join(filter(None, (panel.title, panel.y_title)))
+        if about:
+            console.print(Text(printable(about)))
+        console.print(_summary(panel) if panel.kind == "samples" else _table(panel))
+    if any(point.low is not None for panel in drawing.panels for one in panel.series for point in one.points):
+        console.print(Text("±: 95 % interval within this session.", "dim"))
+    for remark in drawing.remarks:
+        console.print(Text(printable(remark), "dim"))
+
+
+def _table(panel: Panel) -> Table:
+    heads = panel.x_title.split(", ") if panel.kind == "grid" else [panel.x_title]
+    if panel.kind == "bars":
+        heads = [""]
+    table = _bare(*(printable(head) for head in heads), *(printable(one.label) for one in panel.series))
+    places: dict[float | str, dict[int, Point]] = {}
+    for number, one in enumerate(panel.series):
+        for point in one.points:
+            places.setdefault(point.x, {})[number] = point
+    order = [*places] if any(isinstance(x, str) for x in places) else sorted(places, key=float)
+    for x in order:
+        shown = (
+            x.split(", ") if panel.kind == "grid" and isinstance(x, str) else [x if isinstance(x, str) else f"{x:g}"]
+        )
+        shown = [f"{int(x)}"] if isinstance(x, float) and x.is_integer() else shown
+        cells = [_cell(places[x].get(number)) for number in range(len(panel.series))]
+        table.add_row(*(Text(printable(cell)) for cell in (*shown, *cells)))
+    return table
+
+
+def _bare(*heads: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(Text(head), justify="right", overflow="fold")
+    return table
+
+
+def _cell(point: Point | None) -> str:
+    if point is None:
+        return ""
+    if point.low is None or point.high is None or not point.y:
+        return digits(point.y)
+    half = max(point.high - point.y, point.y - point.low) / point.y
+    return f"{digits(point.y)} ±{100 * half:.2g} %"
+
+
+def _summary(panel: Panel) -> Table:
+    """A thousand samples are no table: how many, and where they lie."""
+    table = _bare("series", "samples", "least", "median", "mean", "largest")
+    for one in panel.series:
+        values = sorted(point.y for point in one.points)
+        if values:
+            middle = values[len(values) // 2]
+            figures = (values[0], middle, math.fsum(values) / len(values), values[-1])
+            table.add_row(Text(printable(one.label)), str(len(values)), *map(digits, figures))
+    return table
