@@ -54,6 +54,11 @@ static void all(unsigned long request)
 			ioctl(fds[i], request, 0);
 }
 
+void counters_reset(void)
+{
+	all(PERF_EVENT_IOC_RESET);
+}
+
 void counters_on(void)
 {
 	all(PERF_EVENT_IOC_ENABLE);
@@ -79,6 +84,10 @@ int counters_read(double values[N_COUNTERS])
 const char *counters_open(void)
 {
 	return "this probe was built without perf_event_open (no such call here, or no kernel headers)";
+}
+
+void counters_reset(void)
+{
 }
 
 void counters_on(void)

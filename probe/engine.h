@@ -9,7 +9,7 @@
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
 
-#define N_DISKS 2 /* kinds of disks that rows may need: see disk.c */
+#define N_DISKS 2    /* kinds of disks that rows may need: see disk.c */
 #define N_PROGRAMS 4 /* programs that a guest may be told to be without */
 
 struct options {
@@ -58,12 +58,12 @@ const char *platform_missing(unsigned capabilities); /* the first of these that 
 const char *platform_self(const char *argv0);        /* this program's path, or NULL */
 int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0 where the platform does not tell */
 int platform_online_cpus(void);
-int platform_pin(int cpu);           /* 0, or -1 with errno */
+int platform_pin(int cpu); /* 0, or -1 with errno */
 /* It leads a process group of its own: this process (0), or a child, if that can be said for it. */
 void platform_lead_group(pid_t);
 int platform_allow(const int *cpus, int n); /* to run on any of these: 0, or -1 with errno */
-int platform_current_cpu(void);      /* -1 where the platform does not tell */
-void platform_die_with_parent(void); /* where there is such a thing */
+int platform_current_cpu(void);             /* -1 where the platform does not tell */
+void platform_die_with_parent(void);        /* where there is such a thing */
 void platform_cpu_model(char *to, size_t n);
 const char *platform_name(void);
 const char *errno_name(int);
@@ -103,7 +103,7 @@ struct disturbance {
 struct meter;
 /* `self_cpu`, `peer_cpu`: whose load is ours; -1: unknown. */
 struct meter *meter_new(int self_cpu, int peer_cpu);
-void meter_run_begin(struct meter *);
+void meter_run_begin(struct meter *); /* from here on; what it counted before is forgotten */
 void meter_sample_begin(struct meter *);
 void meter_sample_end(struct meter *);             /* adds to the totals */
 long meter_last_involuntary(const struct meter *); /* in the last sample */
@@ -116,6 +116,7 @@ const struct disturbance *meter_disturbance(const struct meter *);
 #define N_COUNTERS 4
 extern const char *const counter_names[N_COUNTERS];
 const char *counters_open(void); /* NULL, or why not: call and errno */
+void counters_reset(void);       /* to nothing */
 void counters_on(void);
 void counters_off(void);
 int counters_read(double values[N_COUNTERS]); /* 1 if they counted all the time */

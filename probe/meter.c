@@ -152,6 +152,9 @@ struct meter *meter_new(int self_cpu, int peer_cpu)
 
 void meter_run_begin(struct meter *m)
 {
+	static const struct happened nothing;
+
+	m->total = nothing;
 	m->delay0 = run_delay();
 	other_cpus(m, &m->busy0, &m->all0, &m->steal0);
 	read_usage(&m->before);

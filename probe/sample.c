@@ -8,7 +8,7 @@
 #define CLOCK_COSTS 100  /* and that many clock reads: what is subtracted is then below 2 % */
 #define LEAST_SAMPLES 5  /* whatever they take, up to the hard limit */
 #define WIDTH_FROM 30    /* samples before the stopping rule looks */
-#define HARD_LIMIT 10    /* times the time asked for */
+#define HARD_LIMIT 4     /* times the time asked for: another run tells more than another long sample of this one */
 #define LOOP_SAMPLES 11
 #define LOOP_LEAST 16384 /* iterations of the empty loop in a sample: enough to see it */
 
@@ -195,25 +195,55 @@ static void measure_loop(struct engine *e, struct measured *r)
 		series_add(e, &r->loop, (uint64_t)((double)timed(e, empty_loop, NULL, r->loop.batch) * scale + 0.5));
 }
 
-static const char *sample_op(struct engine *e, struct meter *m, void *state, struct measured *r)
+static uint64_t sample_once(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
-	uint64_t start = clock_wall(), budget = (uint64_t)(e->o->seconds * 1e9);
+	uint64_t t = measure_once(e, m, state, r->op.batch, 0);
 
-	for (;;) {
-		uint64_t t = measure_once(e, m, state, r->op.batch, 0), spent;
+	note_disturbance(r, m);
+	series_add(e, &r->op, t);
+	r->iterations += r->op.batch;
+	return t;
+}
 
-		note_disturbance(r, m);
-		series_add(e, &r->op, t);
-		r->iterations += r->op.batch;
-		spent = clock_wall() - start;
-		if (r->op.n >= (size_t)e->o->samples)
-			return "samples";
-		if (spent > budget && (r->op.n >= LEAST_SAMPLES || spent > HARD_LIMIT * budget))
-			return "time";
-		if (r->op.n >= WIDTH_FROM && r->op.n % 10 == 0 && spent > budget / 4 &&
-		    half_width(&r->op) < e->o->half_width)
-			return "half-width";
+/* An iteration so long that five of them need more than the time asked for is kept as the first sample: were it made
+ * for calibration alone, the run of such a row would take up to twice as long. Otherwise nothing of it is kept. */
+static int first_is_long(struct engine *e, struct meter *m, void *state, struct measured *r)
+{
+	r->op.batch = 1;
+	meter_run_begin(m);
+	if ((double)sample_once(e, m, state, r) * LEAST_SAMPLES > e->o->seconds * 1e9)
+		return 1;
+	r->op.n = r->ninvoluntary = r->nmigrated = 0;
+	r->iterations = 0;
+	counters_reset();
+	return 0;
+}
+
+/* Why sampling ends; NULL: it goes on. */
+static const char *enough(const struct engine *e, const struct measured *r, uint64_t spent)
+{
+	double seconds = (double)spent / 1e9;
+
+	if (r->op.n >= (size_t)e->o->samples)
+		return "samples";
+	if (seconds > e->o->seconds && (r->op.n >= LEAST_SAMPLES || seconds > HARD_LIMIT * e->o->seconds))
+		return "time";
+	if (r->op.n >= WIDTH_FROM && r->op.n % 10 == 0 && seconds > e->o->seconds / 4 &&
+	    half_width(&r->op) < e->o->half_width)
+		return "half-width";
+	return NULL;
+}
+
+/* `start`: when the first sample began, which may have been taken already. */
+static const char *sample_op(struct engine *e, struct meter *m, void *state, struct measured *r, uint64_t start)
+{
+	const char *why = r->op.n > 0 ? enough(e, r, clock_wall() - start) : NULL;
+
+	while (!why) {
+		sample_once(e, m, state, r);
+		why = enough(e, r, clock_wall() - start);
 	}
+	return why;
 }
 
 /* Counts: the clock decides only when there are enough of them, so that none of its cost is measured. */
@@ -242,7 +272,7 @@ static void count_row(struct engine *e, struct meter *m, void *state, struct mea
 void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
 	double least;
-	uint64_t limit;
+	uint64_t limit, start;
 
 	if (e->row->workload->unit == UNIT_COUNT) {
 		count_row(e, m, state, r);
@@ -250,12 +280,16 @@ void sample_row(struct engine *e, struct meter *m, void *state, struct measured 
 	}
 	clock_measure(e->clock, 0);
 	least = least_sample(e);
-	r->op.batch = calibrate(e, state, least, 0);
+	start = clock_wall();
+	if (e->o->batch > 0 || !first_is_long(e, m, state, r)) {
+		r->op.batch = calibrate(e, state, least, 0);
+		start = clock_wall();
+		meter_run_begin(m);
+	}
+	r->stopped = sample_op(e, m, state, r, start);
+	meter_run_end(m);
 	measure_clock_cost(e, r);
 	measure_loop(e, r);
-	meter_run_begin(m);
-	r->stopped = sample_op(e, m, state, r);
-	meter_run_end(m);
 	if (!e->row->workload->baseline)
 		return;
 	r->baseline.batch = calibrate(e, state, least, 1);

@@ -83,6 +83,20 @@ def test_a_width_that_cannot_be_met_goes_on_until_the_time_is_up(probe: Path, tm
     assert run["meter"]["wall_ns"] >= 0.05e9
 
 
+def test_an_iteration_longer_than_the_time_is_made_once(probe: Path, tmp_path: Path) -> None:
+    """Expected: the first one is the sample, and counted like any other. Broken: one for calibration that is thrown
+    away, then five more."""
+    (run,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.0001", "syscall/mix-fixed-time")
+    assert (run["batch"], len(run["samples"]), run["iterations"], run["stopped"]) == (1, 1, 1, "time")
+    assert run["clock_cost"] and run["loop_cost"]
+
+
+def test_an_iteration_that_was_not_kept_is_not_counted(probe: Path, tmp_path: Path) -> None:
+    """Expected: of a short iteration none but those in samples is in the counts. Broken: the first try is in them."""
+    (run,) = runs(probe, tmp_path, *TINY, "mem/touch@pages=64")
+    assert run["happened"]["faults"] == run["claimed"]["faults"] * run["batch"] * len(run["samples"])
+
+
 def test_order_is_the_seeds_and_another_in_every_run(probe: Path, tmp_path: Path) -> None:
     """Expected: no row always follows the same one, and the order can be repeated."""
 

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from kernometer.targets.base import Target
 
-#: Seconds that the quick profile may take in all, set-up of rows included; the rest of the minute is slack.
-QUICK_SECONDS = 50.0
+#: Seconds that a session of each profile is fitted into, set-up of rows included. quick is to end within a minute, full
+#: within ten on two cores: the rest is slack, for rows whose one iteration is longer than their share.
+BUDGETS = {"quick": 50.0, "full": 540.0}
 #: Seconds that one run of one row takes beside sampling, on average: its process, calibration, baseline.
 RUN_OVERHEAD = 0.015
+#: Seconds of sampling below which no run is pressed: many rows with many runs then take longer than the budget.
+LEAST_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Effort:
     clock: str = "monotonic"  #: to take times with
 
 
-#: By profile. Five runs give an interval; ten a narrower one. quick's seconds are lowered to fit QUICK_SECONDS.
+#: By profile. Five runs give an interval; ten a narrower one. The seconds of a run are lowered to fit BUDGETS.
 EFFORTS = {"quick": Effort(5, 0.1, 0.01, 200), "full": Effort(10, 0.3, 0.005, 500)}
 
 
@@ -125,7 +128,7 @@ def plan_of(
     needs = frozenset(need for one in found for row in one.rows if not row.unsupported for need in row.needs)
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
-    if profile == "quick" and "seconds" not in given and rows:
-        share = QUICK_SECONDS / (len(rows) * effort.runs) - RUN_OVERHEAD
-        effort = replace(effort, seconds=min(effort.seconds, max(0.01, share)))
+    if "seconds" not in given and rows:
+        share = BUDGETS[profile] / (len(rows) * effort.runs) - RUN_OVERHEAD
+        effort = replace(effort, seconds=min(effort.seconds, max(LEAST_SECONDS, share)))
     return Plan(by, profile, tuple(words), rows, effort, seed, needs=needs)
