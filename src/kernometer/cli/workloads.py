@@ -88,6 +88,9 @@ def _facts(one: Workload) -> Iterator[tuple[str, str]]:
     yield "what", one.what
     yield "inside", one.inside
     beside = "subtracted: " if one.figure_less_baseline else "shown beside it: "
-    yield "overhead", "clock and empty loop" + (f"; {beside}{one.subtracts}" if one.subtracts else "")
-    yield "unit", f"{one.unit} per {one.per}, {one.better} is better; by {' and '.join(one.by)}"
+    counts = one.unit == "count"
+    overhead = "none: a count" if counts else "clock and empty loop"
+    yield "overhead", overhead + (f"; {beside}{one.subtracts}" if one.subtracts else "")
+    unit = f"{one.unit} {'of' if counts else 'per'} {one.per}"
+    yield "unit", f"{unit}, {one.better} is better; by {' and '.join(one.by)}"
     yield "source", one.source

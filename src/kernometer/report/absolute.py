@@ -135,7 +135,12 @@ def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) ->
 def _unit(figure: RowFigure) -> str:
     """What a figure counts: time, instructions, a rate of the operation, or things."""
     per = name(figure.per)
-    words = {"ns": f"time per {per}", "B/s": "bytes per second", "1/s": f"{per}s per second", "count": f"{per}, counted"}
+    words = {
+        "ns": f"time per {per}",
+        "B/s": "bytes per second",
+        "1/s": f"{per}s per second",
+        "count": f"{per}, counted",
+    }
     return words.get(figure.unit, f"{name(figure.unit)} per {per}")
 
 

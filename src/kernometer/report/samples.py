@@ -22,8 +22,7 @@ def distributions(sides: Sequence[Side]) -> tuple[tuple[str, tuple[Distribution,
         series = [_series(side, index, row) for index, side in enumerate(sides)]
         series = [one for one in series if one.runs]
         if series:
-            by_path = all(result.session.by == "path" for side in sides for result in side.results)
-            found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, by_path))
+            found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, _unit(row, sides)))
     return tuple((title, tuple(rows)) for title, rows in found.items())
 
 
@@ -41,9 +40,15 @@ def _series(side: Side, index: int, row: str) -> small.Series:
     return small.Series(side.letter, index, tuple(run for run in runs if run))
 
 
-def _distribution(row: str, series: Sequence[small.Series], by_path: bool) -> Distribution:
-    unit = "instructions" if by_path else "ns"
+def _unit(row: str, sides: Sequence[Side]) -> str:
+    """Of what its samples hold: a rate's are times."""
+    results = [result for side in sides for result in side.results]
+    if any(one.unit == "count" for result in results if (one := result.workloads.get(workload_of(row)))):
+        return "count"
+    return "instructions" if all(result.session.by == "path" for result in results) else "ns"
 
+
+def _distribution(row: str, series: Sequence[small.Series], unit: str) -> Distribution:
     def label(value: float) -> str:
         return format_value(value, unit)
 

@@ -14,21 +14,23 @@ _SCALES: dict[str, tuple[tuple[int, str], ...]] = {
     "B/s": ((12, "TB/s"), (9, "GB/s"), (6, "MB/s"), (3, "kB/s"), (0, "B/s")),
     "1/s": ((9, "G/s"), (6, "M/s"), (3, "k/s"), (0, "/s")),
     "instructions": ((0, "instr"),),
+    "count": ((0, ""),),
 }
 _FEWEST, _USUAL, _MOST = 2, 3, 5
 NOTHING = "–"
 
 
 def format_value(value: float | None, unit: str, half_width: float | None = None) -> str:
-    """`value` in `unit` ("ns", "B/s", "1/s", "instructions"), with a prefix and as many digits as `half_width` allows.
+    """`value` in `unit`, with a prefix and as many digits as `half_width` allows.
 
+    `unit`: "ns", "B/s", "1/s", "instructions" or "count", which has neither prefix nor name.
     `half_width` is half of the interval's width, in the same unit. None, and what is not finite, is a dash.
     """
     if value is None or not math.isfinite(value):
         return NOTHING
     place = _last_place(value, unit, half_width)
     exponent, word = _scale(value, unit, place)
-    return f"{_number(value, exponent, place)} {word}"
+    return f"{_number(value, exponent, place)} {word}".rstrip()
 
 
 def format_interval(low: float | None, high: float | None, unit: str) -> str:
@@ -38,7 +40,7 @@ def format_interval(low: float | None, high: float | None, unit: str) -> str:
     largest = max(abs(low), abs(high))
     place = _last_place(largest, unit, abs(high - low) / 20)
     exponent, word = _scale(largest, unit, place)
-    return f"{_number(low, exponent, place)} – {_number(high, exponent, place)} {word}"
+    return f"{_number(low, exponent, place)} – {_number(high, exponent, place)} {word}".rstrip()
 
 
 def format_half_width(value: float | None, low: float | None, high: float | None) -> str:
@@ -65,7 +67,7 @@ def _last_place(value: float, unit: str, half_width: float | None) -> int:
     if value == 0:
         return 0
     magnitude = _magnitude(value)
-    if unit == "instructions" and (magnitude >= _USUAL or value == int(value)):  # a count
+    if unit in ("instructions", "count") and (magnitude >= _USUAL or value == int(value)):  # a count
         return 0
     if half_width is None or not math.isfinite(half_width):
         place = magnitude - _USUAL + 1

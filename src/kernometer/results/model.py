@@ -145,7 +145,7 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     batch: Positive  #: iterations in one sample
     ops: Annotated[float, Meta(gt=0, le=LARGEST)] = 1.0  #: operations (`per`) in one iteration
     bytes: Amount = 0.0  #: bytes moved by one operation
-    samples: Samples  #: gross: clock and loop are still inside; ns by time, instructions by path
+    samples: Samples  #: gross, clock and loop still inside: ns by time, instructions by path; of unit "count": counts
     clock_cost: ClockCosts = ()  #: samples of two clock reads with nothing between; same unit
     loop_batch: Count = 0
     loop_cost: Costs = ()  #: samples of `loop_batch` empty iterations, clock inside

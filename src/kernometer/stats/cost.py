@@ -50,7 +50,7 @@ class RunCost:
         return self.figure.cost <= self.floor
 
 
-def unusable(run: Run, less_baseline: bool) -> str:
+def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
     """Why no figure can be made of this record; "" if one can. Records come from files and guests: checked here."""
     for what, samples in (
         ("samples", run.samples),
@@ -62,6 +62,8 @@ def unusable(run: Run, less_baseline: bool) -> str:
             return f"a value of its {what} is out of range"
     if not run.samples:
         return "it holds no samples"
+    if unit == "count" and min(run.samples) < 1:
+        return "it counted nothing"
     if not 1 <= run.batch < LARGEST or run.loop_batch >= LARGEST:
         return f"a batch of {run.batch} is impossible"
     if not (0 < run.ops < LARGEST):
@@ -75,8 +77,10 @@ def unusable(run: Run, less_baseline: bool) -> str:
     return ""
 
 
-def run_cost(run: Run, by: By, less_baseline: bool) -> RunCost:
-    """The figure of one usable run: ns per operation by time, instructions by path."""
+def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns") -> RunCost:
+    """The figure of one usable run: ns per operation by time, instructions by path; of a count its inverse."""
+    if unit == "count":
+        return _of_count(run)
     return _by_path(run, less_baseline) if by == "path" else _by_time(run, less_baseline)
 
 
@@ -96,6 +100,22 @@ def _by_path(run: Run, less_baseline: bool) -> RunCost:
         cost=net / run.ops,
         gross=gross / run.batch / run.ops,
         baseline=None if base is None else base / run.ops,
+        samples=len(run.samples),
+        warmup=0,
+        seconds=run.seconds,
+    )
+    return RunCost(figure, floor=0.0, step_share=0.0, se_log=0.0, far=0)
+
+
+def _of_count(run: Run) -> RunCost:
+    """The lower median is a count that was counted. Nothing is taken off: neither clock nor loop are in it."""
+    cost = 1 / median_low(run.samples)
+    figure = RunFigure(
+        run=run.run,
+        block=run.block,
+        cost=cost,
+        gross=cost,
+        baseline=None,
         samples=len(run.samples),
         warmup=0,
         seconds=run.seconds,

@@ -34,23 +34,24 @@ def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
     by = result.session.by
     workload = result.workloads.get(runs[0].workload)
     less_baseline = workload is not None and workload.figure_less_baseline
+    counts = workload is not None and workload.unit == "count"
+    unit = "count" if counts else "instructions" if by == "path" else workload.unit if workload else "ns"
     good: list[Run] = []
     remarks: list[Flag] = []
     for run in runs:
-        why = unusable(run, less_baseline)
+        why = unusable(run, less_baseline, unit)
         if why:
             remarks.append(Flag(FlagCode.PROBE, f"run {run.run} could not be used: {why}"))
         else:
             good.append(run)
-    costs = [run_cost(run, by, less_baseline) for run in good]
-    unit = "instructions" if by == "path" else workload.unit if workload else "ns"
+    costs = [run_cost(run, by, less_baseline, unit) for run in good]
     empty = RowFigure(
         row=row,
         workload=runs[0].workload,
         params=dict(runs[0].params),
         unit=unit,
         per=workload.per if workload else "",
-        better=workload.better if workload and by == "time" else "lower",
+        better=workload.better if workload and (counts or by == "time") else "lower",
         cost=None,
         low=None,
         high=None,
@@ -60,7 +61,7 @@ def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
         gross=None,
         baseline=None,
         runs=tuple(cost.figure for cost in costs),
-        flags=(*flags(good, costs, by), *remarks) if costs else tuple(remarks),
+        flags=(*flags(good, costs, by, unit), *remarks) if costs else tuple(remarks),
     )
     return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
 
@@ -104,15 +105,21 @@ def _exp(log: float) -> float:
 
 
 def with_values(row: RowFigure, moved: float) -> RowFigure:
-    """Adds the figure in the row's own unit. `moved`: bytes per operation. A rate's ends are swapped: cheap is fast."""
-    scale = {"B/s": moved * 1e9, "1/s": 1e9}.get(row.unit)
+    """Adds the figure in the row's own unit. `moved`: bytes per operation.
+
+    The ends of a rate and of a count are swapped: cheap is much.
+    """
+    scale = {"B/s": moved * 1e9, "1/s": 1e9, "count": 1.0}.get(row.unit)
     if scale is None:
         return replace(row, value=row.cost, value_low=row.low, value_high=row.high)
     if not 0 < scale < math.inf:
         return row
 
     def rate(cost: float | None) -> float | None:
-        return scale / cost if cost else None
+        if not cost:
+            return None
+        value = scale / cost
+        return round(value, 9) if row.unit == "count" else value  # 1/(1/49) is not 49
 
     return replace(row, value=rate(row.cost), value_low=rate(row.high), value_high=rate(row.low))
 

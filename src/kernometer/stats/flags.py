@@ -49,9 +49,10 @@ COUNT_SLACK = 10.0
 TEXT_LIMIT = 300
 
 
-def flags(runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> tuple[Flag, ...]:
+def flags(runs: Sequence[Run], costs: Sequence[RunCost], by: By, unit: str = "ns") -> tuple[Flag, ...]:
     """All flags of one row. `runs` and `costs` belong together, one each a run."""
-    rules: tuple[Callable[[Sequence[Run], Sequence[RunCost], By], Flag | None], ...] = (
+    of_counts = (counts_disagree, unstable, few_runs)  # clock, CPU and neighbours do not change a count
+    of_times = (
         below_resolution,
         coarse_clock,
         disturbed,
@@ -61,6 +62,8 @@ def flags(runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> tuple[Flag, 
         few_runs,
         outliers,
     )
+    rules: tuple[Callable[[Sequence[Run], Sequence[RunCost], By], Flag | None], ...]
+    rules = of_counts if unit == "count" else of_times
     found = [flag for rule in rules if (flag := rule(runs, costs, by)) is not None]
     return (*found, *probe_remarks(runs))
 

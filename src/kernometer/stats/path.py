@@ -10,6 +10,7 @@ from statistics import median_low
 
 from kernometer.results.model import Result
 from kernometer.stats.differences import differences
+from kernometer.stats.figures import with_values
 from kernometer.stats.floors import Floors, Layout, asked, floors_for, probe_of
 from kernometer.stats.history import Grain
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
@@ -41,7 +42,7 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     exact = len(images) == 1 and None not in images
     found = floors_for((*a.results, *b.results), floors)
     rule = _Exactly(_told_apart(a, b), found) if exact else _Floored(delta, found)
-    rows = tuple(_row(row, a, b, rule) for row in rows_of(a, b))
+    rows = tuple(_row(row, a, b, rule, delta) for row in rows_of(a, b))
     same, differ = differences(a.results, b.results)
     words = (EXACT,) if exact else (FLOORED, *_stand_ins(a, b, found))
     return Comparison(
@@ -82,7 +83,7 @@ def _told_apart(a: Side, b: Side) -> str:
     return ", ".join(parts)
 
 
-def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored) -> RowComparison:
+def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored, delta: float) -> RowComparison:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
     without = without_cost(row, a, b)
     if without is not None:
@@ -94,9 +95,11 @@ def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored) -> RowComparison
     comparison = replace(
         comparison,
         ratio=ratio,
-        a=replace(figures_a[0], cost=count_a, value=count_a, low=None, high=None, value_low=None, value_high=None),
-        b=replace(figures_b[0], cost=count_b, value=count_b, low=None, high=None, value_low=None, value_high=None),
+        a=with_values(replace(figures_a[0], cost=count_a, low=None, high=None), 0.0),
+        b=with_values(replace(figures_b[0], cost=count_b, low=None, high=None), 0.0),
     )
+    if figures_a[0].unit == "count":
+        rule = _Floored(delta, Floors({row: 0.0}))  # no instructions: where code lies does not matter
     return rule.judge(comparison, ratio, max(_own_spread(figures_a), _own_spread(figures_b)))
 
 
