@@ -176,6 +176,7 @@ int main(void)
 	setenv("HOME", "/tmp", 1);
 	setenv("TMPDIR", "/tmp", 1);
 	mount_all();
+	bring_up_loopback();
 	load_drivers();
 	make_disks();
 	if (access(CONSOLE_FILE, F_OK) == 0)

@@ -7,6 +7,7 @@ void give_up(const char *what) __attribute__((noreturn));
 void power_off(void) __attribute__((noreturn));
 
 /* init_devices.c */
+void bring_up_loopback(void);
 void load_drivers(void);
 void make_disks(void);
 

@@ -1,8 +1,12 @@
-/* init_devices.c: drivers that are loaded, and disks of memory that are filled and mounted, before anything is run. */
+/* init_devices.c: before anything is run the loopback device is brought up, drivers are loaded, and disks of memory are
+ * filled and mounted. */
 #include "init.h"
 
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -39,6 +43,20 @@ void load_drivers(void)
 	}
 	if (list)
 		fclose(list);
+}
+
+/* A kernel gives the device its address when it comes up. One without a network is no loss: rows that need one say so. */
+void bring_up_loopback(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = { .ifr_name = "lo" };
+
+	if (fd < 0)
+		return;
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) != 0 && errno != ENODEV)
+		give_up("the loopback device");
+	close(fd);
 }
 
 static void put(int fd, const char *from, size_t n, uint64_t at, const char *device)
