@@ -331,7 +331,7 @@ static void *ipc_posix_mq_setup(struct km *km)
 }
 
 static const struct point ipc_lat_points[] = {
-	{ { 0 }, QUICK, 100, SAME_CPU, 0 },
+	{ { 0 }, QUICK, 60, SAME_CPU, 0 },
 	{ { 0 }, FULL, 0, OTHER_CPU, 0 },
 	{ { 0 }, 0, 0, 0, 0 },
 };

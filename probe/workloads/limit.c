@@ -231,7 +231,7 @@ static const struct point limit_memory_points[] = {
 
 const struct workload limit_processes = {
 	.name = "limit/processes",
-	.per = "process",
+	.per = "processes",
 	.unit = UNIT_COUNT,
 	.by = BY_TIME | BY_PATH,
 	.source = "C",
@@ -250,7 +250,7 @@ const struct workload limit_processes = {
 
 const struct workload limit_files = {
 	.name = "limit/files",
-	.per = "open file",
+	.per = "open files",
 	.unit = UNIT_COUNT,
 	.by = BY_TIME | BY_PATH,
 	.source = "C",
