@@ -15,8 +15,8 @@ from kernometer.report.curves import (
     BLOCKS,
     comparison_document,
     definitions,
-    figures_document,
     lines_of,
+    rows_document,
     signs,
     spark,
     x_text,
@@ -129,7 +129,7 @@ def test_values_of_a_parameter_are_written_as_in_the_rows_name() -> None:
 
 
 def test_the_json_of_a_result_names_the_rows_of_its_curves(result: Result) -> None:
-    first, second = figures_document(figures(result), result.workloads)
+    first, second = rows_document(figures(result), result.workloads)
     assert first["name"] == "mem/chase@bytes=*,stride=16" and second["fixed"] == {"stride": "64"}
     assert (second["workload"], second["parameter"]) == ("mem/chase", "bytes")
     assert second["points"][0] == {"x": 4096.0, "row": "mem/chase@bytes=4096,stride=64"}

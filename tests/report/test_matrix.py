@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from kernometer.report import heat
@@ -19,6 +21,7 @@ from kernometer.report.matrix_view import SIGNS, MatrixView, view
 from kernometer.results.model import Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series
+from tests.report import factory
 from tests.report.factory import HOSTILE
 from tests.report.test_html import ACTIVE, Elements
 from tests.stats.simulate import path_result
@@ -64,6 +67,59 @@ def test_a_cell_is_the_change_against_the_baseline_or_why_there_is_none() -> Non
     assert [title for title, _rows in of.families] == ["System calls", "Context switches", "Processes"]
     assert of.failures == (("qemu:linux-7.0", "the guest panicked"),)
     assert (of.baseline, of.heads) == ("6.1", ("6.12", "6.16", "7.0"))
+
+
+def curved(count: int = 3) -> Series:
+    """A series with a curve along bytes: from 8 KiB on 1.5 times as much on the second system, 1.6 on the third."""
+    chase = factory.definition("mem/chase", tuple(f"bytes={4096 << n}" for n in range(5)), curve="bytes")
+    columns = []
+    for n in range(count):
+        counts = {
+            info.row: round((1000 << at) * (1 + n * 0.1 + 0.4 * (n > 0) if at else 1))
+            for at, info in enumerate(chase.rows)
+        }
+        counts["syscall/getppid"] = 367
+        result = path_result(f"2026112{n}T0{n:02}", counts, image=f"image {n}", target=SYSTEMS[n])
+        workloads = result.workloads | {chase.name: chase}
+        runs = tuple(structs.replace(run, workload=run.row.partition("@")[0]) for run in result.runs)
+        columns.append(Column(SYSTEMS[n], (structs.replace(result, workloads=workloads, runs=runs),)))
+    return series(columns)
+
+
+def test_a_curve_is_one_line_with_its_largest_decided_difference_and_its_points_beneath() -> None:
+    """Expected: five points are a line a system, one change, and five rows in the page's folded table."""
+    of = view(curved())
+    assert [row.row for row in of.rows] == ["mem/chase@bytes=*", "syscall/getppid"]
+    assert cells(of, "mem/chase@bytes=*") == ["1.500", "1.600"]
+    [curve] = [row for row in of.rows if row.points]
+    assert curve.cells[0].words == "1.500 slower at 8192; 4 slower, 1 equivalent"
+    assert curve.figure == "1,000 instr … 16,000 instr"
+    assert [point.row for point in curve.points][:2] == ["mem/chase@bytes=4096", "mem/chase@bytes=8192"]
+    [change] = of.longer
+    assert change.row == "mem/chase@bytes=* at 8192 (4 points)" and change.total == "1.600"
+    assert len(view(curved(), points=True).rows) == 6
+    out = io.StringIO()
+    print_matrix(Console(file=out, width=80), of)
+    assert "mem/chase@bytes=*" in out.getvalue() and "bytes=16384" not in out.getvalue()
+    page = render(curved())
+    assert "Every point of its curves" in page and page.count("mem/chase<wbr>@bytes=16384<") == 1
+    told = json.loads(document(curved()))
+    assert len(told["rows"]) == 6 and told["curves"][0]["parameter"] == "bytes"
+
+
+def test_a_curve_without_a_decided_point_has_a_sign() -> None:
+    same = curved()
+    level = {
+        name: replace(one, rows=tuple(replace(row, verdict=Verdict.EQUIVALENT) for row in one.rows))
+        for name, one in same.comparisons.items()
+    }
+    assert cells(view(replace(same, comparisons=level)), "mem/chase@bytes=*") == ["=", "="]
+    first = next(iter(level))
+    open_ = tuple(
+        replace(row, verdict=Verdict.UNDECIDED if at == 1 else row.verdict) for at, row in enumerate(level[first].rows)
+    )
+    level[first] = replace(level[first], rows=open_)
+    assert cells(view(replace(same, comparisons=level)), "mem/chase@bytes=*") == ["?", "="]
 
 
 def test_longer_and_when() -> None:

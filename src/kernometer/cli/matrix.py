@@ -58,6 +58,7 @@ BOOTS = 5
 @options.seed
 @options.delta
 @options.report
+@options.points
 @options.different_machines
 @options.dry_run
 @json_option
@@ -77,6 +78,7 @@ def command(
     seed: int | None,
     delta: float,
     report_file: Path | None,
+    points: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -108,7 +110,7 @@ def command(
     if names and not different_machines:
         machines = {column.name: {one.session.machine for one in column.results} for column in columns}
         check_machines({name: found for name, found in machines.items() if found})
-    _judge(env, columns, baseline, delta, report_file)
+    _judge(env, columns, baseline, delta, report_file, points=points)
     failed = any(column.failure or any(one.failures for one in column.results) for column in columns)
     raise click.exceptions.Exit(Status.ROWS_FAILED if failed else Status.DONE)
 
@@ -149,7 +151,9 @@ def _measured(
     return measured(outcomes, beside)
 
 
-def _judge(env: Env, columns: Sequence[Column], baseline: str, delta: float, report_file: Path | None) -> None:
+def _judge(
+    env: Env, columns: Sequence[Column], baseline: str, delta: float, report_file: Path | None, *, points: bool
+) -> None:
     from kernometer.cli.compare import history_of_hosts
     from kernometer.cli.layouts import known_layouts
     from kernometer.stats.series import series
@@ -172,7 +176,7 @@ def _judge(env: Env, columns: Sequence[Column], baseline: str, delta: float, rep
         from kernometer.report.matrix_table import print_matrix
         from kernometer.report.matrix_view import view
 
-        print_matrix(env.console(), view(judged))
+        print_matrix(env.console(), view(judged, points=points))
     if report_file is not None:
         from kernometer.report.html import write
         from kernometer.report.matrix import render

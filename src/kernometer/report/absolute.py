@@ -11,7 +11,7 @@ from kernometer.report.curves import spread_of, value_text, x_text
 from kernometer.report.sides import Side, name, pooled, pooled_figure, rows_of, sentence, single, workloads_of
 from kernometer.report.view import NOTHING, AbsoluteRow, CurveView, Family, WorkloadView
 from kernometer.results.model import Workload
-from kernometer.stats.curves import Curve, Point, extremes, gathered
+from kernometer.stats.curves import Curve, extremes, gathered, with_points
 from kernometer.stats.model import RowFigure
 
 TITLES = {
@@ -119,15 +119,11 @@ def _curve(curve: Curve[tuple[RowFigure | None, ...]], sides: Sequence[Side]) ->
 
 def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) -> str:
     """`A 1.53 ns at 4096 to 19.5 ns at 8388608`; "" where the system has no value."""
-    of_system = [
-        Point(point.x, point.row, figure)
-        for point, figure in zip(curve.points, line.figures, strict=True)
-        if figure is not None
-    ]
-    ends = extremes(Curve(curve.name, curve.workload, curve.parameter, curve.fixed, tuple(of_system)))
+    of_system = with_points(curve, line.figures)
+    ends = extremes(of_system)
     if ends is None:
         return ""
-    at = {point.row: x_text(point.x) for point in of_system}
+    at = {point.row: x_text(point.x) for point in of_system.points}
     low, high = (f"{value_text(one)} at {at[one.row]}" for one in ends)
     return f"{line.letter} {low} to {high}"
 

@@ -146,9 +146,9 @@ def verdict_lines(curve: Curve[RowComparison]) -> list[tuple[Verdict, str]]:
     return [(verdict, f"{count} {verdict.value}") for verdict, count in tally(curve).items()]
 
 
-def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
-    """The curves of a result for programs: which rows they are, each with its parameter's value."""
-    return [_document(one) for one in gathered(figures, workloads) if not isinstance(one, str)]
+def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
+    """The curves that rows form, for programs: which rows they are, each with its parameter's value."""
+    return [_document(one) for one in gathered(dict.fromkeys(rows), workloads) if not isinstance(one, str)]
 
 
 def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:

@@ -24,6 +24,11 @@ class FamilyView:
     narrow: tuple[Plot, ...]
     rows: tuple[MatrixRow, ...]
 
+    @property
+    def points(self) -> tuple[MatrixRow, ...]:
+        """Of its curves, in their order."""
+        return tuple(point for row in self.rows for point in row.points)
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kernometer.report.absolute import family
+from kernometer.report.curves import definitions, rows_document
 from kernometer.stats.model import RowComparison
 from kernometer.stats.series import Change, Column, Series
 
@@ -32,6 +33,7 @@ def document(of: Series) -> str:
             }
             for row in of.rows
         ],
+        "curves": rows_document(of.rows, definitions(result for column in of.columns for result in column.results)),
         "changes": [_change(change) for change in of.changes],
         "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
     }

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kernometer import __version__
 from kernometer.report.absolute import family
 from kernometer.report.compared import footnotes_of, missing, own_clauses, short
+from kernometer.report.curves import definitions, x_text
 from kernometer.report.forest import ratio_text
 from kernometer.report.heads import short_names
 from kernometer.report.sides import gather, name, sentence
 from kernometer.report.units import NOTHING, format_value
 from kernometer.report.view import System
+from kernometer.results.model import Workload
+from kernometer.stats.curves import Curve, extremes, gathered, largest, shown_point, tally, with_points
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.series import Change, Series, Step
+from kernometer.stats.series import Change, Series, Step, change_size
 
 #: Differences that make a system another system; whatever else differs is told.
 EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
@@ -40,9 +43,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    row: str
-    figure: str  #: the baseline's
+    row: str  #: or a curve's name, with * for the value of its parameter
+    figure: str  #: the baseline's; of a curve the lowest and the highest
     cells: tuple[Cell, ...]
+    points: tuple[MatrixRow, ...] = ()  #: of a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +96,27 @@ class MatrixView:
         return tuple(row for _title, rows in self.families for row in rows)
 
 
-def view(of: Series) -> MatrixView:
-    """Everything that table and page say of a series."""
+def view(of: Series, *, points: bool = False) -> MatrixView:
+    """Everything that table and page say of a series. `points`: every point of a curve as a row of its own."""
     names = [column.name for column in of.columns]
     heads = dict(zip(names, short_names(names), strict=True))
     others = [column for column in of.columns if column.name != of.baseline]
     comparisons = list(of.comparisons.values())
     shared = {one.b: footnotes_of([row for row in one.rows if row.verdict not in TOLD]) for one in comparisons}
     families: dict[str, list[MatrixRow]] = {}
-    for row in of.rows:
-        cells = tuple(_cell(of.cell(row, one.name), shared.get(one.name, [])) for one in others)
-        families.setdefault(family(row)[1], []).append(MatrixRow(name(row), _figure(of.figures.get(row)), cells))
-    changes = [(change, _change(change, heads)) for change in of.changes]
+    workloads = {} if points else definitions(result for column in of.columns for result in column.results)
+    judged = {row: tuple(of.cell(row, one.name) for one in others) for row in of.rows}
+    notes = [shared.get(one.name, []) for one in others]
+    for line in gathered(judged, workloads):
+        if isinstance(line, str):
+            made = _row(line, of.figures.get(line), judged[line], notes)
+        else:
+            made = _curve(line, of.figures, notes)
+        families.setdefault(family(made.row)[1], []).append(made)
+    longer, shorter = (
+        tuple(_changed([change for change in of.changes if change.longer is way], workloads, heads))
+        for way in (True, False)
+    )
     whole = [column for column in of.columns if column.results]
     steps = [column for column in whole if not column.aside] or whole
     return MatrixView(
@@ -117,14 +130,52 @@ def view(of: Series) -> MatrixView:
         first=heads[steps[0].name],
         last=heads[steps[-1].name],
         families=tuple((title, tuple(rows)) for title, rows in families.items()),
-        longer=tuple(shown for change, shown in changes if change.longer),
-        shorter=tuple(shown for change, shown in reversed(changes) if not change.longer),
+        longer=longer,
+        shorter=tuple(reversed(shorter)),
         sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
         systems=tuple(side.system for side in gather([(one.name, one.results) for one in whole])),
         failures=tuple((name(one.name), sentence(one.failure)) for one in of.columns if one.failure),
         warnings=_warnings(comparisons, heads),
         remarks=_remarks(comparisons, shared),
     )
+
+
+def _row(
+    row: str, figure: RowFigure | None, judged: Sequence[RowComparison | None], notes: Sequence[Sequence[str]]
+) -> MatrixRow:
+    cells = tuple(_cell(cell, shared) for cell, shared in zip(judged, notes, strict=True))
+    return MatrixRow(name(row), _figure(figure), cells)
+
+
+def _curve(
+    curve: Curve[tuple[RowComparison | None, ...]], figures: Mapping[str, RowFigure], notes: Sequence[Sequence[str]]
+) -> MatrixRow:
+    """One line: on each system the point that stands for the curve there; its points as rows."""
+    ends = extremes(with_points(curve, [figures.get(point.row) for point in curve.points]))
+    texts = [] if ends is None else list(dict.fromkeys(format_value(one.value, one.unit) for one in ends))
+    cells = tuple(
+        _curve_cell(with_points(curve, [point.of[at] for point in curve.points]), shared)
+        for at, shared in enumerate(notes)
+    )
+    points = tuple(_row(point.row, figures.get(point.row), point.of, notes) for point in curve.points)
+    return MatrixRow(name(curve.name), " … ".join(texts) or NOTHING, cells, points)
+
+
+def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
+    """Its largest decided difference; where there is none, whether its points are equivalent."""
+    point = shown_point(curve)
+    counts = tally(curve)
+    if not counts:
+        return _cell(None, shared)
+    words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+    note = "; ".join(dict.fromkeys(clause for one in curve.points for clause in own_clauses(one.of, shared)))
+    if point is not None and largest(curve) is point.of:
+        ratio = ratio_text(point.of.ratio or 1.0)
+        kind, sign, words = point.of.verdict, ratio, f"{ratio} {point.of.verdict.value} at {x_text(point.x)}; {words}"
+    else:
+        kind = next(one for one in (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED) if one in counts)
+        sign = SIGNS[kind]
+    return Cell(kind.value, sign, words, sentence(note), point.of.ratio if point is not None else None)
 
 
 def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
@@ -140,6 +191,20 @@ def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
 
 def _figure(figure: RowFigure | None) -> str:
     return NOTHING if figure is None or figure.value is None else format_value(figure.value, figure.unit)
+
+
+def _changed(
+    changes: Sequence[Change], workloads: Mapping[str, Workload], heads: dict[str, str]
+) -> Iterator[ChangeView]:
+    """Changes in their order; of a curve that of the point which changed most, with the number of points."""
+    of_row = {change.row: change for change in changes}
+    for line in gathered(of_row, workloads):
+        if isinstance(line, str):
+            yield _change(of_row[line], heads)
+            continue
+        most = max(line.points, key=lambda point: abs(math.log(change_size(point.of) or 1.0)))
+        title = f"{line.name} at {x_text(most.x)} ({len(line.points)} points)"
+        yield replace(_change(most.of, heads), row=name(title))
 
 
 def _change(change: Change, heads: dict[str, str]) -> ChangeView:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kernometer.results.model import Workload
 from kernometer.stats.model import RowComparison, RowFigure, Verdict
@@ -86,6 +86,13 @@ def name_of(row: str, parameter: str) -> str:
     workload, at, tags = row.partition(TAGS)
     parts = (f"{parameter}=*" if tag.startswith(f"{parameter}=") else tag for tag in tags.split(","))
     return workload + at + ",".join(parts)
+
+
+def with_points(curve: Curve[Any], things: Sequence[T | None]) -> Curve[T]:
+    """The curve of something else about its points, one a point; those that have none are left out."""
+    known = zip(curve.points, things, strict=True)
+    points = tuple(Point(point.x, point.row, of) for point, of in known if of is not None)
+    return Curve(curve.name, curve.workload, curve.parameter, curve.fixed, points)
 
 
 def largest(curve: Curve[RowComparison]) -> RowComparison | None:

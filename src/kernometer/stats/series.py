@@ -175,10 +175,10 @@ def _changes(
         slowly = not steps and total is not None and total.verdict in DECIDED
         if steps or slowly:
             found.append(Change(row, steps, total, since if slowly else ""))
-    return tuple(sorted(found, key=_size, reverse=True))
+    return tuple(sorted(found, key=change_size, reverse=True))
 
 
-def _size(change: Change) -> float:
+def change_size(change: Change) -> float:
     """The last system's ratio to the first; where there is none the largest step."""
     if change.total is not None and change.total.ratio is not None:
         return change.total.ratio
