@@ -184,7 +184,7 @@ static const struct point fs_file_bw_points[] = {
 	FS_FILE_BW_FULL(1 << 10, 0),
 	FS_FILE_BW_FULL(4 << 10, 50),
 	FS_FILE_BW_FULL(16 << 10, 0),
-	{ { 64 << 10 }, QUICK, 0, ONE_CPU, 0 },
+	{ { 64 << 10 }, QUICK, 10, ONE_CPU, 0 },
 	FS_FILE_BW_FULL(256 << 10, 10),
 	FS_FILE_BW_FULL(1 << 20, 4),
 	FS_FILE_BW_FULL(4 << 20, 0),

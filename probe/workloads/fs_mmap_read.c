@@ -5,7 +5,7 @@
  * file is dropped from the cache before it is mapped, and seen to have left it; the source crowds it out of memory. */
 #include "../km.h"
 
-#define FS_MMAP_READ_PATH (1 << 20) /* by path the file is no longer than this */
+#define FS_MMAP_READ_PATH (256 << 10) /* by path the file is no longer than this */
 
 struct fs_mmap_read {
 	struct km *km;
@@ -137,14 +137,14 @@ static void fs_mmap_read_teardown(void *state)
 static const struct point fs_mmap_read_points[] = {
 	{ { 4, 4096 }, FULL, 2, ONE_CPU, 0 },
 	{ { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },
-	{ { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
+	{ { 65536, 4096 }, QUICK, 3, ONE_CPU, 0 },
 	{ { 16, 65536 }, FULL, 0, ONE_CPU, 0 },
 	{ { 64, 65536 }, FULL, 0, ONE_CPU, 0 },
 	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
 	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 3, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 3, ON_EXT4, 0 },
-	{ { 65536, 65536 }, FULL, 3, ON_MINIX, 0 },
+	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 65536, 4096 }, FULL, 3, ON_EXT4, 0 },
+	{ { 65536, 4096 }, FULL, 3, ON_MINIX, 0 },
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
@@ -169,7 +169,7 @@ const struct workload fs_mmap_read = {
 		"bytes",
 	.inside =
 		"libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping are "
-		"outside; by path the file is 1 MiB long at the most",
+		"outside; by path the file is 256 KiB long",
 	.needs = CAP_MMAP,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",

@@ -4,7 +4,7 @@
  * mem/latency walks down through memory by the stride, as lmbench's lat_mem_rd does. Hardware prefetchers follow such a
  * walk, the better the smaller the stride: this is why the source's lines differ by stride. mem/latency-random visits
  * the same places in an order that no prefetcher follows: x -> a x + c modulo their number, a power of two, which is
- * one ring for every odd c where a is 1 modulo 4 (Hull and Dobell 1962), and can be laid out without being walked. */
+ * one ring for every odd c where a is 1 modulo 4 (Hull and Dobell, 1962), and can be laid out without being walked. */
 #include "../km.h"
 
 #define MEM_LATENCY_LOADS 64                 /* in an iteration */

@@ -74,10 +74,13 @@ def near(happened: float, wanted: float) -> bool:
     return wanted <= happened <= wanted * 1.02 + 20
 
 
-def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path) -> None:
-    """Expected: a run or a reason for each row of the full profile. Broken: an error, or a row that says nothing."""
+@pytest.mark.parametrize(
+    ("profile", "least"), [("quick", 20), pytest.param("full", 200, marks=pytest.mark.slow(minutes=1))]
+)
+def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path, profile: str, least: int) -> None:
+    """Expected: a run or a reason for each row of the profile. Broken: an error, or a row that says nothing."""
     listed = subprocess.run(
-        (str(probe), "--list", "--json", "--profile", "full", "mem/*", "fs/*"),
+        (str(probe), "--list", "--json", "--profile", profile, "mem/*", "fs/*"),
         capture_output=True,
         check=True,
         timeout=60,
@@ -89,10 +92,10 @@ def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path) -> None
         if workload["type"] == "workload" and workload["name"].startswith(("mem/", "fs/"))
         for row in workload["rows"]
     }
-    outcome = start(probe, tmp_path, "--profile", "full", *SHORT, "mem/*", "fs/*")
+    outcome = start(probe, tmp_path, "--profile", profile, *SHORT, "mem/*", "fs/*")
     assert outcome.of("error") == []
     assert {record["row"] for record in (*outcome.of("run"), *outcome.of("unsupported"))} == rows
-    assert len(rows) >= 50
+    assert len(rows) >= least
     assert outcome.status == 0
     assert outcome.left == []
 
@@ -109,6 +112,10 @@ def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path) -> None
         "fs/copy@bufsize=1024,blocks=2000",
         "fs/create-read@files=10,reads=10",
         "fs/read-buffer@buffer=65536,file_kib=4096",
+        "fs/read-64k@bytes=262144",
+        "fs/read-open2close@bytes=4096",
+        "fs/create-delete@bytes=10240",
+        "fs/fsync@bytes=4096",
     ],
 )
 def test_what_is_claimed_happens(probe: Path, tmp_path: Path, row: str) -> None:
@@ -287,6 +294,15 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("fs/create-read@files=10,reads=10", 1024, "short-write", "write moved 1023 bytes of 1024"),
         ("fs/read-buffer@buffer=4096,file_kib=4096", 4096, "garbled-first", "not those of the file"),
         ("fs/read-buffer@buffer=4096,file_kib=4096", 4096, "short-read", "read moved 4095 bytes of 4096"),
+        ("fs/read-64k@bytes=65536", 65536, "garbled-first", "not those of the file"),
+        ("fs/read-64k@bytes=65536", 65536, "short-read", "read moved 65535 bytes of 65536"),
+        ("fs/read-open2close@bytes=65536", 65536, "garbled-last", "wrong data at offset"),
+        ("fs/create-delete@bytes=4096", 4096, "short-write", "write moved 4095 bytes of 4096"),
+        ("fs/fsync@bytes=4096", 4096, "lost-write", "does not hold its last write"),
+        ("fs/fsync@bytes=4096", 4096, "short-write", "write moved 4095 bytes of 4096"),
+        ("fs/iotest@procs=2,writes=50,same-cpu", 4096, "garbled-first", "checksum of block"),
+        ("fs/iotest@procs=2,writes=50,same-cpu", 4096, "short-read", "read moved 4095 bytes of 4096"),
+        ("fs/iotest@procs=2,writes=50,same-cpu", 16384, "lost-write", "does not hold its last write"),
     ],
 )
 def test_work_that_goes_wrong_has_no_figure(
@@ -297,6 +313,49 @@ def test_work_that_goes_wrong_has_no_figure(
     error = start(probe, tmp_path, *SINGLE, row, env=env).only_error()
     assert error["row"] == row
     assert said in error["text"]
+
+
+def test_a_sync_in_memory_is_said_to_be_none(probe: Path, tmp_path: Path) -> None:
+    """Expected: a remark on tmpfs, none on a disk. Broken: a thousand times the speed of a disk, and no word of why."""
+    for folder in (tmp_path, Path("/dev/shm")):  # noqa: S108  # the point is a file system in memory
+        if not folder.is_dir():
+            continue
+        left = set(folder.iterdir())
+        done = subprocess.run(
+            (str(probe), "--dir", str(folder), *SHORT, "fs/fsync@bytes=4096"),
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        assert set(folder.iterdir()) == left
+        (run,) = (json.loads(line) for line in done.stdout.splitlines() if b'"type":"run"' in line)
+        told = "not-durable" in {warning["code"] for warning in run["warnings"]}
+        assert told == (file_system_of(folder) in ("tmpfs", "ramfs"))
+
+
+def test_a_latency_follows_from_the_loads(probe: Path, tmp_path: Path) -> None:
+    """Expected: no call and no fault in the timed region; as many loads as told. Broken: pages met while measuring."""
+    run = start(probe, tmp_path, *SHORT, "mem/latency@bytes=16777216,stride=64").only_run()
+    assert run["ops"] == 64
+    assert run["happened"]["faults"] <= 20
+    assert run["claimed"] == {"syscalls": 0, "faults": 0}
+
+
+@pytest.mark.parametrize(
+    ("row", "bytes_moved"),
+    [
+        ("mem/read-bw@bytes=512", 65536),
+        ("mem/write-bw@bytes=4194304", 4194304),
+        ("mem/copy-bw@bytes=4194304", 2097152),
+        ("mem/zero-copy-half@bytes=1048576", 1048576),
+        ("fs/mmap-read@buffer=65536,file_kib=4096", 4194304),
+        ("fs/iotest@procs=2,writes=50,same-cpu", 2 * 8 * 130560),
+    ],
+)
+def test_what_an_iteration_moves(probe: Path, tmp_path: Path, row: str, bytes_moved: int) -> None:
+    """Expected: as the definition says. Broken: a copy is counted twice, or a small set once for several passes."""
+    run = start(probe, tmp_path, *SHORT, row).only_run()
+    assert run["ops"] * run["bytes"] == bytes_moved
 
 
 def test_the_shim_alone_breaks_nothing(probe: Path, shim: Path, tmp_path: Path) -> None:

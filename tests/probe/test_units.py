@@ -48,6 +48,15 @@ def test_whetstone_functions_agree_with_libm(compiler: str, tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_chain_of_loads_visits_every_place_once(compiler: str, tmp_path: Path) -> None:
+    """Expected: one ring in each row's working set, and a computed end that is the walked one. Broken: a short ring of
+    the random order, whose few places lie in the first-level cache whatever the working set is called."""
+    done = run_unit("mem_latency", compiler, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) > 50
+
+
 def test_meter_tells_the_load_of_the_other_cpus_alone(tmp_path: Path) -> None:
     """Of the two others 4 of 18 ticks are busy. Broken: the line of all CPUs was one CPU more, and ours in it, so that
     an idle machine looked half busy and every run disturbed; steal was counted twice."""
