@@ -29,7 +29,6 @@ def runs(probe: Path, folder: Path, *words: str) -> list[dict[str, Any]]:
         ("--seconds", "nan"),
         ("--by", "steps"),
         ("--clock", "sundial"),
-        ("--clock", "times"),
         ("--dir", "/nowhere", "syscall/getppid"),
         ("--",),
     ],

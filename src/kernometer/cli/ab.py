@@ -40,6 +40,8 @@ SECONDS = 0.05
 @options.by
 @click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Of each row.")
 @options.seconds
+@options.batch
+@options.clock
 @options.delta
 @options.label
 @options.seed
@@ -58,6 +60,8 @@ def command(
     by: By,
     blocks: int,
     seconds: float | None,
+    batch: int | None,
+    clock: str | None,
     delta: float,
     label: str,
     seed: int | None,
@@ -84,7 +88,8 @@ def command(
     with ExitStack() as stack:
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)
-        plan = plan_for(targets[0], by, profile, words, seed, seconds=SECONDS if seconds is None else seconds)
+        effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
+        plan = plan_for(targets[0], by, profile, words, seed, **effort)
         plan = replace(plan, effort=replace(plan.effort, runs=1))
         if not different_machines:
             sides = zip("AB", (a, b), targets, strict=True)

@@ -22,6 +22,12 @@ by = click.option(
 )
 label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
 seconds = click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
+batch = click.option(
+    "--batch", type=click.IntRange(0), help="Iterations in one sample; 1 times each [default: calibrated]."
+)
+#: The probe's clocks that times can be taken with.
+CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
+clock = click.option("--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic].")
 seed = click.option(
     "--seed", type=click.IntRange(0), help="Of the order of things and the workloads' data [default: drawn; by path 1]."
 )

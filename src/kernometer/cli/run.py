@@ -32,9 +32,6 @@ Examples:
 Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
 measured until then is kept). Others: see 'kernometer man'."""
 
-#: The probe's clocks that times can be taken with.
-CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
-
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
 @click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
@@ -54,8 +51,8 @@ CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycl
 @options.seconds
 @click.option("--half-width", type=click.FloatRange(0, 1), help="End a run once its median is known this well.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
-@click.option("--batch", type=click.IntRange(0), help="Iterations in one sample; 1 times each [default: calibrated].")
-@click.option("--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic].")
+@options.batch
+@options.clock
 @options.seed
 @options.report
 @options.points

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import disks, displays, events, initramfs, kvm, plugin, programs, store, variant
+from kernometer.guests import disks, displays, events, initramfs, kvm, plugin, programs, store, tools, variant
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
 from kernometer.results.model import By
@@ -203,9 +203,11 @@ def lay_out(guest: store.Guest, folder: Path, initrd: Callable[[], bytes]) -> No
 
 def _initrd(job: Job, given: disks.Provided) -> bytes:
     probe = build.probe(static_recipe()).read_bytes()
-    command = (f"/{initramfs.PROBE}", *given.arguments, *job.arguments)
+    given_tools = tools.provide(job.needs)
+    command = (f"/{initramfs.PROBE}", *given.arguments, *given_tools.arguments, *job.arguments)
+    files = {**given.files, **given_tools.files}
     try:
-        found = initramfs.entries(programs.init().read_bytes(), probe, command, programs.busybox(), given.files)
+        found = initramfs.entries(programs.init().read_bytes(), probe, command, programs.busybox(), files)
     except ValueError as error:
         raise UsageError(f"{error}.", "Name fewer rows.") from error
     return initramfs.archive(found)
