@@ -32,7 +32,6 @@ class YAxis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
     unit: str  #: of FACTORS
     title: str
-    of: Literal["value", "cost"] = "value"  #: the row's figure in its unit, or the time of one operation
     times_x: bool = False  #: multiplied by the parameter: all pages, not one
     whole: float = 0.0  #: bytes whose time is drawn of a bandwidth; 0: none
     log: bool = False
@@ -43,6 +42,7 @@ class Group(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
     rows: tuple[str, ...]  #: patterns
     label: str = ""  #: of a line; {stride} is that parameter's value
+    axis: int | None = None  #: number of the one y axis that they stand on; None: on each
 
 
 class Bar(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4])
 SHARP = 2.0
 FORMATS = ("svg", "png", "pdf")
 #: Characters of a title's line and of a legend's entry.
-TITLE, LEGEND = 92, 60
+TITLE, LEGEND = 112, 60
 
 
 def picture(drawing: Drawing, form: str) -> bytes:
@@ -48,7 +48,7 @@ def spec(drawing: Drawing) -> dict[str, Any]:
         "config": _config(),
         "title": {
             "text": f"{drawing.figure.title} ({drawing.figure.name})",
-            "subtitle": _lines([f"In the form of: {drawing.figure.shows}", *drawing.remarks]),
+            "subtitle": _lines([f"The original: {drawing.figure.shows}", *drawing.remarks]),
             "anchor": "start",
             "offset": 14,
         },
@@ -63,7 +63,13 @@ def _config() -> dict[str, Any]:
         "font": "sans-serif",
         "view": {"stroke": None},
         "axis": {**axis, "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "domain": False},
-        "legend": {"labelLimit": 400, "labelFontSize": 11, "titleFontSize": 11, "symbolStrokeWidth": 1.6},
+        "legend": {
+            "labelLimit": 400,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "symbolStrokeWidth": 1.6,
+            "symbolOpacity": 1,
+        },
         "title": {"fontSize": 14, "subtitleFontSize": 11, "subtitleColor": PRINT.muted, "color": PRINT.ink},
     }
 
@@ -129,16 +135,21 @@ def _curves(panel: Panel) -> dict[str, Any]:
     code = _coded(panel)
     numbers = [float(point.x) for one in panel.series for point in one.points]
     ys = [value for one in panel.series for p in one.points for value in (p.y, p.low) if value is not None]
-    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False}
+    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False, "labelExpr": _DIGITS, "tickMinStep": 1}
     if panel.x_base == 2:
-        x_axis |= {"format": "~s", "labelExpr": _BYTES, "values": sorted(set(numbers)), "labelOverlap": "greedy"}
+        x_axis |= {"labelExpr": _BYTES, "values": sorted(set(numbers)), "labelOverlap": "greedy"}
     x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
-    y_axis = {"title": panel.y_title, "format": "~s" if panel.y_log else ""}
+    y_axis = {"title": panel.y_title, "labelExpr": _DIGITS, "tickCount": 6}
     y = {"field": "y", "type": "quantitative", "scale": _scale(panel.y_log, ys), "axis": y_axis}
     band = {
         "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
         "mark": {"type": "area", "opacity": 0.18},
-        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": code["color"]},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "low"},
+            "y2": {"field": "high"},
+            "color": code["color"],
+        },
     }
     line = {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"x": x, "y": y} | _without(code, "shape")}
     size = 26 if panel.kind == "curves" else 6
@@ -156,6 +167,8 @@ def _curves(panel: Panel) -> dict[str, Any]:
     }
 
 
+#: A number on an axis, never with an exponent.
+_DIGITS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '.4~g')"
 #: Powers of two as people call them: 512, 4 Ki, 64 Mi.
 _BYTES = (
     "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' Gi' : "

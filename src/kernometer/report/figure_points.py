@@ -30,7 +30,6 @@ class Value:
     unit: str
     low: float | None = None
     high: float | None = None
-    cost: float | None = None  #: ns of one operation
 
     @property
     def better_lower(self) -> bool:
@@ -88,8 +87,9 @@ def side_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> Side
     for run in result.runs:
         first.setdefault(run.row, run)
     lacking = {one.row: one.reason for one in result.unsupported} | {one.row: one.text for one in result.failures}
+    lacking |= {row: "nothing above the clock's resolution" for row, one in figures.items() if one.value is None}
     values = {
-        row: Value(one.value, one.unit, one.value_low, one.value_high, one.cost)
+        row: Value(one.value, one.unit, one.value_low, one.value_high)
         for row, one in figures.items()
         if one.value is not None and one.value > 0
     }
@@ -127,7 +127,7 @@ class _Lacks:
     tried: dict[str, str]
 
     def note(self, side: Side, patterns: Sequence[str]) -> None:
-        tried = {row: why for row, why in side.lacking.items() if any(fnmatchcase(row, one) for one in patterns)}
+        tried = {row: why for row, why in side.lacking.items() if any(matches(row, one) for one in patterns)}
         if tried:
             self.tried |= {f"{row} ({side.name})": why for row, why in tried.items()}
         else:
@@ -163,6 +163,12 @@ def tags(row: str) -> dict[str, str]:
     return {name: value for name, _, value in (part.partition("=") for part in parts) if name}
 
 
+def matches(row: str, pattern: str) -> bool:
+    """As the shell's, but that `*` stays within one tag: `bytes=*` does not mean the same row on another disk."""
+    parts, wanted = re.split("[@,]", row), re.split("[@,]", pattern)
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -171,7 +177,7 @@ def _number(text: str) -> float | None:
 
 
 def _curves(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Panel]:
-    found: list[tuple[str, int, dict[float, Value]]] = []
+    found: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
         for number, side in enumerate(sides):
             lines = {
@@ -181,12 +187,13 @@ def _curves(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Pa
             }
             if not lines:
                 lacks.note(side, group.rows)
-            found += [(_label(label, sides, number), number, points) for label, points in lines.items()]
-    counted = any(value.unit == "instructions" for _, _, points in found for value in points.values())
-    for axis in figure.y:
+            found += [(group, _label(label, sides, number), number, points) for label, points in lines.items()]
+    counted = any(value.unit == "instructions" for *_, points in found for value in points.values())
+    for place, axis in enumerate(figure.y):
         series = tuple(
             Series(label, number, tuple(_point(axis, x, points[x]) for x in sorted(points)))
-            for label, number, points in found
+            for group, label, number, points in found
+            if group.axis in (None, place)
         )
         unit = "instructions" if counted else axis.unit
         title = f"{axis.title}, {unit}"
@@ -198,15 +205,15 @@ def _label(label: str, sides: Sequence[Side], number: int) -> str:
 
 
 def _lines(parameter: str, group: Group, side: Side) -> dict[str, dict[float, Value]]:
-    """Label to the points of that line. Where two rows fall on one place the later pattern's or row's stays."""
+    """Label to the points of that line, lines and rows by their numbers: of two rows in one place the larger stays."""
     lines: dict[str, dict[float, Value]] = {}
     for pattern in group.rows:
-        for row, value in side.values.items():
-            known = tags(row)
+        for row in sorted(side.values, key=_numbers):
+            value, known = side.values[row], tags(row)
             x = _number(known.get(parameter, ""))
-            if x is not None and fnmatchcase(row, pattern):
+            if x is not None and matches(row, pattern):
                 lines.setdefault(_filled(group.label, known), {})[x] = value
-    return lines
+    return dict(sorted(lines.items(), key=lambda line: [float(part) for part in re.findall(r"\d+", line[0])]))
 
 
 def _filled(label: str, known: Mapping[str, str]) -> str:
@@ -225,15 +232,7 @@ def _point(axis: YAxis, x: float, value: Value) -> Point:
             of = axis.whole / of * 1e9
         return of * (x if axis.times_x else 1) / FACTORS[axis.unit]
 
-    if axis.of == "cost" and value.cost is not None:
-        share = value.cost / value.value if value.better_lower else value.cost * value.value
-        ends = [None if end is None else end * share if value.better_lower else share / end for end in _ends(value)]
-        return _ordered(x, scaled(value.cost), *map(scaled, ends))
-    return _ordered(x, scaled(value.value), *map(scaled, _ends(value)))
-
-
-def _ends(value: Value) -> tuple[float | None, float | None]:
-    return value.low, value.high
+    return _ordered(x, scaled(value.value), scaled(value.low), scaled(value.high))
 
 
 def _ordered(x: float | str, y: float | None, low: float | None, high: float | None) -> Point:
@@ -296,7 +295,7 @@ def _grid(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Pane
     series = []
     for number, side in enumerate(sides):
         for group in figure.group:
-            rows = [row for row in side.values if any(fnmatchcase(row, one) for one in group.rows)]
+            rows = [row for row in side.values if any(matches(row, one) for one in group.rows)]
             points = tuple(_point_at(axis, _key(row), side.values[row]) for row in sorted(rows, key=_numbers))
             if not points and not side.published:
                 lacks.note(side, group.rows)

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from kernometer.report.export import guarded
 from kernometer.report.figure_draw import digits
+from kernometer.report.units import format_half_width
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def as_csv(drawing: Drawing) -> str:
 def print_drawing(console: Console, drawing: Drawing) -> None:
     """Each panel as a table: a line a place on the x axis, a column a series."""
     console.print(Text(printable(f"{drawing.figure.name}: {drawing.figure.title}"), "bold"))
-    console.print(Text(printable(f"In the form of: {drawing.figure.shows}")))
+    console.print(Text(printable(f"The original: {drawing.figure.shows}")))
     for panel in drawing.panels:
         console.print()
         about = ", ".join(filter(None, (panel.title, panel.y_title)))
@@ -63,13 +64,17 @@ def _table(panel: Panel) -> Table:
             places.setdefault(point.x, {})[number] = point
     order = [*places] if any(isinstance(x, str) for x in places) else sorted(places, key=float)
     for x in order:
-        shown = (
-            x.split(", ") if panel.kind == "grid" and isinstance(x, str) else [x if isinstance(x, str) else f"{x:g}"]
-        )
-        shown = [f"{int(x)}"] if isinstance(x, float) and x.is_integer() else shown
+        shown = _place(panel, x)
         cells = [_cell(places[x].get(number)) for number in range(len(panel.series))]
         table.add_row(*(Text(printable(cell)) for cell in (*shown, *cells)))
     return table
+
+
+def _place(panel: Panel, x: float | str) -> list[str]:
+    """The cells before the figures: one, in a grid one a parameter."""
+    if isinstance(x, str):
+        return x.split(", ") if panel.kind == "grid" else [x]
+    return [f"{x:,g}" if x < 1e6 else f"{x:,.0f}"]
 
 
 def _bare(*heads: str) -> Table:
@@ -84,8 +89,7 @@ def _cell(point: Point | None) -> str:
         return ""
     if point.low is None or point.high is None or not point.y:
         return digits(point.y)
-    half = max(point.high - point.y, point.y - point.low) / point.y
-    return f"{digits(point.y)} ±{100 * half:.2g} %"
+    return f"{digits(point.y)} {format_half_width(point.y, point.low, point.high)}"
 
 
 def _summary(panel: Panel) -> Table:
