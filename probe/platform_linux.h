@@ -62,8 +62,15 @@
 #ifndef HAVE_SYSV_MSG
 #define HAVE_SYSV_MSG 1
 #endif
+#include <features.h>
 #ifndef HAVE_POSIX_MQ
 #define HAVE_POSIX_MQ 1
+#if defined(__GLIBC__)
+#if __GLIBC__ == 2 && __GLIBC_MINOR__ < 34 /* in librt then, with which a bare `cc probe.c` does not link */
+#undef HAVE_POSIX_MQ
+#define HAVE_POSIX_MQ 0
+#endif
+#endif
 #endif
 #ifndef HAVE_EVENTFD
 #define HAVE_EVENTFD 1
@@ -124,7 +131,6 @@
 #ifndef HAVE_SBRK
 #define HAVE_SBRK 1
 #endif
-#include <features.h>
 #ifndef HAVE_MALLOPT
 #if defined(__GLIBC__)
 #define HAVE_MALLOPT 1

@@ -77,6 +77,16 @@ def excess(run: dict[str, Any], events: dict[str, Any]) -> int:
 
 
 @pytest.mark.guest
+def test_messages_need_no_more_than_the_guest_has(guest: QemuTarget) -> None:
+    """Expected: loopback is up and queues need no mount; a count is a count. Broken: no network."""
+    rows = ("ipc/tcp-lat", "ipc/tcp-connect", "ipc/udp-lat", "ipc/sysv-msg", "ipc/posix-mq", "limit/files")
+    records = [json.loads(line) for line in boot(guest, *rows)]
+    runs = {record["workload"]: record for record in records if record["type"] == "run"}
+    assert set(runs) == set(rows)
+    assert set(runs["limit/files"]["samples"]) <= set(range(1000, 1024))  # the kernel's own limit, less a few
+
+
+@pytest.mark.guest
 def test_two_boots_print_the_same_bytes(two_boots: tuple[list[bytes], list[bytes]]) -> None:
     """Expected: equality, samples and events and all. Broken: an option of the recipe is missing."""
     first, second = two_boots
