@@ -10,6 +10,7 @@ from kernometer.report.units import NOTHING, format_half_width, format_value
 from kernometer.results.model import Result, Workload
 from kernometer.results.warnings import WORDS
 from kernometer.stats.curves import Curve, extremes, gathered, largest, tally
+from kernometer.stats.load import crossings, peak
 from kernometer.stats.model import Comparison, FlagCode, RowComparison, RowFigure, Verdict
 from kernometer.text import printable
 
@@ -151,8 +152,25 @@ def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> lis
     return [_document(one) for one in gathered(dict.fromkeys(rows), workloads) if not isinstance(one, str)]
 
 
+def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
+    """The same of a result, with the peak of those that have one (null: lower is better), as stats/load.py has it."""
+    found = []
+    for one in gathered(figures, workloads):
+        if isinstance(one, str):
+            continue
+        top = peak(one)
+        told = None if top is None else {"x": top.point.x, "row": top.point.row, "first": top.first, "last": top.last}
+        found.append(_document(one) | {"peak": told})
+    return found
+
+
+def crossing_lines(curve: Curve[RowComparison]) -> list[str]:
+    """Where the two sides change places: `crosses between 4 and 16`."""
+    return [f"crosses between {x_text(one.before.x)} and {x_text(one.after.x)}" for one in crossings(curve)]
+
+
 def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
-    """The same of a comparison, with the tally of verdicts and the largest decided difference (null: none)."""
+    """The same of a comparison: the tally of verdicts, the largest decided difference (null: none), and crossings."""
     found = []
     for one in gathered({row.row: row for row in comparison.rows}, workloads):
         if isinstance(one, str):
@@ -160,7 +178,8 @@ def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload
         most = largest(one)
         of_most = next(({"x": point.x, "row": point.row} for point in one.points if point.of is most), None)
         counts = {verdict.value: count for verdict, count in tally(one).items()}
-        found.append(_document(one) | {"verdicts": counts, "largest": of_most})
+        crossed = [{"before": cross.before.x, "after": cross.after.x, "at": cross.at} for cross in crossings(one)]
+        found.append(_document(one) | {"verdicts": counts, "largest": of_most, "crossings": crossed})
     return found
 
 

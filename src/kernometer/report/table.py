@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.curves import Line, below_name, cells, lines_of, names_of, rows_document, signs, value_text
+from kernometer.report.curves import Line, below_name, cells, figures_document, lines_of, names_of, signs, value_text
 from kernometer.report.order import in_registry_order
 from kernometer.report.units import format_half_width, format_value
 from kernometer.results.warnings import WORDS
@@ -261,7 +261,7 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
         "session": plain(result.session),
         "header": plain(result.header),
         "rows": [plain(figures[row]) for row in ordered],
-        "curves": rows_document(ordered, result.workloads),
+        "curves": figures_document(ordered, result.workloads),
         "failures": plain(result.failures),
         "unsupported": plain(result.unsupported),
         "events": plain(result.events),

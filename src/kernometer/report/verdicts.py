@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernometer.report.compared import footnotes_of, own_clauses, short
-from kernometer.report.curves import ratio_range, value_text, verdict_lines, x_text
+from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
 from kernometer.report.units import NOTHING, format_percent
 from kernometer.stats.curves import Curve, gathered, largest, shown_point
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
@@ -115,6 +115,7 @@ def _curve(curve: Curve[RowComparison]) -> tuple[str | Text, ...]:
     worst = max(undecided, key=lambda row: row.smallest or 0.0, default=None)
     if worst is not None and _wanting(worst):
         ratio.append(_wanting(worst))
+    ratio += crossing_lines(curve)
     verdicts = [(text, _STYLES[verdict]) for verdict, text in verdict_lines(curve)]
     return (
         printable(curve.name),
