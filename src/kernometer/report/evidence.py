@@ -49,7 +49,7 @@ def truth(sides: Sequence[Side]) -> Counts:
     rows = []
     for row in rows_of(sides):
         for side in sides:
-            pairs = _claims([run for result in side.results for run in result.runs_of(row)])
+            pairs = _claims(side.runs.get(row, ()))
             kinds.update(dict.fromkeys(pairs))
             disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(side, row))
             if pairs:
@@ -82,7 +82,7 @@ def counters(sides: Sequence[Side]) -> Counts:
             missing.append((side.letter, sentence(reasons[0])))
     for row in rows_of(sides):
         for side in sides:
-            means = _hardware([run for result in side.results for run in result.runs_of(row)])
+            means = _hardware(side.runs.get(row, ()))
             kinds.update(dict.fromkeys(means))
             if means:
                 rows.append((row, side.letter, means))

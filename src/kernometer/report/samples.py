@@ -36,7 +36,7 @@ def per_operation(run: Run) -> tuple[float, ...]:
 
 
 def _series(side: Side, index: int, row: str) -> small.Series:
-    runs = (per_operation(run) for result in side.results for run in result.runs_of(row))
+    runs = (per_operation(run) for run in side.runs.get(row, ()))
     return small.Series(side.letter, index, tuple(run for run in runs if run))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kernometer.report.curves import definitions
 from kernometer.report.units import format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
-from kernometer.results.model import Result, Workload
+from kernometer.results.model import Result, Run, Workload
 from kernometer.results.warnings import WORDS
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.history import Entry, entry
@@ -33,6 +33,7 @@ class Side:
     system: System
     results: tuple[Result, ...]
     entries: tuple[Entry, ...]
+    runs: Mapping[str, tuple[Run, ...]]  #: of each row, of all results: a page asks for each of hundreds of rows
 
     @property
     def letter(self) -> str:
@@ -61,8 +62,17 @@ def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Side, ...]:
     sides = []
     for index, (title, results) in enumerate(groups):
         system = System(letter(index), name(title), _facts(results), tuple(map(_session, results)))
-        sides.append(Side(title, system, tuple(results), tuple(map(entry, results))))
+        sides.append(Side(title, system, tuple(results), tuple(map(entry, results)), _runs(results)))
     return tuple(sides)
+
+
+def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
+    """By row, in the order they were made."""
+    found: dict[str, list[Run]] = {}
+    for result in results:
+        for run in result.runs:
+            found.setdefault(run.row, []).append(run)
+    return {row: tuple(runs) for row, runs in found.items()}
 
 
 def rows_of(sides: Sequence[Side]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import escape
 
@@ -102,9 +102,13 @@ class _Log:
     high: float
     start: float
     end: float
+    _per_log: float = field(init=False)  #: pixels; asked for half a million times a page
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_per_log", (self.end - self.start) / math.log(self.high / self.low))
 
     def __call__(self, value: float) -> float:
-        return self.start + (self.end - self.start) * math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + self._per_log * math.log(value / self.low)
 
 
 def _span(series: Sequence[Series]) -> tuple[float, float]:
