@@ -1,0 +1,115 @@
+"""Kernometer against other suites, pair by pair: the second half of docs/agreement.md.
+
+usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--write] [WORD...]
+
+A WORD chooses the pairs whose row, package or command holds it; without one all pairs are measured. `--write` puts the
+table into docs/agreement.md, between its two markers; otherwise it is printed. A block of all pairs takes about 25 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import secrets
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kernometer.host.check import check
+from scripts.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
+from scripts.peers.pairs import PAIRS, Pair
+
+PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
+BEGIN, END = "<!-- peers: begin; written by scripts/peers -->", "<!-- peers: end -->"
+HEAD = (
+    "| one operation | ours | theirs | ours (ns) | theirs (ns) | theirs / ours (95 %) | why they differ |\n"
+    "|---|---|---|---:|---:|---:|---|"
+)
+
+
+def chosen(words: Sequence[str]) -> tuple[Pair, ...]:
+    def text(pair: Pair) -> str:
+        return " ".join((pair.name, pair.package, *pair.theirs))
+
+    return tuple(pair for pair in PAIRS if not words or any(word in text(pair) for word in words))
+
+
+def significant(value: float) -> str:
+    """Three digits; thousands apart."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def line(found: Agreement | Absent) -> str:
+    pair = found.pair
+    ours = " + ".join(f"`kernometer run {row}`" if pair.command else f"`{row}`" for row in pair.rows)
+    if pair.figure == "gross":
+        ours += " (gross)"
+    cells = [pair.one, ours, f"`{shlex.join(pair.theirs)}`".replace("|", "\\|")]
+    if isinstance(found, Absent):
+        cells += ["", "", "", f"not measured: {found.why}".replace("|", "\\|").replace("\n", " ")]
+    else:
+        ratio = f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
+        cells += [significant(found.ours), significant(found.theirs), ratio, pair.why]
+    return "| " + " | ".join(cells) + " |"
+
+
+def versions(found: Sequence[Agreement | Absent]) -> str:
+    """Of the packages that were measured, as dpkg knows them; a machine without dpkg names none."""
+    packages = sorted({one.pair.package for one in found if isinstance(one, Agreement)})
+    try:
+        done = subprocess.run(
+            ("dpkg-query", "-W", "-f", "${Package} ${Version}, ", *packages),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return done.stdout.rstrip(", ")
+
+
+def report(found: Sequence[Agreement | Absent], blocks: int) -> str:
+    day = datetime.now(UTC).date()
+    facts = check().as_record()["facts"]
+    where = f"Linux {facts['kernel']} {platform.machine()}, {facts['cpu']} ({facts['cpus_online']} CPUs)"
+    where += f"; {versions(found)}; {blocks} blocks, {day}."
+    return "\n".join((where, "", HEAD, *map(line, found)))
+
+
+def written(page: str, table: str) -> str:
+    """The page with the table between its markers. Raises ValueError where they are missing."""
+    head, begin, rest = page.partition(BEGIN)
+    _, end, foot = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page has no place for the table: {BEGIN} … {END}")
+    return f"{head}{BEGIN}\n\n{table}\n\n{END}{foot}"
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=20, help="at least 2")
+    parser.add_argument("--seconds", type=float, default=0.3, help="of sampling, one run of ours")
+    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
+    parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    options = parser.parse_args(words)
+    pairs = chosen(options.words)
+    if options.blocks < LEAST_BLOCKS or not pairs:
+        parser.error("an interval needs two blocks" if pairs else "no pair holds any of these words")
+    with tempfile.TemporaryDirectory(prefix="peers-") as folder:
+        say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731  # one line, used once
+        found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
+    table = report(found, options.blocks)
+    if options.write:
+        PAGE.write_text(written(PAGE.read_text(), table))
+    else:
+        print(table)
+    return int(any(isinstance(one, Absent) for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
