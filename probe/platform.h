@@ -36,6 +36,9 @@
 #if HAVE_MMAP
 #include <sys/mman.h>
 #endif
+#ifndef KM_SHARED_ANONYMOUS /* MAP_PRIVATE where such a mapping is made, and is not shared after fork */
+#define KM_SHARED_ANONYMOUS MAP_SHARED
+#endif
 #if HAVE_GETRUSAGE
 #include <sys/resource.h>
 #endif

@@ -361,18 +361,52 @@ int km_event_new(void)
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
+#if HAVE_SHARED_MAP && HAVE_MMAP && defined(MAP_ANONYMOUS)
+/* Does a child's store reach us? There are systems where the mapping is made, and each process has its own. */
+static int ipc_is_shared(volatile char *at)
+{
+	pid_t child = fork(), got;
+
+	if (child == 0) {
+		*at = 1;
+		_exit(0);
+	}
+	do
+		got = child < 0 ? child : waitpid(child, NULL, 0);
+	while (got < 0 && child > 0 && errno == EINTR);
+	if (got < 0)
+		return -1;
+	if (*at != 1) {
+		errno = EOPNOTSUPP;
+		return 0;
+	}
+	*at = 0;
+	return 1;
+}
+
 void *km_map_shared(size_t bytes)
 {
-#if HAVE_SHARED_MAP && HAVE_MMAP && defined(MAP_ANONYMOUS)
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, KM_SHARED_ANONYMOUS | MAP_ANONYMOUS, -1, 0);
 
-	return at == MAP_FAILED ? NULL : at;
+	if (at == MAP_FAILED)
+		return NULL;
+	if (ipc_is_shared(at) != 1) {
+		int error = errno;
+
+		munmap(at, bytes);
+		errno = error;
+		return NULL;
+	}
+	return at;
+}
 #else
+void *km_map_shared(size_t bytes)
+{
 	(void)bytes;
 	errno = ENOSYS;
 	return NULL;
-#endif
 }
+#endif
 
 #if HAVE_FUTEX && !defined(SYS_futex) && defined(SYS_futex_time64) /* without a time limit they are one */
 #define SYS_futex SYS_futex_time64

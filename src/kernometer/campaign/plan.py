@@ -37,7 +37,7 @@ class Effort:
     half_width: float  #: relative; 0.01: 1 %
     samples: int  #: at most, one run
     batch: int = 0  #: iterations in one sample; 0: calibrated
-    clock: str = "monotonic"  #: to take times with
+    clock: str = ""  #: to take times with; "": the probe's own choice, by what its platform has
 
 
 #: By profile. Five runs give an interval; ten a narrower one. The seconds of a run are lowered to fit BUDGETS.
@@ -64,7 +64,7 @@ class Plan:
         if self.by == "time":
             fixed += ("--seconds", f"{effort.seconds:.6g}", "--half-width", f"{effort.half_width:.6g}")
             fixed += ("--samples", str(effort.samples), "--runs", str(effort.runs if runs is None else runs))
-            fixed += ("--batch", str(effort.batch), "--clock", effort.clock)
+            fixed += ("--batch", str(effort.batch), *(("--clock", effort.clock) if effort.clock else ()))
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     def job(self, *extra: str, runs: int | None = None) -> Job:

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Which rows run where: builds the probe for each system of docs/portability.md, runs every row, prints the table.
+
+usage: .venv/bin/python scripts/portability.py [--write] [BUILD...]
+
+Without names all builds whose tools are installed here. Every row of the full profile runs once, with tiny limits: that
+it does its work and that its work is right is what this tells, and no figure. `--write` puts the table into the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/portability.md"
+BEGIN, END = "<!-- scripts/portability.py wrote this -->\n", "<!-- to here -->\n"
+#: Each row once, one iteration a sample, whatever the calibration would say.
+TINY = ("--profile", "full", "--runs", "1", "--batch", "1", "--samples", "2", "--seconds", "0.01")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
+#: A whole profile in an emulator beside other work.
+SECONDS = 1500
+
+#: A process under qemu-user that executes its own file hands it to this host's kernel, which knows no such processor
+#: (unless binfmt_misc was set up). Said by the row, or by the status of its child or of /bin/sh.
+EXECUTES_ITSELF: Mapping[str, str] = {
+    "proc/execl": r"ENOEXEC",
+    "proc/fork-exec": r"ENOEXEC",
+    "proc/vfork-exec": r"ENOEXEC",
+    "proc/spawn": r"ENOEXEC|exit status 127",
+    "proc/shell": r"exit status 126",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One way to build the probe. `runner` executes what this processor cannot."""
+
+    compiler: tuple[str, ...]
+    what: str  #: for the table
+    runner: str = ""
+    #: Workloads that this runner, not the probe, gets wrong, and what they say then.
+    excepted: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Its tools that are not installed here."""
+        return tuple(tool for tool in (self.compiler[0], self.runner) if tool and not shutil.which(tool))
+
+
+def emulated(compiler: str, runner: str, what: str) -> Build:
+    return Build((compiler, "-O2", "-static", *STRICT), what, runner, EXECUTES_ITSELF)
+
+
+BUILDS = {
+    "gcc": Build(("gcc", "-O2", *STRICT), "x86-64, glibc, gcc"),
+    "clang": Build(("clang", "-O2", *STRICT), "x86-64, glibc, clang"),
+    "tcc": Build(("tcc",), "x86-64, glibc, tcc"),
+    "musl": Build(("musl-gcc", "-O2", "-static", *STRICT), "x86-64, musl, static"),
+    "i686": Build(("i686-linux-gnu-gcc", "-O2", "-static", *STRICT), "x86 of 32 bits, static"),
+    "arm": emulated("arm-linux-gnueabihf-gcc", "qemu-arm-static", "Arm of 32 bits, under qemu-user"),
+    "aarch64": emulated("aarch64-linux-gnu-gcc", "qemu-aarch64-static", "Arm of 64 bits, under qemu-user"),
+    "powerpc": emulated("powerpc-linux-gnu-gcc", "qemu-ppc-static", "PowerPC of 32 bits, big-endian, under qemu-user"),
+    "minix34": Build(("gcc", "-O2", "-DKM_MINIX34", *STRICT), "what MINIX 3.4 has, played on Linux"),
+    "bare": Build(("gcc", "-O2", "-DKM_BARE", *STRICT), "nothing beyond an old POSIX system"),
+    "bare-i686": Build(("i686-linux-gnu-gcc", "-O2", "-static", "-DKM_BARE", *STRICT), "the same, off_t of 32 bits"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What every row of a build gave, by its name, and the files that it left behind."""
+
+    header: Mapping[str, object]
+    runs: Mapping[str, Mapping[str, object]]
+    unsupported: Mapping[str, str]
+    errors: Mapping[str, str]
+    left: tuple[str, ...]
+
+
+def amalgam(folder: Path) -> Path:
+    text = subprocess.run(
+        ["sh", str(ROOT / "probe/amalgamate.sh")], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    (folder / "probe.c").write_text(text)
+    return folder / "probe.c"
+
+
+def compiled(build: Build, source: Path, *more: str) -> Path:
+    """The probe, built from one file; a warning is an error."""
+    probe = source.parent / "probe"
+    done = subprocess.run(
+        [*build.compiler, *more, "-o", str(probe), str(source)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    if done.returncode != 0 or "warning" in done.stderr:
+        raise SystemExit(f"{' '.join(build.compiler)}: {done.stderr}")
+    return probe
+
+
+def records(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def outcome(build: Build, probe: Path, folder: Path, words: Sequence[str] = TINY) -> Outcome:
+    """Runs it in `folder`, an empty one. The probe's own status is that of its rows, which are told one by one."""
+    runner = (build.runner,) if build.runner else ()
+    done = subprocess.run(
+        [*runner, str(probe), "--dir", str(folder), *words],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS,
+        check=False,
+    )
+    found = records(done.stdout)
+    if done.returncode not in (0, 1) or not found or found[0]["type"] != "header":
+        raise SystemExit(f"{probe} left with {done.returncode}: {done.stderr}")
+
+    def by_row(kind: str) -> dict[str, dict[str, object]]:
+        return {str(record["row"]): record for record in found if record["type"] == kind}
+
+    return Outcome(
+        found[0],
+        by_row("run"),
+        {row: str(record["reason"]) for row, record in by_row("unsupported").items()},
+        {row: str(record["text"]) for row, record in by_row("error").items()},
+        tuple(path.name for path in folder.iterdir()),
+    )
+
+
+def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
+    """Those errors that its runner is known for."""
+    return {
+        row: text
+        for row, text in errors.items()
+        if row.partition("@")[0] in build.excepted and re.search(build.excepted[row.partition("@")[0]], text)
+    }
+
+
+def grouped(reasons: Iterable[str]) -> str:
+    """Each reason with the number of its rows, the most frequent first."""
+    return "; ".join(f"{n} {reason}" for reason, n in Counter(reasons).most_common())
+
+
+def line(build: Build, found: Outcome) -> str:
+    """One line of the table."""
+    excepted = forgiven(build, found.errors)
+    others = {row: text for row, text in found.errors.items() if row not in excepted}
+    reasons = [grouped(found.unsupported.values())] if found.unsupported else []
+    if excepted:
+        reasons.append(f"{len(excepted)} execute their own file, which qemu-user hands to this host's kernel")
+    if others:
+        reasons.append("failed: " + "; ".join(f"{row}: {text}" for row, text in others.items()))
+    not_run = len(found.unsupported) + len(found.errors)
+    return f"| {build.what} | {found.header['clock']} | {len(found.runs)} | {not_run} | {'; '.join(reasons)} |\n"
+
+
+def table(names: Sequence[str], words: Sequence[str] = TINY) -> str:
+    text = "| build | clock | rows that run | that do not | why: rows, reason |\n|---|---|---|---|---|\n"
+    for name in names:
+        with TemporaryDirectory(prefix="portability-") as folder:
+            work = Path(folder) / "work"
+            work.mkdir()
+            build = BUILDS[name]
+            text += line(build, outcome(build, compiled(build, amalgam(Path(folder))), work, words))
+    return text
+
+
+def write(text: str) -> None:
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("builds", nargs="*", choices=[[], *BUILDS], metavar="BUILD", help=", ".join(BUILDS))
+    arguments = parser.parse_args()
+    names = arguments.builds or [name for name, build in BUILDS.items() if not build.missing]
+    for name in names:
+        if BUILDS[name].missing:
+            parser.error(f"{name}: not installed here: {', '.join(BUILDS[name].missing)}")
+    text = table(names)
+    if arguments.write:
+        write(text)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,250 @@
+"""Is what the probe says of other systems true? Each build of scripts/portability.py runs every row."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import portability
+from scripts.portability import BUILDS, ROOT, Outcome
+
+PROBE = ROOT / "probe"
+PAGE = (ROOT / "docs/portability.md").read_text()
+#: Derived from HAVE_SYSCALL in platform_sys.h.
+DERIVED = r"HAVE_SYS_\w+"
+#: Headers that an old POSIX system does not have.
+YOUNG_HEADERS = (
+    *("poll.h", "sys/poll.h", "sys/mman.h", "sys/socket.h", "sys/un.h", "netinet/in.h", "netinet/tcp.h", "arpa/inet.h"),
+    *("pthread.h", "sched.h", "semaphore.h", "spawn.h", "sys/resource.h", "sys/syscall.h", "sys/statvfs.h"),
+    *("sys/vfs.h", "sys/ipc.h", "sys/msg.h", "sys/shm.h", "mqueue.h", "aio.h", "sys/eventfd.h", "sys/prctl.h"),
+    *("malloc.h", "linux/fb.h", "linux/futex.h", "linux/perf_event.h", "sys/ioctl.h"),
+)
+#: Functions that a Linux has and MINIX 3.4 has not.
+NOT_ON_MINIX34 = re.compile(
+    r"pthread_\w+|sem_\w+|sched_\w+|mprotect|madvise|mincore|posix_fadvise|\w+at|waitid|sigaltstack|sigwait\w*|pselect|"
+    r"msg(get|snd|rcv|ctl)|mq_\w+|eventfd|syscall|prctl|syncfs|statfs|mallopt|malloc_trim|sbrk"
+)
+#: ISO C and POSIX functions whose names end so, too.
+NOT_AT = {"strcat", "strncat", "stat", "fstat", "lstat"}
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """name, further words → a probe; each is built once."""
+
+    @cache
+    def build(name: str, *more: str) -> Path:
+        if BUILDS[name].missing:
+            pytest.skip(f"not installed here: {', '.join(BUILDS[name].missing)}")
+        return portability.compiled(BUILDS[name], portability.amalgam(tmp_path_factory.mktemp(name)), *more)
+
+    return build
+
+
+def run(name: str, probe: Path, folder: Path, *words: str) -> Outcome:
+    return portability.outcome(BUILDS[name], probe, folder, words or portability.TINY)
+
+
+def named_capabilities() -> set[str]:
+    """Every HAVE_X that a source or header of the probe asks for."""
+    texts = [path.read_text() for path in [*PROBE.glob("*.[ch]"), *PROBE.glob("workloads/*.[ch]")]]
+    names = {name for text in texts for name in re.findall(r"\bHAVE_[A-Z0-9_]+\b", text)}
+    return {name for name in names if name != "HAVE_X" and not re.fullmatch(DERIVED, name)}
+
+
+def symbols(probe: Path) -> set[str]:
+    """The functions that it takes from libc, by their names in the standard."""
+    done = subprocess.run(
+        ["nm", "-D", "--undefined-only", str(probe)], capture_output=True, text=True, timeout=60, check=True
+    )
+    names = {re.sub(r"@.*", "", line.split()[-1]) for line in done.stdout.splitlines()}
+    names = {re.sub(r"^__isoc\d\d_|^__sysv_|(?<=[a-z])64$", "", name) for name in names}
+    return {name for name in names if not name.startswith("_") or name == "_exit"}
+
+
+# capabilities ------------------------------------------------------------------------------------------------------
+
+
+def test_a_bare_build_has_every_capability_switched_off() -> None:
+    """Expected: each HAVE_X of the probe is 0 there. Broken: a new one is on in the build that claims to have none."""
+    off = re.findall(r"^#define (HAVE_\w+) 0$", (PROBE / "platform_bare.h").read_text(), flags=re.MULTILINE)
+    assert set(off) == named_capabilities()
+    assert off == sorted(set(off))
+
+
+def test_minix_says_of_every_capability_whether_it_has_it() -> None:
+    """Expected: each HAVE_X is 0 or 1 there. Broken: one that nobody asked about is undefined, which counts as 0."""
+    text = (PROBE / "platform_minix34.h").read_text()
+    assert set(re.findall(r"^#define (HAVE_\w+) [01]", text, flags=re.MULTILINE)) == named_capabilities()
+
+
+def test_no_other_file_asks_for_the_system_s_name() -> None:
+    """Expected: what MINIX lacks stands in its own file. Broken: a port looks for it in a dozen places."""
+    asking = [path.name for path in PROBE.rglob("*.[ch]") if "__minix" in path.read_text()]
+    assert sorted(asking) == ["platform.h", "platform_minix34.h"]
+
+
+# bare --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_bare_build_takes_no_function_from_libc_beyond_those_on_the_page(built: Any) -> None:
+    """Expected: the list of docs/portability.md. Broken: poll, mmap or clock_gettime is used where there is none."""
+    floor = re.search(r"<!-- the floor -->\n(.*?)\n\n", PAGE, flags=re.DOTALL)
+    assert floor is not None
+    allowed = set(re.findall(r"\w+", floor[1]))
+    assert symbols(built("bare")) - allowed == set()
+
+
+def test_a_bare_build_includes_no_header_that_an_old_system_lacks(tmp_path: Path) -> None:
+    """Expected: it compiles where they are errors, and an ordinary build does not. Broken: an #include outside #if."""
+    source = portability.amalgam(tmp_path)
+    for name in YOUNG_HEADERS:
+        header = tmp_path / "young" / name
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.write_text(f"#error {name}\n")
+    words = ["gcc", "-std=c99", "-fsyntax-only", f"-I{tmp_path}/young", str(source)]
+    bare = subprocess.run([*words, "-DKM_BARE"], capture_output=True, text=True, timeout=300, check=False)
+    assert (bare.stderr, bare.returncode) == ("", 0)
+    assert subprocess.run(words, capture_output=True, timeout=300, check=False).returncode != 0
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "tcc"])
+def test_a_bare_build_lists_what_it_cannot_do_and_measures_the_rest(compiler: str, tmp_path: Path) -> None:
+    """Expected: no warning, reasons in the list, two rows measured by gettimeofday."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed here")
+    strict = () if compiler == "tcc" else portability.STRICT
+    build = portability.Build((compiler, "-DKM_BARE", *strict), "")
+    probe = portability.compiled(build, portability.amalgam(tmp_path))
+    listed = subprocess.run(
+        [probe, "--list", "--profile", "full"], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    for row in ("clock/monotonic", "syscall/mix-fixed-time", "proc/thread", "mem/touch@pages=1"):
+        assert re.search(rf"^{row} +unsupported: this platform has no ", listed, flags=re.MULTILINE), row
+    work = tmp_path / "work"
+    work.mkdir()
+    found = portability.outcome(build, probe, work, ("--runs", "1", "--seconds", "0.02", "syscall/getppid", "ctx/ring"))
+    assert found.header["clock"] == "gettimeofday"
+    assert set(found.runs) == {"syscall/getppid", "syscall/getppid@cold"}
+    assert not found.errors
+    assert not found.left
+
+
+def test_the_front_end_leaves_the_clock_to_a_probe_that_has_no_monotonic_one(built: Any, tmp_path: Path) -> None:
+    """Expected: a session by gettimeofday. Broken: --clock monotonic was always asked for, and refused."""
+    words = ("run", "--on", f"probe:{built('bare')}", "--runs", "2", "--seconds", "0.02")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("kernometer"), *words, "syscall/getppid@"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"XDG_DATA_HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    [kept] = tmp_path.rglob("*.ndjson")
+    assert '"clock":"gettimeofday"' in kept.read_text()
+
+
+# MINIX 3.4, played -------------------------------------------------------------------------------------------------
+
+
+def test_a_build_for_minix_takes_no_function_that_is_not_there(built: Any) -> None:
+    found = {name for name in symbols(built("minix34")) if NOT_ON_MINIX34.fullmatch(name)}
+    assert found - NOT_AT == set()
+
+
+def test_a_clock_of_a_sixtieth_of_a_second_still_gives_figures_or_says_that_it_cannot(
+    built: Any, tmp_path: Path
+) -> None:
+    """Expected: samples of several steps and the remark. Broken: a sample shorter than a step is 0 or 16.67 ms."""
+    found = run(
+        *("minix34", built("minix34"), tmp_path, "--runs", "1", "--seconds", "0.1"),
+        *("syscall/getppid@", "cpu/hanoi", "mem/touch@pages=1", "ctx/ring@procs=2,token=0,ws=0,same-cpu"),
+    )
+    assert not found.errors
+    assert len(found.runs) == 4
+    step = 1e9 / 60
+    for row, record in found.runs.items():
+        samples: Any = record["samples"]
+        warnings: Any = record["warnings"]
+        assert record["resolution_ns"] == pytest.approx(step, rel=0.001)
+        assert all(abs(sample / step - round(sample / step)) < 0.01 for sample in samples), row
+        if not row.startswith("mem/touch"):  # its batch has a limit of its own: below resolution
+            assert max(samples) > 2 * step, row
+        assert "coarse-clock" in {warning["code"] for warning in warnings}, row
+
+
+def test_a_counter_s_rate_is_right_by_a_coarse_clock(built: Any, tmp_path: Path) -> None:
+    """Expected: as by a fine clock, within 2 %. Broken: the span ended anywhere within a step: a third too long."""
+    rates = []
+    for name in ("gcc", "minix34"):
+        header: Any = run(name, built(name), tmp_path, "--runs", "1", "--seconds", "0.01", "syscall/getppid@").header
+        [cycles] = [clock for clock in header["clocks"] if clock["name"] == "cycles"]
+        if "unsupported" in cycles:
+            pytest.skip(cycles["unsupported"])
+        rates.append(cycles["ns_per_tick"])
+    assert rates[1] == pytest.approx(rates[0], rel=0.02)
+
+
+def test_memory_that_is_not_shared_after_all_is_noticed(built: Any, tmp_path: Path) -> None:
+    """Expected: rows that need it are not supported, at once. Broken: two processes wait for each other for ever."""
+    texts = [path.read_text() for path in (PROBE / "workloads").glob("*.c")]
+    names = [
+        name
+        for text in texts
+        if "CAP_SHARED_MAP" in text
+        for name in re.findall(r'\.name = "([a-z]+/[a-z0-9-]+)"', text)
+    ]
+    assert names
+    found = run("gcc", built("gcc", "-DKM_SHARED_ANONYMOUS=MAP_PRIVATE"), tmp_path, *portability.TINY, *names)
+    assert not found.runs
+    assert not found.errors
+    assert all("mmap: " in reason or "one CPU only" in reason for reason in found.unsupported.values())
+
+
+# every row, every build --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(minutes=3)
+@pytest.mark.parametrize("name", BUILDS)
+def test_every_row_runs_or_says_why_not(name: str, built: Any, tmp_path: Path) -> None:
+    """Expected: a run or a reason for each row, no file left. Broken: 64 bits, byte order or a call are taken as given.
+
+    The one exception is named in scripts/portability.py: what executes its own file under qemu-user.
+    """
+    probe = built(name)
+    found = run(name, probe, tmp_path)
+    excepted = portability.forgiven(BUILDS[name], found.errors)
+    assert {row: text for row, text in found.errors.items() if row not in excepted} == {}
+    assert found.left == ()
+    assert all(found.unsupported.values())
+    assert len(found.runs) > 200
+
+
+def test_the_table_is_made_of_real_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Expected: counts and grouped reasons of a real run, put between the page's two marks."""
+    words = (*portability.TINY, "syscall/getppid", "proc/thread", "clock/*")
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{portability.BEGIN}old\n{portability.END}after\n")
+    monkeypatch.setattr(portability, "PAGE", page)
+    portability.write(portability.table(["bare"], words))
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old\n" not in text
+    assert re.search(r"\| gettimeofday \| 6 \| 3 \| ", text)
+    assert "1 this platform has no POSIX threads" in text
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_the_page_has_a_line_for_each_build(name: str) -> None:
+    assert f"| {BUILDS[name].what} |" in PAGE
