@@ -27,7 +27,9 @@ batch = click.option(
 )
 #: The probe's clocks that times can be taken with.
 CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
-clock = click.option("--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic, where there is one].")
+clock = click.option(
+    "--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic, if there is one]."
+)
 seed = click.option(
     "--seed", type=click.IntRange(0), help="Of the order of things and the workloads' data [default: drawn; by path 1]."
 )
