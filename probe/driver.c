@@ -171,6 +171,16 @@ static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 	return n;
 }
 
+/* Rows whose set-up found that this platform cannot do them: trying may take a second, and would end the same. */
+static char refused[MAX_REGIONS / 2];
+
+static int says_unsupported(const char *text, size_t n)
+{
+	static const char start[] = "{\"type\":\"unsupported\"";
+
+	return n >= sizeof start && memcmp(text, start, sizeof start - 1) == 0;
+}
+
 /* What the run printed, if it is records; otherwise why it has none. 1 if the row failed. */
 static int relay(const struct options *o, const struct row *row, long run, const char *text, size_t n, int full,
 		 int status, double seconds)
@@ -184,6 +194,7 @@ static int relay(const struct options *o, const struct row *row, long run, const
 		for (size_t i = 0; i < n; i++)
 			emitted_lines += text[i] == '\n';
 	}
+	refused[row->id / 2] = (char)(whole && says_unsupported(text, n));
 	if (whole && WIFEXITED(status))
 		return WEXITSTATUS(status) != 0;
 	if (stopped_by)
@@ -308,7 +319,7 @@ int drive(const struct options *o)
 	for (long run = o->first_run; run < o->first_run + o->runs && !stopped_by; run++) {
 		shuffle(chosen, n, o, run);
 		for (size_t i = 0; i < n && !stopped_by; i++)
-			failed += one_run(o, chosen[i], run, &folders);
+			failed += refused[chosen[i]->id / 2] ? 0 : one_run(o, chosen[i], run, &folders);
 	}
 	for (size_t i = 0; i < FOLDERS; i++)
 		if (folders.path[i][0])
