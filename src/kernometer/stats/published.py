@@ -68,7 +68,7 @@ def _check(figures: Sequence[Published], stated: Stated) -> Check:
     decimals = len(stated.printed.strip("% ").partition(".")[2])
     step = 10.0**-decimals
     tiny = step * 1e-6  # binary fractions of decimal numbers
-    if all(abs(one - stated.value) <= step / 2 + tiny for one in found):
+    if all(-step / 2 - tiny <= one - stated.value < step / 2 - tiny for one in found):
         return Check(stated, Holds.ROUNDED, low, high)
     if all(-tiny <= one - stated.value < step for one in found):
         return Check(stated, Holds.TRUNCATED, low, high)
