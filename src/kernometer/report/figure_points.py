@@ -262,7 +262,7 @@ def _bars(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Pane
             if reference is not None and value is not None:
                 points[number] += _bar(bar.label, reference, value, itself=number == 0)
     series = tuple(Series(side.name, number, tuple(points[number])) for number, side in enumerate(sides))
-    yield Panel(figure.kind, "", f"speed, {sides[0].name} = 100 (more is better)", "", "", series)
+    yield Panel(figure.kind, "", f"speed, {sides[0].name} = 100 (more is better)", "", "first = 100", series)
 
 
 def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterable[Point]:
