@@ -73,6 +73,30 @@ def test_a_curve_is_a_few_lines_with_its_ends_and_its_plot(result: Result) -> No
     assert not any(line.startswith("mem/chase@bytes=4096") for line in lines)
 
 
+@pytest.mark.parametrize(("width", "lines_above"), [(72, 2), (120, 1)])
+def test_where_there_is_room_plot_and_points_share_a_line(result: Result, width: int, lines_above: int) -> None:
+    """Expected: the values stand beside lowest and highest either way. Broken: one line too high or too low."""
+    out = io.StringIO()
+    print_result(Console(file=out, width=width, highlight=False), result, figures(result), facts=False)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("mem/chase@bytes=*,stride=64"))
+    assert "12 points" in lines[at + 1] and ("▁" in lines[at + 1]) == (lines_above == 1)
+    for line, word in zip(lines[at + 1 + lines_above :], ("lowest", "highest"), strict=False):
+        assert word in line and " ns " in line
+
+
+def test_the_ends_of_a_curve_are_never_cut(result: Result) -> None:
+    """Expected: two runs that disagree have an interval of a billion per cent, and the places can still be read."""
+    wild = {
+        row: replace(one, value_high=(one.value or 1) * 1e7, per="a long unit") for row, one in figures(result).items()
+    }
+    out = io.StringIO()
+    print_result(Console(file=out, width=80, highlight=False), result, wild, facts=False)
+    assert "  12 points, 4096 … 8388608 " in out.getvalue() and "  highest, at 8388608 " in out.getvalue()
+    assert max(map(len, out.getvalue().splitlines())) <= 80
+
+
 def test_points_are_rows_where_asked_for(result: Result) -> None:
     """Expected: --points, and naming every point, give rows; naming some of a curve's points gives these."""
     everything = shown(result, points=True)
@@ -100,7 +124,7 @@ def test_a_curve_without_values_says_so(result: Result) -> None:
     }
     out = io.StringIO()
     print_result(Console(file=out, width=80, highlight=False), result, found, facts=False)
-    assert "  ????????????" in [line.rstrip() for line in out.getvalue().splitlines()]
+    assert "  ????????????" in out.getvalue()
     assert "lowest" not in out.getvalue()
 
 

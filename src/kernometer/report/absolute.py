@@ -12,6 +12,7 @@ from kernometer.report.sides import Side, name, pooled, pooled_figure, rows_of, 
 from kernometer.report.view import NOTHING, AbsoluteRow, CurveView, Family, WorkloadView
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, with_points
+from kernometer.stats.load import peak
 from kernometer.stats.model import RowFigure
 
 TITLES = {
@@ -125,7 +126,10 @@ def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) ->
         return ""
     at = {point.row: x_text(point.x) for point in of_system.points}
     low, high = (f"{value_text(one)} at {at[one.row]}" for one in ends)
-    return f"{line.letter} {low} to {high}"
+    top = peak(of_system)
+    flat = top is not None and top.first != top.last
+    told = f" (not told from {x_text(top.first)} to {x_text(top.last)})" if top is not None and flat else ""
+    return f"{line.letter} {low} to {high}{told}"
 
 
 def _unit(figure: RowFigure) -> str:

@@ -11,7 +11,7 @@ from markupsafe import escape
 
 from kernometer.report import curve_plots, forest
 from kernometer.report.absolute import anchor, family
-from kernometer.report.curves import ratio_range, spread_of, x_text
+from kernometer.report.curves import crossing_lines, ratio_range, spread_of, x_text
 from kernometer.report.sides import Side, name, rows_of, sentence, single, workloads_of
 from kernometer.report.units import format_percent
 from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
@@ -116,7 +116,7 @@ def _curve(
 ) -> ComparedCurve:
     title, parameter = name(curve.name), name(curve.parameter)
     counts = tally(curve)
-    summary = f"{spread_of(curve)}; {largest_words(curve)}"
+    summary = "; ".join((spread_of(curve), largest_words(curve), *crossing_lines(curve)))
     text = (
         f"{', '.join(f'{count} {verdict.value}' for verdict, count in counts.items())} of {sentence(summary)}. "
         "The table of its points has every figure."

@@ -93,9 +93,10 @@ def spark(values: Sequence[float | None], heights: str, width: int = WIDEST) -> 
 
 
 def below_name(curve: Curve[RowFigure], heights: str, width: int) -> list[str]:
-    """What stands under a curve's name: its points, their plot, and the places of what `values` gives."""
+    """What stands under a curve's name: its plot and its points, on one line where there is room, then its two ends."""
     plot = spark([point.of.value for point in curve.points], heights, max(8, min(WIDEST, width - 2)))
-    lines = [f"  {spread_of(curve)}", f"  {plot}"]
+    together = f"  {plot}  {spread_of(curve)}"
+    lines = [together] if len(together) <= width else [f"  {spread_of(curve)}", f"  {plot}"]
     ends = extremes(curve)
     if ends is not None:
         at = {point.row: x_text(point.x) for point in curve.points}

@@ -144,7 +144,8 @@ def figures_table(lines: Sequence[Line], width: int, heights: str) -> Table:
     heads = ("value", "±95 %", "per", "", "runs", "flags")
     rest = sum(max(size, len(head)) + GAP for size, head in zip(others, heads, strict=True))
     longest = max(_width(one) for one in lines)
-    room = max(NARROWEST, min(longest, width - rest))
+    whole = (len(line) for one in lines if isinstance(one, Curve) for line in below_name(one, heights, 0))
+    room = max(NARROWEST, *whole, min(longest, width - rest))  # a name can be broken, a curve's range cannot
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("row", width=room, no_wrap=True)
     for head in heads:
@@ -152,8 +153,9 @@ def figures_table(lines: Sequence[Line], width: int, heights: str) -> Table:
     for one in lines:
         if isinstance(one, Curve):
             name = broken(printable(one.name, 2 * CELL), room)
-            row = cells(one, len(name) + 2, _DIRECTION)  # its points and its plot stand between name and values
-            name += below_name(one, heights, room)
+            below = below_name(one, heights, room)
+            row = cells(one, len(name) + len(below) - 2, _DIRECTION)  # the values stand beside its ends, the last two
+            name += below
         else:
             name, row = broken(printable(one.row, 2 * CELL), room), _cells(one)
         style = "yellow" if row[-1] else ""
