@@ -108,8 +108,9 @@ int km_file_line(const char *path, char *to, size_t size)
 
 	if (f)
 		fclose(f);
-	if (found)
-		to[strcspn(to, "\r\n")] = '\0';
+	for (char *c = to; found && *c; c++)
+		if (*c == '\r' || *c == '\n')
+			*c = '\0';
 	return found && to[0];
 }
 
