@@ -22,9 +22,9 @@ from pathlib import Path
 from kernometer.host.check import check
 from scripts.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
 from scripts.peers.pairs import PAIRS, Pair
+from scripts.section import written
 
 PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
-BEGIN, END = "<!-- peers: begin; written by scripts/peers -->", "<!-- peers: end -->"
 HEAD = (
     "| one operation | ours | theirs | ours (ns) | theirs (ns) | theirs / ours (95 %) | why they differ |\n"
     "|---|---|---|---:|---:|---:|---|"
@@ -80,15 +80,6 @@ def report(found: Sequence[Agreement | Absent], blocks: int) -> str:
     return "\n".join((where, "", HEAD, *map(line, found)))
 
 
-def written(page: str, table: str) -> str:
-    """The page with the table between its markers. Raises ValueError where they are missing."""
-    head, begin, rest = page.partition(BEGIN)
-    _, end, foot = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no place for the table: {BEGIN} … {END}")
-    return f"{head}{BEGIN}\n\n{table}\n\n{END}{foot}"
-
-
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=20, help="at least 2")
@@ -105,7 +96,7 @@ def main(words: Sequence[str]) -> int:
         found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
     table = report(found, options.blocks)
     if options.write:
-        PAGE.write_text(written(PAGE.read_text(), table))
+        PAGE.write_text(written(PAGE.read_text(), "scripts/peers", table))
     else:
         print(table)
     return int(any(isinstance(one, Absent) for one in found))

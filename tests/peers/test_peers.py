@@ -13,6 +13,7 @@ from scripts.peers import reading
 from scripts.peers.measuring import Absent, Agreement, agreement, measure
 from scripts.peers.pairs import PAIRS, Pair
 from scripts.peers.reading import MIB, Reading, ReadingError
+from scripts.section import written
 
 OUTPUTS = Path(__file__).parent / "outputs"
 #: What the tools printed here, the reading, and the nanoseconds that it should find.
@@ -98,11 +99,11 @@ def test_a_program_that_fails_has_no_figure(tmp_path: Path) -> None:
 
 
 def test_the_page_takes_the_table_between_its_markers() -> None:
-    page = peers.written(peers.PAGE.read_text(), "| new |")
+    page = written(peers.PAGE.read_text(), "scripts/peers", "| new |")
     assert page.count("| new |") == 1
-    assert peers.written(page, "| newer |").count("| new |") == 0
+    assert written(page, "scripts/peers", "| newer |").count("| new |") == 0
     with pytest.raises(ValueError, match="no place"):
-        peers.written("no markers", "")
+        written("no markers", "scripts/peers", "")
 
 
 def short(pair: Pair) -> Pair:

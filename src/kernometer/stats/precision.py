@@ -1,0 +1,78 @@
+"""How long a row must be measured until its interval is as narrow as asked. docs/cost.md, "How it is found"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, median, stdev
+
+from kernometer.results.model import Run
+from kernometer.stats.distributions import t_quantile
+from kernometer.stats.intervals import LEVEL
+from kernometer.stats.model import RowFigure
+
+#: That an interval needs.
+LEAST_RUNS = 2
+#: Beyond it the answer is "not by more of the same".
+MOST_RUNS = 100_000
+#: A run with so few samples that was ended by its time is as long as its iteration (probe/sample.c: LEAST_SAMPLES).
+FEW_SAMPLES = 5
+
+
+def runs_until(sd_log: float, half_width: float) -> int | None:
+    """The least number of runs whose geometric mean has a 95 % t interval within ±half_width (0.01: 1 %).
+
+    `sd_log`: the standard deviation of one run's log cost, taken as known. None beyond `MOST_RUNS`. Raises ValueError
+    for a width that is none.
+    """
+    if not half_width > 0:
+        raise ValueError(f"a half-width of {half_width} cannot be met")
+    target = math.log1p(half_width)
+
+    def narrow(n: int) -> bool:
+        return float(t_quantile(0.5 + LEVEL / 2, n - 1)) * sd_log / math.sqrt(n) <= target
+
+    high = LEAST_RUNS
+    while not narrow(high):
+        high *= 2
+        if high > MOST_RUNS:
+            return None
+    low = max(LEAST_RUNS, high // 2)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if narrow(middle) else (middle + 1, high)
+    return high
+
+
+def spread(row: RowFigure) -> float | None:
+    """Standard deviation of the logs of its runs' costs; None for fewer than two runs, or one below the resolution."""
+    if row.cost is None or len(row.runs) < LEAST_RUNS:
+        return None
+    return stdev(math.log(run.cost) for run in row.runs)
+
+
+def seconds_until(row: RowFigure, half_width: float) -> float | None:
+    """Wall seconds of runs like these, set-up included, until the interval is that narrow; None: not to be had so."""
+    sd = spread(row)
+    runs = None if sd is None else runs_until(sd, half_width)
+    return None if runs is None else runs * fmean(run.seconds for run in row.runs)
+
+
+def half_width(row: RowFigure) -> float | None:
+    """The upper half of its 95 % interval within this session, relative: 0.01 is 1 %."""
+    return None if row.cost is None or row.high is None else row.high / row.cost - 1
+
+
+def bounds(row: RowFigure, runs: Sequence[Run]) -> str:
+    """What makes this row take its time, in words: one long iteration, what is not sampling, the spread of its runs."""
+    seconds = fmean(run.seconds for run in runs)
+    sampled = fmean((sum(run.samples) + sum(run.baseline.samples if run.baseline else ())) / 1e9 for run in runs)
+    words = []
+    if all(run.batch == 1 and run.stopped == "time" and len(run.samples) <= FEW_SAMPLES for run in runs):
+        words.append(f"one iteration takes {median(median(run.samples) for run in runs) / 1e9:.2g} s")
+    if seconds - sampled > seconds / 2:
+        words.append(f"{seconds - sampled:.2g} s of a run are set-up, calibration and clean-up")
+    sd = spread(row)
+    if sd is not None and (not words or sd > math.log1p(0.05)):
+        words.append(f"its runs differ by {100 * math.expm1(sd):.2g} %")
+    return "; ".join(words) or "its runs are as long as asked"
