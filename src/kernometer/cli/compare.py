@@ -58,10 +58,11 @@ def command(
     from kernometer.cli import published
     from kernometer.cli.layouts import known_layouts
     from kernometer.cli.show_comparisons import show_comparisons
+    from kernometer.results.published import is_published
     from kernometer.stats.compare import compare_many
 
     first, others = _sides(names, baseline)
-    if any(published.is_published(name) for name in (first, *others)):
+    if any(is_published(name) for name in (first, *others)):
         published.compare(env, first, others, report_file)
         return
     store = env.store()

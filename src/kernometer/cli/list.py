@@ -35,7 +35,8 @@ def command(env: Env, label: str, target: str, by: str | None, newest: int | Non
       kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
     """
     if published:
-        from kernometer.cli.published import ALL, show
+        from kernometer.cli.published import show
+        from kernometer.results.published import ALL
 
         show(env, ALL, ())
         return

@@ -41,9 +41,10 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: b
     """
     from kernometer.cli import published
     from kernometer.report.table import document, print_result
+    from kernometer.results.published import is_published
     from kernometer.stats.figures import figures
 
-    if published.is_published(name):
+    if is_published(name):
         published.show(env, name, rows)
         return
     result = env.store().load(name)

@@ -187,8 +187,8 @@ def _bars(panel: Panel) -> dict[str, Any]:
     names = list(dict.fromkeys(one["x"] for one in data))
     sides = len(panel.series)
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
-    y = {"field": "x", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 240, "grid": False}}
-    y["scale"] = {"paddingInner": 0.25}
+    y_axis = {"axis": {"labelLimit": 240, "grid": False}, "scale": {"paddingInner": 0.25}}
+    y: dict[str, Any] = {"field": "x", "type": "nominal", "sort": names, "title": None, **y_axis}
     series = [_short(one.label) for one in panel.series]
     offset = {"field": "series", "type": "nominal", "sort": series, "scale": {"domain": series}}
     x = {"field": "y", "type": "quantitative", "title": panel.x_title}
@@ -233,7 +233,7 @@ def _grid(panel: Panel) -> dict[str, Any]:
         for column, text in enumerate(line)
     ]
     wide = max(110, 7 * max(map(len, heads)))
-    place = {
+    where = {
         "x": {"field": "column", "type": "ordinal", "axis": None},
         "y": {"field": "row", "type": "ordinal", "axis": None},
         "text": {"field": "text", "type": "nominal"},
@@ -243,7 +243,7 @@ def _grid(panel: Panel) -> dict[str, Any]:
         {
             "transform": [{"filter": f"datum.weight === '{weight}'"}],
             "mark": {**mark, "fontWeight": weight},
-            "encoding": place,
+            "encoding": where,
         }
         for weight in ("bold", "normal")
     ]
