@@ -238,7 +238,7 @@ const struct workload limit_processes = {
 	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
 		"is no "
 		"figure",
-	.inside = "a count, not a time: forks until EAGAIN or ENOMEM; then all are reaped, and one more must succeed",
+	.inside = "nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed",
 	.params = { "most" },
 	.points = limit_processes_points,
 	.setup = limit_processes_setup,
@@ -257,8 +257,7 @@ const struct workload limit_files = {
 	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
 		"and "
 		"then there is no figure",
-	.inside = "a count, not a time: opens of /dev/null until EMFILE, ENFILE or ENOMEM; then all are closed, and "
-		  "one more "
+	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are closed, and one more "
 		  "must succeed",
 	.params = { "most" },
 	.points = limit_files_points,
@@ -278,8 +277,7 @@ const struct workload limit_memory = {
 	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
 		"that it "
 		"set for itself (0: none); at `most` we stop, and then there is no figure",
-	.inside = "a count, not a time: private mappings of 1 MiB, one word of each written, until ENOMEM or EAGAIN; "
-		  "then all "
+	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or EAGAIN, then all "
 		  "are read and unmapped, and one more must succeed",
 	.needs = CAP_MMAP,
 	.params = { "most", "own_mib" },
