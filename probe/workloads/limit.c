@@ -257,8 +257,8 @@ const struct workload limit_files = {
 	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
 		"and "
 		"then there is no figure",
-	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are closed, and one "
-		  "more must succeed",
+	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are "
+		  "closed, and one more must succeed",
 	.params = { "most" },
 	.points = limit_files_points,
 	.setup = limit_files_setup,
@@ -277,8 +277,8 @@ const struct workload limit_memory = {
 	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
 		"that it "
 		"set for itself (0: none); at `most` we stop, and then there is no figure",
-	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or EAGAIN, then "
-		  "all are read and unmapped, and one more must succeed",
+	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or "
+		  "EAGAIN, then all are read and unmapped, and one more must succeed",
 	.needs = CAP_MMAP,
 	.params = { "most", "own_mib" },
 	.points = limit_memory_points,
