@@ -238,7 +238,7 @@ def _grid(panel: Panel) -> dict[str, Any]:
         "y": {"field": "row", "type": "ordinal", "axis": None},
         "text": {"field": "text", "type": "nominal"},
     }
-    mark = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": PRINT.ink}
+    mark: dict[str, Any] = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": PRINT.ink}
     layers = [
         {
             "transform": [{"filter": f"datum.weight === '{weight}'"}],
