@@ -133,11 +133,9 @@ const struct workload ipc_tcp_bw = {
 	.by = BY_TIME | BY_PATH,
 	.source = "G's closing wish: network (lmbench's bw_tcp)",
 	.what = "`total` bytes go from one process to another by a TCP connection of loopback with TCP_NODELAY, in "
-		"writes "
-		"of `message` bytes",
+		"writes of `message` bytes",
 	.inside = "one word that asks for the transfer, all its writes and reads, the way through the loopback device, "
-		  "one "
-		  "comparison a message",
+		  "one comparison a message",
 	.needs = CAP_INET_SOCKETS,
 	.params = { "total", "message" },
 	.points = socket_bw_points,

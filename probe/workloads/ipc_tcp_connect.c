@@ -117,10 +117,8 @@ const struct workload ipc_tcp_connect = {
 	.source = "G's closing wish: network (lmbench's lat_connect)",
 	.what = "a process connects to another by TCP over loopback, is accepted, and closes",
 	.inside = "socket, connect, the read of one byte that proves the other's accept, close by a reset (SO_LINGER "
-		  "0, so "
-		  "that no port stays in TIME_WAIT); in the other process accept, the byte's write, a read that the "
-		  "reset "
-		  "ends, close, as far as they are not done in the next iteration",
+		  "0, so that no port stays in TIME_WAIT); in the other process accept, the byte's write, a read that "
+		  "the reset ends, close, as far as they are not done in the next iteration",
 	.needs = CAP_INET_SOCKETS,
 	.points = tcp_connect_points,
 	.setup = tcp_connect_setup,

@@ -236,8 +236,7 @@ const struct workload limit_processes = {
 	.by = BY_TIME | BY_PATH,
 	.source = "C",
 	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
-		"is no "
-		"figure",
+		"is no figure",
 	.inside = "nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed",
 	.params = { "most" },
 	.points = limit_processes_points,
@@ -255,8 +254,7 @@ const struct workload limit_files = {
 	.by = BY_TIME | BY_PATH,
 	.source = "C",
 	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
-		"and "
-		"then there is no figure",
+		"and then there is no figure",
 	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are "
 		  "closed, and one more must succeed",
 	.params = { "most" },
@@ -275,8 +273,7 @@ const struct workload limit_memory = {
 	.by = BY_TIME | BY_PATH,
 	.source = "C",
 	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
-		"that it "
-		"set for itself (0: none); at `most` we stop, and then there is no figure",
+		"that it set for itself (0: none); at `most` we stop, and then there is no figure",
 	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or "
 		  "EAGAIN, then all are read and unmapped, and one more must succeed",
 	.needs = CAP_MMAP,
