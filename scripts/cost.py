@@ -71,7 +71,9 @@ def of_profiles(results: Sequence[Result]) -> Iterator[str]:
 def _range(values: Sequence[float | None]) -> str:
     """The median row and, of several, the slowest: one without an answer is the slowest of all."""
     ordered = sorted(float("inf") if value is None else value for value in values)
-    shown = [duration(None if value == float("inf") else value) for value in (ordered[len(ordered) // 2], ordered[-1])]
+    shown = [
+        duration(None if value == float("inf") else value) for value in (ordered[(len(ordered) - 1) // 2], ordered[-1])
+    ]
     return shown[0] if len(ordered) == 1 else f"{shown[0]} ({shown[1]})"
 
 
@@ -96,7 +98,7 @@ def slowest(result: Result, rows: dict[str, RowFigure], key: Callable[[RowFigure
 
     for name in sorted(rows, key=order, reverse=True)[:SLOWEST]:
         sd = spread(rows[name])
-        differ = "–" if sd is None else f"{100 * sd:.2g} %"
+        differ = "–" if sd is None else f"{100 * sd:.1f} %"
         why = bounds(rows[name], result.runs_of(name))
         yield f"| `{name}` | {duration(key(rows[name]))} | {differ} | {why} |"
 
@@ -106,7 +108,8 @@ def report(quick: Result, full: Result, each_row: bool) -> str:
     told = {name: row for name, row in rows.items() if spread(row) is not None}
     silent = sorted(set(rows) - set(told))
     groups: dict[str, list[RowFigure]] = {}
-    for name, row in told.items():
+    order = list(full.workloads)
+    for name, row in sorted(told.items(), key=lambda one: order.index(one[1].workload)):
         groups.setdefault(name if each_row else row.workload, []).append(row)
     facts = full.session.host.get("facts", {})
     parts = [

@@ -3,7 +3,8 @@
 usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--write] [WORD...]
 
 A WORD chooses the pairs whose row, package or command holds it; without one all pairs are measured. `--write` puts the
-table into docs/agreement.md, between its two markers; otherwise it is printed. A block of all pairs takes about 25 s.
+table into docs/agreement.md, between its two markers; otherwise it is printed. 20 blocks of all pairs
+take five to ten minutes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.results.model import End, Failure, Run
+from kernometer.results.model import AnyRecord, End, Failure, Run
 from kernometer.results.store import read_file
 from scripts import cost
 from scripts.section import written
@@ -26,7 +26,7 @@ def runs(row: str, spread: float, seconds: float) -> list[Run]:
 
 def session(folder: Path, name: str, seconds: float) -> str:
     """A result file of three rows: one of them quiet, one slow, one wild."""
-    records = [
+    records: list[AnyRecord] = [
         make.session(profile=name, id=name),
         make.header(),
         make.workload("mem/touch"),
@@ -50,7 +50,7 @@ def test_tables_name_the_time_the_slowest_and_what_bounds_them(tmp_path: Path) -
     parts = text.split("### ")
     assert parts[2].splitlines()[4].startswith(f"| `{ROWS[1]}` | 12 s |")
     assert parts[3].splitlines()[4].startswith(f"| `{ROWS[2]}` |")
-    assert "its runs differ by" in parts[3].splitlines()[4]
+    assert "the spread of its runs" in parts[3].splitlines()[4]
     assert "| `mem/touch` | 2 |" in parts[4] and "(6 s)" in parts[4]
     assert f"| `{ROWS[0]}` | 1 | 0.1 s | 0.2 s | 0.2 s | 0.2 s |" in cost.report(quick, full, each_row=True)
 

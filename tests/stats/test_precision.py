@@ -74,8 +74,8 @@ def test_one_run_says_nothing_of_the_time() -> None:
     ("changes", "word"),
     [
         ({"samples": [2_000_000_000], "batch": 1, "stopped": "time", "seconds": 2.1}, "one iteration takes 2 s"),
-        ({"samples": [1_000_000] * 50, "seconds": 0.5}, "0.45 s of a run are set-up"),
-        ({"samples": [1_000_000] * 50, "seconds": 0.06}, "its runs differ by"),
+        ({"samples": [1_000_000] * 50, "seconds": 0.5}, "0.45 s of a run lie outside"),
+        ({"samples": [1_000_000] * 50, "seconds": 0.06}, "the spread of its runs"),
     ],
 )
 def test_what_bounds_a_row_is_named(changes: dict[str, Any], word: str) -> None:

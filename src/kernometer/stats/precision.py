@@ -17,6 +17,8 @@ LEAST_RUNS = 2
 MOST_RUNS = 100_000
 #: A run with so few samples that was ended by its time is as long as its iteration (probe/sample.c: LEAST_SAMPLES).
 FEW_SAMPLES = 5
+#: Runs that differ by more (standard deviation of their logs) are named as a reason beside any other.
+WIDE_LOG = 0.05
 
 
 def runs_until(sd_log: float, half_width: float) -> int | None:
@@ -64,15 +66,20 @@ def half_width(row: RowFigure) -> float | None:
 
 
 def bounds(row: RowFigure, runs: Sequence[Run]) -> str:
-    """What makes this row take its time, in words: one long iteration, what is not sampling, the spread of its runs."""
+    """What makes this row take its time, in words: one long iteration, what is not timed, the spread of its runs."""
     seconds = fmean(run.seconds for run in runs)
-    sampled = fmean((sum(run.samples) + sum(run.baseline.samples if run.baseline else ())) / 1e9 for run in runs)
+    timed = 0.0 if row.unit == "count" else fmean(_timed(run) for run in runs)
     words = []
-    if all(run.batch == 1 and run.stopped == "time" and len(run.samples) <= FEW_SAMPLES for run in runs):
+    if seconds - timed > seconds / 2:
+        words.append(f"{seconds - timed:.2g} s of a run lie outside its timed regions")
+    elif all(run.batch == 1 and run.stopped == "time" and len(run.samples) <= FEW_SAMPLES for run in runs):
         words.append(f"one iteration takes {median(median(run.samples) for run in runs) / 1e9:.2g} s")
-    if seconds - sampled > seconds / 2:
-        words.append(f"{seconds - sampled:.2g} s of a run are set-up, calibration and clean-up")
     sd = spread(row)
-    if sd is not None and (not words or sd > math.log1p(0.05)):
-        words.append(f"its runs differ by {100 * math.expm1(sd):.2g} %")
+    if sd is not None and (not words or sd > WIDE_LOG):
+        words.append("the spread of its runs")
     return "; ".join(words) or "its runs are as long as asked"
+
+
+def _timed(run: Run) -> float:
+    """Seconds inside timed regions, a baseline's included."""
+    return (sum(run.samples) + sum(run.baseline.samples if run.baseline else ())) / 1e9
