@@ -140,8 +140,8 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it, or
- * a few of its steps, and a warning: one step is then a visible part of a sample. */
+/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it,
+ * or a few of its steps, and a warning: one step is then a visible part of a sample. */
 static double least_sample(struct engine *e)
 {
 	double budget = e->o->seconds * 1e9, wanted = RESOLUTIONS * e->clock->resolution_ns;

@@ -206,4 +206,4 @@ PAIRS = (
         "the same, where the start is a small part",
         file="peer.json",
     ),
-)  # fmt: skip
+)  # fmt: skip  # a pair in few lines: what, how, why
