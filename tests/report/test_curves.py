@@ -105,6 +105,7 @@ def test_points_are_rows_where_asked_for(result: Result) -> None:
     lines = shown(result, named=named)
     assert sum(line.startswith("mem/chase@bytes=") and line[16].isdigit() for line in lines) == 12
     assert any(line.startswith("mem/chase@bytes=*,stride=16") for line in lines)
+    assert any(line.startswith("mem/chase@bytes=*,stride=64") for line in shown(result, named=named[:1]))
 
 
 def test_flags_of_the_points_are_gathered_with_their_number(result: Result) -> None:

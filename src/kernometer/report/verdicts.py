@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kernometer.report.compared import footnotes_of, own_clauses, short
 from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
+from kernometer.report.table import broken
 from kernometer.report.units import NOTHING, format_percent
 from kernometer.stats.curves import Curve, gathered, largest, shown_point
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
@@ -57,7 +58,7 @@ def print_comparison(console: Console, comparison: Comparison, workloads: Mappin
     of_row = {row.row: row for row in comparison.rows}
     lines = [of_row[one] if isinstance(one, str) else one for one in gathered(of_row, workloads)]
     if comparison.rows:
-        console.print(_table(comparison, lines))
+        console.print(_table(comparison, lines, console.width))
     if comparison.count(Verdict.UNDECIDED):
         console.print(Text(LEGEND.format(comparison.delta * 100), "dim"))
     if any(isinstance(line, Curve) for line in lines):
@@ -90,20 +91,26 @@ def _notes(lines: Sequence[Line], shared: Sequence[str]) -> Iterator[str]:
             yield f"{line.name}: {clause} ({count} of {len(line.points)} points)"
 
 
-def _table(comparison: Comparison, lines: Sequence[Line]) -> Table:
+def _table(comparison: Comparison, lines: Sequence[Line], width: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("row", overflow="fold")
     table.add_column(printable(comparison.a, 12), justify="right", no_wrap=True)
     table.add_column(printable(comparison.b, 12), justify="right", no_wrap=True)
     table.add_column("ratio [95 %]", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for line in sorted(lines, key=_effect):
-        if isinstance(line, Curve):
-            table.add_row(*_curve(line))
-        else:
-            verdict = Text(line.verdict.value, _STYLES[line.verdict])
-            table.add_row(printable(line.row), _figure(line.a), _figure(line.b), _ratio(line), verdict)
+    rows = [_curve(line) if isinstance(line, Curve) else _row(line) for line in sorted(lines, key=_effect)]
+    heads = [str(column.header) for column in table.columns]
+    columns = [(head, *map(str, column)) for head, column in zip(heads, zip(*rows, strict=True), strict=True)]
+    sizes = [max(len(line) for cell in column for line in cell.split("\n")) + 1 for column in columns]
+    room = max(len(heads[0]), width - sum(sizes[1:]))
+    for name, *cells in rows:
+        table.add_row("\n".join(broken(str(name), room)), *cells)
     return table
+
+
+def _row(row: RowComparison) -> tuple[str | Text, ...]:
+    verdict = Text(row.verdict.value, _STYLES[row.verdict])
+    return printable(row.row), _figure(row.a), _figure(row.b), _ratio(row), verdict
 
 
 def _curve(curve: Curve[RowComparison]) -> tuple[str | Text, ...]:
