@@ -4,7 +4,8 @@
 usage: .venv/bin/python scripts/portability.py [--write] [BUILD...]
 
 Without names all builds whose tools are installed here. Every row of the full profile runs once, with tiny limits: that
-it does its work and that its work is right is what this tells, and no figure. `--write` puts the table into the page.
+it does its work and that its work is right is what this tells, and no figure. `--write` puts each build's line into the
+page as soon as it is known, in place of the old one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/portability.md"
 BEGIN, END = "<!-- scripts/portability.py wrote this -->\n", "<!-- to here -->\n"
+HEAD = "| build | clock | rows that run | that do not | why: rows, reason |\n|---|---|---|---|---|\n"
 #: Each row once, one iteration a sample, whatever the calibration would say.
 TINY = ("--profile", "full", "--runs", "1", "--batch", "1", "--samples", "2", "--seconds", "0.01")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
@@ -168,21 +170,22 @@ def line(build: Build, found: Outcome) -> str:
     return f"| {build.what} | {found.header['clock']} | {len(found.runs)} | {not_run} | {'; '.join(reasons)} |\n"
 
 
-def table(names: Sequence[str], words: Sequence[str] = TINY) -> str:
-    text = "| build | clock | rows that run | that do not | why: rows, reason |\n|---|---|---|---|---|\n"
+def lines(names: Sequence[str], words: Sequence[str] = TINY) -> Iterator[str]:
     for name in names:
         with TemporaryDirectory(prefix="portability-") as folder:
             work = Path(folder) / "work"
             work.mkdir()
             build = BUILDS[name]
-            text += line(build, outcome(build, compiled(build, amalgam(Path(folder))), work, words))
-    return text
+            yield line(build, outcome(build, compiled(build, amalgam(Path(folder))), work, words))
 
 
-def write(text: str) -> None:
+def write(new: str) -> None:
+    """Puts a line into the page's table in place of the same build's, in the order of BUILDS."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    old, _, after = rest.partition(END)
+    known = [*old.splitlines(keepends=True), new]
+    kept = {build.what: text for build in BUILDS.values() for text in known if text.startswith(f"| {build.what} |")}
+    PAGE.write_text(f"{before}{BEGIN}\n{HEAD}{''.join(kept.values())}\n{END}{after}")
 
 
 def main() -> int:
@@ -194,11 +197,12 @@ def main() -> int:
     for name in names:
         if BUILDS[name].missing:
             parser.error(f"{name}: not installed here: {', '.join(BUILDS[name].missing)}")
-    text = table(names)
-    if arguments.write:
-        write(text)
-    else:
+    sys.stdout.write(HEAD)
+    for text in lines(names):
         sys.stdout.write(text)
+        sys.stdout.flush()
+        if arguments.write:
+            write(text)
     return 0
 
 
