@@ -56,12 +56,14 @@ class Outcome:
         return error
 
 
-def start(probe: Path, folder: Path, *words: str, env: dict[str, str] | None = None, **more: Any) -> Outcome:
+def start(
+    probe: Path, folder: Path, *words: str, env: dict[str, str] | None = None, seconds: float = 120, **more: Any
+) -> Outcome:
     """Runs the probe with its temporary folders in `folder`."""
     done = subprocess.run(
         (str(probe), "--dir", str(folder), *words),
         capture_output=True,
-        timeout=120,
+        timeout=seconds,
         check=False,
         env={**os.environ, **(env or {})},
         **more,
@@ -75,7 +77,7 @@ def near(happened: float, wanted: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("profile", "least"), [("quick", 20), pytest.param("full", 200, marks=pytest.mark.slow(minutes=1))]
+    ("profile", "least"), [("quick", 20), pytest.param("full", 200, marks=pytest.mark.slow(minutes=2))]
 )
 def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path, profile: str, least: int) -> None:
     """Expected: a run or a reason for each row of the profile. Broken: an error, or a row that says nothing."""
@@ -92,7 +94,7 @@ def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path, profile
         if workload["type"] == "workload" and workload["name"].startswith(("mem/", "fs/"))
         for row in workload["rows"]
     }
-    outcome = start(probe, tmp_path, "--profile", profile, *SHORT, "mem/*", "fs/*")
+    outcome = start(probe, tmp_path, "--profile", profile, *SHORT, "mem/*", "fs/*", seconds=900)
     assert outcome.of("error") == []
     assert {record["row"] for record in (*outcome.of("run"), *outcome.of("unsupported"))} == rows
     assert len(rows) >= least
