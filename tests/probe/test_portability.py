@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -180,17 +181,21 @@ def test_a_clock_of_a_sixtieth_of_a_second_still_gives_figures_or_says_that_it_c
 
 
 def test_a_counter_s_rate_is_right_by_a_coarse_clock(built: Any, tmp_path: Path) -> None:
-    """Expected: as by a fine clock, within 2 %. Broken: the span ended anywhere within a step: a third too long."""
-    rates = []
-    for name in ("gcc", "minix34"):
-        header: Any = run(
-            name, built(name, "-O0"), tmp_path, "--runs", "1", "--seconds", "0.01", "syscall/getppid@"
-        ).header
+    """Expected: as by a fine clock, within 8 %. Broken: the span ended anywhere within a step: up to a third off.
+
+    The median of five: a machine that is busy at the wrong moment spoils one, by either clock.
+    """
+
+    def rate(name: str) -> float:
+        words = ("--runs", "1", "--seconds", "0.01", "syscall/getppid@")
+        header: Any = run(name, built(name, "-O0"), tmp_path, *words).header
         [cycles] = [clock for clock in header["clocks"] if clock["name"] == "cycles"]
         if "unsupported" in cycles:
             pytest.skip(cycles["unsupported"])
-        rates.append(cycles["ns_per_tick"])
-    assert rates[1] == pytest.approx(rates[0], rel=0.02)
+        return float(cycles["ns_per_tick"])
+
+    coarse, fine = (median(rate(name) for _ in range(5)) for name in ("minix34", "gcc"))
+    assert coarse == pytest.approx(fine, rel=0.08)
 
 
 def test_memory_that_is_not_shared_after_all_is_noticed(built: Any, tmp_path: Path) -> None:
