@@ -233,13 +233,13 @@ def _grid(panel: Panel) -> dict[str, Any]:
         for column, text in enumerate(line)
     ]
     wide = max(110, 7 * max(map(len, heads)))
-    where = {
+    where: dict[str, Any] = {
         "x": {"field": "column", "type": "ordinal", "axis": None},
         "y": {"field": "row", "type": "ordinal", "axis": None},
         "text": {"field": "text", "type": "nominal"},
     }
     mark: dict[str, Any] = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": PRINT.ink}
-    layers = [
+    layers: list[dict[str, Any]] = [
         {
             "transform": [{"filter": f"datum.weight === '{weight}'"}],
             "mark": {**mark, "fontWeight": weight},
@@ -247,7 +247,7 @@ def _grid(panel: Panel) -> dict[str, Any]:
         }
         for weight in ("bold", "normal")
     ]
-    size = {"width": wide * len(heads), "height": LINE * len(lines)}
+    size: dict[str, Any] = {"width": wide * len(heads), "height": LINE * len(lines)}
     return {**size, "data": {"values": cells}, "layer": layers}
 
 
