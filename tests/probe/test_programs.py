@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import LIMIT_SECONDS, TINY, Running, children, measure, of_type, parent_of, until
+from .running import LIMIT_SECONDS, TINY, Running, measure, of_type, parent_of, until
 
 TOOLS = ("sort", "od", "grep", "tee", "wc")
 #: Two samples of one iteration each.
@@ -181,15 +181,24 @@ LONG = ("sh/script-16", "sh/script-busybox-16", "sh/cc", "load/multiuser@users=3
 
 
 def below(process: int) -> list[int]:
-    """All processes that it has started, and these."""
-    found = children(process)
-    return [*found, *(each for child in found for each in below(child))]
+    """All processes that it has started, and these; in one walk through /proc, since they come and go."""
+    parents = {int(entry.name): parent_of(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    found, new = [], [process]
+    while new:
+        new = [child for child, parent in parents.items() if parent in new]
+        found += new
+    return found
 
 
 def busy(row: str, start: Callable[..., Running]) -> tuple[Running, list[int]]:
     """A run in the middle of `row`: some shells, compilers or users are there."""
     running = start(row, 1)
-    seen = until(lambda: found if len(found := below(running.run)) >= 2 else None, "nothing was started")
+
+    def alive() -> list[int]:
+        assert running.driver.poll() is None, running.driver.stdout.read() if running.driver.stdout else ""
+        return below(running.run)
+
+    seen = until(lambda: found if len(found := alive()) >= 2 else None, "nothing was started")
     return running, seen
 
 
