@@ -164,8 +164,14 @@ static uint64_t calibrate(struct engine *e, void *state, double least, int basel
 	if (e->o->batch > 0)
 		return most && (uint64_t)e->o->batch > most && !baseline ? most : (uint64_t)e->o->batch;
 	for (;;) {
-		double t = (double)measure_once(e, NULL, state, n, baseline), times = 1.1 * least / (t > 0 ? t : 1);
+		double t = (double)measure_once(e, NULL, state, n, baseline), times;
 
+		if (n == 1 && t >= least) { /* it may have been interrupted: a batch of one is for long iterations */
+			double again = (double)measure_once(e, NULL, state, n, baseline);
+
+			t = again < t ? again : t;
+		}
+		times = 1.1 * least / (t > 0 ? t : 1);
 		if (t >= least || (most && n >= most && !baseline) || (double)(clock_wall() - start) > limit)
 			return n;
 		n = (uint64_t)((double)n * (times > 10 ? 10 : larger(2, times)));
@@ -206,17 +212,24 @@ static uint64_t sample_once(struct engine *e, struct meter *m, void *state, stru
 }
 
 /* An iteration so long that five of them need more than the time asked for is kept as the first sample: were it made
- * for calibration alone, the run of such a row would take up to twice as long. Otherwise nothing of it is kept. */
+ * for calibration alone, the run of such a row would take up to twice as long. A short one that was interrupted looks
+ * the same: hence two, unless the first was beyond the hard limit. Otherwise nothing of it is kept. */
 static int first_is_long(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
+	double budget = e->o->seconds * 1e9, t;
+
 	r->op.batch = 1;
 	meter_run_begin(m);
-	if ((double)sample_once(e, m, state, r) * LEAST_SAMPLES > e->o->seconds * 1e9)
-		return 1;
-	r->op.n = r->ninvoluntary = r->nmigrated = 0;
-	r->iterations = 0;
-	counters_reset();
-	return 0;
+	do {
+		t = (double)sample_once(e, m, state, r);
+		if (t * LEAST_SAMPLES <= budget) {
+			r->op.n = r->ninvoluntary = r->nmigrated = 0;
+			r->iterations = 0;
+			counters_reset();
+			return 0;
+		}
+	} while (r->op.n < 2 && t <= HARD_LIMIT * budget);
+	return 1;
 }
 
 /* Why sampling ends; NULL: it goes on. */
@@ -283,8 +296,8 @@ void sample_row(struct engine *e, struct meter *m, void *state, struct measured 
 	start = clock_wall();
 	if (e->o->batch > 0 || !first_is_long(e, m, state, r)) {
 		r->op.batch = calibrate(e, state, least, 0);
-		start = clock_wall();
 		meter_run_begin(m);
+		start = clock_wall();
 	}
 	r->stopped = sample_op(e, m, state, r, start);
 	meter_run_end(m);
