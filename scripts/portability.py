@@ -40,6 +40,7 @@ EXECUTES_ITSELF: Mapping[str, str] = {
     "proc/vfork-exec": r"ENOEXEC",
     "proc/spawn": r"ENOEXEC|exit status 127",
     "proc/shell": r"exit status 126",
+    "load/multiuser": r"ENOEXEC",
 }
 
 
