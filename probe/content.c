@@ -61,8 +61,8 @@ void km_room(struct km *km, unsigned files, uint64_t bytes)
 	}
 	if (have < need)
 		km_fail(km,
-			"needs %" PRIu64 " KiB of disk, and %" PRIu64 " KiB are free in %s: "
-			"free some, or choose another folder with --dir",
+			"needs %" PRIu64 " KiB of disk, and %" PRIu64
+			" KiB are free in %s: free some, or choose another folder with --dir",
 			(need + 1023) / 1024, have / 1024, folder);
 }
 
@@ -134,8 +134,8 @@ void km_uncached_setup(struct km *km, int fd, uint64_t bytes)
 		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
 	if (stay > 0)
 		km_unsupported(km,
-			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as "
-			       "on a file system that lives in memory: give a folder on a disk with --dir",
+			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as on "
+			       "a file system that lives in memory: give a folder on a disk with --dir",
 			       stay);
 }
 

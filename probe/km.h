@@ -129,7 +129,7 @@ void km_all_cpus(struct km *);
 void km_peer_end(struct km *, long pid);
 /* Forks; never -1. A plain child for workloads whose subject is fork itself has no business here: call fork(). */
 
-/* watch.c: for processes that wait for each other where nothing but the wait's own end would tell that the other one has
+/* watch.c: for processes that wait for each other where nothing but the wait's own end would tell that the other has
  * died. km_watch before km_peer, km_watch_parent first thing in the peer: then a waiting call fails with EINTR when the
  * other one has gone, and a peer whose parent has gone leaves. km_watch_end before the peers are told to leave. */
 void km_watch(struct km *);
@@ -139,8 +139,8 @@ void km_watch_look(struct km *); /* km_fail if a peer has left */
 /* After a call that failed: km_fail unless it was interrupted, and not by a peer's end; then it is to be made again. */
 void km_interrupted(struct km *, const char *call);
 /* For what the kernel keeps when all who use it have died: a keeper, in a session of its own so that no signal to the
- * run's group reaches it, makes it by make(), and calls discard(id) once this process and its peers are gone. Returns the
- * id; or -1 with make's errno. Before km_peer. */
+ * run's group reaches it, makes it by make(), and calls discard(id) once this process and its peers are gone. Returns
+ * the id; or -1 with make's errno. Before km_peer. */
 struct km_keeper {
 	int alive; /* a pipe's end that all but the keeper hold */
 	long pid;
@@ -227,8 +227,8 @@ void km_rewind(struct km *, int fd); /* to the file's start, or km_fail */
 void km_uncached_setup(struct km *, int fd, uint64_t bytes);
 void km_uncache(struct km *, int fd, uint64_t bytes);
 
-/* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. What it held
- * is put back at the end. Each of these calls works or ends the run. */
+/* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. What it
+ * held is put back at the end. Each of these calls works or ends the run. */
 struct km_frame {
 	struct km *km;
 	int fd;

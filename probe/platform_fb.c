@@ -1,4 +1,4 @@
-/* platform_fb.c: the first frame buffer, as Linux programs know it: /dev/fb0. Elsewhere every call fails with ENOSYS. */
+/* platform_fb.c: the first frame buffer, as Linux programs know it: /dev/fb0. Elsewhere each call fails with ENOSYS. */
 #include "engine.h"
 
 #if HAVE_FRAME_BUFFER

@@ -28,8 +28,8 @@ int km_mq_close(int handle);
 
 int km_event_new(void); /* an eventfd, read and written by words; or -1 */
 
-/* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: it was made, and was not shared). Released by
- * km_unmap. */
+/* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: it was made, and was not shared). Released
+ * by km_unmap. */
 void *km_map_shared(size_t bytes);
 
 /* While *word is `seen`, waits until it is woken: 0, or -1 with errno (EAGAIN: it was another already). */

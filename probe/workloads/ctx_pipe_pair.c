@@ -108,8 +108,8 @@ const struct workload ctx_pipe_pair = {
 	.source = "K table 4; M",
 	.what = "two processes pass one word (8 bytes) to and fro over two pipes",
 	.inside = "in each of the two processes one write and one read of a word, and the switches between them",
-	.subtracts = "a word written to and read from one pipe twice, within one "
-		     "process (the same four calls, no switch)",
+	.subtracts =
+		"a word written to and read from one pipe twice, within one process (the same four calls, no switch)",
 	.points = pipe_pair_points,
 	.setup = pipe_pair_setup,
 	.run = pipe_pair_run,

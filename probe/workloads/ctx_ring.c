@@ -223,8 +223,8 @@ const struct workload ctx_ring = {
 	.what = "a token of `token` bytes (0: the one byte that it takes to wake) goes round `procs` processes by "
 		"pipes; each reads all words of a working set of `ws` bytes before it passes the token on",
 	.inside = "per hop one write, one switch, one read of the token, and the reading of the working set",
-	.subtracts = "per hop the same write, read and working set within one process by one pipe "
-		     "(so the cost of refilling caches stays in the figure)",
+	.subtracts = "per hop the same write, read and working set within one process by one pipe (so the cost of "
+		     "refilling caches stays in the figure)",
 	.figure_less_baseline = 1,
 	.params = { "procs", "token", "ws" },
 	.curve = "procs",

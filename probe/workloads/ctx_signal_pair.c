@@ -180,8 +180,8 @@ const struct workload ctx_signal_pair = {
 	.source = "K table 4",
 	.what = "SIGUSR1 from one process to another by kill, SIGUSR2 back, each waiting by sigsuspend",
 	.inside = "in each of the two processes one kill, one sigsuspend and one handler; the switches between them",
-	.subtracts = "two signals that a process sends to itself by raise and handles "
-		     "at once (libc's raise may change the signal mask around each)",
+	.subtracts = "two signals that a process sends to itself by raise and handles at once (libc's raise may change "
+		     "the signal mask around each)",
 	.points = signal_pair_points,
 	.setup = signal_pair_setup,
 	.run = signal_pair_run,

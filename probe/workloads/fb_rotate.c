@@ -1,5 +1,5 @@
-/* fb/rotate: a picture turned in software by a quarter, to the right and to the left in turn. Linux's frame buffers take
- * a wish for rotation, and most drivers do nothing with it. */
+/* fb/rotate: a picture turned in software by a quarter, to the right and to the left in turn. Linux's frame buffers
+ * take a wish for rotation, and most drivers do nothing with it. */
 #include "../km.h"
 
 /* By the picture's pixel that comes to lie there: x and y are the turned picture's. */

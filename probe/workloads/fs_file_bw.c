@@ -240,9 +240,8 @@ const struct workload fs_mmap_open2close = {
 	.by = BY_TIME | BY_PATH,
 	.source = "G figure 5 (lmbench's bw_mmap_rd, open2close)",
 	.what = "open a cached file of so many bytes, map it, add all its words up, unmap and close it",
-	.inside =
-		"open, mmap, loads of one machine word each (never wider) with the faults of the file's pages, munmap, "
-		"close",
+	.inside = "open, mmap, loads of one machine word each (never wider) with the faults of the file's pages, "
+		  "munmap, close",
 	.needs = CAP_MMAP,
 	.params = { "bytes" },
 	.curve = "bytes",

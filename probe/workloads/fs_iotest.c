@@ -109,8 +109,8 @@ static void fs_iotest_make_file(struct fs_iotest *f)
 	km_close(&f->fd);
 }
 
-/* Of the blocks in the buffer, written or read just now, the first at `place`: is the last write of each the one that is
- * remembered, or remembered from now on? */
+/* Of the blocks in the buffer, written or read just now, the first at `place`: is the last write of each the one that
+ * is remembered, or remembered from now on? */
 static void fs_iotest_versions(struct fs_iotest *f, uint64_t place, size_t bytes, int writes)
 {
 	uint64_t *written = &f->written[place % (f->part / FS_IOTEST_BLOCK)];
@@ -346,9 +346,8 @@ const struct workload fs_iotest_latency = {
 	.by = BY_TIME,
 	.source = "C (IOtest)",
 	.what = FS_IOTEST_WHAT ": how long one takes, on the mean, for the process that makes it",
-	.inside =
-		FS_IOTEST_INSIDE "; the time of all, divided by one process's requests (Little's law), the wait for a "
-				 "CPU included",
+	.inside = FS_IOTEST_INSIDE
+	"; the time of all, divided by one process's requests (Little's law), the wait for a CPU included",
 	.params = { "procs", "writes" },
 	.curve = "procs",
 	.points = fs_iotest_latency_points,

@@ -132,8 +132,8 @@ static void fs_mmap_read_teardown(void *state)
 	km_free(f);
 }
 
-/* With the smallest buffer the small file only: 64 MiB by 4 bytes are a quarter of a second of calls, and no more faults
- * a byte. */
+/* With the smallest buffer the small file only: 64 MiB by 4 bytes are a quarter of a second of calls, and no more
+ * faults a byte. */
 static const struct point fs_mmap_read_points[] = {
 	{ { 4, 4096 }, FULL, 2, ONE_CPU, 0 },
 	{ { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },
@@ -165,11 +165,9 @@ const struct workload fs_mmap_read = {
 	.by = BY_TIME | BY_PATH,
 	.source = "K figure 6",
 	.what = "copy a cached file of random bytes (K: 64 MiB) from a fresh mapping, piece by piece, to a buffer of "
-		"so many "
-		"bytes",
-	.inside =
-		"libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping are "
-		"outside; by path the file is 256 KiB long",
+		"so many bytes",
+	.inside = "libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping "
+		  "are outside; by path the file is 256 KiB long",
 	.needs = CAP_MMAP,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",
@@ -190,9 +188,8 @@ const struct workload fs_mmap_read_uncached = {
 	.by = BY_TIME,
 	.source = "K figure 6",
 	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
-	.inside =
-		"libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the disk, "
-		"read-ahead included; what the disk or a hypervisor caches is unknown",
+	.inside = "libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the "
+		  "disk, read-ahead included; what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",

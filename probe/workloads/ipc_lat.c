@@ -336,8 +336,8 @@ static const struct point ipc_lat_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
-static const char ipc_lat_twice[] = "the same message put and got by one process, there and back (the same four "
-				    "calls, no switch)";
+static const char ipc_lat_twice[] =
+	"the same message put and got by one process, there and back (the same four calls, no switch)";
 
 const struct workload ipc_unix_lat = {
 	.name = "ipc/unix-lat",

@@ -1,7 +1,7 @@
 /* limit/processes, files, memory: how many until the system refuses (C: MINIX 3 ran out of processes and of memory).
  *
- * An iteration is one climb: steps are taken until one is refused, with an errno that says so; the steps are given back;
- * and one more must succeed, or the system has not recovered. The figure is the number of steps.
+ * An iteration is one climb: steps are taken until one is refused, with an errno that says so; the steps are given
+ * back; and one more must succeed, or the system has not recovered. The figure is the number of steps.
  *
  * A climb must not harm the host, so it ends at `most` steps. A ceiling of ours is no limit of the system's: where the
  * first climb, in setup, reaches it, the row is unsupported and says so; no figure stands for a limit that was not met.
@@ -255,8 +255,8 @@ const struct workload limit_files = {
 	.source = "C",
 	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
 		"and then there is no figure",
-	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are "
-		  "closed, and one more must succeed",
+	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are closed, and "
+		  "one more must succeed",
 	.params = { "most" },
 	.points = limit_files_points,
 	.setup = limit_files_setup,
@@ -274,8 +274,8 @@ const struct workload limit_memory = {
 	.source = "C",
 	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
 		"that it set for itself (0: none); at `most` we stop, and then there is no figure",
-	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or "
-		  "EAGAIN, then all are read and unmapped, and one more must succeed",
+	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or EAGAIN, "
+		  "then all are read and unmapped, and one more must succeed",
 	.needs = CAP_MMAP,
 	.params = { "most", "own_mib" },
 	.points = limit_memory_points,

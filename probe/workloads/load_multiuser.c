@@ -3,8 +3,8 @@
  * curves cross, are read off it.
  *
  * The five jobs: a program is executed; words go through a pipe; a file is made, read and removed; arithmetic; a sort.
- * Each is a fixed amount of work of about the same time. Users begin with different jobs: user k with number k modulo 5.
- * A process of its own (the gate) lets the users in: it may use every CPU, as they may, while the one that measures
+ * Each is a fixed amount of work of about the same time. Users begin with different jobs: user k with number k modulo
+ * 5. A process of its own (the gate) lets the users in: it may use every CPU, as they may, while the one that measures
  * stays where it is. */
 #include "../km.h"
 
@@ -275,11 +275,9 @@ const struct workload load_multiuser = {
 	.by = BY_TIME | BY_PATH,
 	.source = "M section 2.3",
 	.what = "N users at once on all CPUs, each a process with 5 jobs: an execve, 40 x 512 B by pipe, 4 files of 16 "
-		"KiB, "
-		"100,000 additions of mixed numbers, a sort of 2048",
+		"KiB, 100,000 additions of mixed numbers, a sort of 2048",
 	.inside = "for each user: fork, the jobs and the checking of what they did, exit, waitpid; for all: one word "
-		  "to the "
-		  "process that starts them, and back",
+		  "to the process that starts them, and back",
 	.needs = CAP_SELF,
 	.params = { "users" },
 	.curve = "users",

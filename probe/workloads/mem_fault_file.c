@@ -119,8 +119,8 @@ static void *mem_fault_file_setup(struct km *km)
 		km_fail(km, "the touch of one page made %.0f faults", km->ops);
 	if (km->ops < pages)
 		km_warn(km, "fault-around",
-			"%.0f pages came with %.0f fault(s): this kernel maps pages around the "
-			"one touched; the figure is per fault",
+			"%.0f pages came with %.0f fault(s): this kernel maps pages around the one touched; the figure "
+			"is per fault",
 			pages, km->ops);
 	km->claim.faults = km->ops;
 	km->claim.syscalls = 0;

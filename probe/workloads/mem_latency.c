@@ -163,8 +163,7 @@ const struct workload mem_latency = {
 	.by = BY_TIME,
 	.source = "G figure 1 (lmbench's lat_mem_rd)",
 	.what = "dependent loads down through a working set of so many bytes, each `stride` bytes below the last, "
-		"round "
-		"and round",
+		"round and round",
 	.inside = "64 loads an iteration, each of the pointer that the next one follows; prefetchers can follow the "
 		  "constant stride; ordinary pages (huge ones refused where they can be), touched before",
 	.params = { "bytes", "stride" },

@@ -141,9 +141,8 @@ const struct workload mem_mmap_munmap_file = {
 	.by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_mmap",
 	.what = "map so many bytes of a cached file, read one word of every 16 KiB, unmap",
-	.inside =
-		"mmap (shared, for reading), the loads and their faults (fewer than loads where the kernel maps pages "
-		"around the one touched), munmap",
+	.inside = "mmap (shared, for reading), the loads and their faults (fewer than loads where the kernel maps "
+		  "pages around the one touched), munmap",
 	.needs = CAP_MMAP,
 	.params = { "bytes" },
 	.curve = "bytes",

@@ -76,11 +76,9 @@ const struct workload mem_zero_copy_half = {
 	.by = BY_TIME,
 	.source = "G figure 4",
 	.what = "allocate a block of so many bytes, zero it, copy its first half onto the second, give it back: the "
-		"block's "
-		"bytes a second",
+		"block's bytes a second",
 	.inside = "mmap, libc's memset and memcpy, the faults of all pages (huge ones where the system gives them), "
-		  "munmap, "
-		  "two words compared",
+		  "munmap, two words compared",
 	.needs = CAP_MMAP,
 	.params = { "bytes" },
 	.curve = "bytes",

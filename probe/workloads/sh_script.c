@@ -1,6 +1,6 @@
 /* sh/script-N: a script of sort, od, grep, tee and wc over a fixed text, by N shells at once (M: UnixBench's shell
- * scripts, whose loop is one such set). With the system's shell and tools, and with busybox, which is shell and tools in
- * one program: M and C found that the shell decides, and busybox is the same on every kernel. All are on the one CPU of
+ * scripts, whose loop is one such set). With the system's shell and tools, and with busybox, shell and tools in one
+ * program: M and C found that the shell decides, and busybox is the same on every kernel. All are on the one CPU of
  * the run, so that "at once" means the same wherever there are more.
  *
  * The script itself compares what wc counted; what the other tools wrote is read after each sample. */

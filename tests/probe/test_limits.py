@@ -38,7 +38,7 @@ def climb(probe: Path, folder: Path, *rows: str, limit: Callable[[], None], by: 
         words, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False, preexec_fn=limit, **how
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return str(done.stdout)
 
 
 def limiting(what: int, most: int) -> Callable[[], None]:
@@ -71,7 +71,7 @@ def test_memory_is_counted_up_to_the_limit(probe: Path, tmp_path: Path) -> None:
 
 def test_processes_are_counted_up_to_the_limit(everybodys: Path) -> None:
     """Expected: the user's 40 less driver and run; all are gone afterwards, so that the second row finds the same."""
-    who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+    who: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
     if not who:
         pytest.skip("only root can be another user, who has no other processes")
     rows = ("limit/processes@most=500", "limit/processes@most=2000", "syscall/getppid")

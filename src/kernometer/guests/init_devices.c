@@ -45,7 +45,7 @@ void load_drivers(void)
 		fclose(list);
 }
 
-/* A kernel gives the device its address when it comes up. One without a network is no loss: rows that need one say so. */
+/* A kernel gives the device its address when it comes up. One without a network is no loss: rows that need it say. */
 void bring_up_loopback(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

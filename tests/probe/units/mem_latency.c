@@ -1,5 +1,5 @@
-/* Is the chain of mem/latency and mem/latency-random one ring that visits each place once, in the stated order, and does
- * the place that verify computes agree with walking there? Prints the number of chains looked at. */
+/* Is the chain of mem/latency and mem/latency-random one ring that visits each place once, in the stated order, and
+ * does the place that verify computes agree with walking there? Prints the number of chains looked at. */
 #include "stub.h"
 
 static char area[1 << 20];
