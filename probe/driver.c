@@ -136,8 +136,8 @@ long spawn_self(const struct options *o, const char *role, const struct row *row
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
-		if (strcmp(role, "run") ==
-		    0) /* the driver kills it by its group; a cold process belongs to its run's */
+		/* The driver kills a run by its group; a cold process belongs to its run's. */
+		if (strcmp(role, "run") == 0)
 			platform_lead_group(0);
 		become_child(o, role, row, run, dir, out);
 	}

@@ -211,27 +211,6 @@ static uint64_t sample_once(struct engine *e, struct meter *m, void *state, stru
 	return t;
 }
 
-/* An iteration so long that five of them need more than the time asked for is kept as the first sample: were it made
- * for calibration alone, the run of such a row would take up to twice as long. A short one that was interrupted looks
- * the same: hence two, unless the first was beyond the hard limit. Otherwise nothing of it is kept. */
-static int first_is_long(struct engine *e, struct meter *m, void *state, struct measured *r)
-{
-	double budget = e->o->seconds * 1e9, t;
-
-	r->op.batch = 1;
-	meter_run_begin(m);
-	do {
-		t = (double)sample_once(e, m, state, r);
-		if (t * LEAST_SAMPLES <= budget) {
-			r->op.n = r->ninvoluntary = r->nmigrated = 0;
-			r->iterations = 0;
-			counters_reset();
-			return 0;
-		}
-	} while (r->op.n < 2 && t <= HARD_LIMIT * budget);
-	return 1;
-}
-
 /* Why sampling ends; NULL: it goes on. */
 static const char *enough(const struct engine *e, const struct measured *r, uint64_t spent)
 {
@@ -247,15 +226,38 @@ static const char *enough(const struct engine *e, const struct measured *r, uint
 	return NULL;
 }
 
-/* `start`: when the first sample began, which may have been taken already. */
-static const char *sample_op(struct engine *e, struct meter *m, void *state, struct measured *r, uint64_t start)
+/* Iterations so long that five of them need more than the time asked for are samples as they are: were they made for
+ * calibration alone, the run of such a row would take up to twice as long. A short one that was interrupted looks the
+ * same: the first that is short ends this, NULL, with nothing kept, and one that was interrupted never stands alone. */
+static const char *sample_long(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
-	const char *why = r->op.n > 0 ? enough(e, r, clock_wall() - start) : NULL;
+	uint64_t start = clock_wall();
+	const char *why;
 
-	while (!why) {
+	r->op.batch = 1;
+	do {
+		double t = (double)sample_once(e, m, state, r);
+
+		if (t * LEAST_SAMPLES <= e->o->seconds * 1e9) {
+			r->op.n = r->ninvoluntary = r->nmigrated = 0;
+			r->iterations = 0;
+			counters_reset();
+			return NULL;
+		}
+		why = enough(e, r, clock_wall() - start);
+	} while (!why || (r->op.n == 1 && r->ninvoluntary > 0));
+	return why;
+}
+
+static const char *sample_batches(struct engine *e, struct meter *m, void *state, struct measured *r)
+{
+	uint64_t start = clock_wall();
+	const char *why;
+
+	do {
 		sample_once(e, m, state, r);
 		why = enough(e, r, clock_wall() - start);
-	}
+	} while (!why);
 	return why;
 }
 
@@ -285,7 +287,7 @@ static void count_row(struct engine *e, struct meter *m, void *state, struct mea
 void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
 	double least;
-	uint64_t limit, start;
+	uint64_t limit;
 
 	if (e->row->workload->unit == UNIT_COUNT) {
 		count_row(e, m, state, r);
@@ -293,13 +295,13 @@ void sample_row(struct engine *e, struct meter *m, void *state, struct measured 
 	}
 	clock_measure(e->clock, 0);
 	least = least_sample(e);
-	start = clock_wall();
-	if (e->o->batch > 0 || !first_is_long(e, m, state, r)) {
+	meter_run_begin(m);
+	r->stopped = e->o->batch > 0 ? NULL : sample_long(e, m, state, r);
+	if (!r->stopped) {
 		r->op.batch = calibrate(e, state, least, 0);
 		meter_run_begin(m);
-		start = clock_wall();
+		r->stopped = sample_batches(e, m, state, r);
 	}
-	r->stopped = sample_op(e, m, state, r, start);
 	meter_run_end(m);
 	measure_clock_cost(e, r);
 	measure_loop(e, r);
