@@ -32,12 +32,28 @@ static void emit_probe(struct json *j)
 		unsigned cap;
 		const char *name;
 	} names[] = {
-		{ CAP_MMAP, "mmap" },           { CAP_MPROTECT, "mprotect" },
-		{ CAP_GETRUSAGE, "getrusage" }, { CAP_POSIX_SPAWN, "posix_spawn" },
-		{ CAP_PTHREAD, "pthread" },     { CAP_VFORK, "vfork" },
-		{ CAP_SYSCALL, "syscall" },     { CAP_FADVISE, "fadvise" },
-		{ CAP_AFFINITY, "affinity" },   { CAP_SELF, "self" },
-		{ CAP_MSYNC, "msync" },         { CAP_CYCLES, "cycles" },
+		{ CAP_MMAP, "mmap" },
+		{ CAP_MPROTECT, "mprotect" },
+		{ CAP_GETRUSAGE, "getrusage" },
+		{ CAP_POSIX_SPAWN, "posix_spawn" },
+		{ CAP_PTHREAD, "pthread" },
+		{ CAP_VFORK, "vfork" },
+		{ CAP_SYSCALL, "syscall" },
+		{ CAP_FADVISE, "fadvise" },
+		{ CAP_AFFINITY, "affinity" },
+		{ CAP_SELF, "self" },
+		{ CAP_MSYNC, "msync" },
+		{ CAP_CYCLES, "cycles" },
+		{ CAP_SCHED_YIELD, "sched_yield" },
+		{ CAP_SETITIMER, "setitimer" },
+		{ CAP_UNIX_SOCKETS, "unix_sockets" },
+		{ CAP_INET_SOCKETS, "inet_sockets" },
+		{ CAP_SYSV_MSG, "sysv_msg" },
+		{ CAP_POSIX_MQ, "posix_mq" },
+		{ CAP_EVENTFD, "eventfd" },
+		{ CAP_FUTEX, "futex" },
+		{ CAP_SHARED_MAP, "shared_map" },
+		{ CAP_FRAME_BUFFER, "frame_buffer" },
 	};
 	unsigned have = platform_capabilities();
 
