@@ -28,34 +28,7 @@ static const char *compiler(void)
 
 static void emit_probe(struct json *j)
 {
-	static const struct {
-		unsigned cap;
-		const char *name;
-	} names[] = {
-		{ CAP_MMAP, "mmap" },
-		{ CAP_MPROTECT, "mprotect" },
-		{ CAP_GETRUSAGE, "getrusage" },
-		{ CAP_POSIX_SPAWN, "posix_spawn" },
-		{ CAP_PTHREAD, "pthread" },
-		{ CAP_VFORK, "vfork" },
-		{ CAP_SYSCALL, "syscall" },
-		{ CAP_FADVISE, "fadvise" },
-		{ CAP_AFFINITY, "affinity" },
-		{ CAP_SELF, "self" },
-		{ CAP_MSYNC, "msync" },
-		{ CAP_CYCLES, "cycles" },
-		{ CAP_SCHED_YIELD, "sched_yield" },
-		{ CAP_SETITIMER, "setitimer" },
-		{ CAP_UNIX_SOCKETS, "unix_sockets" },
-		{ CAP_INET_SOCKETS, "inet_sockets" },
-		{ CAP_SYSV_MSG, "sysv_msg" },
-		{ CAP_POSIX_MQ, "posix_mq" },
-		{ CAP_EVENTFD, "eventfd" },
-		{ CAP_FUTEX, "futex" },
-		{ CAP_SHARED_MAP, "shared_map" },
-		{ CAP_FRAME_BUFFER, "frame_buffer" },
-	};
-	unsigned have = platform_capabilities();
+	const char *name;
 
 	json_open(j, "probe", '{');
 	json_string(j, "version", KM_VERSION);
@@ -65,9 +38,8 @@ static void emit_probe(struct json *j)
 	json_string(j, "platform", platform_name());
 	json_integer(j, "pointer_bits", (int64_t)(8 * sizeof(void *)));
 	json_open(j, "capabilities", '[');
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (have & names[i].cap)
-			json_string(j, NULL, names[i].name);
+	for (unsigned i = 0; (name = platform_capability(i)) != NULL; i++)
+		json_string(j, NULL, name);
 	json_close(j, ']');
 	json_close(j, '}');
 }

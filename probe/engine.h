@@ -54,6 +54,7 @@ const char *unit_name(enum unit);
 
 /* platform.c ------------------------------------------------------------------------------------------------- */
 unsigned platform_capabilities(void);                /* CAP_* that are there */
+const char *platform_capability(unsigned number);    /* the names of those, from 0; NULL ends them */
 const char *platform_missing(unsigned capabilities); /* the first of these that is not there, as a sentence */
 const char *platform_self(const char *argv0);        /* this program's path, or NULL */
 int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0 where the platform does not tell */

@@ -13,34 +13,36 @@ volatile uintptr_t km_kept;
 static const struct {
 	unsigned cap;
 	int have;
+	const char *name; /* in the header's list */
 	const char *missing;
 } capabilities[] = {
-	{ CAP_MMAP, HAVE_MMAP, "this platform has no mmap" },
-	{ CAP_MPROTECT, HAVE_MPROTECT, "this platform has no mprotect" },
-	{ CAP_GETRUSAGE, HAVE_GETRUSAGE, "this platform has no getrusage" },
-	{ CAP_POSIX_SPAWN, HAVE_POSIX_SPAWN, "this platform has no posix_spawn" },
-	{ CAP_PTHREAD, HAVE_PTHREAD, "this platform has no POSIX threads" },
-	{ CAP_VFORK, HAVE_VFORK, "this platform has no vfork" },
-	{ CAP_SYSCALL, HAVE_SYSCALL, "this platform has no syscall(2): libc's caches cannot be bypassed" },
-	{ CAP_FADVISE, HAVE_FADVISE, "this platform has no posix_fadvise" },
-	{ CAP_AFFINITY, HAVE_AFFINITY, "this platform has no CPU affinity" },
-	{ CAP_MSYNC, HAVE_MMAP, "this platform has no msync" },
-	{ CAP_SCHED_YIELD, HAVE_SCHED_YIELD, "this platform has no sched_yield" },
-	{ CAP_SETITIMER, HAVE_SETITIMER, "this platform has no setitimer" },
-	{ CAP_UNIX_SOCKETS, HAVE_UNIX_SOCKETS, "this platform has no UNIX-domain sockets" },
-	{ CAP_INET_SOCKETS, HAVE_INET_SOCKETS, "this platform has no Internet sockets" },
-	{ CAP_SYSV_MSG, HAVE_SYSV_MSG, "this platform has no System V message queues" },
-	{ CAP_POSIX_MQ, HAVE_POSIX_MQ, "this platform has no POSIX message queues" },
-	{ CAP_EVENTFD, HAVE_EVENTFD, "this platform has no eventfd" },
-	{ CAP_FUTEX, HAVE_FUTEX, "this platform has no futex" },
-	{ CAP_SHARED_MAP, HAVE_SHARED_MAP, "this platform has no memory that stays shared after fork" },
-	{ CAP_FRAME_BUFFER, HAVE_FRAME_BUFFER, "this platform has no frame buffer device as Linux has" },
-	{ CAP_CLOCK_GETTIME, HAVE_CLOCK_GETTIME, "this platform has no clock_gettime" },
-	{ CAP_CLOCK_RAW, HAVE_CLOCK_RAW, "this platform has no CLOCK_MONOTONIC_RAW" },
+	{ CAP_MMAP, HAVE_MMAP, "mmap", "this platform has no mmap" },
+	{ CAP_MPROTECT, HAVE_MPROTECT, "mprotect", "this platform has no mprotect" },
+	{ CAP_GETRUSAGE, HAVE_GETRUSAGE, "getrusage", "this platform has no getrusage" },
+	{ CAP_POSIX_SPAWN, HAVE_POSIX_SPAWN, "posix_spawn", "this platform has no posix_spawn" },
+	{ CAP_PTHREAD, HAVE_PTHREAD, "pthread", "this platform has no POSIX threads" },
+	{ CAP_VFORK, HAVE_VFORK, "vfork", "this platform has no vfork" },
+	{ CAP_SYSCALL, HAVE_SYSCALL, "syscall", "this platform has no syscall(2): libc's caches cannot be bypassed" },
+	{ CAP_FADVISE, HAVE_FADVISE, "fadvise", "this platform has no posix_fadvise" },
+	{ CAP_AFFINITY, HAVE_AFFINITY, "affinity", "this platform has no CPU affinity" },
+	{ CAP_MSYNC, HAVE_MMAP, "msync", "this platform has no msync" },
+	{ CAP_SCHED_YIELD, HAVE_SCHED_YIELD, "sched_yield", "this platform has no sched_yield" },
+	{ CAP_SETITIMER, HAVE_SETITIMER, "setitimer", "this platform has no setitimer" },
+	{ CAP_UNIX_SOCKETS, HAVE_UNIX_SOCKETS, "unix_sockets", "this platform has no UNIX-domain sockets" },
+	{ CAP_INET_SOCKETS, HAVE_INET_SOCKETS, "inet_sockets", "this platform has no Internet sockets" },
+	{ CAP_SYSV_MSG, HAVE_SYSV_MSG, "sysv_msg", "this platform has no System V message queues" },
+	{ CAP_POSIX_MQ, HAVE_POSIX_MQ, "posix_mq", "this platform has no POSIX message queues" },
+	{ CAP_EVENTFD, HAVE_EVENTFD, "eventfd", "this platform has no eventfd" },
+	{ CAP_FUTEX, HAVE_FUTEX, "futex", "this platform has no futex" },
+	{ CAP_SHARED_MAP, HAVE_SHARED_MAP, "shared_map", "this platform has no memory that stays shared after fork" },
+	{ CAP_FRAME_BUFFER, HAVE_FRAME_BUFFER, "frame_buffer",
+	  "this platform has no frame buffer device as Linux has" },
+	{ CAP_CLOCK_GETTIME, HAVE_CLOCK_GETTIME, "clock_gettime", "this platform has no clock_gettime" },
+	{ CAP_CLOCK_RAW, HAVE_CLOCK_RAW, "clock_raw", "this platform has no CLOCK_MONOTONIC_RAW" },
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
-	{ CAP_CYCLES, 1, "" },
+	{ CAP_CYCLES, 1, "cycles", "" },
 #else
-	{ CAP_CYCLES, 0, "no cycle counter that user mode may read is known for this processor" },
+	{ CAP_CYCLES, 0, "cycles", "no cycle counter that user mode may read is known for this processor" },
 #endif
 };
 
@@ -54,6 +56,14 @@ unsigned platform_capabilities(void)
 		if (capabilities[i].have)
 			have |= capabilities[i].cap;
 	return have;
+}
+
+const char *platform_capability(unsigned number)
+{
+	for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
+		if (capabilities[i].have && number-- == 0)
+			return capabilities[i].name;
+	return number == 0 && self_path[0] ? "self" : NULL;
 }
 
 const char *platform_missing(unsigned wanted)

@@ -119,8 +119,8 @@ enum {
 	CAP_FUTEX = 1 << 19,
 	CAP_SHARED_MAP = 1 << 20, /* memory that stays shared after fork */
 	CAP_FRAME_BUFFER = 1 << 21,
-	CAP_CLOCK_GETTIME = 1 << 28,
-	CAP_CLOCK_RAW = 1 << 29
+	CAP_CLOCK_GETTIME = 1 << 22,
+	CAP_CLOCK_RAW = 1 << 23
 };
 
 #if defined(__GNUC__) || defined(__clang__)
