@@ -88,8 +88,10 @@ uint32_t km_frame_picture(const struct km_frame *f, uint64_t k, long x, long y)
 	return km_frame_colour(f, (5 * a) ^ invert, (3 * b) ^ invert, (a ^ b) ^ invert);
 }
 
-void km_frame_draw(struct km_frame *f, uint64_t n)
+void km_frame_draw(void *state, uint64_t n)
 {
+	struct km_frame *f = state;
+
 	for (; n > 0; n--, f->drawn++)
 		for (long y = 0; y < f->height; y++) {
 			if (f->map) { /* a line begins at a multiple of 4 bytes: see unusual() */
@@ -101,8 +103,10 @@ void km_frame_draw(struct km_frame *f, uint64_t n)
 		}
 }
 
-void km_frame_only_make(struct km_frame *f, uint64_t n)
+void km_frame_only_make(void *state, uint64_t n)
 {
+	struct km_frame *f = state;
+
 	for (uint64_t k = 0; k < n; k++)
 		for (long y = 0; y < f->height; y++) {
 			f->make(f, k, y, f->line);
@@ -110,8 +114,11 @@ void km_frame_only_make(struct km_frame *f, uint64_t n)
 		}
 }
 
-void km_frame_check(struct km_frame *f)
+void km_frame_settle(void *state, uint64_t n)
 {
+	struct km_frame *f = state;
+
+	(void)n;
 	if (f->drawn == 0)
 		return;
 	for (long y = 0; y < f->height; y++) {
@@ -127,14 +134,18 @@ void km_frame_check(struct km_frame *f)
 	f->checked = f->drawn;
 }
 
-void km_frame_verify(struct km_frame *f, uint64_t n)
+void km_frame_verify(void *state, uint64_t n)
 {
+	struct km_frame *f = state;
+
 	if (f->drawn != n || f->checked != n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " drawings were made", f->drawn, n);
 }
 
-void km_frame_close(struct km_frame *f)
+void km_frame_teardown(void *state)
 {
+	struct km_frame *f = state;
+
 	for (long y = 0; y < f->height; y++)
 		km_frame_put(f, 0, y, f->before + y * f->width, f->width);
 	if (f->map)
@@ -142,6 +153,8 @@ void km_frame_close(struct km_frame *f)
 	km_close(&f->fd);
 	km_free(f->before);
 	km_free(f->line);
+	km_free(f->more);
+	km_free(f);
 }
 
 /* By time on whatever display there is; by path the driver is named. */

@@ -227,6 +227,13 @@ void km_rewind(struct km *, int fd); /* to the file's start, or km_fail */
 void km_uncached_setup(struct km *, int fd, uint64_t bytes);
 void km_uncache(struct km *, int fd, uint64_t bytes);
 
+/* fixed_time.c: for the fixed-time form of a workload, self-timed, with max_batch 1. An iteration is stated, not done:
+ * the time of one alarm's period is given as that of `stated` operations. In setup; for one period, in which
+ * run(state, 1) is repeated and *done counts; in teardown. */
+void km_fixed_time_setup(struct km *, double stated);
+uint64_t km_fixed_time(struct km *, void (*run)(void *, uint64_t), void *state, const uint64_t *done, uint64_t n);
+void km_fixed_time_teardown(void);
+
 /* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. What it
  * held is put back at the end. Each of these calls works or ends the run. */
 struct km_frame {
@@ -245,11 +252,12 @@ struct km_frame {
 int km_frame_device(struct km *, int how); /* the opened device; or the row is unsupported */
 /* Sets all but make, pixel and more, and of km ops (a pixel each) and claim. */
 void km_frame_open(struct km_frame *, struct km *, long width, long height, int mapped);
-void km_frame_draw(struct km_frame *, uint64_t n);      /* n iterations */
-void km_frame_only_make(struct km_frame *, uint64_t n); /* the same lines, made in memory and not shown */
-void km_frame_check(struct km_frame *);                 /* reads the last iteration back, pixel for pixel */
-void km_frame_verify(struct km_frame *, uint64_t n);    /* were there n iterations, the last of them checked? */
-void km_frame_close(struct km_frame *);
+/* A workload's own functions, whose state is a km_frame from km_alloc, or begins with one. */
+void km_frame_draw(void *, uint64_t n);      /* n iterations */
+void km_frame_only_make(void *, uint64_t n); /* the same lines, made in memory and not shown */
+void km_frame_settle(void *, uint64_t n);    /* reads the last iteration back, pixel for pixel */
+void km_frame_verify(void *, uint64_t n);    /* were there n iterations, the last of them checked? */
+void km_frame_teardown(void *);              /* frees more and the state too */
 void km_frame_put(struct km_frame *, long x, long y, const uint32_t *, long n); /* n pixels of a line */
 void km_frame_get(struct km_frame *, long x, long y, uint32_t *, long n);
 uint32_t km_frame_colour(const struct km_frame *, unsigned red, unsigned green, unsigned blue);

@@ -39,36 +39,6 @@ static void *fb_blit_mmap_setup(struct km *km)
 	return fb_blit_open(km, 1);
 }
 
-static void fb_blit_run(void *state, uint64_t n)
-{
-	km_frame_draw(state, n);
-}
-
-static void fb_blit_baseline(void *state, uint64_t n)
-{
-	km_frame_only_make(state, n);
-}
-
-static void fb_blit_settle(void *state, uint64_t n)
-{
-	(void)n;
-	km_frame_check(state);
-}
-
-static void fb_blit_verify(void *state, uint64_t n)
-{
-	km_frame_verify(state, n);
-}
-
-static void fb_blit_teardown(void *state)
-{
-	struct km_frame *f = state;
-
-	km_frame_close(f);
-	km_free(f->more);
-	km_free(f);
-}
-
 const struct workload fb_blit = {
 	.name = "fb/blit",
 	.per = "pixel",
@@ -82,11 +52,11 @@ const struct workload fb_blit = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_blit_setup,
-	.run = fb_blit_run,
-	.baseline = fb_blit_baseline,
-	.settle = fb_blit_settle,
-	.verify = fb_blit_verify,
-	.teardown = fb_blit_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };
 
 const struct workload fb_blit_mmap = {
@@ -103,9 +73,9 @@ const struct workload fb_blit_mmap = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_blit_mmap_setup,
-	.run = fb_blit_run,
-	.baseline = fb_blit_baseline,
-	.settle = fb_blit_settle,
-	.verify = fb_blit_verify,
-	.teardown = fb_blit_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };

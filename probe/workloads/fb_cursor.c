@@ -103,24 +103,12 @@ static void fb_cursor_run(void *state, uint64_t n)
 	}
 }
 
-static void fb_cursor_settle(void *state, uint64_t n)
-{
-	(void)n;
-	km_frame_check(state);
-}
-
-static void fb_cursor_verify(void *state, uint64_t n)
-{
-	km_frame_verify(state, n);
-}
-
 static void fb_cursor_teardown(void *state)
 {
 	struct fb_cursor_state *c = state;
 
-	km_frame_close(&c->frame);
 	km_free(c->hidden);
-	km_free(c);
+	km_frame_teardown(&c->frame);
 }
 
 static const struct point fb_cursor_points[] = {
@@ -143,8 +131,8 @@ const struct workload fb_cursor = {
 	.points = fb_cursor_points,
 	.setup = fb_cursor_setup,
 	.run = fb_cursor_run,
-	.settle = fb_cursor_settle,
-	.verify = fb_cursor_verify,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
 	.teardown = fb_cursor_teardown,
 };
 
@@ -161,7 +149,7 @@ const struct workload fb_cursor_mmap = {
 	.points = fb_cursor_points,
 	.setup = fb_cursor_mmap_setup,
 	.run = fb_cursor_run,
-	.settle = fb_cursor_settle,
-	.verify = fb_cursor_verify,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
 	.teardown = fb_cursor_teardown,
 };

@@ -35,35 +35,6 @@ static void *fb_fill_mmap_setup(struct km *km)
 	return fb_fill_open(km, 1);
 }
 
-static void fb_fill_run(void *state, uint64_t n)
-{
-	km_frame_draw(state, n);
-}
-
-static void fb_fill_baseline(void *state, uint64_t n)
-{
-	km_frame_only_make(state, n);
-}
-
-static void fb_fill_settle(void *state, uint64_t n)
-{
-	(void)n;
-	km_frame_check(state);
-}
-
-static void fb_fill_verify(void *state, uint64_t n)
-{
-	km_frame_verify(state, n);
-}
-
-static void fb_fill_teardown(void *state)
-{
-	struct km_frame *f = state;
-
-	km_frame_close(f);
-	km_free(f);
-}
-
 const struct workload fb_fill = {
 	.name = "fb/fill",
 	.per = "pixel",
@@ -77,11 +48,11 @@ const struct workload fb_fill = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_fill_setup,
-	.run = fb_fill_run,
-	.baseline = fb_fill_baseline,
-	.settle = fb_fill_settle,
-	.verify = fb_fill_verify,
-	.teardown = fb_fill_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };
 
 const struct workload fb_fill_mmap = {
@@ -98,9 +69,9 @@ const struct workload fb_fill_mmap = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_fill_mmap_setup,
-	.run = fb_fill_run,
-	.baseline = fb_fill_baseline,
-	.settle = fb_fill_settle,
-	.verify = fb_fill_verify,
-	.teardown = fb_fill_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };

@@ -45,36 +45,6 @@ static void *fb_rotate_mmap_setup(struct km *km)
 	return fb_rotate_open(km, 1);
 }
 
-static void fb_rotate_run(void *state, uint64_t n)
-{
-	km_frame_draw(state, n);
-}
-
-static void fb_rotate_baseline(void *state, uint64_t n)
-{
-	km_frame_only_make(state, n);
-}
-
-static void fb_rotate_settle(void *state, uint64_t n)
-{
-	(void)n;
-	km_frame_check(state);
-}
-
-static void fb_rotate_verify(void *state, uint64_t n)
-{
-	km_frame_verify(state, n);
-}
-
-static void fb_rotate_teardown(void *state)
-{
-	struct km_frame *f = state;
-
-	km_frame_close(f);
-	km_free(f->more);
-	km_free(f);
-}
-
 const struct workload fb_rotate = {
 	.name = "fb/rotate",
 	.per = "pixel",
@@ -88,11 +58,11 @@ const struct workload fb_rotate = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_rotate_setup,
-	.run = fb_rotate_run,
-	.baseline = fb_rotate_baseline,
-	.settle = fb_rotate_settle,
-	.verify = fb_rotate_verify,
-	.teardown = fb_rotate_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };
 
 const struct workload fb_rotate_mmap = {
@@ -110,9 +80,9 @@ const struct workload fb_rotate_mmap = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_rotate_mmap_setup,
-	.run = fb_rotate_run,
-	.baseline = fb_rotate_baseline,
-	.settle = fb_rotate_settle,
-	.verify = fb_rotate_verify,
-	.teardown = fb_rotate_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };

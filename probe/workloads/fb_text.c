@@ -64,35 +64,6 @@ static void *fb_text_mmap_setup(struct km *km)
 	return fb_text_open(km, 1);
 }
 
-static void fb_text_run(void *state, uint64_t n)
-{
-	km_frame_draw(state, n);
-}
-
-static void fb_text_baseline(void *state, uint64_t n)
-{
-	km_frame_only_make(state, n);
-}
-
-static void fb_text_settle(void *state, uint64_t n)
-{
-	(void)n;
-	km_frame_check(state);
-}
-
-static void fb_text_verify(void *state, uint64_t n)
-{
-	km_frame_verify(state, n);
-}
-
-static void fb_text_teardown(void *state)
-{
-	struct km_frame *f = state;
-
-	km_frame_close(f);
-	km_free(f);
-}
-
 const struct workload fb_text = {
 	.name = "fb/text",
 	.per = "pixel",
@@ -106,11 +77,11 @@ const struct workload fb_text = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_text_setup,
-	.run = fb_text_run,
-	.baseline = fb_text_baseline,
-	.settle = fb_text_settle,
-	.verify = fb_text_verify,
-	.teardown = fb_text_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };
 
 const struct workload fb_text_mmap = {
@@ -127,9 +98,9 @@ const struct workload fb_text_mmap = {
 	.params = { "width", "height" },
 	.points = km_frame_points,
 	.setup = fb_text_mmap_setup,
-	.run = fb_text_run,
-	.baseline = fb_text_baseline,
-	.settle = fb_text_settle,
-	.verify = fb_text_verify,
-	.teardown = fb_text_teardown,
+	.run = km_frame_draw,
+	.baseline = km_frame_only_make,
+	.settle = km_frame_settle,
+	.verify = km_frame_verify,
+	.teardown = km_frame_teardown,
 };

@@ -3,8 +3,7 @@
  * M's two other forms, as syscall/mix: N in a row timed once, and as many as a fixed time allows. */
 #include "../km.h"
 
-#define FORK_PERIOD_US 50000 /* of the fixed-time form */
-#define FORK_STATED 10       /* processes that one iteration of it states the time of */
+#define FORK_STATED 10 /* processes that one iteration of the fixed-time form states the time of */
 
 enum { FORK_RSS_KIB };
 
@@ -83,49 +82,19 @@ static void proc_fork_exit_loops_run(void *state, uint64_t n)
 
 /* As many as a fixed time allows ------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t proc_fork_over;
-
-static void proc_fork_alarm(int number)
-{
-	(void)number;
-	proc_fork_over = 1;
-}
-
 static void *proc_fork_exit_fixed_time_setup(struct km *km)
 {
-	struct claim none = km->claim; /* an iteration is stated, not done */
-	struct proc_fork *p = proc_fork_new(km);
-	struct sigaction act;
+	void *p = proc_fork_new(km);
 
-	km->claim = none;
-	km->ops = FORK_STATED;
-	memset(&act, 0, sizeof act);
-	act.sa_handler = proc_fork_alarm;
-	act.sa_flags = SA_RESTART;
-	sigemptyset(&act.sa_mask);
-	if (sigaction(SIGALRM, &act, NULL) != 0)
-		km_fail_call(km, "sigaction");
+	km_fixed_time_setup(km, FORK_STATED);
 	return p;
 }
 
-/* One period, whatever n is; its time is stated as that of n times FORK_STATED processes. */
 static uint64_t proc_fork_exit_fixed_time_run(void *state, uint64_t n)
 {
 	struct proc_fork *p = state;
-	struct itimerval period;
-	uint64_t before = p->reaped, begin, end;
 
-	memset(&period, 0, sizeof period);
-	period.it_value.tv_usec = FORK_PERIOD_US;
-	proc_fork_over = 0;
-	if (setitimer(ITIMER_REAL, &period, NULL) != 0)
-		km_fail_call(p->km, "setitimer");
-	begin = km_begin(p->km);
-	do
-		proc_fork_run(p, 1);
-	while (!proc_fork_over);
-	end = km_end(p->km);
-	return (uint64_t)((double)(end - begin) * (double)n * FORK_STATED / (double)(p->reaped - before) + 0.5);
+	return km_fixed_time(p->km, proc_fork_run, p, &p->reaped, n);
 }
 
 static void proc_fork_verify(void *state, uint64_t n)
@@ -173,7 +142,7 @@ static const struct point proc_fork_exit_points[] = {
 
 static void proc_fork_exit_fixed_time_teardown(void *state)
 {
-	signal(SIGALRM, SIG_DFL);
+	km_fixed_time_teardown();
 	proc_fork_teardown(state);
 }
 

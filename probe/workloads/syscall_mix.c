@@ -5,8 +5,7 @@
 #include "../km.h"
 
 #define MIX_MASK 022
-#define MIX_PERIOD_US 50000 /* of the fixed-time form */
-#define MIX_STATED 1000     /* loops that one iteration of it states the time of */
+#define MIX_STATED 1000 /* loops that one iteration of the fixed-time form states the time of */
 
 struct syscall_mix {
 	struct km *km;
@@ -14,8 +13,6 @@ struct syscall_mix {
 	uint64_t loops; /* of the five calls */
 	mode_t old_mask;
 };
-
-static volatile sig_atomic_t syscall_mix_over;
 
 static void *syscall_mix_setup(struct km *km)
 {
@@ -100,48 +97,19 @@ static void syscall_mix_loops_verify(void *state, uint64_t n)
 
 /* As many as a fixed time allows ------------------------------------------------------------------------------- */
 
-static void syscall_mix_alarm(int number)
-{
-	(void)number;
-	syscall_mix_over = 1;
-}
-
 static void *syscall_mix_fixed_time_setup(struct km *km)
 {
-	struct claim none = km->claim; /* an iteration is stated, not done */
-	struct syscall_mix *s = syscall_mix_setup(km);
-	struct sigaction act;
+	void *s = syscall_mix_setup(km);
 
-	km->claim = none;
-	km->ops = MIX_STATED;
-	memset(&act, 0, sizeof act);
-	act.sa_handler = syscall_mix_alarm;
-	act.sa_flags = SA_RESTART;
-	sigemptyset(&act.sa_mask);
-	if (sigaction(SIGALRM, &act, NULL) != 0)
-		km_fail_call(km, "sigaction");
+	km_fixed_time_setup(km, MIX_STATED);
 	return s;
 }
 
-/* One period, whatever n is; its time is stated as that of n times MIX_STATED loops, of which two clock readings, which
- * the engine takes off, are no visible part. */
 static uint64_t syscall_mix_fixed_time_run(void *state, uint64_t n)
 {
 	struct syscall_mix *s = state;
-	struct itimerval period;
-	uint64_t before = s->loops, begin, end;
 
-	memset(&period, 0, sizeof period);
-	period.it_value.tv_usec = MIX_PERIOD_US;
-	syscall_mix_over = 0;
-	if (setitimer(ITIMER_REAL, &period, NULL) != 0)
-		km_fail_call(s->km, "setitimer");
-	begin = km_begin(s->km);
-	do
-		syscall_mix_once(s);
-	while (!syscall_mix_over);
-	end = km_end(s->km);
-	return (uint64_t)((double)(end - begin) * (double)n * MIX_STATED / (double)(s->loops - before) + 0.5);
+	return km_fixed_time(s->km, syscall_mix_run, s, &s->loops, n);
 }
 
 static void syscall_mix_fixed_time_verify(void *state, uint64_t n)
@@ -154,7 +122,7 @@ static void syscall_mix_fixed_time_verify(void *state, uint64_t n)
 
 static void syscall_mix_fixed_time_teardown(void *state)
 {
-	signal(SIGALRM, SIG_DFL);
+	km_fixed_time_teardown();
 	syscall_mix_teardown(state);
 }
 
