@@ -1,6 +1,7 @@
-/* display.c: the driver of the frame buffer, for the rows that name one.
+/* display.c: is there a frame buffer for the rows that need one, and the driver that a row names?
  *
- * Such a row is by path alone: on an emulated machine the display is given, and what is counted is its driver's work.
+ * A row that names its driver is by path alone: on an emulated machine the display is given, and what is counted is its
+ * driver's work.
  * What the driver says of itself is compared with the row's name before anything is run. */
 #include "engine.h"
 
@@ -25,20 +26,20 @@ const char *display_missing(const struct row *row)
 	struct km_fb fb;
 	int fd, failed;
 
-	if (!wanted)
+	if (!(row->workload->needs & CAP_FRAME_BUFFER))
 		return NULL;
 	fd = open(KM_FB, O_RDONLY | O_CLOEXEC);
-	failed = fd < 0 || km_fb_info(fd, &fb) != 0;
-	if (failed)
+	failed = fd < 0 ? errno : km_fb_info(fd, &fb) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (failed == ENOENT || failed == ENODEV || failed == ENXIO || (failed && wanted)) {
 		snprintf(why, sizeof why,
 			 "there is no frame buffer here (" KM_FB
 			 ": %s): measure it in a guest with a display, such as linux-6.1+machine=pc+display=%s",
-			 errno_name(errno), wanted);
-	if (fd >= 0)
-		close(fd);
-	if (failed)
+			 errno_name(failed), wanted ? wanted : displays[0].name);
 		return why;
-	if (strncmp(fb.driver, displays[number_of(row)].says, strlen(displays[number_of(row)].says)) == 0)
+	}
+	if (!wanted || strncmp(fb.driver, displays[number_of(row)].says, strlen(displays[number_of(row)].says)) == 0)
 		return NULL;
 	snprintf(why, sizeof why, "the frame buffer here is %s: add display=%s to the guest's name for this one",
 		 fb.driver, wanted);

@@ -208,8 +208,9 @@ int drive(const struct options *); /* the exit status */
 long spawn_self(const struct options *, const char *role, const struct row *, long run, const char *dir, int out);
 
 /* display.c: the driver of the frame buffer, for the rows that name one ------------------------------------------ */
-const char *display_needed(const struct row *);  /* "bochs-drm", "vesafb"; NULL: any, or none */
-const char *display_missing(const struct row *); /* why the frame buffer here is not of that driver; or NULL */
+const char *display_needed(const struct row *); /* "bochs-drm", "vesafb"; NULL: any, or none */
+const char *display_missing(
+	const struct row *); /* why the frame buffer here will not do for it; NULL if it does, or none is needed */
 
 /* disk.c: folders on disks with a certain file system, for the rows that need one ------------------------------ */
 const char *disk_needed(const struct row *); /* its kind, "ext4" or "minix"; NULL: any file system will do */

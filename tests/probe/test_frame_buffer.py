@@ -96,7 +96,7 @@ def test_what_was_drawn_wrongly_is_an_error(draw: Draw, row: str, accident: str,
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"accident": "ENOENT"}, "there is no /dev/fb0: a guest has one with a display"),
+        ({"accident": "ENOENT"}, "there is no frame buffer here (/dev/fb0: ENOENT): measure it in a guest"),
         ({"accident": "EACCES"}, "may not be opened by this user"),
         ({"bits": "16"}, "its pixels are not of 32 bits"),
         ({"width": "63"}, "too small"),

@@ -82,9 +82,11 @@ def _on_stream(env: Env, steps: int) -> Callable[[AnyRecord], None]:
 
 
 def _news(record: AnyRecord, told: set[str]) -> Iterator[str]:
-    """What a person wants to hear of while measuring goes on; each row once."""
-    if isinstance(record, Failure | Unsupported) and record.row not in told:
+    """What a person wants to hear of while measuring goes on: each failed row once, and each reason why rows are
+    unsupported once, with the first of them; the table lists them all."""
+    if isinstance(record, Failure) and record.row not in told:
         told.add(record.row)
-        kind = "failed" if isinstance(record, Failure) else "unsupported here"
-        text = record.text if isinstance(record, Failure) else record.reason
-        yield printable(f"{record.row}: {kind}: {text}", 300)
+        yield printable(f"{record.row}: failed: {record.text}", 300)
+    if isinstance(record, Unsupported) and record.reason not in told:
+        told.add(record.reason)
+        yield printable(f"{record.row}: unsupported here: {record.reason}", 300)
