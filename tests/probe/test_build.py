@@ -33,6 +33,8 @@ SINGLE = {
     "gcc warnings, one file": ("gcc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"),
     "clang warnings, one file": ("clang", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"),
 }
+#: Workloads whose reads are as many as the pieces in which a stream socket gives what has come.
+STREAMS = ("ipc/unix-bw", "ipc/tcp-bw")
 #: Every row a few times over, the same number in each build: no calibration, no stopping rule.
 FIXED = ("--runs", "1", "--batch", "1", "--samples", "10", "--seconds", "5")
 

@@ -1,4 +1,4 @@
-"""How long a row must be measured until its interval is as narrow as asked. docs/cost.md, "How it is found"."""
+"""How long a row must be measured until its interval is as narrow as asked. docs/statistics.md, "Time until a width"."""
 
 from __future__ import annotations
 
