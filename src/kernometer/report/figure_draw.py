@@ -18,6 +18,8 @@ WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
 COLOURS = ("#1a5fb4", "#b0420a", "#2f7d4f", "#8f4fa8", "#8a6d00", "#3f4a54", "#c2387a", "#0f8a8a", "#6a737d", "#5b3a1e")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4])
+#: How far beyond the lowest and the highest figure of a plot intervals are drawn.
+REACH = 1.5
 #: The scale of a PNG: its pixels per CSS pixel.
 SHARP = 2.0
 FORMATS = ("svg", "png", "pdf")
@@ -110,14 +112,18 @@ def _cycle(values: tuple[str, ...], count: int) -> list[str]:
 
 
 def _data(panel: Panel) -> list[dict[str, Any]]:
+    """Every point; its interval is drawn as far as `REACH` times beyond the figures, and cut there: the interval of two
+    wild runs would press all figures of a plot into one line. The CSV has it whole."""
+    ys = [point.y for one in panel.series for point in one.points if point.y is not None]
+    least, most = (min(ys) / REACH, max(ys) * REACH) if ys else (0.0, 0.0)
     return [
         {
             "series": _short(one.label),
             "side": one.side,
             "x": point.x,
             "y": point.y,
-            "low": point.low,
-            "high": point.high,
+            "low": None if point.low is None else max(point.low, min(least, point.y)),
+            "high": None if point.high is None else min(point.high, max(most, point.y)),
         }
         for one in panel.series
         for point in one.points

@@ -18,6 +18,8 @@ _SCALES: dict[str, tuple[tuple[int, str], ...]] = {
 }
 _FEWEST, _USUAL, _MOST = 2, 3, 5
 NOTHING = "–"
+#: Beyond ten times the figure an interval's width says no more than that nothing is known.
+_WILDEST = 10.0
 
 
 def format_value(value: float | None, unit: str, half_width: float | None = None) -> str:
@@ -47,7 +49,8 @@ def format_half_width(value: float | None, low: float | None, high: float | None
     """The further end of an interval, relative to its value: `±0.8 %`."""
     if value is None or low is None or high is None or not value:
         return NOTHING
-    return "±" + format_percent(max(abs(high - value), abs(value - low)) / abs(value))
+    share = max(abs(high - value), abs(value - low)) / abs(value)
+    return "±" + format_percent(share) if share <= _WILDEST else f"±>{format_percent(_WILDEST)}"
 
 
 def format_percent(share: float) -> str:

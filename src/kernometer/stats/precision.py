@@ -1,4 +1,4 @@
-"""How long a row must be measured until its interval is as narrow as asked. docs/statistics.md, "Time until a width"."""
+"""How long a row is measured until its interval is as narrow as asked. docs/statistics.md, "Time until a width"."""
 
 from __future__ import annotations
 
