@@ -141,9 +141,11 @@ def _curves(panel: Panel) -> dict[str, Any]:
     code = _coded(panel)
     numbers = [float(point.x) for one in panel.series for point in one.points]
     ys = [value for one in panel.series for p in one.points for value in (p.y, p.low) if value is not None]
-    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False, "labelExpr": _DIGITS, "tickMinStep": 1}
+    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False, "labelExpr": _DIGITS, "labelOverlap": "greedy"}
     if panel.x_base == 2:
-        x_axis |= {"labelExpr": _BYTES, "values": sorted(set(numbers)), "labelOverlap": "greedy"}
+        x_axis["labelExpr"] = _BYTES
+    if panel.kind == "curves":  # a tick where a figure is: half a process is none
+        x_axis["values"] = sorted(set(numbers))
     x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
     y_axis = {"title": panel.y_title, "labelExpr": _DIGITS, "tickCount": 6}
     y = {"field": "y", "type": "quantitative", "scale": _scale(panel.y_log, ys), "axis": y_axis}
