@@ -17,6 +17,13 @@ enum { PITCH = 2048, LINES = 400, DOWN = 3, RIGHT = 8 };
 
 static int screen = -1;
 
+static const char *given(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "";
+}
+
 static int accident(const char *name)
 {
 	const char *wanted = getenv("SCREEN_ACCIDENT");
@@ -53,8 +60,8 @@ int ioctl(int fd, unsigned long request, ...)
 	if (fd == screen && request == FBIOGET_VSCREENINFO) {
 		struct fb_var_screeninfo var = { .yres = 330, .xoffset = RIGHT, .yoffset = DOWN };
 
-		var.xres = (unsigned)atoi(getenv("SCREEN_WIDTH"));
-		var.bits_per_pixel = (unsigned)atoi(getenv("SCREEN_BITS"));
+		var.xres = (unsigned)atoi(given("SCREEN_WIDTH"));
+		var.bits_per_pixel = (unsigned)atoi(given("SCREEN_BITS"));
 		var.red = (struct fb_bitfield){ .offset = 16, .length = 8 };
 		var.green = (struct fb_bitfield){ .offset = 8, .length = 8 };
 		var.blue = (struct fb_bitfield){ .offset = 0, .length = 8 };
@@ -64,7 +71,7 @@ int ioctl(int fd, unsigned long request, ...)
 	if (fd == screen && request == FBIOGET_FSCREENINFO) {
 		struct fb_fix_screeninfo fix = { .type = FB_TYPE_PACKED_PIXELS, .visual = FB_VISUAL_TRUECOLOR };
 
-		strncpy(fix.id, getenv("SCREEN_DRIVER"), sizeof fix.id);
+		strncpy(fix.id, given("SCREEN_DRIVER"), sizeof fix.id);
 		fix.line_length = PITCH;
 		fix.smem_len = PITCH * LINES;
 		memcpy(to, &fix, sizeof fix);

@@ -33,8 +33,8 @@ SINGLE = {
     "gcc warnings, one file": ("gcc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"),
     "clang warnings, one file": ("clang", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"),
 }
-#: Workloads whose reads are as many as the pieces in which a stream socket gives what has come.
-STREAMS = ("ipc/unix-bw", "ipc/tcp-bw")
+#: Workloads whose readers take what has come by a stream or a pipe, in as many pieces as that takes.
+PIECES = ("ipc/unix-bw", "ipc/tcp-bw", "sh/script-")
 #: Every row a few times over, the same number in each build: no calibration, no stopping rule.
 FIXED = ("--runs", "1", "--batch", "1", "--samples", "10", "--seconds", "5")
 
@@ -137,7 +137,7 @@ def test_the_optimiser_deleted_no_work(builds: Any, compiler: str) -> None:
             continue
         for what in ("iterations", "batch", "ops", "bytes", "claimed"):
             assert a[what] == b[what], (row, what)
-        for what in ("reads", "writes"):
+        for what in () if row.startswith(PIECES) else ("reads", "writes"):
             assert a["happened"].get(what) == b["happened"].get(what), (row, what)
         faults = sorted((a["happened"]["faults"], b["happened"]["faults"]))
         assert faults[1] <= 2 * faults[0] + 16, (row, "faults", faults)
