@@ -33,9 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """A job that was started in the background ignores Ctrl-C, and so would every program that a test interrupts."""
+    """A job in the background ignores Ctrl-C, one under nohup its terminal's end; so would every program that a test
+    ends that way."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
