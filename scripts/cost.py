@@ -45,7 +45,7 @@ def duration(seconds: float | None) -> str:
     """Two digits, in the unit that fits; a dash where there is no answer."""
     if seconds is None:
         return "–"
-    if seconds < 100:
+    if seconds < 99.5:  # which two digits would round to 100
         return f"{seconds:.2g} s"
     return f"{seconds / 60:.2g} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
 

@@ -6,6 +6,7 @@ carried by colour alone. Bands and whiskers are 95 % intervals within the sessio
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from kernometer.report.forest import PRINT
@@ -137,6 +138,12 @@ def _scale(log: int | bool, values: list[float]) -> dict[str, Any]:
     return {"type": "linear", "zero": True}
 
 
+def _one_two_five(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten between: Vega's own labels on a logarithmic axis leave out the tens."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [value for power in powers for step in (1, 2, 5) if low <= (value := step * 10.0**power) <= high]
+
+
 def _curves(panel: Panel) -> dict[str, Any]:
     code = _coded(panel)
     numbers = [float(point.x) for one in panel.series for point in one.points]
@@ -148,6 +155,8 @@ def _curves(panel: Panel) -> dict[str, Any]:
         x_axis["values"] = sorted(set(numbers))
     x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
     y_axis = {"title": panel.y_title, "labelExpr": _DIGITS, "tickCount": 6}
+    if _scale(panel.y_log, ys)["type"] == "log":
+        y_axis["values"] = _one_two_five(min(ys) / REACH, max(ys) * REACH)
     y = {"field": "y", "type": "quantitative", "scale": _scale(panel.y_log, ys), "axis": y_axis}
     band = {
         "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
