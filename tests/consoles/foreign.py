@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import socket
 import subprocess
@@ -95,8 +96,9 @@ class Foreign:
             self.say(f"={self.status}=\n")
         elif typed.startswith("while read -r l"):
             self.receive(typed)
-        elif found := re.match(r"base64 -d <(\S+) >(\S+)", typed):
-            self.files[found[2]] = base64_of(self.files[found[1]])
+        elif found := re.match(r"base64 -d <(\S+) (\| gzip -d )?>(\S+)", typed):
+            decoded = base64_of(self.files[found[1]])
+            self.files[found[3]] = gzip.decompress(decoded) if found[2] else decoded
         elif found := re.match(r"cksum (\S+)", typed):
             said = subprocess.run(["cksum"], input=self.files[found[1]], capture_output=True, check=True).stdout
             self.say(f"{said.decode().strip()} {found[1]}\n")

@@ -24,6 +24,7 @@ from tests.consoles.foreign import RECORDS
 
 WELL = "system = Foreign()\nsystem.log_in()\nsystem.serve()"
 SERIAL = 'way = "serial"\nfolder = "/tmp"\nencoding = "base64"\ndecode = "base64 -d <{encoded} >{file}"'
+PACKED = SERIAL.replace("decode = ", "packed = true\ndecode = ").replace(" >{file}", " | gzip -d >{file}")
 
 
 def run(target: ConsoleTarget, *words: str, seconds: float = 60, max_bytes: int = 1 << 20) -> list[bytes]:
@@ -91,12 +92,15 @@ def test_a_word_that_cannot_be_typed_is_refused(plays: Plays, word: str) -> None
         run(plays(WELL), word)
 
 
-def test_a_file_by_the_serial_line_arrives_and_never_overflows_the_queue(plays: Plays, tmp_path: Path) -> None:
+@pytest.mark.parametrize("described", [SERIAL, PACKED], ids=["plain", "packed"])
+def test_a_file_by_the_serial_line_arrives_and_never_overflows_the_queue(
+    described: str, plays: Plays, tmp_path: Path
+) -> None:
     """Expected: the checksum of the source fits (the script computes it), with never more than 256 bytes under way.
 
     Broken: lines are lost in a terminal that holds no more, and the compiler meets half a program.
     """
-    assert run(plays(kept(tmp_path) + WELL, in_files=SERIAL))
+    assert run(plays(kept(tmp_path) + WELL, in_files=described))
     assert "cksum /tmp/probe.c" in (tmp_path / "typed").read_text()
 
 

@@ -43,7 +43,12 @@ probe = "/opt/probe"
 [run]
 output = "/opt/output"
 """
-SERIAL = 'way = "serial"\nfolder = "/opt"\nencoding = "base64"\ndecode = "base64 -d <{encoded} >{file}"'
+SERIAL = """way = "serial"
+folder = "/opt"
+encoding = "base64"
+packed = true
+decode = "base64 -d <{encoded} | gzip -d >{file}"
+"""
 NETWORK = """way = "network"
 folder = "/opt"
 card = "virtio-net-pci"

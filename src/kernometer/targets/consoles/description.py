@@ -124,6 +124,7 @@ class Files(Part, frozen=True, kw_only=True):
     commands: tuple[str, ...] = ()  #: by CD-ROM: mount it; by network: bring it up, fetch `{name}` from `{server}`
     decode: str = "uudecode -o {file} {encoded}"  #: by serial line
     encoding: Literal["uuencode", "base64"] = "uuencode"  #: of the lines sent: with uuencode's frame, or bare
+    packed: bool = False  #: by serial line: sent as gzip, a quarter of the size; `decode` unpacks it
     card: NetworkCard = "e1000"
     checksum: str = "cksum {source}"  #: "" where the system has no POSIX cksum: then nothing is checked
     seconds: Seconds = 600  #: for each command, and for sending

@@ -6,6 +6,7 @@ a terminal holds 255 bytes on the systems with the least room, so longer command
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import re
 import secrets
@@ -151,7 +152,7 @@ class Dialogue:
         taken = self._taken.decode()
         reader = f'while read -r l; do case $l in .) break;; ,) echo {taken[:1]}"{taken[1:]}";; *) echo "$l" >&3;; esac'
         console.send("files", f"{reader}; done 3>{coded}")
-        lines = media.lines(data, name, way.encoding)
+        lines = media.lines(gzip.compress(data, mtime=0) if way.packed else data, name, way.encoding)
         acknowledged = [re.compile(re.escape(self._taken))]
         for at in range(-AT_ONCE, len(lines), AT_ONCE):  # at first nothing: the loop must have been read, and run
             for line in (*lines[max(0, at) : at + AT_ONCE], ","):
