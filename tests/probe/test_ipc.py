@@ -178,6 +178,7 @@ def test_a_queue_that_is_refused_is_an_error_that_names_the_call(probe: Path, tm
     assert (error["call"], error["errno"]) == ("mq_open", "EMFILE")
 
 
+@pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_workloads_compile_where_a_capability_is_missing(compiler: str) -> None:
     """One at a time and all at once: a stub stands for each missing call, so that its row is unsupported."""
