@@ -1,0 +1,1 @@
+"""Trio: the kernel, its front end, and the rules that its sources keep."""

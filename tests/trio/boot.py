@@ -1,0 +1,186 @@
+"""Boots Trio, or Linux with the very same initramfs; runs one command in it, and says what it printed and how it ended.
+
+What differs between the two outputs is the kernels' doing: init, programs, machine and command are the same files and
+words. tests/trio/ uses `boot`; from a shell the same is `scripts/trio`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernometer.errors import TargetError
+from kernometer.guests import programs, qemu, store
+from kernometer.guests.emulator import SAID, end_of, started
+from kernometer.guests.initramfs import COMMAND, Entry, archive, entries
+from kernometer.targets import build, tsc
+from kernometer.targets.base import Deadline
+from kernometer.targets.qemu import static_recipe
+
+POLL_SECONDS = 0.01
+INITRD, CONSOLE, BULK = "initrd", "console", "bulk"
+#: QEMU ends with 2 * status + 1 where a kernel writes its init's status to this device.
+DEBUG_EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4")
+
+#: Not always at a line's beginning: a command need not end its last line.
+_EXIT = re.compile(rb"#init exit (-?\d+) signal (\d+)\n")
+_INIT_LINE = re.compile(rb"#init (?:exit|failed) .*\n?")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What is booted: an ELF file with a PVH note, and its usual command line."""
+
+    file: Path
+    command_line: str
+    wants_tsc: bool = False  #: Linux on microvm is told its clock's rate: see kernometer.targets.tsc
+
+    @classmethod
+    def linux(cls, guest: str = "linux-6.1") -> Kernel:
+        """Of the cache. Raises MissingError, with the command that adds it, where it is not there."""
+        found = store.find(guest)
+        return cls(found.kernel, found.manifest.command_line, wants_tsc=True)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where, and by what kind of time: `path` counts instructions (one is a nanosecond of the guest's)."""
+
+    path: bool = False
+    type: qemu.MachineType = "microvm"
+    memory_mib: int = 512
+    display: qemu.Display = ""
+    more: tuple[str, ...] = ()  #: further words for QEMU
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a boot ended."""
+
+    status: int | None  #: the command's exit status, 128 + its signal; None: it never ended
+    bulk: bytes  #: what it printed on its standard output, by way of the debug port
+    console: bytes  #: what came on the serial line: the kernel's words, and the command's standard error
+    qemu_status: int | None  #: None: it was ended, its time was up
+    said: str  #: QEMU's own words
+    lines_of_init: tuple[str, ...] = field(default=())
+
+    @property
+    def debug_exit(self) -> int | None:
+        """What was written to isa-debug-exit; None where nothing was."""
+        ended = self.qemu_status
+        return ended // 2 if ended is not None and ended % 2 else None
+
+    def __str__(self) -> str:
+        ended = "its time was up" if self.qemu_status is None else f"QEMU ended with {self.qemu_status}"
+        parts = (self.bulk, self.console[-4000:], self.said.encode())
+        words = b"\n".join(part.rstrip() for part in parts if part).decode(errors="replace")
+        return f"status {self.status}, {ended}\n{words}"
+
+
+def command_of(words: Iterable[str]) -> tuple[str, ...]:
+    """A program without a `/` in its name is one of /bin."""
+    first, *rest = words
+    return (first if "/" in first else f"/bin/{first}", *rest)
+
+
+def applets() -> tuple[str, ...]:
+    """All names under which busybox is called."""
+    program = shutil.which("busybox")
+    if program is None:
+        return ()
+    listed = subprocess.run((program, "--list"), capture_output=True, text=True, timeout=20, check=True)
+    return tuple(listed.stdout.split())
+
+
+def initramfs(
+    command: Iterable[str],
+    files: Mapping[str, bytes] | None = None,
+    executable: Iterable[str] = (),
+    init: bytes | None = None,
+) -> bytes:
+    """The archive that a Linux guest gets, with all of busybox's applets: init, /bin/probe, `command` for init to run.
+
+    `files` is name to content; those of `executable` and below bin/ can be executed. `init` replaces our init.
+    """
+    words = command_of(command) if init is None else ()
+    ours = programs.init().read_bytes() if init is None else init
+    probe = build.probe(static_recipe()).read_bytes()
+    runnable = set(executable)
+    found = {each.name: each for each in entries(ours, probe, words, programs.busybox(), files)}
+    if init is not None:
+        del found[COMMAND]
+    for name in runnable:
+        found[name] = replace(found[name], mode=stat.S_IFREG | 0o755)
+    for name in applets():
+        found.setdefault(f"bin/{name}", Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox"))
+    return archive(tuple(found.values()))
+
+
+def boot(
+    kernel: Kernel,
+    initrd: bytes,
+    machine: Machine = Machine(),  # frozen, so one serves all calls
+    *,
+    append: str = "",
+    seconds: float = 60.0,
+    keep: Path | None = None,
+    hear: Callable[[bytes], None] | None = None,
+) -> Outcome:
+    """One boot, until QEMU ends or `seconds` are over. `hear` is told what comes on the console as it comes.
+
+    `keep` is a folder for the files of the boot; without it they are gone afterwards. Raises TargetError where QEMU
+    cannot be started, MissingError where it is not installed.
+    """
+    with ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trio-boot-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / INITRD).write_bytes(initrd)
+        for name in (CONSOLE, BULK):
+            (folder / name).write_bytes(b"")
+        process = stack.enter_context(started(argv(kernel, machine, append), folder))
+        until, heard = Deadline.after(seconds), 0
+        while True:
+            ended = process.poll()
+            console = (folder / CONSOLE).read_bytes()
+            if hear is not None and len(console) > heard:
+                hear(console[heard:])
+                heard = len(console)
+            if ended is not None or until.passed:
+                return _outcome((folder / BULK).read_bytes(), console, ended, end_of(folder / SAID, 4000))
+            time.sleep(POLL_SECONDS)
+
+
+def argv(kernel: Kernel, machine: Machine, append: str = "") -> tuple[str, ...]:
+    """QEMU's argument vector; its relative names are files of the folder of the boot."""
+    if shutil.which(qemu.PROGRAM) is None:
+        raise TargetError(f"There is no {qemu.PROGRAM} here.", "Debian, Ubuntu: apt-get install qemu-system-x86.")
+    told = tsc.kernel_words() if kernel.wants_tsc and not machine.path and machine.type == "microvm" else ()
+    words = qemu.Boot(
+        machine=qemu.Machine(type=machine.type, memory_mib=machine.memory_mib, display=machine.display),
+        accelerator="icount" if machine.path else "tcg",
+        kernel=kernel.file.resolve(),
+        initrd=INITRD,
+        command_line=" ".join(word for word in (kernel.command_line, *told, append) if word),
+        console=Path(CONSOLE),
+        bulk=Path(BULK),
+    )
+    return (*qemu.argv(words), *machine.more)
+
+
+def _outcome(bulk: bytes, console: bytes, ended: int | None, said: bytes) -> Outcome:
+    """Where the kernel does not let init have the debug port, its words are on the console."""
+    status = None
+    for text in (bulk, console.replace(b"\r\n", b"\n")):
+        if found := _EXIT.search(text):
+            status = int(found[1]) if found[1] != b"-1" else 128 + int(found[2])
+            break
+    lines = tuple(line.decode(errors="replace").strip() for line in _INIT_LINE.findall(bulk))
+    return Outcome(status, _INIT_LINE.sub(b"", bulk), console, ended, said.decode(errors="replace"), lines)
