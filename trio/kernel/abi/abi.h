@@ -1,0 +1,66 @@
+/* abi.h: Linux's system calls. Each service's calls are in one file, route_NAME.c, with its part of the table; a route takes
+ * the registers apart, follows pointers of pointers (iovec, msghdr, argv), and asks the service. */
+#ifndef TRIO_ABI_H
+#define TRIO_ABI_H
+
+#include "core/task.h"
+
+/* Linux's numbers on x86-64 end before; what is beyond 1000 is Trio's own. */
+#define SYSTEM_CALLS 1024
+
+struct route {
+	uint16_t number;
+	/* A signal whose handler wants it (SA_RESTART) makes the call begin anew. */
+	bool restarts;
+	const char *name;
+	/* `a`: the six arguments. Returns the value, or a negative errno. */
+	int64_t (*run)(struct task *t, const uint64_t *a);
+};
+
+/* Tables of the services' routes, each with its length. */
+extern const struct route routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_clock[];
+extern const size_t route_count_kernel, route_count_pm, route_count_vm, route_count_vfs, route_count_clock;
+#define ROUTE_TABLE(of, ...)                                \
+	const struct route routes_##of[] = { __VA_ARGS__ }; \
+	const size_t route_count_##of = COUNT_OF(routes_##of)
+
+void routes_start(void);
+/* NULL: there is no such call. */
+const struct route *route_of(uint64_t number);
+
+/* Memory of the present task's. What is not its own gives -EFAULT when it is used, not here. */
+static inline struct grant user_grant(uint64_t address, uint64_t length)
+{
+	return (struct grant){ address & ~(1UL << 63), (int64_t)address < 0 ? 0 : length };
+}
+
+/* A path or another string: as much as may be one. */
+#define PATH_BYTES 4096
+static inline struct grant user_string(uint64_t address)
+{
+	return user_grant(address, PATH_BYTES);
+}
+
+/* The memory that `count` iovecs at `address` name, as one grant. 0 or -EINVAL, -EFAULT. One at a time a task. */
+int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out);
+
+/* A structure at a user's address; 0 or -EFAULT. */
+static inline long user_get(void *to, uint64_t address, size_t n)
+{
+	return copy_in(to, user_grant(address, n), 0, n);
+}
+
+static inline long user_put(uint64_t address, const void *from, size_t n)
+{
+	return copy_out(user_grant(address, n), 0, from, n);
+}
+
+/* A struct timespec (or timeval with `micro`) at `address`, which may be 0, as a deadline from now on; NEVER for 0. 0, -EFAULT, -EINVAL. */
+int64_t user_deadline(uint64_t address, bool micro, nanoseconds *deadline);
+
+/* signal_frame.c: makes the present task run a handler, as pm.attend answered in `r`. -EFAULT: its stack cannot be written. */
+int64_t signal_frame_push(struct task *t, const struct request *r, int signal);
+/* rt_sigreturn: the registers as they were, and the mask. Returns what is to be in rax; -EFAULT. */
+int64_t signal_frame_pop(struct task *t);
+
+#endif

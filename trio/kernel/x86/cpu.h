@@ -1,0 +1,100 @@
+/* cpu.h: the processor's instructions that C has no word for. */
+#ifndef TRIO_CPU_H
+#define TRIO_CPU_H
+
+#include <stdint.h>
+
+static inline void cpu_out8(uint16_t port, uint8_t value)
+{
+	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline void cpu_out16(uint16_t port, uint16_t value)
+{
+	__asm__ volatile("outw %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline void cpu_out32(uint16_t port, uint32_t value)
+{
+	__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline uint8_t cpu_in8(uint16_t port)
+{
+	uint8_t value;
+
+	__asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
+	return value;
+}
+
+static inline uint16_t cpu_in16(uint16_t port)
+{
+	uint16_t value;
+
+	__asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port));
+	return value;
+}
+
+static inline uint32_t cpu_in32(uint16_t port)
+{
+	uint32_t value;
+
+	__asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
+	return value;
+}
+
+static inline uint64_t cpu_cycles(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+static inline void cpu_write_msr(uint32_t number, uint64_t value)
+{
+	__asm__ volatile("wrmsr" : : "c"(number), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
+}
+
+static inline uint64_t cpu_read_msr(uint32_t number)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(number));
+	return (uint64_t)high << 32 | low;
+}
+
+static inline void cpu_id(uint32_t leaf, uint32_t sub, uint32_t found[4])
+{
+	__asm__ volatile("cpuid"
+			 : "=a"(found[0]), "=b"(found[1]), "=c"(found[2]), "=d"(found[3])
+			 : "a"(leaf), "c"(sub));
+}
+
+static inline uint64_t cpu_cr2(void)
+{
+	uint64_t value;
+
+	__asm__ volatile("mov %%cr2, %0" : "=r"(value));
+	return value;
+}
+
+static inline uint64_t cpu_cr3(void)
+{
+	uint64_t value;
+
+	__asm__ volatile("mov %%cr3, %0" : "=r"(value));
+	return value;
+}
+
+static inline void cpu_set_cr3(uint64_t value)
+{
+	__asm__ volatile("mov %0, %%cr3" : : "r"(value) : "memory");
+}
+
+static inline void cpu_forget_page(uint64_t address)
+{
+	__asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* registers.h: a task's registers as entry.S saves them. The order is part of the code there: first the arguments of a
+ * system call in their order, so that a pointer to them is the argument vector. */
+#ifndef TRIO_REGISTERS_H
+#define TRIO_REGISTERS_H
+
+#include <stdint.h>
+
+struct registers {
+	uint64_t rdi, rsi, rdx, r10, r8, r9;
+	uint64_t rax, rbx, rbp, r12, r13, r14, r15;
+	uint64_t r11, rcx;
+	/* A trap's number and error code; of a system call TRAP_SYSCALL, and the call's number. */
+	uint64_t trap, error;
+	/* As the processor's own frame is. */
+	uint64_t rip, cs, rflags, rsp, ss;
+};
+
+/* No processor raises it: a system call. */
+#define TRAP_SYSCALL 256
+
+#endif

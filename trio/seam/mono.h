@@ -1,0 +1,34 @@
+/* mono.h: what the generated stubs of the structure "mono" stand on: a call of a service is a call of a procedure. */
+#ifndef TRIO_MONO_H
+#define TRIO_MONO_H
+
+#include "calls.h"
+#include "core/task.h"
+
+static inline void count_call(unsigned which)
+{
+	COUNT(calls[which], 1);
+	(void)which;
+}
+
+static inline void request_begin(struct request *r, uint16_t call)
+{
+	r->task = current->number;
+	r->call = call;
+	r->late = false;
+	r->done = 0;
+	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
+		r->scratch[i] = 0;
+}
+
+/* The handler parked: others run. True: it is to run again; false: the request has its answer. */
+bool wait_for_answer(struct request *r);
+
+/* Generated: every service's start, and the handler of its notifications. */
+void services_start(void);
+void service_notified(uint32_t endpoint, uint64_t bits);
+/* Between two handlers, with interrupts off: notified services do what they have to. */
+void deliver_notifications(void);
+extern uint64_t services_notified;
+
+#endif

@@ -1,0 +1,152 @@
+/* port.h: all that a service sees of the world beside its interfaces. What stands behind these names is the structure:
+ * procedures in the kernel (mono), messages between kernel threads (hybrid) or between processes (micro). A service is
+ * compiled once against this file and never asks which it is.
+ *
+ * A service is a state machine that runs to completion. Its handlers never wait: a request that must wait is parked
+ * and its handler runs again, from its start, when the service unparks it.
+ *
+ * Order of calls, to which there is no exception: pm > vfs > fs > block > vm > kernel, and vfs > console, framebuffer;
+ * clock may be called by all. Upward there is notify() alone, so that no two services can wait for each other. */
+#ifndef TRIO_PORT_H
+#define TRIO_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "abi/errno.h"
+
+/* Tasks are what Linux calls threads. A task has the same number in every service's tables; a number is used again
+ * after the task is gone. */
+#define TASKS 1024
+#define PAGE 4096UL
+
+/* Time since boot in nanoseconds. */
+typedef uint64_t nanoseconds;
+#define NEVER UINT64_MAX
+
+/* Right to read or write memory of somebody else's, or an iovec of such memory. Only the seam looks inside `id`. */
+struct grant {
+	uint64_t id;
+	/* Bytes. */
+	uint64_t length;
+};
+
+/* Members of a queue; a queue is a ring through its head. */
+struct link {
+	struct link *next, *previous;
+};
+
+/* Requests that wait for the same thing. Zero-initialised is empty. */
+struct queue {
+	struct link head;
+};
+
+/* What a request asked for may need more than one run of its handler: what is kept between them. Zero before the first. */
+#define SCRATCH_WORDS 4
+#define OUT_WORDS 8
+
+/* One call of a user program's, from its arrival at the service to its answer. */
+struct request {
+	/* In the queue that it is parked on: the seam's. */
+	struct link link;
+	/* Who asked. */
+	uint32_t task;
+	/* Number of the call within its interface. */
+	uint16_t call;
+	/* Set before a handler runs again: its deadline has passed. */
+	bool late;
+	/* The seam's: parked so that a signal does not end it. */
+	bool hard;
+	/* Bytes done so far; the answer of a request that a signal ends once some are. */
+	uint64_t done;
+	uint64_t scratch[SCRATCH_WORDS];
+	/* The answer: a value, or the negative of an errno. */
+	int64_t result;
+	/* Further values of the answer, as the interface names them. */
+	uint64_t out[OUT_WORDS];
+};
+
+typedef enum { ANSWERED, PARKED } verdict;
+
+/* Ends a request with a value, or with an errno (given as a positive number). */
+static inline verdict answer(struct request *r, int64_t value)
+{
+	r->result = value;
+	return ANSWERED;
+}
+
+static inline verdict refuse(struct request *r, int errno_number)
+{
+	r->result = -errno_number;
+	return ANSWERED;
+}
+
+/* Ends a request with what a call returned: a value, or a negative errno (never -EWAIT). */
+static inline verdict settle(struct request *r, int64_t result)
+{
+	r->result = result;
+	return ANSWERED;
+}
+
+/* Sets a request aside until unpark() of the queue, a signal (answered -EINTR, or `done` if any), or the deadline
+ * (run again with `late`). To be returned at once. */
+verdict park(struct queue *queue, struct request *r);
+verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline);
+/* The same where a signal must not end it: it waits for a device, which is sure to answer. */
+verdict park_hard(struct queue *queue, struct request *r);
+/* All that wait there run again, in the order in which they were parked. Not at once: after the present handler. */
+void unpark(struct queue *queue);
+/* The first alone. Returns false where none waits. */
+bool unpark_one(struct queue *queue);
+/* A parked request runs again. */
+void unpark_request(struct request *r);
+bool is_waited_for(const struct queue *queue);
+
+/* Copies between the service's memory and what a grant stands for. Returns 0, or -EFAULT where any of it is not
+ * there or not allowed or beyond the grant's length (part may then have been copied). Absent pages that the owner may
+ * have are made present on the way. */
+long copy_in(void *to, struct grant from, uint64_t offset, size_t n);
+long copy_out(struct grant to, uint64_t offset, const void *from, size_t n);
+/* Zeros instead of a source. */
+long copy_zeros(struct grant to, uint64_t offset, size_t n);
+/* A string with its NUL, of at most `size` bytes. Returns its length without, -EFAULT, or -ENAMETOOLONG. */
+long copy_string(char *to, size_t size, struct grant from);
+/* A right to the service's own memory, for a call further down; it ends with the handler. */
+struct grant grant_read(const void *own, size_t length);
+struct grant grant_write(void *own, size_t length);
+/* Part of a grant, to be passed on. */
+struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
+
+/* Sets bit `bit` for a service above; its `notified` handler runs once, after the present handler, with all bits. */
+void notify(uint32_t endpoint, unsigned bit);
+
+/* Clock since boot, and the service's one alarm: at that time its bit NOTIFY_ALARM is set. NEVER takes it back. */
+#define NOTIFY_ALARM 63
+nanoseconds now(void);
+void alarm_at(nanoseconds deadline);
+
+/* Whole pages of zeros for the service's own tables and buffers; `count` of them follow each other where that is 1,
+ * or a power of two up to 512. NULL where there is no memory. */
+void *pages_take(size_t count);
+void pages_give(void *pages, size_t count);
+
+/* A line for the console's log: printf's %s %d %u %x %lx %lu %c %p. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* An invariant of the service's own does not hold: it cannot go on. */
+_Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Freestanding C's own four, and no more. */
+void *memcpy(void *to, const void *from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int byte, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+size_t strlen(const char *s);
+int strcmp(const char *a, const char *b);
+int strncmp(const char *a, const char *b, size_t n);
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define CONTAINER(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+
+#endif

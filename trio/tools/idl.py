@@ -1,0 +1,451 @@
+"""The interface compiler: from interfaces/*.idl and config/services.toml to C headers, stubs and dispatchers.
+
+    python3 idl.py OUT INTERFACES CONFIG
+
+The language, a line a member:
+
+    [many] service NAME {            many: more than one service provides it; a call then names the endpoint first
+        /// for readers
+        N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits] [errors E…];    asked by a user program
+        N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];              asked by a service or the kernel
+        N: notify NAME;                                                           a bit
+    }
+
+Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`. A message has room for
+WORDS words; a grant takes two. Written for each interface into OUT:
+
+    NAME.h          stubs of its calls, numbers of its notifications: what those above include
+    NAME_serve.h    struct NAME_service, the table of handlers: what the service itself includes
+    NAME_client.h   stubs of its client calls: what kernel/abi includes
+    NAME_messages.c what a structure with messages links: stubs that pack, a dispatcher that unpacks
+    mono_stubs.c    stubs that are procedure calls, for all
+    endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
+
+Limits: members stand on one line each (a line may go on after `(` or `,`). Errors go to stderr as FILE:LINE: what, exit status 1.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+WORDS = 12
+OUT_WORDS = 8
+NOTIFICATIONS = 63
+TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
+GRANTS = ("grant read", "grant write")
+
+_NAME = r"[a-z][a-z0-9_]*"
+_MEMBER = re.compile(
+    rf"(?P<number>\d+)\s*:\s*(?P<kind>client|call|notify)\s+(?P<name>{_NAME})\s*"
+    r"(?:\((?P<args>[^)]*)\))?\s*(?:->\s*\((?P<outs>[^)]*)\))?\s*(?P<waits>\bwaits\b)?\s*"
+    r"(?:\berrors\s+(?P<errors>[A-Z0-9 ]+?))?\s*$"
+)
+_ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
+_OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
+
+
+class Wrong(Exception):
+    """What is wrong with an interface, after FILE:LINE."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    type: str
+
+    @property
+    def is_grant(self) -> bool:
+        return self.type in GRANTS
+
+    @property
+    def words(self) -> int:
+        return 2 if self.is_grant else 1
+
+    @property
+    def c(self) -> str:
+        return "struct grant" if self.is_grant else TYPES[self.type]
+
+
+@dataclass(frozen=True)
+class Member:
+    number: int
+    kind: str
+    name: str
+    args: tuple[Argument, ...]
+    outs: tuple[Argument, ...]
+    waits: bool
+    errors: tuple[str, ...]
+    doc: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Interface:
+    name: str
+    many: bool
+    members: tuple[Member, ...]
+    doc: tuple[str, ...]
+
+    def of(self, *kinds: str) -> tuple[Member, ...]:
+        return tuple(each for each in self.members if each.kind in kinds)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A line of the configuration: who provides what."""
+
+    name: str
+    endpoint: int
+    provides: str
+
+
+def parse(path: Path) -> Interface:
+    """Raises Wrong."""
+    members: list[Member] = []
+    doc: list[str] = []
+    head: tuple[str, bool, tuple[str, ...]] | None = None
+    closed = False
+    pending, began = "", 0
+
+    def fail(line: int, what: str) -> NoReturn:
+        raise Wrong(f"{path}:{line}: {what}")
+
+    number = 0
+    for number, raw in enumerate(path.read_text().splitlines(), 1):
+        text = raw.strip()
+        if text.startswith("///"):
+            doc.append(text[3:].strip())
+            continue
+        text = text.partition("//")[0].strip()
+        if not text:
+            continue
+        if head is None:
+            match = _OPEN.match(text)
+            if match is None:
+                fail(number, "expected 'service NAME {'")
+            head, doc = (match[2], bool(match[1]), tuple(doc)), []
+        elif text == "}" and not pending:
+            closed = True
+        elif closed:
+            fail(number, "something after the closing brace")
+        else:
+            began = began if pending else number
+            pending = f"{pending} {text}".strip()
+            if pending.endswith(";"):
+                members.append(_member(pending[:-1], tuple(doc), began, fail))
+                pending, doc = "", []
+    if head is None or not closed or pending:
+        fail(number, "ends in the middle")
+    _check_numbers(path, members)
+    return Interface(head[0], head[1], tuple(members), head[2])
+
+
+def _member(text: str, doc: tuple[str, ...], line: int, fail) -> Member:  # type: ignore[no-untyped-def]
+    match = _MEMBER.match(text)
+    if match is None:
+        fail(line, f"not a member: {text[:60]!r}")
+    args, outs = (_arguments(match[part] or "", line, fail) for part in ("args", "outs"))
+    if sum(each.words for each in args) > WORDS:
+        fail(line, f"{match['name']} needs more than {WORDS} words")
+    if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
+        fail(line, f"{match['name']}: at most {OUT_WORDS} values come back, and no grant")
+    if match["waits"] and match["kind"] != "client":
+        fail(line, "only a client's call may wait; others say EWAIT")
+    if match["kind"] == "notify" and (match["args"] is not None or int(match["number"]) < 0):
+        fail(line, "a notification carries nothing")
+    return Member(
+        int(match["number"]),
+        match["kind"],
+        match["name"],
+        args,
+        outs,
+        bool(match["waits"]),
+        tuple((match["errors"] or "").split()),
+        doc,
+    )
+
+
+def _arguments(text: str, line: int, fail) -> tuple[Argument, ...]:  # type: ignore[no-untyped-def]
+    found = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        match = _ARGUMENT.match(part)
+        if match is None or (match[2] not in TYPES and match[2] not in GRANTS):
+            fail(line, f"not an argument: {part!r}")
+        found.append(Argument(match[1], match[2]))
+    if len({each.name for each in found}) != len(found):
+        fail(line, "two arguments of one name")
+    return tuple(found)
+
+
+def _check_numbers(path: Path, members: list[Member]) -> None:
+    for what in (lambda each: each.number, lambda each: each.name):
+        seen: set[object] = set()
+        for member in members:
+            if what(member) in seen:
+                raise Wrong(f"{path}:1: {what(member)} stands twice")
+            seen.add(what(member))
+    if sum(each.kind == "notify" for each in members) > NOTIFICATIONS:
+        raise Wrong(f"{path}:1: more than {NOTIFICATIONS} notifications")
+
+
+def services(path: Path, interfaces: dict[str, Interface]) -> tuple[Service, ...]:
+    """Endpoints are numbered from 1 in the file's order; 0 is the kernel. Raises Wrong."""
+    found = []
+    for endpoint, (name, table) in enumerate(tomllib.loads(path.read_text()).items(), 1):
+        if table["provides"] not in interfaces:
+            raise Wrong(f"{path}:1: {name} provides {table['provides']!r}, of which there is no interface")
+        kernel = {each.name for each in interfaces["kernel"].of("call")}
+        if unknown := (set(table["kernel"]) - kernel) | (set(table["calls"]) - set(interfaces)):
+            raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")
+        found.append(Service(name, endpoint, table["provides"]))
+    for interface in interfaces.values():
+        count = sum(each.provides == interface.name for each in found)
+        if interface.name != "kernel" and count != 1 and not (interface.many and count):
+            raise Wrong(f"{path}:1: {count} services provide {interface.name}")
+    return tuple(found)
+
+
+# C ---------------------------------------------------------------------------------------------------------------
+
+
+def _params(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
+    parts = [*first, *(f"{each.c} {each.name}" for each in args), *(f"{each.c} *out_{each.name}" for each in outs)]
+    return ", ".join(parts) or "void"
+
+
+def _values(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
+    return ", ".join([*first, *(each.name for each in args), *(f"out_{each.name}" for each in outs)])
+
+
+def _comment(doc: tuple[str, ...]) -> list[str]:
+    return [f"/* {' '.join(doc)} */"] if doc else []
+
+
+def _guarded(name: str, lines: list[str]) -> str:
+    guard = f"TRIO_GEN_{name.upper()}_H"
+    return "\n".join([f"#ifndef {guard}", f"#define {guard}", "", *lines, "", "#endif", ""])
+
+
+def _counter(interface: Interface, member: Member) -> str:
+    return f"CALL_{interface.name}_{member.name}".upper()
+
+
+def _bit(interface: Interface, member: Member) -> int:
+    return interface.of("notify").index(member)
+
+
+def _first(interface: Interface) -> tuple[str, ...]:
+    return ("uint32_t endpoint",) if interface.many else ()
+
+
+def _stub_prototype(interface: Interface, member: Member) -> str:
+    return f"int64_t {interface.name}_{member.name}({_params(member.args, member.outs, _first(interface))})"
+
+
+def _client_prototype(interface: Interface, member: Member) -> str:
+    return f"int64_t client_{interface.name}_{member.name}({_params(member.args, (), ('struct request *r',))})"
+
+
+def header(interface: Interface) -> str:
+    lines = ['#include "port.h"', '#include "endpoints.h"', ""]
+    for member in interface.of("call"):
+        lines += [*_comment(member.doc), f"{_stub_prototype(interface, member)};"]
+    for member in interface.of("notify"):
+        lines += [
+            *_comment(member.doc),
+            f"#define {interface.name.upper()}_{member.name.upper()} {_bit(interface, member)}",
+        ]
+    return _guarded(interface.name, lines)
+
+
+def serve(interface: Interface) -> str:
+    """The handlers' table. A call's handler gets the service's state, a client's also the request."""
+    own = f"struct {interface.name} *self"
+    lines = ['#include "port.h"', '#include "endpoints.h"', "", f"struct {interface.name};", ""]
+    lines += [f"struct {interface.name}_service {{", f"\tstruct {interface.name} *self;"]
+    lines += ["\t/* At boot, in the order of the configuration from its end. */", f"\tvoid (*start)({own});"]
+    lines += [f"\tvoid (*notified)({own}, uint64_t bits);"]
+    for member in interface.of("client", "call"):
+        client = member.kind == "client"
+        first = (own, "struct request *r") if client else (own,)
+        result = "verdict" if client else "int64_t"
+        lines += [f"\t{each}" for each in _comment(member.doc)]
+        lines.append(f"\t{result} (*{member.name})({_params(member.args, () if client else member.outs, first)});")
+    lines += ["};", ""]
+    for member in interface.of("notify"):
+        name = f"{interface.name}_{member.name}".upper()
+        lines.append(f"#define NOTIFIED_{name} (1ULL << {_bit(interface, member)})")
+    for member in interface.of("client"):
+        lines += [
+            f"#define OUT_{interface.name.upper()}_{member.name.upper()}_{out.name.upper()} {index}"
+            for index, out in enumerate(member.outs)
+        ]
+    return _guarded(f"{interface.name}_serve", lines)
+
+
+def client(interface: Interface) -> str:
+    lines = ['#include "port.h"', ""]
+    for member in interface.of("client"):
+        lines += [*_comment(member.doc), f"{_client_prototype(interface, member)};"]
+        lines += [
+            f"#define OUT_{interface.name.upper()}_{member.name.upper()}_{out.name.upper()} {index}"
+            for index, out in enumerate(member.outs)
+        ]
+    return _guarded(f"{interface.name}_client", lines)
+
+
+def _provider(member: Member, of: str, first: tuple[str, ...] = ()) -> str:
+    return f"{of}.{member.name}({_values(member.args, member.outs, (f'{of}.self', *first))})"
+
+
+def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
+    """A stub is a procedure call; a client's runs its handler again for as long as that parks."""
+    lines = ['#include "mono.h"']
+    for interface in interfaces.values():
+        lines += [f'#include "{interface.name}.h"', f'#include "{interface.name}_serve.h"']
+        lines += [f'#include "{interface.name}_client.h"']
+    lines += ["", *(f"extern const struct {each.provides}_service {each.name}_service;" for each in found)]
+    lines += ["extern const struct kernel_service kernel_service;", ""]
+    for interface in interfaces.values():
+        providers = [each for each in found if each.provides == interface.name]
+        for member in interface.of("call"):
+            lines += [_stub_prototype(interface, member), "{", f"\tcount_call({_counter(interface, member)});"]
+            if interface.many:
+                lines.append("\tswitch (endpoint) {")
+                for each in providers:
+                    lines.append(f"\tcase ENDPOINT_{each.name.upper()}:")
+                    lines.append(f"\t\treturn {_provider(member, f'{each.name}_service')};")
+                lines += ["\t}", "\treturn -ENODEV;"]
+            else:
+                of = providers[0].name if providers else "kernel"
+                lines.append(f"\treturn {_provider(member, f'{of}_service')};")
+            lines += ["}", ""]
+        for member in interface.of("client"):
+            of = f"{providers[0].name}_service"
+            values = _values(member.args, (), (f"{of}.self", "r"))
+            lines += [_client_prototype(interface, member), "{", f"\tcount_call({_counter(interface, member)});"]
+            lines.append(f"\trequest_begin(r, {member.number});")
+            if member.waits:
+                lines.append(f"\twhile ({of}.{member.name}({values}) == PARKED && wait_for_answer(r))")
+                lines.append("\t\tcontinue;")
+            else:
+                lines.append(f"\t(void){of}.{member.name}({values});")
+            lines += ["\treturn r->result;", "}", ""]
+    lines += ["void services_start(void)", "{"]
+    lines += [f"\t{each.name}_service.start({each.name}_service.self);" for each in reversed(found)]
+    lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
+    for each in found:
+        lines += [f"\tcase ENDPOINT_{each.name.upper()}:"]
+        lines += [f"\t\t{each.name}_service.notified({each.name}_service.self, bits);", "\t\tbreak;"]
+    lines += ["\t}", "}", ""]
+    return "\n".join(lines)
+
+
+def _word(arg: Argument, at: int, source: str) -> str:
+    if arg.is_grant:
+        return f"(struct grant){{ {source}[{at}], {source}[{at + 1}] }}"
+    return f"({arg.c}){source}[{at}]"
+
+
+def _packed(args: tuple[Argument, ...]) -> list[tuple[int, Argument]]:
+    at, found = 0, []
+    for arg in args:
+        found.append((at, arg))
+        at += arg.words
+    return found
+
+
+def _pack(args: tuple[Argument, ...]) -> list[str]:
+    lines = []
+    for at, arg in _packed(args):
+        if arg.is_grant:
+            lines += [f"\tm.words[{at}] = {arg.name}.id;", f"\tm.words[{at + 1}] = {arg.name}.length;"]
+        else:
+            lines.append(f"\tm.words[{at}] = (uint64_t){arg.name};")
+    return lines
+
+
+def messages(interface: Interface) -> str:
+    """Stubs that pack a message and dispatchers that unpack it, for the structures that have messages."""
+    lines = ['#include "messages.h"', f'#include "{interface.name}.h"', f'#include "{interface.name}_serve.h"']
+    lines += [f'#include "{interface.name}_client.h"', ""]
+    to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
+    for member in interface.of("call"):
+        lines += [_stub_prototype(interface, member), "{", f"\tstruct message m = {{ .call = {member.number} }};", ""]
+        lines += [*_pack(member.args), f"\tmessage_call({to}, &m);"]
+        lines += [f"\t*out_{out.name} = ({out.c})m.words[{index}];" for index, out in enumerate(member.outs)]
+        lines += ["\treturn m.result;", "}", ""]
+    for member in interface.of("client"):
+        lines += [_client_prototype(interface, member), "{", f"\tstruct message m = {{ .call = {member.number} }};", ""]
+        lines += [*_pack(member.args), f"\tmessage_client_call({to}, r, &m);", "\treturn r->result;", "}", ""]
+    name = f"struct {interface.name}_service *service"
+    lines += [f"void {interface.name}_dispatch(const {name}, struct message *m)", "{", "\tswitch (m->call) {"]
+    for member in interface.of("call"):
+        words = [_word(arg, at, "m->words") for at, arg in _packed(member.args)]
+        outs = [f"{out.c} {out.name} = 0;" for out in member.outs]
+        inner = ", ".join(["service->self", *words, *(f"&{out.name}" for out in member.outs)])
+        lines += [f"\tcase {member.number}: {{", *(f"\t\t{each}" for each in outs)]
+        lines += ["", f"\t\tm->result = service->{member.name}({inner});"]
+        lines += [f"\t\tm->words[{index}] = (uint64_t){out.name};" for index, out in enumerate(member.outs)]
+        lines += ["\t\tbreak;", "\t}"]
+    lines += ["\tdefault:", "\t\tm->result = -ENOSYS;", "\t}", "}", ""]
+    lines += [f"verdict {interface.name}_dispatch_client(const {name}, struct request *r, const uint64_t *words)", "{"]
+    lines += ["\tswitch (r->call) {"]
+    for member in interface.of("client"):
+        words = [_word(arg, at, "words") for at, arg in _packed(member.args)]
+        lines += [f"\tcase {member.number}:"]
+        lines += [f"\t\treturn service->{member.name}({', '.join(['service->self', 'r', *words])});"]
+    lines += ["\t}", "\t(void)words;", "\treturn refuse(r, ENOSYS);", "}", ""]
+    return "\n".join(lines)
+
+
+def endpoints(found: tuple[Service, ...]) -> str:
+    lines = ["#define ENDPOINT_KERNEL 0"]
+    lines += [f"#define ENDPOINT_{each.name.upper()} {each.endpoint}" for each in found]
+    return _guarded("endpoints", [*lines, f"#define ENDPOINTS {len(found) + 1}"])
+
+
+def counters(interfaces: dict[str, Interface]) -> tuple[str, str]:
+    named = [(_counter(i, m), f"{i.name}.{m.name}") for i in interfaces.values() for m in i.of("client", "call")]
+    head = ["enum {", *(f"\t{name}," for name, _ in named), "\tCALLS", "};", "", "extern const char *const call_names[];"]
+    body = ['#include "calls.h"', "", "const char *const call_names[] = {", *(f'\t"{name}",' for _, name in named), "};"]
+    return _guarded("calls", head), "\n".join([*body, ""])
+
+
+def written(out: Path, folder: Path, config: Path) -> dict[Path, str]:
+    """Path to content. Raises Wrong."""
+    read = [parse(path) for path in sorted(folder.glob("*.idl"))]
+    interfaces = {each.name: each for each in read}
+    found = services(config, interfaces)
+    calls_h, calls_c = counters(interfaces)
+    files = {"endpoints.h": endpoints(found), "calls.h": calls_h, "calls.c": calls_c}
+    files["mono_stubs.c"] = mono(interfaces, found)
+    for name, interface in interfaces.items():
+        files |= {f"{name}.h": header(interface), f"{name}_serve.h": serve(interface)}
+        files |= {f"{name}_client.h": client(interface), f"{name}_messages.c": messages(interface)}
+    return {out / name: text for name, text in files.items()}
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    out, folder, config = map(Path, arguments)
+    try:
+        files = written(out, folder, config)
+    except (Wrong, OSError, tomllib.TOMLDecodeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    out.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        if not path.is_file() or path.read_text() != text:  # an unchanged header rebuilds nothing
+            path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

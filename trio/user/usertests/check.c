@@ -1,0 +1,249 @@
+/* check.c: what a check prints, and what tests have in common. A check that does not hold ends the process at once. */
+#include "usertests.h"
+
+#include <stdarg.h>
+#include <grp.h>
+
+static const char *name_of(int error)
+{
+#define NAME(e) [e] = #e
+	static const char *const names[] = {
+		[0] = "0",
+		NAME(EPERM),        NAME(ENOENT),       NAME(ESRCH),   NAME(EINTR),        NAME(EIO),
+		NAME(ENXIO),        NAME(E2BIG),        NAME(ENOEXEC), NAME(EBADF),        NAME(ECHILD),
+		NAME(EAGAIN),       NAME(ENOMEM),       NAME(EACCES),  NAME(EFAULT),       NAME(EBUSY),
+		NAME(EEXIST),       NAME(EXDEV),        NAME(ENODEV),  NAME(ENOTDIR),      NAME(EISDIR),
+		NAME(EINVAL),       NAME(ENFILE),       NAME(EMFILE),  NAME(ENOTTY),       NAME(ETXTBSY),
+		NAME(EFBIG),        NAME(ENOSPC),       NAME(ESPIPE),  NAME(EROFS),        NAME(EMLINK),
+		NAME(EPIPE),        NAME(EDOM),         NAME(ERANGE),  NAME(EDEADLK),      NAME(ENAMETOOLONG),
+		NAME(ENOSYS),       NAME(ENOTEMPTY),    NAME(ELOOP),   NAME(EOVERFLOW),    NAME(ENOTSOCK),
+		NAME(EDESTADDRREQ), NAME(EMSGSIZE),     NAME(EISCONN), NAME(EPROTOTYPE),   NAME(ENOPROTOOPT),
+		NAME(EADDRINUSE),   NAME(EOPNOTSUPP),   NAME(ENOTCONN), NAME(EAFNOSUPPORT), NAME(EPROTONOSUPPORT),
+		NAME(ECONNREFUSED), NAME(ECONNRESET),   NAME(ENOBUFS), NAME(ETIMEDOUT),    NAME(ESOCKTNOSUPPORT),
+	};
+#undef NAME
+	static char number[16];
+
+	if (error >= 0 && error < (int)(sizeof names / sizeof names[0]) && names[error])
+		return names[error];
+	snprintf(number, sizeof number, "errno %d", error);
+	return number;
+}
+
+const char *test_running = "";
+
+/* One write: lines of a test and of its child do not mix. */
+static void say(const char *kind, const char *text)
+{
+	char line[1024];
+	int n = snprintf(line, sizeof line, "%s %s: %s\n", kind, test_running, text);
+
+	if (n >= (int)sizeof line) {
+		n = (int)sizeof line - 1;
+		line[n - 1] = '\n';
+	}
+	if (write(1, line, (size_t)n) < 0)
+		_exit(FAILED);
+}
+
+void fail(const char *format, ...)
+{
+	char text[900];
+	va_list more;
+
+	va_start(more, format);
+	vsnprintf(text, sizeof text, format, more);
+	va_end(more);
+	say("FAIL", text);
+	_exit(FAILED);
+}
+
+void skip(const char *why)
+{
+	say("skip", why);
+	_exit(SKIPPED);
+}
+
+long check_ok(long got, const char *call, const char *file, int line)
+{
+	if (got < 0)
+		fail("%s: wanted no error, got %ld (%s) [%s:%d]", call, got, name_of(errno), file, line);
+	return got;
+}
+
+long check_is(long got, long wanted, const char *call, const char *file, int line)
+{
+	if (got != wanted)
+		fail("%s: wanted %ld, got %ld (%s) [%s:%d]", call, wanted, got, got == -1 ? name_of(errno) : "no error",
+		     file, line);
+	return got;
+}
+
+void check_fails(long got, int wanted, const char *call, const char *file, int line)
+{
+	char wanted_name[32];
+	int error = errno;
+
+	snprintf(wanted_name, sizeof wanted_name, "%s", name_of(wanted));
+	if (got != -1)
+		fail("%s: wanted -1 (%s), got %ld [%s:%d]", call, wanted_name, got, file, line);
+	if (error != wanted)
+		fail("%s: wanted -1 (%s), got -1 (%s) [%s:%d]", call, wanted_name, name_of(error), file, line);
+}
+
+void check_true(int holds, const char *condition, const char *file, int line)
+{
+	if (!holds)
+		fail("%s: wanted true, got false (%s) [%s:%d]", condition, name_of(errno), file, line);
+}
+
+/* Below the lowest mapping; the kernel's half; not canonical; a page without rights. */
+void *wild_pointer(int number)
+{
+	static char *page;
+
+	if (!page)
+		page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	switch (number) {
+	case 0:
+		return (void *)16;
+	case 1:
+		return (void *)0xffff800000001000;
+	case 2:
+		return (void *)0x8000000000001000;
+	default:
+		return page;
+	}
+}
+
+pid_t fork_checked(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail("fork(): %s", name_of(errno));
+	return pid;
+}
+
+int reap(pid_t pid)
+{
+	int status;
+	pid_t got;
+
+	while ((got = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+		;
+	if (got != pid)
+		fail("waitpid(%d): got %d (%s)", pid, got, name_of(errno));
+	if (WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	if (WEXITSTATUS(status) == FAILED || WEXITSTATUS(status) == SKIPPED)
+		_exit(WEXITSTATUS(status));
+	return WEXITSTATUS(status);
+}
+
+int is_root(void)
+{
+	return geteuid() == 0;
+}
+
+void become_ordinary(void)
+{
+	if (!is_root())
+		return;
+	OK(setgroups(0, NULL));
+	OK(setresgid(OTHER_USER, OTHER_USER, OTHER_USER));
+	OK(setresuid(OTHER_USER, OTHER_USER, OTHER_USER));
+}
+
+void make_file(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	size_t n = strlen(text);
+
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n || close(fd) < 0)
+		fail("making the file %s: %s", name, name_of(errno));
+}
+
+int file_is(const char *name, const char *text)
+{
+	char found[4096];
+	int fd = open(name, O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, found, sizeof found);
+
+	close(fd);
+	return n == (ssize_t)strlen(text) && memcmp(found, text, (size_t)n) == 0;
+}
+
+long file_size(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) < 0 ? -1 : (long)st.st_size;
+}
+
+void sleep_ms(long ms)
+{
+	struct timespec left = { ms / 1000, ms % 1000 * MS };
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+long now_ms(void)
+{
+	struct timespec t;
+
+	OK(clock_gettime(CLOCK_MONOTONIC, &t));
+	return t.tv_sec * 1000 + t.tv_nsec / MS;
+}
+
+void handle(int signal, void (*handler)(int), int flags)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof sa);
+	sa.sa_handler = handler;
+	sa.sa_flags = flags;
+	OK(sigaction(signal, &sa, NULL));
+}
+
+void tick(long ms, void (*handler)(int), int flags)
+{
+	struct itimerval every = { { 0, ms * 1000 }, { 0, ms * 1000 } };
+
+	if (ms > 0)
+		handle(SIGALRM, handler, flags);
+	OK(setitimer(ITIMER_REAL, &every, NULL));
+}
+
+void put(int fd)
+{
+	char byte = 'x';
+
+	IS(write(fd, &byte, 1), 1);
+}
+
+void get(int fd)
+{
+	char byte;
+	ssize_t n;
+
+	while ((n = read(fd, &byte, 1)) < 0 && errno == EINTR)
+		;
+	IS(n, 1);
+}
+
+char *fill(char *at, size_t n, unsigned seed)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = (char)((i + seed) * 2654435761u >> 24);
+	return at;
+}
+
+int filled(const char *at, size_t n, unsigned seed)
+{
+	for (size_t i = 0; i < n; i++)
+		if (at[i] != (char)((i + seed) * 2654435761u >> 24))
+			return 0;
+	return 1;
+}

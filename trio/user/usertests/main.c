@@ -1,0 +1,203 @@
+/* main.c: runs tests: each in a forked process that leads a session, in a folder of its own, with a time limit. On
+ * Trio it counts the free pages around each test and fails the one that does not give them back. */
+#include "usertests.h"
+
+#include <dirent.h>
+
+#define COUNTERS "/proc/trio/counters"
+#define RUNS_FOR_PAGES 4 /* after the first, which fills caches; one that loses no page will do */
+
+extern const struct test *const __start_tests[], *const __stop_tests[];
+
+static const char usage[] = "usage: usertests [-l] [NAME|PREFIX...]\n"
+			    "Asks the system calls of this kernel what they do; wants what Linux does.\n"
+			    "  -l  lists the tests and their questions\n"
+			    "Exit status: 0 all passed, 1 a test failed, 2 the command line or the folder.\n";
+
+static volatile pid_t running; /* the test's session */
+static volatile int too_long;
+
+static void stop_test(int signal)
+{
+	(void)signal;
+	too_long = 1;
+	kill(-running, SIGKILL);
+}
+
+/* Removes a tree, whatever its modes. Its names are gathered first: a folder that is read while names leave it may
+ * give others twice or not at all. */
+static void remove_tree(const char *name)
+{
+	struct dirent *entry;
+	struct stat st;
+	char path[PATH_MAX];
+	DIR *dir;
+
+	if (lstat(name, &st) == 0 && !S_ISDIR(st.st_mode)) {
+		unlink(name);
+		return;
+	}
+	chmod(name, 0700);
+	for (int left = 1; left;) {
+		left = 0;
+		dir = opendir(name);
+		if (!dir)
+			break;
+		while ((entry = readdir(dir))) {
+			if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+				continue;
+			snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
+			remove_tree(path);
+			if (lstat(path, &st) != 0)
+				left = 1;
+		}
+		closedir(dir);
+	}
+	rmdir(name);
+}
+
+static void in_test(const struct test *test)
+{
+	setsid();
+	handle(SIGALRM, SIG_DFL, 0);
+	test_running = test->name;
+	errno = 0;
+	test->run();
+	_exit(PASSED);
+}
+
+/* Its exit status, as PASSED, SKIPPED or FAILED; what its process does not print itself is printed here. */
+static int run_once(const struct test *test)
+{
+	int status, result;
+	pid_t pid;
+
+	if (mkdir(test->name, 0755) < 0 || chdir(test->name) < 0)
+		return printf("FAIL %s: no folder: %s\n", test->name, strerror(errno)), FAILED;
+	fflush(stdout);
+	too_long = 0;
+	pid = fork();
+	if (pid == 0)
+		in_test(test);
+	if (pid < 0)
+		return printf("FAIL %s: fork: %s\n", test->name, strerror(errno)), FAILED;
+	running = pid;
+	alarm(TIME_LIMIT);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	alarm(0);
+	kill(-pid, SIGKILL);
+	if (chdir("..") == 0)
+		remove_tree(test->name);
+	result = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	if (result == PASSED || result == SKIPPED || result == FAILED)
+		return result;
+	if (too_long)
+		printf("FAIL %s: not done after %d s\n", test->name, TIME_LIMIT);
+	else if (result >= 0)
+		printf("FAIL %s: its process left with %d\n", test->name, result);
+	else
+		printf("FAIL %s: its process was ended by signal %d\n", test->name, WTERMSIG(status));
+	return FAILED;
+}
+
+/* Trio's, -1 elsewhere. */
+static long free_pages(void)
+{
+	static char text[65536];
+	int fd = open(COUNTERS, O_RDONLY);
+	size_t used = 0;
+	ssize_t n;
+	char *at;
+
+	if (fd < 0)
+		return -1;
+	while (used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0)
+		used += (size_t)n;
+	close(fd);
+	text[used] = '\0';
+	at = strstr(text, "free_pages ");
+	return at ? atol(at + strlen("free_pages ")) : -1;
+}
+
+static int loses_pages(const struct test *test)
+{
+	long before = 0, after = 0;
+
+	for (int i = 0; i < RUNS_FOR_PAGES; i++) {
+		before = free_pages();
+		if (run_once(test) == FAILED)
+			return 1;
+		after = free_pages();
+		if (after >= before)
+			return 0;
+	}
+	printf("FAIL %s: %ld pages were free before, %ld after it\n", test->name, before, after);
+	return 1;
+}
+
+static int run_test(const struct test *test, int on_trio)
+{
+	int result = run_once(test);
+
+	if (result == PASSED && on_trio && !(test->flags & ORPHANS) && loses_pages(test))
+		result = FAILED;
+	if (result == PASSED)
+		printf("ok %s\n", test->name);
+	fflush(stdout);
+	return result;
+}
+
+static int asked_for(const struct test *test, char **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strncmp(test->name, names[i], strlen(names[i])) == 0)
+			return 1;
+	return n == 0;
+}
+
+static int list(void)
+{
+	for (const struct test *const *t = __start_tests; t < __stop_tests; t++)
+		printf("%-28s %s\n", (*t)->name, (*t)->question);
+	return 0;
+}
+
+static int enter_folder(char *folder, size_t size)
+{
+	const char *parent = getenv("TMPDIR");
+
+	snprintf(folder, size, "%s/usertests.XXXXXX", parent && *parent ? parent : "/tmp");
+	if (!mkdtemp(folder) || chmod(folder, 0755) < 0 || chdir(folder) < 0) {
+		fprintf(stderr, "usertests: %s: %s\n", folder, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int count[256] = { 0 }, on_trio = free_pages() >= 0, chosen = 0;
+	char folder[PATH_MAX];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1 && strcmp(argv[1], "-l") == 0)
+		return list();
+	if (argc > 1 && argv[1][0] == '-')
+		return fputs(usage, stderr), 2;
+	if (enter_folder(folder, sizeof folder) < 0)
+		return 2;
+	umask(022);
+	handle(SIGALRM, stop_test, 0);
+	for (const struct test *const *t = __start_tests; t < __stop_tests; t++)
+		if (asked_for(*t, argv + 1, argc - 1)) {
+			chosen++;
+			count[run_test(*t, on_trio)]++;
+		}
+	if (chdir("/") == 0)
+		remove_tree(folder);
+	printf("usertests: %d ok, %d failed, %d skipped\n", count[PASSED], count[FAILED], count[SKIPPED]);
+	if (chosen == 0)
+		return fputs("usertests: no test has such a name; -l lists them\n", stderr), 2;
+	return count[FAILED] > 0;
+}

@@ -1,0 +1,119 @@
+/* usertests.h: what the tests of the system calls share. A test answers one question, in a process and an empty folder
+ * of its own, within TIME_LIMIT seconds; the runner (main.c) kills what it leaves and removes the folder. What is wanted
+ * is what Linux does: the suite passes on Linux first, as root and as an ordinary user. */
+#ifndef USERTESTS_H
+#define USERTESTS_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIME_LIMIT 20 /* seconds a test may take */
+#define PAGE 4096L
+#define OTHER_USER 65534 /* whom root becomes where an ordinary user is needed */
+#define MS 1000000L      /* ns */
+
+/* Exit statuses of a test's process; other ones are failures that nobody has printed yet. */
+enum { PASSED = 0, SKIPPED = 97, FAILED = 99 };
+
+/* A test leaves orphans to the first process, which in a guest does not reap them: no pages are counted. */
+#define ORPHANS 1u
+
+struct test {
+	const char *name, *question;
+	void (*run)(void);
+	unsigned flags;
+};
+
+/* The linker gathers the pointers; the order is that of the files, then that in the file. */
+#define TEST_WITH(id, asked, more)                                                                        \
+	static void test_##id(void);                                                                      \
+	static const struct test about_##id = { #id, asked, test_##id, more };                            \
+	static const struct test *const entry_##id __attribute__((used, section("tests"))) = &about_##id; \
+	static void test_##id(void)
+#define TEST(id, asked) TEST_WITH(id, asked, 0)
+
+/* The call's result is not negative; gives it. */
+#define OK(call) check_ok((long)(call), #call, __FILE__, __LINE__)
+/* The call's result is this. */
+#define IS(call, wanted) check_is((long)(call), (long)(wanted), #call, __FILE__, __LINE__)
+/* The call fails with this errno. */
+#define FAILS(call, wanted) check_fails((long)(call), wanted, #call, __FILE__, __LINE__)
+#define TRUE(condition) check_true(!!(condition), #condition, __FILE__, __LINE__)
+/* The call, which uses the variable `wild`, fails with EFAULT for each pointer that a program cannot use. */
+#define FAULTS(call)                                                                    \
+	do {                                                                            \
+		for (int wild_number = 0; wild_number < WILD_POINTERS; wild_number++) { \
+			void *wild = wild_pointer(wild_number);                         \
+			check_fails((long)(call), EFAULT, #call, __FILE__, __LINE__);   \
+		}                                                                       \
+	} while (0)
+
+/* A system call without libc's part in it; arguments not given are 0. */
+#define RAW(number, ...) RAW_(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+#define RAW_(number, a, b, c, d, e, f, ...) \
+	syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+extern const char *test_running; /* the name of the test */
+
+long check_ok(long got, const char *call, const char *file, int line);
+long check_is(long got, long wanted, const char *call, const char *file, int line);
+void check_fails(long got, int wanted, const char *call, const char *file, int line);
+void check_true(int holds, const char *condition, const char *file, int line);
+/* Ends the test (or its child, whose parent then ends by reap) as failed, with a sentence. */
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void skip(const char *why) __attribute__((noreturn));
+
+enum { WILD_POINTERS = 4 };
+void *wild_pointer(int number);
+
+pid_t fork_checked(void);
+/* Waits for it: its exit status, or 128 + the signal that ended it. A child that has failed ends the test. */
+int reap(pid_t);
+/* Root becomes OTHER_USER, for good; another user stays who it is. */
+void become_ordinary(void);
+int is_root(void);
+
+void make_file(const char *name, const char *text); /* anew, mode 0644 */
+int file_is(const char *name, const char *text);
+long file_size(const char *name);
+void sleep_ms(long);
+long now_ms(void); /* CLOCK_MONOTONIC */
+/* Calls the handler every `ms`, so that a wait is interrupted whenever it begins; 0: no more. */
+void tick(long ms, void (*handler)(int), int flags);
+void handle(int signal, void (*handler)(int), int flags); /* sigaction with an empty mask */
+void put(int fd);                                         /* one byte */
+void get(int fd);                                         /* one byte, or the test fails */
+char *fill(char *, size_t, unsigned seed);                /* known bytes */
+int filled(const char *, size_t, unsigned seed);          /* are they those? */
+
+#endif
