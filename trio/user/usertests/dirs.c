@@ -1,0 +1,472 @@
+/* dirs.c: folders, names and links. */
+#include "usertests.h"
+
+#include <sys/sysmacros.h>
+
+static long links(const char *name)
+{
+	struct stat st;
+
+	OK(lstat(name, &st));
+	return (long)st.st_nlink;
+}
+
+TEST(mkdir, "Does mkdir make a folder with mode & ~umask, and say why not?")
+{
+	struct stat st;
+	char name[300];
+
+	umask(022);
+	OK(mkdir("d", 0777));
+	OK(stat("d", &st));
+	IS(st.st_mode, S_IFDIR | 0755);
+	make_file("f", "");
+	FAILS(mkdir("d", 0777), EEXIST);
+	FAILS(mkdir("f", 0777), EEXIST);
+	FAILS(mkdir(".", 0777), EEXIST);
+	FAILS(mkdir("/", 0777), EEXIST);
+	FAILS(mkdir("none/d", 0777), ENOENT);
+	FAILS(mkdir("", 0777), ENOENT);
+	FAILS(mkdir("f/d", 0777), ENOTDIR);
+	OK(mkdir("e/", 0777));
+	memset(name, 'n', sizeof name);
+	name[256] = '\0';
+	FAILS(mkdir(name, 0777), ENAMETOOLONG);
+	name[255] = '\0';
+	OK(mkdir(name, 0777));
+	OK(RAW(SYS_mkdirat, OK(open("d", O_RDONLY)), "in", 0755));
+	OK(stat("d/in", &st));
+}
+
+TEST(rmdir, "Does rmdir remove an empty folder and nothing else?")
+{
+	OK(mkdir("d", 0755));
+	OK(mkdir("d/e", 0755));
+	make_file("f", "");
+	FAILS(rmdir("d"), ENOTEMPTY);
+	FAILS(rmdir("f"), ENOTDIR);
+	FAILS(rmdir("none"), ENOENT);
+	FAILS(rmdir("d/e/."), EINVAL);
+	FAILS(rmdir("d/e/.."), ENOTEMPTY);
+	FAILS(rmdir("/"), EBUSY);
+	OK(rmdir("d/e"));
+	OK(rmdir("d"));
+	FAILS(rmdir("d"), ENOENT);
+}
+
+TEST(folder_links, "Does a folder's link count tell its folders?")
+{
+	OK(mkdir("d", 0755));
+	if (links("d") != 2)
+		skip("this file system does not count a folder's links");
+	OK(mkdir("d/a", 0755));
+	OK(mkdir("d/b", 0755));
+	make_file("d/f", "");
+	IS(links("d"), 4);
+	OK(rmdir("d/a"));
+	IS(links("d"), 3);
+	OK(mkdir("e", 0755));
+	OK(rename("d/b", "e/b"));
+	IS(links("d"), 2);
+	IS(links("e"), 3);
+}
+
+TEST(folder_gone, "Is a removed folder that is still someone's cwd empty and closed to new names?")
+{
+	char text[512];
+	int fd;
+
+	OK(mkdir("d", 0755));
+	OK(chdir("d"));
+	OK(rmdir("../d"));
+	FAILS(open("a", O_RDWR | O_CREAT, 0644), ENOENT);
+	FAILS(mkdir("a", 0755), ENOENT);
+	FAILS(RAW(SYS_getcwd, text, sizeof text), ENOENT);
+	fd = (int)OK(open(".", O_RDONLY));
+	FAILS(RAW(SYS_getdents64, fd, text, sizeof text), ENOENT);
+	OK(chdir(".."));
+}
+
+TEST(unlink, "Does unlink remove a name, and say why not?")
+{
+	OK(mkdir("d", 0755));
+	make_file("f", "");
+	FAILS(unlink("d"), EISDIR);
+	FAILS(unlink("none"), ENOENT);
+	FAILS(unlink("f/x"), ENOTDIR);
+	FAILS(unlink("f/"), ENOTDIR);
+	OK(unlink("f"));
+	FAILS(unlink("f"), ENOENT);
+	make_file("f", "");
+	FAILS(RAW(SYS_unlinkat, AT_FDCWD, "f", AT_REMOVEDIR), ENOTDIR);
+	FAILS(RAW(SYS_unlinkat, AT_FDCWD, "d", 0), EISDIR);
+	FAILS(RAW(SYS_unlinkat, AT_FDCWD, "f", 1), EINVAL);
+	OK(RAW(SYS_unlinkat, AT_FDCWD, "d", AT_REMOVEDIR));
+	OK(RAW(SYS_unlinkat, AT_FDCWD, "f", 0));
+}
+
+TEST(link, "Is a link a second name of the same file?")
+{
+	struct stat a, b;
+
+	make_file("a", "text");
+	OK(mkdir("d", 0755));
+	OK(link("a", "b"));
+	OK(stat("a", &a));
+	OK(stat("b", &b));
+	IS(a.st_ino, b.st_ino);
+	IS(a.st_nlink, 2);
+	OK(unlink("a"));
+	TRUE(file_is("b", "text"));
+	IS(links("b"), 1);
+	FAILS(link("b", "b"), EEXIST);
+	FAILS(link("none", "c"), ENOENT);
+	FAILS(link("b", "none/c"), ENOENT);
+	FAILS(link("d", "e"), EPERM);
+	FAILS(link("b/", "c"), ENOTDIR);
+	OK(symlink("b", "s"));
+	OK(link("s", "t"));
+	IS(links("s"), 2);
+	OK(RAW(SYS_linkat, AT_FDCWD, "s", AT_FDCWD, "u", AT_SYMLINK_FOLLOW));
+	IS(links("b"), 2);
+	FAILS(RAW(SYS_linkat, AT_FDCWD, "b", AT_FDCWD, "v", 1), EINVAL);
+}
+
+TEST(symlink, "Does a symbolic link hold its text, and lead where it says?")
+{
+	char text[64];
+	struct stat st;
+
+	make_file("a", "text");
+	OK(mkdir("d", 0755));
+	OK(symlink("a", "s"));
+	OK(symlink("../a", "d/s"));
+	OK(symlink("nowhere", "n"));
+	IS(readlink("s", text, sizeof text), 1);
+	IS(readlink("n", text, 3), 3);
+	TRUE(memcmp(text, "now", 3) == 0);
+	OK(lstat("n", &st));
+	IS(st.st_mode & S_IFMT, S_IFLNK);
+	IS(st.st_size, 7);
+	TRUE(file_is("d/s", "text"));
+	FAILS(stat("n", &st), ENOENT);
+	FAILS(readlink("a", text, 3), EINVAL);
+	FAILS(readlink("none", text, 3), ENOENT);
+	FAILS(RAW(SYS_readlink, "s", text, 0), EINVAL);
+	FAILS(RAW(SYS_readlink, "s", text, -1), EINVAL);
+	FAULTS(RAW(SYS_readlink, "s", wild, 8));
+	FAILS(symlink("a", "s"), EEXIST);
+	FAILS(symlink("", "t"), ENOENT);
+	FAILS(symlink("a", ""), ENOENT);
+	OK(open("n", O_RDWR | O_CREAT, 0644));
+	OK(stat("nowhere", &st));
+	IS(RAW(SYS_readlinkat, AT_FDCWD, "s", text, sizeof text), 1);
+}
+
+TEST(symlink_loops, "Do 40 symbolic links lead on, and more or a circle give ELOOP?")
+{
+	char to[16], name[16];
+	struct stat st;
+
+	OK(symlink("y", "x"));
+	OK(symlink("x", "y"));
+	FAILS(stat("x", &st), ELOOP);
+	FAILS(open("x", O_RDONLY), ELOOP);
+	FAILS(chdir("x"), ELOOP);
+	FAILS(stat("x/z", &st), ELOOP);
+	make_file("l0", "end");
+	for (int i = 1; i <= 41; i++) {
+		snprintf(to, sizeof to, "l%d", i - 1);
+		snprintf(name, sizeof name, "l%d", i);
+		OK(symlink(to, name));
+	}
+	OK(stat("l40", &st));
+	FAILS(stat("l41", &st), ELOOP);
+}
+
+TEST(rename_over, "Does rename put a file in another's place at once?")
+{
+	int fd;
+	char text[8];
+
+	make_file("a", "new");
+	make_file("b", "old");
+	fd = (int)OK(open("b", O_RDONLY));
+	OK(rename("a", "b"));
+	FAILS(open("a", O_RDONLY), ENOENT);
+	TRUE(file_is("b", "new"));
+	IS(read(fd, text, 8), 3);
+	TRUE(memcmp(text, "old", 3) == 0);
+	OK(rename("b", "b"));
+	OK(link("b", "c"));
+	OK(rename("b", "c"));
+	IS(links("b"), 2);
+	OK(symlink("b", "s"));
+	OK(rename("s", "t"));
+	TRUE(file_is("t", "new"));
+}
+
+TEST(rename_folders, "Does rename of folders keep the tree a tree?")
+{
+	struct stat inner, outer;
+
+	OK(mkdir("d", 0755));
+	OK(mkdir("d/e", 0755));
+	OK(mkdir("d/e/f", 0755));
+	OK(mkdir("g", 0755));
+	make_file("file", "");
+	FAILS(rename("d", "d/e/new"), EINVAL);
+	FAILS(rename("d", "d/e"), EINVAL);
+	FAILS(rename("d/e/f", "d"), ENOTEMPTY);
+	FAILS(rename("d", "file"), ENOTDIR);
+	FAILS(rename("file", "d"), EISDIR);
+	FAILS(rename("none", "x"), ENOENT);
+	FAILS(rename("d", "none/x"), ENOENT);
+	FAILS(rename("g", "d"), ENOTEMPTY);
+	OK(rename("d/e", "g"));
+	OK(stat("g/f/..", &inner));
+	OK(stat("g", &outer));
+	IS(inner.st_ino, outer.st_ino);
+	OK(stat("g/..", &inner));
+	OK(stat(".", &outer));
+	IS(inner.st_ino, outer.st_ino);
+	OK(rmdir("d"));
+	FAILS(rename("g/.", "x"), EBUSY);
+	FAILS(rename("/", "x"), EBUSY);
+}
+
+TEST(renameat2, "Does RENAME_NOREPLACE refuse a name that is taken?")
+{
+	long got;
+
+	make_file("a", "1");
+	make_file("b", "2");
+	OK(RAW(SYS_renameat, AT_FDCWD, "a", AT_FDCWD, "c"));
+	got = RAW(SYS_renameat2, AT_FDCWD, "c", AT_FDCWD, "b", 1);
+	if (got < 0 && errno == ENOSYS)
+		skip("no such call here");
+	FAILS(got, EEXIST);
+	OK(RAW(SYS_renameat2, AT_FDCWD, "c", AT_FDCWD, "d", 1));
+	FAILS(RAW(SYS_renameat2, AT_FDCWD, "d", AT_FDCWD, "b", 0x1000), EINVAL);
+}
+
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short length;
+	unsigned char type;
+	char name[];
+};
+
+/* Counts the names that begin with 'n', each seen once (by its number); `kind` gets those of . and .. */
+static int count_names(int fd, size_t size, char *seen)
+{
+	char text[4096];
+	long n;
+	int count = 0;
+
+	while ((n = OK(RAW(SYS_getdents64, fd, text, size))) > 0)
+		for (long at = 0; at < n; at += ((struct entry *)(text + at))->length) {
+			struct entry *entry = (struct entry *)(text + at);
+
+			TRUE(entry->length >= 19 && entry->length % 8 == 0);
+			if (entry->name[0] != 'n')
+				continue;
+			IS(seen[atoi(entry->name + 1)]++, 0);
+			count++;
+		}
+	return count;
+}
+
+TEST(getdents, "Does a folder give each of many names once, in small pieces too?")
+{
+	enum { NAMES = 300 };
+	char seen[NAMES] = "", name[16];
+	int fd;
+
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof name, "n%d", i);
+		make_file(name, "");
+	}
+	fd = (int)OK(open(".", O_RDONLY | O_DIRECTORY));
+	IS(count_names(fd, 4096, seen), NAMES);
+	IS(count_names(fd, 4096, seen), 0);
+	memset(seen, 0, sizeof seen);
+	IS(lseek(fd, 0, SEEK_SET), 0);
+	IS(count_names(fd, 64, seen), NAMES);
+	OK(unlink("n5"));
+	memset(seen, 0, sizeof seen);
+	IS(lseek(fd, 0, SEEK_SET), 0);
+	IS(count_names(fd, 512, seen), NAMES - 1);
+	IS(seen[5], 0);
+}
+
+TEST(getdents_types, "Does getdents64 tell ., .. and what kind each name is?")
+{
+	char text[4096];
+	int fd, found = 0;
+	long n;
+
+	make_file("f", "");
+	OK(mkdir("d", 0755));
+	OK(symlink("f", "l"));
+	OK(mkfifo("p", 0644));
+	fd = (int)OK(open(".", O_RDONLY | O_DIRECTORY));
+	n = OK(RAW(SYS_getdents64, fd, text, sizeof text));
+	for (long at = 0; at < n; at += ((struct entry *)(text + at))->length) {
+		struct entry *entry = (struct entry *)(text + at);
+		struct stat st;
+
+		OK(lstat(entry->name, &st));
+		if (strcmp(entry->name, "..") != 0)
+			IS(entry->inode, st.st_ino);
+		if (entry->type)
+			IS(entry->type, st.st_mode >> 12);
+		found++;
+	}
+	IS(found, 6);
+}
+
+TEST(getdents_errors, "Does getdents64 refuse files, small and wild buffers?")
+{
+	char text[512];
+	int fd;
+
+	make_file("f", "");
+	fd = (int)OK(open("f", O_RDONLY));
+	FAILS(RAW(SYS_getdents64, fd, text, sizeof text), ENOTDIR);
+	fd = (int)OK(open(".", O_RDONLY));
+	FAILS(RAW(SYS_getdents64, fd, text, 8), EINVAL);
+	FAILS(RAW(SYS_getdents64, 99, text, sizeof text), EBADF);
+	FAULTS(RAW(SYS_getdents64, fd, wild, 512));
+}
+
+TEST(getdents_while_removing, "Does removing names while reading a folder lose none of the others?")
+{
+	enum { NAMES = 100 };
+	char text[256], name[32];
+	int fd, removed = 0;
+	long n;
+
+	OK(mkdir("d", 0755));
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof name, "d/n%d", i);
+		make_file(name, "");
+	}
+	fd = (int)OK(open("d", O_RDONLY | O_DIRECTORY));
+	while ((n = OK(RAW(SYS_getdents64, fd, text, sizeof text))) > 0)
+		for (long at = 0; at < n; at += ((struct entry *)(text + at))->length) {
+			struct entry *entry = (struct entry *)(text + at);
+
+			if (entry->name[0] != 'n')
+				continue;
+			snprintf(name, sizeof name, "d/%.20s", entry->name);
+			OK(unlink(name));
+			removed++;
+		}
+	IS(removed, NAMES);
+	OK(rmdir("d"));
+}
+
+TEST(cwd, "Do chdir, fchdir and getcwd agree?")
+{
+	char before[PATH_MAX], text[PATH_MAX];
+	int fd;
+	long n = OK(RAW(SYS_getcwd, before, sizeof before));
+
+	IS(strlen(before) + 1, n);
+	fd = (int)OK(open(".", O_RDONLY));
+	OK(mkdir("d", 0755));
+	make_file("f", "");
+	OK(chdir("d"));
+	OK(RAW(SYS_getcwd, text, sizeof text));
+	TRUE(strncmp(text, before, strlen(before)) == 0 && strcmp(text + strlen(before), "/d") == 0);
+	FAILS(RAW(SYS_getcwd, text, strlen(before) + 2), ERANGE);
+	FAULTS(RAW(SYS_getcwd, wild, PATH_MAX));
+	OK(fchdir(fd));
+	OK(RAW(SYS_getcwd, text, sizeof text));
+	TRUE(strcmp(text, before) == 0);
+	FAILS(chdir("f"), ENOTDIR);
+	FAILS(chdir("none"), ENOENT);
+	FAILS(fchdir(99), EBADF);
+	FAILS(fchdir((int)OK(open("f", O_RDONLY))), ENOTDIR);
+	OK(chdir("/"));
+	IS(RAW(SYS_getcwd, text, sizeof text), 2);
+}
+
+TEST(paths, "Are //, . and .. in a path what they should be?")
+{
+	struct stat a, b;
+	char path[5000];
+
+	OK(mkdir("d", 0755));
+	make_file("d/f", "");
+	OK(stat("d/f", &a));
+	OK(stat(".//d/./..///d/f", &b));
+	IS(a.st_ino, b.st_ino);
+	OK(stat("d/", &a));
+	OK(stat("/..", &a));
+	OK(stat("/", &b));
+	IS(a.st_ino, b.st_ino);
+	FAILS(stat("d/f/", &a), ENOTDIR);
+	FAILS(stat("d/f/.", &a), ENOTDIR);
+	FAILS(stat("d/f/..", &a), ENOTDIR);
+	FAILS(stat("d/none/..", &a), ENOENT);
+	memset(path, '/', sizeof path);
+	path[4095] = '\0';
+	OK(stat(path, &a));
+	path[4095] = '/';
+	path[4096] = '\0';
+	FAILS(stat(path, &a), ENAMETOOLONG);
+}
+
+TEST(deep_tree, "Does a tree of 200 levels have a cwd, a way up and an end?")
+{
+	enum { DEEP = 200 };
+	char text[PATH_MAX];
+	struct stat top, here;
+
+	OK(stat(".", &top));
+	for (int i = 0; i < DEEP; i++) {
+		OK(mkdir("down", 0755));
+		OK(chdir("down"));
+	}
+	TRUE(OK(RAW(SYS_getcwd, text, sizeof text)) > 5 * DEEP);
+	for (int i = 0; i < DEEP; i++) {
+		OK(chdir(".."));
+		OK(rmdir("down"));
+	}
+	OK(stat(".", &here));
+	IS(here.st_ino, top.st_ino);
+}
+
+TEST(mknod, "Does mknod make files and FIFOs, and devices for root alone?")
+{
+	struct stat st;
+
+	umask(0);
+	OK(mknod("f", S_IFREG | 0640, 0));
+	OK(mknod("g", 0600, 0));
+	OK(mknod("p", S_IFIFO | 0604, 0));
+	OK(stat("f", &st));
+	IS(st.st_mode, S_IFREG | 0640);
+	OK(stat("g", &st));
+	IS(st.st_mode, S_IFREG | 0600);
+	OK(stat("p", &st));
+	IS(st.st_mode, S_IFIFO | 0604);
+	FAILS(mknod("f", S_IFREG | 0640, 0), EEXIST);
+	FAILS(mknod("d", S_IFDIR | 0755, 0), EPERM);
+	FAILS(mknod("x", 0170000 | 0644, 0), EINVAL);
+	FAILS(mknod("none/x", S_IFREG | 0644, 0), ENOENT);
+	OK(chmod(".", 0777));
+	become_ordinary();
+	FAILS(mknod("n", S_IFCHR | 0644, makedev(1, 3)), EPERM);
+}
+
+TEST(umask, "Does umask give the old mask, and keep nine bits?")
+{
+	umask(0123);
+	IS(umask(07777), 0123);
+	IS(umask(022), 0777);
+	IS(umask(0), 022);
+}
