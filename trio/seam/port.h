@@ -120,10 +120,10 @@ struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
 /* Sets bit `bit` for a service above; its `notified` handler runs once, after the present handler, with all bits. */
 void notify(uint32_t endpoint, unsigned bit);
 
-/* Clock since boot, and the service's one alarm: at that time its bit NOTIFY_ALARM is set. NEVER takes it back. */
+/* Clock since boot, and the service's one alarm: then bit NOTIFY_ALARM of `endpoint`, its own, is set. NEVER: not any more. */
 #define NOTIFY_ALARM 63
 nanoseconds now(void);
-void alarm_at(nanoseconds deadline);
+void alarm_at(uint32_t endpoint, nanoseconds deadline);
 
 /* Whole pages of zeros for the service's own tables and buffers; `count` of them follow each other where that is 1,
  * or a power of two up to 512. NULL where there is no memory. */
