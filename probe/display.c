@@ -1,13 +1,14 @@
 /* display.c: is there a frame buffer for the rows that need one, and the driver that a row names?
  *
  * A row that names its driver is by path alone: on an emulated machine the display is given, and what is counted is its
- * driver's work.
+ * driver's work. "bochs-drm" is the kernel's driver for the display that Linux's driver of that name is for: so one row
+ * compares two kernels on one machine.
  * What the driver says of itself is compared with the row's name before anything is run. */
 #include "engine.h"
 
 static const struct {
-	const char *name, *says; /* the beginning of what the driver calls itself */
-} displays[] = { { "bochs-drm", "bochs-drm" }, { "vesafb", "VESA VGA" } };
+	const char *name, *says[2]; /* beginnings of what drivers call themselves: Linux's, Trio's */
+} displays[] = { { "bochs-drm", { "bochs-drm", "bochs-display" } }, { "vesafb", { "VESA VGA", NULL } } };
 
 static unsigned number_of(const struct row *row)
 {
@@ -17,6 +18,17 @@ static unsigned number_of(const struct row *row)
 const char *display_needed(const struct row *row)
 {
 	return row->point->place >= ON_BOCHS_DRM ? displays[number_of(row)].name : NULL;
+}
+
+static int is_driver(const struct row *row, const char *says)
+{
+	for (int i = 0; i < 2; i++) {
+		const char *wanted = displays[number_of(row)].says[i];
+
+		if (wanted && strncmp(says, wanted, strlen(wanted)) == 0)
+			return 1;
+	}
+	return 0;
 }
 
 const char *display_missing(const struct row *row)
@@ -39,7 +51,7 @@ const char *display_missing(const struct row *row)
 			 errno_name(failed), wanted ? wanted : displays[0].name);
 		return why;
 	}
-	if (!wanted || strncmp(fb.driver, displays[number_of(row)].says, strlen(displays[number_of(row)].says)) == 0)
+	if (!wanted || is_driver(row, fb.driver))
 		return NULL;
 	snprintf(why, sizeof why, "the frame buffer here is %s: add display=%s to the guest's name for this one",
 		 fb.driver, wanted);

@@ -24,7 +24,7 @@ def cache_folder() -> Path:
 
 
 def source_folder(name: str) -> Path:
-    """Sources that travel with us (probe, plugin): inside the installed package, or beside it in a checkout."""
+    """Sources that travel with us (probe, plugin, trio): inside the installed package, or beside it in a checkout."""
     here = Path(__file__).resolve()
     for folder in (here.parent / f"_{name}", here.parents[2] / name):
         if folder.is_dir():

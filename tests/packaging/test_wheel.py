@@ -1,4 +1,4 @@
-"""Is what `pip install .` installs complete: the command, the probe's and the plugin's sources, and nothing built?"""
+"""Is what `pip install .` installs complete: the command, probe's, plugin's and Trio's sources, and nothing built?"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def wheel(checkout: Path) -> Path:
 def expected() -> set[str]:
     """The package's own files, the C sources and the published tables, by their names in the wheel."""
     names = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split("\0")
-    carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published")}
+    carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio")}
     places = {"src/kernometer/": "kernometer/", **carried}
     return {
         target + name.removeprefix(source)
@@ -64,7 +64,7 @@ def expected() -> set[str]:
 
 
 def test_the_wheel_holds_the_sources_and_nothing_built(wheel: Path) -> None:
-    """Expected: package, probe, plugin. Broken: a missing file, or somebody's binaries."""
+    """Expected: package, probe, plugin, Trio. Broken: a missing file, or somebody's binaries."""
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == expected()

@@ -75,6 +75,13 @@ def test_by_path_the_driver_is_the_one_that_the_row_names(draw: Draw, tag: str) 
     )
 
 
+def test_another_kernels_driver_for_the_same_display_is_measured_by_the_same_row(draw: Draw) -> None:
+    """Expected: Trio's driver for bochs-display counts as the one for that display. Broken: no row can be compared."""
+    found = draw(*BY_PATH, f"{FILL},bochs-drm", f"{FILL},vesafb", driver="bochs-display")
+    assert [run["row"] for run in found.of("run")] == [f"{FILL},bochs-drm"]
+    assert [record["row"] for record in found.of("unsupported")] == [f"{FILL},vesafb"]
+
+
 @pytest.mark.parametrize(
     ("row", "accident", "said"),
     [

@@ -1,7 +1,8 @@
 """`scripts/trio`: boots Trio (or Linux, the same in every other respect) with one command, and prints what it printed.
 
 The command's standard output comes on ours; the console (the kernel's words and the command's standard error) on our
-standard error, as it comes. The exit status is the command's; 128 + N where signal N ended it, 125 where it never ended.
+standard error, as it comes. The exit status is the command's; 128 + N where signal N ended it, 125 where it never
+ended.
 
   scripts/trio -- sh -c 'ls -l / | sort'        a name without / is one of /bin: busybox's applets, the probe
   scripts/trio --linux -- sh -c 'ls -l / | sort'              the same initramfs on the cached guest linux-6.1
@@ -22,11 +23,11 @@ import sys
 from pathlib import Path
 
 from kernometer.errors import KernometerError
+from kernometer.guests.qemu import COMMAND_LINE
 from tests.trio.boot import DEBUG_EXIT, Kernel, Machine, argv, boot, initramfs
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER_ENDED = 125
-COMMAND_LINE = "console=ttyS0 quiet"
 
 
 def options(words: list[str]) -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""`kernometer guest add`: from packages, from a kernel's file, from a multiboot kernel with modules, or Xen."""
+"""`kernometer guest add`: from packages, from a kernel's file, from a multiboot kernel with modules, Xen, or Trio."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Wanted:
 
 @click.command()
 @click.argument("name", metavar="SYSTEM|NAME")
-@click.argument("versions", metavar="[VERSION...]", nargs=-1)
+@click.argument("versions", metavar="[VERSION|STRUCTURE...]", nargs=-1)
 @click.option(
     "--kernel",
     metavar="FILE",
@@ -94,6 +94,9 @@ def add(
     not needed and nothing is installed. A guest that is here already is replaced by the newest of its version; with
     --append, --machine, --memory or --cpu it stays, and that variant of it is listed.
 
+    SYSTEM trio is Kernometer's own kernel, built from its sources by the C compiler that is here; what it takes are
+    structures: mono, which is trio-mono. Without one all are built.
+
     NAME with --kernel makes a guest from a copy of your own kernel; the other options are its usual ones.
 
     \b
@@ -102,6 +105,7 @@ def add(
       kernometer guest add linux 6.1 --append mitigations=off
       kernometer guest add mine --kernel arch/x86/boot/bzImage
       kernometer guest add xen --dom0 linux-6.1
+      kernometer guest add trio
     """
     given = (("machine", machine), ("cpu", cpu), ("memory", memory))
     words = (*append.split(), *(f"{key}={value}" for key, value in given if value is not None))
@@ -113,10 +117,12 @@ def add(
         _from_packages(env, wanted)
     elif name == "xen":
         _xen(env, wanted)
+    elif name == "trio":
+        _trio(env, wanted)
     else:
         raise UsageError(
             f"There is no system {name!r} to add.",
-            "linux and xen come from packages; --kernel FILE makes a guest NAME.",
+            "linux and xen come from packages, trio from its sources; --kernel FILE makes a guest NAME.",
         )
 
 
@@ -179,6 +185,22 @@ def _xen(env: Env, wanted: Wanted) -> None:
     if wanted.versions:
         raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
     _say_added(env, xen.add(wanted.dom0 or xen.DOM0, env.say))
+
+
+def _trio(env: Env, wanted: Wanted) -> None:
+    from kernometer.guests import linux, trio
+
+    wanted.refuse("for a kernel from a file", module=wanted.modules, output=wanted.output)
+    wanted.refuse("for xen", dom0=wanted.dom0)
+    for structure in wanted.versions:
+        trio.check(structure)
+    for structure in wanted.versions or trio.STRUCTURES:
+        guest = trio.add(structure, env.say)
+        _say_added(env, guest)
+        if wanted.words:
+            found = wanted.variant(guest.name)
+            linux.record(found)
+            click.echo(f"{found.name}: a variant of {guest.name}", file=env.out)
 
 
 def _machine(wanted: Wanted) -> Machine:

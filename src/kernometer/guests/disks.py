@@ -32,7 +32,8 @@ MKFS_SECONDS = 60
 
 #: In the guest: init_devices.c knows both.
 IMAGES, MOUNTED = "etc/kernometer/disk", "/disk"
-#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB.
+#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB. A kernel that has one disk of its own, /dev/ram0,
+#: has one file system that it knows.
 _BRD = f"rd_nr=2 rd_size={SIZE >> 10}"
 
 #: What kernels from 6.1 on and before mount, and what mkfs.ext4 makes by default today; no more, whatever its version.
@@ -86,10 +87,10 @@ def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Prov
     if not images:
         return Provided({}, tuple(words))
     loaded = _loaded(guest, images, command_line)
-    listed = "".join(f"/{_file(name)}{' ' + _BRD if name == 'brd' else ''}\n" for name, _ in loaded)
+    lines = "".join(f"/{_file(name)}{' ' + _BRD if name == 'brd' else ''}\n" for name, _ in loaded)
     return Provided(
         {
-            initramfs.DRIVERS: listed.encode(),
+            **({initramfs.DRIVERS: lines.encode()} if loaded else {}),
             **{_file(name): content for name, content in loaded},
             **{f"{IMAGES}/{kind}": data for kind, data in images.items()},
         },
@@ -104,6 +105,8 @@ def _file(driver: str) -> str:
 def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tuple[tuple[str, bytes], ...]:
     """Drivers for disks of these kinds, in the order of loading. Raises MissingError for what the kernel lacks."""
     found = drivers.load_order(guest, ("brd", *kinds))
+    if guest.manifest.built_in:  # its memory disk is of this size
+        return found
     if "brd" not in (name for name, _ in found):
         sizes = re.findall(r"(?:^| )(?:brd\.rd_size|ramdisk_size)=(\d{1,9})(?= |$)", command_line)
         if not sizes or int(sizes[-1]) << 10 < SIZE:

@@ -1,8 +1,9 @@
 """Displays of a guest: what the kernel is told and given so that /dev/fb0 has the driver that the variant names.
 
-`display=bochs-drm` is QEMU's bochs-display and the kernel's DRM driver for it, a module. `display=vesafb` is QEMU's
-VGA, whose BIOS sets a mode before the kernel begins, and the driver that draws in whatever was set, which is built in:
-so the packed image must boot, by way of its real-mode code. Both show the same mode: 1024 by 768 pixels of 32 bits.
+`display=bochs-drm` is QEMU's bochs-display and the kernel's driver for it: Linux's is a DRM module, Trio's is built
+in. `display=vesafb` is QEMU's VGA, whose BIOS sets a mode before the kernel begins, and Linux's built-in driver that
+draws in whatever was set: so the packed image must boot, by way of its real-mode code. Both show the same mode: 1024
+by 768 pixels of 32 bits.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def kernel(guest: store.Guest, machine: Machine) -> Path:
     """What QEMU's -kernel is given. Raises MissingError where the guest has no image that sets a VESA mode."""
     if machine.display != "vesafb":
         return guest.kernel_word
+    if guest.manifest.built_in:
+        raise MissingError(f"{guest.name} has no driver for display=vesafb.", "It drives display=bochs-drm.")
     if not guest.manifest.packed_sha256:
         system, _, version = guest.name.partition("-")
         raise MissingError(
@@ -44,7 +47,7 @@ def provide(guest: store.Guest, machine: Machine) -> Provided:
 
     Raises MissingError where the guest's kernel has no such driver, TargetError where it is damaged.
     """
-    if machine.display != "bochs-drm" or guest.manifest.package.startswith("/"):
+    if machine.display != "bochs-drm" or guest.manifest.package.startswith("/") or "bochs" in guest.manifest.built_in:
         return Provided({}, ())
     return provided(drivers.load_order(guest, ("bochs",)))
 

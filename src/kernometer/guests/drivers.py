@@ -44,6 +44,11 @@ def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, byt
     The same names give the same order. Raises MissingError, naming what the kernel lacks, or where the guest was added
     before modules were kept.
     """
+    if guest.manifest.built_in:
+        lacking = sorted(set(names) - set(guest.manifest.built_in))
+        if lacking:
+            raise MissingError(f"{guest.name} has no {', '.join(lacking)}, and loads no kernel modules.")
+        return ()
     found, built_in = _kept(guest)
     order, missing = resolved(names, found, built_in)
     if missing:

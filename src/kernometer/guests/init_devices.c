@@ -105,15 +105,16 @@ static void fill(const char *device, const char *image, size_t bytes)
 		give_up(device);
 }
 
-/* Disks of memory, each with a file system of its kind, for those images that are there. */
+/* Disks of memory, /dev/ram0 and on, each with a file system of its kind, for those images that are there. */
 void make_disks(void)
 {
 	static const struct {
-		const char *kind, *image, *device, *where, *options;
+		const char *kind, *image, *where, *options;
 	} disks[] = {
-		{ "ext4", DISK_FOLDER "ext4", "/dev/ram0", "/disk/ext4", "noinit_itable" },
-		{ "minix", DISK_FOLDER "minix", "/dev/ram1", "/disk/minix", NULL },
+		{ "ext4", DISK_FOLDER "ext4", "/disk/ext4", "noinit_itable" },
+		{ "minix", DISK_FOLDER "minix", "/disk/minix", NULL },
 	};
+	char device[] = "/dev/ram0";
 
 	for (size_t i = 0; i < sizeof disks / sizeof disks[0]; i++) {
 		int fd = open(disks[i].image, O_RDONLY | O_CLOEXEC);
@@ -127,13 +128,14 @@ void make_disks(void)
 		image = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (image == MAP_FAILED)
 			give_up(disks[i].image);
-		fill(disks[i].device, image, (size_t)s.st_size);
+		fill(device, image, (size_t)s.st_size);
 		munmap(image, (size_t)s.st_size);
 		close(fd);
 		unlink(disks[i].image);
 		if ((mkdir("/disk", 0755) != 0 && errno != EEXIST) || mkdir(disks[i].where, 0755) != 0 ||
-		    mount(disks[i].device, disks[i].where, disks[i].kind, 0, disks[i].options) != 0)
+		    mount(device, disks[i].where, disks[i].kind, 0, disks[i].options) != 0)
 			give_up(disks[i].where);
+		device[sizeof device - 2]++;
 	}
 	sync();
 }

@@ -16,7 +16,7 @@ from kernometer.guests.suites import Say
 #: "6.1", "6.1-cloud".
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
 #: Names that say what a guest is made of.
-TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*")
+TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*")
 
 _STANDARD = Machine()
 _ELF64, _X86_64 = b"\x02", 62
@@ -130,7 +130,7 @@ def check_version(version: str) -> tuple[str, str]:
 def check_name(name: str) -> None:
     """Raises UsageError for a name that a guest of the user's own may not have."""
     if TAKEN.fullmatch(name):
-        raise UsageError(f"The name {name} is for guests from packages.", "Give another, such as my-kernel.")
+        raise UsageError(f"{name} is a name for guests from packages, or Trio's.", "Give another, such as my-kernel.")
     store.checked(name)
 
 

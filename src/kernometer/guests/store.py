@@ -62,6 +62,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     packed_sha256: str = ""  #: of the bzImage that it was in, which boots where a firmware has work to do; "" without
     config_sha256: str = ""  #: of the kernel's build configuration, "" where the package has none
     drivers_sha256: str = ""  #: of the kernel modules that were kept, see drivers.digest
+    built_in: tuple[str, ...] = ()  #: of a kernel that loads no modules: those of drivers.KEPT that are part of it
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
     modules: tuple[Module, ...] = ()  #: in the order of loading; none: the initramfs alone, as Linux takes it

@@ -1,0 +1,133 @@
+"""Trio, the project's own small kernel: guests `trio-mono` and, once there are more, a guest for each structure.
+
+It is built from its sources, which travel with us, by make, gcc and ld; the same compiler and the same sources give the
+same bytes, in whatever folder. What was built is kept in the cache by what it is made of.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from kernometer import __version__
+from kernometer.cache import cache_folder, sha256, source_folder
+from kernometer.errors import BuildError, MissingError, UsageError
+from kernometer.guests import linux, store
+from kernometer.guests.suites import Say
+from kernometer.text import printable
+
+#: How services can be put together; each is a guest `trio-STRUCTURE`.
+STRUCTURES = ("mono",)
+#: What of drivers.KEPT is part of the kernel: a memory disk of disks.SIZE, its file system, the emulated display.
+BUILT_IN = ("bochs", "brd", "minix")
+#: Programs, and the package of Debian's that has each.
+_PROGRAMS = {"gcc": "gcc", "ld": "binutils", "make": "make"}
+#: Seconds; it takes some ten on one core.
+BUILD_SECONDS = 300.0
+#: Programs for the guest and text: no part of the kernel.
+_NOT_OF_THE_KERNEL = ("user", "README.md")
+
+
+def add(structure: str, say: Say = linux.silently) -> store.Guest:
+    """Builds and keeps `trio-STRUCTURE`; one of that name is replaced, its variants stay listed.
+
+    Raises UsageError for what is no structure, MissingError without a compiler, BuildError with the compiler's words.
+    """
+    check(structure)
+    name = f"trio-{structure}"
+    kernel = built(structure, say).read_bytes()
+    with store.new_folder() as folder:
+        (folder / store.KERNEL).write_bytes(kernel)
+        manifest = store.Manifest(
+            name=name,
+            package="trio",
+            version=__version__,
+            release="",
+            package_sha256=_digest(source_folder("trio")),
+            kernel_sha256=sha256(kernel),
+            kernel_bytes=len(kernel),
+            built_in=BUILT_IN,
+            variants=linux.variants_of(name),
+        )
+        return store.keep(folder, manifest)
+
+
+def check(structure: str) -> None:
+    """Raises UsageError for what Trio cannot be built as."""
+    if structure not in STRUCTURES:
+        raise UsageError(f"Trio has no structure {structure!r}.", f"There is: {', '.join(STRUCTURES)}.")
+
+
+def built(structure: str, say: Say = linux.silently) -> Path:
+    """The kernel, an ELF file, from the cache where these sources were built by this compiler. Raises as `add` does."""
+    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+    if missing:
+        packages = " ".join(_PROGRAMS[program] for program in missing)
+        raise MissingError(
+            f"Trio is built here, and there is no {' and no '.join(missing)}.",
+            f"Debian, Ubuntu: apt-get install {packages}.",
+        )
+    sources = source_folder("trio")
+    key = sha256("\0".join((_digest(sources), structure, *map(_version, ("gcc", "ld")))).encode())
+    final = cache_folder() / "trio" / key[:24] / f"trio-{structure}.elf"
+    if final.is_file():
+        return final
+    say(f"trio-{structure}: compiling …")
+    try:
+        final.parent.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent.parent, prefix=".new-") as scratch:
+            build(sources, Path(scratch) / "objects", structure)
+            ready = Path(scratch) / "ready"
+            ready.mkdir()
+            shutil.copyfile(Path(scratch) / "objects" / final.name, ready / final.name)
+            try:
+                ready.rename(final.parent)
+            except OSError:  # another process was faster: its result is the same
+                if not final.is_file():
+                    raise
+    except OSError as error:
+        raise BuildError(f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME.") from error
+    return final
+
+
+def build(sources: Path, folder: Path, structure: str) -> None:
+    """Runs make, with `folder` for what is built; nothing is written to `sources`. What the user set for other builds
+    is not passed on. Raises BuildError."""
+    words = ("make", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(
+        words,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=BUILD_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise BuildError(f"Trio was not built after {BUILD_SECONDS:.0f} s.", "Try again.") from error
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode != 0:
+        last = printable(said.decode(errors="replace")[-4000:], keep="\n")
+        raise BuildError(f"Trio does not build: make left with {process.returncode}.", "", last)
+
+
+def _digest(sources: Path) -> str:
+    """Of the names and contents of what the kernel is made from."""
+    files = sorted(path.relative_to(sources) for path in sources.rglob("*") if path.is_file())
+    wanted = [file for file in files if file.parts[0] not in _NOT_OF_THE_KERNEL and "__pycache__" not in file.parts]
+    return sha256("\n".join(f"{file} {sha256((sources / file).read_bytes())}" for file in wanted).encode())
+
+
+def _version(program: str) -> str:
+    """The first line of what it says of itself: a compiler is upgraded in place."""
+    done = subprocess.run((program, "--version"), capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout.partition("\n")[0]
