@@ -1,0 +1,130 @@
+"""What Trio's sources promise of its structure, read from the sources and from what was compiled of them.
+
+A service sees the seam's port, the interfaces that trio/config lets it call, and Linux's numbers; no kernel header,
+nothing of another service. Which structure a kernel has may be asked in seam/ and kernel/abi/ alone.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+#: What C has without a library.
+FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
+#: What gcc calls or names by itself, beside the port's memcpy and its like.
+COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
+#: Where it may be asked which structure this is.
+KNOW_THE_STRUCTURE = ("seam", "kernel/abi")
+
+_INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)
+_ASKS = re.compile(r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif)\b.*\b\w*(?:STRUCTURE|MONO|HYBRID|MICRO).*", re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_CALLED = re.compile(r"\b([a-z_]\w*)\(")
+_MEMBER = re.compile(r"^\s*\d+\s*:\s*(client|call)\s+(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A table of config/services.toml."""
+
+    name: str
+    provides: str
+    sources: str
+    calls: tuple[str, ...]
+    kernel: tuple[str, ...]
+
+
+def services(root: Path) -> tuple[Service, ...]:
+    """`root` is the folder trio/."""
+    tables = tomllib.loads((root / "config" / "services.toml").read_text())
+    return tuple(
+        Service(name, each["provides"], each["sources"], tuple(each["calls"]), tuple(each["kernel"]))
+        for name, each in tables.items()
+    )
+
+
+def c_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in {".c", ".h", ".S"})
+
+
+def without_comments(text: str) -> str:
+    """Lines stay where they are."""
+    return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+
+
+def includes(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Line, name, and whether it is in angle brackets."""
+    plain = without_comments(text)
+    for found in _INCLUDE.finditer(plain):
+        yield (
+            plain.count("\n", 0, found.start(1 if found[1] else 2 if found[2] else 3)) + 1,
+            *((found[1], False) if found[1] else (found[2] or found[3], True)),
+        )
+
+
+def foreign_includes(root: Path) -> Iterator[str]:
+    """Includes in services and drivers of what is not theirs to see, as FILE:LINE: what."""
+    for service in services(root):
+        folder = root / service.sources
+        allowed = {"port.h", "endpoints.h", f"{service.provides}_serve.h"}
+        allowed |= {f"{name}.h" for name in service.calls} | ({"kernel.h"} if service.kernel else set())
+        abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}
+        for path in c_files(folder):
+            for line, name, angles in includes(path.read_text()):
+                own = not angles and ".." not in name and (path.parent / name).is_file()
+                if not own and name not in (FREESTANDING if angles else allowed | abi):
+                    yield f"{path.relative_to(root)}:{line}: includes {name}"
+
+
+def in_no_service(root: Path) -> Iterator[str]:
+    """Files below services/ and drivers/ that belong to no service of the configuration: no rule would see them."""
+    folders = [root / service.sources for service in services(root)]
+    for path in (*c_files(root / "services"), *c_files(root / "drivers")):
+        if not any(path.is_relative_to(folder) for folder in folders):
+            yield str(path.relative_to(root))
+
+
+def ask_the_structure(root: Path) -> Iterator[str]:
+    """Conditions on the structure outside of the folders that may know it."""
+    for path in c_files(root):
+        place = path.relative_to(root)
+        if not any(place.is_relative_to(folder) for folder in (*KNOW_THE_STRUCTURE, "user")):
+            text = without_comments(path.read_text())
+            for found in _ASKS.finditer(text):
+                line = text.count("\n", 0, found.start()) + 1
+                # a header's own guard asks nothing
+                if not found[0].split()[-1].endswith("_H"):
+                    yield f"{place}:{line}: {found[0].strip()}"
+
+
+def port_functions(root: Path) -> frozenset[str]:
+    """Those of seam/port.h."""
+    return frozenset(_CALLED.findall(without_comments((root / "seam" / "port.h").read_text())))
+
+
+def calls_of(root: Path, interface: str) -> frozenset[str]:
+    """Names of the calls that services make, without the interface's."""
+    text = (root / "interfaces" / f"{interface}.idl").read_text()
+    return frozenset(name for kind, name in _MEMBER.findall(text) if kind == "call")
+
+
+def allowed_symbols(root: Path, service: Service) -> frozenset[str]:
+    """What its objects may leave to others."""
+    stubs = {f"{interface}_{call}" for interface in service.calls for call in calls_of(root, interface)}
+    return port_functions(root) | COMPILERS_OWN | stubs | {f"kernel_{call}" for call in service.kernel}
+
+
+def undefined(objects: Iterable[Path]) -> frozenset[str]:
+    """Symbols that these objects together leave undefined (nm)."""
+    kinds: Mapping[str, set[str]] = {"U": set(), "defined": set()}
+    words = ("nm", "--format=posix", *map(str, objects))
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    for line in done.stdout.splitlines():
+        parts = line.split()
+        if len(parts) >= 2 and len(parts[1]) == 1:
+            kinds["U" if parts[1] in "Uvw" else "defined"].add(parts[0])
+    return frozenset(kinds["U"] - kinds["defined"])

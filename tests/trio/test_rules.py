@@ -1,0 +1,133 @@
+"""Do Trio's sources keep the rules of its structure, and would a breach be noticed?"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trio import rules
+
+ROOT = Path(__file__).parents[2] / "trio"
+
+
+def test_no_service_includes_the_kernels_or_anothers_internals() -> None:
+    """Expected: the port, interfaces that the configuration names, Linux's numbers, its own headers."""
+    assert list(rules.foreign_includes(ROOT)) == []
+    assert list(rules.in_no_service(ROOT)) == []
+
+
+def test_the_structure_is_asked_in_the_seam_and_in_the_kernels_abi_alone() -> None:
+    assert list(rules.ask_the_structure(ROOT)) == []
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Interfaces and configuration of the real one, a port, no C."""
+    for name in ("interfaces", "config"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("seam", "services/vfs", "services/pm", "drivers/serial", "kernel/core", "kernel/abi"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(ROOT / "seam" / "port.h", tmp_path / "seam")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('#include "core/task.h"', True),
+        ('#include "../pm/pm.h"', True),
+        ("#include <linux/fs.h>", True),
+        ("#include SOMETHING", True),
+        ('#include "pm.h"', True),
+        ('#include "fs_serve.h"', True),
+        ('#include "vfs_client.h"', True),
+        ('#include "abi/nothing.h"', True),
+        ('  #  include "mono.h"', True),
+        ('/* #include "core/task.h" */', False),
+        ('#include "own.h"', False),
+        ('#include "port.h"', False),
+        ('#include "fs.h"', False),
+        ('#include "vfs_serve.h"', False),
+        ('#include "abi/errno.h"', False),
+        ("#include <stdint.h>", False),
+    ],
+)
+def test_an_include_that_is_not_the_services_to_see_is_found(copy: Path, line: str, found: bool) -> None:
+    (copy / "services/vfs/own.h").write_text("")
+    (copy / "services/pm/pm.h").write_text("")
+    (copy / "services/vfs/pipe.c").write_text(f"/* a\n * pipe */\n{line}\n")
+    expected = [f"services/vfs/pipe.c:3: includes {line.split()[-1].strip('<>').strip(chr(34))}"] if found else []
+    assert list(rules.foreign_includes(copy)) == expected
+
+
+def test_a_file_of_no_service_is_found(copy: Path) -> None:
+    """Expected: named. Broken: a folder that no rule is held against."""
+    (copy / "services/common").mkdir()
+    (copy / "services/common/list.h").write_text("")
+    (copy / "services/pm/fork.c").write_text("")
+    assert list(rules.in_no_service(copy)) == ["services/common/list.h"]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("#if TRIO_STRUCTURE == MONO", True),
+        ("#ifdef STRUCTURE_HYBRID", True),
+        ("#elif defined(MICRO)", True),
+        ("#ifndef TRIO_SOMETHING_H", False),
+        ("#ifdef COUNTERS", False),
+        ("/* #ifdef MONO */", False),
+    ],
+)
+def test_a_question_for_the_structure_is_found_where_it_must_not_be(copy: Path, line: str, found: bool) -> None:
+    for name in ("seam/a.c", "kernel/abi/a.c", "kernel/core/a.c", "services/pm/a.c"):
+        (copy / name).write_text(f"\n{line}\n")
+    expected = [f"{name}:2: {line}" for name in ("kernel/core/a.c", "services/pm/a.c")] if found else []
+    assert sorted(rules.ask_the_structure(copy)) == expected
+
+
+def test_a_symbol_that_a_service_may_not_use_is_found(copy: Path) -> None:
+    """Expected: the port, its interfaces' calls and its own symbols are allowed; a kernel's or another's are not."""
+    lines = (
+        "long copy_in(void), fs_read(void), vm_fork(void), kernel_random_bytes(void), kernel_port_in(void), own(void);",
+        "extern long current; long all(void) { return copy_in() + fs_read() + vm_fork() + kernel_random_bytes() +",
+        "kernel_port_in() + own() + current; }",
+    )
+    (copy / "a.c").write_text("\n".join(lines))
+    (copy / "b.c").write_text("long own(void) { return 0; }")
+    for name in ("a", "b"):
+        words = ["gcc", "-c", "-fno-stack-protector", "-o", str(copy / f"{name}.o"), str(copy / f"{name}.c")]
+        subprocess.run(words, check=True, timeout=60)
+    (vfs,) = (each for each in rules.services(copy) if each.name == "vfs")
+    found = rules.undefined((copy / "a.o", copy / "b.o")) - rules.allowed_symbols(copy, vfs)
+    assert found == {"vm_fork", "kernel_port_in", "current"} - rules.allowed_symbols(copy, vfs)
+    assert {"kernel_port_in", "current"} <= found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("2: call read(", "1: call read(", "1 stands twice"),
+        ("call read(", "call capacity(", "capacity stands twice"),
+        ("2: call read(", "2: cal read(", "block.idl:6: not a member"),
+        ("sector: u64", "sector: u65", "not an argument: 'sector: u65'"),
+        ("errors EIO EWAIT ENODEV;\n}", "waits errors EIO;\n}", "only a client's call may wait"),
+        ("\n}\n", "\n", "ends in the middle"),
+    ],
+)
+def test_the_interface_compiler_refuses_what_is_wrong(copy: Path, old: str, new: str, said: str) -> None:
+    """Expected: FILE:LINE: what, status 1, and nothing written. Broken: two calls of one number."""
+    file = copy / "interfaces/block.idl"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    words = [sys.executable, str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=copy)
+    assert done.returncode == 1
+    assert done.stderr.startswith("interfaces/block.idl:")
+    assert said in done.stderr
+    assert not (copy / "out").exists()
