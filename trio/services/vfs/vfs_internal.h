@@ -1,0 +1,373 @@
+/* vfs_internal.h: what the parts of the file service share: nodes (inodes in memory), files (open file descriptions),
+ * descriptor tables, mounts, and the service's state.
+ *
+ * A handler runs to completion. Operations that may have to wait get the request and return a verdict (park it and
+ * return); the handler then runs again from its start, so nothing may have been changed that the second run would do
+ * twice, or it is noted in r->done and r->scratch. Operations below a file system return -EWAIT instead: hand every
+ * result to vfs_settle(), which parks the request until the disk has answered. */
+#ifndef TRIO_VFS_INTERNAL_H
+#define TRIO_VFS_INTERNAL_H
+
+#include "port.h"
+#include "abi/files.h"
+
+struct vfs;
+struct node;
+struct file;
+struct mount;
+
+/* Nodes ------------------------------------------------------------------------------------------------------------ */
+
+/* Names are not NUL-terminated and at most NAME_MAX long; permissions have been checked. Results: 0 or more, or -errno
+ * (-EWAIT: ask again when the disk has answered). A node that comes back in `out` is held for the caller.
+ * NULL: EPERM for what changes a folder, and what stands with each. */
+struct node_operations {
+	int64_t (*lookup)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out);
+	/* Of any type but a link; `device` for special files. */
+	int64_t (*create)(struct vfs *v, struct node *folder, const char *name, size_t length,
+			  const struct file_attributes *as, struct node **out);
+	int64_t (*symlink)(struct vfs *v, struct node *folder, const char *name, size_t length,
+			   const struct file_attributes *as, const char *target, size_t target_length);
+	int64_t (*link)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *to);
+	/* `node` is what `name` stands for; an empty folder, or anything else. */
+	int64_t (*unlink)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node);
+	/* `replaced`: what `new_name` stands for and goes, NULL without. Types have been checked. */
+	int64_t (*rename)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node,
+			  struct node *to, const char *new_name, size_t new_length, struct node *replaced);
+	/* Of a folder that is not its mount's root. NULL: the root. */
+	int64_t (*parent)(struct vfs *v, struct node *folder, struct node **out);
+	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the folder. -ENOENT: under none.
+	 * Returns its length. NULL: none. */
+	int64_t (*name)(struct vfs *v, struct node *node, char *to, struct node **folder);
+	/* A link's target, without NUL. Returns its length. */
+	int64_t (*readlink)(struct vfs *v, struct node *link, char *to, size_t size);
+	/* For a link that stands for a node and not for a path (/proc/PID/fd/N). NULL: by readlink. */
+	int64_t (*follow)(struct vfs *v, struct node *link, struct node **out);
+	/* Brings mode, owner, size and so on of the node up to date. NULL: they always are. */
+	int64_t (*refresh)(struct vfs *v, struct node *node);
+	/* SET_* of `to` take effect, and the change time is now. NULL: in memory alone. */
+	int64_t (*set)(struct vfs *v, struct node *node, unsigned which, const struct file_attributes *to);
+	/* NULL: -EINVAL. */
+	int64_t (*truncate)(struct vfs *v, struct node *node, uint64_t size);
+	/* Room from `from` for `length` bytes; `keep`: the size stays. NULL: -EOPNOTSUPP. */
+	int64_t (*allocate)(struct vfs *v, struct node *node, uint64_t from, uint64_t length, bool keep);
+	/* Before a file on the node is made: sets file->operations and file->state where they differ from the node's
+	 * `files`. NULL: always possible. A link's, fifo's, socket's or device's is not asked. */
+	int64_t (*open)(struct vfs *v, struct node *node, struct file *file);
+	/* A vm object with the file's pages from `offset` on, for mmap and execve, held for the caller.
+	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. */
+	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, bool shared_writable,
+			  uint32_t *object, uint64_t *at);
+	int64_t (*sync)(struct vfs *v, struct node *node);
+	/* Nobody holds it any more: gives back its memory, and the file where it has no link. */
+	void (*forget)(struct vfs *v, struct node *node);
+};
+
+/* A file system's own node begins with this. */
+struct node {
+	const struct node_operations *operations;
+	/* What a regular file or a folder does when it is open. */
+	const struct file_operations *files;
+	struct mount *mount;
+	/* What is mounted on it. */
+	struct mount *covered_by;
+	uint64_t inode, size, blocks;
+	/* Nanoseconds since 1970. */
+	int64_t accessed, modified, changed;
+	uint32_t mode, owner, group, links;
+	uint32_t references;
+	/* Files open for writing on it; programs that run from it count as -1 each. */
+	int32_t writers;
+	/* Of a special file: its number. */
+	uint32_t device;
+	/* A fifo's pipe, the socket bound here: who stands there. NULL without. A fifo's is dropped by fifo_forget. */
+	void *special;
+	/* Record locks and flocks, ordered by nothing. locks.c */
+	struct lock *locks;
+	struct queue lock_waiters;
+};
+
+static inline struct node *node_hold(struct node *n)
+{
+	n->references++;
+	return n;
+}
+void node_forgotten(struct vfs *v, struct node *n);
+static inline void node_drop(struct vfs *v, struct node *n)
+{
+	if (--n->references == 0)
+		node_forgotten(v, n);
+}
+
+/* Files: open file descriptions ------------------------------------------------------------------------------------ */
+
+/* Bits of readiness: Linux's POLLIN and so on, which E's abi/poll.h has too. */
+#define READY_IN 0x001
+#define READY_OUT 0x004
+#define READY_ERROR 0x008
+#define READY_HANG_UP 0x010
+
+/* `at`: the file's position or pread's; to be advanced by what was done. NULL: -EINVAL for read and write, and what
+ * stands with each. The file is open for what is asked. r->result is the answer. */
+struct file_operations {
+	verdict (*read)(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at);
+	verdict (*write)(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at);
+	/* Returns the new position. NULL: -ESPIPE, and pread too. */
+	int64_t (*seek)(struct vfs *v, struct file *f, int64_t offset, uint32_t whence);
+	/* Readiness now. NULL: always to read and to write. Whoever makes a file ready calls vfs_ready(). */
+	uint32_t (*poll)(struct vfs *v, struct file *f);
+	/* `argument`: as given, and as a grant of what it points to (a page). NULL: -ENOTTY. */
+	verdict (*ioctl)(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
+			 struct grant at);
+	/* Entries of a folder from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
+	int64_t (*entries)(struct vfs *v, struct file *f, struct grant to);
+	/* A vm object for mmap, where it is not the node's. NULL: the node's. */
+	int64_t (*object)(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
+			  uint64_t *at);
+	/* For fstat, where the file has no node. Fills mode, inode, owner and so on. */
+	void (*stat)(struct vfs *v, struct file *f, struct linux_stat *to);
+	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */
+	int64_t (*control)(struct vfs *v, struct file *f, uint32_t command, uint64_t argument);
+	/* The text of /proc/PID/fd/N where there is no node, "pipe:[7]". Returns its length. */
+	int64_t (*describe)(struct vfs *v, struct file *f, char *to, size_t size);
+	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is given. */
+	void (*release)(struct vfs *v, struct file *f);
+};
+
+struct file {
+	const struct file_operations *operations;
+	uint64_t position;
+	/* O_ACCMODE, O_APPEND, O_NONBLOCK, O_DIRECT, O_PATH …; O_CLOEXEC is the descriptor's. */
+	uint32_t flags;
+	uint32_t references;
+	/* NULL for a pipe, a socket and the like that was not opened by name. */
+	struct node *node;
+	/* The owner's of `operations`. */
+	void *state;
+	/* Of F_SETOWN. */
+	int32_t owner;
+};
+
+static inline bool file_reads(const struct file *f)
+{
+	return (f->flags & (O_WRONLY | O_PATH)) == 0;
+}
+static inline bool file_writes(const struct file *f)
+{
+	return (f->flags & (O_WRONLY | O_RDWR)) != 0 && (f->flags & O_PATH) == 0;
+}
+
+/* A file with one reference, which takes `node` (held once more; NULL without). 0, -ENOMEM, -ENFILE. */
+int64_t file_make(struct vfs *v, const struct file_operations *operations, void *state, uint32_t flags,
+		  struct node *node, struct file **out);
+static inline struct file *file_hold(struct file *f)
+{
+	f->references++;
+	return f;
+}
+void file_released(struct vfs *v, struct file *f);
+static inline void file_drop(struct vfs *v, struct file *f)
+{
+	if (--f->references == 0)
+		file_released(v, f);
+}
+
+/* Descriptors ------------------------------------------------------------------------------------------------------ */
+
+#define DESCRIPTORS_MOST 4096
+
+/* Shared by threads. `size` is 64, 512 or DESCRIPTORS_MOST; below `lowest` none is free. */
+struct descriptors {
+	struct file **files;
+	uint32_t size, lowest, references;
+	uint64_t close_on_exec[DESCRIPTORS_MOST / 64];
+};
+
+/* Root, working folder, umask. Shared with CLONE_FS. */
+struct folders {
+	struct node *root, *current;
+	uint32_t umask, references;
+};
+
+#define GROUPS_MOST 32
+
+/* Of each task, by number. `descriptors` is NULL where there is no such task. */
+struct task_files {
+	struct descriptors *descriptors;
+	struct folders *folders;
+	uint32_t process, process_group, session;
+	/* Effective. */
+	uint32_t user, group, group_count;
+	uint32_t groups[GROUPS_MOST];
+	/* RLIMIT_NOFILE, RLIMIT_FSIZE. */
+	uint32_t files_most;
+	uint64_t size_most;
+	/* To be told to pm: vfs_raise(). */
+	uint32_t raised;
+};
+
+/* The open file at `fd`, not held; NULL: EBADF. */
+static inline struct file *file_of(struct vfs *v, uint32_t task, int32_t fd);
+/* The lowest free descriptor from `least` on; the caller's reference goes to it. Returns it, or -EMFILE, -ENOMEM (the
+ * reference stays the caller's). flags: O_CLOEXEC. */
+int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t least, uint32_t flags);
+/* Undoes it, and drops the file; -EBADF. */
+int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd);
+
+/* Mounts and kinds of file systems ------------------------------------------------------------------------------------ */
+
+struct file_system {
+	const char *name;
+	/* Makes the mount's root, held for the mount; `source` and `options` as mount(2) has them. 0 or -errno. */
+	int64_t (*mount)(struct vfs *v, struct mount *m, const char *source, const char *options);
+	/* -EBUSY where anything but the root is held. */
+	int64_t (*unmount)(struct vfs *v, struct mount *m);
+	void (*numbers)(struct vfs *v, struct mount *m, struct file_system_numbers *to);
+	int64_t (*sync)(struct vfs *v, struct mount *m);
+};
+
+#define MOUNTS 32
+
+struct mount {
+	const struct file_system *type;
+	/* Nodes hold the mount by being there: `nodes` counts those of it that are in memory. */
+	struct node *root, *covers;
+	uint32_t nodes, flags, number;
+	/* The file system's own. */
+	void *state;
+	char source[64];
+};
+
+extern const struct file_system tmpfs, device_file_system, empty_file_system, disk_file_system;
+/* procfs.c */
+extern const struct file_system proc_file_system;
+
+/* Devices: a special file of that type and number, on whatever file system, is opened by this. Those with a name stand in devfs. */
+struct device {
+	const char *name;
+	/* S_IFCHR or S_IFBLK, and permissions. */
+	uint32_t mode, number;
+	const struct file_operations *operations;
+	/* NULL: always. Sets file->state; a negative errno refuses. */
+	int64_t (*open)(struct vfs *v, struct file *f);
+};
+
+/* The state ---------------------------------------------------------------------------------------------------------- */
+
+struct allocator {
+	/* Of slabs with a free place, by size; empty ones are given back but for one. */
+	struct link partial[8];
+	void *spare[8];
+};
+
+struct vfs {
+	struct task_files tasks[TASKS];
+	struct allocator allocator;
+	struct mount mounts[MOUNTS];
+	/* The root of all, NULL before begin(). */
+	struct node *root;
+	/* Waits for the disk; for any file to become ready (poll, select, epoll). */
+	struct queue disk_waiters, pollers;
+	/* From 1970 to the machine's start. */
+	int64_t epoch;
+	uint32_t files;
+	/* Tasks with something in `raised`. */
+	uint64_t raised[TASKS / 64];
+	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it needs. */
+	char path[PATH_MAX], target[PATH_MAX], page[PAGE];
+	struct tmpfs_state *tmpfs;
+	struct terminal *terminal;
+	/* Programs being executed: program_open. */
+	struct file *programs[TASKS];
+	/* E's parts keep theirs here. */
+	struct io_state *io;
+	uint64_t next_inode;
+};
+
+static inline struct file *file_of(struct vfs *v, uint32_t task, int32_t fd)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+
+	return (uint32_t)fd < d->size ? d->files[fd] : NULL;
+}
+
+/* Memory of up to 2,048 bytes, zeros; NULL without. Given back with the same size. More than that: pages_take(). */
+void *vfs_take(struct vfs *v, size_t size);
+void vfs_give(struct vfs *v, void *p, size_t size);
+
+/* Now, in nanoseconds since 1970. */
+static inline int64_t vfs_time(struct vfs *v)
+{
+	return v->epoch + (int64_t)now();
+}
+
+/* The answer to a request: parks it until the disk has answered where `result` is -EWAIT. */
+static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t result)
+{
+	return result == -EWAIT ? park_hard(&v->disk_waiters, r) : settle(r, result);
+}
+
+/* A file became ready, or hung up: those who poll look again. */
+static inline void vfs_ready(struct vfs *v)
+{
+	if (is_waited_for(&v->pollers))
+		unpark(&v->pollers);
+}
+
+/* `task` gets `signal` (SIGPIPE, SIGXFSZ, SIGTTOU …) for what it did, once its call is over. One at a time. */
+void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal);
+
+/* walk.c: paths ------------------------------------------------------------------------------------------------------ */
+
+/* The last link is not followed; the path may be empty and means `directory` itself; O_PATH files will do. */
+#define WALK_NOFOLLOW 1
+#define WALK_EMPTY 2
+
+/* The node at `path` for `task`, held. `path` may be v->path (it usually is); the walk uses v->target. */
+int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
+
+/* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held), NULL: nothing. */
+struct place {
+	struct node *folder, *node;
+	char name[NAME_MAX + 1];
+	uint32_t length;
+	/* The path ended in a slash; in `.`, `..` or nothing at all. */
+	bool slash, special;
+};
+int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out);
+void place_drop(struct vfs *v, struct place *p);
+/* Copies a path into v->path. Returns its length or -errno. */
+static inline int64_t path_in(struct vfs *v, struct grant path)
+{
+	return copy_string(v->path, PATH_MAX, path);
+}
+/* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
+int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted);
+bool is_owner(struct vfs *v, uint32_t task, const struct node *n);
+/* The node's path from `root`, with NUL; "" where it has none. Returns its length or -errno. */
+int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size_t size);
+
+/* names.c: makes a file of `mode` (type and permissions, umask applied) at `path`, with EEXIST and permissions checked: for mknod, and
+ * bind of a socket. `out` (held) may be NULL. */
+int64_t make_at(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
+		struct node **out);
+
+/* open.c: a file on a node that is already found, for open and for /proc/PID/fd/N. */
+verdict open_node(struct vfs *v, struct request *r, struct node *n, uint32_t flags);
+
+/* mounts.c: text of /proc/mounts. Returns its length. */
+size_t mounts_report(struct vfs *v, char *to, size_t size);
+
+/* node.c: sets up what all nodes have: mount, inode number, mode, owner, times now; one reference. */
+void node_begin(struct vfs *v, struct node *n, struct mount *m, const struct file_attributes *as);
+
+/* devfs.c: the device a special node stands for; NULL: none. */
+const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number);
+
+/* E's: a fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
+verdict fifo_open(struct vfs *v, struct request *r, struct file *f);
+void fifo_forget(struct vfs *v, struct node *n);
+/* E's: at the service's start. */
+void io_start(struct vfs *v);
+
+#endif
