@@ -254,6 +254,12 @@ struct device {
 
 /* The state ---------------------------------------------------------------------------------------------------------- */
 
+/* Who polls a file: a bit for each task's number modulo 64. A bit may be old: whom it wakes looks once in vain. No list, so
+ * that a poll that a signal ends leaves nothing behind. `changes` counts, for epoll's edges. */
+struct watch {
+	uint64_t tasks, changes;
+};
+
 struct allocator {
 	/* Of slabs with a free place, by size; empty ones are given back but for one. */
 	struct link partial[8];
@@ -266,8 +272,12 @@ struct vfs {
 	struct mount mounts[MOUNTS];
 	/* The root of all, NULL before begin(). */
 	struct node *root;
-	/* Waits for the disk; for any file to become ready (poll, select, epoll). */
-	struct queue disk_waiters, pollers;
+	struct queue disk_waiters;
+	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
+	 * what the last of these noted. `any`: files without a watch of their own. poll.c */
+	struct queue pollers[64];
+	uint64_t polling;
+	struct watch *watched, any;
 	/* From 1970 to the machine's start. */
 	int64_t epoch;
 	uint32_t files;
@@ -307,11 +317,24 @@ static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t resul
 	return result == -EWAIT ? park_hard(&v->disk_waiters, r) : settle(r, result);
 }
 
-/* A file became ready, or hung up: those who poll look again. */
+/* In an operation `poll`: who polls is to look again when `w` changes. Not called: when vfs_ready() is. */
+static inline void watch(struct vfs *v, struct watch *w)
+{
+	w->tasks |= v->polling;
+	v->watched = w;
+}
+void watch_wake(struct vfs *v, struct watch *w);
+static inline void watch_changed(struct vfs *v, struct watch *w)
+{
+	w->changes++;
+	if (w->tasks != 0)
+		watch_wake(v, w);
+}
+
+/* A file without a watch became ready, or hung up: those who poll one look again. */
 static inline void vfs_ready(struct vfs *v)
 {
-	if (is_waited_for(&v->pollers))
-		unpark(&v->pollers);
+	watch_changed(v, &v->any);
 }
 
 /* `task` gets `signal` (SIGPIPE, SIGXFSZ, SIGTTOU …) for what it did, once its call is over. One at a time. */
