@@ -4,8 +4,10 @@
 
 #include "port.h"
 
-/* All physical memory is mapped here, writable and not executable. */
+/* All physical memory is mapped here, writable and not executable. Tests on a host have it elsewhere. */
+#ifndef DIRECT_MAP
 #define DIRECT_MAP 0xffff800000000000UL
+#endif
 /* The kernel's image, linked here, loaded at 1 MiB. */
 #define KERNEL_BASE 0xffffffff80000000UL
 /* Kernel stacks, each with a page below it that is not there. */

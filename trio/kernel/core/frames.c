@@ -1,0 +1,277 @@
+/* frames.c: who holds which frame of physical memory, and which are free. Memory that was never used is handed out from a
+ * mark that moves up; frames that come back go to a list and are handed out first. Runs of frames are blocks of a power of
+ * two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when one is asked for. */
+#include "core/frames.h"
+
+#define ORDERS 10
+#define SEGMENTS 64
+/* What the direct map reaches. */
+#define MEMORY_END (512UL << 30)
+
+struct segment {
+	/* Frame numbers: the first, the first that was never handed out, the first beyond. */
+	uint64_t begin, mark, end;
+};
+
+uint32_t *frame_table;
+uint64_t frame_limit;
+uint32_t frame_beyond = FRAME_DEVICE;
+
+static struct segment segments[SEGMENTS];
+static size_t segment_count;
+/* Those before are used up to their end. */
+static size_t segment_now;
+/* Heads of the lists of free blocks by order, and of frames that are all zeros; 0: empty, for frame 0 is never free. */
+static uint32_t lists[ORDERS], clean;
+static uint64_t free_count, total_count;
+
+static void segment_add(uint64_t base, uint64_t end)
+{
+	uint64_t begin = (base + PAGE - 1) / PAGE;
+
+	end = MIN(end, MEMORY_END) / PAGE;
+	if (begin >= end || segment_count == SEGMENTS)
+		return;
+	segments[segment_count++] = (struct segment){ begin, begin, end };
+	frame_limit = MAX(frame_limit, end);
+}
+
+/* The table goes to the beginning of the first segment that has room for it. */
+static void table_place(void)
+{
+	uint64_t pages = (frame_limit * sizeof *frame_table + PAGE - 1) / PAGE;
+
+	for (size_t i = 0; i < segment_count; i++) {
+		struct segment *s = &segments[i];
+
+		if (s->end - s->begin <= pages)
+			continue;
+		frame_table = physical(s->begin * PAGE);
+		s->begin = s->mark = s->begin + pages;
+		return;
+	}
+	panic("no room for the table of frames");
+}
+
+void frames_start(const struct memory_range *ranges, size_t count, uint64_t first_free, struct memory_range taken)
+{
+	uint64_t hole = taken.base & ~(PAGE - 1), hole_end = taken.base + taken.length;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t base = MAX(ranges[i].base, first_free), end = ranges[i].base + ranges[i].length;
+
+		if (taken.length == 0 || hole >= end || hole_end <= base) {
+			segment_add(base, end);
+			continue;
+		}
+		if (hole > base)
+			segment_add(base, hole);
+		if (hole_end < end)
+			segment_add(hole_end, end);
+	}
+	table_place();
+	for (size_t i = 0; i < segment_count; i++)
+		total_count += segments[i].end - segments[i].begin;
+	free_count = total_count;
+}
+
+static void block_push(unsigned order, uint32_t index)
+{
+	frame_table[index] = FRAME_FREE | lists[order];
+	lists[order] = index;
+}
+
+/* A free block of that order out of the lists, a larger one split where there is none; 0: none. */
+static uint32_t block_pop(unsigned order)
+{
+	unsigned found = order;
+	uint32_t index;
+
+	while (found < ORDERS && lists[found] == 0)
+		found++;
+	if (found == ORDERS)
+		return 0;
+	index = lists[found];
+	lists[found] = frame_table[index] & ~FRAME_FREE;
+	while (found-- > order)
+		block_push(found, index + (1u << found));
+	return index;
+}
+
+/* Frames from `begin` to `end`, marked as free already, become blocks as large as may be. */
+static void blocks_push(uint64_t begin, uint64_t end)
+{
+	while (begin < end) {
+		unsigned order = MIN((unsigned)__builtin_ctzll(begin), ORDERS - 1);
+
+		while ((1UL << order) > end - begin)
+			order--;
+		block_push(order, (uint32_t)begin);
+		begin += 1UL << order;
+	}
+}
+
+/* A block of memory that was never used. What is passed over for its alignment is free. */
+static uint32_t block_untouched(unsigned order)
+{
+	uint64_t size = 1UL << order;
+
+	for (; segment_now < segment_count; segment_now++) {
+		struct segment *s = &segments[segment_now];
+		uint64_t at = (s->mark + size - 1) & ~(size - 1);
+		uint64_t begin = s->mark;
+		bool fits = at + size <= s->end;
+		uint64_t passed = fits ? at : s->end;
+
+		for (uint64_t i = begin; i < passed; i++)
+			frame_table[i] = FRAME_FREE;
+		blocks_push(begin, passed);
+		s->mark = fits ? at + size : s->end;
+		if (fits)
+			return (uint32_t)at;
+	}
+	return 0;
+}
+
+/* Puts all free frames of used memory back into the lists, neighbours together. */
+static void gather(void)
+{
+	memset(lists, 0, sizeof lists);
+	clean = 0;
+	for (size_t i = 0; i < segment_count; i++) {
+		const struct segment *s = &segments[i];
+		uint64_t at = s->begin;
+
+		while (at < s->mark) {
+			uint64_t begin = at;
+
+			while (at < s->mark && frame_table[at] & FRAME_FREE)
+				at++;
+			blocks_push(begin, at);
+			at += at == begin;
+		}
+	}
+}
+
+/* Out of the hot path: the list of single frames is empty. */
+static __attribute__((noinline)) uint32_t frame_refill(void)
+{
+	uint32_t index = block_untouched(0);
+
+	if (index == 0)
+		index = block_pop(0);
+	if (index == 0 && clean != 0) {
+		index = clean;
+		clean = frame_table[index] & ~FRAME_FREE;
+	}
+	return index;
+}
+
+uint64_t frame_take_dirty(void)
+{
+	uint32_t index = lists[0];
+
+	if (index != 0)
+		lists[0] = frame_table[index] & ~FRAME_FREE;
+	else if ((index = frame_refill()) == 0)
+		return 0;
+	frame_table[index] = 1;
+	free_count--;
+	return index * PAGE;
+}
+
+static void clear(uint64_t frame, size_t count)
+{
+	void *at = physical(frame);
+	size_t words = count * PAGE / 8;
+
+	__asm__ volatile("rep stosq" : "+D"(at), "+c"(words) : "a"(0UL) : "memory");
+}
+
+uint64_t frame_take(void)
+{
+	uint32_t index = clean;
+	uint64_t frame;
+
+	if (index != 0) {
+		clean = frame_table[index] & ~FRAME_FREE;
+		frame_table[index] = 1;
+		free_count--;
+		return index * PAGE;
+	}
+	frame = frame_take_dirty();
+	if (frame != 0)
+		clear(frame, 1);
+	return frame;
+}
+
+uint64_t frames_take(size_t count)
+{
+	unsigned order = (unsigned)__builtin_ctzll(count);
+	uint32_t index;
+
+	if (count == 1)
+		return frame_take();
+	if (free_count < count)
+		return 0;
+	index = block_pop(order);
+	if (index == 0)
+		index = block_untouched(order);
+	if (index == 0) {
+		gather();
+		index = block_pop(order);
+	}
+	if (index == 0)
+		return 0;
+	/* committed */
+	for (size_t i = 0; i < count; i++)
+		frame_table[index + i] = 1;
+	free_count -= count;
+	clear(index * PAGE, count);
+	return index * PAGE;
+}
+
+void frame_free(uint64_t frame)
+{
+	block_push(0, (uint32_t)(frame / PAGE));
+	free_count++;
+}
+
+void frame_free_clean(uint64_t frame)
+{
+	frame_table[frame / PAGE] = FRAME_FREE | clean;
+	clean = (uint32_t)(frame / PAGE);
+	free_count++;
+}
+
+void frame_hold(uint64_t frame)
+{
+	frame_hold_inline(frame);
+}
+
+void frame_drop(uint64_t frame)
+{
+	frame_drop_inline(frame);
+}
+
+uint32_t frame_holders(uint64_t frame)
+{
+	return *frame_word(frame);
+}
+
+/* Frames beyond the end of RAM have no word of their own. */
+void frames_are_device(uint64_t frame, uint64_t count)
+{
+	for (uint64_t i = frame / PAGE; i < MIN(frame / PAGE + count, frame_limit); i++)
+		frame_table[i] = FRAME_DEVICE;
+}
+
+uint64_t frames_free(void)
+{
+	return free_count;
+}
+
+uint64_t frames_total(void)
+{
+	return total_count;
+}

@@ -1,0 +1,39 @@
+/* frames.h: the inside of the frame allocator, for the page tables' hot paths. One word a frame: while it is taken how
+ * often it is held, while it is free FRAME_FREE and the number of the next free one. */
+#ifndef TRIO_FRAMES_H
+#define TRIO_FRAMES_H
+
+#include "core/memory.h"
+
+#define FRAME_FREE 0x80000000u
+/* Held so often that no number of mappings brings it to 0. */
+#define FRAME_DEVICE 0x40000000u
+
+/* By frame number (physical address / PAGE), up to the end of RAM. */
+extern uint32_t *frame_table;
+extern uint64_t frame_limit;
+/* Stands for all frames beyond. */
+extern uint32_t frame_beyond;
+
+static inline uint32_t *frame_word(uint64_t frame)
+{
+	return frame / PAGE < frame_limit ? &frame_table[frame / PAGE] : &frame_beyond;
+}
+
+/* For a frame that nobody holds any more. */
+void frame_free(uint64_t frame);
+/* The same for one that is all zeros, so that it need not be cleared again. Held once, by the caller. */
+void frame_free_clean(uint64_t frame);
+
+static inline void frame_hold_inline(uint64_t frame)
+{
+	++*frame_word(frame);
+}
+
+static inline void frame_drop_inline(uint64_t frame)
+{
+	if (--*frame_word(frame) == 0)
+		frame_free(frame);
+}
+
+#endif

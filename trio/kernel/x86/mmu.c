@@ -1,0 +1,141 @@
+/* mmu.c: the kernel's own map, the upper half of every address space: the image with no more rights than its parts need,
+ * all physical memory, and kernel stacks. The root's entries for it never change after the start, so that every space has
+ * them by copying them once. */
+#include "core/frames.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+#include "x86/paging.h"
+
+#define CR0_WRITE_PROTECT (1UL << 16)
+#define CR4_GLOBAL (1UL << 7)
+#define MSR_EFER 0xc0000080
+#define EFER_NO_EXECUTE (1UL << 11)
+
+#define STACK_STRIDE ((STACK_PAGES + 1) * PAGE)
+
+/* From the linker script, whole pages. */
+extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], image_end[];
+
+static uint64_t root;
+
+static uint64_t table_new(void)
+{
+	uint64_t table = frame_take();
+
+	if (table == 0)
+		panic("no memory for the kernel's page tables");
+	return table | PAGE_PRESENT | PAGE_WRITE;
+}
+
+/* The lowest table's entry for a kernel address; its tables are made. NULL: no memory. */
+static uint64_t *entry_at(uint64_t address)
+{
+	uint64_t *table = physical(root);
+
+	for (int level = 3; level > 0; level--) {
+		uint64_t *entry = &table[ENTRY_OF(address, level)];
+
+		if (*entry == 0) {
+			uint64_t made = frame_take();
+
+			if (made == 0)
+				return NULL;
+			*entry = made | PAGE_PRESENT | PAGE_WRITE;
+		}
+		table = table_below(*entry);
+	}
+	return &table[ENTRY_OF(address, 0)];
+}
+
+static void map_image(const char *begin, const char *end, uint64_t rights)
+{
+	for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += PAGE) {
+		uint64_t *entry = entry_at(at);
+
+		if (entry == NULL)
+			panic("no memory for the kernel's page tables");
+		*entry = (at - KERNEL_BASE) | PAGE_PRESENT | PAGE_GLOBAL | rights;
+	}
+}
+
+static bool has_ram(uint64_t begin, uint64_t end)
+{
+	for (size_t i = 0; i < boot.ram_count; i++)
+		if (boot.ram[i].base < end && boot.ram[i].base + boot.ram[i].length > begin)
+			return true;
+	return false;
+}
+
+/* All that one table of the second level reaches: memory, and devices' registers where there is none. */
+static void map_physical(void)
+{
+	uint64_t entry = table_new();
+	uint64_t *table = table_below(entry);
+
+	((uint64_t *)physical(root))[ENTRY_OF(DIRECT_MAP, 3)] = entry;
+	for (uint64_t i = 0; i < ENTRIES; i++) {
+		uint64_t base = i * REACH(2);
+
+		table[i] = base | PAGE_PRESENT | PAGE_WRITE | PAGE_HUGE | PAGE_GLOBAL | PAGE_NO_EXECUTE |
+			   (has_ram(base, base + REACH(2)) ? 0 : PAGE_NO_CACHE);
+	}
+}
+
+void kernel_map_start(void)
+{
+	uint64_t value;
+
+	root = table_new() & PAGE_FRAME;
+	map_physical();
+	map_image(text_begin, text_end, 0);
+	map_image(rodata_begin, rodata_end, PAGE_NO_EXECUTE);
+	map_image(data_begin, image_end, PAGE_WRITE | PAGE_NO_EXECUTE);
+	if (entry_at(STACKS_BASE) == NULL)
+		panic("no memory for the kernel's page tables");
+
+	cpu_write_msr(MSR_EFER, cpu_read_msr(MSR_EFER) | EFER_NO_EXECUTE);
+	__asm__ volatile("mov %%cr0, %0" : "=r"(value));
+	__asm__ volatile("mov %0, %%cr0" : : "r"(value | CR0_WRITE_PROTECT) : "memory");
+	cpu_set_cr3(root);
+	__asm__ volatile("mov %%cr4, %0" : "=r"(value));
+	__asm__ volatile("mov %0, %%cr4" : : "r"(value | CR4_GLOBAL) : "memory");
+}
+
+uint64_t kernel_root(void)
+{
+	return root;
+}
+
+/* The page below a stack is never mapped: an overflow is a fault, not another's data. */
+static uint64_t stack_page(uint32_t task, unsigned page)
+{
+	return STACKS_BASE + task * STACK_STRIDE + (page + 1) * PAGE;
+}
+
+uint64_t kernel_stack_take(uint32_t task)
+{
+	for (unsigned i = 0; i < STACK_PAGES; i++) {
+		uint64_t *entry = entry_at(stack_page(task, i));
+		uint64_t frame = entry == NULL ? 0 : frame_take_dirty();
+
+		if (frame == 0) {
+			kernel_stack_give(task);
+			return 0;
+		}
+		*entry = frame | PAGE_PRESENT | PAGE_WRITE | PAGE_GLOBAL | PAGE_NO_EXECUTE;
+	}
+	return stack_page(task, STACK_PAGES);
+}
+
+void kernel_stack_give(uint32_t task)
+{
+	for (unsigned i = 0; i < STACK_PAGES; i++) {
+		uint64_t *entry = entry_at(stack_page(task, i));
+
+		if (entry == NULL || *entry == 0)
+			continue;
+		frame_drop(*entry & PAGE_FRAME);
+		*entry = 0;
+		cpu_forget_page(stack_page(task, i));
+	}
+}

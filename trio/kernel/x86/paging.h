@@ -1,0 +1,38 @@
+/* paging.h: bits of a page table's entry (Intel SDM volume 3, 4.5). An entry of a space's lowest table holds a frame
+ * exactly if it is not 0: a page that may not be touched at all stays there with PAGE_KEPT instead of PAGE_PRESENT. */
+#ifndef TRIO_PAGING_H
+#define TRIO_PAGING_H
+
+#include "core/memory.h"
+
+#define PAGE_PRESENT 0x1UL
+#define PAGE_WRITE 0x2UL
+#define PAGE_USER 0x4UL
+#define PAGE_NO_CACHE 0x18UL
+#define PAGE_HUGE 0x80UL
+#define PAGE_GLOBAL 0x100UL
+#define PAGE_KEPT 0x200UL
+#define PAGE_NO_EXECUTE (1UL << 63)
+#define PAGE_FRAME 0x000ffffffffff000UL
+
+#define ENTRIES 512UL
+/* Index of an address into the table of a level: 0 the lowest (a page an entry) to 3 the root. */
+#define ENTRY_OF(address, level) ((address) >> (12 + 9 * (level)) & (ENTRIES - 1))
+/* Bytes that an entry of a level stands for. */
+#define REACH(level) (PAGE << 9 * (level))
+
+static inline uint64_t *table_below(uint64_t entry)
+{
+	return physical(entry & PAGE_FRAME);
+}
+
+/* Results are 0 or a negative errno; see kernel.idl, calls 23 to 29. Addresses lie in user memory and are whole pages. */
+int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection);
+int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection);
+int64_t space_private(uint32_t space, uint64_t address, uint32_t protection);
+int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages);
+void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private);
+int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private);
+int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection);
+
+#endif
