@@ -21,7 +21,8 @@ WORDS words; a grant takes two. Written for each interface into OUT:
     mono_stubs.c    stubs that are procedure calls, for all
     endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
 
-Limits: members stand on one line each (a line may go on after `(` or `,`). Errors go to stderr as FILE:LINE: what, exit status 1.
+Limits: members stand on one line each (a line may go on after `(` or `,`). Errors go to stderr as FILE:LINE: what,
+exit status 1.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+#: Says that a line is wrong.
+Fail = Callable[[int, str], NoReturn]
 
 WORDS = 12
 OUT_WORDS = 8
@@ -49,7 +54,7 @@ _ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
 _OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
 
 
-class Wrong(Exception):
+class Wrong(Exception):  # noqa: N818  # it is raised of what somebody wrote
     """What is wrong with an interface, after FILE:LINE."""
 
 
@@ -144,7 +149,7 @@ def parse(path: Path) -> Interface:
     return Interface(head[0], head[1], tuple(members), head[2])
 
 
-def _member(text: str, doc: tuple[str, ...], line: int, fail) -> Member:  # type: ignore[no-untyped-def]
+def _member(text: str, doc: tuple[str, ...], line: int, fail: Fail) -> Member:
     match = _MEMBER.match(text)
     if match is None:
         fail(line, f"not a member: {text[:60]!r}")
@@ -169,7 +174,7 @@ def _member(text: str, doc: tuple[str, ...], line: int, fail) -> Member:  # type
     )
 
 
-def _arguments(text: str, line: int, fail) -> tuple[Argument, ...]:  # type: ignore[no-untyped-def]
+def _arguments(text: str, line: int, fail: Fail) -> tuple[Argument, ...]:
     found = []
     for part in filter(None, (each.strip() for each in text.split(","))):
         match = _ARGUMENT.match(part)
@@ -182,12 +187,12 @@ def _arguments(text: str, line: int, fail) -> tuple[Argument, ...]:  # type: ign
 
 
 def _check_numbers(path: Path, members: list[Member]) -> None:
-    for what in (lambda each: each.number, lambda each: each.name):
+    for attribute in ("number", "name"):
         seen: set[object] = set()
-        for member in members:
-            if what(member) in seen:
-                raise Wrong(f"{path}:1: {what(member)} stands twice")
-            seen.add(what(member))
+        for what in (getattr(member, attribute) for member in members):
+            if what in seen:
+                raise Wrong(f"{path}:1: {what} stands twice")
+            seen.add(what)
     if sum(each.kind == "notify" for each in members) > NOTIFICATIONS:
         raise Wrong(f"{path}:1: more than {NOTIFICATIONS} notifications")
 
@@ -411,8 +416,9 @@ def endpoints(found: tuple[Service, ...]) -> str:
 
 def counters(interfaces: dict[str, Interface]) -> tuple[str, str]:
     named = [(_counter(i, m), f"{i.name}.{m.name}") for i in interfaces.values() for m in i.of("client", "call")]
-    head = ["enum {", *(f"\t{name}," for name, _ in named), "\tCALLS", "};", "", "extern const char *const call_names[];"]
-    body = ['#include "calls.h"', "", "const char *const call_names[] = {", *(f'\t"{name}",' for _, name in named), "};"]
+    declared = "const char *const call_names[]"
+    head = ["enum {", *(f"\t{name}," for name, _ in named), "\tCALLS", "};", "", f"extern {declared};"]
+    body = ['#include "calls.h"', "", f"{declared} = {{", *(f'\t"{name}",' for _, name in named), "};"]
     return _guarded("calls", head), "\n".join([*body, ""])
 
 
