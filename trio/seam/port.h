@@ -114,6 +114,9 @@ long copy_string(char *to, size_t size, struct grant from);
 /* A right to the service's own memory, for a call further down; it ends with the handler. */
 struct grant grant_read(const void *own, size_t length);
 struct grant grant_write(void *own, size_t length);
+/* Memory of the task whose request is being answered, in the address space that it has by then: for the process service,
+ * which lays out the stack of a new program and writes where a new thread asked for it. It ends with the handler. */
+struct grant grant_caller(uint64_t address, uint64_t length);
 /* Part of a grant, to be passed on. */
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
 
