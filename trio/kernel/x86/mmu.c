@@ -1,5 +1,5 @@
 /* mmu.c: the kernel's own map, the upper half of every address space: the image with no more rights than its parts need,
- * all physical memory, and kernel stacks. The root's entries for it never change after the start, so that every space has
+ * all physical memory, and kernel stacks. The root's two entries for it never change after the start, so that every space has
  * them by copying them once. */
 #include "core/frames.h"
 #include "x86/cpu.h"
@@ -104,6 +104,20 @@ void kernel_map_start(void)
 uint64_t kernel_root(void)
 {
 	return root;
+}
+
+void kernel_half_set(uint64_t *table)
+{
+	const uint64_t *own = physical(root);
+
+	table[ENTRY_OF(DIRECT_MAP, 3)] = own[ENTRY_OF(DIRECT_MAP, 3)];
+	table[ENTRY_OF(KERNEL_BASE, 3)] = own[ENTRY_OF(KERNEL_BASE, 3)];
+}
+
+void kernel_half_clear(uint64_t *table)
+{
+	table[ENTRY_OF(DIRECT_MAP, 3)] = 0;
+	table[ENTRY_OF(KERNEL_BASE, 3)] = 0;
 }
 
 /* The page below a stack is never mapped: an overflow is a fault, not another's data. */

@@ -1,0 +1,136 @@
+/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 34). A service that errs gets -EINVAL; it cannot reach
+ * beyond user memory or into spaces that are not there. */
+#include "core/kernel_calls.h"
+#include "core/memory.h"
+#include "x86/cpu.h"
+#include "x86/paging.h"
+
+static bool is_space(uint32_t space)
+{
+	return space < TASKS && space_root(space) != 0;
+}
+
+static bool are_pages(uint32_t space, uint64_t address, uint64_t pages)
+{
+	return is_space(space) && address % PAGE == 0 && address <= USER_END && pages <= (USER_END - address) / PAGE;
+}
+
+int64_t kernel_call_space_create(struct kernel *self, uint32_t space)
+{
+	(void)self;
+	return space < TASKS && space_root(space) == 0 ? space_create(space) : -EINVAL;
+}
+
+int64_t kernel_call_space_destroy(struct kernel *self, uint32_t space)
+{
+	(void)self;
+	if (!is_space(space))
+		return -EINVAL;
+	space_destroy(space);
+	return 0;
+}
+
+int64_t kernel_call_space_use(struct kernel *self, uint32_t task, uint32_t space)
+{
+	struct task *t = task < TASKS ? tasks[task] : NULL;
+
+	(void)self;
+	if (t == NULL || (space != TASKS && !is_space(space)))
+		return -EINVAL;
+	t->space = space;
+	t->root = space == TASKS ? kernel_root() : space_root(space);
+	if (t == current && cpu_cr3() != t->root) {
+		cpu_set_cr3(t->root);
+		COUNT(space_switches, 1);
+	}
+	return 0;
+}
+
+int64_t kernel_call_space_zero(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
+{
+	(void)self;
+	return are_pages(space, address, 1) ? space_zero(space, address, protection) : -EINVAL;
+}
+
+int64_t kernel_call_space_map(struct kernel *self, uint32_t space, uint64_t address, uint64_t frame, uint64_t count,
+			      uint32_t protection)
+{
+	(void)self;
+	return are_pages(space, address, count) ? space_map(space, address, frame, count, protection) : -EINVAL;
+}
+
+int64_t kernel_call_space_private(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
+{
+	(void)self;
+	return are_pages(space, address, 1) ? space_private(space, address, protection) : -EINVAL;
+}
+
+int64_t kernel_call_space_unmap(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages)
+{
+	(void)self;
+	return are_pages(space, address, pages) ? space_unmap(space, address, pages) : -EINVAL;
+}
+
+int64_t kernel_call_space_protect(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages,
+				  uint32_t protection, uint32_t private)
+{
+	(void)self;
+	if (!are_pages(space, address, pages))
+		return -EINVAL;
+	space_protect(space, address, pages, protection, private != 0);
+	return 0;
+}
+
+int64_t kernel_call_space_share(struct kernel *self, uint32_t from, uint32_t to, uint64_t address, uint64_t pages,
+				uint32_t private)
+{
+	(void)self;
+	if (!are_pages(from, address, pages) || !is_space(to))
+		return -EINVAL;
+	return space_share(from, to, address, pages, private != 0);
+}
+
+int64_t kernel_call_space_find(struct kernel *self, uint32_t space, uint64_t address, uint64_t *out_frame,
+			       uint32_t *out_protection)
+{
+	(void)self;
+	return is_space(space) && address < USER_END ? space_find(space, address, out_frame, out_protection) : -EFAULT;
+}
+
+int64_t kernel_call_frame_take(struct kernel *self, uint64_t *out_frame)
+{
+	(void)self;
+	*out_frame = frame_take();
+	return *out_frame == 0 ? -ENOMEM : 0;
+}
+
+int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame)
+{
+	(void)self;
+	frame_drop(frame);
+	return 0;
+}
+
+/* Services that live in the kernel reach all memory where the kernel does. */
+int64_t kernel_call_frame_address(struct kernel *self, uint64_t frame, uint32_t endpoint, uint64_t *out_address)
+{
+	(void)self;
+	(void)endpoint;
+	*out_address = (uint64_t)physical(frame);
+	return 0;
+}
+
+int64_t kernel_call_frame_device(struct kernel *self, uint64_t frame, uint64_t count)
+{
+	(void)self;
+	frames_are_device(frame, count);
+	return 0;
+}
+
+int64_t kernel_call_memory_free(struct kernel *self, uint64_t *out_free, uint64_t *out_total)
+{
+	(void)self;
+	*out_free = frames_free();
+	*out_total = frames_total();
+	return 0;
+}

@@ -1,0 +1,315 @@
+/* spaces.c: address spaces of user programs: four levels of tables below a root, pages of 4 KiB. A table is held once by
+ * itself and once for each of its entries that is not 0, so that an empty one is seen without looking through it. */
+#include "core/frames.h"
+#include "x86/cpu.h"
+#include "x86/paging.h"
+
+/* More pages than this are forgotten by forgetting all of them. */
+#define FORGET_ONE_BY_ONE 16
+
+/* By Linux's PROT_ bits. x86 cannot forbid reading alone. */
+static const uint64_t rights[8] = {
+	PAGE_KEPT | PAGE_NO_EXECUTE,
+	PAGE_PRESENT | PAGE_USER | PAGE_NO_EXECUTE,
+	PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE,
+	PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE,
+	PAGE_PRESENT | PAGE_USER,
+	PAGE_PRESENT | PAGE_USER,
+	PAGE_PRESENT | PAGE_USER | PAGE_WRITE,
+	PAGE_PRESENT | PAGE_USER | PAGE_WRITE,
+};
+
+static uint64_t roots[TASKS];
+
+static uint32_t *uses_of(const uint64_t *table)
+{
+	return &frame_table[physical_of(table) / PAGE];
+}
+
+/* The lowest table for an address; NULL: none, and `*next` is the first address after the gap. With a table `*next` is
+ * where its reach ends. */
+static uint64_t *table_find(uint64_t root, uint64_t address, uint64_t *next)
+{
+	uint64_t *table = physical(root);
+
+#pragma GCC unroll 3
+	for (int level = 3; level > 0; level--) {
+		uint64_t entry = table[ENTRY_OF(address, level)];
+
+		*next = (address | (REACH(level) - 1)) + 1;
+		if (entry == 0)
+			return NULL;
+		table = table_below(entry);
+	}
+	return table;
+}
+
+/* Tables on the way to an address that are empty are given back. */
+static void prune(uint64_t root, uint64_t address)
+{
+	uint64_t *path[4] = { [3] = physical(root) };
+	int level = 3;
+
+	for (; level > 0; level--) {
+		uint64_t entry = path[level][ENTRY_OF(address, level)];
+
+		if (entry == 0)
+			break;
+		path[level - 1] = table_below(entry);
+	}
+	for (; level < 3 && *uses_of(path[level]) == 1; level++) {
+		path[level + 1][ENTRY_OF(address, level + 1)] = 0;
+		--*uses_of(path[level + 1]);
+		frame_free_clean(physical_of(path[level]));
+	}
+}
+
+/* The same as table_find, and those that are not there are made. NULL: no memory, and nothing has changed. */
+static uint64_t *table_make(uint64_t root, uint64_t address)
+{
+	uint64_t *table = physical(root);
+
+#pragma GCC unroll 3
+	for (int level = 3; level > 0; level--) {
+		uint64_t *entry = &table[ENTRY_OF(address, level)];
+
+		if (*entry == 0) {
+			uint64_t made = frame_take();
+
+			if (made == 0) {
+				prune(root, address);
+				return NULL;
+			}
+			*entry = made | PAGE_PRESENT | PAGE_WRITE | PAGE_USER;
+			++*uses_of(table);
+		}
+		table = table_below(*entry);
+	}
+	return table;
+}
+
+/* What the processor may remember of pages that changed. */
+static void forget(uint64_t root, uint64_t address, uint64_t pages)
+{
+	if (cpu_cr3() != root)
+		return;
+	if (pages > FORGET_ONE_BY_ONE) {
+		cpu_set_cr3(root);
+		return;
+	}
+	for (uint64_t i = 0; i < pages; i++)
+		cpu_forget_page(address + i * PAGE);
+}
+
+/* Gives a frame that is held for it a place; what was there is dropped. */
+static void put(uint64_t root, uint64_t *table, uint64_t address, uint64_t entry)
+{
+	uint64_t *at = &table[ENTRY_OF(address, 0)];
+	uint64_t old = *at;
+
+	*at = entry;
+	if (old == 0) {
+		++*uses_of(table);
+		return;
+	}
+	forget(root, address, 1);
+	frame_drop_inline(old & PAGE_FRAME);
+}
+
+int64_t space_create(uint32_t space)
+{
+	uint64_t root = frame_take();
+
+	if (root == 0)
+		return -ENOMEM;
+	kernel_half_set(physical(root));
+	roots[space] = root;
+	return 0;
+}
+
+void space_destroy(uint32_t space)
+{
+	uint64_t root = roots[space];
+
+	space_unmap(space, 0, USER_END / PAGE);
+	if (cpu_cr3() == root)
+		cpu_set_cr3(kernel_root());
+	kernel_half_clear(physical(root));
+	frame_free_clean(root);
+	roots[space] = 0;
+}
+
+uint64_t space_root(uint32_t space)
+{
+	return roots[space];
+}
+
+int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection)
+{
+	uint64_t root = roots[space];
+	uint64_t *table = table_make(root, address);
+	uint64_t frame = table == NULL ? 0 : frame_take();
+
+	if (frame == 0) {
+		prune(root, address);
+		return -ENOMEM;
+	}
+	put(root, table, address, frame | rights[protection & 7]);
+	return 0;
+}
+
+int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
+{
+	uint64_t root = roots[space], bits = rights[protection & 7];
+
+	for (uint64_t i = 0; i < count;) {
+		uint64_t *table = table_make(root, address + i * PAGE);
+		uint64_t room = ENTRIES - ENTRY_OF(address + i * PAGE, 0);
+
+		if (table == NULL) {
+			space_unmap(space, address, i);
+			return -ENOMEM;
+		}
+		for (uint64_t end = MIN(count, i + room); i < end; i++) {
+			frame_hold_inline(frame + i * PAGE);
+			put(root, table, address + i * PAGE, (frame + i * PAGE) | bits);
+		}
+	}
+	return 0;
+}
+
+static void copy_page(uint64_t to, uint64_t from)
+{
+	void *target = physical(to);
+	const void *source = physical(from);
+	uint64_t words = PAGE / 8;
+
+	__asm__ volatile("rep movsq" : "+D"(target), "+S"(source), "+c"(words) : : "memory");
+}
+
+int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
+{
+	uint64_t root = roots[space], next;
+	uint64_t *table = table_find(root, address, &next);
+	uint64_t *at = table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
+	uint64_t frame, copy;
+
+	if (at == NULL || *at == 0)
+		return -EFAULT;
+	frame = copy = *at & PAGE_FRAME;
+	if (*frame_word(frame) != 1) {
+		copy = frame_take_dirty();
+		if (copy == 0)
+			return -ENOMEM;
+		copy_page(copy, frame);
+		frame_drop_inline(frame);
+	}
+	*at = copy | rights[protection & 7];
+	forget(root, address, 1);
+	return 0;
+}
+
+int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages)
+{
+	uint64_t root = roots[space], end = address + pages * PAGE, next;
+	int64_t dropped = 0;
+
+	for (uint64_t at = address; at < end; at = next) {
+		uint64_t *table = table_find(root, at, &next);
+		uint64_t stop = MIN(next, end);
+		uint32_t left, had;
+
+		if (*uses_of(physical(root)) == 1)
+			break;
+		if (table == NULL)
+			continue;
+		had = left = *uses_of(table);
+		for (uint64_t page = at; page < stop && left > 1; page += PAGE) {
+			uint64_t *entry = &table[ENTRY_OF(page, 0)];
+
+			if (*entry == 0)
+				continue;
+			frame_drop_inline(*entry & PAGE_FRAME);
+			*entry = 0;
+			left--;
+		}
+		*uses_of(table) = left;
+		dropped += had - left;
+		if (left == 1)
+			prune(root, at);
+	}
+	if (dropped > 0)
+		forget(root, address, pages);
+	return dropped;
+}
+
+void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private)
+{
+	uint64_t root = roots[space], end = address + pages * PAGE, bits = rights[protection & 7], next;
+	uint64_t careful = private && bits & PAGE_WRITE ? PAGE_WRITE : 0;
+
+	for (uint64_t at = address; at < end; at = next) {
+		uint64_t *table = table_find(root, at, &next);
+
+		if (table == NULL)
+			continue;
+		for (uint64_t page = at; page < MIN(next, end); page += PAGE) {
+			uint64_t *entry = &table[ENTRY_OF(page, 0)];
+			uint64_t frame = *entry & PAGE_FRAME;
+
+			if (*entry != 0)
+				*entry = frame | (*frame_word(frame) > 1 ? bits & ~careful : bits);
+		}
+	}
+	forget(root, address, pages);
+}
+
+int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private)
+{
+	uint64_t root = roots[from], end = address + pages * PAGE, lost = private ? PAGE_WRITE : 0, next;
+
+	for (uint64_t at = address; at < end; at = next) {
+		uint64_t *source = table_find(root, at, &next), *table;
+		uint64_t stop = MIN(next, end);
+		uint32_t shared = 0;
+
+		if (source == NULL)
+			continue;
+		table = table_make(roots[to], at);
+		if (table == NULL) {
+			space_unmap(to, address, (at - address) / PAGE);
+			forget(root, address, pages);
+			return -ENOMEM;
+		}
+		for (uint64_t page = at; page < stop; page += PAGE) {
+			uint64_t index = ENTRY_OF(page, 0), entry = source[index] & ~lost;
+
+			if (entry == 0)
+				continue;
+			source[index] = table[index] = entry;
+			frame_hold_inline(entry & PAGE_FRAME);
+			shared++;
+		}
+		*uses_of(table) += shared;
+		if (shared == 0)
+			prune(roots[to], at);
+	}
+	if (private)
+		forget(root, address, pages);
+	return 0;
+}
+
+int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)
+{
+	uint64_t next;
+	const uint64_t *table = table_find(roots[space], address, &next);
+	uint64_t entry = table == NULL ? 0 : table[ENTRY_OF(address, 0)];
+
+	if (entry == 0)
+		return -EFAULT;
+	*frame = entry & PAGE_FRAME;
+	*protection = 0;
+	if (entry & PAGE_PRESENT)
+		*protection = 1 | (entry & PAGE_WRITE ? 2 : 0) | (entry & PAGE_NO_EXECUTE ? 0 : 4);
+	return 0;
+}
