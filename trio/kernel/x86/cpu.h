@@ -43,6 +43,11 @@ static inline uint32_t cpu_in32(uint16_t port)
 	return value;
 }
 
+static inline void cpu_out_bytes(uint16_t port, const void *from, uint64_t n)
+{
+	__asm__ volatile("rep outsb" : "+S"(from), "+c"(n) : "d"(port) : "memory");
+}
+
 static inline uint64_t cpu_cycles(void)
 {
 	uint32_t low, high;

@@ -24,16 +24,30 @@ struct boot {
 };
 extern struct boot boot;
 
-/* acpi.c: where PCI's configuration space is mapped, 0: only by ports; where the interrupt controllers are. */
+/* A register of ACPI's: where it is. Address 0: there is none. */
+struct acpi_register {
+	uint64_t address;
+	bool is_port;
+};
+
+/* A line of an old device (0 to 15): the I/O APIC's input, and how it is raised. */
+struct acpi_line {
+	uint8_t input;
+	bool level, low;
+};
+
+/* acpi.c: what the firmware's tables say. Every field is 0 where they say nothing; the lines are then as on a PC. */
 struct acpi {
-	uint64_t pci_config;
-	uint64_t io_apic;
-	/* For ending the machine: 0 where it has none. reset: a register of the fixed table; sleep: of a hardware-reduced machine. */
-	uint16_t reset_port, pm1_control;
+	/* Physical addresses of PCI's configuration space (of bus 0; 0: by ports only), and of the interrupt controller. */
+	uint64_t pci_config, io_apic;
+	uint8_t pci_last_bus;
+	struct acpi_line lines[16];
+	/* For ending the machine. `sleep`: of a hardware-reduced machine, which has no pm1_control. */
+	struct acpi_register reset, sleep, pm1_control;
 	uint8_t reset_value, sleep_type;
-	uint64_t sleep_control;
 };
 extern struct acpi acpi;
+/* `root`: physical address of ACPI's root pointer; 0: it is searched. After kernel_map_start: tables lie high. */
 void acpi_start(uint64_t root);
 
 /* apic.c: old controllers off, the local and the I/O APIC on. */

@@ -1,0 +1,10 @@
+/* interrupts.h: who is told of which device's interrupts. See kernel.idl, calls 44 and 45. */
+#ifndef TRIO_INTERRUPTS_H
+#define TRIO_INTERRUPTS_H
+
+#include "port.h"
+
+int64_t interrupt_attach(uint32_t line, uint32_t endpoint, uint32_t bit);
+void interrupt_done(uint32_t line);
+
+#endif

@@ -1,0 +1,95 @@
+/* apic.c: interrupt controllers. The pair of 8259 is shut; the I/O APIC turns lines into vectors; the local APIC hands
+ * them, messages of PCI functions, and its own timer to the processor. */
+#include "x86/apic.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+
+#define APIC_MSR 0x1b
+#define APIC_ENABLED (1UL << 11)
+#define APIC_ADDRESS 0x000ffffffffff000UL
+#define IO_APIC_USUAL 0xfec00000UL
+
+#define PIC_1 0x20
+#define PIC_2 0xa0
+
+/* Indirect registers of the I/O APIC: an index here, the value 16 bytes on. */
+#define IO_VALUE 4
+#define IO_VERSION 1
+#define IO_ENTRIES 16
+#define ENTRY_LOW_ACTIVE (1U << 13)
+#define ENTRY_LEVEL (1U << 15)
+#define ENTRY_MASKED (1U << 16)
+
+volatile uint32_t *local_apic;
+static volatile uint32_t *io_apic;
+static unsigned inputs;
+
+static uint32_t io_read(uint32_t index)
+{
+	io_apic[0] = index;
+	return io_apic[IO_VALUE];
+}
+
+static void io_write(uint32_t index, uint32_t value)
+{
+	io_apic[0] = index;
+	io_apic[IO_VALUE] = value;
+}
+
+/* They are given vectors that disturb nobody, should they raise a spurious one, and are masked for good. */
+static void old_controllers_off(void)
+{
+	static const uint8_t words[][2] = { { 0, 0x11 }, { 1, VECTOR_LINES }, { 1, 4 }, { 1, 1 }, { 1, 0xff } };
+
+	for (unsigned i = 0; i < COUNT_OF(words); i++) {
+		bool cascade = i == 2;
+
+		cpu_out8((uint16_t)(PIC_1 + words[i][0]), words[i][1]);
+		cpu_out8((uint16_t)(PIC_2 + words[i][0]), cascade ? 2 : (uint8_t)(words[i][1] + (i == 1 ? 8 : 0)));
+	}
+}
+
+static void local_start(void)
+{
+	uint64_t at = cpu_read_msr(APIC_MSR);
+
+	cpu_write_msr(APIC_MSR, at | APIC_ENABLED);
+	local_apic = physical(at & APIC_ADDRESS);
+	local_apic[APIC_TIMER] = APIC_MASKED;
+	local_apic[APIC_LINE_0] = APIC_MASKED;
+	local_apic[APIC_LINE_1] = APIC_MASKED;
+	local_apic[APIC_ERROR] = APIC_MASKED;
+	local_apic[APIC_PRIORITY] = 0;
+	local_apic[APIC_SPURIOUS] = APIC_ON | VECTOR_SPURIOUS;
+}
+
+void interrupts_start(void)
+{
+	old_controllers_off();
+	local_start();
+	io_apic = physical(acpi.io_apic ? acpi.io_apic : IO_APIC_USUAL);
+	inputs = (io_read(IO_VERSION) >> 16 & 0xff) + 1;
+	for (unsigned input = 0; input < inputs; input++)
+		io_write(IO_ENTRIES + 2 * input, ENTRY_MASKED);
+}
+
+void interrupt_line(unsigned line, bool on)
+{
+	const struct acpi_line *l = &acpi.lines[line];
+	uint32_t entry = VECTOR_LINES + line;
+
+	if (l->input >= inputs)
+		return;
+	if (l->level)
+		entry |= ENTRY_LEVEL;
+	if (l->low)
+		entry |= ENTRY_LOW_ACTIVE;
+	/* To the processor whose number is that of the only one. */
+	io_write(IO_ENTRIES + 2U * l->input + 1, local_apic[APIC_ID] & 0xff000000);
+	io_write(IO_ENTRIES + 2U * l->input, entry | (on ? 0 : ENTRY_MASKED));
+}
+
+void interrupt_end(void)
+{
+	local_apic[APIC_END] = 0;
+}
