@@ -3,6 +3,7 @@
 #ifndef TRIO_ABI_H
 #define TRIO_ABI_H
 
+#include "core/memory.h"
 #include "core/task.h"
 
 /* Linux's numbers on x86-64 end before; what is beyond 1000 is Trio's own. */
@@ -18,8 +19,9 @@ struct route {
 };
 
 /* Tables of the services' routes, each with its length. */
-extern const struct route routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_clock[];
-extern const size_t route_count_kernel, route_count_pm, route_count_vm, route_count_vfs, route_count_clock;
+extern const struct route routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_sockets[], routes_clock[];
+extern const size_t route_count_kernel, route_count_pm, route_count_vm, route_count_vfs, route_count_sockets,
+	route_count_clock;
 #define ROUTE_TABLE(of, ...)                                \
 	const struct route routes_##of[] = { __VA_ARGS__ }; \
 	const size_t route_count_##of = COUNT_OF(routes_##of)
@@ -28,10 +30,14 @@ void routes_start(void);
 /* NULL: there is no such call. */
 const struct route *route_of(uint64_t number);
 
-/* Memory of the present task's. What is not its own gives -EFAULT when it is used, not here. */
+/* The most that one call moves: Linux's MAX_RW_COUNT, a page less than 2 GiB. */
+#define MOST_BYTES 0x7ffff000UL
+
+/* Memory of the present task's. What is not its own gives -EFAULT when it is used, not here: an id of USER_END is nobody's.
+ * Since the length is bounded, no part of it can be an id of another kind. */
 static inline struct grant user_grant(uint64_t address, uint64_t length)
 {
-	return (struct grant){ address & ~(1UL << 63), (int64_t)address < 0 ? 0 : length };
+	return (struct grant){ MIN(address, USER_END), MIN(length, MOST_BYTES) };
 }
 
 /* A path or another string: as much as may be one. */

@@ -39,4 +39,28 @@ int64_t kernel_call_port_in(struct kernel *self, uint32_t port, uint32_t size, u
 int64_t kernel_call_port_out(struct kernel *self, uint32_t port, uint32_t size, uint32_t value);
 int64_t kernel_call_port_write(struct kernel *self, uint32_t port, struct grant from);
 
+/* task_calls.c */
+int64_t kernel_call_task_create(struct kernel *self, uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls,
+				uint64_t tls);
+int64_t kernel_call_task_start(struct kernel *self, uint32_t task);
+int64_t kernel_call_task_end(struct kernel *self, uint32_t task);
+int64_t kernel_call_task_exec(struct kernel *self, uint32_t task, uint64_t entry, uint64_t stack);
+int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task);
+int64_t kernel_call_task_attend(struct kernel *self, uint32_t task);
+int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t parent, uint32_t process,
+			       uint32_t group, uint32_t session, uint32_t state);
+int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults,
+			       uint64_t *voluntary, uint64_t *involuntary);
+int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from, uint32_t count, uint32_t on);
+int64_t kernel_call_task_priority(struct kernel *self, uint32_t task, int32_t nice);
+int64_t kernel_call_task_yield(struct kernel *self, uint32_t task);
+int64_t kernel_call_shut_down(struct kernel *self, uint32_t how, uint32_t status);
+int64_t kernel_call_random_bytes(struct kernel *self, struct grant to);
+int64_t kernel_call_archive(struct kernel *self, uint64_t offset, struct grant to);
+
+/* report.c */
+int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kind, struct grant to);
+int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct grant to);
+int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct grant to);
+
 #endif

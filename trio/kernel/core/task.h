@@ -40,9 +40,6 @@ struct task {
 	/* In the queue of those that are ready. */
 	struct link ready;
 	struct request request;
-	/* When it is to be woken, NEVER without; its place in the timers' heap. */
-	nanoseconds deadline;
-	uint32_t timer;
 	/* Physical address of its page tables' root, and the address space's number. */
 	uint64_t root;
 	uint32_t space;
@@ -50,7 +47,9 @@ struct task {
 	/* Its ports for user mode: a bitmap of two pages and a bit, NULL: none. */
 	uint8_t *ports;
 	struct counters *counters;
-	nanoseconds user_time, system_time, since;
+	/* On the processor; and how many of the clock's ticks met it in user mode and in the kernel, to divide that. */
+	nanoseconds time, since;
+	uint64_t ticks_user, ticks_system;
 	/* For /proc. */
 	char name[16];
 	uint32_t parent, process, group, session, shown_state;
@@ -70,24 +69,43 @@ void task_start(struct task *t);
 void task_end(struct task *t);
 void task_interrupt(struct task *t);
 
-/* Puts the present task aside until somebody wakes it, and runs others or the idle loop. */
+/* Its first words will be in the kernel, in `function`: of the first task, which no program made. */
+void task_begins_with(struct task *t, void (*function)(void));
+void task_exec(struct task *t, uint64_t entry, uint64_t stack);
+/* The present task, whose request has just been parked, waits until it is woken. */
 void task_wait(void);
 void task_wake(struct task *t);
-/* The one to run next; the present one goes to the queue's end if it can go on. */
+/* Whoever is ready and has waited longest runs; the present one goes to the queue's end if it can go on. */
 void schedule(void);
-/* What stands in `current->work` is done; then the task may go to user mode. */
+bool others_ready(void);
+/* What the kernel does when all is set up, for good: waits where nobody can run. */
+_Noreturn void idle_loop(void);
+/* Before the present task is in user mode again: notified services, and what stands in its `work`. */
 void task_work(void);
-/* At the timer's interrupt: deadlines that have passed, and the end of the present task's share of the processor. */
-void timers_expired(void);
-void timer_set(struct task *t, nanoseconds deadline);
-void timer_clear(struct task *t);
-/* The first deadline of all; services' alarms are among them. */
-nanoseconds timer_first(void);
+
+/* timer.c: deadlines of tasks (`who` is a number) and alarms of services (TASKS + endpoint), and the tick. */
+void timer_set(uint32_t who, nanoseconds deadline);
+void timer_clear(uint32_t who);
+/* Deadlines that have passed. `tick`: a share of the processor is used up. */
+void timers_expired(const struct registers *interrupted);
+/* Whether there is to be a tick: not while nobody runs. */
+void timer_tick(bool on);
+/* Made ready by its deadline: its request knows that it is late. */
+void task_late(uint32_t number);
+
+/* Its time on the processor up to now. */
+void task_account(struct task *t);
+/* Sum over the tasks that are gone. */
+extern struct counters counters_of_ended;
+void counters_add(struct counters *sum, const struct counters *one);
+/* Since boot. */
+extern uint64_t tasks_made;
 
 #ifdef TRIO_NO_COUNTERS
-#define COUNT(what, by) ((void)0)
+#define COUNT_FOR(task, what, by) ((void)0)
 #else
-#define COUNT(what, by) (current->counters->what += (by))
+#define COUNT_FOR(task, what, by) ((task)->counters->what += (by))
 #endif
+#define COUNT(what, by) COUNT_FOR(current, what, by)
 
 #endif

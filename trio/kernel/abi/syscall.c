@@ -1,0 +1,109 @@
+/* syscall.c: from a system call's number to its route and back, and what is done before a program goes on. */
+#include "abi/abi.h"
+#include "mono.h"
+#include "pm_client.h"
+#include "x86/processor.h"
+
+#define SIGSEGV 11
+#define SI_KERNEL 0x80
+/* Of an action's flags. */
+#define SA_RESTART 0x10000000
+/* The instruction SYSCALL has two bytes. */
+#define SYSCALL_BYTES 2
+
+static const struct route *table[SYSTEM_CALLS];
+/* Bit set: the log has named it. Once each is enough. */
+static uint8_t named[SYSTEM_CALLS / 8];
+
+static void enter(const struct route *routes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		table[routes[i].number] = &routes[i];
+}
+
+void routes_start(void)
+{
+	enter(routes_kernel, route_count_kernel);
+	enter(routes_pm, route_count_pm);
+	enter(routes_vm, route_count_vm);
+	enter(routes_vfs, route_count_vfs);
+	enter(routes_sockets, route_count_sockets);
+	enter(routes_clock, route_count_clock);
+}
+
+static int64_t unknown(uint64_t number)
+{
+	if (number >= SYSTEM_CALLS) {
+		log_line("%s: system call %lu is unknown", current->name, number);
+	} else if (!(named[number / 8] & 1U << number % 8)) {
+		named[number / 8] |= (uint8_t)(1U << number % 8);
+		log_line("%s: system call %lu is unknown", current->name, number);
+	}
+	return -ENOSYS;
+}
+
+/* Called by entry.S, which has put the arguments first among the registers. */
+void system_call(struct registers *r)
+{
+	uint64_t number = r->error;
+	struct task *t = current;
+
+	COUNT(system_calls, 1);
+	t->system_call = (int64_t)number;
+	if (number < SYSTEM_CALLS && table[number])
+		r->rax = (uint64_t)table[number]->run(t, &r->rdi);
+	else
+		r->rax = (uint64_t)unknown(number);
+	if (services_notified | t->work)
+		task_work();
+}
+
+/* A call that a signal ended with -EINTR begins anew if its handler wants that, or if there was none to run. */
+static void restart(struct task *t, bool wanted)
+{
+	int64_t number = t->system_call;
+
+	t->system_call = -1;
+	if (number < 0 || (int64_t)t->user->rax != -EINTR || t->user->trap != TRAP_SYSCALL)
+		return;
+	if (!wanted || (uint64_t)number >= SYSTEM_CALLS || !table[number]->restarts)
+		return;
+	t->user->rax = (uint64_t)number;
+	t->user->rip -= SYSCALL_BYTES;
+	/* rcx is no longer where to return to. */
+	t->user->trap = 0;
+}
+
+/* Asks pm what signals there are until there is none. */
+static void attend(struct task *t)
+{
+	while (t->state != ENDED) {
+		struct request *r = &t->request;
+		int64_t signal = client_pm_attend(r, t->user->rsp);
+
+		if (signal <= 0)
+			break;
+		restart(t, r->out[OUT_PM_ATTEND_FLAGS] & SA_RESTART);
+		t->user->trap = 0;
+		if (signal_frame_push(t, r, (int)signal) != 0)
+			client_pm_raise(&t->request, SIGSEGV, SI_KERNEL, 0);
+	}
+	restart(t, true);
+}
+
+void task_work(void)
+{
+	struct task *t = current;
+
+	for (;;) {
+		deliver_notifications();
+		if (t->work & WORK_YIELD || t->state == ENDED)
+			schedule();
+		else if (t->work & WORK_ATTEND) {
+			t->work &= ~WORK_ATTEND;
+			attend(t);
+		} else {
+			break;
+		}
+	}
+}

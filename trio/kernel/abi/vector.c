@@ -1,0 +1,46 @@
+/* vector.c: see vector.h. */
+#include "abi/vector.h"
+#include "abi/abi.h"
+
+int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out)
+{
+	struct vector *v = t->vector;
+	uint64_t sum = 0;
+
+	if (count > SEGMENTS)
+		return -EINVAL;
+	if (!v)
+		v = t->vector = pages_take(VECTOR_PAGES);
+	if (!v)
+		return -ENOMEM;
+	if (user_get(v->segments, address, count * sizeof v->segments[0]) != 0)
+		return -EFAULT;
+	for (uint64_t i = 0; i < count; i++) {
+		if ((int64_t)v->segments[i].length < 0)
+			return -EINVAL;
+		v->segments[i].length = MIN(v->segments[i].length, MOST_BYTES - sum);
+		sum += v->segments[i].length;
+		v->ends[i] = sum;
+	}
+	v->count = (uint32_t)count;
+	v->last = 0;
+	/* The usual case needs no vector. */
+	*out = count == 1 ? user_grant(v->segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
+	return 0;
+}
+
+/* Reads go forwards: the search begins where the last one ended. */
+struct piece vector_piece(struct vector *v, uint64_t id, uint64_t offset)
+{
+	uint64_t at = (id & ~VECTOR_BIT) + offset;
+	uint32_t i = v->last;
+
+	if (i >= v->count || (i > 0 && at < v->ends[i - 1]))
+		i = 0;
+	while (i < v->count && at >= v->ends[i])
+		i++;
+	v->last = i;
+	if (i == v->count)
+		return (struct piece){ 0, 0 };
+	return (struct piece){ v->segments[i].address + v->segments[i].length - (v->ends[i] - at), v->ends[i] - at };
+}

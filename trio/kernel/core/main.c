@@ -1,0 +1,62 @@
+/* main.c: from boot to the first process. */
+#include "abi/abi.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/task.h"
+#include "mono.h"
+#include "pm.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+#include "x86/processor.h"
+
+#define FIRST_TASK 1
+
+extern const char trio_build[];
+/* Physical: the image is loaded where it is linked less KERNEL_BASE. */
+extern uint8_t image_end[];
+/* What -fstack-protector compares with; read from the cycle counter before the first function that is protected. */
+uint64_t __stack_chk_guard;
+
+void boot_read(uint64_t start_info);
+
+_Noreturn void __stack_chk_fail(void)
+{
+	panic("a kernel stack was overwritten");
+}
+
+/* The first task's first words, on its own stack: its process is made and it goes to user mode as /init. */
+static void begin(void)
+{
+	int64_t result = pm_begin(current->number);
+
+	if (result != 0)
+		panic("the first process cannot begin: error %d", (int)-result);
+}
+
+static void start_first_task(void)
+{
+	if (task_create(FIRST_TASK, FIRST_TASK, 0, 0, 0) != 0)
+		panic("no memory for the first task");
+	task_begins_with(tasks[FIRST_TASK], begin);
+	task_start(tasks[FIRST_TASK]);
+}
+
+/* Called by boot.S with the physical address of PVH's start information, which lies in the first GiB. */
+__attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint64_t start_info)
+{
+	__stack_chk_guard = cpu_cycles() * 0x9e3779b97f4a7c15UL & ~0xffUL;
+	log_start();
+	log_line("%s", trio_build);
+	boot_read(start_info);
+	processor_start();
+	frames_start(boot.ram, boot.ram_count, (uint64_t)image_end - KERNEL_BASE, boot.archive);
+	kernel_map_start();
+	acpi_start(boot.acpi);
+	interrupts_start();
+	clock_start();
+	pci_start();
+	routes_start();
+	services_start();
+	start_first_task();
+	idle_loop();
+}

@@ -1,0 +1,194 @@
+/* report.c: texts for /proc, in Linux's words (proc(5)), and the exact counters. */
+#include "core/report.h"
+#include "core/kernel_calls.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+
+#define TICK_NS 10000000UL
+#define NS 1000000000UL
+#define KIB 1024
+
+extern const char trio_build[];
+
+void task_times(struct task *t, uint64_t *user, uint64_t *system)
+{
+	uint64_t ticks = t->ticks_user + t->ticks_system;
+
+	if (t == current)
+		task_account(t);
+	*system = ticks ? t->time / ticks * t->ticks_system : 0;
+	*user = t->time - *system;
+}
+
+static void task_stat(struct text *out, struct task *t)
+{
+	uint64_t user, system;
+
+	task_times(t, &user, &system);
+	text_add(out, "%u (%s) %c %u %u %u 0 -1 0 ", t->process, t->name, (char)t->shown_state, t->parent, t->group,
+		 t->session);
+	text_add(out, "%lu 0 0 0 %lu %lu 0 0 ", t->counters->faults, user / TICK_NS, system / TICK_NS);
+	text_add(out, "20 %d 1 0 0 0 0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+		 t->nice);
+}
+
+static void task_status(struct text *out, struct task *t)
+{
+	text_add(out, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", t->name, (char)t->shown_state,
+		 t->process, t->process, t->parent);
+	text_add(out, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n",
+		 t->counters->switches_voluntary, t->counters->switches_involuntary);
+}
+
+static int64_t give(struct text *out, const char *begin, struct grant to)
+{
+	uint64_t n = MIN((uint64_t)(out->at - begin), to.length);
+
+	return copy_out(to, 0, begin, n) != 0 ? -EFAULT : (int64_t)n;
+}
+
+/* One text at a time is made. */
+static char buffer[16384];
+
+int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kind, struct grant to)
+{
+	struct task *t = task < TASKS ? tasks[task] : NULL;
+	struct text out = { buffer, buffer + sizeof buffer };
+
+	(void)self;
+	if (!t)
+		return -ESRCH;
+	switch (kind) {
+	case 0:
+		task_stat(&out, t);
+		break;
+	case 1:
+		task_status(&out, t);
+		break;
+	case 2:
+		text_add(&out, "%s\n", t->name);
+		break;
+	case 3:
+		text_add(&out, "rchar: %lu\nwchar: %lu\nsyscr: %lu\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n",
+			 t->counters->bytes_out, t->counters->bytes_in, t->counters->system_calls);
+		break;
+	case 4:
+		text_add(&out, "%lu 0 %lu\n", t->time,
+			 t->counters->switches_voluntary + t->counters->switches_involuntary);
+		break;
+	default:
+		return -EINVAL;
+	}
+	return give(&out, buffer, to);
+}
+
+static struct counters all_counters(void)
+{
+	struct counters sum = counters_of_ended;
+
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (tasks[i])
+			counters_add(&sum, tasks[i]->counters);
+	return sum;
+}
+
+static void machine_stat(struct text *out)
+{
+	struct counters sum = all_counters();
+	uint64_t user = 0, system = 0, ready = 0;
+
+	for (uint32_t i = 0; i < TASKS; i++) {
+		uint64_t of_user, of_system;
+
+		if (!tasks[i])
+			continue;
+		task_times(tasks[i], &of_user, &of_system);
+		user += of_user;
+		system += of_system;
+		ready += tasks[i]->state == READY;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		text_add(out, "cpu%s %lu 0 %lu %lu 0 0 0 0 0 0\n", i ? "0" : " ", user / TICK_NS, system / TICK_NS,
+			 (clock_now() - MIN(user + system, clock_now())) / TICK_NS);
+	text_add(out, "intr %lu\nctxt %lu\nbtime %lu\nprocesses %lu\nprocs_running %lu\nprocs_blocked 0\n",
+		 sum.interrupts, sum.switches_voluntary + sum.switches_involuntary, 1735689600UL, tasks_made, ready);
+}
+
+static void machine_processor(struct text *out)
+{
+	uint32_t leaf[4], name[13] = { 0 };
+	uint32_t vendor[4] = { 0 };
+
+	cpu_id(0, 0, leaf);
+	vendor[0] = leaf[1];
+	vendor[1] = leaf[3];
+	vendor[2] = leaf[2];
+	for (uint32_t i = 0; i < 3; i++)
+		cpu_id(0x80000002 + i, 0, &name[4 * i]);
+	text_add(out, "processor\t: 0\nvendor_id\t: %s\nmodel name\t: %s\ncpu MHz\t\t: %lu.000\n", (char *)vendor,
+		 (char *)name, clock_frequency() / 1000000);
+	text_add(out, "cpu cores\t: 1\nfpu\t\t: yes\nflags\t\t: fpu tsc msr cx8 cmov fxsr sse sse2 syscall nx lm\n\n");
+}
+
+int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct grant to)
+{
+	struct text out = { buffer, buffer + sizeof buffer };
+	uint64_t free = frames_free() * (PAGE / KIB), total = frames_total() * (PAGE / KIB), up = clock_now();
+
+	(void)self;
+	switch (kind) {
+	case 0:
+		machine_stat(&out);
+		break;
+	case 1:
+		text_add(&out, "MemTotal: %14lu kB\nMemFree: %15lu kB\nMemAvailable: %10lu kB\nBuffers: %15u kB\n",
+			 total, free, free, 0);
+		text_add(&out,
+			 "Cached: %16u kB\nShmem: %17u kB\nSReclaimable: %10u kB\nSwapTotal: %13u kB\nSwapFree: %14u "
+			 "kB\n",
+			 0, 0, 0, 0, 0);
+		break;
+	case 2:
+		machine_processor(&out);
+		break;
+	case 3:
+		text_add(&out, "%lu.%02lu 0.00\n", up / NS, up % NS / (NS / 100));
+		break;
+	case 4:
+		text_add(&out, "0.00 0.00 0.00 1/1 1\n");
+		break;
+	case 5:
+		text_add(&out, "%s\n", trio_build);
+		break;
+	case 6:
+		text_add(&out, "all: %lu\n", all_counters().interrupts);
+		break;
+	default:
+		return -EINVAL;
+	}
+	return give(&out, buffer, to);
+}
+
+int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct grant to)
+{
+	struct counters sum = all_counters();
+	struct text out = { buffer, buffer + sizeof buffer };
+
+	(void)self;
+	if (task < TASKS && !tasks[task])
+		return -ESRCH;
+	if (task < TASKS)
+		sum = *tasks[task]->counters;
+	text_add(&out, "free_pages %lu\ntotal_pages %lu\n", frames_free(), frames_total());
+	text_add(&out, "traps.system_calls %lu\ntraps.faults %lu\ntraps.interrupts %lu\n", sum.system_calls, sum.faults,
+		 sum.interrupts);
+	text_add(&out, "switches.voluntary %lu\nswitches.involuntary %lu\nswitches.address_space %lu\n",
+		 sum.switches_voluntary, sum.switches_involuntary, sum.space_switches);
+	text_add(&out, "bytes.in %lu\nbytes.out %lu\nmessages %lu\n", sum.bytes_in, sum.bytes_out, sum.messages);
+	for (unsigned i = 0; i < CALLS; i++)
+		if (sum.calls[i])
+			text_add(&out, "calls.%s %lu\n", call_names[i], sum.calls[i]);
+	return give(&out, buffer, to);
+}

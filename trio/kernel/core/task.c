@@ -1,0 +1,284 @@
+/* task.c: making, running, waking and ending tasks. See task.h. */
+#include "core/task.h"
+#include "core/memory.h"
+#include "mono.h"
+#include "x86/machine.h"
+#include "x86/processor.h"
+
+/* A task and its counters share a page. */
+struct task_page {
+	struct task task;
+	struct counters counters;
+};
+_Static_assert(sizeof(struct task_page) <= PAGE, "a task fits into a page");
+
+/* A new task's stack: six saved registers and where task_switch_stacks returns to. rbx is what task_first calls. */
+struct first_frame {
+	uint64_t r15, r14, r13, r12, rbp, rbx, rip;
+};
+
+/* Bits for 65,536 ports. */
+#define PORT_PAGES 2
+#define USER_CS 0x23
+#define USER_SS 0x1b
+#define FLAGS_FRESH 0x202
+
+struct task *tasks[TASKS];
+struct counters counters_of_ended;
+uint64_t tasks_made;
+
+/* Runs when nobody else can; it has no user mode and no number of its own. */
+static struct task_page idle = { .task = { .number = TASKS, .counters = &idle.counters } };
+struct task *current = &idle.task;
+
+static struct queue ready;
+/* Off the processor only after the next one runs on its own stack. */
+static struct task *ended;
+
+void task_first(void);
+void task_switch_stacks(uint64_t *from, uint64_t to);
+
+static void queue_add(struct queue *q, struct link *one)
+{
+	struct link *head = &q->head;
+
+	if (!head->next)
+		head->next = head->previous = head;
+	one->previous = head->previous;
+	one->next = head;
+	head->previous->next = one;
+	head->previous = one;
+}
+
+static void queue_remove(struct link *one)
+{
+	one->previous->next = one->next;
+	one->next->previous = one->previous;
+	one->next = one->previous = NULL;
+}
+
+static bool queue_is_empty(const struct queue *q)
+{
+	return !q->head.next || q->head.next == &q->head;
+}
+
+int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
+{
+	uint64_t page = frame_take(), top = page ? kernel_stack_take(child) : 0;
+	struct task_page *made;
+	struct first_frame *first;
+	struct task *t;
+
+	if (!top) {
+		if (page)
+			frame_drop(page);
+		return -ENOMEM;
+	}
+	/* committed */
+	made = physical(page);
+	t = &made->task;
+	t->counters = &made->counters;
+	t->number = child;
+	t->state = NEW;
+	t->root = kernel_root();
+	t->user = (struct registers *)top - 1;
+	first = (struct first_frame *)t->user - 1;
+	*first = (struct first_frame){ .rip = (uint64_t)task_first };
+	t->kernel_sp = (uint64_t)first;
+	if (parent != child) {
+		struct task *from = tasks[parent];
+
+		if (from == current)
+			processor_fpu_save(from);
+		memcpy(t->fpu, from->fpu, sizeof t->fpu);
+		*t->user = *from->user;
+		t->user->rax = 0;
+		if (stack)
+			t->user->rsp = stack;
+		t->fs_base = set_tls ? tls : processor_fs_base(from);
+		t->gs_base = from->gs_base;
+		t->nice = from->nice;
+		memcpy(t->name, from->name, sizeof t->name);
+	}
+	tasks[child] = t;
+	tasks_made++;
+	return 0;
+}
+
+void task_begins_with(struct task *t, void (*function)(void))
+{
+	((struct first_frame *)t->kernel_sp)->rbx = (uint64_t)function;
+}
+
+void task_start(struct task *t)
+{
+	t->state = READY;
+	queue_add(&ready, &t->ready);
+}
+
+void task_wake(struct task *t)
+{
+	if (t->state != WAITING)
+		return;
+	timer_clear(t->number);
+	t->state = READY;
+	queue_add(&ready, &t->ready);
+}
+
+void task_exec(struct task *t, uint64_t entry, uint64_t stack)
+{
+	*t->user =
+		(struct registers){ .rip = entry, .cs = USER_CS, .rflags = FLAGS_FRESH, .rsp = stack, .ss = USER_SS };
+	t->fs_base = t->gs_base = 0;
+	t->system_call = -1;
+	processor_fpu_fresh(t);
+	if (t == current) {
+		processor_set_bases(t);
+		processor_fpu_load(t);
+	}
+}
+
+void task_interrupt(struct task *t)
+{
+	struct request *r = &t->request;
+
+	if (t->state != WAITING || r->hard)
+		return;
+	queue_remove(&r->link);
+	r->result = r->done ? (int64_t)r->done : -EINTR;
+	t->answered = true;
+	task_wake(t);
+}
+
+void counters_add(struct counters *sum, const struct counters *one)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)one;
+
+	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+		to[i] += from[i];
+}
+
+static void discard(struct task *t)
+{
+	counters_add(&counters_of_ended, t->counters);
+	tasks[t->number] = NULL;
+	kernel_stack_give(t->number);
+	if (t->ports)
+		pages_give(t->ports, PORT_PAGES);
+	frame_drop(physical_of(t));
+}
+
+void task_end(struct task *t)
+{
+	timer_clear(t->number);
+	if (t->state == READY && t != current)
+		queue_remove(&t->ready);
+	else if (t->state == WAITING)
+		queue_remove(&t->request.link);
+	t->state = ENDED;
+	t->work |= WORK_YIELD;
+	if (t != current)
+		discard(t);
+}
+
+/* The processor's time since the last switch is the task's. */
+void task_account(struct task *t)
+{
+	nanoseconds at = clock_now();
+
+	t->time += at - t->since;
+	t->since = at;
+}
+
+/* On the new task's stack, which may be its first time here. */
+void task_switched(void)
+{
+	if (ended) {
+		discard(ended);
+		ended = NULL;
+	}
+}
+
+static void run(struct task *next)
+{
+	struct task *from = current;
+
+	if (next == from)
+		return;
+	task_account(from);
+	next->since = from->since;
+	if (from->state == ENDED)
+		ended = from;
+	if (processor_switch(from, next))
+		COUNT_FOR(next, space_switches, 1);
+	current = next;
+	task_switch_stacks(&from->kernel_sp, next->kernel_sp);
+	task_switched();
+}
+
+static struct task *first_ready(void)
+{
+	struct link *first = ready.head.next;
+
+	queue_remove(first);
+	return CONTAINER(first, struct task, ready);
+}
+
+void schedule(void)
+{
+	bool goes_on = current->state == READY && current != &idle.task;
+
+	current->work &= ~WORK_YIELD;
+	if (queue_is_empty(&ready)) {
+		if (!goes_on)
+			run(&idle.task);
+		return;
+	}
+	if (goes_on) {
+		queue_add(&ready, &current->ready);
+		COUNT(switches_involuntary, 1);
+	} else {
+		COUNT(switches_voluntary, 1);
+	}
+	run(first_ready());
+}
+
+void task_wait(void)
+{
+	if (services_notified)
+		deliver_notifications();
+	if (current->state == WAITING)
+		schedule();
+	else if (current->ready.next)
+		queue_remove(&current->ready);
+}
+
+void task_late(uint32_t number)
+{
+	struct task *t = tasks[number];
+
+	queue_remove(&t->request.link);
+	t->request.late = true;
+	task_wake(t);
+}
+
+bool others_ready(void)
+{
+	return !queue_is_empty(&ready);
+}
+
+void idle_loop(void)
+{
+	current->since = clock_now();
+	for (;;) {
+		deliver_notifications();
+		if (!queue_is_empty(&ready)) {
+			timer_tick(true);
+			schedule();
+			continue;
+		}
+		timer_tick(false);
+		processor_idle();
+	}
+}

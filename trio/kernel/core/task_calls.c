@@ -1,0 +1,182 @@
+/* task_calls.c: the kernel's calls about tasks and the machine, 1 to 17 of kernel.idl, as services make them. Numbers have
+ * been checked by nobody else, so each is here. */
+#include "abi/abi.h"
+#include "core/kernel_calls.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/report.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+#include "x86/processor.h"
+
+#define PORTS 65536U
+#define PORT_PAGES 2
+
+static struct task *task_of(uint32_t number)
+{
+	struct task *t = number < TASKS ? tasks[number] : NULL;
+
+	if (!t)
+		panic("there is no task %u", number);
+	return t;
+}
+
+int64_t kernel_call_task_create(struct kernel *self, uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls,
+				uint64_t tls)
+{
+	(void)self;
+	if (child >= TASKS || tasks[child])
+		panic("task %u is there already", child);
+	return task_create(parent, child, stack, set_tls, tls);
+}
+
+int64_t kernel_call_task_start(struct kernel *self, uint32_t task)
+{
+	(void)self;
+	task_start(task_of(task));
+	return 0;
+}
+
+int64_t kernel_call_task_end(struct kernel *self, uint32_t task)
+{
+	(void)self;
+	task_end(task_of(task));
+	return 0;
+}
+
+int64_t kernel_call_task_exec(struct kernel *self, uint32_t task, uint64_t entry, uint64_t stack)
+{
+	(void)self;
+	task_exec(task_of(task), entry, stack);
+	return 0;
+}
+
+int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task)
+{
+	(void)self;
+	task_interrupt(task_of(task));
+	return 0;
+}
+
+int64_t kernel_call_task_attend(struct kernel *self, uint32_t task)
+{
+	(void)self;
+	task_of(task)->work |= WORK_ATTEND;
+	return 0;
+}
+
+int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t parent, uint32_t process,
+			       uint32_t group, uint32_t session, uint32_t state)
+{
+	struct task *t = task_of(task);
+
+	(void)self;
+	if (name.length > 0 && copy_in(t->name, name, 0, MIN(name.length, sizeof t->name)) != 0)
+		return -EFAULT;
+	t->name[sizeof t->name - 1] = '\0';
+	t->parent = parent;
+	t->process = process;
+	t->group = group;
+	t->session = session;
+	t->shown_state = state;
+	return 0;
+}
+
+int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults,
+			       uint64_t *voluntary, uint64_t *involuntary)
+{
+	struct task *t = task_of(task);
+
+	(void)self;
+	task_times(t, user, system);
+	*faults = t->counters->faults;
+	*voluntary = t->counters->switches_voluntary;
+	*involuntary = t->counters->switches_involuntary;
+	return 0;
+}
+
+/* A set bit of the map refuses the port. */
+int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from, uint32_t count, uint32_t on)
+{
+	struct task *t = task_of(task);
+
+	(void)self;
+	if (from >= PORTS || count > PORTS - from)
+		return -EINVAL;
+	if (!t->ports) {
+		t->ports = pages_take(PORT_PAGES);
+		if (!t->ports)
+			return -ENOMEM;
+		memset(t->ports, 0xff, PORT_PAGES * PAGE);
+	}
+	for (uint32_t port = from; port < from + count; port++) {
+		uint8_t bit = (uint8_t)(1U << port % 8);
+
+		t->ports[port / 8] = (uint8_t)(on ? t->ports[port / 8] & ~bit : t->ports[port / 8] | bit);
+	}
+	if (t == current)
+		processor_set_ports(t);
+	return 0;
+}
+
+int64_t kernel_call_task_priority(struct kernel *self, uint32_t task, int32_t nice)
+{
+	(void)self;
+	task_of(task)->nice = nice;
+	return 0;
+}
+
+int64_t kernel_call_task_yield(struct kernel *self, uint32_t task)
+{
+	(void)self;
+	task_of(task)->work |= WORK_YIELD;
+	return 0;
+}
+
+int64_t kernel_call_shut_down(struct kernel *self, uint32_t how, uint32_t status)
+{
+	(void)self;
+	log_line("%s, status %u", how ? "starting again" : "off", status);
+	machine_end(how != 0, status);
+}
+
+/* RDRAND where the processor has it; else the cycle counter, stirred (splitmix64: Steele, Lea, Flood 2014). */
+static uint64_t random_word(void)
+{
+	static uint64_t state;
+	uint64_t word;
+	uint32_t leaf[4];
+	uint8_t ok = 0;
+
+	cpu_id(1, 0, leaf);
+	if (leaf[2] & 1U << 30)
+		__asm__ volatile("rdrand %0\n\tsetc %1" : "=r"(word), "=qm"(ok));
+	if (ok)
+		return word;
+	state += 0x9e3779b97f4a7c15UL + cpu_cycles();
+	word = (state ^ state >> 30) * 0xbf58476d1ce4e5b9UL;
+	word = (word ^ word >> 27) * 0x94d049bb133111ebUL;
+	return word ^ word >> 31;
+}
+
+int64_t kernel_call_random_bytes(struct kernel *self, struct grant to)
+{
+	(void)self;
+	for (uint64_t at = 0; at < to.length; at += sizeof(uint64_t)) {
+		uint64_t word = random_word();
+
+		if (copy_out(to, at, &word, MIN(sizeof word, to.length - at)) != 0)
+			return -EFAULT;
+	}
+	return 0;
+}
+
+int64_t kernel_call_archive(struct kernel *self, uint64_t offset, struct grant to)
+{
+	uint64_t n = offset < boot.archive.length ? MIN(to.length, boot.archive.length - offset) : 0;
+
+	(void)self;
+	if (n > 0 && copy_out(to, 0, physical(boot.archive.base + offset), n) != 0)
+		return -EFAULT;
+	return (int64_t)n;
+}

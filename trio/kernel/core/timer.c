@@ -1,0 +1,133 @@
+/* timer.c: what is to happen when. A heap of deadlines, the first on top; the machine's timer is set for that one, or for
+ * the next tick if that comes first. A tick divides the processor among those that are ready and is absent while
+ * nobody runs, so that an idle machine goes straight to the next deadline. */
+#include "core/task.h"
+#include "endpoints.h"
+#include "x86/machine.h"
+
+#define TICK 10000000ULL
+#define WHO (TASKS + ENDPOINTS)
+
+static struct {
+	nanoseconds when;
+	uint32_t who;
+} heap[WHO];
+/* Of each one's deadline in the heap, plus 1; 0: it has none. */
+static uint32_t places[WHO];
+static uint32_t used;
+static nanoseconds next_tick = NEVER;
+/* What the machine's timer is set to. */
+static nanoseconds armed = NEVER;
+
+static void put(uint32_t place, nanoseconds when, uint32_t who)
+{
+	heap[place].when = when;
+	heap[place].who = who;
+	places[who] = place + 1;
+}
+
+static void rise(uint32_t place, nanoseconds when, uint32_t who)
+{
+	while (place > 0 && heap[(place - 1) / 2].when > when) {
+		uint32_t above = (place - 1) / 2;
+
+		put(place, heap[above].when, heap[above].who);
+		place = above;
+	}
+	put(place, when, who);
+}
+
+static void sink(uint32_t place, nanoseconds when, uint32_t who)
+{
+	for (;;) {
+		uint32_t below = 2 * place + 1;
+
+		if (below + 1 < used && heap[below + 1].when < heap[below].when)
+			below++;
+		if (below >= used || heap[below].when >= when)
+			break;
+		put(place, heap[below].when, heap[below].who);
+		place = below;
+	}
+	put(place, when, who);
+}
+
+static void arm(void)
+{
+	nanoseconds first = used > 0 ? MIN(heap[0].when, next_tick) : next_tick;
+
+	if (first == armed)
+		return;
+	armed = first;
+	clock_alarm(first);
+}
+
+static void take_out(uint32_t who)
+{
+	uint32_t place = places[who] - 1;
+	nanoseconds when = heap[--used].when;
+	uint32_t last = heap[used].who;
+
+	places[who] = 0;
+	if (place == used)
+		return;
+	if (place > 0 && heap[(place - 1) / 2].when > when)
+		rise(place, when, last);
+	else
+		sink(place, when, last);
+}
+
+void timer_set(uint32_t who, nanoseconds deadline)
+{
+	if (places[who])
+		take_out(who);
+	if (deadline != NEVER)
+		rise(used++, deadline, who);
+	if (used > 0 && heap[0].when < armed)
+		arm();
+}
+
+/* The machine's timer may then come for nothing, which is cheaper than setting it anew each time. */
+void timer_clear(uint32_t who)
+{
+	if (places[who])
+		take_out(who);
+}
+
+void timer_tick(bool on)
+{
+	next_tick = on ? clock_now() + TICK : NEVER;
+	arm();
+}
+
+/* A tick that came up in the kernel is taken at the first instruction after it, where SYSRET has left rip in rcx too. */
+static void count_tick(const struct registers *interrupted)
+{
+	if (interrupted->rip == interrupted->rcx)
+		current->ticks_system++;
+	else
+		current->ticks_user++;
+	if (others_ready())
+		current->work |= WORK_YIELD;
+}
+
+void timers_expired(const struct registers *interrupted)
+{
+	nanoseconds at = clock_now();
+
+	armed = NEVER;
+	while (used > 0 && heap[0].when <= at) {
+		uint32_t who = heap[0].who;
+
+		take_out(who);
+		if (who < TASKS)
+			task_late(who);
+		else
+			notify(who - TASKS, NOTIFY_ALARM);
+	}
+	if (next_tick <= at) {
+		count_tick(interrupted);
+		next_tick = at + TICK;
+	}
+	arm();
+}

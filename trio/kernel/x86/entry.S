@@ -1,0 +1,216 @@
+/* entry.S: the ways into the kernel and out of it, the switch between tasks, and copies that may fault.
+ * One processor and no interrupts in the kernel: two words hold what needs a register elsewhere. The order of the pushes
+ * is that of struct registers. */
+
+#define USER_CS 0x23
+#define USER_SS 0x1b
+#define TRAP_SYSCALL 256
+/* Of struct registers, in bytes. */
+#define REGISTERS_TRAP 120
+#define REGISTERS_RIP 136
+
+/* Instructions that a processor without SMAP does not have: cpu.c puts a no-op in the places noted. */
+.macro smap instruction
+9:	\instruction
+	.pushsection .smap_places, "a"
+	.quad 9b
+	.popsection
+.endm
+
+.macro push_registers
+	pushq %rcx
+	pushq %r11
+	pushq %r15
+	pushq %r14
+	pushq %r13
+	pushq %r12
+	pushq %rbp
+	pushq %rbx
+	pushq %rax
+	pushq %r9
+	pushq %r8
+	pushq %r10
+	pushq %rdx
+	pushq %rsi
+	pushq %rdi
+.endm
+
+.macro pop_registers
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	popq %r10
+	popq %r8
+	popq %r9
+	popq %rax
+	popq %rbx
+	popq %rbp
+	popq %r12
+	popq %r13
+	popq %r14
+	popq %r15
+	popq %r11
+	popq %rcx
+.endm
+
+	.text
+	.globl entry_system_call
+	.type entry_system_call, @function
+entry_system_call:
+	movq %rsp, entry_user_rsp(%rip)
+	movq entry_kernel_rsp(%rip), %rsp
+	pushq $USER_SS
+	pushq entry_user_rsp(%rip)
+	pushq %r11
+	pushq $USER_CS
+	pushq %rcx
+	pushq %rax
+	pushq $TRAP_SYSCALL
+	push_registers
+	movq %rsp, %rdi
+	call system_call
+	/* A new task begins here, its registers on its stack. */
+	.globl entry_return
+entry_return:
+	cmpl $TRAP_SYSCALL, REGISTERS_TRAP(%rsp)
+	jne return_all
+	pop_registers
+	/* rcx and r11 hold rip and rflags, as the call left them. */
+	movq 40(%rsp), %rsp
+	sysretq
+
+return_all:
+	pop_registers
+	addq $16, %rsp
+	iretq
+	.size entry_system_call, . - entry_system_call
+
+/* A trap from user mode or from the kernel itself. */
+entry_trap:
+	push_registers
+	cld
+	smap clac
+	movq %rsp, %rdi
+	call trap
+	jmp return_all
+
+.macro entry has_error
+	.align 16
+	.if \has_error == 0
+	pushq $0
+	.endif
+	pushq $vector
+	jmp entry_trap
+.endm
+
+/* 256 entries, 16 bytes each. */
+	.globl entry_vectors
+	.align 16
+entry_vectors:
+	.set vector, 0
+	.rept 256
+	.if vector == 8 || (vector >= 10 && vector <= 14) || vector == 17 || vector == 21
+	entry 1
+	.else
+	entry 0
+	.endif
+	.set vector, vector + 1
+	.endr
+	.align 16
+
+/* void task_switch_stacks(uint64_t *from, uint64_t to) */
+	.globl task_switch_stacks
+	.type task_switch_stacks, @function
+task_switch_stacks:
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	movq %rsp, (%rdi)
+	movq %rsi, %rsp
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	ret
+	.size task_switch_stacks, . - task_switch_stacks
+
+/* What a new task's kernel stack returns to first: rbx is a function, or 0. */
+	.globl task_first
+task_first:
+	call task_switched
+	testq %rbx, %rbx
+	jz entry_return
+	call *%rbx
+	jmp entry_return
+
+/* long user_copy(void *to, const void *from, size_t n): one side is a program's memory. 0, or 1 where it is not there. */
+	.globl user_copy
+	.type user_copy, @function
+user_copy:
+	smap stac
+	movq %rdx, %rcx
+	shrq $3, %rcx
+	.globl user_access_begin
+user_access_begin:
+	rep movsq
+	movl %edx, %ecx
+	andl $7, %ecx
+	jz 1f
+	rep movsb
+1:	smap clac
+	xorl %eax, %eax
+	ret
+
+/* long user_zero(void *to, size_t n) */
+	.globl user_zero
+user_zero:
+	smap stac
+	movq %rsi, %rcx
+	xorl %eax, %eax
+	shrq $3, %rcx
+	rep stosq
+	movl %esi, %ecx
+	andl $7, %ecx
+	jz 1f
+	rep stosb
+1:	smap clac
+	ret
+
+/* long user_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes. Its length, n where there is no
+ * NUL, -1 where it is not there. */
+	.globl user_string
+user_string:
+	smap stac
+	xorl %eax, %eax
+1:	cmpq %rdx, %rax
+	je 2f
+	movb (%rsi,%rax), %cl
+	movb %cl, (%rdi,%rax)
+	testb %cl, %cl
+	jz 2f
+	incq %rax
+	jmp 1b
+2:	smap clac
+	ret
+	.globl user_access_end
+user_access_end:
+	.globl user_access_failed
+user_access_failed:
+	smap clac
+	movq $-1, %rax
+	ret
+	.size user_copy, . - user_copy
+
+	.bss
+	.align 8
+	.globl entry_kernel_rsp
+entry_kernel_rsp:
+	.skip 8
+entry_user_rsp:
+	.skip 8
+	.section .note.GNU-stack, "", @progbits

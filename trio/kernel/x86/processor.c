@@ -1,0 +1,236 @@
+/* processor.c: see processor.h. */
+#include "x86/processor.h"
+#include "core/memory.h"
+#include "x86/cpu.h"
+
+#define KERNEL_CS 0x08
+#define KERNEL_SS 0x10
+#define TSS_SELECTOR 0x28
+#define GATES 256
+#define GATE_INTERRUPT 0x8e00
+#define GATE_FROM_USER 0x6000
+#define VECTOR_BREAKPOINT 3
+#define VECTOR_DOUBLE_FAULT 8
+/* Stacks that the processor takes whatever is wrong with the present one. */
+#define STACK_DOUBLE_FAULT 1
+#define EMERGENCY_STACK 4096
+
+#define MSR_STAR 0xc0000081
+#define MSR_LSTAR 0xc0000082
+#define MSR_SFMASK 0xc0000084
+#define MSR_FS_BASE 0xc0000100
+#define MSR_GS_BASE 0xc0000101
+
+#define FLAG_TRAP 0x100
+#define FLAG_INTERRUPT 0x200
+#define FLAG_DIRECTION 0x400
+#define FLAG_NESTED 0x4000
+#define FLAG_ACCESS 0x40000
+
+#define CR0_WRITE_PROTECT 0x10000UL
+#define CR0_MONITOR 0x2UL
+#define CR0_NUMERIC_ERROR 0x20UL
+#define CR0_EMULATION 0x4UL
+#define CR4_GLOBAL 0x80UL
+#define CR4_FXSR 0x200UL
+#define CR4_SIMD 0x400UL
+#define CR4_UMIP 0x800UL
+#define CR4_FSGSBASE 0x10000UL
+#define CR4_SMEP 0x100000UL
+#define CR4_SMAP 0x200000UL
+
+#define PORT_BYTES 8192
+
+struct gate {
+	uint16_t low, selector, flags, middle;
+	uint32_t high, zero;
+} __attribute__((packed));
+
+struct pointer {
+	uint16_t limit;
+	uint64_t base;
+} __attribute__((packed));
+
+/* Intel SDM volume 3, 8.7: the 64-bit task state segment. */
+static struct {
+	uint32_t zero;
+	uint64_t rsp[3], zero_2, stacks[7], zero_3;
+	uint16_t zero_4, ports_at;
+	/* A set bit refuses; the byte after the last must be all ones. */
+	uint8_t ports[PORT_BYTES + 1];
+} __attribute__((packed, aligned(16))) tss;
+
+/* Null, kernel code, kernel data, user data, user code (as SYSRET wants them), the TSS in two. */
+static uint64_t gdt[7] = { 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cff3000000ffff, 0x00affb000000ffff };
+static struct gate idt[GATES];
+static uint8_t emergency_stack[EMERGENCY_STACK] __attribute__((aligned(16)));
+static uint64_t features;
+/* Reads as a fresh FPU. */
+static uint8_t fresh_fpu[512] __attribute__((aligned(16)));
+
+extern uint8_t entry_vectors[][16];
+extern uint64_t entry_kernel_rsp;
+extern uint8_t *const smap_places_begin[], *const smap_places_end[];
+void entry_system_call(void);
+
+static void load_segments(void)
+{
+	uint64_t base = (uint64_t)&tss, limit = sizeof tss - 1;
+	struct pointer gdt_at = { sizeof gdt - 1, (uint64_t)gdt };
+
+	tss.ports_at = sizeof tss;
+	tss.stacks[STACK_DOUBLE_FAULT - 1] = (uint64_t)emergency_stack + EMERGENCY_STACK;
+	gdt[5] = (limit & 0xffff) | (base & 0xffffff) << 16 | 0x89UL << 40 | (base >> 24 & 0xff) << 56;
+	gdt[6] = base >> 32;
+	__asm__ volatile("lgdt %0\n\t"
+			 "pushq %1\n\t"
+			 "leaq 1f(%%rip), %%rax\n\t"
+			 "pushq %%rax\n\t"
+			 "lretq\n"
+			 "1:\tmov %2, %%ss\n\t"
+			 "mov %2, %%ds\n\t"
+			 "mov %2, %%es\n\t"
+			 "ltr %w3"
+			 :
+			 : "m"(gdt_at), "i"(KERNEL_CS), "r"(KERNEL_SS), "r"(TSS_SELECTOR)
+			 : "rax", "memory");
+}
+
+static void load_vectors(void)
+{
+	struct pointer idt_at = { sizeof idt - 1, (uint64_t)idt };
+
+	for (unsigned i = 0; i < GATES; i++) {
+		uint64_t to = (uint64_t)entry_vectors[i];
+		uint16_t flags = GATE_INTERRUPT;
+
+		if (i == VECTOR_BREAKPOINT)
+			flags |= GATE_FROM_USER;
+		if (i == VECTOR_DOUBLE_FAULT)
+			flags |= STACK_DOUBLE_FAULT;
+		idt[i] = (struct gate){ (uint16_t)to, KERNEL_CS, flags, (uint16_t)(to >> 16), (uint32_t)(to >> 32), 0 };
+	}
+	__asm__ volatile("lidt %0" : : "m"(idt_at));
+}
+
+/* A no-op of the same three bytes where the processor does not know them. The text is still writable. */
+static void remove_smap(void)
+{
+	static const uint8_t no_op[3] = { 0x0f, 0x1f, 0x00 };
+
+	for (uint8_t *const *place = smap_places_begin; place < smap_places_end; place++)
+		memcpy(*place, no_op, sizeof no_op);
+}
+
+static void choose_features(void)
+{
+	uint32_t leaf[4];
+	uint64_t cr0, cr4;
+
+	cpu_id(7, 0, leaf);
+	__asm__ volatile("mov %%cr4, %0" : "=r"(cr4));
+	cr4 |= CR4_GLOBAL | CR4_FXSR | CR4_SIMD;
+	cr4 |= (leaf[1] & 1U << 0 ? CR4_FSGSBASE : 0) | (leaf[1] & 1U << 7 ? CR4_SMEP : 0);
+	cr4 |= (leaf[1] & 1U << 20 ? CR4_SMAP : 0) | (leaf[2] & 1U << 2 ? CR4_UMIP : 0);
+	if (!(cr4 & CR4_SMAP))
+		remove_smap();
+	__asm__ volatile("mov %0, %%cr4" : : "r"(cr4));
+	__asm__ volatile("mov %%cr0, %0" : "=r"(cr0));
+	cr0 = (cr0 | CR0_WRITE_PROTECT | CR0_MONITOR | CR0_NUMERIC_ERROR) & ~CR0_EMULATION;
+	__asm__ volatile("mov %0, %%cr0" : : "r"(cr0));
+	features = cr4;
+}
+
+void processor_start(void)
+{
+	load_segments();
+	load_vectors();
+	choose_features();
+	cpu_write_msr(MSR_STAR, (uint64_t)(KERNEL_SS | 3) << 48 | (uint64_t)KERNEL_CS << 32);
+	cpu_write_msr(MSR_LSTAR, (uint64_t)entry_system_call);
+	cpu_write_msr(MSR_SFMASK, FLAG_TRAP | FLAG_INTERRUPT | FLAG_DIRECTION | FLAG_NESTED | FLAG_ACCESS);
+	__asm__ volatile("fninit\n\tfxsave64 %0" : "=m"(fresh_fpu));
+	/* MXCSR: all exceptions masked, round to nearest (System V ABI, AMD64, 3.2.1). */
+	*(uint32_t *)(fresh_fpu + 24) = 0x1f80;
+}
+
+uint64_t processor_features(void)
+{
+	return features;
+}
+
+void processor_fpu_save(struct task *t)
+{
+	__asm__ volatile("fxsave64 %0" : "=m"(t->fpu));
+}
+
+void processor_fpu_load(const struct task *t)
+{
+	__asm__ volatile("fxrstor64 %0" : : "m"(t->fpu));
+}
+
+void processor_fpu_fresh(struct task *t)
+{
+	memcpy(t->fpu, fresh_fpu, sizeof fresh_fpu);
+}
+
+/* A program may have moved its thread pointers by itself where the processor has instructions for that. */
+static void save_bases(struct task *t)
+{
+	if (features & CR4_FSGSBASE)
+		__asm__ volatile("rdfsbase %0\n\trdgsbase %1" : "=r"(t->fs_base), "=r"(t->gs_base));
+}
+
+void processor_set_bases(struct task *t)
+{
+	if (features & CR4_FSGSBASE) {
+		__asm__ volatile("wrfsbase %0\n\twrgsbase %1" : : "r"(t->fs_base), "r"(t->gs_base));
+	} else {
+		cpu_write_msr(MSR_FS_BASE, t->fs_base);
+		cpu_write_msr(MSR_GS_BASE, t->gs_base);
+	}
+}
+
+uint64_t processor_fs_base(const struct task *t)
+{
+	uint64_t base = t->fs_base;
+
+	if (t == current && features & CR4_FSGSBASE)
+		__asm__ volatile("rdfsbase %0" : "=r"(base));
+	return base;
+}
+
+void processor_set_ports(struct task *t)
+{
+	if (t->ports) {
+		memcpy(tss.ports, t->ports, PORT_BYTES);
+		tss.ports[PORT_BYTES] = 0xff;
+		tss.ports_at = offsetof(typeof(tss), ports);
+	} else {
+		tss.ports_at = sizeof tss;
+	}
+}
+
+bool processor_switch(struct task *from, struct task *to)
+{
+	if (from->user) {
+		save_bases(from);
+		processor_fpu_save(from);
+	}
+	if (!to->user)
+		return false;
+	processor_set_bases(to);
+	processor_fpu_load(to);
+	if (from->ports != to->ports)
+		processor_set_ports(to);
+	entry_kernel_rsp = tss.rsp[0] = (uint64_t)(to->user + 1);
+	if (cpu_cr3() == to->root)
+		return false;
+	cpu_set_cr3(to->root);
+	return true;
+}
+
+void processor_idle(void)
+{
+	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
+}

@@ -1,0 +1,145 @@
+/* trap.c: exceptions and interrupts, from user mode and from the kernel's own few places that may have them. */
+#include "abi/abi.h"
+#include "core/memory.h"
+#include "core/task.h"
+#include "mono.h"
+#include "pm_client.h"
+#include "vm.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+
+#define TRAP_DIVIDE 0
+#define TRAP_DEBUG 1
+#define TRAP_BREAKPOINT 3
+#define TRAP_OVERFLOW 4
+#define TRAP_INVALID 6
+#define TRAP_STACK 12
+#define TRAP_PAGE 14
+#define TRAP_X87 16
+#define TRAP_ALIGNMENT 17
+#define TRAP_SIMD 19
+#define EXCEPTIONS 32
+
+#define SIGILL 4
+#define SIGTRAP 5
+#define SIGBUS 7
+#define SIGFPE 8
+#define SIGKILL 9
+#define SIGSEGV 11
+/* Codes of siginfo, Linux's numbers. */
+#define ILL_ILLOPN 2
+#define TRAP_BRKPT 1
+#define TRAP_TRACE 2
+#define FPE_INTDIV 1
+#define FPE_FLTINV 7
+#define SEGV_MAPERR 1
+#define SEGV_ACCERR 2
+#define BUS_ADRALN 1
+#define BUS_ADRERR 2
+#define SI_KERNEL 0x80
+
+extern const uint8_t user_access_begin[], user_access_end[], user_access_failed[];
+
+static bool from_user(const struct registers *r)
+{
+	return (r->cs & 3) == 3;
+}
+
+static void force(unsigned signal, unsigned code, uint64_t address)
+{
+	client_pm_raise(&current->request, signal, code, address);
+}
+
+/* vm says what is wrong with an address; a program gets a signal for it. */
+static void force_for_fault(int64_t why, uint64_t address)
+{
+	switch (why) {
+	case -EFAULT:
+		force(SIGSEGV, SEGV_MAPERR, address);
+		break;
+	case -EACCES:
+		force(SIGSEGV, SEGV_ACCERR, address);
+		break;
+	case -ENXIO:
+		force(SIGBUS, BUS_ADRERR, address);
+		break;
+	default:
+		log_line("task %u: no memory for the page at %lx", current->number, address);
+		force(SIGKILL, SI_KERNEL, 0);
+	}
+}
+
+static void page_fault(struct registers *r)
+{
+	uint64_t address = cpu_cr2();
+	uint64_t rip = r->rip;
+	int64_t why = -EFAULT;
+
+	COUNT(faults, 1);
+	if (address < USER_END)
+		why = vm_fault(current->number, address, (uint32_t)r->error);
+	if (why == 0)
+		return;
+	if (from_user(r))
+		force_for_fault(why, address);
+	else if (rip >= (uint64_t)user_access_begin && rip < (uint64_t)user_access_end)
+		r->rip = (uint64_t)user_access_failed;
+	else
+		panic("page fault in the kernel at %lx, address %lx, error %lx", rip, address, r->error);
+}
+
+static void exception(struct registers *r)
+{
+	if (r->trap == TRAP_PAGE) {
+		page_fault(r);
+		return;
+	}
+	if (!from_user(r))
+		panic("exception %lu in the kernel at %lx, error %lx", r->trap, r->rip, r->error);
+	switch (r->trap) {
+	case TRAP_DIVIDE:
+		force(SIGFPE, FPE_INTDIV, r->rip);
+		break;
+	case TRAP_DEBUG:
+		force(SIGTRAP, TRAP_TRACE, r->rip);
+		break;
+	case TRAP_BREAKPOINT:
+		force(SIGTRAP, TRAP_BRKPT, r->rip);
+		break;
+	case TRAP_INVALID:
+		force(SIGILL, ILL_ILLOPN, r->rip);
+		break;
+	case TRAP_X87:
+	case TRAP_SIMD:
+		force(SIGFPE, FPE_FLTINV, r->rip);
+		break;
+	case TRAP_ALIGNMENT:
+		force(SIGBUS, BUS_ADRALN, 0);
+		break;
+	default:
+		force(SIGSEGV, SI_KERNEL, 0);
+	}
+}
+
+static void interrupt(const struct registers *r)
+{
+	COUNT(interrupts, 1);
+	if (r->trap == VECTOR_SPURIOUS)
+		return;
+	if (r->trap == VECTOR_TIMER)
+		timers_expired(r);
+	else
+		interrupt_arrived((unsigned)r->trap);
+	interrupt_end();
+}
+
+/* Called by entry.S. In the kernel nothing more is done here: whoever was interrupted looks at what is to be done. */
+void trap(struct registers *r)
+{
+	if (r->trap < EXCEPTIONS)
+		exception(r);
+	else
+		interrupt(r);
+	if (from_user(r) && (services_notified | current->work))
+		task_work();
+}

@@ -1,0 +1,268 @@
+/* mono.c: the structure "mono". A service is procedures in the kernel; a request is handled on the stack of the task that
+ * made it, so that a client's memory is the present address space, and to be parked is to leave the processor.
+ * In port.h's order. */
+#include "mono.h"
+#include "core/memory.h"
+#include "endpoints.h"
+#include "abi/vector.h"
+#include "x86/machine.h"
+
+/* Who is notified, a bit an endpoint, and what of. */
+uint64_t services_notified;
+static uint64_t notifications[ENDPOINTS];
+
+long user_copy(void *to, const void *from, size_t n);
+long user_zero(void *to, size_t n);
+long user_string(char *to, const char *from, size_t n);
+
+static void queue_add(struct queue *q, struct link *one)
+{
+	struct link *head = &q->head;
+
+	if (!head->next)
+		head->next = head->previous = head;
+	one->previous = head->previous;
+	one->next = head;
+	head->previous->next = one;
+	head->previous = one;
+}
+
+verdict park(struct queue *queue, struct request *r)
+{
+	r->hard = false;
+	queue_add(queue, &r->link);
+	current->state = WAITING;
+	return PARKED;
+}
+
+verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
+{
+	if (deadline != NEVER)
+		timer_set(current->number, deadline);
+	return park(queue, r);
+}
+
+verdict park_hard(struct queue *queue, struct request *r)
+{
+	(void)park(queue, r);
+	r->hard = true;
+	return PARKED;
+}
+
+void unpark_request(struct request *r)
+{
+	r->link.previous->next = r->link.next;
+	r->link.next->previous = r->link.previous;
+	r->link.next = r->link.previous = NULL;
+	task_wake(CONTAINER(r, struct task, request));
+}
+
+bool is_waited_for(const struct queue *queue)
+{
+	return queue->head.next && queue->head.next != &queue->head;
+}
+
+bool unpark_one(struct queue *queue)
+{
+	if (!is_waited_for(queue))
+		return false;
+	unpark_request(CONTAINER(queue->head.next, struct request, link));
+	return true;
+}
+
+void unpark(struct queue *queue)
+{
+	while (unpark_one(queue))
+		continue;
+}
+
+bool wait_for_answer(struct request *r)
+{
+	struct task *t = CONTAINER(r, struct task, request);
+
+	t->answered = false;
+	task_wait();
+	return !t->answered;
+}
+
+/* A grant of a service's own memory is its address in the kernel; of a client's the address there, or that with VECTOR for
+ * the iovec that the task's route took apart. */
+static bool is_own(struct grant g)
+{
+	return g.id >= DIRECT_MAP;
+}
+
+static bool is_beyond(struct grant g, uint64_t offset, size_t n)
+{
+	return offset > g.length || n > g.length - offset;
+}
+
+static bool is_user(uint64_t address, size_t n)
+{
+	return address < USER_END && n <= USER_END - address;
+}
+
+/* One piece after the other: `copy` gets an address in user memory. */
+typedef long (*piece_copy)(uint64_t user, void *own, size_t n);
+
+static long copy_in_piece(uint64_t user, void *own, size_t n)
+{
+	return user_copy(own, (const void *)user, n);
+}
+
+static long copy_out_piece(uint64_t user, void *own, size_t n)
+{
+	return user_copy((void *)user, own, n);
+}
+
+static long copy_vector(struct grant g, uint64_t offset, void *own, size_t n, piece_copy copy)
+{
+	while (n > 0) {
+		struct piece piece = vector_piece(current->vector, g.id, offset);
+		size_t part = MIN(n, piece.length);
+
+		if (part == 0 || !is_user(piece.address, part) || copy(piece.address, own, part) != 0)
+			return -EFAULT;
+		own = (char *)own + part;
+		offset += part;
+		n -= part;
+	}
+	return 0;
+}
+
+long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
+{
+	uint64_t address = from.id + offset;
+
+	if (is_beyond(from, offset, n))
+		return -EFAULT;
+	COUNT(bytes_in, n);
+	if (is_user(address, n))
+		return user_copy(to, (const void *)address, n) ? -EFAULT : 0;
+	if (is_own(from)) {
+		memcpy(to, (const void *)address, n);
+		return 0;
+	}
+	return is_vector(from.id) ? copy_vector(from, offset, to, n, copy_in_piece) : -EFAULT;
+}
+
+long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
+{
+	uint64_t address = to.id + offset;
+
+	if (is_beyond(to, offset, n))
+		return -EFAULT;
+	COUNT(bytes_out, n);
+	if (is_user(address, n))
+		return user_copy((void *)address, from, n) ? -EFAULT : 0;
+	if (is_own(to)) {
+		memcpy((void *)address, from, n);
+		return 0;
+	}
+	return is_vector(to.id) ? copy_vector(to, offset, (void *)from, n, copy_out_piece) : -EFAULT;
+}
+
+static long zero_piece(uint64_t user, void *own, size_t n)
+{
+	(void)own;
+	return user_zero((void *)user, n);
+}
+
+long copy_zeros(struct grant to, uint64_t offset, size_t n)
+{
+	uint64_t address = to.id + offset;
+
+	if (is_beyond(to, offset, n))
+		return -EFAULT;
+	COUNT(bytes_out, n);
+	if (is_user(address, n))
+		return user_zero((void *)address, n) ? -EFAULT : 0;
+	if (is_own(to)) {
+		memset((void *)address, 0, n);
+		return 0;
+	}
+	return is_vector(to.id) ? copy_vector(to, offset, NULL, n, zero_piece) : -EFAULT;
+}
+
+/* Not beyond the grant, whose length for a string is as much as a string may have. */
+long copy_string(char *to, size_t size, struct grant from)
+{
+	size_t most = MIN(size, from.length);
+	long length;
+
+	if (is_own(from)) {
+		length = (long)strlen((const char *)from.id);
+		if ((size_t)length >= size)
+			return -ENAMETOOLONG;
+		memcpy(to, (const char *)from.id, (size_t)length + 1);
+		return length;
+	}
+	if (from.id >= USER_END)
+		return -EFAULT;
+	most = MIN(most, USER_END - from.id);
+	length = user_string(to, (const char *)from.id, most);
+	if (length < 0)
+		return -EFAULT;
+	COUNT(bytes_in, length);
+	return (size_t)length == most ? -ENAMETOOLONG : length;
+}
+
+struct grant grant_read(const void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+struct grant grant_write(void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
+{
+	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
+
+	return (struct grant){ whole.id + offset, MIN(length, rest) };
+}
+
+void notify(uint32_t endpoint, unsigned bit)
+{
+	notifications[endpoint] |= 1UL << bit;
+	services_notified |= 1UL << endpoint;
+}
+
+/* The lowest service first: what it does may be what the ones above wait for. */
+void deliver_notifications(void)
+{
+	while (services_notified) {
+		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(services_notified);
+		uint64_t bits = notifications[endpoint];
+
+		notifications[endpoint] = 0;
+		services_notified &= ~(1UL << endpoint);
+		COUNT(messages, 1);
+		service_notified(endpoint, bits);
+	}
+}
+
+nanoseconds now(void)
+{
+	return clock_now();
+}
+
+void alarm_at(uint32_t endpoint, nanoseconds deadline)
+{
+	timer_set(TASKS + endpoint, deadline);
+}
+
+void *pages_take(size_t count)
+{
+	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
+
+	return frame ? physical(frame) : NULL;
+}
+
+void pages_give(void *pages, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		frame_drop(physical_of(pages) + i * PAGE);
+}
