@@ -1,0 +1,112 @@
+/* eventfd.c: a counter as a file: a write adds to it, a read takes it, or 1 of it. */
+#include "abi/poll.h"
+#include "io.h"
+
+#define EVENT_MOST (UINT64_MAX - 1)
+
+struct event {
+	uint64_t value;
+	bool semaphore;
+	struct queue readers, writers;
+	struct watch watch;
+};
+
+static verdict event_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct event *e = f->state;
+	uint64_t taken = e->semaphore ? 1 : e->value;
+
+	(void)at;
+	if (to.length < sizeof taken)
+		return refuse(r, EINVAL);
+	if (e->value == 0)
+		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->readers, r);
+	if (copy_out(to, 0, &taken, sizeof taken) != 0)
+		return refuse(r, EFAULT);
+	e->value -= taken;
+	unpark(&e->writers);
+	watch_changed(v, &e->watch);
+	return answer(r, sizeof taken);
+}
+
+static verdict event_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct event *e = f->state;
+	uint64_t added;
+
+	(void)at;
+	if (from.length < sizeof added)
+		return refuse(r, EINVAL);
+	if (copy_in(&added, from, 0, sizeof added) != 0)
+		return refuse(r, EFAULT);
+	if (added > EVENT_MOST)
+		return refuse(r, EINVAL);
+	if (added > EVENT_MOST - e->value)
+		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->writers, r);
+	e->value += added;
+	unpark(&e->readers);
+	watch_changed(v, &e->watch);
+	return answer(r, sizeof added);
+}
+
+static uint32_t event_poll(struct vfs *v, struct file *f)
+{
+	struct event *e = f->state;
+
+	watch(v, &e->watch);
+	return (e->value > 0 ? READY_IN : 0) | (e->value < EVENT_MOST ? READY_OUT : 0);
+}
+
+static void event_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+{
+	(void)v, (void)f;
+	to->mode = 0600;
+	to->links = 1;
+	to->block_size = PAGE;
+}
+
+static int64_t event_describe(struct vfs *v, struct file *f, char *to, size_t size)
+{
+	struct text t = { to, size, 0 };
+
+	(void)v, (void)f;
+	text_add(&t, "anon_inode:[eventfd]");
+	return (int64_t)t.length;
+}
+
+static void event_release(struct vfs *v, struct file *f)
+{
+	struct event *e = f->state;
+
+	unpark(&e->readers);
+	unpark(&e->writers);
+	watch_changed(v, &e->watch);
+	vfs_give(v, e, sizeof *e);
+}
+
+static const struct file_operations event_files = {
+	.read = event_read,
+	.write = event_write,
+	.poll = event_poll,
+	.stat = event_stat,
+	.describe = event_describe,
+	.release = event_release,
+};
+
+verdict vfs_eventfd(struct vfs *v, struct request *r, uint32_t value, uint32_t flags)
+{
+	struct event *e;
+	int64_t error;
+
+	if (flags & ~(uint32_t)(EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK))
+		return refuse(r, EINVAL);
+	e = vfs_take(v, sizeof *e);
+	if (e == NULL)
+		return refuse(r, ENOMEM);
+	e->value = value;
+	e->semaphore = flags & EFD_SEMAPHORE;
+	error = place_one(v, r->task, &event_files, e, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
+	if (error < 0)
+		vfs_give(v, e, sizeof *e);
+	return settle(r, error);
+}

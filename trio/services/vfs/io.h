@@ -1,0 +1,86 @@
+/* io.h: what pipes, sockets, poll and procfs share beside vfs_internal.h: a ring of bytes, and their handlers. */
+#ifndef TRIO_VFS_IO_H
+#define TRIO_VFS_IO_H
+
+#include "vfs_internal.h"
+
+/* A ring of bytes in pages, which are taken when first written to and kept until the ring goes. */
+#define RING_PAGES 16
+#define RING_PAGES_MOST 256
+struct ring {
+	/* RING_PAGES pointers in `few`, or a page of pointers. */
+	char **pages;
+	/* Bytes: a power of two of pages; where the first one is; how many there are. */
+	uint32_t size, head, used;
+	char *few[RING_PAGES];
+};
+
+void ring_begin(struct ring *g);
+void ring_end(struct ring *g);
+/* `size` bytes from now on, a power of two of pages up to RING_PAGES_MOST. -EBUSY: more are in it; -ENOMEM. */
+int64_t ring_resize(struct ring *g, uint32_t size);
+static inline uint32_t ring_room(const struct ring *g)
+{
+	return g->size - g->used;
+}
+/* Puts in `n` bytes of `from` from `offset` on, for which there is room. Returns how many: fewer where the source
+ * cannot be read, or there is no memory, and then -EFAULT, -ENOMEM in place of 0. With `whole`: all or none. */
+int64_t ring_put(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole);
+/* Copies `n` bytes, which there are, `skip` bytes behind the first, to `to` at `offset`. They stay. 0 or -EFAULT. */
+long ring_look(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n);
+static inline void ring_drop(struct ring *g, uint32_t n)
+{
+	g->used -= n;
+	/* An empty ring begins anew, so that small messages keep to one page. */
+	g->head = g->used == 0 ? 0 : (g->head + n) & (g->size - 1);
+}
+
+/* Text that is put together; what does not fit is cut. */
+struct text {
+	char *to;
+	size_t size, length;
+};
+/* printf's %s %d %u %ld %lu %x %o %c, the numbers with a width and zeros (%5u, %08x), and %.16s. */
+void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Readiness of a file in all of Linux's bits, and how often its watch has changed. */
+uint32_t file_ready(struct vfs *v, struct file *f, uint64_t *changes);
+/* Nothing was ready: parks who polls until a watch changes; 0 is the answer at the deadline, 0: at once. */
+verdict poll_wait(struct vfs *v, struct request *r, nanoseconds deadline);
+
+/* A new file of that state at a descriptor, or -errno; then the state is still the caller's. */
+int64_t place_one(struct vfs *v, uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
+		  uint32_t descriptor_flags);
+/* The files of a socket or a pipe pair: descriptors for both, copied to `to`; on failure both files are dropped. */
+int64_t place_two(struct vfs *v, uint32_t task, struct file *const file[2], uint32_t flags, struct grant to);
+
+/* Handlers of vfs.idl, 100 to 121. */
+verdict vfs_pipe(struct vfs *v, struct request *r, struct grant to, uint32_t flags);
+verdict vfs_poll(struct vfs *v, struct request *r, struct grant polls, uint32_t count, uint64_t deadline);
+verdict vfs_select(struct vfs *v, struct request *r, uint32_t count, struct grant readable, struct grant writable,
+		   struct grant except, uint64_t deadline);
+verdict vfs_eventfd(struct vfs *v, struct request *r, uint32_t value, uint32_t flags);
+verdict vfs_epoll_create(struct vfs *v, struct request *r, uint32_t flags);
+verdict vfs_epoll_control(struct vfs *v, struct request *r, int32_t epoll, uint32_t operation, int32_t fd,
+			  struct grant event);
+verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct grant events, uint32_t count,
+		       uint64_t deadline);
+verdict vfs_socket(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol);
+verdict vfs_socketpair(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol,
+		       struct grant to);
+verdict vfs_bind(struct vfs *v, struct request *r, int32_t fd, struct grant address);
+verdict vfs_listen(struct vfs *v, struct request *r, int32_t fd, int32_t backlog);
+verdict vfs_accept(struct vfs *v, struct request *r, int32_t fd, struct grant address, uint32_t flags);
+verdict vfs_connect(struct vfs *v, struct request *r, int32_t fd, struct grant address);
+verdict vfs_send(struct vfs *v, struct request *r, int32_t fd, struct grant data, struct grant address,
+		 struct grant control, uint32_t flags);
+verdict vfs_receive(struct vfs *v, struct request *r, int32_t fd, struct grant data, struct grant address,
+		    struct grant control, uint32_t flags);
+verdict vfs_shutdown(struct vfs *v, struct request *r, int32_t fd, uint32_t how);
+verdict vfs_socket_name(struct vfs *v, struct request *r, int32_t fd, uint32_t peer, struct grant address);
+verdict vfs_socket_option(struct vfs *v, struct request *r, int32_t fd, uint32_t level, uint32_t option,
+			  struct grant to);
+verdict vfs_set_socket_option(struct vfs *v, struct request *r, int32_t fd, uint32_t level, uint32_t option,
+			      struct grant from);
+
+#endif

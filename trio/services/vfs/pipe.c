@@ -1,0 +1,369 @@
+/* pipe.c: pipes, and FIFOs, which are pipes that stand at a name. A pipe lives while a file, or a task that waits to open
+ * it, holds it. */
+#include "io.h"
+
+/* A write of at most this many bytes is made whole. */
+#define PIPE_BUF PAGE
+#define SIGPIPE 13
+#define FIONREAD 0x541b
+
+struct pipe {
+	struct ring ring;
+	/* Files that read, that write. */
+	uint32_t readers, writers;
+	/* Requests that wait for bytes; for room. */
+	struct queue for_bytes, for_room;
+	struct watch watch;
+	/* For fstat: nanoseconds since 1970. */
+	int64_t made;
+	uint64_t inode;
+	uint32_t owner, group;
+	/* Of a FIFO: opens of each side so far, and who waits for the other side. While one who waited is on the way to open,
+	 * his side is `expected`: whoever met him may already read or write. */
+	uint32_t reader_opens, writer_opens;
+	bool reader_expected, writer_expected;
+	struct queue opening_readers, opening_writers;
+};
+
+static struct pipe *pipe_make(struct vfs *v, uint32_t task)
+{
+	struct pipe *p = vfs_take(v, sizeof *p);
+
+	if (p == NULL)
+		return NULL;
+	ring_begin(&p->ring);
+	p->inode = ++v->next_inode;
+	p->made = vfs_time(v);
+	p->owner = v->tasks[task].user;
+	p->group = v->tasks[task].group;
+	return p;
+}
+
+static void pipe_end(struct vfs *v, struct pipe *p)
+{
+	ring_end(&p->ring);
+	vfs_give(v, p, sizeof *p);
+}
+
+static verdict pipe_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct pipe *p = f->state;
+	uint32_t n = (uint32_t)MIN(to.length, p->ring.used);
+
+	(void)at;
+	if (n == 0) {
+		if (to.length == 0 || (p->writers == 0 && !p->writer_expected))
+			return answer(r, 0);
+		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&p->for_bytes, r);
+	}
+	if (ring_look(&p->ring, 0, to, 0, n) != 0)
+		return refuse(r, EFAULT);
+	ring_drop(&p->ring, n);
+	/* With less room no write that must be made whole is sure to go on; a long one would go on by crumbs. */
+	if (is_waited_for(&p->for_room) && ring_room(&p->ring) >= PIPE_BUF)
+		unpark(&p->for_room);
+	watch_changed(v, &p->watch);
+	return answer(r, n);
+}
+
+/* Nobody will read: what was written before counts, else there is a signal. */
+static verdict pipe_broken(struct vfs *v, struct request *r)
+{
+	if (r->done > 0)
+		return answer(r, (int64_t)r->done);
+	vfs_raise(v, r->task, SIGPIPE);
+	return refuse(r, EPIPE);
+}
+
+static verdict pipe_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct pipe *p = f->state;
+	uint64_t left = from.length - r->done;
+	uint32_t room = ring_room(&p->ring);
+
+	(void)at;
+	if (from.length == 0)
+		return answer(r, 0);
+	if (p->readers == 0 && !p->reader_expected)
+		return pipe_broken(v, r);
+	/* r->done is 0 for a write that is made whole. */
+	if (from.length <= PIPE_BUF ? room >= left : room > 0) {
+		int64_t n = ring_put(&p->ring, from, r->done, (uint32_t)MIN(left, room), from.length <= PIPE_BUF);
+
+		if (n < 0)
+			return settle(r, r->done > 0 ? (int64_t)r->done : n);
+		r->done += (uint64_t)n;
+		if (is_waited_for(&p->for_bytes))
+			unpark(&p->for_bytes);
+		watch_changed(v, &p->watch);
+		/* All of it; or a part alone could be read from the caller. */
+		if ((uint64_t)n == left || (uint32_t)n < room)
+			return answer(r, (int64_t)r->done);
+	}
+	if ((f->flags & O_NONBLOCK) == 0)
+		return park(&p->for_room, r);
+	return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
+}
+
+static uint32_t pipe_poll(struct vfs *v, struct file *f)
+{
+	struct pipe *p = f->state;
+	uint32_t ready = 0;
+
+	watch(v, &p->watch);
+	if (file_reads(f)) {
+		if (p->ring.used > 0)
+			ready |= READY_IN;
+		/* A FIFO that nobody has written to yet has not been hung up. */
+		if (p->writers == 0 && (f->node == NULL || p->writer_opens != f->position))
+			ready |= READY_HANG_UP;
+	}
+	if (file_writes(f)) {
+		if (ring_room(&p->ring) >= PIPE_BUF)
+			ready |= READY_OUT;
+		if (p->readers == 0)
+			ready |= READY_ERROR;
+	}
+	return ready;
+}
+
+static verdict pipe_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
+			  struct grant at)
+{
+	const struct pipe *p = f->state;
+	uint32_t used = p->ring.used;
+
+	(void)v, (void)argument;
+	if (command != FIONREAD)
+		return refuse(r, ENOTTY);
+	return settle(r, copy_out(at, 0, &used, sizeof used));
+}
+
+static int64_t pipe_control(struct vfs *v, struct file *f, uint32_t command, uint64_t argument)
+{
+	struct pipe *p = f->state;
+	uint32_t size = PAGE;
+	int64_t error;
+
+	if (command == F_GETPIPE_SZ)
+		return p->ring.size;
+	if (argument > RING_PAGES_MOST * PAGE)
+		return -EPERM;
+	while (size < argument)
+		size *= 2;
+	error = ring_resize(&p->ring, size);
+	if (error != 0)
+		return error;
+	unpark(&p->for_room);
+	watch_changed(v, &p->watch);
+	return size;
+}
+
+static void pipe_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+{
+	const struct pipe *p = f->state;
+
+	(void)v;
+	to->inode = p->inode;
+	to->links = 1;
+	to->mode = S_IFIFO | 0600;
+	to->owner = p->owner;
+	to->group = p->group;
+	to->block_size = PAGE;
+	to->access_s = to->modify_s = to->change_s = (uint64_t)p->made / 1000000000;
+	to->access_ns = to->modify_ns = to->change_ns = (uint64_t)p->made % 1000000000;
+}
+
+static int64_t pipe_describe(struct vfs *v, struct file *f, char *to, size_t size)
+{
+	const struct pipe *p = f->state;
+	struct text t = { to, size, 0 };
+
+	(void)v;
+	text_add(&t, "pipe:[%lu]", p->inode);
+	return (int64_t)t.length;
+}
+
+static void pipe_release(struct vfs *v, struct file *f)
+{
+	struct pipe *p = f->state;
+
+	if (file_reads(f))
+		p->readers--;
+	if (file_writes(f))
+		p->writers--;
+	/* The other side sees the end; a thread whose descriptor was closed by another, that it is no descriptor. */
+	unpark(&p->for_bytes);
+	unpark(&p->for_room);
+	watch_changed(v, &p->watch);
+	if (p->readers > 0 || p->writers > 0)
+		return;
+	/* A FIFO goes with its node: fifo_forget. */
+	if (f->node == NULL)
+		pipe_end(v, p);
+	else
+		ring_drop(&p->ring, p->ring.used);
+}
+
+static const struct file_operations pipe_files = {
+	.read = pipe_read,
+	.write = pipe_write,
+	.poll = pipe_poll,
+	.ioctl = pipe_ioctl,
+	.stat = pipe_stat,
+	.control = pipe_control,
+	.describe = pipe_describe,
+	.release = pipe_release,
+};
+
+verdict vfs_pipe(struct vfs *v, struct request *r, struct grant to, uint32_t flags)
+{
+	struct pipe *p;
+	struct file *end[2];
+	int64_t error;
+
+	if (flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
+		return refuse(r, EINVAL);
+	p = pipe_make(v, r->task);
+	if (p == NULL)
+		return refuse(r, ENOMEM);
+	error = file_make(v, &pipe_files, p, O_RDONLY | (flags & O_NONBLOCK), NULL, &end[0]);
+	if (error != 0) {
+		pipe_end(v, p);
+		return settle(r, error);
+	}
+	p->readers = 1;
+	error = file_make(v, &pipe_files, p, O_WRONLY | (flags & O_NONBLOCK), NULL, &end[1]);
+	if (error != 0) {
+		file_drop(v, end[0]);
+		return settle(r, error);
+	}
+	p->writers = 1;
+	return settle(r, place_two(v, r->task, end, flags & O_CLOEXEC, to));
+}
+
+int64_t place_one(struct vfs *v, uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
+		  uint32_t descriptor_flags)
+{
+	/* Without its operations until it cannot fail any more: dropping it leaves the state alone. */
+	static const struct file_operations none;
+	struct file *f;
+	int64_t fd = file_make(v, &none, state, flags, NULL, &f);
+
+	if (fd != 0)
+		return fd;
+	fd = descriptor_place(v, task, f, 0, descriptor_flags);
+	if (fd < 0)
+		file_drop(v, f);
+	else
+		f->operations = operations;
+	return fd;
+}
+
+int64_t place_two(struct vfs *v, uint32_t task, struct file *const file[2], uint32_t flags, struct grant to)
+{
+	int32_t fds[2];
+	int64_t first = descriptor_place(v, task, file[0], 0, flags);
+	int64_t second, error;
+
+	if (first < 0) {
+		file_drop(v, file[0]);
+		file_drop(v, file[1]);
+		return first;
+	}
+	second = descriptor_place(v, task, file[1], 0, flags);
+	if (second < 0) {
+		descriptor_close(v, task, (int32_t)first);
+		file_drop(v, file[1]);
+		return second;
+	}
+	fds[0] = (int32_t)first;
+	fds[1] = (int32_t)second;
+	error = copy_out(to, 0, fds, sizeof fds);
+	if (error != 0) {
+		descriptor_close(v, task, fds[0]);
+		descriptor_close(v, task, fds[1]);
+	}
+	return error;
+}
+
+/* Both sides wait for each other, unless O_RDWR or O_NONBLOCK. A waiter has no file yet and may be ended by a signal
+ * at any time, so it is known by the queue alone; `…_opens` tells it, when it runs again, that it was met. */
+static verdict fifo_read_open(struct request *r, struct pipe *p, struct file *f)
+{
+	bool met = is_waited_for(&p->opening_writers);
+
+	if (p->writers == 0 && !met && (f->flags & O_NONBLOCK) == 0 &&
+	    (r->scratch[0] == 0 || r->scratch[0] == p->writer_opens + 1ULL)) {
+		r->scratch[0] = p->writer_opens + 1ULL;
+		return park(&p->opening_readers, r);
+	}
+	/* For poll: no writer since. */
+	if (p->writers == 0)
+		f->position = p->writer_opens;
+	p->readers++;
+	p->reader_opens++;
+	p->reader_expected = false;
+	if (met) {
+		p->writer_expected = true;
+		unpark(&p->opening_writers);
+	}
+	return answer(r, 0);
+}
+
+static verdict fifo_write_open(struct request *r, struct pipe *p, struct file *f)
+{
+	bool met = is_waited_for(&p->opening_readers);
+
+	if (p->readers == 0 && !met && (r->scratch[0] == 0 || r->scratch[0] == p->reader_opens + 1ULL)) {
+		if (f->flags & O_NONBLOCK)
+			return refuse(r, ENXIO);
+		r->scratch[0] = p->reader_opens + 1ULL;
+		return park(&p->opening_writers, r);
+	}
+	p->writers++;
+	p->writer_opens++;
+	p->writer_expected = false;
+	if (met) {
+		p->reader_expected = true;
+		unpark(&p->opening_readers);
+	}
+	return answer(r, 0);
+}
+
+verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
+{
+	struct pipe *p = f->node->special;
+	verdict how = ANSWERED;
+
+	if (p == NULL && (p = f->node->special = pipe_make(v, r->task)) == NULL)
+		return refuse(r, ENOMEM);
+	if (file_reads(f) && file_writes(f)) {
+		p->readers++;
+		p->writers++;
+		p->reader_opens++;
+		p->writer_opens++;
+		unpark(&p->opening_readers);
+		unpark(&p->opening_writers);
+		r->result = 0;
+	} else {
+		how = file_reads(f) ? fifo_read_open(r, p, f) : fifo_write_open(r, p, f);
+	}
+	if (how == PARKED || r->result != 0)
+		return how;
+	f->operations = &pipe_files;
+	f->state = p;
+	return ANSWERED;
+}
+
+void fifo_forget(struct vfs *v, struct node *n)
+{
+	struct pipe *p = n->special;
+
+	if (p == NULL)
+		return;
+	unpark(&p->opening_readers);
+	unpark(&p->opening_writers);
+	n->special = NULL;
+	pipe_end(v, p);
+}
