@@ -277,7 +277,8 @@ TEST(times_change, "Do writing, naming and mode change a file's and its folder's
 
 TEST(utimensat, "Does utimensat set times, and know UTIME_NOW and UTIME_OMIT?")
 {
-	struct timespec set[2] = { { 1000000000, 5000 }, { 1100000000, 7000 } }, bad[2] = { { 0, 1000000000 }, { 0, 0 } };
+	struct timespec set[2] = { { 1000000000, 5000 }, { 1100000000, 7000 } },
+			bad[2] = { { 0, 1000000000 }, { 0, 0 } };
 	struct stat st;
 	int fd;
 

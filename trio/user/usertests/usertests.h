@@ -1,6 +1,6 @@
 /* usertests.h: what the tests of the system calls share. A test answers one question, in a process and an empty folder
- * of its own, within TIME_LIMIT seconds; the runner (main.c) kills what it leaves and removes the folder. What is wanted
- * is what Linux does: the suite passes on Linux first, as root and as an ordinary user. */
+ * of its own, within TIME_LIMIT seconds; the runner (main.c) kills what it leaves and removes the folder. What is
+ * wanted is what Linux does: the suite passes on Linux first, as root and as an ordinary user. */
 #ifndef USERTESTS_H
 #define USERTESTS_H
 

@@ -1,0 +1,375 @@
+/* exec.c: execve: programs, scripts, arguments, and what a program keeps of the one before it. The programs executed
+ * are made here, byte by byte; or this one again, by its path. */
+#include "usertests.h"
+
+#include <elf.h>
+
+/* A static ELF file of one page whose code is given; at 0x400000, entered there after the headers. */
+static size_t make_program(const char *name, const char *code, size_t size)
+{
+	static struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr load;
+		char code[256];
+	} image;
+	int fd = (int)OK(open(name, O_WRONLY | O_CREAT | O_TRUNC, 0755));
+
+	memset(&image, 0, sizeof image);
+	memcpy(image.head.e_ident, "\177ELF\2\1\1", 7);
+	image.head.e_type = ET_EXEC;
+	image.head.e_machine = EM_X86_64;
+	image.head.e_version = 1;
+	image.head.e_entry = 0x400000 + offsetof(__typeof__(image), code);
+	image.head.e_phoff = sizeof image.head;
+	image.head.e_ehsize = sizeof image.head;
+	image.head.e_phentsize = sizeof image.load;
+	image.head.e_phnum = 1;
+	image.load = (Elf64_Phdr){ PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x400000, sizeof image, sizeof image, PAGE };
+	memcpy(image.code, code, size);
+	IS(write(fd, &image, sizeof image), sizeof image);
+	OK(close(fd));
+	return sizeof image;
+}
+
+/* exit(argc) and exit(7), as machine code. */
+static void make_argc(const char *name)
+{
+	make_program(name, "\x8b\x3c\x24\xb8\x3c\0\0\0\x0f\x05", 10);
+}
+
+static void make_seven(const char *name)
+{
+	make_program(name, "\xbf\7\0\0\0\xb8\x3c\0\0\0\x0f\x05", 12);
+}
+
+static int run(const char *path, char **argv, char **envp)
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		execve(path, argv, envp);
+		_exit(200 + (errno & 31));
+	}
+	return reap(pid);
+}
+
+static char *no_words[] = { NULL };
+
+TEST(exec_program, "Does execve run a program with its arguments?")
+{
+	char *three[] = { "a", "b", "c", NULL };
+
+	make_seven("seven");
+	make_argc("argc");
+	IS(run("./seven", three, no_words), 7);
+	IS(run("argc", three, no_words), 3);
+}
+
+TEST(exec_errors, "Does execve say why it fails?")
+{
+	char *argv[] = { "x", NULL };
+
+	make_seven("mode");
+	OK(chmod("mode", 0644));
+	make_file("text", "just some text, no program\n");
+	OK(chmod("text", 0755));
+	make_file("empty", "");
+	OK(chmod("empty", 0755));
+	OK(mkdir("dir", 0755));
+	FAILS(execve("none", argv, no_words), ENOENT);
+	FAILS(execve("", argv, no_words), ENOENT);
+	FAILS(execve("mode/x", argv, no_words), ENOTDIR);
+	FAILS(execve("mode", argv, no_words), EACCES);
+	FAILS(execve("dir", argv, no_words), EACCES);
+	FAILS(execve("text", argv, no_words), ENOEXEC);
+	FAILS(execve("empty", argv, no_words), ENOEXEC);
+	FAULTS(RAW(SYS_execve, wild, argv, no_words));
+	make_seven("seven");
+	FAULTS(RAW(SYS_execve, "seven", wild, no_words));
+	FAULTS(RAW(SYS_execve, "seven", argv, wild));
+	for (int i = 0; i < WILD_POINTERS; i++) {
+		argv[0] = wild_pointer(i);
+		FAILS(RAW(SYS_execve, "seven", argv, no_words), EFAULT);
+	}
+}
+
+TEST(exec_bad_elf, "Does a damaged ELF file give ENOEXEC, or kill its process and no more?")
+{
+	static const struct {
+		long at;
+		int byte, wanted;
+	} damage[] = {
+		{ 0, 'X', 200 + ENOEXEC }, { 16, 9, 200 + ENOEXEC }, { 18, 3, 200 + ENOEXEC },
+		{ 54, 1, 200 + ENOEXEC },  { 56, 0, 200 + ENOEXEC },
+	};
+	char *argv[] = { "x", NULL };
+	int fd;
+
+	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+		char byte = (char)damage[i].byte;
+
+		make_seven("bad");
+		fd = (int)OK(open("bad", O_WRONLY));
+		IS(pwrite(fd, &byte, 1, damage[i].at), 1);
+		OK(close(fd));
+		IS(run("bad", argv, no_words), damage[i].wanted);
+	}
+	make_seven("bad");
+	OK(truncate("bad", 40));
+	IS(run("bad", argv, no_words), 200 + ENOEXEC);
+	/* An entry point where nothing is. */
+	make_seven("bad");
+	fd = (int)OK(open("bad", O_WRONLY));
+	IS(pwrite(fd, "\0\0\0\x10\0\0\0\0", 8, 24), 8);
+	OK(close(fd));
+	IS(run("bad", argv, no_words), 128 + SIGSEGV);
+}
+
+TEST(exec_script, "Does #! run the interpreter with its argument, the script's path and the rest?")
+{
+	char *argv[] = { "ignored", "one", "two", NULL };
+
+	make_argc("argc");
+	make_file("plain", "#!argc\n");
+	make_file("more", "#! argc  -x y  \nrest");
+	make_file("none", "#!nowhere\n");
+	make_file("loop", "#!loop\n");
+	make_file("bare", "#!\n");
+	OK(chmod("plain", 0755));
+	OK(chmod("more", 0755));
+	OK(chmod("none", 0755));
+	OK(chmod("loop", 0755));
+	OK(chmod("bare", 0755));
+	/* argc plain one two; argc "-x y" more one two */
+	IS(run("plain", argv, no_words), 4);
+	IS(run("more", argv, no_words), 5);
+	FAILS(execve("none", argv, no_words), ENOENT);
+	FAILS(execve("loop", argv, no_words), ELOOP);
+	FAILS(execve("bare", argv, no_words), ENOEXEC);
+}
+
+TEST(exec_script_nested, "May a script's interpreter be a script?")
+{
+	char *argv[] = { "x", NULL };
+
+	make_argc("argc");
+	make_file("inner", "#!argc a\n");
+	make_file("outer", "#!inner b\n");
+	OK(chmod("inner", 0755));
+	OK(chmod("outer", 0755));
+	/* argc a inner b outer */
+	IS(run("outer", argv, no_words), 5);
+}
+
+TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BIG?")
+{
+	enum { MANY = 2000 };
+	static char *argv[MANY + 1], word[40 * PAGE];
+	char *one[] = { word, NULL };
+
+	make_argc("argc");
+	for (int i = 0; i < MANY; i++)
+		argv[i] = "0123456789";
+	IS(run("argc", argv, argv), MANY & 255);
+	memset(word, 'w', sizeof word - 1);
+	/* One string may have 32 pages. */
+	FAILS(execve("argc", one, no_words), E2BIG);
+	word[20 * PAGE] = '\0';
+	IS(run("argc", one, no_words), 1);
+	for (int i = 0; i < MANY; i++)
+		argv[i] = word;
+	FAILS(execve("argc", argv, no_words), E2BIG);
+}
+
+TEST(exec_busy, "Is a running program's file refused to writers, and one being written not run?")
+{
+	char *argv[] = { "x", NULL };
+	int fd, ends[2];
+	char byte;
+	pid_t pid;
+
+	make_seven("seven");
+	fd = (int)OK(open("seven", O_WRONLY));
+	if (run("seven", argv, no_words) == 7)
+		skip("files being written are run here");
+	FAILS(execve("seven", argv, no_words), ETXTBSY);
+	OK(close(fd));
+	IS(run("seven", argv, no_words), 7);
+	/* Now it runs: its end of the pipe is closed by execve. */
+	make_program("pause", "\xb8\x22\0\0\0\x0f\x05\x0f\x0b", 9);
+	OK(pipe2(ends, O_CLOEXEC));
+	pid = fork_checked();
+	if (pid == 0) {
+		execve("pause", argv, no_words);
+		_exit(1);
+	}
+	OK(close(ends[1]));
+	IS(read(ends[0], &byte, 1), 0);
+	FAILS(open("pause", O_WRONLY), ETXTBSY);
+	OK(kill(pid, SIGKILL));
+	IS(reap(pid), 128 + SIGKILL);
+	OK(open("pause", O_WRONLY));
+}
+
+/* write(50, "x", 1) and exit with the error, 0 for none: tells whether descriptor 50 is open. */
+static void make_writes_50(const char *name)
+{
+	static const char code[] = "\xbf\x32\0\0\0"           /* mov $50, %edi */
+				   "\x48\x89\xe6"             /* mov %rsp, %rsi */
+				   "\xba\1\0\0\0"             /* mov $1, %edx */
+				   "\xb8\1\0\0\0\x0f\x05"     /* write */
+				   "\x89\xc7\xff\xcf\xf7\xdf" /* mov %eax, %edi; dec %edi; neg %edi */
+				   "\xb8\x3c\0\0\0\x0f\x05";  /* exit */
+
+	make_program(name, code, sizeof code - 1);
+}
+
+TEST(exec_closes, "Does execve close what is close-on-exec, and nothing else?")
+{
+	char *argv[] = { "x", NULL };
+	int ends[2];
+
+	OK(pipe(ends));
+	make_writes_50("w");
+	IS(dup2(ends[1], 50), 50);
+	IS(run("w", argv, no_words), 0);
+	OK(fcntl(50, F_SETFD, FD_CLOEXEC));
+	IS(run("w", argv, no_words), 1 + EBADF);
+	/* Here it is still open; and a failed execve closes nothing. */
+	FAILS(execve("none", argv, no_words), ENOENT);
+	put(50);
+}
+
+static void handler(int signal)
+{
+	(void)signal;
+}
+
+/* rt_sigaction(SIGUSR1, NULL, old at the stack), exit with the low byte of the handler. */
+static void make_tells_handler(const char *name, int signal)
+{
+	char code[64] = "\xbf\x0a\0\0\0"                 /* mov $signal, %edi */
+			"\x31\xf6"                       /* xor %esi, %esi */
+			"\x48\x8d\x94\x24\0\xff\xff\xff" /* lea -256(%rsp), %rdx */
+			"\x41\xba\x08\0\0\0"             /* mov $8, %r10d */
+			"\xb8\x0d\0\0\0\x0f\x05"         /* rt_sigaction */
+			"\x8b\xbc\x24\0\xff\xff\xff"     /* mov -256(%rsp), %edi */
+			"\xb8\x3c\0\0\0\x0f\x05";        /* exit */
+
+	code[1] = (char)signal;
+	make_program(name, code, sizeof code);
+}
+
+TEST(exec_signals, "Does execve reset handlers, and keep what is ignored, blocked and pending?")
+{
+	char *argv[] = { "x", NULL };
+	sigset_t set;
+	pid_t pid;
+
+	make_tells_handler("usr1", SIGUSR1);
+	make_tells_handler("usr2", SIGUSR2);
+	make_seven("seven");
+	handle(SIGUSR1, handler, 0);
+	handle(SIGUSR2, SIG_IGN, 0);
+	IS(run("usr1", argv, no_words), 0);
+	IS(run("usr2", argv, no_words), 1);
+	handle(SIGUSR1, SIG_DFL, 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	OK(sigprocmask(SIG_BLOCK, &set, NULL));
+	pid = fork_checked();
+	if (pid == 0) {
+		OK(raise(SIGUSR1));
+		execve("seven", argv, no_words);
+		_exit(1);
+	}
+	IS(reap(pid), 7);
+}
+
+TEST(exec_keeps, "Does execve look a path up from the folder of the process?")
+{
+	char *argv[] = { "argc", NULL };
+	pid_t pid;
+
+	make_argc("argc");
+	OK(mkdir("d", 0755));
+	OK(link("argc", "d/argc"));
+	pid = fork_checked();
+	if (pid == 0) {
+		OK(chdir("d"));
+		OK(unlink("../argc"));
+		execve("argc", argv, no_words);
+		_exit(99);
+	}
+	IS(reap(pid), 1);
+}
+
+TEST(exec_vfork, "Does vfork's parent go on after the child's execve, and share no memory then?")
+{
+	char *argv[] = { "x", NULL };
+	volatile int mine = 1;
+	pid_t pid;
+
+	make_seven("seven");
+	for (int i = 0; i < 50; i++) {
+		pid = vfork();
+		if (pid == 0) {
+			execve("seven", argv, no_words);
+			_exit(1);
+		}
+		OK(pid);
+		IS(reap(pid), 7);
+	}
+	IS(mine, 1);
+}
+
+TEST(exec_setuid, "Does a set-user-id program run as its owner?")
+{
+	/* geteuid, exit with its low byte */
+	static const char code[] = "\xb8\x6b\0\0\0\x0f\x05\x89\xc7\xb8\x3c\0\0\0\x0f\x05";
+	char *argv[] = { "x", NULL };
+	struct statfs fs;
+
+	if (!is_root())
+		skip("only for root");
+	make_program("who", code, sizeof code - 1);
+	OK(chown("who", 0x155, 0));
+	IS(run("who", argv, no_words), 0);
+	OK(chmod("who", 04755));
+	OK(statfs(".", &fs));
+	if (fs.f_flags & 2)
+		skip("this file system is mounted nosuid");
+	IS(run("who", argv, no_words), 0x55);
+}
+
+TEST(exec_ordinary, "May an ordinary user run only what mode allows?")
+{
+	char *argv[] = { "x", NULL };
+
+	make_seven("root-only");
+	OK(chmod("root-only", 0700));
+	make_seven("unreadable");
+	OK(chmod("unreadable", 0711));
+	if (!is_root())
+		skip("only for root");
+	become_ordinary();
+	FAILS(execve("root-only", argv, no_words), EACCES);
+	IS(run("unreadable", argv, no_words), 7);
+}
+
+TEST(exec_at_most, "Can a process execute itself over and over?")
+{
+	char *argv[] = { "usertests", "no-such-test-has-this-name", NULL };
+	pid_t pid;
+
+	for (int i = 0; i < 20; i++) {
+		pid = fork_checked();
+		if (pid == 0) {
+			OK(close(1));
+			OK(close(2));
+			execve("/proc/self/exe", argv, no_words);
+			_exit(1);
+		}
+		IS(reap(pid), 2);
+	}
+}

@@ -1,0 +1,176 @@
+/* frame.c: a handler's frame: whatever interrupts a computation leaves all its registers as they were. */
+#include "usertests.h"
+
+static volatile int caught;
+
+/* Spoils what the interrupted code has in its vector and integer registers. */
+static void spoil(int signal)
+{
+	(void)signal;
+	caught++;
+	__asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm1\n movdqa %%xmm0, %%xmm7\n"
+			 "movdqa %%xmm0, %%xmm8\n movdqa %%xmm0, %%xmm15\n fninit\n cld\n"
+			 "mov $-1, %%r8\n mov $-1, %%r9\n mov $-1, %%r10\n mov $-1, %%r11\n cmp %%r8, %%r9\n" ::
+				 : "xmm0", "xmm1", "xmm7", "xmm8", "xmm15", "r8", "r9", "r10", "r11", "cc");
+}
+
+/* Loads registers, loops so that timer signals hit it, and counts what is not as it was. */
+static long spin_integer(long loops)
+{
+	long wrong = 0;
+
+	__asm__ volatile("mov $0x1111, %%rbx\n mov $0x2222, %%rdx\n mov $0x3333, %%rsi\n mov $0x4444, %%rdi\n"
+			 "mov $0x5555, %%r8\n mov $0x6666, %%r9\n mov $0x7777, %%r10\n mov $0x8888, %%r11\n"
+			 "mov $0x9999, %%r12\n mov $0xaaaa, %%r13\n mov $0xbbbb, %%r14\n mov $0xcccc, %%r15\n"
+			 "1: dec %%rcx\n jnz 1b\n"
+			 "xor $0x1111, %%rbx\n xor $0x2222, %%rdx\n xor $0x3333, %%rsi\n xor $0x4444, %%rdi\n"
+			 "xor $0x5555, %%r8\n xor $0x6666, %%r9\n xor $0x7777, %%r10\n xor $0x8888, %%r11\n"
+			 "xor $0x9999, %%r12\n xor $0xaaaa, %%r13\n xor $0xbbbb, %%r14\n xor $0xcccc, %%r15\n"
+			 "or %%rbx, %%rax\n or %%rdx, %%rax\n or %%rsi, %%rax\n or %%rdi, %%rax\n or %%r8, %%rax\n"
+			 "or %%r9, %%rax\n or %%r10, %%rax\n or %%r11, %%rax\n or %%r12, %%rax\n or %%r13, %%rax\n"
+			 "or %%r14, %%rax\n or %%r15, %%rax\n"
+			 : "+a"(wrong), "+c"(loops)
+			 :
+			 : "rbx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc",
+			   "memory");
+	return wrong;
+}
+
+static int spin_vector(long loops)
+{
+	static const uint64_t in[8] __attribute__((aligned(16))) = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	uint64_t out[8] __attribute__((aligned(16)));
+
+	__asm__ volatile(
+		"movdqa (%1), %%xmm0\n movdqa 16(%1), %%xmm7\n movdqa 32(%1), %%xmm8\n movdqa 48(%1), %%xmm15\n"
+		"1: dec %0\n jnz 1b\n"
+		"movdqa %%xmm0, (%2)\n movdqa %%xmm7, 16(%2)\n movdqa %%xmm8, 32(%2)\n movdqa %%xmm15, 48(%2)\n"
+		: "+r"(loops)
+		: "r"(in), "r"(out)
+		: "xmm0", "xmm7", "xmm8", "xmm15", "cc", "memory");
+	return memcmp(in, out, sizeof in) != 0;
+}
+
+TEST(frame_registers, "Are all integer registers as they were after a handler?")
+{
+	long until = now_ms() + 5000;
+
+	tick(2, spoil, 0);
+	while (caught < 10 && now_ms() < until)
+		IS(spin_integer(500000), 0);
+	TRUE(caught >= 10);
+}
+
+TEST(frame_vectors, "Are SSE registers as they were after a handler?")
+{
+	long until = now_ms() + 5000;
+
+	tick(2, spoil, 0);
+	while (caught < 10 && now_ms() < until)
+		IS(spin_vector(500000), 0);
+	TRUE(caught >= 10);
+}
+
+TEST(frame_x87, "Is a floating point computation right that handlers interrupt?")
+{
+	long double sum = 0;
+	long until = now_ms() + 5000;
+
+	tick(2, spoil, 0);
+	while (caught < 10 && now_ms() < until) {
+		sum = 0;
+		for (int i = 1; i <= 100000; i++)
+			sum += i;
+		TRUE(sum == 5000050000.0L);
+	}
+	TRUE(caught >= 10);
+}
+
+TEST(frame_flags, "Are flags as they were, and is the direction flag clear in a handler?")
+{
+	unsigned long before = 0, after = 0;
+
+	handle(SIGUSR1, spoil, 0);
+	__asm__ volatile("std\n stc\n pushfq\n pop %0\n"
+			 "mov %2, %%eax\n syscall\n"
+			 "pushfq\n pop %1\n cld\n"
+			 : "=&r"(before), "=&r"(after)
+			 : "i"(SYS_kill), "D"((long)getpid()), "S"((long)SIGUSR1)
+			 : "rax", "rcx", "r11", "cc", "memory");
+	IS(after & 0xcd5, before & 0xcd5);
+	IS(caught, 1);
+}
+
+TEST(switch_vectors, "Do two processes that share a processor keep their SSE registers apart?")
+{
+	pid_t pid = fork_checked();
+
+	for (int i = 0; i < 20; i++) {
+		IS(spin_vector(300000), 0);
+		if (pid == 0)
+			__asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm15" ::: "xmm0", "xmm15");
+		sched_yield();
+	}
+	if (pid == 0)
+		_exit(0);
+	IS(reap(pid), 0);
+}
+
+static void *changed_ip;
+
+static void change_ip(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)signal;
+	(void)info;
+	caught++;
+	/* Past the two bytes of ud2. */
+	uc->uc_mcontext.gregs[16] += 2;
+	changed_ip = context;
+}
+
+TEST(frame_context, "Does the context that a handler changes count on return?")
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof sa);
+	sa.sa_sigaction = change_ip;
+	sa.sa_flags = SA_SIGINFO;
+	OK(sigaction(SIGILL, &sa, NULL));
+	__asm__ volatile("ud2");
+	IS(caught, 1);
+	TRUE(changed_ip != NULL);
+}
+
+static void forge(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)signal;
+	(void)info;
+	uc->uc_mcontext.gregs[16] = (long long)0x8000000000001000;
+}
+
+TEST(frame_forged, "Does a return to an address that is none kill the process, not the kernel?")
+{
+	struct sigaction sa;
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		memset(&sa, 0, sizeof sa);
+		sa.sa_sigaction = forge;
+		sa.sa_flags = SA_SIGINFO;
+		OK(sigaction(SIGUSR1, &sa, NULL));
+		raise(SIGUSR1);
+		_exit(0);
+	}
+	IS(reap(pid), 128 + SIGSEGV);
+	pid = fork_checked();
+	if (pid == 0) {
+		/* No frame at all. */
+		__asm__ volatile("mov $16, %%rsp\n mov $15, %%eax\n syscall" ::: "memory");
+		_exit(0);
+	}
+	IS(reap(pid), 128 + SIGSEGV);
+}

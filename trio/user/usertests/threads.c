@@ -1,0 +1,319 @@
+/* threads.c: clone as libc makes threads, and futexes. */
+#include "usertests.h"
+
+enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_PRIVATE_FLAG = 128 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static volatile int shared, ready;
+
+static void *add(void *many)
+{
+	for (long i = 0; i < (long)many; i++) {
+		pthread_mutex_lock(&lock);
+		shared++;
+		pthread_mutex_unlock(&lock);
+	}
+	return (void *)(long)getpid();
+}
+
+static pthread_t start(void *(*body)(void *), void *argument)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, body, argument);
+
+	if (error)
+		fail("pthread_create: %s", strerror(error));
+	return thread;
+}
+
+TEST(threads, "Do threads share memory and process number, and do mutexes hold?")
+{
+	pthread_t threads[4];
+	void *result;
+
+	for (int i = 0; i < 4; i++)
+		threads[i] = start(add, (void *)20000L);
+	for (int i = 0; i < 4; i++) {
+		IS(pthread_join(threads[i], &result), 0);
+		IS(result, getpid());
+	}
+	IS(shared, 80000);
+}
+
+static void *wait_for_change(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	ready++;
+	while (!shared)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+TEST(thread_conditions, "Does a broadcast wake all threads that wait?")
+{
+	pthread_t threads[5];
+
+	for (int i = 0; i < 5; i++)
+		threads[i] = start(wait_for_change, NULL);
+	while (ready < 5)
+		sched_yield();
+	pthread_mutex_lock(&lock);
+	shared = 1;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	for (int i = 0; i < 5; i++)
+		IS(pthread_join(threads[i], NULL), 0);
+}
+
+static void *open_file(void *name)
+{
+	umask(0);
+	OK(chdir("d"));
+	return (void *)(long)open(name, O_RDONLY);
+}
+
+TEST(thread_files, "Do threads share descriptors and folder?")
+{
+	void *fd;
+	pthread_t thread;
+
+	OK(mkdir("d", 0755));
+	make_file("d/a", "x");
+	thread = start(open_file, "a");
+	IS(pthread_join(thread, &fd), 0);
+	get((int)(long)fd);
+	OK(open("a", O_RDONLY));
+}
+
+static void *exit_all(void *status)
+{
+	_exit((int)(long)status);
+}
+
+static void *sleep_long(void *unused)
+{
+	sleep(100);
+	return unused;
+}
+
+TEST(thread_exit_group, "Does exit_group end all threads of the process?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		start(sleep_long, NULL);
+		start(exit_all, (void *)23L);
+		sleep(100);
+	}
+	IS(reap(pid), 23);
+}
+
+TEST(thread_killed, "Does a deadly signal end all threads of the process?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		start(sleep_long, NULL);
+		start(sleep_long, NULL);
+		raise(SIGTERM);
+		sleep(100);
+	}
+	IS(reap(pid), 128 + SIGTERM);
+}
+
+static void *store_wild(void *unused)
+{
+	*(volatile char *)wild_pointer(0) = 1;
+	return unused;
+}
+
+TEST(thread_fault, "Does a thread's fault end the whole process?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		start(store_wild, NULL);
+		sleep(100);
+	}
+	IS(reap(pid), 128 + SIGSEGV);
+}
+
+TEST(thread_many, "Can a process make and join a thousand threads?")
+{
+	for (int i = 0; i < 1000; i++) {
+		void *result;
+		pthread_t thread = start(add, (void *)1L);
+
+		IS(pthread_join(thread, &result), 0);
+	}
+	IS(shared, 1000);
+}
+
+static volatile long caught_in;
+
+static void catch(int signal)
+{
+	(void)signal;
+	caught_in = syscall(SYS_gettid);
+}
+
+static void *wait_for_signal(void *told)
+{
+	*(volatile long *)told = syscall(SYS_gettid);
+	while (!caught_in)
+		sched_yield();
+	return NULL;
+}
+
+TEST(thread_signal, "Does tgkill reach the thread that is meant?")
+{
+	volatile long thread_id = 0;
+	pthread_t thread;
+
+	handle(SIGUSR1, catch, 0);
+	thread = start(wait_for_signal, (void *)&thread_id);
+	while (!thread_id)
+		sched_yield();
+	TRUE(thread_id != getpid());
+	OK(RAW(SYS_tgkill, getpid(), thread_id, SIGUSR1));
+	IS(pthread_join(thread, NULL), 0);
+	IS(caught_in, thread_id);
+}
+
+static void *exec_there(void *program)
+{
+	char *argv[] = { program, "--no-such-option", NULL }, *envp[] = { NULL };
+
+	execve(program, argv, envp);
+	return NULL;
+}
+
+TEST(thread_exec, "Does execve by a thread leave one process with the same number?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		OK(close(2));
+		start(sleep_long, NULL);
+		start(exec_there, "/proc/self/exe");
+		sleep(100);
+	}
+	IS(reap(pid), 2);
+}
+
+TEST(thread_fork, "Does a forked child have the calling thread alone?")
+{
+	pid_t pid;
+
+	start(sleep_long, NULL);
+	pid = fork_checked();
+	if (pid == 0) {
+		IS(RAW(SYS_gettid), getpid());
+		_exit(6);
+	}
+	IS(reap(pid), 6);
+}
+
+static long futex(volatile int *at, int op, int value, const struct timespec *limit)
+{
+	return RAW(SYS_futex, at, op, value, limit);
+}
+
+TEST(futex_errors, "Does futex compare, time out and refuse what it should?")
+{
+	static volatile int word __attribute__((aligned(8))) = 5;
+	struct timespec soon = { 0, 20 * MS }, bad = { 0, -1 };
+
+	FAILS(futex(&word, FUTEX_WAIT, 4, NULL), EAGAIN);
+	FAILS(futex(&word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 5, &soon), ETIMEDOUT);
+	FAILS(futex(&word, FUTEX_WAIT, 5, &bad), EINVAL);
+	FAILS(RAW(SYS_futex, (char *)&word + 1, FUTEX_WAIT, 5, 0), EINVAL);
+	FAILS(futex(&word, 77, 5, NULL), ENOSYS);
+	IS(futex(&word, FUTEX_WAKE, 1, NULL), 0);
+	FAILS(RAW(SYS_futex, 16, FUTEX_WAIT, 5, 0), EFAULT);
+	FAILS(RAW(SYS_futex, 0xffff800000001000, FUTEX_WAIT, 5, 0), EFAULT);
+}
+
+TEST(futex_shared, "Does a futex in shared memory wake another process?")
+{
+	volatile int *word = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	OK(word);
+	pid = fork_checked();
+	if (pid == 0) {
+		while (*word == 0)
+			futex(word, FUTEX_WAIT, 0, NULL);
+		_exit(*word);
+	}
+	sleep_ms(20);
+	*word = 8;
+	OK(futex(word, FUTEX_WAKE, 1, NULL));
+	IS(reap(pid), 8);
+}
+
+TEST(futex_interrupted, "Does a signal end a futex wait?")
+{
+	static volatile int word;
+
+	tick(5, catch, 0);
+	FAILS(futex(&word, FUTEX_WAIT, 0, NULL), EINTR);
+}
+
+static volatile int *requeue_words;
+
+static void *wait_requeued(void *unused)
+{
+	__sync_fetch_and_add(&ready, 1);
+	futex(&requeue_words[0], FUTEX_WAIT, 0, NULL);
+	__sync_fetch_and_add(&shared, 1);
+	return unused;
+}
+
+TEST(futex_requeue, "Does FUTEX_REQUEUE move waiters to the other word?")
+{
+	static volatile int words[2];
+	pthread_t threads[3];
+
+	requeue_words = words;
+	for (int i = 0; i < 3; i++)
+		threads[i] = start(wait_requeued, NULL);
+	while (ready < 3)
+		sched_yield();
+	sleep_ms(50);
+	IS(RAW(SYS_futex, &words[0], FUTEX_REQUEUE, 1, 10, &words[1]), 3);
+	IS(futex(&words[0], FUTEX_WAKE, 10, NULL), 0);
+	IS(futex(&words[1], FUTEX_WAKE, 10, NULL), 2);
+	for (int i = 0; i < 3; i++)
+		IS(pthread_join(threads[i], NULL), 0);
+	IS(shared, 3);
+}
+
+TEST(clear_tid, "Is the word of set_tid_address cleared and woken when a thread ends?")
+{
+	pthread_t thread = start(add, (void *)1L);
+	/* libc's join waits for just this. */
+	IS(pthread_join(thread, NULL), 0);
+	IS(RAW(SYS_set_tid_address, &shared), RAW(SYS_gettid, 0));
+}
+
+TEST(arch_prctl, "Does arch_prctl tell the thread's FS base, and refuse what it should?")
+{
+	unsigned long base = 0, own;
+
+	__asm__("mov %%fs:0, %0" : "=r"(own));
+	OK(RAW(SYS_arch_prctl, 0x1003, &base));
+	IS(base, own);
+	FAILS(RAW(SYS_arch_prctl, 0x9999, &base), EINVAL);
+	FAILS(RAW(SYS_arch_prctl, 0x1002, 0xffff800000000000), EPERM);
+	FAULTS(RAW(SYS_arch_prctl, 0x1003, wild));
+}
+
+TEST(clone_errors, "Does clone refuse flags that do not fit?")
+{
+	FAILS(RAW(SYS_clone, CLONE_THREAD | SIGCHLD, 0), EINVAL);
+	FAILS(RAW(SYS_clone, CLONE_SIGHAND | SIGCHLD, 0), EINVAL);
+	FAILS(RAW(SYS_clone, CLONE_THREAD | CLONE_SIGHAND, 0), EINVAL);
+}
