@@ -5,14 +5,14 @@ void *memcpy(void *to, const void *from, size_t n)
 {
 	void *result = to;
 
-	__asm__ volatile("movq %3, %%rcx\n\t"
+	__asm__ volatile("movq %[n], %%rcx\n\t"
 			 "shrq $3, %%rcx\n\t"
 			 "rep movsq\n\t"
-			 "movl %k3, %%ecx\n\t"
+			 "movl %k[n], %%ecx\n\t"
 			 "andl $7, %%ecx\n\t"
 			 "rep movsb"
 			 : "+D"(to), "+S"(from)
-			 : "r"(n)
+			 : [n] "r"(n)
 			 : "rcx", "memory");
 	return result;
 }
@@ -34,14 +34,14 @@ void *memset(void *to, int byte, size_t n)
 	void *result = to;
 	uint64_t words = 0x0101010101010101UL * (uint8_t)byte;
 
-	__asm__ volatile("movq %2, %%rcx\n\t"
+	__asm__ volatile("movq %[n], %%rcx\n\t"
 			 "shrq $3, %%rcx\n\t"
 			 "rep stosq\n\t"
-			 "movl %k2, %%ecx\n\t"
+			 "movl %k[n], %%ecx\n\t"
 			 "andl $7, %%ecx\n\t"
 			 "rep stosb"
 			 : "+D"(to)
-			 : "a"(words), "r"(n)
+			 : "a"(words), [n] "r"(n)
 			 : "rcx", "memory");
 	return result;
 }
