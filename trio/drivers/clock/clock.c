@@ -1,0 +1,136 @@
+/* clock.c: Linux's clocks. Time of day is the time since boot and what the machine's clock with a battery said then, or
+ * what it was set to since. */
+#include "abi/time.h"
+#include "calendar.h"
+#include "clock_serve.h"
+#include "kernel.h"
+
+/* Nanoseconds fit into 64 bits until 2554; a clock may be set no further. */
+#define SECONDS_MOST 9223372036LL
+
+struct clock {
+	/* Time of day when `now` was 0, nanoseconds since 1970. */
+	uint64_t epoch;
+	/* Requests of all clocks; they look again when the time of day was set. */
+	struct queue sleepers;
+};
+
+static void clock_begin(struct clock *c)
+{
+	struct calendar at;
+	uint64_t seconds = calendar_read(&at) ? calendar_seconds(&at) : 0;
+
+	if (!seconds)
+		log_line("clock: the machine does not say what time it is: 1970");
+	c->epoch = seconds * NS_PER_SECOND - (seconds ? now() : 0);
+}
+
+static void clock_notified(struct clock *c, uint64_t bits)
+{
+	(void)c, (void)bits;
+}
+
+static uint64_t thread_time(uint32_t task)
+{
+	uint64_t user = 0, system = 0, faults, voluntary, involuntary;
+
+	kernel_task_usage(task, &user, &system, &faults, &voluntary, &involuntary);
+	return user + system;
+}
+
+/* False: there is no such clock. A process' own is pm's, which knows its threads. */
+static bool clock_read(const struct clock *c, uint32_t task, uint32_t clock, uint64_t *ns)
+{
+	switch (clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_TAI:
+		*ns = c->epoch + now();
+		return true;
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
+		*ns = now();
+		return true;
+	case CLOCK_THREAD_CPUTIME_ID:
+		*ns = thread_time(task);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static verdict clock_gettime(struct clock *c, struct request *r, uint32_t clock, struct grant to)
+{
+	struct linux_timespec t;
+	uint64_t ns;
+
+	if (!clock_read(c, r->task, clock, &ns))
+		return refuse(r, EINVAL);
+	t.seconds = (int64_t)(ns / NS_PER_SECOND);
+	t.nanoseconds = (int64_t)(ns % NS_PER_SECOND);
+	return settle(r, copy_out(to, 0, &t, sizeof t));
+}
+
+/* All count single nanoseconds; the coarse ones are not coarser here. `to` of length 0: the answer is not wanted. */
+static verdict clock_getres(struct clock *c, struct request *r, uint32_t clock, struct grant to)
+{
+	struct linux_timespec t = { .nanoseconds = 1 };
+
+	(void)c;
+	if (clock > CLOCK_BOOTTIME && clock != CLOCK_TAI)
+		return refuse(r, EINVAL);
+	return settle(r, to.length ? copy_out(to, 0, &t, sizeof t) : 0);
+}
+
+/* That the caller may is the route's to find out: who it is, pm knows, and pm is above. */
+static verdict clock_settime(struct clock *c, struct request *r, uint32_t clock, struct grant from)
+{
+	struct linux_timespec t;
+	uint64_t ns;
+
+	if (clock != CLOCK_REALTIME)
+		return refuse(r, EINVAL);
+	if (copy_in(&t, from, 0, sizeof t))
+		return refuse(r, EFAULT);
+	if (t.seconds < 0 || t.seconds > SECONDS_MOST || (uint64_t)t.nanoseconds >= NS_PER_SECOND)
+		return refuse(r, EINVAL);
+	ns = (uint64_t)t.seconds * NS_PER_SECOND + (uint64_t)t.nanoseconds;
+	/* The machine did not start before 1970. */
+	if (ns < now())
+		return refuse(r, EINVAL);
+	c->epoch = ns - now();
+	unpark(&c->sleepers);
+	return answer(r, 0);
+}
+
+static verdict clock_sleep(struct clock *c, struct request *r, uint32_t clock, uint64_t deadline)
+{
+	uint64_t begin = clock == CLOCK_REALTIME || clock == CLOCK_TAI ? c->epoch : 0;
+
+	/* In time since boot. */
+	deadline = deadline > begin ? deadline - begin : 0;
+	if (now() >= deadline)
+		return answer(r, 0);
+	return park_until(&c->sleepers, r, deadline);
+}
+
+static int64_t clock_epoch(struct clock *c, uint64_t *out_nanoseconds)
+{
+	*out_nanoseconds = c->epoch;
+	return 0;
+}
+
+static struct clock clock;
+
+const struct clock_service clock_service = {
+	.self = &clock,
+	.start = clock_begin,
+	.notified = clock_notified,
+	.gettime = clock_gettime,
+	.getres = clock_getres,
+	.settime = clock_settime,
+	.sleep = clock_sleep,
+	.epoch = clock_epoch,
+};

@@ -1,0 +1,100 @@
+/* ram_block.c: a disk in memory. A page of it is taken when it is first written; until then it reads as zeros. It never
+ * waits, so that work on files on it can be counted instruction by instruction. */
+#include "block_serve.h"
+
+#define DISK_MIB 16UL
+#define PAGES (DISK_MIB * 1024 * 1024 / PAGE)
+#define SECTOR 512UL
+#define SECTORS (PAGES * PAGE / SECTOR)
+#define TABLE_PAGES (PAGES * sizeof(void *) / PAGE)
+/* Of block.idl: bytes a call. */
+#define MOST 65536UL
+
+struct block {
+	/* By page of the disk; NULL: never written. */
+	uint8_t **pages;
+};
+
+static void ram_start(struct block *b)
+{
+	_Static_assert(TABLE_PAGES >= 1 && TABLE_PAGES <= 512 && !(TABLE_PAGES & (TABLE_PAGES - 1)),
+		       "the table is taken in one piece");
+
+	b->pages = pages_take(TABLE_PAGES);
+}
+
+static void ram_notified(struct block *b, uint64_t bits)
+{
+	(void)b, (void)bits;
+}
+
+static int64_t ram_capacity(struct block *b, uint64_t *out_sectors)
+{
+	*out_sectors = SECTORS;
+	return b->pages ? 0 : -ENODEV;
+}
+
+/* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
+static int64_t check(const struct block *b, uint64_t sector, uint64_t length, int beyond)
+{
+	if (!b->pages)
+		return -ENODEV;
+	if (length % SECTOR || length > MOST)
+		return -EINVAL;
+	return sector > SECTORS || length / SECTOR > SECTORS - sector ? -beyond : 0;
+}
+
+static int64_t ram_read(struct block *b, uint64_t sector, struct grant to)
+{
+	uint64_t at = sector * SECTOR, done = 0, n;
+	int64_t wrong = check(b, sector, to.length, EINVAL);
+
+	if (wrong)
+		return wrong;
+	for (; done < to.length; done += n, at += n) {
+		const uint8_t *page = b->pages[at / PAGE];
+
+		n = MIN(PAGE - at % PAGE, to.length - done);
+		if (page ? copy_out(to, done, page + at % PAGE, n) : copy_zeros(to, done, n))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int64_t ram_write(struct block *b, uint64_t sector, struct grant from)
+{
+	uint64_t at = sector * SECTOR, done = 0, n;
+	int64_t wrong = check(b, sector, from.length, ENOSPC);
+
+	if (wrong)
+		return wrong;
+	for (; done < from.length; done += n, at += n) {
+		uint8_t **page = &b->pages[at / PAGE];
+
+		n = MIN(PAGE - at % PAGE, from.length - done);
+		if (!*page)
+			*page = pages_take(1);
+		if (!*page)
+			return -ENOMEM;
+		if (copy_in(*page + at % PAGE, from, done, n))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int64_t ram_flush(struct block *b)
+{
+	return b->pages ? 0 : -ENODEV;
+}
+
+static struct block ram;
+
+const struct block_service ram_block_service = {
+	.self = &ram,
+	.start = ram_start,
+	.notified = ram_notified,
+	.capacity = ram_capacity,
+	.read = ram_read,
+	.write = ram_write,
+	.flush = ram_flush,
+};

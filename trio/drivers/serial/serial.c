@@ -1,0 +1,160 @@
+/* serial.c: the console on COM1, a 16550. Output goes out at once, a transmitter's queue at a time; only where the line is
+ * slower does an interrupt say when to go on. Input comes by interrupts into a ring. */
+#include "console_serve.h"
+#include "kernel.h"
+#include "vfs.h"
+
+#define COM1 0x3f8U
+#define LINE 4
+#define INTERRUPT_BIT 0
+
+/* Registers, from COM1 on; the divisor's two take the place of the first while DIVISOR is set in LINE_CONTROL. */
+#define DATA (COM1 + 0)
+#define ENABLE (COM1 + 1)
+#define IDENTITY (COM1 + 2)
+#define LINE_CONTROL (COM1 + 3)
+#define MODEM_CONTROL (COM1 + 4)
+#define LINE_STATUS (COM1 + 5)
+#define MODEM_STATUS (COM1 + 6)
+#define SCRATCH (COM1 + 7)
+
+#define ENABLE_RECEIVED 1U
+#define ENABLE_EMPTY 2U
+/* Written to IDENTITY: queues on and empty, an interrupt from 8 received bytes on or when no more come. */
+#define QUEUES 0x87U
+#define DIVISOR 0x80U
+#define BITS_8 3U
+/* The modem's lines on; OUT2 lets interrupts pass. */
+#define MODEM_ON 0x0bU
+#define STATUS_RECEIVED 1U
+#define STATUS_EMPTY 0x20U
+#define IDENTITY_NONE 1U
+#define IDENTITY_MASK 0x0eU
+#define IDENTITY_EMPTY 2U
+
+#define TRANSMITTER_BYTES 16
+#define RING_BYTES 4096U
+/* So many interrupts of one look are more than the device can have. */
+#define LOOKS 256
+
+struct console {
+	bool is_there;
+	/* Received and not read: positions grow for ever, the ring is their remainder. */
+	uint32_t received, read;
+	uint8_t ring[RING_BYTES];
+};
+
+static uint32_t in(uint32_t port)
+{
+	uint32_t value = 0;
+
+	kernel_port_in(port, 1, &value);
+	return value;
+}
+
+static void out(uint32_t port, uint32_t value)
+{
+	kernel_port_out(port, 1, value);
+}
+
+static void serial_start(struct console *c)
+{
+	out(SCRATCH, 0x5a);
+	c->is_there = in(SCRATCH) == 0x5a;
+	if (!c->is_there)
+		return;
+	out(ENABLE, 0);
+	out(LINE_CONTROL, DIVISOR | BITS_8);
+	/* 115,200 bits a second. */
+	out(DATA, 1);
+	out(ENABLE, 0);
+	out(LINE_CONTROL, BITS_8);
+	out(IDENTITY, QUEUES);
+	out(MODEM_CONTROL, MODEM_ON);
+	if (kernel_irq_attach(LINE, ENDPOINT_SERIAL, INTERRUPT_BIT) == 0)
+		out(ENABLE, ENABLE_RECEIVED);
+}
+
+/* A byte for which there is no room is lost, as it is where nobody reads a real line. */
+static bool receive(struct console *c)
+{
+	bool any = false;
+
+	while (in(LINE_STATUS) & STATUS_RECEIVED) {
+		uint8_t byte = (uint8_t)in(DATA);
+
+		any = true;
+		if (c->received - c->read < RING_BYTES)
+			c->ring[c->received++ % RING_BYTES] = byte;
+	}
+	return any;
+}
+
+/* The line is raised once for several reasons: each look takes one away, until there is none. */
+static void serial_notified(struct console *c, uint64_t bits)
+{
+	bool news = false;
+
+	if (!(bits & NOTIFIED_CONSOLE_INTERRUPT))
+		return;
+	for (unsigned looks = 0; looks < LOOKS; looks++) {
+		uint32_t identity = in(IDENTITY);
+
+		if (identity & IDENTITY_NONE)
+			break;
+		if ((identity & IDENTITY_MASK) == IDENTITY_EMPTY) {
+			out(ENABLE, ENABLE_RECEIVED);
+			news = true;
+		}
+		news |= receive(c);
+		(void)in(MODEM_STATUS);
+	}
+	kernel_irq_done(LINE);
+	if (news)
+		notify(ENDPOINT_VFS, VFS_CONSOLE);
+}
+
+/* What is written where there is no line is gone. */
+static int64_t serial_write(struct console *c, struct grant from)
+{
+	uint64_t done = 0;
+
+	if (!c->is_there)
+		return (int64_t)from.length;
+	while (done < from.length) {
+		if (!(in(LINE_STATUS) & STATUS_EMPTY)) {
+			out(ENABLE, ENABLE_RECEIVED | ENABLE_EMPTY);
+			break;
+		}
+		if (kernel_port_write(DATA, grant_part(from, done, TRANSMITTER_BYTES)) != 0)
+			return done > 0 ? (int64_t)done : -EFAULT;
+		done += MIN(from.length - done, TRANSMITTER_BYTES);
+	}
+	return (int64_t)done;
+}
+
+static int64_t serial_read(struct console *c, struct grant to)
+{
+	uint64_t done = 0;
+
+	while (done < to.length && c->read != c->received) {
+		uint32_t at = c->read % RING_BYTES;
+		uint64_t n = MIN(MIN(c->received - c->read, RING_BYTES - at), to.length - done);
+
+		if (copy_out(to, done, &c->ring[at], n) != 0)
+			return done > 0 ? (int64_t)done : -EFAULT;
+		c->read += (uint32_t)n;
+		done += n;
+	}
+	return (int64_t)done;
+}
+
+static struct console serial;
+
+const struct console_service serial_service = {
+	.self = &serial,
+	.start = serial_start,
+	.notified = serial_notified,
+	.write = serial_write,
+	.read = serial_read,
+};
