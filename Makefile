@@ -34,7 +34,7 @@ lock: setup-test ## writes requirements/*.txt anew from pyproject.toml, with has
 	@scripts/lock
 
 clean: ## removes what was built; keeps .venv
-	@rm -rf build probe/build plugin/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build probe/build plugin/build trio/build trio/user/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 distclean: clean ## removes .venv too
 	@rm -rf .venv

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernometer import __version__
 from kernometer.errors import BuildError, MissingError, UsageError
 from kernometer.guests import disks, displays, initramfs, linux, store, trio, variant
 from kernometer.guests.qemu import Machine
@@ -17,10 +16,11 @@ from tests.measuring.real import kernometer
 
 #: As the real one is called; its kernel holds the time in nanoseconds, so that each build makes another.
 MAKEFILE = """\
-$(BUILD)/trio-$(STRUCTURE).elf: word
+$(BUILD)/trio-$(STRUCTURE).elf: kernel/word
 \tmkdir -p $(BUILD)
-\tcat word > $@
+\tcat kernel/word > $@
 \tdate +%N >> $@
+\tprintf 'Trio 0.7 structure=$(STRUCTURE) COUNTERS=0\\0' >> $@
 """
 
 
@@ -30,7 +30,8 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "trio"
     (folder / "user").mkdir(parents=True)
     (folder / "Makefile").write_text(MAKEFILE)
-    (folder / "word").write_text("first")
+    (folder / "kernel").mkdir()
+    (folder / "kernel/word").write_text("first")
     monkeypatch.setattr(trio, "source_folder", lambda name: tmp_path / name)
     return folder
 
@@ -41,22 +42,24 @@ def test_it_is_kept_as_trio_mono_with_what_it_is_made_of() -> None:
     guest.check()
     assert guest.name == "trio-mono"
     assert guest.kernel.read_bytes().startswith(b"first")
-    assert guest.image.startswith(f"trio {guest.manifest.version} sha256:")
+    assert guest.image.startswith("trio 0.7 COUNTERS=0 sha256:")
     assert set(guest.manifest.built_in) == {"bochs", "brd", "minix"}
     assert store.find("trio-mono") == guest
 
 
 def test_it_is_built_again_when_its_sources_change_and_not_before(sources: Path) -> None:
-    """Expected: user programs and text are no part of the kernel. Broken: an old kernel under new sources, or a
-    compiler that runs for every call."""
+    """Expected: user programs, text and what lies in a folder build are no part of the kernel. Broken: an old kernel
+    under new sources, or a compiler that runs for every call."""
     said: list[str] = []
     first = trio.add("mono", said.append).manifest
     assert said == ["trio-mono: compiling …"]
     (sources / "user" / "usertests.c").write_text("changed")
     (sources / "README.md").write_text("changed")
+    (sources / "build").mkdir()
+    (sources / "build" / "trio-mono.elf").write_text("changed")
     assert trio.add("mono", said.append).manifest == first
     assert len(said) == 1
-    (sources / "word").write_text("second")
+    (sources / "kernel/word").write_text("second")
     again = trio.add("mono", said.append)
     assert again.kernel.read_bytes().startswith(b"second")
     assert again.manifest.package_sha256 != first.package_sha256
@@ -70,7 +73,7 @@ def test_variants_stay_listed_when_it_is_built_again() -> None:
 
 def test_without_a_compiler_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(MissingError, match="no gcc and no ld and no make") as caught:
+    with pytest.raises(MissingError, match="no gcc and no ld and no objcopy and no make") as caught:
         trio.add("mono")
     assert caught.value.next_step == "Debian, Ubuntu: apt-get install gcc binutils make."
 
@@ -103,7 +106,7 @@ def test_a_name_like_its_own_is_not_for_the_users_kernels() -> None:
 def test_list_shows_it_beside_the_others(tmp_path: Path) -> None:
     trio.add("mono")
     listed = kernometer(tmp_path, "guest", "list").stdout.splitlines()
-    assert listed[1].split() == ["trio-mono", __version__, "0", "trio"]
+    assert listed[1].split() == ["trio-mono", "0.7-mono", "0", "trio"]
     assert len(listed) == 2
     (document,) = json.loads(kernometer(tmp_path, "guest", "list", "--json").stdout)
     assert document["built_in"] == list(trio.BUILT_IN)

@@ -7,6 +7,7 @@ same bytes, in whatever folder. What was built is kept in the cache by what it i
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kernometer import __version__
 from kernometer.cache import cache_folder, sha256, source_folder
 from kernometer.errors import BuildError, MissingError, UsageError
 from kernometer.guests import linux, store
@@ -26,11 +26,13 @@ STRUCTURES = ("mono",)
 #: What of drivers.KEPT is part of the kernel: a memory disk of disks.SIZE, its file system, the emulated display.
 BUILT_IN = ("bochs", "brd", "minix")
 #: Programs, and the package of Debian's that has each.
-_PROGRAMS = {"gcc": "gcc", "ld": "binutils", "make": "make"}
+_PROGRAMS = {"gcc": "gcc", "ld": "binutils", "objcopy": "binutils", "make": "make"}
 #: Seconds; it takes some ten on one core.
 BUILD_SECONDS = 300.0
-#: Programs for the guest and text: no part of the kernel.
-_NOT_OF_THE_KERNEL = ("user", "README.md")
+#: What the kernel is made from; the rest of the folder is text, tests, and programs for the guest.
+_PARTS = ("Makefile", "config", "drivers", "interfaces", "kernel", "seam", "services", "tools")
+#: The line in the kernel that tells it from another: release, structure, switches.
+_BUILD_LINE = re.compile(rb"Trio ([\w.-]{1,40}) structure=(\w{1,20})([\x20-\x7e]{0,200})\0")
 
 
 def add(structure: str, say: Say = linux.silently) -> store.Guest:
@@ -41,13 +43,17 @@ def add(structure: str, say: Say = linux.silently) -> store.Guest:
     check(structure)
     name = f"trio-{structure}"
     kernel = built(structure, say).read_bytes()
+    line = _BUILD_LINE.search(kernel)
+    if line is None:
+        raise BuildError("Trio was built and does not say which it is.", "Install Kernometer again.")
+    release = line[1].decode()
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(kernel)
         manifest = store.Manifest(
             name=name,
             package="trio",
-            version=__version__,
-            release="",
+            version=f"{release}{line[3].decode()}",
+            release=f"{release}-{line[2].decode()}",
             package_sha256=_digest(source_folder("trio")),
             kernel_sha256=sha256(kernel),
             kernel_bytes=len(kernel),
@@ -67,7 +73,7 @@ def built(structure: str, say: Say = linux.silently) -> Path:
     """The kernel, an ELF file, from the cache where these sources were built by this compiler. Raises as `add` does."""
     missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
-        packages = " ".join(_PROGRAMS[program] for program in missing)
+        packages = " ".join(dict.fromkeys(_PROGRAMS[program] for program in missing))
         raise MissingError(
             f"Trio is built here, and there is no {' and no '.join(missing)}.",
             f"Debian, Ubuntu: apt-get install {packages}.",
@@ -98,7 +104,8 @@ def built(structure: str, say: Say = linux.silently) -> Path:
 def build(sources: Path, folder: Path, structure: str) -> None:
     """Runs make, with `folder` for what is built; nothing is written to `sources`. What the user set for other builds
     is not passed on. Raises BuildError."""
-    words = ("make", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
+    values = (f"BUILD={folder}", f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
+    words = ("make", f"-j{os.cpu_count() or 1}", "-C", str(sources), *values)
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
         words,
@@ -123,7 +130,7 @@ def build(sources: Path, folder: Path, structure: str) -> None:
 def _digest(sources: Path) -> str:
     """Of the names and contents of what the kernel is made from."""
     files = sorted(path.relative_to(sources) for path in sources.rglob("*") if path.is_file())
-    wanted = [file for file in files if file.parts[0] not in _NOT_OF_THE_KERNEL and "__pycache__" not in file.parts]
+    wanted = [file for file in files if file.parts[0] in _PARTS and "__pycache__" not in file.parts]
     return sha256("\n".join(f"{file} {sha256((sources / file).read_bytes())}" for file in wanted).encode())
 
 
