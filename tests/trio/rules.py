@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +72,7 @@ def foreign_includes(root: Path) -> Iterator[str]:
         folder = root / service.sources
         allowed = {"port.h", "endpoints.h", f"{service.provides}_serve.h"}
         allowed |= {f"{name}.h" for name in service.calls} | ({"kernel.h"} if service.kernel else set())
+        allowed |= {f"{above.provides}.h" for above in services(root) if service.provides in above.calls}  # to notify
         abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}
         for path in c_files(folder):
             for line, name, angles in includes(path.read_text()):
@@ -101,6 +102,16 @@ def ask_the_structure(root: Path) -> Iterator[str]:
                     yield f"{place}:{line}: {found[0].strip()}"
 
 
+def call_cycle(root: Path) -> tuple[str, ...]:
+    """Interfaces that call each other in a ring, by the configuration; nothing where there is an order."""
+    calls = {service.provides: set(service.calls) for service in services(root)}
+    while leaves := [name for name, called in calls.items() if not called & set(calls)]:
+        for name in leaves:
+            del calls[name]
+    callers = {name for name in calls if any(name in called for called in calls.values())}
+    return tuple(sorted(callers))
+
+
 def port_functions(root: Path) -> frozenset[str]:
     """Those of seam/port.h."""
     return frozenset(_CALLED.findall(without_comments((root / "seam" / "port.h").read_text())))
@@ -119,12 +130,23 @@ def allowed_symbols(root: Path, service: Service) -> frozenset[str]:
 
 
 def undefined(objects: Iterable[Path]) -> frozenset[str]:
-    """Symbols that these objects together leave undefined (nm)."""
-    kinds: Mapping[str, set[str]] = {"U": set(), "defined": set()}
+    """Symbols that these objects together leave undefined."""
+    found = _symbols(objects)
+    return frozenset(name for name, kinds in found.items() if not kinds - set("Uvw"))
+
+
+def shown(objects: Iterable[Path]) -> frozenset[str]:
+    """Symbols that other objects can see."""
+    return frozenset(name for name, kinds in _symbols(objects).items() if any(kind.isupper() for kind in kinds - {"U"}))
+
+
+def _symbols(objects: Iterable[Path]) -> dict[str, set[str]]:
+    """Name to the letters that nm gives for it."""
     words = ("nm", "--format=posix", *map(str, objects))
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    found: dict[str, set[str]] = {}
     for line in done.stdout.splitlines():
         parts = line.split()
         if len(parts) >= 2 and len(parts[1]) == 1:
-            kinds["U" if parts[1] in "Uvw" else "defined"].add(parts[0])
-    return frozenset(kinds["U"] - kinds["defined"])
+            found.setdefault(parts[0], set()).add(parts[1])
+    return found

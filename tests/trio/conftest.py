@@ -1,0 +1,56 @@
+"""What tests of Trio share: the kernel, built as `guest add trio` builds it, and one way to boot it and Linux."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernometer.cache import compiled, source_folder
+from kernometer.guests import linux, programs, store, trio
+from kernometer.guests.qemu import COMMAND_LINE
+from tests.guests.conftest import guest_cache  # noqa: F401  # a fixture: pytest finds it by its name here
+from tests.trio.boot import Kernel
+
+HERE = Path(__file__).parent
+SERIES = "6.1"
+
+Program = Callable[[str], bytes]
+
+
+@pytest.fixture(scope="session")
+def kernel(guest_cache: Path) -> Kernel:  # noqa: F811  # the fixture imported above
+    assert guest_cache.is_dir()
+    return Kernel(trio.built("mono"), COMMAND_LINE)
+
+
+@pytest.fixture(scope="session")
+def built_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build's folder, of a copy of the sources in another place."""
+    folder = tmp_path_factory.mktemp("trio")
+    shutil.copytree(source_folder("trio"), folder / "copy", ignore=shutil.ignore_patterns("build", "__pycache__"))
+    trio.build(folder / "copy", folder / "objects", "mono")
+    return folder / "objects"
+
+
+@pytest.fixture(scope="session")
+def linux_kernel(guest_cache: Path) -> Kernel:  # noqa: F811  # the fixture imported above
+    """Downloaded once a checkout."""
+    assert guest_cache.is_dir()
+    name = f"linux-{SERIES}"
+    if name not in {each.name for each in store.listed()}:
+        linux.add(SERIES)
+    return Kernel.linux(name)
+
+
+@pytest.fixture(scope="session")
+def program(guest_cache: Path) -> Program:  # noqa: F811  # the fixture imported above
+    """A static program of a C file in this folder."""
+    assert guest_cache.is_dir()
+
+    def made(name: str) -> bytes:
+        return compiled(name, programs.static_compiler(), (HERE / f"{name}.c",)).read_bytes()
+
+    return made
