@@ -1,6 +1,6 @@
-/* framebuffer.c: the display as one linear piece of memory, in the terms of Linux's /dev/fb0. There is one mode, set once:
- * what the screen likes best. Twice its height is there where the memory suffices, so that a program may draw one half
- * and show the other. */
+/* framebuffer.c: the display as one linear piece of memory, in the terms of Linux's /dev/fb0. There is one mode, set
+ * once: what the screen likes best. Twice its height is there where the memory suffices, so that a program may draw one
+ * half and show the other. */
 #include "abi/fb.h"
 #include "bochs.h"
 #include "framebuffer_serve.h"
@@ -120,7 +120,7 @@ static int64_t framebuffer_read(struct framebuffer *f, uint64_t offset, struct g
 	return copy_out(to, 0, f->memory + offset, n) ? -EFAULT : (int64_t)n;
 }
 
-/* At the end EFBIG is said where it begins beyond or is longer than all there is, ENOSPC where there is no byte left. */
+/* EFBIG where it begins beyond the end or is longer than all there is, ENOSPC where no byte is left. */
 static int64_t framebuffer_write(struct framebuffer *f, uint64_t offset, struct grant from)
 {
 	uint64_t n;

@@ -1,0 +1,204 @@
+/* virtio.c: the way to a virtio device: its registers, found by capabilities of configuration space, and a queue. */
+#include "virtio.h"
+#include "kernel.h"
+
+#define VENDOR 0x1af4
+#define BARS 6
+
+/* PCI: the list of capabilities, and the one that virtio's registers are told of by. */
+#define PCI_STATUS 0x06
+#define PCI_STATUS_LIST 0x10
+#define PCI_LIST 0x34
+#define CAPABILITY_OF_VENDOR 9
+#define CAPABILITIES_MOST 48
+/* In such a one: which registers, in which BAR, from where on, how many bytes; of the doorbells their distance. */
+#define KIND 3
+#define BAR 4
+#define OFFSET 8
+#define LENGTH 12
+#define DISTANCE 16
+#define KIND_COMMON 1
+#define KIND_DOORBELL 2
+#define KIND_OWN 4
+
+/* Common registers. */
+#define DEVICE_FEATURE_SELECT 0
+#define DEVICE_FEATURE 4
+#define DRIVER_FEATURE_SELECT 8
+#define DRIVER_FEATURE 12
+#define CONFIG_VECTOR 16
+#define DEVICE_STATUS 20
+#define QUEUE_SELECT 22
+#define QUEUE_SIZE 24
+#define QUEUE_VECTOR 26
+#define QUEUE_ENABLE 28
+#define QUEUE_DOORBELL 30
+#define QUEUE_DESCRIPTORS 32
+#define QUEUE_AVAILABLE 40
+#define QUEUE_USED 48
+
+#define STATUS_SEEN 1
+#define STATUS_DRIVER 2
+#define STATUS_RUNS 4
+#define STATUS_AGREED 8
+#define FEATURE_VERSION_1 (1ULL << 32)
+#define NO_VECTOR 0xffff
+#define MESSAGES_OF_PCI 256
+/* A reset takes as long as the device likes; one that takes so many looks is broken. */
+#define LOOKS 1000000
+
+static void set_8(struct virtio *v, unsigned at, uint8_t value)
+{
+	v->common[at] = value;
+}
+
+static void set_16(struct virtio *v, unsigned at, uint16_t value)
+{
+	*(volatile uint16_t *)(v->common + at) = value;
+}
+
+static void set_32(struct virtio *v, unsigned at, uint32_t value)
+{
+	*(volatile uint32_t *)(v->common + at) = value;
+}
+
+static void set_64(struct virtio *v, unsigned at, uint64_t value)
+{
+	set_32(v, at, (uint32_t)value);
+	set_32(v, at + 4, (uint32_t)(value >> 32));
+}
+
+static uint16_t get_16(const struct virtio *v, unsigned at)
+{
+	return *(volatile uint16_t *)(v->common + at);
+}
+
+static uint32_t config(const struct virtio *v, uint32_t at, uint32_t size)
+{
+	uint32_t value = 0;
+
+	kernel_pci_command(v->place, at, size, 0, 0, &value);
+	return value;
+}
+
+/* The registers that the capability at `at` tells of; NULL where they cannot be reached. */
+static volatile uint8_t *registers_at(const struct virtio *v, uint32_t at)
+{
+	uint32_t bar = config(v, at + BAR, 1), offset = config(v, at + OFFSET, 4), length = config(v, at + LENGTH, 4);
+	uint64_t address;
+
+	if (bar >= BARS || !v->bars[bar] || kernel_device_map(v->bars[bar] + offset, length, &address) != 0)
+		return NULL;
+	return (volatile uint8_t *)address;
+}
+
+/* Returns the distance of doorbells. */
+static uint32_t registers_find(struct virtio *v)
+{
+	uint32_t at = config(v, PCI_STATUS, 2) & PCI_STATUS_LIST ? config(v, PCI_LIST, 1) & 0xfc : 0, distance = 0;
+
+	for (unsigned i = 0; at && i < CAPABILITIES_MOST; i++, at = config(v, at + 1, 1) & 0xfc) {
+		uint32_t kind = config(v, at + KIND, 1);
+
+		if (config(v, at, 1) != CAPABILITY_OF_VENDOR)
+			continue;
+		/* The first of a kind is the one that the device prefers. */
+		if (kind == KIND_COMMON && !v->common)
+			v->common = registers_at(v, at);
+		if (kind == KIND_OWN && !v->own)
+			v->own = registers_at(v, at);
+		if (kind == KIND_DOORBELL && !v->doorbell) {
+			v->doorbell = registers_at(v, at);
+			distance = config(v, at + DISTANCE, 4);
+		}
+	}
+	return distance;
+}
+
+static bool reset(struct virtio *v)
+{
+	set_8(v, DEVICE_STATUS, 0);
+	for (unsigned looks = 0; v->common[DEVICE_STATUS] != 0; looks++)
+		if (looks == LOOKS)
+			return false;
+	return true;
+}
+
+static bool agree(struct virtio *v, uint64_t *features)
+{
+	uint64_t has;
+
+	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER);
+	set_32(v, DEVICE_FEATURE_SELECT, 0);
+	has = *(volatile uint32_t *)(v->common + DEVICE_FEATURE);
+	set_32(v, DEVICE_FEATURE_SELECT, 1);
+	has |= (uint64_t)*(volatile uint32_t *)(v->common + DEVICE_FEATURE) << 32;
+	*features = has & (*features | FEATURE_VERSION_1);
+	for (uint32_t half = 0; half < 2; half++) {
+		set_32(v, DRIVER_FEATURE_SELECT, half);
+		set_32(v, DRIVER_FEATURE, (uint32_t)(*features >> 32 * half));
+	}
+	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED);
+	return v->common[DEVICE_STATUS] & STATUS_AGREED && *features & FEATURE_VERSION_1;
+}
+
+static bool queue_start(struct virtio *v, uint32_t distance)
+{
+	uint64_t address, physical;
+
+	_Static_assert(sizeof(struct virtio_queue) <= PAGE, "a queue fits into a page");
+	set_16(v, QUEUE_SELECT, 0);
+	v->size = get_16(v, QUEUE_SIZE);
+	if (v->size == 0 || kernel_dma_take(1, &address, &physical) != 0)
+		return false;
+	v->size = MIN(v->size, VIRTIO_DESCRIPTORS);
+	v->queue = (struct virtio_queue *)address;
+	set_16(v, QUEUE_SIZE, v->size);
+	set_16(v, CONFIG_VECTOR, NO_VECTOR);
+	set_16(v, QUEUE_VECTOR, 0);
+	set_64(v, QUEUE_DESCRIPTORS, physical + offsetof(struct virtio_queue, descriptors));
+	set_64(v, QUEUE_AVAILABLE, physical + offsetof(struct virtio_queue, available));
+	set_64(v, QUEUE_USED, physical + offsetof(struct virtio_queue, used));
+	v->doorbell += (uint64_t)get_16(v, QUEUE_DOORBELL) * distance;
+	set_16(v, QUEUE_ENABLE, 1);
+	return get_16(v, QUEUE_VECTOR) == 0;
+}
+
+bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_t endpoint, uint32_t bit)
+{
+	uint64_t bars[BARS + 2];
+	uint32_t distance;
+
+	*v = (struct virtio){ 0 };
+	if (kernel_pci_find(VENDOR, device, 0, grant_write(bars, sizeof bars), &v->place) != 0)
+		return false;
+	memcpy(v->bars, bars, sizeof v->bars);
+	distance = registers_find(v);
+	if (!v->common || !v->own || !v->doorbell || !reset(v) || !agree(v, features))
+		return false;
+	if (kernel_irq_attach(MESSAGES_OF_PCI + v->place, endpoint, bit) != 0 || !queue_start(v, distance))
+		return false;
+	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED | STATUS_RUNS);
+	return true;
+}
+
+void virtio_submit(struct virtio *v, uint16_t first)
+{
+	struct virtio_available *a = &v->queue->available;
+
+	a->ring[a->index % v->size] = first;
+	/* The device must not see the index before the entry, nor the bell before the index. */
+	__atomic_store_n(&a->index, (uint16_t)(a->index + 1), __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*(volatile uint16_t *)v->doorbell = 0;
+}
+
+bool virtio_done(struct virtio *v, uint32_t *first)
+{
+	struct virtio_used *u = &v->queue->used;
+
+	if (v->used == __atomic_load_n(&u->index, __ATOMIC_ACQUIRE))
+		return false;
+	*first = u->ring[v->used++ % v->size].first;
+	return true;
+}

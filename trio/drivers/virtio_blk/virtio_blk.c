@@ -1,0 +1,299 @@
+/* virtio_blk.c: a virtio disk. Several requests are under way at once, each in a slot with memory of its own that the
+ * device reads or writes. A call that finds no slot with its answer starts one and says EWAIT; when the device is done,
+ * whoever may have asked is notified, asks again, and finds it.
+ *
+ * Nobody is sure to come back for an answer. So an answer is given only where it still holds: what is read has not been
+ * written since, what is to be written is what the slot wrote, and nothing was written since a flush. */
+#include "block_serve.h"
+#include "fs.h"
+#include "kernel.h"
+#include "vfs.h"
+#include "virtio.h"
+
+#define DEVICE 0x1042
+/* The same with the interface of before 1.0 beside ours. */
+#define DEVICE_OLD_TOO 0x1001
+#define FEATURE_FLUSH (1ULL << 9)
+#define INTERRUPT_BIT 0
+
+#define SECTOR 512UL
+/* Of block.idl: bytes a call. */
+#define MOST 65536UL
+#define SLOTS 8
+#define PIECES 3
+_Static_assert(SLOTS *PIECES <= VIRTIO_DESCRIPTORS, "each slot has its own descriptors");
+
+/* Numbers of the device's. */
+enum kind { READ = 0, WRITE = 1, FLUSH = 4 };
+enum slot_state { FREE, BUSY, DONE };
+
+/* What the device reads and writes beside the data. */
+struct head {
+	uint32_t kind, reserved;
+	uint64_t sector;
+	uint8_t status, pad[15];
+};
+#define STATUS_GOOD 0
+
+struct slot {
+	enum slot_state state;
+	enum kind kind;
+	/* A flush: something was written since it began. */
+	bool stale;
+	uint64_t sector, length;
+	/* When it began; the oldest is used again first. */
+	uint64_t age;
+	struct head *head;
+	uint8_t *data;
+	uint64_t head_physical, data_physical;
+};
+
+struct block {
+	/* 0: there is no disk. */
+	uint64_t sectors;
+	struct virtio device;
+	bool has_cache;
+	uint64_t begun;
+	struct slot slots[SLOTS];
+};
+
+static bool memory_take(struct block *b)
+{
+	uint64_t heads, heads_physical, data, data_physical;
+
+	if (kernel_dma_take(1, &heads, &heads_physical) != 0)
+		return false;
+	if (kernel_dma_take(SLOTS * MOST / PAGE, &data, &data_physical) != 0)
+		return false;
+	for (unsigned i = 0; i < SLOTS; i++) {
+		struct slot *s = &b->slots[i];
+
+		s->head_physical = heads_physical + i * sizeof *s->head;
+		s->head = (struct head *)heads + i;
+		s->data_physical = data_physical + i * MOST;
+		s->data = (uint8_t *)data + i * MOST;
+	}
+	return true;
+}
+
+static void blk_start(struct block *b)
+{
+	uint64_t features = FEATURE_FLUSH;
+	struct virtio *v = &b->device;
+
+	if (!virtio_start(v, DEVICE, &features, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT)) {
+		features = FEATURE_FLUSH;
+		if (!virtio_start(v, DEVICE_OLD_TOO, &features, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT))
+			return;
+	}
+	if (v->size < SLOTS * PIECES || !memory_take(b)) {
+		log_line("virtio_blk: the disk's queue is too short, or there is no memory for it");
+		return;
+	}
+	b->has_cache = features & FEATURE_FLUSH;
+	/* Its own registers begin with how long it is. */
+	b->sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
+}
+
+static void blk_notified(struct block *b, uint64_t bits)
+{
+	uint32_t first;
+
+	if (!(bits & 1ULL << INTERRUPT_BIT) || !b->sectors)
+		return;
+	while (virtio_done(&b->device, &first)) {
+		struct slot *s = &b->slots[first / PIECES];
+
+		if (first < SLOTS * PIECES && s->state == BUSY)
+			s->state = s->stale ? FREE : DONE;
+	}
+	notify(ENDPOINT_FS, FS_BLOCK_READY);
+	notify(ENDPOINT_VFS, VFS_DISK_READY);
+}
+
+static bool overlaps(const struct slot *s, uint64_t sector, uint64_t length)
+{
+	return s->length && s->sector < sector + length / SECTOR && sector < s->sector + s->length / SECTOR;
+}
+
+/* The slot of that very request, or NULL. */
+static struct slot *slot_of(struct block *b, enum kind kind, uint64_t sector, uint64_t length)
+{
+	for (struct slot *s = b->slots; s < b->slots + SLOTS; s++)
+		if (s->state != FREE && s->kind == kind && s->sector == sector && s->length == length)
+			return s;
+	return NULL;
+}
+
+/* The device does as it likes with requests that are under way at once: those whose order matters must not be. */
+static bool must_wait(const struct block *b, enum kind kind, uint64_t sector, uint64_t length)
+{
+	for (const struct slot *s = b->slots; s < b->slots + SLOTS; s++)
+		if (s->state == BUSY && (kind == WRITE || s->kind == WRITE) && overlaps(s, sector, length))
+			return true;
+	return false;
+}
+
+/* NULL: all are under way. An answer for which nobody has come is given up: who still wants it starts again. */
+static struct slot *slot_take(struct block *b)
+{
+	struct slot *oldest = NULL;
+
+	for (struct slot *s = b->slots; s < b->slots + SLOTS; s++) {
+		if (s->state == FREE)
+			return s;
+		if (s->state == DONE && (!oldest || s->age < oldest->age))
+			oldest = s;
+	}
+	return oldest;
+}
+
+/* Answers that what is now written makes untrue. */
+static void answers_forget(struct block *b, uint64_t sector, uint64_t length)
+{
+	for (struct slot *s = b->slots; s < b->slots + SLOTS; s++) {
+		if (s->kind == FLUSH && s->state == BUSY)
+			s->stale = true;
+		if (s->state == DONE && (s->kind == FLUSH || overlaps(s, sector, length)))
+			s->state = FREE;
+	}
+}
+
+/* The head, the data if any, and a byte for how it went. */
+static int64_t submit(struct block *b, struct slot *s, enum kind kind, uint64_t sector, uint64_t length)
+{
+	uint16_t first = (uint16_t)((s - b->slots) * PIECES);
+	struct virtio_descriptor *d = &b->device.queue->descriptors[first];
+	uint16_t last = length ? 2 : 1;
+
+	s->state = BUSY;
+	s->kind = kind;
+	s->stale = false;
+	s->sector = sector;
+	s->length = length;
+	s->age = b->begun++;
+	*s->head = (struct head){ .kind = kind, .sector = sector, .status = 0xff };
+	d[0] = (struct virtio_descriptor){ s->head_physical, offsetof(struct head, status), DESCRIPTOR_NEXT,
+					   (uint16_t)(first + 1) };
+	d[1] = (struct virtio_descriptor){ s->data_physical, (uint32_t)length,
+					   DESCRIPTOR_NEXT | (kind == READ ? DESCRIPTOR_WRITE : 0),
+					   (uint16_t)(first + 2) };
+	d[last] =
+		(struct virtio_descriptor){ s->head_physical + offsetof(struct head, status), 1, DESCRIPTOR_WRITE, 0 };
+	virtio_submit(&b->device, first);
+	return -EWAIT;
+}
+
+/* Its answer is taken. */
+static int64_t finish(struct slot *s)
+{
+	s->state = FREE;
+	return *(volatile uint8_t *)&s->head->status == STATUS_GOOD ? 0 : -EIO;
+}
+
+/* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
+static int64_t check(const struct block *b, uint64_t sector, uint64_t length, int beyond)
+{
+	if (!b->sectors)
+		return -ENODEV;
+	if (length % SECTOR || length > MOST)
+		return -EINVAL;
+	return sector > b->sectors || length / SECTOR > b->sectors - sector ? -beyond : 0;
+}
+
+static int64_t blk_capacity(struct block *b, uint64_t *out_sectors)
+{
+	*out_sectors = b->sectors;
+	return b->sectors ? 0 : -ENODEV;
+}
+
+static int64_t blk_read(struct block *b, uint64_t sector, struct grant to)
+{
+	int64_t wrong = check(b, sector, to.length, EINVAL);
+	struct slot *s;
+
+	if (wrong || to.length == 0)
+		return wrong;
+	s = slot_of(b, READ, sector, to.length);
+	if (s && s->state == DONE) {
+		int64_t result = finish(s);
+
+		return result ? result : copy_out(to, 0, s->data, to.length);
+	}
+	if (s || must_wait(b, READ, sector, to.length))
+		return -EWAIT;
+	s = slot_take(b);
+	return s ? submit(b, s, READ, sector, to.length) : -EWAIT;
+}
+
+/* 1: what the slot wrote is what `from` holds now; 0: it is not; -EFAULT. */
+static int64_t wrote(const struct slot *s, struct grant from)
+{
+	uint8_t now[SECTOR];
+
+	for (uint64_t at = 0; at < from.length; at += SECTOR) {
+		if (copy_in(now, from, at, SECTOR))
+			return -EFAULT;
+		if (memcmp(now, s->data + at, SECTOR) != 0)
+			return 0;
+	}
+	return 1;
+}
+
+static int64_t blk_write(struct block *b, uint64_t sector, struct grant from)
+{
+	int64_t wrong = check(b, sector, from.length, ENOSPC);
+	struct slot *s;
+
+	if (wrong || from.length == 0)
+		return wrong;
+	s = slot_of(b, WRITE, sector, from.length);
+	if (s && s->state == DONE) {
+		int64_t same = wrote(s, from);
+
+		if (same != 0)
+			return same < 0 ? same : finish(s);
+		s->state = FREE;
+		s = NULL;
+	}
+	if (s || must_wait(b, WRITE, sector, from.length))
+		return -EWAIT;
+	s = slot_take(b);
+	if (!s)
+		return -EWAIT;
+	s->state = FREE;
+	if (copy_in(s->data, from, 0, from.length))
+		return -EFAULT;
+	answers_forget(b, sector, from.length);
+	return submit(b, s, WRITE, sector, from.length);
+}
+
+/* A disk without a cache has on its medium what it has answered. */
+static int64_t blk_flush(struct block *b)
+{
+	struct slot *s;
+
+	if (!b->sectors)
+		return -ENODEV;
+	if (!b->has_cache)
+		return 0;
+	s = slot_of(b, FLUSH, 0, 0);
+	if (s && s->state == DONE)
+		return finish(s);
+	if (s)
+		return -EWAIT;
+	s = slot_take(b);
+	return s ? submit(b, s, FLUSH, 0, 0) : -EWAIT;
+}
+
+static struct block virtio;
+
+const struct block_service virtio_blk_service = {
+	.self = &virtio,
+	.start = blk_start,
+	.notified = blk_notified,
+	.capacity = blk_capacity,
+	.read = blk_read,
+	.write = blk_write,
+	.flush = blk_flush,
+};
