@@ -11,20 +11,22 @@ ended.
   scripts/trio --init build/hello               a program as the first process: no init of ours, no mounts, no port;
                                                 the status is the one that the kernel writes to isa-debug-exit
   scripts/trio --keep /tmp/boot --show          prints the QEMU command; --keep keeps initrd, console and bulk there
+  scripts/trio --disk minix -- sh -c 'mount; ls -la /disk/minix'   a disk with MINIX FS, in either kernel
   scripts/trio --qemu '-d int,cpu_reset -D /tmp/log' -- true  further words for QEMU (-s -S: waits for gdb at :1234)
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 from kernometer.errors import KernometerError
-from kernometer.guests.qemu import COMMAND_LINE
-from tests.trio.boot import DEBUG_EXIT, Kernel, Machine, argv, boot, initramfs
+from kernometer.guests.disks import KINDS
+from tests.trio.boot import DEBUG_EXIT, Kernel, Machine, argv, boot, devices, initramfs
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER_ENDED = 125
@@ -36,6 +38,7 @@ def options(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build" / "trio", help="build/trio")
     parser.add_argument("--structure", metavar="NAME", default="mono", help="mono (the default)")
+    parser.add_argument("--switches", metavar="WORDS", default="", help="further -D for the build; use another --build")
     parser.add_argument("--kernel", metavar="FILE", type=Path, help="boot this ELF file; build nothing")
     parser.add_argument("--linux", nargs="?", const="linux-6.1", metavar="GUEST", help="boot Linux instead")
     parser.add_argument("--path", action="store_true", help="count instructions (icount); plain TCG without")
@@ -46,6 +49,7 @@ def options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--machine", choices=("microvm", "pc", "q35"), default="microvm")
     parser.add_argument("--memory", metavar="MIB", type=int, default=512)
     parser.add_argument("--display", choices=("bochs-drm", "vesafb"), default="")
+    parser.add_argument("--disk", choices=KINDS, action="append", default=[], help="a memory disk at /disk/KIND")
     parser.add_argument("--qemu", metavar="WORDS", default="", help="further words for QEMU")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the files of the boot in this folder")
     parser.add_argument("--show", action="store_true", help="print the QEMU command, and the folder that it needs")
@@ -63,17 +67,26 @@ def kernel(given: argparse.Namespace) -> Kernel:
     if given.linux:
         return Kernel.linux(given.linux)
     if given.kernel:
-        return Kernel(given.kernel, COMMAND_LINE)
+        return Kernel.trio(given.kernel)
     folder = given.build.resolve()
-    words = ("make", "--no-print-directory", "-s", "-C", str(ROOT / "trio"), f"BUILD={folder}")
-    done = subprocess.run((*words, f"STRUCTURE={given.structure}"), stdout=sys.stderr, check=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    values = (
+        f"BUILD={folder}",
+        f"STRUCTURE={given.structure}",
+        f"SWITCHES={given.switches}",
+        f"PYTHON={sys.executable}",
+    )
+    words = ("make", "--no-print-directory", "-C", str(ROOT / "trio"), *values)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(words, stdout=subprocess.PIPE, check=False, text=True)
     if done.returncode != 0:
         sys.exit(f"scripts/trio: {shlex.join(words)} left with {done.returncode}")
-    return Kernel(folder / f"trio-{given.structure}.elf", COMMAND_LINE)
+    return Kernel.trio(folder / f"trio-{given.structure}.elf")
 
 
-def archive(given: argparse.Namespace) -> bytes:
-    files: dict[str, bytes] = {}
+def archive(given: argparse.Namespace, booted: Kernel, machine: Machine) -> bytes:
+    files = dict(devices(booted, machine, given.disk))
     executable = []
     for each in given.file:
         name, _, path = each.partition("=")
@@ -94,7 +107,8 @@ def main() -> int:
     given = options(sys.argv[1:])
     more = (*(DEBUG_EXIT if given.init else ()), *shlex.split(given.qemu))
     machine = Machine(given.path, given.machine, given.memory, given.display, more)
-    booted, initrd = kernel(given), archive(given)
+    booted = kernel(given)
+    initrd = archive(given, booted, machine)
     if given.show:
         given.keep.mkdir(parents=True, exist_ok=True)
         (given.keep / "initrd").write_bytes(initrd)

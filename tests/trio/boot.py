@@ -17,8 +17,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernometer.errors import TargetError
-from kernometer.guests import programs, qemu, store
+from kernometer.errors import MissingError, TargetError
+from kernometer.guests import disks, displays, programs, qemu, store, trio
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.initramfs import COMMAND, Entry, archive, entries
 from kernometer.targets import build, tsc
@@ -37,17 +37,31 @@ _INIT_LINE = re.compile(rb"#init (?:exit|failed) .*\n?")
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is booted: an ELF file with a PVH note, and its usual command line."""
+    """What is booted: an ELF file with a PVH note, and what the front end knows of it."""
 
     file: Path
-    command_line: str
-    wants_tsc: bool = False  #: Linux on microvm is told its clock's rate: see kernometer.targets.tsc
+    guest: store.Guest
 
     @classmethod
     def linux(cls, guest: str = "linux-6.1") -> Kernel:
         """Of the cache. Raises MissingError, with the command that adds it, where it is not there."""
         found = store.find(guest)
-        return cls(found.kernel, found.manifest.command_line, wants_tsc=True)
+        return cls(found.kernel, found)
+
+    @classmethod
+    def trio(cls, file: Path) -> Kernel:
+        """One that was built, wherever it is."""
+        manifest = store.Manifest(
+            name="trio",
+            package="trio",
+            version="-",
+            release="",
+            package_sha256="",
+            kernel_sha256="",
+            kernel_bytes=0,
+            built_in=trio.BUILT_IN,
+        )
+        return cls(file, store.Guest(file.parent, manifest))
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,10 @@ class Machine:
     memory_mib: int = 512
     display: qemu.Display = ""
     more: tuple[str, ...] = ()  #: further words for QEMU
+
+    @property
+    def qemu(self) -> qemu.Machine:
+        return qemu.Machine(type=self.type, memory_mib=self.memory_mib, display=self.display)
 
 
 @dataclass(frozen=True)
@@ -124,6 +142,18 @@ def initramfs(
     return archive(tuple(found.values()))
 
 
+def devices(kernel: Kernel, machine: Machine, kinds: Iterable[str] = ()) -> Mapping[str, bytes]:
+    """Files by which init gives the guest its display, and a memory disk mounted at /disk/KIND for each of `kinds`.
+
+    Raises MissingError for what this kernel lacks.
+    """
+    made = kernel.guest.manifest
+    given = disks.provide(kernel.guest, kinds, made.command_line)
+    if lacking := [word for word in given.arguments if "=" in word and not word.partition("=")[2].startswith("/")]:
+        raise MissingError(lacking[0])
+    return displays.together(displays.provide(kernel.guest, machine.qemu), given).files
+
+
 def boot(
     kernel: Kernel,
     initrd: bytes,
@@ -162,13 +192,14 @@ def argv(kernel: Kernel, machine: Machine, append: str = "") -> tuple[str, ...]:
     """QEMU's argument vector; its relative names are files of the folder of the boot."""
     if shutil.which(qemu.PROGRAM) is None:
         raise TargetError(f"There is no {qemu.PROGRAM} here.", "Debian, Ubuntu: apt-get install qemu-system-x86.")
-    told = tsc.kernel_words() if kernel.wants_tsc and not machine.path and machine.type == "microvm" else ()
+    told = tsc.kernel_words() if not machine.path and machine.type == "microvm" else ()
+    usual = (kernel.guest.manifest.command_line, *displays.kernel_words(machine.qemu))
     words = qemu.Boot(
-        machine=qemu.Machine(type=machine.type, memory_mib=machine.memory_mib, display=machine.display),
+        machine=machine.qemu,
         accelerator="icount" if machine.path else "tcg",
         kernel=kernel.file.resolve(),
         initrd=INITRD,
-        command_line=" ".join(word for word in (kernel.command_line, *told, append) if word),
+        command_line=" ".join(word for word in (*usual, *told, append) if word),
         console=Path(CONSOLE),
         bulk=Path(BULK),
     )

@@ -10,7 +10,6 @@ import pytest
 
 from kernometer.cache import compiled, source_folder
 from kernometer.guests import linux, programs, store, trio
-from kernometer.guests.qemu import COMMAND_LINE
 from tests.guests.conftest import guest_cache  # noqa: F401  # a fixture: pytest finds it by its name here
 from tests.trio.boot import Kernel
 
@@ -23,7 +22,7 @@ Program = Callable[[str], bytes]
 @pytest.fixture(scope="session")
 def kernel(guest_cache: Path) -> Kernel:  # noqa: F811  # the fixture imported above
     assert guest_cache.is_dir()
-    return Kernel(trio.built("mono"), COMMAND_LINE)
+    return Kernel.trio(trio.built("mono"))
 
 
 @pytest.fixture(scope="session")
