@@ -1,8 +1,9 @@
 /* mono.c: the structure "mono". A service is procedures in the kernel; a request is handled on the stack of the task that
  * made it, so that a client's memory is the present address space, and to be parked is to leave the processor.
  * In port.h's order. */
-#include "mono.h"
+#include "structure.h"
 #include "core/memory.h"
+#include "core/queue.h"
 #include "endpoints.h"
 #include "abi/vector.h"
 #include "x86/machine.h"
@@ -14,18 +15,6 @@ static uint64_t notifications[ENDPOINTS];
 long user_copy(void *to, const void *from, size_t n);
 long user_zero(void *to, size_t n);
 long user_string(char *to, const char *from, size_t n);
-
-static void queue_add(struct queue *q, struct link *one)
-{
-	struct link *head = &q->head;
-
-	if (!head->next)
-		head->next = head->previous = head;
-	one->previous = head->previous;
-	one->next = head;
-	head->previous->next = one;
-	head->previous = one;
-}
 
 verdict park(struct queue *queue, struct request *r)
 {
@@ -51,15 +40,13 @@ verdict park_hard(struct queue *queue, struct request *r)
 
 void unpark_request(struct request *r)
 {
-	r->link.previous->next = r->link.next;
-	r->link.next->previous = r->link.previous;
-	r->link.next = r->link.previous = NULL;
+	queue_remove(&r->link);
 	task_wake(CONTAINER(r, struct task, request));
 }
 
 bool is_waited_for(const struct queue *queue)
 {
-	return queue->head.next && queue->head.next != &queue->head;
+	return !queue_is_empty(queue);
 }
 
 bool unpark_one(struct queue *queue)
@@ -265,4 +252,40 @@ void pages_give(void *pages, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		frame_drop(physical_of(pages) + i * PAGE);
+}
+
+void services_begin(void)
+{
+	services_start();
+}
+
+void request_interrupt(struct task *t)
+{
+	struct request *r = &t->request;
+
+	if (t->state != WAITING || r->hard)
+		return;
+	r->result = r->done ? (int64_t)r->done : -EINTR;
+	t->answered = true;
+	unpark_request(r);
+}
+
+void request_forget(struct task *t)
+{
+	queue_remove(&t->request.link);
+}
+
+void deadline_passed(uint32_t who)
+{
+	if (who >= TASKS) {
+		notify(who - TASKS, NOTIFY_ALARM);
+		return;
+	}
+	tasks[who]->request.late = true;
+	unpark_request(&tasks[who]->request);
+}
+
+uint32_t copy_owner(void)
+{
+	return current->number;
 }

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/task.h"
+#include "structure.h"
 
 /* Linux's numbers on x86-64 end before; what is beyond 1000 is Trio's own. */
 #define SYSTEM_CALLS 1024
@@ -37,7 +38,7 @@ const struct route *route_of(uint64_t number);
  * Since the length is bounded, no part of it can be an id of another kind. */
 static inline struct grant user_grant(uint64_t address, uint64_t length)
 {
-	return (struct grant){ MIN(address, USER_END), MIN(length, MOST_BYTES) };
+	return (struct grant){ MIN(address, USER_END) | grant_owner(), MIN(length, MOST_BYTES) };
 }
 
 /* A path or another string: as much as may be one. */

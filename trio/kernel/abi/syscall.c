@@ -1,7 +1,7 @@
 /* syscall.c: from a system call's number to its route and back, and what is done before a program goes on. */
 #include "abi/abi.h"
-#include "mono.h"
 #include "pm_client.h"
+#include "structure.h"
 #include "x86/processor.h"
 
 #define SIGSEGV 11

@@ -3,8 +3,8 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/task.h"
-#include "mono.h"
 #include "pm.h"
+#include "structure.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
@@ -56,7 +56,7 @@ __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint6
 	clock_start();
 	pci_start();
 	routes_start();
-	services_start();
+	services_begin();
 	start_first_task();
 	idle_loop();
 }

@@ -1,7 +1,8 @@
 /* task.c: making, running, waking and ending tasks. See task.h. */
 #include "core/task.h"
 #include "core/memory.h"
-#include "mono.h"
+#include "core/queue.h"
+#include "structure.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -37,30 +38,6 @@ static struct task *ended;
 
 void task_first(void);
 void task_switch_stacks(uint64_t *from, uint64_t to);
-
-static void queue_add(struct queue *q, struct link *one)
-{
-	struct link *head = &q->head;
-
-	if (!head->next)
-		head->next = head->previous = head;
-	one->previous = head->previous;
-	one->next = head;
-	head->previous->next = one;
-	head->previous = one;
-}
-
-static void queue_remove(struct link *one)
-{
-	one->previous->next = one->next;
-	one->next->previous = one->previous;
-	one->next = one->previous = NULL;
-}
-
-static bool queue_is_empty(const struct queue *q)
-{
-	return !q->head.next || q->head.next == &q->head;
-}
 
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
 {
@@ -138,18 +115,6 @@ void task_exec(struct task *t, uint64_t entry, uint64_t stack)
 	}
 }
 
-void task_interrupt(struct task *t)
-{
-	struct request *r = &t->request;
-
-	if (t->state != WAITING || r->hard)
-		return;
-	queue_remove(&r->link);
-	r->result = r->done ? (int64_t)r->done : -EINTR;
-	t->answered = true;
-	task_wake(t);
-}
-
 void counters_add(struct counters *sum, const struct counters *one)
 {
 	uint64_t *to = (uint64_t *)sum;
@@ -175,7 +140,7 @@ void task_end(struct task *t)
 	if (t->state == READY && t != current)
 		queue_remove(&t->ready);
 	else if (t->state == WAITING)
-		queue_remove(&t->request.link);
+		request_forget(t);
 	t->state = ENDED;
 	t->work |= WORK_YIELD;
 	if (t != current)
@@ -200,7 +165,7 @@ void task_switched(void)
 	}
 }
 
-static void run(struct task *next)
+void task_run(struct task *next)
 {
 	struct task *from = current;
 
@@ -232,7 +197,7 @@ void schedule(void)
 	current->work &= ~WORK_YIELD;
 	if (queue_is_empty(&ready)) {
 		if (!goes_on)
-			run(&idle.task);
+			task_run(&idle.task);
 		return;
 	}
 	if (goes_on) {
@@ -241,7 +206,7 @@ void schedule(void)
 	} else {
 		COUNT(switches_voluntary, 1);
 	}
-	run(first_ready());
+	task_run(first_ready());
 }
 
 void task_wait(void)
@@ -252,15 +217,6 @@ void task_wait(void)
 		schedule();
 	else if (current->ready.next)
 		queue_remove(&current->ready);
-}
-
-void task_late(uint32_t number)
-{
-	struct task *t = tasks[number];
-
-	queue_remove(&t->request.link);
-	t->request.late = true;
-	task_wake(t);
 }
 
 bool others_ready(void)

@@ -67,7 +67,6 @@ extern struct task *tasks[TASKS];
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls);
 void task_start(struct task *t);
 void task_end(struct task *t);
-void task_interrupt(struct task *t);
 
 /* Its first words will be in the kernel, in `function`: of the first task, which no program made. */
 void task_begins_with(struct task *t, void (*function)(void));
@@ -77,6 +76,8 @@ void task_wait(void);
 void task_wake(struct task *t);
 /* Whoever is ready and has waited longest runs; the present one goes to the queue's end if it can go on. */
 void schedule(void);
+/* That one at once, the present one staying as it is; on its return others have run. */
+void task_run(struct task *next);
 bool others_ready(void);
 /* What the kernel does when all is set up, for good: waits where nobody can run. */
 _Noreturn void idle_loop(void);
@@ -90,9 +91,6 @@ void timer_clear(uint32_t who);
 void timers_expired(const struct registers *interrupted);
 /* Whether there is to be a tick: not while nobody runs. */
 void timer_tick(bool on);
-/* Made ready by its deadline: its request knows that it is late. */
-void task_late(uint32_t number);
-
 /* Its time on the processor up to now. */
 void task_account(struct task *t);
 /* Sum over the tasks that are gone. */

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/report.h"
+#include "structure.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
@@ -54,7 +55,7 @@ int64_t kernel_call_task_exec(struct kernel *self, uint32_t task, uint64_t entry
 int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task)
 {
 	(void)self;
-	task_interrupt(task_of(task));
+	request_interrupt(task_of(task));
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * nobody runs, so that an idle machine goes straight to the next deadline. */
 #include "core/task.h"
 #include "endpoints.h"
+#include "structure.h"
 #include "x86/machine.h"
 
 #define TICK 10000000ULL
@@ -120,10 +121,7 @@ void timers_expired(const struct registers *interrupted)
 		uint32_t who = heap[0].who;
 
 		take_out(who);
-		if (who < TASKS)
-			task_late(who);
-		else
-			notify(who - TASKS, NOTIFY_ALARM);
+		deadline_passed(who);
 	}
 	if (next_tick <= at) {
 		count_tick(interrupted);

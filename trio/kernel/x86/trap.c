@@ -2,8 +2,8 @@
 #include "abi/abi.h"
 #include "core/memory.h"
 #include "core/task.h"
-#include "mono.h"
 #include "pm_client.h"
+#include "structure.h"
 #include "vm.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -77,7 +77,7 @@ static void page_fault(struct registers *r)
 
 	COUNT(faults, 1);
 	if (address < USER_END)
-		why = vm_fault(current->number, address, (uint32_t)r->error);
+		why = vm_fault(from_user(r) ? current->number : copy_owner(), address, (uint32_t)r->error);
 	if (why == 0)
 		return;
 	if (from_user(r))
