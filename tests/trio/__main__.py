@@ -47,7 +47,7 @@ def options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--init", metavar="PATH", type=Path, help="this program is /init; no command is run")
     parser.add_argument("--timeout", metavar="S", type=float, default=60.0, help="seconds until QEMU is ended (60)")
     parser.add_argument("--machine", choices=("microvm", "pc", "q35"), default="microvm")
-    parser.add_argument("--memory", metavar="MIB", type=int, default=512)
+    parser.add_argument("--memory", metavar="MIB", type=int, default=2048)
     parser.add_argument("--display", choices=("bochs-drm", "vesafb"), default="")
     parser.add_argument("--disk", choices=KINDS, action="append", default=[], help="a memory disk at /disk/KIND")
     parser.add_argument("--qemu", metavar="WORDS", default="", help="further words for QEMU")

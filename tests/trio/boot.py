@@ -70,7 +70,7 @@ class Machine:
 
     path: bool = False
     type: qemu.MachineType = "microvm"
-    memory_mib: int = 512
+    memory_mib: int = 2048
     display: qemu.Display = ""
     more: tuple[str, ...] = ()  #: further words for QEMU
 
