@@ -33,6 +33,7 @@
 #define EROFS 30
 #define EMLINK 31
 #define EPIPE 32
+#define EDOM 33
 #define ERANGE 34
 #define EDEADLK 35
 #define ENAMETOOLONG 36

@@ -73,9 +73,10 @@ struct linux_ucred {
 #define SO_SNDBUF 7
 #define SO_RCVBUF 8
 #define SO_KEEPALIVE 9
-#define SO_LINGER 13
 #define SO_PASSCRED 16
 #define SO_PEERCRED 17
+#define SO_RCVTIMEO 20
+#define SO_SNDTIMEO 21
 #define SO_ACCEPTCONN 30
 #define SO_PROTOCOL 38
 #define SO_DOMAIN 39

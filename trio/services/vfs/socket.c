@@ -1,0 +1,381 @@
+/* socket.c: sockets as files: their making, joining and end, names and options. */
+#include "vfs_serve.h"
+#include "socket.h"
+
+#define SIGPIPE 13
+#define FIONREAD 0x541b
+#define TYPES_MOST 11
+
+struct linux_ucred credentials_of(const struct vfs *v, uint32_t task)
+{
+	const struct task_files *t = &v->tasks[task];
+
+	return (struct linux_ucred){ t->process, t->user, t->group };
+}
+
+struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type)
+{
+	struct socket *s = vfs_take(v, sizeof *s);
+
+	if (s == NULL)
+		return NULL;
+	s->references = 1;
+	s->type = type;
+	ring_begin(&s->ring);
+	list_begin(&s->packets);
+	list_begin(&s->pending);
+	list_begin(&s->named);
+	list_add(&v->io->all, &s->all);
+	s->peer_credentials = (struct linux_ucred){ 0, UINT32_MAX, UINT32_MAX };
+	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
+	s->inode = ++v->next_inode;
+	s->owner = v->tasks[task].user;
+	s->group = v->tasks[task].group;
+	return s;
+}
+
+void socket_drop(struct vfs *v, struct socket *s)
+{
+	if (--s->references > 0)
+		return;
+	list_remove(&s->all);
+	vfs_give(v, s, sizeof *s);
+}
+
+void socket_join(struct vfs *v, struct socket *a, struct socket *b)
+{
+	(void)v;
+	a->peer = socket_hold(b);
+	b->peer = socket_hold(a);
+	if (a->type != SOCK_DGRAM)
+		a->state = b->state = CONNECTED;
+}
+
+/* Those who wait here or poll look again. */
+static void socket_wake(struct vfs *v, struct socket *s)
+{
+	unpark(&s->for_data);
+	unpark(&s->for_room);
+	watch_changed(v, &s->watch);
+}
+
+/* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
+static void peer_leave(struct vfs *v, struct socket *s)
+{
+	struct socket *peer = s->peer;
+
+	if (s->type != SOCK_DGRAM) {
+		peer->shut = SHUT_RECEIVE | SHUT_SEND;
+		if (s->ring.used > 0 || s->packet_count > 0)
+			peer->error = ECONNRESET;
+	}
+	s->peer = NULL;
+	socket_wake(v, peer);
+	socket_drop(v, peer);
+}
+
+void socket_close(struct vfs *v, struct socket *s)
+{
+	s->closed = true;
+	s->file = NULL;
+	address_release(v, s);
+	while (!list_empty(&s->pending)) {
+		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
+
+		list_remove(&waiting->pending);
+		waiting->peer->error = ECONNRESET;
+		socket_close(v, waiting);
+	}
+	if (s->peer != NULL)
+		peer_leave(v, s);
+	while (!list_empty(&s->packets)) {
+		struct packet *p = CONTAINER(s->packets.next, struct packet, link);
+
+		list_remove(&p->link);
+		packet_end(v, p);
+	}
+	ring_end(&s->ring);
+	memset(&s->ring, 0, sizeof s->ring);
+	socket_wake(v, s);
+	socket_drop(v, s);
+}
+
+/* Files ---------------------------------------------------------------------------------------------------------------- */
+
+static verdict send_message(struct vfs *v, struct request *r, struct file *f, const struct message *m)
+{
+	struct socket *s = f->state;
+
+	return s->type == SOCK_STREAM ? stream_send(v, r, f, s, m) : packet_send(v, r, f, s, m);
+}
+
+static verdict receive_message(struct vfs *v, struct request *r, struct file *f, const struct message *m)
+{
+	struct socket *s = f->state;
+
+	return s->type == SOCK_STREAM ? stream_receive(v, r, f, s, m) : packet_receive(v, r, f, s, m);
+}
+
+static verdict socket_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct message m = { .data = to };
+
+	(void)at;
+	return receive_message(v, r, f, &m);
+}
+
+static verdict socket_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct message m = { .data = from };
+
+	(void)at;
+	return send_message(v, r, f, &m);
+}
+
+static bool socket_has_room(const struct socket *s)
+{
+	const struct socket *peer = s->peer;
+
+	if (s->type == SOCK_STREAM)
+		return peer == NULL || peer->closed || ring_room(&peer->ring) >= peer->ring.size / 2;
+	return peer == NULL || peer->packet_weight < s->send_buffer / 2;
+}
+
+static uint32_t socket_poll(struct vfs *v, struct file *f)
+{
+	struct socket *s = f->state;
+	uint32_t ready = 0;
+
+	/* A server of datagrams does not know who is connected to it. */
+	if (s->peer != NULL && s->peer->peer != s)
+		watch(v, &s->peer->watch);
+	watch(v, &s->watch);
+	if (s->state == LISTENING)
+		return s->pending_count > 0 ? READY_IN : 0;
+	if (s->error != 0)
+		ready |= READY_ERROR;
+	if (s->shut & SHUT_RECEIVE)
+		ready |= POLLRDHUP | READY_IN;
+	if (s->shut == (SHUT_RECEIVE | SHUT_SEND) || (s->type != SOCK_DGRAM && s->state == FRESH))
+		ready |= READY_HANG_UP;
+	if (s->ring.used > 0 || s->packet_count > 0)
+		ready |= READY_IN;
+	if (socket_has_room(s))
+		ready |= READY_OUT;
+	return ready;
+}
+
+static verdict socket_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
+			    struct grant at)
+{
+	const struct socket *s = f->state;
+	uint32_t used = s->ring.used;
+
+	(void)v, (void)argument;
+	if (command != FIONREAD)
+		return refuse(r, ENOTTY);
+	if (s->state == LISTENING)
+		return refuse(r, EINVAL);
+	if (s->type != SOCK_STREAM && s->packet_count > 0)
+		used = CONTAINER(s->packets.next, struct packet, link)->length;
+	return settle(r, copy_out(at, 0, &used, sizeof used));
+}
+
+static void socket_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+{
+	const struct socket *s = f->state;
+
+	(void)v;
+	to->inode = s->inode;
+	to->links = 1;
+	to->mode = S_IFSOCK | 0777;
+	to->owner = s->owner;
+	to->group = s->group;
+	to->block_size = PAGE;
+}
+
+static int64_t socket_describe(struct vfs *v, struct file *f, char *to, size_t size)
+{
+	const struct socket *s = f->state;
+	struct text t = { to, size, 0 };
+
+	(void)v;
+	text_add(&t, "socket:[%lu]", s->inode);
+	return (int64_t)t.length;
+}
+
+static void socket_release(struct vfs *v, struct file *f)
+{
+	socket_close(v, f->state);
+	if (v->io->in_flight > 0)
+		rights_collect(v);
+}
+
+const struct file_operations socket_files = {
+	.read = socket_read,
+	.write = socket_write,
+	.poll = socket_poll,
+	.ioctl = socket_ioctl,
+	.stat = socket_stat,
+	.describe = socket_describe,
+	.release = socket_release,
+};
+
+int64_t socket_place(struct vfs *v, uint32_t task, struct socket *s, uint32_t flags)
+{
+	int64_t fd = place_one(v, task, &socket_files, s, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
+
+	if (fd >= 0)
+		s->file = file_of(v, task, (int32_t)fd);
+	return fd;
+}
+
+struct socket *socket_of(struct vfs *v, struct request *r, int32_t fd, struct file **file)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	r->result = f == NULL || (f->flags & O_PATH) != 0 ? -EBADF : -ENOTSOCK;
+	*file = f;
+	return f != NULL && f->operations == &socket_files ? f->state : NULL;
+}
+
+verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags)
+{
+	if ((f->flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0 || r->late)
+		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
+	if (time == 0)
+		return park(queue, r);
+	/* The time runs from the first wait on. */
+	if (r->scratch[3] == 0)
+		r->scratch[3] = now() + time;
+	return park_until(queue, r, r->scratch[3]);
+}
+
+verdict socket_broken(struct vfs *v, struct request *r, uint32_t flags)
+{
+	if (r->done > 0)
+		return answer(r, (int64_t)r->done);
+	if ((flags & MSG_NOSIGNAL) == 0)
+		vfs_raise(v, r->task, SIGPIPE);
+	return refuse(r, EPIPE);
+}
+
+/* Calls ---------------------------------------------------------------------------------------------------------------- */
+
+/* The type, or -errno. */
+static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
+{
+	uint32_t kind = type & SOCK_TYPE_MASK;
+
+	if ((type & ~(uint32_t)(SOCK_TYPE_MASK | SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0 || kind >= TYPES_MOST)
+		return -EINVAL;
+	if (family != AF_UNIX)
+		return -EAFNOSUPPORT;
+	if (protocol != 0 && protocol != AF_UNIX)
+		return -EPROTONOSUPPORT;
+	if (kind == SOCK_RAW)
+		return SOCK_DGRAM;
+	return kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET ? (int64_t)kind : -ESOCKTNOSUPPORT;
+}
+
+verdict vfs_socket(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol)
+{
+	int64_t kind = type_of(family, type, protocol);
+	struct socket *s;
+	int64_t fd;
+
+	if (kind < 0)
+		return settle(r, kind);
+	s = socket_make(v, r->task, (uint16_t)kind);
+	if (s == NULL)
+		return refuse(r, ENOMEM);
+	fd = socket_place(v, r->task, s, type);
+	if (fd < 0)
+		socket_close(v, s);
+	return settle(r, fd);
+}
+
+verdict vfs_socketpair(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol,
+		       struct grant to)
+{
+	int64_t kind = type_of(family, type, protocol), error;
+	struct socket *s[2] = { NULL, NULL };
+	struct file *file[2];
+
+	if (kind < 0)
+		return settle(r, kind);
+	for (unsigned i = 0; i < 2; i++) {
+		error = -ENOMEM;
+		s[i] = socket_make(v, r->task, (uint16_t)kind);
+		if (s[i] != NULL)
+			error = file_make(v, &socket_files, s[i], O_RDWR | (type & O_NONBLOCK), NULL, &file[i]);
+		if (error != 0) {
+			if (s[i] != NULL)
+				socket_close(v, s[i]);
+			if (i == 1)
+				file_drop(v, file[0]);
+			return settle(r, error);
+		}
+		s[i]->file = file[i];
+		s[i]->peer_credentials = credentials_of(v, r->task);
+	}
+	socket_join(v, s[0], s[1]);
+	return settle(r, place_two(v, r->task, file, type & O_CLOEXEC, to));
+}
+
+verdict vfs_send(struct vfs *v, struct request *r, int32_t fd, struct grant data, struct grant address,
+		 struct grant control, uint32_t flags)
+{
+	struct message m = { data, address, control, flags };
+	struct file *f;
+
+	if (socket_of(v, r, fd, &f) == NULL)
+		return ANSWERED;
+	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
+		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
+	return send_message(v, r, f, &m);
+}
+
+verdict vfs_receive(struct vfs *v, struct request *r, int32_t fd, struct grant data, struct grant address,
+		    struct grant control, uint32_t flags)
+{
+	struct message m = { data, address, control, flags };
+	struct file *f;
+
+	if (socket_of(v, r, fd, &f) == NULL)
+		return ANSWERED;
+	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | MSG_CMSG_CLOEXEC))
+		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
+	r->out[OUT_VFS_RECEIVE_LENGTH] = r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
+	r->out[OUT_VFS_RECEIVE_FLAGS] = flags & MSG_CMSG_CLOEXEC;
+	return receive_message(v, r, f, &m);
+}
+
+verdict vfs_shutdown(struct vfs *v, struct request *r, int32_t fd, uint32_t how)
+{
+	struct file *f;
+	struct socket *s = socket_of(v, r, fd, &f);
+	uint32_t bits = how + 1;
+
+	if (s == NULL)
+		return ANSWERED;
+	if (how > SHUT_RDWR)
+		return refuse(r, EINVAL);
+	s->shut |= bits;
+	/* What one end of a connection does not read, the other does not send. */
+	if (s->peer != NULL && s->type != SOCK_DGRAM) {
+		s->peer->shut |= (bits & SHUT_RECEIVE ? SHUT_SEND : 0) | (bits & SHUT_SEND ? SHUT_RECEIVE : 0);
+		socket_wake(v, s->peer);
+	}
+	socket_wake(v, s);
+	return answer(r, 0);
+}
+
+void io_start(struct vfs *v)
+{
+	v->io = vfs_take(v, sizeof *v->io);
+	if (v->io == NULL)
+		panic("no memory for sockets");
+	list_begin(&v->io->names);
+	list_begin(&v->io->all);
+}

@@ -1,0 +1,179 @@
+/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams) or its
+ * list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets` too. */
+#ifndef TRIO_VFS_SOCKET_H
+#define TRIO_VFS_SOCKET_H
+
+#include "abi/poll.h"
+#include "abi/socket.h"
+#include "io.h"
+
+/* As Linux reports them; a stream's ring holds RING_PAGES, queues of packets what stands here. */
+#define SOCKET_BUFFER 212992
+/* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
+#define DATAGRAMS_MOST 10
+
+enum socket_state { FRESH, LISTENING, CONNECTED };
+
+/* Bits of `shut`. */
+#define SHUT_RECEIVE 1
+#define SHUT_SEND 2
+
+/* `length` as programs see it: of the family and the path, 0 for none. */
+struct address {
+	uint32_t length;
+	char path[UNIX_PATH_MAX];
+};
+
+/* Open files on their way, each held. */
+struct rights {
+	uint32_t count;
+	struct file *files[];
+};
+
+/* What goes beside data. */
+struct beside {
+	struct rights *rights;
+	struct linux_ucred sender;
+	bool has_sender;
+};
+
+/* One message; or, of a stream, what goes beside the bytes from `first` to before `end`, counted from the stream's start. */
+struct packet {
+	struct link link;
+	struct beside beside;
+	uint64_t first, end;
+	struct address from;
+	uint32_t length;
+	char data[];
+};
+
+/* Held by its file, by the peer that names it, and by the listener that it waits with. */
+struct socket {
+	uint32_t references;
+	uint16_t type;
+	enum socket_state state;
+	uint32_t shut;
+	/* To be told once: ECONNRESET. */
+	int32_t error;
+	struct socket *peer;
+	bool closed, pass_credentials;
+	/* SO_PEERCRED's answer. */
+	struct linux_ucred peer_credentials;
+	/* What it is bound to: a node (held), or a place in the list of abstract names. */
+	struct node *node;
+	struct link named;
+	struct address name;
+	/* What came: bytes; packets, and their weight. */
+	struct ring ring;
+	uint64_t written;
+	struct link packets;
+	uint32_t packet_count, packet_weight;
+	/* Those who want to receive or accept here; those who want to send here or to connect. */
+	struct queue for_data, for_room;
+	struct watch watch;
+	/* A listener's connections to be accepted; one's own place among them. */
+	struct link pending;
+	uint32_t pending_count, backlog;
+	/* SO_SNDBUF, SO_RCVBUF; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
+	uint32_t send_buffer, receive_buffer;
+	nanoseconds receive_time, send_time;
+	bool reuse_address, keep_alive;
+	uint64_t inode;
+	uint32_t owner, group;
+	struct link all;
+	/* Of its file; NULL before accept. How many of its references lie in packets. rights.c */
+	struct file *file;
+	uint32_t in_flight;
+	bool reached;
+};
+
+/* What one call sends or receives. */
+struct message {
+	struct grant data, address, control;
+	uint32_t flags;
+};
+
+/* v->io */
+struct io_state {
+	/* Sockets with abstract names; all sockets. */
+	struct link names, all;
+	uint32_t in_flight;
+	bool collecting;
+};
+
+static inline void list_begin(struct link *head)
+{
+	head->next = head->previous = head;
+}
+static inline bool list_empty(const struct link *head)
+{
+	return head->next == head;
+}
+static inline void list_add(struct link *head, struct link *l)
+{
+	l->next = head;
+	l->previous = head->previous;
+	head->previous->next = l;
+	head->previous = l;
+}
+static inline void list_remove(struct link *l)
+{
+	l->next->previous = l->previous;
+	l->previous->next = l->next;
+	l->next = l->previous = l;
+}
+
+/* socket.c */
+extern const struct file_operations socket_files;
+struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type);
+static inline struct socket *socket_hold(struct socket *s)
+{
+	s->references++;
+	return s;
+}
+void socket_drop(struct vfs *v, struct socket *s);
+/* Nobody has it open any more: its peer sees the end. */
+void socket_close(struct vfs *v, struct socket *s);
+/* Both are each other's peers from now on. */
+void socket_join(struct vfs *v, struct socket *a, struct socket *b);
+struct linux_ucred credentials_of(const struct vfs *v, uint32_t task);
+/* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
+int64_t socket_place(struct vfs *v, uint32_t task, struct socket *s, uint32_t flags);
+/* The socket at a descriptor; NULL with EBADF or ENOTSOCK in r->result. */
+struct socket *socket_of(struct vfs *v, struct request *r, int32_t fd, struct file **file);
+/* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say not to wait. */
+verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags);
+/* EPIPE, with a signal unless MSG_NOSIGNAL; what was done before counts first. */
+verdict socket_broken(struct vfs *v, struct request *r, uint32_t flags);
+
+/* unix_address.c */
+/* The socket bound to an address: held, or -ECONNREFUSED and the like, -EWAIT. */
+int64_t address_find(struct vfs *v, uint32_t task, struct grant address, struct socket **out);
+void address_release(struct vfs *v, struct socket *s);
+/* As much as there is room for. Returns the address's length, or -EFAULT. */
+int64_t address_put(const struct address *a, struct grant to);
+
+/* unix_stream.c, unix_packet.c */
+verdict stream_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict stream_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict packet_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
+/* A packet for `length` bytes; NULL without memory. */
+struct packet *packet_make(struct vfs *v, uint32_t length);
+/* With the rights in it, unless they were taken out. */
+void packet_end(struct vfs *v, struct packet *p);
+uint32_t packet_weight(const struct packet *p);
+
+/* unix_rights.c */
+/* What `control` holds. -EBADF, -EINVAL, -EPERM, -EFAULT, -ENOMEM. */
+int64_t beside_get(struct vfs *v, uint32_t task, struct grant control, struct beside *out);
+/* Lets go of the files. */
+void beside_end(struct vfs *v, struct beside *b);
+/* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is NULL,
+ * nothing came beside the data. */
+void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
+		bool keep);
+/* Closes sockets that only packets in each other's queues still hold. */
+void rights_collect(struct vfs *v);
+
+#endif

@@ -1,0 +1,185 @@
+/* unix_packet.c: datagrams and sequenced packets: messages that stay whole, in the receiver's list. */
+#include "vfs_serve.h"
+#include "socket.h"
+
+/* Of vfs_take(); larger packets lie in pages. */
+#define SMALL 2048
+/* A packet weighs at least this much, so that empty ones fill a queue too. */
+#define OVERHEAD 512
+
+static size_t pages_of(uint32_t length)
+{
+	size_t pages = 1;
+
+	while (pages * PAGE < sizeof(struct packet) + length)
+		pages *= 2;
+	return pages;
+}
+
+struct packet *packet_make(struct vfs *v, uint32_t length)
+{
+	struct packet *p;
+
+	if (sizeof *p + length <= SMALL)
+		p = vfs_take(v, sizeof *p + length);
+	else
+		p = pages_take(pages_of(length));
+	if (p != NULL)
+		p->length = length;
+	return p;
+}
+
+void packet_end(struct vfs *v, struct packet *p)
+{
+	beside_end(v, &p->beside);
+	if (sizeof *p + p->length <= SMALL)
+		vfs_give(v, p, sizeof *p + p->length);
+	else
+		pages_give(p, pages_of(p->length));
+}
+
+uint32_t packet_weight(const struct packet *p)
+{
+	return p->length + OVERHEAD;
+}
+
+/* Whom a message goes to, held. 0 or -errno. */
+static int64_t receiver_of(struct vfs *v, uint32_t task, struct socket *s, const struct message *m, struct socket **out)
+{
+	int64_t error = 0;
+
+	if (s->type == SOCK_DGRAM && m->address.length != 0)
+		error = address_find(v, task, m->address, out);
+	else if (s->peer == NULL)
+		error = -ENOTCONN;
+	else
+		*out = socket_hold(s->peer);
+	if (error != 0)
+		return error;
+	if ((*out)->type != s->type)
+		error = -EPROTOTYPE;
+	else if ((*out)->closed)
+		error = s->type == SOCK_DGRAM ? -ECONNREFUSED : -EPIPE;
+	else if ((*out)->shut & SHUT_RECEIVE)
+		error = -EPIPE;
+	else if (s->type == SOCK_DGRAM && (*out)->peer != NULL && (*out)->peer != s)
+		error = -EPERM;
+	if (error != 0)
+		socket_drop(v, *out);
+	if (error == -ECONNREFUSED && s->peer == *out) {
+		socket_drop(v, s->peer);
+		s->peer = NULL;
+	}
+	return error;
+}
+
+static bool receiver_is_full(const struct socket *s, const struct socket *to, uint64_t length)
+{
+	if (to->peer != s && to->packet_count > DATAGRAMS_MOST)
+		return true;
+	return to->packet_count > 0 && to->packet_weight + length + OVERHEAD > s->send_buffer;
+}
+
+/* `to` takes the message over. */
+static int64_t packet_deliver(struct vfs *v, struct request *r, struct socket *s, struct socket *to,
+			      const struct message *m)
+{
+	struct packet *p = packet_make(v, (uint32_t)m->data.length);
+	int64_t error;
+
+	if (p == NULL)
+		return -ENOBUFS;
+	error = copy_in(p->data, m->data, 0, m->data.length);
+	if (error == 0)
+		error = beside_get(v, r->task, m->control, &p->beside);
+	if (error != 0) {
+		packet_end(v, p);
+		return error;
+	}
+
+	/* committed */
+	p->from = s->name;
+	list_add(&to->packets, &p->link);
+	to->packet_count++;
+	to->packet_weight += packet_weight(p);
+	unpark(&to->for_data);
+	watch_changed(v, &to->watch);
+	return (int64_t)m->data.length;
+}
+
+verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m)
+{
+	struct socket *to;
+	int64_t result;
+	verdict how;
+
+	if (s->shut & SHUT_SEND)
+		return socket_broken(v, r, m->flags);
+	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
+		return refuse(r, ENOTCONN);
+	if (m->data.length + OVERHEAD > s->send_buffer)
+		return refuse(r, EMSGSIZE);
+	result = receiver_of(v, r->task, s, m, &to);
+	if (result == -EPIPE)
+		return socket_broken(v, r, m->flags);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	/* It is not held while this request waits: its end wakes who waits for room. */
+	if (receiver_is_full(s, to, m->data.length))
+		how = socket_wait(r, &to->for_room, s->send_time, f, m->flags);
+	else
+		how = settle(r, packet_deliver(v, r, s, to, m));
+	socket_drop(v, to);
+	return how;
+}
+
+static verdict packet_none(struct request *r, struct file *f, struct socket *s, const struct message *m)
+{
+	int32_t error = s->error;
+
+	if (error != 0) {
+		s->error = 0;
+		return refuse(r, error);
+	}
+	if (s->shut & SHUT_RECEIVE)
+		return answer(r, 0);
+	return socket_wait(r, &s->for_data, s->receive_time, f, m->flags);
+}
+
+verdict packet_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m)
+{
+	bool keep = m->flags & MSG_PEEK;
+	struct packet *p;
+	int64_t length;
+	uint64_t n;
+
+	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
+		return refuse(r, ENOTCONN);
+	if (s->packet_count == 0)
+		return packet_none(r, f, s, m);
+	p = CONTAINER(s->packets.next, struct packet, link);
+	n = MIN(m->data.length, p->length);
+	if (copy_out(m->data, 0, p->data, n) != 0)
+		return refuse(r, EFAULT);
+	length = p->from.length == 0 ? 0 : address_put(&p->from, m->address);
+	if (length < 0)
+		return settle(r, length);
+	r->out[OUT_VFS_RECEIVE_LENGTH] = (uint64_t)length;
+	if (n < p->length)
+		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
+	if (s->type == SOCK_SEQPACKET)
+		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
+	beside_put(v, r, s, m, &p->beside, keep);
+	r->result = (int64_t)(m->flags & MSG_TRUNC ? p->length : n);
+	if (keep)
+		return ANSWERED;
+	list_remove(&p->link);
+	s->packet_count--;
+	s->packet_weight -= packet_weight(p);
+	packet_end(v, p);
+	unpark(&s->for_room);
+	watch_changed(v, &s->watch);
+	if (s->peer != NULL)
+		watch_changed(v, &s->peer->watch);
+	return ANSWERED;
+}
