@@ -2,9 +2,8 @@
  * Trio it counts the free pages around each test and fails the one that does not give them back. */
 #include "usertests.h"
 
-#include <dirent.h>
+#include "../common/common.h"
 
-#define COUNTERS "/proc/trio/counters"
 #define RUNS_FOR_PAGES 4 /* after the first, which fills caches; one that loses no page will do */
 
 extern const struct test *const __start_tests[], *const __stop_tests[];
@@ -12,54 +11,28 @@ extern const struct test *const __start_tests[], *const __stop_tests[];
 static const char usage[] = "usage: usertests [-l] [NAME|PREFIX...]\n"
 			    "Asks the system calls of this kernel what they do; wants what Linux does.\n"
 			    "  -l  lists the tests and their questions\n"
-			    "Exit status: 0 all passed, 1 a test failed, 2 the command line or the folder.\n";
+			    "Exit status: 0 all passed, 1 a test failed, 2 the command line or the folder,\n"
+			    "128 + N stopped by signal N.\n";
 
 static volatile pid_t running; /* the test's session */
-static volatile int too_long;
+static volatile int too_long, stopped;
 
 static void stop_test(int signal)
 {
-	(void)signal;
-	too_long = 1;
-	kill(-running, SIGKILL);
-}
-
-/* Removes a tree, whatever its modes. Its names are gathered first: a folder that is read while names leave it may
- * give others twice or not at all. */
-static void remove_tree(const char *name)
-{
-	struct dirent *entry;
-	struct stat st;
-	char path[PATH_MAX];
-	DIR *dir;
-
-	if (lstat(name, &st) == 0 && !S_ISDIR(st.st_mode)) {
-		unlink(name);
-		return;
-	}
-	chmod(name, 0700);
-	for (int left = 1; left;) {
-		left = 0;
-		dir = opendir(name);
-		if (!dir)
-			break;
-		while ((entry = readdir(dir))) {
-			if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-				continue;
-			snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
-			remove_tree(path);
-			if (lstat(path, &st) != 0)
-				left = 1;
-		}
-		closedir(dir);
-	}
-	rmdir(name);
+	if (signal == SIGALRM)
+		too_long = 1;
+	else
+		stopped = signal;
+	if (running > 0)
+		kill(-running, SIGKILL);
 }
 
 static void in_test(const struct test *test)
 {
 	setsid();
 	handle(SIGALRM, SIG_DFL, 0);
+	handle(SIGINT, SIG_DFL, 0);
+	handle(SIGTERM, SIG_DFL, 0);
 	test_running = test->name;
 	errno = 0;
 	test->run();
@@ -99,25 +72,6 @@ static int run_once(const struct test *test)
 	else
 		printf("FAIL %s: its process was ended by signal %d\n", test->name, WTERMSIG(status));
 	return FAILED;
-}
-
-/* Trio's, -1 elsewhere. */
-static long free_pages(void)
-{
-	static char text[65536];
-	int fd = open(COUNTERS, O_RDONLY);
-	size_t used = 0;
-	ssize_t n;
-	char *at;
-
-	if (fd < 0)
-		return -1;
-	while (used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0)
-		used += (size_t)n;
-	close(fd);
-	text[used] = '\0';
-	at = strstr(text, "free_pages ");
-	return at ? atol(at + strlen("free_pages ")) : -1;
 }
 
 static int loses_pages(const struct test *test)
@@ -189,7 +143,9 @@ int main(int argc, char **argv)
 		return 2;
 	umask(022);
 	handle(SIGALRM, stop_test, 0);
-	for (const struct test *const *t = __start_tests; t < __stop_tests; t++)
+	handle(SIGINT, stop_test, 0);
+	handle(SIGTERM, stop_test, 0);
+	for (const struct test *const *t = __start_tests; t < __stop_tests && !stopped; t++)
 		if (asked_for(*t, argv + 1, argc - 1)) {
 			chosen++;
 			count[run_test(*t, on_trio)]++;
@@ -199,5 +155,5 @@ int main(int argc, char **argv)
 	printf("usertests: %d ok, %d failed, %d skipped\n", count[PASSED], count[FAILED], count[SKIPPED]);
 	if (chosen == 0)
 		return fputs("usertests: no test has such a name; -l lists them\n", stderr), 2;
-	return count[FAILED] > 0;
+	return stopped ? 128 + stopped : count[FAILED] > 0;
 }
