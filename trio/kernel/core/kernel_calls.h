@@ -18,6 +18,7 @@ int64_t kernel_call_space_protect(struct kernel *self, uint32_t space, uint64_t 
 				  uint32_t protection, uint32_t private);
 int64_t kernel_call_space_share(struct kernel *self, uint32_t from, uint32_t to, uint64_t address, uint64_t pages,
 				uint32_t private);
+int64_t kernel_call_space_move(struct kernel *self, uint32_t space, uint64_t address, uint64_t to, uint64_t pages);
 int64_t kernel_call_space_find(struct kernel *self, uint32_t space, uint64_t address, uint64_t *out_frame,
 			       uint32_t *out_protection);
 int64_t kernel_call_frame_take(struct kernel *self, uint64_t *out_frame);

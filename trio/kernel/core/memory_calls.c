@@ -90,6 +90,16 @@ int64_t kernel_call_space_share(struct kernel *self, uint32_t from, uint32_t to,
 	return space_share(from, to, address, pages, private != 0);
 }
 
+int64_t kernel_call_space_move(struct kernel *self, uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+{
+	(void)self;
+	if (!are_pages(space, address, pages) || !are_pages(space, to, pages))
+		return -EINVAL;
+	if (to < address + pages * PAGE && address < to + pages * PAGE)
+		return -EINVAL;
+	return space_move(space, address, to, pages);
+}
+
 int64_t kernel_call_space_find(struct kernel *self, uint32_t space, uint64_t address, uint64_t *out_frame,
 			       uint32_t *out_protection)
 {

@@ -36,6 +36,7 @@ int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t cou
 int64_t space_private(uint32_t space, uint64_t address, uint32_t protection);
 int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages);
 void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private);
+int64_t space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages);
 int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private);
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection);
 

@@ -7,6 +7,9 @@
 /* More pages than this are forgotten by forgetting all of them. */
 #define FORGET_ONE_BY_ONE 16
 
+/* Of a protection for space_map: pages that are there stay. */
+#define KEEP 8
+
 /* By Linux's PROT_ bits. x86 cannot forbid reading alone. */
 static const uint64_t rights[8] = {
 	PAGE_KEPT | PAGE_NO_EXECUTE,
@@ -161,21 +164,28 @@ int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection)
 int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
 {
 	uint64_t root = roots[space], bits = rights[protection & 7];
+	int64_t new = 0;
 
 	for (uint64_t i = 0; i < count;) {
 		uint64_t *table = table_make(root, address + i * PAGE);
 		uint64_t room = ENTRIES - ENTRY_OF(address + i * PAGE, 0);
 
 		if (table == NULL) {
-			space_unmap(space, address, i);
+			if (!(protection & KEEP))
+				space_unmap(space, address, i);
 			return -ENOMEM;
 		}
 		for (uint64_t end = MIN(count, i + room); i < end; i++) {
+			bool there = table[ENTRY_OF(address + i * PAGE, 0)] != 0;
+
+			if (there && protection & KEEP)
+				continue;
 			frame_hold_inline(frame + i * PAGE);
 			put(root, table, address + i * PAGE, (frame + i * PAGE) | bits);
+			new += !there;
 		}
 	}
-	return 0;
+	return new;
 }
 
 static void copy_page(uint64_t to, uint64_t from)
@@ -264,9 +274,53 @@ void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t pr
 	forget(root, address, pages);
 }
 
+/* Tables for what is to come to `to`, so that moving cannot fail; those that nothing comes into go again. */
+static bool tables_make(uint64_t root, uint64_t to, uint64_t pages)
+{
+	uint64_t end = to + pages * PAGE;
+
+	for (uint64_t at = to; at < end; at = (at | (REACH(1) - 1)) + 1) {
+		if (table_make(root, at) != NULL)
+			continue;
+		for (uint64_t made = to; made < at; made = (made | (REACH(1) - 1)) + 1)
+			prune(root, made);
+		return false;
+	}
+	return true;
+}
+
+int64_t space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+{
+	uint64_t root = roots[space], end = address + pages * PAGE, next;
+
+	if (!tables_make(root, to, pages))
+		return -ENOMEM;
+	/* committed */
+	for (uint64_t at = address; at < end; at = next) {
+		uint64_t *source = table_find(root, at, &next);
+
+		for (uint64_t page = at; source != NULL && page < MIN(next, end); page += PAGE) {
+			uint64_t *entry = &source[ENTRY_OF(page, 0)], target = page - address + to, ignored;
+
+			if (*entry == 0)
+				continue;
+			put(root, table_find(root, target, &ignored), target, *entry);
+			*entry = 0;
+			--*uses_of(source);
+		}
+		if (source != NULL)
+			prune(root, at);
+	}
+	for (uint64_t at = to; at < to + pages * PAGE; at = (at | (REACH(1) - 1)) + 1)
+		prune(root, at);
+	forget(root, address, pages);
+	return 0;
+}
+
 int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private)
 {
 	uint64_t root = roots[from], end = address + pages * PAGE, lost = private ? PAGE_WRITE : 0, next;
+	int64_t total = 0;
 
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t *source = table_find(root, at, &next), *table;
@@ -291,12 +345,13 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 			shared++;
 		}
 		*uses_of(table) += shared;
+		total += shared;
 		if (shared == 0)
 			prune(roots[to], at);
 	}
-	if (private)
+	if (private && total > 0)
 		forget(root, address, pages);
-	return 0;
+	return total;
 }
 
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)

@@ -1,0 +1,155 @@
+/* change.c: mappings that are there become others: mprotect, brk, mremap. */
+#include "vm.h"
+
+/* The next region of a range as far as it is mapped without a gap; NULL at its end or at a gap. */
+static struct region *region_in(struct space *s, uint64_t at, uint64_t end)
+{
+	return at < end ? region_find(s, at) : NULL;
+}
+
+static int64_t protect_one(struct space *s, struct region *r, uint32_t protection)
+{
+	uint32_t bits = (r->bits & ~(uint32_t)PROT_ALL) | protection;
+	int64_t pages = (int64_t)region_pages(r);
+
+	if (protection & PROT_WRITE && bits & REGION_NO_WRITE)
+		return -EACCES;
+	if (counts_as_data(bits) && !counts_as_data(r->bits) && s->data + (uint64_t)pages > s->limit_data / PAGE)
+		return -ENOMEM;
+	if (bits == r->bits)
+		return 0;
+	space_account(s, -pages, r->bits);
+	space_account(s, pages, bits);
+	r->bits = bits;
+	return kernel_space_protect(s->number, r->begin, (uint64_t)pages, protection, !(bits & REGION_SHARED));
+}
+
+verdict vm_protect(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection)
+{
+	struct space *s = space_of(r->task);
+	uint64_t at = address, end = address + PAGE_UP(length);
+	int64_t result = 0;
+
+	(void)self;
+	if (address % PAGE != 0 || protection & ~(uint32_t)PROT_ALL)
+		return refuse(r, EINVAL);
+	if (length == 0)
+		return answer(r, 0);
+	if (check_range(address, length) != 0 || !regions_isolate(s, address, end, REGIONS_MOST))
+		return refuse(r, ENOMEM);
+	for (struct region *each; result == 0 && (each = region_in(s, at, end)) != NULL; at = each->end)
+		result = protect_one(s, each, protection);
+	regions_merge(s, address, end);
+	if (result == 0 && at < end)
+		result = -ENOMEM;
+	return settle(r, result);
+}
+
+int64_t change_bits(struct space *s, uint64_t begin, uint64_t end, uint32_t mask, uint32_t bits)
+{
+	uint64_t at = begin;
+
+	if (!regions_isolate(s, begin, end, REGIONS_MOST))
+		return -ENOMEM;
+	for (struct region *each; (each = region_in(s, at, end)) != NULL; at = each->end)
+		each->bits = (each->bits & ~mask) | bits;
+	regions_merge(s, begin, end);
+	return at < end ? -ENOMEM : 0;
+}
+
+verdict vm_break_at(struct vm *self, struct request *r, uint64_t address)
+{
+	struct space *s = space_of(r->task);
+	uint64_t old_end = PAGE_UP(s->heap_end), new_end = PAGE_UP(address);
+	int64_t result = 0;
+
+	(void)self;
+	if (address < s->heap || address >= USER_TOP || address - s->heap > s->limit_data)
+		return answer(r, (int64_t)s->heap_end);
+	if (new_end < old_end)
+		result = unmap_range(s, new_end, old_end);
+	else if (new_end > old_end)
+		result = map_region(s, old_end, new_end - old_end, MAP_FIXED_NOREPLACE,
+				    (struct region){ .bits = PROT_READ | PROT_WRITE });
+	if (result >= 0)
+		s->heap_end = address;
+	return answer(r, (int64_t)s->heap_end);
+}
+
+/* The region is not to be merged or moved in its chunk in between: all is reserved before. */
+static int64_t move_region(struct space *s, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t to)
+{
+	const struct region *old = region_find(s, address);
+	struct region new = *old;
+	int64_t result;
+
+	if (new.object != 0)
+		new.index += (address - old->begin) / PAGE;
+	result = map_region(s, to, new_length, MAP_FIXED | MAP_NORESERVE, new);
+	if (result < 0)
+		return result;
+	result = kernel_space_move(s->number, address, to, MIN(old_length, new_length) / PAGE);
+	if (result < 0) {
+		(void)unmap_range(s, to, to + new_length);
+		return result;
+	}
+	/* Cutting out the old range can want memory; that is the case which leaves an empty mapping behind. */
+	(void)unmap_range(s, address, address + old_length);
+	return (int64_t)to;
+}
+
+static int64_t remap_fixed(struct space *s, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t to)
+{
+	if (check_range(to, new_length) != 0 || to < USER_LOW)
+		return -EINVAL;
+	if (to < address + old_length && address < to + new_length)
+		return -EINVAL;
+	return move_region(s, address, old_length, new_length, to);
+}
+
+/* Makes the mapping longer where it is. False: it cannot be. */
+static bool grow_in_place(struct space *s, struct region *old, uint64_t end, uint64_t more)
+{
+	uint64_t begin = old->begin;
+
+	if (old->end != end || more > USER_TOP - end || !space_is_empty(s, end, end + more))
+		return false;
+	old->end += more;
+	space_account(s, (int64_t)(more / PAGE), old->bits);
+	regions_merge(s, begin, end + more);
+	return true;
+}
+
+verdict vm_remap(struct vm *self, struct request *r, uint64_t address, uint64_t old_length, uint64_t new_length,
+		 uint32_t flags, uint64_t new_address)
+{
+	struct space *s = space_of(r->task);
+	struct region *old;
+	uint64_t to;
+
+	(void)self;
+	old_length = PAGE_UP(old_length);
+	new_length = PAGE_UP(new_length);
+	if (flags & ~(uint32_t)(MREMAP_MAYMOVE | MREMAP_FIXED) ||
+	    (flags & (MREMAP_MAYMOVE | MREMAP_FIXED)) == MREMAP_FIXED || new_length == 0 || old_length == 0 ||
+	    address % PAGE != 0)
+		return refuse(r, EINVAL);
+	old = region_find(s, address);
+	if (old == NULL || old_length > old->end - address)
+		return refuse(r, EFAULT);
+	if (flags & MREMAP_FIXED)
+		return settle(r, remap_fixed(s, address, old_length, new_length, new_address));
+	if (new_length <= old_length) {
+		int64_t result = unmap_range(s, address + new_length, address + old_length);
+
+		return settle(r, result < 0 ? result : (int64_t)address);
+	}
+	if (!space_may_grow(s, (new_length - old_length) / PAGE, old->bits))
+		return refuse(r, ENOMEM);
+	if (grow_in_place(s, old, address + old_length, new_length - old_length))
+		return answer(r, (int64_t)address);
+	to = flags & MREMAP_MAYMOVE && new_length <= USER_TOP ? space_place(s, new_length, 0) : 0;
+	if (to == 0)
+		return refuse(r, ENOMEM);
+	return settle(r, move_region(s, address, old_length, new_length, to));
+}

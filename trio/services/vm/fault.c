@@ -1,0 +1,161 @@
+/* fault.c: a page is touched that is not there, or is there for reading only. Zeros are made when they are first touched, by
+ * reading too; what may be written privately is copied when it is written. */
+#include "vm.h"
+#include "endpoints.h"
+
+/* Beside a page of an object that is read those are mapped which the object has: 64 KiB, aligned, as on Linux, so that
+ * reading a file through a mapping costs a fault for that many. Of a device, as far as one table reaches. */
+#define AROUND 16UL
+#define AROUND_DEVICE 512UL
+
+/* space_map: pages that are there stay. */
+#define KEEP 8
+
+/* A stack grows down to the address if it may; else NULL. */
+static struct region *stack_grow(struct space *s, uint64_t address)
+{
+	struct cursor at = region_after(s, address), below = at;
+	struct region *r = region_at(s, at);
+	uint64_t begin = PAGE_DOWN(address), pages;
+
+	if (r == NULL || !(r->bits & REGION_DOWN) || r->end - begin > s->stack_most || begin < USER_LOW)
+		return NULL;
+	if (cursor_previous(s, &below) && begin < region_at(s, below)->end + STACK_GAP)
+		return NULL;
+	pages = (r->begin - begin) / PAGE;
+	if (!space_may_grow(s, pages, r->bits))
+		return NULL;
+	r->begin = begin;
+	space_account(s, (int64_t)pages, r->bits);
+	return r;
+}
+
+static int64_t fault_zeros(struct space *s, const struct region *r, uint64_t at, uint32_t access)
+{
+	int64_t result;
+
+	if (access & ACCESS_PRESENT)
+		return access & ACCESS_WRITE ? kernel_space_private(s->number, at, r->bits & PROT_ALL) : 0;
+	result = kernel_space_zero(s->number, at, r->bits & PROT_ALL);
+	if (result == 0)
+		space_resident(s, 1);
+	return result;
+}
+
+static int64_t map_frames(struct space *s, uint64_t at, uint64_t frame, uint64_t count, uint32_t protection)
+{
+	int64_t new = kernel_space_map(s->number, at, frame, count, protection);
+
+	if (new > 0)
+		space_resident(s, new);
+	return MIN(new, 0);
+}
+
+/* Pages that the object has already, in runs of frames that follow each other. Failure is no harm: they fault later. */
+static void map_around(struct space *s, const struct region *r, struct object *o, uint64_t at, uint32_t protection)
+{
+	uint64_t window = (o->device_pages != 0 ? AROUND_DEVICE : AROUND) * PAGE;
+	uint64_t begin = MAX(at & ~(window - 1), r->begin), end = MIN((at & ~(window - 1)) + window, r->end);
+	uint64_t first = 0, count = 0, from = begin;
+
+	for (uint64_t page = begin; page < end; page += PAGE) {
+		uint64_t frame = object_frame(o, r->index + (page - r->begin) / PAGE, false);
+
+		if (frame != 0 && frame == first + count * PAGE) {
+			count++;
+			continue;
+		}
+		if (count != 0 && map_frames(s, from, first, count, protection | KEEP) != 0)
+			return;
+		first = frame;
+		count = frame != 0;
+		from = page;
+	}
+	if (count != 0)
+		(void)map_frames(s, from, first, count, protection | KEEP);
+}
+
+static int64_t fault_object(struct space *s, const struct region *r, uint64_t at, uint32_t access)
+{
+	struct object *o = object_of(r->object);
+	uint64_t index = r->index + (at - r->begin) / PAGE;
+	uint32_t protection = r->bits & PROT_ALL;
+	bool shared = r->bits & REGION_SHARED, copies = access & ACCESS_WRITE && !shared;
+	uint64_t frame;
+	int64_t result;
+
+	if (index >= (o->device_pages != 0 ? o->device_pages : (o->size + PAGE - 1) / PAGE))
+		return -ENXIO;
+	if (access & ACCESS_PRESENT) {
+		if (copies)
+			return kernel_space_private(s->number, at, protection);
+		return kernel_space_protect(s->number, at, 1, protection, !shared);
+	}
+	frame = object_frame(o, index, !copies);
+	if (frame == 0)
+		return copies ? fault_zeros(s, r, at, access) : -ENOMEM;
+	result = map_frames(s, at, frame, 1, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
+	if (result == 0 && copies)
+		return kernel_space_private(s->number, at, protection);
+	if (result == 0 && (!(access & ACCESS_WRITE) || o->device_pages != 0))
+		map_around(s, r, o, at, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
+	return result;
+}
+
+int64_t space_fault(struct space *s, uint64_t address, uint32_t access)
+{
+	const struct region *r = region_find(s, address);
+	uint32_t wanted = PROT_ALL;
+
+	if (r == NULL && (r = stack_grow(s, address)) == NULL)
+		return -EFAULT;
+	if (access & ACCESS_WRITE)
+		wanted = PROT_WRITE;
+	else if (access & ACCESS_FETCH)
+		wanted = PROT_EXEC;
+	if (!(r->bits & wanted))
+		return -EACCES;
+	if (r->object != 0)
+		return fault_object(s, r, PAGE_DOWN(address), access);
+	return fault_zeros(s, r, PAGE_DOWN(address), access);
+}
+
+int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t access)
+{
+	struct space *s = space_of(task);
+
+	(void)self;
+	if (s == NULL || address >= USER_TOP)
+		return -EFAULT;
+	return space_fault(s, address, access);
+}
+
+uint32_t *user_word(struct space *s, uint64_t address, bool write)
+{
+	uint32_t wanted = write ? PROT_WRITE : PROT_READ, protection = 0;
+	uint64_t frame, at;
+
+	/* Absent, then to be copied, then there. */
+	for (unsigned tries = 0; tries < 3; tries++) {
+		bool there = kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0;
+
+		if (there && protection & wanted)
+			return kernel_frame_address(frame, ENDPOINT_VM, &at) == 0 ? (uint32_t *)(at + address % PAGE)
+										  : NULL;
+		if (space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0)) != 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+void populate(struct space *s, uint64_t begin, uint64_t end)
+{
+	const struct region *r = region_find(s, begin);
+	uint32_t access = r != NULL && counts_as_data(r->bits) ? ACCESS_WRITE : 0;
+	uint64_t frame;
+	uint32_t protection;
+
+	for (uint64_t at = begin; at < end; at += PAGE)
+		if (kernel_space_find(s->number, at, &frame, &protection) != 0 && space_fault(s, at, access) != 0)
+			return;
+}

@@ -1,0 +1,194 @@
+/* futex.c: waiting for a word of memory to change. Who waits is parked in one of a number of queues, by the hash of the
+ * word's key: the address in a space, or the place in an object that is shared, so that it is the same for all who map it. */
+#include "vm.h"
+
+#define QUEUES 256U
+
+/* Words of a waiting request's scratch. */
+enum { STATE, KEY_OWNER, KEY_PLACE, MASK };
+enum { FRESH, WAITS, WOKEN };
+
+struct key {
+	uint64_t owner, place;
+};
+
+/* Owners: a space's number, or this and an object's. */
+#define OWNER_OBJECT (1UL << 32)
+
+static struct queue queues[QUEUES];
+
+/* 0, -EINVAL: not aligned, -EFAULT: not mapped. */
+static int64_t key_of(struct space *s, uint64_t address, uint32_t own, struct key *key)
+{
+	const struct region *r;
+
+	if (address % sizeof(uint32_t) != 0)
+		return -EINVAL;
+	if (address >= USER_TOP)
+		return -EFAULT;
+	*key = (struct key){ s->number, address };
+	if (own)
+		return 0;
+	r = region_find(s, address);
+	if (r == NULL)
+		return -EFAULT;
+	if (r->object != 0 && r->bits & REGION_SHARED)
+		*key = (struct key){ OWNER_OBJECT | r->object, r->index * PAGE + (address - r->begin) };
+	return 0;
+}
+
+static struct queue *queue_of(const struct key *key)
+{
+	uint64_t mixed = (key->owner * 31 + key->place / 4) * 0x9e3779b97f4a7c15UL;
+
+	return &queues[mixed >> 56];
+}
+
+verdict vm_futex_wait(struct vm *self, struct request *r, uint64_t address, uint32_t value, uint64_t deadline,
+		      uint32_t mask, uint32_t own)
+{
+	struct space *s = space_of(r->task);
+	const uint32_t *word;
+	struct key key;
+	int64_t result;
+
+	(void)self;
+	if (r->scratch[STATE] == WOKEN)
+		return answer(r, 0);
+	if (r->late)
+		return refuse(r, ETIMEDOUT);
+	if (r->scratch[STATE] == WAITS)
+		return park_until(queue_of(&(struct key){ r->scratch[KEY_OWNER], r->scratch[KEY_PLACE] }), r, deadline);
+	if (mask == 0)
+		return refuse(r, EINVAL);
+	result = key_of(s, address, own, &key);
+	if (result != 0)
+		return settle(r, result);
+	word = user_word(s, address, false);
+	if (word == NULL)
+		return refuse(r, EFAULT);
+	if (*word != value)
+		return refuse(r, EAGAIN);
+	r->scratch[STATE] = WAITS;
+	r->scratch[KEY_OWNER] = key.owner;
+	r->scratch[KEY_PLACE] = key.place;
+	r->scratch[MASK] = mask;
+	return park_until(queue_of(&key), r, deadline);
+}
+
+static bool waits_for(const struct request *r, const struct key *key, uint32_t mask)
+{
+	return r->scratch[KEY_OWNER] == key->owner && r->scratch[KEY_PLACE] == key->place && r->scratch[MASK] & mask;
+}
+
+/* The first `count` that wait for the key. Returns how many there were. */
+static uint32_t wake(const struct key *key, uint32_t count, uint32_t mask)
+{
+	struct queue *q = queue_of(key);
+	struct link *next, *at = is_waited_for(q) ? q->head.next : &q->head;
+	uint32_t woken = 0;
+
+	for (; at != &q->head && woken < count; at = next) {
+		struct request *r = CONTAINER(at, struct request, link);
+
+		next = at->next;
+		if (!waits_for(r, key, mask))
+			continue;
+		r->scratch[STATE] = WOKEN;
+		unpark_request(r);
+		woken++;
+	}
+	return woken;
+}
+
+/* A parked request to the end of another queue; what its end or wake-up unlinks it from is whatever it is linked in. */
+static void move_to(struct link *one, struct queue *to)
+{
+	struct link *head = &to->head;
+
+	one->previous->next = one->next;
+	one->next->previous = one->previous;
+	if (head->next == NULL)
+		head->next = head->previous = head;
+	one->previous = head->previous;
+	one->next = head;
+	head->previous->next = one;
+	head->previous = one;
+}
+
+/* Up to `count` wait for another word from now on. */
+static uint32_t requeue(const struct key *from, const struct key *to, uint32_t count)
+{
+	struct queue *q = queue_of(from);
+	struct link *next, *at = is_waited_for(q) ? q->head.next : &q->head;
+	uint32_t moved = 0, seen = 0;
+
+	for (; at != &q->head && moved < count && seen < TASKS; at = next, seen++) {
+		struct request *r = CONTAINER(at, struct request, link);
+
+		next = at->next;
+		if (!waits_for(r, from, FUTEX_BITSET_ALL))
+			continue;
+		r->scratch[KEY_OWNER] = to->owner;
+		r->scratch[KEY_PLACE] = to->place;
+		move_to(at, queue_of(to));
+		moved++;
+	}
+	return moved;
+}
+
+verdict vm_futex_wake(struct vm *self, struct request *r, uint64_t address, uint32_t count, uint32_t mask, uint32_t own)
+{
+	struct key key;
+	int64_t result;
+
+	(void)self;
+	if (mask == 0)
+		return refuse(r, EINVAL);
+	result = key_of(space_of(r->task), address, own, &key);
+	return settle(r, result != 0 ? result : wake(&key, count, mask));
+}
+
+verdict vm_futex_requeue(struct vm *self, struct request *r, uint64_t address, uint32_t count, uint64_t other,
+			 uint32_t more, int64_t compare, uint32_t own)
+{
+	struct space *s = space_of(r->task);
+	struct key from, to;
+	uint32_t woken;
+	int64_t result = key_of(s, address, own, &from);
+
+	(void)self;
+	if (result == 0)
+		result = key_of(s, other, own, &to);
+	if (result != 0)
+		return settle(r, result);
+	if (compare != -1) {
+		const uint32_t *word = user_word(s, address, false);
+
+		if (word == NULL)
+			return refuse(r, EFAULT);
+		if (*word != (uint32_t)compare)
+			return refuse(r, EAGAIN);
+	}
+	woken = wake(&from, count, FUTEX_BITSET_ALL);
+	/* From a word to itself: they wait there already, and count as moved. */
+	return answer(r, woken + requeue(&from, &to, more));
+}
+
+int64_t vm_clear_and_wake(struct vm *self, uint32_t task, uint64_t address)
+{
+	struct space *s = space_of(task);
+	struct key key;
+	uint32_t *word;
+
+	(void)self;
+	/* Nobody is left who could look, and the page would be copied for nothing. */
+	if (s == NULL || s->users < 2 || key_of(s, address, 0, &key) != 0)
+		return 0;
+	word = user_word(s, address, true);
+	if (word != NULL) {
+		*word = 0;
+		(void)wake(&key, 1, FUTEX_BITSET_ALL);
+	}
+	return 0;
+}

@@ -1,0 +1,271 @@
+/* object.c: objects, growable rows of pages: what tmpfs keeps its files in, what programs share, a device's memory. Pages
+ * are found through a tree of tables of 512 words, as high as it must be; an object of one page is without. */
+#include "vm.h"
+#include "endpoints.h"
+
+#define WORDS (PAGE / sizeof(uint64_t))
+#define WORD_BITS 9
+#define HEIGHT_MOST 4
+#define OBJECTS_PER_PAGE 64U
+#define OBJECT_PAGES 8192U
+
+static struct object *objects[OBJECT_PAGES];
+static uint32_t object_pages, first_free;
+
+struct object *object_of(uint32_t number)
+{
+	struct object *o;
+
+	if (number == 0 || number / OBJECTS_PER_PAGE >= object_pages)
+		return NULL;
+	o = &objects[number / OBJECTS_PER_PAGE][number % OBJECTS_PER_PAGE];
+	return o->holders != 0 ? o : NULL;
+}
+
+/* One page more of free objects; number 0 stays unused. */
+static bool objects_grow(void)
+{
+	struct object *page;
+
+	_Static_assert(sizeof(struct object) * OBJECTS_PER_PAGE <= PAGE, "objects fit into a page");
+	if (object_pages == OBJECT_PAGES)
+		return false;
+	page = pages_take(1);
+	if (page == NULL)
+		return false;
+	for (uint32_t i = OBJECTS_PER_PAGE; i-- > (object_pages == 0);) {
+		page[i].next = first_free;
+		first_free = object_pages * OBJECTS_PER_PAGE + i;
+	}
+	objects[object_pages++] = page;
+	return true;
+}
+
+int64_t vm_object_create(struct vm *self, uint32_t *out_object)
+{
+	struct object *o;
+
+	(void)self;
+	if (first_free == 0 && !objects_grow())
+		return -ENOMEM;
+	*out_object = first_free;
+	o = &objects[first_free / OBJECTS_PER_PAGE][first_free % OBJECTS_PER_PAGE];
+	first_free = o->next;
+	*o = (struct object){ .holders = 1 };
+	return 0;
+}
+
+int64_t vm_object_device(struct vm *self, uint64_t frame, uint64_t count, uint32_t *out_object)
+{
+	int64_t result = vm_object_create(self, out_object);
+	struct object *o;
+
+	if (result != 0)
+		return result;
+	o = object_of(*out_object);
+	o->device = frame;
+	o->device_pages = count;
+	o->size = count * PAGE;
+	return kernel_frame_device(frame, count);
+}
+
+/* A level more on top. */
+static bool tree_raise(struct object *o)
+{
+	uint64_t *table;
+
+	if (o->height == HEIGHT_MOST)
+		return false;
+	if (o->root != 0) {
+		table = pages_take(1);
+		if (table == NULL)
+			return false;
+		table[0] = o->root;
+		o->root = (uint64_t)table;
+	}
+	o->height++;
+	return true;
+}
+
+/* The word for a page; NULL: there is none. */
+static uint64_t *tree_word(struct object *o, uint64_t index, bool create)
+{
+	uint64_t *word = &o->root;
+
+	while (index >> (WORD_BITS * o->height) != 0)
+		if (!create || !tree_raise(o))
+			return NULL;
+	for (uint32_t level = o->height; level-- > 0;) {
+		if (*word == 0) {
+			*word = create ? (uint64_t)pages_take(1) : 0;
+			if (*word == 0)
+				return NULL;
+		}
+		word = (uint64_t *)*word + (index >> (WORD_BITS * level) & (WORDS - 1));
+	}
+	return word;
+}
+
+uint64_t object_frame(struct object *o, uint64_t index, bool create)
+{
+	uint64_t *word;
+
+	if (o->device_pages != 0)
+		return index < o->device_pages ? o->device + index * PAGE : 0;
+	word = tree_word(o, index, create);
+	if (word == NULL)
+		return 0;
+	if (*word == 0 && create && kernel_frame_take(word) != 0)
+		*word = 0;
+	return *word;
+}
+
+/* Drops pages from `index` on below a word that stands for `height` levels; tables that are left empty too. `index` is
+ * relative to the first page that the word stands for. */
+static void tree_drop(uint64_t *word, uint32_t height, uint64_t index)
+{
+	uint64_t *table = (uint64_t *)*word;
+	uint64_t from;
+
+	if (*word == 0)
+		return;
+	if (height == 0) {
+		(void)kernel_frame_drop(*word);
+		*word = 0;
+		return;
+	}
+	from = index >> (WORD_BITS * (height - 1));
+	for (uint64_t i = from; i < WORDS; i++) {
+		uint64_t inside = i == from ? index & ((1UL << (WORD_BITS * (height - 1))) - 1) : 0;
+
+		if (table[i] != 0)
+			tree_drop(&table[i], height - 1, inside);
+	}
+	if (index != 0)
+		return;
+	pages_give(table, 1);
+	*word = 0;
+}
+
+static void object_free(uint32_t number)
+{
+	struct object *o = object_of(number);
+
+	if (o->device_pages == 0)
+		tree_drop(&o->root, o->height, 0);
+	o->holders = 0;
+	o->next = first_free;
+	first_free = number;
+}
+
+int64_t vm_object_hold(struct vm *self, uint32_t object)
+{
+	struct object *o = object_of(object);
+
+	(void)self;
+	if (o == NULL)
+		return -EINVAL;
+	o->holders++;
+	return 0;
+}
+
+int64_t vm_object_drop(struct vm *self, uint32_t object)
+{
+	struct object *o = object_of(object);
+
+	(void)self;
+	if (o == NULL)
+		return -EINVAL;
+	if (o->holders == 1)
+		object_free(object);
+	else
+		o->holders--;
+	return 0;
+}
+
+void object_mapped(uint32_t object)
+{
+	struct object *o = object_of(object);
+
+	if (o == NULL)
+		return;
+	o->holders++;
+	o->mapped++;
+}
+
+void object_unmapped(uint32_t object)
+{
+	struct object *o = object_of(object);
+
+	if (o == NULL)
+		return;
+	o->mapped--;
+	(void)vm_object_drop(NULL, object);
+}
+
+int64_t vm_object_page(struct vm *self, uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint,
+		       uint64_t *out_address)
+{
+	struct object *o = object_of(object);
+	uint64_t frame;
+
+	(void)self;
+	*out_address = 0;
+	if (o == NULL)
+		return -EINVAL;
+	frame = object_frame(o, index, create != 0);
+	if (frame == 0)
+		return create ? -ENOMEM : 0;
+	return kernel_frame_address(frame, endpoint, out_address);
+}
+
+/* Nobody has the pages from `index` on in an address space any more, nor private copies of them. */
+static void unmap_everywhere(uint32_t object, uint64_t index)
+{
+	for (uint32_t number = 0; number < TASKS; number++) {
+		struct space *s = space_numbered(number);
+		struct cursor at = { 0, 0 };
+
+		if (s == NULL)
+			continue;
+		for (const struct region *r; (r = region_at(s, at)) != NULL; cursor_next(s, &at)) {
+			uint64_t skipped = index > r->index ? index - r->index : 0;
+
+			if (r->object != object || skipped >= region_pages(r))
+				continue;
+			space_resident(s, -kernel_space_unmap(number, r->begin + skipped * PAGE,
+							      region_pages(r) - skipped));
+		}
+	}
+}
+
+/* What is behind the end in its page is zeros if the object grows again. */
+static void clear_tail(struct object *o, uint64_t size)
+{
+	uint64_t frame = size % PAGE == 0 ? 0 : object_frame(o, size / PAGE, false), at;
+
+	if (frame != 0 && kernel_frame_address(frame, ENDPOINT_VM, &at) == 0)
+		memset((char *)at + size % PAGE, 0, PAGE - size % PAGE);
+}
+
+int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size)
+{
+	struct object *o = object_of(object);
+	uint64_t pages = size / PAGE + (size % PAGE != 0), old;
+
+	(void)self;
+	if (o == NULL || o->device_pages != 0)
+		return -EINVAL;
+	old = o->size;
+	o->size = size;
+	if (size >= old)
+		return 0;
+	if (o->mapped != 0)
+		unmap_everywhere(object, pages);
+	if (pages >> (WORD_BITS * o->height) == 0)
+		tree_drop(&o->root, o->height, pages);
+	if (o->root == 0)
+		o->height = 0;
+	clear_tail(o, size);
+	return 0;
+}

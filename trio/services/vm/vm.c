@@ -1,0 +1,281 @@
+/* vm.c: which task lives in which space; spaces are made, copied and ended; the service's table of handlers. */
+#include "vm.h"
+
+/* As large as Linux makes a stack before it grows. */
+#define STACK_FIRST (33 * PAGE)
+/* Kept free below the top for the stack, at least. */
+#define STACK_ROOM (128UL << 20)
+
+/* Spaces by their number, and of each task; numbers that are free. */
+static struct space *spaces[TASKS], *lives_in[TASKS];
+static uint16_t numbers[TASKS];
+static uint32_t number_count;
+uint64_t memory_pages;
+
+struct space *space_of(uint32_t task)
+{
+	return task < TASKS ? lives_in[task] : NULL;
+}
+
+struct space *space_numbered(uint32_t number)
+{
+	return spaces[number];
+}
+
+static void vm_start(struct vm *self)
+{
+	uint64_t available;
+
+	(void)self;
+	_Static_assert(sizeof(struct space) <= PAGE && sizeof(struct chunk) <= PAGE, "they have a page each");
+	(void)kernel_memory_free(&available, &memory_pages);
+	for (uint32_t i = 0; i < TASKS; i++)
+		numbers[i] = (uint16_t)(TASKS - 1 - i);
+	number_count = TASKS;
+}
+
+static void vm_notified(struct vm *self, uint64_t bits)
+{
+	(void)self;
+	(void)bits;
+}
+
+static void forget_places(struct space *s, uint64_t top, uint64_t stack)
+{
+	uint64_t room = MAX(MIN(stack, top / 6 * 5), STACK_ROOM);
+
+	s->place_top = s->place_from = PAGE_DOWN(top - room);
+	s->hole_most = 0;
+}
+
+/* An empty one, that no task lives in; NULL: no memory. */
+static struct space *space_make(void)
+{
+	struct space *s;
+	uint32_t number;
+
+	if (number_count == 0)
+		return NULL;
+	s = pages_take(1);
+	if (s == NULL)
+		return NULL;
+	number = numbers[number_count - 1];
+	if (kernel_space_create(number) != 0) {
+		pages_give(s, 1);
+		return NULL;
+	}
+	/* committed */
+	number_count--;
+	spaces[number] = s;
+	s->number = number;
+	s->limit_space = s->limit_data = UINT64_MAX;
+	forget_places(s, USER_TOP, STACK_ROOM);
+	regions_start(s);
+	return s;
+}
+
+/* Everything mapped is dropped. */
+static void space_empty(struct space *s)
+{
+	struct cursor at = { 0, 0 };
+
+	for (const struct region *r; (r = region_at(s, at)) != NULL; cursor_next(s, &at)) {
+		(void)kernel_space_unmap(s->number, r->begin, region_pages(r));
+		object_unmapped(r->object);
+	}
+	regions_end(s);
+	s->pages = s->data = s->resident = s->peak = 0;
+	s->heap = s->heap_end = 0;
+}
+
+static void space_end(struct space *s)
+{
+	space_empty(s);
+	(void)kernel_space_destroy(s->number);
+	spaces[s->number] = NULL;
+	numbers[number_count++] = (uint16_t)s->number;
+	pages_give(s, 1);
+}
+
+static void enter(uint32_t task, struct space *s)
+{
+	s->users++;
+	lives_in[task] = s;
+	(void)kernel_space_use(task, s->number);
+}
+
+static int64_t vm_leave(struct vm *self, uint32_t task)
+{
+	struct space *s = space_of(task);
+
+	(void)self;
+	if (s == NULL)
+		return 0;
+	lives_in[task] = NULL;
+	(void)kernel_space_use(task, TASKS);
+	if (--s->users == 0)
+		space_end(s);
+	return 0;
+}
+
+static int64_t vm_renew(struct vm *self, uint32_t task)
+{
+	struct space *old = space_of(task), *new;
+
+	if (task >= TASKS)
+		return -EINVAL;
+	if (old != NULL && old->users == 1) {
+		space_empty(old);
+		forget_places(old, USER_TOP, STACK_ROOM);
+		return 0;
+	}
+	new = space_make();
+	if (new == NULL)
+		return -ENOMEM;
+	if (old != NULL) {
+		new->limit_space = old->limit_space;
+		new->limit_data = old->limit_data;
+	}
+	(void)vm_leave(self, task);
+	enter(task, new);
+	return 0;
+}
+
+/* A region and its pages for the child. */
+static int64_t copy_region(struct space *from, struct space *to, const struct region *r)
+{
+	int64_t shared;
+
+	if (!region_append(to, r))
+		return -ENOMEM;
+	object_mapped(r->object);
+	space_account(to, (int64_t)region_pages(r), r->bits);
+	shared = kernel_space_share(from->number, to->number, r->begin, region_pages(r), !(r->bits & REGION_SHARED));
+	if (shared < 0)
+		return shared;
+	space_resident(to, shared);
+	return 0;
+}
+
+static int64_t space_copy(struct space *from, struct space *to)
+{
+	struct cursor at = { 0, 0 };
+
+	to->heap = from->heap;
+	to->heap_end = from->heap_end;
+	to->stack_top = from->stack_top;
+	to->stack_most = from->stack_most;
+	to->place_top = from->place_top;
+	to->place_from = from->place_from;
+	to->hole_most = from->hole_most;
+	to->limit_space = from->limit_space;
+	to->limit_data = from->limit_data;
+	for (const struct region *r; (r = region_at(from, at)) != NULL; cursor_next(from, &at)) {
+		int64_t result = r->bits & REGION_NO_FORK ? 0 : copy_region(from, to, r);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static int64_t vm_fork(struct vm *self, uint32_t parent, uint32_t child, uint32_t share)
+{
+	struct space *from = space_of(parent), *to;
+	int64_t result;
+
+	(void)self;
+	if (from == NULL || child >= TASKS)
+		return -EINVAL;
+	if (share) {
+		enter(child, from);
+		return 0;
+	}
+	to = space_make();
+	if (to == NULL)
+		return -ENOMEM;
+	result = space_copy(from, to);
+	if (result != 0) {
+		space_end(to);
+		return result;
+	}
+	enter(child, to);
+	return 0;
+}
+
+static int64_t vm_set_limits(struct vm *self, uint32_t task, uint64_t heap, uint64_t top, uint64_t stack)
+{
+	struct space *s = space_of(task);
+	int64_t result;
+	uint64_t first;
+
+	(void)self;
+	if (s == NULL || heap > USER_TOP || top > USER_TOP || top % PAGE != 0 || top < STACK_ROOM)
+		return -EINVAL;
+	s->heap = s->heap_end = heap;
+	s->stack_top = top;
+	s->stack_most = PAGE_DOWN(MIN(stack, top / 6 * 5));
+	forget_places(s, top, s->stack_most);
+	first = MAX(MIN(STACK_FIRST, s->stack_most), PAGE);
+	result = map_region(s, top - first, first, MAP_FIXED_NOREPLACE,
+			    (struct region){ .bits = PROT_READ | PROT_WRITE | REGION_DOWN });
+	return MIN(result, 0);
+}
+
+static int64_t vm_limit(struct vm *self, uint32_t task, uint64_t space, uint64_t data)
+{
+	struct space *s = space_of(task);
+
+	(void)self;
+	if (s == NULL)
+		return -EINVAL;
+	s->limit_space = space;
+	s->limit_data = data;
+	return 0;
+}
+
+static int64_t vm_usage(struct vm *self, uint32_t task, uint64_t *out_pages, uint64_t *out_resident, uint64_t *out_peak)
+{
+	const struct space *s = space_of(task);
+
+	(void)self;
+	if (s == NULL)
+		return -ESRCH;
+	*out_pages = s->pages;
+	*out_resident = s->resident;
+	*out_peak = s->peak;
+	return 0;
+}
+
+const struct vm_service vm_service = {
+	.start = vm_start,
+	.notified = vm_notified,
+	.map_anonymous = vm_map_anonymous,
+	.unmap = vm_unmap,
+	.protect = vm_protect,
+	.break_at = vm_break_at,
+	.remap = vm_remap,
+	.advise = vm_advise,
+	.resident = vm_resident,
+	.synchronise = vm_synchronise,
+	.futex_wait = vm_futex_wait,
+	.futex_wake = vm_futex_wake,
+	.futex_requeue = vm_futex_requeue,
+	.fault = vm_fault,
+	.fork = vm_fork,
+	.renew = vm_renew,
+	.leave = vm_leave,
+	.map_object = vm_map_object,
+	.set_limits = vm_set_limits,
+	.clear_and_wake = vm_clear_and_wake,
+	.limit = vm_limit,
+	.report = vm_report,
+	.usage = vm_usage,
+	.map_zeros = vm_map_zeros,
+	.object_create = vm_object_create,
+	.object_device = vm_object_device,
+	.object_hold = vm_object_hold,
+	.object_drop = vm_object_drop,
+	.object_page = vm_object_page,
+	.object_resize = vm_object_resize,
+};

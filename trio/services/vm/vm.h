@@ -1,0 +1,198 @@
+/* vm.h: the memory service's own structures. A *space* is an address space; it is divided into *regions*, each a range of
+ * addresses with one protection and one source: zeros, or an *object*, a growable row of pages that can be mapped more than
+ * once. Which pages of a region are there is known to the kernel's page tables alone. */
+#ifndef TRIO_VM_INTERNAL_H
+#define TRIO_VM_INTERNAL_H
+
+#include "abi/mman.h"
+#include "kernel.h"
+#include "vm_serve.h"
+
+/* The first address that is not a program's, and the lowest that may be mapped. */
+#define USER_TOP 0x00007ffffffff000UL
+#define USER_LOW 0x10000UL
+/* As many as Linux allows a process (vm.max_map_count). */
+#define REGIONS_MOST 65530U
+/* Nothing is placed as close as this below a stack. */
+#define STACK_GAP (256 * PAGE)
+
+#define PAGE_DOWN(address) ((address) & ~(PAGE - 1))
+#define PAGE_UP(address) PAGE_DOWN((address) + PAGE - 1)
+
+/* Bits of a region beside its protection (Linux's PROT_, bits 0 to 2). */
+#define REGION_SHARED 8
+/* A stack: a fault below makes it longer. */
+#define REGION_DOWN 16
+/* Of a file that is not open for writing: shared, it never becomes writable. */
+#define REGION_NO_WRITE 32
+#define REGION_NO_FORK 64
+
+struct region {
+	/* Whole pages. */
+	uint64_t begin, end;
+	/* The object's page at `begin`; 0 without one. */
+	uint64_t index;
+	/* 0: zeros. Each region holds its object once. */
+	uint32_t object;
+	uint32_t bits;
+};
+
+/* Regions stand in order of address in chunks, chunks in a directory; one chunk lies in the space's own page. */
+#define CHUNK_REGIONS 100U
+struct chunk {
+	uint32_t count;
+	struct region regions[CHUNK_REGIONS];
+};
+
+#define DIRECTORY_OWN 16U
+struct space {
+	uint32_t number;
+	/* Tasks that live in it. */
+	uint32_t users;
+	uint32_t regions;
+	/* The directory: `chunks` of `room` used. None but the first chunk of all may be empty. */
+	uint32_t chunks, room;
+	struct chunk **directory;
+	struct chunk *own_directory[DIRECTORY_OWN];
+	bool own_used;
+	uint64_t heap, heap_end;
+	uint64_t stack_top, stack_most;
+	/* Where placing starts, downward; above `place_from` no hole is larger than `hole_most`. */
+	uint64_t place_top, place_from, hole_most;
+	/* Limits in bytes. */
+	uint64_t limit_space, limit_data;
+	/* Pages: mapped, private and writable, there, the most that were there. */
+	uint64_t pages, data, resident, peak;
+	struct chunk own;
+};
+
+/* A place in a space's order. */
+struct cursor {
+	uint32_t chunk, at;
+};
+
+struct object {
+	/* Regions, and other holders; 0: free, `next` is the next free one. */
+	uint32_t holders, mapped;
+	uint32_t next;
+	/* Of the tree: 0: `root` is the frame of page 0, else a table of 512 words that lead on. */
+	uint32_t height;
+	uint64_t root;
+	/* Bytes; beyond the page that holds the last one, touching is an error. */
+	uint64_t size;
+	/* Of a device: its first frame and how many, 0: not a device's. */
+	uint64_t device, device_pages;
+};
+
+/* vm.c: of a task; NULL: it has none. */
+struct space *space_of(uint32_t task);
+extern uint64_t memory_pages;
+
+/* regions.c */
+void regions_start(struct space *s);
+void regions_end(struct space *s);
+/* The first region that ends beyond `address`; region_at() is NULL where there is none. */
+struct cursor region_after(const struct space *s, uint64_t address);
+struct region *region_at(const struct space *s, struct cursor at);
+/* The one that `address` lies in, or NULL. */
+struct region *region_find(const struct space *s, uint64_t address);
+bool cursor_next(const struct space *s, struct cursor *at);
+bool cursor_previous(const struct space *s, struct cursor *at);
+/* Room for three regions more at `address`, so that inserting there cannot fail. */
+bool regions_reserve(struct space *s, uint64_t address);
+void region_insert(struct space *s, const struct region *new);
+/* Behind all others; false: no memory. */
+bool region_append(struct space *s, const struct region *new);
+void region_erase(struct space *s, struct cursor at);
+/* Neighbours from `begin` to `end`, and those beside, that are alike become one. */
+void regions_merge(struct space *s, uint64_t begin, uint64_t end);
+/* Regions that go across `begin` or `end` become two; false: no memory, or more regions than `most`. */
+bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t most);
+
+static inline uint64_t region_pages(const struct region *r)
+{
+	return (r->end - r->begin) / PAGE;
+}
+
+static inline bool counts_as_data(uint32_t bits)
+{
+	return (bits & (PROT_WRITE | REGION_SHARED | REGION_DOWN)) == PROT_WRITE;
+}
+
+/* What is in `pages` more pages is within the space's limits. */
+bool space_may_grow(const struct space *s, uint64_t pages, uint32_t bits);
+/* Accounts for pages that are mapped from now on, or no more. */
+void space_account(struct space *s, int64_t pages, uint32_t bits);
+void space_resident(struct space *s, int64_t pages);
+
+/* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
+uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
+/* Nothing is mapped any more right below `end`. */
+void place_freed(struct space *s, uint64_t end);
+bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end);
+
+/* map.c: what handlers and the other services' calls share. Results are an address or 0, or a negative errno. */
+int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new);
+int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end);
+int64_t check_range(uint64_t address, uint64_t length);
+verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
+			 uint32_t flags);
+verdict vm_unmap(struct vm *self, struct request *r, uint64_t address, uint64_t length);
+int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection,
+		      uint32_t flags, uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out_address);
+int64_t vm_map_zeros(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection);
+
+/* change.c */
+verdict vm_protect(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection);
+verdict vm_break_at(struct vm *self, struct request *r, uint64_t address);
+verdict vm_remap(struct vm *self, struct request *r, uint64_t address, uint64_t old_length, uint64_t new_length,
+		 uint32_t flags, uint64_t new_address);
+int64_t change_bits(struct space *s, uint64_t begin, uint64_t end, uint32_t mask, uint32_t bits);
+
+/* advise.c */
+verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t advice);
+verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, struct grant to);
+verdict vm_synchronise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t flags);
+
+/* fault.c: x86's error code. */
+#define ACCESS_PRESENT 1
+#define ACCESS_WRITE 2
+#define ACCESS_FETCH 16
+int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t access);
+int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
+/* Where vm itself reads or writes 32 bits at a user's address; NULL: not mapped, or not allowed. */
+uint32_t *user_word(struct space *s, uint64_t address, bool write);
+/* Makes what may be there be there; stops where that is not possible. */
+void populate(struct space *s, uint64_t begin, uint64_t end);
+
+/* object.c */
+struct object *object_of(uint32_t number);
+/* The frame of a page; made where `create`. 0: none, or no memory. */
+uint64_t object_frame(struct object *o, uint64_t index, bool create);
+int64_t vm_object_create(struct vm *self, uint32_t *out_object);
+int64_t vm_object_device(struct vm *self, uint64_t frame, uint64_t count, uint32_t *out_object);
+int64_t vm_object_hold(struct vm *self, uint32_t object);
+int64_t vm_object_drop(struct vm *self, uint32_t object);
+int64_t vm_object_page(struct vm *self, uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint,
+		       uint64_t *out_address);
+int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size);
+/* A region holds it, or no more. 0 is allowed. */
+void object_mapped(uint32_t object);
+void object_unmapped(uint32_t object);
+
+/* futex.c */
+verdict vm_futex_wait(struct vm *self, struct request *r, uint64_t address, uint32_t value, uint64_t deadline,
+		      uint32_t mask, uint32_t own);
+verdict vm_futex_wake(struct vm *self, struct request *r, uint64_t address, uint32_t count, uint32_t mask,
+		      uint32_t own);
+verdict vm_futex_requeue(struct vm *self, struct request *r, uint64_t address, uint32_t count, uint64_t other,
+			 uint32_t more, int64_t compare, uint32_t own);
+int64_t vm_clear_and_wake(struct vm *self, uint32_t task, uint64_t address);
+
+/* report.c */
+int64_t vm_report(struct vm *self, uint32_t task, uint32_t kind, uint64_t offset, struct grant to);
+
+/* vm.c: all spaces, for an object that became shorter. NULL: none of that number. */
+struct space *space_numbered(uint32_t number);
+
+#endif
