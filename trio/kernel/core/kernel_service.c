@@ -29,6 +29,7 @@ const struct kernel_service kernel_service = {
 	.space_protect = kernel_call_space_protect,
 	.space_share = kernel_call_space_share,
 	.space_find = kernel_call_space_find,
+	.space_move = kernel_call_space_move,
 	.frame_take = kernel_call_frame_take,
 	.frame_drop = kernel_call_frame_drop,
 	.frame_address = kernel_call_frame_address,

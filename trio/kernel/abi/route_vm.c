@@ -1,0 +1,182 @@
+/* route_vm.c: calls about memory, and futexes. Memory is never paged out: locking it is to see that it is there. */
+#include "abi/abi.h"
+#include "abi/mman.h"
+#include "abi/time.h"
+#include "clock.h"
+#include "vfs_client.h"
+#include "vm_client.h"
+
+/* Of struct robust_list_head. */
+#define ROBUST_HEAD_BYTES 24
+
+static int64_t run_mmap(struct task *t, const uint64_t *a)
+{
+	uint32_t protection = (uint32_t)a[2], flags = (uint32_t)a[3];
+
+	if (a[5] % PAGE != 0)
+		return -EINVAL;
+	if (flags & MAP_ANONYMOUS)
+		return client_vm_map_anonymous(&t->request, a[0], a[1], protection, flags);
+	return client_vfs_map(&t->request, a[0], a[1], protection, flags, (int32_t)a[4], a[5]);
+}
+
+static int64_t run_mprotect(struct task *t, const uint64_t *a)
+{
+	/* Bits that Trio does not know are among the upper half too. */
+	if (a[2] >> 32 != 0)
+		return -EINVAL;
+	return client_vm_protect(&t->request, a[0], a[1], (uint32_t)a[2]);
+}
+
+static int64_t run_munmap(struct task *t, const uint64_t *a)
+{
+	return client_vm_unmap(&t->request, a[0], a[1]);
+}
+
+static int64_t run_brk(struct task *t, const uint64_t *a)
+{
+	return client_vm_break_at(&t->request, a[0]);
+}
+
+static int64_t run_mremap(struct task *t, const uint64_t *a)
+{
+	if (a[3] >> 32 != 0)
+		return -EINVAL;
+	return client_vm_remap(&t->request, a[0], a[1], a[2], (uint32_t)a[3], a[4]);
+}
+
+static int64_t run_msync(struct task *t, const uint64_t *a)
+{
+	return client_vm_synchronise(&t->request, a[0], a[1], (uint32_t)a[2]);
+}
+
+static int64_t run_mincore(struct task *t, const uint64_t *a)
+{
+	return client_vm_resident(&t->request, a[0], a[1], user_grant(a[2], a[1] / PAGE + (a[1] % PAGE != 0)));
+}
+
+static int64_t run_madvise(struct task *t, const uint64_t *a)
+{
+	return client_vm_advise(&t->request, a[0], a[1], (uint32_t)a[2]);
+}
+
+/* All of it must be mapped. */
+static int64_t run_mlock(struct task *t, const uint64_t *a)
+{
+	uint64_t skipped = a[0] % PAGE;
+
+	return client_vm_synchronise(&t->request, a[0] - skipped, a[1] + skipped, 0);
+}
+
+static int64_t run_mlock2(struct task *t, const uint64_t *a)
+{
+	return a[2] & ~1UL ? -EINVAL : run_mlock(t, a);
+}
+
+static int64_t run_mlockall(struct task *t, const uint64_t *a)
+{
+	(void)t;
+	if (a[0] == 0 || a[0] == MCL_ONFAULT || a[0] & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		return -EINVAL;
+	return 0;
+}
+
+static int64_t run_munlockall(struct task *t, const uint64_t *a)
+{
+	(void)t;
+	(void)a;
+	return 0;
+}
+
+/* FUTEX_WAIT has a time from now on, FUTEX_WAIT_BITSET an instant of the clock since boot or of the calendar. */
+static int64_t futex_deadline(uint64_t address, bool instant, bool calendar, nanoseconds *deadline)
+{
+	struct linux_timespec at;
+	uint64_t epoch = 0;
+
+	if (!instant || address == 0)
+		return user_deadline(address, false, deadline);
+	if (user_get(&at, address, sizeof at) != 0)
+		return -EFAULT;
+	if (at.seconds < 0 || at.nanoseconds < 0 || (uint64_t)at.nanoseconds >= NS_PER_SECOND)
+		return -EINVAL;
+	if (calendar)
+		(void)clock_epoch(&epoch);
+	*deadline = NEVER;
+	if ((uint64_t)at.seconds >= NEVER / NS_PER_SECOND)
+		return 0;
+	*deadline = (uint64_t)at.seconds * NS_PER_SECOND + (uint64_t)at.nanoseconds;
+	*deadline -= MIN(*deadline, epoch);
+	return 0;
+}
+
+static int64_t futex_wait(struct task *t, const uint64_t *a, uint32_t operation, uint32_t mask)
+{
+	bool instant = (operation & ~FUTEX_PRIVATE_FLAG & ~FUTEX_CLOCK_REALTIME) == FUTEX_WAIT_BITSET;
+	nanoseconds deadline;
+	int64_t result = futex_deadline(a[3], instant, operation & FUTEX_CLOCK_REALTIME, &deadline);
+
+	if (result != 0)
+		return result;
+	/* A time that began already is not to begin again after a signal's handler. */
+	if (a[3] != 0)
+		t->system_call = -1;
+	return client_vm_futex_wait(&t->request, a[0], (uint32_t)a[2], deadline, mask,
+				    (operation & FUTEX_PRIVATE_FLAG) != 0);
+}
+
+/* To wake none is to wake one, as on Linux. */
+static int64_t futex_wake(struct task *t, const uint64_t *a, uint32_t operation, uint32_t mask)
+{
+	int32_t count = MAX((int32_t)a[2], 1);
+
+	return client_vm_futex_wake(&t->request, a[0], (uint32_t)count, mask, (operation & FUTEX_PRIVATE_FLAG) != 0);
+}
+
+static int64_t futex_requeue(struct task *t, const uint64_t *a, uint32_t operation, int64_t compare)
+{
+	if ((int32_t)a[2] < 0 || (int32_t)a[3] < 0)
+		return -EINVAL;
+	return client_vm_futex_requeue(&t->request, a[0], (uint32_t)a[2], a[4], (uint32_t)a[3], compare,
+				       (operation & FUTEX_PRIVATE_FLAG) != 0);
+}
+
+/* futex(address, operation, value, timeout or second count, other address, mask or value to compare). */
+static int64_t run_futex(struct task *t, const uint64_t *a)
+{
+	uint32_t operation = (uint32_t)a[1],
+		 command = operation & ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+
+	if (operation & FUTEX_CLOCK_REALTIME && command != FUTEX_WAIT_BITSET)
+		return -ENOSYS;
+	switch (command) {
+	case FUTEX_WAIT:
+		return futex_wait(t, a, operation, FUTEX_BITSET_ALL);
+	case FUTEX_WAIT_BITSET:
+		return futex_wait(t, a, operation, (uint32_t)a[5]);
+	case FUTEX_WAKE:
+		return futex_wake(t, a, operation, FUTEX_BITSET_ALL);
+	case FUTEX_WAKE_BITSET:
+		return futex_wake(t, a, operation, (uint32_t)a[5]);
+	case FUTEX_REQUEUE:
+		return futex_requeue(t, a, operation, -1);
+	case FUTEX_CMP_REQUEUE:
+		return futex_requeue(t, a, operation, (uint32_t)a[5]);
+	}
+	return -ENOSYS;
+}
+
+/* What it names matters only to those who share a lock with a task that dies with it; no such lock is offered. */
+static int64_t run_set_robust_list(struct task *t, const uint64_t *a)
+{
+	(void)t;
+	return a[1] == ROBUST_HEAD_BYTES ? 0 : -EINVAL;
+}
+
+ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 10, false, "mprotect", run_mprotect },
+	    { 11, false, "munmap", run_munmap }, { 12, false, "brk", run_brk }, { 25, false, "mremap", run_mremap },
+	    { 26, false, "msync", run_msync }, { 27, false, "mincore", run_mincore },
+	    { 28, false, "madvise", run_madvise }, { 149, false, "mlock", run_mlock },
+	    { 150, false, "munlock", run_mlock }, { 151, false, "mlockall", run_mlockall },
+	    { 152, false, "munlockall", run_munlockall }, { 202, true, "futex", run_futex },
+	    { 273, false, "set_robust_list", run_set_robust_list }, { 325, false, "mlock2", run_mlock2 });
