@@ -6,16 +6,16 @@
 #include "fs_serve.h"
 #include "vfs_serve.h"
 
-#define ABSENT(interface, name) \
-	static void name##_start(struct interface *self) \
-	{ \
-		(void)self; \
-	} \
+#define ABSENT(interface, name)                                            \
+	static void name##_start(struct interface *self)                   \
+	{                                                                  \
+		(void)self;                                                \
+	}                                                                  \
 	static void name##_notified(struct interface *self, uint64_t bits) \
-	{ \
-		(void)self; \
-		(void)bits; \
-	} \
+	{                                                                  \
+		(void)self;                                                \
+		(void)bits;                                                \
+	}                                                                  \
 	const struct interface##_service name##_service = { .start = name##_start, .notified = name##_notified }
 
 ABSENT(vfs, vfs);

@@ -41,9 +41,7 @@ static int64_t renew(struct vm *self, uint32_t task)
 	memcpy((void *)address, slice_program, (size_t)(slice_program_end - slice_program));
 	self->space = task;
 	result = kernel_space_map(task, TEXT, frame, 1, READ_EXECUTE);
-	if (result == 0)
-		kernel_space_use(task, task);
-	return result;
+	return result < 0 ? result : kernel_space_use(task, task);
 }
 
 static int64_t fork(struct vm *self, uint32_t parent, uint32_t child, uint32_t share)
@@ -60,7 +58,7 @@ static int64_t fault(struct vm *self, uint32_t task, uint64_t address, uint32_t 
 	(void)access;
 	if (address < FAULTS_BEGIN || address >= FAULTS_END)
 		return -EFAULT;
-	return kernel_space_zero(self->space, address & ~(PAGE - 1), READ_WRITE);
+	return MIN(kernel_space_zero(self->space, address & ~(PAGE - 1), READ_WRITE), 0);
 }
 
 const struct vm_service vm_service = {

@@ -17,8 +17,10 @@ WORDS words; a grant takes two. Written for each interface into OUT:
     NAME.h          stubs of its calls, numbers of its notifications: what those above include
     NAME_serve.h    struct NAME_service, the table of handlers: what the service itself includes
     NAME_client.h   stubs of its client calls: what kernel/abi includes
-    NAME_messages.c what a structure with messages links: stubs that pack, a dispatcher that unpacks
+    NAME_stubs.c, NAME_client_stubs.c, NAME_dispatch.c
+                    what a structure with messages links: what packs them and what unpacks them
     mono_stubs.c    stubs that are procedure calls, for all
+    hybrid_stubs.c  services by endpoint; the kernel's calls as procedure calls
     endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
 
 Limits: members stand on one line each (a line may go on after `(` or `,`). Errors go to stderr as FILE:LINE: what,
@@ -374,43 +376,86 @@ def _pack(args: tuple[Argument, ...]) -> list[str]:
     return lines
 
 
-def messages(interface: Interface) -> str:
-    """Stubs that pack a message and dispatchers that unpack it, for the structures that have messages."""
-    lines = ['#include "messages.h"', f'#include "{interface.name}.h"', f'#include "{interface.name}_serve.h"']
-    lines += [f'#include "{interface.name}_client.h"', ""]
+def stubs(interface: Interface) -> str:
+    """Stubs of calls that pack a message, for a service or a kernel that has messages."""
+    lines = ['#include "messages.h"', f'#include "{interface.name}.h"', ""]
     to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
     for member in interface.of("call"):
         lines += [_stub_prototype(interface, member), "{", f"\tstruct message m = {{ .call = {member.number} }};", ""]
         lines += [*_pack(member.args), f"\tmessage_call({to}, &m);"]
         lines += [f"\t*out_{out.name} = ({out.c})m.words[{index}];" for index, out in enumerate(member.outs)]
         lines += ["\treturn m.result;", "}", ""]
+    return "\n".join(lines)
+
+
+def client_stubs(interface: Interface) -> str:
+    """Stubs of the clients' calls that pack a message, for kernel/abi."""
+    lines = ['#include "messages.h"', f'#include "{interface.name}_client.h"', '#include "endpoints.h"', ""]
     for member in interface.of("client"):
         lines += [_client_prototype(interface, member), "{", f"\tstruct message m = {{ .call = {member.number} }};", ""]
-        lines += [*_pack(member.args), f"\tmessage_client_call({to}, r, &m);", "\treturn r->result;", "}", ""]
-    name = f"struct {interface.name}_service *service"
-    lines += [f"void {interface.name}_dispatch(const {name}, struct message *m)", "{", "\tswitch (m->call) {"]
+        lines += [*_pack(member.args), f"\tmessage_client_call(ENDPOINT_{interface.name.upper()}, r, &m);"]
+        lines += ["\treturn r->result;", "}", ""]
+    return "\n".join(lines)
+
+
+def dispatcher(interface: Interface) -> str:
+    """What unpacks messages and calls the handlers of `struct NAME_service`."""
+    lines = ['#include "messages.h"', f'#include "{interface.name}_serve.h"', ""]
+    name = f"const struct {interface.name}_service *service = table"
+    lines += [f"void serve_{interface.name}_start(const void *table)", "{", f"\t{name};", ""]
+    lines += ["\tservice->start(service->self);", "}", ""]
+    lines += [f"void serve_{interface.name}_notified(const void *table, uint64_t bits)", "{", f"\t{name};", ""]
+    lines += ["\tservice->notified(service->self, bits);", "}", ""]
+    lines += [f"void serve_{interface.name}_call(const void *table, struct message *m)", "{", f"\t{name};", ""]
+    lines += ["\tswitch (m->call) {"]
     for member in interface.of("call"):
         words = [_word(arg, at, "m->words") for at, arg in _packed(member.args)]
-        outs = [f"{out.c} {out.name} = 0;" for out in member.outs]
-        inner = ", ".join(["service->self", *words, *(f"&{out.name}" for out in member.outs)])
+        outs = [f"{out.c} out_{out.name} = 0;" for out in member.outs]
+        inner = ", ".join(["service->self", *words, *(f"&out_{out.name}" for out in member.outs)])
         lines += [f"\tcase {member.number}: {{", *(f"\t\t{each}" for each in outs)]
         lines += ["", f"\t\tm->result = service->{member.name}({inner});"]
-        lines += [f"\t\tm->words[{index}] = (uint64_t){out.name};" for index, out in enumerate(member.outs)]
+        lines += [f"\t\tm->words[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
         lines += ["\t\tbreak;", "\t}"]
-    lines += ["\tdefault:", "\t\tm->result = -ENOSYS;", "\t}", "}", ""]
-    lines += [f"verdict {interface.name}_dispatch_client(const {name}, struct request *r, const uint64_t *words)", "{"]
-    lines += ["\tswitch (r->call) {"]
+    lines += ["\tdefault:", "\t\t(void)service;", "\t\tm->result = -ENOSYS;", "\t}", "}", ""]
+    lines += [f"verdict serve_{interface.name}_client(const void *table, struct request *r, const uint64_t *words)"]
+    lines += ["{", f"\t{name};", "", "\tswitch (r->call) {"]
     for member in interface.of("client"):
         words = [_word(arg, at, "words") for at, arg in _packed(member.args)]
         lines += [f"\tcase {member.number}:"]
         lines += [f"\t\treturn service->{member.name}({', '.join(['service->self', 'r', *words])});"]
-    lines += ["\t}", "\t(void)words;", "\treturn refuse(r, ENOSYS);", "}", ""]
+    lines += ["\t}", "\t(void)service;", "\t(void)words;", "\treturn refuse(r, ENOSYS);", "}", ""]
+    return "\n".join(lines)
+
+
+def servers(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
+    """Every service's dispatcher by its endpoint, and the kernel's calls as calls of procedures."""
+    lines = ['#include "messages.h"', '#include "kernel.h"', '#include "kernel_serve.h"', ""]
+    for name in sorted({each.provides for each in found}):
+        lines += [f"DISPATCHER({name});"]
+    for each in found:
+        lines += [f"struct {each.provides}_service;", f"extern const struct {each.provides}_service {each.name}_service;"]
+    lines += ["extern const struct kernel_service kernel_service;", "", "const struct dispatcher dispatchers[] = {"]
+    for each in found:
+        of = each.provides
+        lines += [f"\t[ENDPOINT_{each.name.upper()}] = {{ \"{each.name}\", &{each.name}_service, serve_{of}_start, "]
+        lines[-1] += f"serve_{of}_notified, serve_{of}_call, serve_{of}_client }},"
+    lines += ["};", ""]
+    kernel = interfaces["kernel"]
+    for member in kernel.of("call"):
+        lines += [_stub_prototype(kernel, member), "{"]
+        lines += [f"\treturn {_provider(member, 'kernel_service')};", "}", ""]
     return "\n".join(lines)
 
 
 def endpoints(found: tuple[Service, ...]) -> str:
     lines = ["#define ENDPOINT_KERNEL 0"]
     lines += [f"#define ENDPOINT_{each.name.upper()} {each.endpoint}" for each in found]
+    provided = [each.provides for each in found]
+    lines += [
+        f"#define ENDPOINT_{each.provides.upper()} ENDPOINT_{each.name.upper()}"
+        for each in found
+        if each.provides != each.name and provided.count(each.provides) == 1
+    ]
     return _guarded("endpoints", [*lines, f"#define ENDPOINTS {len(found) + 1}"])
 
 
@@ -429,10 +474,11 @@ def written(out: Path, folder: Path, config: Path) -> dict[Path, str]:
     found = services(config, interfaces)
     calls_h, calls_c = counters(interfaces)
     files = {"endpoints.h": endpoints(found), "calls.h": calls_h, "calls.c": calls_c}
-    files["mono_stubs.c"] = mono(interfaces, found)
+    files |= {"mono_stubs.c": mono(interfaces, found), "hybrid_stubs.c": servers(interfaces, found)}
     for name, interface in interfaces.items():
         files |= {f"{name}.h": header(interface), f"{name}_serve.h": serve(interface)}
-        files |= {f"{name}_client.h": client(interface), f"{name}_messages.c": messages(interface)}
+        files |= {f"{name}_client.h": client(interface), f"{name}_stubs.c": stubs(interface)}
+        files |= {f"{name}_client_stubs.c": client_stubs(interface), f"{name}_dispatch.c": dispatcher(interface)}
     return {out / name: text for name, text in files.items()}
 
 

@@ -1,0 +1,449 @@
+/* hybrid.c: the structure "hybrid". A service is a thread of the kernel's with a stack of its own; a call is a message that
+ * is copied, a rendezvous, and two switches. All are in one address space, so that a service reaches a client's memory in
+ * whichever space is loaded, after loading the right one. In port.h's order. */
+#include "structure.h"
+#include "abi/vector.h"
+#include "core/memory.h"
+#include "core/queue.h"
+#include "messages.h"
+#include "x86/cpu.h"
+#include "x86/machine.h"
+
+/* One who waits for an answer; on the caller's stack, or in its task while a request is parked. */
+struct caller {
+	struct link link;
+	struct task *task;
+	struct message *m;
+	/* NULL: a service's or the kernel's call. */
+	struct request *request;
+	bool done;
+};
+
+struct server {
+	struct task *task;
+	struct queue callers;
+	/* Requests that were parked and are to be handled again. */
+	struct queue again;
+	uint64_t bits;
+	bool receiving;
+};
+
+static struct server servers[ENDPOINTS];
+/* By task: its call under way, for the answer to a request that was parked. */
+static struct caller *clients[TASKS];
+/* By task: the server that parked its request; 0: it is not parked. */
+static uint32_t client_server[TASKS];
+uint64_t services_notified;
+
+long user_copy(void *to, const void *from, size_t n);
+long user_zero(void *to, size_t n);
+long user_string(char *to, const char *from, size_t n);
+
+static uint32_t present_endpoint(void)
+{
+	return current->number - TASKS;
+}
+
+verdict park(struct queue *queue, struct request *r)
+{
+	r->hard = false;
+	client_server[r->task] = present_endpoint();
+	queue_add(queue, &r->link);
+	return PARKED;
+}
+
+verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
+{
+	if (deadline != NEVER)
+		timer_set(r->task, deadline);
+	return park(queue, r);
+}
+
+verdict park_hard(struct queue *queue, struct request *r)
+{
+	(void)park(queue, r);
+	r->hard = true;
+	return PARKED;
+}
+
+static void wake_server(uint32_t endpoint)
+{
+	struct server *s = &servers[endpoint];
+
+	if (s->receiving) {
+		s->receiving = false;
+		services_notified |= 1UL << endpoint;
+	}
+}
+
+void unpark_request(struct request *r)
+{
+	uint32_t endpoint = client_server[r->task];
+
+	client_server[r->task] = 0;
+	queue_remove(&r->link);
+	timer_clear(r->task);
+	queue_add(&servers[endpoint].again, &r->link);
+	wake_server(endpoint);
+}
+
+bool is_waited_for(const struct queue *queue)
+{
+	return !queue_is_empty(queue);
+}
+
+bool unpark_one(struct queue *queue)
+{
+	if (!is_waited_for(queue))
+		return false;
+	unpark_request(CONTAINER(queue->head.next, struct request, link));
+	return true;
+}
+
+void unpark(struct queue *queue)
+{
+	while (unpark_one(queue))
+		continue;
+}
+
+/* Whose memory a copy reached last. */
+static uint32_t reached;
+
+static struct task *owner_of(struct grant g)
+{
+	return tasks[g.id >> OWNER_SHIFT & (TASKS - 1)];
+}
+
+/* The owner's address space is loaded, and stays so until another is needed. */
+static uint64_t reach(struct grant g)
+{
+	struct task *owner = owner_of(g);
+
+	reached = owner ? owner->number : 0;
+	if (owner && cpu_cr3() != owner->root)
+		cpu_set_cr3(owner->root);
+	return g.id & ((1UL << OWNER_SHIFT) - 1);
+}
+
+static bool is_own(struct grant g)
+{
+	return g.id >= DIRECT_MAP;
+}
+
+static bool is_beyond(struct grant g, uint64_t offset, size_t n)
+{
+	return offset > g.length || n > g.length - offset;
+}
+
+typedef long (*piece_copy)(uint64_t user, void *own, size_t n);
+
+static long copy_in_piece(uint64_t user, void *own, size_t n)
+{
+	return user_copy(own, (const void *)user, n);
+}
+
+static long copy_out_piece(uint64_t user, void *own, size_t n)
+{
+	return user_copy((void *)user, own, n);
+}
+
+static long zero_piece(uint64_t user, void *own, size_t n)
+{
+	(void)own;
+	return user_zero((void *)user, n);
+}
+
+static long copy_user(struct grant g, uint64_t offset, void *own, size_t n, piece_copy copy)
+{
+	uint64_t begin = reach(g);
+	struct task *owner = owner_of(g);
+
+	while (n > 0) {
+		struct piece piece = { begin + offset, n };
+		size_t part;
+
+		if (is_vector(g.id))
+			piece = vector_piece(owner->vector, VECTOR_BIT | begin, offset);
+		part = MIN(n, piece.length);
+		if (part == 0 || piece.address >= USER_END || part > USER_END - piece.address)
+			return -EFAULT;
+		if (copy(piece.address, own, part) != 0)
+			return -EFAULT;
+		own = (char *)own + part;
+		offset += part;
+		n -= part;
+	}
+	return 0;
+}
+
+long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
+{
+	if (is_beyond(from, offset, n))
+		return -EFAULT;
+	COUNT(bytes_in, n);
+	if (!is_own(from))
+		return copy_user(from, offset, to, n, copy_in_piece);
+	memcpy(to, (const void *)(from.id + offset), n);
+	return 0;
+}
+
+long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
+{
+	if (is_beyond(to, offset, n))
+		return -EFAULT;
+	COUNT(bytes_out, n);
+	if (!is_own(to))
+		return copy_user(to, offset, (void *)from, n, copy_out_piece);
+	memcpy((void *)(to.id + offset), from, n);
+	return 0;
+}
+
+long copy_zeros(struct grant to, uint64_t offset, size_t n)
+{
+	if (is_beyond(to, offset, n))
+		return -EFAULT;
+	COUNT(bytes_out, n);
+	if (!is_own(to))
+		return copy_user(to, offset, NULL, n, zero_piece);
+	memset((void *)(to.id + offset), 0, n);
+	return 0;
+}
+
+long copy_string(char *to, size_t size, struct grant from)
+{
+	size_t most = MIN(size, from.length);
+	uint64_t address;
+	long length;
+
+	if (is_own(from)) {
+		length = (long)strlen((const char *)from.id);
+		if ((size_t)length >= size)
+			return -ENAMETOOLONG;
+		memcpy(to, (const char *)from.id, (size_t)length + 1);
+		return length;
+	}
+	address = reach(from);
+	if (address >= USER_END)
+		return -EFAULT;
+	most = MIN(most, USER_END - address);
+	length = user_string(to, (const char *)address, most);
+	if (length < 0)
+		return -EFAULT;
+	return (size_t)length == most ? -ENAMETOOLONG : length;
+}
+
+struct grant grant_read(const void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+struct grant grant_write(void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
+{
+	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
+
+	return (struct grant){ whole.id + offset, MIN(length, rest) };
+}
+
+void notify(uint32_t endpoint, unsigned bit)
+{
+	servers[endpoint].bits |= 1UL << bit;
+	wake_server(endpoint);
+}
+
+/* The lowest service first; each runs until it has nothing more to do. */
+void deliver_notifications(void)
+{
+	while (services_notified) {
+		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(services_notified);
+
+		services_notified &= ~(1UL << endpoint);
+		task_start(servers[endpoint].task);
+		current->work |= WORK_YIELD;
+	}
+}
+
+nanoseconds now(void)
+{
+	return clock_now();
+}
+
+void alarm_at(uint32_t endpoint, nanoseconds deadline)
+{
+	timer_set(TASKS + endpoint, deadline);
+}
+
+void *pages_take(size_t count)
+{
+	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
+
+	return frame ? physical(frame) : NULL;
+}
+
+void pages_give(void *pages, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		frame_drop(physical_of(pages) + i * PAGE);
+}
+
+/* Messages ----------------------------------------------------------------------------------------------------------- */
+
+static void call(uint32_t endpoint, struct caller *c)
+{
+	struct server *s = &servers[endpoint];
+
+	COUNT(messages, 1);
+	queue_add(&s->callers, &c->link);
+	current->state = WAITING;
+	if (s->receiving) {
+		s->receiving = false;
+		s->task->state = READY;
+		task_run(s->task);
+	}
+	while (!c->done)
+		schedule();
+}
+
+void message_call(uint32_t endpoint, struct message *m)
+{
+	struct caller c = { .task = current, .m = m };
+
+	call(endpoint, &c);
+}
+
+void message_client_call(uint32_t endpoint, struct request *r, struct message *m)
+{
+	struct caller c = { .task = current, .m = m, .request = r };
+
+	r->task = current->number;
+	r->call = m->call;
+	r->late = false;
+	r->done = 0;
+	memset(r->scratch, 0, sizeof r->scratch);
+	clients[r->task] = &c;
+	call(endpoint, &c);
+	clients[r->task] = NULL;
+}
+
+/* The last one that was answered runs next, if the server has nothing more to do. */
+static void answer_caller(struct caller *c, struct task **next)
+{
+	COUNT(messages, 1);
+	c->done = true;
+	if (*next)
+		task_start(*next);
+	*next = c->task;
+}
+
+static void handle_request(const struct dispatcher *d, struct request *r, struct task **next)
+{
+	struct caller *c = clients[r->task];
+
+	if (d->client(d->table, r, c->m->words) == ANSWERED)
+		answer_caller(c, next);
+}
+
+static void handle_caller(const struct dispatcher *d, struct caller *c, struct task **next)
+{
+	queue_remove(&c->link);
+	if (c->request) {
+		handle_request(d, c->request, next);
+		return;
+	}
+	d->call(d->table, c->m);
+	answer_caller(c, next);
+}
+
+static void receive(struct server *s, struct task *next)
+{
+	s->receiving = true;
+	current->state = WAITING;
+	if (next) {
+		next->state = READY;
+		task_run(next);
+	} else {
+		schedule();
+	}
+}
+
+/* A service's life. */
+static void serve(void)
+{
+	uint32_t endpoint = present_endpoint();
+	const struct dispatcher *d = &dispatchers[endpoint];
+	struct server *s = &servers[endpoint];
+	struct task *next = NULL;
+
+	d->start(d->table);
+	for (;;) {
+		if (s->bits) {
+			uint64_t bits = s->bits;
+
+			s->bits = 0;
+			d->notified(d->table, bits);
+		} else if (!queue_is_empty(&s->again)) {
+			struct link *first = s->again.head.next;
+
+			queue_remove(first);
+			handle_request(d, CONTAINER(first, struct request, link), &next);
+		} else if (!queue_is_empty(&s->callers)) {
+			handle_caller(d, CONTAINER(s->callers.head.next, struct caller, link), &next);
+		} else {
+			receive(s, next);
+			next = NULL;
+		}
+	}
+}
+
+void services_begin(void)
+{
+	for (uint32_t endpoint = ENDPOINTS - 1; endpoint > 0; endpoint--) {
+		struct server *s = &servers[endpoint];
+
+		s->task = task_create_kernel(TASKS + endpoint, dispatchers[endpoint].name, serve);
+		if (!s->task)
+			panic("no memory for %s", dispatchers[endpoint].name);
+		task_start(s->task);
+	}
+}
+
+void request_interrupt(struct task *t)
+{
+	struct caller *c = clients[t->number];
+	struct request *r = &t->request;
+
+	if (!c || r->hard || !client_server[t->number])
+		return;
+	client_server[t->number] = 0;
+	queue_remove(&r->link);
+	timer_clear(t->number);
+	r->result = r->done ? (int64_t)r->done : -EINTR;
+	c->done = true;
+	task_start(t);
+}
+
+void request_forget(struct task *t)
+{
+	if (t->request.link.next)
+		queue_remove(&t->request.link);
+	clients[t->number] = NULL;
+}
+
+void deadline_passed(uint32_t who)
+{
+	if (who >= TASKS) {
+		notify(who - TASKS, NOTIFY_ALARM);
+		return;
+	}
+	tasks[who]->request.late = true;
+	unpark_request(&tasks[who]->request);
+}
+
+uint32_t copy_owner(void)
+{
+	return reached;
+}
