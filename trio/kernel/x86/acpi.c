@@ -16,6 +16,12 @@
 #define SPACE_PORT 1
 #define AML_PACKAGE 0x12
 #define AML_BYTE 0x0a
+#define AML_DWORD 0x0c
+#define AML_QWORD 0x0e
+#define AML_RETURN 0xa4
+/* Of PCI's configuration space. */
+#define BUS_BYTES 0x100000UL
+#define BUSES_USUAL 256
 
 struct root_pointer {
 	char signature[8];
@@ -108,17 +114,21 @@ static struct acpi_register register_of(const struct generic_address *a)
 	return (struct acpi_register){ a->address, a->space == SPACE_PORT };
 }
 
+static void config_set(uint64_t base, uint8_t last_bus)
+{
+	if (base == 0 || base >= TABLES_END || ((uint64_t)last_bus + 1) * BUS_BYTES > TABLES_END - base)
+		return;
+	acpi.pci_config = base;
+	acpi.pci_last_bus = last_bus;
+}
+
 static void config_read(const struct table *t)
 {
 	/* After the head 8 reserved bytes; then one entry a segment, of which the first is the machine's. */
 	const struct config_space *c = (const void *)((const uint8_t *)(t + 1) + 8);
 
-	if (t->length < sizeof *t + 8 + sizeof *c || c->segment != 0 || c->first_bus != 0)
-		return;
-	if (c->base + ((uint64_t)c->last_bus + 1) * 0x100000 > TABLES_END)
-		return;
-	acpi.pci_config = c->base;
-	acpi.pci_last_bus = c->last_bus;
+	if (t->length >= sizeof *t + 8 + sizeof *c && c->segment == 0 && c->first_bus == 0)
+		config_set(c->base, c->last_bus);
 }
 
 /* Entries: type, length, and for an I/O APIC its address at 4 and first input at 8; for an override the line at 3,
@@ -143,22 +153,50 @@ static void interrupts_read(const struct table *t)
 	}
 }
 
-/* The number that means "off" in the sleep registers is the first element of the package \_S5, which is byte code. Its
- * name, a package's sign, one length byte, the number of elements; then a byte constant, or 0 or 1 as opcodes. */
+/* What follows a name in byte code, where NAMED_BYTES are left at least; NULL: it is not there. `at`: where to begin. */
+#define NAMED_BYTES 10
+static const uint8_t *after_name(const struct table *code, const uint8_t *at, const char *name)
+{
+	const uint8_t *end = (const uint8_t *)code + code->length;
+
+	for (; end - at >= 4 + NAMED_BYTES; at++)
+		if (memcmp(at, name, 4) == 0)
+			return at + 4;
+	return NULL;
+}
+
+/* The number that means "off" in the sleep registers is the first element of the package \_S5: a package's sign, one
+ * to four length bytes (the first one's two highest bits: how many more), the number of elements; then a byte constant,
+ * or 0 or 1 as opcodes. */
 static uint8_t off_type(const struct table *code)
 {
-	const uint8_t *at = (const uint8_t *)(code + 1), *end = (const uint8_t *)code + code->length;
+	const uint8_t *at = (const uint8_t *)(code + 1);
 
-	for (; end - at >= 9; at++) {
-		if (memcmp(at, "_S5_", 4) != 0 || at[4] != AML_PACKAGE)
-			continue;
-		/* The two highest bits say how many length bytes follow the first. */
-		at += 5 + 1 + (at[5] >> 6) + 1;
-		if (end - at < 2)
-			return 0;
-		return at[0] == AML_BYTE ? at[1] : at[0] & 1;
+	while ((at = after_name(code, at, "_S5_")) != NULL) {
+		const uint8_t *first = at + 3 + (at[1] >> 6);
+
+		if (at[0] == AML_PACKAGE)
+			return first[0] == AML_BYTE ? first[1] : first[0] & 1;
 	}
 	return 0;
+}
+
+/* A machine without the table MCFG may still say where PCI's configuration space is: by the method _CBA of the host
+ * bridge, which returns a constant: the method's flags, a return, and 4 or 8 bytes. */
+static void config_from_code(const struct table *code)
+{
+	const uint8_t *at = (const uint8_t *)(code + 1);
+
+	while ((at = after_name(code, at, "_CBA")) != NULL) {
+		uint64_t base = 0;
+
+		if (at[1] != AML_RETURN || (at[2] != AML_DWORD && at[2] != AML_QWORD))
+			continue;
+		/* A quadword's last byte but one is the last that is sure to be there; those above 4 GiB are of no use. */
+		memcpy(&base, at + 3, at[2] == AML_DWORD ? 4 : NAMED_BYTES - 3);
+		config_set(base, BUSES_USUAL - 1);
+		return;
+	}
 }
 
 static void fixed_read(const struct table *t)
@@ -169,7 +207,11 @@ static void fixed_read(const struct table *t)
 	if (t->length < offsetof(struct fixed, to_flags))
 		return;
 	code = table_at(f->dsdt);
-	acpi.sleep_type = code ? off_type(code) : 0;
+	if (code) {
+		acpi.sleep_type = off_type(code);
+		if (!acpi.pci_config)
+			config_from_code(code);
+	}
 	acpi.pm1_control = (struct acpi_register){ f->pm1a_control, true };
 	if (t->length < offsetof(struct fixed, to_sleep))
 		return;
