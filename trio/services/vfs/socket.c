@@ -1,4 +1,5 @@
 /* socket.c: sockets as files: their making, joining and end, names and options. */
+#include "kernel.h"
 #include "vfs_serve.h"
 #include "socket.h"
 
@@ -376,6 +377,7 @@ void io_start(struct vfs *v)
 	v->io = vfs_take(v, sizeof *v->io);
 	if (v->io == NULL)
 		panic("no memory for sockets");
+	kernel_random_bytes(grant_write(v->boot_id, sizeof v->boot_id));
 	list_begin(&v->io->names);
 	list_begin(&v->io->all);
 }

@@ -1,0 +1,51 @@
+/* procfs.h: what the folders and the texts of /proc share. */
+#ifndef TRIO_VFS_PROCFS_H
+#define TRIO_VFS_PROCFS_H
+
+#include "handlers.h"
+#include "io.h"
+
+struct proc_node;
+
+/* What stands in /proc, or in each process's folder. */
+struct proc_entry {
+	const char *name;
+	/* Of the entry that is its folder. */
+	uint16_t folder;
+	/* Pages that the text may have: a power of two. */
+	uint16_t pages;
+	uint32_t mode;
+	void (*text)(struct vfs *v, const struct proc_node *n, struct text *t);
+	/* Of `text`: which of those it makes. */
+	uint32_t kind;
+};
+
+struct proc_node {
+	struct node node;
+	const struct proc_entry *entry;
+	/* In a process's folder: its task, and its number, by which it is known that it is still the same. */
+	uint32_t task, process;
+	/* A descriptor's link. */
+	int32_t fd;
+};
+
+/* Lasts as long as an open file. Made at a read from position 0, so that reads by pieces agree. */
+struct proc_text {
+	struct text text;
+	uint16_t pages;
+};
+
+static inline struct proc_node *proc_node_of(struct node *n)
+{
+	return CONTAINER(n, struct proc_node, node);
+}
+
+/* procfs_text.c */
+extern const struct file_operations proc_text_files;
+int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f);
+/* The folders first: these. */
+enum { PROC_ROOT, PROC_PROCESS, PROC_FDS, PROC_SYS, PROC_SYS_KERNEL, PROC_SYS_RANDOM, PROC_SYS_VM, PROC_TRIO, PROC_FD };
+extern const struct proc_entry proc_entries[];
+extern const unsigned proc_entry_count;
+
+#endif

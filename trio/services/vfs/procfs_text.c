@@ -1,0 +1,205 @@
+/* procfs_text.c: the files of /proc: a table of them, and their texts. */
+#include "kernel.h"
+#include "procfs.h"
+#include "vm.h"
+
+#define FOLDER (S_IFDIR | 0555)
+#define FILE (S_IFREG | 0444)
+#define LINK (S_IFLNK | 0777)
+
+/* A report by somebody else goes behind what is there. */
+static void text_report(struct text *t, int64_t (*report)(uint32_t which, uint32_t kind, struct grant to),
+			uint32_t which, uint32_t kind)
+{
+	int64_t n = report(which, kind, grant_write(t->to + t->length, t->size - t->length));
+
+	if (n > 0)
+		t->length += (size_t)n;
+}
+
+static int64_t of_task(uint32_t task, uint32_t kind, struct grant to)
+{
+	return kernel_task_report(task, kind, to);
+}
+
+static int64_t of_machine(uint32_t which, uint32_t kind, struct grant to)
+{
+	(void)which;
+	return kernel_machine_report(kind, to);
+}
+
+static int64_t of_counters(uint32_t task, uint32_t kind, struct grant to)
+{
+	(void)kind;
+	return kernel_counters_report(task, to);
+}
+
+static void text_task(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v;
+	text_report(t, of_task, n->task, n->entry->kind);
+}
+
+static void text_machine(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v;
+	text_report(t, of_machine, 0, n->entry->kind);
+}
+
+static void text_counters(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v;
+	text_report(t, of_counters, n->entry->folder == PROC_TRIO ? TASKS : n->task, 0);
+}
+
+static void text_memory(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v;
+	for (int64_t got = 1; got > 0 && t->length < t->size;) {
+		got = vm_report(n->task, n->entry->kind, t->length,
+				grant_write(t->to + t->length, t->size - t->length));
+		if (got > 0)
+			t->length += (size_t)got;
+	}
+}
+
+static void text_mounts(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)n;
+	t->length = mounts_report(v, t->to, t->size);
+}
+
+static void text_file_systems(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v, (void)n;
+	text_add(t, "nodev\t%s\nnodev\t%s\nnodev\t%s\nnodev\t%s\n\t%s\n", tmpfs.name, device_file_system.name,
+		 proc_file_system.name, empty_file_system.name, disk_file_system.name);
+}
+
+/* A random UUID (version 4): of this boot, or a new one. */
+static void text_uuid(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	uint8_t id[16];
+
+	(void)n;
+	if (n->entry->kind == 0)
+		memcpy(id, v->boot_id, sizeof id);
+	else
+		kernel_random_bytes(grant_write(id, sizeof id));
+	id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
+	id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
+	for (unsigned i = 0; i < sizeof id; i++)
+		text_add(t, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", id[i]);
+	text_add(t, "\n");
+}
+
+static void text_number(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v;
+	text_add(t, "%u\n", n->entry->kind);
+}
+
+const struct proc_entry proc_entries[] = {
+	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	/* Their names are numbers. */
+	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, 0 },
+	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, 0 },
+	[PROC_SYS] = { "sys", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_SYS_KERNEL] = { "kernel", PROC_SYS, 0, FOLDER, NULL, 0 },
+	[PROC_SYS_RANDOM] = { "random", PROC_SYS_KERNEL, 0, FOLDER, NULL, 0 },
+	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, 0 },
+	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, 0 },
+
+	{ "self", PROC_ROOT, 0, LINK, NULL, 0 },
+	{ "stat", PROC_ROOT, 1, FILE, text_machine, 0 },
+	{ "meminfo", PROC_ROOT, 1, FILE, text_machine, 1 },
+	{ "cpuinfo", PROC_ROOT, 1, FILE, text_machine, 2 },
+	{ "uptime", PROC_ROOT, 1, FILE, text_machine, 3 },
+	{ "loadavg", PROC_ROOT, 1, FILE, text_machine, 4 },
+	{ "version", PROC_ROOT, 1, FILE, text_machine, 5 },
+	{ "interrupts", PROC_ROOT, 1, FILE, text_machine, 6 },
+	{ "mounts", PROC_ROOT, 2, FILE, text_mounts, 0 },
+	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, 0 },
+	{ "counters", PROC_TRIO, 4, FILE, text_counters, 0 },
+	{ "build", PROC_TRIO, 1, FILE, text_machine, 5 },
+	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
+	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, 1 },
+	/* Memory is given when it is touched, whatever was promised. */
+	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 1 },
+
+	{ "stat", PROC_PROCESS, 1, FILE, text_task, 0 },
+	{ "status", PROC_PROCESS, 1, FILE, text_task, 1 },
+	{ "comm", PROC_PROCESS, 1, FILE, text_task, 2 },
+	{ "io", PROC_PROCESS, 1, FILE, text_task, 3 },
+	{ "schedstat", PROC_PROCESS, 1, FILE, text_task, 4 },
+	{ "cmdline", PROC_PROCESS, 1, FILE, text_task, 5 },
+	{ "maps", PROC_PROCESS, 16, FILE, text_memory, 0 },
+	{ "statm", PROC_PROCESS, 1, FILE, text_memory, 1 },
+	{ "mounts", PROC_PROCESS, 2, FILE, text_mounts, 0 },
+	{ "trio_counters", PROC_PROCESS, 4, FILE, text_counters, 0 },
+	{ "exe", PROC_PROCESS, 0, LINK, NULL, 0 },
+	{ "cwd", PROC_PROCESS, 0, LINK, NULL, 0 },
+	{ "root", PROC_PROCESS, 0, LINK, NULL, 0 },
+};
+const unsigned proc_entry_count = COUNT_OF(proc_entries);
+
+/* Open files ----------------------------------------------------------------------------------------------------------- */
+
+int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f)
+{
+	struct proc_text *p;
+
+	if (S_ISDIR(n->mode))
+		return 0;
+	if (file_writes(f))
+		return -EACCES;
+	p = vfs_take(v, sizeof *p);
+	if (p == NULL)
+		return -ENOMEM;
+	p->pages = proc_node_of(n)->entry->pages;
+	p->text.size = p->pages * PAGE;
+	p->text.to = pages_take(p->pages);
+	if (p->text.to == NULL) {
+		vfs_give(v, p, sizeof *p);
+		return -ENOMEM;
+	}
+	f->state = p;
+	f->operations = &proc_text_files;
+	return 0;
+}
+
+static verdict proc_text_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct proc_text *p = f->state;
+	const struct proc_node *n = proc_node_of(f->node);
+	uint64_t bytes;
+
+	if (n->process != 0 && v->tasks[n->task].process != n->process)
+		return refuse(r, ESRCH);
+	if (*at == 0) {
+		p->text.length = 0;
+		n->entry->text(v, n, &p->text);
+	}
+	if (*at >= p->text.length)
+		return answer(r, 0);
+	bytes = MIN(to.length, p->text.length - *at);
+	if (copy_out(to, 0, p->text.to + *at, bytes) != 0)
+		return refuse(r, EFAULT);
+	*at += bytes;
+	return answer(r, (int64_t)bytes);
+}
+
+static void proc_text_release(struct vfs *v, struct file *f)
+{
+	struct proc_text *p = f->state;
+
+	pages_give(p->text.to, p->pages);
+	vfs_give(v, p, sizeof *p);
+}
+
+const struct file_operations proc_text_files = {
+	.read = proc_text_read,
+	.seek = seek_by_size,
+	.release = proc_text_release,
+};
