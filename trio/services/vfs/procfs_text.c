@@ -101,15 +101,15 @@ static void text_number(struct vfs *v, const struct proc_node *n, struct text *t
 
 const struct proc_entry proc_entries[] = {
 	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
-	/* Their names are numbers. */
+	/* The names of these and of PROC_FD are numbers. */
 	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
-	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, 0 },
 	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, 0 },
 	[PROC_SYS] = { "sys", PROC_ROOT, 0, FOLDER, NULL, 0 },
 	[PROC_SYS_KERNEL] = { "kernel", PROC_SYS, 0, FOLDER, NULL, 0 },
 	[PROC_SYS_RANDOM] = { "random", PROC_SYS_KERNEL, 0, FOLDER, NULL, 0 },
 	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, 0 },
 	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, 0 },
 
 	{ "self", PROC_ROOT, 0, LINK, NULL, 0 },
 	{ "stat", PROC_ROOT, 1, FILE, text_machine, 0 },
