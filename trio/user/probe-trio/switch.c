@@ -1,0 +1,154 @@
+/* trio/switch: what it costs that the next task lives in another address space: a turn handed over by a futex between
+ * two processes, less the same between two threads of one process. */
+#include "unit.h"
+
+enum { TRIO_SWITCH_BYTES = 4096, TRIO_SWITCH_OWN = 256, TRIO_SWITCH_STOP = 512 };
+
+struct trio_switch {
+	struct km *km;
+	volatile uint32_t *word; /* odd: the other's turn; even: ours. At TRIO_SWITCH_OWN the threads' */
+	uint64_t sent;
+	uint32_t threads_sent;
+	pthread_t thread;
+	long peer;
+};
+
+static uint32_t trio_switch_await(struct km *km, volatile uint32_t *word, uint32_t bit)
+{
+	uint32_t seen;
+
+	while (((seen = *word) & 1) == bit)
+		if (km_futex_wait(word, seen) != 0 && errno != EAGAIN)
+			km_interrupted(km, "futex");
+	return seen;
+}
+
+static void trio_switch_put(struct km *km, volatile uint32_t *word, uint32_t value)
+{
+	*word = value;
+	if (km_futex_wake(word) < 0)
+		km_fail_call(km, "futex");
+}
+
+static void trio_switch_answer(struct trio_switch *p, volatile uint32_t *word)
+{
+	for (;;) {
+		uint32_t got = trio_switch_await(p->km, word, 0);
+
+		if (p->word[TRIO_SWITCH_STOP])
+			return;
+		trio_switch_put(p->km, word, got + 1);
+	}
+}
+
+static void trio_switch_peer(struct km *km, void *state)
+{
+	struct trio_switch *p = state;
+
+	km_watch_parent(km);
+	trio_switch_answer(p, p->word);
+}
+
+static void *trio_switch_thread(void *state)
+{
+	struct trio_switch *p = state;
+
+	km_place_thread(p->km);
+	trio_switch_answer(p, p->word + TRIO_SWITCH_OWN);
+	return NULL;
+}
+
+static void *trio_switch_setup(struct km *km)
+{
+	struct trio_switch *p = km_alloc(km, sizeof *p);
+	int error;
+
+	p->km = km;
+	p->word = km_map_shared(TRIO_SWITCH_BYTES);
+	if (!p->word)
+		km_lacking(km, "mmap");
+	km_watch(km);
+	/* Before the thread is there: the peer is one task in a space of its own. */
+	p->peer = km_peer(km, trio_switch_peer, p);
+	error = pthread_create(&p->thread, NULL, trio_switch_thread, p);
+	if (error) {
+		errno = error;
+		km_fail_call(km, "pthread_create");
+	}
+	km->ops = 2;
+	km->claim.faults = 0;
+	km->claim.any_switches = 1;
+	return p;
+}
+
+static void trio_switch_turns(struct trio_switch *p, volatile uint32_t *word, uint32_t from, uint64_t n)
+{
+	while (n--) {
+		uint32_t back;
+
+		trio_switch_put(p->km, word, from + 1);
+		back = trio_switch_await(p->km, word, 1);
+		if (back != from + 2)
+			km_fail(p->km, "turn %lu was answered by %lu", (unsigned long)from, (unsigned long)back);
+		from = back;
+	}
+}
+
+static void trio_switch_run(void *state, uint64_t n)
+{
+	struct trio_switch *p = state;
+
+	trio_switch_turns(p, p->word, 2 * (uint32_t)p->sent, n);
+	p->sent += n;
+}
+
+static void trio_switch_baseline(void *state, uint64_t n)
+{
+	struct trio_switch *p = state;
+
+	trio_switch_turns(p, p->word + TRIO_SWITCH_OWN, p->threads_sent, n);
+	p->threads_sent += 2 * (uint32_t)n;
+}
+
+static void trio_switch_verify(void *state, uint64_t n)
+{
+	struct trio_switch *p = state;
+
+	if (p->sent != n || *p->word != 2 * (uint32_t)n)
+		km_fail(p->km, "%" PRIu64 " round trips were made, %" PRIu64 " counted", p->sent, n);
+}
+
+static void trio_switch_teardown(void *state)
+{
+	struct trio_switch *p = state;
+
+	km_watch_end(p->km);
+	p->word[TRIO_SWITCH_STOP] = 1;
+	trio_switch_put(p->km, p->word, *p->word | 1);
+	trio_switch_put(p->km, p->word + TRIO_SWITCH_OWN, p->word[TRIO_SWITCH_OWN] | 1);
+	km_peer_end(p->km, p->peer);
+	pthread_join(p->thread, NULL);
+	km_unmap((void *)(uintptr_t)p->word, TRIO_SWITCH_BYTES);
+	km_free(p);
+}
+
+static const struct point trio_switch_points[] = { { { 0 }, QUICK, 200, SAME_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
+
+const struct workload trio_switch = {
+	.name = "trio/switch",
+	.per = "switch",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "beyond the sources",
+	.what = "a switch of address spaces: a turn handed to another process, less one handed to another thread",
+	.inside = "in each of two tasks one store, one wake, one wait, and the switches between them: two a round trip",
+	.subtracts = "the same calls and switches between two threads of one process",
+	.figure_less_baseline = 1,
+	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | CAP_PTHREAD | CAP_SYSCALL,
+	.points = trio_switch_points,
+	.setup = trio_switch_setup,
+	.run = trio_switch_run,
+	.baseline = trio_switch_baseline,
+	.verify = trio_switch_verify,
+	.teardown = trio_switch_teardown,
+};
