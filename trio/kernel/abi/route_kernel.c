@@ -162,7 +162,7 @@ static int64_t run_rseq(struct task *t, const uint64_t *a)
 	return -ENOSYS;
 }
 
-/* Trio's own, for the unit costs: into the kernel and out of it; and with so many bytes in. */
+/* Trio's own, for the unit costs: into the kernel and out of it. */
 static int64_t run_trio_null(struct task *t, const uint64_t *a)
 {
 	(void)t;
