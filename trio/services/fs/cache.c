@@ -1,0 +1,321 @@
+/* cache.c: the buffer cache of a mount: blocks by number, reused in the order of a clock with a second chance. It grows
+ * page by page to CACHE_BYTES, and stays smaller where memory is short. Less than half of it is ever dirty (change_begin),
+ * so that a buffer to reuse can always be found. */
+#include "minixfs.h"
+
+struct buffer_page {
+	struct pool pool;
+	uint32_t used;
+	struct buffer buffers[];
+};
+#define BUFFERS_IN_PAGE ((PAGE - sizeof(struct buffer_page)) / sizeof(struct buffer))
+
+void link_init(struct link *l)
+{
+	l->next = l->previous = l;
+}
+
+void link_append(struct link *head, struct link *l)
+{
+	l->next = head;
+	l->previous = head->previous;
+	head->previous->next = l;
+	head->previous = l;
+}
+
+void link_remove(struct link *l)
+{
+	l->previous->next = l->next;
+	l->next->previous = l->previous;
+	link_init(l);
+}
+
+static struct buffer **bucket(struct mount *m, uint32_t block)
+{
+	return &m->buckets[(block * 2654435761U) >> 21];
+}
+
+static struct buffer *find(struct mount *m, uint32_t block)
+{
+	struct buffer *b = *bucket(m, block);
+
+	while (b && b->block != block)
+		b = b->hashed;
+	return b;
+}
+
+static void unhash(struct mount *m, struct buffer *b)
+{
+	struct buffer **at = bucket(m, b->block);
+
+	while (*at && *at != b)
+		at = &(*at)->hashed;
+	if (*at)
+		*at = b->hashed;
+}
+
+static struct buffer *head_take(struct mount *m)
+{
+	struct buffer_page *page = (struct buffer_page *)m->buffer_pages;
+
+	if (!page || page->used == BUFFERS_IN_PAGE) {
+		page = pages_take(1);
+		if (!page)
+			return NULL;
+		page->pool.next = m->buffer_pages;
+		m->buffer_pages = &page->pool;
+	}
+	return &page->buffers[page->used++];
+}
+
+/* One page more: buffers for as many blocks as it holds. */
+bool cache_grow(struct mount *m)
+{
+	uint8_t *bytes = m->buffer_count < m->buffer_most ? pages_take(1) : NULL;
+
+	if (!bytes) {
+		m->buffer_most = m->buffer_count;
+		return false;
+	}
+	for (uint32_t at = 0; at < PAGE; at += m->block_size) {
+		struct buffer *b = head_take(m);
+
+		if (!b) {
+			/* A page of which no buffer knows is given back; one that is in part used stays. */
+			if (at == 0)
+				pages_give(bytes, 1);
+			m->buffer_most = m->buffer_count;
+			return at > 0;
+		}
+		b->bytes = bytes + at;
+		b->block = UINT32_MAX;
+		b->step = m->step - 1;
+		link_init(&b->dirty);
+		b->ring = m->clock ? m->clock->ring : b;
+		if (m->clock)
+			m->clock->ring = b;
+		else
+			m->clock = b;
+		b->hashed = m->spare;
+		m->spare = b;
+		m->buffer_count++;
+	}
+	return true;
+}
+
+int64_t cache_start(struct mount *m)
+{
+	for (unsigned phase = 0; phase < PHASES; phase++)
+		link_init(&m->dirty[phase]);
+	m->buckets = pages_take(BUCKETS * sizeof(struct buffer *) / PAGE);
+	m->shadow = pages_take(1);
+	m->buffer_most = CACHE_BYTES / m->block_size;
+	while (m->buckets && m->shadow && m->buffer_count < BUFFERS_LEAST && cache_grow(m))
+		continue;
+	return m->buffer_count < BUFFERS_LEAST ? -ENOMEM : 0;
+}
+
+void cache_end(struct mount *m)
+{
+	while (m->buffer_pages) {
+		struct buffer_page *page = (struct buffer_page *)m->buffer_pages;
+
+		for (uint32_t at = 0; at < page->used; at++)
+			if (page->buffers[at].bytes && (uintptr_t)page->buffers[at].bytes % PAGE == 0)
+				pages_give(page->buffers[at].bytes, 1);
+		m->buffer_pages = page->pool.next;
+		pages_give(page, 1);
+	}
+	if (m->buckets)
+		pages_give(m->buckets, BUCKETS * sizeof(struct buffer *) / PAGE);
+	if (m->shadow)
+		pages_give(m->shadow, 1);
+}
+
+static bool is_reusable(const struct mount *m, const struct buffer *b)
+{
+	return b->phase == IDLE && !b->writing && b->state != READING && b->step != m->step;
+}
+
+/* Twice round: the first may do no more than take second chances away. */
+static struct buffer *reuse(struct mount *m)
+{
+	for (uint32_t tries = 2 * m->buffer_count; tries > 0; tries--) {
+		struct buffer *b = m->clock = m->clock->ring;
+
+		if (!is_reusable(m, b))
+			continue;
+		if (!b->recent)
+			return b;
+		b->recent = false;
+	}
+	return NULL;
+}
+
+static struct buffer *take(struct mount *m, uint32_t block)
+{
+	struct buffer *b;
+
+	if (m->spare || cache_grow(m)) {
+		b = m->spare;
+		m->spare = b->hashed;
+	} else {
+		b = reuse(m);
+		if (!b)
+			return NULL;
+		unhash(m, b);
+	}
+	b->block = block;
+	b->state = EMPTY;
+	b->recent = b->grown = false;
+	b->fresh = b->removed = 0;
+	b->hashed = *bucket(m, block);
+	*bucket(m, block) = b;
+	return b;
+}
+
+/* As block_read and block_write answer; the device is asked the same again until it has ended. */
+static int64_t transfer(struct mount *m, struct buffer *b, const uint8_t *from)
+{
+	uint64_t sector = (uint64_t)b->block * (m->block_size / SECTOR);
+
+	if (from)
+		return block_write(m->device, sector, grant_read(from, m->block_size));
+	return block_read(m->device, sector, grant_write(b->bytes, m->block_size));
+}
+
+static int64_t submit(struct mount *m, struct buffer *b, const uint8_t *from)
+{
+	int64_t result;
+
+	if (m->transfer_count == TRANSFERS)
+		return -EWAIT;
+	result = transfer(m, b, from);
+	if (result == -EWAIT) {
+		m->transfers[m->transfer_count++] = (struct transfer){ b, from };
+		if (from)
+			b->writing = true;
+		else
+			b->state = READING;
+	}
+	return result == -EWAIT ? -EWAIT : result < 0 ? -EIO : 0;
+}
+
+int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
+{
+	struct buffer *b = find(m, block);
+	int64_t result;
+
+	if (!b)
+		b = take(m, block);
+	if (!b)
+		return -ENOMEM;
+	b->step = m->step;
+	if (b->state == VALID) {
+		b->recent = true;
+		*out = b;
+		return 0;
+	}
+	if (b->state == READING)
+		return -EWAIT;
+	if (b->state == FAILED) {
+		b->state = EMPTY;
+		return -EIO;
+	}
+	result = submit(m, b, NULL);
+	if (result == 0) {
+		b->state = VALID;
+		b->recent = true;
+		*out = b;
+	}
+	return result;
+}
+
+int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out)
+{
+	struct buffer *b = find(m, block);
+
+	if (!b)
+		b = take(m, block);
+	if (!b)
+		return -ENOMEM;
+	b->step = m->step;
+	if (b->state == READING || b->writing)
+		return -EWAIT;
+	if (clear)
+		memset(b->bytes, 0, m->block_size);
+	b->state = VALID;
+	b->recent = true;
+	*out = b;
+	return 0;
+}
+
+struct buffer *cache_present(struct mount *m, uint32_t block)
+{
+	struct buffer *b = find(m, block);
+
+	return b && b->state == VALID ? b : NULL;
+}
+
+void cache_forget(struct mount *m, uint32_t block)
+{
+	struct buffer *b = find(m, block);
+
+	if (!b)
+		return;
+	cache_unlist(m, b);
+	b->grown = b->recent = false;
+	b->fresh = b->removed = 0;
+	if (b->state == VALID && !b->writing)
+		b->state = EMPTY;
+}
+
+void cache_list(struct mount *m, struct buffer *b, enum phase phase)
+{
+	if (b->phase == IDLE)
+		m->dirty_count++;
+	else
+		link_remove(&b->dirty);
+	b->phase = phase;
+	link_append(&m->dirty[phase], &b->dirty);
+}
+
+void cache_unlist(struct mount *m, struct buffer *b)
+{
+	if (b->phase == IDLE)
+		return;
+	link_remove(&b->dirty);
+	b->phase = IDLE;
+	m->dirty_count--;
+}
+
+int64_t cache_write(struct mount *m, struct buffer *b, const uint8_t *from)
+{
+	return submit(m, b, from);
+}
+
+void cache_poll(struct mount *m)
+{
+	for (uint32_t at = 0; at < m->transfer_count;) {
+		struct transfer t = m->transfers[at];
+		int64_t result = transfer(m, t.buffer, t.from);
+
+		if (result == -EWAIT) {
+			at++;
+			continue;
+		}
+		m->transfers[at] = m->transfers[--m->transfer_count];
+		if (!t.from) {
+			t.buffer->state = result < 0 ? FAILED : VALID;
+			t.buffer->recent = true;
+			continue;
+		}
+		t.buffer->writing = false;
+		if (t.from == m->shadow)
+			m->shadow_busy = false;
+		if (result < 0)
+			write_failed(m);
+		else
+			buffer_written(m, t.buffer);
+	}
+}

@@ -1,0 +1,342 @@
+/* directory.c: directories are files of entries of 64 bytes; inode 0 is an empty slot. A slot whose entry the disk still has
+ * is not used again before the next write-back, except by an entry of the same name that replaces a file which is gone. */
+#include "minixfs.h"
+
+static uint32_t slots_in_block(const struct mount *m)
+{
+	return m->block_size / ENTRY;
+}
+
+static uint32_t slots(const struct inode *d)
+{
+	return d->size / ENTRY;
+}
+
+static struct disk_entry *entry(struct buffer *b, uint32_t slot)
+{
+	return (struct disk_entry *)b->bytes + slot;
+}
+
+/* A directory's block: 0, -EWAIT, -EIO (a hole too: a directory has none). */
+static int64_t block_of(struct mount *m, struct inode *d, uint32_t index, struct buffer **b)
+{
+	uint32_t zone;
+	int64_t result = block_zone(m, d, index, &zone);
+
+	if (result == 0 && zone == 0)
+		return -EIO;
+	return result < 0 ? result : cache_read(m, zone, b);
+}
+
+/* Of `from`, one component: its bytes up to a NUL or the grant's end. 0, -EFAULT, -ENOENT, -ENAMETOOLONG. */
+int64_t name_take(struct grant from, struct name *name)
+{
+	char bytes[NAME_BYTES + 1] = { 0 };
+	size_t n = MIN(from.length, sizeof(bytes));
+
+	if (copy_in(bytes, from, 0, n) != 0)
+		return -EFAULT;
+	name->length = 0;
+	name->hash = 2166136261U;
+	while (name->length < n && bytes[name->length])
+		name->hash = (name->hash ^ (uint8_t)bytes[name->length++]) * 16777619U;
+	if (name->length > NAME_BYTES)
+		return -ENAMETOOLONG;
+	memset(name->bytes, 0, sizeof(name->bytes));
+	memcpy(name->bytes, bytes, name->length);
+	return name->length == 0 ? -ENOENT : 0;
+}
+
+static inline bool same_name(const struct disk_entry *e, const struct name *name)
+{
+	return e->name[0] == name->bytes[0] && memcmp(e->name, name->bytes, name->length) == 0 &&
+	       (name->length == NAME_BYTES || e->name[name->length] == 0);
+}
+
+static void look(struct buffer *b, uint32_t slot, const struct name *name, bool for_room, struct search *s)
+{
+	struct disk_entry *e = entry(b, slot);
+
+	if (e->inode != 0) {
+		if (same_name(e, name))
+			s->found = (struct place){ b, b->block, slot, e->inode };
+	} else if (!for_room || s->replaces) {
+		return;
+	} else if (b->removed >> slot & 1) {
+		if (same_name(e, name)) {
+			s->room = (struct place){ b, b->block, slot, 0 };
+			s->replaces = true;
+		}
+	} else if (!s->room.buffer) {
+		s->room = (struct place){ b, b->block, slot, 0 };
+	}
+}
+
+int64_t directory_search(struct mount *m, struct inode *d, const struct name *name, bool for_room, struct search *s)
+{
+	uint32_t left = slots(d), per_block = slots_in_block(m);
+	struct buffer *b;
+
+	*s = (struct search){ 0 };
+	for (uint32_t index = 0; left > 0; index++) {
+		uint32_t here = MIN(left, per_block);
+		int64_t result;
+
+		/* The block with room is dirty or not; what matters is that it stays: a long directory's others need not. */
+		if (index > 0 && !s->room.buffer)
+			step_begin(m);
+		result = block_of(m, d, index, &b);
+		if (result < 0)
+			return result;
+		for (uint32_t slot = 0; slot < here; slot++) {
+			look(b, slot, name, for_room, s);
+			if (s->found.inode)
+				return 0;
+		}
+		left -= here;
+	}
+	return 0;
+}
+
+int64_t place_keep(struct mount *m, struct place *p)
+{
+	return p->buffer ? cache_read(m, p->block, &p->buffer) : 0;
+}
+
+/* Whether the disk has that name in another slot, where it was renamed away. */
+static bool was_vacated(const struct mount *m, const struct inode *d, const struct name *name, const struct place *p)
+{
+	for (uint32_t at = 0; at < m->vacated_count; at++) {
+		const struct vacated *v = &m->vacated[at];
+
+		if (v->directory == d->number && v->hash == name->hash &&
+		    !(p->buffer && v->block == p->block && v->slot == p->slot))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t removed_inode(const struct mount *m, const struct place *p)
+{
+	for (uint32_t at = 0; at < m->removal_count; at++)
+		if (m->removals[at].block == p->block && m->removals[at].slot == p->slot)
+			return m->removals[at].inode;
+	return 0;
+}
+
+int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *name, struct search *s)
+{
+	uint32_t next = slots(d), per_block = slots_in_block(m), zone;
+	struct buffer *fresh;
+	int64_t result;
+
+	if (was_vacated(m, d, name, &s->room))
+		return write_back_first(m);
+	/* The removed file has another name, which the disk must have before it loses this one. */
+	if (s->replaces && !inode_is_dead(m, removed_inode(m, &s->room)))
+		return write_back_first(m);
+	if (s->room.buffer)
+		return 0;
+	if ((uint64_t)d->size + ENTRY > m->max_size)
+		return -EFBIG;
+	result = block_make(m, d, next / per_block, true, &zone, &fresh);
+	if (result < 0)
+		return result;
+	if (fresh)
+		dirty_buffer(m, fresh, DIRECTORY, d);
+	else
+		result = cache_read(m, zone, &fresh);
+	s->room = (struct place){ fresh, zone, next % per_block, 0 };
+	s->appends = true;
+	return result;
+}
+
+static void forget_removal(struct mount *m, const struct place *p)
+{
+	for (uint32_t at = 0; at < m->removal_count; at++)
+		if (m->removals[at].block == p->block && m->removals[at].slot == p->slot)
+			m->removals[at--] = m->removals[--m->removal_count];
+	p->buffer->removed &= ~(1ULL << p->slot);
+}
+
+static void modified(struct mount *m, struct inode *d)
+{
+	d->modified = d->changed = seconds();
+	inode_dirty(m, d);
+}
+
+void directory_enter(struct mount *m, struct inode *d, const struct search *s, const struct name *name, uint32_t inode)
+{
+	struct buffer *b = s->room.buffer;
+	struct disk_entry *e = entry(b, s->room.slot);
+
+	dirty_buffer(m, b, DIRECTORY, d);
+	if (s->replaces)
+		forget_removal(m, &s->room);
+	else
+		b->fresh |= 1ULL << s->room.slot;
+	e->inode = inode;
+	memcpy(e->name, name->bytes, NAME_BYTES);
+	if (s->appends)
+		d->size = slots(d) * ENTRY + ENTRY;
+	modified(m, d);
+}
+
+void directory_replace(struct mount *m, struct inode *d, const struct place *p, uint32_t inode)
+{
+	dirty_buffer(m, p->buffer, DIRECTORY, d);
+	entry(p->buffer, p->slot)->inode = inode;
+	modified(m, d);
+}
+
+void directory_remove(struct mount *m, struct inode *d, const struct place *p)
+{
+	uint64_t slot = 1ULL << p->slot;
+
+	dirty_buffer(m, p->buffer, DIRECTORY, d);
+	if (p->buffer->fresh & slot) {
+		p->buffer->fresh &= ~slot;
+	} else {
+		m->removals[m->removal_count++] = (struct removal){ p->block, p->slot, p->inode };
+		p->buffer->removed |= slot;
+	}
+	entry(p->buffer, p->slot)->inode = 0;
+	modified(m, d);
+}
+
+static uint32_t hash_of(const struct disk_entry *e)
+{
+	uint32_t hash = 2166136261U;
+
+	for (uint32_t at = 0; at < NAME_BYTES && e->name[at]; at++)
+		hash = (hash ^ (uint8_t)e->name[at]) * 16777619U;
+	return hash;
+}
+
+int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p, const struct name *name)
+{
+	struct disk_entry *e = entry(p->buffer, p->slot);
+	struct vacated v = { d->number, hash_of(e), p->block, p->slot };
+	bool known = p->buffer->fresh >> p->slot & 1;
+
+	if (was_vacated(m, d, name, p))
+		return write_back_first(m);
+	for (uint32_t at = 0; at < m->vacated_count; at++)
+		known |= memcmp(&m->vacated[at], &v, sizeof(v)) == 0;
+	/* committed */
+	if (!known)
+		m->vacated[m->vacated_count++] = v;
+	memcpy(e->name, name->bytes, NAME_BYTES);
+	dirty_buffer(m, p->buffer, DIRECTORY, d);
+	modified(m, d);
+	return 0;
+}
+
+void directory_first(struct mount *m, struct inode *d, struct buffer *b, uint32_t parent)
+{
+	*entry(b, 0) = (struct disk_entry){ d->number, "." };
+	*entry(b, 1) = (struct disk_entry){ parent, ".." };
+	d->size = 2 * ENTRY;
+	dirty_buffer(m, b, DIRECTORY, d);
+	b->fresh |= 3;
+}
+
+static bool is_dots(const struct disk_entry *e)
+{
+	return e->name[0] == '.' && (e->name[1] == 0 || (e->name[1] == '.' && e->name[2] == 0));
+}
+
+int64_t directory_is_empty(struct mount *m, struct inode *d)
+{
+	uint32_t count = slots(d), per_block = slots_in_block(m);
+	struct buffer *b = NULL;
+
+	for (uint32_t at = 0; at < count; at++) {
+		int64_t result = at % per_block == 0 ? block_of(m, d, at / per_block, &b) : 0;
+
+		if (result < 0)
+			return result;
+		if (entry(b, at % per_block)->inode != 0 && !is_dots(entry(b, at % per_block)))
+			return -ENOTEMPTY;
+	}
+	return 0;
+}
+
+int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
+{
+	struct disk_entry *e;
+	int64_t result;
+
+	if (slots(d) < 2)
+		return -EIO;
+	result = block_of(m, d, 0, &p->buffer);
+	if (result < 0)
+		return result;
+	e = entry(p->buffer, 1);
+	if (e->inode == 0 || e->name[0] != '.' || e->name[1] != '.' || e->name[2] != 0)
+		return -EIO;
+	p->block = p->buffer->block;
+	p->slot = 1;
+	p->inode = e->inode;
+	return 0;
+}
+
+/* Entry as a program reads it; returns its length, 0: it does not fit. */
+static uint32_t put_entry(const struct disk_entry *e, uint64_t next, uint8_t *to, uint64_t room)
+{
+	struct linux_dirent64 *out = (struct linux_dirent64 *)to;
+	uint32_t length = 0, whole;
+
+	while (length < NAME_BYTES && e->name[length])
+		length++;
+	whole = (uint32_t)(offsetof(struct linux_dirent64, name) + length + 1 + 7) & ~7U;
+	if (whole > room)
+		return 0;
+	memset(to, 0, whole);
+	out->inode = e->inode;
+	out->next = (int64_t)next;
+	out->length = (uint16_t)whole;
+	out->type = DT_UNKNOWN;
+	memcpy(out->name, e->name, length);
+	return whole;
+}
+
+/* A position is a slot's offset in bytes, as on Linux. */
+int64_t directory_list(struct mount *m, struct inode *d, uint64_t position, struct grant to, uint64_t *next)
+{
+	uint8_t out[8 * 88];
+	uint32_t per_block = slots_in_block(m);
+	uint64_t done = 0, at = (position + ENTRY - 1) / ENTRY;
+	bool full = false;
+
+	*next = position;
+	if (position >= d->size)
+		return 0;
+	while (at < slots(d) && !full) {
+		struct buffer *b;
+		uint32_t used = 0;
+		int64_t result;
+
+		step_begin(m);
+		result = block_of(m, d, (uint32_t)(at / per_block), &b);
+		if (result < 0)
+			return done > 0 ? (int64_t)done : result;
+		do {
+			const struct disk_entry *e = entry(b, (uint32_t)(at % per_block));
+			uint64_t room = MIN(sizeof(out), to.length - done);
+			uint32_t length = e->inode ? put_entry(e, (at + 1) * ENTRY, out + used, room - used) : 0;
+
+			full = e->inode && length == 0 && room < sizeof(out);
+			if (e->inode && length == 0)
+				break;
+			used += length;
+			at++;
+		} while (at < slots(d) && at % per_block != 0);
+		if (copy_out(to, done, out, used) != 0)
+			return done > 0 ? (int64_t)done : -EFAULT;
+		done += used;
+		*next = at * ENTRY;
+	}
+	touch_access(m, d);
+	return full && done == 0 ? -EINVAL : (int64_t)done;
+}

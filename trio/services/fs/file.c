@@ -1,0 +1,195 @@
+/* file.c: content of files and of symbolic links. Reading and writing go block by block, each a step of its own; what would
+ * have to wait for the disk ends them with what is done so far. */
+#include "minixfs.h"
+
+#define AHEAD 8
+
+/* A missing block's followers are asked for too, so that the disk has work. */
+static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_t count)
+{
+	for (uint32_t at = index; at < index + MIN(count, AHEAD); at++) {
+		struct buffer *b;
+		uint32_t zone;
+
+		if (block_zone(m, i, at, &zone) < 0 ||
+		    (zone && cache_read(m, zone, &b) < 0 && m->transfer_count == TRANSFERS))
+			return;
+	}
+}
+
+int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct grant to)
+{
+	uint32_t mask = m->block_size - 1;
+	uint64_t done = 0, n;
+
+	if (is_directory(i))
+		return -EISDIR;
+	n = offset < i->size ? MIN(to.length, i->size - offset) : 0;
+	while (done < n) {
+		uint64_t at = offset + done, part = MIN(n - done, m->block_size - (at & mask));
+		struct buffer *b;
+		uint32_t zone;
+		int64_t result;
+
+		step_begin(m);
+		result = block_zone(m, i, (uint32_t)(at >> m->block_shift), &zone);
+		if (result == 0 && zone)
+			result = cache_read(m, zone, &b);
+		if (result == -EWAIT)
+			read_ahead(m, i, (uint32_t)(at >> m->block_shift) + 1,
+				   (uint32_t)((n - done) >> m->block_shift));
+		if (result < 0)
+			return done > 0 ? (int64_t)done : result;
+		if (zone)
+			result = copy_out(to, done, b->bytes + (at & mask), part);
+		else
+			result = copy_zeros(to, done, part);
+		if (result < 0)
+			return done > 0 ? (int64_t)done : -EFAULT;
+		done += part;
+	}
+	if (to.length > 0)
+		touch_access(m, i);
+	return (int64_t)done;
+}
+
+int64_t file_readlink(struct mount *m, struct inode *i, struct grant to)
+{
+	struct buffer *b;
+	uint32_t zone;
+	uint64_t n = MIN(to.length, MIN(i->size, m->block_size));
+	int64_t result;
+
+	if (!S_ISLNK(i->mode))
+		return -EINVAL;
+	result = block_zone(m, i, 0, &zone);
+	if (result == 0)
+		result = zone ? cache_read(m, zone, &b) : -EIO;
+	if (result < 0)
+		return result;
+	if (copy_out(to, 0, b->bytes, n) != 0)
+		return -EFAULT;
+	touch_access(m, i);
+	return (int64_t)n;
+}
+
+/* A buffer for `part` bytes from `within` of the file's block. *blank: its content is of no worth yet. */
+static int64_t buffer_to_write(struct mount *m, struct inode *i, uint32_t index, bool whole, struct buffer **b,
+			       bool *blank)
+{
+	bool beyond = (uint64_t)index << m->block_shift >= i->size;
+	uint32_t zone;
+	int64_t result = block_make(m, i, index, !whole, &zone, b);
+
+	*blank = false;
+	if (result < 0 || *b) {
+		/* New: known by the file, so that it must have some content in any case. */
+		if (*b)
+			dirty_buffer(m, *b, DATA, NULL);
+		return result;
+	}
+	*b = cache_present(m, zone);
+	*blank = !*b && (whole || beyond);
+	return *blank ? cache_blank(m, zone, !whole, b) : cache_read(m, zone, b);
+}
+
+/* Within one block. Bytes written; -EFAULT and others. */
+static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
+{
+	uint32_t within = at & (m->block_size - 1), part = (uint32_t)MIN(from.length - done, m->block_size - within);
+	bool whole = part == m->block_size, blank;
+	struct buffer *b = NULL;
+	int64_t result = buffer_to_write(m, i, (uint32_t)(at >> m->block_shift), whole, &b, &blank);
+
+	if (result < 0)
+		return result;
+	if (copy_in(b->bytes + within, from, done, part) != 0) {
+		if (blank)
+			cache_forget(m, b->block);
+		else if (at >= i->size)
+			memset(b->bytes + within, 0, part);
+		return -EFAULT;
+	}
+	dirty_buffer(m, b, DATA, NULL);
+	if (at + part > i->size) {
+		i->size = (uint32_t)(at + part);
+		inode_dirty(m, i);
+	}
+	return part;
+}
+
+int64_t file_write(struct mount *m, uint32_t number, uint64_t offset, struct grant from)
+{
+	uint64_t done = 0;
+	struct inode *i;
+	int64_t result = inode_get(m, number, &i);
+
+	if (result < 0)
+		return result;
+	if (!S_ISREG(i->mode))
+		return is_directory(i) ? -EISDIR : -EINVAL;
+	if (from.length > 0 && offset >= m->max_size)
+		return -EFBIG;
+	from.length = MIN(from.length, m->max_size - MIN(offset, m->max_size));
+	while (result >= 0 && done < from.length) {
+		do {
+			result = change_begin(m);
+			if (result == 0)
+				result = write_piece(m, i, offset + done, from, done);
+		} while (result == AGAIN);
+		if (result > 0)
+			done += (uint64_t)result;
+	}
+	if (done > 0) {
+		i->modified = i->changed = seconds();
+		inode_dirty(m, i);
+	}
+	return done > 0 ? (int64_t)done : result;
+}
+
+/* What is behind the end in the last block: zeros, for when the file grows again. */
+static int64_t clear_tail(struct mount *m, struct inode *i, uint32_t size)
+{
+	uint32_t within = size & (m->block_size - 1), zone;
+	struct buffer *b;
+	int64_t result;
+
+	if (within == 0)
+		return 0;
+	step_begin(m);
+	result = block_zone(m, i, size >> m->block_shift, &zone);
+	if (result == 0 && zone)
+		result = cache_read(m, zone, &b);
+	if (result < 0 || zone == 0)
+		return result;
+	memset(b->bytes + within, 0, m->block_size - within);
+	dirty_buffer(m, b, DATA, NULL);
+	return 0;
+}
+
+/* The size comes last: until then a file that is cut has holes at its end. */
+int64_t file_truncate(struct mount *m, uint32_t number, uint64_t size)
+{
+	struct inode *i;
+	int64_t result = change_begin(m);
+
+	if (result == 0)
+		result = inode_get(m, number, &i);
+	if (result < 0)
+		return result;
+	if (!S_ISREG(i->mode))
+		return is_directory(i) ? -EISDIR : -EINVAL;
+	if (size > m->max_size)
+		return -EFBIG;
+	if (size < i->size)
+		result = blocks_trim(m, i, (uint32_t)((size + m->block_size - 1) >> m->block_shift));
+	if (result == 0 && size < i->size)
+		result = clear_tail(m, i, (uint32_t)size);
+	if (result < 0)
+		return result;
+	/* committed */
+	i->size = (uint32_t)size;
+	i->modified = i->changed = seconds();
+	inode_dirty(m, i);
+	return 0;
+}

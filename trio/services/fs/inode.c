@@ -1,0 +1,367 @@
+/* inode.c: inodes in memory. One is held by vfs, or dirty until the next write-back, or it stays for as long as its place is
+ * not needed. One that has neither a name nor a holder is freed, by pieces where the disk must be asked. */
+#include "minixfs.h"
+
+struct inode_page {
+	struct pool pool;
+	struct inode inodes[];
+};
+#define INODES_IN_PAGE ((PAGE - sizeof(struct inode_page)) / sizeof(struct inode))
+
+#define DAY 86400U
+
+uint32_t seconds(void)
+{
+	uint64_t epoch = 0;
+
+	clock_epoch(&epoch);
+	return (uint32_t)((epoch + now()) / 1000000000U);
+}
+
+static struct inode **bucket(struct mount *m, uint32_t number)
+{
+	return &m->inode_buckets[number % INODE_BUCKETS];
+}
+
+static struct inode *find(struct mount *m, uint32_t number)
+{
+	struct inode *i = *bucket(m, number);
+
+	while (i && i->number != number)
+		i = i->hashed;
+	return i;
+}
+
+static void unhash(struct mount *m, struct inode *i)
+{
+	struct inode **at = bucket(m, i->number);
+
+	while (*at && *at != i)
+		at = &(*at)->hashed;
+	if (*at)
+		*at = i->hashed;
+}
+
+int64_t inodes_start(struct mount *m)
+{
+	link_init(&m->idle);
+	link_init(&m->dirty_inodes);
+	link_init(&m->doomed);
+	m->inode_buckets = pages_take(INODE_BUCKETS * sizeof(struct inode *) / PAGE);
+	return m->inode_buckets ? 0 : -ENOMEM;
+}
+
+void inodes_end(struct mount *m)
+{
+	while (m->inode_pages) {
+		struct pool *page = m->inode_pages;
+
+		m->inode_pages = page->next;
+		pages_give(page, 1);
+	}
+	if (m->inode_buckets)
+		pages_give(m->inode_buckets, INODE_BUCKETS * sizeof(struct inode *) / PAGE);
+}
+
+static bool grow(struct mount *m)
+{
+	struct inode_page *page = m->inode_count < INODES_MOST ? pages_take(1) : NULL;
+
+	if (!page)
+		return false;
+	page->pool.next = m->inode_pages;
+	m->inode_pages = &page->pool;
+	m->inode_count += INODES_IN_PAGE;
+	for (unsigned at = 0; at < INODES_IN_PAGE; at++) {
+		page->inodes[at].turn = m->turn - 1;
+		link_init(&page->inodes[at].dirty_link);
+		link_append(&m->idle, &page->inodes[at].idle);
+	}
+	return true;
+}
+
+/* One that nobody needs, out of the table. AGAIN, -EWAIT: dirty ones are written first. */
+static int64_t take(struct mount *m, struct inode **out)
+{
+	struct inode *i = CONTAINER(m->idle.next, struct inode, idle);
+
+	if (m->idle.next == &m->idle || i->turn == m->turn) {
+		if (!grow(m))
+			return m->dirty_inodes.next != &m->dirty_inodes && !m->failed ? write_back_first(m) : -ENOMEM;
+		i = CONTAINER(m->idle.previous, struct inode, idle);
+	}
+	unhash(m, i);
+	link_remove(&i->idle);
+	*out = i;
+	return 0;
+}
+
+/* Where nothing has been put into it yet. */
+static void put_back(struct mount *m, struct inode *i)
+{
+	i->number = 0;
+	i->idle.previous = &m->idle;
+	i->idle.next = m->idle.next;
+	m->idle.next->previous = &i->idle;
+	m->idle.next = &i->idle;
+}
+
+int64_t table_block(struct mount *m, uint32_t number, struct buffer **b, struct disk_inode **d)
+{
+	uint32_t shift = m->block_shift - 6, index = number - 1;
+	int64_t result = cache_read(m, m->table + (index >> shift), b);
+
+	*d = result < 0 ? NULL : (struct disk_inode *)(*b)->bytes + (index & ((1U << shift) - 1));
+	return result;
+}
+
+static bool is_kind(uint16_t mode)
+{
+	uint32_t kind = mode & S_IFMT;
+
+	return kind == S_IFREG || kind == S_IFDIR || kind == S_IFLNK || kind == S_IFCHR || kind == S_IFBLK ||
+	       kind == S_IFIFO || kind == S_IFSOCK;
+}
+
+static void enter(struct mount *m, struct inode *i, uint32_t number)
+{
+	i->number = number;
+	i->hashed = *bucket(m, number);
+	*bucket(m, number) = i;
+	i->turn = m->turn;
+	i->holds = 0;
+	i->dirty = i->doomed = false;
+	i->batch = 0;
+}
+
+int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
+{
+	struct inode *i = find(m, number);
+	struct buffer *b;
+	struct disk_inode *d;
+	int64_t result;
+
+	if (i) {
+		i->turn = m->turn;
+		if (i->idle.next != &i->idle && !i->doomed) {
+			link_remove(&i->idle);
+			link_append(&m->idle, &i->idle);
+		}
+		*out = i;
+		return i->doomed ? -ESTALE : 0;
+	}
+	if (number == 0 || number >= m->inodes_map.bits || bit_of(m->inodes_map.freed, number))
+		return -ESTALE;
+	result = table_block(m, number, &b, &d);
+	if (result < 0)
+		return result;
+	if (d->mode == 0 || d->links == 0)
+		return -ESTALE;
+	if (!is_kind(d->mode) || d->size > m->max_size)
+		return -EIO;
+	result = take(m, &i);
+	if (result < 0)
+		return result;
+	enter(m, i, number);
+	i->mode = d->mode;
+	i->links = d->links;
+	i->owner = d->owner;
+	i->group = d->group;
+	i->size = d->size;
+	i->accessed = d->accessed;
+	i->modified = d->modified;
+	i->changed = d->changed;
+	memcpy(i->zone, d->zone, sizeof(i->zone));
+	link_append(&m->idle, &i->idle);
+	*out = i;
+	return 0;
+}
+
+int64_t inode_directory(struct mount *m, uint32_t number, struct inode **out)
+{
+	int64_t result = inode_get(m, number, out);
+
+	if (result == 0 && !is_directory(*out))
+		return -ENOTDIR;
+	if (result == 0 && (*out)->links == 0)
+		return -ENOENT;
+	return result;
+}
+
+int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
+{
+	int64_t result = map_find(m, &m->inodes_map, 0, number);
+
+	if (result < 0)
+		return result;
+	/* On a damaged disk a directory may name an inode that the bitmap has as free: what is known of it goes. */
+	*out = find(m, *number);
+	if (*out && ((*out)->holds > 0 || (*out)->doomed))
+		return -EIO;
+	if (*out) {
+		if ((*out)->dirty)
+			return write_back_first(m);
+		unhash(m, *out);
+		link_remove(&(*out)->idle);
+	} else {
+		result = take(m, out);
+	}
+	if (result == 0) {
+		put_back(m, *out);
+		(*out)->turn = m->turn;
+	}
+	return result;
+}
+
+void inode_commit(struct mount *m, struct inode *i, uint32_t number)
+{
+	link_remove(&i->idle);
+	enter(m, i, number);
+	link_append(&m->idle, &i->idle);
+	map_take(m, &m->inodes_map, number);
+	i->links = 1;
+	i->size = 0;
+	i->accessed = i->modified = i->changed = seconds();
+	memset(i->zone, 0, sizeof(i->zone));
+	inode_dirty(m, i);
+}
+
+void inode_hold(struct mount *m, struct inode *i)
+{
+	if (i->holds++ > 0)
+		return;
+	m->held++;
+	link_remove(&i->idle);
+}
+
+/* An inode that is not held is idle, where it is not dirty. */
+static void rest(struct mount *m, struct inode *i)
+{
+	if (i->holds == 0 && !i->dirty && !i->doomed && i->idle.next == &i->idle)
+		link_append(&m->idle, &i->idle);
+}
+
+void inode_dirty(struct mount *m, struct inode *i)
+{
+	i->batch = m->batch;
+	if (i->dirty)
+		return;
+	i->dirty = true;
+	if (!i->doomed)
+		link_remove(&i->idle);
+	link_append(&m->dirty_inodes, &i->dirty_link);
+	changed(m);
+}
+
+/* No block of it is in use any more: what is left of it is its number. */
+static void erase(struct mount *m, struct inode *i)
+{
+	if (i->dirty)
+		link_remove(&i->dirty_link);
+	link_remove(&i->idle);
+	unhash(m, i);
+	map_give(m, &m->inodes_map, i->number);
+	i->dirty = i->doomed = false;
+	put_back(m, i);
+}
+
+/* A file whose blocks cannot be read is given up: they stay marked, for fsck. */
+static void reap(struct mount *m, struct inode *i)
+{
+	bool has_blocks = S_ISREG(i->mode) || is_directory(i) || S_ISLNK(i->mode);
+	int64_t result = m->phase != IDLE ? -EWAIT : has_blocks ? blocks_trim(m, i, 0) : 0;
+
+	if (result == -EWAIT || result == -ENOMEM) {
+		if (i->doomed)
+			return;
+		i->doomed = true;
+		link_remove(&i->idle);
+		link_append(&m->doomed, &i->idle);
+		return;
+	}
+	erase(m, i);
+}
+
+void inodes_reap(struct mount *m)
+{
+	struct link *l = m->doomed.next;
+
+	while (l != &m->doomed && m->phase == IDLE && !m->failed) {
+		struct link *next = l->next;
+
+		step_begin(m);
+		reap(m, CONTAINER(l, struct inode, idle));
+		l = next;
+	}
+}
+
+void inode_settle(struct mount *m, struct inode *i)
+{
+	if (i->links == 0 && i->holds == 0 && !i->doomed && !m->read_only && !m->failed)
+		reap(m, i);
+}
+
+void inode_release(struct mount *m, struct inode *i)
+{
+	if (i->holds == 0 || --i->holds > 0)
+		return;
+	m->held--;
+	rest(m, i);
+	inode_settle(m, i);
+}
+
+int64_t inodes_gather(struct mount *m)
+{
+	while (m->dirty_inodes.next != &m->dirty_inodes) {
+		struct inode *i = CONTAINER(m->dirty_inodes.next, struct inode, dirty_link);
+		struct disk_inode *d;
+		struct buffer *b;
+		int64_t result;
+
+		step_begin(m);
+		result = table_block(m, i->number, &b, &d);
+		if (result < 0)
+			return result;
+		*d = (struct disk_inode){ .mode = i->mode,
+					  .links = i->links,
+					  .owner = i->owner,
+					  .group = i->group,
+					  .size = i->size,
+					  .accessed = i->accessed,
+					  .modified = i->modified,
+					  .changed = i->changed };
+		memcpy(d->zone, i->zone, sizeof(i->zone));
+		dirty_buffer(m, b, INODES, NULL);
+		link_remove(&i->dirty_link);
+		i->dirty = false;
+		rest(m, i);
+	}
+	return 0;
+}
+
+bool inode_is_dead(struct mount *m, uint32_t number)
+{
+	struct inode *i = find(m, number);
+
+	return i ? i->links == 0 : bit_of(m->inodes_map.freed, number);
+}
+
+/* Linux's "relatime": once after each change, and once a day. */
+void touch_access(struct mount *m, struct inode *i)
+{
+	uint32_t at;
+
+	if (m->read_only || m->failed)
+		return;
+	if (i->accessed > i->modified && i->accessed > i->changed) {
+		at = seconds();
+		if (at - i->accessed < DAY)
+			return;
+	} else {
+		at = seconds();
+	}
+	if (i->accessed == at)
+		return;
+	i->accessed = at;
+	inode_dirty(m, i);
+}

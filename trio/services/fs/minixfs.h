@@ -1,0 +1,364 @@
+/* minixfs.h: MINIX FS version 3 in memory and on the disk. All files of this service include it and nothing else.
+ *
+ * Every change is: find and pin what it needs (-EWAIT while a block is missing), check what can fail, reserve, then
+ * `committed`: from there on nothing fails. Whatever says -EWAIT or AGAIN has changed nothing that a second run would
+ * do twice. `write_back.c` says in which order changes reach the disk. */
+#ifndef TRIO_MINIXFS_H
+#define TRIO_MINIXFS_H
+
+#include "port.h"
+#include "abi/files.h"
+#include "block.h"
+#include "clock.h"
+#include "endpoints.h"
+#include "vfs.h"
+#include "fs_serve.h"
+
+#define MAGIC 0x4d5a
+#define SUPER_AT 1024
+#define ROOT 1
+#define NAME_BYTES 60
+#define ENTRY 64
+#define LINKS_MOST 65530
+#define DIRECT 7
+#define ZONES_IN_INODE 10
+#define SECTOR 512
+
+struct disk_super {
+	uint32_t inodes;
+	uint16_t pad_0, imap_blocks, zmap_blocks, first_zone, log_zone_size, pad_1;
+	uint32_t max_size, zones;
+	uint16_t magic, pad_2, block_size;
+	uint8_t version;
+};
+
+struct disk_inode {
+	uint16_t mode, links, owner, group;
+	uint32_t size, accessed, modified, changed, zone[ZONES_IN_INODE];
+};
+_Static_assert(sizeof(struct disk_inode) == 64, "an inode of version 3");
+
+struct disk_entry {
+	uint32_t inode;
+	char name[NAME_BYTES];
+};
+_Static_assert(sizeof(struct disk_entry) == ENTRY, "an entry of version 3");
+
+/* What a block is: by it, it is written in its turn. */
+enum kind { DATA, MAP, INODES, INDIRECT, DIRECTORY };
+
+/* Of a mount: what is being written back; of a dirty buffer: when its turn is. In this order. */
+enum phase { IDLE, GATHER, NEW, TABLE, ENTRIES, REMOVALS, FREES, PHASES };
+
+enum state { EMPTY, READING, VALID, FAILED };
+
+struct buffer {
+	struct buffer *hashed;
+	/* All buffers of a mount are a ring, round which the search for one to reuse goes. */
+	struct buffer *ring;
+	/* On the mount's list `phase`, where that is not IDLE. */
+	struct link dirty;
+	uint8_t *bytes;
+	uint32_t block;
+	/* The mount's step that needed it last: it is not reused in that step. */
+	uint32_t step;
+	uint8_t state, phase;
+	bool recent, writing;
+	/* A new block of a directory that the disk knows: first written empty. */
+	bool grown;
+	/* Of a directory's block, by slot: entered since the last write-back; removed since, and still on the disk. */
+	uint64_t fresh, removed;
+};
+
+struct inode {
+	struct inode *hashed;
+	/* Unused ones, the one to reuse first at the front: neither held nor dirty nor doomed. */
+	struct link idle;
+	struct link dirty_link;
+	/* turn: the mount's in which it was needed last; it is not reused in that turn. */
+	uint32_t number, holds, turn;
+	bool dirty;
+	/* Without name or holder, but its zones are not yet all free: on the mount's list `doomed`, by `idle`. */
+	bool doomed;
+	uint16_t mode, links, owner, group;
+	uint32_t size, accessed, modified, changed;
+	uint32_t zone[ZONES_IN_INODE];
+	/* The mount's batch in which it was changed last. */
+	uint64_t batch;
+};
+
+/* Inodes or zones: which are in use. Bit 0 stands for none. */
+struct map {
+	uint32_t block, bits;
+	/* No free bit is below; free ones, those included that are free only after the next write-back. */
+	uint32_t hint, free;
+	/* Taken since the last write-back: free at once when given back. Given back, and in use on the disk until then. */
+	uint64_t *fresh, *freed;
+	/* Words of `fresh` and `freed` that may not be 0: from low to high, high not included. */
+	uint32_t low, high;
+	uint32_t freed_count;
+	size_t pages;
+};
+
+/* An entry that was on the disk when it was removed. */
+struct removal {
+	uint32_t block, slot, inode;
+};
+
+/* A name that the disk has in that slot, where another one stands now. */
+struct vacated {
+	uint32_t directory, hash, block, slot;
+};
+
+/* Reads and writes that the device has accepted and not ended. */
+struct transfer {
+	struct buffer *buffer;
+	/* NULL: a read. */
+	const uint8_t *from;
+};
+
+#define TRANSFERS 8
+#define REMOVALS_MOST 128
+#define VACATED_MOST 16
+/* What one change may need of each. */
+#define LOG_ROOM 4
+#define BUFFERS_LEAST 128
+#define CACHE_BYTES (8UL << 20)
+#define BUCKETS 2048
+#define INODE_BUCKETS 512
+#define INODES_MOST 2048
+
+enum use { FREE, MOUNTING, LIVE };
+
+struct mount {
+	uint8_t use;
+	bool read_only;
+	/* A write failed: nothing is changed or written any more. */
+	bool failed;
+	uint32_t device, number;
+	uint32_t block_size, block_shift;
+	uint32_t zones, first_zone, table;
+	uint64_t max_size;
+	struct map inodes_map, zones_map;
+	/* Of the mount that is under way: bitmap blocks counted. */
+	uint32_t counted;
+
+	/* `spare`: of a page just taken, not in use yet, by `hashed`. */
+	struct buffer **buckets, *clock, *spare;
+	/* A turn is one call of this service's; within it, a step is what needs its buffers at the same time. */
+	uint32_t turn, step, buffer_count, buffer_most, dirty_count;
+	struct pool *buffer_pages;
+	struct link dirty[PHASES];
+
+	struct inode **inode_buckets;
+	struct link idle, dirty_inodes, doomed;
+	struct pool *inode_pages;
+	uint32_t inode_count, held;
+
+	uint8_t phase;
+	/* Something was written in this phase; `shadow` is on its way to the disk. */
+	bool wrote, shadow_busy;
+	uint8_t *shadow;
+	/* Write-backs ended. */
+	uint64_t batch;
+	struct transfer transfers[TRANSFERS];
+	uint32_t transfer_count;
+	struct removal removals[REMOVALS_MOST];
+	struct vacated vacated[VACATED_MOST];
+	uint32_t removal_count, vacated_count;
+};
+
+#define MOUNTS 4
+struct fs {
+	struct mount mounts[MOUNTS];
+	bool alarm_set;
+};
+
+/* Internal answer: a write-back has made room; the change is to be begun anew, at once. */
+#define AGAIN (-EAGAIN)
+
+struct name {
+	uint32_t length, hash;
+	/* Padded with zeros. */
+	char bytes[NAME_BYTES];
+};
+
+/* cache.c. Buffers stay where they are until the step ends (step_begin), dirty ones until they are written. */
+static inline void step_begin(struct mount *m)
+{
+	m->step++;
+}
+int64_t cache_start(struct mount *m);
+void cache_end(struct mount *m);
+/* One page more, up to CACHE_BYTES and as there is memory. */
+bool cache_grow(struct mount *m);
+/* The block's content. 0, -EWAIT (it is being read), -EIO, -ENOMEM. */
+int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out);
+/* A buffer for a block of which all will be written; `clear`: zeros. 0, -EWAIT, -ENOMEM. */
+int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out);
+/* The buffer of a block that this step has read already, or that is dirty. */
+struct buffer *cache_present(struct mount *m, uint32_t block);
+/* Of a block that is no longer in use: it needs no writing. */
+void cache_forget(struct mount *m, uint32_t block);
+/* To be written in that phase. */
+void cache_list(struct mount *m, struct buffer *b, enum phase phase);
+void cache_unlist(struct mount *m, struct buffer *b);
+/* 0, -EWAIT, -EIO. */
+int64_t cache_write(struct mount *m, struct buffer *b, const uint8_t *from);
+/* Asks the device for what it has ended. */
+void cache_poll(struct mount *m);
+
+/* write_back.c */
+/* Before a change: 0; -EROFS, -EIO; -EWAIT while a write-back is under way. Begins a step. */
+int64_t change_begin(struct mount *m);
+/* All that is dirty. 0; -EWAIT: under way; -EIO: the mount has failed. */
+int64_t write_back(struct mount *m);
+/* In the middle of a change that has not committed: AGAIN when all is written, or -EWAIT, -EIO. */
+int64_t write_back_first(struct mount *m);
+bool has_changes(const struct mount *m);
+/* Nothing is written to this disk any more. */
+void write_failed(struct mount *m);
+/* Marks a buffer; `owner`: of a directory's block, the directory. */
+void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struct inode *owner);
+void changed(struct mount *m);
+/* A block written: buffers that have a further phase get on its list. */
+void buffer_written(struct mount *m, struct buffer *b);
+void link_init(struct link *l);
+void link_append(struct link *head, struct link *l);
+void link_remove(struct link *l);
+
+/* zones.c: both bitmaps. */
+int64_t map_start(struct map *map);
+void map_end(struct map *map);
+/* A free bit from `from` on. 0, -ENOSPC, -EWAIT, -EIO, AGAIN. Nothing is taken. */
+int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit);
+/* Of a bit found in this step. */
+void map_take(struct mount *m, struct map *map, uint32_t bit);
+void map_give(struct mount *m, struct map *map, uint32_t bit);
+static inline bool bit_of(const uint64_t *words, uint32_t bit)
+{
+	return words[bit / 64] >> (bit % 64) & 1;
+}
+/* Whether the disk does not know it yet. */
+static inline bool is_fresh(const struct map *map, uint32_t bit)
+{
+	return bit_of(map->fresh, bit);
+}
+/* Clears what was given back, in bitmaps and inode table. 0, -EWAIT, -EIO. */
+int64_t maps_settle(struct mount *m);
+int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone);
+void zone_take(struct mount *m, uint32_t zone);
+void zone_give(struct mount *m, uint32_t zone);
+static inline bool is_zone(const struct mount *m, uint32_t zone)
+{
+	return zone >= m->first_zone && zone < m->zones;
+}
+static inline uint32_t zone_bit(const struct mount *m, uint32_t zone)
+{
+	return zone - m->first_zone + 1;
+}
+
+/* mapping.c: a file's blocks. */
+/* The zone of the file's block `index`; 0: a hole. 0, -EWAIT, -EIO. */
+int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone);
+/* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be marked
+ * dirty; else NULL. Further: -ENOSPC, -EFBIG, AGAIN. */
+int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh);
+/* Gives back all blocks from `index` on, by pieces. 0, -EWAIT, -EIO; begun anew it goes on. */
+int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index);
+uint64_t blocks_512(const struct mount *m, const struct inode *i);
+
+/* inode.c */
+int64_t inodes_start(struct mount *m);
+void inodes_end(struct mount *m);
+/* 0, -EIO, -EWAIT, -ENOMEM, -ESTALE (it is no file). Valid until the turn ends, if not held. */
+int64_t inode_get(struct mount *m, uint32_t number, struct inode **out);
+/* The same, and it is a directory: -ENOTDIR. With a name: -ENOENT. */
+int64_t inode_directory(struct mount *m, uint32_t number, struct inode **out);
+/* A place for a new inode: 0, -ENOSPC, …; nothing is taken. */
+int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out);
+void inode_commit(struct mount *m, struct inode *i, uint32_t number);
+void inode_hold(struct mount *m, struct inode *i);
+void inode_release(struct mount *m, struct inode *i);
+/* Looks after one that may have lost its last name. */
+void inode_settle(struct mount *m, struct inode *i);
+/* Goes on with those that could not be freed at once. */
+void inodes_reap(struct mount *m);
+void inode_dirty(struct mount *m, struct inode *i);
+/* Into the table's blocks. 0, -EWAIT, -EIO. */
+int64_t inodes_gather(struct mount *m);
+/* The file has no name any more, and no way to get one. */
+bool inode_is_dead(struct mount *m, uint32_t number);
+/* Seconds since 1970. */
+uint32_t seconds(void);
+void touch_access(struct mount *m, struct inode *i);
+static inline bool is_directory(const struct inode *i)
+{
+	return S_ISDIR(i->mode);
+}
+int64_t table_block(struct mount *m, uint32_t number, struct buffer **b, struct disk_inode **d);
+
+/* directory.c */
+struct place {
+	struct buffer *buffer;
+	uint32_t block, slot, inode;
+};
+struct search {
+	/* The entry, or `inode` 0. */
+	struct place found;
+	/* Without one: where one may be put; `buffer` NULL: a new slot is needed at the end. */
+	struct place room;
+	/* `room` held that very name on the disk: the new entry replaces it. */
+	bool replaces;
+	/* `room` is a new slot at the end. */
+	bool appends;
+};
+/* 0, found or not; -EWAIT, -EIO. */
+int64_t directory_search(struct mount *m, struct inode *d, const struct name *name, bool for_room, struct search *s);
+/* Makes room certain: 0, -ENOSPC, -EWAIT, -EIO, AGAIN, -EFBIG. */
+int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *name, struct search *s);
+void directory_enter(struct mount *m, struct inode *d, const struct search *s, const struct name *name, uint32_t inode);
+void directory_replace(struct mount *m, struct inode *d, const struct place *p, uint32_t inode);
+void directory_remove(struct mount *m, struct inode *d, const struct place *p);
+/* Another name in the same slot. 0, or AGAIN, -EWAIT, -EIO: nothing is done. */
+int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p, const struct name *name);
+void directory_first(struct mount *m, struct inode *d, struct buffer *b, uint32_t parent);
+/* 0, -ENOTEMPTY, -EWAIT, -EIO. */
+int64_t directory_is_empty(struct mount *m, struct inode *d);
+/* Its "..". 0, -EIO, -EWAIT. */
+int64_t directory_parent(struct mount *m, struct inode *d, struct place *p);
+int64_t directory_list(struct mount *m, struct inode *d, uint64_t position, struct grant to, uint64_t *next);
+/* Where other buffers were needed since: 0, -EWAIT, -EIO. */
+int64_t place_keep(struct mount *m, struct place *p);
+int64_t name_take(struct grant from, struct name *name);
+
+/* file.c */
+int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct grant to);
+int64_t file_write(struct mount *m, uint32_t number, uint64_t offset, struct grant from);
+int64_t file_truncate(struct mount *m, uint32_t number, uint64_t size);
+int64_t file_readlink(struct mount *m, struct inode *i, struct grant to);
+
+/* names.c: one change of names each. */
+struct new_file {
+	uint32_t directory, mode, owner, group, device;
+};
+/* target: of a symbolic link, `length` bytes, or NULL. */
+int64_t name_create(struct mount *m, const struct new_file *f, const struct name *name, const char *target,
+		    uint32_t length, uint32_t *inode);
+int64_t name_link(struct mount *m, uint32_t directory, uint32_t inode, const struct name *name);
+int64_t name_unlink(struct mount *m, uint32_t directory, bool directories, const struct name *name);
+int64_t name_rename(struct mount *m, uint32_t from, const struct name *name, uint32_t to, const struct name *new_name);
+
+/* super.c */
+int64_t super_mount(struct fs *fs, uint32_t device, bool read_only);
+int64_t super_unmount(struct mount *m);
+
+/* Pages of small structures, given back all together. */
+struct pool {
+	struct pool *next;
+};
+
+/* main.c: the one alarm. */
+void alarm_wanted(struct mount *m);
+
+#endif

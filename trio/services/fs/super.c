@@ -1,0 +1,174 @@
+/* super.c: mounting and unmounting. All that a superblock says is held against the device and against the rest of it
+ * before it is believed. A mount that must wait goes on where it was when it is asked again. */
+#include "minixfs.h"
+
+/* Superblock as read; -EINVAL: not a MINIX file system of version 3, or not one that can be. */
+static int64_t take_super(struct mount *m, const struct disk_super *d, uint64_t sectors)
+{
+	uint64_t per_block = (uint64_t)d->block_size << 3, table_blocks;
+
+	if (d->magic != MAGIC || d->log_zone_size != 0)
+		return -EINVAL;
+	if (d->block_size != 1024 && d->block_size != 2048 && d->block_size != 4096)
+		return -EINVAL;
+	m->block_size = d->block_size;
+	m->block_shift = (uint32_t)__builtin_ctz(d->block_size);
+	m->zones = d->zones;
+	m->table = 2U + d->imap_blocks + d->zmap_blocks;
+	table_blocks = ((uint64_t)d->inodes * sizeof(struct disk_inode) + d->block_size - 1) >> m->block_shift;
+	/* The field has 16 bits; 0: it is where it must be. */
+	m->first_zone = d->first_zone ? d->first_zone : (uint32_t)MIN(m->table + table_blocks, UINT32_MAX);
+	if (d->inodes == 0 || d->inodes >= UINT32_MAX / 2 || m->zones >= UINT32_MAX / 2 || m->zones <= m->first_zone)
+		return -EINVAL;
+	if (m->first_zone < m->table + table_blocks || ((uint64_t)m->zones << m->block_shift) / SECTOR > sectors)
+		return -EINVAL;
+	m->inodes_map.block = 2;
+	m->inodes_map.bits = d->inodes + 1;
+	m->zones_map.block = 2U + d->imap_blocks;
+	m->zones_map.bits = m->zones - m->first_zone + 1;
+	if (d->imap_blocks * per_block < m->inodes_map.bits || d->zmap_blocks * per_block < m->zones_map.bits)
+		return -EINVAL;
+	m->max_size = d->max_size;
+	return d->max_size < d->block_size || d->max_size > INT32_MAX ? -EINVAL : 0;
+}
+
+static int64_t read_super(struct mount *m)
+{
+	uint8_t bytes[1024] __attribute__((aligned(8)));
+	uint64_t sectors;
+	int64_t result = block_capacity(m->device, &sectors);
+
+	if (result == 0 && sectors < 2 * SUPER_AT / SECTOR)
+		result = -EINVAL;
+	if (result == 0)
+		result = block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes)));
+	if (result < 0)
+		return result;
+	result = take_super(m, (const struct disk_super *)bytes, sectors);
+	if (result == 0)
+		result = cache_start(m);
+	if (result == 0)
+		result = inodes_start(m);
+	if (result == 0)
+		result = map_start(&m->inodes_map);
+	return result == 0 ? map_start(&m->zones_map) : result;
+}
+
+/* Free bits of one block of a bitmap. */
+static int64_t count_block(struct mount *m, struct map *map, uint32_t index)
+{
+	uint32_t per_block = m->block_size << 3;
+	uint64_t first = (uint64_t)index * per_block;
+	struct buffer *b;
+	int64_t result;
+
+	if (first >= map->bits)
+		return 0;
+	step_begin(m);
+	result = cache_read(m, map->block + index, &b);
+	if (result < 0)
+		return result;
+	for (uint32_t bit = 0; bit < MIN(per_block, map->bits - first); bit++)
+		map->free += !bit_of((const uint64_t *)b->bytes, bit) && first + bit > 0;
+	return 0;
+}
+
+static int64_t count_free(struct mount *m)
+{
+	uint32_t imap_blocks = m->zones_map.block - 2;
+
+	for (; m->counted < m->table - 2; m->counted++) {
+		bool zones = m->counted >= imap_blocks;
+		int64_t result = count_block(m, zones ? &m->zones_map : &m->inodes_map,
+					     zones ? m->counted - imap_blocks : m->counted);
+
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static void forget(struct mount *m)
+{
+	cache_end(m);
+	inodes_end(m);
+	map_end(&m->inodes_map);
+	map_end(&m->zones_map);
+	memset(m, 0, sizeof(*m));
+}
+
+static int64_t go_on(struct mount *m)
+{
+	struct inode *root;
+	int64_t result;
+
+	if (!m->zones_map.freed) {
+		result = read_super(m);
+		if (result < 0)
+			return result;
+	}
+	cache_poll(m);
+	m->turn++;
+	result = count_free(m);
+	if (result == 0)
+		result = inode_directory(m, ROOT, &root);
+	if (result == -ENOTDIR || result == -ESTALE)
+		result = -EINVAL;
+	return result;
+}
+
+static struct mount *slot_for(struct fs *fs, uint32_t device)
+{
+	struct mount *unused = NULL;
+
+	for (struct mount *m = fs->mounts; m < fs->mounts + MOUNTS; m++) {
+		if (m->use != FREE && m->device == device)
+			return m;
+		if (m->use == FREE && !unused)
+			unused = m;
+	}
+	return unused;
+}
+
+int64_t super_mount(struct fs *fs, uint32_t device, bool read_only)
+{
+	struct mount *m = slot_for(fs, device);
+	int64_t result;
+
+	if (!m)
+		return -ENOMEM;
+	if (m->use == LIVE)
+		return -EBUSY;
+	m->use = MOUNTING;
+	m->device = device;
+	m->number = (uint32_t)(m - fs->mounts);
+	m->read_only = read_only;
+	m->batch = 1;
+	result = go_on(m);
+	if (result == -EWAIT)
+		return result;
+	if (result < 0) {
+		/* A buffer that the device may still write to must not be given back. */
+		if (m->transfer_count > 0)
+			return -EWAIT;
+		forget(m);
+		return result;
+	}
+	m->use = LIVE;
+	return m->number;
+}
+
+int64_t super_unmount(struct mount *m)
+{
+	int64_t result = 0;
+
+	if (m->held > 0)
+		return -EBUSY;
+	inodes_reap(m);
+	if (!m->failed && has_changes(m))
+		result = write_back(m);
+	if (result == -EWAIT || (!m->failed && m->doomed.next != &m->doomed) || m->transfer_count > 0)
+		return -EWAIT;
+	forget(m);
+	return 0;
+}

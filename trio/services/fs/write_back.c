@@ -1,0 +1,199 @@
+/* write_back.c: in which order changes reach the disk.
+ *
+ * Between two write-backs (a batch) the disk keeps the state of the first: only buffers change. What was in use on the disk
+ * and is given back within the batch (zones, inodes, slots of directories) is not used again before the batch's end,
+ * so at every moment the disk holds, block by block, either the old state or the new one, and no zone has two owners.
+ * A write-back goes by phases, each on the medium (flush) before the next begins; changes wait until it has ended:
+ *
+ * GATHER    (no write) inodes in memory go into the blocks of the inode table
+ * NEW       bitmaps with what was taken (nothing refers to it yet); files' content; blocks of new directories and new
+ *           indirect blocks; new blocks of old directories, empty
+ * TABLE     inodes and old indirect blocks: they refer to nothing that NEW has not written
+ * ENTRIES   directories with new entries, the removed ones still in them: a file that was renamed has two names
+ *           rather than none
+ * REMOVALS  directories as they are
+ * FREES     inodes without a name are cleared, and what was given back is free in the bitmaps
+ *
+ * After a power cut there may be: things marked in use without an owner, link counts too high or too low, a file with its
+ * old and its new name. fsck.minix mends all of these. What sync answered for is behind the last phase's flush.
+ * Two names never exchange inodes by halves: a name that the disk still has in one slot does not get into another slot
+ * within the batch, and an inode whose one name is replaced while another is new makes a write-back first.
+ *
+ * Version 3's superblock has no flag for a clean unmount (Linux writes none either; its fsck always checks). */
+#include "minixfs.h"
+
+static const uint8_t zeros[PAGE];
+
+bool has_changes(const struct mount *m)
+{
+	return m->dirty_count > 0 || m->dirty_inodes.next != &m->dirty_inodes || m->inodes_map.freed_count > 0 ||
+	       m->zones_map.freed_count > 0;
+}
+
+static bool is_full(struct mount *m)
+{
+	return (m->dirty_count >= m->buffer_count / 2 && !cache_grow(m)) ||
+	       m->removal_count + LOG_ROOM > REMOVALS_MOST || m->vacated_count + LOG_ROOM > VACATED_MOST;
+}
+
+int64_t change_begin(struct mount *m)
+{
+	if (m->read_only)
+		return -EROFS;
+	if (m->failed)
+		return -EIO;
+	step_begin(m);
+	return m->phase != IDLE || is_full(m) ? write_back(m) : 0;
+}
+
+int64_t write_back_first(struct mount *m)
+{
+	int64_t result = write_back(m);
+
+	return result == 0 ? AGAIN : result;
+}
+
+void changed(struct mount *m)
+{
+	alarm_wanted(m);
+}
+
+void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struct inode *owner)
+{
+	enum phase phase = NEW;
+	bool fresh = kind != MAP && kind != INODES && is_fresh(&m->zones_map, zone_bit(m, b->block));
+
+	if (b->phase != IDLE)
+		return;
+	if (m->phase == FREES)
+		phase = FREES;
+	else if (kind == INODES || (kind == INDIRECT && !fresh))
+		phase = TABLE;
+	else if (kind == DIRECTORY && !is_fresh(&m->inodes_map, owner->number)) {
+		b->grown = fresh;
+		phase = fresh ? NEW : ENTRIES;
+	}
+	cache_list(m, b, phase);
+	changed(m);
+}
+
+void buffer_written(struct mount *m, struct buffer *b)
+{
+	m->wrote = true;
+	if (b->phase == NEW && b->grown) {
+		b->grown = false;
+		cache_list(m, b, ENTRIES);
+	} else if (b->phase == ENTRIES && b->removed) {
+		cache_list(m, b, REMOVALS);
+	} else {
+		cache_unlist(m, b);
+		b->fresh = b->removed = 0;
+	}
+}
+
+/* A directory's block as it is, but with the removed entries. */
+static const uint8_t *with_removed(struct mount *m, const struct buffer *b)
+{
+	memcpy(m->shadow, b->bytes, m->block_size);
+	for (uint32_t at = 0; at < m->removal_count; at++) {
+		const struct removal *r = &m->removals[at];
+
+		if (r->block == b->block)
+			((struct disk_entry *)m->shadow)[r->slot].inode = r->inode;
+	}
+	return m->shadow;
+}
+
+/* What the present phase writes of a buffer; NULL: not yet, the shadow is in use. */
+static const uint8_t *content(struct mount *m, const struct buffer *b)
+{
+	if (m->phase == NEW && b->grown)
+		return zeros;
+	if (m->phase != ENTRIES || !b->removed)
+		return b->bytes;
+	return m->shadow_busy ? NULL : with_removed(m, b);
+}
+
+/* 0: all are written. */
+static int64_t write_list(struct mount *m)
+{
+	struct link *list = &m->dirty[m->phase];
+
+	for (struct link *l = list->next, *next; l != list; l = next) {
+		struct buffer *b = CONTAINER(l, struct buffer, dirty);
+		const uint8_t *from;
+		int64_t result;
+
+		next = l->next;
+		if (b->writing)
+			continue;
+		if (m->transfer_count == TRANSFERS || !(from = content(m, b)))
+			return -EWAIT;
+		result = cache_write(m, b, from);
+		if (result == 0)
+			buffer_written(m, b);
+		else if (result != -EWAIT)
+			return result;
+		else if (from == m->shadow)
+			m->shadow_busy = true;
+	}
+	return list->next == list ? 0 : -EWAIT;
+}
+
+static int64_t run_phase(struct mount *m)
+{
+	int64_t result = 0;
+
+	if (m->phase == GATHER)
+		return inodes_gather(m);
+	if (m->phase == FREES)
+		result = maps_settle(m);
+	if (result == 0)
+		result = write_list(m);
+	if (result < 0 || !m->wrote)
+		return result;
+	result = block_flush(m->device);
+	if (result == 0)
+		m->wrote = false;
+	return result;
+}
+
+static void forget_fresh(struct map *map)
+{
+	if (map->low < map->high)
+		memset(&map->fresh[map->low], 0, (map->high - map->low) * sizeof(uint64_t));
+	map->low = UINT32_MAX;
+	map->high = 0;
+}
+
+void write_failed(struct mount *m)
+{
+	log_line("minix: device %u does not take what is written; nothing is changed on it any more", m->device);
+	m->failed = true;
+	m->phase = IDLE;
+}
+
+int64_t write_back(struct mount *m)
+{
+	if (m->failed)
+		return -EIO;
+	if (m->phase == IDLE)
+		m->phase = GATHER;
+	for (; m->phase < PHASES; m->phase++) {
+		int64_t result = run_phase(m);
+
+		if (result == -EWAIT && !m->failed)
+			return -EWAIT;
+		if (result < 0) {
+			write_failed(m);
+			return -EIO;
+		}
+	}
+	m->phase = IDLE;
+	forget_fresh(&m->inodes_map);
+	forget_fresh(&m->zones_map);
+	m->removal_count = m->vacated_count = 0;
+	m->batch++;
+	step_begin(m);
+	return 0;
+}

@@ -1,0 +1,182 @@
+/* zones.c: the bitmaps of inodes and zones. What was taken is marked at once; what is given back is marked free only at the
+ * end of a write-back, if the disk knew it as taken: until then it must not be used again (write_back.c). */
+#include "minixfs.h"
+
+/* Zones or inodes of one map: the sets `fresh` and `freed` are as large as one run of pages may be. */
+#define BITS_MOST (512U * PAGE * 8)
+
+int64_t map_start(struct map *map)
+{
+	size_t pages = 1;
+
+	if (map->bits > BITS_MOST)
+		return -EINVAL;
+	while (pages * PAGE * 8 < map->bits)
+		pages *= 2;
+	map->pages = pages;
+	map->fresh = pages_take(pages);
+	map->freed = pages_take(pages);
+	map->low = UINT32_MAX;
+	map->high = 0;
+	map->hint = 1;
+	return map->fresh && map->freed ? 0 : -ENOMEM;
+}
+
+void map_end(struct map *map)
+{
+	if (map->fresh)
+		pages_give(map->fresh, map->pages);
+	if (map->freed)
+		pages_give(map->freed, map->pages);
+}
+
+/* The bitmap's block with that bit, and its words. */
+static int64_t map_words(struct mount *m, const struct map *map, uint32_t bit, struct buffer **b)
+{
+	return cache_read(m, map->block + (bit >> (m->block_shift + 3)), b);
+}
+
+static uint64_t *word_of(const struct mount *m, struct buffer *b, uint32_t bit)
+{
+	return &((uint64_t *)b->bytes)[(bit & ((m->block_size << 3) - 1)) / 64];
+}
+
+int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit)
+{
+	struct buffer *b = NULL;
+	uint32_t per_block = m->block_size << 3, at = MAX(from, map->hint);
+
+	while (at < map->bits) {
+		uint64_t clear;
+		int64_t result = 0;
+
+		if (!b || at % per_block == 0)
+			result = map_words(m, map, at, &b);
+		if (result < 0)
+			return result;
+		clear = ~*word_of(m, b, at) & ~0ULL << (at % 64);
+		at &= ~63U;
+		if (clear) {
+			at += (uint32_t)__builtin_ctzll(clear);
+			break;
+		}
+		at += 64;
+	}
+	if (at < map->bits) {
+		if (from <= map->hint)
+			map->hint = at;
+		*bit = at;
+		return 0;
+	}
+	if (from > map->hint)
+		return map_find(m, map, 0, bit);
+	return map->freed_count > 0 ? write_back_first(m) : -ENOSPC;
+}
+
+static void touch(struct map *map, uint32_t bit)
+{
+	map->low = MIN(map->low, bit / 64);
+	map->high = MAX(map->high, bit / 64 + 1);
+}
+
+static void flip(struct mount *m, struct map *map, uint32_t bit)
+{
+	struct buffer *b = cache_present(m, map->block + (bit >> (m->block_shift + 3)));
+
+	*word_of(m, b, bit) ^= 1ULL << (bit % 64);
+	map->fresh[bit / 64] ^= 1ULL << (bit % 64);
+	touch(map, bit);
+	dirty_buffer(m, b, MAP, NULL);
+}
+
+void map_take(struct mount *m, struct map *map, uint32_t bit)
+{
+	flip(m, map, bit);
+	map->free--;
+}
+
+void map_give(struct mount *m, struct map *map, uint32_t bit)
+{
+	if (is_fresh(map, bit)) {
+		flip(m, map, bit);
+		map->hint = MIN(map->hint, bit);
+	} else if (!bit_of(map->freed, bit)) {
+		map->freed[bit / 64] |= 1ULL << (bit % 64);
+		map->freed_count++;
+		changed(m);
+	} else {
+		return;
+	}
+	map->free++;
+}
+
+/* One bit that was given back. A damaged disk may have had it free all the time. */
+static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
+{
+	struct buffer *b, *table;
+	struct disk_inode *d;
+	int64_t result;
+
+	step_begin(m);
+	result = map_words(m, map, bit, &b);
+	if (result == 0 && map == &m->inodes_map)
+		result = table_block(m, bit, &table, &d);
+	if (result < 0)
+		return result;
+	/* committed */
+	if (map == &m->inodes_map) {
+		memset(d, 0, sizeof(*d));
+		dirty_buffer(m, table, INODES, NULL);
+	}
+	if (*word_of(m, b, bit) >> (bit % 64) & 1)
+		*word_of(m, b, bit) ^= 1ULL << (bit % 64);
+	else
+		map->free--;
+	dirty_buffer(m, b, MAP, NULL);
+	map->freed[bit / 64] &= ~(1ULL << (bit % 64));
+	map->freed_count--;
+	map->hint = MIN(map->hint, bit);
+	return 0;
+}
+
+static int64_t map_settle(struct mount *m, struct map *map)
+{
+	for (uint32_t word = 0; map->freed_count > 0 && word <= map->bits / 64; word++)
+		while (map->freed[word]) {
+			int64_t result = settle_bit(m, map, word * 64 + (uint32_t)__builtin_ctzll(map->freed[word]));
+
+			if (result < 0)
+				return result;
+		}
+	return 0;
+}
+
+int64_t maps_settle(struct mount *m)
+{
+	int64_t result = map_settle(m, &m->inodes_map);
+
+	return result < 0 ? result : map_settle(m, &m->zones_map);
+}
+
+int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone)
+{
+	uint32_t bit;
+	int64_t result = map_find(m, &m->zones_map, is_zone(m, after) ? zone_bit(m, after) + 1 : 0, &bit);
+
+	if (result == 0)
+		*zone = bit + m->first_zone - 1;
+	return result;
+}
+
+void zone_take(struct mount *m, uint32_t zone)
+{
+	map_take(m, &m->zones_map, zone_bit(m, zone));
+}
+
+void zone_give(struct mount *m, uint32_t zone)
+{
+	if (!is_zone(m, zone))
+		return;
+	cache_forget(m, zone);
+	map_give(m, &m->zones_map, zone_bit(m, zone));
+}
