@@ -399,14 +399,26 @@ static void serve(void)
 	}
 }
 
+/* Services are in the kernel and need no traps. */
+bool is_service_trap(uint64_t number)
+{
+	(void)number;
+	return false;
+}
+
+int64_t service_trap(uint64_t number, const uint64_t *arguments)
+{
+	(void)number;
+	(void)arguments;
+	return -ENOSYS;
+}
+
 void services_begin(void)
 {
 	for (uint32_t endpoint = ENDPOINTS - 1; endpoint > 0; endpoint--) {
 		struct server *s = &servers[endpoint];
 
-		s->task = task_create_kernel(TASKS + endpoint, dispatchers[endpoint].name, serve);
-		if (!s->task)
-			panic("no memory for %s", dispatchers[endpoint].name);
+		s->task = task_create_server(TASKS + endpoint, dispatchers[endpoint].name, serve);
 		task_start(s->task);
 	}
 }

@@ -68,6 +68,9 @@ bool wait_for_answer(struct request *r)
 	struct task *t = CONTAINER(r, struct task, request);
 
 	t->answered = false;
+	/* A signal that came while it could not be interrupted, between two runs of its handler, say. */
+	if (t->work & WORK_ATTEND)
+		request_interrupt(t);
 	task_wait();
 	return !t->answered;
 }
@@ -204,6 +207,11 @@ struct grant grant_write(void *own, size_t length)
 	return (struct grant){ (uint64_t)own, length };
 }
 
+struct grant grant_caller(uint64_t address, uint64_t length)
+{
+	return (struct grant){ MIN(address, USER_END), length };
+}
+
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 {
 	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
@@ -252,6 +260,20 @@ void pages_give(void *pages, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		frame_drop(physical_of(pages) + i * PAGE);
+}
+
+/* Services are in the kernel and need no traps. */
+bool is_service_trap(uint64_t number)
+{
+	(void)number;
+	return false;
+}
+
+int64_t service_trap(uint64_t number, const uint64_t *arguments)
+{
+	(void)number;
+	(void)arguments;
+	return -ENOSYS;
 }
 
 void services_begin(void)

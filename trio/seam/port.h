@@ -125,6 +125,8 @@ void notify(uint32_t endpoint, unsigned bit);
 
 /* Clock since boot, and the service's one alarm: then bit NOTIFY_ALARM of `endpoint`, its own, is set. NEVER: not any more. */
 #define NOTIFY_ALARM 63
+/* The seam's own. */
+#define NOTIFY_CANCEL 62
 nanoseconds now(void);
 void alarm_at(uint32_t endpoint, nanoseconds deadline);
 

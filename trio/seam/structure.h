@@ -10,6 +10,9 @@ extern uint64_t services_notified;
 /* They do what they have to, now. */
 void deliver_notifications(void);
 
+/* Whether a system call is a trap of a service that is a process, and what it does. */
+bool is_service_trap(uint64_t number);
+int64_t service_trap(uint64_t number, const uint64_t *arguments);
 /* Services begin, the lowest first. */
 void services_begin(void);
 /* A parked request of `t`'s ends with -EINTR, or with what is done, unless it is hard. */

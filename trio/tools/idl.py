@@ -20,6 +20,8 @@ WORDS words; a grant takes two. Written for each interface into OUT:
     NAME_stubs.c, NAME_client_stubs.c, NAME_dispatch.c
                     what a structure with messages links: what packs them and what unpacks them
     mono_stubs.c    stubs that are procedure calls, for all
+    program_SERVICE.c, micro_images.S
+                    a service as a program, and all of them within the kernel's file
     hybrid_stubs.c  services by endpoint; the kernel's calls as procedure calls
     endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
 
@@ -42,7 +44,7 @@ Fail = Callable[[int, str], NoReturn]
 
 WORDS = 12
 OUT_WORDS = 8
-NOTIFICATIONS = 63
+NOTIFICATIONS = 62
 TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
 GRANTS = ("grant read", "grant write")
 
@@ -447,6 +449,27 @@ def servers(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str
     return "\n".join(lines)
 
 
+def program(service: Service) -> str:
+    """Which service a program is, where services are programs."""
+    of = service.provides
+    lines = ['#include "messages.h"', "", f"DISPATCHER({of});", f"struct {of}_service;"]
+    lines += [f"extern const struct {of}_service {service.name}_service;", "", "const struct dispatcher this_service = {"]
+    lines += [f'\t"{service.name}", &{service.name}_service, serve_{of}_start, serve_{of}_notified, serve_{of}_call,']
+    return "\n".join([*lines, f"\tserve_{of}_client", "};", ""])
+
+
+def images(found: tuple[Service, ...]) -> str:
+    """The services' programs, by endpoint, as parts of the kernel's file: GNU assembler."""
+    lines = [".section .rodata"]
+    for each in found:
+        lines += [".balign 8", f'image_{each.name}: .incbin "{each.name}.program"']
+    lines += [".balign 8", ".globl service_images", "service_images:", ".quad 0"]
+    lines += [f".quad image_{each.name}" for each in found]
+    lines += [".globl service_names", "service_names:", ".quad 0", *(f".quad name_{each.name}" for each in found)]
+    lines += [f'name_{each.name}: .asciz "{each.name}"' for each in found]
+    return "\n".join([*lines, '.section .note.GNU-stack, "", @progbits', ""])
+
+
 def endpoints(found: tuple[Service, ...]) -> str:
     lines = ["#define ENDPOINT_KERNEL 0"]
     lines += [f"#define ENDPOINT_{each.name.upper()} {each.endpoint}" for each in found]
@@ -475,6 +498,8 @@ def written(out: Path, folder: Path, config: Path) -> dict[Path, str]:
     calls_h, calls_c = counters(interfaces)
     files = {"endpoints.h": endpoints(found), "calls.h": calls_h, "calls.c": calls_c}
     files |= {"mono_stubs.c": mono(interfaces, found), "hybrid_stubs.c": servers(interfaces, found)}
+    files["micro_images.S"] = images(found)
+    files |= {f"program_{each.name}.c": program(each) for each in found}
     for name, interface in interfaces.items():
         files |= {f"{name}.h": header(interface), f"{name}_serve.h": serve(interface)}
         files |= {f"{name}_client.h": client(interface), f"{name}_stubs.c": stubs(interface)}

@@ -53,6 +53,8 @@ void kernel_map_start(void);
 uint64_t kernel_stack_take(uint32_t task);
 void kernel_stack_give(uint32_t task);
 
+/* A space for each task that may have one, then one for each service that is a process. */
+#define SPACES (TASKS + 64)
 /* Address spaces, by number; see kernel.idl, calls 20 to 32. Results are 0 or a negative errno. */
 int64_t space_create(uint32_t space);
 void space_destroy(uint32_t space);

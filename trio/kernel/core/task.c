@@ -82,23 +82,21 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	return 0;
 }
 
-struct task *task_create_kernel(uint32_t number, const char *name, void (*function)(void))
+struct task *task_create_server(uint32_t number, const char *name, void (*function)(void))
 {
 	uint64_t page = frame_take(), top = page ? kernel_stack_take(number) : 0;
-	struct first_frame *first;
+	struct registers *user = (struct registers *)top - 1;
+	struct first_frame *first = (struct first_frame *)user - 1;
 	struct task_page *made;
 
-	if (!top) {
-		if (page)
-			frame_drop(page);
-		return NULL;
-	}
+	if (!top)
+		panic("no memory for %s", name);
 	made = physical(page);
 	made->task.counters = &made->counters;
 	made->task.number = number;
 	made->task.state = NEW;
+	made->task.user = function ? NULL : user;
 	memcpy(made->task.name, name, MIN(strlen(name), sizeof made->task.name - 1));
-	first = (struct first_frame *)top - 1;
 	*first = (struct first_frame){ .rip = (uint64_t)task_first, .rbx = (uint64_t)function };
 	made->task.kernel_sp = (uint64_t)first;
 	return &made->task;

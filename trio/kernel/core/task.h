@@ -70,8 +70,8 @@ void task_end(struct task *t);
 
 /* Its first words will be in the kernel, in `function`: of the first task, which no program made. */
 void task_begins_with(struct task *t, void (*function)(void));
-/* One without user mode that runs `function` for good; NULL: no memory. */
-struct task *task_create_kernel(uint32_t number, const char *name, void (*function)(void));
+/* A service's, at boot: one that runs `function` in the kernel for good, or with NULL one for user mode. */
+struct task *task_create_server(uint32_t number, const char *name, void (*function)(void));
 void task_exec(struct task *t, uint64_t entry, uint64_t stack);
 /* The present task, whose request has just been parked, waits until it is woken. */
 void task_wait(void);

@@ -22,7 +22,7 @@ static const uint64_t rights[8] = {
 	PAGE_PRESENT | PAGE_USER | PAGE_WRITE,
 };
 
-static uint64_t roots[TASKS];
+static uint64_t roots[SPACES];
 
 static uint32_t *uses_of(const uint64_t *table)
 {

@@ -1,4 +1,4 @@
-/* memory_functions.c: the functions that a freestanding C compiler may call by itself, and strings. */
+/* freestanding.c: the functions that a freestanding C compiler may call by itself, and strings. */
 #include "port.h"
 
 void *memcpy(void *to, const void *from, size_t n)
