@@ -10,10 +10,13 @@
 /* Linux's numbers on x86-64 end before; what is beyond 1000 is Trio's own. */
 #define SYSTEM_CALLS 1024
 
+#define RESUMES 2
+
 struct route {
 	uint16_t number;
-	/* A signal whose handler wants it (SA_RESTART) makes the call begin anew. */
-	bool restarts;
+	/* 1: a signal whose handler wants it (SA_RESTART) makes the call begin anew, or one without a handler (SIGSTOP and
+	 * SIGCONT); RESUMES: the latter alone. */
+	uint8_t restarts;
 	const char *name;
 	/* `a`: the six arguments. Returns the value, or a negative errno. */
 	int64_t (*run)(struct task *t, const uint64_t *a);
@@ -67,7 +70,7 @@ int64_t user_deadline(uint64_t address, bool micro, nanoseconds *deadline);
 
 /* signal_frame.c: makes the present task run a handler, as pm.attend answered in `r`. -EFAULT: its stack cannot be written. */
 int64_t signal_frame_push(struct task *t, const struct request *r, int signal);
-/* rt_sigreturn: the registers as they were, and the mask. Returns what is to be in rax; -EFAULT. */
+/* rt_sigreturn: the registers as they were, and the mask. 0; -EFAULT: there is no such frame, and nothing is changed. */
 int64_t signal_frame_pop(struct task *t);
 
 #endif

@@ -52,14 +52,17 @@ void system_call(struct registers *r)
 	t->system_call = (int64_t)number;
 	if (number < SYSTEM_CALLS && table[number])
 		r->rax = (uint64_t)table[number]->run(t, &r->rdi);
+	else if (is_service_trap(number))
+		r->rax = (uint64_t)service_trap(number, &r->rdi);
 	else
 		r->rax = (uint64_t)unknown(number);
 	if (services_notified | t->work)
 		task_work();
 }
 
-/* A call that a signal ended with -EINTR begins anew if its handler wants that, or if there was none to run. */
-static void restart(struct task *t, bool wanted)
+/* A call that a signal ended with -EINTR begins anew if its handler wants that, or if there was none to run
+ * (`unhandled`). */
+static void restart(struct task *t, bool wanted, bool unhandled)
 {
 	int64_t number = t->system_call;
 
@@ -67,6 +70,8 @@ static void restart(struct task *t, bool wanted)
 	if (number < 0 || (int64_t)t->user->rax != -EINTR || t->user->trap != TRAP_SYSCALL)
 		return;
 	if (!wanted || (uint64_t)number >= SYSTEM_CALLS || !table[number]->restarts)
+		return;
+	if (table[number]->restarts == RESUMES && !unhandled)
 		return;
 	t->user->rax = (uint64_t)number;
 	t->user->rip -= SYSCALL_BYTES;
@@ -83,12 +88,12 @@ static void attend(struct task *t)
 
 		if (signal <= 0)
 			break;
-		restart(t, r->out[OUT_PM_ATTEND_FLAGS] & SA_RESTART);
+		restart(t, r->out[OUT_PM_ATTEND_FLAGS] & SA_RESTART, false);
 		t->user->trap = 0;
 		if (signal_frame_push(t, r, (int)signal) != 0)
-			client_pm_raise(&t->request, SIGSEGV, SI_KERNEL, 0);
+			client_pm_raise(&t->request, SIGSEGV, signal == SIGSEGV ? 0 : SI_KERNEL, 0);
 	}
-	restart(t, true);
+	restart(t, true, true);
 }
 
 void task_work(void)

@@ -144,8 +144,10 @@ task_switch_stacks:
 task_first:
 	call task_switched
 	testq %rbx, %rbx
-	jz entry_return
+	jz 1f
 	call *%rbx
+	/* Signals may have come before its first instruction. */
+1:	call task_work
 	jmp entry_return
 
 /* long user_copy(void *to, const void *from, size_t n): one side is a program's memory. 0, or 1 where it is not there. */

@@ -1,0 +1,103 @@
+/* control.c: a process's small switches, ports, and the end of the machine. */
+#include "pm_internal.h"
+
+#define PORTS 65536
+/* personality's question for the present one. */
+#define ASK UINT32_MAX
+
+static verdict set_name(struct thread *t, struct request *r, struct grant name)
+{
+	char new[NAME_BYTES] = { 0 };
+	long length = copy_string(new, sizeof new, name);
+
+	if (length == -EFAULT)
+		return refuse(r, EFAULT);
+	/* What is too long is cut. */
+	if (length < 0 && copy_in(new, name, 0, sizeof new - 1) != 0)
+		return refuse(r, EFAULT);
+	new[NAME_BYTES - 1] = '\0';
+	memcpy(t->name, new, sizeof new);
+	thread_label(t);
+	return answer(r, 0);
+}
+
+verdict pm_prctl(struct pm *pm, struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to)
+{
+	struct thread *t = asking(pm, r);
+	struct process *p = t->process;
+
+	switch (option) {
+	case PR_SET_PDEATHSIG:
+		if (value > SIGNALS)
+			return refuse(r, EINVAL);
+		p->death_signal = (uint32_t)value;
+		return answer(r, 0);
+	case PR_GET_PDEATHSIG:
+		return settle(r, copy_out(to, 0, &p->death_signal, sizeof p->death_signal));
+	case PR_GET_DUMPABLE:
+		return answer(r, p->dumpable);
+	case PR_SET_DUMPABLE:
+		if (value > 1)
+			return refuse(r, EINVAL);
+		p->dumpable = value != 0;
+		return answer(r, 0);
+	case PR_SET_NAME:
+		return set_name(t, r, name);
+	case PR_GET_NAME:
+		return settle(r, copy_out(to, 0, t->name, sizeof t->name));
+	case PR_SET_NO_NEW_PRIVS:
+		if (value != 1)
+			return refuse(r, EINVAL);
+		p->no_new_rights = true;
+		return answer(r, 0);
+	case PR_GET_NO_NEW_PRIVS:
+		return answer(r, p->no_new_rights);
+	}
+	return refuse(r, EINVAL);
+}
+
+verdict pm_ioperm(struct pm *pm, struct request *r, uint64_t from, uint64_t count, uint32_t on)
+{
+	const struct thread *t = asking(pm, r);
+
+	if (from >= PORTS || count == 0 || count > PORTS - from)
+		return refuse(r, EINVAL);
+	if (on && t->process->identity.euid != 0)
+		return refuse(r, EPERM);
+	return settle(r, kernel_task_ports(t->slot, (uint32_t)from, (uint32_t)count, on != 0));
+}
+
+/* Written back first what is not yet on a disk: the handler runs again until that is done. */
+verdict pm_reboot(struct pm *pm, struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command)
+{
+	if (asking(pm, r)->process->identity.euid != 0)
+		return refuse(r, EPERM);
+	if (magic != REBOOT_MAGIC || (magic_2 != REBOOT_MAGIC_2A && magic_2 != REBOOT_MAGIC_2B &&
+				      magic_2 != REBOOT_MAGIC_2C && magic_2 != REBOOT_MAGIC_2D))
+		return refuse(r, EINVAL);
+	switch (command) {
+	case REBOOT_CAD_ON:
+	case REBOOT_CAD_OFF:
+		return answer(r, 0);
+	case REBOOT_RESTART:
+	case REBOOT_HALT:
+	case REBOOT_POWER_OFF:
+		break;
+	default:
+		return refuse(r, EINVAL);
+	}
+	if (vfs_write_back() == -EWAIT)
+		return park_hard(&pm->disk, r);
+	kernel_shut_down(command == REBOOT_RESTART, 0);
+	return answer(r, 0);
+}
+
+verdict pm_personality(struct pm *pm, struct request *r, uint32_t persona)
+{
+	struct process *p = asking(pm, r)->process;
+	uint32_t old = p->persona;
+
+	if (persona != ASK)
+		p->persona = persona;
+	return answer(r, old);
+}

@@ -1,0 +1,176 @@
+/* credentials.c: users and groups of a process, all its threads alike, and who may signal whom. Rights beyond an
+ * ordinary user's are those of effective user 0; there are no capabilities beside that. */
+#include "pm_internal.h"
+
+#define KEEP UINT32_MAX
+
+static bool is_root(const struct process *p)
+{
+	return p->identity.euid == 0;
+}
+
+/* SIGCONT may be sent to all of one's session. */
+bool may_signal(const struct process *from, const struct process *to, uint32_t signal)
+{
+	const struct identity *a = &from->identity, *b = &to->identity;
+
+	if (a->euid == 0 || from == to)
+		return true;
+	if (a->euid == b->suid || a->euid == b->uid || a->uid == b->suid || a->uid == b->uid)
+		return true;
+	return signal == SIGCONT && from->session == to->session;
+}
+
+void credentials_tell(struct process *p)
+{
+	const struct identity *who = &p->identity;
+	struct grant groups = grant_read(who->groups, who->group_count * sizeof who->groups[0]);
+
+	EACH_THREAD(p, t)
+	{
+		vfs_credentials(t->slot, who->euid, who->egid, groups);
+	}
+}
+
+verdict pm_getid(struct pm *pm, struct request *r, uint32_t which)
+{
+	const struct identity *who = &asking(pm, r)->process->identity;
+	const uint32_t ids[] = { who->uid, who->euid, who->gid, who->egid };
+
+	return which < COUNT_OF(ids) ? answer(r, ids[which]) : refuse(r, EINVAL);
+}
+
+/* The three ids of a user or a group, as the calls set them. */
+struct ids {
+	uint32_t real, effective, saved;
+};
+
+/* setuid: root sets all three. */
+static int64_t set_one(struct ids *ids, uint32_t id, bool root)
+{
+	if (id == KEEP)
+		return -EINVAL;
+	if (root) {
+		*ids = (struct ids){ id, id, id };
+		return 0;
+	}
+	if (id != ids->real && id != ids->saved)
+		return -EPERM;
+	ids->effective = id;
+	return 0;
+}
+
+/* setreuid: the saved one becomes the effective one where the real one is set, or the effective one to another value
+ * than the real one has. */
+static int64_t set_two(struct ids *ids, uint32_t real, uint32_t effective, bool root)
+{
+	const struct ids old = *ids;
+
+	if (!root && real != KEEP && real != old.real && real != old.effective)
+		return -EPERM;
+	if (!root && effective != KEEP && effective != old.real && effective != old.effective && effective != old.saved)
+		return -EPERM;
+	if (real != KEEP)
+		ids->real = real;
+	if (effective != KEEP)
+		ids->effective = effective;
+	if (real != KEEP || (effective != KEEP && effective != old.real))
+		ids->saved = ids->effective;
+	return 0;
+}
+
+static bool is_own(const struct ids *ids, uint32_t id)
+{
+	return id == KEEP || id == ids->real || id == ids->effective || id == ids->saved;
+}
+
+/* setresuid. */
+static int64_t set_three(struct ids *ids, const struct ids *new, bool root)
+{
+	if (!root && (!is_own(ids, new->real) || !is_own(ids, new->effective) || !is_own(ids, new->saved)))
+		return -EPERM;
+	if (new->real != KEEP)
+		ids->real = new->real;
+	if (new->effective != KEEP)
+		ids->effective = new->effective;
+	if (new->saved != KEEP)
+		ids->saved = new->saved;
+	return 0;
+}
+
+verdict pm_setids(struct pm *pm, struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective,
+		  uint32_t saved)
+{
+	struct process *p = asking(pm, r)->process;
+	struct identity *who = &p->identity;
+	struct ids new = { real, effective, saved }, ids;
+	int64_t result;
+
+	if (group)
+		ids = (struct ids){ who->gid, who->egid, who->sgid };
+	else
+		ids = (struct ids){ who->uid, who->euid, who->suid };
+	if (exact == 2)
+		result = set_one(&ids, real, is_root(p));
+	else if (exact == 1)
+		result = set_three(&ids, &new, is_root(p));
+	else
+		result = set_two(&ids, real, effective, is_root(p));
+	if (result != 0)
+		return settle(r, result);
+	/* committed */
+	if (group) {
+		who->gid = ids.real;
+		who->egid = ids.effective;
+		who->sgid = ids.saved;
+	} else {
+		who->uid = ids.real;
+		who->euid = ids.effective;
+		who->suid = ids.saved;
+	}
+	credentials_tell(p);
+	return answer(r, 0);
+}
+
+verdict pm_getresids(struct pm *pm, struct request *r, uint32_t group)
+{
+	const struct identity *who = &asking(pm, r)->process->identity;
+
+	r->out[OUT_PM_GETRESIDS_REAL] = group ? who->gid : who->uid;
+	r->out[OUT_PM_GETRESIDS_EFFECTIVE] = group ? who->egid : who->euid;
+	r->out[OUT_PM_GETRESIDS_SAVED] = group ? who->sgid : who->suid;
+	return answer(r, 0);
+}
+
+verdict pm_getgroups(struct pm *pm, struct request *r, uint32_t size, struct grant to)
+{
+	const struct identity *who = &asking(pm, r)->process->identity;
+
+	if ((int32_t)size < 0)
+		return refuse(r, EINVAL);
+	if (size == 0)
+		return answer(r, who->group_count);
+	if (size < who->group_count)
+		return refuse(r, EINVAL);
+	if (copy_out(to, 0, who->groups, who->group_count * sizeof who->groups[0]) != 0)
+		return refuse(r, EFAULT);
+	return answer(r, who->group_count);
+}
+
+verdict pm_setgroups(struct pm *pm, struct request *r, uint32_t count, struct grant from)
+{
+	struct process *p = asking(pm, r)->process;
+	uint32_t groups[GROUPS];
+
+	if (!is_root(p))
+		return refuse(r, EPERM);
+	if (count > GROUPS)
+		return refuse(r, EINVAL);
+	if (copy_in(groups, from, 0, count * sizeof groups[0]) != 0)
+		return refuse(r, EFAULT);
+	/* committed */
+	memcpy(p->identity.groups, groups, count * sizeof groups[0]);
+	p->identity.group_count = count;
+	credentials_tell(p);
+	return answer(r, 0);
+}

@@ -1,0 +1,166 @@
+/* deliver.c: a thread takes its signals, before it is in user mode again: handlers, and the default actions. */
+#include "pm_internal.h"
+
+/* What the present task did itself cannot be overlooked: blocked or ignored, it has its default action, and that also
+ * in the first process. */
+verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t code, uint64_t address)
+{
+	struct thread *t = asking(pm, r);
+	struct process *p = t->process;
+	uint64_t bit = SIGNAL_BIT(signal);
+	struct information i = { .code = (int32_t)code, .value = address };
+
+	if (code == 0 || t->blocked & bit || handler_of(p, signal) == SIG_IGN)
+		p->handlers->set &= ~bit;
+	t->blocked &= ~bit;
+	if (handler_of(p, signal) == SIG_DFL)
+		process_end(pm, p, signal, NULL);
+	else
+		(void)signal_send(pm, p, t, signal, &i);
+	return answer(r, 0);
+}
+
+/* How a process came to a halt is told when its last thread has. */
+static void halt_complete(struct pm *pm, struct process *p)
+{
+	p->tell_stopped = true;
+	parent_tell(pm, p, CLD_STOPPED, p->stop);
+	EACH_THREAD(p, t)
+	{
+		thread_label(t);
+	}
+}
+
+static void stop_begin(struct pm *pm, struct process *p, uint32_t signal, const struct thread *self)
+{
+	p->stop = signal;
+	p->stop_number++;
+	p->halted = 0;
+	p->tell_continued = false;
+	pm->stopped++;
+	EACH_THREAD(p, t)
+	{
+		if (t != self)
+			thread_wake(t);
+	}
+}
+
+void stop_end(struct pm *pm, struct process *p)
+{
+	bool was_told = p->halted == p->thread_count;
+
+	p->stop = 0;
+	pm->stopped--;
+	p->tell_stopped = false;
+	unpark(&p->stopped);
+	EACH_THREAD(p, t)
+	{
+		thread_label(t);
+	}
+	if (p->ending || !was_told)
+		return;
+	p->tell_continued = true;
+	parent_tell(pm, p, CLD_CONTINUED, SIGCONT);
+}
+
+/* A thread halts once a stop; `scratch` knows of which. It is parked hard: what signals do to it, stop_end decides. */
+static verdict halt(struct pm *pm, struct process *p, struct request *r)
+{
+	if (r->scratch[0] != p->stop_number) {
+		r->scratch[0] = p->stop_number;
+		p->halted++;
+		if (p->halted == p->thread_count)
+			halt_complete(pm, p);
+	}
+	return park_hard(&p->stopped, r);
+}
+
+static void take_default(struct pm *pm, struct thread *t, uint32_t signal)
+{
+	struct process *p = t->process;
+
+	if (default_ignores(signal) || p == pm->init)
+		return;
+	if (!default_stops(signal))
+		process_end(pm, p, signal, t);
+	else if (signal == SIGSTOP || !group_is_orphaned(p, NULL))
+		stop_begin(pm, p, signal, t);
+}
+
+static verdict handle(struct thread *t, struct request *r, uint32_t signal, const struct information *i)
+{
+	struct handlers *h = t->process->handlers;
+	const struct linux_sigaction *action = &h->action[signal - 1];
+	uint64_t *out = r->out;
+
+	out[OUT_PM_ATTEND_HANDLER] = action->handler;
+	out[OUT_PM_ATTEND_FLAGS] = (uint32_t)action->flags | (uint64_t)i->uid << 32;
+	out[OUT_PM_ATTEND_RESTORER] = action->restorer;
+	out[OUT_PM_ATTEND_MASK] = t->restore ? t->saved : t->blocked;
+	out[OUT_PM_ATTEND_CODE_AND_PID] = (uint32_t)i->code | (uint64_t)i->pid << 32;
+	out[OUT_PM_ATTEND_VALUE] = i->value;
+	out[OUT_PM_ATTEND_STACK] = t->stack;
+	out[OUT_PM_ATTEND_STACK_SIZE] = t->stack_size;
+	t->restore = false;
+	if (action->flags & SA_RESETHAND)
+		h->set &= ~SIGNAL_BIT(signal);
+	t->blocked |= action->mask | (action->flags & SA_NODEFER ? 0 : SIGNAL_BIT(signal));
+	return answer(r, signal);
+}
+
+static void write_number(struct thread *t)
+{
+	(void)copy_out(grant_caller(t->set_tid, sizeof t->number), 0, &t->number, sizeof t->number);
+	t->set_tid = 0;
+}
+
+verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer)
+{
+	struct thread *t = asking(pm, r);
+	struct process *p = t->process;
+	struct information i;
+	uint32_t signal;
+
+	(void)stack_pointer;
+	if (!p)
+		return answer(r, 0);
+	if (t->set_tid)
+		write_number(t);
+	for (;;) {
+		uint64_t handler;
+
+		if (t->leaving) {
+			thread_leave(pm, t);
+			return answer(r, 0);
+		}
+		if (p->stop)
+			return halt(pm, p, r);
+		signal = signal_take(pm, t, ~t->blocked, &i);
+		if (signal == 0)
+			break;
+		handler = handler_of(p, signal);
+		if (handler == SIG_DFL)
+			take_default(pm, t, signal);
+		else if (handler != SIG_IGN)
+			return handle(t, r, signal, &i);
+	}
+	if (t->restore) {
+		t->restore = false;
+		mask_set(t, t->saved);
+	}
+	return answer(r, 0);
+}
+
+verdict pm_sigreturn(struct pm *pm, struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags)
+{
+	struct thread *t = asking(pm, r);
+
+	mask_set(t, mask);
+	if (flags & SS_DISABLE)
+		t->stack = t->stack_size = 0;
+	else if (size >= MINSIGSTKSZ) {
+		t->stack = stack;
+		t->stack_size = size;
+	}
+	return answer(r, 0);
+}

@@ -1,0 +1,152 @@
+/* elf.c: static ELF programs for x86-64, at fixed addresses or movable ones. */
+#include "image.h"
+
+#define ELF_MAGIC 0x464c457fU
+#define ELF_64_LITTLE 0x0102
+#define ET_EXEC 2
+#define ET_DYN 3
+#define EM_X86_64 62
+#define PT_LOAD 1
+#define PT_INTERP 3
+#define PF_EXECUTE 1
+#define PF_WRITE 2
+#define PF_READ 4
+#define PROT_READ 1
+#define PROT_WRITE 2
+#define PROT_EXEC 4
+/* Where movable programs go: two thirds of the way up, as they do under Linux without randomisation. */
+#define MOVABLE_BASE 0x555555554000UL
+/* Nothing is mapped below, so that a null pointer is one. */
+#define LOWEST 0x1000UL
+
+struct elf_header {
+	uint32_t magic;
+	uint16_t class_and_order;
+	uint8_t version, abi, pad[8];
+	uint16_t type, machine;
+	uint32_t version_2;
+	uint64_t entry, segments, sections;
+	uint32_t flags;
+	uint16_t size, segment_size, segment_count, section_size, section_count, names;
+};
+_Static_assert(sizeof(struct elf_header) == 64 && sizeof(struct elf_segment) == 56, "as ELF has them");
+
+static uint64_t page_down(uint64_t address)
+{
+	return address & ~(PAGE - 1);
+}
+
+static uint64_t page_up(uint64_t address)
+{
+	return page_down(address + PAGE - 1);
+}
+
+/* Program headers that are not in the file's beginning are read over it, behind the file's header. */
+static int64_t segments_read(struct image *image)
+{
+	struct elf_header *h = (struct elf_header *)image->head;
+	uint64_t length = h->segment_count * sizeof(struct elf_segment);
+	int64_t n;
+
+	if (length > HEAD_BYTES - sizeof *h)
+		return -ENOEXEC;
+	if (h->segments <= HEAD_BYTES - length && h->segments % 8 == 0) {
+		image->segments = (const struct elf_segment *)(image->head + h->segments);
+		return 0;
+	}
+	n = vfs_program_read(image->file, h->segments, grant_write(image->head + sizeof *h, length));
+	if (n < 0)
+		return n;
+	image->segments = (const struct elf_segment *)(h + 1);
+	return (uint64_t)n == length ? 0 : -ENOEXEC;
+}
+
+static bool segment_is_good(const struct elf_segment *s, uint64_t bias)
+{
+	uint64_t limit = STACK_TOP - bias;
+
+	if (s->file_size > s->size || (s->address ^ s->offset) & (PAGE - 1))
+		return false;
+	if (s->offset + s->file_size < s->offset || s->size > limit || s->address > limit - s->size)
+		return false;
+	return bias || page_down(s->address) >= LOWEST;
+}
+
+/* Every segment must be as elf_map needs it. Finds the heap's place, and where the headers are in memory. */
+static int64_t segments_check(struct image *image, const struct elf_header *h)
+{
+	bool some = false;
+
+	for (uint32_t i = 0; i < image->header_count; i++) {
+		const struct elf_segment *s = &image->segments[i];
+
+		if (s->type == PT_INTERP) {
+			log_line("pm: a program wants an interpreter; only static ones can be run");
+			return -ENOEXEC;
+		}
+		if (s->type != PT_LOAD)
+			continue;
+		if (!segment_is_good(s, image->bias))
+			return -ENOEXEC;
+		some = true;
+		image->heap = MAX(image->heap, page_up(image->bias + s->address + s->size));
+		if (h->segments >= s->offset && h->segments < s->offset + s->file_size)
+			image->headers = image->bias + s->address + (h->segments - s->offset);
+	}
+	return some ? 0 : -ENOEXEC;
+}
+
+int64_t elf_check(struct image *image)
+{
+	const struct elf_header *h = (const struct elf_header *)image->head;
+	int64_t result;
+
+	if (h->magic != ELF_MAGIC || h->class_and_order != ELF_64_LITTLE || h->machine != EM_X86_64)
+		return -ENOEXEC;
+	if ((h->type != ET_EXEC && h->type != ET_DYN) || h->segment_size != sizeof(struct elf_segment))
+		return -ENOEXEC;
+	result = segments_read(image);
+	if (result != 0)
+		return result;
+	image->bias = h->type == ET_DYN ? MOVABLE_BASE : 0;
+	image->entry = image->bias + h->entry;
+	image->header_count = h->segment_count;
+	return segments_check(image, h);
+}
+
+static uint32_t protection_of(const struct elf_segment *s)
+{
+	return (s->flags & PF_READ ? PROT_READ : 0) | (s->flags & PF_WRITE ? PROT_WRITE : 0) |
+	       (s->flags & PF_EXECUTE ? PROT_EXEC : 0);
+}
+
+/* What the file has of it, then zeros: the rest of the last page where it may be written, and whole pages. */
+static int64_t segment_map(struct thread *t, const struct image *image, const struct elf_segment *s)
+{
+	uint64_t start = image->bias + s->address, file_end = start + s->file_size, end = start + s->size;
+	uint64_t zeros = s->file_size ? page_up(file_end) : page_down(start);
+	uint32_t protection = protection_of(s);
+	int64_t result = 0;
+
+	if (s->file_size)
+		result = vfs_program_map(image->file, t->slot, page_down(start), zeros - page_down(start), protection,
+					 page_down(s->offset));
+	if (result == 0 && end > zeros)
+		result = vm_map_zeros(t->slot, zeros, page_up(end) - zeros, protection);
+	if (result == 0 && end > file_end && zeros > file_end && s->file_size && protection & PROT_WRITE)
+		result = copy_zeros(grant_caller(file_end, zeros - file_end), 0, zeros - file_end);
+	return result;
+}
+
+int64_t elf_map(struct thread *t, struct image *image)
+{
+	while (image->mapped < image->header_count) {
+		const struct elf_segment *s = &image->segments[image->mapped];
+		int64_t result = s->type == PT_LOAD && s->size ? segment_map(t, image, s) : 0;
+
+		if (result < 0)
+			return result;
+		image->mapped++;
+	}
+	return 0;
+}

@@ -1,0 +1,266 @@
+/* exec.c: a process executes a program. The file is found and checked, and the other threads are made to leave, while the
+ * caller's memory is still there; from `committed` on a failure ends the process, as its old program is gone.
+ *
+ * The handler runs again after it was parked. What was found so far is kept in the thread's image only once the file
+ * is checked; before that it begins anew, and then meets in memory what it had to wait for. */
+#include "abi/files.h"
+#include "image.h"
+
+#define SMALLEST_ARGUMENTS (128UL << 10)
+#define MOST_ARGUMENTS (6UL << 20)
+/* More than any program uses, where its limit is infinite. */
+#define MOST_STACK (1UL << 30)
+#define S_IXGRP 0010
+
+void image_drop(struct thread *t)
+{
+	if (t->image->open)
+		vfs_program_close(t->image->file);
+	pages_give(t->image, 1);
+	t->image = NULL;
+}
+
+/* Opens a program and reads its beginning. */
+static int64_t image_open(const struct thread *t, struct image *image, int32_t directory, struct grant path,
+			  uint32_t flags)
+{
+	int64_t n;
+
+	if (image->open)
+		vfs_program_close(image->file);
+	image->open = false;
+	n = vfs_program_open(t->slot, directory, path, flags, &image->file, &image->size, &image->mode, &image->owner,
+			     &image->group);
+	if (n < 0)
+		return n;
+	image->open = true;
+	n = vfs_program_read(image->file, 0, grant_write(image->head, MIN(image->size, HEAD_BYTES)));
+	if (n < 0)
+		return n;
+	memset(image->head + n, 0, HEAD_BYTES - (size_t)n);
+	return 0;
+}
+
+/* Until it is no script any more. */
+static int64_t find_program(const struct thread *t, struct image *image, int32_t directory, struct grant path,
+			    uint32_t flags)
+{
+	int64_t result = image_open(t, image, directory, path, flags);
+
+	while (result == 0) {
+		result = script_take(image, &path);
+		if (result <= 0)
+			return result == 0 ? elf_check(image) : result;
+		result = image_open(t, image, AT_FDCWD, path, 0);
+	}
+	return result;
+}
+
+/* A quarter of what the stack may have, within Linux's bounds. */
+static uint64_t most_arguments(const struct process *p)
+{
+	uint64_t quarter = p->limits[RLIMIT_STACK].soft / 4;
+
+	return MIN(MAX(quarter, SMALLEST_ARGUMENTS), MOST_ARGUMENTS);
+}
+
+static int64_t prepare(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
+{
+	struct image *image = pages_take(1);
+	int64_t result;
+
+	if (!image)
+		return -ENOMEM;
+	t->image = image;
+	image->prefix = PREFIX_BYTES;
+	result = find_program(t, image, directory, a->path, flags);
+	if (result == 0 &&
+	    stack_need(image, a->path, a->strings, (uint64_t)a->argc + a->envc) > most_arguments(t->process))
+		result = -E2BIG;
+	if (result == 0)
+		image->checked = true;
+	else
+		image_drop(t);
+	return result;
+}
+
+/* All threads but this leave. */
+static void gather(struct process *p, struct thread *self)
+{
+	p->gathering = self;
+	EACH_THREAD(p, t)
+	{
+		if (t == self || t->leaving)
+			continue;
+		t->leaving = true;
+		thread_wake(t);
+		unpark(&t->waiting);
+	}
+}
+
+/* The one that is left is the process's first from now on, also by its number. */
+static void become_first(struct pm *pm, struct thread *t)
+{
+	struct process *p = t->process;
+
+	p->gathering = NULL;
+	if (t->number == p->number)
+		return;
+	pm->numbers[t->number].thread = NOBODY;
+	number_drop(pm, t->number);
+	t->number = p->number;
+	number_use(pm, t->number);
+	pm->numbers[t->number].thread = (uint16_t)(t->slot + 1);
+}
+
+/* The file's owner, where it says so, unless the process gave that up. Returns whether the program runs with rights that
+ * its user has not. */
+static bool rights_set(struct process *p, const struct image *image)
+{
+	struct identity *who = &p->identity;
+	bool user = image->mode & S_ISUID, group = (image->mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+
+	if (p->no_new_rights)
+		user = group = false;
+	if (user)
+		who->euid = image->owner;
+	if (group)
+		who->egid = image->group;
+	if (user || group || who->suid != who->euid || who->sgid != who->egid) {
+		who->suid = who->euid;
+		who->sgid = who->egid;
+		credentials_tell(p);
+	}
+	return who->euid != who->uid || who->egid != who->gid;
+}
+
+/* The last part of the path. */
+static void name_set(struct thread *t, struct grant path)
+{
+	char tail[64] = { 0 };
+	uint64_t n = MIN(path.length, sizeof tail);
+	size_t begins = 0;
+
+	if (copy_in(tail, path, path.length - n, n) != 0)
+		return;
+	for (size_t i = 0; i + 1 < n; i++)
+		if (tail[i] == '/')
+			begins = i + 1;
+	memset(t->name, 0, sizeof t->name);
+	for (size_t i = 0; i < NAME_BYTES - 1 && begins + i < n; i++)
+		t->name[i] = tail[begins + i];
+}
+
+static void handlers_own(struct pm *pm, struct process *p)
+{
+	if (p->handlers->holders > 1) {
+		struct handlers *own = handlers_take(pm);
+
+		handlers_copy(own, p->handlers);
+		handlers_give(pm, p->handlers);
+		p->handlers = own;
+	}
+	handlers_reset(p->handlers);
+}
+
+/* The new memory's contents, and the program's entry. -EWAIT: to be called again. */
+static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, uint64_t *sp)
+{
+	struct process *p = t->process;
+	struct image *image = t->image;
+	int64_t result = elf_map(t, image);
+
+	if (result == 0)
+		result = vfs_executed(t->slot);
+	if (result == 0)
+		result = vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK));
+	if (result == 0)
+		result = stack_write(pm, t, image, a, rights_set(p, image), sp);
+	return result;
+}
+
+static void begin_program(struct pm *pm, struct thread *t, struct grant path, uint64_t sp)
+{
+	struct process *p = t->process;
+	uint64_t entry = t->image->entry;
+
+	image_drop(t);
+	handlers_own(pm, p);
+	t->stack = t->stack_size = 0;
+	t->clear_tid = 0;
+	p->executed = p->dumpable = true;
+	p->shares_space = false;
+	vfork_end(pm, p);
+	name_set(t, path);
+	thread_label(t);
+	kernel_task_exec(t->slot, entry, sp);
+}
+
+/* Everything up to the point of no return. 0: past it; 1: the other threads have still to leave. */
+static int64_t commit(struct pm *pm, struct thread *t)
+{
+	int64_t result;
+
+	if (t->process->thread_count > 1) {
+		gather(t->process, t);
+		return 1;
+	}
+	become_first(pm, t);
+	result = vm_renew(t->slot);
+	if (result != 0)
+		return result;
+	/* committed */
+	t->image->committed = true;
+	return 0;
+}
+
+/* As far as it goes. -EWAIT: a disk, or 1: other threads are waited for; then it is to be called again, the same. */
+static int64_t execute(struct pm *pm, struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
+{
+	int64_t result = t->image ? 0 : prepare(t, directory, a, flags);
+	uint64_t sp;
+
+	if (result == 0 && !t->image->committed) {
+		result = commit(pm, t);
+		if (result < 0)
+			image_drop(t);
+	}
+	if (result != 0)
+		return result;
+	result = load(pm, t, a, &sp);
+	if (result == 0) {
+		begin_program(pm, t, a->path, sp);
+	} else if (result != -EWAIT) {
+		image_drop(t);
+		process_end(pm, t->process, SIGKILL, NULL);
+	}
+	return result;
+}
+
+int64_t execute_first(struct pm *pm, struct thread *t, const char *path)
+{
+	struct grant name = grant_read(path, strlen(path) + 1);
+	const struct arguments a = { name, name, 1, 0 };
+
+	return execute(pm, t, AT_FDCWD, &a, 0);
+}
+
+verdict pm_execute(struct pm *pm, struct request *r, int32_t directory, struct grant path, struct grant arguments,
+		   uint32_t argc, uint32_t envc, uint32_t flags)
+{
+	struct thread *t = asking(pm, r);
+	const struct arguments a = { path, arguments, argc, envc };
+	int64_t result;
+
+	if (t->leaving) {
+		if (t->image)
+			image_drop(t);
+		return refuse(r, EINTR);
+	}
+	result = execute(pm, t, directory, &a, flags);
+	if (result == 1)
+		return park_hard(&t->waiting, r);
+	if (result == -EWAIT)
+		return park_hard(&pm->disk, r);
+	return settle(r, result);
+}

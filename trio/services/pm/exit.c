@@ -1,0 +1,167 @@
+/* exit.c: the end of threads and of processes, and what that means to parents, children, groups, and the machine. */
+#include "pm_internal.h"
+
+/* Every thread sees it before it is in user mode again, and leaves. */
+void process_end(struct pm *pm, struct process *p, uint32_t status, const struct thread *except)
+{
+	if (p->ending)
+		return;
+	p->ending = true;
+	p->status = status;
+	if (p->stop)
+		stop_end(pm, p);
+	EACH_THREAD(p, t)
+	{
+		t->leaving = true;
+		if (t == except)
+			continue;
+		thread_wake(t);
+		unpark(&t->waiting);
+	}
+}
+
+void parent_tell(struct pm *pm, struct process *p, int32_t code, uint32_t status)
+{
+	struct process *parent = p->parent;
+	struct information i = { .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = status };
+	bool ended = code == CLD_EXITED || code == CLD_KILLED;
+	uint32_t signal = ended ? p->exit_signal : SIGCHLD;
+	const struct linux_sigaction *action = &parent->handlers->action[SIGCHLD - 1];
+
+	/* First: a wait that finds its child is not interrupted by what tells of it. */
+	unpark(&parent->waiters);
+	if (!ended && parent->handlers->set & SIGNAL_BIT(SIGCHLD) && action->flags & SA_NOCLDSTOP)
+		return;
+	if (signal)
+		(void)signal_send(pm, parent, NULL, signal, &i);
+}
+
+/* It does not want to wait for its children. */
+static bool reaps_at_once(const struct process *parent)
+{
+	const struct handlers *h = parent->handlers;
+	const struct linux_sigaction *action = &h->action[SIGCHLD - 1];
+
+	return h->set & SIGNAL_BIT(SIGCHLD) && (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT);
+}
+
+static void tell_of_end(struct pm *pm, struct process *p)
+{
+	bool at_once = p->exit_signal == SIGCHLD && reaps_at_once(p->parent);
+	uint32_t signal = p->status & 0x7f;
+
+	if (signal)
+		parent_tell(pm, p, CLD_KILLED, signal);
+	else
+		parent_tell(pm, p, CLD_EXITED, p->status >> 8);
+	if (at_once)
+		process_remove(pm, p);
+}
+
+/* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
+static void wake_orphaned(struct pm *pm, struct process *member, const struct process *except)
+{
+	struct process *p = member;
+
+	if (pm->stopped == 0 || !group_is_orphaned(member, except))
+		return;
+	do {
+		if (p->stop) {
+			signal_group(pm, member->group, SIGHUP);
+			signal_group(pm, member->group, SIGCONT);
+			return;
+		}
+		p = p->group_next;
+	} while (p != member);
+}
+
+static void give_children_to_init(struct pm *pm, struct process *p)
+{
+	EACH_CHILD(p, child)
+	{
+		list_remove(&child->of_parent);
+		list_add(&pm->init->children, &child->of_parent);
+		child->parent = pm->init;
+		EACH_THREAD(child, t)
+		{
+			thread_label(t);
+		}
+		if (child->death_signal)
+			signal_plain(pm, child, child->death_signal);
+		child->exit_signal = SIGCHLD;
+		if (child->zombie)
+			tell_of_end(pm, child);
+		else if (child->group != p->group && child->session == p->session)
+			wake_orphaned(pm, child, p);
+	}
+}
+
+void shut_down(struct pm *pm)
+{
+	uint32_t signal = pm->init->status & 0x7f;
+
+	pm->shutting_down = true;
+	if (vfs_write_back() == -EWAIT)
+		return;
+	if (signal)
+		log_line("pm: the first process was ended by signal %u", signal);
+	else
+		log_line("pm: the first process has ended with status %u", pm->init->status >> 8);
+	kernel_shut_down(0, signal ? 128 + signal : pm->init->status >> 8);
+}
+
+/* Its last thread has left. */
+static void process_leave(struct pm *pm, struct process *p)
+{
+	timer_end(pm, &p->real);
+	timer_end(pm, &p->processor);
+	if (p->pending.first)
+		pending_flush(pm, p, &p->pending, UINT64_MAX);
+	p->zombie = true;
+	p->ending = true;
+	if (p == pm->init) {
+		shut_down(pm);
+		return;
+	}
+	if (p->children.next != &p->children)
+		give_children_to_init(pm, p);
+	if (pm->stopped && p->parent->group != p->group && p->parent->session == p->session)
+		wake_orphaned(pm, p, p);
+	handlers_give(pm, p->handlers);
+	tell_of_end(pm, p);
+}
+
+void thread_leave(struct pm *pm, struct thread *t)
+{
+	struct process *p = t->process;
+	struct usage used = thread_usage(t);
+
+	if (t->image)
+		image_drop(t);
+	if (t->clear_tid && (p->thread_count > 1 || p->shares_space))
+		vm_clear_and_wake(t->slot, t->clear_tid);
+	if (t->pending.first)
+		pending_flush(pm, p, &t->pending, UINT64_MAX);
+	usage_add(&p->own, &used);
+	vfs_leave(t->slot);
+	vm_leave(t->slot);
+	kernel_task_end(t->slot);
+	thread_remove(pm, t);
+	if (p->thread_count == 0) {
+		vfork_end(pm, p);
+		process_leave(pm, p);
+	} else if (p->gathering && p->thread_count == 1) {
+		unpark(&p->gathering->waiting);
+	}
+}
+
+verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all)
+{
+	struct thread *t = asking(pm, r);
+	struct process *p = t->process;
+
+	if (all || p->thread_count == 1)
+		process_end(pm, p, (status & 0xff) << 8, t);
+	thread_leave(pm, t);
+	return answer(r, 0);
+}

@@ -1,0 +1,182 @@
+/* fork.c: making threads and processes. What can be refused is refused first; then slot, kernel, memory and files are
+ * reserved, each undone if a later one is refused; then nothing fails. */
+#include "pm_internal.h"
+
+#define KNOWN                                                                                                        \
+	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PTRACE | CLONE_VFORK | CLONE_PARENT |   \
+	 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | \
+	 CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
+
+/* Of vfs.fork. */
+#define SHARE_FILES 1
+#define SHARE_FOLDERS 2
+
+/* Namespaces and file descriptors of processes there are none. */
+static bool is_possible(struct pm *pm, const struct process *p, uint64_t flags)
+{
+	if (flags & ~KNOWN || (flags & CSIGNAL) > SIGNALS)
+		return false;
+	if (flags & CLONE_SIGHAND && !(flags & CLONE_VM))
+		return false;
+	if (flags & CLONE_THREAD && (!(flags & CLONE_SIGHAND) || flags & CLONE_VFORK))
+		return false;
+	return !(flags & CLONE_PARENT && p == pm->init);
+}
+
+/* Kernel, memory and files of `child`. Returns 0, or what was refused, with nothing left behind. */
+static int64_t reserve(uint32_t parent, uint32_t child, uint64_t flags, uint64_t stack, uint64_t tls)
+{
+	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_FOLDERS : 0);
+	int64_t result = kernel_task_create(parent, child, stack, (flags & CLONE_SETTLS) != 0, tls);
+
+	if (result != 0)
+		return result;
+	result = vm_fork(parent, child, (flags & CLONE_VM) != 0);
+	if (result == 0) {
+		result = vfs_fork(parent, child, share);
+		if (result == 0)
+			return 0;
+		vm_leave(child);
+	}
+	kernel_task_end(child);
+	return result;
+}
+
+static void identity_copy(struct identity *to, const struct identity *from)
+{
+	memcpy(to, from, offsetof(struct identity, groups) + from->group_count * sizeof from->groups[0]);
+}
+
+static struct process *process_fork(struct pm *pm, struct process *from, uint32_t slot, int32_t number, uint64_t flags)
+{
+	struct process *p = process_add(pm, slot, flags & CLONE_PARENT ? from->parent : from);
+
+	p->number = number;
+	number_use(pm, number);
+	pm->numbers[number].process = (uint16_t)(slot + 1);
+	group_join(pm, p, from->group);
+	p->session = from->session;
+	number_use(pm, p->session);
+	p->exit_signal = flags & CLONE_PARENT ? from->exit_signal : (uint32_t)(flags & CSIGNAL);
+	if (flags & CLONE_SIGHAND) {
+		p->handlers = from->handlers;
+		p->handlers->holders++;
+	} else {
+		p->handlers = handlers_take(pm);
+		handlers_copy(p->handlers, from->handlers);
+	}
+	identity_copy(&p->identity, &from->identity);
+	memcpy(p->limits, from->limits, sizeof p->limits);
+	p->persona = from->persona;
+	p->dumpable = from->dumpable;
+	p->no_new_rights = from->no_new_rights;
+	if (flags & CLONE_VM)
+		p->shares_space = from->shares_space = true;
+	if (p->limits[RLIMIT_CPU].soft != RLIM_INFINITY)
+		processor_check(pm, p);
+	return p;
+}
+
+static struct thread *thread_fork(struct pm *pm, struct process *p, const struct thread *from, uint32_t slot,
+				  int32_t number, uint64_t flags, uint64_t child_tid)
+{
+	struct thread *t = thread_add(pm, p, slot, number);
+
+	t->blocked = from->restore ? from->saved : from->blocked;
+	t->nice = from->nice;
+	memcpy(t->name, from->name, sizeof t->name);
+	if (flags & CLONE_CHILD_CLEARTID)
+		t->clear_tid = child_tid;
+	if (!(flags & CLONE_VM) || flags & CLONE_VFORK) {
+		t->stack = from->stack;
+		t->stack_size = from->stack_size;
+	}
+	return t;
+}
+
+/* The new thread's number, where its maker wants it; addresses that are none do no harm. */
+static void tell_numbers(struct thread *t, uint64_t flags, struct grant parent_tid, uint64_t child_tid)
+{
+	if (flags & CLONE_PARENT_SETTID)
+		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
+	if (!(flags & CLONE_CHILD_SETTID))
+		return;
+	if (flags & CLONE_VM) {
+		(void)copy_out(grant_caller(child_tid, sizeof t->number), 0, &t->number, sizeof t->number);
+		return;
+	}
+	/* Its memory is its own: it will do it. */
+	t->set_tid = child_tid;
+	kernel_task_attend(t->slot);
+}
+
+/* vfork: runs again when the child has left the memory, or the parent is to end. */
+static verdict wait_for_child(struct pm *pm, struct thread *t, struct request *r)
+{
+	if (t->vforking && !t->leaving)
+		return park_hard(&t->waiting, r);
+	if (t->vforking)
+		process_numbered(pm, (int32_t)r->scratch[0])->vfork_parent = 0;
+	t->vforking = false;
+	return answer(r, (int64_t)r->scratch[0]);
+}
+
+verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid,
+		 uint64_t child_tid, uint64_t tls)
+{
+	struct thread *self = asking(pm, r), *t;
+	struct process *p = self->process;
+	int32_t slot, number;
+	int64_t result;
+
+	if (r->scratch[0])
+		return wait_for_child(pm, self, r);
+	if (!is_possible(pm, p, flags))
+		return refuse(r, EINVAL);
+	if (!may_fork(pm, p))
+		return refuse(r, EAGAIN);
+	slot = slot_take(pm);
+	if (slot < 0)
+		return refuse(r, EAGAIN);
+	result = reserve(self->slot, (uint32_t)slot, flags, stack, tls);
+	if (result != 0) {
+		slot_give(pm, (uint32_t)slot);
+		return settle(r, result);
+	}
+	/* committed */
+	number = number_take(pm);
+	if (!(flags & CLONE_THREAD))
+		p = process_fork(pm, p, (uint32_t)slot, number, flags);
+	t = thread_fork(pm, p, self, (uint32_t)slot, number, flags, child_tid);
+	thread_label(t);
+	if (!(flags & CLONE_THREAD))
+		vfs_identify(t->slot, (uint32_t)number, (uint32_t)p->group, (uint32_t)p->session);
+	tell_numbers(t, flags, parent_tid, child_tid);
+	kernel_task_start(t->slot);
+	if (!(flags & CLONE_VFORK))
+		return answer(r, number);
+	p->vfork_parent = self->slot + 1;
+	self->vforking = true;
+	r->scratch[0] = (uint64_t)number;
+	return wait_for_child(pm, self, r);
+}
+
+void vfork_end(struct pm *pm, struct process *child)
+{
+	struct thread *parent;
+
+	if (!child->vfork_parent)
+		return;
+	parent = &pm->threads[child->vfork_parent - 1];
+	child->vfork_parent = 0;
+	parent->vforking = false;
+	unpark(&parent->waiting);
+}
+
+verdict pm_set_tid_address(struct pm *pm, struct request *r, uint64_t address)
+{
+	struct thread *t = asking(pm, r);
+
+	t->clear_tid = address;
+	return answer(r, t->number);
+}

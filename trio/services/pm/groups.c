@@ -1,0 +1,88 @@
+/* groups.c: process groups and sessions. */
+#include "pm_internal.h"
+
+/* Nobody in the group has a parent in another group of the same session. `except` counts no more, as member and as
+ * parent. */
+bool group_is_orphaned(struct process *member, const struct process *except)
+{
+	const struct process *p = member;
+
+	do {
+		const struct process *parent = p->parent;
+
+		if (p != except && !p->zombie && parent && parent != except && parent->number != INIT &&
+		    parent->group != p->group && parent->session == p->session)
+			return false;
+		p = p->group_next;
+	} while (p != member);
+	return true;
+}
+
+static struct process *named(struct pm *pm, const struct request *r, int32_t pid)
+{
+	return pid ? process_numbered(pm, pid) : asking(pm, r)->process;
+}
+
+verdict pm_getpgid(struct pm *pm, struct request *r, int32_t pid)
+{
+	const struct process *p = named(pm, r, pid);
+
+	return p ? answer(r, p->group) : refuse(r, ESRCH);
+}
+
+verdict pm_getsid(struct pm *pm, struct request *r, int32_t pid)
+{
+	const struct process *p = named(pm, r, pid);
+
+	return p ? answer(r, p->session) : refuse(r, ESRCH);
+}
+
+static bool group_in_session(struct pm *pm, int32_t group, int32_t session)
+{
+	const struct process *member = group_numbered(pm, group);
+
+	return member && member->session == session;
+}
+
+verdict pm_setpgid(struct pm *pm, struct request *r, int32_t pid, int32_t group)
+{
+	struct process *self = asking(pm, r)->process, *p = named(pm, r, pid);
+
+	if (group < 0)
+		return refuse(r, EINVAL);
+	if (!p || (p != self && p->parent != self))
+		return refuse(r, ESRCH);
+	if (p != self && p->session != self->session)
+		return refuse(r, EPERM);
+	if (p != self && p->executed)
+		return refuse(r, EACCES);
+	if (p->session == p->number)
+		return refuse(r, EPERM);
+	if (group == 0)
+		group = p->number;
+	if (group != p->number && !group_in_session(pm, group, self->session))
+		return refuse(r, EPERM);
+	if (group == p->group)
+		return answer(r, 0);
+	/* committed */
+	group_leave(pm, p);
+	group_join(pm, p, group);
+	process_identify(p);
+	return answer(r, 0);
+}
+
+verdict pm_setsid(struct pm *pm, struct request *r)
+{
+	struct process *p = asking(pm, r)->process;
+
+	if (p->group == p->number || group_numbered(pm, p->number))
+		return refuse(r, EPERM);
+	/* committed */
+	group_leave(pm, p);
+	group_join(pm, p, p->number);
+	number_drop(pm, p->session);
+	p->session = p->number;
+	number_use(pm, p->session);
+	process_identify(p);
+	return answer(r, p->number);
+}

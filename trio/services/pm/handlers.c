@@ -1,0 +1,88 @@
+/* handlers.c: what a process does about its signals. Processes may share it (CLONE_SIGHAND). A copy is as long as there
+ * are signals that are not left to their default, so that fork copies next to nothing. */
+#include "pm_internal.h"
+
+#define UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
+
+/* There are as many as processes. */
+struct handlers *handlers_take(struct pm *pm)
+{
+	struct handlers *h = pm->free_handlers;
+
+	pm->free_handlers = h->next_free;
+	h->set = 0;
+	h->holders = 1;
+	return h;
+}
+
+void handlers_give(struct pm *pm, struct handlers *h)
+{
+	if (--h->holders > 0)
+		return;
+	h->next_free = pm->free_handlers;
+	pm->free_handlers = h;
+}
+
+void handlers_copy(struct handlers *to, const struct handlers *from)
+{
+	to->set = from->set;
+	for (uint64_t rest = from->set; rest != 0; rest &= rest - 1) {
+		int i = __builtin_ctzl(rest);
+
+		to->action[i] = from->action[i];
+	}
+}
+
+void handlers_reset(struct handlers *h)
+{
+	for (uint64_t rest = h->set; rest != 0; rest &= rest - 1) {
+		struct linux_sigaction *action = &h->action[__builtin_ctzl(rest)];
+
+		if (action->handler != SIG_IGN)
+			h->set &= ~(rest & -rest);
+		else
+			*action = (struct linux_sigaction){ .handler = SIG_IGN };
+	}
+}
+
+static void set_action(struct pm *pm, struct process *p, uint32_t signal, const struct linux_sigaction *action)
+{
+	struct handlers *h = p->handlers;
+	uint64_t bit = SIGNAL_BIT(signal);
+
+	h->action[signal - 1] = *action;
+	h->action[signal - 1].mask &= ~UNBLOCKABLE;
+	if (action->handler == SIG_DFL && action->flags == 0)
+		h->set &= ~bit;
+	else
+		h->set |= bit;
+	if (action->handler != SIG_IGN && !(action->handler == SIG_DFL && default_ignores(signal)))
+		return;
+	/* What is ignored from now on is not waiting any more. */
+	if (p->pending.set & bit)
+		pending_flush(pm, p, &p->pending, bit);
+	EACH_THREAD(p, t)
+	{
+		if (t->pending.set & bit)
+			pending_flush(pm, p, &t->pending, bit);
+	}
+}
+
+verdict pm_sigaction(struct pm *pm, struct request *r, uint32_t signal, struct grant action, struct grant old)
+{
+	struct process *p = asking(pm, r)->process;
+	const struct handlers *h = p->handlers;
+	struct linux_sigaction new, before = { 0 };
+
+	if (signal < 1 || signal > SIGNALS || (action.length && (UNBLOCKABLE & SIGNAL_BIT(signal))))
+		return refuse(r, EINVAL);
+	if (action.length && copy_in(&new, action, 0, sizeof new) != 0)
+		return refuse(r, EFAULT);
+	if (h->set & SIGNAL_BIT(signal))
+		before = h->action[signal - 1];
+	if (action.length)
+		set_action(pm, p, signal, &new);
+	if (old.length && copy_out(old, 0, &before, sizeof before) != 0)
+		return refuse(r, EFAULT);
+	return answer(r, 0);
+}

@@ -1,0 +1,68 @@
+/* image.h: what an execve under way knows: one page, the thread's, from its start to its end. Its strings are still the
+ * caller's; its addresses are those of the new program. */
+#ifndef TRIO_PM_IMAGE_H
+#define TRIO_PM_IMAGE_H
+
+#include "pm_internal.h"
+
+/* Of the file's beginning; program headers must fit into it, wherever they are in the file. */
+#define HEAD_BYTES 1536
+/* A script's first line counts as far as this (Linux's number), and a script may name a script, four times. */
+#define LINE_BYTES 256
+#define SCRIPTS 4
+#define PREFIX_BYTES (SCRIPTS * LINE_BYTES + 8)
+#define WORK_BYTES 1024
+
+/* Programs are below; the stack ends here. The last page stays free, as the processor wants it. */
+#define STACK_TOP 0x00007ffffffff000UL
+
+struct elf_segment {
+	uint32_t type, flags;
+	uint64_t offset, address, physical, file_size, size, align;
+};
+
+struct image {
+	uint32_t file;
+	bool open;
+	/* It can be executed: what follows is to wait for other threads to leave. */
+	bool checked;
+	/* The old memory is gone: nothing but the end of the process is left if something fails. */
+	bool committed;
+	/* How many segments are mapped. */
+	uint32_t mapped;
+	/* st_mode, owner and group of the file. */
+	uint32_t mode, owner, group;
+	uint64_t size;
+	uint64_t bias, entry, headers, heap;
+	uint32_t header_count;
+	/* Within `head`. */
+	const struct elf_segment *segments;
+	/* What scripts put before the arguments: `prefixes` strings from `prefix` on, to the end of `strings`. */
+	uint32_t scripts, prefixes, prefix;
+	/* The caller's first argument gives way to them. */
+	bool replaces_first;
+	char head[HEAD_BYTES] __attribute__((aligned(8)));
+	char strings[PREFIX_BYTES];
+	char work[WORK_BYTES];
+};
+_Static_assert(sizeof(struct image) <= PAGE, "one page");
+
+/* script.c: 1: the image begins with `#!` and `interpreter` is what to open instead; 0: not; or a negative errno. */
+int64_t script_take(struct image *image, struct grant *interpreter);
+
+/* elf.c: makes sense of `head`; reads what of the program headers is elsewhere. 0 or a negative errno, -EWAIT too. */
+int64_t elf_check(struct image *image);
+/* Maps the rest of the segments into the thread's new, empty memory. The same results. */
+int64_t elf_map(struct thread *t, struct image *image);
+
+/* stack.c: bytes that arguments and pointers to them take. */
+uint64_t stack_need(const struct image *image, struct grant path, struct grant arguments, uint64_t strings);
+/* Writes them; `sp` is where the program finds argc. 0 or -EFAULT. */
+struct arguments {
+	struct grant path, strings;
+	uint32_t argc, envc;
+};
+int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const struct arguments *a, bool secure,
+		    uint64_t *sp);
+
+#endif

@@ -1,0 +1,193 @@
+/* limits.c: resource limits, and priorities. */
+#include "pm_internal.h"
+
+#define MIB (1UL << 20)
+#define NICE_LEAST (-20)
+#define NICE_MOST 19
+
+/* As Linux gives them to its first process. */
+void limits_start(struct process *p)
+{
+	for (uint32_t i = 0; i < RLIMITS; i++)
+		p->limits[i] = (struct limit){ RLIM_INFINITY, RLIM_INFINITY };
+	p->limits[RLIMIT_STACK].soft = 8 * MIB;
+	p->limits[RLIMIT_CORE].soft = 0;
+	p->limits[RLIMIT_NPROC] = (struct limit){ TASKS, TASKS };
+	p->limits[RLIMIT_NOFILE] = (struct limit){ 1024, 4096 };
+	p->limits[RLIMIT_MEMLOCK] = (struct limit){ 8 * MIB, 8 * MIB };
+	p->limits[RLIMIT_SIGPENDING] = (struct limit){ TASKS, TASKS };
+	p->limits[RLIMIT_MSGQUEUE] = (struct limit){ 819200, 819200 };
+	p->limits[RLIMIT_NICE] = (struct limit){ 0, 0 };
+	p->limits[RLIMIT_RTPRIO] = (struct limit){ 0, 0 };
+}
+
+/* Threads of all processes of the same user count; root is not limited. */
+bool may_fork(struct pm *pm, const struct process *p)
+{
+	uint64_t count = 0;
+
+	if (p->identity.uid == 0 || p->identity.euid == 0)
+		return true;
+	EACH_PROCESS(pm, other)
+	{
+		if (other->identity.uid == p->identity.uid)
+			count += MAX(other->thread_count, 1);
+	}
+	return count < p->limits[RLIMIT_NPROC].soft;
+}
+
+/* Whose limits are meant, and whether the asking one may: itself, or one of the same user's. */
+static int64_t limited(struct pm *pm, const struct request *r, int32_t pid, struct process **out)
+{
+	struct process *self = asking(pm, r)->process, *p = pid ? process_numbered(pm, pid) : self;
+	const struct identity *mine = &self->identity;
+
+	if (!p)
+		return -ESRCH;
+	*out = p;
+	if (p == self || mine->euid == 0)
+		return 0;
+	if (mine->uid == p->identity.uid && mine->uid == p->identity.euid && mine->uid == p->identity.suid)
+		return 0;
+	return -EPERM;
+}
+
+verdict pm_getrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which)
+{
+	struct process *p;
+	int64_t result = limited(pm, r, pid, &p);
+
+	if (which >= RLIMITS)
+		return refuse(r, EINVAL);
+	if (result != 0)
+		return settle(r, result);
+	r->out[OUT_PM_GETRLIMIT_SOFT] = p->limits[which].soft;
+	r->out[OUT_PM_GETRLIMIT_HARD] = p->limits[which].hard;
+	return answer(r, 0);
+}
+
+static void limits_tell(const struct process *p, uint32_t which)
+{
+	const struct limit *l = p->limits;
+
+	EACH_THREAD(p, t)
+	{
+		if (which == RLIMIT_NOFILE || which == RLIMIT_FSIZE)
+			vfs_limit(t->slot, l[RLIMIT_NOFILE].soft, l[RLIMIT_FSIZE].soft);
+		else if (which == RLIMIT_AS || which == RLIMIT_DATA)
+			vm_limit(t->slot, l[RLIMIT_AS].soft, l[RLIMIT_DATA].soft);
+	}
+}
+
+verdict pm_setrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard)
+{
+	const struct process *self = asking(pm, r)->process;
+	struct process *p;
+	int64_t result = limited(pm, r, pid, &p);
+
+	if (which >= RLIMITS || soft > hard)
+		return refuse(r, EINVAL);
+	if (result != 0)
+		return settle(r, result);
+	if (self->identity.euid != 0 && hard > p->limits[which].hard)
+		return refuse(r, EPERM);
+	/* Descriptors beyond what any process can have. */
+	if (which == RLIMIT_NOFILE && hard > (1U << 20))
+		return refuse(r, EPERM);
+	/* committed */
+	p->limits[which] = (struct limit){ soft, hard };
+	limits_tell(p, which);
+	if (which == RLIMIT_CPU)
+		processor_check(pm, p);
+	return answer(r, 0);
+}
+
+static bool is_meant(const struct process *p, uint32_t which, int32_t who)
+{
+	return which == PRIO_PGRP ? p->group == who : p->identity.uid == (uint32_t)who;
+}
+
+static bool may_set(const struct process *self, const struct process *p)
+{
+	uint32_t euid = self->identity.euid;
+
+	return euid == 0 || euid == p->identity.uid || euid == p->identity.euid;
+}
+
+/* To be nicer is always allowed; less so, to root, or as far as RLIMIT_NICE lets: 20 - nice at most. */
+static int64_t nice_set(const struct process *self, struct thread *t, int32_t nice)
+{
+	const struct process *p = t->process;
+
+	if (!may_set(self, p))
+		return -EPERM;
+	if (nice < t->nice && self->identity.euid != 0 && (uint64_t)(20 - nice) > p->limits[RLIMIT_NICE].soft)
+		return -EACCES;
+	t->nice = nice;
+	kernel_task_priority(t->slot, nice);
+	return 0;
+}
+
+/* Who 0: of the asking thread, its group, its user. */
+static int32_t meant(const struct thread *self, uint32_t which, int32_t who)
+{
+	if (who != 0)
+		return who;
+	if (which == PRIO_PROCESS)
+		return self->number;
+	return which == PRIO_PGRP ? self->process->group : (int32_t)self->process->identity.uid;
+}
+
+/* The answer is 20 - nice, of several the highest: never negative. */
+verdict pm_getpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who)
+{
+	const struct thread *self = asking(pm, r), *one;
+	int32_t most = 0;
+
+	if (which > PRIO_USER)
+		return refuse(r, EINVAL);
+	who = meant(self, which, who);
+	if (which == PRIO_PROCESS) {
+		one = thread_numbered(pm, who);
+		return one ? answer(r, 20 - one->nice) : refuse(r, ESRCH);
+	}
+	EACH_PROCESS(pm, p)
+	{
+		if (!is_meant(p, which, who))
+			continue;
+		EACH_THREAD(p, t)
+		{
+			most = MAX(most, 20 - t->nice);
+		}
+	}
+	return most ? answer(r, most) : refuse(r, ESRCH);
+}
+
+verdict pm_setpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who, int32_t nice)
+{
+	const struct thread *self = asking(pm, r);
+	struct thread *one;
+	int64_t result = -ESRCH;
+
+	if (which > PRIO_USER)
+		return refuse(r, EINVAL);
+	nice = MAX(NICE_LEAST, MIN(NICE_MOST, nice));
+	who = meant(self, which, who);
+	if (which == PRIO_PROCESS) {
+		one = thread_numbered(pm, who);
+		return one ? settle(r, nice_set(self->process, one, nice)) : refuse(r, ESRCH);
+	}
+	EACH_PROCESS(pm, p)
+	{
+		if (!is_meant(p, which, who))
+			continue;
+		EACH_THREAD(p, t)
+		{
+			int64_t one_result = nice_set(self->process, t, nice);
+
+			if (result == -ESRCH || one_result != 0)
+				result = one_result;
+		}
+	}
+	return settle(r, result);
+}

@@ -1,0 +1,385 @@
+/* pm_internal.h: the process service's tables. A thread is a task, its slot the task's number. A process is named by the
+ * slot of its first thread and keeps that slot until it has been waited for. Numbers that programs see (pid, tid) are
+ * others, given out in turn.
+ *
+ * A thread ends itself only: to end a process is to mark its threads (`leaving`) and to have the kernel ask for each
+ * (attend), so that whatever a thread has under way in other services is finished or undone by its own request. */
+#ifndef TRIO_PM_INTERNAL_H
+#define TRIO_PM_INTERNAL_H
+
+#include "abi/process.h"
+#include "abi/signal.h"
+#include "kernel.h"
+#include "pm_serve.h"
+#include "vfs.h"
+#include "vm.h"
+
+/* Process numbers: as Linux's, below 32768; after a round from RESERVED on. */
+#define NUMBERS 32768
+#define RESERVED 300
+#define INIT 1
+#define GROUPS 32
+#define NAME_BYTES 16
+/* Signals waiting, in all processes together; one process has at most RLIMIT_SIGPENDING of them. */
+#define QUEUED 2048
+
+/* Members of a ring without a head point at themselves when alone. */
+#define NOBODY 0
+
+/* What comes with a signal. */
+struct information {
+	int32_t code;
+	uint32_t pid, uid;
+	uint64_t value;
+};
+
+struct queued {
+	struct queued *next;
+	uint32_t signal;
+	struct information information;
+};
+
+/* Signals that were sent and not taken: `set` has a bit for each that is in the list. */
+struct pending {
+	uint64_t set;
+	struct queued *first, *last;
+};
+
+/* What is done about signals. Only where `set` has its bit does `action` say anything; else it is SIG_DFL. */
+struct handlers {
+	uint64_t set;
+	uint32_t holders;
+	struct handlers *next_free;
+	struct linux_sigaction action[SIGNALS];
+};
+
+struct identity {
+	uint32_t uid, euid, suid, gid, egid, sgid;
+	uint32_t group_count;
+	uint32_t groups[GROUPS];
+};
+
+/* Nanoseconds and counts. */
+struct usage {
+	uint64_t user, system, faults, voluntary, involuntary;
+	/* KiB. */
+	uint64_t resident;
+};
+
+struct limit {
+	uint64_t soft, hard;
+};
+
+/* In the list of all timers, sorted by deadline; not in it when `link.next` is NULL. */
+struct timer {
+	struct link link;
+	struct process *process;
+	nanoseconds deadline;
+};
+
+/* ITIMER_VIRTUAL and ITIMER_PROF: by the process's time on the processor. `at` is NEVER when it is off. */
+struct cpu_timer {
+	uint64_t at, interval;
+};
+
+struct image;
+
+struct thread {
+	/* NULL: the slot is free. */
+	struct process *process;
+	struct link of_process;
+	uint32_t slot;
+	int32_t number;
+	/* It is to end as soon as it attends. */
+	bool leaving;
+	/* vfork's parent: until the child has left its memory. */
+	bool vforking;
+	/* `saved` is to be the mask again when the next handler returns, or when none runs (sigsuspend). */
+	bool restore;
+	uint64_t blocked, saved;
+	struct pending pending;
+	/* Of sigtimedwait, while `waiting` is waited for. */
+	uint64_t awaiting;
+	/* Where it is parked for sigtimedwait, as vfork's parent, or until the other threads have left (execve). */
+	struct queue waiting;
+	/* CLONE_CHILD_SETTID, to be done in its own memory; CLONE_CHILD_CLEARTID. */
+	uint64_t set_tid, clear_tid;
+	uint64_t stack, stack_size;
+	int32_t nice;
+	char name[NAME_BYTES];
+	/* Of an execve under way. */
+	struct image *image;
+};
+
+struct process {
+	/* In the list of all. */
+	struct link everyone;
+	struct link threads;
+	uint32_t thread_count;
+	uint32_t slot;
+	int32_t number, group, session;
+	/* Ring of its group. */
+	struct process *group_next, *group_previous;
+	struct process *parent;
+	struct link children, of_parent;
+	/* Threads of it that wait for children. */
+	struct queue waiters;
+	uint32_t exit_signal, death_signal;
+	/* As wait4 tells it; set once `ending`. */
+	uint32_t status;
+	bool ending, zombie;
+	/* It has executed a program: no setpgid by its parent any more. */
+	bool executed;
+	bool no_new_rights;
+	bool dumpable;
+	/* Its memory is used by another process too. */
+	bool shares_space;
+	/* Children that were stopped or went on, not yet told to a waiting parent. */
+	bool tell_stopped, tell_continued;
+	/* The signal that stopped it, 0: it runs. Threads that have come to a halt since, and a number for this stop. */
+	uint32_t stop;
+	uint32_t halted, stop_number;
+	struct queue stopped;
+	struct pending pending;
+	uint32_t queued;
+	struct handlers *handlers;
+	struct identity identity;
+	/* Slot of the thread that waits in vfork for it to leave its memory, plus one. */
+	uint32_t vfork_parent;
+	/* The thread that waits in execve for the others to leave. */
+	struct thread *gathering;
+	struct timer real;
+	nanoseconds real_interval;
+	/* When to look at the times below. */
+	struct timer processor;
+	struct cpu_timer virtual, profile;
+	/* Seconds of processor time at which SIGXCPU comes next. */
+	uint64_t next_xcpu;
+	/* Of threads that have ended; of children waited for. */
+	struct usage own, children_usage;
+	struct limit limits[RLIMITS];
+	uint32_t persona;
+};
+
+/* A number is free while nobody uses it: as a thread's, a process's, a group's or a session's. */
+struct number {
+	/* Slots plus one. `group`: a member. */
+	uint16_t thread, process, group;
+	uint16_t uses;
+};
+
+struct pm {
+	struct thread threads[TASKS];
+	struct process processes[TASKS];
+	struct number numbers[NUMBERS];
+	struct handlers handlers[TASKS];
+	struct queued queued[QUEUED];
+	struct queued *free_queued;
+	struct handlers *free_handlers;
+	uint16_t free_slots[TASKS];
+	uint32_t free_slot_count;
+	/* A thread and a process may be in a slot. */
+	uint8_t slot_users[TASKS];
+	int32_t last_number;
+	struct link everyone;
+	struct process *init;
+	/* How many processes are stopped. */
+	uint32_t stopped;
+	struct link timers;
+	/* Requests that wait for a disk. */
+	struct queue disk;
+	/* init has ended and what is not yet on a disk is being written. */
+	bool shutting_down;
+	uint32_t hardware, hardware_2;
+};
+
+/* Lists: rings through a head. */
+static inline void list_start(struct link *head)
+{
+	head->next = head->previous = head;
+}
+
+static inline void list_add(struct link *head, struct link *one)
+{
+	one->previous = head->previous;
+	one->next = head;
+	head->previous->next = one;
+	head->previous = one;
+}
+
+static inline void list_remove(struct link *one)
+{
+	one->previous->next = one->next;
+	one->next->previous = one->previous;
+	one->next = one->previous = NULL;
+}
+
+#define EACH(head, type, member, variable)                                                                  \
+	for (type *variable = CONTAINER((head)->next, type, member), *next_##variable;                      \
+	     next_##variable = CONTAINER(variable->member.next, type, member), &variable->member != (head); \
+	     variable = next_##variable)
+#define EACH_THREAD(p, t) EACH(&(p)->threads, struct thread, of_process, t)
+#define EACH_PROCESS(pm, p) EACH(&(pm)->everyone, struct process, everyone, p)
+#define EACH_CHILD(parent, p) EACH(&(parent)->children, struct process, of_parent, p)
+
+static inline struct thread *asking(struct pm *pm, const struct request *r)
+{
+	return &pm->threads[r->task];
+}
+
+/* table.c: slots, numbers, groups. */
+void table_start(struct pm *pm);
+/* A slot, or -EAGAIN. */
+int32_t slot_take(struct pm *pm);
+void slot_give(struct pm *pm, uint32_t slot);
+/* An unused number; there is always one. */
+int32_t number_take(struct pm *pm);
+void number_use(struct pm *pm, int32_t number);
+void number_drop(struct pm *pm, int32_t number);
+/* NULL: there is none. */
+struct thread *thread_numbered(struct pm *pm, int32_t number);
+struct process *process_numbered(struct pm *pm, int32_t number);
+/* A member, from which `group_next` leads to the others and back. */
+struct process *group_numbered(struct pm *pm, int32_t group);
+void group_join(struct pm *pm, struct process *p, int32_t group);
+void group_leave(struct pm *pm, struct process *p);
+/* Tells the kernel what /proc shows, of one thread; of all, and vfs. */
+void thread_label(struct thread *t);
+void process_identify(struct process *p);
+/* A process without threads, as a child of `parent`, NULL: the first. */
+struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent);
+void process_remove(struct pm *pm, struct process *p);
+struct thread *thread_add(struct pm *pm, struct process *p, uint32_t slot, int32_t number);
+void thread_remove(struct pm *pm, struct thread *t);
+
+/* handlers.c */
+struct handlers *handlers_take(struct pm *pm);
+void handlers_give(struct pm *pm, struct handlers *handlers);
+void handlers_copy(struct handlers *to, const struct handlers *from);
+/* As execve leaves them: what was handled is no more, what was ignored stays so. */
+void handlers_reset(struct handlers *handlers);
+/* SIG_DFL, SIG_IGN or a handler's address. */
+static inline uint64_t handler_of(const struct process *p, uint32_t signal)
+{
+	const struct handlers *h = p->handlers;
+
+	return h->set & SIGNAL_BIT(signal) ? h->action[signal - 1].handler : SIG_DFL;
+}
+verdict pm_sigaction(struct pm *pm, struct request *r, uint32_t signal, struct grant action, struct grant old);
+
+/* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
+int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t signal, const struct information *i);
+/* The kernel's own, without information. */
+void signal_plain(struct pm *pm, struct process *p, uint32_t signal);
+void signal_group(struct pm *pm, int32_t group, uint32_t signal);
+void pending_flush(struct pm *pm, struct process *p, struct pending *pending, uint64_t set);
+/* Takes one of `set` that waits for this thread; 0: none. */
+uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct information *i);
+/* Default actions. */
+bool default_ignores(uint32_t signal);
+bool default_stops(uint32_t signal);
+/* The threads are to look after themselves: each attends before it is in user mode again. */
+void thread_wake(struct thread *t);
+/* Something that waits for it and is not blocked, or its end. */
+static inline bool is_signalled(const struct thread *t)
+{
+	return t->leaving || ((t->pending.set | t->process->pending.set) & ~t->blocked) != 0;
+}
+
+/* kill.c */
+verdict pm_kill(struct pm *pm, struct request *r, int32_t pid, uint32_t signal);
+verdict pm_tgkill(struct pm *pm, struct request *r, int32_t group, int32_t tid, uint32_t signal);
+verdict pm_sigqueue(struct pm *pm, struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code,
+		    uint64_t value);
+
+/* deliver.c */
+verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer);
+verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t code, uint64_t address);
+verdict pm_sigreturn(struct pm *pm, struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags);
+void stop_end(struct pm *pm, struct process *p);
+
+/* mask.c */
+void mask_set(struct thread *t, uint64_t mask);
+verdict pm_sigmask(struct pm *pm, struct request *r, int32_t how, uint64_t set);
+verdict pm_sigpending(struct pm *pm, struct request *r);
+verdict pm_sigmask_wait(struct pm *pm, struct request *r, uint64_t mask);
+verdict pm_sigsuspend(struct pm *pm, struct request *r, uint64_t mask);
+verdict pm_sigtimedwait(struct pm *pm, struct request *r, uint64_t set, struct grant information, uint64_t deadline);
+verdict pm_sigaltstack(struct pm *pm, struct request *r, struct grant new, struct grant old, uint64_t stack_pointer);
+
+/* fork.c */
+verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid,
+		 uint64_t child_tid, uint64_t tls);
+verdict pm_set_tid_address(struct pm *pm, struct request *r, uint64_t address);
+/* The child uses its parent's memory no more. */
+void vfork_end(struct pm *pm, struct process *child);
+
+/* exec.c */
+verdict pm_execute(struct pm *pm, struct request *r, int32_t directory, struct grant path, struct grant arguments,
+		   uint32_t argc, uint32_t envc, uint32_t flags);
+/* Of the first process; it must not be on a disk. 0 or a negative errno. */
+int64_t execute_first(struct pm *pm, struct thread *t, const char *path);
+void image_drop(struct thread *t);
+
+/* exit.c. `status`: as wait4 tells it. `except` is the caller's own, that attends or leaves anyway. */
+void process_end(struct pm *pm, struct process *p, uint32_t status, const struct thread *except);
+void thread_leave(struct pm *pm, struct thread *t);
+verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all);
+void parent_tell(struct pm *pm, struct process *p, int32_t code, uint32_t status);
+void shut_down(struct pm *pm);
+
+/* wait.c */
+verdict pm_wait(struct pm *pm, struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage);
+void process_reap(struct pm *pm, struct process *p);
+
+/* groups.c */
+bool group_is_orphaned(struct process *member, const struct process *except);
+verdict pm_getpgid(struct pm *pm, struct request *r, int32_t pid);
+verdict pm_setpgid(struct pm *pm, struct request *r, int32_t pid, int32_t group);
+verdict pm_getsid(struct pm *pm, struct request *r, int32_t pid);
+verdict pm_setsid(struct pm *pm, struct request *r);
+
+/* credentials.c */
+bool may_signal(const struct process *from, const struct process *to, uint32_t signal);
+/* Tells vfs. */
+void credentials_tell(struct process *p);
+verdict pm_getid(struct pm *pm, struct request *r, uint32_t which);
+verdict pm_setids(struct pm *pm, struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective,
+		  uint32_t saved);
+verdict pm_getresids(struct pm *pm, struct request *r, uint32_t group);
+verdict pm_getgroups(struct pm *pm, struct request *r, uint32_t size, struct grant to);
+verdict pm_setgroups(struct pm *pm, struct request *r, uint32_t count, struct grant from);
+
+/* timers.c */
+void timers_pass(struct pm *pm);
+void timer_end(struct pm *pm, struct timer *timer);
+/* Looks at the process's time, and says when to look again. */
+void processor_check(struct pm *pm, struct process *p);
+verdict pm_setitimer(struct pm *pm, struct request *r, uint32_t which, uint64_t value, uint64_t interval);
+verdict pm_getitimer(struct pm *pm, struct request *r, uint32_t which);
+
+/* usage.c */
+void usage_add(struct usage *to, const struct usage *more);
+struct usage thread_usage(const struct thread *t);
+/* Of its threads, those that have ended too. */
+struct usage process_usage(const struct process *p);
+void usage_write(struct linux_rusage *to, const struct usage *from);
+verdict pm_getrusage(struct pm *pm, struct request *r, int32_t who, struct grant to);
+verdict pm_times(struct pm *pm, struct request *r);
+
+/* limits.c */
+void limits_start(struct process *p);
+/* Whether it may have one more thread. */
+bool may_fork(struct pm *pm, const struct process *p);
+verdict pm_getrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which);
+verdict pm_setrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard);
+verdict pm_getpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who);
+verdict pm_setpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who, int32_t nice);
+
+/* control.c */
+verdict pm_prctl(struct pm *pm, struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to);
+verdict pm_ioperm(struct pm *pm, struct request *r, uint64_t from, uint64_t count, uint32_t on);
+verdict pm_reboot(struct pm *pm, struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command);
+verdict pm_personality(struct pm *pm, struct request *r, uint32_t persona);
+
+#endif

@@ -1,0 +1,214 @@
+/* signal.c: sending signals: whether one is taken notice of at all, where it waits, and who is woken for it. */
+#include "pm_internal.h"
+
+#define STOPS (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
+#define IGNORES (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
+/* Of what a program did: they come before others that wait. */
+#define FAULTS                                                                                                      \
+	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGFPE) | \
+	 SIGNAL_BIT(SIGSYS))
+
+bool default_ignores(uint32_t signal)
+{
+	return (IGNORES & SIGNAL_BIT(signal)) != 0;
+}
+
+bool default_stops(uint32_t signal)
+{
+	return (STOPS & SIGNAL_BIT(signal)) != 0;
+}
+
+static void queued_free(struct pm *pm, struct process *p, struct queued *one)
+{
+	one->next = pm->free_queued;
+	pm->free_queued = one;
+	p->queued--;
+}
+
+void pending_flush(struct pm *pm, struct process *p, struct pending *pending, uint64_t set)
+{
+	struct queued **at = &pending->first, *last = NULL;
+
+	pending->set &= ~set;
+	while (*at) {
+		struct queued *one = *at;
+
+		if (set & SIGNAL_BIT(one->signal)) {
+			*at = one->next;
+			queued_free(pm, p, one);
+		} else {
+			last = one;
+			at = &one->next;
+		}
+	}
+	pending->last = last;
+}
+
+/* A signal below SIGRTMIN waits at most once; it waits also where there is no room for what comes with it. */
+static int64_t pending_add(struct pm *pm, struct process *p, struct pending *pending, uint32_t signal,
+			   const struct information *i)
+{
+	struct queued *one = pm->free_queued;
+
+	if (signal < SIGRTMIN && pending->set & SIGNAL_BIT(signal))
+		return 0;
+	if (!one || (signal >= SIGRTMIN && p->queued >= p->limits[RLIMIT_SIGPENDING].soft)) {
+		if (signal >= SIGRTMIN && i->code < 0)
+			return -EAGAIN;
+		pending->set |= SIGNAL_BIT(signal);
+		return 0;
+	}
+	/* committed */
+	pm->free_queued = one->next;
+	p->queued++;
+	*one = (struct queued){ .signal = signal, .information = *i };
+	if (pending->first)
+		pending->last->next = one;
+	else
+		pending->first = one;
+	pending->last = one;
+	pending->set |= SIGNAL_BIT(signal);
+	return 0;
+}
+
+static void pending_take(struct pm *pm, struct process *p, struct pending *pending, uint32_t signal,
+			 struct information *i)
+{
+	struct queued **at = &pending->first, *before = NULL, *found;
+	bool more = false;
+
+	while (*at && (*at)->signal != signal) {
+		before = *at;
+		at = &before->next;
+	}
+	found = *at;
+	if (!found) {
+		pending->set &= ~SIGNAL_BIT(signal);
+		*i = (struct information){ .code = SI_USER };
+		return;
+	}
+	*i = found->information;
+	*at = found->next;
+	if (pending->last == found)
+		pending->last = before;
+	for (const struct queued *rest = found->next; rest && !more; rest = rest->next)
+		more = rest->signal == signal;
+	if (!more)
+		pending->set &= ~SIGNAL_BIT(signal);
+	queued_free(pm, p, found);
+}
+
+uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct information *i)
+{
+	struct process *p = t->process;
+	struct pending *from = t->pending.set & set ? &t->pending : &p->pending;
+	uint64_t some = from->set & set;
+	uint32_t signal;
+
+	if (some == 0)
+		return 0;
+	if (some & FAULTS)
+		some &= FAULTS;
+	signal = (uint32_t)__builtin_ctzl(some) + 1;
+	pending_take(pm, p, from, signal, i);
+	return signal;
+}
+
+void thread_wake(struct thread *t)
+{
+	kernel_task_attend(t->slot);
+	kernel_task_interrupt(t->slot);
+}
+
+static bool awaits(const struct thread *t, uint64_t bit)
+{
+	return t->awaiting & bit && is_waited_for(&t->waiting);
+}
+
+/* What is blocked is kept, for it may be unblocked or handled then. init gets nothing that it does not handle. */
+static bool is_ignored(struct pm *pm, const struct process *p, const struct thread *t, uint32_t signal)
+{
+	uint64_t handler = handler_of(p, signal);
+
+	if (signal == SIGKILL || signal == SIGSTOP)
+		return p == pm->init;
+	if (t->blocked & SIGNAL_BIT(signal) || awaits(t, SIGNAL_BIT(signal)))
+		return false;
+	return handler == SIG_IGN || (handler == SIG_DFL && (default_ignores(signal) || p == pm->init));
+}
+
+/* A stop and SIGCONT undo each other when they are sent, whatever is then done about them. */
+static void undo_opposite(struct pm *pm, struct process *p, uint32_t signal)
+{
+	uint64_t opposite = signal == SIGCONT ? STOPS : SIGNAL_BIT(SIGCONT);
+
+	if (p->pending.set & opposite)
+		pending_flush(pm, p, &p->pending, opposite);
+	EACH_THREAD(p, t)
+	{
+		if (t->pending.set & opposite)
+			pending_flush(pm, p, &t->pending, opposite);
+	}
+	if (signal == SIGCONT && p->stop)
+		stop_end(pm, p);
+}
+
+/* Returns whether this thread takes care of it. */
+static bool wake_for(struct thread *t, uint64_t bit)
+{
+	if (awaits(t, bit)) {
+		unpark(&t->waiting);
+		return true;
+	}
+	if (t->blocked & bit)
+		return false;
+	thread_wake(t);
+	return true;
+}
+
+int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t signal, const struct information *i)
+{
+	uint64_t bit = SIGNAL_BIT(signal);
+	int64_t result;
+
+	if (p->thread_count == 0 || p->ending)
+		return 0;
+	if (bit & (STOPS | SIGNAL_BIT(SIGCONT)))
+		undo_opposite(pm, p, signal);
+	if (is_ignored(pm, p, t ? t : CONTAINER(p->threads.next, struct thread, of_process), signal))
+		return 0;
+	if (signal == SIGKILL) {
+		process_end(pm, p, SIGKILL, NULL);
+		return 0;
+	}
+	result = pending_add(pm, p, t ? &t->pending : &p->pending, signal, i);
+	if (result != 0)
+		return result;
+	if (t) {
+		(void)wake_for(t, bit);
+		return 0;
+	}
+	EACH_THREAD(p, each)
+	{
+		if (wake_for(each, bit))
+			break;
+	}
+	return 0;
+}
+
+void signal_plain(struct pm *pm, struct process *p, uint32_t signal)
+{
+	(void)signal_send(pm, p, NULL, signal, &(struct information){ .code = SI_KERNEL });
+}
+
+void signal_group(struct pm *pm, int32_t group, uint32_t signal)
+{
+	struct process *first = group_numbered(pm, group), *p = first;
+
+	if (!first)
+		return;
+	do {
+		signal_plain(pm, p, signal);
+		p = p->group_next;
+	} while (p != first);
+}

@@ -1,0 +1,197 @@
+/* table.c: who there is: slots, numbers, groups. Nothing here waits or fails once a slot has been taken. */
+#include "pm_internal.h"
+
+void table_start(struct pm *pm)
+{
+	list_start(&pm->everyone);
+	list_start(&pm->timers);
+	/* The lowest slot is given out first; 0 is nobody's. */
+	for (uint32_t i = TASKS - 1; i > 0; i--)
+		pm->free_slots[pm->free_slot_count++] = (uint16_t)i;
+	for (uint32_t i = 0; i < TASKS; i++) {
+		pm->handlers[i].next_free = pm->free_handlers;
+		pm->free_handlers = &pm->handlers[i];
+	}
+	for (uint32_t i = 0; i < QUEUED; i++) {
+		pm->queued[i].next = pm->free_queued;
+		pm->free_queued = &pm->queued[i];
+	}
+}
+
+int32_t slot_take(struct pm *pm)
+{
+	uint32_t slot;
+
+	if (pm->free_slot_count == 0)
+		return -EAGAIN;
+	slot = pm->free_slots[--pm->free_slot_count];
+	return (int32_t)slot;
+}
+
+void slot_give(struct pm *pm, uint32_t slot)
+{
+	pm->free_slots[pm->free_slot_count++] = (uint16_t)slot;
+}
+
+static void slot_leave(struct pm *pm, uint32_t slot)
+{
+	if (--pm->slot_users[slot] == 0)
+		slot_give(pm, slot);
+}
+
+/* More numbers than slots have uses (thread, group, session of each), so that the search ends. */
+_Static_assert(NUMBERS - RESERVED > 3 * TASKS, "a number is always free");
+
+int32_t number_take(struct pm *pm)
+{
+	int32_t number = pm->last_number;
+
+	do
+		number = number + 1 < NUMBERS ? number + 1 : RESERVED;
+	while (pm->numbers[number].uses != 0);
+	pm->last_number = number;
+	return number;
+}
+
+void number_use(struct pm *pm, int32_t number)
+{
+	pm->numbers[number].uses++;
+}
+
+void number_drop(struct pm *pm, int32_t number)
+{
+	pm->numbers[number].uses--;
+}
+
+static const struct number *number_of(const struct pm *pm, int32_t number)
+{
+	return number > 0 && number < NUMBERS ? &pm->numbers[number] : &pm->numbers[0];
+}
+
+struct thread *thread_numbered(struct pm *pm, int32_t number)
+{
+	uint32_t slot = number_of(pm, number)->thread;
+
+	return slot ? &pm->threads[slot - 1] : NULL;
+}
+
+struct process *process_numbered(struct pm *pm, int32_t number)
+{
+	uint32_t slot = number_of(pm, number)->process;
+
+	return slot ? &pm->processes[slot - 1] : NULL;
+}
+
+struct process *group_numbered(struct pm *pm, int32_t group)
+{
+	uint32_t slot = number_of(pm, group)->group;
+
+	return slot ? &pm->processes[slot - 1] : NULL;
+}
+
+void group_join(struct pm *pm, struct process *p, int32_t group)
+{
+	struct process *member = group_numbered(pm, group);
+
+	p->group = group;
+	number_use(pm, group);
+	if (!member) {
+		p->group_next = p->group_previous = p;
+		pm->numbers[group].group = (uint16_t)(p->slot + 1);
+		return;
+	}
+	p->group_next = member;
+	p->group_previous = member->group_previous;
+	p->group_previous->group_next = p;
+	member->group_previous = p;
+}
+
+void group_leave(struct pm *pm, struct process *p)
+{
+	struct number *number = &pm->numbers[p->group];
+	bool alone = p->group_next == p;
+
+	if (alone)
+		number->group = NOBODY;
+	else if (number->group == p->slot + 1)
+		number->group = (uint16_t)(p->group_next->slot + 1);
+	p->group_next->group_previous = p->group_previous;
+	p->group_previous->group_next = p->group_next;
+	number_drop(pm, p->group);
+}
+
+void thread_label(struct thread *t)
+{
+	const struct process *p = t->process;
+	uint32_t parent = p->parent ? (uint32_t)p->parent->number : 0;
+
+	kernel_task_label(t->slot, grant_read(t->name, sizeof t->name), parent, (uint32_t)p->number, (uint32_t)p->group,
+			  (uint32_t)p->session, p->stop ? 'T' : 'R');
+}
+
+void process_identify(struct process *p)
+{
+	EACH_THREAD(p, t)
+	{
+		thread_label(t);
+		vfs_identify(t->slot, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
+	}
+}
+
+struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent)
+{
+	struct process *p = &pm->processes[slot];
+
+	memset(p, 0, sizeof *p);
+	p->slot = slot;
+	pm->slot_users[slot]++;
+	list_start(&p->threads);
+	list_start(&p->children);
+	list_add(&pm->everyone, &p->everyone);
+	p->parent = parent;
+	if (parent)
+		list_add(&parent->children, &p->of_parent);
+	p->virtual.at = p->profile.at = NEVER;
+	p->real.process = p->processor.process = p;
+	return p;
+}
+
+/* A zombie that was waited for. */
+void process_remove(struct pm *pm, struct process *p)
+{
+	list_remove(&p->everyone);
+	list_remove(&p->of_parent);
+	group_leave(pm, p);
+	number_drop(pm, p->session);
+	number_drop(pm, p->number);
+	pm->numbers[p->number].process = NOBODY;
+	slot_leave(pm, p->slot);
+}
+
+struct thread *thread_add(struct pm *pm, struct process *p, uint32_t slot, int32_t number)
+{
+	struct thread *t = &pm->threads[slot];
+
+	memset(t, 0, sizeof *t);
+	t->process = p;
+	t->slot = slot;
+	t->number = number;
+	pm->slot_users[slot]++;
+	list_add(&p->threads, &t->of_process);
+	p->thread_count++;
+	number_use(pm, number);
+	pm->numbers[number].thread = (uint16_t)(slot + 1);
+	return t;
+}
+
+void thread_remove(struct pm *pm, struct thread *t)
+{
+	struct process *p = t->process;
+
+	list_remove(&t->of_process);
+	p->thread_count--;
+	pm->numbers[t->number].thread = NOBODY;
+	number_drop(pm, t->number);
+	t->process = NULL;
+	slot_leave(pm, t->slot);
+}
