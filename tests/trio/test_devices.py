@@ -1,0 +1,113 @@
+"""Trio's drivers on the machines it knows: the clock, the serial line's input, a virtio disk, the display."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernometer.guests.qemu import MachineType
+from tests.guests.test_real_display import Monitor
+from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.live import MONITOR, live
+
+pytestmark = pytest.mark.guest
+
+SECONDS = 120.0
+SECTOR = 512
+TYPES: tuple[MachineType, ...] = ("microvm", "pc", "q35")
+DISK = ("-drive", "file=disk,if=none,id=d,format=raw", "-device", "virtio-blk-pci,drive=d,disable-legacy=on")
+
+
+@pytest.mark.parametrize("board", TYPES)
+def test_every_machine_tells_the_time_sleeps_and_is_off_in_the_end(kernel: Kernel, board: MachineType) -> None:
+    """Expected: the date that QEMU gives the machine, a sleep of a tenth of a second that is one by the machine's own
+    clock, and an end that QEMU calls good. Broken: 1970; a sleep that never ends; a machine that must be killed."""
+    script = "date -u +%Y-%m-%d; a=$(date +%s%N); sleep 0.1; b=$(date +%s%N); echo $(((b - a) / 1000000))"
+    ended = boot(kernel, initramfs(("sh", "-c", script)), Machine(path=True, type=board), seconds=SECONDS)
+    day, slept = ended.bulk.decode().split()
+    assert day == "2025-01-01", ended
+    assert 100 <= int(slept) < 150, ended
+    assert (ended.status, ended.qemu_status) == (0, 0), ended
+
+
+@pytest.mark.parametrize("board", ["microvm", "pc"])
+def test_what_is_typed_arrives_by_interrupts(kernel: Kernel, board: MachineType, tmp_path: Path) -> None:
+    """Expected: a program that waits for a line gets it, and all of a burst that is longer than the device's queue."""
+    script = "stty -echo; echo ready; read word; echo heard $word; head -n 40 | sha256sum; echo over"
+    lines = b"".join(b"line %02d of a burst that no queue of a device holds\n" % number for number in range(40))
+    command = ("sh", "-c", f"exec </dev/console >/dev/console; {script}")
+    with live(kernel, initramfs(command), Machine(type=board), tmp_path) as machine:
+        machine.hear(b"ready")
+        machine.say(b"kernel\n")
+        machine.hear(b"heard kernel")
+        machine.say(lines)
+        assert sha256(lines).hexdigest().encode() in machine.hear(b"over")
+        assert machine.ended() == 0
+
+
+def numbered(sectors: int) -> bytearray:
+    """A disk each of whose sectors holds its number."""
+    return bytearray(b"".join(number.to_bytes(4, "little") * (SECTOR // 4) for number in range(sectors)))
+
+
+@pytest.mark.parametrize("board", TYPES)
+def test_a_disk_holds_what_was_written_and_nothing_else_changed(
+    kernel: Kernel, board: MachineType, tmp_path: Path
+) -> None:
+    """Expected: the guest reads the host's bytes; whole blocks, many at once, and parts of a sector that it writes are
+    in the host's file where they belong; past the end is an error. Broken: a request's data in another's memory."""
+    disk = numbered(4096)
+    (tmp_path / "disk").write_bytes(disk)
+    script = """
+        sha256sum < /dev/vda
+        dd if=/dev/vda of=/dev/vda bs=128k skip=4 seek=8 count=2 conv=notrunc,fsync
+        printf trio | dd of=/dev/vda bs=1 seek=1234 conv=notrunc
+        dd if=/dev/zero of=/dev/vda bs=512 seek=4094 conv=notrunc && echo no end
+        sync
+    """
+    ended = boot(
+        kernel,
+        initramfs(("sh", "-c", script)),
+        Machine(type=board, more=DISK),
+        seconds=SECONDS,
+        keep=tmp_path,
+    )
+    assert ended.bulk.decode().split()[0] == sha256(disk).hexdigest(), ended
+    assert b"no end" not in ended.bulk
+    assert b"No space left on device" in ended.console
+    disk[8 * 131072 : 10 * 131072] = disk[4 * 131072 : 6 * 131072]
+    disk[1234:1238] = b"trio"
+    disk[4094 * SECTOR :] = bytes(2 * SECTOR)
+    assert (tmp_path / "disk").read_bytes() == disk
+
+
+@pytest.mark.parametrize(
+    ("board", "device", "width", "height"),
+    [
+        ("microvm", "bochs-display,xres=640,yres=480", 640, 480),
+        ("pc", "VGA,xres=800,yres=600", 800, 600),
+        ("pc", "VGA,mmio=off", 1024, 768),
+        ("q35", "bochs-display,xres=1024,yres=768", 1024, 768),
+    ],
+)
+def test_the_screen_shows_what_was_written(
+    kernel: Kernel, board: MachineType, device: str, width: int, height: int, tmp_path: Path
+) -> None:
+    """Expected: of the size that the screen says it likes, or the usual one where it cannot say, pixel by pixel."""
+    picture = np.random.default_rng(6).integers(0, 256, (height, width, 4), np.uint8)
+    command = ("sh", "-c", "exec </dev/console; cat /picture > /dev/fb0; echo drawn >/dev/console; read word")
+    with live(
+        kernel,
+        initramfs(command, {"picture": picture.tobytes()}),
+        Machine(type=board, more=("-device", device)),
+        tmp_path,
+    ) as machine:
+        machine.hear(b"drawn")
+        screen = Monitor(tmp_path / MONITOR).screen(tmp_path)
+        machine.say(b"\n")
+        assert machine.ended() == 0
+    # Bytes of a pixel: blue, green, red, nothing.
+    assert np.array_equal(screen, picture[:, :, 2::-1])
