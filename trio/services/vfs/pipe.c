@@ -13,7 +13,7 @@ struct pipe {
 	uint32_t readers, writers;
 	/* Requests that wait for bytes; for room. */
 	struct queue for_bytes, for_room;
-	struct watch watch;
+	struct watch readable, writable;
 	/* For fstat: nanoseconds since 1970. */
 	int64_t made;
 	uint64_t inode;
@@ -62,7 +62,7 @@ static verdict pipe_read(struct vfs *v, struct request *r, struct file *f, struc
 	/* With less room no write that must be made whole is sure to go on; a long one would go on by crumbs. */
 	if (is_waited_for(&p->for_room) && ring_room(&p->ring) >= PIPE_BUF)
 		unpark(&p->for_room);
-	watch_changed(v, &p->watch);
+	watch_changed(v, &p->writable);
 	return answer(r, n);
 }
 
@@ -95,7 +95,7 @@ static verdict pipe_write(struct vfs *v, struct request *r, struct file *f, stru
 		r->done += (uint64_t)n;
 		if (is_waited_for(&p->for_bytes))
 			unpark(&p->for_bytes);
-		watch_changed(v, &p->watch);
+		watch_changed(v, &p->readable);
 		/* All of it; or a part alone could be read from the caller. */
 		if ((uint64_t)n == left || (uint32_t)n < room)
 			return answer(r, (int64_t)r->done);
@@ -110,8 +110,8 @@ static uint32_t pipe_poll(struct vfs *v, struct file *f)
 	struct pipe *p = f->state;
 	uint32_t ready = 0;
 
-	watch(v, &p->watch);
 	if (file_reads(f)) {
+		watch(v, &p->readable);
 		if (p->ring.used > 0)
 			ready |= READY_IN;
 		/* A FIFO that nobody has written to yet has not been hung up. */
@@ -119,6 +119,7 @@ static uint32_t pipe_poll(struct vfs *v, struct file *f)
 			ready |= READY_HANG_UP;
 	}
 	if (file_writes(f)) {
+		watch(v, &p->writable);
 		if (ring_room(&p->ring) >= PIPE_BUF)
 			ready |= READY_OUT;
 		if (p->readers == 0)
@@ -155,7 +156,7 @@ static int64_t pipe_control(struct vfs *v, struct file *f, uint32_t command, uin
 	if (error != 0)
 		return error;
 	unpark(&p->for_room);
-	watch_changed(v, &p->watch);
+	watch_changed(v, &p->writable);
 	return size;
 }
 
@@ -195,7 +196,8 @@ static void pipe_release(struct vfs *v, struct file *f)
 	/* The other side sees the end; a thread whose descriptor was closed by another, that it is no descriptor. */
 	unpark(&p->for_bytes);
 	unpark(&p->for_room);
-	watch_changed(v, &p->watch);
+	watch_changed(v, &p->readable);
+	watch_changed(v, &p->writable);
 	if (p->readers > 0 || p->writers > 0)
 		return;
 	/* A FIFO goes with its node: fifo_forget. */
@@ -349,11 +351,31 @@ verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
 	} else {
 		how = file_reads(f) ? fifo_read_open(r, p, f) : fifo_write_open(r, p, f);
 	}
+	if (how == PARKED && r->scratch[1] == 0) {
+		v->tasks[r->task].opening = node_hold(f->node);
+		r->scratch[1] = 1;
+	}
 	if (how == PARKED || r->result != 0)
 		return how;
 	f->operations = &pipe_files;
 	f->state = p;
 	return ANSWERED;
+}
+
+void fifo_waited_drop(struct vfs *v, uint32_t task)
+{
+	struct node *n = v->tasks[task].opening;
+
+	v->tasks[task].opening = NULL;
+	if (n != NULL)
+		node_drop(v, n);
+}
+
+struct node *fifo_waited(struct vfs *v, struct request *r)
+{
+	if (r->scratch[1] == 0)
+		fifo_waited_drop(v, r->task);
+	return v->tasks[r->task].opening;
 }
 
 void fifo_forget(struct vfs *v, struct node *n)

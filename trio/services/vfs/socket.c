@@ -380,4 +380,5 @@ void io_start(struct vfs *v)
 	kernel_random_bytes(grant_write(v->boot_id, sizeof v->boot_id));
 	list_begin(&v->io->names);
 	list_begin(&v->io->all);
+	list_begin(&v->io->epolls);
 }

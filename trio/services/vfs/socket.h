@@ -95,8 +95,8 @@ struct message {
 
 /* v->io */
 struct io_state {
-	/* Sockets with abstract names; all sockets. */
-	struct link names, all;
+	/* Sockets with abstract names; all sockets; all of epoll.c's. */
+	struct link names, all, epolls;
 	uint32_t in_flight;
 	bool collecting;
 };

@@ -58,6 +58,8 @@ struct node_operations {
 	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. */
 	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, bool shared_writable,
 			  uint32_t *object, uint64_t *at);
+	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
+	int64_t (*read)(struct vfs *v, struct node *node, uint64_t offset, struct grant to);
 	int64_t (*sync)(struct vfs *v, struct node *node);
 	/* Nobody holds it any more: gives back its memory, and the file where it has no link. */
 	void (*forget)(struct vfs *v, struct node *node);
@@ -134,6 +136,9 @@ struct file_operations {
 	void (*release)(struct vfs *v, struct file *f);
 };
 
+/* In a file's flags beside Linux's: it counts in its node's `writers`. */
+#define FILE_COUNTS_AS_WRITER (1U << 31)
+
 struct file {
 	const struct file_operations *operations;
 	uint64_t position;
@@ -146,6 +151,8 @@ struct file {
 	void *state;
 	/* Of F_SETOWN. */
 	int32_t owner;
+	/* How often epolls name it: epoll_forget. */
+	uint32_t interests;
 };
 
 static inline bool file_reads(const struct file *f)
@@ -191,6 +198,8 @@ struct folders {
 
 #define GROUPS_MOST 32
 
+#define VFS_TASK TASKS
+
 /* Of each task, by number. `descriptors` is NULL where there is no such task. */
 struct task_files {
 	struct descriptors *descriptors;
@@ -204,6 +213,10 @@ struct task_files {
 	uint64_t size_most;
 	/* To be told to pm: vfs_raise(). */
 	uint32_t raised;
+	/* What it executes, held; NULL: nothing. */
+	struct node *program;
+	/* The fifo that it waits to open, or waited when a signal came; held. fifo_waited() */
+	struct node *opening;
 };
 
 /* The open file at `fd`, not held; NULL: EBADF. */
@@ -230,9 +243,9 @@ struct file_system {
 
 struct mount {
 	const struct file_system *type;
-	/* Nodes hold the mount by being there: `nodes` counts those of it that are in memory. */
+	/* `files` are open on it, MS_ in `flags`, statx and stat show `device`. */
 	struct node *root, *covers;
-	uint32_t nodes, flags, number;
+	uint32_t files, flags, device;
 	/* The file system's own. */
 	void *state;
 	char source[64];
@@ -248,8 +261,8 @@ struct device {
 	/* S_IFCHR or S_IFBLK, and permissions. */
 	uint32_t mode, number;
 	const struct file_operations *operations;
-	/* NULL: always. Sets file->state; a negative errno refuses. */
-	int64_t (*open)(struct vfs *v, struct file *f);
+	/* NULL: always. For `task`; sets file->state; a negative errno refuses. */
+	int64_t (*open)(struct vfs *v, uint32_t task, struct file *f);
 };
 
 /* The state ---------------------------------------------------------------------------------------------------------- */
@@ -267,7 +280,8 @@ struct allocator {
 };
 
 struct vfs {
-	struct task_files tasks[TASKS];
+	/* The last is vfs itself, as root of everything: VFS_TASK. */
+	struct task_files tasks[TASKS + 1];
 	struct allocator allocator;
 	struct mount mounts[MOUNTS];
 	/* The root of all, NULL before begin(). */
@@ -283,12 +297,16 @@ struct vfs {
 	uint32_t files;
 	/* Tasks with something in `raised`. */
 	uint64_t raised[TASKS / 64];
+	/* Whose walk it is or was last: for /proc/self. */
+	uint32_t walker;
+	/* /proc/sys/kernel/random/boot_id. */
+	uint8_t boot_id[16];
 	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it needs. */
 	char path[PATH_MAX], target[PATH_MAX], page[PAGE];
 	struct tmpfs_state *tmpfs;
 	struct terminal *terminal;
-	/* Programs being executed: program_open. */
-	struct file *programs[TASKS];
+	/* Programs being executed, by program_open's handle; held. */
+	struct node *programs[TASKS];
 	/* E's parts keep theirs here. */
 	struct io_state *io;
 	uint64_t next_inode;
@@ -390,6 +408,11 @@ const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number);
 /* E's: a fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
 verdict fifo_open(struct vfs *v, struct request *r, struct file *f);
 void fifo_forget(struct vfs *v, struct node *n);
+/* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
+struct node *fifo_waited(struct vfs *v, struct request *r);
+void fifo_waited_drop(struct vfs *v, uint32_t task);
+/* epoll.c: the file goes. */
+void epoll_forget(struct vfs *v, struct file *f);
 /* E's: at the service's start. */
 void io_start(struct vfs *v);
 

@@ -1,0 +1,499 @@
+/* vfs_io.c: pipes, sockets, eventfd, poll and epoll of the file service on the host, with a mock of the seam: requests of
+ * made-up tasks, random but fixed by the seed, against what must hold: bytes come out in order, nobody waits who could go
+ * on, nothing is left. Run with the sanitizers. Prints what is broken and exits 1. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "handlers.h"
+#include "socket.h"
+
+static struct vfs *v;
+static unsigned pages_out;
+static uint64_t seed;
+
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+/* The seam --------------------------------------------------------------------------------------------------------------- */
+
+verdict park(struct queue *q, struct request *r)
+{
+	if (q->head.next == NULL)
+		list_begin(&q->head);
+	list_add(&q->head, &r->link);
+	return PARKED;
+}
+
+verdict park_until(struct queue *q, struct request *r, nanoseconds deadline)
+{
+	(void)deadline;
+	return park(q, r);
+}
+
+verdict park_hard(struct queue *q, struct request *r)
+{
+	return park(q, r);
+}
+
+bool is_waited_for(const struct queue *q)
+{
+	return q->head.next != NULL && q->head.next != &q->head;
+}
+
+void unpark(struct queue *q)
+{
+	while (is_waited_for(q))
+		list_remove(q->head.next);
+}
+
+long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
+{
+	if (offset + n > from.length)
+		return -EFAULT;
+	memcpy(to, (char *)from.id + offset, n);
+	return 0;
+}
+
+long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
+{
+	if (offset + n > to.length)
+		return -EFAULT;
+	memcpy((char *)to.id + offset, from, n);
+	return 0;
+}
+
+struct grant grant_write(void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+void *pages_take(size_t count)
+{
+	pages_out += (unsigned)count;
+	return calloc(count, PAGE);
+}
+
+void pages_give(void *pages, size_t count)
+{
+	pages_out -= (unsigned)count;
+	free(pages);
+}
+
+nanoseconds now(void)
+{
+	return 1;
+}
+
+void panic(const char *format, ...)
+{
+	(void)format;
+	abort();
+}
+
+int64_t kernel_random_bytes(struct grant to)
+{
+	(void)to;
+	return 0;
+}
+
+/* The rest of vfs -------------------------------------------------------------------------------------------------------- */
+
+void *vfs_take(struct vfs *of, size_t size)
+{
+	(void)of;
+	return calloc(1, size);
+}
+
+void vfs_give(struct vfs *of, void *p, size_t size)
+{
+	(void)of, (void)size;
+	free(p);
+}
+
+void vfs_raise(struct vfs *of, uint32_t task, uint32_t signal)
+{
+	of->tasks[task].raised = signal;
+}
+
+void node_forgotten(struct vfs *of, struct node *n)
+{
+	fifo_forget(of, n);
+	free(n);
+}
+
+int64_t walk(struct vfs *of, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
+{
+	(void)of, (void)task, (void)directory, (void)path, (void)flags, (void)out;
+	return -ENOENT;
+}
+
+int64_t permitted(struct vfs *of, uint32_t task, const struct node *n, unsigned wanted)
+{
+	(void)of, (void)task, (void)n, (void)wanted;
+	return 0;
+}
+
+int64_t make_at(struct vfs *of, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
+		struct node **out)
+{
+	(void)of, (void)task, (void)directory, (void)path, (void)mode, (void)device, (void)out;
+	return -EACCES;
+}
+
+void locks_of_process_drop(struct vfs *of, struct node *n, uint32_t process)
+{
+	(void)of, (void)n, (void)process;
+}
+
+void locks_of_file_drop(struct vfs *of, struct node *n, struct file *f)
+{
+	(void)of, (void)n, (void)f;
+}
+
+/* Tests ------------------------------------------------------------------------------------------------------------------ */
+
+static uint32_t dice(uint32_t sides)
+{
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(seed >> 33) % sides;
+}
+
+static struct grant of(const void *p, size_t n)
+{
+	return (struct grant){ (uint64_t)p, n };
+}
+
+static bool is_parked(const struct request *r)
+{
+	return r->link.next != NULL && r->link.next != &r->link;
+}
+
+static void begin(struct request *r, uint32_t task)
+{
+	memset(r, 0, sizeof *r);
+	r->task = task;
+}
+
+static int64_t result_of(struct request *r, verdict how)
+{
+	CHECK(how == ANSWERED);
+	return r->result;
+}
+
+static int64_t close_of(int fd)
+{
+	return descriptor_close(v, 1, fd);
+}
+
+static struct file *file_at(int fd)
+{
+	struct file *f = file_of(v, 1, fd);
+
+	CHECK(f != NULL);
+	return f;
+}
+
+/* One way through a pipe or a stream: random pieces by a writer and a reader that wait and are woken. */
+struct flow {
+	int in, out;
+	struct request writer, reader;
+	char sent[100000], got[100000];
+	size_t sending, receiving;
+	uint64_t written, read;
+	bool ended;
+};
+
+static void flow_write(struct flow *f)
+{
+	struct file *file = file_at(f->in);
+
+	if (is_parked(&f->writer))
+		return;
+	if (f->sending == 0) {
+		f->sending = 1 + dice(dice(2) ? 3 * PAGE : sizeof f->sent);
+		for (size_t i = 0; i < f->sending; i++)
+			f->sent[i] = (char)((f->written + i) * 31 >> 3);
+		begin(&f->writer, 1);
+	}
+	if (file->operations->write(v, &f->writer, file, of(f->sent, f->sending), &file->position) == PARKED)
+		return;
+	CHECK(f->writer.result == (int64_t)f->sending);
+	f->written += f->sending;
+	f->sending = 0;
+}
+
+static void flow_read(struct flow *f)
+{
+	struct file *file = file_at(f->out);
+
+	if (is_parked(&f->reader))
+		return;
+	if (f->receiving == 0) {
+		f->receiving = 1 + dice(dice(2) ? 3 * PAGE : sizeof f->got);
+		begin(&f->reader, 2);
+	}
+	if (file->operations->read(v, &f->reader, file, of(f->got, f->receiving), &file->position) == PARKED)
+		return;
+	CHECK(f->reader.result >= 0);
+	f->ended = f->reader.result == 0;
+	for (int64_t i = 0; i < f->reader.result; i++)
+		CHECK(f->got[i] == (char)((f->read + (uint64_t)i) * 31 >> 3));
+	f->read += (uint64_t)f->reader.result;
+	f->receiving = 0;
+}
+
+static void flow_run(int in, int out, unsigned steps)
+{
+	static struct flow f;
+
+	memset(&f, 0, sizeof f);
+	f.in = in;
+	f.out = out;
+	for (unsigned i = 0; i < steps; i++) {
+		/* One of both can always go on. */
+		CHECK(!is_parked(&f.writer) || !is_parked(&f.reader));
+		if (dice(2))
+			flow_write(&f);
+		else
+			flow_read(&f);
+	}
+	while (f.sending != 0) {
+		flow_write(&f);
+		flow_read(&f);
+	}
+	close_of(in);
+	while (!f.ended)
+		flow_read(&f);
+	CHECK(f.read == f.written);
+	close_of(out);
+}
+
+static void test_pipes(void)
+{
+	struct request r;
+	int ends[2];
+
+	for (unsigned i = 0; i < 20; i++) {
+		begin(&r, 1);
+		CHECK(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+		if (i % 3 == 1)
+			CHECK(file_at(ends[0])->operations->control(v, file_at(ends[0]), F_SETPIPE_SZ,
+								    PAGE << dice(9)) > 0);
+		flow_run(ends[1], ends[0], 400);
+	}
+}
+
+static void test_streams(void)
+{
+	struct request r;
+	int ends[2];
+
+	for (unsigned i = 0; i < 20; i++) {
+		begin(&r, 1);
+		CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends))) == 0);
+		flow_run(ends[i % 2], ends[!(i % 2)], 400);
+	}
+}
+
+/* Messages keep their bounds and order; empty ones too. */
+static void test_packets(uint32_t type)
+{
+	static char out[5000], in[5000];
+	unsigned sent = 0, got = 0;
+	uint32_t lengths[1000];
+	struct request r;
+	int ends[2];
+
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	while (got < COUNT_OF(lengths)) {
+		begin(&r, 1);
+		if (sent < COUNT_OF(lengths) && dice(3)) {
+			lengths[sent] = dice(2) ? dice(100) : dice(sizeof out);
+			memset(out, (int)sent, lengths[sent]);
+			vfs_send(v, &r, ends[0], of(out, lengths[sent]), of(0, 0), of(0, 0), MSG_DONTWAIT);
+			if (r.result != -EAGAIN)
+				CHECK(r.result == lengths[sent++]);
+		} else if (got < sent) {
+			vfs_receive(v, &r, ends[1], of(in, sizeof in), of(0, 0), of(0, 0), MSG_DONTWAIT);
+			CHECK(r.result == lengths[got]);
+			for (int64_t i = 0; i < r.result; i++)
+				CHECK(in[i] == (char)got);
+			got++;
+		}
+	}
+	close_of(ends[0]);
+	close_of(ends[1]);
+}
+
+struct with_rights {
+	struct linux_cmsghdr head;
+	int32_t fds[2];
+};
+
+/* A descriptor goes along and is the same open file; sockets that only hold each other are closed. */
+static void test_rights(uint32_t type)
+{
+	struct with_rights w = { { sizeof w.head + sizeof(int32_t), SOL_SOCKET, SCM_RIGHTS }, { 0, 0 } };
+	int ends[2], others[2];
+	struct request r;
+	char byte = 'x';
+
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_pipe(v, &r, of(others, sizeof others), 0)) == 0);
+	w.fds[0] = others[1];
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	close_of(others[1]);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_receive(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	CHECK(r.out[1] == CMSG_ALIGN(w.head.length) && w.head.length == sizeof w.head + sizeof(int32_t));
+	begin(&r, 1);
+	CHECK(file_at(w.fds[0])->operations->write(v, &r, file_at(w.fds[0]), of("y", 1), NULL) == ANSWERED);
+	begin(&r, 1);
+	CHECK(file_at(others[0])->operations->read(v, &r, file_at(others[0]), of(&byte, 1), NULL) == ANSWERED);
+	CHECK(byte == 'y');
+	close_of(w.fds[0]);
+	close_of(others[0]);
+
+	w.fds[0] = ends[0];
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	w.fds[0] = ends[1];
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_send(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	close_of(ends[0]);
+	close_of(ends[1]);
+	CHECK(v->files == 2);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	close_of(ends[0]);
+	close_of(ends[1]);
+	CHECK(v->files == 0 && v->io->in_flight == 0);
+}
+
+/* Abstract names: connect, accept, both ways, a full backlog, a listener's end. */
+static void test_connections(uint32_t type)
+{
+	static const char name[] = "\1\0\0name";
+	struct grant address = of(name, sizeof name - 1);
+	int listener, client, server;
+	struct request r, waiting;
+	char text[4];
+
+	begin(&r, 1);
+	listener = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
+	begin(&r, 1);
+	client = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_bind(v, &r, listener, address)) == 0);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_listen(v, &r, listener, 0)) == 0);
+	memset(&waiting, 0, sizeof waiting);
+	waiting.task = 2;
+	CHECK(vfs_accept(v, &waiting, listener, of(0, 0), 0) == PARKED);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
+	CHECK(!is_parked(&waiting));
+	begin(&r, 1);
+	server = (int)result_of(&r, vfs_accept(v, &r, listener, of(0, 0), 0));
+	CHECK(server > 0);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_send(v, &r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
+	CHECK(memcmp(text, "abc", 3) == 0);
+	close_of(client);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_send(v, &r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
+	close_of(server);
+	begin(&r, 1);
+	client = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
+	close_of(listener);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_receive(v, &r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
+	close_of(client);
+}
+
+/* A poll is woken by what it looks at and by nothing else; an edge is told once. */
+static void test_polls(void)
+{
+	struct linux_pollfd polled = { .events = POLLIN };
+	struct linux_epoll_event event = { POLLIN | EPOLLET, 7 };
+	struct request poll, r;
+	int ends[2], others[2], epoll;
+
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(others, sizeof others))) == 0);
+	begin(&r, 1);
+	epoll = (int)result_of(&r, vfs_epoll_create(v, &r, 0));
+	polled.fd = ends[0];
+	memset(&poll, 0, sizeof poll);
+	poll.task = 5;
+	v->tasks[5] = v->tasks[1];
+	CHECK(vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER) == PARKED);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_send(v, &r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
+	CHECK(is_parked(&poll));
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_epoll_control(v, &r, epoll, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event))) == 0);
+	begin(&r, 1);
+	file_at(ends[1])->operations->write(v, &r, file_at(ends[1]), of("z", 1), NULL);
+	CHECK(r.result == 1 && !is_parked(&poll));
+	CHECK(result_of(&poll, vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER)) == 1);
+	CHECK(polled.revents == POLLIN);
+	for (int want = 1; want >= 0; want--) {
+		begin(&r, 1);
+		CHECK(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == want);
+	}
+	CHECK(event.data == 7);
+	close_of(ends[0]);
+	close_of(ends[1]);
+	begin(&r, 1);
+	CHECK(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == 0);
+	close_of(epoll);
+	close_of(others[0]);
+	close_of(others[1]);
+	v->tasks[5].descriptors = NULL;
+}
+
+int main(int count, char **arguments)
+{
+	seed = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
+	v = calloc(1, sizeof *v);
+	io_start(v);
+	v->tasks[1].descriptors = v->tasks[2].descriptors = descriptors_make(v, 64);
+	v->tasks[1].files_most = v->tasks[2].files_most = 1024;
+	test_pipes();
+	test_streams();
+	test_packets(SOCK_DGRAM);
+	test_packets(SOCK_SEQPACKET);
+	test_rights(SOCK_STREAM);
+	test_rights(SOCK_DGRAM);
+	test_connections(SOCK_STREAM);
+	test_connections(SOCK_SEQPACKET);
+	test_polls();
+	CHECK(v->files == 0 && pages_out == 0);
+	v->tasks[2].descriptors = NULL;
+	descriptors_drop(v, 1);
+	free(v->io);
+	free(v);
+	puts("all holds");
+	return 0;
+}

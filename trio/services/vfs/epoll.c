@@ -1,0 +1,267 @@
+/* epoll.c: a file that names other files, to wait for any of them. A wait looks at each once, like poll; an interest with
+ * EPOLLET is told only after its file's watch has changed. An interest does not hold its file: the file's end removes it. */
+#include "abi/poll.h"
+#include "socket.h"
+
+/* Of epolls in epolls. */
+#define DEPTH_MOST 5
+#define EVENT_FLAGS (EPOLLONESHOT | EPOLLET)
+
+struct epoll {
+	struct link interests;
+	/* Among all. */
+	struct link all;
+	struct watch watch;
+};
+
+struct interest {
+	struct link link;
+	struct file *file;
+	int32_t fd;
+	/* Told once with EPOLLONESHOT, until EPOLL_CTL_MOD. */
+	bool off;
+	/* To be told whatever `seen` is. */
+	bool fresh;
+	/* The watch's changes when it was told last. */
+	uint64_t seen;
+	struct linux_epoll_event event;
+};
+
+static const struct file_operations epoll_files;
+
+/* What of an interest is to be told now. */
+static uint32_t interest_ready(struct vfs *v, const struct interest *i, uint64_t *changes)
+{
+	uint32_t ready = file_ready(v, i->file, changes) & (i->event.events | POLLERR | POLLHUP) & ~EVENT_FLAGS;
+
+	if (i->off || ((i->event.events & EPOLLET) != 0 && !i->fresh && *changes == i->seen))
+		return 0;
+	return ready;
+}
+
+static uint32_t epoll_poll(struct vfs *v, struct file *f)
+{
+	struct epoll *e = f->state;
+	uint32_t ready = 0;
+	uint64_t changes;
+
+	for (struct link *l = e->interests.next; l != &e->interests; l = l->next)
+		if (interest_ready(v, CONTAINER(l, struct interest, link), &changes) != 0)
+			ready = READY_IN;
+	watch(v, &e->watch);
+	return ready;
+}
+
+static void interest_end(struct vfs *v, struct interest *i)
+{
+	i->file->interests--;
+	list_remove(&i->link);
+	vfs_give(v, i, sizeof *i);
+}
+
+void epoll_forget(struct vfs *v, struct file *f)
+{
+	for (struct link *l = v->io->epolls.next; l != &v->io->epolls && f->interests > 0; l = l->next) {
+		struct epoll *e = CONTAINER(l, struct epoll, all);
+		struct link *next;
+
+		for (struct link *k = e->interests.next; k != &e->interests; k = next) {
+			struct interest *i = CONTAINER(k, struct interest, link);
+
+			next = k->next;
+			if (i->file == f)
+				interest_end(v, i);
+		}
+	}
+}
+
+static void epoll_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+{
+	(void)v, (void)f;
+	to->mode = 0600;
+	to->links = 1;
+	to->block_size = PAGE;
+}
+
+static int64_t epoll_describe(struct vfs *v, struct file *f, char *to, size_t size)
+{
+	struct text t = { to, size, 0 };
+
+	(void)v, (void)f;
+	text_add(&t, "anon_inode:[eventpoll]");
+	return (int64_t)t.length;
+}
+
+static void epoll_release(struct vfs *v, struct file *f)
+{
+	struct epoll *e = f->state;
+
+	watch_changed(v, &e->watch);
+	while (!list_empty(&e->interests))
+		interest_end(v, CONTAINER(e->interests.next, struct interest, link));
+	list_remove(&e->all);
+	vfs_give(v, e, sizeof *e);
+}
+
+static const struct file_operations epoll_files = {
+	.poll = epoll_poll,
+	.stat = epoll_stat,
+	.describe = epoll_describe,
+	.release = epoll_release,
+};
+
+verdict vfs_epoll_create(struct vfs *v, struct request *r, uint32_t flags)
+{
+	struct epoll *e;
+	int64_t fd;
+
+	if (flags & ~(uint32_t)EPOLL_CLOEXEC)
+		return refuse(r, EINVAL);
+	e = vfs_take(v, sizeof *e);
+	if (e == NULL)
+		return refuse(r, ENOMEM);
+	list_begin(&e->interests);
+	list_begin(&e->all);
+	fd = place_one(v, r->task, &epoll_files, e, O_RDWR, flags & EPOLL_CLOEXEC ? O_CLOEXEC : 0);
+	if (fd < 0)
+		vfs_give(v, e, sizeof *e);
+	else
+		list_add(&v->io->epolls, &e->all);
+	return settle(r, fd);
+}
+
+/* How deep epolls stand in one another from `e` on; DEPTH_MOST: too deep, or `without` is among them. */
+static unsigned epoll_depth(const struct epoll *e, const struct epoll *without, unsigned depth)
+{
+	unsigned most = depth;
+
+	if (e == without || depth >= DEPTH_MOST)
+		return DEPTH_MOST;
+	for (const struct link *l = e->interests.next; l != &e->interests; l = l->next) {
+		const struct file *f = CONTAINER(l, struct interest, link)->file;
+
+		if (f->operations == &epoll_files)
+			most = MAX(most, epoll_depth(f->state, without, depth + 1));
+	}
+	return most;
+}
+
+static struct interest *interest_of(const struct epoll *e, const struct file *f, int32_t fd)
+{
+	for (struct link *l = e->interests.next; l != &e->interests; l = l->next) {
+		struct interest *i = CONTAINER(l, struct interest, link);
+
+		if (i->file == f && i->fd == fd)
+			return i;
+	}
+	return NULL;
+}
+
+static int64_t interest_add(struct vfs *v, struct epoll *e, struct file *f, int32_t fd,
+			    const struct linux_epoll_event *event)
+{
+	struct interest *i;
+
+	if (f->operations == &epoll_files && epoll_depth(f->state, e, 0) == DEPTH_MOST)
+		return -ELOOP;
+	i = vfs_take(v, sizeof *i);
+	if (i == NULL)
+		return -ENOMEM;
+	i->file = f;
+	i->fd = fd;
+	i->event = *event;
+	i->fresh = true;
+	f->interests++;
+	list_add(&e->interests, &i->link);
+	watch_changed(v, &e->watch);
+	return 0;
+}
+
+static int64_t epoll_change(struct vfs *v, struct epoll *e, uint32_t operation, struct file *f, int32_t fd,
+			    const struct linux_epoll_event *event)
+{
+	struct interest *i = interest_of(e, f, fd);
+
+	if (operation == EPOLL_CTL_ADD)
+		return i != NULL ? -EEXIST : interest_add(v, e, f, fd, event);
+	if (i == NULL)
+		return -ENOENT;
+	if (operation == EPOLL_CTL_DEL) {
+		interest_end(v, i);
+		return 0;
+	}
+	i->event = *event;
+	i->fresh = true;
+	i->off = false;
+	watch_changed(v, &e->watch);
+	return 0;
+}
+
+verdict vfs_epoll_control(struct vfs *v, struct request *r, int32_t epoll, uint32_t operation, int32_t fd,
+			  struct grant event)
+{
+	struct file *ef = file_of(v, r->task, epoll), *f = file_of(v, r->task, fd);
+	struct linux_epoll_event wanted = { 0, 0 };
+
+	if (operation != EPOLL_CTL_DEL && copy_in(&wanted, event, 0, sizeof wanted) != 0)
+		return refuse(r, EFAULT);
+	if (ef == NULL || f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	/* Files that are always ready cannot be waited for. */
+	if (f->operations->poll == NULL)
+		return refuse(r, EPERM);
+	if (ef == f || ef->operations != &epoll_files || operation - 1 > 2)
+		return refuse(r, EINVAL);
+	if (wanted.events & EPOLLEXCLUSIVE)
+		return refuse(r, EINVAL);
+	wanted.events &= ~EPOLLWAKEUP;
+	return settle(r, epoll_change(v, ef->state, operation, f, fd, &wanted));
+}
+
+/* Told: it is the last in turn from now on. */
+static void interest_told(struct epoll *e, struct interest *i, uint64_t changes)
+{
+	i->fresh = false;
+	i->seen = changes;
+	i->off = (i->event.events & EPOLLONESHOT) != 0;
+	list_remove(&i->link);
+	list_add(&e->interests, &i->link);
+}
+
+verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct grant events, uint32_t count,
+		       uint64_t deadline)
+{
+	struct file *f = file_of(v, r->task, epoll);
+	struct epoll *e;
+	uint32_t found = 0;
+	struct link *l, *next, *last;
+
+	if (f == NULL)
+		return refuse(r, EBADF);
+	if (f->operations != &epoll_files || count > INT32_MAX / sizeof(struct linux_epoll_event))
+		return refuse(r, EINVAL);
+	e = f->state;
+	v->polling = 1ULL << r->task % 64;
+	/* Those told go behind the present last. */
+	last = e->interests.previous;
+	for (l = e->interests.next; l != &e->interests && found < count; l = next) {
+		struct interest *i = CONTAINER(l, struct interest, link);
+		struct linux_epoll_event event = { 0, i->event.data };
+		uint64_t changes = 0;
+
+		next = l == last ? &e->interests : l->next;
+		event.events = interest_ready(v, i, &changes);
+		if (event.events == 0)
+			continue;
+		if (copy_out(events, found * sizeof event, &event, sizeof event) != 0)
+			break;
+		interest_told(e, i, changes);
+		found++;
+	}
+	/* What is added meanwhile is to be looked at too. */
+	watch(v, &e->watch);
+	v->polling = 0;
+	if (found == 0 && l != &e->interests)
+		return refuse(r, EFAULT);
+	return found > 0 ? answer(r, found) : poll_wait(v, r, deadline);
+}
