@@ -16,6 +16,7 @@
 #define RENEW 32
 #define TICK_US 4000 /* of a waiting call, at the most */
 #define ORDINARY 65534
+#define DESCRIPTORS 48 /* fewer than the log's number */
 
 /* The kernel's answer. A process or thread that the call made leaves at once: it touches no memory, since it may have
  * none, or its maker's. */
@@ -98,7 +99,7 @@ static void begin(const struct work *w)
 	limit(RLIMIT_FSIZE, 1 << 20);
 	limit(RLIMIT_AS, 256ul << 20);
 	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_NOFILE, 64);
+	limit(RLIMIT_NOFILE, DESCRIPTORS);
 	limit(RLIMIT_NPROC, 256);
 	if (w->ordinary) {
 		syscall(SYS_setgroups, 0, NULL);

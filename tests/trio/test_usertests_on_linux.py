@@ -1,0 +1,170 @@
+"""The programs of trio/user on this machine's Linux: what the suite wants of a kernel is what Linux does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+USER = ROOT / "trio/user"
+#: Beyond any machine's need: the suite takes some 5 seconds.
+SECONDS = 60.0
+NOBODY = 65534
+#: As root and as an ordinary user; as the one who runs the tests where that is not root.
+USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
+#: In which file what is written for what, and how the line begins that tells of it.
+UNTRUE = (
+    ("process.c", "FAILS(RAW(numbers[i]), ENOSYS);", "FAILS(RAW(numbers[i]), EINVAL);",
+     "FAIL unknown_calls: RAW(numbers[i]): wanted -1 (EINVAL), got -1 (ENOSYS)"),
+    ("process.c", "IS(getppid(), parent);", "IS(getppid(), -7);", "FAIL fork_pids: getppid(): wanted -7, got "),
+    ("poll.c", "IS(poll(NULL, 0, 10), 0);", "IS(poll(NULL, 0, -1), 0);", "FAIL poll_timeout: not done after 2 s"),
+    ("time.c", "IS(alarm(100), 0);", "raise(SIGSEGV);", "FAIL alarm: its process was ended by signal 11"),
+    ("dirs.c", "IS(umask(07777), 0123);", "_exit(5);", "FAIL umask: its process left with 5"),
+)  # fmt: skip  # a case a paragraph
+
+
+def make(source: Path, build: Path, *targets: str) -> Path:
+    words = ["make", "-s", "-C", str(source), f"BUILD={build}", *(str(build / target) for target in targets)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return build
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(USER, tmp_path_factory.mktemp("user"), "usertests", "fuzz", "probe-trio")
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    """A folder that every user may write to, and reach: pytest's own are for one user."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+
+
+def run(program: Path, room: Path, *words: str, user: str = USERS[0]) -> subprocess.CompletedProcess[str]:
+    copy = room / program.name
+    shutil.copy2(program, copy)
+    other = user == "ordinary" and os.geteuid() == 0
+    done = subprocess.run(
+        [copy, *words],
+        env={"TMPDIR": str(room)},
+        user=NOBODY if other else None,
+        group=NOBODY if other else None,
+        extra_groups=[] if other else None,
+        capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip  # as a command line
+    copy.unlink()
+    return done
+
+
+@pytest.fixture(scope="module")
+def untrue(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The suite with things in it that are not so."""
+    folder = tmp_path_factory.mktemp("untrue")
+    source = folder / "user"
+    shutil.copytree(USER, source)
+    for name, old, new in [
+        ("usertests.h", "#define TIME_LIMIT 20", "#define TIME_LIMIT 2"),
+        *(each[:3] for each in UNTRUE),
+    ]:
+        file = source / "usertests" / name
+        text = file.read_text()
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new))
+    return make(source, folder / "build", "usertests") / "usertests"
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_linux_passes(built: Path, room: Path, user: str) -> None:
+    """Expected: every test is ok or, for an ordinary user, for root alone; the folder is left as it was. Broken: the
+    suite would hold Trio to what Linux does not do."""
+    done = run(built / "usertests", room, user=user)
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if not line.startswith(("ok ", "skip "))] == lines[-1:], done.stdout
+    assert done.returncode == 0
+    assert len([line for line in lines if line.startswith("ok ")]) > 200
+    skipped = [line for line in lines if line.startswith("skip ")]
+    assert not skipped if user == "root" else all("only for root" in line for line in skipped)
+    assert list(room.iterdir()) == []
+
+
+def test_every_test_asks_a_question(built: Path, room: Path) -> None:
+    done = run(built / "usertests", room, "-l")
+    lines = done.stdout.splitlines()
+    names = [line.split()[0] for line in lines]
+    assert done.returncode == 0
+    assert len(set(names)) == len(names) > 200
+    assert [line for line in lines if not line.endswith("?")] == []
+
+
+def test_names_and_prefixes_choose_tests(built: Path, room: Path) -> None:
+    done = run(built / "usertests", room, "pipe_eof", "mmap_f")
+    assert done.returncode == 0
+    names = ["pipe_eof", "mmap_fixed", "mmap_file", "mmap_file_offset", "mmap_file_shared"]
+    assert sorted(line.split()[1] for line in done.stdout.splitlines()[:-1]) == sorted(names)
+    assert run(built / "usertests", room, "no-such-test").returncode == 2
+
+
+@pytest.mark.slow(minutes=0.5)
+@pytest.mark.parametrize("said", [each[3] for each in UNTRUE], ids=[each[3].split()[1][:-1] for each in UNTRUE])
+def test_what_is_not_so_is_reported(untrue: Path, room: Path, said: str) -> None:
+    """Expected: a line that names the test, what was wanted and what came; status 1. Broken: a wrong kernel passes."""
+    done = run(untrue, room, said.split()[1][:-1])
+    assert done.returncode == 1
+    assert [line for line in done.stdout.splitlines() if line.startswith(said)], done.stdout
+    assert "1 failed" in done.stdout
+    assert list(room.iterdir()) == []
+
+
+def fields(text: str) -> dict[str, int]:
+    return {
+        line.split()[0]: int(line.split()[1]) for line in text.splitlines() if not line.startswith(("errno", "sig"))
+    }
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_random_calls_leave_nothing_behind(built: Path, room: Path, user: str) -> None:
+    """Expected: all calls made, many of them good; no file and no process is left. Root becomes an ordinary user."""
+    done = run(built / "fuzz", room, "--seed", "3", "--calls", "30000", user=user)
+    assert done.returncode == 0, done.stderr
+    assert fields(done.stdout)["calls"] == 30000
+    assert fields(done.stdout)["processes"] >= 4
+    good = next(int(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("errno 0 "))
+    assert good > 3000
+    assert list(room.iterdir()) == []
+    told = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, timeout=60, check=True)
+    assert str(room) not in told.stdout
+
+
+def test_random_calls_can_be_made_again(built: Path, room: Path) -> None:
+    """Expected: the same calls for the same seed, from any of them on; others for another seed."""
+    words = ("--processes", "1", "--log")
+    first = run(built / "fuzz", room, "--seed", "5", "--calls", "200", *words).stderr.splitlines()
+    again = run(built / "fuzz", room, "--seed", "5", "--calls", "200", *words).stderr.splitlines()
+    other = run(built / "fuzz", room, "--seed", "6", "--calls", "200", *words).stderr.splitlines()
+    later = run(built / "fuzz", room, "--seed", "5", "--calls", "50", "--from", "150", *words).stderr.splitlines()
+    assert len(first) == 200
+    assert first == again
+    assert first != other
+    assert first[150:] == later
+
+
+def test_trios_units_say_that_this_is_not_trio(built: Path, room: Path) -> None:
+    """Expected: status 3 and a sentence; the list is told anywhere. Broken: another kernel's figure in Trio's name."""
+    done = run(built / "probe-trio", room)
+    assert done.returncode == 3
+    assert "not Trio" in done.stderr
+    assert done.stdout == ""
+    listed = run(built / "probe-trio", room, "--list", "--json")
+    assert listed.returncode == 0
+    assert listed.stdout.startswith("#kernometer begin 1\n")
+    assert '"name":"trio/trap"' in listed.stdout
