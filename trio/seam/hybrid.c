@@ -413,6 +413,12 @@ int64_t service_trap(uint64_t number, const uint64_t *arguments)
 	return -ENOSYS;
 }
 
+uint64_t service_address(uint32_t endpoint, uint64_t frame)
+{
+	(void)endpoint;
+	return (uint64_t)physical(frame);
+}
+
 void services_begin(void)
 {
 	for (uint32_t endpoint = ENDPOINTS - 1; endpoint > 0; endpoint--) {

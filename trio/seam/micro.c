@@ -156,12 +156,12 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 	return copy(to, offset, NULL, n, true);
 }
 
-static long service_string(char *to, size_t size, struct grant from)
+long copy_string(char *to, size_t size, struct grant from)
 {
 	for (size_t i = 0; i < size; i++) {
 		char c;
 
-		if (copy(from, i, &c, 1, false) != 0 || user_copy(to + i, &c, 1) != 0)
+		if (copy_in(&c, from, i, 1) != 0 || user_copy(to + i, &c, 1) != 0)
 			return -EFAULT;
 		if (!c)
 			return (long)i;
@@ -309,7 +309,8 @@ static int64_t answer_client(uint64_t who, uint64_t from)
 {
 	struct client_answer a;
 
-	if (who >= TASKS || client_server[who] != current->number - TASKS || user_copy(&a, (const void *)from, sizeof a))
+	if (who >= TASKS || client_server[who] != current->number - TASKS ||
+	    user_copy(&a, (const void *)from, sizeof a))
 		return -EINVAL;
 	client_server[who] = 0;
 	cancelled[who] = false;
@@ -340,7 +341,7 @@ static int64_t kernel_call(uint64_t message)
 	return user_copy((void *)message, &m, sizeof m);
 }
 
-uint64_t service_window(uint32_t endpoint, uint64_t frame)
+uint64_t service_address(uint32_t endpoint, uint64_t frame)
 {
 	if (space_map(TASKS + endpoint, SERVICE_WINDOW + frame, frame, 1, READ_WRITE) < 0)
 		return 0;
@@ -353,7 +354,7 @@ static int64_t take_pages(uint64_t count)
 	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
 
 	for (uint64_t i = 0; frame && i < count; i++)
-		if (!service_window(endpoint, frame + i * PAGE))
+		if (!service_address(endpoint, frame + i * PAGE))
 			return 0;
 	return frame ? (int64_t)(SERVICE_WINDOW + frame) : 0;
 }
@@ -404,7 +405,7 @@ int64_t service_trap(uint64_t number, const uint64_t *a)
 	case MICRO_COPY_ZEROS:
 		return copy_zeros((struct grant){ a[1], a[2] }, a[3], a[4]);
 	case MICRO_COPY_STRING:
-		return service_string((char *)a[0], a[1], (struct grant){ a[2], a[3] });
+		return copy_string((char *)a[0], a[1], (struct grant){ a[2], a[3] });
 	case MICRO_NOTIFY:
 		if (a[0] >= ENDPOINTS || a[1] >= NOTIFY_CANCEL)
 			return -EINVAL;
@@ -434,7 +435,8 @@ int64_t service_trap(uint64_t number, const uint64_t *a)
 static void load_segment(uint32_t space, const uint8_t *image, const struct elf_segment *segment)
 {
 	uint64_t end = segment->address + segment->memory_bytes;
-	uint32_t protection = (segment->flags & 4 ? 1 : 0) | (segment->flags & 2 ? 2 : 0) | (segment->flags & 1 ? 4 : 0);
+	uint32_t protection =
+		(segment->flags & 4 ? 1 : 0) | (segment->flags & 2 ? 2 : 0) | (segment->flags & 1 ? 4 : 0);
 
 	for (uint64_t at = segment->address & ~(PAGE - 1); at < end; at += PAGE) {
 		uint64_t frame = frame_take();
@@ -443,7 +445,8 @@ static void load_segment(uint32_t space, const uint8_t *image, const struct elf_
 		if (!frame || space_map(space, at, frame, 1, protection) < 0)
 			panic("no memory for a service");
 		if (from < to)
-			memcpy((char *)physical(frame) + (from - at), image + segment->offset + (from - segment->address), to - from);
+			memcpy((char *)physical(frame) + (from - at),
+			       image + segment->offset + (from - segment->address), to - from);
 		frame_drop(frame);
 	}
 }

@@ -13,6 +13,8 @@ void deliver_notifications(void);
 /* Whether a system call is a trap of a service that is a process, and what it does. */
 bool is_service_trap(uint64_t number);
 int64_t service_trap(uint64_t number, const uint64_t *arguments);
+/* Where a service reads and writes a frame; 0: no memory. */
+uint64_t service_address(uint32_t endpoint, uint64_t frame);
 /* Services begin, the lowest first. */
 void services_begin(void);
 /* A parked request of `t`'s ends with -EINTR, or with what is done, unless it is hard. */

@@ -23,7 +23,7 @@ slice_program:
 	system_call GETPID
 	expect 1, 1
 	push %rax
-	xor %edi, %edi
+	mov %rsp, %rdi
 	mov $8, %esi
 	system_call RT_SIGSUSPEND
 	expect 7, 2

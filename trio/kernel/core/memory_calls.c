@@ -1,6 +1,7 @@
 /* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 34). A service that errs gets -EINVAL; it cannot reach
  * beyond user memory or into spaces that are not there. */
 #include "core/kernel_calls.h"
+#include "structure.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
@@ -125,9 +126,8 @@ int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame)
 int64_t kernel_call_frame_address(struct kernel *self, uint64_t frame, uint32_t endpoint, uint64_t *out_address)
 {
 	(void)self;
-	(void)endpoint;
-	*out_address = (uint64_t)physical(frame);
-	return 0;
+	*out_address = service_address(endpoint, frame);
+	return *out_address ? 0 : -ENOMEM;
 }
 
 int64_t kernel_call_frame_device(struct kernel *self, uint64_t frame, uint64_t count)

@@ -76,6 +76,8 @@ static void page_fault(struct registers *r)
 	int64_t why = -EFAULT;
 
 	COUNT(faults, 1);
+	if (from_user(r) && current->number >= TASKS)
+		panic("page fault in a service at %lx, address %lx, error %lx", rip, address, r->error);
 	if (address < USER_END)
 		why = vm_fault(from_user(r) ? current->number : copy_owner(), address, (uint32_t)r->error);
 	if (why == 0)
