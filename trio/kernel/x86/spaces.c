@@ -274,6 +274,12 @@ void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t pr
 	forget(root, address, pages);
 }
 
+static void tables_prune(uint64_t root, uint64_t begin, uint64_t end)
+{
+	for (uint64_t at = begin; at < end; at = (at | (REACH(1) - 1)) + 1)
+		prune(root, at);
+}
+
 /* Tables for what is to come to `to`, so that moving cannot fail; those that nothing comes into go again. */
 static bool tables_make(uint64_t root, uint64_t to, uint64_t pages)
 {
@@ -282,8 +288,7 @@ static bool tables_make(uint64_t root, uint64_t to, uint64_t pages)
 	for (uint64_t at = to; at < end; at = (at | (REACH(1) - 1)) + 1) {
 		if (table_make(root, at) != NULL)
 			continue;
-		for (uint64_t made = to; made < at; made = (made | (REACH(1) - 1)) + 1)
-			prune(root, made);
+		tables_prune(root, to, at);
 		return false;
 	}
 	return true;
@@ -308,11 +313,10 @@ int64_t space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages
 			*entry = 0;
 			--*uses_of(source);
 		}
-		if (source != NULL)
-			prune(root, at);
 	}
-	for (uint64_t at = to; at < to + pages * PAGE; at = (at | (REACH(1) - 1)) + 1)
-		prune(root, at);
+	/* Not before: one table may serve both ranges. */
+	tables_prune(root, address, end);
+	tables_prune(root, to, to + pages * PAGE);
 	forget(root, address, pages);
 	return 0;
 }

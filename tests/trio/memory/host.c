@@ -1,0 +1,225 @@
+/* host.c: the port and the kernel's calls, as procedures on a host: memory is a mapping at DIRECT_MAP. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "host.h"
+#include "x86/paging.h"
+
+/* <sys/mman.h> has Linux's numbers too. */
+void *mmap(void *address, size_t length, int protection, int flags, int file, long offset);
+
+static uint32_t space_in[TASKS];
+
+_Noreturn void panic(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	(void)vfprintf(stderr, format, list);
+	va_end(list);
+	(void)fputc('\n', stderr);
+	exit(1);
+}
+
+void kernel_half_set(uint64_t *table)
+{
+	table[256] = 1;
+}
+
+void kernel_half_clear(uint64_t *table)
+{
+	table[256] = 0;
+}
+
+uint64_t kernel_root(void)
+{
+	return 0;
+}
+
+void *pages_take(size_t count)
+{
+	uint64_t frame = frames_take(count);
+
+	return frame ? physical(frame) : NULL;
+}
+
+void pages_give(void *pages, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		frame_drop(physical_of(pages) + i * PAGE);
+}
+
+verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
+{
+	struct link *head = &queue->head;
+
+	(void)deadline;
+	if (head->next == NULL)
+		head->next = head->previous = head;
+	r->link = (struct link){ head, head->previous };
+	head->previous->next = &r->link;
+	head->previous = &r->link;
+	return PARKED;
+}
+
+void unpark_request(struct request *r)
+{
+	r->link.previous->next = r->link.next;
+	r->link.next->previous = r->link.previous;
+}
+
+bool is_waited_for(const struct queue *queue)
+{
+	return queue->head.next != NULL && queue->head.next != &queue->head;
+}
+
+long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
+{
+	if (offset + n > to.length)
+		return -EFAULT;
+	memcpy((char *)to.id + offset, from, n);
+	return 0;
+}
+
+int64_t kernel_space_create(uint32_t space)
+{
+	return space_create(space);
+}
+
+int64_t kernel_space_destroy(uint32_t space)
+{
+	space_destroy(space);
+	return 0;
+}
+
+int64_t kernel_space_use(uint32_t task, uint32_t space)
+{
+	space_in[task] = space;
+	return 0;
+}
+
+int64_t kernel_space_zero(uint32_t space, uint64_t address, uint32_t protection)
+{
+	return space_zero(space, address, protection);
+}
+
+int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
+{
+	return space_map(space, address, frame, count, protection);
+}
+
+int64_t kernel_space_private(uint32_t space, uint64_t address, uint32_t protection)
+{
+	return space_private(space, address, protection);
+}
+
+int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
+{
+	return space_unmap(space, address, pages);
+}
+
+int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, uint32_t private)
+{
+	space_protect(space, address, pages, protection, private);
+	return 0;
+}
+
+int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
+{
+	return space_share(from, to, address, pages, private);
+}
+
+int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)
+{
+	return space_find(space, address, out_frame, out_protection);
+}
+
+int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+{
+	return space_move(space, address, to, pages);
+}
+
+int64_t kernel_frame_take(uint64_t *out_frame)
+{
+	*out_frame = frame_take();
+	return *out_frame ? 0 : -ENOMEM;
+}
+
+int64_t kernel_frame_drop(uint64_t frame)
+{
+	frame_drop(frame);
+	return 0;
+}
+
+int64_t kernel_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
+{
+	(void)endpoint;
+	*out_address = (uint64_t)physical(frame);
+	return 0;
+}
+
+int64_t kernel_frame_device(uint64_t frame, uint64_t count)
+{
+	frames_are_device(frame, count);
+	return 0;
+}
+
+int64_t kernel_memory_free(uint64_t *out_free, uint64_t *out_total)
+{
+	*out_free = frames_free();
+	*out_total = frames_total();
+	return 0;
+}
+
+void host_start(void)
+{
+	const struct memory_range ram[] = { { 0, 0x9f000 }, { 1UL << 20, 30UL << 20 }, { 32UL << 20, 32UL << 20 } };
+
+	CHECK(mmap((void *)DIRECT_MAP, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		   -1, 0) != (void *)-1);
+	/* What memory holds at power-on is not zeros. */
+	memset((void *)DIRECT_MAP, 0xa5, MEMORY_BYTES);
+	frames_start(ram, COUNT_OF(ram), 2UL << 20, (struct memory_range){ (10UL << 20) + 100, 1UL << 20 });
+	vm_service.start(vm_service.self);
+}
+
+static int64_t access_word(uint32_t task, uint64_t address, bool write, uint64_t **word)
+{
+	uint32_t wanted = write ? PROT_WRITE : PROT_READ, protection;
+	uint64_t frame;
+
+	for (unsigned tries = 0; tries < 3; tries++) {
+		bool there =
+			space_find(space_in[task], PAGE_DOWN(address), &frame, &protection) == 0 && protection != 0;
+		int64_t result;
+
+		if (there && protection & wanted) {
+			*word = (uint64_t *)((char *)physical(frame) + address % PAGE);
+			return 0;
+		}
+		result = CALL(fault, task, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
+		if (result != 0)
+			return result;
+	}
+	panic("a fault at %lx has no end", address);
+}
+
+int64_t user_read(uint32_t task, uint64_t address, uint64_t *value)
+{
+	uint64_t *word;
+	int64_t result = access_word(task, address, false, &word);
+
+	if (result == 0)
+		*value = *word;
+	return result;
+}
+
+int64_t user_write(uint32_t task, uint64_t address, uint64_t value)
+{
+	uint64_t *word;
+	int64_t result = access_word(task, address, true, &word);
+
+	if (result == 0)
+		*word = value;
+	return result;
+}
