@@ -20,9 +20,10 @@ verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t cod
 	return answer(r, 0);
 }
 
-/* How a process came to a halt is told when its last thread has. */
-static void halt_complete(struct pm *pm, struct process *p)
+void stop_check(struct pm *pm, struct process *p)
 {
+	if (p->halted < p->thread_count || p->tell_stopped)
+		return;
 	p->tell_stopped = true;
 	parent_tell(pm, p, CLD_STOPPED, p->stop);
 	EACH_THREAD(p, t)
@@ -69,8 +70,7 @@ static verdict halt(struct pm *pm, struct process *p, struct request *r)
 	if (r->scratch[0] != p->stop_number) {
 		r->scratch[0] = p->stop_number;
 		p->halted++;
-		if (p->halted == p->thread_count)
-			halt_complete(pm, p);
+		stop_check(pm, p);
 	}
 	return park_hard(&p->stopped, r);
 }

@@ -152,6 +152,8 @@ void thread_leave(struct pm *pm, struct thread *t)
 		process_leave(pm, p);
 	} else if (p->gathering && p->thread_count == 1) {
 		unpark(&p->gathering->waiting);
+	} else if (p->stop) {
+		stop_check(pm, p);
 	}
 }
 

@@ -297,6 +297,8 @@ verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer);
 verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t code, uint64_t address);
 verdict pm_sigreturn(struct pm *pm, struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags);
 void stop_end(struct pm *pm, struct process *p);
+/* How a stopped process came to a halt is told when its last thread has. */
+void stop_check(struct pm *pm, struct process *p);
 
 /* mask.c */
 void mask_set(struct thread *t, uint64_t mask);
