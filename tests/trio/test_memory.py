@@ -30,19 +30,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     parts = [*sorted((trio / "services/vm").glob("*.c")), trio / "kernel/x86/spaces.c", trio / "kernel/core/frames.c"]
     # tests/trio/memory comes first: its x86/cpu.h stands for the processor
     folders = [HERE, trio / "services/vm", trio / "seam", trio / "interfaces", trio / "kernel", out / "gen"]
+    command: list[str | Path] = [
+        "gcc",
+        "-std=gnu11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=undefined",
+    ]
+    command += ["-fno-sanitize-recover", f"-DDIRECT_MAP={DIRECT_MAP}", *(f"-I{each}" for each in folders)]
+    subprocess.run([*command, "-c", HERE / "host.c", *parts], check=True, cwd=out)
     for name in PROGRAMS:
-        command: list[str | Path] = [
-            "gcc",
-            "-std=gnu11",
-            "-O1",
-            "-g",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-fsanitize=undefined",
-        ]
-        command += ["-fno-sanitize-recover", f"-DDIRECT_MAP={DIRECT_MAP}", *(f"-I{each}" for each in folders)]
-        subprocess.run([*command, HERE / f"{name}.c", HERE / "host.c", *parts, "-o", out / name], check=True)
+        subprocess.run([*command, HERE / f"{name}.c", *sorted(out.glob("*.o")), "-o", out / name], check=True)
 
     def program(name: str, *arguments: int) -> None:
         done = subprocess.run([out / name, *map(str, arguments)], capture_output=True, text=True, timeout=60)
@@ -53,14 +54,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_programs_see_is_as_in_the_model_and_nothing_leaks(run: Run, seed: int) -> None:
-    """Expected: random maps, unmaps, protects, moves, forks, exits, truncations and writes in five processes, after each
+    """Expected: random maps, unmaps, protects, moves, forks, exits, truncations, writes in five processes, after each
     of which pages read as in an array of pages; then every frame is free.
     Broken: a fork that shares private pages for writing, a region merged with one of another file offset."""
     run("model", seed, 20_000)
 
 
 def test_limits_order_and_out_of_memory(run: Run) -> None:
-    """Expected: 65,530 mappings and no more; Linux's placing; a fork without memory leaves nothing; futexes in order."""
+    """Expected: 65,530 mappings and no more; Linux's placing; a fork without memory leaves nothing; futexes' order."""
     run("cases")
 
 

@@ -1,5 +1,5 @@
-/* frames_random.c: random takes and drops of frames and runs: frames_random SEED ROUNDS. No frame is given out twice, all
- * are zeros, and when all have come back every frame is free and lies in runs again. */
+/* frames_random.c: random takes and drops of frames and runs: frames_random SEED ROUNDS. No frame is given out twice,
+ * all are zeros, and when all have come back every frame is free and lies in runs again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "host.h"

@@ -1,5 +1,5 @@
-/* model.c: random calls to the memory service, beside a model that is an array of pages: model SEED ROUNDS. After each call
- * all that a program could see must be as in the model; when all have left, every frame is free. */
+/* model.c: random calls to the memory service, beside a model that is an array of pages: model SEED ROUNDS. After each
+ * call all that a program could see must be as in the model; when all have left, every frame is free. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "host.h"

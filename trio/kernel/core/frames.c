@@ -1,6 +1,7 @@
-/* frames.c: who holds which frame of physical memory, and which are free. Memory that was never used is handed out from a
- * mark that moves up; frames that come back go to a list and are handed out first. Runs of frames are blocks of a power of
- * two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when one is asked for. */
+/* frames.c: who holds which frame of physical memory, and which are free. Memory that was never used is handed out
+ * from a mark that moves up; frames that come back go to a list and are handed out first. Runs of frames are blocks of
+ * a power of two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when
+ * one is asked for. */
 #include "core/frames.h"
 
 #define ORDERS 10

@@ -1,5 +1,5 @@
-/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 34). A service that errs gets -EINVAL; it cannot reach
- * beyond user memory or into spaces that are not there. */
+/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 34). A service that errs gets -EINVAL; it cannot
+ * reach beyond user memory or into spaces that are not there. */
 #include "core/kernel_calls.h"
 #include "structure.h"
 #include "core/memory.h"

@@ -1,6 +1,6 @@
-/* mmu.c: the kernel's own map, the upper half of every address space: the image with no more rights than its parts need,
- * all physical memory, and kernel stacks. The root's two entries for it never change after the start, so that every space has
- * them by copying them once. */
+/* mmu.c: the kernel's own map, the upper half of every address space: the image with no more rights than its parts
+ * need, all physical memory, and kernel stacks. The root's two entries for it never change after the start, so that
+ * every space has them by copying them once. */
 #include "core/frames.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"

@@ -1,5 +1,6 @@
-/* spaces.c: address spaces of user programs: four levels of tables below a root, pages of 4 KiB. A table is held once by
- * itself and once for each of its entries that is not 0, so that an empty one is seen without looking through it. */
+/* spaces.c: address spaces of user programs: four levels of tables below a root, pages of 4 KiB. A table is held once
+ * by itself and once for each of its entries that is not 0, so that an empty one is seen without looking through it.
+ * */
 #include "core/frames.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"

@@ -1,5 +1,5 @@
-/* fault.c: a page is touched that is not there, or is there for reading only. Zeros are made when they are first touched, by
- * reading too; what may be written privately is copied when it is written. */
+/* fault.c: a page is touched that is not there, or is there for reading only. Zeros are made when they are first
+ * touched, by reading too; what may be written privately is copied when it is written. */
 #include "vm.h"
 #include "endpoints.h"
 

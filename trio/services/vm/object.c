@@ -1,5 +1,5 @@
-/* object.c: objects, growable rows of pages: what tmpfs keeps its files in, what programs share, a device's memory. Pages
- * are found through a tree of tables of 512 words, as high as it must be; an object of one page is without. */
+/* object.c: objects, growable rows of pages: what tmpfs keeps its files in, what programs share, a device's memory.
+ * Pages are found through a tree of tables of 512 words, as high as it must be; an object of one page is without. */
 #include "vm.h"
 #include "endpoints.h"
 

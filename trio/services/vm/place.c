@@ -1,5 +1,5 @@
-/* place.c: where a mapping without a fixed address goes: as high as there is a hole, as on Linux. What the last search saw
- * is remembered, so that many mappings one below the other are not searched through each time. */
+/* place.c: where a mapping without a fixed address goes: as high as there is a hole, as on Linux. What the last search
+ * saw is remembered, so that many mappings one below the other are not searched through each time. */
 #include "vm.h"
 
 bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end)

@@ -1,5 +1,5 @@
-/* regions.c: a space's regions in order of address. Chunks of a hundred in a directory: a process has one chunk as a rule,
- * which is copied as it is on fork; one with Linux's most regions has about a thousand. */
+/* regions.c: a space's regions in order of address. Chunks of a hundred in a directory: a process has one chunk as a
+ * rule, which is copied as it is on fork; one with Linux's most regions has about a thousand. */
 #include "vm.h"
 
 void regions_start(struct space *s)
