@@ -149,3 +149,11 @@ TEST(privileged, "Is each instruction for the kernel alone refused to a program?
 		IS(reap(pid), 128 + SIGSEGV);
 	}
 }
+
+TEST(unknown_calls, "Does a call that does not exist give ENOSYS?")
+{
+	static const long numbers[] = { 400, 423, 999, 2000, 100000, -1, 0x7fffffff };
+
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		FAILS(RAW(numbers[i]), ENOSYS);
+}
