@@ -54,6 +54,10 @@ int64_t place_one(struct vfs *v, uint32_t task, const struct file_operations *op
 /* The files of a socket or a pipe pair: descriptors for both, copied to `to`; on failure both files are dropped. */
 int64_t place_two(struct vfs *v, uint32_t task, struct file *const file[2], uint32_t flags, struct grant to);
 
+/* pipe.c: `f`, which has no operations yet, is open on the pipe of the file `of`, for what its flags say. */
+bool is_pipe(const struct file *f);
+void pipe_open_again(struct file *f, const struct file *of);
+
 /* Handlers of vfs.idl, 100 to 121. */
 verdict vfs_pipe(struct vfs *v, struct request *r, struct grant to, uint32_t flags);
 verdict vfs_poll(struct vfs *v, struct request *r, struct grant polls, uint32_t count, uint64_t deadline);

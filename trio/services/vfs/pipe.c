@@ -1,31 +1,12 @@
-/* pipe.c: pipes, and FIFOs, which are pipes that stand at a name. A pipe lives while a file, or a task that waits to open
- * it, holds it. */
-#include "io.h"
+/* pipe.c: pipes. A pipe lives while a file, or a name, holds it. */
+#include "abi/signal.h"
+#include "abi/termios.h"
+#include "pipe.h"
 
 /* A write of at most this many bytes is made whole. */
 #define PIPE_BUF PAGE
-#define SIGPIPE 13
-#define FIONREAD 0x541b
 
-struct pipe {
-	struct ring ring;
-	/* Files that read, that write. */
-	uint32_t readers, writers;
-	/* Requests that wait for bytes; for room. */
-	struct queue for_bytes, for_room;
-	struct watch readable, writable;
-	/* For fstat: nanoseconds since 1970. */
-	int64_t made;
-	uint64_t inode;
-	uint32_t owner, group;
-	/* Of a FIFO: opens of each side so far, and who waits for the other side. While one who waited is on the way to open,
-	 * his side is `expected`: whoever met him may already read or write. */
-	uint32_t reader_opens, writer_opens;
-	bool reader_expected, writer_expected;
-	struct queue opening_readers, opening_writers;
-};
-
-static struct pipe *pipe_make(struct vfs *v, uint32_t task)
+struct pipe *pipe_make(struct vfs *v, uint32_t task)
 {
 	struct pipe *p = vfs_take(v, sizeof *p);
 
@@ -39,7 +20,7 @@ static struct pipe *pipe_make(struct vfs *v, uint32_t task)
 	return p;
 }
 
-static void pipe_end(struct vfs *v, struct pipe *p)
+void pipe_end(struct vfs *v, struct pipe *p)
 {
 	ring_end(&p->ring);
 	vfs_give(v, p, sizeof *p);
@@ -115,7 +96,7 @@ static uint32_t pipe_poll(struct vfs *v, struct file *f)
 		if (p->ring.used > 0)
 			ready |= READY_IN;
 		/* A FIFO that nobody has written to yet has not been hung up. */
-		if (p->writers == 0 && (f->node == NULL || p->writer_opens != f->position))
+		if (p->writers == 0 && (!p->has_name || p->writer_opens != f->position))
 			ready |= READY_HANG_UP;
 	}
 	if (file_writes(f)) {
@@ -200,14 +181,13 @@ static void pipe_release(struct vfs *v, struct file *f)
 	watch_changed(v, &p->writable);
 	if (p->readers > 0 || p->writers > 0)
 		return;
-	/* A FIFO goes with its node: fifo_forget. */
-	if (f->node == NULL)
-		pipe_end(v, p);
-	else
+	if (p->has_name)
 		ring_drop(&p->ring, p->ring.used);
+	else
+		pipe_end(v, p);
 }
 
-static const struct file_operations pipe_files = {
+const struct file_operations pipe_files = {
 	.read = pipe_read,
 	.write = pipe_write,
 	.poll = pipe_poll,
@@ -244,148 +224,17 @@ verdict vfs_pipe(struct vfs *v, struct request *r, struct grant to, uint32_t fla
 	return settle(r, place_two(v, r->task, end, flags & O_CLOEXEC, to));
 }
 
-int64_t place_one(struct vfs *v, uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
-		  uint32_t descriptor_flags)
+bool is_pipe(const struct file *f)
 {
-	/* Without its operations until it cannot fail any more: dropping it leaves the state alone. */
-	static const struct file_operations none;
-	struct file *f;
-	int64_t fd = file_make(v, &none, state, flags, NULL, &f);
-
-	if (fd != 0)
-		return fd;
-	fd = descriptor_place(v, task, f, 0, descriptor_flags);
-	if (fd < 0)
-		file_drop(v, f);
-	else
-		f->operations = operations;
-	return fd;
+	return f->operations == &pipe_files;
 }
 
-int64_t place_two(struct vfs *v, uint32_t task, struct file *const file[2], uint32_t flags, struct grant to)
+void pipe_open_again(struct file *f, const struct file *of)
 {
-	int32_t fds[2];
-	int64_t first = descriptor_place(v, task, file[0], 0, flags);
-	int64_t second, error;
+	struct pipe *p = of->state;
 
-	if (first < 0) {
-		file_drop(v, file[0]);
-		file_drop(v, file[1]);
-		return first;
-	}
-	second = descriptor_place(v, task, file[1], 0, flags);
-	if (second < 0) {
-		descriptor_close(v, task, (int32_t)first);
-		file_drop(v, file[1]);
-		return second;
-	}
-	fds[0] = (int32_t)first;
-	fds[1] = (int32_t)second;
-	error = copy_out(to, 0, fds, sizeof fds);
-	if (error != 0) {
-		descriptor_close(v, task, fds[0]);
-		descriptor_close(v, task, fds[1]);
-	}
-	return error;
-}
-
-/* Both sides wait for each other, unless O_RDWR or O_NONBLOCK. A waiter has no file yet and may be ended by a signal
- * at any time, so it is known by the queue alone; `…_opens` tells it, when it runs again, that it was met. */
-static verdict fifo_read_open(struct request *r, struct pipe *p, struct file *f)
-{
-	bool met = is_waited_for(&p->opening_writers);
-
-	if (p->writers == 0 && !met && (f->flags & O_NONBLOCK) == 0 &&
-	    (r->scratch[0] == 0 || r->scratch[0] == p->writer_opens + 1ULL)) {
-		r->scratch[0] = p->writer_opens + 1ULL;
-		return park(&p->opening_readers, r);
-	}
-	/* For poll: no writer since. */
-	if (p->writers == 0)
-		f->position = p->writer_opens;
-	p->readers++;
-	p->reader_opens++;
-	p->reader_expected = false;
-	if (met) {
-		p->writer_expected = true;
-		unpark(&p->opening_writers);
-	}
-	return answer(r, 0);
-}
-
-static verdict fifo_write_open(struct request *r, struct pipe *p, struct file *f)
-{
-	bool met = is_waited_for(&p->opening_readers);
-
-	if (p->readers == 0 && !met && (r->scratch[0] == 0 || r->scratch[0] == p->reader_opens + 1ULL)) {
-		if (f->flags & O_NONBLOCK)
-			return refuse(r, ENXIO);
-		r->scratch[0] = p->reader_opens + 1ULL;
-		return park(&p->opening_writers, r);
-	}
-	p->writers++;
-	p->writer_opens++;
-	p->writer_expected = false;
-	if (met) {
-		p->reader_expected = true;
-		unpark(&p->opening_readers);
-	}
-	return answer(r, 0);
-}
-
-verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
-{
-	struct pipe *p = f->node->special;
-	verdict how = ANSWERED;
-
-	if (p == NULL && (p = f->node->special = pipe_make(v, r->task)) == NULL)
-		return refuse(r, ENOMEM);
-	if (file_reads(f) && file_writes(f)) {
-		p->readers++;
-		p->writers++;
-		p->reader_opens++;
-		p->writer_opens++;
-		unpark(&p->opening_readers);
-		unpark(&p->opening_writers);
-		r->result = 0;
-	} else {
-		how = file_reads(f) ? fifo_read_open(r, p, f) : fifo_write_open(r, p, f);
-	}
-	if (how == PARKED && r->scratch[1] == 0) {
-		v->tasks[r->task].opening = node_hold(f->node);
-		r->scratch[1] = 1;
-	}
-	if (how == PARKED || r->result != 0)
-		return how;
+	p->readers += file_reads(f);
+	p->writers += file_writes(f);
 	f->operations = &pipe_files;
 	f->state = p;
-	return ANSWERED;
-}
-
-void fifo_waited_drop(struct vfs *v, uint32_t task)
-{
-	struct node *n = v->tasks[task].opening;
-
-	v->tasks[task].opening = NULL;
-	if (n != NULL)
-		node_drop(v, n);
-}
-
-struct node *fifo_waited(struct vfs *v, struct request *r)
-{
-	if (r->scratch[1] == 0)
-		fifo_waited_drop(v, r->task);
-	return v->tasks[r->task].opening;
-}
-
-void fifo_forget(struct vfs *v, struct node *n)
-{
-	struct pipe *p = n->special;
-
-	if (p == NULL)
-		return;
-	unpark(&p->opening_readers);
-	unpark(&p->opening_writers);
-	n->special = NULL;
-	pipe_end(v, p);
 }

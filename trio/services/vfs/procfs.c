@@ -4,7 +4,7 @@
 
 #define PROC_MAGIC 0x9fa0
 
-static const struct node_operations folder_nodes, text_nodes, link_nodes, jump_nodes;
+static const struct node_operations folder_nodes, text_nodes, link_nodes, jump_nodes, pipe_nodes;
 static const struct file_operations proc_folder_files;
 
 static const struct node_operations *operations_of(const struct proc_entry *e)
@@ -204,17 +204,47 @@ static int64_t jump_target(struct vfs *v, const struct proc_node *n, struct node
 	return *out == NULL ? -ENOENT : 0;
 }
 
-static int64_t jump_follow(struct vfs *v, struct node *link, struct node **out)
+/* A pipe at a descriptor can be opened again: by a node that looks for it there then. */
+static int64_t pipe_follow(struct vfs *v, struct node *link, struct node **out)
 {
-	int64_t error = jump_target(v, proc_node_of(link), out);
+	struct proc_node *n;
+	int64_t error = proc_make(v, link->mount, &proc_entries[PROC_FD], proc_node_of(link), &n);
 
 	if (error != 0)
 		return error;
-	/* A pipe, a socket: what has no node cannot be opened again. */
-	if (*out == NULL)
-		return -ENXIO;
-	node_hold(*out);
+	n->fd = proc_node_of(link)->fd;
+	n->node.operations = &pipe_nodes;
+	n->node.mode = S_IFIFO | 0600;
+	*out = &n->node;
 	return 0;
+}
+
+static int64_t pipe_open(struct vfs *v, struct node *node, struct file *f)
+{
+	const struct proc_node *n = proc_node_of(node);
+	const struct file *of =
+		is_alive(v, n) && v->tasks[n->task].descriptors != NULL ? file_of(v, n->task, n->fd) : NULL;
+
+	if (of == NULL || !is_pipe(of))
+		return -ENXIO;
+	pipe_open_again(f, of);
+	return 0;
+}
+
+static int64_t jump_follow(struct vfs *v, struct node *link, struct node **out)
+{
+	const struct proc_node *n = proc_node_of(link);
+	int64_t error = jump_target(v, n, out);
+
+	if (error != 0)
+		return error;
+	if (*out != NULL)
+		node_hold(*out);
+	else if (is_pipe(file_of(v, n->task, n->fd)))
+		error = pipe_follow(v, link, out);
+	else
+		error = -ENXIO;
+	return error;
 }
 
 static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t size)
@@ -335,6 +365,7 @@ static const struct node_operations text_nodes = { .name = proc_name, .open = pr
 static const struct node_operations link_nodes = { .name = proc_name,
 						   .readlink = self_readlink,
 						   .forget = proc_forget };
+static const struct node_operations pipe_nodes = { .name = proc_name, .open = pipe_open, .forget = proc_forget };
 static const struct node_operations jump_nodes = {
 	.name = proc_name,
 	.readlink = jump_readlink,

@@ -1,10 +1,10 @@
 /* socket.c: sockets as files: their making, joining and end, names and options. */
+#include "abi/signal.h"
+#include "abi/termios.h"
 #include "kernel.h"
 #include "vfs_serve.h"
 #include "socket.h"
 
-#define SIGPIPE 13
-#define FIONREAD 0x541b
 #define TYPES_MOST 11
 
 struct linux_ucred credentials_of(const struct vfs *v, uint32_t task)

@@ -1,0 +1,107 @@
+/* fifo.c: FIFOs, pipes that stand at a name: their opening, which waits for the other side. */
+#include "pipe.h"
+
+/* Both sides wait for each other, unless O_RDWR or O_NONBLOCK. A waiter has no file yet and may be ended by a signal
+ * at any time, so it is known by the queue alone; `…_opens` tells it, when it runs again, that it was met. */
+static verdict fifo_read_open(struct request *r, struct pipe *p, struct file *f)
+{
+	bool met = is_waited_for(&p->opening_writers);
+
+	if (p->writers == 0 && !met && (f->flags & O_NONBLOCK) == 0 &&
+	    (r->scratch[0] == 0 || r->scratch[0] == p->writer_opens + 1ULL)) {
+		r->scratch[0] = p->writer_opens + 1ULL;
+		return park(&p->opening_readers, r);
+	}
+	/* For poll: no writer since. */
+	if (p->writers == 0)
+		f->position = p->writer_opens;
+	p->readers++;
+	p->reader_opens++;
+	p->reader_expected = false;
+	if (met) {
+		p->writer_expected = true;
+		unpark(&p->opening_writers);
+	}
+	return answer(r, 0);
+}
+
+static verdict fifo_write_open(struct request *r, struct pipe *p, struct file *f)
+{
+	bool met = is_waited_for(&p->opening_readers);
+
+	if (p->readers == 0 && !met && (r->scratch[0] == 0 || r->scratch[0] == p->reader_opens + 1ULL)) {
+		if (f->flags & O_NONBLOCK)
+			return refuse(r, ENXIO);
+		r->scratch[0] = p->reader_opens + 1ULL;
+		return park(&p->opening_writers, r);
+	}
+	p->writers++;
+	p->writer_opens++;
+	p->writer_expected = false;
+	if (met) {
+		p->reader_expected = true;
+		unpark(&p->opening_readers);
+	}
+	return answer(r, 0);
+}
+
+verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
+{
+	struct pipe *p = f->node->special;
+	verdict how = ANSWERED;
+
+	/* A pipe's, by /proc. */
+	if (f->node->operations->open != NULL)
+		return settle(r, f->node->operations->open(v, f->node, f));
+	if (p == NULL && (p = f->node->special = pipe_make(v, r->task)) == NULL)
+		return refuse(r, ENOMEM);
+	p->has_name = true;
+	if (file_reads(f) && file_writes(f)) {
+		p->readers++;
+		p->writers++;
+		p->reader_opens++;
+		p->writer_opens++;
+		unpark(&p->opening_readers);
+		unpark(&p->opening_writers);
+		r->result = 0;
+	} else {
+		how = file_reads(f) ? fifo_read_open(r, p, f) : fifo_write_open(r, p, f);
+	}
+	if (how == PARKED && r->scratch[1] == 0) {
+		v->tasks[r->task].opening = node_hold(f->node);
+		r->scratch[1] = 1;
+	}
+	if (how == PARKED || r->result != 0)
+		return how;
+	f->operations = &pipe_files;
+	f->state = p;
+	return ANSWERED;
+}
+
+void fifo_waited_drop(struct vfs *v, uint32_t task)
+{
+	struct node *n = v->tasks[task].opening;
+
+	v->tasks[task].opening = NULL;
+	if (n != NULL)
+		node_drop(v, n);
+}
+
+struct node *fifo_waited(struct vfs *v, struct request *r)
+{
+	if (r->scratch[1] == 0)
+		fifo_waited_drop(v, r->task);
+	return v->tasks[r->task].opening;
+}
+
+void fifo_forget(struct vfs *v, struct node *n)
+{
+	struct pipe *p = n->special;
+
+	if (p == NULL)
+		return;
+	unpark(&p->opening_readers);
+	unpark(&p->opening_writers);
+	n->special = NULL;
+	pipe_end(v, p);
+}

@@ -1,0 +1,33 @@
+/* pipe.h: a pipe, as pipes and FIFOs share it. */
+#ifndef TRIO_VFS_PIPE_H
+#define TRIO_VFS_PIPE_H
+
+#include "io.h"
+
+struct pipe {
+	struct ring ring;
+	/* Files that read, that write. */
+	uint32_t readers, writers;
+	/* Requests that wait for bytes; for room. */
+	struct queue for_bytes, for_room;
+	struct watch readable, writable;
+	/* A FIFO's: it goes with the node. */
+	bool has_name;
+	/* For fstat: nanoseconds since 1970. */
+	int64_t made;
+	uint64_t inode;
+	uint32_t owner, group;
+	/* Of a FIFO: opens of each side so far, and who waits for the other side. While one who waited is on the way to open,
+	 * his side is `expected`: whoever met him may already read or write. */
+	uint32_t reader_opens, writer_opens;
+	bool reader_expected, writer_expected;
+	struct queue opening_readers, opening_writers;
+};
+
+extern const struct file_operations pipe_files;
+/* Without readers and writers yet; NULL without memory. */
+struct pipe *pipe_make(struct vfs *v, uint32_t task);
+/* Nobody has it open any more; with its bytes. */
+void pipe_end(struct vfs *v, struct pipe *p);
+
+#endif
