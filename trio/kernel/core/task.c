@@ -1,5 +1,6 @@
 /* task.c: making, running, waking and ending tasks. See task.h. */
 #include "core/task.h"
+#include "abi/vector.h"
 #include "core/memory.h"
 #include "core/queue.h"
 #include "structure.h"
@@ -151,6 +152,8 @@ static void discard(struct task *t)
 	kernel_stack_give(t->number);
 	if (t->ports)
 		pages_give(t->ports, PORT_PAGES);
+	if (t->vector)
+		pages_give(t->vector, VECTOR_PAGES);
 	frame_drop(physical_of(t));
 }
 
