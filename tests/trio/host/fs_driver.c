@@ -76,7 +76,7 @@ static uint8_t byte_at(unsigned seed, uint64_t offset)
 {
 	uint64_t x = (offset >> 2) * 2654435761U + seed * 40503U + (offset & 3) * 97;
 
-	return (uint8_t)(x >> 8 ^ x);
+	return (uint8_t)(x >> 29 ^ x >> 13 ^ x);
 }
 
 static struct grant text(const char *s)
