@@ -183,6 +183,14 @@ long file_size(const char *name)
 	return stat(name, &st) < 0 ? -1 : (long)st.st_size;
 }
 
+long file_links(const char *name)
+{
+	struct stat st;
+
+	OK(lstat(name, &st));
+	return (long)st.st_nlink;
+}
+
 void sleep_ms(long ms)
 {
 	struct timespec left = { ms / 1000, ms % 1000 * MS };

@@ -3,14 +3,6 @@
 
 #include <sys/sysmacros.h>
 
-static long links(const char *name)
-{
-	struct stat st;
-
-	OK(lstat(name, &st));
-	return (long)st.st_nlink;
-}
-
 TEST(mkdir, "Does mkdir make a folder with mode & ~umask, and say why not?")
 {
 	struct stat st;
@@ -57,18 +49,18 @@ TEST(rmdir, "Does rmdir remove an empty folder and nothing else?")
 TEST(folder_links, "Does a folder's link count tell its folders?")
 {
 	OK(mkdir("d", 0755));
-	if (links("d") != 2)
+	if (file_links("d") != 2)
 		skip("this file system does not count a folder's links");
 	OK(mkdir("d/a", 0755));
 	OK(mkdir("d/b", 0755));
 	make_file("d/f", "");
-	IS(links("d"), 4);
+	IS(file_links("d"), 4);
 	OK(rmdir("d/a"));
-	IS(links("d"), 3);
+	IS(file_links("d"), 3);
 	OK(mkdir("e", 0755));
 	OK(rename("d/b", "e/b"));
-	IS(links("d"), 2);
-	IS(links("e"), 3);
+	IS(file_links("d"), 2);
+	IS(file_links("e"), 3);
 }
 
 TEST(folder_gone, "Is a removed folder that is still someone's cwd empty and closed to new names?")

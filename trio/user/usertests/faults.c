@@ -137,13 +137,13 @@ TEST(stack_overflow, "Can a handler on its own stack see the stack overflow?")
 	if (pid == 0) {
 		struct rlimit most = { 65536, 65536 };
 		stack_t ss = { stack, 0, sizeof stack };
-		volatile char *down = (volatile char *)&ss;
+		uintptr_t down = (uintptr_t)__builtin_frame_address(0);
 
 		OK(setrlimit(RLIMIT_STACK, &most));
 		OK(sigaltstack(&ss, NULL));
 		handle(SIGSEGV, leave, SA_ONSTACK);
 		for (;; down -= PAGE)
-			*down = 1;
+			*(volatile char *)down = 1;
 	}
 	IS(reap(pid), SIGSEGV);
 }

@@ -115,11 +115,12 @@ TEST(mprotect, "Does mprotect take rights away and give them back, page by page?
 
 TEST(no_execute, "Can memory be executed with PROT_EXEC alone?")
 {
+	/* mov $42, %eax; ret */
+	static const unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 };
 	unsigned char *at = (unsigned char *)map(1, RW, ANON);
 	pid_t pid;
 
-	/* mov $42, %eax; ret */
-	memcpy(at, "\xb8\x2a\0\0\0\xc3", 6);
+	memcpy(at, code, sizeof code);
 	pid = fork_checked();
 	if (pid == 0)
 		_exit(((int (*)(void))(uintptr_t)at)());

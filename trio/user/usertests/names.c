@@ -1,14 +1,6 @@
 /* names.c: names of files: giving, taking and changing them; symbolic links. */
 #include "usertests.h"
 
-static long links(const char *name)
-{
-	struct stat st;
-
-	OK(lstat(name, &st));
-	return (long)st.st_nlink;
-}
-
 TEST(unlink, "Does unlink remove a name, and say why not?")
 {
 	OK(mkdir("d", 0755));
@@ -40,7 +32,7 @@ TEST(link, "Is a link a second name of the same file?")
 	IS(a.st_nlink, 2);
 	OK(unlink("a"));
 	TRUE(file_is("b", "text"));
-	IS(links("b"), 1);
+	IS(file_links("b"), 1);
 	FAILS(link("b", "b"), EEXIST);
 	FAILS(link("none", "c"), ENOENT);
 	FAILS(link("b", "none/c"), ENOENT);
@@ -48,9 +40,9 @@ TEST(link, "Is a link a second name of the same file?")
 	FAILS(link("b/", "c"), ENOTDIR);
 	OK(symlink("b", "s"));
 	OK(link("s", "t"));
-	IS(links("s"), 2);
+	IS(file_links("s"), 2);
 	OK(RAW(SYS_linkat, AT_FDCWD, "s", AT_FDCWD, "u", AT_SYMLINK_FOLLOW));
-	IS(links("b"), 2);
+	IS(file_links("b"), 2);
 	FAILS(RAW(SYS_linkat, AT_FDCWD, "b", AT_FDCWD, "v", 1), EINVAL);
 }
 
@@ -122,7 +114,7 @@ TEST(rename_over, "Does rename put a file in another's place at once?")
 	OK(rename("b", "b"));
 	OK(link("b", "c"));
 	OK(rename("b", "c"));
-	IS(links("b"), 2);
+	IS(file_links("b"), 2);
 	OK(symlink("b", "s"));
 	OK(rename("s", "t"));
 	TRUE(file_is("t", "new"));

@@ -89,7 +89,7 @@ TEST(socket_calls_on_files, "Do socket calls refuse what is no socket?")
 
 TEST(socket_bind, "Does bind make a name, once?")
 {
-	struct sockaddr_un name = name_of("none/s"), found;
+	struct sockaddr_un name = name_of("none/s"), found = { 0 };
 	socklen_t size = sizeof found;
 	struct stat st;
 	int fd = bound(SOCK_STREAM, "s"), other = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
@@ -113,7 +113,7 @@ TEST(socket_bind, "Does bind make a name, once?")
 TEST(socket_connect, "Do a listener and a client find each other by name?")
 {
 	int listener = bound(SOCK_STREAM, "s"), client, server;
-	struct sockaddr_un name;
+	struct sockaddr_un name = { 0 };
 	socklen_t size = sizeof name;
 	char text[8];
 	pid_t pid;

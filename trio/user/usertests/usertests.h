@@ -106,6 +106,7 @@ int is_root(void);
 void make_file(const char *name, const char *text); /* anew, mode 0644 */
 int file_is(const char *name, const char *text);
 long file_size(const char *name);
+long file_links(const char *name); /* of a symbolic link: its own */
 void sleep_ms(long);
 long now_ms(void); /* CLOCK_MONOTONIC */
 /* Calls the handler every `ms`, so that a wait is interrupted whenever it begins; 0: no more. */
