@@ -37,13 +37,13 @@
 #define S_ISUID 04000
 #define S_ISGID 02000
 #define S_ISVTX 01000
-#define S_ISSOCK(mode) (((mode)&S_IFMT) == S_IFSOCK)
-#define S_ISLNK(mode) (((mode)&S_IFMT) == S_IFLNK)
-#define S_ISREG(mode) (((mode)&S_IFMT) == S_IFREG)
-#define S_ISBLK(mode) (((mode)&S_IFMT) == S_IFBLK)
-#define S_ISDIR(mode) (((mode)&S_IFMT) == S_IFDIR)
-#define S_ISCHR(mode) (((mode)&S_IFMT) == S_IFCHR)
-#define S_ISFIFO(mode) (((mode)&S_IFMT) == S_IFIFO)
+#define S_ISSOCK(mode) (((mode) & S_IFMT) == S_IFSOCK)
+#define S_ISLNK(mode) (((mode) & S_IFMT) == S_IFLNK)
+#define S_ISREG(mode) (((mode) & S_IFMT) == S_IFREG)
+#define S_ISBLK(mode) (((mode) & S_IFMT) == S_IFBLK)
+#define S_ISDIR(mode) (((mode) & S_IFMT) == S_IFDIR)
+#define S_ISCHR(mode) (((mode) & S_IFMT) == S_IFCHR)
+#define S_ISFIFO(mode) (((mode) & S_IFMT) == S_IFIFO)
 
 /* Of access(2), and the permission bits asked for when a path is walked. */
 #define MAY_READ 4
@@ -97,6 +97,8 @@
 #define LOCK_UN 8
 
 #define FALLOC_FL_KEEP_SIZE 1
+#define CLOSE_RANGE_CLOEXEC 4
+#define MFD_CLOEXEC 1
 
 #define RENAME_NOREPLACE 1
 
@@ -124,7 +126,7 @@
 #define DT_SOCK 12
 
 /* A device's number as programs see it, of 32 bits. */
-#define DEVICE(major, minor) (((uint32_t)(major) << 8) | ((minor)&0xff) | (((uint32_t)(minor)&~0xffU) << 12))
+#define DEVICE(major, minor) (((uint32_t)(major) << 8) | ((minor) & 0xff) | (((uint32_t)(minor) & ~0xffU) << 12))
 
 struct linux_stat {
 	uint64_t device;
@@ -154,6 +156,25 @@ struct linux_dirent64 {
 	uint8_t type;
 	char name[];
 } __attribute__((packed));
+
+struct linux_statx_time {
+	int64_t seconds;
+	uint32_t nanoseconds, pad;
+};
+
+#define STATX_BASIC_STATS 0x7ff
+
+struct linux_statx {
+	uint32_t mask, block_size;
+	uint64_t attributes;
+	uint32_t links, owner, group;
+	uint16_t mode, pad;
+	uint64_t inode, size, blocks, attributes_mask;
+	struct linux_statx_time accessed, born, changed, modified;
+	uint32_t special_major, special_minor, device_major, device_minor;
+	uint64_t spare[14];
+};
+_Static_assert(sizeof(struct linux_statx) == 256, "struct statx");
 
 struct linux_statfs {
 	int64_t type, block_size;

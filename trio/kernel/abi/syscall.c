@@ -27,6 +27,7 @@ void routes_start(void)
 	enter(routes_pm, route_count_pm);
 	enter(routes_vm, route_count_vm);
 	enter(routes_vfs, route_count_vfs);
+	enter(routes_names, route_count_names);
 	enter(routes_sockets, route_count_sockets);
 	enter(routes_clock, route_count_clock);
 }

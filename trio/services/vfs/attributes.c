@@ -1,0 +1,366 @@
+/* attributes.c: what a file is: the stat family, and what changes mode, owner, times and size. */
+#include "abi/signal.h"
+#include "handlers.h"
+
+#define SECOND 1000000000L
+
+int64_t node_at(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct node **out)
+{
+	int64_t result = 0;
+	struct file *f;
+
+	if (path.length == 0) {
+		f = file_of(v, task, directory);
+		if (directory != AT_FDCWD && (f == NULL || (f->flags & O_PATH) != 0))
+			return -EBADF;
+		v->path[0] = '\0';
+		flags |= AT_EMPTY_PATH;
+	} else {
+		result = path_in(v, path);
+	}
+	if (result < 0)
+		return result;
+	return walk(v, task, directory, v->path,
+		    ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) |
+			    ((flags & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0),
+		    out);
+}
+
+/* The two halves of a time. */
+static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
+{
+	int64_t s = time / SECOND, ns = time % SECOND;
+
+	if (ns < 0) {
+		s--;
+		ns += SECOND;
+	}
+	*seconds = (uint64_t)s;
+	*rest = (uint64_t)ns;
+}
+
+static void stat_of_node(const struct node *n, struct linux_stat *s)
+{
+	s->device = n->mount->device;
+	s->inode = n->inode;
+	s->links = n->links;
+	s->mode = n->mode;
+	s->owner = n->owner;
+	s->group = n->group;
+	s->special = n->device;
+	s->size = (int64_t)n->size;
+	s->block_size = PAGE;
+	s->blocks = (int64_t)n->blocks;
+	time_put(n->accessed, &s->access_s, &s->access_ns);
+	time_put(n->modified, &s->modify_s, &s->modify_ns);
+	time_put(n->changed, &s->change_s, &s->change_ns);
+}
+
+static int64_t refresh(struct vfs *v, struct node *n)
+{
+	return n->operations->refresh == NULL ? 0 : n->operations->refresh(v, n);
+}
+
+static int64_t stat_of_file(struct vfs *v, struct file *f, struct linux_stat *s)
+{
+	int64_t result;
+
+	memset(s, 0, sizeof *s);
+	s->block_size = PAGE;
+	if (f->node == NULL) {
+		if (f->operations->stat != NULL)
+			f->operations->stat(v, f, s);
+		return 0;
+	}
+	result = refresh(v, f->node);
+	stat_of_node(f->node, s);
+	return result;
+}
+
+/* The same of a path, which may be empty and mean the descriptor. */
+static int64_t stat_of(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags,
+		       struct linux_stat *s)
+{
+	int64_t result = path_in(v, path);
+	struct file *f;
+	struct node *n;
+
+	if (result < 0)
+		return result;
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)) != 0)
+		return -EINVAL;
+	if (result == 0 && (flags & AT_EMPTY_PATH) != 0 && directory != AT_FDCWD) {
+		f = file_of(v, task, directory);
+		return f == NULL ? -EBADF : stat_of_file(v, f, s);
+	}
+	result = walk(v, task, directory, v->path,
+		      ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) |
+			      ((flags & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0),
+		      &n);
+	if (result != 0)
+		return result;
+	memset(s, 0, sizeof *s);
+	result = refresh(v, n);
+	stat_of_node(n, s);
+	node_drop(v, n);
+	return result;
+}
+
+verdict vfs_stat(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags,
+		 struct grant to)
+{
+	struct linux_stat s;
+	int64_t result = stat_of(v, r->task, directory, path, flags, &s);
+
+	return vfs_settle(v, r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+}
+
+verdict vfs_fstat(struct vfs *v, struct request *r, int32_t fd, struct grant to)
+{
+	struct file *f = file_of(v, r->task, fd);
+	struct linux_stat s;
+	int64_t result;
+
+	if (f == NULL)
+		return refuse(r, EBADF);
+	result = stat_of_file(v, f, &s);
+	return vfs_settle(v, r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+}
+
+static struct linux_statx_time time_of(uint64_t seconds, uint64_t rest)
+{
+	return (struct linux_statx_time){ (int64_t)seconds, (uint32_t)rest, 0 };
+}
+
+static uint32_t major_of(uint64_t device)
+{
+	return (uint32_t)(device >> 8) & 0xfff;
+}
+
+static uint32_t minor_of(uint64_t device)
+{
+	return (uint32_t)((device & 0xff) | (device >> 12 & 0xfff00));
+}
+
+verdict vfs_statx(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
+		  struct grant to)
+{
+	struct linux_stat s;
+	struct linux_statx x = { .mask = STATX_BASIC_STATS };
+	int64_t result;
+
+	if ((mask & (1U << 31)) != 0)
+		return refuse(r, EINVAL);
+	result = stat_of(v, r->task, directory, path, flags, &s);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	x.block_size = (uint32_t)s.block_size;
+	x.links = (uint32_t)s.links;
+	x.owner = s.owner;
+	x.group = s.group;
+	x.mode = (uint16_t)s.mode;
+	x.inode = s.inode;
+	x.size = (uint64_t)s.size;
+	x.blocks = (uint64_t)s.blocks;
+	x.accessed = time_of(s.access_s, s.access_ns);
+	x.modified = time_of(s.modify_s, s.modify_ns);
+	x.changed = time_of(s.change_s, s.change_ns);
+	x.special_major = major_of(s.special);
+	x.special_minor = minor_of(s.special);
+	x.device_major = major_of(s.device);
+	x.device_minor = minor_of(s.device);
+	return settle(r, copy_out(to, 0, &x, sizeof x));
+}
+
+verdict vfs_access(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode,
+		   uint32_t flags)
+{
+	struct node *n;
+	int64_t result;
+
+	if ((mode & ~7U) != 0 || (flags & ~(uint32_t)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return refuse(r, EINVAL);
+	result = node_at(v, r->task, directory, path, flags, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = mode == 0 ? 0 : permitted(v, r->task, n, mode);
+	node_drop(v, n);
+	return settle(r, result);
+}
+
+/* `which` of the node become what `to` says, on its medium too. */
+static int64_t set(struct vfs *v, struct node *n, unsigned which, const struct file_attributes *to)
+{
+	int64_t result = (n->mount->flags & MS_RDONLY) != 0 ? -EROFS : 0;
+
+	if (result == 0 && n->operations->set != NULL)
+		result = n->operations->set(v, n, which, to);
+	if (result != 0)
+		return result;
+	if ((which & SET_MODE) != 0)
+		n->mode = (n->mode & S_IFMT) | (to->mode & 07777);
+	if ((which & SET_OWNER) != 0)
+		n->owner = to->owner;
+	if ((which & SET_GROUP) != 0)
+		n->group = to->group;
+	if ((which & SET_ACCESSED) != 0)
+		n->accessed = to->accessed;
+	if ((which & SET_MODIFIED) != 0)
+		n->modified = to->modified;
+	n->changed = vfs_time(v);
+	return 0;
+}
+
+static bool is_member(const struct task_files *t, uint32_t group)
+{
+	if (t->user == 0 || t->group == group)
+		return true;
+	for (uint32_t i = 0; i < t->group_count; i++)
+		if (t->groups[i] == group)
+			return true;
+	return false;
+}
+
+verdict vfs_chmod(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
+{
+	struct file_attributes to = { .mode = mode & 07777 };
+	struct node *n;
+	int64_t result;
+
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return refuse(r, EINVAL);
+	result = node_at(v, r->task, directory, path, flags, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	if (S_ISLNK(n->mode))
+		result = -EOPNOTSUPP;
+	else if (!is_owner(v, r->task, n))
+		result = -EPERM;
+	if (!S_ISDIR(n->mode) && !is_member(&v->tasks[r->task], n->group))
+		to.mode &= ~(uint32_t)S_ISGID;
+	if (result == 0)
+		result = set(v, n, SET_MODE, &to);
+	node_drop(v, n);
+	return vfs_settle(v, r, result);
+}
+
+verdict vfs_chown(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t owner,
+		  uint32_t group, uint32_t flags)
+{
+	const struct task_files *t = &v->tasks[r->task];
+	struct file_attributes to = { .owner = owner, .group = group };
+	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
+	struct node *n;
+	int64_t result;
+
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return refuse(r, EINVAL);
+	result = node_at(v, r->task, directory, path, flags, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
+			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_member(t, group)))))
+		result = -EPERM;
+	if (!S_ISDIR(n->mode) && which != 0) {
+		to.mode = n->mode & ~(uint32_t)(S_ISUID | ((n->mode & 010) != 0 ? S_ISGID : 0));
+		which |= SET_MODE;
+	}
+	if (result == 0)
+		result = set(v, n, which, &to);
+	node_drop(v, n);
+	return vfs_settle(v, r, result);
+}
+
+verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t which,
+		      uint32_t present, int64_t accessed, int64_t modified, uint32_t flags)
+{
+	struct file_attributes to;
+	struct node *n;
+	int64_t result;
+
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return refuse(r, EINVAL);
+	result = node_at(v, r->task, directory, path, flags, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	to.accessed = (present & SET_ACCESSED) != 0 ? vfs_time(v) : accessed;
+	to.modified = (present & SET_MODIFIED) != 0 ? vfs_time(v) : modified;
+	/* Both to now: who may write will do. */
+	if (!is_owner(v, r->task, n))
+		result = (present & which) == (SET_ACCESSED | SET_MODIFIED) ? permitted(v, r->task, n, MAY_WRITE)
+									    : -EPERM;
+	if (result == 0 && which != 0)
+		result = set(v, n, which & (SET_ACCESSED | SET_MODIFIED), &to);
+	node_drop(v, n);
+	return vfs_settle(v, r, result);
+}
+
+/* The node is a regular file that may be written. */
+static int64_t resize(struct vfs *v, uint32_t task, struct node *n, int64_t size)
+{
+	if (size < 0 || !S_ISREG(n->mode) || n->operations->truncate == NULL)
+		return -EINVAL;
+	if ((uint64_t)size > v->tasks[task].size_most && (uint64_t)size > n->size) {
+		vfs_raise(v, task, SIGXFSZ);
+		return -EFBIG;
+	}
+	return n->operations->truncate(v, n, (uint64_t)size);
+}
+
+verdict vfs_truncate(struct vfs *v, struct request *r, struct grant path, int64_t size)
+{
+	struct node *n;
+	int64_t result = path_in(v, path);
+
+	if (result < 0)
+		return settle(r, result);
+	result = walk(v, r->task, AT_FDCWD, v->path, 0, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	if (S_ISDIR(n->mode))
+		result = -EISDIR;
+	else if (n->writers < 0)
+		result = -ETXTBSY;
+	else
+		result = permitted(v, r->task, n, MAY_WRITE);
+	if (result == 0)
+		result = resize(v, r->task, n, size);
+	node_drop(v, n);
+	return vfs_settle(v, r, result);
+}
+
+verdict vfs_ftruncate(struct vfs *v, struct request *r, int32_t fd, int64_t size)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (f->node == NULL || !file_writes(f))
+		return refuse(r, EINVAL);
+	return vfs_settle(v, r, resize(v, r->task, f->node, size));
+}
+
+verdict vfs_allocate(struct vfs *v, struct request *r, int32_t fd, uint32_t mode, int64_t from, int64_t length)
+{
+	struct file *f = file_of(v, r->task, fd);
+	const struct node *n;
+	int64_t end;
+
+	if (f == NULL || !file_writes(f))
+		return refuse(r, EBADF);
+	if (from < 0 || length <= 0)
+		return refuse(r, EINVAL);
+	if ((mode & ~(uint32_t)FALLOC_FL_KEEP_SIZE) != 0)
+		return refuse(r, EOPNOTSUPP);
+	n = f->node;
+	if (n == NULL)
+		return refuse(r, ESPIPE);
+	if (!S_ISREG(n->mode))
+		return refuse(r, ENODEV);
+	if (__builtin_add_overflow(from, length, &end) || (uint64_t)end > v->tasks[r->task].size_most)
+		return refuse(r, EFBIG);
+	if (n->operations->allocate == NULL)
+		return refuse(r, EOPNOTSUPP);
+	return settle(r, n->operations->allocate(v, f->node, (uint64_t)from, (uint64_t)length,
+						 (mode & FALLOC_FL_KEEP_SIZE) != 0));
+}

@@ -1,0 +1,266 @@
+/* descriptors.c: tables of descriptors, and open file descriptions. A table is shared by the tasks of a process; a file by
+ * the descriptors that dup and fork have made of one. The lowest free descriptor is looked for from `lowest` on, below
+ * which none is free. */
+#include "vfs_internal.h"
+#include "handlers.h"
+
+#define FILES_MOST 65536
+#define SMALL 64
+#define MIDDLE 512
+
+static struct file **files_take(struct vfs *v, uint32_t size)
+{
+	return size == SMALL ? vfs_take(v, SMALL * sizeof(void *)) : pages_take(size * sizeof(void *) / PAGE);
+}
+
+static void files_give(struct vfs *v, struct file **files, uint32_t size)
+{
+	if (size == SMALL)
+		vfs_give(v, files, SMALL * sizeof(void *));
+	else
+		pages_give(files, size * sizeof(void *) / PAGE);
+}
+
+struct descriptors *descriptors_make(struct vfs *v, uint32_t size)
+{
+	struct descriptors *d = vfs_take(v, sizeof *d);
+
+	if (d == NULL)
+		return NULL;
+	d->files = files_take(v, size);
+	if (d->files == NULL) {
+		vfs_give(v, d, sizeof *d);
+		return NULL;
+	}
+	d->size = size;
+	d->references = 1;
+	return d;
+}
+
+static int64_t descriptors_grow(struct vfs *v, struct descriptors *d, uint32_t wanted)
+{
+	uint32_t size = wanted < MIDDLE ? MIDDLE : DESCRIPTORS_MOST;
+	struct file **files = files_take(v, size);
+
+	if (files == NULL)
+		return -ENOMEM;
+	memcpy(files, d->files, d->size * sizeof(void *));
+	files_give(v, d->files, d->size);
+	d->files = files;
+	d->size = size;
+	return 0;
+}
+
+struct descriptors *descriptors_copy(struct vfs *v, const struct descriptors *from)
+{
+	struct descriptors *d = descriptors_make(v, from->size);
+
+	if (d == NULL)
+		return NULL;
+	for (uint32_t fd = 0; fd < from->size; fd++)
+		if (from->files[fd] != NULL)
+			d->files[fd] = file_hold(from->files[fd]);
+	memcpy(d->close_on_exec, from->close_on_exec, sizeof d->close_on_exec);
+	d->lowest = from->lowest;
+	return d;
+}
+
+void descriptors_drop(struct vfs *v, uint32_t task)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+
+	if (d->references == 1)
+		for (uint32_t fd = 0; fd < d->size; fd++)
+			if (d->files[fd] != NULL)
+				descriptor_close(v, task, (int32_t)fd);
+	v->tasks[task].descriptors = NULL;
+	if (--d->references > 0)
+		return;
+	files_give(v, d->files, d->size);
+	vfs_give(v, d, sizeof *d);
+}
+
+static void mark(struct descriptors *d, uint32_t fd, uint32_t flags)
+{
+	uint64_t bit = 1UL << (fd % 64);
+
+	if ((flags & O_CLOEXEC) != 0)
+		d->close_on_exec[fd / 64] |= bit;
+	else
+		d->close_on_exec[fd / 64] &= ~bit;
+}
+
+/* `fd` is in the table, or -EMFILE, -ENOMEM. */
+static int64_t room_for(struct vfs *v, uint32_t task, uint32_t fd)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+
+	if (fd >= v->tasks[task].files_most || fd >= DESCRIPTORS_MOST)
+		return -EMFILE;
+	return fd < d->size ? 0 : descriptors_grow(v, d, fd);
+}
+
+int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t least, uint32_t flags)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+	uint32_t fd = MAX(least, d->lowest);
+	int64_t result;
+
+	while (fd < d->size && d->files[fd] != NULL)
+		fd++;
+	result = room_for(v, task, fd);
+	if (result != 0)
+		return result;
+	d->files[fd] = f;
+	mark(d, fd, flags);
+	if (least <= d->lowest)
+		d->lowest = fd + 1;
+	return fd;
+}
+
+int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+	struct file *f = file_of(v, task, fd);
+
+	if (f == NULL)
+		return -EBADF;
+	d->files[fd] = NULL;
+	if ((uint32_t)fd < d->lowest)
+		d->lowest = (uint32_t)fd;
+	if (f->node != NULL && f->node->locks != NULL)
+		locks_of_process_drop(v, f->node, v->tasks[task].process);
+	file_drop(v, f);
+	return 0;
+}
+
+int64_t file_make(struct vfs *v, const struct file_operations *operations, void *state, uint32_t flags,
+		  struct node *node, struct file **out)
+{
+	struct file *f;
+
+	if (v->files >= FILES_MOST)
+		return -ENFILE;
+	f = vfs_take(v, sizeof *f);
+	if (f == NULL)
+		return -ENOMEM;
+	v->files++;
+	f->operations = operations;
+	f->state = state;
+	f->flags = flags;
+	f->references = 1;
+	if (node != NULL) {
+		f->node = node_hold(node);
+		node->mount->files++;
+	}
+	*out = f;
+	return 0;
+}
+
+void file_released(struct vfs *v, struct file *f)
+{
+	struct node *n = f->node;
+
+	if (f->interests > 0)
+		epoll_forget(v, f);
+	if (f->operations->release != NULL)
+		f->operations->release(v, f);
+	if (n != NULL) {
+		if (n->locks != NULL)
+			locks_of_file_drop(v, n, f);
+		if ((f->flags & FILE_COUNTS_AS_WRITER) != 0)
+			n->writers--;
+		n->mount->files--;
+		node_drop(v, n);
+	}
+	v->files--;
+	vfs_give(v, f, sizeof *f);
+}
+
+verdict vfs_close(struct vfs *v, struct request *r, int32_t fd)
+{
+	return settle(r, descriptor_close(v, r->task, fd));
+}
+
+verdict vfs_close_range(struct vfs *v, struct request *r, uint32_t first, uint32_t last, uint32_t flags)
+{
+	struct descriptors *d = v->tasks[r->task].descriptors;
+
+	if (first > last || (flags & ~CLOSE_RANGE_CLOEXEC) != 0)
+		return refuse(r, EINVAL);
+	for (uint32_t fd = first; fd < d->size && fd <= last; fd++)
+		if (d->files[fd] == NULL)
+			continue;
+		else if ((flags & CLOSE_RANGE_CLOEXEC) != 0)
+			mark(d, fd, O_CLOEXEC);
+		else
+			descriptor_close(v, r->task, (int32_t)fd);
+	return answer(r, 0);
+}
+
+/* dup2 and dup3: `to` is closed first. */
+static int64_t duplicate_at(struct vfs *v, uint32_t task, struct file *f, uint32_t to, uint32_t flags)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+	int64_t result = room_for(v, task, to);
+
+	if (result != 0)
+		return result == -EMFILE ? -EBADF : result;
+	file_hold(f);
+	descriptor_close(v, task, (int32_t)to);
+	d->files[to] = f;
+	mark(d, to, flags);
+	if (to == d->lowest)
+		d->lowest++;
+	return to;
+}
+
+verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, int32_t least, uint32_t flags,
+		      uint32_t same)
+{
+	struct file *f = file_of(v, r->task, fd);
+	int64_t result;
+
+	if (f == NULL)
+		return refuse(r, EBADF);
+	if ((flags & ~O_CLOEXEC) != 0)
+		return refuse(r, EINVAL);
+	if (to == -1 && same == 0 && least >= 0) {
+		if ((uint32_t)least >= v->tasks[r->task].files_most)
+			return refuse(r, EINVAL);
+		result = descriptor_place(v, r->task, f, (uint32_t)least, flags);
+		if (result >= 0)
+			file_hold(f);
+		return settle(r, result);
+	}
+	if (to < 0)
+		return refuse(r, EBADF);
+	if (to == fd)
+		return same != 0 ? answer(r, fd) : refuse(r, EINVAL);
+	return settle(r, duplicate_at(v, r->task, f, (uint32_t)to, flags));
+}
+
+/* F_GETFD, F_SETFD. */
+int64_t descriptor_flags(struct vfs *v, uint32_t task, uint32_t fd)
+{
+	return (v->tasks[task].descriptors->close_on_exec[fd / 64] >> (fd % 64)) & 1;
+}
+
+void descriptor_flags_set(struct vfs *v, uint32_t task, uint32_t fd, bool close_on_exec)
+{
+	mark(v->tasks[task].descriptors, fd, close_on_exec ? O_CLOEXEC : 0);
+}
+
+/* For execve: those that are marked. */
+void descriptors_close_marked(struct vfs *v, uint32_t task)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+
+	for (uint32_t word = 0; word < d->size / 64; word++)
+		while (d->close_on_exec[word] != 0) {
+			uint32_t bit = (uint32_t)__builtin_ctzl(d->close_on_exec[word]);
+
+			d->close_on_exec[word] &= d->close_on_exec[word] - 1;
+			descriptor_close(v, task, (int32_t)(word * 64 + bit));
+		}
+}

@@ -1,0 +1,139 @@
+/* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their names. */
+#include "devices.h"
+#include "handlers.h"
+#include "kernel.h"
+#include "tmpfs.h"
+#include "vm.h"
+
+#define TMPFS_MAGIC 0x01021994
+
+static verdict null_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	(void)v, (void)f, (void)to, (void)at;
+	return answer(r, 0);
+}
+
+static verdict null_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	(void)v, (void)f, (void)at;
+	return answer(r, (int64_t)from.length);
+}
+
+static verdict zero_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	(void)v, (void)f, (void)at;
+	return settle(r, copy_zeros(to, 0, to.length) != 0 ? -EFAULT : (int64_t)to.length);
+}
+
+static verdict full_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	(void)v, (void)f, (void)from, (void)at;
+	return refuse(r, ENOSPC);
+}
+
+static verdict random_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	int64_t result = kernel_random_bytes(to);
+
+	(void)v, (void)f, (void)at;
+	return settle(r, result < 0 ? result : (int64_t)to.length);
+}
+
+static int64_t null_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+{
+	(void)v, (void)offset, (void)whence;
+	f->position = 0;
+	return 0;
+}
+
+/* Pages of zeros, which a shared mapping shares with nobody who opens the device again. */
+static int64_t zero_object(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
+			   uint64_t *at)
+{
+	(void)v, (void)f, (void)offset;
+	if (vm_object_create(object) < 0)
+		return -ENOMEM;
+	vm_object_resize(*object, length);
+	*at = 0;
+	return 0;
+}
+
+static const struct file_operations null_files = { .read = null_read, .write = null_write, .seek = null_seek };
+static const struct file_operations zero_files = {
+	.read = zero_read, .write = null_write, .seek = null_seek, .object = zero_object
+};
+static const struct file_operations full_files = { .read = zero_read, .write = full_write, .seek = null_seek };
+static const struct file_operations random_files = { .read = random_read, .write = null_write, .seek = null_seek };
+
+static const struct device devices[] = {
+	{ "null", S_IFCHR | 0666, DEVICE(1, 3), &null_files, NULL },
+	{ "zero", S_IFCHR | 0666, DEVICE(1, 5), &zero_files, NULL },
+	{ "full", S_IFCHR | 0666, DEVICE(1, 7), &full_files, NULL },
+	{ "random", S_IFCHR | 0666, DEVICE(1, 8), &random_files, NULL },
+	{ "urandom", S_IFCHR | 0666, DEVICE(1, 9), &random_files, NULL },
+	{ "tty", S_IFCHR | 0666, DEVICE(5, 0), &terminal_files, terminal_open_own },
+	{ "console", S_IFCHR | 0600, DEVICE(5, 1), &terminal_files, NULL },
+	{ "ttyS0", S_IFCHR | 0660, DEVICE(4, 64), &terminal_files, terminal_open },
+	{ "ram0", S_IFBLK | 0660, DISK_RAM, &disk_files, disk_open },
+	{ "vda", S_IFBLK | 0660, DISK_VIRTIO, &disk_files, disk_open },
+	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open },
+};
+
+static const struct {
+	const char *name, *target;
+} links[] = {
+	{ "fd", "/proc/self/fd" },
+	{ "stdin", "/proc/self/fd/0" },
+	{ "stdout", "/proc/self/fd/1" },
+	{ "stderr", "/proc/self/fd/2" },
+};
+
+const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number)
+{
+	(void)v;
+	for (uint32_t i = 0; i < COUNT_OF(devices); i++)
+		if (devices[i].number == number && (devices[i].mode & S_IFMT) == (mode & S_IFMT))
+			return &devices[i];
+	return NULL;
+}
+
+/* A device without its hardware has no name. */
+static bool is_there(struct vfs *v, const struct device *d)
+{
+	struct file f = { .flags = O_RDONLY };
+	struct node n = { .device = d->number };
+
+	if (d->open != disk_open && d->open != display_open)
+		return true;
+	f.node = &n;
+	if (d->open(v, VFS_TASK, &f) != 0)
+		return false;
+	if (d->operations->release != NULL)
+		d->operations->release(v, &f);
+	return true;
+}
+
+static int64_t device_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
+{
+	int64_t result = tmpfs_root(v, m, 0755, TMPFS_MAGIC);
+
+	(void)source, (void)options;
+	if (result != 0)
+		return result;
+	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
+		if (is_there(v, &devices[i]))
+			result = tmpfs_add(v, m, devices[i].name, devices[i].mode, devices[i].number, NULL);
+	for (uint32_t i = 0; i < COUNT_OF(links) && result == 0; i++)
+		result = tmpfs_add(v, m, links[i].name, S_IFLNK | 0777, 0, links[i].target);
+	if (result == 0)
+		result = tmpfs_add(v, m, "shm", S_IFDIR | 01777, 0, NULL);
+	if (result == 0)
+		result = tmpfs_add(v, m, "pts", S_IFDIR | 0755, 0, NULL);
+	if (result != 0)
+		tmpfs_unmount(v, m);
+	return result;
+}
+
+const struct file_system device_file_system = {
+	.name = "devtmpfs", .mount = device_mount, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
+};

@@ -1,0 +1,177 @@
+/* disk_device.c: /dev/ram0 and /dev/vda: a disk's bytes in order. Whole sectors go between driver and client; parts of one
+ * through the file's own sector buffer, so that a call that waits for the disk finds there, when it runs again, what an
+ * earlier run has read. */
+#include "abi/termios.h"
+#include "block.h"
+#include "devices.h"
+#include "handlers.h"
+
+#define SECTOR 512UL
+/* Of block.idl: bytes a call. */
+#define MOST 65536UL
+#define NO_SECTOR UINT64_MAX
+
+struct disk {
+	uint32_t endpoint;
+	uint64_t size;
+	/* The sector in the buffer. */
+	uint64_t buffered;
+	uint8_t buffer[SECTOR];
+};
+
+uint32_t disk_endpoint(uint32_t number)
+{
+	if (number == DISK_RAM)
+		return ENDPOINT_RAM_BLOCK;
+	return number == DISK_VIRTIO ? ENDPOINT_VIRTIO_BLK : 0;
+}
+
+int64_t disk_open(struct vfs *v, uint32_t task, struct file *f)
+{
+	uint32_t endpoint = disk_endpoint(f->node->device);
+	uint64_t sectors;
+	struct disk *d;
+
+	(void)task;
+	if (block_capacity(endpoint, &sectors) < 0)
+		return -ENXIO;
+	d = vfs_take(v, sizeof *d);
+	if (d == NULL)
+		return -ENOMEM;
+	d->endpoint = endpoint;
+	d->size = sectors * SECTOR;
+	d->buffered = NO_SECTOR;
+	f->state = d;
+	return 0;
+}
+
+static void disk_release(struct vfs *v, struct file *f)
+{
+	vfs_give(v, f->state, sizeof(struct disk));
+}
+
+/* How much one step does at `offset`: part of a sector, or whole ones. */
+static uint64_t step_length(uint64_t offset, uint64_t left)
+{
+	uint64_t in_sector = offset % SECTOR;
+
+	if (in_sector != 0 || left < SECTOR)
+		return MIN(SECTOR - in_sector, left);
+	return MIN(left / SECTOR * SECTOR, MOST);
+}
+
+static int64_t buffer_fill(struct disk *d, uint64_t sector)
+{
+	int64_t result;
+
+	if (d->buffered == sector)
+		return 0;
+	d->buffered = NO_SECTOR;
+	result = block_read(d->endpoint, sector, grant_write(d->buffer, SECTOR));
+	if (result >= 0)
+		d->buffered = sector;
+	return result;
+}
+
+static int64_t read_step(struct disk *d, uint64_t offset, uint64_t n, struct grant to, uint64_t at)
+{
+	int64_t result;
+
+	if (n % SECTOR == 0)
+		return block_read(d->endpoint, offset / SECTOR, grant_part(to, at, n));
+	result = buffer_fill(d, offset / SECTOR);
+	return result < 0 ? result : copy_out(to, at, d->buffer + offset % SECTOR, n);
+}
+
+static int64_t write_step(struct disk *d, uint64_t offset, uint64_t n, struct grant from, uint64_t at)
+{
+	int64_t result;
+
+	if (n % SECTOR == 0)
+		return block_write(d->endpoint, offset / SECTOR, grant_part(from, at, n));
+	result = buffer_fill(d, offset / SECTOR);
+	if (result >= 0)
+		result = copy_in(d->buffer + offset % SECTOR, from, at, n);
+	return result < 0 ? result : block_write(d->endpoint, offset / SECTOR, grant_read(d->buffer, SECTOR));
+}
+
+/* r->done: what earlier runs have done. */
+static verdict transfer(struct vfs *v, struct request *r, struct file *f, struct grant g, uint64_t *at, bool write)
+{
+	struct disk *d = f->state;
+	uint64_t length = *at < d->size ? MIN(g.length, d->size - *at) : 0;
+	int64_t result = 0;
+
+	while (r->done < length) {
+		uint64_t offset = *at + r->done, n = step_length(offset, length - r->done);
+
+		result = write ? write_step(d, offset, n, g, r->done) : read_step(d, offset, n, g, r->done);
+		if (result == -EWAIT)
+			return park_hard(&v->disk_waiters, r);
+		if (result < 0)
+			break;
+		r->done += n;
+	}
+	/* What the buffer has may change behind its back. */
+	d->buffered = NO_SECTOR;
+	if (r->done == 0 && result < 0)
+		return settle(r, result);
+	*at += r->done;
+	return answer(r, (int64_t)r->done);
+}
+
+static verdict disk_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	return transfer(v, r, f, to, at, false);
+}
+
+static verdict disk_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	const struct disk *d = f->state;
+
+	if (from.length > 0 && *at >= d->size)
+		return refuse(r, ENOSPC);
+	return transfer(v, r, f, from, at, true);
+}
+
+static int64_t disk_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+{
+	const struct disk *d = f->state;
+
+	f->node->size = d->size;
+	offset = seek_by_size(v, f, offset, whence);
+	f->node->size = 0;
+	return offset;
+}
+
+static verdict disk_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
+			  struct grant at)
+{
+	const struct disk *d = f->state;
+	uint64_t value = d->size;
+	int32_t word = SECTOR;
+
+	(void)argument;
+	switch (command) {
+	case BLKGETSIZE64:
+		return settle(r, copy_out(at, 0, &value, sizeof value));
+	case BLKGETSIZE:
+		value = d->size / SECTOR;
+		return settle(r, copy_out(at, 0, &value, sizeof value));
+	case BLKBSZGET:
+		word = PAGE;
+		/* fall through */
+	case BLKSSZGET:
+		return settle(r, copy_out(at, 0, &word, sizeof word));
+	case BLKROGET:
+		word = 0;
+		return settle(r, copy_out(at, 0, &word, sizeof word));
+	case BLKFLSBUF:
+		return vfs_settle(v, r, block_flush(d->endpoint));
+	}
+	return refuse(r, ENOTTY);
+}
+
+const struct file_operations disk_files = {
+	.read = disk_read, .write = disk_write, .seek = disk_seek, .ioctl = disk_ioctl, .release = disk_release
+};

@@ -1,0 +1,108 @@
+/* display_device.c: /dev/fb0, where there is a display. */
+#include "abi/fb.h"
+#include "devices.h"
+#include "framebuffer.h"
+#include "handlers.h"
+#include "vm.h"
+
+struct display {
+	struct fb_fix_screeninfo fixed;
+	struct fb_var_screeninfo variable;
+};
+
+static int64_t ask(struct display *d)
+{
+	int64_t result = framebuffer_information(grant_write(d, sizeof *d));
+
+	return result < 0 ? result : 0;
+}
+
+int64_t display_open(struct vfs *v, uint32_t task, struct file *f)
+{
+	struct display d;
+
+	(void)v, (void)task, (void)f;
+	return ask(&d);
+}
+
+static verdict display_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	int64_t n = framebuffer_read(*at, to);
+
+	(void)v, (void)f;
+	if (n > 0)
+		*at += (uint64_t)n;
+	return settle(r, n);
+}
+
+static verdict display_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	int64_t n = framebuffer_write(*at, from);
+
+	(void)v, (void)f;
+	if (n > 0)
+		*at += (uint64_t)n;
+	return settle(r, n);
+}
+
+static int64_t display_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+{
+	struct display d;
+
+	if (ask(&d) != 0)
+		return -ENODEV;
+	f->node->size = d.fixed.memory_length;
+	offset = seek_by_size(v, f, offset, whence);
+	f->node->size = 0;
+	return offset;
+}
+
+static verdict display_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
+			     struct grant at)
+{
+	struct display d;
+	int64_t result = ask(&d);
+
+	(void)v, (void)f, (void)argument;
+	if (result != 0)
+		return settle(r, result);
+	switch (command) {
+	case FBIOGET_FSCREENINFO:
+		return settle(r, copy_out(at, 0, &d.fixed, sizeof d.fixed));
+	case FBIOGET_VSCREENINFO:
+		return settle(r, copy_out(at, 0, &d.variable, sizeof d.variable));
+	case FBIOPAN_DISPLAY:
+	case FBIOPUT_VSCREENINFO:
+		result = copy_in(&d.variable, at, 0, sizeof d.variable);
+		if (result == 0)
+			result = framebuffer_set(grant_write(&d.variable, sizeof d.variable));
+		if (result == 0)
+			result = copy_out(at, 0, &d.variable, sizeof d.variable);
+		return settle(r, result);
+	case FBIOBLANK:
+		return answer(r, 0);
+	}
+	return refuse(r, ENOTTY);
+}
+
+static int64_t display_object(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
+			      uint64_t *at)
+{
+	uint64_t frame, count;
+
+	(void)v, (void)f;
+	if (framebuffer_frames(&frame, &count) < 0)
+		return -ENODEV;
+	if (offset / PAGE > count || (length + PAGE - 1) / PAGE > count - offset / PAGE)
+		return -EINVAL;
+	if (vm_object_device(frame, count, object) < 0)
+		return -ENOMEM;
+	*at = offset;
+	return 0;
+}
+
+const struct file_operations display_files = { .read = display_read,
+					       .write = display_write,
+					       .seek = display_seek,
+					       .ioctl = display_ioctl,
+					       .object = display_object };

@@ -1,0 +1,162 @@
+/* folders.c: reading folders, where a task stands, and what concerns a file system as a whole. */
+#include "handlers.h"
+
+verdict vfs_entries(struct vfs *v, struct request *r, int32_t fd, struct grant to)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || !file_reads(f))
+		return refuse(r, EBADF);
+	if (f->operations->entries == NULL)
+		return refuse(r, ENOTDIR);
+	return vfs_settle(v, r, f->operations->entries(v, f, to));
+}
+
+/* A folder to stand in; `place` is the task's reference to the old one. */
+static int64_t stand_in(struct vfs *v, uint32_t task, struct node *n, struct node **place)
+{
+	int64_t result = S_ISDIR(n->mode) ? permitted(v, task, n, MAY_EXECUTE) : -ENOTDIR;
+
+	if (result == 0) {
+		struct node *old = *place;
+
+		*place = node_hold(n);
+		node_drop(v, old);
+	}
+	return result;
+}
+
+verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, struct grant path)
+{
+	struct file *f = file_of(v, r->task, directory);
+	struct node *n;
+	int64_t result;
+
+	if (path.length == 0) {
+		if (f == NULL)
+			return refuse(r, EBADF);
+		if (f->node == NULL)
+			return refuse(r, ENOTDIR);
+		return settle(r, stand_in(v, r->task, f->node, &v->tasks[r->task].folders->current));
+	}
+	result = path_in(v, path);
+	if (result < 0)
+		return settle(r, result);
+	result = walk(v, r->task, directory, v->path, 0, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = stand_in(v, r->task, n, &v->tasks[r->task].folders->current);
+	node_drop(v, n);
+	return settle(r, result);
+}
+
+verdict vfs_chroot(struct vfs *v, struct request *r, struct grant path)
+{
+	int64_t result = path_in(v, path);
+	struct node *n;
+
+	if (result < 0)
+		return settle(r, result);
+	result = walk(v, r->task, AT_FDCWD, v->path, 0, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = v->tasks[r->task].user != 0 ? -EPERM : stand_in(v, r->task, n, &v->tasks[r->task].folders->root);
+	node_drop(v, n);
+	return settle(r, result);
+}
+
+verdict vfs_getcwd(struct vfs *v, struct request *r, struct grant to)
+{
+	const struct folders *f = v->tasks[r->task].folders;
+	int64_t length = path_of(v, f->root, f->current, v->path, PATH_MAX);
+
+	if (length < 0)
+		return vfs_settle(v, r, length);
+	if ((uint64_t)length + 1 > to.length)
+		return refuse(r, ERANGE);
+	if (copy_out(to, 0, v->path, (size_t)length + 1) != 0)
+		return refuse(r, EFAULT);
+	return answer(r, length + 1);
+}
+
+verdict vfs_umask(struct vfs *v, struct request *r, uint32_t mask)
+{
+	struct folders *f = v->tasks[r->task].folders;
+	uint32_t old = f->umask;
+
+	f->umask = mask & 0777;
+	return answer(r, old);
+}
+
+verdict vfs_statfs(struct vfs *v, struct request *r, int32_t directory, struct grant path, struct grant to)
+{
+	struct file_system_numbers n = { .name_length = NAME_MAX };
+	struct linux_statfs s = { 0 };
+	struct file *f = file_of(v, r->task, directory);
+	const struct mount *m;
+	struct node *node;
+	int64_t result;
+
+	if (path.length == 0 && f != NULL && f->node == NULL)
+		return refuse(r, ENOSYS);
+	result = node_at(v, r->task, directory, path, 0, &node);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	m = node->mount;
+	if (m->type->numbers != NULL)
+		m->type->numbers(v, node->mount, &n);
+	node_drop(v, node);
+	s.type = (int64_t)n.type;
+	s.block_size = s.fragment_size = (int64_t)(n.block_size != 0 ? n.block_size : PAGE);
+	s.blocks = n.blocks;
+	s.blocks_free = s.blocks_available = n.blocks_free;
+	s.files = n.inodes;
+	s.files_free = n.inodes_free;
+	s.name_length = (int64_t)n.name_length;
+	/* Linux says that these flags are meant by a bit of their own. */
+	s.flags = (int64_t)((m->flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)) | 0x20);
+	return settle(r, copy_out(to, 0, &s, sizeof s));
+}
+
+static int64_t sync_all(struct vfs *v)
+{
+	int64_t worst = 0;
+
+	for (uint32_t i = 0; i < MOUNTS; i++) {
+		struct mount *m = &v->mounts[i];
+		int64_t result = m->type == NULL || m->type->sync == NULL ? 0 : m->type->sync(v, m);
+
+		if (result == -EWAIT || worst == 0)
+			worst = result;
+	}
+	return worst;
+}
+
+verdict vfs_sync(struct vfs *v, struct request *r, int32_t fd, uint32_t all)
+{
+	struct file *f;
+	struct node *n;
+	int64_t result;
+
+	if (fd == -1) {
+		result = sync_all(v);
+		/* sync(2) has no errors. */
+		return vfs_settle(v, r, result == -EWAIT ? result : 0);
+	}
+	f = file_of(v, r->task, fd);
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	n = f->node;
+	if (n == NULL)
+		return all != 0 ? answer(r, 0) : refuse(r, EINVAL);
+	if (all != 0)
+		return vfs_settle(v, r, n->mount->type->sync == NULL ? 0 : n->mount->type->sync(v, n->mount));
+	if (n->operations->sync == NULL)
+		return S_ISBLK(n->mode) ? answer(r, 0) : refuse(r, EINVAL);
+	return vfs_settle(v, r, n->operations->sync(v, n));
+}
+
+int64_t vfs_write_back(struct vfs *v)
+{
+	return sync_all(v);
+}

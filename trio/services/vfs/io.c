@@ -1,0 +1,277 @@
+/* io.c: read and write and what belongs to them, given to the file's own operations. */
+#include "handlers.h"
+#include "abi/mman.h"
+#include "abi/signal.h"
+#include "abi/termios.h"
+#include "vm.h"
+
+/* As much as one call may do. */
+static inline struct grant bounded(struct grant g)
+{
+	if (g.length > READ_WRITE_MOST)
+		g.length = READ_WRITE_MOST;
+	return g;
+}
+
+verdict vfs_read(struct vfs *v, struct request *r, int32_t fd, struct grant to)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || !file_reads(f))
+		return refuse(r, EBADF);
+	if (f->operations->read == NULL)
+		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
+	return f->operations->read(v, r, f, bounded(to), &f->position);
+}
+
+verdict vfs_write(struct vfs *v, struct request *r, int32_t fd, struct grant from)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || !file_writes(f))
+		return refuse(r, EBADF);
+	if (f->operations->write == NULL)
+		return refuse(r, EINVAL);
+	return f->operations->write(v, r, f, bounded(from), &f->position);
+}
+
+verdict vfs_pread(struct vfs *v, struct request *r, int32_t fd, struct grant to, int64_t offset)
+{
+	struct file *f = file_of(v, r->task, fd);
+	uint64_t at = (uint64_t)offset;
+
+	if (offset < 0)
+		return refuse(r, EINVAL);
+	if (f == NULL || !file_reads(f))
+		return refuse(r, EBADF);
+	if (f->operations->seek == NULL)
+		return refuse(r, ESPIPE);
+	if (f->operations->read == NULL)
+		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
+	return f->operations->read(v, r, f, bounded(to), &at);
+}
+
+verdict vfs_pwrite(struct vfs *v, struct request *r, int32_t fd, struct grant from, int64_t offset)
+{
+	struct file *f = file_of(v, r->task, fd);
+	uint64_t at = (uint64_t)offset;
+
+	if (offset < 0)
+		return refuse(r, EINVAL);
+	if (f == NULL || !file_writes(f))
+		return refuse(r, EBADF);
+	if (f->operations->seek == NULL)
+		return refuse(r, ESPIPE);
+	if (f->operations->write == NULL)
+		return refuse(r, EINVAL);
+	return f->operations->write(v, r, f, bounded(from), &at);
+}
+
+verdict vfs_seek(struct vfs *v, struct request *r, int32_t fd, int64_t offset, uint32_t whence)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (whence > SEEK_HOLE)
+		return refuse(r, EINVAL);
+	if (f->operations->seek == NULL)
+		return refuse(r, ESPIPE);
+	return vfs_settle(v, r, f->operations->seek(v, f, offset, whence));
+}
+
+/* Base plus offset becomes the position; -EINVAL where that is below 0. */
+static int64_t seek_from(struct file *f, uint64_t base, int64_t offset)
+{
+	int64_t to;
+
+	if (__builtin_add_overflow((int64_t)base, offset, &to))
+		return -EOVERFLOW;
+	if (to < 0)
+		return -EINVAL;
+	f->position = (uint64_t)to;
+	return to;
+}
+
+int64_t seek_by_size(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+{
+	uint64_t size = f->node->size;
+
+	(void)v;
+	switch (whence) {
+	case SEEK_SET:
+		return seek_from(f, 0, offset);
+	case SEEK_CUR:
+		return seek_from(f, f->position, offset);
+	case SEEK_END:
+		return seek_from(f, size, offset);
+	case SEEK_DATA:
+		return offset < 0 || (uint64_t)offset >= size ? -ENXIO : seek_from(f, 0, offset);
+	default:
+		return offset < 0 || (uint64_t)offset >= size ? -ENXIO : seek_from(f, size, 0);
+	}
+}
+
+uint64_t regular_write_begin(struct vfs *v, struct request *r, struct file *f, uint64_t *at, uint64_t length)
+{
+	uint64_t most = MIN(v->tasks[r->task].size_most, (uint64_t)OFFSET_MOST);
+
+	if ((f->flags & O_APPEND) != 0)
+		*at = f->node->size;
+	r->result = 0;
+	if (length == 0)
+		return 0;
+	if (*at >= most) {
+		if (most < OFFSET_MOST)
+			vfs_raise(v, r->task, SIGXFSZ);
+		refuse(r, EFBIG);
+		return 0;
+	}
+	if ((f->node->mode & (S_ISUID | S_ISGID)) != 0 && v->tasks[r->task].user != 0)
+		f->node->mode &= ~(uint32_t)(S_ISUID | S_ISGID);
+	return MIN(length, most - *at);
+}
+
+/* What every file knows. */
+static verdict ioctl_of_all(struct vfs *v, struct request *r, struct file *f, int32_t fd, uint32_t command,
+			    struct grant at)
+{
+	int32_t on;
+
+	switch (command) {
+	case FIOCLEX:
+	case FIONCLEX:
+		descriptor_flags_set(v, r->task, (uint32_t)fd, command == FIOCLEX);
+		return answer(r, 0);
+	case FIONBIO:
+		if (copy_in(&on, at, 0, sizeof on) != 0)
+			return refuse(r, EFAULT);
+		f->flags = on != 0 ? f->flags | O_NONBLOCK : f->flags & ~(uint32_t)O_NONBLOCK;
+		return answer(r, 0);
+	}
+	return refuse(r, ENOTTY);
+}
+
+/* FIONREAD of a file: up to its end. */
+static verdict readable_bytes(struct request *r, struct file *f, struct grant at)
+{
+	uint64_t left = f->node->size > f->position ? f->node->size - f->position : 0;
+	int32_t n = (int32_t)MIN(left, 0x7fffffffUL);
+
+	return settle(r, copy_out(at, 0, &n, sizeof n));
+}
+
+verdict vfs_ioctl(struct vfs *v, struct request *r, int32_t fd, uint32_t command, uint64_t argument, struct grant at)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (command == FIOCLEX || command == FIONCLEX || command == FIONBIO)
+		return ioctl_of_all(v, r, f, fd, command, at);
+	if (command == FIONREAD && f->node != NULL && S_ISREG(f->node->mode))
+		return readable_bytes(r, f, at);
+	if (f->operations->ioctl == NULL)
+		return refuse(r, ENOTTY);
+	return f->operations->ioctl(v, r, f, command, argument, at);
+}
+
+/* One page's worth from `from` to `to`; r->result: what went on, 0 at the end. Parks where either does: then nothing has
+ * moved, but for r->done bytes that a pipe took. */
+static verdict send_some(struct vfs *v, struct request *r, struct file *to, struct file *from, uint64_t *at,
+			 uint64_t count)
+{
+	uint64_t start = *at, end = start, taken = r->done;
+	verdict which;
+
+	r->done = 0;
+	which = from->operations->read(v, r, from, grant_write(v->page, MIN(count, PAGE)), &end);
+	r->done = taken;
+	if (which == PARKED || r->result <= 0)
+		return which;
+	which = to->operations->write(v, r, to, grant_read(v->page, (size_t)r->result), &to->position);
+	if (which == ANSWERED && r->result > 0)
+		*at = start + (uint64_t)r->result;
+	return which;
+}
+
+static bool takes_more(struct vfs *v, struct file *f)
+{
+	return f->operations->poll == NULL || (f->operations->poll(v, f) & READY_OUT) != 0;
+}
+
+verdict vfs_send_file(struct vfs *v, struct request *r, int32_t to_fd, int32_t from_fd, int64_t offset, uint64_t count)
+{
+	struct file *to = file_of(v, r->task, to_fd), *from = file_of(v, r->task, from_fd);
+	uint64_t at;
+
+	if (to == NULL || from == NULL || !file_writes(to) || !file_reads(from))
+		return refuse(r, EBADF);
+	if (from->node == NULL || !S_ISREG(from->node->mode) || from->operations->read == NULL ||
+	    to->operations->write == NULL || (to->flags & O_APPEND) != 0 || offset < -1)
+		return refuse(r, EINVAL);
+	/* Sent by earlier runs: r->scratch[0]. The position has moved on with it. */
+	at = offset == -1 ? from->position : (uint64_t)offset + r->scratch[0];
+	count = MIN(count, READ_WRITE_MOST);
+	/* A signal may end the first page's wait alone: later none waits but for a disk. */
+	while (r->scratch[0] < count && (r->scratch[0] == 0 || takes_more(v, to))) {
+		uint64_t before = at;
+
+		if (send_some(v, r, to, from, &at, count - r->scratch[0]) == PARKED)
+			return PARKED;
+		r->done = 0;
+		if (r->result <= 0)
+			break;
+		r->scratch[0] += at - before;
+		if (offset == -1)
+			from->position = at;
+	}
+	r->out[0] = at;
+	return r->scratch[0] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[0]) : settle(r, r->result);
+}
+
+static int64_t may_map(struct vfs *v, const struct file *f, uint32_t protection, uint32_t flags)
+{
+	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+
+	(void)v;
+	if (!file_reads(f))
+		return -EACCES;
+	if (shared && (protection & PROT_WRITE) != 0 && !file_writes(f))
+		return -EACCES;
+	if ((protection & PROT_EXEC) != 0 && f->node != NULL && (f->node->mount->flags & MS_NOEXEC) != 0)
+		return -EPERM;
+	return 0;
+}
+
+verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
+		uint32_t flags, int32_t fd, uint64_t offset)
+{
+	struct file *f = file_of(v, r->task, fd);
+	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	uint64_t at = 0, mapped = 0;
+	uint32_t object;
+	int64_t result;
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (length == 0 || offset % PAGE != 0)
+		return refuse(r, EINVAL);
+	if (offset + length < offset)
+		return refuse(r, EOVERFLOW);
+	result = may_map(v, f, protection, flags);
+	if (result != 0)
+		return settle(r, result);
+	if (f->operations->object != NULL)
+		result = f->operations->object(v, f, offset, length, &object, &at);
+	else if (f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->object != NULL)
+		result =
+			f->node->operations->object(v, f->node, offset, length, shared && file_writes(f), &object, &at);
+	else
+		result = -ENODEV;
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = vm_map_object(r->task, address, length, protection, flags, object, at, file_writes(f), &mapped);
+	vm_object_drop(object);
+	return settle(r, result < 0 ? result : (int64_t)mapped);
+}

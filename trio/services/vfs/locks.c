@@ -1,0 +1,250 @@
+/* locks.c: record locks, which a process has (fcntl), and whole-file locks, which an open file has (flock). Both hang at the
+ * node. Who waits is parked there, and looks again whenever a lock goes. Deadlocks are not looked for. */
+#include "handlers.h"
+
+#define END INT64_MAX
+
+struct lock {
+	struct lock *next;
+	/* Exactly one is set: a record lock's process, or the file that flock was called on. */
+	uint32_t process;
+	const struct file *file;
+	/* First and last byte. */
+	int64_t first, last;
+	bool exclusive;
+};
+
+static void wake(struct node *n)
+{
+	if (is_waited_for(&n->lock_waiters))
+		unpark(&n->lock_waiters);
+}
+
+static bool same_owner(const struct lock *a, const struct lock *b)
+{
+	return a->process == b->process && a->file == b->file;
+}
+
+/* The first lock of somebody else that `wanted` cannot be beside. */
+static struct lock *conflict(const struct node *n, const struct lock *wanted)
+{
+	for (struct lock *l = n->locks; l != NULL; l = l->next)
+		if ((l->file == NULL) == (wanted->file == NULL) && !same_owner(l, wanted) && l->first <= wanted->last &&
+		    l->last >= wanted->first && (l->exclusive || wanted->exclusive))
+			return l;
+	return NULL;
+}
+
+/* The owner has no lock any more from `range->first` to its last byte. `spare` takes the second half of a lock of which
+ * the middle goes; returns it where it was not needed. */
+static struct lock *clear(struct vfs *v, struct node *n, const struct lock *range, struct lock *spare)
+{
+	struct lock **at = &n->locks, *l;
+
+	while ((l = *at) != NULL) {
+		if (!same_owner(l, range) || l->first > range->last || l->last < range->first) {
+			at = &l->next;
+		} else if (l->first < range->first && l->last > range->last) {
+			*spare = *l;
+			spare->first = range->last + 1;
+			l->last = range->first - 1;
+			l->next = spare;
+			return NULL;
+		} else if (l->first < range->first) {
+			l->last = range->first - 1;
+			at = &l->next;
+		} else if (l->last > range->last) {
+			l->first = range->last + 1;
+			at = &l->next;
+		} else {
+			*at = l->next;
+			vfs_give(v, l, sizeof *l);
+		}
+	}
+	return spare;
+}
+
+/* 0 or -ENOMEM. `unlock`: the range is only cleared. */
+static int64_t apply(struct vfs *v, struct node *n, const struct lock *wanted, bool unlock)
+{
+	struct lock *new = unlock ? NULL : vfs_take(v, sizeof *new);
+	struct lock *spare = vfs_take(v, sizeof *spare);
+
+	if (spare == NULL || (new == NULL && !unlock)) {
+		if (spare != NULL)
+			vfs_give(v, spare, sizeof *spare);
+		if (new != NULL)
+			vfs_give(v, new, sizeof *new);
+		return -ENOMEM;
+	}
+	/* committed */
+	spare = clear(v, n, wanted, spare);
+	if (spare != NULL)
+		vfs_give(v, spare, sizeof *spare);
+	if (new != NULL) {
+		*new = *wanted;
+		new->next = n->locks;
+		n->locks = new;
+	}
+	wake(n);
+	return 0;
+}
+
+void locks_of_process_drop(struct vfs *v, struct node *n, uint32_t process)
+{
+	struct lock all = { .process = process, .last = END };
+
+	if (process == 0)
+		return;
+	clear(v, n, &all, NULL);
+	wake(n);
+}
+
+void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f)
+{
+	struct lock all = { .file = f, .last = END };
+
+	clear(v, n, &all, NULL);
+	wake(n);
+}
+
+/* struct flock's range as first and last byte. */
+static int64_t range_of(const struct file *f, uint32_t whence, int64_t start, int64_t length, struct lock *to)
+{
+	int64_t base = whence == SEEK_SET ? 0 : (int64_t)(whence == SEEK_CUR ? f->position : f->node->size);
+
+	if (whence > SEEK_END)
+		return -EINVAL;
+	if (__builtin_add_overflow(base, start, &to->first))
+		return -EOVERFLOW;
+	to->last = END;
+	if (length > 0 && __builtin_add_overflow(to->first, length - 1, &to->last))
+		return -EOVERFLOW;
+	if (length < 0) {
+		to->last = to->first - 1;
+		to->first += length;
+	}
+	return to->first < 0 ? -EINVAL : 0;
+}
+
+static verdict tell(struct request *r, const struct lock *l)
+{
+	r->out[0] = F_UNLCK;
+	if (l != NULL) {
+		r->out[0] = l->exclusive ? F_WRLCK : F_RDLCK;
+		r->out[1] = (uint64_t)l->first;
+		r->out[2] = l->last == END ? 0 : (uint64_t)(l->last - l->first + 1);
+		r->out[3] = l->process;
+	}
+	return answer(r, 0);
+}
+
+verdict vfs_lock(struct vfs *v, struct request *r, int32_t fd, uint32_t command, int32_t type, uint32_t whence,
+		 int64_t start, int64_t length)
+{
+	struct file *f = file_of(v, r->task, fd);
+	struct lock wanted = { .process = v->tasks[r->task].process, .exclusive = type == F_WRLCK };
+	const struct lock *other;
+	int64_t result;
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (f->node == NULL || type < F_RDLCK || type > F_UNLCK || (command == F_GETLK && type == F_UNLCK))
+		return refuse(r, EINVAL);
+	result = range_of(f, whence, start, length, &wanted);
+	if (result != 0)
+		return settle(r, result);
+	if (command != F_GETLK && ((type == F_RDLCK && !file_reads(f)) || (type == F_WRLCK && !file_writes(f))))
+		return refuse(r, EBADF);
+	other = type == F_UNLCK ? NULL : conflict(f->node, &wanted);
+	if (command == F_GETLK)
+		return tell(r, other);
+	if (other == NULL)
+		return settle(r, apply(v, f->node, &wanted, type == F_UNLCK));
+	return command == F_SETLKW ? park(&f->node->lock_waiters, r) : refuse(r, EAGAIN);
+}
+
+verdict vfs_flock(struct vfs *v, struct request *r, int32_t fd, uint32_t operation)
+{
+	struct file *f = file_of(v, r->task, fd);
+	uint32_t what = operation & ~(uint32_t)LOCK_NB;
+	struct lock wanted = { .file = f, .last = END, .exclusive = what == LOCK_EX };
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (f->node == NULL || (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN))
+		return refuse(r, EINVAL);
+	if (what == LOCK_UN) {
+		locks_of_file_drop(v, f->node, f);
+		return answer(r, 0);
+	}
+	if (conflict(f->node, &wanted) == NULL)
+		return settle(r, apply(v, f->node, &wanted, false));
+	if ((operation & LOCK_NB) != 0)
+		return refuse(r, EAGAIN);
+	/* To change its lock it gives up the one it has. */
+	locks_of_file_drop(v, f->node, f);
+	return park(&f->node->lock_waiters, r);
+}
+
+#define CHANGEABLE (O_APPEND | O_NONBLOCK | O_DIRECT | O_ASYNC | O_NOATIME)
+
+static verdict duplicate(struct vfs *v, struct request *r, struct file *f, uint64_t least, uint32_t flags)
+{
+	int64_t fd;
+
+	if (least >= v->tasks[r->task].files_most)
+		return refuse(r, EINVAL);
+	fd = descriptor_place(v, r->task, f, (uint32_t)least, flags);
+	if (fd >= 0)
+		file_hold(f);
+	return settle(r, fd);
+}
+
+verdict vfs_control(struct vfs *v, struct request *r, int32_t fd, uint32_t command, uint64_t argument)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL)
+		return refuse(r, EBADF);
+	switch (command) {
+	case F_DUPFD:
+		return duplicate(v, r, f, argument, 0);
+	case F_DUPFD_CLOEXEC:
+		return duplicate(v, r, f, argument, O_CLOEXEC);
+	case F_GETFD:
+		return answer(r, descriptor_flags(v, r->task, (uint32_t)fd));
+	case F_SETFD:
+		descriptor_flags_set(v, r->task, (uint32_t)fd, (argument & FD_CLOEXEC) != 0);
+		return answer(r, 0);
+	case F_GETFL:
+		return answer(r, f->flags & ~FILE_COUNTS_AS_WRITER);
+	}
+	if ((f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	switch (command) {
+	case F_SETFL:
+		f->flags = (f->flags & ~(uint32_t)CHANGEABLE) | (uint32_t)(argument & CHANGEABLE);
+		return answer(r, 0);
+	case F_GETOWN:
+		return answer(r, f->owner);
+	case F_SETOWN:
+		f->owner = (int32_t)argument;
+		return answer(r, 0);
+	}
+	if (command == F_GETPIPE_SZ || command == F_SETPIPE_SZ)
+		return f->operations->control == NULL ? refuse(r, EBADF)
+						      : settle(r, f->operations->control(v, f, command, argument));
+	return refuse(r, EINVAL);
+}
+
+verdict vfs_advise(struct vfs *v, struct request *r, int32_t fd, uint32_t advice)
+{
+	struct file *f = file_of(v, r->task, fd);
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	if (f->node == NULL || S_ISFIFO(f->node->mode))
+		return refuse(r, ESPIPE);
+	return advice > 5 ? refuse(r, EINVAL) : answer(r, 0);
+}

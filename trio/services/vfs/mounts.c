@@ -1,0 +1,223 @@
+/* mounts.c: which file system stands where. A mount covers a folder; as long as it does it holds that folder and its own
+ * root. One that is used by an open file, a task's folder or another mount is busy. */
+#include "handlers.h"
+
+#define TYPE_BYTES 64
+#define ACCEPTED                                                                                                   \
+	(MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_SYNCHRONOUS | MS_REMOUNT | MS_NOATIME | MS_NODIRATIME | \
+	 MS_SILENT | MS_RELATIME | MS_STRICTATIME)
+#define KEPT (ACCEPTED & ~(MS_REMOUNT | MS_SILENT))
+/* Old programs say so in the upper half. */
+#define MS_MAGIC 0xc0ed0000UL
+#define MS_MAGIC_MASK 0xffff0000UL
+
+extern const struct file_system root_file_system;
+
+static const struct file_system *const kinds[] = { &tmpfs, &device_file_system, &proc_file_system, &empty_file_system,
+						   &disk_file_system };
+
+static struct mount *free_mount(struct vfs *v)
+{
+	for (uint32_t i = 0; i < MOUNTS; i++)
+		if (v->mounts[i].type == NULL)
+			return &v->mounts[i];
+	return NULL;
+}
+
+/* stat's device: anonymous ones, as Linux numbers those without a disk. */
+static void mount_begin(struct vfs *v, struct mount *m, uint32_t flags, const char *source)
+{
+	memset(m, 0, sizeof *m);
+	m->flags = flags;
+	m->device = DEVICE(0, (uint32_t)(m - v->mounts) + 1);
+	memcpy(m->source, source, MIN(strlen(source), sizeof m->source - 1));
+}
+
+int64_t mount_root(struct vfs *v)
+{
+	struct mount *m = &v->mounts[0];
+	int64_t result;
+
+	mount_begin(v, m, 0, "rootfs");
+	result = root_file_system.mount(v, m, "", "");
+	if (result != 0)
+		return result;
+	m->type = &root_file_system;
+	v->root = m->root;
+	return 0;
+}
+
+static bool is_busy(struct vfs *v, const struct mount *m)
+{
+	if (m->files > 0)
+		return true;
+	for (uint32_t i = 0; i < TASKS; i++) {
+		const struct task_files *t = &v->tasks[i];
+
+		if (t->folders != NULL && (t->folders->root->mount == m || t->folders->current->mount == m))
+			return true;
+		if (t->program != NULL && t->program->mount == m)
+			return true;
+	}
+	for (uint32_t i = 0; i < MOUNTS; i++)
+		if (v->mounts[i].type != NULL && v->mounts[i].covers != NULL && v->mounts[i].covers->mount == m)
+			return true;
+	return false;
+}
+
+static const struct file_system *kind_of(const char *name)
+{
+	for (uint32_t i = 0; i < COUNT_OF(kinds); i++)
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i];
+	return NULL;
+}
+
+/* `on` is held for the mount where it succeeds. */
+static int64_t mount_on(struct vfs *v, struct node *on, const struct file_system *kind, uint32_t flags,
+			const char *source, const char *options)
+{
+	struct mount *m = free_mount(v);
+	int64_t result;
+
+	if (!S_ISDIR(on->mode))
+		return -ENOTDIR;
+	if (m == NULL)
+		return -EMFILE;
+	mount_begin(v, m, flags, source);
+	result = kind->mount(v, m, source, options);
+	if (result != 0)
+		return result;
+	/* committed */
+	m->type = kind;
+	m->covers = node_hold(on);
+	on->covered_by = m;
+	return 0;
+}
+
+static int64_t remount(struct node *root, uint32_t flags)
+{
+	struct mount *m = root->mount;
+
+	if (root != m->root)
+		return -EINVAL;
+	m->flags = flags;
+	return 0;
+}
+
+/* A string that may be missing: "" then. */
+static int64_t text_in(char *to, size_t size, struct grant from)
+{
+	int64_t length = from.length == 0 ? 0 : copy_string(to, size, from);
+
+	to[length < 0 ? 0 : length] = '\0';
+	return length;
+}
+
+verdict vfs_mount(struct vfs *v, struct request *r, struct grant source, struct grant path, struct grant type,
+		  uint64_t flags, struct grant options)
+{
+	char kind_name[TYPE_BYTES], source_name[TYPE_BYTES], text[256];
+	const struct file_system *kind;
+	struct node *on;
+	int64_t result;
+
+	if (v->tasks[r->task].user != 0)
+		return refuse(r, EPERM);
+	if ((flags & MS_MAGIC_MASK) == MS_MAGIC)
+		flags &= ~MS_MAGIC_MASK;
+	if ((flags & ~(uint64_t)ACCEPTED) != 0)
+		return refuse(r, EINVAL);
+	result = text_in(source_name, sizeof source_name, source);
+	if (result >= 0)
+		result = text_in(kind_name, sizeof kind_name, type);
+	if (result >= 0)
+		result = text_in(text, sizeof text, options);
+	if (result >= 0)
+		result = path_in(v, path);
+	if (result < 0)
+		return settle(r, result == -ENAMETOOLONG ? -EINVAL : result);
+	kind = kind_of(kind_name);
+	if (kind == NULL && (flags & MS_REMOUNT) == 0)
+		return refuse(r, ENODEV);
+	result = walk(v, r->task, AT_FDCWD, v->path, 0, &on);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	if ((flags & MS_REMOUNT) != 0)
+		result = remount(on, flags & KEPT);
+	else
+		result = mount_on(v, on, kind, flags & KEPT, source_name, text);
+	node_drop(v, on);
+	return vfs_settle(v, r, result);
+}
+
+static int64_t unmount(struct vfs *v, struct mount *m)
+{
+	struct node *covered = m->covers;
+	int64_t result;
+
+	if (covered == NULL || is_busy(v, m))
+		return -EBUSY;
+	result = m->type->unmount(v, m);
+	if (result != 0)
+		return result;
+	/* committed */
+	covered->covered_by = NULL;
+	m->type = NULL;
+	node_drop(v, covered);
+	return 0;
+}
+
+verdict vfs_unmount(struct vfs *v, struct request *r, struct grant path, uint32_t flags)
+{
+	struct node *n;
+	struct mount *m;
+	bool is_root;
+	int64_t result;
+
+	if (v->tasks[r->task].user != 0)
+		return refuse(r, EPERM);
+	if ((flags & ~(uint32_t)MNT_FORCE) != 0)
+		return refuse(r, EINVAL);
+	result = path_in(v, path);
+	if (result < 0)
+		return settle(r, result);
+	result = walk(v, r->task, AT_FDCWD, v->path, 0, &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	m = n->mount;
+	is_root = n == m->root;
+	node_drop(v, n);
+	return vfs_settle(v, r, is_root ? unmount(v, m) : -EINVAL);
+}
+
+static size_t put(char *to, size_t size, size_t at, const char *text)
+{
+	while (*text != '\0' && at < size)
+		to[at++] = *text++;
+	return at;
+}
+
+size_t mounts_report(struct vfs *v, char *to, size_t size)
+{
+	char path[256];
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < MOUNTS; i++) {
+		const struct mount *m = &v->mounts[i];
+
+		if (m->type == NULL || path_of(v, v->root, m->root, path, sizeof path) < 0)
+			continue;
+		at = put(to, size, at, m->source[0] != '\0' ? m->source : "none");
+		at = put(to, size, at, " ");
+		at = put(to, size, at, path);
+		at = put(to, size, at, " ");
+		at = put(to, size, at, m->type->name);
+		at = put(to, size, at, (m->flags & MS_RDONLY) != 0 ? " ro" : " rw");
+		at = put(to, size, at, (m->flags & MS_NOSUID) != 0 ? ",nosuid" : "");
+		at = put(to, size, at, (m->flags & MS_NODEV) != 0 ? ",nodev" : "");
+		at = put(to, size, at, (m->flags & MS_NOEXEC) != 0 ? ",noexec" : "");
+		at = put(to, size, at, (m->flags & MS_NOATIME) != 0 ? ",noatime 0 0\n" : ",relatime 0 0\n");
+	}
+	return at;
+}

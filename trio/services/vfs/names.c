@@ -1,0 +1,295 @@
+/* names.c: names made, removed and moved. Each handler finds its places, checks, and then has the file system do it. */
+#include "handlers.h"
+
+/* May `task` take the entry `n` from the folder: write there, and with the sticky bit own one of the two. */
+static int64_t may_remove(struct vfs *v, uint32_t task, const struct node *folder, const struct node *n)
+{
+	int64_t result = permitted(v, task, folder, MAY_WRITE | MAY_EXECUTE);
+
+	if (result == 0 && (folder->mode & S_ISVTX) != 0 && !is_owner(v, task, n) && !is_owner(v, task, folder))
+		result = -EPERM;
+	if (result == 0 && n->covered_by != NULL)
+		result = -EBUSY;
+	return result;
+}
+
+static void owned_by(struct vfs *v, uint32_t task, const struct node *folder, struct file_attributes *as)
+{
+	const struct task_files *t = &v->tasks[task];
+
+	as->owner = t->user;
+	as->group = t->group;
+	if ((folder->mode & S_ISGID) == 0)
+		return;
+	as->group = folder->group;
+	if (S_ISDIR(as->mode))
+		as->mode |= S_ISGID;
+}
+
+/* There is to be a new entry: nothing may stand there yet. */
+static int64_t may_make(struct vfs *v, uint32_t task, const struct place *p, bool folder)
+{
+	if (p->special || p->node != NULL)
+		return -EEXIST;
+	if (p->slash && !folder)
+		return -ENOENT;
+	return permitted(v, task, p->folder, MAY_WRITE | MAY_EXECUTE);
+}
+
+int64_t make_at(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
+		struct node **out)
+{
+	struct file_attributes as = { .mode = mode & ~v->tasks[task].folders->umask, .device = device };
+	struct node *n = NULL;
+	struct place p;
+	int64_t result = walk_place(v, task, directory, path, WALK_NOFOLLOW, &p);
+
+	if (result != 0)
+		return result;
+	owned_by(v, task, p.folder, &as);
+	result = may_make(v, task, &p, S_ISDIR(mode));
+	if (result == 0)
+		result = p.folder->operations->create == NULL
+				 ? -EPERM
+				 : p.folder->operations->create(v, p.folder, p.name, p.length, &as, &n);
+	place_drop(v, &p);
+	if (result == 0 && out != NULL)
+		*out = n;
+	else if (result == 0)
+		node_drop(v, n);
+	return result;
+}
+
+verdict vfs_make(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t device)
+{
+	int64_t result;
+
+	if ((mode & S_IFMT) == 0)
+		mode |= S_IFREG;
+	if (S_ISLNK(mode) || (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) &&
+			      !S_ISCHR(mode) && !S_ISBLK(mode)))
+		return refuse(r, EINVAL);
+	if ((S_ISCHR(mode) || S_ISBLK(mode)) && v->tasks[r->task].user != 0)
+		return refuse(r, EPERM);
+	mode &= S_ISDIR(mode) ? S_IFMT | 01777 : S_IFMT | 07777;
+	result = path_in(v, path);
+	if (result >= 0)
+		result = make_at(v, r->task, directory, v->path, mode, S_ISCHR(mode) || S_ISBLK(mode) ? device : 0,
+				 NULL);
+	return vfs_settle(v, r, result);
+}
+
+/* rmdir and unlink of what has no name of its own: `.`, `..` and `/`. */
+static int64_t remove_special(struct vfs *v, bool folder)
+{
+	size_t length = strlen(v->path);
+
+	if (!folder)
+		return -EISDIR;
+	while (length > 1 && v->path[length - 1] == '/')
+		length--;
+	if (length >= 2 && memcmp(v->path + length - 2, "..", 2) == 0)
+		return -ENOTEMPTY;
+	return v->path[length - 1] == '.' ? -EINVAL : -EBUSY;
+}
+
+static int64_t remove_place(struct vfs *v, uint32_t task, const struct place *p, bool folder)
+{
+	int64_t result;
+
+	if (p->special)
+		return remove_special(v, folder);
+	if (p->node == NULL)
+		return -ENOENT;
+	result = may_remove(v, task, p->folder, p->node);
+	if (result != 0)
+		return result;
+	if (folder && !S_ISDIR(p->node->mode))
+		return -ENOTDIR;
+	if (!folder && S_ISDIR(p->node->mode))
+		return -EISDIR;
+	if (!folder && p->slash)
+		return -ENOTDIR;
+	if (p->folder->operations->unlink == NULL)
+		return -EPERM;
+	return p->folder->operations->unlink(v, p->folder, p->name, p->length, p->node);
+}
+
+verdict vfs_remove(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags)
+{
+	int64_t result = path_in(v, path);
+	struct place p;
+
+	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
+		return refuse(r, EINVAL);
+	if (result < 0)
+		return settle(r, result);
+	result = walk_place(v, r->task, directory, v->path, WALK_NOFOLLOW, &p);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = remove_place(v, r->task, &p, (flags & AT_REMOVEDIR) != 0);
+	place_drop(v, &p);
+	return vfs_settle(v, r, result);
+}
+
+/* What the types of what moves and of what is replaced say, and the slashes. */
+static int64_t types_allow(const struct place *from, const struct place *to, uint32_t flags)
+{
+	bool folder = S_ISDIR(from->node->mode);
+
+	if (!folder && (from->slash || to->slash))
+		return -ENOTDIR;
+	if (to->node == NULL)
+		return 0;
+	if ((flags & RENAME_NOREPLACE) != 0)
+		return -EEXIST;
+	if (folder && !S_ISDIR(to->node->mode))
+		return -ENOTDIR;
+	return !folder && S_ISDIR(to->node->mode) ? -EISDIR : 0;
+}
+
+static int64_t rename_places(struct vfs *v, uint32_t task, struct place *from, struct place *to, uint32_t flags)
+{
+	int64_t result;
+
+	if (from->special || to->special)
+		return (flags & RENAME_NOREPLACE) != 0 && !from->special ? -EEXIST : -EBUSY;
+	if (from->node == NULL)
+		return -ENOENT;
+	if (from->folder->mount != to->folder->mount)
+		return -EXDEV;
+	result = types_allow(from, to, flags);
+	if (result == 0)
+		result = may_remove(v, task, from->folder, from->node);
+	if (result == 0)
+		result = to->node != NULL ? may_remove(v, task, to->folder, to->node)
+					  : permitted(v, task, to->folder, MAY_WRITE | MAY_EXECUTE);
+	/* Its `..` is to change. */
+	if (result == 0 && S_ISDIR(from->node->mode) && from->folder != to->folder)
+		result = permitted(v, task, from->node, MAY_WRITE);
+	if (result != 0 || from->node == to->node)
+		return result;
+	if (from->folder->operations->rename == NULL)
+		return -EPERM;
+	return from->folder->operations->rename(v, from->folder, from->name, from->length, from->node, to->folder,
+						to->name, to->length, to->node);
+}
+
+verdict vfs_rename(struct vfs *v, struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
+		   uint32_t flags)
+{
+	struct place old, new;
+	int64_t result = path_in(v, path);
+
+	if ((flags & ~(uint32_t)RENAME_NOREPLACE) != 0)
+		return refuse(r, EINVAL);
+	if (result < 0)
+		return settle(r, result);
+	result = walk_place(v, r->task, from, v->path, WALK_NOFOLLOW, &old);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = path_in(v, new_path);
+	if (result >= 0)
+		result = walk_place(v, r->task, to, v->path, WALK_NOFOLLOW, &new);
+	if (result == 0) {
+		result = rename_places(v, r->task, &old, &new, flags);
+		place_drop(v, &new);
+	}
+	place_drop(v, &old);
+	return vfs_settle(v, r, result);
+}
+
+static int64_t link_place(struct vfs *v, uint32_t task, struct node *n, struct place *p)
+{
+	int64_t result = may_make(v, task, p, false);
+
+	if (result != 0)
+		return result;
+	if (n->mount != p->folder->mount)
+		return -EXDEV;
+	if (S_ISDIR(n->mode) || p->folder->operations->link == NULL)
+		return -EPERM;
+	return p->folder->operations->link(v, p->folder, p->name, p->length, n);
+}
+
+verdict vfs_link(struct vfs *v, struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
+		 uint32_t flags)
+{
+	struct place p;
+	struct node *n;
+	int64_t result;
+
+	if ((flags & ~(uint32_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
+		return refuse(r, EINVAL);
+	result = node_at(v, r->task, from, path,
+			 (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW), &n);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = path_in(v, new_path);
+	if (result >= 0)
+		result = walk_place(v, r->task, to, v->path, WALK_NOFOLLOW, &p);
+	if (result == 0) {
+		result = link_place(v, r->task, n, &p);
+		place_drop(v, &p);
+	}
+	node_drop(v, n);
+	return vfs_settle(v, r, result);
+}
+
+static int64_t symlink_place(struct vfs *v, uint32_t task, struct place *p, struct grant target)
+{
+	struct file_attributes as = { .mode = S_IFLNK | 0777 };
+	int64_t length = copy_string(v->target, PATH_MAX, target);
+	int64_t result = may_make(v, task, p, false);
+
+	if (length <= 0)
+		return length == 0 ? -ENOENT : length;
+	if (result != 0)
+		return result;
+	if (p->folder->operations->symlink == NULL)
+		return -EPERM;
+	owned_by(v, task, p->folder, &as);
+	return p->folder->operations->symlink(v, p->folder, p->name, p->length, &as, v->target, (size_t)length);
+}
+
+verdict vfs_symlink(struct vfs *v, struct request *r, struct grant target, int32_t directory, struct grant path)
+{
+	struct place p;
+	int64_t result = path_in(v, path);
+
+	if (result < 0)
+		return settle(r, result);
+	result = walk_place(v, r->task, directory, v->path, WALK_NOFOLLOW, &p);
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = symlink_place(v, r->task, &p, target);
+	place_drop(v, &p);
+	return vfs_settle(v, r, result);
+}
+
+verdict vfs_readlink(struct vfs *v, struct request *r, int32_t directory, struct grant path, struct grant to)
+{
+	struct node *n;
+	int64_t result = path_in(v, path);
+
+	if (result < 0)
+		return settle(r, result);
+	result = walk(v, r->task, directory, v->path, WALK_NOFOLLOW | WALK_EMPTY, &n);
+	/* An empty path is for a link that was opened with O_PATH. */
+	if (result == 0 && v->path[0] == '\0' && !S_ISLNK(n->mode)) {
+		node_drop(v, n);
+		return refuse(r, ENOENT);
+	}
+	if (result != 0)
+		return vfs_settle(v, r, result);
+	result = to.length == 0 || !S_ISLNK(n->mode) || n->operations->readlink == NULL
+			 ? -EINVAL
+			 : n->operations->readlink(v, n, v->page, PAGE);
+	if (result > 0) {
+		result = MIN(result, (int64_t)MIN(to.length, PAGE));
+		if (copy_out(to, 0, v->page, (size_t)result) != 0)
+			result = -EFAULT;
+	}
+	node_drop(v, n);
+	return vfs_settle(v, r, result);
+}

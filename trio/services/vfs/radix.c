@@ -1,0 +1,130 @@
+/* radix.c: a sparse array of pointers, as a tree of branches of 64. It is as high as the highest index needs; a branch
+ * with nothing in it is given back. */
+#include "radix.h"
+#include "vfs_internal.h"
+
+#define MASK ((1U << RADIX_BITS) - 1)
+/* Enough for 54 bits of index. */
+#define HIGHEST 9
+
+/* One level more, what there is standing at 0. */
+static int64_t grow(struct vfs *v, struct radix *r)
+{
+	struct radix_branch *b;
+
+	if (r->top != NULL) {
+		b = vfs_take(v, sizeof *b);
+		if (b == NULL)
+			return -ENOMEM;
+		b->at[0] = r->top;
+		b->used = 1;
+		r->top = b;
+	}
+	r->height++;
+	return 0;
+}
+
+/* Levels that hold but what stands at 0 go; so does what a failed radix_put has grown. */
+static void shrink(struct vfs *v, struct radix *r)
+{
+	while (r->height > 0) {
+		struct radix_branch *b = r->top;
+
+		if (b != NULL && b->used > 0 && (b->used > 1 || b->at[0] == NULL))
+			return;
+		if (b != NULL) {
+			r->top = b->at[0];
+			vfs_give(v, b, sizeof *b);
+		}
+		r->height--;
+	}
+}
+
+int64_t radix_put(struct vfs *v, struct radix *r, uint64_t index, void *p)
+{
+	struct radix_branch *path[HIGHEST + 1];
+	void **at;
+	uint32_t depth = 0;
+
+	while (index >> (r->height * RADIX_BITS) != 0)
+		if (grow(v, r) != 0)
+			goto no_memory;
+	at = &r->top;
+	for (uint32_t shift = r->height * RADIX_BITS; shift > 0;) {
+		if (*at == NULL) {
+			*at = vfs_take(v, sizeof(struct radix_branch));
+			if (*at == NULL)
+				goto no_memory;
+			if (depth > 0)
+				path[depth - 1]->used++;
+		}
+		path[depth++] = *at;
+		shift -= RADIX_BITS;
+		at = &((struct radix_branch *)*at)->at[index >> shift & MASK];
+	}
+	if (*at == NULL && depth > 0)
+		path[depth - 1]->used++;
+	*at = p;
+	return 0;
+no_memory:
+	/* The way down may end in a new branch with nothing in it. */
+	if (r->top != NULL && r->height > 0)
+		radix_remove(v, r, index);
+	shrink(v, r);
+	return -ENOMEM;
+}
+
+void *radix_remove(struct vfs *v, struct radix *r, uint64_t index)
+{
+	struct radix_branch *path[HIGHEST + 1];
+	void **at = &r->top, *found;
+	uint32_t depth = 0, shift = r->height * RADIX_BITS;
+
+	if (index >> shift != 0)
+		return NULL;
+	while (shift > 0 && *at != NULL) {
+		path[depth++] = *at;
+		shift -= RADIX_BITS;
+		at = &((struct radix_branch *)*at)->at[index >> shift & MASK];
+	}
+	found = shift == 0 ? *at : NULL;
+	if (found != NULL) {
+		*at = NULL;
+		if (depth > 0)
+			path[depth - 1]->used--;
+	}
+	while (depth > 0 && path[depth - 1]->used == 0) {
+		vfs_give(v, path[--depth], sizeof(struct radix_branch));
+		shift = (r->height - depth) * RADIX_BITS;
+		if (depth == 0) {
+			r->top = NULL;
+		} else {
+			path[depth - 1]->at[index >> shift & MASK] = NULL;
+			path[depth - 1]->used--;
+		}
+	}
+	shrink(v, r);
+	return found;
+}
+
+void *radix_next(const struct radix *r, uint64_t *index)
+{
+	uint64_t i = *index;
+
+	while (i >> (r->height * RADIX_BITS) == 0) {
+		uint32_t shift = r->height * RADIX_BITS;
+		void *p = r->top;
+
+		while (p != NULL && shift > 0) {
+			shift -= RADIX_BITS;
+			p = ((struct radix_branch *)p)->at[i >> shift & MASK];
+		}
+		if (p != NULL) {
+			*index = i;
+			return p;
+		}
+		/* Nothing below this branch's place: on to the next place of that level. */
+		i = ((i >> shift) + 1) << shift;
+	}
+	return NULL;
+}

@@ -1,0 +1,409 @@
+/* remote.c: names and nodes of a file system that is a service of its own (fs.idl). Every node here stands for an inode
+ * that is held there; some that nobody uses are kept, since they are likely to be looked up again. A call that has to
+ * wait says -EWAIT and changes nothing. */
+#include "devices.h"
+#include "fs.h"
+#include "handlers.h"
+#include "remote.h"
+
+#define IDLE_MOST 64
+
+extern const struct file_operations remote_folder_files;
+static const struct node_operations folder_operations, plain_operations;
+
+static struct grant name_grant(const char *name, size_t length)
+{
+	return grant_read(name, length);
+}
+
+static uint32_t number_of(const struct node *n)
+{
+	return remote_mount_of(n)->number;
+}
+
+static uint32_t inode_of(const struct node *n)
+{
+	return (uint32_t)n->inode;
+}
+
+static struct remote_node **place_of(struct remote_mount *m, uint32_t inode)
+{
+	struct remote_node **at = &m->buckets[inode % REMOTE_BUCKETS];
+
+	while (*at != NULL && (*at)->node.inode != inode)
+		at = &(*at)->next;
+	return at;
+}
+
+static void idle_leave(struct remote_mount *m, struct remote_node *n)
+{
+	n->idle.previous->next = n->idle.next;
+	n->idle.next->previous = n->idle.previous;
+	n->idle.next = NULL;
+	m->idle_count--;
+}
+
+static void take_over(struct node *n, const struct file_attributes *a)
+{
+	n->mode = a->mode;
+	n->owner = a->owner;
+	n->group = a->group;
+	n->links = a->links;
+	n->size = a->size;
+	n->blocks = a->blocks;
+	n->device = a->device;
+	n->accessed = a->accessed;
+	n->modified = a->modified;
+	n->changed = a->changed;
+}
+
+int64_t remote_refresh(struct vfs *v, struct node *n)
+{
+	struct file_attributes a;
+	int64_t result = fs_attributes(number_of(n), inode_of(n), grant_write(&a, sizeof a));
+
+	(void)v;
+	if (result < 0)
+		return result;
+	take_over(n, &a);
+	return 0;
+}
+
+static int64_t node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
+{
+	struct remote_mount *state = m->state;
+	struct file_attributes a;
+	struct remote_node *n;
+	int64_t result = fs_attributes(state->number, inode, grant_write(&a, sizeof a));
+
+	if (result < 0)
+		return result;
+	n = vfs_take(v, sizeof *n);
+	if (n == NULL)
+		return -ENOMEM;
+	node_begin(v, &n->node, m, &a);
+	n->node.inode = inode;
+	take_over(&n->node, &a);
+	n->node.operations = S_ISDIR(a.mode) ? &folder_operations : &plain_operations;
+	n->node.files = S_ISDIR(a.mode) ? &remote_folder_files : &remote_files;
+	*place_of(state, inode) = n;
+	*out = n;
+	return 0;
+}
+
+/* The node of an inode that fs has just held for us: that hold is the node's, or goes. */
+static int64_t node_get(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
+{
+	struct remote_mount *state = m->state;
+	struct remote_node *n = *place_of(state, inode);
+	int64_t result;
+
+	if (n == NULL) {
+		result = node_new(v, m, inode, out);
+		if (result != 0)
+			fs_release(state->number, inode);
+		return result;
+	}
+	fs_release(state->number, inode);
+	if (n->node.references++ == 0)
+		idle_leave(state, n);
+	*out = n;
+	return 0;
+}
+
+static void found_as(struct vfs *v, struct remote_node *n, struct node *folder, const char *name, size_t length)
+{
+	struct remote_node *old = n->parent;
+
+	if (&n->node == n->node.mount->root)
+		return;
+	n->parent = remote_of(node_hold(folder));
+	n->length = (uint8_t)MIN(length, REMOTE_NAME);
+	memcpy(n->name, name, n->length);
+	if (old != NULL)
+		node_drop(v, &old->node);
+}
+
+static int64_t remote_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)
+{
+	struct remote_node *n;
+	uint32_t inode;
+	int64_t result = fs_lookup(number_of(folder), inode_of(folder), name_grant(name, length), &inode);
+
+	if (result < 0)
+		return result;
+	result = node_get(v, folder->mount, inode, &n);
+	if (result != 0)
+		return result;
+	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
+		found_as(v, n, folder, name, length);
+	*out = &n->node;
+	return 0;
+}
+
+static int64_t remote_create(struct vfs *v, struct node *folder, const char *name, size_t length,
+			     const struct file_attributes *as, struct node **out)
+{
+	struct remote_node *n;
+	uint32_t inode;
+	int64_t result = fs_create(number_of(folder), inode_of(folder), as->mode, as->owner, as->group, as->device,
+				   name_grant(name, length), &inode);
+
+	if (result < 0)
+		return result;
+	result = node_get(v, folder->mount, inode, &n);
+	if (result != 0)
+		return result;
+	found_as(v, n, folder, name, length);
+	remote_refresh(v, folder);
+	*out = &n->node;
+	return 0;
+}
+
+static int64_t remote_symlink(struct vfs *v, struct node *folder, const char *name, size_t length,
+			      const struct file_attributes *as, const char *target, size_t target_length)
+{
+	int64_t result = fs_symlink(number_of(folder), inode_of(folder), as->owner, as->group, name_grant(name, length),
+				    grant_read(target, target_length));
+
+	if (result >= 0)
+		remote_refresh(v, folder);
+	return result;
+}
+
+static int64_t remote_link(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *to)
+{
+	int64_t result = fs_link(number_of(folder), inode_of(folder), inode_of(to), name_grant(name, length));
+
+	if (result >= 0)
+		remote_refresh(v, to);
+	return result;
+}
+
+static void name_gone(struct vfs *v, struct remote_node *n)
+{
+	struct remote_node *parent = n->parent;
+
+	n->parent = NULL;
+	n->length = 0;
+	if (n->node.links > 0)
+		n->node.links = S_ISDIR(n->node.mode) ? 0 : n->node.links - 1;
+	if (parent != NULL)
+		node_drop(v, &parent->node);
+}
+
+static int64_t remote_unlink(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node)
+{
+	int64_t result = fs_unlink(number_of(folder), inode_of(folder), S_ISDIR(node->mode), name_grant(name, length));
+
+	if (result < 0)
+		return result;
+	name_gone(v, remote_of(node));
+	remote_refresh(v, folder);
+	return 0;
+}
+
+static int64_t remote_rename(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node,
+			     struct node *to, const char *new_name, size_t new_length, struct node *replaced)
+{
+	int64_t result = fs_rename(number_of(folder), inode_of(folder), name_grant(name, length), inode_of(to),
+				   name_grant(new_name, new_length));
+
+	if (result < 0)
+		return result;
+	if (replaced != NULL)
+		name_gone(v, remote_of(replaced));
+	found_as(v, remote_of(node), to, new_name, new_length);
+	remote_refresh(v, folder);
+	remote_refresh(v, to);
+	return 0;
+}
+
+static int64_t remote_parent(struct vfs *v, struct node *folder, struct node **out)
+{
+	struct remote_node *n;
+	uint32_t inode;
+	int64_t result = fs_lookup(number_of(folder), inode_of(folder), name_grant("..", 2), &inode);
+
+	if (result < 0)
+		return result;
+	result = node_get(v, folder->mount, inode, &n);
+	if (result == 0)
+		*out = &n->node;
+	return result;
+}
+
+static int64_t remote_name(struct vfs *v, struct node *node, char *to, struct node **folder)
+{
+	struct remote_node *n = remote_of(node);
+
+	(void)v;
+	if (n->parent == NULL || n->length == 0)
+		return -ENOENT;
+	memcpy(to, n->name, n->length);
+	*folder = node_hold(&n->parent->node);
+	return n->length;
+}
+
+static int64_t remote_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+{
+	(void)v;
+	return fs_readlink(number_of(link), inode_of(link), grant_write(to, size));
+}
+
+static int64_t remote_set(struct vfs *v, struct node *n, unsigned which, const struct file_attributes *to)
+{
+	int64_t result;
+
+	(void)v;
+	result = fs_set_attributes(number_of(n), inode_of(n), which, grant_read(to, sizeof *to));
+	return result < 0 ? result : 0;
+}
+
+static int64_t remote_sync(struct vfs *v, struct node *n)
+{
+	(void)v;
+	return fs_sync(number_of(n), inode_of(n));
+}
+
+static void node_end(struct vfs *v, struct remote_node *n)
+{
+	struct remote_mount *m = remote_mount_of(&n->node);
+	struct remote_node *parent = n->parent;
+
+	*place_of(m, inode_of(&n->node)) = n->next;
+	if (&n->node != n->node.mount->root)
+		fs_release(m->number, inode_of(&n->node));
+	vfs_give(v, n, sizeof *n);
+	if (parent != NULL)
+		node_drop(v, &parent->node);
+}
+
+/* The one that has been unused for the longest goes. */
+static void idle_end(struct vfs *v, struct remote_mount *m)
+{
+	struct remote_node *n = CONTAINER(m->idle.previous, struct remote_node, idle);
+
+	idle_leave(m, n);
+	node_end(v, n);
+}
+
+static void remote_forget(struct vfs *v, struct node *node)
+{
+	struct remote_node *n = remote_of(node);
+	struct remote_mount *m = remote_mount_of(node);
+
+	remote_pages_drop(v, n);
+	if (node->links == 0 || node == node->mount->root) {
+		node_end(v, n);
+		return;
+	}
+	n->idle = (struct link){ m->idle.next, &m->idle };
+	m->idle.next->previous = &n->idle;
+	m->idle.next = &n->idle;
+	if (++m->idle_count > IDLE_MOST)
+		idle_end(v, m);
+}
+
+static const struct node_operations folder_operations = { .lookup = remote_lookup,
+							  .create = remote_create,
+							  .symlink = remote_symlink,
+							  .link = remote_link,
+							  .unlink = remote_unlink,
+							  .rename = remote_rename,
+							  .parent = remote_parent,
+							  .name = remote_name,
+							  .refresh = remote_refresh,
+							  .set = remote_set,
+							  .sync = remote_sync,
+							  .forget = remote_forget };
+static const struct node_operations plain_operations = { .name = remote_name,
+							 .readlink = remote_readlink,
+							 .refresh = remote_refresh,
+							 .set = remote_set,
+							 .truncate = remote_truncate,
+							 .object = remote_object,
+							 .read = remote_program_read,
+							 .sync = remote_sync,
+							 .forget = remote_forget };
+
+/* `source` names a disk's special file. */
+static int64_t disk_at(struct vfs *v, const char *source, uint32_t *endpoint)
+{
+	struct node *n;
+	int64_t result = walk(v, VFS_TASK, AT_FDCWD, source, 0, &n);
+
+	if (result != 0)
+		return result;
+	*endpoint = S_ISBLK(n->mode) ? disk_endpoint(n->device) : 0;
+	result = !S_ISBLK(n->mode) ? -ENOTBLK : *endpoint == 0 ? -ENXIO : 0;
+	node_drop(v, n);
+	return result;
+}
+
+static int64_t remote_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
+{
+	struct remote_mount *state;
+	struct remote_node *root;
+	uint32_t endpoint;
+	int64_t result = disk_at(v, source, &endpoint);
+
+	if (options[0] != '\0')
+		return -EINVAL;
+	if (result == 0)
+		result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0);
+	if (result < 0)
+		return result;
+	state = vfs_take(v, sizeof *state);
+	if (state == NULL) {
+		fs_unmount((uint32_t)result);
+		return -ENOMEM;
+	}
+	state->number = (uint32_t)result;
+	state->idle = (struct link){ &state->idle, &state->idle };
+	m->state = state;
+	result = node_new(v, m, ROOT_INODE, &root);
+	if (result != 0) {
+		fs_unmount(state->number);
+		vfs_give(v, state, sizeof *state);
+		return result;
+	}
+	m->root = &root->node;
+	return 0;
+}
+
+static int64_t remote_unmount(struct vfs *v, struct mount *m)
+{
+	struct remote_mount *state = m->state;
+	int64_t result;
+
+	while (state->idle_count > 0)
+		idle_end(v, state);
+	if (m->root->references > 1)
+		return -EBUSY;
+	result = fs_unmount(state->number);
+	if (result < 0)
+		return result;
+	/* committed */
+	node_drop(v, m->root);
+	vfs_give(v, state, sizeof *state);
+	return 0;
+}
+
+static void remote_numbers(struct vfs *v, struct mount *m, struct file_system_numbers *to)
+{
+	(void)v;
+	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
+}
+
+static int64_t remote_sync_all(struct vfs *v, struct mount *m)
+{
+	(void)v;
+	return fs_sync(((struct remote_mount *)m->state)->number, 0);
+}
+
+const struct file_system disk_file_system = { .name = "minix",
+					      .mount = remote_mount,
+					      .unmount = remote_unmount,
+					      .numbers = remote_numbers,
+					      .sync = remote_sync_all };

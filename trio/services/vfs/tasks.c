@@ -1,0 +1,181 @@
+/* tasks.c: what vfs keeps of each task, and the calls by which pm and the kernel tell of a task's birth, new program and
+ * end. A fork reserves first; what it has reserved is given back where a later step fails. */
+#include "handlers.h"
+#include "kernel.h"
+#include "pm.h"
+
+#define SHARES_DESCRIPTORS 1
+#define SHARES_FOLDERS 2
+
+static struct folders *folders_copy(struct vfs *v, const struct folders *from)
+{
+	struct folders *f = vfs_take(v, sizeof *f);
+
+	if (f == NULL)
+		return NULL;
+	f->root = node_hold(from->root);
+	f->current = node_hold(from->current);
+	f->umask = from->umask;
+	f->references = 1;
+	return f;
+}
+
+static void folders_drop(struct vfs *v, struct folders *f)
+{
+	if (--f->references > 0)
+		return;
+	node_drop(v, f->root);
+	node_drop(v, f->current);
+	vfs_give(v, f, sizeof *f);
+}
+
+int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share)
+{
+	struct task_files *from = &v->tasks[parent], *to = &v->tasks[child];
+	struct descriptors *descriptors = from->descriptors;
+	struct folders *folders = from->folders;
+
+	if ((share & SHARES_DESCRIPTORS) == 0)
+		descriptors = descriptors_copy(v, from->descriptors);
+	if (descriptors == NULL)
+		return -ENOMEM;
+	if ((share & SHARES_FOLDERS) == 0)
+		folders = folders_copy(v, from->folders);
+	if (folders == NULL) {
+		to->descriptors = descriptors;
+		descriptors_drop(v, child);
+		return -ENOMEM;
+	}
+	/* committed */
+	*to = *from;
+	to->descriptors = descriptors;
+	to->folders = folders;
+	to->raised = 0;
+	if ((share & SHARES_DESCRIPTORS) != 0)
+		descriptors->references++;
+	if ((share & SHARES_FOLDERS) != 0)
+		folders->references++;
+	to->program = NULL;
+	to->opening = NULL;
+	program_set(v, child, from->program);
+	return 0;
+}
+
+int64_t vfs_executed(struct vfs *v, uint32_t task)
+{
+	struct task_files *t = &v->tasks[task];
+	struct descriptors *own;
+
+	if (t->descriptors->references > 1) {
+		own = descriptors_copy(v, t->descriptors);
+		if (own == NULL)
+			return -ENOMEM;
+		t->descriptors->references--;
+		t->descriptors = own;
+	}
+	descriptors_close_marked(v, task);
+	return 0;
+}
+
+static bool is_alive(const struct vfs *v, uint32_t process)
+{
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (v->tasks[i].descriptors != NULL && v->tasks[i].process == process)
+			return true;
+	return false;
+}
+
+int64_t vfs_leave(struct vfs *v, uint32_t task)
+{
+	struct task_files *t = &v->tasks[task];
+	uint32_t process = t->process;
+
+	if (t->descriptors == NULL)
+		return 0;
+	descriptors_drop(v, task);
+	folders_drop(v, t->folders);
+	program_set(v, task, NULL);
+	fifo_waited_drop(v, task);
+	v->raised[task / 64] &= ~(1UL << (task % 64));
+	memset(t, 0, sizeof *t);
+	if (!is_alive(v, process))
+		terminal_session_ended(v, process);
+	return 0;
+}
+
+int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t process, uint32_t group, uint32_t session)
+{
+	v->tasks[task].process = process;
+	v->tasks[task].process_group = group;
+	v->tasks[task].session = session;
+	return 0;
+}
+
+int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, struct grant groups)
+{
+	struct task_files *t = &v->tasks[task];
+	uint32_t count = (uint32_t)MIN(groups.length / sizeof(uint32_t), GROUPS_MOST);
+
+	t->user = user;
+	t->group = group;
+	t->group_count = count;
+	return count == 0 ? 0 : copy_in(t->groups, groups, 0, count * sizeof(uint32_t));
+}
+
+int64_t vfs_limit(struct vfs *v, uint32_t task, uint64_t files, uint64_t size)
+{
+	v->tasks[task].files_most = (uint32_t)MIN(files, DESCRIPTORS_MOST);
+	v->tasks[task].size_most = size;
+	return 0;
+}
+
+void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal)
+{
+	v->tasks[task].raised = signal;
+	v->raised[task / 64] |= 1UL << (task % 64);
+	notify(ENDPOINT_PM, PM_RAISED);
+}
+
+int64_t vfs_raised(struct vfs *v, uint32_t *task, uint32_t *signal)
+{
+	for (uint32_t word = 0; word < COUNT_OF(v->raised); word++)
+		if (v->raised[word] != 0) {
+			*task = word * 64 + (uint32_t)__builtin_ctzl(v->raised[word]);
+			*signal = v->tasks[*task].raised;
+			v->raised[word] &= v->raised[word] - 1;
+			return 1;
+		}
+	return 0;
+}
+
+/* The first three descriptors of the first task: /dev/console, or nothing where there is none. */
+static void open_console(struct vfs *v, uint32_t task)
+{
+	struct device const *d = device_of(v, S_IFCHR, DEVICE(5, 1));
+	struct file *f;
+
+	if (d == NULL || file_make(v, d->operations, NULL, O_RDWR, NULL, &f) != 0)
+		return;
+	for (uint32_t fd = 0; fd < 3; fd++)
+		if (descriptor_place(v, task, f, fd, 0) >= 0)
+			file_hold(f);
+	file_drop(v, f);
+}
+
+int64_t vfs_begin(struct vfs *v, uint32_t task)
+{
+	struct task_files *t = &v->tasks[task];
+
+	t->folders = vfs_take(v, sizeof *t->folders);
+	t->descriptors = descriptors_make(v, 64);
+	if (t->folders == NULL || t->descriptors == NULL)
+		return -ENOMEM;
+	t->folders->root = node_hold(v->root);
+	t->folders->current = node_hold(v->root);
+	t->folders->umask = 022;
+	t->folders->references = 1;
+	t->files_most = 1024;
+	t->size_most = UINT64_MAX;
+	open_console(v, task);
+	return 0;
+}

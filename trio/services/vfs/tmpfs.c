@@ -1,0 +1,296 @@
+/* tmpfs.c: names and nodes in memory. A node lives while it has a name or is held. The number of a folder's links is 2
+ * and one for each folder in it. */
+#include "handlers.h"
+#include "kernel.h"
+#include "tmpfs.h"
+
+#define TMPFS_MAGIC 0x01021994
+#define LINKS_MOST 65000
+/* A target that is longer has a page of its own. */
+#define TARGET_SMALL 2016
+
+static const struct node_operations folder_operations, file_operations_of_nodes, link_operations;
+static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
+
+int64_t tmpfs_make(struct vfs *v, struct mount *m, const struct file_attributes *as, struct tmpfs_node **out)
+{
+	struct tmpfs_mount *state = m->state;
+	struct tmpfs_node *n;
+
+	if (state->nodes_most != 0 && state->nodes >= state->nodes_most)
+		return -ENOSPC;
+	n = vfs_take(v, sizeof *n);
+	if (n == NULL)
+		return -ENOSPC;
+	state->nodes++;
+	node_begin(v, &n->node, m, as);
+	n->node.operations = &file_operations_of_nodes;
+	n->node.files = &tmpfs_files;
+	if (S_ISDIR(as->mode)) {
+		n->node.operations = &folder_operations;
+		n->node.files = &folder_files;
+		n->node.links = 2;
+	} else if (S_ISLNK(as->mode)) {
+		n->node.operations = &link_operations;
+	}
+	*out = n;
+	return 0;
+}
+
+static char *target_take(struct vfs *v, size_t length)
+{
+	return length <= TARGET_SMALL ? vfs_take(v, length) : pages_take(1);
+}
+
+static void target_give(struct vfs *v, char *target, size_t length)
+{
+	if (length <= TARGET_SMALL)
+		vfs_give(v, target, length);
+	else
+		pages_give(target, 1);
+}
+
+static void tmpfs_forget(struct vfs *v, struct node *node)
+{
+	struct tmpfs_node *n = tmpfs_node_of(node);
+
+	if (node->links > 0)
+		return;
+	if (S_ISREG(node->mode))
+		data_drop(v, n);
+	else if (S_ISLNK(node->mode) && n->data.target != NULL)
+		target_give(v, n->data.target, node->size);
+	tmpfs_mount_of(n)->nodes--;
+	vfs_give(v, n, sizeof *n);
+}
+
+static int64_t tmpfs_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)
+{
+	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
+
+	(void)v;
+	if (e == NULL)
+		return -ENOENT;
+	*out = node_hold(&e->node->node);
+	return 0;
+}
+
+static void touch(struct vfs *v, struct node *folder)
+{
+	folder->modified = folder->changed = vfs_time(v);
+}
+
+/* A node that has just been made gets its name, or goes again. Keeps the caller's reference only if it has. */
+static int64_t name_new(struct vfs *v, struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *n)
+{
+	/* A folder that has been removed takes no more names. */
+	int64_t result = folder->folder.parent == NULL ? -ENOENT : folder_add(v, folder, name, length, n);
+
+	if (result != 0) {
+		n->node.links = 0;
+		node_drop(v, &n->node);
+		return result == -ENOMEM ? -ENOSPC : result;
+	}
+	if (S_ISDIR(n->node.mode)) {
+		n->folder.parent = folder;
+		folder->node.links++;
+	}
+	touch(v, &folder->node);
+	return 0;
+}
+
+static int64_t tmpfs_create(struct vfs *v, struct node *folder, const char *name, size_t length,
+			    const struct file_attributes *as, struct node **out)
+{
+	struct tmpfs_node *n;
+	int64_t result = S_ISDIR(as->mode) && folder->links >= LINKS_MOST ? -EMLINK : 0;
+
+	if (result == 0)
+		result = tmpfs_make(v, folder->mount, as, &n);
+	if (result == 0)
+		result = name_new(v, tmpfs_node_of(folder), name, length, n);
+	if (result == 0)
+		*out = &n->node;
+	return result;
+}
+
+static int64_t tmpfs_symlink(struct vfs *v, struct node *folder, const char *name, size_t length,
+			     const struct file_attributes *as, const char *target, size_t target_length)
+{
+	struct tmpfs_node *n;
+	int64_t result = tmpfs_make(v, folder->mount, as, &n);
+
+	if (result != 0)
+		return result;
+	n->data.target = target_take(v, target_length);
+	if (n->data.target == NULL) {
+		n->node.links = 0;
+		node_drop(v, &n->node);
+		return -ENOSPC;
+	}
+	memcpy(n->data.target, target, target_length);
+	n->node.size = target_length;
+	result = name_new(v, tmpfs_node_of(folder), name, length, n);
+	if (result == 0)
+		node_drop(v, &n->node);
+	return result;
+}
+
+static int64_t tmpfs_link(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *to)
+{
+	struct tmpfs_node *f = tmpfs_node_of(folder);
+	int64_t result;
+
+	if (to->links >= LINKS_MOST)
+		return -EMLINK;
+	if (f->folder.parent == NULL || to->links == 0)
+		return -ENOENT;
+	result = folder_add(v, f, name, length, tmpfs_node_of(to));
+	if (result != 0)
+		return -ENOSPC;
+	to->links++;
+	touch(v, folder);
+	to->changed = folder->changed;
+	return 0;
+}
+
+/* `n` has one name fewer; a folder none. */
+static void unnamed(struct tmpfs_node *n, struct node *folder)
+{
+	if (S_ISDIR(n->node.mode)) {
+		n->node.links = 0;
+		n->folder.parent = NULL;
+		folder->links--;
+	} else {
+		n->node.links--;
+	}
+	n->node.changed = folder->changed;
+}
+
+static int64_t tmpfs_unlink(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node)
+{
+	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
+
+	if (S_ISDIR(node->mode) && tmpfs_node_of(node)->folder.count > 0)
+		return -ENOTEMPTY;
+	/* committed */
+	folder_remove(v, e);
+	touch(v, folder);
+	unnamed(tmpfs_node_of(node), folder);
+	return 0;
+}
+
+static bool lies_in(const struct tmpfs_node *inner, const struct tmpfs_node *outer)
+{
+	while (inner != outer && inner->folder.parent != NULL && inner->folder.parent != inner)
+		inner = inner->folder.parent;
+	return inner == outer;
+}
+
+/* The new name's entry comes to stand for the node, or is made; then the old one goes. */
+static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node,
+			    struct node *to, const char *new_name, size_t new_length, struct node *replaced)
+{
+	struct tmpfs_node *from_folder = tmpfs_node_of(folder), *to_folder = tmpfs_node_of(to);
+	struct tmpfs_node *n = tmpfs_node_of(node), *old = replaced != NULL ? tmpfs_node_of(replaced) : NULL;
+	struct entry *e = folder_find(&from_folder->folder, name, length), *new;
+
+	if (S_ISDIR(node->mode) && lies_in(to_folder, n))
+		return -EINVAL;
+	if (to_folder->folder.parent == NULL)
+		return -ENOENT;
+	if (old != NULL && S_ISDIR(replaced->mode) && old->folder.count > 0)
+		return -ENOTEMPTY;
+	if (old == NULL && folder_add(v, to_folder, new_name, new_length, n) != 0)
+		return -ENOSPC;
+	/* committed */
+	touch(v, to);
+	touch(v, folder);
+	new = folder_find(&to_folder->folder, new_name, new_length);
+	if (old != NULL) {
+		if (old->entry == new)
+			old->entry = NULL;
+		new->node = n;
+		unnamed(old, to);
+	}
+	n->entry = new;
+	folder_remove(v, e);
+	if (S_ISDIR(node->mode)) {
+		n->folder.parent = to_folder;
+		folder->links--;
+		to->links++;
+	}
+	node->changed = folder->changed;
+	return 0;
+}
+
+static int64_t tmpfs_parent(struct vfs *v, struct node *folder, struct node **out)
+{
+	struct tmpfs_node *parent = tmpfs_node_of(folder)->folder.parent;
+
+	(void)v;
+	if (parent == NULL)
+		return -ENOENT;
+	*out = node_hold(&parent->node);
+	return 0;
+}
+
+static int64_t tmpfs_name(struct vfs *v, struct node *node, char *to, struct node **folder)
+{
+	struct entry *e = tmpfs_node_of(node)->entry;
+
+	(void)v;
+	if (e == NULL)
+		return -ENOENT;
+	memcpy(to, e->name, e->length);
+	*folder = node_hold(&e->folder->node);
+	return e->length;
+}
+
+static int64_t tmpfs_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+{
+	size_t length = MIN(size, link->size);
+
+	(void)v;
+	memcpy(to, tmpfs_node_of(link)->data.target, length);
+	return (int64_t)length;
+}
+
+static int64_t tmpfs_sync(struct vfs *v, struct node *node)
+{
+	(void)v;
+	(void)node;
+	return 0;
+}
+
+static const struct node_operations folder_operations = { .lookup = tmpfs_lookup,
+							  .create = tmpfs_create,
+							  .symlink = tmpfs_symlink,
+							  .link = tmpfs_link,
+							  .unlink = tmpfs_unlink,
+							  .rename = tmpfs_rename,
+							  .parent = tmpfs_parent,
+							  .name = tmpfs_name,
+							  .sync = tmpfs_sync,
+							  .forget = tmpfs_forget };
+static const struct node_operations file_operations_of_nodes = { .name = tmpfs_name,
+								 .truncate = tmpfs_truncate,
+								 .allocate = tmpfs_allocate,
+								 .object = tmpfs_object,
+								 .sync = tmpfs_sync,
+								 .forget = tmpfs_forget };
+static const struct node_operations link_operations = { .name = tmpfs_name,
+							.readlink = tmpfs_readlink,
+							.forget = tmpfs_forget };
+
+int64_t tmpfs_nameless(struct vfs *v, struct mount *m, const struct file_attributes *as, struct node **out)
+{
+	struct tmpfs_node *n;
+	int64_t result = tmpfs_make(v, m, as, &n);
+
+	if (result != 0)
+		return result;
+	n->node.links = 0;
+	*out = &n->node;
+	return 0;
+}

@@ -1,0 +1,205 @@
+/* tmpfs_data.c: what is in a regular file of tmpfs: pages of a vm object, so that a mapping shows the same memory. Where
+ * each page lies is kept here, so that reading and writing a page that there is asks nobody. */
+#include "abi/mman.h"
+#include "handlers.h"
+#include "kernel.h"
+#include "tmpfs.h"
+#include "vm.h"
+
+/* Left free whatever files want: programs are to be able to go on. */
+#define FLOOR_PAGES 256
+#define BLOCKS_A_PAGE (PAGE / 512)
+
+static bool has_room(struct tmpfs_mount *m)
+{
+	uint64_t left, total;
+
+	if (m->pages_most != 0 && m->pages >= m->pages_most)
+		return false;
+	return kernel_memory_free(&left, &total) < 0 || left > FLOOR_PAGES;
+}
+
+/* A page that is not in the table: from the object, or a new one of zeros. NULL: there is none, or no room. */
+static char *page_fetch(struct vfs *v, struct tmpfs_node *n, uint64_t index, bool create)
+{
+	struct tmpfs_mount *m = tmpfs_mount_of(n);
+	uint64_t address = 0;
+
+	if (create && !has_room(m))
+		return NULL;
+	if (n->data.object == 0 && (!create || vm_object_create(&n->data.object) < 0))
+		return NULL;
+	if (vm_object_page(n->data.object, index, create, ENDPOINT_VFS, &address) < 0 || address == 0)
+		return NULL;
+	if (radix_put(v, &n->data.pages, index, (void *)address) != 0)
+		return NULL;
+	m->pages++;
+	n->node.blocks += BLOCKS_A_PAGE;
+	return (char *)address;
+}
+
+static inline char *page_at(struct vfs *v, struct tmpfs_node *n, uint64_t index, bool create)
+{
+	char *p = radix_get(&n->data.pages, index);
+
+	if (p != NULL || (!create && !n->data.mapped))
+		return p;
+	return page_fetch(v, n, index, create);
+}
+
+static verdict tmpfs_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct tmpfs_node *n = tmpfs_node_of(f->node);
+	uint64_t offset = *at, done = 0, length;
+	long bad = 0;
+
+	if (offset >= n->node.size)
+		return answer(r, 0);
+	length = MIN(to.length, n->node.size - offset);
+	while (done < length) {
+		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
+		const char *p = page_at(v, n, offset / PAGE, false);
+
+		bad = p != NULL ? copy_out(to, done, p + in_page, chunk) : copy_zeros(to, done, chunk);
+		if (bad != 0)
+			break;
+		done += chunk;
+		offset += chunk;
+	}
+	if (bad != 0 && done == 0)
+		return settle(r, bad);
+	*at = offset;
+	if (n->node.accessed <= n->node.modified && (f->flags & O_NOATIME) == 0 &&
+	    (n->node.mount->flags & (MS_NOATIME | MS_RDONLY)) == 0)
+		n->node.accessed = vfs_time(v);
+	return answer(r, (int64_t)done);
+}
+
+static void grown(struct tmpfs_node *n, uint64_t size)
+{
+	n->node.size = size;
+	if (n->data.mapped)
+		vm_object_resize(n->data.object, size);
+}
+
+static verdict tmpfs_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct tmpfs_node *n = tmpfs_node_of(f->node);
+	uint64_t length = regular_write_begin(v, r, f, at, from.length), offset = *at, done = 0;
+	long bad = 0;
+
+	if (length == 0)
+		return ANSWERED;
+	while (done < length) {
+		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
+		char *p = page_at(v, n, offset / PAGE, true);
+
+		bad = p == NULL ? -ENOSPC : copy_in(p + in_page, from, done, chunk);
+		if (bad != 0)
+			break;
+		done += chunk;
+		offset += chunk;
+	}
+	if (bad != 0 && done == 0)
+		return settle(r, bad);
+	*at = offset;
+	if (offset > n->node.size)
+		grown(n, offset);
+	n->node.modified = n->node.changed = vfs_time(v);
+	return answer(r, (int64_t)done);
+}
+
+/* Where data begin, or a hole, at `offset` or after. What a mapping may have filled is taken for data. */
+static int64_t tmpfs_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+{
+	struct tmpfs_node *n = tmpfs_node_of(f->node);
+	uint64_t index = (uint64_t)offset / PAGE, to;
+
+	if (whence < SEEK_DATA || n->data.mapped)
+		return seek_by_size(v, f, offset, whence);
+	if (offset < 0 || (uint64_t)offset >= n->node.size)
+		return -ENXIO;
+	if (whence == SEEK_DATA && radix_next(&n->data.pages, &index) == NULL)
+		return -ENXIO;
+	if (whence == SEEK_HOLE)
+		while (radix_get(&n->data.pages, index) != NULL)
+			index++;
+	to = MAX(index * PAGE, (uint64_t)offset);
+	if (whence == SEEK_DATA && to >= n->node.size)
+		return -ENXIO;
+	f->position = MIN(to, n->node.size);
+	return (int64_t)f->position;
+}
+
+const struct file_operations tmpfs_files = { .read = tmpfs_read, .write = tmpfs_write, .seek = tmpfs_seek };
+
+/* Pages from `index` on go. */
+static void pages_cut(struct vfs *v, struct tmpfs_node *n, uint64_t index)
+{
+	while (radix_next(&n->data.pages, &index) != NULL) {
+		radix_remove(v, &n->data.pages, index);
+		tmpfs_mount_of(n)->pages--;
+		n->node.blocks -= BLOCKS_A_PAGE;
+	}
+}
+
+int64_t tmpfs_truncate(struct vfs *v, struct node *node, uint64_t size)
+{
+	struct tmpfs_node *n = tmpfs_node_of(node);
+	char *last = size % PAGE != 0 && size < node->size ? page_at(v, n, size / PAGE, false) : NULL;
+
+	if (last != NULL)
+		memset(last + size % PAGE, 0, PAGE - size % PAGE);
+	pages_cut(v, n, (size + PAGE - 1) / PAGE);
+	node->size = size;
+	if (n->data.object != 0)
+		vm_object_resize(n->data.object, size);
+	node->modified = node->changed = vfs_time(v);
+	return 0;
+}
+
+int64_t tmpfs_allocate(struct vfs *v, struct node *node, uint64_t from, uint64_t length, bool keep)
+{
+	struct tmpfs_node *n = tmpfs_node_of(node);
+	uint64_t end = from + length;
+
+	for (uint64_t index = from / PAGE; index * PAGE < end; index++)
+		if (page_at(v, n, index, true) == NULL) {
+			/* What came beyond the end goes; what filled holes are zeros as before. */
+			pages_cut(v, n, (node->size + PAGE - 1) / PAGE);
+			if (n->data.object != 0)
+				vm_object_resize(n->data.object, node->size);
+			return -ENOSPC;
+		}
+	if (!keep && end > node->size)
+		grown(n, end);
+	node->changed = vfs_time(v);
+	return 0;
+}
+
+int64_t tmpfs_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, bool shared_writable,
+		     uint32_t *object, uint64_t *at)
+{
+	struct tmpfs_node *n = tmpfs_node_of(node);
+
+	(void)v;
+	(void)length;
+	(void)shared_writable;
+	if (n->data.object == 0 && vm_object_create(&n->data.object) < 0)
+		return -ENOMEM;
+	if (!n->data.mapped) {
+		n->data.mapped = true;
+		vm_object_resize(n->data.object, node->size);
+	}
+	vm_object_hold(n->data.object);
+	*object = n->data.object;
+	*at = offset;
+	return 0;
+}
+
+void data_drop(struct vfs *v, struct tmpfs_node *n)
+{
+	pages_cut(v, n, 0);
+	if (n->data.object != 0)
+		vm_object_drop(n->data.object);
+}

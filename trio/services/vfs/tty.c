@@ -1,0 +1,229 @@
+/* tty.c: the terminal on the console as a file: reading lines or bytes, writing, its modes, and whose it is. */
+#include "abi/signal.h"
+#include "console.h"
+#include "devices.h"
+#include "handlers.h"
+#include "tty.h"
+
+#define TENTH 100000000UL
+
+void terminal_start(struct vfs *v)
+{
+	static const uint8_t control[CONTROLS] = { [VINTR] = 3,  [VQUIT] = 28,    [VERASE] = 127,
+						   [VKILL] = 21, [VEOF] = 4,      [VMIN] = 1,
+						   [VSUSP] = 26, [VREPRINT] = 18, [VWERASE] = 23 };
+	struct terminal *t = pages_take(2);
+
+	_Static_assert(sizeof *t <= 2 * PAGE, "the terminal's memory");
+	if (t == NULL)
+		panic("vfs: no memory for the terminal");
+	t->modes = (struct linux_termios){ .input = ICRNL,
+					   .output = OPOST | ONLCR,
+					   .control_modes = B38400 | CS8 | CREAD | HUPCL,
+					   .local = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN };
+	memcpy(t->modes.control, control, sizeof control);
+	v->terminal = t;
+}
+
+void terminal_notified(struct vfs *v)
+{
+	struct terminal *t = v->terminal;
+
+	tty_input(v, t);
+	if (is_waited_for(&t->writers)) {
+		unpark(&t->writers);
+		watch_changed(v, &t->watch);
+	}
+}
+
+int64_t vfs_terminal_signals(struct vfs *v, uint32_t *group, uint32_t *signal)
+{
+	struct terminal *t = v->terminal;
+
+	if (t->signal_count == 0)
+		return 0;
+	*group = t->signals[0].group;
+	*signal = t->signals[0].signal;
+	memmove(&t->signals[0], &t->signals[1], --t->signal_count * sizeof t->signals[0]);
+	return 1;
+}
+
+static bool is_background(const struct vfs *v, const struct terminal *t, uint32_t task)
+{
+	const struct task_files *f = &v->tasks[task];
+
+	return t->session != 0 && f->session == t->session && t->foreground != 0 && f->process_group != t->foreground;
+}
+
+/* Bytes of the line, or of what there is, up to the grant's length. 0 or -EFAULT. */
+static verdict take(struct request *r, struct terminal *t, struct grant to, bool canonical)
+{
+	uint64_t done = 0;
+
+	while (done < to.length && t->read != t->ready) {
+		bool end = tty_is_end(t, t->read);
+		char c = t->ring[t->read % TTY_BYTES];
+
+		/* An end of the file is not read itself. */
+		if (!(end && c == '\0') && copy_out(to, done++, &c, 1) != 0)
+			return refuse(r, EFAULT);
+		t->read++;
+		t->lines -= end;
+		if (end && canonical)
+			break;
+	}
+	return answer(r, (int64_t)done);
+}
+
+/* Not canonical: VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. Parks where neither is there yet. */
+static bool must_wait(struct request *r, const struct terminal *t, uint64_t length, nanoseconds *deadline)
+{
+	uint64_t least = t->modes.control[VMIN], there = t->ready - t->read;
+	nanoseconds time = t->modes.control[VTIME] * TENTH;
+
+	*deadline = NEVER;
+	if (there >= MAX(MIN(least, length), 1) || r->late || (least == 0 && time == 0))
+		return false;
+	if (time == 0)
+		return true;
+	if (least == 0) {
+		if (r->scratch[1] == 0)
+			r->scratch[1] = now() + time;
+		*deadline = r->scratch[1];
+	} else if (there > 0) {
+		*deadline = t->last_input + time;
+	}
+	return true;
+}
+
+static verdict terminal_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct terminal *t = v->terminal;
+	bool canonical = (t->modes.local & ICANON) != 0, wait;
+	nanoseconds deadline = NEVER;
+
+	(void)at;
+	if (to.length == 0)
+		return answer(r, 0);
+	if (is_background(v, t, r->task)) {
+		/* Whoever ignores the signal is told the second time. */
+		if (r->scratch[0]++ > 0)
+			return refuse(r, EIO);
+		tty_signal(t, v->tasks[r->task].process_group, SIGTTIN);
+		return park(&t->readers, r);
+	}
+	wait = canonical ? t->lines == 0 : must_wait(r, t, to.length, &deadline);
+	if (!wait)
+		return take(r, t, to, canonical);
+	if ((f->flags & O_NONBLOCK) != 0)
+		return t->read != t->ready && !canonical ? take(r, t, to, false) : refuse(r, EAGAIN);
+	return park_until(&t->readers, r, deadline);
+}
+
+/* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone. */
+static size_t put_out(struct vfs *v, struct terminal *t, const char *from, size_t n)
+{
+	char *out = v->page + PAGE / 4;
+	bool expand = (t->modes.output & (OPOST | ONLCR)) == (OPOST | ONLCR);
+	size_t length = 0, gone = 0, taken;
+	int64_t result;
+
+	for (size_t i = 0; i < n; i++) {
+		if (expand && from[i] == '\n' && !(i == 0 && t->return_sent))
+			out[length++] = '\r';
+		out[length++] = from[i];
+	}
+	result = console_write(grant_read(out, length));
+	taken = result < 0 ? 0 : (size_t)result;
+	for (size_t left = taken; left > 0 && gone < n;) {
+		bool two = expand && from[gone] == '\n' && !t->return_sent;
+
+		t->return_sent = two && left == 1;
+		if (t->return_sent)
+			break;
+		left -= two ? 2 : 1;
+		gone++;
+	}
+	return gone;
+}
+
+static verdict terminal_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct terminal *t = v->terminal;
+
+	(void)at;
+	if ((t->modes.local & TOSTOP) != 0 && is_background(v, t, r->task) && r->scratch[0]++ == 0) {
+		tty_signal(t, v->tasks[r->task].process_group, SIGTTOU);
+		return park(&t->writers, r);
+	}
+	while (r->done < from.length) {
+		size_t n = MIN(from.length - r->done, PAGE / 4), gone;
+
+		if (copy_in(v->page, from, r->done, n) != 0)
+			return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EFAULT);
+		gone = put_out(v, t, v->page, n);
+		r->done += gone;
+		if (gone == n)
+			continue;
+		if ((f->flags & O_NONBLOCK) == 0)
+			return park(&t->writers, r);
+		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
+	}
+	return answer(r, (int64_t)r->done);
+}
+
+static uint32_t terminal_poll(struct vfs *v, struct file *f)
+{
+	struct terminal *t = v->terminal;
+	bool readable = (t->modes.local & ICANON) != 0 ? t->lines > 0 : t->read != t->ready;
+
+	(void)f;
+	watch(v, &t->watch);
+	return (readable ? READY_IN : 0) | READY_OUT;
+}
+
+static void own(const struct vfs *v, struct terminal *t, uint32_t task)
+{
+	t->session = v->tasks[task].session;
+	t->foreground = v->tasks[task].process_group;
+}
+
+int64_t terminal_open_own(struct vfs *v, uint32_t task, struct file *f)
+{
+	(void)f;
+	return v->terminal->session != 0 && v->terminal->session == v->tasks[task].session ? 0 : -ENXIO;
+}
+
+int64_t terminal_open(struct vfs *v, uint32_t task, struct file *f)
+{
+	const struct task_files *t = &v->tasks[task];
+
+	if ((f->flags & O_NOCTTY) == 0 && v->terminal->session == 0 && t->session != 0 && t->process == t->session)
+		own(v, v->terminal, task);
+	return 0;
+}
+
+void terminal_session_ended(struct vfs *v, uint32_t process)
+{
+	struct terminal *t = v->terminal;
+
+	if (t->session == 0 || t->session != process)
+		return;
+	tty_signal(t, t->foreground, SIGHUP);
+	tty_signal(t, t->foreground, SIGCONT);
+	t->session = t->foreground = 0;
+}
+
+static void terminal_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+{
+	(void)v, (void)f;
+	to->mode = S_IFCHR | 0600;
+	to->special = DEVICE(5, 1);
+	to->links = 1;
+}
+
+const struct file_operations terminal_files = { .read = terminal_read,
+						.write = terminal_write,
+						.poll = terminal_poll,
+						.ioctl = terminal_ioctl,
+						.stat = terminal_stat };

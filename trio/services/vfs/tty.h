@@ -1,0 +1,45 @@
+/* tty.h: the terminal: what its two sides share. tty_input.c makes lines of what is typed, tty.c is its file. */
+#ifndef TRIO_VFS_TTY_H
+#define TRIO_VFS_TTY_H
+
+#include "abi/termios.h"
+#include "vfs_internal.h"
+
+#define TTY_BYTES 4096
+#define TTY_SIGNALS 8
+
+struct terminal {
+	struct linux_termios modes;
+	struct linux_winsize size;
+	/* Whose controlling terminal it is, 0: nobody's; who may read. */
+	uint32_t session, foreground;
+	/* Typed bytes, positions in the ring that only grow: up to `ready` they may be read, after that they may be edited. */
+	uint32_t read, ready, typed;
+	/* Ends of lines among what is ready. */
+	uint32_t lines;
+	nanoseconds last_input;
+	/* Of a line's end on its way out the return has gone, the newline has not. */
+	bool return_sent;
+	struct queue readers, writers;
+	struct watch watch;
+	/* For pm to fetch: vfs.terminal_signals. */
+	struct {
+		uint32_t group, signal;
+	} signals[TTY_SIGNALS];
+	uint32_t signal_count;
+	char ring[TTY_BYTES];
+	/* A bit a byte of the ring: it ends a line. */
+	uint8_t ends[TTY_BYTES / 8];
+};
+
+/* `group` gets `signal`. */
+void tty_signal(struct terminal *t, uint32_t group, uint32_t signal);
+/* All that the console has. */
+void tty_input(struct vfs *v, struct terminal *t);
+void tty_flush_input(struct terminal *t);
+static inline bool tty_is_end(const struct terminal *t, uint32_t at)
+{
+	return (t->ends[at % TTY_BYTES / 8] >> (at % 8) & 1) != 0;
+}
+
+#endif

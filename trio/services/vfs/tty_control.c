@@ -1,0 +1,152 @@
+/* tty_control.c: the terminal's ioctls. Changing its modes or its foreground group is allowed from the background too. */
+#include "abi/signal.h"
+#include "devices.h"
+#include "handlers.h"
+#include "tty.h"
+
+static bool is_own(const struct vfs *v, const struct terminal *t, uint32_t task)
+{
+	return t->session != 0 && v->tasks[task].session == t->session;
+}
+
+static int64_t set_modes(struct vfs *v, struct terminal *t, struct grant at, bool flush)
+{
+	struct linux_termios modes;
+	bool was_canonical = (t->modes.local & ICANON) != 0;
+
+	if (copy_in(&modes, at, 0, sizeof modes) != 0)
+		return -EFAULT;
+	if (flush)
+		tty_flush_input(t);
+	t->modes = modes;
+	/* What is typed so far of a line can be read as bytes; bytes become lines only when they are typed again. */
+	if (was_canonical && (modes.local & ICANON) == 0)
+		t->ready = t->typed;
+	unpark(&t->readers);
+	watch_changed(v, &t->watch);
+	return 0;
+}
+
+/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
+static int64_t take_over(struct vfs *v, struct terminal *t, uint32_t task, uint64_t argument)
+{
+	const struct task_files *f = &v->tasks[task];
+
+	if (f->process != f->session)
+		return -EPERM;
+	if (t->session == f->session)
+		return 0;
+	if (t->session != 0 && (argument != 1 || f->user != 0))
+		return -EPERM;
+	t->session = f->session;
+	t->foreground = f->process_group;
+	return 0;
+}
+
+static int64_t set_foreground(struct vfs *v, struct terminal *t, uint32_t task, struct grant at)
+{
+	int32_t group;
+
+	if (!is_own(v, t, task))
+		return -ENOTTY;
+	if (copy_in(&group, at, 0, sizeof group) != 0)
+		return -EFAULT;
+	if (group < 0)
+		return -EINVAL;
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (v->tasks[i].descriptors != NULL && v->tasks[i].process_group == (uint32_t)group) {
+			if (v->tasks[i].session != t->session)
+				return -EPERM;
+			t->foreground = (uint32_t)group;
+			unpark(&t->readers);
+			return 0;
+		}
+	return -ESRCH;
+}
+
+static int64_t get_number(const struct vfs *v, const struct terminal *t, uint32_t task, struct grant at, uint32_t value)
+{
+	if (!is_own(v, t, task))
+		return -ENOTTY;
+	return copy_out(at, 0, &value, sizeof value);
+}
+
+static int64_t set_size(struct terminal *t, struct grant at)
+{
+	struct linux_winsize size;
+
+	if (copy_in(&size, at, 0, sizeof size) != 0)
+		return -EFAULT;
+	if (memcmp(&size, &t->size, sizeof size) != 0)
+		tty_signal(t, t->foreground, SIGWINCH);
+	t->size = size;
+	return 0;
+}
+
+static int64_t queued(const struct terminal *t, struct grant at)
+{
+	uint32_t n = (t->modes.local & ICANON) != 0 && t->lines == 0 ? 0 : t->ready - t->read;
+
+	return copy_out(at, 0, &n, sizeof n);
+}
+
+static int64_t give_up(struct vfs *v, struct terminal *t, uint32_t task)
+{
+	if (!is_own(v, t, task))
+		return -ENOTTY;
+	if (v->tasks[task].process == t->session)
+		terminal_session_ended(v, t->session);
+	return 0;
+}
+
+static int64_t control(struct vfs *v, uint32_t task, uint32_t command, uint64_t argument, struct grant at)
+{
+	struct terminal *t = v->terminal;
+
+	switch (command) {
+	case TCGETS:
+		return copy_out(at, 0, &t->modes, sizeof t->modes);
+	case TCSETS:
+	case TCSETSW:
+		return set_modes(v, t, at, false);
+	case TCSETSF:
+		return set_modes(v, t, at, true);
+	case TIOCGWINSZ:
+		return copy_out(at, 0, &t->size, sizeof t->size);
+	case TIOCSWINSZ:
+		return set_size(t, at);
+	case TIOCGPGRP:
+		return get_number(v, t, task, at, t->foreground);
+	case TIOCGSID:
+		return get_number(v, t, task, at, t->session);
+	case TIOCSPGRP:
+		return set_foreground(v, t, task, at);
+	case TIOCSCTTY:
+		return take_over(v, t, task, argument);
+	case TIOCNOTTY:
+		return give_up(v, t, task);
+	case FIONREAD:
+		return queued(t, at);
+	case TIOCOUTQ:
+		return copy_out(at, 0, &(uint32_t){ 0 }, sizeof(uint32_t));
+	case TCFLSH:
+		/* 0 input, 1 output, 2 both: output never waits here. */
+		if (argument > 2)
+			return -EINVAL;
+		if (argument != 1)
+			tty_flush_input(t);
+		return 0;
+	case TCSBRK:
+	case TCSBRKP:
+	case TCXONC:
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+verdict terminal_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
+		       struct grant at)
+{
+	(void)f;
+	return settle(r, control(v, r->task, command, argument, at));
+}

@@ -1,0 +1,340 @@
+/* walk.c: from a path to a node. A walk holds the node it is at; what is left of the path lies in v->path, or after the
+ * first symbolic link in v->target. */
+#include "vfs_internal.h"
+
+struct walker {
+	uint32_t task, flags, links;
+	struct node *root, *at;
+	/* What is left of the path. */
+	const char *path;
+};
+
+void node_begin(struct vfs *v, struct node *n, struct mount *m, const struct file_attributes *as)
+{
+	n->mount = m;
+	n->inode = ++v->next_inode;
+	n->mode = as->mode;
+	n->owner = as->owner;
+	n->group = as->group;
+	n->device = as->device;
+	n->links = 1;
+	n->references = 1;
+	n->accessed = n->modified = n->changed = vfs_time(v);
+}
+
+void node_forgotten(struct vfs *v, struct node *n)
+{
+	if (n->special != NULL && S_ISFIFO(n->mode))
+		fifo_forget(v, n);
+	n->operations->forget(v, n);
+}
+
+static bool in_group(const struct task_files *t, uint32_t group)
+{
+	if (t->group == group)
+		return true;
+	for (uint32_t i = 0; i < t->group_count; i++)
+		if (t->groups[i] == group)
+			return true;
+	return false;
+}
+
+int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted)
+{
+	const struct task_files *t = &v->tasks[task];
+	uint32_t mode = n->mode;
+
+	if ((wanted & MAY_WRITE) != 0 && (n->mount->flags & MS_RDONLY) != 0 &&
+	    (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)))
+		return -EROFS;
+	/* For root a bit to execute must still be somewhere. */
+	if (t->user == 0)
+		return (wanted & MAY_EXECUTE) == 0 || S_ISDIR(mode) || (mode & 0111) != 0 ? 0 : -EACCES;
+	if (t->user == n->owner)
+		mode >>= 6;
+	else if (in_group(t, n->group))
+		mode >>= 3;
+	return (wanted & ~mode) == 0 ? 0 : -EACCES;
+}
+
+bool is_owner(struct vfs *v, uint32_t task, const struct node *n)
+{
+	return v->tasks[task].user == 0 || v->tasks[task].user == n->owner;
+}
+
+static void go_to(struct vfs *v, struct walker *w, struct node *to)
+{
+	while (to->covered_by != NULL) {
+		struct node *root = node_hold(to->covered_by->root);
+
+		node_drop(v, to);
+		to = root;
+	}
+	node_drop(v, w->at);
+	w->at = to;
+}
+
+static int64_t go_up(struct vfs *v, struct walker *w)
+{
+	struct node *n = w->at, *parent;
+	int64_t result;
+
+	while (n != w->root && n == n->mount->root && n->mount->covers != NULL)
+		n = n->mount->covers;
+	if (n == w->root || n == n->mount->root || n->operations->parent == NULL) {
+		go_to(v, w, node_hold(n));
+		return 0;
+	}
+	result = n->operations->parent(v, n, &parent);
+	if (result == 0)
+		go_to(v, w, parent);
+	return result;
+}
+
+/* The link's text comes before what is left of the path. */
+static int64_t go_by_text(struct vfs *v, struct walker *w, struct node *link)
+{
+	size_t left = strlen(w->path) + 1;
+	int64_t length = link->operations->readlink(v, link, v->page, PAGE);
+
+	if (length < 0)
+		return length;
+	if (length == 0)
+		return -ENOENT;
+	if ((size_t)length + left > PATH_MAX)
+		return -ENAMETOOLONG;
+	memmove(v->target + length, w->path, left);
+	memcpy(v->target, v->page, (size_t)length);
+	w->path = v->target;
+	if (v->target[0] == '/')
+		go_to(v, w, node_hold(w->root));
+	return 0;
+}
+
+/* `link` is dropped. */
+static int64_t go_by_link(struct vfs *v, struct walker *w, struct node *link)
+{
+	struct node *to;
+	int64_t result;
+
+	if (++w->links > LINKS_FOLLOWED) {
+		result = -ELOOP;
+	} else if (link->operations->follow != NULL) {
+		result = link->operations->follow(v, link, &to);
+		if (result == 0)
+			go_to(v, w, to);
+	} else {
+		result = go_by_text(v, w, link);
+	}
+	node_drop(v, link);
+	return result;
+}
+
+/* Where a walk begins: held. An empty path is allowed with WALK_EMPTY. */
+static int64_t start(struct vfs *v, struct walker *w, int32_t directory)
+{
+	struct folders *folders = v->tasks[w->task].folders;
+	struct file *f;
+
+	v->walker = w->task;
+	w->links = 0;
+	w->root = folders->root;
+	if (w->path[0] == '\0' && (w->flags & WALK_EMPTY) == 0)
+		return -ENOENT;
+	if (w->path[0] == '/') {
+		w->at = node_hold(w->root);
+		return 0;
+	}
+	if (directory == AT_FDCWD) {
+		w->at = node_hold(folders->current);
+		return 0;
+	}
+	f = file_of(v, w->task, directory);
+	if (f == NULL)
+		return -EBADF;
+	if (f->node == NULL)
+		return w->path[0] == '\0' ? -EINVAL : -ENOTDIR;
+	w->at = node_hold(f->node);
+	return 0;
+}
+
+/* Length of the component that the path begins with; 0: there is none. Slashes before it are skipped. */
+static size_t component(struct walker *w)
+{
+	const char *end;
+
+	while (*w->path == '/')
+		w->path++;
+	for (end = w->path; *end != '/' && *end != '\0'; end++)
+		;
+	return (size_t)(end - w->path);
+}
+
+static bool is_dots(const char *name, size_t length)
+{
+	return name[0] == '.' && (length == 1 || (length == 2 && name[1] == '.'));
+}
+
+/* What the component stands for in the folder that the walk is at: held in `out`. */
+static int64_t look_up(struct vfs *v, struct walker *w, const char *name, size_t length, struct node **out)
+{
+	if (length > NAME_MAX)
+		return -ENAMETOOLONG;
+	return w->at->operations->lookup(v, w->at, name, length, out);
+}
+
+static int64_t may_pass(struct vfs *v, struct walker *w)
+{
+	return S_ISDIR(w->at->mode) ? permitted(v, w->task, w->at, MAY_EXECUTE) : -ENOTDIR;
+}
+
+static int64_t step(struct vfs *v, struct walker *w, size_t length)
+{
+	const char *name = w->path;
+	struct node *next;
+	int64_t result = may_pass(v, w);
+	bool last;
+
+	if (result != 0)
+		return result;
+	w->path += length;
+	if (is_dots(name, length))
+		return length == 2 ? go_up(v, w) : 0;
+	result = look_up(v, w, name, length, &next);
+	if (result != 0)
+		return result;
+	last = w->path[0] == '\0';
+	if (S_ISLNK(next->mode) && !(last && (w->flags & WALK_NOFOLLOW) != 0))
+		return go_by_link(v, w, next);
+	go_to(v, w, next);
+	return last || S_ISDIR(w->at->mode) ? 0 : -ENOTDIR;
+}
+
+int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
+{
+	struct walker w = { .task = task, .flags = flags, .path = path };
+	int64_t result = start(v, &w, directory);
+	size_t length;
+
+	if (result != 0)
+		return result;
+	while ((length = component(&w)) > 0) {
+		result = step(v, &w, length);
+		if (result != 0) {
+			node_drop(v, w.at);
+			return result;
+		}
+	}
+	*out = w.at;
+	return 0;
+}
+
+static bool is_last(const char *rest, bool *slash)
+{
+	*slash = *rest == '/';
+	while (*rest == '/')
+		rest++;
+	return *rest == '\0';
+}
+
+/* The last component: what stands there, if anything. 1: it was a link, and the walk goes on. */
+static int64_t finish_place(struct vfs *v, struct walker *w, size_t length, struct place *out)
+{
+	const char *name = w->path;
+	int64_t result = may_pass(v, w);
+
+	if (result != 0)
+		return result;
+	result = look_up(v, w, name, length, &out->node);
+	if (result != 0 && result != -ENOENT)
+		return result;
+	if (result == -ENOENT)
+		out->node = NULL;
+	else if (S_ISLNK(out->node->mode) && (w->flags & WALK_NOFOLLOW) == 0) {
+		w->path += length;
+		result = go_by_link(v, w, out->node);
+		return result == 0 ? 1 : result;
+	}
+	memcpy(out->name, name, length);
+	out->name[length] = '\0';
+	out->length = (uint32_t)length;
+	out->folder = w->at;
+	return 0;
+}
+
+int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out)
+{
+	struct walker w = { .task = task, .flags = flags & ~WALK_EMPTY, .path = path };
+	int64_t result = start(v, &w, directory);
+	size_t length;
+
+	if (result != 0)
+		return result;
+	out->slash = false;
+	out->special = false;
+	while ((length = component(&w)) > 0) {
+		if (is_last(w.path + length, &out->slash) && !is_dots(w.path, length)) {
+			result = finish_place(v, &w, length, out);
+			if (result == 0)
+				return 0;
+		} else {
+			result = step(v, &w, length);
+		}
+		if (result < 0) {
+			node_drop(v, w.at);
+			return result;
+		}
+	}
+	/* `/`, or something that ends in dots, or a link that stands for a node. */
+	out->special = true;
+	out->length = 0;
+	out->folder = node_hold(w.at);
+	out->node = w.at;
+	return 0;
+}
+
+void place_drop(struct vfs *v, struct place *p)
+{
+	if (p->node != NULL)
+		node_drop(v, p->node);
+	node_drop(v, p->folder);
+}
+
+int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size_t size)
+{
+	char name[NAME_MAX + 1];
+	size_t at = size - 1;
+	struct node *folder;
+	int64_t length;
+
+	to[at] = '\0';
+	node_hold(n);
+	while (n != root) {
+		if (n == n->mount->root) {
+			folder = n->mount->covers;
+			node_drop(v, n);
+			if (folder == NULL)
+				break;
+			n = node_hold(folder);
+			continue;
+		}
+		length = n->operations->name == NULL ? -ENOENT : n->operations->name(v, n, name, &folder);
+		node_drop(v, n);
+		if (length < 0)
+			return length;
+		n = folder;
+		if ((size_t)length + 1 > at) {
+			node_drop(v, n);
+			return -ERANGE;
+		}
+		at -= (size_t)length;
+		memcpy(to + at, name, (size_t)length);
+		to[--at] = '/';
+	}
+	if (n == root)
+		node_drop(v, n);
+	if (at == size - 1)
+		to[--at] = '/';
+	memmove(to, to + at, size - at);
+	return (int64_t)(size - at - 1);
+}
