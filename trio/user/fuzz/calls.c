@@ -1,5 +1,5 @@
-/* calls.c: which call comes next, and with which arguments. Three of four arguments are of the kind that the call wants,
- * so that it gets beyond its first check; the others are anything. */
+/* calls.c: which call comes next, and with which arguments. Three of four arguments are of the kind that the call
+ * wants, so that it gets beyond its first check; the others are anything. */
 #include "fuzz.h"
 
 #include <fcntl.h>

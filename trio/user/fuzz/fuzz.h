@@ -1,5 +1,5 @@
-/* fuzz.h: what the parts of the fuzzer share. Call number `k` of process `p` under seed `s` is a function of these three
- * alone, so that any can be made again (--from). */
+/* fuzz.h: what the parts of the fuzzer share. Call number `k` of process `p` under seed `s` is a function of these
+ * three alone, so that any can be made again (--from). */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -28,7 +28,8 @@ void random_call(struct call *, uint64_t seed, unsigned process, uint64_t k, int
 void fill_arena(uint64_t seed);
 extern const char *const paths[]; /* relative names; NULL ends them */
 
-/* worker.c: does the calls from `from` to before `to`; ends by _exit. `log`: a descriptor to tell each call on; or -1. */
+/* worker.c: does the calls from `from` to before `to`; ends by _exit. `log`: a descriptor to tell each call on; or
+ * -1. */
 struct work {
 	uint64_t seed, from, to;
 	unsigned process;

@@ -1,5 +1,5 @@
-/* worker.c: a process that makes the calls. Any of them may take away its memory, its descriptors or its thread pointer:
- * what it needs is made anew every RENEW calls, and it uses no libc in between. */
+/* worker.c: a process that makes the calls. Any of them may take away its memory, its descriptors or its thread
+ * pointer: what it needs is made anew every RENEW calls, and it uses no libc in between. */
 #include "fuzz.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* trio/copy: so many bytes from one address space into another. In mono nothing copies between two spaces at once: a pipe
- * takes them from the writer and gives them to the reader. The difference to one byte is the copying. */
+/* trio/copy: so many bytes from one address space into another. In mono nothing copies between two spaces at once: a
+ * pipe takes them from the writer and gives them to the reader. The difference to one byte is the copying. */
 #include "unit.h"
 
 #define TRIO_COPY_MOST 4096 /* PIPE_BUF: written and read whole */

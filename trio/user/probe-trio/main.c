@@ -1,4 +1,5 @@
-/* main.c: the probe's engine with Trio's units, which mean something on Trio alone. Its main is compiled as probe_main. */
+/* main.c: the probe's engine with Trio's units, which mean something on Trio alone. Its main is compiled as
+ * probe_main. */
 #include "unit.h"
 
 int probe_main(int argc, char **argv);

@@ -1,4 +1,5 @@
-/* trio/map, trio/flush: pages come into an address space and leave it. In mono they come by faults on a fresh mapping. */
+/* trio/map, trio/flush: pages come into an address space and leave it. In mono they come by faults on a fresh
+ * mapping. */
 #include "unit.h"
 
 #define TRIO_MAP_BATCH 32

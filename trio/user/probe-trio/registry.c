@@ -2,7 +2,8 @@
  *
  * Not in the structure mono, and why:
  * - trio/notify: a notification sets a bit and calls a procedure; no program can cause one alone.
- * - trio/grant: a grant is two words by value; L4's grant, which moves a page from one space to another, does not exist.
+ * - trio/grant: a grant is two words by value; L4's grant, which moves a page from one space to another, does not
+ * exist.
  * - trio/fault by an external pager: the memory service is in the kernel, each fault is answered inside it.
  * - trio/irq: a driver's interrupt is a procedure call, and no program can ask for one interrupt and nothing else. */
 #include "engine.h"
