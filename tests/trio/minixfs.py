@@ -67,15 +67,16 @@ class File:
 class Image:
     """A file system's content: path to file, and what is wrong with it."""
 
-    bytes: bytes
+    raw: bytes
     wrong: list[str] = field(default_factory=list)
     files: dict[int, File] = field(default_factory=dict)
     paths: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        read = struct.unpack_from(SUPER, self.bytes, 1024)
+        read = struct.unpack_from(SUPER, self.raw, 1024)
         self.inodes, self.imap, self.zmap, self.first, self.zones, self.size = (read[i] for i in (0, 2, 3, 4, 8, 11))
         self.owner: dict[int, int] = {}
+        self.data: dict[int, bytes] = {}
         self._walk(ROOT, "", set())
         self._counts()
 
@@ -84,11 +85,11 @@ class Image:
         return cls(path.read_bytes())
 
     def block(self, number: int) -> bytes:
-        return self.bytes[number * self.size : (number + 1) * self.size]
+        return self.raw[number * self.size : (number + 1) * self.size]
 
     def _file(self, number: int) -> File:
         table = (2 + self.imap + self.zmap) * self.size
-        mode, links, _, _, size, _, _, _, *zone = struct.unpack_from(INODE, self.bytes, table + (number - 1) * 64)
+        mode, links, _, _, size, _, _, _, *zone = struct.unpack_from(INODE, self.raw, table + (number - 1) * 64)
         return File(number, mode, links, size, tuple(zone))
 
     def _zones(self, file: File, zone: int, levels: int) -> Iterator[int]:
@@ -139,7 +140,6 @@ class Image:
         if stat.S_IFMT(file.mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO):
             self.wrong.append(f"{path} is inode {number} of mode {file.mode:o}")
             return
-        self.data = getattr(self, "data", {})
         if stat.S_ISREG(file.mode) or stat.S_ISDIR(file.mode) or stat.S_ISLNK(file.mode):
             self.data[number] = self.content(file)
         if stat.S_ISDIR(file.mode):
@@ -167,7 +167,7 @@ class Image:
                 self._walk(number, f"{path}/{name}", above)
 
     def _bit(self, block: int, bit: int) -> bool:
-        return bool(self.bytes[block * self.size + bit // 8] >> bit % 8 & 1)
+        return bool(self.raw[block * self.size + bit // 8] >> bit % 8 & 1)
 
     def _counts(self) -> None:
         """What fsck.minix mends goes to `loose`: marks without an owner, link counts."""
@@ -203,7 +203,7 @@ class Image:
         fsck.minix itself (util-linux 2.38 to 2.42 at least) cannot be let do it: with -a or -r it writes bitmaps and
         inodes of a version 3 to wherever it read last.
         """
-        image = bytearray(self.bytes)
+        image = bytearray(self.raw)
         table = (2 + self.imap + self.zmap) * self.size
 
         def clear(block: int, bit: int) -> None:
