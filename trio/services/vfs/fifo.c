@@ -13,7 +13,7 @@ static verdict fifo_read_open(struct request *r, struct pipe *p, struct file *f)
 		return park(&p->opening_readers, r);
 	}
 	/* For poll: no writer since. */
-	if (p->writers == 0)
+	if (p->writers == 0 && r->scratch[0] == 0)
 		f->position = p->writer_opens;
 	p->readers++;
 	p->reader_opens++;

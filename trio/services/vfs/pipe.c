@@ -181,10 +181,10 @@ static void pipe_release(struct vfs *v, struct file *f)
 	watch_changed(v, &p->writable);
 	if (p->readers > 0 || p->writers > 0)
 		return;
-	if (p->has_name)
-		ring_drop(&p->ring, p->ring.used);
-	else
+	if (!p->has_name)
 		pipe_end(v, p);
+	else if (!p->reader_expected)
+		ring_drop(&p->ring, p->ring.used);
 }
 
 const struct file_operations pipe_files = {
