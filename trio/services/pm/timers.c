@@ -27,10 +27,12 @@ void timer_end(struct pm *pm, struct timer *timer)
 
 static void timer_begin(struct pm *pm, struct timer *timer, nanoseconds deadline)
 {
-	struct link *at = pm->timers.next;
+	struct link *at;
 
 	timer_end(pm, timer);
 	timer->deadline = deadline;
+	/* Not before: the first may have been this one. */
+	at = pm->timers.next;
 	while (at != &pm->timers && CONTAINER(at, struct timer, link)->deadline <= deadline)
 		at = at->next;
 	/* Before `at`. */
