@@ -11,11 +11,13 @@
 #define SYSTEM_CALLS 1024
 
 #define RESUMES 2
+#define CONTINUES 3
+#define RESTART_SYSCALL 219
 
 struct route {
 	uint16_t number;
 	/* 1: a signal whose handler wants it (SA_RESTART) makes the call begin anew, or one without a handler (SIGSTOP and
-	 * SIGCONT); RESUMES: the latter alone. */
+	 * SIGCONT); RESUMES: the latter alone; CONTINUES: then call RESTART_SYSCALL is made, which goes on where it was. */
 	uint8_t restarts;
 	const char *name;
 	/* `a`: the six arguments. Returns the value, or a negative errno. */

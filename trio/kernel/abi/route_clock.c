@@ -82,25 +82,45 @@ static int64_t run_settime(struct task *t, const uint64_t *a)
 	return set(t, CLOCK_REALTIME, &time);
 }
 
-/* A sleep that a signal ends says how much of it was left. It is one of the time that passes, whatever happens to the
- * time of day. */
+/* A sleep for a time that a signal ends says at `left_to`, if that is not 0, how much of it was left. What it would go
+ * on with is kept: a signal without a handler does not end it, but the call has to be made again then. */
+static int64_t sleep_until(struct task *t, uint32_t clock, uint64_t deadline, uint64_t left_to)
+{
+	int64_t result = client_clock_sleep(&t->request, clock, deadline);
+	struct linux_timespec left;
+	uint64_t at;
+
+	if (result != -EINTR)
+		return result;
+	t->sleep = (struct sleep){ deadline, left_to, clock };
+	if (!left_to)
+		return result;
+	at = now();
+	if (at >= deadline)
+		return 0;
+	left = timespec_of(deadline - at);
+	return user_put(left_to, &left, sizeof left) ? -EFAULT : -EINTR;
+}
+
+/* Of the time that passes, whatever happens to the time of day. */
 static int64_t sleep_for(struct task *t, const struct linux_timespec *time, uint64_t left_to)
 {
-	uint64_t begin = now(), deadline;
-	struct linux_timespec left;
-	int64_t result;
+	uint64_t begin = now();
 
 	if (!is_valid(time))
 		return -EINVAL;
-	deadline = ns_of(time) > NEVER - begin ? NEVER : begin + ns_of(time);
-	result = client_clock_sleep(&t->request, CLOCK_MONOTONIC, deadline);
-	if (result != -EINTR || !left_to)
-		return result;
-	begin = now();
-	if (begin >= deadline)
-		return 0;
-	left = timespec_of(deadline - begin);
-	return user_put(left_to, &left, sizeof left) ? -EFAULT : -EINTR;
+	return sleep_until(t, CLOCK_MONOTONIC, ns_of(time) > NEVER - begin ? NEVER : begin + ns_of(time), left_to);
+}
+
+static int64_t run_restart_syscall(struct task *t, const uint64_t *a)
+{
+	struct sleep s = t->sleep;
+
+	(void)a;
+	if (!s.deadline)
+		return -EINTR;
+	t->sleep.deadline = 0;
+	return sleep_until(t, s.clock, s.deadline, s.left_to);
 }
 
 static int64_t run_clock_nanosleep(struct task *t, const uint64_t *a)
@@ -127,7 +147,7 @@ static int64_t run_clock_nanosleep(struct task *t, const uint64_t *a)
 		return -EFAULT;
 	if (!((uint32_t)a[1] & TIMER_ABSTIME))
 		return sleep_for(t, &time, a[3]);
-	return is_valid(&time) ? client_clock_sleep(&t->request, clock, ns_of(&time)) : -EINVAL;
+	return is_valid(&time) ? sleep_until(t, clock, ns_of(&time), 0) : -EINVAL;
 }
 
 static int64_t run_nanosleep(struct task *t, const uint64_t *a)
@@ -184,8 +204,9 @@ static int64_t run_trio_call(struct task *t, const uint64_t *a)
 	return client_clock_forget(&t->request, user_grant(a[0], a[1]));
 }
 
-ROUTE_TABLE(clock, { 35, false, "nanosleep", run_nanosleep }, { 96, false, "gettimeofday", run_gettimeofday },
+ROUTE_TABLE(clock, { 35, CONTINUES, "nanosleep", run_nanosleep }, { 96, false, "gettimeofday", run_gettimeofday },
 	    { 164, false, "settimeofday", run_settimeofday }, { 201, false, "time", run_time },
+	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
 	    { 227, false, "clock_settime", run_settime }, { 228, false, "clock_gettime", run_gettime },
-	    { 229, false, "clock_getres", run_getres }, { 230, false, "clock_nanosleep", run_clock_nanosleep },
+	    { 229, false, "clock_getres", run_getres }, { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep },
 	    { 1001, false, "trio_call", run_trio_call });

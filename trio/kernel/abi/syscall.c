@@ -72,9 +72,9 @@ static void restart(struct task *t, bool wanted, bool unhandled)
 		return;
 	if (!wanted || (uint64_t)number >= SYSTEM_CALLS || !table[number]->restarts)
 		return;
-	if (table[number]->restarts == RESUMES && !unhandled)
+	if (table[number]->restarts >= RESUMES && !unhandled)
 		return;
-	t->user->rax = (uint64_t)number;
+	t->user->rax = table[number]->restarts == CONTINUES ? RESTART_SYSCALL : (uint64_t)number;
 	t->user->rip -= SYSCALL_BYTES;
 	/* rcx is no longer where to return to. */
 	t->user->trap = 0;

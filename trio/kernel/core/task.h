@@ -25,6 +25,13 @@ struct counters {
 	uint64_t calls[CALLS];
 };
 
+/* What a sleep goes on with that a signal without a handler ended. deadline, of that clock: 0: there is none. */
+struct sleep {
+	nanoseconds deadline;
+	uint64_t left_to;
+	uint32_t clock;
+};
+
 struct task {
 	/* Of the user's, at the top of its kernel stack. */
 	struct registers *user;
@@ -40,6 +47,7 @@ struct task {
 	/* In the queue of those that are ready. */
 	struct link ready;
 	struct request request;
+	struct sleep sleep;
 	/* Physical address of its page tables' root, and the address space's number. */
 	uint64_t root;
 	uint32_t space;
