@@ -33,6 +33,19 @@ def test_every_machine_tells_the_time_sleeps_and_is_off_in_the_end(kernel: Kerne
     assert (ended.status, ended.qemu_status) == (0, 0), ended
 
 
+def test_a_stopped_sleep_ends_when_it_would_have(kernel: Kernel) -> None:
+    """Expected: two seconds after its beginning. Broken: it begins anew with its whole time, or ends at once."""
+    script = """
+        read begin x < /proc/uptime
+        sleep 2 & sleep 0.5; kill -STOP $!; sleep 0.5; kill -CONT $!; wait $!
+        echo $? $begin $(cut -d " " -f 1 /proc/uptime)
+    """
+    ended = boot(kernel, initramfs(("sh", "-c", script)), Machine(path=True), seconds=SECONDS)
+    status, begin, end = ended.bulk.decode().split()
+    assert status == "0", ended
+    assert 1.99 <= float(end) - float(begin) < 2.1, ended
+
+
 @pytest.mark.parametrize("board", ["microvm", "pc"])
 def test_what_is_typed_arrives_by_interrupts(kernel: Kernel, board: MachineType, tmp_path: Path) -> None:
     """Expected: a program that waits for a line gets it, and all of a burst that is longer than the device's queue."""
@@ -82,6 +95,38 @@ def test_a_disk_holds_what_was_written_and_nothing_else_changed(
     disk[1234:1238] = b"trio"
     disk[4094 * SECTOR :] = bytes(2 * SECTOR)
     assert (tmp_path / "disk").read_bytes() == disk
+
+
+def test_many_programs_use_the_disk_at_once(kernel: Kernel, tmp_path: Path) -> None:
+    """Expected: more requests than the driver has room for, and each gets its own data. Broken: an answer for somebody
+    else; a program that nobody wakes."""
+    disk = numbered(16384)
+    (tmp_path / "disk").write_bytes(disk)
+    script = """
+        for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+            dd if=/dev/vda of=/dev/vda bs=65536 skip=$i seek=$((i + 16)) count=1 conv=notrunc,fsync &
+            dd if=/dev/vda bs=1536 skip=$((7 * i)) count=40 of=/tmp/$i &
+        done
+        wait
+        cd /tmp; cat 0 1 2 3 4 5 6 7 8 9 10 11 | sha256sum
+    """
+    ended = boot(kernel, initramfs(("sh", "-c", script)), Machine(more=DISK), seconds=SECONDS, keep=tmp_path)
+    read = b"".join(disk[7 * each * 1536 : (7 * each + 40) * 1536] for each in range(12))
+    assert ended.bulk.decode().split()[0] == sha256(read).hexdigest(), ended
+    disk[16 * 65536 : 28 * 65536] = disk[: 12 * 65536]
+    assert (tmp_path / "disk").read_bytes() == disk
+
+
+def test_a_disk_that_refuses_is_an_error_of_the_write(kernel: Kernel, tmp_path: Path) -> None:
+    """Expected: EIO for the program, and the disk can still be read. Broken: a write that is told to be good."""
+    (tmp_path / "disk").write_bytes(numbered(64))
+    drive, what, *device = DISK
+    script = "dd if=/dev/zero of=/dev/vda bs=4k count=1 conv=notrunc && echo good; dd if=/dev/vda bs=4k count=1 | wc -c"
+    machine = Machine(more=(drive, f"{what},read-only=on", *device))
+    ended = boot(kernel, initramfs(("sh", "-c", script)), machine, seconds=SECONDS, keep=tmp_path)
+    assert ended.bulk.split() == [b"4096"], ended
+    assert b"Input/output error" in ended.console
+    assert (tmp_path / "disk").read_bytes() == numbered(64)
 
 
 @pytest.mark.parametrize(
