@@ -37,19 +37,20 @@ static verdict remote_write(struct vfs *v, struct request *r, struct file *f, st
 	uint64_t length;
 	int64_t result = 0;
 
-	/* With O_APPEND the end moves with what earlier runs wrote: where the first one began is kept. */
-	if (r->scratch[0] == 0) {
+	/* With O_APPEND the end moves with what earlier runs wrote: where the first one began is kept. scratch[0] is
+	 * sendfile's, which writes many times for one request. */
+	if (r->scratch[2] == 0) {
 		length = regular_write_begin(v, r, f, at, from.length);
 		if (length == 0)
 			return ANSWERED;
-		r->scratch[0] = length;
-		r->scratch[1] = *at;
+		r->scratch[2] = length;
+		r->scratch[3] = *at;
 		remote_pages_drop(v, remote_of(n));
 	}
-	*at = r->scratch[1];
-	while (r->done < r->scratch[0]) {
+	*at = r->scratch[3];
+	while (r->done < r->scratch[2]) {
 		result = fs_write(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
-				  grant_part(from, r->done, r->scratch[0] - r->done));
+				  grant_part(from, r->done, r->scratch[2] - r->done));
 		if (result == -EWAIT)
 			return park_hard(&v->disk_waiters, r);
 		if (result <= 0)
@@ -57,6 +58,7 @@ static verdict remote_write(struct vfs *v, struct request *r, struct file *f, st
 		r->done += (uint64_t)result;
 		n->size = MAX(n->size, *at + r->done);
 	}
+	r->scratch[2] = 0;
 	if (r->done == 0 && result < 0)
 		return settle(r, result);
 	*at += r->done;
