@@ -65,7 +65,7 @@ class File:
 
 @dataclass
 class Image:
-    """A file system's content: path to file, and what is wrong with it."""
+    """A file system's content: path to file, and what is wrong with it. A directory's second name is not followed."""
 
     raw: bytes
     wrong: list[str] = field(default_factory=list)
@@ -77,6 +77,9 @@ class Image:
         self.inodes, self.imap, self.zmap, self.first, self.zones, self.size = (read[i] for i in (0, 2, 3, 4, 8, 11))
         self.owner: dict[int, int] = {}
         self.data: dict[int, bytes] = {}
+        # Names "." and ".." that lead to an inode; directories that have more than one other name.
+        self.dots: dict[int, int] = {}
+        self.twice: set[int] = set()
         self._walk(ROOT, "", set())
         self._counts()
 
@@ -135,7 +138,7 @@ class Image:
         self.paths[path or "/"] = number
         if known:
             if stat.S_ISDIR(file.mode):
-                self.wrong.append(f"directory {number} has two names")
+                self.twice.add(number)
             return
         if stat.S_IFMT(file.mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO):
             self.wrong.append(f"{path} is inode {number} of mode {file.mode:o}")
@@ -158,7 +161,7 @@ class Image:
                 self.wrong.append(f"{path}/{name} is there twice")
             seen.add(name)
             if name in (".", ".."):
-                self.files.setdefault(number, self._file(number)).names += 1 if number in self.files else 0
+                self.dots[number] = self.dots.get(number, 0) + 1
             elif not 0 < number <= self.inodes:
                 self.wrong.append(f"{path}/{name} is inode {number}")
             elif number in above:
@@ -172,6 +175,8 @@ class Image:
     def _counts(self) -> None:
         """What fsck.minix mends goes to `loose`: marks without an owner, link counts."""
         self.loose: list[str] = []
+        for number, file in self.files.items():
+            file.names += self.dots.get(number, 0)
         for number in range(1, self.inodes + 1):
             marked, used = self._bit(2, number), number in self.files
             if used and not marked:

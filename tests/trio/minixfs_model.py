@@ -44,6 +44,8 @@ class Model:
         self.root = Node(ROOT, "dir", links=2)
         self.nodes = [self.root]
         self.count = 0
+        # Directories that went from one directory to another.
+        self.moved: set[int] = set()
 
     def expect(self, line: str, wanted: int) -> list[str]:
         got = self.driver.say(line)
@@ -197,6 +199,7 @@ class Model:
         if node.kind == "dir":
             node.parent = to
             if d is not to:
+                self.moved.add(node.number)
                 d.links -= 1
                 to.links += 1
         self.touch(d, to, node)

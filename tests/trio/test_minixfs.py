@@ -47,7 +47,7 @@ def image(tmp_path: Path) -> Path:
 def sound(path: Path) -> Image:
     """The image as a sound file system: by the reader here, and by fsck.minix where it can."""
     image = Image.of(path)
-    assert image.wrong + image.loose == []
+    assert image.wrong + image.loose + [*image.twice] == []
     if FSCK is not None and image.size == 1024:
         checked = fsck(path)
         assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr

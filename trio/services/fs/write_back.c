@@ -15,7 +15,10 @@
  * FREES     inodes without a name are cleared, and what was given back is free in the bitmaps
  *
  * After a power cut there may be: things marked in use without an owner, link counts too high or too low, a file with its
- * old and its new name. fsck.minix mends all of these. What sync answered for is behind the last phase's flush.
+ * old and its new name. fsck.minix finds all of these. (Its own repairs of a version 3 are not to be used: util-linux 2.38
+ * to 2.42 at least writes bitmaps and inodes to wherever it read last.) A directory that was moved from one directory to another
+ * may have both names too, which fsck.minix takes for links: no order of two blocks avoids that without losing it.
+ * What sync answered for is behind the last phase's flush.
  * Two names never exchange inodes by halves: a name that the disk still has in one slot does not get into another slot
  * within the batch, and an inode whose one name is replaced while another is new makes a write-back first.
  *
