@@ -382,6 +382,10 @@ static int excluded(long number, int on_trio)
 
 static long number(int on_trio)
 {
+	/* Each unknown number may be a line of the kernel's log: a few of the wild ones do. */
+	static const long beyond[] = {
+		451, 511, 512, 1000, 1001, 1023, 1024, 0xffff, 0x40000027, 0x7fffffff, -1, -4096
+	};
 	long n;
 
 	do {
@@ -390,7 +394,7 @@ static long number(int on_trio)
 		if (kind == 0)
 			n = 424 + (long)below(27);
 		else if (kind == 1)
-			n = below(4) ? 335 + (long)below(89) : (long)(int)next();
+			n = below(4) ? 335 + (long)below(89) : beyond[below(sizeof beyond / sizeof beyond[0])];
 		else
 			n = (long)below(335);
 		/* These end the process, or cost it a while: seldom. */
