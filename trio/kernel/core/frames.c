@@ -157,8 +157,12 @@ static void gather(void)
 /* Out of the hot path: the list of single frames is empty. */
 static __attribute__((noinline)) uint32_t frame_refill(void)
 {
-	uint32_t index = block_untouched(0);
+	struct segment *s = &segments[segment_now];
+	uint32_t index;
 
+	if (segment_now < segment_count && s->mark < s->end)
+		return (uint32_t)s->mark++;
+	index = block_untouched(0);
 	if (index == 0)
 		index = block_pop(0);
 	if (index == 0 && clean != 0) {

@@ -8,12 +8,17 @@
 
 static bool is_space(uint32_t space)
 {
-	return space < TASKS && space_root(space) != 0;
+	return space < TASKS && space_roots[space] != 0;
 }
 
 static bool are_pages(uint32_t space, uint64_t address, uint64_t pages)
 {
 	return is_space(space) && address % PAGE == 0 && address <= USER_END && pages <= (USER_END - address) / PAGE;
+}
+
+static bool is_page(uint32_t space, uint64_t address)
+{
+	return is_space(space) && address % PAGE == 0 && address < USER_END;
 }
 
 int64_t kernel_call_space_create(struct kernel *self, uint32_t space)
@@ -50,7 +55,7 @@ int64_t kernel_call_space_use(struct kernel *self, uint32_t task, uint32_t space
 int64_t kernel_call_space_zero(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
 {
 	(void)self;
-	return are_pages(space, address, 1) ? space_zero(space, address, protection) : -EINVAL;
+	return is_page(space, address) ? space_zero(space, address, protection) : -EINVAL;
 }
 
 int64_t kernel_call_space_map(struct kernel *self, uint32_t space, uint64_t address, uint64_t frame, uint64_t count,
@@ -63,7 +68,7 @@ int64_t kernel_call_space_map(struct kernel *self, uint32_t space, uint64_t addr
 int64_t kernel_call_space_private(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
 {
 	(void)self;
-	return are_pages(space, address, 1) ? space_private(space, address, protection) : -EINVAL;
+	return is_page(space, address) ? space_private(space, address, protection) : -EINVAL;
 }
 
 int64_t kernel_call_space_unmap(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages)

@@ -30,6 +30,9 @@ static inline uint64_t *table_below(uint64_t entry)
 void kernel_half_set(uint64_t *table);
 void kernel_half_clear(uint64_t *table);
 
+/* spaces.c: the root table of each space, physical; 0: there is none. */
+extern uint64_t space_roots[SPACES];
+
 /* Results are 0 or a negative errno; see kernel.idl, calls 23 to 29. Addresses lie in user memory and are whole pages.
  * */
 int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection);

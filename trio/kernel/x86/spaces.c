@@ -23,7 +23,7 @@ static const uint64_t rights[8] = {
 	PAGE_PRESENT | PAGE_USER | PAGE_WRITE,
 };
 
-static uint64_t roots[SPACES];
+uint64_t space_roots[SPACES];
 
 static uint32_t *uses_of(const uint64_t *table)
 {
@@ -32,7 +32,7 @@ static uint32_t *uses_of(const uint64_t *table)
 
 /* The lowest table for an address; NULL: none, and `*next` is the first address after the gap. With a table `*next` is
  * where its reach ends. */
-static uint64_t *table_find(uint64_t root, uint64_t address, uint64_t *next)
+static inline __attribute__((always_inline)) uint64_t *table_find(uint64_t root, uint64_t address, uint64_t *next)
 {
 	uint64_t *table = physical(root);
 
@@ -127,32 +127,36 @@ int64_t space_create(uint32_t space)
 	if (root == 0)
 		return -ENOMEM;
 	kernel_half_set(physical(root));
-	roots[space] = root;
+	space_roots[space] = root;
 	return 0;
 }
 
 void space_destroy(uint32_t space)
 {
-	uint64_t root = roots[space];
+	uint64_t root = space_roots[space];
 
 	space_unmap(space, 0, USER_END / PAGE);
 	if (cpu_cr3() == root)
 		cpu_set_cr3(kernel_root());
 	kernel_half_clear(physical(root));
 	frame_free_clean(root);
-	roots[space] = 0;
+	space_roots[space] = 0;
 }
 
 uint64_t space_root(uint32_t space)
 {
-	return roots[space];
+	return space_roots[space];
 }
 
 int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = roots[space];
-	uint64_t *table = table_make(root, address);
-	uint64_t frame = table == NULL ? 0 : frame_take();
+	uint64_t root = space_roots[space], next;
+	uint64_t *table = table_find(root, address, &next);
+	uint64_t frame;
+
+	if (table == NULL)
+		table = table_make(root, address);
+	frame = table == NULL ? 0 : frame_take();
 
 	if (frame == 0) {
 		prune(root, address);
@@ -164,7 +168,7 @@ int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection)
 
 int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
 {
-	uint64_t root = roots[space], bits = rights[protection & 7];
+	uint64_t root = space_roots[space], bits = rights[protection & 7];
 	int64_t new = 0;
 
 	for (uint64_t i = 0; i < count;) {
@@ -200,7 +204,7 @@ static void copy_page(uint64_t to, uint64_t from)
 
 int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = roots[space], next;
+	uint64_t root = space_roots[space], next;
 	uint64_t *table = table_find(root, address, &next);
 	uint64_t *at = table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
 	uint64_t frame, copy;
@@ -222,7 +226,7 @@ int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
 
 int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 {
-	uint64_t root = roots[space], end = address + pages * PAGE, next;
+	uint64_t root = space_roots[space], end = address + pages * PAGE, next;
 	int64_t dropped = 0;
 
 	for (uint64_t at = address; at < end; at = next) {
@@ -256,7 +260,7 @@ int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 
 void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private)
 {
-	uint64_t root = roots[space], end = address + pages * PAGE, bits = rights[protection & 7], next;
+	uint64_t root = space_roots[space], end = address + pages * PAGE, bits = rights[protection & 7], next;
 	uint64_t careful = private && bits & PAGE_WRITE ? PAGE_WRITE : 0;
 
 	for (uint64_t at = address; at < end; at = next) {
@@ -297,7 +301,7 @@ static bool tables_make(uint64_t root, uint64_t to, uint64_t pages)
 
 int64_t space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
-	uint64_t root = roots[space], end = address + pages * PAGE, next;
+	uint64_t root = space_roots[space], end = address + pages * PAGE, next;
 
 	if (!tables_make(root, to, pages))
 		return -ENOMEM;
@@ -324,7 +328,7 @@ int64_t space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages
 
 int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private)
 {
-	uint64_t root = roots[from], end = address + pages * PAGE, lost = private ? PAGE_WRITE : 0, next;
+	uint64_t root = space_roots[from], end = address + pages * PAGE, lost = private ? PAGE_WRITE : 0, next;
 	int64_t total = 0;
 
 	for (uint64_t at = address; at < end; at = next) {
@@ -334,7 +338,7 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 
 		if (source == NULL)
 			continue;
-		table = table_make(roots[to], at);
+		table = table_make(space_roots[to], at);
 		if (table == NULL) {
 			space_unmap(to, address, (at - address) / PAGE);
 			forget(root, address, pages);
@@ -352,7 +356,7 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 		*uses_of(table) += shared;
 		total += shared;
 		if (shared == 0)
-			prune(roots[to], at);
+			prune(space_roots[to], at);
 	}
 	if (private && total > 0)
 		forget(root, address, pages);
@@ -362,7 +366,7 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)
 {
 	uint64_t next;
-	const uint64_t *table = table_find(roots[space], address, &next);
+	const uint64_t *table = table_find(space_roots[space], address, &next);
 	uint64_t entry = table == NULL ? 0 : table[ENTRY_OF(address, 0)];
 
 	if (entry == 0)

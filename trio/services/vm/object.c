@@ -223,7 +223,7 @@ int64_t vm_object_page(struct vm *self, uint32_t object, uint64_t index, uint32_
 static void unmap_everywhere(uint32_t object, uint64_t index)
 {
 	for (uint32_t number = 0; number < TASKS; number++) {
-		struct space *s = space_numbered(number);
+		struct space *s = spaces[number];
 		struct cursor at = { 0, 0 };
 
 		if (s == NULL)

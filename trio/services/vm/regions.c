@@ -93,20 +93,6 @@ struct cursor region_after(const struct space *s, uint64_t address)
 	return (struct cursor){ which, low };
 }
 
-struct region *region_at(const struct space *s, struct cursor at)
-{
-	struct chunk *c = s->directory[at.chunk];
-
-	return at.at < c->count ? &c->regions[at.at] : NULL;
-}
-
-struct region *region_find(const struct space *s, uint64_t address)
-{
-	struct region *r = region_at(s, region_after(s, address));
-
-	return r != NULL && r->begin <= address ? r : NULL;
-}
-
 bool cursor_next(const struct space *s, struct cursor *at)
 {
 	if (at->at + 1 < s->directory[at->chunk]->count || at->chunk + 1 == s->chunks)
@@ -277,11 +263,4 @@ void space_account(struct space *s, int64_t pages, uint32_t bits)
 	s->pages += (uint64_t)pages;
 	if (counts_as_data(bits))
 		s->data += (uint64_t)pages;
-}
-
-void space_resident(struct space *s, int64_t pages)
-{
-	s->resident += (uint64_t)pages;
-	if (s->resident > s->peak)
-		s->peak = s->resident;
 }

@@ -6,21 +6,11 @@
 /* Kept free below the top for the stack, at least. */
 #define STACK_ROOM (128UL << 20)
 
-/* Spaces by their number, and of each task; numbers that are free. */
-static struct space *spaces[TASKS], *lives_in[TASKS];
+struct space *spaces[TASKS], *lives_in[TASKS];
+/* Those that are free. */
 static uint16_t numbers[TASKS];
 static uint32_t number_count;
 uint64_t memory_pages;
-
-struct space *space_of(uint32_t task)
-{
-	return task < TASKS ? lives_in[task] : NULL;
-}
-
-struct space *space_numbered(uint32_t number)
-{
-	return spaces[number];
-}
 
 static void vm_start(struct vm *self)
 {

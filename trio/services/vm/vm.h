@@ -84,18 +84,36 @@ struct object {
 	uint64_t device, device_pages;
 };
 
-/* vm.c: of a task; NULL: it has none. */
-struct space *space_of(uint32_t task);
+/* vm.c: spaces by their number, and of each task. */
+extern struct space *spaces[TASKS], *lives_in[TASKS];
 extern uint64_t memory_pages;
+
+/* NULL: it has none. */
+static inline struct space *space_of(uint32_t task)
+{
+	return task < TASKS ? lives_in[task] : NULL;
+}
 
 /* regions.c */
 void regions_start(struct space *s);
 void regions_end(struct space *s);
 /* The first region that ends beyond `address`; region_at() is NULL where there is none. */
 struct cursor region_after(const struct space *s, uint64_t address);
-struct region *region_at(const struct space *s, struct cursor at);
+static inline struct region *region_at(const struct space *s, struct cursor at)
+{
+	struct chunk *c = s->directory[at.chunk];
+
+	return at.at < c->count ? &c->regions[at.at] : NULL;
+}
+
 /* The one that `address` lies in, or NULL. */
-struct region *region_find(const struct space *s, uint64_t address);
+static inline struct region *region_find(const struct space *s, uint64_t address)
+{
+	struct region *r = region_at(s, region_after(s, address));
+
+	return r != NULL && r->begin <= address ? r : NULL;
+}
+
 bool cursor_next(const struct space *s, struct cursor *at);
 bool cursor_previous(const struct space *s, struct cursor *at);
 /* Room for three regions more at `address`, so that inserting there cannot fail. */
@@ -123,7 +141,12 @@ static inline bool counts_as_data(uint32_t bits)
 bool space_may_grow(const struct space *s, uint64_t pages, uint32_t bits);
 /* Accounts for pages that are mapped from now on, or no more. */
 void space_account(struct space *s, int64_t pages, uint32_t bits);
-void space_resident(struct space *s, int64_t pages);
+static inline void space_resident(struct space *s, int64_t pages)
+{
+	s->resident += (uint64_t)pages;
+	if (s->resident > s->peak)
+		s->peak = s->resident;
+}
 
 /* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
 uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
@@ -191,8 +214,5 @@ int64_t vm_clear_and_wake(struct vm *self, uint32_t task, uint64_t address);
 
 /* report.c */
 int64_t vm_report(struct vm *self, uint32_t task, uint32_t kind, uint64_t offset, struct grant to);
-
-/* vm.c: all spaces, for an object that became shorter. NULL: none of that number. */
-struct space *space_numbered(uint32_t number);
 
 #endif
