@@ -40,6 +40,48 @@ static void text_task(struct vfs *v, const struct proc_node *n, struct text *t)
 	text_report(t, of_task, n->task, n->entry->kind);
 }
 
+/* Of /proc/PID/stat: its first field that is memory's, vsize, and how many are. */
+#define STAT_MEMORY 23
+#define STAT_MEMORY_FIELDS 2
+
+/* The kernel leaves 0 for what vm knows: vsize in bytes, rss in pages. */
+static void text_stat(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	char line[512];
+	struct text all = { line, sizeof line, 0 };
+	uint64_t pages = 0, resident = 0, peak = 0;
+	unsigned field;
+	size_t i = 0;
+
+	text_task(v, n, &all);
+	(void)vm_usage(n->task, &pages, &resident, &peak);
+	/* The name, field 2, may have blanks; it ends at the last bracket. */
+	for (size_t k = 0; k < all.length; k++)
+		if (line[k] == ')')
+			i = k;
+	for (size_t k = 0; k < i; k++)
+		text_add(t, "%c", line[k]);
+	for (field = 2; i < all.length; i++) {
+		if (line[i] == ' ' && ++field == STAT_MEMORY)
+			text_add(t, " %lu %lu", pages * PAGE, resident);
+		if (field < STAT_MEMORY || field >= STAT_MEMORY + STAT_MEMORY_FIELDS)
+			text_add(t, "%c", line[i]);
+	}
+}
+
+static void text_status(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	const struct task_files *of = &v->tasks[n->task];
+	uint64_t pages = 0, resident = 0, peak = 0;
+
+	text_task(v, n, t);
+	(void)vm_usage(n->task, &pages, &resident, &peak);
+	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->user, of->user, of->user, of->user, of->group,
+		 of->group, of->group, of->group);
+	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", of->descriptors->size,
+		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
+}
+
 static void text_machine(struct vfs *v, const struct proc_node *n, struct text *t)
 {
 	(void)v;
@@ -128,8 +170,8 @@ const struct proc_entry proc_entries[] = {
 	/* Memory is given when it is touched, whatever was promised. */
 	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 1 },
 
-	{ "stat", PROC_PROCESS, 1, FILE, text_task, 0 },
-	{ "status", PROC_PROCESS, 1, FILE, text_task, 1 },
+	{ "stat", PROC_PROCESS, 1, FILE, text_stat, 0 },
+	{ "status", PROC_PROCESS, 1, FILE, text_status, 1 },
 	{ "comm", PROC_PROCESS, 1, FILE, text_task, 2 },
 	{ "io", PROC_PROCESS, 1, FILE, text_task, 3 },
 	{ "schedstat", PROC_PROCESS, 1, FILE, text_task, 4 },
@@ -175,7 +217,7 @@ static verdict proc_text_read(struct vfs *v, struct request *r, struct file *f, 
 	const struct proc_node *n = proc_node_of(f->node);
 	uint64_t bytes;
 
-	if (n->process != 0 && v->tasks[n->task].process != n->process)
+	if (n->process != 0 && (v->tasks[n->task].descriptors == NULL || v->tasks[n->task].process != n->process))
 		return refuse(r, ESRCH);
 	if (*at == 0) {
 		p->text.length = 0;
