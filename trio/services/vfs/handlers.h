@@ -60,6 +60,9 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 /* Before a write to a regular file: the position with O_APPEND, the bytes that limits allow of `length`. 0: none, and
  * then r->result has the reason, or 0. */
 uint64_t regular_write_begin(struct vfs *v, struct request *r, struct file *f, uint64_t *at, uint64_t length);
+/* After a copy of `n` bytes has met a fault: how many of them can be copied, and are. */
+size_t copied_in(void *to, struct grant from, uint64_t offset, size_t n);
+size_t copied_out(struct grant to, uint64_t offset, const void *from, size_t n);
 /* For files whose node knows its size: all whences but SEEK_DATA and SEEK_HOLE as if there were no holes. */
 int64_t seek_by_size(struct vfs *v, struct file *f, int64_t offset, uint32_t whence);
 

@@ -80,6 +80,30 @@ verdict vfs_seek(struct vfs *v, struct request *r, int32_t fd, int64_t offset, u
 	return vfs_settle(v, r, f->operations->seek(v, f, offset, whence));
 }
 
+size_t copied_in(void *to, struct grant from, uint64_t offset, size_t n)
+{
+	size_t done = 0;
+
+	for (size_t piece = n / 2; piece > 0;)
+		if (done + piece <= n && copy_in((char *)to + done, from, offset + done, piece) == 0)
+			done += piece;
+		else
+			piece /= 2;
+	return done;
+}
+
+size_t copied_out(struct grant to, uint64_t offset, const void *from, size_t n)
+{
+	size_t done = 0;
+
+	for (size_t piece = n / 2; piece > 0;)
+		if (done + piece <= n && copy_out(to, offset + done, (const char *)from + done, piece) == 0)
+			done += piece;
+		else
+			piece /= 2;
+	return done;
+}
+
 /* Base plus offset becomes the position; -EINVAL where that is below 0. */
 static int64_t seek_from(struct file *f, uint64_t base, int64_t offset)
 {

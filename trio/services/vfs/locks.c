@@ -1,5 +1,6 @@
 /* locks.c: record locks, which a process has (fcntl), and whole-file locks, which an open file has (flock). Both hang at the
- * node. Who waits is parked there, and looks again whenever a lock goes. Deadlocks are not looked for. */
+ * node. Who waits, for whatever lock, is parked in one queue, and looks again whenever a lock goes: so that a circle of
+ * waiting processes can be seen in that queue. */
 #include "handlers.h"
 
 #define END INT64_MAX
@@ -14,10 +15,10 @@ struct lock {
 	bool exclusive;
 };
 
-static void wake(struct node *n)
+static void wake(struct vfs *v)
 {
-	if (is_waited_for(&n->lock_waiters))
-		unpark(&n->lock_waiters);
+	if (is_waited_for(&v->lock_waiters))
+		unpark(&v->lock_waiters);
 }
 
 static bool same_owner(const struct lock *a, const struct lock *b)
@@ -25,14 +26,17 @@ static bool same_owner(const struct lock *a, const struct lock *b)
 	return a->process == b->process && a->file == b->file;
 }
 
-/* The first lock of somebody else that `wanted` cannot be beside. */
+/* The lock of somebody else, the one that begins first, that `wanted` cannot be beside. */
 static struct lock *conflict(const struct node *n, const struct lock *wanted)
 {
+	struct lock *found = NULL;
+
 	for (struct lock *l = n->locks; l != NULL; l = l->next)
 		if ((l->file == NULL) == (wanted->file == NULL) && !same_owner(l, wanted) && l->first <= wanted->last &&
-		    l->last >= wanted->first && (l->exclusive || wanted->exclusive))
-			return l;
-	return NULL;
+		    l->last >= wanted->first && (l->exclusive || wanted->exclusive) &&
+		    (found == NULL || l->first < found->first))
+			found = l;
+	return found;
 }
 
 /* The owner has no lock any more from `range->first` to its last byte. `spare` takes the second half of a lock of which
@@ -86,7 +90,7 @@ static int64_t apply(struct vfs *v, struct node *n, const struct lock *wanted, b
 		new->next = n->locks;
 		n->locks = new;
 	}
-	wake(n);
+	wake(v);
 	return 0;
 }
 
@@ -97,7 +101,7 @@ void locks_of_process_drop(struct vfs *v, struct node *n, uint32_t process)
 	if (process == 0)
 		return;
 	clear(v, n, &all, NULL);
-	wake(n);
+	wake(v);
 }
 
 void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f)
@@ -105,7 +109,7 @@ void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f)
 	struct lock all = { .file = f, .last = END };
 
 	clear(v, n, &all, NULL);
-	wake(n);
+	wake(v);
 }
 
 /* struct flock's range as first and last byte. */
@@ -125,6 +129,34 @@ static int64_t range_of(const struct file *f, uint32_t whence, int64_t start, in
 		to->first += length;
 	}
 	return to->first < 0 ? -EINVAL : 0;
+}
+
+/* The process for which a task of `process` waits; 0: none does. */
+static uint32_t waits_for(const struct vfs *v, uint32_t process)
+{
+	const struct link *head = &v->lock_waiters.head;
+
+	for (const struct link *l = head->next; is_waited_for(&v->lock_waiters) && l != head; l = l->next) {
+		const struct request *r = CONTAINER(l, struct request, link);
+
+		if (v->tasks[r->task].process == process)
+			return (uint32_t)r->scratch[0];
+	}
+	return 0;
+}
+
+/* Waits for a record lock of `other`, unless that waits, by however many others, for this one. */
+static verdict wait_for(struct vfs *v, struct request *r, uint32_t process, uint32_t other)
+{
+	uint32_t each = other;
+
+	for (uint32_t steps = 0; each != 0 && steps < TASKS; steps++) {
+		if (each == process)
+			return refuse(r, EDEADLK);
+		each = waits_for(v, each);
+	}
+	r->scratch[0] = other;
+	return park(&v->lock_waiters, r);
 }
 
 static verdict tell(struct request *r, const struct lock *l)
@@ -161,7 +193,7 @@ verdict vfs_lock(struct vfs *v, struct request *r, int32_t fd, uint32_t command,
 		return tell(r, other);
 	if (other == NULL)
 		return settle(r, apply(v, f->node, &wanted, type == F_UNLCK));
-	return command == F_SETLKW ? park(&f->node->lock_waiters, r) : refuse(r, EAGAIN);
+	return command == F_SETLKW ? wait_for(v, r, wanted.process, other->process) : refuse(r, EAGAIN);
 }
 
 verdict vfs_flock(struct vfs *v, struct request *r, int32_t fd, uint32_t operation)
@@ -184,7 +216,7 @@ verdict vfs_flock(struct vfs *v, struct request *r, int32_t fd, uint32_t operati
 		return refuse(r, EAGAIN);
 	/* To change its lock it gives up the one it has. */
 	locks_of_file_drop(v, f->node, f);
-	return park(&f->node->lock_waiters, r);
+	return park(&v->lock_waiters, r);
 }
 
 #define CHANGEABLE (O_APPEND | O_NONBLOCK | O_DIRECT | O_ASYNC | O_NOATIME)

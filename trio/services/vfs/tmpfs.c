@@ -50,18 +50,32 @@ static void target_give(struct vfs *v, char *target, size_t length)
 		pages_give(target, 1);
 }
 
+/* Returns what the node has held: the folder above a removed one. */
+static struct tmpfs_node *node_end(struct vfs *v, struct tmpfs_node *n)
+{
+	struct tmpfs_node *parent = NULL;
+
+	if (S_ISREG(n->node.mode))
+		data_drop(v, n);
+	else if (S_ISLNK(n->node.mode) && n->data.target != NULL)
+		target_give(v, n->data.target, n->node.size);
+	else if (S_ISDIR(n->node.mode) && n->folder.parent != n)
+		parent = n->folder.parent;
+	tmpfs_mount_of(n)->nodes--;
+	vfs_give(v, n, sizeof *n);
+	return parent;
+}
+
+/* Removed folders may hold each other in a long row: not by recursion. */
 static void tmpfs_forget(struct vfs *v, struct node *node)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
 
-	if (node->links > 0)
-		return;
-	if (S_ISREG(node->mode))
-		data_drop(v, n);
-	else if (S_ISLNK(node->mode) && n->data.target != NULL)
-		target_give(v, n->data.target, node->size);
-	tmpfs_mount_of(n)->nodes--;
-	vfs_give(v, n, sizeof *n);
+	while (n != NULL && n->node.links == 0) {
+		n = node_end(v, n);
+		if (n != NULL && --n->node.references > 0)
+			return;
+	}
 }
 
 static int64_t tmpfs_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)
@@ -84,7 +98,7 @@ static void touch(struct vfs *v, struct node *folder)
 static int64_t name_new(struct vfs *v, struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *n)
 {
 	/* A folder that has been removed takes no more names. */
-	int64_t result = folder->folder.parent == NULL ? -ENOENT : folder_add(v, folder, name, length, n);
+	int64_t result = folder->node.links == 0 ? -ENOENT : folder_add(v, folder, name, length, n);
 
 	if (result != 0) {
 		n->node.links = 0;
@@ -143,7 +157,7 @@ static int64_t tmpfs_link(struct vfs *v, struct node *folder, const char *name, 
 
 	if (to->links >= LINKS_MOST)
 		return -EMLINK;
-	if (f->folder.parent == NULL || to->links == 0)
+	if (folder->links == 0 || to->links == 0)
 		return -ENOENT;
 	result = folder_add(v, f, name, length, tmpfs_node_of(to));
 	if (result != 0)
@@ -158,8 +172,9 @@ static int64_t tmpfs_link(struct vfs *v, struct node *folder, const char *name, 
 static void unnamed(struct tmpfs_node *n, struct node *folder)
 {
 	if (S_ISDIR(n->node.mode)) {
+		n->folder.parent = tmpfs_node_of(folder);
 		n->node.links = 0;
-		n->folder.parent = NULL;
+		node_hold(folder);
 		folder->links--;
 	} else {
 		n->node.links--;
@@ -182,7 +197,7 @@ static int64_t tmpfs_unlink(struct vfs *v, struct node *folder, const char *name
 
 static bool lies_in(const struct tmpfs_node *inner, const struct tmpfs_node *outer)
 {
-	while (inner != outer && inner->folder.parent != NULL && inner->folder.parent != inner)
+	while (inner != outer && inner->folder.parent != inner)
 		inner = inner->folder.parent;
 	return inner == outer;
 }
@@ -197,7 +212,7 @@ static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name
 
 	if (S_ISDIR(node->mode) && lies_in(to_folder, n))
 		return -EINVAL;
-	if (to_folder->folder.parent == NULL)
+	if (to->links == 0)
 		return -ENOENT;
 	if (old != NULL && S_ISDIR(replaced->mode) && old->folder.count > 0)
 		return -ENOTEMPTY;
@@ -226,12 +241,8 @@ static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name
 
 static int64_t tmpfs_parent(struct vfs *v, struct node *folder, struct node **out)
 {
-	struct tmpfs_node *parent = tmpfs_node_of(folder)->folder.parent;
-
 	(void)v;
-	if (parent == NULL)
-		return -ENOENT;
-	*out = node_hold(&parent->node);
+	*out = node_hold(&tmpfs_node_of(folder)->folder.parent->node);
 	return 0;
 }
 

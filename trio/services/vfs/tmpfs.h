@@ -23,7 +23,7 @@ struct tmpfs_folder {
 	uint32_t buckets, count;
 	/* For the next entry; begins at 2, after the two dots, whenever the folder is empty. */
 	uint64_t next_position;
-	/* NULL once removed. */
+	/* Once removed (no links), it is held for what `..` still is. */
 	struct tmpfs_node *parent;
 };
 

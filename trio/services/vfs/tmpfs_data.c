@@ -61,10 +61,14 @@ static verdict tmpfs_read(struct vfs *v, struct request *r, struct file *f, stru
 		const char *p = page_at(v, n, offset / PAGE, false);
 
 		bad = p != NULL ? copy_out(to, done, p + in_page, chunk) : copy_zeros(to, done, chunk);
+		if (bad != 0 && p != NULL)
+			chunk = copied_out(to, done, p + in_page, chunk);
+		if (bad == 0 || p != NULL) {
+			done += chunk;
+			offset += chunk;
+		}
 		if (bad != 0)
 			break;
-		done += chunk;
-		offset += chunk;
 	}
 	if (bad != 0 && done == 0)
 		return settle(r, bad);
@@ -95,10 +99,14 @@ static verdict tmpfs_write(struct vfs *v, struct request *r, struct file *f, str
 		char *p = page_at(v, n, offset / PAGE, true);
 
 		bad = p == NULL ? -ENOSPC : copy_in(p + in_page, from, done, chunk);
-		if (bad != 0)
+		if (bad == -EFAULT)
+			chunk = copied_in(p + in_page, from, done, chunk);
+		else if (bad != 0)
 			break;
 		done += chunk;
 		offset += chunk;
+		if (bad != 0)
+			break;
 	}
 	if (bad != 0 && done == 0)
 		return settle(r, bad);

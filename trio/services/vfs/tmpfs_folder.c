@@ -206,7 +206,7 @@ static int64_t one_entry(struct tmpfs_node *n, uint64_t *position, struct grant 
 	int64_t n_bytes;
 
 	if (*position < DOTS) {
-		up = *position == 1 && n->folder.parent != NULL ? n->folder.parent : n;
+		up = *position == 1 ? n->folder.parent : n;
 		n_bytes = entry_put(to, at, up->node.inode, *position + 1, S_IFDIR, "..", *position + 1);
 	} else {
 		e = radix_next(&n->folder.positions, position);
@@ -225,7 +225,7 @@ int64_t tmpfs_entries(struct vfs *v, struct file *file, struct grant to)
 	uint64_t at = 0;
 	int64_t result;
 
-	if (n->folder.parent == NULL)
+	if (n->node.links == 0)
 		return -ENOENT;
 	do {
 		result = one_entry(n, &file->position, to, at);

@@ -58,6 +58,7 @@ static void empty(struct vfs *v, struct tmpfs_node *root)
 				return;
 			e = n->entry;
 			n->node.links = 1;
+			n->folder.parent = NULL;
 		}
 		n = e->folder;
 		gone = node_hold(&e->node->node);

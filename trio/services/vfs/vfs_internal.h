@@ -84,9 +84,8 @@ struct node {
 	uint32_t device;
 	/* A fifo's pipe, the socket bound here: who stands there. NULL without. A fifo's is dropped by fifo_forget. */
 	void *special;
-	/* Record locks and flocks, ordered by nothing. locks.c */
+	/* Record locks and flocks. locks.c */
 	struct lock *locks;
-	struct queue lock_waiters;
 };
 
 static inline struct node *node_hold(struct node *n)
@@ -286,7 +285,7 @@ struct vfs {
 	struct mount mounts[MOUNTS];
 	/* The root of all, NULL before begin(). */
 	struct node *root;
-	struct queue disk_waiters;
+	struct queue disk_waiters, lock_waiters;
 	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
 	 * what the last of these noted. `any`: files without a watch of their own. poll.c */
 	struct queue pollers[64];
