@@ -242,6 +242,11 @@ struct grant grant_write(void *own, size_t length)
 	return (struct grant){ (uint64_t)own, length };
 }
 
+struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
+{
+	return (struct grant){ MIN(address, USER_END) | (uint64_t)task << OWNER_SHIFT, length };
+}
+
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 {
 	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
@@ -319,7 +324,6 @@ void message_client_call(uint32_t endpoint, struct request *r, struct message *m
 {
 	struct caller c = { .task = current, .m = m, .request = r };
 
-	r->task = current->number;
 	r->call = m->call;
 	r->late = false;
 	r->done = 0;

@@ -173,6 +173,11 @@ struct grant grant_write(void *own, size_t length)
 	return own_grant((uint64_t)own, length);
 }
 
+struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
+{
+	return (struct grant){ address | (uint64_t)task << OWNER_SHIFT, length };
+}
+
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 {
 	uint64_t rest = offset < whole.length ? whole.length - offset : 0;

@@ -207,8 +207,9 @@ struct grant grant_write(void *own, size_t length)
 	return (struct grant){ (uint64_t)own, length };
 }
 
-struct grant grant_caller(uint64_t address, uint64_t length)
+struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
 {
+	(void)task;
 	return (struct grant){ MIN(address, USER_END), length };
 }
 

@@ -11,9 +11,9 @@ static inline void count_call(unsigned which)
 	(void)which;
 }
 
+/* Of a call that may wait: its handler may run more than once. Others need nothing of it. */
 static inline void request_begin(struct request *r, uint16_t call)
 {
-	r->task = current->number;
 	r->call = call;
 	r->late = false;
 	r->done = 0;

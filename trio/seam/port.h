@@ -41,7 +41,7 @@ struct queue {
 	struct link head;
 };
 
-/* What a request asked for may need more than one run of its handler: what is kept between them. Zero before the first. */
+/* A request that waits may need more than one run of its handler: what is kept between them. Zero before the first. */
 #define SCRATCH_WORDS 4
 #define OUT_WORDS 8
 
@@ -116,7 +116,7 @@ struct grant grant_read(const void *own, size_t length);
 struct grant grant_write(void *own, size_t length);
 /* Memory of the task whose request is being answered, in the address space that it has by then: for the process service,
  * which lays out the stack of a new program and writes where a new thread asked for it. It ends with the handler. */
-struct grant grant_caller(uint64_t address, uint64_t length);
+struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length);
 /* Part of a grant, to be passed on. */
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
 

@@ -337,8 +337,8 @@ def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
             of = f"{providers[0].name}_service"
             values = _values(member.args, (), (f"{of}.self", "r"))
             lines += [_client_prototype(interface, member), "{", f"\tcount_call({_counter(interface, member)});"]
-            lines.append(f"\trequest_begin(r, {member.number});")
             if member.waits:
+                lines.append(f"\trequest_begin(r, {member.number});")
                 lines.append(f"\twhile ({of}.{member.name}({values}) == PARKED && wait_for_answer(r))")
                 lines.append("\t\tcontinue;")
             else:

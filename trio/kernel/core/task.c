@@ -42,11 +42,16 @@ void task_switch_stacks(uint64_t *from, uint64_t to);
 
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
 {
-	uint64_t page = frame_take(), top = page ? kernel_stack_take(child) : 0;
+	uint64_t page, top;
 	struct task_page *made;
 	struct first_frame *first;
 	struct task *t;
 
+	/* The processor refuses others when it loads them, which would be in the kernel. */
+	if (set_tls && tls >= USER_END)
+		return -EPERM;
+	page = frame_take();
+	top = page ? kernel_stack_take(child) : 0;
 	if (!top) {
 		if (page)
 			frame_drop(page);
@@ -56,7 +61,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	made = physical(page);
 	t = &made->task;
 	t->counters = &made->counters;
-	t->number = child;
+	t->number = t->request.task = child;
 	t->state = NEW;
 	t->root = kernel_root();
 	t->user = (struct registers *)top - 1;
@@ -125,6 +130,8 @@ void task_wake(struct task *t)
 
 void task_exec(struct task *t, uint64_t entry, uint64_t stack)
 {
+	/* One beyond would be refused on the way out of the kernel; there, nothing is mapped. */
+	entry = MIN(entry, USER_END);
 	*t->user =
 		(struct registers){ .rip = entry, .cs = USER_CS, .rflags = FLAGS_FRESH, .rsp = stack, .ss = USER_SS };
 	t->fs_base = t->gs_base = 0;
