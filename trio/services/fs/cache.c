@@ -1,6 +1,6 @@
 /* cache.c: the buffer cache of a mount: blocks by number, reused in the order of a clock with a second chance. It grows
- * page by page to CACHE_BYTES, and stays smaller where memory is short. Less than half of it is ever dirty (change_begin),
- * so that a buffer to reuse can always be found. */
+ * page by page to CACHE_BYTES, and stays smaller where memory is short. Less than half of it is ever dirty
+ * (change_begin), so that a buffer to reuse can always be found. */
 #include "minixfs.h"
 
 struct buffer_page {

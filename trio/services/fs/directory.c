@@ -1,5 +1,6 @@
-/* directory.c: directories are files of entries of 64 bytes; inode 0 is an empty slot. A slot whose entry the disk still has
- * is not used again before the next write-back, except by an entry of the same name that replaces a file which is gone. */
+/* directory.c: directories are files of entries of 64 bytes; inode 0 is an empty slot. A slot whose entry the disk still
+ * has is not used again before the next write-back, except by an entry of the same name that replaces a file which is
+ * gone. */
 #include "minixfs.h"
 
 static uint32_t slots_in_block(const struct mount *m)

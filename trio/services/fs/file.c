@@ -1,5 +1,5 @@
-/* file.c: content of files and of symbolic links. Reading and writing go block by block, each a step of its own; what would
- * have to wait for the disk ends them with what is done so far. */
+/* file.c: content of files and of symbolic links. Reading and writing go block by block, each a step of its own; what
+ * would have to wait for the disk ends them with what is done so far. */
 #include "minixfs.h"
 
 #define AHEAD 8

@@ -1,5 +1,5 @@
-/* inode.c: inodes in memory. One is held by vfs, or dirty until the next write-back, or it stays for as long as its place is
- * not needed. One that has neither a name nor a holder is freed, by pieces where the disk must be asked. */
+/* inode.c: inodes in memory. One is held by vfs, or dirty until the next write-back, or it stays for as long as its
+ * place is not needed. One that has neither a name nor a holder is freed, by pieces where the disk must be asked. */
 #include "minixfs.h"
 
 struct inode_page {

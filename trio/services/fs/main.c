@@ -1,5 +1,5 @@
-/* main.c: the service: which mount is meant, names and content taken from grants, and what the clock and the disk start.
- * What says AGAIN is begun anew at once: it has changed nothing. */
+/* main.c: the service: which mount is meant, names and content taken from grants, and what the clock and the disk
+ * start. What says AGAIN is begun anew at once: it has changed nothing. */
 #include "minixfs.h"
 
 #define LAZY_NS 5000000000ULL

@@ -43,7 +43,7 @@ static inline uint32_t *pointers(struct buffer *b)
 	return (uint32_t *)b->bytes;
 }
 
-/* Follows the path as far as it goes: `*present` zones of it, the last in *zone; *holder: the last indirect block read. */
+/* Follows the path as far as it goes: `*present` zones of it, the last in *zone; *holder: the last indirect block. */
 static int64_t follow(struct mount *m, struct inode *i, const struct path *path, uint32_t *present, uint32_t *zone,
 		      struct buffer **holder)
 {

@@ -261,8 +261,8 @@ static inline uint32_t zone_bit(const struct mount *m, uint32_t zone)
 /* mapping.c: a file's blocks. */
 /* The zone of the file's block `index`; 0: a hole. 0, -EWAIT, -EIO. */
 int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone);
-/* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be marked
- * dirty; else NULL. Further: -ENOSPC, -EFBIG, AGAIN. */
+/* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be
+ * marked dirty; else NULL. Further: -ENOSPC, -EFBIG, AGAIN. */
 int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh);
 /* Gives back all blocks from `index` on, by pieces. 0, -EWAIT, -EIO; begun anew it goes on. */
 int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index);

@@ -1,5 +1,5 @@
-/* names.c: changes of names. Each finds all that it needs, checks, reserves room in the directory last but one, the inode's
- * and its first zone last, and then commits. */
+/* names.c: changes of names. Each finds all that it needs, checks, reserves room in the directory, then an inode and its
+ * first zone, and commits. */
 #include "minixfs.h"
 
 /* A directory that a name is to be put into, and room in it. -EEXIST where the name is there. */

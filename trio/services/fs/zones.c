@@ -1,5 +1,5 @@
-/* zones.c: the bitmaps of inodes and zones. What was taken is marked at once; what is given back is marked free only at the
- * end of a write-back, if the disk knew it as taken: until then it must not be used again (write_back.c). */
+/* zones.c: the bitmaps of inodes and zones. What was taken is marked at once; what is given back is marked free only at
+ * the end of a write-back, if the disk knew it as taken: until then it must not be used again (write_back.c). */
 #include "minixfs.h"
 
 /* Zones or inodes of one map: the sets `fresh` and `freed` are as large as one run of pages may be. */
