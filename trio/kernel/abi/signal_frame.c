@@ -1,6 +1,6 @@
-/* signal_frame.c: what a signal's handler finds on its stack, Linux's for x86-64: where to return to (the restorer, which
- * makes the call rt_sigreturn), the machine's state, siginfo; above them the FPU's state as FXSAVE writes it, which
- * has no magic words since there is no XSAVE area behind it. */
+/* signal_frame.c: what a signal's handler finds on its stack, Linux's for x86-64: where to return to (the restorer,
+ * which makes the call rt_sigreturn), the machine's state, siginfo; above them the FPU's state as FXSAVE writes it,
+ * which has no magic words since there is no XSAVE area behind it. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "pm_client.h"

@@ -110,7 +110,7 @@ static verdict handle(struct thread *t, struct request *r, uint32_t signal, cons
 
 static void write_number(struct thread *t)
 {
-	(void)copy_out(grant_caller(t->set_tid, sizeof t->number), 0, &t->number, sizeof t->number);
+	(void)copy_out(grant_caller(t->slot, t->set_tid, sizeof t->number), 0, &t->number, sizeof t->number);
 	t->set_tid = 0;
 }
 

@@ -134,7 +134,7 @@ static int64_t segment_map(struct thread *t, const struct image *image, const st
 	if (result == 0 && end > zeros)
 		result = vm_map_zeros(t->slot, zeros, page_up(end) - zeros, protection);
 	if (result == 0 && end > file_end && zeros > file_end && s->file_size && protection & PROT_WRITE)
-		result = copy_zeros(grant_caller(file_end, zeros - file_end), 0, zeros - file_end);
+		result = copy_zeros(grant_caller(t->slot, file_end, zeros - file_end), 0, zeros - file_end);
 	return result;
 }
 

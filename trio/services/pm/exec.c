@@ -1,5 +1,5 @@
-/* exec.c: a process executes a program. The file is found and checked, and the other threads are made to leave, while the
- * caller's memory is still there; from `committed` on a failure ends the process, as its old program is gone.
+/* exec.c: a process executes a program. The file is found and checked, and the other threads are made to leave, while
+ * the caller's memory is still there; from `committed` on a failure ends the process, as its old program is gone.
  *
  * The handler runs again after it was parked. What was found so far is kept in the thread's image only once the file
  * is checked; before that it begins anew, and then meets in memory what it had to wait for. */
@@ -113,8 +113,8 @@ static void become_first(struct pm *pm, struct thread *t)
 	pm->numbers[t->number].thread = (uint16_t)(t->slot + 1);
 }
 
-/* The file's owner, where it says so, unless the process gave that up. Returns whether the program runs with rights that
- * its user has not. */
+/* The file's owner, where it says so, unless the process gave that up. Returns whether the program runs with rights
+ * that its user has not. */
 static bool rights_set(struct process *p, const struct image *image)
 {
 	struct identity *who = &p->identity;

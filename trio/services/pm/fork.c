@@ -95,14 +95,14 @@ static struct thread *thread_fork(struct pm *pm, struct process *p, const struct
 }
 
 /* The new thread's number, where its maker wants it; addresses that are none do no harm. */
-static void tell_numbers(struct thread *t, uint64_t flags, struct grant parent_tid, uint64_t child_tid)
+static void tell_numbers(struct thread *t, uint32_t caller, uint64_t flags, struct grant parent_tid, uint64_t child_tid)
 {
 	if (flags & CLONE_PARENT_SETTID)
 		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
 	if (!(flags & CLONE_CHILD_SETTID))
 		return;
 	if (flags & CLONE_VM) {
-		(void)copy_out(grant_caller(child_tid, sizeof t->number), 0, &t->number, sizeof t->number);
+		(void)copy_out(grant_caller(caller, child_tid, sizeof t->number), 0, &t->number, sizeof t->number);
 		return;
 	}
 	/* Its memory is its own: it will do it. */
@@ -151,7 +151,7 @@ verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stac
 	thread_label(t);
 	if (!(flags & CLONE_THREAD))
 		vfs_identify(t->slot, (uint32_t)number, (uint32_t)p->group, (uint32_t)p->session);
-	tell_numbers(t, flags, parent_tid, child_tid);
+	tell_numbers(t, self->slot, flags, parent_tid, child_tid);
 	kernel_task_start(t->slot);
 	if (!(flags & CLONE_VFORK))
 		return answer(r, number);

@@ -43,7 +43,7 @@ static int64_t kill_group(struct pm *pm, const struct process *from, int32_t gro
 	return sent.allowed ? 0 : -EPERM;
 }
 
-/* All but the first process and the sender. */
+/* All but the first process and the sender. That some may not be signalled, or all, is no error, as in Linux. */
 static int64_t kill_all(struct pm *pm, const struct process *from, uint32_t signal)
 {
 	struct sent sent = { 0 };
@@ -53,9 +53,7 @@ static int64_t kill_all(struct pm *pm, const struct process *from, uint32_t sign
 		if (to != pm->init && to != from)
 			send_one_of_many(pm, from, to, signal, &sent);
 	}
-	if (sent.met == 0)
-		return -ESRCH;
-	return sent.allowed ? 0 : -EPERM;
+	return sent.met ? 0 : -ESRCH;
 }
 
 /* A process's number, or that of any thread of it. */

@@ -1,6 +1,6 @@
-/* pm_internal.h: the process service's tables. A thread is a task, its slot the task's number. A process is named by the
- * slot of its first thread and keeps that slot until it has been waited for. Numbers that programs see (pid, tid) are
- * others, given out in turn.
+/* pm_internal.h: the process service's tables. A thread is a task, its slot the task's number. A process is named by
+ * the slot of its first thread and keeps that slot until it has been waited for. Numbers that programs see (pid, tid)
+ * are others, given out in turn.
  *
  * A thread ends itself only: to end a process is to mark its threads (`leaving`) and to have the kernel ask for each
  * (attend), so that whatever a thread has under way in other services is finished or undone by its own request. */
@@ -136,7 +136,7 @@ struct process {
 	bool shares_space;
 	/* Children that were stopped or went on, not yet told to a waiting parent. */
 	bool tell_stopped, tell_continued;
-	/* The signal that stopped it, 0: it runs. Threads that have come to a halt since, and a number for this stop. */
+	/* The signal that stopped it, 0: it runs. Threads that have come to a halt since; a number for this stop. */
 	uint32_t stop;
 	uint32_t halted, stop_number;
 	struct queue stopped;

@@ -1,6 +1,6 @@
 /* stack.c: a new program's stack. From its top: the program's path, the environment's strings and the arguments', what
- * scripts put before them, 16 random bytes; then, where the stack pointer is, argc, pointers to the arguments, NULL, to the
- * environment, NULL, and the auxiliary vector. */
+ * scripts put before them, 16 random bytes; then, where the stack pointer is, argc, pointers to the arguments, NULL, to
+ * the environment, NULL, and the auxiliary vector. */
 #include "image.h"
 
 #define RANDOM_BYTES 16
@@ -11,6 +11,7 @@
 struct writer {
 	uint64_t *words;
 	uint32_t count;
+	uint32_t task;
 	uint64_t to;
 	int64_t result;
 };
@@ -20,7 +21,7 @@ static void flush(struct writer *w)
 	size_t n = w->count * sizeof w->words[0];
 
 	if (w->result == 0 && n)
-		w->result = copy_out(grant_caller(w->to, n), 0, w->words, n);
+		w->result = copy_out(grant_caller(w->task, w->to, n), 0, w->words, n);
 	w->to += n;
 	w->count = 0;
 }
@@ -51,6 +52,7 @@ uint64_t stack_need(const struct image *image, struct grant path, struct grant a
 /* Strings, and where they are to be in the program's memory. */
 struct string_copy {
 	struct image *image;
+	uint32_t task;
 	struct grant from;
 	uint64_t to;
 };
@@ -64,7 +66,7 @@ static int64_t strings_copy(struct string_copy *c)
 		size_t n = MIN(WORK_BYTES, c->from.length - offset);
 
 		if (copy_in(work, c->from, offset, n) != 0 ||
-		    copy_out(grant_caller(c->to + offset, n), 0, work, n) != 0)
+		    copy_out(grant_caller(c->task, c->to + offset, n), 0, work, n) != 0)
 			return -EFAULT;
 		offset += n;
 	}
@@ -147,9 +149,12 @@ int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const 
 	uint64_t prefix = prefix_bytes(image), random, at = 0;
 	/* A script's name is an argument too: a second pointer to the path. */
 	bool script = image->replaces_first;
-	struct string_copy paths = { .image = image, .from = a->path }, rest = { .image = image, .from = a->strings };
-	struct string_copy before = { .image = image, .from = grant_read(image->strings + image->prefix, prefix) };
-	struct writer w = { .words = (uint64_t *)image->work };
+	struct string_copy paths = { .image = image, .task = t->slot, .from = a->path },
+			   rest = { .image = image, .task = t->slot, .from = a->strings };
+	struct string_copy before = { .image = image,
+				      .task = t->slot,
+				      .from = grant_read(image->strings + image->prefix, prefix) };
+	struct writer w = { .words = (uint64_t *)image->work, .task = t->slot };
 
 	if (script && argc > 0) {
 		uint64_t first = first_length(image, rest.from);
@@ -162,7 +167,7 @@ int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const 
 	before.to = rest.to - prefix;
 	random = (before.to - RANDOM_BYTES) & ~15UL;
 	kernel_random_bytes(grant_write(image->work, RANDOM_BYTES));
-	if (copy_out(grant_caller(random, RANDOM_BYTES), 0, image->work, RANDOM_BYTES) != 0)
+	if (copy_out(grant_caller(t->slot, random, RANDOM_BYTES), 0, image->work, RANDOM_BYTES) != 0)
 		return -EFAULT;
 	if (strings_copy(&before) != 0 || strings_copy(&rest) != 0 || strings_copy(&paths) != 0)
 		return -EFAULT;

@@ -53,19 +53,20 @@ int32_t number_take(struct pm *pm)
 	return number;
 }
 
+/* 0 is nobody's, and stands for what is no number at all. */
+static struct number *number_of(struct pm *pm, int32_t number)
+{
+	return &pm->numbers[number > 0 && number < NUMBERS ? number : 0];
+}
+
 void number_use(struct pm *pm, int32_t number)
 {
-	pm->numbers[number].uses++;
+	number_of(pm, number)->uses++;
 }
 
 void number_drop(struct pm *pm, int32_t number)
 {
-	pm->numbers[number].uses--;
-}
-
-static const struct number *number_of(const struct pm *pm, int32_t number)
-{
-	return number > 0 && number < NUMBERS ? &pm->numbers[number] : &pm->numbers[0];
+	number_of(pm, number)->uses--;
 }
 
 struct thread *thread_numbered(struct pm *pm, int32_t number)
@@ -108,7 +109,7 @@ void group_join(struct pm *pm, struct process *p, int32_t group)
 
 void group_leave(struct pm *pm, struct process *p)
 {
-	struct number *number = &pm->numbers[p->group];
+	struct number *number = number_of(pm, p->group);
 	bool alone = p->group_next == p;
 
 	if (alone)
