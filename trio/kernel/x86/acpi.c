@@ -80,6 +80,7 @@ static bool sums_to_zero(const void *begin, size_t length)
 	uint8_t sum = 0;
 
 	while (length--)
+		/* NOLINTNEXTLINE(clang-analyzer-optin.core.FixedAddressDereference): where firmware has it */
 		sum += *at++;
 	return sum == 0;
 }
@@ -153,31 +154,26 @@ static void interrupts_read(const struct table *t)
 	}
 }
 
-/* What follows a name in byte code, where NAMED_BYTES are left at least; NULL: it is not there. `at`: where to begin. */
-#define NAMED_BYTES 10
-static const uint8_t *after_name(const struct table *code, const uint8_t *at, const char *name)
+/* What follows a name in byte code, from `at` on, where that is `size` bytes at least; NULL: it is not there. */
+static const uint8_t *after_name(const struct table *code, const uint8_t *at, const char *name, ptrdiff_t size)
 {
 	const uint8_t *end = (const uint8_t *)code + code->length;
 
-	for (; end - at >= 4 + NAMED_BYTES; at++)
+	for (; end - at >= 4 + size; at++)
 		if (memcmp(at, name, 4) == 0)
 			return at + 4;
 	return NULL;
 }
 
-/* The number that means "off" in the sleep registers is the first element of the package \_S5: a package's sign, one
- * to four length bytes (the first one's two highest bits: how many more), the number of elements; then a byte constant,
- * or 0 or 1 as opcodes. */
+/* The number that means "off" in the sleep registers is the first element of the package \_S5: a package's sign, its
+ * length (less than 64, so one byte), the number of elements; then a byte constant, or 0 or 1 as opcodes. */
 static uint8_t off_type(const struct table *code)
 {
 	const uint8_t *at = (const uint8_t *)(code + 1);
 
-	while ((at = after_name(code, at, "_S5_")) != NULL) {
-		const uint8_t *first = at + 3 + (at[1] >> 6);
-
-		if (at[0] == AML_PACKAGE)
-			return first[0] == AML_BYTE ? first[1] : first[0] & 1;
-	}
+	while ((at = after_name(code, at, "_S5_", 5)) != NULL)
+		if (at[0] == AML_PACKAGE && at[1] < 64)
+			return at[3] == AML_BYTE ? at[4] : at[3] & 1;
 	return 0;
 }
 
@@ -187,13 +183,12 @@ static void config_from_code(const struct table *code)
 {
 	const uint8_t *at = (const uint8_t *)(code + 1);
 
-	while ((at = after_name(code, at, "_CBA")) != NULL) {
+	while ((at = after_name(code, at, "_CBA", 3 + 8)) != NULL) {
 		uint64_t base = 0;
 
 		if (at[1] != AML_RETURN || (at[2] != AML_DWORD && at[2] != AML_QWORD))
 			continue;
-		/* A quadword's last byte but one is the last that is sure to be there; those above 4 GiB are of no use. */
-		memcpy(&base, at + 3, at[2] == AML_DWORD ? 4 : NAMED_BYTES - 3);
+		memcpy(&base, at + 3, at[2] == AML_DWORD ? 4 : 8);
 		config_set(base, BUSES_USUAL - 1);
 		return;
 	}

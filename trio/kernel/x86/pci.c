@@ -1,5 +1,6 @@
 /* pci.c: PCI's functions on bus 0 and behind bridges. Every base address is assigned here, whatever a firmware did: one
- * machine has a firmware that does, another has none. PCI Local Bus 3.0, chapter 6; bridges: PCI-to-PCI 1.2, chapter 3 */
+ * machine has a firmware that does, another has none. PCI Local Bus 3.0, chapter 6; bridges: PCI-to-PCI 1.2,
+ * chapter 3. */
 #include "x86/pci.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
