@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,16 +20,27 @@ Program = Callable[[str], bytes]
 
 
 @pytest.fixture(scope="session")
-def kernel(guest_cache: Path) -> Kernel:  # noqa: F811  # the fixture imported above
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy of Trio's, from which the front end builds too: whoever edits them meanwhile changes no test."""
+    folder = tmp_path_factory.mktemp("trio") / "trio"
+    shutil.copytree(source_folder("trio"), folder, ignore=shutil.ignore_patterns("build", "__pycache__"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trio, "source_folder", lambda name: folder.with_name(name))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def kernel(guest_cache: Path, sources: Path) -> Kernel:  # noqa: F811  # the fixture imported above
     assert guest_cache.is_dir()
+    assert sources.is_dir()
     return Kernel.trio(trio.built("mono"))
 
 
 @pytest.fixture(scope="session")
-def built_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_elsewhere(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build's folder, of a copy of the sources in another place."""
-    folder = tmp_path_factory.mktemp("trio")
-    shutil.copytree(source_folder("trio"), folder / "copy", ignore=shutil.ignore_patterns("build", "__pycache__"))
+    folder = tmp_path_factory.mktemp("another-place")
+    shutil.copytree(sources, folder / "copy")
     trio.build(folder / "copy", folder / "objects", "mono")
     return folder / "objects"
 

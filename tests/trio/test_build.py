@@ -1,0 +1,23 @@
+"""Trio compiled: is it the same from any folder, and does each service keep to what the configuration allows it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.trio import rules
+from tests.trio.boot import Kernel
+
+ROOT = Path(__file__).parents[2] / "trio"
+
+
+def test_a_service_uses_what_the_configuration_allows_it_and_shows_its_table_of_handlers(built_elsewhere: Path) -> None:
+    """Expected: its object leaves to others the port's functions and allowed stubs, and shows one name."""
+    for service in rules.services(ROOT):
+        made = (built_elsewhere / "mono" / f"{service.sources}.o",)
+        assert rules.undefined(made) - rules.allowed_symbols(ROOT, service) == set(), service.name
+        assert rules.shown(made) == {f"{Path(service.sources).name}_service"}, service.name
+
+
+def test_the_same_sources_in_another_folder_make_the_same_kernel(built_elsewhere: Path, kernel: Kernel) -> None:
+    """Expected: equal to the byte. Broken: a path or a time in the kernel, and counts that depend on it."""
+    assert (built_elsewhere / "trio-mono.elf").read_bytes() == kernel.file.read_bytes()
