@@ -1,0 +1,281 @@
+/* ends.c: how processes stop and end where threads, groups, vfork and the parent's wishes come into it. */
+#include "usertests.h"
+
+static volatile int caught;
+static siginfo_t told;
+
+static void catch(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)context;
+	told = *info;
+	caught++;
+}
+
+static void handle_info(int signal, int flags)
+{
+	struct sigaction action = { .sa_sigaction = catch, .sa_flags = SA_SIGINFO | flags };
+
+	OK(sigaction(signal, &action, NULL));
+}
+
+static void *pause_long(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static void *spin_long(void *unused)
+{
+	for (volatile unsigned i = 0;; i++)
+		;
+	return unused;
+}
+
+static void *exit_later(void *status)
+{
+	sleep_ms(20);
+	exit((int)(long)status);
+}
+
+static void start(void *(*body)(void *), void *argument)
+{
+	pthread_t thread;
+
+	IS(pthread_create(&thread, NULL, body, argument), 0);
+}
+
+TEST(stop_threads, "Does a stop halt all threads, show once, and put off what else is sent?")
+{
+	siginfo_t info;
+	int status;
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		start(pause_long, NULL);
+		start(spin_long, NULL);
+		pause_long(NULL);
+	}
+	sleep_ms(10);
+	OK(kill(pid, SIGSTOP));
+	IS(waitpid(pid, &status, WUNTRACED), pid);
+	TRUE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+	IS(waitpid(pid, &status, WUNTRACED | WNOHANG), 0);
+	OK(kill(pid, SIGTERM));
+	sleep_ms(10);
+	IS(waitpid(pid, &status, WNOHANG), 0);
+	OK(kill(pid, SIGCONT));
+	OK(waitid(P_PID, (id_t)pid, &info, WEXITED));
+	IS(info.si_code, CLD_KILLED);
+	IS(info.si_status, SIGTERM);
+}
+
+TEST(first_thread_leaves, "Does a process go on when its first thread has left?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		start(exit_later, (void *)6L);
+		RAW(SYS_exit, 1);
+	}
+	sleep_ms(5);
+	OK(kill(pid, 0));
+	IS(reap(pid), 6);
+}
+
+TEST_WITH(orphaned_group, "Do stopped processes get SIGHUP and SIGCONT when nobody is left to continue them?", ORPHANS)
+{
+	int ends[2];
+	char hits;
+	pid_t pid;
+
+	OK(pipe(ends));
+	pid = fork_checked();
+	if (pid == 0) {
+		pid_t stopped = fork_checked();
+
+		if (stopped == 0) {
+			OK(setpgid(0, 0));
+			handle_info(SIGHUP, 0);
+			handle_info(SIGCONT, 0);
+			OK(kill(getpid(), SIGSTOP));
+			hits = (char)caught;
+			IS(write(ends[1], &hits, 1), 1);
+			_exit(0);
+		}
+		setpgid(stopped, stopped);
+		IS(waitpid(stopped, NULL, WUNTRACED), stopped);
+		_exit(0);
+	}
+	IS(reap(pid), 0);
+	OK(close(ends[1]));
+	IS(read(ends[0], &hits, 1), 1);
+	IS(hits, 2);
+}
+
+TEST_WITH(vfork_killed, "Can a process be killed while it waits for its vfork?", ORPHANS)
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		if (vfork() == 0) {
+			sleep_ms(100);
+			_exit(0);
+		}
+		_exit(1);
+	}
+	sleep_ms(20);
+	OK(kill(pid, SIGKILL));
+	IS(reap(pid), 128 + SIGKILL);
+}
+
+TEST(vfork_signal, "Does a signal wait for the end of vfork?")
+{
+	pid_t pid;
+
+	handle_info(SIGUSR1, 0);
+	pid = vfork();
+	if (pid == 0) {
+		kill(getppid(), SIGUSR1);
+		sleep_ms(10);
+		_exit(caught);
+	}
+	IS(caught, 1);
+	IS(reap(pid), 0);
+}
+
+TEST(sigchld_flags, "Does SIGCHLD tell of a stop and an end as SA_NOCLDSTOP and SA_NOCLDWAIT say?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0)
+		pause_long(NULL);
+	handle_info(SIGCHLD, 0);
+	OK(kill(pid, SIGSTOP));
+	while (caught < 1)
+		sleep_ms(1);
+	IS(told.si_code, CLD_STOPPED);
+	IS(told.si_status, SIGSTOP);
+	OK(kill(pid, SIGCONT));
+	while (caught < 2)
+		sleep_ms(1);
+	IS(told.si_code, CLD_CONTINUED);
+	handle_info(SIGCHLD, SA_NOCLDSTOP);
+	OK(kill(pid, SIGSTOP));
+	sleep_ms(10);
+	IS(caught, 2);
+	handle_info(SIGCHLD, SA_NOCLDWAIT);
+	OK(kill(pid, SIGKILL));
+	while (caught < 3)
+		sleep_ms(1);
+	IS(told.si_code, CLD_KILLED);
+	FAILS(waitpid(pid, NULL, 0), ECHILD);
+}
+
+TEST(wait_clone, "Are children without SIGCHLD waited for with __WCLONE or __WALL alone?")
+{
+	int status;
+	pid_t pid = (pid_t)OK(RAW(SYS_clone, 0));
+
+	if (pid == 0)
+		RAW(SYS_exit, 2);
+	FAILS(waitpid(pid, &status, 0), ECHILD);
+	IS(waitpid(pid, &status, __WCLONE), pid);
+	IS(WEXITSTATUS(status), 2);
+	handle(SIGUSR2, SIG_IGN, 0);
+	pid = (pid_t)OK(RAW(SYS_clone, SIGUSR2));
+	if (pid == 0)
+		RAW(SYS_exit, 3);
+	IS(waitpid(pid, &status, __WALL), pid);
+	IS(WEXITSTATUS(status), 3);
+}
+
+TEST(setpgid_executed, "Is a child's group its own once it has executed a program?")
+{
+	char *argv[] = { "usertests", "no-such-test-has-this-name", NULL };
+	siginfo_t info;
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		OK(close(1));
+		OK(close(2));
+		execve("/proc/self/exe", argv, argv + 2);
+		_exit(1);
+	}
+	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	FAILS(setpgid(pid, pid), EACCES);
+	IS(reap(pid), 2);
+}
+
+TEST(sigqueue, "Do values arrive in the order they were sent, and is RLIMIT_SIGPENDING kept?")
+{
+	struct rlimit none = { 0, 0 };
+	const struct timespec at_once = { 0, 0 };
+	union sigval value;
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 1);
+	OK(sigprocmask(SIG_BLOCK, &set, NULL));
+	for (value.sival_int = 1; value.sival_int <= 3; value.sival_int++)
+		OK(sigqueue(getpid(), SIGRTMIN + 1, value));
+	for (int i = 1; i <= 3; i++) {
+		IS(sigtimedwait(&set, &info, &at_once), SIGRTMIN + 1);
+		IS(info.si_code, SI_QUEUE);
+		IS(info.si_value.sival_int, i);
+		IS(info.si_pid, getpid());
+	}
+	FAILS(sigtimedwait(&set, &info, &at_once), EAGAIN);
+	FAILS(sigqueue(getpid(), 65, value), EINVAL);
+	OK(setrlimit(RLIMIT_SIGPENDING, &none));
+	FAILS(sigqueue(getpid(), SIGRTMIN + 1, value), EAGAIN);
+}
+
+/* Spins until `hits` signals were caught, or for a second. */
+static void spin_until(int hits)
+{
+	long until = now_ms() + 1000;
+
+	while (caught < hits && now_ms() < until)
+		;
+}
+
+static void processor_timer(int which, int signal)
+{
+	const struct itimerval every = { { 0, 10000 }, { 0, 10000 } }, off = { { 0, 0 }, { 0, 0 } };
+	struct itimerval left;
+
+	caught = 0;
+	handle_info(signal, 0);
+	OK(setitimer(which, &every, NULL));
+	sleep_ms(50);
+	TRUE(caught <= 1);
+	spin_until(3);
+	TRUE(caught >= 3);
+	OK(getitimer(which, &left));
+	IS(left.it_interval.tv_usec, 10000);
+	TRUE(left.it_value.tv_usec > 0);
+	OK(setitimer(which, &off, NULL));
+	OK(getitimer(which, &left));
+	IS(left.it_value.tv_usec, 0);
+}
+
+TEST(itimer_processor, "Do ITIMER_VIRTUAL and ITIMER_PROF pass with the processor's time alone?")
+{
+	processor_timer(ITIMER_VIRTUAL, SIGVTALRM);
+	processor_timer(ITIMER_PROF, SIGPROF);
+}
+
+TEST(limit_processor, "Does a process get SIGXCPU at its limit of processor time?")
+{
+	struct rlimit second = { 1, 3 };
+	long begin = now_ms();
+
+	handle_info(SIGXCPU, 0);
+	OK(setrlimit(RLIMIT_CPU, &second));
+	while (caught == 0 && now_ms() < begin + 10000)
+		;
+	IS(caught, 1);
+}
