@@ -23,11 +23,30 @@ static inline uint32_t ring_room(const struct ring *g)
 {
 	return g->size - g->used;
 }
+int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole);
+long ring_look_pieces(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n);
 /* Puts in `n` bytes of `from` from `offset` on, for which there is room. Returns how many: fewer where the source
  * cannot be read, or there is no memory, and then -EFAULT, -ENOMEM in place of 0. With `whole`: all or none. */
-int64_t ring_put(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole);
-/* Copies `n` bytes, which there are, `skip` bytes behind the first, to `to` at `offset`. They stay. 0 or -EFAULT. */
-long ring_look(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n);
+static inline int64_t ring_put(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole)
+{
+	uint32_t at = (g->head + g->used) & (g->size - 1);
+	char *page = g->pages[at / PAGE];
+
+	/* Most messages lie in one page, which is there. */
+	if (page == NULL || n > PAGE - at % PAGE)
+		return ring_put_pieces(g, from, offset, n, whole);
+	if (copy_in(page + at % PAGE, from, offset, n) != 0)
+		return -EFAULT;
+	g->used += n;
+	return n;
+}
+/* Copies `n` bytes, which there are, to `to` at `offset`. They stay. 0 or -EFAULT. */
+static inline long ring_look(const struct ring *g, struct grant to, uint64_t offset, uint32_t n)
+{
+	if (n > PAGE - g->head % PAGE)
+		return ring_look_pieces(g, 0, to, offset, n);
+	return copy_out(to, offset, g->pages[g->head / PAGE] + g->head % PAGE, n);
+}
 static inline void ring_drop(struct ring *g, uint32_t n)
 {
 	g->used -= n;

@@ -37,7 +37,7 @@ static verdict pipe_read(struct vfs *v, struct request *r, struct file *f, struc
 			return answer(r, 0);
 		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&p->for_bytes, r);
 	}
-	if (ring_look(&p->ring, 0, to, 0, n) != 0)
+	if (ring_look(&p->ring, to, 0, n) != 0)
 		return refuse(r, EFAULT);
 	ring_drop(&p->ring, n);
 	/* With less room no write that must be made whole is sure to go on; a long one would go on by crumbs. */

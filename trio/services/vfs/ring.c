@@ -36,7 +36,7 @@ int64_t ring_resize(struct ring *g, uint32_t size)
 		uint32_t n = MIN(left - done, (uint32_t)PAGE);
 		char *page = pages_take(1);
 
-		if (page == NULL || ring_look(g, done, grant_write(page, n), 0, n) != 0) {
+		if (page == NULL || ring_look_pieces(g, done, grant_write(page, n), 0, n) != 0) {
 			if (page != NULL)
 				pages_give(page, 1);
 			pages_drop(to.pages, size);
@@ -57,7 +57,7 @@ int64_t ring_resize(struct ring *g, uint32_t size)
 	return 0;
 }
 
-int64_t ring_put(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole)
+int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole)
 {
 	uint32_t done = 0;
 	int64_t error = 0;
@@ -82,7 +82,7 @@ int64_t ring_put(struct ring *g, struct grant from, uint64_t offset, uint32_t n,
 	return done;
 }
 
-long ring_look(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n)
+long ring_look_pieces(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n)
 {
 	for (uint32_t done = 0; done < n;) {
 		uint32_t at = (g->head + skip + done) & (g->size - 1);

@@ -120,7 +120,7 @@ verdict stream_receive(struct vfs *v, struct request *r, struct file *f, struct 
 	if (n == 0)
 		return stream_empty(r, f, s, m);
 	mark = mark_within(s, &n);
-	if (ring_look(&s->ring, 0, m->data, r->done, (uint32_t)n) != 0)
+	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 	beside_put(v, r, s, m, mark == NULL ? NULL : &mark->beside, keep);
 	if (keep)
