@@ -88,7 +88,7 @@ static void start(unsigned p, uint64_t to)
 	processes[p].pid = fork();
 	if (processes[p].pid == 0) {
 		if ((o.log && dup2(2, 60) < 0) || folder_of(p, 1) < 0)
-			_exit(125);
+			_exit(123);
 		work(&w);
 	}
 	restarts++;
@@ -148,8 +148,11 @@ static int supervise(uint64_t to)
 		pid_t pid;
 
 		while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-			if (!WIFSTOPPED(status) && !ended(pid, status))
+			if (!WIFSTOPPED(status) && !ended(pid, status)) {
+				fprintf(stderr, "fuzz: a process ended before its first call: wait status %d\n",
+					status);
 				return -1;
+			}
 		for (unsigned p = 0; p < o.processes; p++) {
 			if (processes[p].pid == 0 && progress[p].next < to)
 				start(p, to);
@@ -217,10 +220,8 @@ static int fuzz(void)
 	restarts = stuck = 0;
 	memset(progress, 0, MOST * sizeof *progress);
 	before = free_pages();
-	if (run(o.from + each) < 0) {
-		fputs("fuzz: a process could not begin\n", stderr);
+	if (run(o.from + each) < 0)
 		return 2;
-	}
 	after = free_pages();
 	report();
 	if (before < 0)

@@ -104,7 +104,7 @@ static void begin(const struct work *w)
 	if (w->ordinary) {
 		syscall(SYS_setgroups, 0, NULL);
 		if (setresgid(ORDINARY, ORDINARY, ORDINARY) < 0 || setresuid(ORDINARY, ORDINARY, ORDINARY) < 0)
-			_exit(125);
+			_exit(124);
 	}
 	/* Something behind the lowest descriptors, and behind some names. */
 	mkdir("d", 0777);

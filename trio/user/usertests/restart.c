@@ -1,0 +1,221 @@
+/* restart.c: what signals do to calls that wait: which they end, which go on, and that SIGKILL ends them all. */
+#include "usertests.h"
+
+#include <sys/prctl.h>
+
+static volatile int ticks;
+
+static void count(int signal)
+{
+	(void)signal;
+	ticks++;
+}
+
+/* One call that waits for ever, by number; in a process of its own. */
+enum { SIGWAIT = 7, WAITS = 13 };
+
+static void wait_for_ever(int kind)
+{
+	static volatile int word;
+	static char text[4096];
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "s" };
+	struct pollfd p = { -1, 0, 0 };
+	struct timespec long_time = { 1000, 0 };
+	sigset_t none, usr2;
+	char byte;
+	int ends[2], fd;
+
+	sigemptyset(&none);
+	sigemptyset(&usr2);
+	sigaddset(&usr2, SIGUSR2);
+	OK(pipe(ends));
+	switch (kind) {
+	case 0:
+		read(ends[0], &byte, 1);
+		break;
+	case 1:
+		OK(fcntl(ends[1], F_SETFL, O_NONBLOCK));
+		while (write(ends[1], text, sizeof text) > 0)
+			;
+		OK(fcntl(ends[1], F_SETFL, 0));
+		write(ends[1], text, 1);
+		break;
+	case 2:
+		poll(&p, 1, -1);
+		break;
+	case 3:
+		select(0, NULL, NULL, NULL, NULL);
+		break;
+	case 4:
+		nanosleep(&long_time, NULL);
+		break;
+	case 5:
+		pause();
+		break;
+	case 6:
+		sigsuspend(&none);
+		break;
+	case SIGWAIT:
+		RAW(SYS_rt_sigtimedwait, &usr2, 0, 0, 8);
+		break;
+	case 8:
+		RAW(SYS_futex, &word, 0, 0, 0);
+		break;
+	case 9:
+		fd = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
+		unlink("s");
+		OK(bind(fd, (struct sockaddr *)&name, sizeof name));
+		OK(listen(fd, 1));
+		accept(fd, NULL, NULL);
+		break;
+	case 10:
+		unlink("p");
+		OK(mkfifo("p", 0600));
+		open("p", O_RDONLY);
+		break;
+	case 11:
+		if (fork_checked() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+			pause();
+		}
+		wait(NULL);
+		break;
+	default:
+		make_file("f", "");
+		OK(flock((int)OK(open("f", O_RDONLY)), LOCK_EX));
+		flock((int)OK(open("f", O_RDONLY)), LOCK_EX);
+		break;
+	}
+}
+
+TEST_WITH(kill_waiting, "Does SIGKILL end a process in whatever call it waits?", ORPHANS)
+{
+	for (int kind = 0; kind < WAITS; kind++) {
+		int ends[2];
+		pid_t pid;
+
+		OK(pipe(ends));
+		pid = fork_checked();
+		if (pid == 0) {
+			put(ends[1]);
+			wait_for_ever(kind);
+			_exit(50 + kind);
+		}
+		get(ends[0]);
+		sleep_ms(10);
+		OK(kill(pid, SIGKILL));
+		IS(reap(pid), 128 + SIGKILL);
+		OK(close(ends[0]));
+		OK(close(ends[1]));
+	}
+}
+
+TEST_WITH(ignored_waiting, "Does a signal that is ignored leave a waiting call as it is?", ORPHANS)
+{
+	static const int harmless[] = { SIGUSR1, SIGCHLD, SIGWINCH, SIGURG };
+
+	handle(SIGUSR1, SIG_IGN, 0);
+	for (int kind = 0; kind < WAITS; kind++) {
+		int ends[2];
+		pid_t pid;
+
+		OK(pipe(ends));
+		pid = fork_checked();
+		if (pid == 0) {
+			put(ends[1]);
+			wait_for_ever(kind);
+			_exit(50 + kind);
+		}
+		get(ends[0]);
+		sleep_ms(10);
+		for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+			OK(kill(pid, harmless[i]));
+		sleep_ms(5);
+		IS(waitpid(pid, NULL, WNOHANG), 0);
+		OK(kill(pid, SIGKILL));
+		IS(reap(pid), 128 + SIGKILL);
+		OK(close(ends[0]));
+		OK(close(ends[1]));
+	}
+}
+
+TEST_WITH(stopped_waiting, "Does a call go on to wait after SIGSTOP and SIGCONT?", ORPHANS)
+{
+	/* Linux starts them anew without the program's seeing it; but for sigtimedwait. */
+	for (int kind = 0; kind < WAITS; kind++) {
+		int ends[2], status;
+		pid_t pid;
+
+		OK(pipe(ends));
+		pid = fork_checked();
+		if (pid == 0) {
+			put(ends[1]);
+			wait_for_ever(kind);
+			_exit(50 + kind);
+		}
+		get(ends[0]);
+		sleep_ms(10);
+		OK(kill(pid, SIGSTOP));
+		IS(waitpid(pid, &status, WUNTRACED), pid);
+		TRUE(WIFSTOPPED(status));
+		OK(kill(pid, SIGCONT));
+		sleep_ms(10);
+		if (kind == SIGWAIT) {
+			IS(reap(pid), 50 + kind);
+		} else {
+			if (waitpid(pid, NULL, WNOHANG) != 0)
+				fail("the call of kind %d ended", kind);
+			OK(kill(pid, SIGKILL));
+			IS(reap(pid), 128 + SIGKILL);
+		}
+		OK(close(ends[0]));
+		OK(close(ends[1]));
+	}
+}
+
+/* Which of them a handler with SA_RESTART leaves waiting; the others end with EINTR. */
+TEST_WITH(restarted_waiting, "Which waiting calls go on after a handler with SA_RESTART?", ORPHANS)
+{
+	static const char goes_on[WAITS] = { [0] = 1, [1] = 1, [8] = 1, [9] = 1, [10] = 1, [11] = 1, [12] = 1 };
+
+	for (int kind = 0; kind < WAITS; kind++) {
+		int ends[2];
+		pid_t pid;
+
+		OK(pipe(ends));
+		pid = fork_checked();
+		if (pid == 0) {
+			handle(SIGUSR1, count, SA_RESTART);
+			put(ends[1]);
+			wait_for_ever(kind);
+			_exit(50 + kind);
+		}
+		get(ends[0]);
+		sleep_ms(20);
+		OK(kill(pid, SIGUSR1));
+		sleep_ms(20);
+		if (goes_on[kind]) {
+			if (waitpid(pid, NULL, WNOHANG) != 0)
+				fail("the call of kind %d ended", kind);
+			OK(kill(pid, SIGKILL));
+			IS(reap(pid), 128 + SIGKILL);
+		} else {
+			IS(reap(pid), 50 + kind);
+		}
+		OK(close(ends[0]));
+		OK(close(ends[1]));
+	}
+}
+
+TEST(partial_transfers, "Does a read of what is there end without waiting for more?")
+{
+	int ends[2], pair[2];
+	char text[64];
+
+	OK(pipe(ends));
+	IS(write(ends[1], "abc", 3), 3);
+	IS(read(ends[0], text, 64), 3);
+	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	IS(write(pair[0], "abcd", 4), 4);
+	IS(read(pair[1], text, 64), 4);
+}
