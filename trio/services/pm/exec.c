@@ -106,11 +106,11 @@ static void become_first(struct pm *pm, struct thread *t)
 	p->gathering = NULL;
 	if (t->number == p->number)
 		return;
-	pm->numbers[t->number].thread = NOBODY;
+	number_of(pm, t->number)->thread = NOBODY;
 	number_drop(pm, t->number);
 	t->number = p->number;
 	number_use(pm, t->number);
-	pm->numbers[t->number].thread = (uint16_t)(t->slot + 1);
+	number_of(pm, t->number)->thread = (uint16_t)(t->slot + 1);
 }
 
 /* The file's owner, where it says so, unless the process gave that up. Returns whether the program runs with rights

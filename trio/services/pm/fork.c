@@ -53,7 +53,7 @@ static struct process *process_fork(struct pm *pm, struct process *from, uint32_
 
 	p->number = number;
 	number_use(pm, number);
-	pm->numbers[number].process = (uint16_t)(slot + 1);
+	number_of(pm, number)->process = (uint16_t)(slot + 1);
 	group_join(pm, p, from->group);
 	p->session = from->session;
 	number_use(pm, p->session);

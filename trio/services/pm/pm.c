@@ -78,7 +78,7 @@ static struct thread *first_process(struct pm *self, uint32_t slot)
 	self->init = p;
 	p->number = number_take(self);
 	number_use(self, p->number);
-	self->numbers[p->number].process = (uint16_t)(slot + 1);
+	number_of(self, p->number)->process = (uint16_t)(slot + 1);
 	group_join(self, p, p->number);
 	p->session = p->number;
 	number_use(self, p->session);

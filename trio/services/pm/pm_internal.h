@@ -227,6 +227,12 @@ static inline struct thread *asking(struct pm *pm, const struct request *r)
 	return &pm->threads[r->task];
 }
 
+/* What is known of a number; 0 is nobody's, and stands for what is no number at all. */
+static inline struct number *number_of(struct pm *pm, int32_t number)
+{
+	return &pm->numbers[number > 0 && number < NUMBERS ? number : 0];
+}
+
 /* table.c: slots, numbers, groups. */
 void table_start(struct pm *pm);
 /* A slot, or -EAGAIN. */

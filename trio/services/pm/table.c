@@ -48,15 +48,9 @@ int32_t number_take(struct pm *pm)
 
 	do
 		number = number + 1 < NUMBERS ? number + 1 : RESERVED;
-	while (pm->numbers[number].uses != 0);
+	while (number_of(pm, number)->uses != 0);
 	pm->last_number = number;
 	return number;
-}
-
-/* 0 is nobody's, and stands for what is no number at all. */
-static struct number *number_of(struct pm *pm, int32_t number)
-{
-	return &pm->numbers[number > 0 && number < NUMBERS ? number : 0];
 }
 
 void number_use(struct pm *pm, int32_t number)
@@ -98,7 +92,7 @@ void group_join(struct pm *pm, struct process *p, int32_t group)
 	number_use(pm, group);
 	if (!member) {
 		p->group_next = p->group_previous = p;
-		pm->numbers[group].group = (uint16_t)(p->slot + 1);
+		number_of(pm, group)->group = (uint16_t)(p->slot + 1);
 		return;
 	}
 	p->group_next = member;
@@ -165,7 +159,7 @@ void process_remove(struct pm *pm, struct process *p)
 	group_leave(pm, p);
 	number_drop(pm, p->session);
 	number_drop(pm, p->number);
-	pm->numbers[p->number].process = NOBODY;
+	number_of(pm, p->number)->process = NOBODY;
 	slot_leave(pm, p->slot);
 }
 
@@ -181,7 +175,7 @@ struct thread *thread_add(struct pm *pm, struct process *p, uint32_t slot, int32
 	list_add(&p->threads, &t->of_process);
 	p->thread_count++;
 	number_use(pm, number);
-	pm->numbers[number].thread = (uint16_t)(slot + 1);
+	number_of(pm, number)->thread = (uint16_t)(slot + 1);
 	return t;
 }
 
@@ -191,7 +185,7 @@ void thread_remove(struct pm *pm, struct thread *t)
 
 	list_remove(&t->of_process);
 	p->thread_count--;
-	pm->numbers[t->number].thread = NOBODY;
+	number_of(pm, t->number)->thread = NOBODY;
 	number_drop(pm, t->number);
 	t->process = NULL;
 	slot_leave(pm, t->slot);
