@@ -57,11 +57,14 @@ struct descriptors *descriptors_copy(struct vfs *v, const struct descriptors *fr
 
 	if (d == NULL)
 		return NULL;
-	for (uint32_t fd = 0; fd < from->size; fd++)
-		if (from->files[fd] != NULL)
+	for (uint32_t fd = 0, left = from->used; left > 0; fd++)
+		if (from->files[fd] != NULL) {
 			d->files[fd] = file_hold(from->files[fd]);
+			left--;
+		}
 	memcpy(d->close_on_exec, from->close_on_exec, sizeof d->close_on_exec);
 	d->lowest = from->lowest;
+	d->used = from->used;
 	return d;
 }
 
@@ -70,7 +73,7 @@ void descriptors_drop(struct vfs *v, uint32_t task)
 	struct descriptors *d = v->tasks[task].descriptors;
 
 	if (d->references == 1)
-		for (uint32_t fd = 0; fd < d->size; fd++)
+		for (uint32_t fd = 0; d->used > 0; fd++)
 			if (d->files[fd] != NULL)
 				descriptor_close(v, task, (int32_t)fd);
 	v->tasks[task].descriptors = NULL;
@@ -112,6 +115,7 @@ int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t 
 	if (result != 0)
 		return result;
 	d->files[fd] = f;
+	d->used++;
 	mark(d, fd, flags);
 	if (least <= d->lowest)
 		d->lowest = fd + 1;
@@ -126,6 +130,7 @@ int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd)
 	if (f == NULL)
 		return -EBADF;
 	d->files[fd] = NULL;
+	d->used--;
 	if ((uint32_t)fd < d->lowest)
 		d->lowest = (uint32_t)fd;
 	if (f->node != NULL && f->node->locks != NULL)
@@ -209,6 +214,7 @@ static int64_t duplicate_at(struct vfs *v, uint32_t task, struct file *f, uint32
 	file_hold(f);
 	descriptor_close(v, task, (int32_t)to);
 	d->files[to] = f;
+	d->used++;
 	mark(d, to, flags);
 	if (to == d->lowest)
 		d->lowest++;

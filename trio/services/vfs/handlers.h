@@ -128,6 +128,8 @@ void terminal_start(struct vfs *v);
 void terminal_notified(struct vfs *v);
 /* A process is gone: if the terminal was its session's, it is nobody's. */
 void terminal_session_ended(struct vfs *v, uint32_t process);
+/* Whose terminal it is; 0: nobody's. */
+uint32_t terminal_session(const struct vfs *v);
 int64_t vfs_terminal_signals(struct vfs *v, uint32_t *group, uint32_t *signal);
 
 /* Without O_LARGEFILE and the like there is one limit for all: what an off_t holds. */

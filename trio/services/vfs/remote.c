@@ -1,7 +1,6 @@
 /* remote.c: names and nodes of a file system that is a service of its own (fs.idl). Every node here stands for an inode
  * that is held there; some that nobody uses are kept, since they are likely to be looked up again. A call that has to
  * wait says -EWAIT and changes nothing. */
-#include "devices.h"
 #include "fs.h"
 #include "handlers.h"
 #include "remote.h"
@@ -69,7 +68,7 @@ int64_t remote_refresh(struct vfs *v, struct node *n)
 	return 0;
 }
 
-static int64_t node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
+int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
 {
 	struct remote_mount *state = m->state;
 	struct file_attributes a;
@@ -99,7 +98,7 @@ static int64_t node_get(struct vfs *v, struct mount *m, uint32_t inode, struct r
 	int64_t result;
 
 	if (n == NULL) {
-		result = node_new(v, m, inode, out);
+		result = remote_node_new(v, m, inode, out);
 		if (result != 0)
 			fs_release(state->number, inode);
 		return result;
@@ -279,8 +278,7 @@ static void node_end(struct vfs *v, struct remote_node *n)
 		node_drop(v, &parent->node);
 }
 
-/* The one that has been unused for the longest goes. */
-static void idle_end(struct vfs *v, struct remote_mount *m)
+void remote_idle_end(struct vfs *v, struct remote_mount *m)
 {
 	struct remote_node *n = CONTAINER(m->idle.previous, struct remote_node, idle);
 
@@ -302,7 +300,7 @@ static void remote_forget(struct vfs *v, struct node *node)
 	m->idle.next->previous = &n->idle;
 	m->idle.next = &n->idle;
 	if (++m->idle_count > IDLE_MOST)
-		idle_end(v, m);
+		remote_idle_end(v, m);
 }
 
 static const struct node_operations folder_operations = { .lookup = remote_lookup,
@@ -326,84 +324,3 @@ static const struct node_operations plain_operations = { .name = remote_name,
 							 .read = remote_program_read,
 							 .sync = remote_sync,
 							 .forget = remote_forget };
-
-/* `source` names a disk's special file. */
-static int64_t disk_at(struct vfs *v, const char *source, uint32_t *endpoint)
-{
-	struct node *n;
-	int64_t result = walk(v, VFS_TASK, AT_FDCWD, source, 0, &n);
-
-	if (result != 0)
-		return result;
-	*endpoint = S_ISBLK(n->mode) ? disk_endpoint(n->device) : 0;
-	result = !S_ISBLK(n->mode) ? -ENOTBLK : *endpoint == 0 ? -ENXIO : 0;
-	node_drop(v, n);
-	return result;
-}
-
-static int64_t remote_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
-{
-	struct remote_mount *state;
-	struct remote_node *root;
-	uint32_t endpoint;
-	int64_t result = disk_at(v, source, &endpoint);
-
-	if (options[0] != '\0')
-		return -EINVAL;
-	if (result == 0)
-		result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0);
-	if (result < 0)
-		return result;
-	state = vfs_take(v, sizeof *state);
-	if (state == NULL) {
-		fs_unmount((uint32_t)result);
-		return -ENOMEM;
-	}
-	state->number = (uint32_t)result;
-	state->idle = (struct link){ &state->idle, &state->idle };
-	m->state = state;
-	result = node_new(v, m, ROOT_INODE, &root);
-	if (result != 0) {
-		fs_unmount(state->number);
-		vfs_give(v, state, sizeof *state);
-		return result;
-	}
-	m->root = &root->node;
-	return 0;
-}
-
-static int64_t remote_unmount(struct vfs *v, struct mount *m)
-{
-	struct remote_mount *state = m->state;
-	int64_t result;
-
-	while (state->idle_count > 0)
-		idle_end(v, state);
-	if (m->root->references > 1)
-		return -EBUSY;
-	result = fs_unmount(state->number);
-	if (result < 0)
-		return result;
-	/* committed */
-	node_drop(v, m->root);
-	vfs_give(v, state, sizeof *state);
-	return 0;
-}
-
-static void remote_numbers(struct vfs *v, struct mount *m, struct file_system_numbers *to)
-{
-	(void)v;
-	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
-}
-
-static int64_t remote_sync_all(struct vfs *v, struct mount *m)
-{
-	(void)v;
-	return fs_sync(((struct remote_mount *)m->state)->number, 0);
-}
-
-const struct file_system disk_file_system = { .name = "minix",
-					      .mount = remote_mount,
-					      .unmount = remote_unmount,
-					      .numbers = remote_numbers,
-					      .sync = remote_sync_all };

@@ -42,6 +42,10 @@ static inline struct remote_mount *remote_mount_of(const struct node *n)
 
 /* remote.c */
 int64_t remote_refresh(struct vfs *v, struct node *n);
+/* The node of an inode that has none yet and is held for it, with one reference. */
+int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out);
+/* Of those that nobody holds, the one that has been unused for the longest goes. */
+void remote_idle_end(struct vfs *v, struct remote_mount *m);
 
 /* remote_data.c */
 extern const struct file_operations remote_files;

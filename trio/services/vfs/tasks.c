@@ -98,7 +98,7 @@ int64_t vfs_leave(struct vfs *v, uint32_t task)
 	fifo_waited_drop(v, task);
 	v->raised[task / 64] &= ~(1UL << (task % 64));
 	memset(t, 0, sizeof *t);
-	if (!is_alive(v, process))
+	if (terminal_session(v) == process && !is_alive(v, process))
 		terminal_session_ended(v, process);
 	return 0;
 }

@@ -7,20 +7,58 @@
 /* Entries a chain, on average. */
 #define LOAD 2
 
+static inline uint64_t word_at(const char *p)
+{
+	uint64_t word;
+
+	__builtin_memcpy(&word, p, 8);
+	return word;
+}
+
+static inline uint32_t half_at(const char *p)
+{
+	uint32_t half;
+
+	__builtin_memcpy(&half, p, 4);
+	return half;
+}
+
+/* The whole of a name of up to 7 bytes. */
+static inline uint64_t short_name(const char *name, size_t length)
+{
+	if (length >= 4)
+		return (uint64_t)half_at(name) << 32 | half_at(name + length - 4);
+	return (uint64_t)(uint8_t)name[0] << 16 | (uint64_t)(uint8_t)name[length / 2] << 8 | (uint8_t)name[length - 1];
+}
+
+/* Eight bytes at a time, the last of which may overlap the ones before. */
 static uint32_t hash_of(const char *name, size_t length)
 {
 	uint64_t h = length;
 
-	for (; length >= 8; name += 8, length -= 8) {
-		uint64_t word;
-
-		__builtin_memcpy(&word, name, 8);
-		h = (h ^ word) * 0x9e3779b97f4a7c15UL;
-		h ^= h >> 29;
+	if (length < 8) {
+		h ^= short_name(name, length) << 4;
+	} else {
+		for (size_t at = 0; at + 8 < length; at += 8) {
+			h = (h ^ word_at(name + at)) * 0x9e3779b97f4a7c15UL;
+			h ^= h >> 29;
+		}
+		h ^= word_at(name + length - 8);
 	}
-	for (; length > 0; name++, length--)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3UL;
-	return (uint32_t)((h * 0x9e3779b97f4a7c15UL) >> 32);
+	h *= 0x9e3779b97f4a7c15UL;
+	return (uint32_t)(h >> 32 ^ h >> 17);
+}
+
+static inline bool is_named(const struct entry *e, const char *name, size_t length)
+{
+	if (e->length != length)
+		return false;
+	if (length < 8)
+		return short_name(e->name, length) == short_name(name, length);
+	for (size_t at = 0; at + 8 < length; at += 8)
+		if (word_at(e->name + at) != word_at(name + at))
+			return false;
+	return word_at(e->name + length - 8) == word_at(name + length - 8);
 }
 
 static size_t entry_size(size_t length)
@@ -46,7 +84,7 @@ struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t
 		return NULL;
 	hash = hash_of(name, length);
 	e = radix_get(&f->chains, bucket_of(hash, f->buckets));
-	while (e != NULL && (e->hash != hash || e->length != length || memcmp(e->name, name, length) != 0))
+	while (e != NULL && (e->hash != hash || !is_named(e, name, length)))
 		e = e->next;
 	return e;
 }

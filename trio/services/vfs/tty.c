@@ -203,6 +203,11 @@ int64_t terminal_open(struct vfs *v, uint32_t task, struct file *f)
 	return 0;
 }
 
+uint32_t terminal_session(const struct vfs *v)
+{
+	return v->terminal->session;
+}
+
 void terminal_session_ended(struct vfs *v, uint32_t process)
 {
 	struct terminal *t = v->terminal;

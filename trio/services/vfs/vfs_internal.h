@@ -182,10 +182,10 @@ static inline void file_drop(struct vfs *v, struct file *f)
 
 #define DESCRIPTORS_MOST 4096
 
-/* Shared by threads. `size` is 64, 512 or DESCRIPTORS_MOST; below `lowest` none is free. */
+/* Shared by threads. `size` is 64, 512 or DESCRIPTORS_MOST; below `lowest` none is free; `used` are not. */
 struct descriptors {
 	struct file **files;
-	uint32_t size, lowest, references;
+	uint32_t size, lowest, references, used;
 	uint64_t close_on_exec[DESCRIPTORS_MOST / 64];
 };
 
