@@ -67,6 +67,7 @@ int main(int argc, char **argv)
 	host_start();
 	all = frames_free();
 	CHECK(all == frames_total());
+	CHECK(frames_take(0) == 0 && frames_take(3) == 0 && frames_take(1024) == 0 && frames_free() == all);
 	for (int round = 0; round < rounds; round++) {
 		/* Memory fills, and empties, and fills. */
 		if (rand() % 100 < (round / (rounds / 8) % 2 ? 40 : 60))

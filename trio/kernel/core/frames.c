@@ -90,7 +90,7 @@ static uint32_t block_pop(unsigned order)
 
 	while (found < ORDERS && lists[found] == 0)
 		found++;
-	if (found == ORDERS)
+	if (found >= ORDERS)
 		return 0;
 	index = lists[found];
 	lists[found] = frame_table[index] & ~FRAME_FREE;
@@ -212,13 +212,14 @@ uint64_t frame_take(void)
 
 uint64_t frames_take(size_t count)
 {
-	unsigned order = (unsigned)__builtin_ctzll(count);
+	unsigned order;
 	uint32_t index;
 
 	if (count == 1)
 		return frame_take();
-	if (free_count < count)
+	if (count == 0 || count & (count - 1) || count >> ORDERS || free_count < count)
 		return 0;
+	order = (unsigned)__builtin_ctzll(count);
 	index = block_pop(order);
 	if (index == 0)
 		index = block_untouched(order);
