@@ -7,7 +7,9 @@
 #include "socket.h"
 
 static struct vfs *v;
-static unsigned pages_out;
+static unsigned pages_out, objects_out;
+/* The how manyeth allocation from now on has no memory; 0: none. */
+static unsigned fail_at;
 static uint64_t seed;
 
 #define CHECK(condition)                                                                \
@@ -71,8 +73,15 @@ struct grant grant_write(void *own, size_t length)
 	return (struct grant){ (uint64_t)own, length };
 }
 
+static bool fails(void)
+{
+	return fail_at > 0 && --fail_at == 0;
+}
+
 void *pages_take(size_t count)
 {
+	if (fails())
+		return NULL;
 	pages_out += (unsigned)count;
 	return calloc(count, PAGE);
 }
@@ -105,12 +114,16 @@ int64_t kernel_random_bytes(struct grant to)
 void *vfs_take(struct vfs *of, size_t size)
 {
 	(void)of;
+	if (fails())
+		return NULL;
+	objects_out++;
 	return calloc(1, size);
 }
 
 void vfs_give(struct vfs *of, void *p, size_t size)
 {
 	(void)of, (void)size;
+	objects_out--;
 	free(p);
 }
 
@@ -473,6 +486,70 @@ static void test_polls(void)
 	v->tasks[5].descriptors = NULL;
 }
 
+/* Everything once, whatever fails on the way; then all descriptors are closed. */
+static void everything(void)
+{
+	static char large[10000];
+	struct with_rights w = { { sizeof w, SOL_SOCKET, SCM_RIGHTS }, { 0, 0 } };
+	struct linux_epoll_event event = { POLLIN, 7 };
+	const struct grant none = { 0, 0 }, name = of("\1\0\0name", 7);
+	int ends[2] = { -1, -1 };
+	struct request r;
+
+	begin(&r, 1);
+	vfs_pipe(v, &r, of(ends, sizeof ends), O_NONBLOCK);
+	if (r.result == 0) {
+		struct file *f = file_at(ends[1]);
+
+		begin(&r, 1);
+		f->operations->write(v, &r, f, of(large, sizeof large), NULL);
+		f->operations->control(v, f, F_SETPIPE_SZ, 128 * PAGE);
+	}
+	for (uint32_t type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
+		begin(&r, 1);
+		vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends));
+		if (r.result != 0)
+			continue;
+		w.fds[0] = ends[0];
+		w.fds[1] = ends[1];
+		begin(&r, 1);
+		vfs_send(v, &r, ends[0], of(large, sizeof large), none, of(&w, sizeof w), MSG_DONTWAIT);
+		begin(&r, 1);
+		vfs_receive(v, &r, ends[1], of(large, 10), none, of(&w, sizeof w), MSG_DONTWAIT);
+	}
+	begin(&r, 1);
+	vfs_socket(v, &r, AF_UNIX, SOCK_STREAM, 0);
+	ends[0] = (int)r.result;
+	begin(&r, 1);
+	vfs_socket(v, &r, AF_UNIX, SOCK_STREAM, 0);
+	ends[1] = (int)r.result;
+	begin(&r, 1);
+	vfs_bind(v, &r, ends[0], name);
+	vfs_listen(v, &r, ends[0], 5);
+	vfs_connect(v, &r, ends[1], name);
+	if (ends[0] >= 0 && ends[1] >= 0 && r.result == 0)
+		vfs_accept(v, &r, ends[0], none, 0);
+	vfs_eventfd(v, &r, 0, 0);
+	ends[0] = (int)r.result;
+	vfs_epoll_create(v, &r, 0);
+	vfs_epoll_control(v, &r, (int)r.result, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event));
+	for (int fd = 0; fd < 64; fd++)
+		close_of(fd);
+}
+
+static void test_without_memory(void)
+{
+	unsigned objects = objects_out;
+
+	for (unsigned n = 1; n < 200; n++) {
+		fail_at = n;
+		everything();
+		fail_at = 0;
+		everything();
+		CHECK(v->files == 0 && pages_out == 0 && v->io->in_flight == 0 && objects_out == objects);
+	}
+}
+
 int main(int count, char **arguments)
 {
 	seed = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
@@ -489,6 +566,7 @@ int main(int count, char **arguments)
 	test_connections(SOCK_STREAM);
 	test_connections(SOCK_SEQPACKET);
 	test_polls();
+	test_without_memory();
 	CHECK(v->files == 0 && pages_out == 0);
 	v->tasks[2].descriptors = NULL;
 	descriptors_drop(v, 1);

@@ -140,6 +140,17 @@ static int64_t bind_path(struct vfs *v, uint32_t task, struct socket *s, const c
 	return 0;
 }
 
+/* Linux looks first whether the path is free. */
+static int64_t bound_already(struct vfs *v, uint32_t task, const char *path, uint64_t length)
+{
+	struct node *n;
+
+	if (path[0] == '\0' || walk(v, task, AT_FDCWD, path_for_walk(v, path, length), WALK_NOFOLLOW, &n) != 0)
+		return -EINVAL;
+	node_drop(v, n);
+	return -EADDRINUSE;
+}
+
 verdict vfs_bind(struct vfs *v, struct request *r, int32_t fd, struct grant address)
 {
 	struct linux_sockaddr_un name;
@@ -153,7 +164,7 @@ verdict vfs_bind(struct vfs *v, struct request *r, int32_t fd, struct grant addr
 	if (length < 0)
 		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
 	if (s->name.length != 0)
-		return refuse(r, EINVAL);
+		return settle(r, bound_already(v, r->task, name.path, (uint64_t)length));
 	if (length == 0)
 		return settle(r, bind_automatically(v, s));
 	if (name.path[0] == '\0')
