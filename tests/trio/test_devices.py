@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -59,6 +60,18 @@ def test_what_is_typed_arrives_by_interrupts(kernel: Kernel, board: MachineType,
         machine.say(lines)
         assert sha256(lines).hexdigest().encode() in machine.hear(b"over")
         assert machine.ended() == 0
+
+
+def test_a_line_that_nobody_reads_for_a_while_loses_nothing(kernel: Kernel, tmp_path: Path) -> None:
+    """Expected: the program that writes waits, and each line comes, in order. Broken: the device's queue overruns, or
+    nobody says that it can take more."""
+    command = ("sh", "-c", "seq 1 10000 >/dev/console; echo over >/dev/console")
+    with live(kernel, initramfs(command), Machine(), tmp_path) as machine:
+        machine.hear(b"structure=")
+        time.sleep(1)  # more has been written by then than QEMU and the socket hold
+        lines = machine.hear(b"over").split()
+        assert machine.ended() == 0
+    assert [int(line) for line in lines if line.isdigit()] == list(range(1, 10001))
 
 
 def numbered(sectors: int) -> bytearray:

@@ -176,7 +176,11 @@ bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_
 	distance = registers_find(v);
 	if (!v->common || !v->own || !v->doorbell || !reset(v) || !agree(v, features))
 		return false;
-	if (kernel_irq_attach(MESSAGES_OF_PCI + v->place, endpoint, bit) != 0 || !queue_start(v, distance))
+	if (kernel_irq_attach(MESSAGES_OF_PCI + v->place, endpoint, bit) != 0) {
+		log_line("virtio: the device at %x has no MSI-X and cannot be driven", v->place);
+		return false;
+	}
+	if (!queue_start(v, distance))
 		return false;
 	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED | STATUS_RUNS);
 	return true;
