@@ -15,6 +15,24 @@ LINES = [
 ]  # fmt: skip
 
 
+#: For cuts of power: names go from sector to sector, and little else happens.
+MORE_NAMES = [f"n{each}" for each in range(20)]
+MOVES = [
+    *["rename"] * 12,
+    "create",
+    "create",
+    "create",
+    "mkdir",
+    "link",
+    "link",
+    "unlink",
+    "unlink",
+    "write",
+    "release",
+    "sync",
+]
+
+
 @dataclass
 class Node:
     number: int
@@ -24,8 +42,9 @@ class Node:
     links: int = 1
     holds: int = 0
     parent: Node | None = None
-    # The operation that changed it, its names or its content last.
+    # The operation that changed it, its names or its content last; and the last that changed its content.
     touched: int = 0
+    written: int = 0
 
     def within(self, other: Node) -> bool:
         at: Node | None = self
@@ -39,8 +58,9 @@ class Node:
 class Model:
     """Says each operation to the driver and to itself, and compares."""
 
-    def __init__(self, driver: Driver, seed: int, most: int = 40_000) -> None:
+    def __init__(self, driver: Driver, seed: int, most: int = 40_000, moves: bool = False) -> None:
         self.driver, self.random, self.most = driver, Random(seed), most
+        self.names, self.lines = (MORE_NAMES, MOVES) if moves else (NAMES, LINES)
         self.root = Node(ROOT, "dir", links=2)
         self.nodes = [self.root]
         self.count = 0
@@ -60,14 +80,14 @@ class Model:
 
     def step(self) -> None:
         self.count += 1
-        getattr(self, "_" + self.random.choice(LINES))()
+        getattr(self, "_" + self.random.choice(self.lines))()
 
     def touch(self, *nodes: Node) -> None:
         for each in nodes:
             each.touched = self.count
 
     def _create(self, kind: str = "file", mode: str = "100644") -> None:
-        d, name = self.random.choice(self.directories()), self.random.choice(NAMES)
+        d, name = self.random.choice(self.directories()), self.random.choice(self.names)
         line = f"create {d.number} {mode} {name}"
         if name in d.entries:
             self.expect(line, -errno.EEXIST)
@@ -85,7 +105,7 @@ class Model:
         self._create("dir", "40755")
 
     def _symlink(self) -> None:
-        d, name = self.random.choice(self.directories()), self.random.choice(NAMES)
+        d, name = self.random.choice(self.directories()), self.random.choice(self.names)
         target = "t" * self.random.randrange(1, 200)
         line = f"symlink {d.number} {name} {target}"
         if name in d.entries:
@@ -109,6 +129,7 @@ class Model:
         node.data.extend(bytes(max(offset - len(node.data), 0)))
         node.data[offset : offset + length] = pattern(seed, offset, length)
         self.touch(node)
+        node.written = self.count
 
     def _read(self) -> None:
         if not (files := self.files()):
@@ -128,11 +149,16 @@ class Model:
         del node.data[size:]
         node.data.extend(bytes(size - len(node.data)))
         self.touch(node)
+        node.written = self.count
 
     def _link(self) -> None:
         if not (files := self.files()):
             return
-        d, name, node = self.random.choice(self.directories()), self.random.choice(NAMES), self.random.choice(files)
+        d, name, node = (
+            self.random.choice(self.directories()),
+            self.random.choice(self.names),
+            self.random.choice(files),
+        )
         line = f"link {d.number} {node.number} {name}"
         if node.links == 0:
             self.expect(line, -errno.ENOENT)
@@ -154,7 +180,7 @@ class Model:
         self.touch(d, node)
 
     def _unlink(self) -> None:
-        d, name = self.random.choice(self.directories()), self.random.choice(NAMES)
+        d, name = self.random.choice(self.directories()), self.random.choice(self.names)
         node, directory = d.entries.get(name), self.random.randrange(2)
         line = f"unlink {d.number} {directory} {name}"
         if node is None:
@@ -179,7 +205,7 @@ class Model:
 
     def _rename(self) -> None:
         d, to = self.random.choice(self.directories()), self.random.choice(self.directories())
-        name, new = self.random.choice(NAMES), self.random.choice(NAMES)
+        name, new = self.random.choice(self.names), self.random.choice(self.names)
         node, other = d.entries.get(name), to.entries.get(new)
         line = f"rename {d.number} {name} {to.number} {new}"
         if node is None:
@@ -205,7 +231,7 @@ class Model:
         self.touch(d, to, node)
 
     def _lookup(self) -> None:
-        d, name = self.random.choice(self.directories()), self.random.choice(NAMES)
+        d, name = self.random.choice(self.directories()), self.random.choice(self.names)
         node = d.entries.get(name)
         if node is None:
             self.expect(f"lookup {d.number} {name}", -errno.ENOENT)

@@ -40,11 +40,11 @@ def cut(program: Path, path: Path, seed: int) -> tuple[list[Synced], Model, Path
     random = Random(seed)
     after = path.with_suffix(".cut")
     with Driver(program, path) as driver:
-        model = Model(driver, seed, most=6000)
+        model = Model(driver, seed, most=6000, moves=seed % 4 > 0)
         synced: list[Synced] = []
         assert driver.do(f"waits {seed % 2}") == 0
         assert driver.do("mount 0") == 0
-        assert driver.do(f"power {random.randrange(1, 600)}") == 0
+        assert driver.do(f"power {random.randrange(1, 400)}") == 0
         for _ in range(SYNCS):
             for _ in range(random.randrange(5, 60)):
                 model.step()
@@ -65,10 +65,11 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
 ) -> None:
     """Expected: no zone has two owners, no name leads to a file that is not there, nothing in use is unmarked; what is
     left to mend are counts and marks, or one of two names of a directory that was moved to another. Files that were
-    synced and not touched since have their content. Broken: an order of writes that loses one of these."""
+    synced and not touched since have their content; those that were renamed since have some name. Broken: an order of
+    writes that loses one of these."""
     path = tmp_path / "image"
     make(path, 1024, 1024 if seed % 3 else 2048)
-    power = Random(seed).randrange(1, 600)
+    power = Random(seed).randrange(1, 400)
     synced, model, after = cut(program, path, seed)
     image = Image.of(after)
     assert image.wrong == []
@@ -78,6 +79,9 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
         for node in durable[-1].kept(list(model.paths().values())):
             for name in durable[-1].names[id(node)]:
                 assert tree.get(name) == durable[-1].content[id(node)], name
+        for node in model.paths().values():
+            if id(node) in durable[-1].content and node.written <= durable[-1].at:
+                assert image.data.get(node.number) == durable[-1].content[id(node)], "lost on its way to another name"
     assert image.twice <= model.moved
     if image.twice:
         return
