@@ -433,3 +433,51 @@ TEST(devices, "Do /dev/null and /dev/zero read and write as they should?")
 	IS(st.st_rdev, 0x105);
 	FAILS(ioctl(null, TIOCGWINSZ, text), ENOTTY);
 }
+
+TEST(write_full, "Does /dev/full say that there is no room?")
+{
+	int fd = open("/dev/full", O_RDWR);
+	char byte = 1;
+
+	if (fd < 0 && errno == ENOENT)
+		skip("no such device here");
+	OK(fd);
+	FAILS(write(fd, "x", 1), ENOSPC);
+	IS(read(fd, &byte, 1), 1);
+	IS(byte, 0);
+}
+
+TEST(write_concurrent, "Do processes that append at the same time lose no record?")
+{
+	enum { WRITERS = 4, RECORDS = 100 };
+	struct {
+		int writer, number;
+	} record;
+	int fd, next[WRITERS] = { 0 };
+	pid_t pid[WRITERS];
+
+	make_file("a", "");
+	for (int i = 0; i < WRITERS; i++) {
+		pid[i] = fork_checked();
+		if (pid[i] == 0) {
+			fd = (int)OK(open("a", O_WRONLY | O_APPEND));
+			for (int k = 0; k < RECORDS; k++) {
+				record.writer = i;
+				record.number = k;
+				IS(write(fd, &record, sizeof record), sizeof record);
+				if (k % 10 == 0)
+					sched_yield();
+			}
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < WRITERS; i++)
+		IS(reap(pid[i]), 0);
+	fd = (int)OK(open("a", O_RDONLY));
+	for (int k = 0; k < WRITERS * RECORDS; k++) {
+		IS(read(fd, &record, sizeof record), sizeof record);
+		TRUE(record.writer >= 0 && record.writer < WRITERS);
+		IS(record.number, next[record.writer]++);
+	}
+	IS(read(fd, &record, sizeof record), 0);
+}

@@ -188,3 +188,51 @@ TEST(signal_after_fork, "Does a child inherit handlers and mask, but not what is
 	}
 	IS(reap(pid), 0);
 }
+
+TEST(stop_cont_pending, "Do SIGCONT and stop signals drop each other while pending, and SIGCONT wake when blocked?")
+{
+	sigset_t pending;
+	int status;
+	pid_t pid;
+
+	handle(SIGCONT, catch, 0);
+	block(SIGTSTP);
+	OK(raise(SIGTSTP));
+	OK(raise(SIGCONT));
+	OK(sigpending(&pending));
+	IS(sigismember(&pending, SIGTSTP), 0);
+	IS(caught[SIGCONT], 1);
+	block(SIGCONT);
+	OK(raise(SIGCONT));
+	OK(raise(SIGTSTP));
+	OK(sigpending(&pending));
+	IS(sigismember(&pending, SIGCONT), 0);
+	IS(sigismember(&pending, SIGTSTP), 1);
+	pid = fork_checked();
+	if (pid == 0) {
+		OK(kill(getpid(), SIGSTOP));
+		_exit(caught[SIGCONT]);
+	}
+	IS(waitpid(pid, &status, WUNTRACED), pid);
+	TRUE(WIFSTOPPED(status));
+	OK(kill(pid, SIGCONT));
+	IS(reap(pid), 1);
+}
+
+TEST(sigqueue, "Does a queued signal bring its value, each time it was sent?")
+{
+	struct timespec none = { 0, 0 };
+	sigset_t set = set_of(40);
+	siginfo_t info;
+
+	block(40);
+	for (int i = 1; i <= 3; i++)
+		OK(sigqueue(getpid(), 40, (union sigval){ .sival_int = i * 11 }));
+	for (int i = 1; i <= 3; i++) {
+		IS(RAW(SYS_rt_sigtimedwait, &set, &info, &none, 8), 40);
+		IS(info.si_code, SI_QUEUE);
+		IS(info.si_value.sival_int, i * 11);
+		IS(info.si_pid, getpid());
+	}
+	FAILS(RAW(SYS_rt_sigtimedwait, &set, &info, &none, 8), EAGAIN);
+}

@@ -163,3 +163,73 @@ TEST(renameat2, "Does RENAME_NOREPLACE refuse a name that is taken?")
 	OK(RAW(SYS_renameat2, AT_FDCWD, "c", AT_FDCWD, "d", 1));
 	FAILS(RAW(SYS_renameat2, AT_FDCWD, "d", AT_FDCWD, "b", 0x1000), EINVAL);
 }
+
+TEST(symlink_folders, "Do calls that remove or make names treat a symbolic link's trailing slash as Linux does?")
+{
+	struct stat st;
+
+	OK(mkdir("d", 0755));
+	OK(mkdir("d/e", 0755));
+	OK(symlink("d", "s"));
+	OK(symlink("nowhere", "n"));
+	OK(stat("s/..", &st));
+	OK(lstat("s/", &st));
+	IS(st.st_mode & S_IFMT, S_IFDIR);
+	FAILS(rmdir("s"), ENOTDIR);
+	FAILS(rmdir("s/"), ENOTDIR);
+	FAILS(unlink("s/"), ENOTDIR);
+	FAILS(mkdir("n", 0755), EEXIST);
+	FAILS(mkdir("s", 0755), EEXIST);
+	FAILS(link("d", "n"), EEXIST);
+	OK(mkdir("s/new", 0755));
+	OK(rmdir("d/new"));
+	OK(rename("s/e", "e"));
+	OK(unlink("s"));
+	OK(stat("d", &st));
+}
+
+TEST(symlink_long, "How long may a symbolic link's text be?")
+{
+	static char text[5000], back[5000];
+
+	memset(text, 'x', sizeof text);
+	text[4095] = '\0';
+	OK(symlink(text, "s"));
+	IS(readlink("s", back, sizeof back), 4095);
+	FAILS(open("s", O_RDONLY), ENAMETOOLONG);
+	text[4095] = 'x';
+	text[4096] = '\0';
+	FAILS(symlink(text, "t"), ENAMETOOLONG);
+	FAILS(symlink("a", text), ENAMETOOLONG);
+}
+
+TEST(rename_cwd, "Does a renamed folder stay one's cwd, under its new name?")
+{
+	char before[PATH_MAX], text[PATH_MAX];
+
+	OK(RAW(SYS_getcwd, before, sizeof before));
+	OK(mkdir("d", 0755));
+	OK(mkdir("e", 0755));
+	OK(chdir("d"));
+	OK(rename("../d", "../e/f"));
+	make_file("a", "");
+	OK(RAW(SYS_getcwd, text, sizeof text));
+	TRUE(strcmp(text + strlen(before), "/e/f") == 0);
+	OK(chdir("../.."));
+	IS(file_size("e/f/a"), 0);
+}
+
+TEST(rename_swap, "Do a thousand renames to and fro lose nothing?")
+{
+	make_file("a", "one");
+	make_file("b", "two");
+	OK(mkdir("d", 0755));
+	for (int i = 0; i < 1000; i++) {
+		OK(rename("a", "d/a"));
+		OK(rename("b", "a"));
+		OK(rename("d/a", "b"));
+	}
+	TRUE(file_is("a", "one"));
+	TRUE(file_is("b", "two"));
+	OK(rmdir("d"));
+}

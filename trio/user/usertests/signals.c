@@ -1,6 +1,8 @@
 /* signals.c: sending and handling signals. */
 #include "usertests.h"
 
+#include <setjmp.h>
+
 static volatile int caught[65], last_signal;
 static siginfo_t last_info;
 
@@ -213,4 +215,85 @@ TEST(tkill, "Do tkill and tgkill reach a thread, and refuse what they should?")
 	FAILS(RAW(SYS_tgkill, getpid(), 0x7ffffff, SIGUSR1), ESRCH);
 	FAILS(RAW(SYS_tgkill, getpid() + 1, getpid(), SIGUSR1), ESRCH);
 	FAILS(RAW(SYS_tkill, getpid(), 65), EINVAL);
+}
+
+static sigjmp_buf *jump_buffer;
+
+static void jump(int signal)
+{
+	static int jumps;
+
+	(void)signal;
+	siglongjmp(*jump_buffer, ++jumps);
+}
+
+TEST(signal_jump, "Does a jump out of a handler restore the mask that was saved?")
+{
+	static sigjmp_buf back;
+	static volatile int jumps;
+	sigset_t now;
+
+	if (sigsetjmp(back, 1) < 3) {
+		jumps++;
+		jump_buffer = &back;
+		handle(SIGUSR1, jump, 0);
+		raise(SIGUSR1);
+	}
+	IS(jumps, 3);
+	OK(sigprocmask(SIG_BLOCK, NULL, &now));
+	IS(sigismember(&now, SIGUSR1), 0);
+}
+
+TEST(signal_child_info, "Does SIGCHLD tell how a child ended or stopped?")
+{
+	static const struct {
+		int signal, code;
+	} ends[] = { { SIGKILL, CLD_KILLED }, { SIGTERM, CLD_KILLED } };
+
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		pid_t pid;
+
+		handle_info(SIGCHLD, 0);
+		pid = fork_checked();
+		if (pid == 0) {
+			pause();
+			_exit(0);
+		}
+		OK(kill(pid, SIGSTOP));
+		IS(waitpid(pid, NULL, WUNTRACED), pid);
+		IS(last_info.si_code, CLD_STOPPED);
+		IS(last_info.si_status, SIGSTOP);
+		OK(kill(pid, ends[i].signal));
+		OK(kill(pid, SIGCONT));
+		IS(reap(pid), 128 + ends[i].signal);
+		IS(last_info.si_code, ends[i].code);
+		IS(last_info.si_status, ends[i].signal);
+		IS(last_info.si_pid, pid);
+	}
+}
+
+TEST(signal_no_zombies, "Does SA_NOCLDWAIT leave no zombie and call the handler all the same?")
+{
+	handle(SIGCHLD, catch, SA_NOCLDWAIT);
+	if (fork_checked() == 0)
+		_exit(0);
+	while (wait(NULL) >= 0 || errno == EINTR)
+		;
+	IS(errno, ECHILD);
+	IS(caught[SIGCHLD], 1);
+}
+
+TEST(signal_storm, "Do a thousand signals from a child arrive or merge, and none afterwards?")
+{
+	pid_t pid;
+
+	handle(SIGUSR1, catch, 0);
+	pid = fork_checked();
+	if (pid == 0) {
+		for (int i = 0; i < 1000; i++)
+			kill(getppid(), SIGUSR1);
+		_exit(0);
+	}
+	IS(reap(pid), 0);
+	TRUE(caught[SIGUSR1] >= 1 && caught[SIGUSR1] <= 1000);
 }

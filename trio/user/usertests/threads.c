@@ -317,3 +317,115 @@ TEST(clone_errors, "Does clone refuse flags that do not fit?")
 	FAILS(RAW(SYS_clone, CLONE_SIGHAND | SIGCHLD, 0), EINVAL);
 	FAILS(RAW(SYS_clone, CLONE_THREAD | CLONE_SIGHAND, 0), EINVAL);
 }
+
+static void *wait_for_child(void *pid)
+{
+	int status = -1;
+
+	OK(waitpid((pid_t)(long)pid, &status, 0));
+	return (void *)(long)WEXITSTATUS(status);
+}
+
+TEST(thread_wait, "May any thread wait for the process' children?")
+{
+	void *status;
+	pid_t pid = fork_checked();
+	pthread_t thread;
+
+	if (pid == 0) {
+		sleep_ms(20);
+		_exit(12);
+	}
+	thread = start(wait_for_child, (void *)(long)pid);
+	IS(pthread_join(thread, &status), 0);
+	IS(status, 12);
+}
+
+static void *exit_later(void *status)
+{
+	sleep_ms(50);
+	_exit((int)(long)status);
+}
+
+TEST(thread_leader_ends, "Does a process live on when its first thread has ended?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		start(exit_later, (void *)9L);
+		RAW(SYS_exit, 0);
+	}
+	sleep_ms(10);
+	IS(waitpid(pid, NULL, WNOHANG), 0);
+	OK(kill(pid, 0));
+	IS(reap(pid), 9);
+}
+
+static void *block_usr1(void *unused)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	OK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0 ? 0 : -1);
+	ready = 1;
+	while (!shared)
+		sched_yield();
+	return unused;
+}
+
+TEST(thread_masks, "Has each thread a signal mask of its own, and does a process' signal find one that takes it?")
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, catch, 0);
+	thread = start(block_usr1, NULL);
+	while (!ready)
+		sched_yield();
+	OK(kill(getpid(), SIGUSR1));
+	IS(caught_in, getpid());
+	shared = 1;
+	IS(pthread_join(thread, NULL), 0);
+}
+
+static void *cancelled(void *unused)
+{
+	ready = 1;
+	for (;;)
+		pause();
+	return unused;
+}
+
+TEST(thread_cancel, "Does cancelling end a thread that waits?")
+{
+	void *result;
+	pthread_t thread = start(cancelled, NULL);
+
+	while (!ready)
+		sched_yield();
+	IS(pthread_cancel(thread), 0);
+	IS(pthread_join(thread, &result), 0);
+	TRUE(result == PTHREAD_CANCELED);
+}
+
+TEST(thread_robust, "Does a robust mutex tell that its owner has died?")
+{
+	pthread_mutexattr_t attributes;
+	pthread_mutex_t *mutex = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	OK(mutex);
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	if (pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST))
+		skip("no robust lists here");
+	IS(pthread_mutex_init(mutex, &attributes), 0);
+	pid = fork_checked();
+	if (pid == 0)
+		_exit(pthread_mutex_lock(mutex));
+	IS(reap(pid), 0);
+	IS(pthread_mutex_lock(mutex), EOWNERDEAD);
+	IS(pthread_mutex_consistent(mutex), 0);
+	IS(pthread_mutex_unlock(mutex), 0);
+	IS(pthread_mutex_lock(mutex), 0);
+}

@@ -240,3 +240,35 @@ TEST(sleepers, "Do several sleepers wake in the order of their times?")
 	for (int i = 0; i < 4; i++)
 		IS(reap(pid[i]), 0);
 }
+
+TEST(itimer_cpu, "Do the virtual and profiling timers send their signals to a process that works?")
+{
+	static const int signals[] = { SIGVTALRM, SIGPROF };
+	struct itimerval soon = { { 0, 0 }, { 0, 20000 } };
+
+	for (int i = 0; i < 2; i++) {
+		long until = now_ms() + 5000;
+
+		ticks = 0;
+		handle(signals[i], count_tick, 0);
+		OK(setitimer(i == 0 ? ITIMER_VIRTUAL : ITIMER_PROF, &soon, NULL));
+		while (!ticks && now_ms() < until)
+			;
+		IS(ticks, 1);
+	}
+}
+
+TEST(cpu_limit, "Does RLIMIT_CPU send SIGXCPU, then kill?")
+{
+	struct rlimit most = { 1, 2 };
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		handle(SIGXCPU, count_tick, 0);
+		OK(setrlimit(RLIMIT_CPU, &most));
+		for (;;)
+			if (ticks)
+				_exit(4);
+	}
+	IS(reap(pid), 4);
+}

@@ -1,0 +1,185 @@
+/* proc.c: what /proc tells of processes and of the machine, as far as programs read it. */
+#include "usertests.h"
+
+#include <dirent.h>
+
+/* The file's text; its length. */
+static long text_of(const char *name, char *to, size_t size)
+{
+	int fd = (int)OK(open(name, O_RDONLY));
+	size_t used = 0;
+	long n;
+
+	while (used < size - 1 && (n = OK(read(fd, to + used, size - 1 - used))) > 0)
+		used += (size_t)n;
+	to[used] = '\0';
+	OK(close(fd));
+	return (long)used;
+}
+
+static char *path_of(pid_t pid, const char *name)
+{
+	static char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	return path;
+}
+
+TEST(proc_stat, "Does /proc/PID/stat tell number, name, state, parent, group and session?")
+{
+	char text[4096], name[32], state;
+	int pid, parent, group, session;
+
+	text_of("/proc/self/stat", text, sizeof text);
+	IS(sscanf(text, "%d (%31[^)]) %c %d %d %d", &pid, name, &state, &parent, &group, &session), 6);
+	IS(pid, getpid());
+	IS(state, 'R');
+	IS(parent, getppid());
+	IS(group, getpgrp());
+	IS(session, getsid(0));
+}
+
+/* Once the process is seen in that state. */
+static void await_state(pid_t pid, char wanted)
+{
+	char text[4096];
+	long until = now_ms() + 5000;
+
+	do {
+		text_of(path_of(pid, "stat"), text, sizeof text);
+		if (strchr(text, ')')[2] == wanted)
+			return;
+		sleep_ms(1);
+	} while (now_ms() < until);
+	fail("process is not in state %c: %.60s", wanted, text);
+}
+
+TEST(proc_states, "Does /proc/PID/stat tell sleeping, stopped and zombie processes?")
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	await_state(pid, 'S');
+	OK(kill(pid, SIGSTOP));
+	await_state(pid, 'T');
+	OK(kill(pid, SIGCONT));
+	await_state(pid, 'S');
+	OK(kill(pid, SIGKILL));
+	await_state(pid, 'Z');
+	IS(reap(pid), 128 + SIGKILL);
+	FAILS(open(path_of(pid, "stat"), O_RDONLY), ENOENT);
+	FAILS(access(path_of(pid, ""), F_OK), ENOENT);
+}
+
+TEST(proc_folder, "Does /proc list this process, and its folder what is in it?")
+{
+	struct dirent *entry;
+	int found = 0;
+	DIR *dir = opendir("/proc");
+
+	TRUE(dir != NULL);
+	while ((entry = readdir(dir)))
+		found |= atoi(entry->d_name) == getpid();
+	closedir(dir);
+	IS(found, 1);
+	dir = opendir("/proc/self");
+	TRUE(dir != NULL);
+	while ((entry = readdir(dir)))
+		found |= (strcmp(entry->d_name, "stat") == 0) << 1 | (strcmp(entry->d_name, "fd") == 0) << 2;
+	closedir(dir);
+	IS(found, 7);
+}
+
+TEST(proc_descriptors, "Does /proc/self/fd name the open files, and open them anew?")
+{
+	char path[64], text[PATH_MAX], here[PATH_MAX];
+	int fd, again;
+	long n;
+
+	make_file("a", "0123");
+	fd = (int)OK(open("a", O_RDWR));
+	get(fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	n = OK(readlink(path, text, sizeof text - 1));
+	text[n] = '\0';
+	OK(RAW(SYS_getcwd, here, sizeof here));
+	TRUE(strncmp(text, here, strlen(here)) == 0 && strcmp(text + strlen(here), "/a") == 0);
+	again = (int)OK(open(path, O_RDONLY));
+	IS(lseek(again, 0, SEEK_CUR), 0);
+	OK(close(fd));
+	FAILS(open(path, O_RDONLY), ENOENT);
+}
+
+TEST(proc_links, "Do /proc/self/cwd, root and exe lead where they should?")
+{
+	struct stat a, b;
+
+	OK(stat("/proc/self/cwd", &a));
+	OK(stat(".", &b));
+	IS(a.st_ino, b.st_ino);
+	OK(stat("/proc/self/root", &a));
+	OK(stat("/", &b));
+	IS(a.st_ino, b.st_ino);
+	OK(stat("/proc/self/exe", &a));
+	IS(a.st_mode & S_IFMT, S_IFREG);
+	TRUE(a.st_mode & 0111);
+}
+
+TEST(proc_machine, "Do meminfo, uptime, cpuinfo, loadavg, version and mounts begin as programs want them?")
+{
+	char text[65536];
+	double up, idle;
+	long total;
+
+	text_of("/proc/meminfo", text, sizeof text);
+	IS(sscanf(text, "MemTotal: %ld kB", &total), 1);
+	TRUE(total > 1000 && strstr(text, "\nMemFree:"));
+	text_of("/proc/uptime", text, sizeof text);
+	IS(sscanf(text, "%lf %lf", &up, &idle), 2);
+	TRUE(up > 0);
+	text_of("/proc/cpuinfo", text, sizeof text);
+	TRUE(strncmp(text, "processor\t: 0\n", 14) == 0);
+	text_of("/proc/loadavg", text, sizeof text);
+	IS(sscanf(text, "%lf", &up), 1);
+	TRUE(text_of("/proc/version", text, sizeof text) > 10);
+	text_of("/proc/mounts", text, sizeof text);
+	TRUE(strstr(text, " /proc proc ") != NULL);
+	text_of("/proc/stat", text, sizeof text);
+	TRUE(strncmp(text, "cpu ", 4) == 0);
+}
+
+TEST(proc_pieces, "Does a /proc file read in small pieces give what it gives at once?")
+{
+	char whole[65536], byte[2];
+	int fd = (int)OK(open("/proc/self/stat", O_RDONLY));
+	long n = OK(read(fd, whole, sizeof whole));
+	int own = 0;
+
+	IS(read(fd, byte, 1), 0);
+	OK(lseek(fd, 0, SEEK_SET));
+	for (int i = 0; i < 4; i++) {
+		IS(read(fd, byte, 1), 1);
+		own += byte[0] == whole[i];
+	}
+	IS(own, 4);
+	IS(pread(fd, byte, 1, 1), 1);
+	IS(byte[0], whole[1]);
+	IS(pread(fd, byte, 1, n + 1000), 0);
+}
+
+TEST(proc_closed, "Can nothing be made, removed or written in /proc?")
+{
+	TRUE(open("/proc/new", O_RDWR | O_CREAT, 0644) < 0);
+	TRUE(mkdir("/proc/new", 0755) < 0);
+	TRUE(unlink("/proc/uptime") < 0);
+	TRUE(rename("/proc/uptime", "/proc/new") < 0);
+	TRUE(rmdir("/proc/self") < 0);
+	FAILS(rename("/proc/uptime", "a"), EXDEV);
+	FAILS(link("/proc/uptime", "a"), EXDEV);
+	FAILS(open("/proc/none", O_RDONLY), ENOENT);
+	FAILS(open("/proc/self/none", O_RDONLY), ENOENT);
+	FAILS(open("/proc/99999999/stat", O_RDONLY), ENOENT);
+}
