@@ -169,34 +169,6 @@ long copy_string(char *to, size_t size, struct grant from)
 	return -ENAMETOOLONG;
 }
 
-struct grant grant_read(const void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-struct grant grant_write(void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-nanoseconds now(void)
-{
-	return clock_now();
-}
-
-void *pages_take(size_t count)
-{
-	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
-
-	return frame ? physical(frame) : NULL;
-}
-
-void pages_give(void *pages, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		frame_drop(physical_of(pages) + i * PAGE);
-}
-
 /* Messages ------------------------------------------------------------------------------------------------------------- */
 
 static void call(uint32_t endpoint, struct caller *c)

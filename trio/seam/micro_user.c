@@ -119,25 +119,6 @@ void unpark_request(struct request *r)
 	add(&again, &r->link);
 }
 
-bool is_waited_for(const struct queue *queue)
-{
-	return queue->head.next && queue->head.next != &queue->head;
-}
-
-bool unpark_one(struct queue *queue)
-{
-	if (!is_waited_for(queue))
-		return false;
-	unpark_request(CONTAINER(queue->head.next, struct request, link));
-	return true;
-}
-
-void unpark(struct queue *queue)
-{
-	while (unpark_one(queue))
-		continue;
-}
-
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 {
 	return (long)trap(MICRO_COPY_IN, (uint64_t)to, from.id, from.length, offset, n);
@@ -175,7 +156,7 @@ struct grant grant_write(void *own, size_t length)
 
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
 {
-	return (struct grant){ address | (uint64_t)task << OWNER_SHIFT, length };
+	return (struct grant){ (uint64_t)task << OWNER_SHIFT | (address & ((1UL << OWNER_SHIFT) - 1)), length };
 }
 
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)

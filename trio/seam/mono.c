@@ -44,25 +44,6 @@ void unpark_request(struct request *r)
 	task_wake(CONTAINER(r, struct task, request));
 }
 
-bool is_waited_for(const struct queue *queue)
-{
-	return !queue_is_empty(queue);
-}
-
-bool unpark_one(struct queue *queue)
-{
-	if (!is_waited_for(queue))
-		return false;
-	unpark_request(CONTAINER(queue->head.next, struct request, link));
-	return true;
-}
-
-void unpark(struct queue *queue)
-{
-	while (unpark_one(queue))
-		continue;
-}
-
 bool wait_for_answer(struct request *r)
 {
 	struct task *t = CONTAINER(r, struct task, request);
@@ -197,27 +178,10 @@ long copy_string(char *to, size_t size, struct grant from)
 	return (size_t)length == most ? -ENAMETOOLONG : length;
 }
 
-struct grant grant_read(const void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-struct grant grant_write(void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
 {
 	(void)task;
 	return (struct grant){ MIN(address, USER_END), length };
-}
-
-struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
-{
-	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
-
-	return (struct grant){ whole.id + offset, MIN(length, rest) };
 }
 
 void notify(uint32_t endpoint, unsigned bit)
@@ -240,27 +204,9 @@ void deliver_notifications(void)
 	}
 }
 
-nanoseconds now(void)
-{
-	return clock_now();
-}
-
 void alarm_at(uint32_t endpoint, nanoseconds deadline)
 {
 	timer_set(TASKS + endpoint, deadline);
-}
-
-void *pages_take(size_t count)
-{
-	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
-
-	return frame ? physical(frame) : NULL;
-}
-
-void pages_give(void *pages, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		frame_drop(physical_of(pages) + i * PAGE);
 }
 
 /* Services are in the kernel and need no traps. */
