@@ -58,6 +58,9 @@ static void map_around(struct space *s, const struct region *r, struct object *o
 	uint64_t begin = MAX(at & ~(window - 1), r->begin), end = MIN((at & ~(window - 1)) + window, r->end);
 	uint64_t first = 0, count = 0, from = begin;
 
+	/* The page itself is there already. */
+	if (end - begin == PAGE)
+		return;
 	for (uint64_t page = begin; page < end; page += PAGE) {
 		uint64_t frame = object_frame(o, r->index + (page - r->begin) / PAGE, false);
 
