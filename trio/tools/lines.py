@@ -1,0 +1,59 @@
+"""Lines of Trio's code that run privileged in each structure: neither blank nor only comment, generated ones left out.
+
+    python3 lines.py            a table in Markdown: parts by structures
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+TRIO = Path(__file__).parents[1]
+STRUCTURES = ("mono", "hybrid", "micro")
+#: Part of the table to the patterns of its files, and the structures in which it runs in the kernel's mode.
+PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "the processor and the machine (`kernel/x86`)": (("kernel/x86/*",), STRUCTURES),
+    "tasks, memory, timers, reports (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
+    "Linux's system calls (`kernel/abi`)": (("kernel/abi/*", "interfaces/abi/*"), STRUCTURES),
+    "the seam: shared": (
+        ("seam/port.h", "seam/structure.h", "seam/kernel_port.c", "seam/freestanding.c", "seam/text.*"),
+        STRUCTURES,
+    ),
+    "the seam: mono": (("seam/mono.*", "seam/queues.c"), ("mono",)),
+    "the seam: hybrid": (("seam/hybrid.*", "seam/queues.c", "seam/messages.h"), ("hybrid",)),
+    "the seam: micro": (("seam/micro.*", "seam/elf.h", "seam/messages.h"), ("micro",)),
+    "services": (("services/*/*",), ("mono", "hybrid")),
+    "drivers": (("drivers/*/*",), ("mono", "hybrid")),
+}
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def lines(path: Path) -> int:
+    """Of one file."""
+    text = _COMMENT.sub("", path.read_text())
+    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("//"))
+
+
+def counted() -> dict[str, int]:
+    """Part to its lines."""
+    return {
+        part: sum(lines(path) for pattern in patterns for path in sorted(TRIO.glob(pattern)) if path.is_file())
+        for part, (patterns, _) in PARTS.items()
+    }
+
+
+def table() -> str:
+    """The table of README.md."""
+    found = counted()
+    rows = ["| part | " + " | ".join(STRUCTURES) + " |", "|---|---:|---:|---:|"]
+    for part, (_, where) in PARTS.items():
+        cells = (f"{found[part]:,}" if each in where else "–" for each in STRUCTURES)
+        rows.append(f"| {part} | " + " | ".join(cells) + " |")
+    sums = (sum(found[part] for part, (_, where) in PARTS.items() if each in where) for each in STRUCTURES)
+    rows.append("| **privileged in all** | " + " | ".join(f"**{each:,}**" for each in sums) + " |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table() + "\n")
