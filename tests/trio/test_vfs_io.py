@@ -24,7 +24,8 @@ def built(folder: Path) -> Path:
     subprocess.run([sys.executable, *interfaces], check=True, timeout=60)
     vfs = trio / "services/vfs"
     includes = [f"-I{each}" for each in (trio / "seam", trio / "interfaces", folder / "gen", vfs)]
-    sources = [*(vfs / f"{part}.c" for part in PARTS), ROOT_FOLDER / "tests/trio/host/vfs_io.c"]
+    host = ROOT_FOLDER / "tests/trio/host"
+    sources = [*(vfs / f"{part}.c" for part in PARTS), host / "vfs_seam.c", host / "vfs_io.c"]
     options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
     options.append("-fno-sanitize-recover=undefined")
     subprocess.run(["gcc", *options, *includes, *sources, "-o", folder / "vfs_io"], check=True, timeout=300)

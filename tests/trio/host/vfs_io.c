@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include "handlers.h"
 #include "socket.h"
+#include "vfs_seam.h"
 
 static struct vfs *v;
-static unsigned pages_out, objects_out;
-/* The how manyeth allocation from now on has no memory; 0: none. */
-static unsigned fail_at;
 static uint64_t seed;
 
 #define CHECK(condition)                                                                \
@@ -19,156 +17,6 @@ static uint64_t seed;
 			exit(1);                                                        \
 		}                                                                       \
 	} while (0)
-
-/* The seam --------------------------------------------------------------------------------------------------------------- */
-
-verdict park(struct queue *q, struct request *r)
-{
-	if (q->head.next == NULL)
-		list_begin(&q->head);
-	list_add(&q->head, &r->link);
-	return PARKED;
-}
-
-verdict park_until(struct queue *q, struct request *r, nanoseconds deadline)
-{
-	(void)deadline;
-	return park(q, r);
-}
-
-verdict park_hard(struct queue *q, struct request *r)
-{
-	return park(q, r);
-}
-
-bool is_waited_for(const struct queue *q)
-{
-	return q->head.next != NULL && q->head.next != &q->head;
-}
-
-void unpark(struct queue *q)
-{
-	while (is_waited_for(q))
-		list_remove(q->head.next);
-}
-
-long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
-{
-	if (offset + n > from.length)
-		return -EFAULT;
-	memcpy(to, (char *)from.id + offset, n);
-	return 0;
-}
-
-long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
-{
-	if (offset + n > to.length)
-		return -EFAULT;
-	memcpy((char *)to.id + offset, from, n);
-	return 0;
-}
-
-struct grant grant_write(void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-static bool fails(void)
-{
-	return fail_at > 0 && --fail_at == 0;
-}
-
-void *pages_take(size_t count)
-{
-	if (fails())
-		return NULL;
-	pages_out += (unsigned)count;
-	return calloc(count, PAGE);
-}
-
-void pages_give(void *pages, size_t count)
-{
-	pages_out -= (unsigned)count;
-	free(pages);
-}
-
-nanoseconds now(void)
-{
-	return 1;
-}
-
-void panic(const char *format, ...)
-{
-	(void)format;
-	abort();
-}
-
-int64_t kernel_random_bytes(struct grant to)
-{
-	(void)to;
-	return 0;
-}
-
-/* The rest of vfs -------------------------------------------------------------------------------------------------------- */
-
-void *vfs_take(struct vfs *of, size_t size)
-{
-	(void)of;
-	if (fails())
-		return NULL;
-	objects_out++;
-	return calloc(1, size);
-}
-
-void vfs_give(struct vfs *of, void *p, size_t size)
-{
-	(void)of, (void)size;
-	objects_out--;
-	free(p);
-}
-
-void vfs_raise(struct vfs *of, uint32_t task, uint32_t signal)
-{
-	of->tasks[task].raised = signal;
-}
-
-void node_forgotten(struct vfs *of, struct node *n)
-{
-	fifo_forget(of, n);
-	free(n);
-}
-
-int64_t walk(struct vfs *of, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
-{
-	(void)of, (void)task, (void)directory, (void)path, (void)flags, (void)out;
-	return -ENOENT;
-}
-
-int64_t permitted(struct vfs *of, uint32_t task, const struct node *n, unsigned wanted)
-{
-	(void)of, (void)task, (void)n, (void)wanted;
-	return 0;
-}
-
-int64_t make_at(struct vfs *of, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
-		struct node **out)
-{
-	(void)of, (void)task, (void)directory, (void)path, (void)mode, (void)device, (void)out;
-	return -EACCES;
-}
-
-void locks_of_process_drop(struct vfs *of, struct node *n, uint32_t process)
-{
-	(void)of, (void)n, (void)process;
-}
-
-void locks_of_file_drop(struct vfs *of, struct node *n, struct file *f)
-{
-	(void)of, (void)n, (void)f;
-}
-
-/* Tests ------------------------------------------------------------------------------------------------------------------ */
-
 static uint32_t dice(uint32_t sides)
 {
 	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
