@@ -392,9 +392,10 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 	return user_put(a[1], &message, sizeof message) != 0 ? -EFAULT : result;
 }
 
-/* poll and its like end with -EINTR even for a handler with SA_RESTART, as Linux has it. */
-ROUTE_TABLE(sockets, { 7, false, "poll", run_poll }, { 22, false, "pipe", run_pipe },
-	    { 23, false, "select", run_select }, { 41, false, "socket", run_socket },
+/* poll and its like end with -EINTR even for a handler with SA_RESTART, as Linux has it; after a stop they go on (with
+ * their whole time again), but for epoll_wait. */
+ROUTE_TABLE(sockets, { 7, RESUMES, "poll", run_poll }, { 22, false, "pipe", run_pipe },
+	    { 23, RESUMES, "select", run_select }, { 41, false, "socket", run_socket },
 	    { 42, true, "connect", run_connect }, { 43, true, "accept", run_accept },
 	    { 44, true, "sendto", run_sendto }, { 45, true, "recvfrom", run_recvfrom },
 	    { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg },
@@ -403,8 +404,8 @@ ROUTE_TABLE(sockets, { 7, false, "poll", run_poll }, { 22, false, "pipe", run_pi
 	    { 52, false, "getpeername", run_getpeername }, { 53, false, "socketpair", run_socketpair },
 	    { 54, false, "setsockopt", run_setsockopt }, { 55, false, "getsockopt", run_getsockopt },
 	    { 213, false, "epoll_create", run_epoll_create }, { 232, false, "epoll_wait", run_epoll_wait },
-	    { 233, false, "epoll_ctl", run_epoll_ctl }, { 270, false, "pselect6", run_pselect6 },
-	    { 271, false, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait },
+	    { 233, false, "epoll_ctl", run_epoll_ctl }, { 270, RESUMES, "pselect6", run_pselect6 },
+	    { 271, RESUMES, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait },
 	    { 284, false, "eventfd", run_eventfd }, { 288, true, "accept4", run_accept4 },
 	    { 290, false, "eventfd2", run_eventfd2 }, { 291, false, "epoll_create1", run_epoll_create1 },
 	    { 293, false, "pipe2", run_pipe2 });
