@@ -106,7 +106,7 @@ def test_a_name_like_its_own_is_not_for_the_users_kernels() -> None:
 def test_list_shows_it_beside_the_others(tmp_path: Path) -> None:
     trio.add("mono")
     listed = kernometer(tmp_path, "guest", "list").stdout.splitlines()
-    assert listed[1].split() == ["trio-mono", "0.7-mono", "0", "trio"]
+    assert listed[1].split() == ["trio-mono", "0.7-mono", "0.0", "trio"]
     assert len(listed) == 2
     (document,) = json.loads(kernometer(tmp_path, "guest", "list", "--json").stdout)
     assert document["built_in"] == list(trio.BUILT_IN)

@@ -93,9 +93,11 @@ def _print(env: Env, found: tuple[Guest, ...]) -> None:
 def _row(guest: Guest) -> tuple[str, str, str, str]:
     made = guest.manifest
     origin = made.package if made.package.startswith("/") else made.suite or made.package
-    cells = (made.name, made.release or made.version, f"{made.kernel_bytes / 1e6:.0f}", origin)
-    name, kernel, size, where = map(printable, cells)
-    return name, kernel, size, where
+    megabytes = made.kernel_bytes / 1e6
+    size = f"{megabytes:.0f}" if megabytes >= 1 else f"{megabytes:.1f}"
+    cells = (made.name, made.release or made.version, size, origin)
+    name, kernel, shown, where = map(printable, cells)
+    return name, kernel, shown, where
 
 
 def _line(env: Env, row: tuple[str, str, str, str], widths: list[int]) -> None:

@@ -12,19 +12,21 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The terminal behind /dev/console, which itself cannot control a session: the last that the kernel names. */
+/* The terminal behind /dev/console, which itself cannot control a session: the last that the kernel names; where it
+ * names none, the first serial line. */
 static int console_terminal(void)
 {
-	char names[256] = "", path[300];
+	char names[256] = "ttyS0", path[300];
 	const char *last;
 	char *end;
 	FILE *list = fopen("/sys/class/tty/console/active", "r");
 	struct termios t;
 	int fd;
 
-	if (!list || !fgets(names, sizeof names, list))
+	if (list && !fgets(names, sizeof names, list))
 		give_up("/sys/class/tty/console/active");
-	fclose(list);
+	if (list)
+		fclose(list);
 	end = strchr(names, '\n');
 	if (end)
 		*end = '\0';
