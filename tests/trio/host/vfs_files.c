@@ -1,0 +1,529 @@
+/* vfs_files.c: names and files of the file service on the host, over tmpfs: random calls, fixed by the seed, against a
+ * model of what a tree of files is, with and without enough memory. After a call that failed for want of it nothing may
+ * have changed, and at the end all memory is given back. Run with the sanitizers. Prints what is broken and exits 1. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "handlers.h"
+#include "seam.h"
+
+#define INODES 48
+#define NAMES 7
+#define BYTES 40000
+#define TASK 1
+
+static struct vfs service, *const v = &service;
+static struct request r;
+static uint64_t seed;
+
+#define CHECK(condition)                                                                                       \
+	do {                                                                                                   \
+		if (!(condition)) {                                                                            \
+			fprintf(stderr, "%s:%d: %s (result %ld)\n", __FILE__, __LINE__, #condition, r.result); \
+			exit(1);                                                                               \
+		}                                                                                              \
+	} while (0)
+
+/* What the service calls below itself: objects of pages, and nothing else that files in memory need. */
+#define OBJECTS 4096
+#define OBJECT_PAGES 32
+static void *object_pages[OBJECTS][OBJECT_PAGES];
+static bool object_used[OBJECTS];
+
+int64_t vm_object_create(uint32_t *object)
+{
+	for (uint32_t i = 1; i < OBJECTS; i++)
+		if (!object_used[i]) {
+			object_used[i] = true;
+			*object = i;
+			return 0;
+		}
+	return -ENOMEM;
+}
+
+int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint, uint64_t *address)
+{
+	void **page = &object_pages[object][index];
+
+	(void)endpoint;
+	if (*page == NULL && create && (*page = pages_take(1)) == NULL)
+		return -ENOMEM;
+	*address = (uint64_t)*page;
+	return 0;
+}
+
+int64_t vm_object_resize(uint32_t object, uint64_t size)
+{
+	for (uint64_t i = (size + PAGE - 1) / PAGE; i < OBJECT_PAGES; i++)
+		if (object_pages[object][i] != NULL) {
+			pages_give(object_pages[object][i], 1);
+			object_pages[object][i] = NULL;
+		}
+	return 0;
+}
+
+int64_t vm_object_drop(uint32_t object)
+{
+	vm_object_resize(object, 0);
+	object_used[object] = false;
+	return 0;
+}
+
+int64_t vm_object_hold(uint32_t object)
+{
+	(void)object;
+	return 0;
+}
+
+int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,
+		      uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out)
+{
+	(void)task, (void)address, (void)length, (void)protection, (void)flags, (void)object, (void)offset;
+	(void)writable, (void)out;
+	return -ENOMEM;
+}
+
+int64_t kernel_memory_free(uint64_t *left, uint64_t *total)
+{
+	*total = 1 << 20;
+	*left = pages_most == 0 ? *total : 512 + pages_most - pages_held;
+	return 0;
+}
+
+struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
+{
+	return (struct grant){ whole.id + offset, length };
+}
+
+long copy_string(char *to, size_t size, struct grant from)
+{
+	size_t length = strlen((const char *)from.id);
+
+	if (length >= size)
+		return -ENAMETOOLONG;
+	memcpy(to, (const char *)from.id, length + 1);
+	return (long)length;
+}
+
+verdict park(struct queue *q, struct request *request)
+{
+	(void)q, (void)request;
+	fprintf(stderr, "a call on a file in memory waits\n");
+	exit(1);
+}
+
+verdict park_hard(struct queue *q, struct request *request)
+{
+	return park(q, request);
+}
+
+bool is_waited_for(const struct queue *q)
+{
+	return q->head.next != NULL;
+}
+
+void unpark(struct queue *q)
+{
+	(void)q;
+}
+
+const struct device *device_of(struct vfs *self, uint32_t mode, uint32_t number)
+{
+	(void)self, (void)mode, (void)number;
+	return NULL;
+}
+
+verdict fifo_open(struct vfs *self, struct request *request, struct file *f)
+{
+	(void)self, (void)f;
+	return refuse(request, ENXIO);
+}
+
+void fifo_forget(struct vfs *self, struct node *n)
+{
+	(void)self, (void)n;
+}
+
+struct node *fifo_waited(struct vfs *self, struct request *request)
+{
+	(void)self, (void)request;
+	return NULL;
+}
+
+void fifo_waited_drop(struct vfs *self, uint32_t task)
+{
+	(void)self, (void)task;
+}
+
+void epoll_forget(struct vfs *self, struct file *f)
+{
+	(void)self, (void)f;
+}
+
+uint32_t terminal_session(const struct vfs *self)
+{
+	(void)self;
+	return 1;
+}
+
+void terminal_session_ended(struct vfs *self, uint32_t process)
+{
+	(void)self, (void)process;
+}
+
+const struct file_system device_file_system = { .name = "devtmpfs" }, proc_file_system = { .name = "proc" },
+			 disk_file_system = { .name = "minix" };
+
+/* The model ---------------------------------------------------------------------------------------------------------- */
+
+struct inode {
+	bool used, folder;
+	int links, parent;
+	long size;
+	/* Of a folder: what stands at each name; 0: nothing. */
+	int at[NAMES];
+	uint8_t *bytes;
+};
+static struct inode inodes[INODES];
+#define TOP 1
+static const char *const names[NAMES] = {
+	"a", "be", "see", "quad", "seventh", "of eight", "a name that is longer than others"
+};
+
+static unsigned some(unsigned below)
+{
+	seed = seed * 6364136223846793005UL + 1442695040888963407UL;
+	return (unsigned)(seed >> 33) % below;
+}
+
+static int some_folder(void)
+{
+	int folder = TOP;
+
+	while (some(3) != 0) {
+		int next = inodes[folder].at[some(NAMES)];
+
+		if (next != 0 && inodes[next].folder)
+			folder = next;
+	}
+	return folder;
+}
+
+static size_t folder_path(int folder, char *to)
+{
+	size_t length;
+
+	if (folder == TOP)
+		return (size_t)sprintf(to, "/t");
+	length = folder_path(inodes[folder].parent, to);
+	for (int i = 0; i < NAMES; i++)
+		if (inodes[inodes[folder].parent].at[i] == folder)
+			return length + (size_t)sprintf(to + length, "/%s", names[i]);
+	exit(1);
+}
+
+struct spot {
+	int folder, name, inode;
+	char path[4096];
+};
+
+static struct spot some_spot(void)
+{
+	struct spot s = { .folder = some_folder(), .name = (int)some(NAMES) };
+	size_t length = folder_path(s.folder, s.path);
+
+	s.inode = inodes[s.folder].at[s.name];
+	sprintf(s.path + length, "/%s", names[s.name]);
+	return s;
+}
+
+static struct grant text(const char *s)
+{
+	return grant_read(s, 4096);
+}
+
+static int model_new(const struct spot *s, bool folder)
+{
+	for (int i = TOP + 1; i < INODES; i++)
+		if (!inodes[i].used) {
+			inodes[i] = (struct inode){ .used = true, .folder = folder, .links = 1, .parent = s->folder };
+			inodes[i].bytes = calloc(1, BYTES);
+			inodes[s->folder].at[s->name] = i;
+			return i;
+		}
+	return 0;
+}
+
+static void model_drop(int i)
+{
+	if (--inodes[i].links > 0)
+		return;
+	free(inodes[i].bytes);
+	inodes[i] = (struct inode){ .used = false };
+}
+
+static bool is_empty(int folder)
+{
+	for (int i = 0; i < NAMES; i++)
+		if (inodes[folder].at[i] != 0)
+			return false;
+	return true;
+}
+
+static bool no_room(void)
+{
+	return pages_most != 0 && (r.result == -ENOSPC || r.result == -ENOMEM);
+}
+
+static int free_inodes(void)
+{
+	int n = 0;
+
+	for (int i = TOP + 1; i < INODES; i++)
+		n += !inodes[i].used;
+	return n;
+}
+
+/* One call of each kind, what it answers, and what the model becomes -------------------------------------------------------- */
+
+static void do_make(void)
+{
+	struct spot s = some_spot();
+	bool folder = some(2) == 0;
+
+	if (free_inodes() == 0)
+		return;
+	vfs_make(v, &r, AT_FDCWD, text(s.path), (folder ? S_IFDIR : S_IFREG) | 0755, 0);
+	if (s.inode != 0)
+		CHECK(r.result == -EEXIST);
+	else if (!no_room())
+		CHECK(r.result == 0 && model_new(&s, folder) != 0);
+}
+
+static void do_remove(void)
+{
+	struct spot s = some_spot();
+	bool folder = some(2) == 0;
+	const struct inode *i = &inodes[s.inode];
+	int64_t wanted = 0;
+
+	vfs_remove(v, &r, AT_FDCWD, text(s.path), folder ? AT_REMOVEDIR : 0);
+	if (s.inode == 0)
+		wanted = -ENOENT;
+	else if (folder != i->folder)
+		wanted = folder ? -ENOTDIR : -EISDIR;
+	else if (folder && !is_empty(s.inode))
+		wanted = -ENOTEMPTY;
+	CHECK(r.result == wanted);
+	if (wanted == 0) {
+		inodes[s.folder].at[s.name] = 0;
+		model_drop(s.inode);
+	}
+}
+
+static void do_link(void)
+{
+	struct spot from = some_spot(), to = some_spot();
+	int64_t wanted = from.inode == 0 ? -ENOENT : to.inode != 0 ? -EEXIST : inodes[from.inode].folder ? -EPERM : 0;
+
+	vfs_link(v, &r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
+	if (wanted == 0 && no_room())
+		return;
+	CHECK(r.result == wanted);
+	if (wanted == 0) {
+		inodes[to.folder].at[to.name] = from.inode;
+		inodes[from.inode].links++;
+	}
+}
+
+static bool lies_in(int inner, int outer)
+{
+	while (inner != outer && inner != TOP)
+		inner = inodes[inner].parent;
+	return inner == outer;
+}
+
+static int64_t rename_wanted(const struct spot *from, const struct spot *to)
+{
+	const struct inode *a = &inodes[from->inode], *b = &inodes[to->inode];
+
+	if (from->inode == 0)
+		return -ENOENT;
+	if (to->inode != 0 && a->folder && !b->folder)
+		return -ENOTDIR;
+	if (to->inode != 0 && !a->folder && b->folder)
+		return -EISDIR;
+	if (from->inode == to->inode)
+		return 0;
+	if (a->folder && lies_in(to->folder, from->inode))
+		return -EINVAL;
+	return to->inode != 0 && b->folder && !is_empty(to->inode) ? -ENOTEMPTY : 0;
+}
+
+static void do_rename(void)
+{
+	struct spot from = some_spot(), to = some_spot();
+	int64_t wanted = rename_wanted(&from, &to);
+
+	vfs_rename(v, &r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
+	if (wanted == 0 && no_room())
+		return;
+	CHECK(r.result == wanted);
+	if (wanted != 0 || from.inode == to.inode)
+		return;
+	inodes[from.folder].at[from.name] = 0;
+	if (to.inode != 0)
+		model_drop(to.inode);
+	inodes[to.folder].at[to.name] = from.inode;
+	inodes[from.inode].parent = to.folder;
+}
+
+static int32_t opened(const struct spot *s)
+{
+	r.done = 0;
+	vfs_open(v, &r, AT_FDCWD, text(s->path), O_RDWR, 0);
+	if (no_room())
+		return -1;
+	CHECK(r.result >= 0);
+	return (int32_t)r.result;
+}
+
+static void do_write(void)
+{
+	static uint8_t bytes[BYTES];
+	struct spot s = some_spot();
+	struct inode *i = &inodes[s.inode];
+	size_t n = 1 + some(BYTES / 2), at = some(BYTES / 2);
+	int32_t fd;
+
+	if (s.inode == 0 || i->folder || (fd = opened(&s)) < 0)
+		return;
+	for (size_t k = 0; k < n; k++)
+		bytes[k] = (uint8_t)some(256);
+	vfs_pwrite(v, &r, fd, grant_read(bytes, n), (int64_t)at);
+	if (!no_room()) {
+		CHECK(r.result > 0 && (r.result == (int64_t)n || pages_most != 0));
+		memcpy(i->bytes + at, bytes, (size_t)r.result);
+		i->size = MAX(i->size, (long)at + r.result);
+	}
+	vfs_close(v, &r, fd);
+}
+
+static void do_truncate(void)
+{
+	struct spot s = some_spot();
+	struct inode *i = &inodes[s.inode];
+	long size = some(BYTES);
+
+	if (s.inode == 0 || i->folder)
+		return;
+	vfs_truncate(v, &r, text(s.path), size);
+	CHECK(r.result == 0);
+	if (size < i->size)
+		memset(i->bytes + size, 0, (size_t)(i->size - size));
+	i->size = size;
+}
+
+static void do_look(void)
+{
+	static uint8_t bytes[BYTES + 1];
+	struct spot s = some_spot();
+	const struct inode *i = &inodes[s.inode];
+	struct linux_stat st;
+	int32_t fd;
+
+	vfs_stat(v, &r, AT_FDCWD, text(s.path), 0, grant_write(&st, sizeof st));
+	CHECK(r.result == (s.inode == 0 ? -ENOENT : 0));
+	if (s.inode == 0)
+		return;
+	CHECK(S_ISDIR(st.mode) == i->folder && (i->folder || (st.size == i->size && (int)st.links == i->links)));
+	if (i->folder || (fd = opened(&s)) < 0)
+		return;
+	vfs_read(v, &r, fd, grant_write(bytes, sizeof bytes));
+	CHECK(r.result == i->size && memcmp(bytes, i->bytes, (size_t)i->size) == 0);
+	vfs_close(v, &r, fd);
+}
+
+static void do_list(void)
+{
+	char path[4096], bytes[200];
+	int folder = some_folder(), seen = 0, wanted = 0;
+	int32_t fd;
+
+	folder_path(folder, path);
+	vfs_open(v, &r, AT_FDCWD, text(path), O_RDONLY | O_DIRECTORY, 0);
+	if (no_room())
+		return;
+	CHECK(r.result >= 0);
+	fd = (int32_t)r.result;
+	while (vfs_entries(v, &r, fd, grant_write(bytes, sizeof bytes)), r.result > 0)
+		for (int64_t at = 0; at < r.result;) {
+			struct linux_dirent64 *d = (void *)(bytes + at);
+
+			at += d->length;
+			for (int i = 0; i < NAMES; i++)
+				if (inodes[folder].at[i] != 0 && strcmp(names[i], d->name) == 0)
+					seen += 1 << i;
+		}
+	CHECK(r.result == 0);
+	for (int i = 0; i < NAMES; i++)
+		wanted += inodes[folder].at[i] != 0 ? 1 << i : 0;
+	CHECK(seen == wanted);
+	vfs_close(v, &r, fd);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------- */
+
+static void begin(void)
+{
+	struct task_files *own = &v->tasks[VFS_TASK];
+	static struct folders folders;
+
+	allocator_start(v);
+	CHECK(mount_root(v) == 0);
+	folders = (struct folders){ .root = v->root, .current = v->root, .references = 1 };
+	own->folders = &folders;
+	CHECK(vfs_begin(v, TASK) == 0);
+	r.task = TASK;
+	vfs_make(v, &r, AT_FDCWD, text("/t"), S_IFDIR | 0755, 0);
+	CHECK(r.result == 0);
+}
+
+static void run(unsigned calls)
+{
+	static void (*const all[])(void) = { do_make,  do_make,  do_make,     do_remove, do_link, do_rename, do_rename,
+					     do_write, do_write, do_truncate, do_look,   do_look, do_list };
+
+	inodes[TOP] = (struct inode){ .used = true, .folder = true, .links = 1, .parent = TOP };
+	vfs_mount(v, &r, text("x"), text("/t"), text("tmpfs"), 0, text("mode=755"));
+	CHECK(r.result == 0);
+	for (unsigned i = 0; i < calls; i++) {
+		/* From time to time memory is short. */
+		if (i % 64 == 0)
+			pages_most = some(3) == 0 ? pages_held + some(4) + 1 : 0;
+		all[some(COUNT_OF(all))]();
+	}
+	pages_most = 0;
+	vfs_unmount(v, &r, text("/t"), 0);
+	CHECK(r.result == 0);
+	for (int i = TOP + 1; i < INODES; i++)
+		free(inodes[i].bytes);
+	memset(inodes, 0, sizeof inodes);
+}
+
+int main(int count, char **words)
+{
+	size_t held;
+
+	seed = count > 1 ? strtoul(words[1], NULL, 10) : 1;
+	begin();
+	run(2000);
+	held = pages_held;
+	for (unsigned round = 0; round < 5; round++)
+		run(4000);
+	/* One page of each class of sizes may be kept. */
+	CHECK(pages_held <= held + 7);
+	CHECK(v->files == 0);
+	puts("all holds");
+	return 0;
+}
