@@ -22,13 +22,18 @@ void task_times(struct task *t, uint64_t *user, uint64_t *system)
 	*user = t->time - *system;
 }
 
+/* pm says who is stopped; whether a task waits is known here. */
+static char state_of(const struct task *t)
+{
+	return t->shown_state == 'R' && t->state == WAITING ? 'S' : (char)t->shown_state;
+}
+
 static void task_stat(struct text *out, struct task *t)
 {
 	uint64_t user, system;
 
 	task_times(t, &user, &system);
-	text_add(out, "%u (%s) %c %u %u %u 0 -1 0 ", t->process, t->name, (char)t->shown_state, t->parent, t->group,
-		 t->session);
+	text_add(out, "%u (%s) %c %u %u %u 0 -1 0 ", t->process, t->name, state_of(t), t->parent, t->group, t->session);
 	text_add(out, "%lu 0 0 0 %lu %lu 0 0 ", t->counters->faults, user / TICK_NS, system / TICK_NS);
 	text_add(out, "20 %d 1 0 0 0 0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
 		 t->nice);
@@ -36,8 +41,8 @@ static void task_stat(struct text *out, struct task *t)
 
 static void task_status(struct text *out, struct task *t)
 {
-	text_add(out, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", t->name, (char)t->shown_state,
-		 t->process, t->process, t->parent);
+	text_add(out, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", t->name, state_of(t), t->process,
+		 t->process, t->parent);
 	text_add(out, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n",
 		 t->counters->switches_voluntary, t->counters->switches_involuntary);
 }
