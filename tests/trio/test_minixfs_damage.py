@@ -22,17 +22,20 @@ class Synced:
     def __init__(self, model: Model, writes: int) -> None:
         self.writes, self.at = writes, model.count
         self.content = {id(node): bytes(node.data) for node in model.paths().values() if node.kind != "dir"}
-        self.names: dict[int, set[str]] = {}
-        for path, node in model.paths().items():
-            self.names.setdefault(id(node), set()).add(path)
+        # Each name with what it goes through.
+        self.names: dict[str, list[Node]] = {}
+        paths = model.paths()
+        for path in paths:
+            parts = path.split("/")
+            self.names[path] = [paths["/".join(parts[:count]) or "/"] for count in range(1, len(parts) + 1)]
 
-    def kept(self, nodes: list[Node]) -> list[Node]:
-        """Those that nothing has touched since, and no folder above them."""
-
-        def quiet(node: Node) -> bool:
-            return node.touched <= self.at and (node.parent is None or quiet(node.parent))
-
-        return [node for node in nodes if id(node) in self.content and quiet(node)]
+    def kept(self) -> dict[str, bytes]:
+        """Files that nothing has touched since, nor a folder above them."""
+        return {
+            path: self.content[id(way[-1])]
+            for path, way in self.names.items()
+            if id(way[-1]) in self.content and all(each.touched <= self.at for each in way)
+        }
 
 
 def cut(program: Path, path: Path, seed: int) -> tuple[list[Synced], Model, Path]:  # noqa: F811  # the fixture's value
@@ -77,9 +80,8 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
     durable = [each for each in synced if each.writes < power]
     if durable:
         tree = image.tree()
-        for node in durable[-1].kept(list(model.paths().values())):
-            for name in durable[-1].names[id(node)]:
-                assert tree.get(name) == durable[-1].content[id(node)], name
+        for name, content in durable[-1].kept().items():
+            assert tree.get(name) == content, name
         for node in model.paths().values():
             if id(node) in durable[-1].content and node.written <= durable[-1].at:
                 assert image.data.get(node.number) == durable[-1].content[id(node)], "lost on its way to another name"
