@@ -227,8 +227,20 @@ static void terminal_stat(struct vfs *v, struct file *f, struct linux_stat *to)
 	to->links = 1;
 }
 
+/* The first process's, which no name was opened for. */
+static int64_t terminal_describe(struct vfs *v, struct file *f, char *to, size_t size)
+{
+	static const char name[] = "/dev/console";
+	size_t length = MIN(sizeof name - 1, size);
+
+	(void)v, (void)f;
+	memcpy(to, name, length);
+	return (int64_t)length;
+}
+
 const struct file_operations terminal_files = { .read = terminal_read,
 						.write = terminal_write,
 						.poll = terminal_poll,
 						.ioctl = terminal_ioctl,
-						.stat = terminal_stat };
+						.stat = terminal_stat,
+						.describe = terminal_describe };
