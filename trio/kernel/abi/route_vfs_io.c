@@ -39,7 +39,7 @@ static int64_t run_eventfd2(struct task *t, const uint64_t *a)
 	return client_vfs_eventfd(&t->request, (uint32_t)a[0], (uint32_t)a[1]);
 }
 
-/* Waiting -------------------------------------------------------------------------------------------------------------- */
+/* Waiting ---------------------------------------------------------------------------------------------------------- */
 
 /* vfs's deadlines: 0 does not wait. */
 static nanoseconds deadline_of(int32_t milliseconds)
@@ -88,7 +88,8 @@ static int64_t mask_set(struct task *t, uint64_t address, uint64_t size, uint64_
 	return 0;
 }
 
-/* After -EINTR the old mask is restored once the signal's handler has run, or at once where there is none: by pm.attend. */
+/* After -EINTR the old mask is restored once the signal's handler has run, or at once where there is none: by
+ * pm.attend. */
 static int64_t mask_restored(struct task *t, uint64_t address, uint64_t old, int64_t result)
 {
 	if (address != 0 && result != -EINTR)
@@ -195,7 +196,7 @@ static int64_t run_epoll_wait(struct task *t, const uint64_t *a)
 	return run_epoll_pwait(t, (const uint64_t[6]){ a[0], a[1], a[2], a[3], 0, 0 });
 }
 
-/* Sockets -------------------------------------------------------------------------------------------------------------- */
+/* Sockets ---------------------------------------------------------------------------------------------------------- */
 
 static int64_t run_socket(struct task *t, const uint64_t *a)
 {

@@ -173,7 +173,7 @@ static int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node
 	return (int64_t)t.length;
 }
 
-/* Links ---------------------------------------------------------------------------------------------------------------- */
+/* Links ------------------------------------------------------------------------------------------------------------ */
 
 static int64_t self_readlink(struct vfs *v, struct node *link, char *to, size_t size)
 {
@@ -267,9 +267,10 @@ static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t 
 	return path_of(v, v->tasks[v->walker].folders->root, target, to, size);
 }
 
-/* Entries of folders --------------------------------------------------------------------------------------------------- */
+/* Entries of folders ----------------------------------------------------------------------------------------------- */
 
-/* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position` on: its name
+/* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position`
+ * on: its name
  * and number; false: there is none. */
 static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *position, char *name, uint64_t *inode,
 		      uint32_t *mode)
@@ -328,7 +329,7 @@ static int64_t proc_list(struct vfs *v, struct file *f, struct grant to)
 	return (int64_t)at;
 }
 
-/* The mount ------------------------------------------------------------------------------------------------------------ */
+/* The mount -------------------------------------------------------------------------------------------------------- */
 
 static int64_t proc_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
 {

@@ -186,7 +186,7 @@ const struct proc_entry proc_entries[] = {
 };
 const unsigned proc_entry_count = COUNT_OF(proc_entries);
 
-/* Open files ----------------------------------------------------------------------------------------------------------- */
+/* Open files ------------------------------------------------------------------------------------------------------- */
 
 int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f)
 {

@@ -101,7 +101,7 @@ void socket_close(struct vfs *v, struct socket *s)
 	socket_drop(v, s);
 }
 
-/* Files ---------------------------------------------------------------------------------------------------------------- */
+/* Files ------------------------------------------------------------------------------------------------------------ */
 
 static verdict send_message(struct vfs *v, struct request *r, struct file *f, const struct message *m)
 {
@@ -261,7 +261,7 @@ verdict socket_broken(struct vfs *v, struct request *r, uint32_t flags)
 	return refuse(r, EPIPE);
 }
 
-/* Calls ---------------------------------------------------------------------------------------------------------------- */
+/* Calls ------------------------------------------------------------------------------------------------------------ */
 
 /* The type, or -errno. */
 static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)

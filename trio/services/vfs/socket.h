@@ -1,5 +1,7 @@
-/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams) or its
- * list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets` too. */
+/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams)
+ * or its
+ * list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets`
+ * too. */
 #ifndef TRIO_VFS_SOCKET_H
 #define TRIO_VFS_SOCKET_H
 
@@ -37,7 +39,8 @@ struct beside {
 	bool has_sender;
 };
 
-/* One message; or, of a stream, what goes beside the bytes from `first` to before `end`, counted from the stream's start. */
+/* One message; or, of a stream, what goes beside the bytes from `first` to before `end`, counted from the stream's
+ * start. */
 struct packet {
 	struct link link;
 	struct beside beside;
@@ -141,7 +144,8 @@ struct linux_ucred credentials_of(const struct vfs *v, uint32_t task);
 int64_t socket_place(struct vfs *v, uint32_t task, struct socket *s, uint32_t flags);
 /* The socket at a descriptor; NULL with EBADF or ENOTSOCK in r->result. */
 struct socket *socket_of(struct vfs *v, struct request *r, int32_t fd, struct file **file);
-/* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say not to wait. */
+/* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say
+ * not to wait. */
 verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags);
 /* EPIPE, with a signal unless MSG_NOSIGNAL; what was done before counts first. */
 verdict socket_broken(struct vfs *v, struct request *r, uint32_t flags);
@@ -169,7 +173,8 @@ uint32_t packet_weight(const struct packet *p);
 int64_t beside_get(struct vfs *v, uint32_t task, struct grant control, struct beside *out);
 /* Lets go of the files. */
 void beside_end(struct vfs *v, struct beside *b);
-/* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is NULL,
+/* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is
+ * NULL,
  * nothing came beside the data. */
 void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
 		bool keep);

@@ -1,4 +1,5 @@
-/* unix_address.c: addresses of AF_UNIX: names of files, abstract names; and who finds whom by them: bind, listen, connect, accept. */
+/* unix_address.c: addresses of AF_UNIX: names of files, abstract names; and who finds whom by them: bind, listen,
+ * connect, accept. */
 #include "vfs_serve.h"
 #include "socket.h"
 
@@ -6,7 +7,8 @@
 #define FAMILY 2
 #define AUTOBIND_MOST 0x100000
 
-/* Takes an address apart. Returns the path's length (without NUL; of an abstract name with it), 0: none given; -errno. */
+/* Takes an address apart. Returns the path's length (without NUL; of an abstract name with it), 0: none given;
+ * -errno. */
 static int64_t address_get(struct grant from, struct linux_sockaddr_un *to)
 {
 	uint64_t length;

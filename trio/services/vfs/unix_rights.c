@@ -1,4 +1,5 @@
-/* unix_rights.c: descriptors and credentials beside data. A descriptor on its way holds its open file; sockets that only such
+/* unix_rights.c: descriptors and credentials beside data. A descriptor on its way holds its open file; sockets that
+ * only such
  * descriptors hold, in each other's queues, are found and closed. */
 #include "vfs_serve.h"
 #include "socket.h"
@@ -184,7 +185,8 @@ void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_CTRUNC;
 }
 
-/* The sockets that lie in `s`'s packets, or wait in it to be accepted, can be reached where `s` can. Returns whether one was new. */
+/* The sockets that lie in `s`'s packets, or wait in it to be accepted, can be reached where `s` can. Returns whether
+ * one was new. */
 static bool reach_from(struct socket *s)
 {
 	bool more = false;
