@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define SETTLE_MS 500
 #define COUNTERS "/proc/trio/counters"
 
 /* Again until a pass finds nothing: a folder that is read while names leave it need not give all the others. */
@@ -59,4 +61,16 @@ long free_pages(void)
 	text[used] = '\0';
 	at = strstr(text, "free_pages ");
 	return at ? atol(at + strlen("free_pages ")) : -1;
+}
+
+long free_pages_at_least(long wanted)
+{
+	struct timespec ms = { 0, 1000000 };
+	long found = free_pages();
+
+	for (int i = 0; i < SETTLE_MS && found < wanted; i++) {
+		nanosleep(&ms, NULL);
+		found = free_pages();
+	}
+	return found;
 }
