@@ -1,6 +1,5 @@
 /* epoll.c: a file that names other files, to wait for any of them. A wait looks at each once, like poll; an interest
- * with
- * EPOLLET is told only after its file's watch has changed. An interest does not hold its file: the file's end
+ * with EPOLLET is told only after its file's watch has changed. An interest does not hold its file: the file's end
  * removes it. */
 #include "abi/poll.h"
 #include "socket.h"

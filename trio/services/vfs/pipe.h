@@ -17,9 +17,8 @@ struct pipe {
 	int64_t made;
 	uint64_t inode;
 	uint32_t owner, group;
-	/* Of a FIFO: opens of each side so far, and who waits for the other side. While one who waited is on the way
-	 * to open,
-	 * his side is `expected`: whoever met him may already read or write. */
+	/* Of a FIFO: opens of each side so far, and who waits for the other side. While one who waited is on the way to
+	 * open, his side is `expected`: whoever met him may already read or write. */
 	uint32_t reader_opens, writer_opens;
 	bool reader_expected, writer_expected;
 	struct queue opening_readers, opening_writers;

@@ -1,6 +1,5 @@
 /* poll.c: poll and select. A run of the handler looks at every file once and leaves its bit in the watch of each; if
- * none
- * is ready, it is parked in the queue of that bit, and a watch that changes makes those of its bits look again. */
+ * none is ready, it is parked in the queue of that bit, and a watch that changes makes those of its bits look again. */
 #include "abi/poll.h"
 #include "io.h"
 

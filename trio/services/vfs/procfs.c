@@ -269,9 +269,8 @@ static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t 
 
 /* Entries of folders ----------------------------------------------------------------------------------------------- */
 
-/* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position`
- * on: its name
- * and number; false: there is none. */
+/* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position` on:
+ * its name and number; false: there is none. */
 static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *position, char *name, uint64_t *inode,
 		      uint32_t *mode)
 {

@@ -1,6 +1,5 @@
-/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams)
- * or its
- * list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets`
+/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams) or
+ * its list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets`
  * too. */
 #ifndef TRIO_VFS_SOCKET_H
 #define TRIO_VFS_SOCKET_H
@@ -174,8 +173,7 @@ int64_t beside_get(struct vfs *v, uint32_t task, struct grant control, struct be
 /* Lets go of the files. */
 void beside_end(struct vfs *v, struct beside *b);
 /* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is
- * NULL,
- * nothing came beside the data. */
+ * NULL, nothing came beside the data. */
 void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
 		bool keep);
 /* Closes sockets that only packets in each other's queues still hold. */

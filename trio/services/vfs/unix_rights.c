@@ -1,6 +1,5 @@
 /* unix_rights.c: descriptors and credentials beside data. A descriptor on its way holds its open file; sockets that
- * only such
- * descriptors hold, in each other's queues, are found and closed. */
+ * only such descriptors hold, in each other's queues, are found and closed. */
 #include "vfs_serve.h"
 #include "socket.h"
 
