@@ -89,7 +89,7 @@ def test_the_source_distribution_makes_the_same_wheel(checkout: Path, wheel: Pat
         assert sorted(first.namelist()) == sorted(second.namelist())
 
 
-def test_an_installed_wheel_compiles_its_probe_and_measures(wheel: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures(wheel: Path, tmp_path: Path) -> None:
     """Expected: the command works far from any checkout, with the digest of these sources.
 
     Dependencies come from the environment of the tests: a network is not what is tested here.
@@ -112,5 +112,6 @@ def test_an_installed_wheel_compiles_its_probe_and_measures(wheel: Path, tmp_pat
     assert "miao-2011" in run([command, "show", "published"], tmp_path, env)
     run([command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], tmp_path, env)
     assert (tmp_path / "miao.svg").read_text().startswith("<svg")
+    assert run([command, "guest", "add", "trio"], tmp_path, env).startswith("trio-mono: trio ")
     digest = run(["sh", str(ROOT / "probe/amalgamate.sh"), "--digest"], tmp_path).strip()
     assert f'"source_digest":"{digest}"' in result.read_text()
