@@ -2,7 +2,6 @@
  * is copied, a rendezvous, and two switches. All are in one address space, so that a service reaches a client's memory in
  * whichever space is loaded, after loading the right one. In port.h's order. */
 #include "structure.h"
-#include "abi/vector.h"
 #include "core/memory.h"
 #include "core/queue.h"
 #include "messages.h"
@@ -144,7 +143,7 @@ static long copy_user(struct grant g, uint64_t offset, void *own, size_t n, piec
 		size_t part;
 
 		if (is_vector(g.id))
-			piece = vector_piece(owner->vector, VECTOR_BIT | begin, offset);
+			piece = vector_piece(&owner->vector, VECTOR_BIT | begin, offset);
 		part = MIN(n, piece.length);
 		if (part == 0 || piece.address >= USER_END || part > USER_END - piece.address)
 			return -EFAULT;

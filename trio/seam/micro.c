@@ -1,7 +1,6 @@
 /* micro.c: the kernel's side of the structure "micro": services are processes; a call is a message copied through the
  * kernel between two address spaces. micro_user.c is the processes' side. */
 #include "structure.h"
-#include "abi/vector.h"
 #include "core/kernel_calls.h"
 #include "core/memory.h"
 #include "core/queue.h"
@@ -112,7 +111,7 @@ static long copy(struct grant g, uint64_t offset, char *own, size_t n, bool out)
 		char *there;
 
 		if (is_vector(g.id))
-			piece = vector_piece(tasks[owner]->vector, VECTOR_BIT | begin, offset);
+			piece = vector_piece(&tasks[owner]->vector, VECTOR_BIT | begin, offset);
 		there = piece.length && piece.address < USER_END ? find(owner, piece.address, out, &room) : NULL;
 		if (!there)
 			return -EFAULT;

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/queue.h"
 #include "endpoints.h"
-#include "abi/vector.h"
 #include "x86/machine.h"
 
 /* Who is notified, a bit an endpoint, and what of. */
@@ -89,7 +88,7 @@ static long copy_out_piece(uint64_t user, void *own, size_t n)
 static long copy_vector(struct grant g, uint64_t offset, void *own, size_t n, piece_copy copy)
 {
 	while (n > 0) {
-		struct piece piece = vector_piece(current->vector, g.id, offset);
+		struct piece piece = vector_piece(&current->vector, g.id, offset);
 		size_t part = MIN(n, piece.length);
 
 		if (part == 0 || !is_user(piece.address, part) || copy(piece.address, own, part) != 0)

@@ -2,16 +2,30 @@
 #include "abi/vector.h"
 #include "abi/abi.h"
 
+static bool make_room(struct vector *v, uint64_t count)
+{
+	if (count <= FEW_SEGMENTS) {
+		v->segments = v->few;
+		v->ends = v->few_ends;
+		return true;
+	}
+	if (!v->many)
+		v->many = pages_take(SEGMENTS_PAGES);
+	if (!v->many)
+		return false;
+	v->segments = v->many->segments;
+	v->ends = v->many->ends;
+	return true;
+}
+
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out)
 {
-	struct vector *v = t->vector;
+	struct vector *v = &t->vector;
 	uint64_t sum = 0;
 
 	if (count > SEGMENTS)
 		return -EINVAL;
-	if (!v)
-		v = t->vector = pages_take(VECTOR_PAGES);
-	if (!v)
+	if (!make_room(v, count))
 		return -ENOMEM;
 	if (user_get(v->segments, address, count * sizeof v->segments[0]) != 0)
 		return -EFAULT;

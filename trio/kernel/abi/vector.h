@@ -11,14 +11,24 @@ struct segment {
 	uint64_t address, length;
 };
 
-/* Lies in pages of its own that the task keeps. `ends[i]`: offset in the whole where segment i ends. */
-struct vector {
-	uint32_t count;
-	uint32_t last;
+/* So many need no pages. */
+#define FEW_SEGMENTS 8
+
+/* More of them lie in pages that the task keeps. `ends`: offset in the whole behind each segment. */
+struct segments {
 	struct segment segments[SEGMENTS];
 	uint64_t ends[SEGMENTS];
 };
-#define VECTOR_PAGES 8
+#define SEGMENTS_PAGES 8
+
+struct vector {
+	uint32_t count, last;
+	struct segment *segments;
+	uint64_t *ends;
+	struct segments *many;
+	struct segment few[FEW_SEGMENTS];
+	uint64_t few_ends[FEW_SEGMENTS];
+};
 
 struct piece {
 	uint64_t address, length;

@@ -200,7 +200,9 @@ int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct g
 		return -ESRCH;
 	if (task < TASKS)
 		sum = *tasks[task]->counters;
-	text_add(&out, "free_pages %lu\ntotal_pages %lu\n", frames_free(), frames_total());
+	text_add(&out, "free_pages %lu\ntotal_pages %lu\ncounting %u\n", frames_free(), frames_total(), COUNTING);
+	if (!COUNTING)
+		return give(&out, buffer, to);
 	text_add(&out, "traps.system_calls %lu\ntraps.faults %lu\ntraps.interrupts %lu\n", sum.system_calls, sum.faults,
 		 sum.interrupts);
 	text_add(&out, "switches.voluntary %lu\nswitches.involuntary %lu\nswitches.address_space %lu\n",

@@ -1,6 +1,5 @@
 /* task.c: making, running, waking and ending tasks. See task.h. */
 #include "core/task.h"
-#include "abi/vector.h"
 #include "core/memory.h"
 #include "core/queue.h"
 #include "structure.h"
@@ -154,13 +153,14 @@ void counters_add(struct counters *sum, const struct counters *one)
 
 static void discard(struct task *t)
 {
-	counters_add(&counters_of_ended, t->counters);
+	if (COUNTING)
+		counters_add(&counters_of_ended, t->counters);
 	tasks[t->number] = NULL;
 	kernel_stack_give(t->number);
 	if (t->ports)
 		pages_give(t->ports, PORT_PAGES);
-	if (t->vector)
-		pages_give(t->vector, VECTOR_PAGES);
+	if (t->vector.many)
+		pages_give(t->vector.many, SEGMENTS_PAGES);
 	frame_drop(physical_of(t));
 }
 

@@ -3,6 +3,7 @@
 #ifndef TRIO_TASK_H
 #define TRIO_TASK_H
 
+#include "abi/vector.h"
 #include "calls.h"
 #include "port.h"
 #include "x86/registers.h"
@@ -63,7 +64,7 @@ struct task {
 	uint32_t parent, process, group, session, shown_state;
 	int32_t nice;
 	/* The segments of an iovec whose grant is in use. */
-	struct vector *vector;
+	struct vector vector;
 	uint8_t fpu[512] __attribute__((aligned(16)));
 };
 
@@ -110,8 +111,10 @@ void counters_add(struct counters *sum, const struct counters *one);
 extern uint64_t tasks_made;
 
 #ifdef TRIO_NO_COUNTERS
+#define COUNTING 0
 #define COUNT_FOR(task, what, by) ((void)0)
 #else
+#define COUNTING 1
 #define COUNT_FOR(task, what, by) ((task)->counters->what += (by))
 #endif
 #define COUNT(what, by) COUNT_FOR(current, what, by)
