@@ -435,11 +435,12 @@ def servers(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str
     for name in sorted({each.provides for each in found}):
         lines += [f"DISPATCHER({name});"]
     for each in found:
-        lines += [f"struct {each.provides}_service;", f"extern const struct {each.provides}_service {each.name}_service;"]
+        of = f"struct {each.provides}_service"
+        lines += [f"{of};", f"extern const {of} {each.name}_service;"]
     lines += ["extern const struct kernel_service kernel_service;", "", "const struct dispatcher dispatchers[] = {"]
     for each in found:
         of = each.provides
-        lines += [f"\t[ENDPOINT_{each.name.upper()}] = {{ \"{each.name}\", &{each.name}_service, serve_{of}_start, "]
+        lines += [f'\t[ENDPOINT_{each.name.upper()}] = {{ "{each.name}", &{each.name}_service, serve_{of}_start, ']
         lines[-1] += f"serve_{of}_notified, serve_{of}_call, serve_{of}_client }},"
     lines += ["};", ""]
     kernel = interfaces["kernel"]
@@ -453,7 +454,8 @@ def program(service: Service) -> str:
     """Which service a program is, where services are programs."""
     of = service.provides
     lines = ['#include "messages.h"', "", f"DISPATCHER({of});", f"struct {of}_service;"]
-    lines += [f"extern const struct {of}_service {service.name}_service;", "", "const struct dispatcher this_service = {"]
+    lines += [f"extern const struct {of}_service {service.name}_service;", ""]
+    lines += ["const struct dispatcher this_service = {"]
     lines += [f'\t"{service.name}", &{service.name}_service, serve_{of}_start, serve_{of}_notified, serve_{of}_call,']
     return "\n".join([*lines, f"\tserve_{of}_client", "};", ""])
 

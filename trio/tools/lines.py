@@ -1,6 +1,6 @@
 """Lines of Trio's code that run privileged in each structure: neither blank nor only comment, generated ones left out.
 
-    python3 lines.py            a table in Markdown: parts by structures
+python3 lines.py            a table in Markdown: parts by structures
 """
 
 from __future__ import annotations
