@@ -174,7 +174,7 @@ void terminal_session_ended(struct vfs *self, uint32_t process)
 const struct file_system device_file_system = { .name = "devtmpfs" }, proc_file_system = { .name = "proc" },
 			 disk_file_system = { .name = "minix" };
 
-/* The model ---------------------------------------------------------------------------------------------------------- */
+/* The model ------------------------------------------------------------ */
 
 struct inode {
 	bool used, folder;
@@ -284,7 +284,7 @@ static int free_inodes(void)
 	return n;
 }
 
-/* One call of each kind, what it answers, and what the model becomes -------------------------------------------------------- */
+/* One call of each kind, what it answers, and what the model becomes ---------------------------------- */
 
 static void do_make(void)
 {
@@ -472,7 +472,7 @@ static void do_list(void)
 	vfs_close(v, &r, fd);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------ */
 
 static void begin(void)
 {

@@ -145,7 +145,7 @@ static uint32_t minor_of(uint64_t device)
 verdict vfs_statx(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
 		  struct grant to)
 {
-	struct linux_stat s;
+	struct linux_stat s = { 0 };
 	struct linux_statx x = { .mask = STATX_BASIC_STATS };
 	int64_t result;
 

@@ -1,6 +1,6 @@
-/* descriptors.c: tables of descriptors, and open file descriptions. A table is shared by the tasks of a process; a file by
- * the descriptors that dup and fork have made of one. The lowest free descriptor is looked for from `lowest` on, below
- * which none is free. */
+/* descriptors.c: tables of descriptors, and open file descriptions. A table is shared by the tasks of a process; a
+ * file by the descriptors that dup and fork have made of one. The lowest free descriptor is looked for from
+ * `lowest` on, below which none is free. */
 #include "vfs_internal.h"
 #include "handlers.h"
 

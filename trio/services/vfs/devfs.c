@@ -1,4 +1,5 @@
-/* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their names. */
+/* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their
+ * names. */
 #include "devices.h"
 #include "handlers.h"
 #include "kernel.h"

@@ -1,6 +1,6 @@
-/* disk_device.c: /dev/ram0 and /dev/vda: a disk's bytes in order. Whole sectors go between driver and client; parts of one
- * through the file's own sector buffer, so that a call that waits for the disk finds there, when it runs again, what an
- * earlier run has read. */
+/* disk_device.c: /dev/ram0 and /dev/vda: a disk's bytes in order. Whole sectors go between driver and client;
+ * parts of one through the file's own sector buffer, so that a call that waits for the disk finds there, when it
+ * runs again, what an earlier run has read. */
 #include "abi/termios.h"
 #include "block.h"
 #include "devices.h"

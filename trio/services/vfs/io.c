@@ -200,8 +200,8 @@ verdict vfs_ioctl(struct vfs *v, struct request *r, int32_t fd, uint32_t command
 	return f->operations->ioctl(v, r, f, command, argument, at);
 }
 
-/* One page's worth from `from` to `to`; r->result: what went on, 0 at the end. Parks where either does: then nothing has
- * moved, but for r->done bytes that a pipe took. */
+/* One page's worth from `from` to `to`; r->result: what went on, 0 at the end. Parks where either does: then
+ * nothing has moved, but for r->done bytes that a pipe took. */
 static verdict send_some(struct vfs *v, struct request *r, struct file *to, struct file *from, uint64_t *at,
 			 uint64_t count)
 {

@@ -1,6 +1,6 @@
-/* locks.c: record locks, which a process has (fcntl), and whole-file locks, which an open file has (flock). Both hang at the
- * node. Who waits, for whatever lock, is parked in one queue, and looks again whenever a lock goes: so that a circle of
- * waiting processes can be seen in that queue. */
+/* locks.c: record locks, which a process has (fcntl), and whole-file locks, which an open file has (flock). Both
+ * hang at the node. Who waits, for whatever lock, is parked in one queue, and looks again whenever a lock goes: so
+ * that a circle of waiting processes can be seen in that queue. */
 #include "handlers.h"
 
 #define END INT64_MAX

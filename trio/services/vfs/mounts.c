@@ -1,5 +1,5 @@
-/* mounts.c: which file system stands where. A mount covers a folder; as long as it does it holds that folder and its own
- * root. One that is used by an open file, a task's folder or another mount is busy. */
+/* mounts.c: which file system stands where. A mount covers a folder; as long as it does it holds that folder and
+ * its own root. One that is used by an open file, a task's folder or another mount is busy. */
 #include "handlers.h"
 
 #define TYPE_BYTES 64
@@ -117,7 +117,7 @@ static int64_t text_in(char *to, size_t size, struct grant from)
 verdict vfs_mount(struct vfs *v, struct request *r, struct grant source, struct grant path, struct grant type,
 		  uint64_t flags, struct grant options)
 {
-	char kind_name[TYPE_BYTES], source_name[TYPE_BYTES], text[256];
+	char kind_name[TYPE_BYTES] = "", source_name[TYPE_BYTES] = "", text[256];
 	const struct file_system *kind;
 	struct node *on;
 	int64_t result;

@@ -15,7 +15,8 @@ struct remote_node {
 	struct link idle;
 	/* Where it was found, held; NULL for the root. Its name there. */
 	struct remote_node *parent;
-	/* Pages copied for mappings and programs: the object, 0 without, and where its pages lie. Gone at the next write. */
+	/* Pages copied for mappings and programs: the object, 0 without, and where its pages lie. Gone at the next
+	 * write. */
 	uint32_t object;
 	struct radix pages;
 	uint8_t length;

@@ -1,5 +1,6 @@
-/* remote_data.c: what is in files of the disk's file system. Reading and writing go there with the client's grant. For a
- * mapping pages are copied into an object: what is written later does not show in it, and it cannot be written through. */
+/* remote_data.c: what is in files of the disk's file system. Reading and writing go there with the client's grant.
+ * For a mapping pages are copied into an object: what is written later does not show in it, and it cannot be
+ * written through. */
 #include "fs.h"
 #include "handlers.h"
 #include "remote.h"

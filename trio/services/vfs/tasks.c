@@ -1,5 +1,5 @@
-/* tasks.c: what vfs keeps of each task, and the calls by which pm and the kernel tell of a task's birth, new program and
- * end. A fork reserves first; what it has reserved is given back where a later step fails. */
+/* tasks.c: what vfs keeps of each task, and the calls by which pm and the kernel tell of a task's birth, new
+ * program and end. A fork reserves first; what it has reserved is given back where a later step fails. */
 #include "handlers.h"
 #include "kernel.h"
 #include "pm.h"

@@ -1,5 +1,5 @@
-/* tmpfs_data.c: what is in a regular file of tmpfs: pages of a vm object, so that a mapping shows the same memory. Where
- * each page lies is kept here, so that reading and writing a page that there is asks nobody. */
+/* tmpfs_data.c: what is in a regular file of tmpfs: pages of a vm object, so that a mapping shows the same memory.
+ * Where each page lies is kept here, so that reading and writing a page that there is asks nobody. */
 #include "abi/mman.h"
 #include "handlers.h"
 #include "kernel.h"

@@ -1,5 +1,6 @@
-/* tmpfs_folder.c: a folder's entries: chains by linear hashing, so that a folder of 100,000 names is as quick as one of
- * ten and never stops to be sorted anew, and their places for getdents, which stay as they are while others come and go. */
+/* tmpfs_folder.c: a folder's entries: chains by linear hashing, so that a folder of 100,000 names is as quick as
+ * one of ten and never stops to be sorted anew, and their places for getdents, which stay as they are while others
+ * come and go. */
 #include "handlers.h"
 #include "tmpfs.h"
 
@@ -66,7 +67,8 @@ static size_t entry_size(size_t length)
 	return sizeof(struct entry) + length;
 }
 
-/* Bucket of a hash while there are `buckets`: as many of its bits as count them, one fewer where that is not there yet. */
+/* Bucket of a hash while there are `buckets`: as many of its bits as count them, one fewer where that is not there
+ * yet. */
 static uint32_t bucket_of(uint32_t hash, uint32_t buckets)
 {
 	uint32_t mask = buckets <= 1 ? 0 : (2U << (31 - __builtin_clz(buckets - 1))) - 1;

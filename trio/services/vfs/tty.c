@@ -75,7 +75,8 @@ static verdict take(struct request *r, struct terminal *t, struct grant to, bool
 	return answer(r, (int64_t)done);
 }
 
-/* Not canonical: VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. Parks where neither is there yet. */
+/* Not canonical: VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. Parks where neither is
+ * there yet. */
 static bool must_wait(struct request *r, const struct terminal *t, uint64_t length, nanoseconds *deadline)
 {
 	uint64_t least = t->modes.control[VMIN], there = t->ready - t->read;

@@ -13,7 +13,8 @@ struct terminal {
 	struct linux_winsize size;
 	/* Whose controlling terminal it is, 0: nobody's; who may read. */
 	uint32_t session, foreground;
-	/* Typed bytes, positions in the ring that only grow: up to `ready` they may be read, after that they may be edited. */
+	/* Typed bytes, positions in the ring that only grow: up to `ready` they may be read, after that they may
+	 * be edited. */
 	uint32_t read, ready, typed;
 	/* Ends of lines among what is ready. */
 	uint32_t lines;

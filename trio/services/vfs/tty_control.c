@@ -1,4 +1,5 @@
-/* tty_control.c: the terminal's ioctls. Changing its modes or its foreground group is allowed from the background too. */
+/* tty_control.c: the terminal's ioctls. Changing its modes or its foreground group is allowed from the background
+ * too. */
 #include "abi/signal.h"
 #include "devices.h"
 #include "handlers.h"

@@ -131,7 +131,8 @@ struct file_operations {
 	int64_t (*control)(struct vfs *v, struct file *f, uint32_t command, uint64_t argument);
 	/* The text of /proc/PID/fd/N where there is no node, "pipe:[7]". Returns its length. */
 	int64_t (*describe)(struct vfs *v, struct file *f, char *to, size_t size);
-	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is given. */
+	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is
+	 * given. */
 	void (*release)(struct vfs *v, struct file *f);
 };
 
@@ -226,7 +227,7 @@ int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t 
 /* Undoes it, and drops the file; -EBADF. */
 int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd);
 
-/* Mounts and kinds of file systems ------------------------------------------------------------------------------------ */
+/* Mounts and kinds of file systems ------------------------------------------------------------ */
 
 struct file_system {
 	const char *name;
@@ -254,7 +255,8 @@ extern const struct file_system tmpfs, device_file_system, empty_file_system, di
 /* procfs.c */
 extern const struct file_system proc_file_system;
 
-/* Devices: a special file of that type and number, on whatever file system, is opened by this. Those with a name stand in devfs. */
+/* Devices: a special file of that type and number, on whatever file system, is opened by this. Those with a name
+ * stand in devfs. */
 struct device {
 	const char *name;
 	/* S_IFCHR or S_IFBLK, and permissions. */
@@ -264,10 +266,10 @@ struct device {
 	int64_t (*open)(struct vfs *v, uint32_t task, struct file *f);
 };
 
-/* The state ---------------------------------------------------------------------------------------------------------- */
+/* The state ------------------------------------------------------------ */
 
-/* Who polls a file: a bit for each task's number modulo 64. A bit may be old: whom it wakes looks once in vain. No list, so
- * that a poll that a signal ends leaves nothing behind. `changes` counts, for epoll's edges. */
+/* Who polls a file: a bit for each task's number modulo 64. A bit may be old: whom it wakes looks once in vain. No
+ * list, so that a poll that a signal ends leaves nothing behind. `changes` counts, for epoll's edges. */
 struct watch {
 	uint64_t tasks, changes;
 };
@@ -300,7 +302,8 @@ struct vfs {
 	uint32_t walker;
 	/* /proc/sys/kernel/random/boot_id. */
 	uint8_t boot_id[16];
-	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it needs. */
+	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it
+	 * needs. */
 	char path[PATH_MAX], target[PATH_MAX], page[PAGE];
 	struct tmpfs_state *tmpfs;
 	struct terminal *terminal;
@@ -357,7 +360,7 @@ static inline void vfs_ready(struct vfs *v)
 /* `task` gets `signal` (SIGPIPE, SIGXFSZ, SIGTTOU …) for what it did, once its call is over. One at a time. */
 void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal);
 
-/* walk.c: paths ------------------------------------------------------------------------------------------------------ */
+/* walk.c: paths ------------------------------------------------------------ */
 
 /* The last link is not followed; the path may be empty and means `directory` itself; O_PATH files will do. */
 #define WALK_NOFOLLOW 1
@@ -366,7 +369,8 @@ void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal);
 /* The node at `path` for `task`, held. `path` may be v->path (it usually is); the walk uses v->target. */
 int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
 
-/* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held), NULL: nothing. */
+/* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held),
+ * NULL: nothing. */
 struct place {
 	struct node *folder, *node;
 	char name[NAME_MAX + 1];
@@ -374,7 +378,8 @@ struct place {
 	/* The path ended in a slash; in `.`, `..` or nothing at all. */
 	bool slash, special;
 };
-int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out);
+int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags,
+		   struct place *out);
 void place_drop(struct vfs *v, struct place *p);
 /* Copies a path into v->path. Returns its length or -errno. */
 static inline int64_t path_in(struct vfs *v, struct grant path)
@@ -387,8 +392,8 @@ bool is_owner(struct vfs *v, uint32_t task, const struct node *n);
 /* The node's path from `root`, with NUL; "" where it has none. Returns its length or -errno. */
 int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size_t size);
 
-/* names.c: makes a file of `mode` (type and permissions, umask applied) at `path`, with EEXIST and permissions checked: for mknod, and
- * bind of a socket. `out` (held) may be NULL. */
+/* names.c: makes a file of `mode` (type and permissions, umask applied) at `path`, with EEXIST and permissions
+ * checked: for mknod, and bind of a socket. `out` (held) may be NULL. */
 int64_t make_at(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
 		struct node **out);
 
