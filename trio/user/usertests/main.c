@@ -8,9 +8,10 @@
 
 extern const struct test *const __start_tests[], *const __stop_tests[];
 
-static const char usage[] = "usage: usertests [-l] [NAME|PREFIX...]\n"
+static const char usage[] = "usage: usertests [-l|-o] [NAME|PREFIX...]\n"
 			    "Asks the system calls of this kernel what they do; wants what Linux does.\n"
 			    "  -l  lists the tests and their questions\n"
+			    "  -o  root becomes an ordinary user first\n"
 			    "Exit status: 0 all passed, 1 a test failed, 2 the command line or the folder,\n"
 			    "128 + N stopped by signal N.\n";
 
@@ -137,6 +138,11 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 1 && strcmp(argv[1], "-l") == 0)
 		return list();
+	if (argc > 1 && strcmp(argv[1], "-o") == 0) {
+		become_ordinary();
+		argc--;
+		argv++;
+	}
 	if (argc > 1 && argv[1][0] == '-')
 		return fputs(usage, stderr), 2;
 	if (enter_folder(folder, sizeof folder) < 0)
