@@ -12,6 +12,7 @@ from kernometer.cache import compiled, source_folder
 from kernometer.guests import linux, programs, store, trio
 from tests.guests.conftest import guest_cache  # noqa: F401  # a fixture: pytest finds it by its name here
 from tests.trio.boot import Kernel
+from tests.trio.user_programs import PROGRAMS, USER, make
 
 HERE = Path(__file__).parent
 SERIES = "6.1"
@@ -64,3 +65,9 @@ def program(guest_cache: Path) -> Program:  # noqa: F811  # the fixture imported
         return compiled(name, programs.static_compiler(), (HERE / f"{name}.c",)).read_bytes()
 
     return made
+
+
+@pytest.fixture(scope="session")
+def user_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the programs of trio/user: usertests, fuzz, probe-trio."""
+    return make(USER, tmp_path_factory.mktemp("user"), *PROGRAMS)

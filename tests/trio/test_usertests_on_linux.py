@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-USER = ROOT / "trio/user"
+from tests.trio.user_programs import USER, make
+
 #: Beyond any machine's need: the suite takes some 5 seconds.
 SECONDS = 60.0
 NOBODY = 65534
@@ -20,25 +20,13 @@ NOBODY = 65534
 USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
 #: In which file what is written for what, and how the line begins that tells of it.
 UNTRUE = (
-    ("process.c", "FAILS(RAW(numbers[i]), ENOSYS);", "FAILS(RAW(numbers[i]), EINVAL);",
+    ("system.c", "FAILS(RAW(numbers[i]), ENOSYS);", "FAILS(RAW(numbers[i]), EINVAL);",
      "FAIL unknown_calls: RAW(numbers[i]): wanted -1 (EINVAL), got -1 (ENOSYS)"),
     ("process.c", "IS(getppid(), parent);", "IS(getppid(), -7);", "FAIL fork_pids: getppid(): wanted -7, got "),
     ("poll.c", "IS(poll(NULL, 0, 10), 0);", "IS(poll(NULL, 0, -1), 0);", "FAIL poll_timeout: not done after 2 s"),
     ("time.c", "IS(alarm(100), 0);", "raise(SIGSEGV);", "FAIL alarm: its process was ended by signal 11"),
     ("dirs.c", "IS(umask(07777), 0123);", "_exit(5);", "FAIL umask: its process left with 5"),
 )  # fmt: skip  # a case a paragraph
-
-
-def make(source: Path, build: Path, *targets: str) -> Path:
-    words = ["make", "-s", "-C", str(source), f"BUILD={build}", *(str(build / target) for target in targets)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return build
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(USER, tmp_path_factory.mktemp("user"), "usertests", "fuzz", "probe-trio")
 
 
 @pytest.fixture
@@ -84,10 +72,10 @@ def untrue(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_linux_passes(built: Path, room: Path, user: str) -> None:
+def test_linux_passes(user_programs: Path, room: Path, user: str) -> None:
     """Expected: every test is ok or, for an ordinary user, for root alone; the folder is left as it was. Broken: the
     suite would hold Trio to what Linux does not do."""
-    done = run(built / "usertests", room, user=user)
+    done = run(user_programs / "usertests", room, user=user)
     lines = done.stdout.splitlines()
     assert [line for line in lines if not line.startswith(("ok ", "skip "))] == lines[-1:], done.stdout
     assert done.returncode == 0
@@ -97,8 +85,8 @@ def test_linux_passes(built: Path, room: Path, user: str) -> None:
     assert list(room.iterdir()) == []
 
 
-def test_every_test_asks_a_question(built: Path, room: Path) -> None:
-    done = run(built / "usertests", room, "-l")
+def test_every_test_asks_a_question(user_programs: Path, room: Path) -> None:
+    done = run(user_programs / "usertests", room, "-l")
     lines = done.stdout.splitlines()
     names = [line.split()[0] for line in lines]
     assert done.returncode == 0
@@ -106,12 +94,12 @@ def test_every_test_asks_a_question(built: Path, room: Path) -> None:
     assert [line for line in lines if not line.endswith("?")] == []
 
 
-def test_names_and_prefixes_choose_tests(built: Path, room: Path) -> None:
-    done = run(built / "usertests", room, "pipe_eof", "mmap_f")
+def test_names_and_prefixes_choose_tests(user_programs: Path, room: Path) -> None:
+    done = run(user_programs / "usertests", room, "pipe_eof", "mmap_f")
     assert done.returncode == 0
     names = ["pipe_eof", "mmap_fixed", "mmap_file", "mmap_file_offset", "mmap_file_shared"]
     assert sorted(line.split()[1] for line in done.stdout.splitlines()[:-1]) == sorted(names)
-    assert run(built / "usertests", room, "no-such-test").returncode == 2
+    assert run(user_programs / "usertests", room, "no-such-test").returncode == 2
 
 
 @pytest.mark.slow(minutes=0.5)
@@ -132,9 +120,9 @@ def fields(text: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_random_calls_leave_nothing_behind(built: Path, room: Path, user: str) -> None:
+def test_random_calls_leave_nothing_behind(user_programs: Path, room: Path, user: str) -> None:
     """Expected: all calls made, many of them good; no file and no process is left. Root becomes an ordinary user."""
-    done = run(built / "fuzz", room, "--seed", "3", "--calls", "30000", user=user)
+    done = run(user_programs / "fuzz", room, "--seed", "3", "--calls", "30000", user=user)
     assert done.returncode == 0, done.stderr
     assert fields(done.stdout)["calls"] == 30000
     assert fields(done.stdout)["processes"] >= 4
@@ -145,26 +133,28 @@ def test_random_calls_leave_nothing_behind(built: Path, room: Path, user: str) -
     assert str(room) not in told.stdout
 
 
-def test_random_calls_can_be_made_again(built: Path, room: Path) -> None:
+def test_random_calls_can_be_made_again(user_programs: Path, room: Path) -> None:
     """Expected: the same calls for the same seed, from any of them on; others for another seed."""
     words = ("--processes", "1", "--log")
-    first = run(built / "fuzz", room, "--seed", "5", "--calls", "200", *words).stderr.splitlines()
-    again = run(built / "fuzz", room, "--seed", "5", "--calls", "200", *words).stderr.splitlines()
-    other = run(built / "fuzz", room, "--seed", "6", "--calls", "200", *words).stderr.splitlines()
-    later = run(built / "fuzz", room, "--seed", "5", "--calls", "50", "--from", "150", *words).stderr.splitlines()
+    first = run(user_programs / "fuzz", room, "--seed", "5", "--calls", "200", *words).stderr.splitlines()
+    again = run(user_programs / "fuzz", room, "--seed", "5", "--calls", "200", *words).stderr.splitlines()
+    other = run(user_programs / "fuzz", room, "--seed", "6", "--calls", "200", *words).stderr.splitlines()
+    later = run(
+        user_programs / "fuzz", room, "--seed", "5", "--calls", "50", "--from", "150", *words
+    ).stderr.splitlines()
     assert len(first) == 200
     assert first == again
     assert first != other
     assert first[150:] == later
 
 
-def test_trios_units_say_that_this_is_not_trio(built: Path, room: Path) -> None:
+def test_trios_units_say_that_this_is_not_trio(user_programs: Path, room: Path) -> None:
     """Expected: status 3 and a sentence; the list is told anywhere. Broken: another kernel's figure in Trio's name."""
-    done = run(built / "probe-trio", room)
+    done = run(user_programs / "probe-trio", room)
     assert done.returncode == 3
     assert "not Trio" in done.stderr
     assert done.stdout == ""
-    listed = run(built / "probe-trio", room, "--list", "--json")
+    listed = run(user_programs / "probe-trio", room, "--list", "--json")
     assert listed.returncode == 0
     assert listed.stdout.startswith("#kernometer begin 1\n")
     assert '"name":"trio/trap"' in listed.stdout

@@ -128,34 +128,6 @@ TEST(wait_group, "Does waitpid choose children by process group?")
 	IS(waitpid(0, &status, 0), a);
 }
 
-TEST_WITH(orphaned_group, "Does a stopped group whose last link to its session goes get SIGHUP and SIGCONT?", ORPHANS)
-{
-	int ends[2];
-	char byte;
-	pid_t pid;
-
-	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
-		/* This process keeps its child's group in the session. */
-		pid_t child = fork_checked();
-
-		if (child == 0) {
-			OK(setpgid(0, 0));
-			handle(SIGHUP, SIG_DFL, 0);
-			raise(SIGSTOP);
-			/* Not reached: SIGHUP is there when it goes on. */
-			put(ends[1]);
-			_exit(0);
-		}
-		OK(waitpid(child, NULL, WUNTRACED));
-		_exit(0);
-	}
-	OK(close(ends[1]));
-	IS(reap(pid), 0);
-	IS(read(ends[0], &byte, 1), 0);
-}
-
 TEST(group_of_executed, "May a parent not move a child to another group once it has executed a program?")
 {
 	int ends[2];

@@ -219,7 +219,7 @@ TEST(stop_cont_pending, "Do SIGCONT and stop signals drop each other while pendi
 	IS(reap(pid), 1);
 }
 
-TEST(sigqueue, "Does a queued signal bring its value, each time it was sent?")
+TEST(queued_values, "Does a queued signal bring its value, each time it was sent?")
 {
 	struct timespec none = { 0, 0 };
 	sigset_t set = set_of(40);

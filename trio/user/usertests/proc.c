@@ -54,7 +54,7 @@ static void await_state(pid_t pid, char wanted)
 	fail("process is not in state %c: %.60s", wanted, text);
 }
 
-TEST(proc_states, "Does /proc/PID/stat tell sleeping, stopped and zombie processes?")
+TEST(proc_states, "Does /proc/PID/stat tell sleeping and stopped processes, and nothing of those that are gone?")
 {
 	pid_t pid = fork_checked();
 
@@ -68,10 +68,24 @@ TEST(proc_states, "Does /proc/PID/stat tell sleeping, stopped and zombie process
 	OK(kill(pid, SIGCONT));
 	await_state(pid, 'S');
 	OK(kill(pid, SIGKILL));
-	await_state(pid, 'Z');
 	IS(reap(pid), 128 + SIGKILL);
 	FAILS(open(path_of(pid, "stat"), O_RDONLY), ENOENT);
 	FAILS(access(path_of(pid, ""), F_OK), ENOENT);
+}
+
+TEST(proc_zombie, "Does /proc/PID/stat tell of a zombie until it is waited for?")
+{
+	siginfo_t info;
+	pid_t pid = fork_checked();
+
+	if (pid == 0)
+		_exit(5);
+	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	if (access(path_of(pid, "stat"), F_OK) < 0 && errno == ENOENT)
+		skip("zombies are not shown here");
+	await_state(pid, 'Z');
+	IS(reap(pid), 5);
+	FAILS(open(path_of(pid, "stat"), O_RDONLY), ENOENT);
 }
 
 TEST(proc_folder, "Does /proc list this process, and its folder what is in it?")

@@ -1,0 +1,64 @@
+"""Trio under the suite that Linux passes, under random calls, and measured in its own units."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
+from tests.trio.user_programs import PROGRAMS
+
+pytestmark = pytest.mark.guest
+
+#: What Trio does not have: each is said by the test that skips.
+SKIPPED = {"copy_file_range", "thread_robust", "proc_zombie"}
+
+
+def run(kernel: Kernel, programs: Path, *command: str, seconds: float, path: bool = False) -> Outcome:
+    files = {f"bin/{each}": (programs / each).read_bytes() for each in PROGRAMS}
+    return boot(kernel, initramfs(command, files), Machine(path=path), seconds=seconds)
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.parametrize("user", [(), ("-o",)], ids=["root", "ordinary"])
+def test_trio_passes(kernel: Kernel, user_programs: Path, user: tuple[str, ...]) -> None:
+    """Expected: what Linux does, and as many free pages after each test as before. Broken: the line that says FAIL."""
+    ended = run(kernel, user_programs, "usertests", *user, seconds=300.0)
+    lines = ended.bulk.decode().splitlines()
+    assert [line for line in lines if line.startswith("FAIL")] == [], ended
+    assert ended.status == 0, ended
+    skipped = [line for line in lines if line.startswith("skip ") and "only for root" not in line]
+    assert {line.split()[1].rstrip(":") for line in skipped} <= SKIPPED
+
+
+def fuzzed(kernel: Kernel, programs: Path, seed: int, calls: int, seconds: float) -> None:
+    words = ("fuzz", "--seed", str(seed), "--calls", str(calls), "--processes", "8")
+    ended = run(kernel, programs, *words, seconds=seconds)
+    assert ended.status == 0, ended
+    assert ended.qemu_status == 0, ended
+    assert f"calls {calls}\n".encode() in ended.bulk
+    assert b"free_pages " in ended.bulk
+
+
+def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path) -> None:
+    """Expected: all calls answered, no page lost. Broken: the kernel's last words on the console; the same seed and
+    `fuzz --from CALL --log` lead there."""
+    fuzzed(kernel, user_programs, seed=1, calls=40_000, seconds=120.0)
+
+
+@pytest.mark.slow(minutes=15)
+def test_ten_million_random_calls_do_no_harm(kernel: Kernel, user_programs: Path) -> None:
+    """Expected and broken: as above."""
+    fuzzed(kernel, user_programs, seed=2, calls=10_000_000, seconds=2400.0)
+
+
+def test_every_unit_is_measured_by_path(kernel: Kernel, user_programs: Path) -> None:
+    """Expected: a record of each row, none refused. Broken: an explanation lacks its unit cost."""
+    ended = run(kernel, user_programs, "probe-trio", "--by", "path", "--profile", "full", seconds=120.0, path=True)
+    records = [json.loads(line) for line in ended.bulk.decode().splitlines() if line.startswith("{")]
+    rows = {row["row"] for each in records if each["type"] == "workload" for row in each["rows"]}
+    assert len(rows) >= 19, ended
+    assert [each for each in records if each["type"] in {"error", "unsupported"}] == []
+    assert {each["row"] for each in records if each["type"] == "run"} == rows
