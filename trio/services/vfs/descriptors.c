@@ -156,7 +156,7 @@ int64_t file_make(struct vfs *v, const struct file_operations *operations, void 
 	f->references = 1;
 	if (node != NULL) {
 		f->node = node_hold(node);
-		node->mount->files++;
+		node->mount->users++;
 	}
 	*out = f;
 	return 0;
@@ -175,7 +175,7 @@ void file_released(struct vfs *v, struct file *f)
 			locks_of_file_drop(v, n, f);
 		if ((f->flags & FILE_COUNTS_AS_WRITER) != 0)
 			n->writers--;
-		n->mount->files--;
+		n->mount->users--;
 		node_drop(v, n);
 	}
 	v->files--;

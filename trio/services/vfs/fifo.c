@@ -87,6 +87,20 @@ void fifo_waited_drop(struct vfs *v, uint32_t task)
 		node_drop(v, n);
 }
 
+bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m)
+{
+	const struct node *n = v->tasks[task].opening;
+	const struct pipe *p;
+
+	if (n == NULL || n->mount != m)
+		return false;
+	p = n->special;
+	if (is_waited_for(&p->opening_readers) || is_waited_for(&p->opening_writers))
+		return true;
+	fifo_waited_drop(v, task);
+	return false;
+}
+
 struct node *fifo_waited(struct vfs *v, struct request *r)
 {
 	if (r->scratch[1] == 0)

@@ -1,5 +1,6 @@
 /* mounts.c: which file system stands where. A mount covers a folder; as long as it does it holds that folder and
- * its own root. One that is used by an open file, a task's folder or another mount is busy. */
+ * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its folders, its
+ * program or the fifo that it waits for, a program that is being loaded, another mount. */
 #include "handlers.h"
 
 #define TYPE_BYTES 64
@@ -49,7 +50,7 @@ int64_t mount_root(struct vfs *v)
 
 static bool is_busy(struct vfs *v, const struct mount *m)
 {
-	if (m->files > 0)
+	if (m->users > 0)
 		return true;
 	for (uint32_t i = 0; i < TASKS; i++) {
 		const struct task_files *t = &v->tasks[i];
@@ -57,6 +58,10 @@ static bool is_busy(struct vfs *v, const struct mount *m)
 		if (t->folders != NULL && (t->folders->root->mount == m || t->folders->current->mount == m))
 			return true;
 		if (t->program != NULL && t->program->mount == m)
+			return true;
+		if (v->programs[i] != NULL && v->programs[i]->mount == m)
+			return true;
+		if (fifo_is_awaited(v, i, m))
 			return true;
 	}
 	for (uint32_t i = 0; i < MOUNTS; i++)

@@ -100,6 +100,7 @@ void address_release(struct vfs *v, struct socket *s)
 	if (s->node == NULL)
 		return;
 	s->node->special = NULL;
+	s->node->mount->users--;
 	node_drop(v, s->node);
 	s->node = NULL;
 }
@@ -138,6 +139,7 @@ static int64_t bind_path(struct vfs *v, uint32_t task, struct socket *s, const c
 	if (error != 0)
 		return error == -EEXIST ? -EADDRINUSE : error;
 	s->node->special = s;
+	s->node->mount->users++;
 	address_set(&s->name, path, length);
 	return 0;
 }

@@ -243,9 +243,9 @@ struct file_system {
 
 struct mount {
 	const struct file_system *type;
-	/* `files` are open on it, MS_ in `flags`, statx and stat show `device`. */
+	/* `users`: files open on it and sockets bound on it. MS_ in `flags`; statx and stat show `device`. */
 	struct node *root, *covers;
-	uint32_t files, flags, device;
+	uint32_t users, flags, device;
 	/* The file system's own. */
 	void *state;
 	char source[64];
@@ -415,6 +415,8 @@ void fifo_forget(struct vfs *v, struct node *n);
 /* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
 struct node *fifo_waited(struct vfs *v, struct request *r);
 void fifo_waited_drop(struct vfs *v, uint32_t task);
+/* The task waits to open a fifo on that mount; what it waited for before a signal came is forgotten. */
+bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m);
 /* epoll.c: the file goes. */
 void epoll_forget(struct vfs *v, struct file *f);
 /* E's: at the service's start. */

@@ -1,0 +1,50 @@
+/* mounts.c: what keeps a mount from being removed. Only for root, and where root may mount. */
+#include "usertests.h"
+
+#include <sys/mount.h>
+
+static void mount_here(void)
+{
+	OK(mkdir("d", 0755));
+	if (mount("none", "d", "tmpfs", 0, NULL) < 0)
+		skip("mounting is not permitted here");
+}
+
+TEST(mount_busy, "Is a mount busy while a file is open, a folder used or a socket bound on it?")
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "d/socket" };
+	int fd;
+
+	mount_here();
+	fd = (int)OK(open("d/a", O_RDWR | O_CREAT, 0644));
+	FAILS(umount2("d", 0), EBUSY);
+	OK(close(fd));
+	OK(chdir("d"));
+	FAILS(umount2("../d", 0), EBUSY);
+	OK(chdir(".."));
+	fd = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
+	OK(bind(fd, (struct sockaddr *)&address, sizeof address));
+	FAILS(umount2("d", 0), EBUSY);
+	OK(unlink("d/socket"));
+	FAILS(umount2("d", 0), EBUSY);
+	OK(close(fd));
+	OK(umount2("d", 0));
+	FAILS(umount2("d", 0), EINVAL);
+	FAILS(access("d/a", F_OK), ENOENT);
+}
+
+TEST(mount_busy_fifo, "Is a mount busy while somebody waits to open a FIFO on it, and no longer?")
+{
+	pid_t pid;
+
+	mount_here();
+	OK(mkfifo("d/fifo", 0644));
+	pid = fork_checked();
+	if (pid == 0)
+		_exit(open("d/fifo", O_RDONLY) < 0);
+	sleep_ms(100);
+	FAILS(umount2("d", 0), EBUSY);
+	OK(kill(pid, SIGKILL));
+	IS(reap(pid), 128 + SIGKILL);
+	OK(umount2("d", 0));
+}
