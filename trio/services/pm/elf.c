@@ -1,4 +1,4 @@
-/* elf.c: static ELF programs for x86-64, at fixed addresses or movable ones. */
+/* elf.c: ELF programs for x86-64, at fixed addresses or movable ones, and the interpreters that they may name. */
 #include "image.h"
 
 #define ELF_MAGIC 0x464c457fU
@@ -14,8 +14,10 @@
 #define PROT_READ 1
 #define PROT_WRITE 2
 #define PROT_EXEC 4
-/* Where movable programs go: two thirds of the way up, as they do under Linux without randomisation. */
+/* Where movable programs go: two thirds of the way up, as they do under Linux without randomisation. Interpreters go
+ * below the largest stack. */
 #define MOVABLE_BASE 0x555555554000UL
+#define INTERPRETER_BASE 0x00007fff80000000UL
 /* Nothing is mapped below, so that a null pointer is one. */
 #define LOWEST 0x1000UL
 
@@ -80,10 +82,8 @@ static int64_t segments_check(struct image *image, const struct elf_header *h)
 	for (uint32_t i = 0; i < image->header_count; i++) {
 		const struct elf_segment *s = &image->segments[i];
 
-		if (s->type == PT_INTERP) {
-			log_line("pm: a program wants an interpreter; only static ones can be run");
-			return -ENOEXEC;
-		}
+		if (s->type == PT_INTERP)
+			image->names_interpreter = s;
 		if (s->type != PT_LOAD)
 			continue;
 		if (!segment_is_good(s, image->bias))
@@ -96,7 +96,23 @@ static int64_t segments_check(struct image *image, const struct elf_header *h)
 	return some ? 0 : -ENOEXEC;
 }
 
-int64_t elf_check(struct image *image)
+int64_t elf_interpreter(struct image *image, struct grant *path)
+{
+	const struct elf_segment *s = image->names_interpreter;
+	int64_t n;
+
+	if (s->file_size < 2 || s->file_size > WORK_BYTES)
+		return -ENOEXEC;
+	n = vfs_program_read(image->file, s->offset, grant_write(image->work, s->file_size));
+	if (n < 0)
+		return n;
+	if ((uint64_t)n != s->file_size || image->work[n - 1] != '\0')
+		return -ENOEXEC;
+	*path = grant_read(image->work, (size_t)n);
+	return 0;
+}
+
+int64_t elf_check(struct image *image, bool is_interpreter)
 {
 	const struct elf_header *h = (const struct elf_header *)image->head;
 	int64_t result;
@@ -108,7 +124,7 @@ int64_t elf_check(struct image *image)
 	result = segments_read(image);
 	if (result != 0)
 		return result;
-	image->bias = h->type == ET_DYN ? MOVABLE_BASE : 0;
+	image->bias = h->type == ET_EXEC ? 0 : is_interpreter ? INTERPRETER_BASE : MOVABLE_BASE;
 	image->entry = image->bias + h->entry;
 	image->header_count = h->segment_count;
 	return segments_check(image, h);

@@ -12,11 +12,18 @@
 #define MOST_STACK (1UL << 30)
 #define S_IXGRP 0010
 
+static void image_give(struct image *image)
+{
+	if (image->interpreter)
+		image_give(image->interpreter);
+	if (image->open)
+		vfs_program_close(image->file);
+	pages_give(image, 1);
+}
+
 void image_drop(struct thread *t)
 {
-	if (t->image->open)
-		vfs_program_close(t->image->file);
-	pages_give(t->image, 1);
+	image_give(t->image);
 	t->image = NULL;
 }
 
@@ -50,10 +57,25 @@ static int64_t find_program(const struct thread *t, struct image *image, int32_t
 	while (result == 0) {
 		result = script_take(image, &path);
 		if (result <= 0)
-			return result == 0 ? elf_check(image) : result;
+			return result == 0 ? elf_check(image, false) : result;
 		result = image_open(t, image, AT_FDCWD, path, 0);
 	}
 	return result;
+}
+
+/* One that names an interpreter of its own does not get it, as under Linux. */
+static int64_t find_interpreter(const struct thread *t, struct image *image)
+{
+	struct grant path;
+	int64_t result = elf_interpreter(image, &path);
+
+	if (result != 0)
+		return result;
+	image->interpreter = pages_take(1);
+	if (!image->interpreter)
+		return -ENOMEM;
+	result = image_open(t, image->interpreter, AT_FDCWD, path, 0);
+	return result == 0 ? elf_check(image->interpreter, true) : result;
 }
 
 /* A quarter of what the stack may have, within Linux's bounds. */
@@ -74,6 +96,8 @@ static int64_t prepare(struct thread *t, int32_t directory, const struct argumen
 	t->image = image;
 	image->prefix = PREFIX_BYTES;
 	result = find_program(t, image, directory, a->path, flags);
+	if (result == 0 && image->names_interpreter)
+		result = find_interpreter(t, image);
 	if (result == 0 &&
 	    stack_need(image, a->path, a->strings, (uint64_t)a->argc + a->envc) > most_arguments(t->process))
 		result = -E2BIG;
@@ -111,6 +135,8 @@ static void become_first(struct pm *pm, struct thread *t)
 	t->number = p->number;
 	number_use(pm, t->number);
 	number_of(pm, t->number)->thread = (uint16_t)(t->slot + 1);
+	zombie_hide(p);
+	process_identify(p);
 }
 
 /* The file's owner, where it says so, unless the process gave that up. Returns whether the program runs with rights
@@ -168,8 +194,11 @@ static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, 
 {
 	struct process *p = t->process;
 	struct image *image = t->image;
-	int64_t result = elf_map(t, image);
+	/* What runs is the program, so it is mapped last. */
+	int64_t result = image->interpreter ? elf_map(t, image->interpreter) : 0;
 
+	if (result == 0)
+		result = elf_map(t, image);
 	if (result == 0)
 		result = vfs_executed(t->slot);
 	if (result == 0)
@@ -182,7 +211,7 @@ static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, 
 static void begin_program(struct pm *pm, struct thread *t, struct grant path, uint64_t sp)
 {
 	struct process *p = t->process;
-	uint64_t entry = t->image->entry;
+	uint64_t entry = t->image->interpreter ? t->image->interpreter->entry : t->image->entry;
 
 	image_drop(t);
 	handlers_own(pm, p);

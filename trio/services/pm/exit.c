@@ -56,6 +56,8 @@ static void tell_of_end(struct pm *pm, struct process *p)
 		parent_tell(pm, p, CLD_EXITED, p->status >> 8);
 	if (at_once)
 		process_remove(pm, p);
+	else
+		zombie_label(p);
 }
 
 /* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
@@ -135,6 +137,7 @@ void thread_leave(struct pm *pm, struct thread *t)
 {
 	struct process *p = t->process;
 	struct usage used = thread_usage(t);
+	uint32_t slot = t->slot;
 
 	if (t->image)
 		image_drop(t);
@@ -147,6 +150,8 @@ void thread_leave(struct pm *pm, struct thread *t)
 	vm_leave(t->slot);
 	kernel_task_end(t->slot);
 	thread_remove(pm, t);
+	if (p->thread_count > 0 && slot == p->slot)
+		zombie_label(p);
 	if (p->thread_count == 0) {
 		vfork_end(pm, p);
 		process_leave(pm, p);

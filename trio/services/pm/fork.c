@@ -149,8 +149,7 @@ verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stac
 		p = process_fork(pm, p, (uint32_t)slot, number, flags);
 	t = thread_fork(pm, p, self, (uint32_t)slot, number, flags, child_tid);
 	thread_label(t);
-	if (!(flags & CLONE_THREAD))
-		vfs_identify(t->slot, (uint32_t)number, (uint32_t)p->group, (uint32_t)p->session);
+	vfs_identify(t->slot, (uint32_t)number, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
 	tell_numbers(t, self->slot, flags, parent_tid, child_tid);
 	kernel_task_start(t->slot);
 	if (!(flags & CLONE_VFORK))

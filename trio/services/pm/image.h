@@ -35,6 +35,10 @@ struct image {
 	uint64_t size;
 	uint64_t bias, entry, headers, heap;
 	uint32_t header_count;
+	/* The segment that names the program's interpreter, which then runs first; NULL: it has none. */
+	const struct elf_segment *names_interpreter;
+	/* That one, in a page of its own. */
+	struct image *interpreter;
 	/* Within `head`. */
 	const struct elf_segment *segments;
 	/* What scripts put before the arguments: `prefixes` strings from `prefix` on, to the end of `strings`. */
@@ -51,7 +55,9 @@ _Static_assert(sizeof(struct image) <= PAGE, "one page");
 int64_t script_take(struct image *image, struct grant *interpreter);
 
 /* elf.c: makes sense of `head`; reads what of the program headers is elsewhere. 0 or a negative errno, -EWAIT too. */
-int64_t elf_check(struct image *image);
+int64_t elf_check(struct image *image, bool is_interpreter);
+/* The path of the interpreter that the program names. 0 or a negative errno, -EWAIT too. */
+int64_t elf_interpreter(struct image *image, struct grant *path);
 /* Maps the rest of the segments into the thread's new, empty memory. The same results. */
 int64_t elf_map(struct thread *t, struct image *image);
 

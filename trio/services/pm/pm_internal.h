@@ -252,6 +252,9 @@ void group_leave(struct pm *pm, struct process *p);
 /* Tells the kernel what /proc shows, of one thread; of all, and vfs. */
 void thread_label(struct thread *t);
 void process_identify(struct process *p);
+/* A process's slot when its first thread has left: a zombie, as Linux shows it, until it is waited for. */
+void zombie_label(struct process *p);
+void zombie_hide(struct process *p);
 /* A process without threads, as a child of `parent`, NULL: the first. */
 struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent);
 void process_remove(struct pm *pm, struct process *p);

@@ -108,7 +108,7 @@ static void put_auxiliary(struct pm *pm, struct writer *w, const struct thread *
 	put_pair(w, AT_PHDR, image->headers);
 	put_pair(w, AT_PHENT, sizeof(struct elf_segment));
 	put_pair(w, AT_PHNUM, image->header_count);
-	put_pair(w, AT_BASE, 0);
+	put_pair(w, AT_BASE, image->interpreter ? image->interpreter->bias : 0);
 	put_pair(w, AT_FLAGS, 0);
 	put_pair(w, AT_ENTRY, image->entry);
 	put_pair(w, AT_UID, who->uid);

@@ -115,13 +115,29 @@ void group_leave(struct pm *pm, struct process *p)
 	number_drop(pm, p->group);
 }
 
-void thread_label(struct thread *t)
+static void label(const struct process *p, uint32_t slot, int32_t number, struct grant name, char state)
 {
-	const struct process *p = t->process;
 	uint32_t parent = p->parent ? (uint32_t)p->parent->number : 0;
 
-	kernel_task_label(t->slot, grant_read(t->name, sizeof t->name), parent, (uint32_t)p->number, (uint32_t)p->group,
-			  (uint32_t)p->session, p->stop ? 'T' : 'R');
+	kernel_task_label(slot, name, (uint32_t)number, parent, (uint32_t)p->number, (uint32_t)p->group,
+			  (uint32_t)p->session, (uint32_t)state);
+}
+
+void thread_label(struct thread *t)
+{
+	label(t->process, t->slot, t->number, grant_read(t->name, sizeof t->name), t->process->stop ? 'T' : 'R');
+}
+
+void zombie_label(struct process *p)
+{
+	label(p, p->slot, p->number, (struct grant){ 0 }, 'Z');
+	vfs_identify(p->slot, (uint32_t)p->number, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
+}
+
+void zombie_hide(struct process *p)
+{
+	kernel_task_label(p->slot, (struct grant){ 0 }, 0, 0, 0, 0, 0, 0);
+	vfs_identify(p->slot, 0, 0, 0, 0);
 }
 
 void process_identify(struct process *p)
@@ -129,7 +145,8 @@ void process_identify(struct process *p)
 	EACH_THREAD(p, t)
 	{
 		thread_label(t);
-		vfs_identify(t->slot, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
+		vfs_identify(t->slot, (uint32_t)t->number, (uint32_t)p->number, (uint32_t)p->group,
+			     (uint32_t)p->session);
 	}
 }
 
@@ -154,6 +171,7 @@ struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent
 /* A zombie that was waited for. */
 void process_remove(struct pm *pm, struct process *p)
 {
+	zombie_hide(p);
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
 	group_leave(pm, p);
