@@ -97,7 +97,7 @@ static int64_t run_getrandom(struct task *t, const uint64_t *a)
 static bool is_task(int64_t pid)
 {
 	for (uint32_t i = 0; i < TASKS; i++)
-		if (tasks[i] && (int64_t)tasks[i]->process == pid)
+		if (tasks[i] && (int64_t)labels[i].thread == pid)
 			return true;
 	return pid == 0;
 }

@@ -48,8 +48,8 @@ int64_t kernel_call_task_end(struct kernel *self, uint32_t task);
 int64_t kernel_call_task_exec(struct kernel *self, uint32_t task, uint64_t entry, uint64_t stack);
 int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task);
 int64_t kernel_call_task_attend(struct kernel *self, uint32_t task);
-int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t parent, uint32_t process,
-			       uint32_t group, uint32_t session, uint32_t state);
+int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t thread, uint32_t parent,
+			       uint32_t process, uint32_t group, uint32_t session, uint32_t state);
 int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults,
 			       uint64_t *voluntary, uint64_t *involuntary);
 int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from, uint32_t count, uint32_t on);

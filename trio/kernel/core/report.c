@@ -22,13 +22,17 @@ void task_times(struct task *t, uint64_t *user, uint64_t *system)
 	*user = t->time - *system;
 }
 
-/* pm says who is stopped; whether a task waits is known here. */
-static char state_of(const struct task *t)
+/* Stands for a task that has ended and was not waited for. */
+static struct counters no_counters;
+static struct task nobody = { .counters = &no_counters };
+
+/* pm says who is stopped or a zombie; whether a task waits is known here. */
+static char state_of(const struct task *t, const struct label *l)
 {
 	return t->shown_state == 'R' && t->state == WAITING ? 'S' : (char)t->shown_state;
 }
 
-static void task_stat(struct text *out, struct task *t)
+static void task_stat(struct text *out, struct task *t, const struct label *l)
 {
 	uint64_t user, system;
 
@@ -39,7 +43,7 @@ static void task_stat(struct text *out, struct task *t)
 		 t->nice);
 }
 
-static void task_status(struct text *out, struct task *t)
+static void task_status(struct text *out, const struct task *t, const struct label *l)
 {
 	text_add(out, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", t->name, state_of(t), t->process,
 		 t->process, t->parent);
@@ -73,14 +77,17 @@ static char buffer[16384];
 
 int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kind, struct grant to)
 {
-	struct task *t = task < TASKS ? tasks[task] : NULL;
 	struct text out = { buffer, buffer + sizeof buffer };
 
 	(void)self;
-	if (!t)
+	const struct label *l;
+	struct task *t;
+	if (task >= TASKS || labels[task].process == 0)
 		return -ESRCH;
 	switch (kind) {
 	case 0:
+	l = &labels[task];
+	t = tasks[task] ? tasks[task] : &nobody;
 		task_stat(&out, t);
 		break;
 	case 1:

@@ -26,10 +26,11 @@ struct first_frame {
 
 struct task *tasks[TASKS];
 struct counters counters_of_ended;
+struct label labels[TASKS];
 uint64_t tasks_made;
 
 /* Runs when nobody else can; it has no user mode and no number of its own. */
-static struct task_page idle = { .task = { .number = TASKS, .counters = &idle.counters } };
+static struct task_page idle = { .task = { .number = TASKS, .counters = &idle.counters, .name = "" } };
 struct task *current = &idle.task;
 
 static struct queue ready;
@@ -63,6 +64,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->number = t->request.task = child;
 	t->state = NEW;
 	t->root = kernel_root();
+	t->name = labels[child].name;
 	t->user = (struct registers *)top - 1;
 	first = (struct first_frame *)t->user - 1;
 	*first = (struct first_frame){ .rip = (uint64_t)task_first };
@@ -80,7 +82,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 		t->fs_base = set_tls ? tls : processor_fs_base(from);
 		t->gs_base = from->gs_base;
 		t->nice = from->nice;
-		memcpy(t->name, from->name, sizeof t->name);
+		memcpy(labels[child].name, labels[parent].name, sizeof labels[child].name);
 	}
 	tasks[child] = t;
 	tasks_made++;
@@ -101,7 +103,7 @@ struct task *task_create_server(uint32_t number, const char *name, void (*functi
 	made->task.number = number;
 	made->task.state = NEW;
 	made->task.user = function ? NULL : user;
-	memcpy(made->task.name, name, MIN(strlen(name), sizeof made->task.name - 1));
+	made->task.name = name;
 	*first = (struct first_frame){ .rip = (uint64_t)task_first, .rbx = (uint64_t)function };
 	made->task.kernel_sp = (uint64_t)first;
 	return &made->task;

@@ -59,14 +59,21 @@ struct task {
 	/* On the processor; and how many of the clock's ticks met it in user mode and in the kernel, to divide that. */
 	nanoseconds time, since;
 	uint64_t ticks_user, ticks_system;
-	/* For /proc. */
-	char name[16];
-	uint32_t parent, process, group, session, shown_state;
 	int32_t nice;
+	/* For the log. */
+	const char *name;
 	/* The segments of an iovec whose grant is in use. */
 	struct vector vector;
 	uint8_t fpu[512] __attribute__((aligned(16)));
 };
+
+/* For /proc, of the task in a slot, or that was there last. `state` as pm tells it. */
+struct label {
+	char name[16];
+	uint32_t thread, parent, process, group, session, state;
+};
+
+extern struct label labels[TASKS];
 
 extern struct task *current;
 /* By number; NULL where the slot is free. */

@@ -66,20 +66,24 @@ int64_t kernel_call_task_attend(struct kernel *self, uint32_t task)
 	return 0;
 }
 
-int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t parent, uint32_t process,
-			       uint32_t group, uint32_t session, uint32_t state)
+int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t thread, uint32_t parent,
+			       uint32_t process, uint32_t group, uint32_t session, uint32_t state)
 {
-	struct task *t = task_of(task);
+	struct label *l;
 
 	(void)self;
-	if (name.length > 0 && copy_in(t->name, name, 0, MIN(name.length, sizeof t->name)) != 0)
+	if (task >= TASKS)
+		panic("there is no task %u", task);
+	l = &labels[task];
+	if (name.length > 0 && copy_in(l->name, name, 0, MIN(name.length, sizeof l->name)) != 0)
 		return -EFAULT;
-	t->name[sizeof t->name - 1] = '\0';
-	t->parent = parent;
-	t->process = process;
-	t->group = group;
-	t->session = session;
-	t->shown_state = state;
+	l->name[sizeof l->name - 1] = '\0';
+	l->thread = thread;
+	l->parent = parent;
+	l->process = process;
+	l->group = group;
+	l->session = session;
+	l->state = state;
 	return 0;
 }
 

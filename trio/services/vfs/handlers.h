@@ -24,7 +24,7 @@ verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, 
 int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share);
 int64_t vfs_executed(struct vfs *v, uint32_t task);
 int64_t vfs_leave(struct vfs *v, uint32_t task);
-int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t process, uint32_t group, uint32_t session);
+int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t thread, uint32_t process, uint32_t group, uint32_t session);
 int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, struct grant groups);
 int64_t vfs_limit(struct vfs *v, uint32_t task, uint64_t files, uint64_t size);
 int64_t vfs_raised(struct vfs *v, uint32_t *task, uint32_t *signal);

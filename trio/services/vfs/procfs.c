@@ -63,14 +63,14 @@ static int64_t number_of(const char *name, size_t length)
 	return value;
 }
 
-/* The first task of the process, TASKS: there is none. */
+/* The process's first task, which is a zombie where it has ended; TASKS: there is none. */
 static uint32_t task_of(const struct vfs *v, uint32_t process)
 {
 	uint32_t task = 0;
 
-	while (task < TASKS && (v->tasks[task].descriptors == NULL || v->tasks[task].process != process))
+	while (task < TASKS && v->tasks[task].thread != process)
 		task++;
-	return task;
+	return task < TASKS && v->tasks[task].process == process ? task : TASKS;
 }
 
 static int64_t process_lookup(struct vfs *v, struct node *root, int64_t process, struct node **out)
@@ -94,12 +94,18 @@ static bool is_alive(const struct vfs *v, const struct proc_node *n)
 	return n->process == 0 || v->tasks[n->task].process == n->process;
 }
 
+/* Nothing is left of it but its name. */
+static bool is_zombie(const struct vfs *v, const struct proc_node *n)
+{
+	return n->process != 0 && v->tasks[n->task].descriptors == NULL;
+}
+
 static int64_t descriptor_lookup(struct vfs *v, struct node *folder, int64_t fd, struct node **out)
 {
 	struct proc_node *n;
 	int64_t error;
 
-	if (fd < 0 || file_of(v, proc_node_of(folder)->task, (int32_t)fd) == NULL)
+	if (fd < 0 || is_zombie(v, proc_node_of(folder)) || file_of(v, proc_node_of(folder)->task, (int32_t)fd) == NULL)
 		return -ENOENT;
 	error = proc_make(v, folder->mount, &proc_entries[PROC_FD], proc_node_of(folder), &n);
 	if (error != 0)
@@ -190,7 +196,7 @@ static int64_t jump_target(struct vfs *v, const struct proc_node *n, struct node
 	const struct task_files *t = &v->tasks[n->task];
 	const struct file *f;
 
-	if (!is_alive(v, n) || t->descriptors == NULL)
+	if (!is_alive(v, n) || is_zombie(v, n))
 		return -ENOENT;
 	if (n->entry == &proc_entries[PROC_FD]) {
 		f = file_of(v, n->task, n->fd);
@@ -222,8 +228,7 @@ static int64_t pipe_follow(struct vfs *v, struct node *link, struct node **out)
 static int64_t pipe_open(struct vfs *v, struct node *node, struct file *f)
 {
 	const struct proc_node *n = proc_node_of(node);
-	const struct file *of =
-		is_alive(v, n) && v->tasks[n->task].descriptors != NULL ? file_of(v, n->task, n->fd) : NULL;
+	const struct file *of = is_alive(v, n) && !is_zombie(v, n) ? file_of(v, n->task, n->fd) : NULL;
 
 	if (of == NULL || !is_pipe(of))
 		return -ENXIO;
@@ -276,7 +281,7 @@ static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *positi
 {
 	const uint64_t numbers = 2 + proc_entry_count;
 	bool root = n->entry == &proc_entries[PROC_ROOT], fds = n->entry == &proc_entries[PROC_FDS];
-	uint64_t most = root ? TASKS : fds ? v->tasks[n->task].descriptors->size : 0;
+	uint64_t most = root ? TASKS : fds && !is_zombie(v, n) ? v->tasks[n->task].descriptors->size : 0;
 	struct text t = { name, NAME_MAX, 0 };
 
 	memset(name, 0, 16);
@@ -296,7 +301,7 @@ static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *positi
 		uint32_t number = (uint32_t)(*position - numbers);
 
 		if (fds ? file_of(v, n->task, (int32_t)number) == NULL
-			: v->tasks[number].descriptors == NULL || task_of(v, v->tasks[number].process) != number)
+			: v->tasks[number].process == 0 || v->tasks[number].thread != v->tasks[number].process)
 			continue;
 		text_add(&t, "%u", fds ? number : v->tasks[number].process);
 		name[t.length] = '\0';
@@ -315,7 +320,7 @@ static int64_t proc_list(struct vfs *v, struct file *f, struct grant to)
 	uint64_t at = 0, inode;
 	uint32_t mode;
 
-	if (!is_alive(v, n) || (n->process != 0 && v->tasks[n->task].descriptors == NULL))
+	if (!is_alive(v, n))
 		return -ENOENT;
 	while (proc_next(v, n, &f->position, name, &inode, &mode)) {
 		int64_t bytes = entry_put(to, at, inode, f->position + 1, mode, name, strlen(name));

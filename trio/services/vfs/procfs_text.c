@@ -78,6 +78,8 @@ static void text_status(struct vfs *v, const struct proc_node *n, struct text *t
 	(void)vm_usage(n->task, &pages, &resident, &peak);
 	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->user, of->user, of->user, of->user, of->group,
 		 of->group, of->group, of->group);
+	if (of->descriptors == NULL)
+		return;
 	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", of->descriptors->size,
 		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
 }
@@ -217,7 +219,7 @@ static verdict proc_text_read(struct vfs *v, struct request *r, struct file *f, 
 	const struct proc_node *n = proc_node_of(f->node);
 	uint64_t bytes;
 
-	if (n->process != 0 && (v->tasks[n->task].descriptors == NULL || v->tasks[n->task].process != n->process))
+	if (n->process != 0 && v->tasks[n->task].process != n->process)
 		return refuse(r, ESRCH);
 	if (*at == 0) {
 		p->text.length = 0;

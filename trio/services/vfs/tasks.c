@@ -88,7 +88,7 @@ static bool is_alive(const struct vfs *v, uint32_t process)
 int64_t vfs_leave(struct vfs *v, uint32_t task)
 {
 	struct task_files *t = &v->tasks[task];
-	uint32_t process = t->process;
+	uint32_t process = t->process, user = t->user, group = t->group;
 
 	if (t->descriptors == NULL)
 		return 0;
@@ -97,14 +97,16 @@ int64_t vfs_leave(struct vfs *v, uint32_t task)
 	program_set(v, task, NULL);
 	fifo_waited_drop(v, task);
 	v->raised[task / 64] &= ~(1UL << (task % 64));
-	memset(t, 0, sizeof *t);
+	/* Whose zombie it is can still be asked. */
+	*t = (struct task_files){ .user = user, .group = group };
 	if (terminal_session(v) == process && !is_alive(v, process))
 		terminal_session_ended(v, process);
 	return 0;
 }
 
-int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t process, uint32_t group, uint32_t session)
+int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t thread, uint32_t process, uint32_t group, uint32_t session)
 {
+	v->tasks[task].thread = thread;
 	v->tasks[task].process = process;
 	v->tasks[task].process_group = group;
 	v->tasks[task].session = session;

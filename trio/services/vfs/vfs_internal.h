@@ -56,8 +56,10 @@ struct node_operations {
 	int64_t (*open)(struct vfs *v, struct node *node, struct file *file);
 	/* A vm object with the file's pages from `offset` on, for mmap and execve, held for the caller.
 	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. */
-	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, bool shared_writable,
-			  uint32_t *object, uint64_t *at);
+	/* `object` copies: a shared mapping cannot be written through. */
+	bool copies;
+	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
+			  uint64_t *at);
 	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
 	int64_t (*read)(struct vfs *v, struct node *node, uint64_t offset, struct grant to);
 	int64_t (*sync)(struct vfs *v, struct node *node);
@@ -200,11 +202,13 @@ struct folders {
 
 #define VFS_TASK TASKS
 
-/* Of each task, by number. `descriptors` is NULL where there is no such task. */
+/* Of each task, by number. `descriptors` is NULL where there is no such task; one with a process's number is a zombie
+ * then. */
 struct task_files {
 	struct descriptors *descriptors;
 	struct folders *folders;
-	uint32_t process, process_group, session;
+	/* As programs know them; a process's first thread has its number. */
+	uint32_t thread, process, process_group, session;
 	/* Effective. */
 	uint32_t user, group, group_count;
 	uint32_t groups[GROUPS_MOST];
