@@ -95,9 +95,10 @@ def test_what_is_expected_of_a_shell_is_linuxs(linux_kernel: Kernel) -> None:
     assert ended.bulk.decode().splitlines() == EXPECTED.splitlines(), ended
 
 
-def test_a_compiler_makes_a_program_that_runs(kernel: Kernel) -> None:
-    """Expected: the same tcc that Linux gets compiles, links and runs."""
-    script = "echo 'int main(void) { return 42; }' >a.c && tcc -static -o a a.c && ./a"
+@pytest.mark.parametrize("linked", ["-static", ""])
+def test_a_compiler_makes_a_program_that_runs(kernel: Kernel, linked: str) -> None:
+    """Expected: the same tcc that Linux gets compiles, links and runs, also what needs its C library when it starts."""
+    script = f"echo 'int main(void) {{ return 42; }}' >a.c && tcc {linked} -o a a.c && ./a"
     ended = boot(kernel, initramfs(("sh", "-c", script), tcc.toolchain()), seconds=SECONDS)
     assert ended.status == 42, ended
 

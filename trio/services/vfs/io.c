@@ -272,7 +272,7 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 		uint32_t flags, int32_t fd, uint64_t offset)
 {
 	struct file *f = file_of(v, r->task, fd);
-	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE, copies;
 	uint64_t at = 0, mapped = 0;
 	uint32_t object;
 	int64_t result;
@@ -286,16 +286,19 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 	result = may_map(v, f, protection, flags);
 	if (result != 0)
 		return settle(r, result);
-	if (f->operations->object != NULL)
+	copies = f->node != NULL && f->node->operations->copies;
+	if (copies && shared && (protection & PROT_WRITE) != 0)
+		result = -ENODEV;
+	else if (f->operations->object != NULL)
 		result = f->operations->object(v, f, offset, length, &object, &at);
 	else if (f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->object != NULL)
-		result =
-			f->node->operations->object(v, f->node, offset, length, shared && file_writes(f), &object, &at);
+		result = f->node->operations->object(v, f->node, offset, length, &object, &at);
 	else
 		result = -ENODEV;
 	if (result != 0)
 		return vfs_settle(v, r, result);
-	result = vm_map_object(r->task, address, length, protection, flags, object, at, file_writes(f), &mapped);
+	result = vm_map_object(r->task, address, length, protection, flags, object, at, file_writes(f) && !copies,
+			       &mapped);
 	vm_object_drop(object);
 	return settle(r, result < 0 ? result : (int64_t)mapped);
 }

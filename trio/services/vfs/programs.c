@@ -82,7 +82,7 @@ int64_t vfs_program_map(struct vfs *v, uint32_t file, uint32_t task, uint64_t ad
 		return -EINVAL;
 	if (n->operations->object == NULL)
 		return -EINVAL;
-	result = n->operations->object(v, n, offset, length, false, &object, &at);
+	result = n->operations->object(v, n, offset, length, &object, &at);
 	if (result != 0)
 		return result;
 	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, at, 0, &mapped);

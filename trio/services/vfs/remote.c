@@ -321,6 +321,7 @@ static const struct node_operations plain_operations = { .name = remote_name,
 							 .set = remote_set,
 							 .truncate = remote_truncate,
 							 .object = remote_object,
+							 .copies = true,
 							 .read = remote_program_read,
 							 .sync = remote_sync,
 							 .forget = remote_forget };

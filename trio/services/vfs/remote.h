@@ -51,8 +51,7 @@ void remote_idle_end(struct vfs *v, struct remote_mount *m);
 /* remote_data.c */
 extern const struct file_operations remote_files;
 int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size);
-int64_t remote_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, bool shared_writable,
-		      uint32_t *object, uint64_t *at);
+int64_t remote_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 int64_t remote_program_read(struct vfs *v, struct node *n, uint64_t offset, struct grant to);
 void remote_pages_drop(struct vfs *v, struct remote_node *n);
 

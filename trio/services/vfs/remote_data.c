@@ -136,13 +136,11 @@ static int64_t page_load(struct vfs *v, struct remote_node *n, uint64_t index)
 	return result < 0 ? result : radix_put(v, &n->pages, index, (void *)address);
 }
 
-int64_t remote_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, bool shared_writable,
-		      uint32_t *object, uint64_t *at)
+int64_t remote_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
+		      uint64_t *at)
 {
 	struct remote_node *n = remote_of(node);
 
-	if (shared_writable)
-		return -ENODEV;
 	if (n->object == 0) {
 		if (vm_object_create(&n->object) < 0)
 			return -ENOMEM;

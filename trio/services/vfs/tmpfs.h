@@ -89,8 +89,7 @@ int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, u
 extern const struct file_operations tmpfs_files;
 int64_t tmpfs_truncate(struct vfs *v, struct node *n, uint64_t size);
 int64_t tmpfs_allocate(struct vfs *v, struct node *n, uint64_t from, uint64_t length, bool keep);
-int64_t tmpfs_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, bool shared_writable,
-		     uint32_t *object, uint64_t *at);
+int64_t tmpfs_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 /* All of it goes. */
 void data_drop(struct vfs *v, struct tmpfs_node *n);
 

@@ -185,14 +185,12 @@ int64_t tmpfs_allocate(struct vfs *v, struct node *node, uint64_t from, uint64_t
 	return 0;
 }
 
-int64_t tmpfs_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, bool shared_writable,
-		     uint32_t *object, uint64_t *at)
+int64_t tmpfs_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
 
 	(void)v;
 	(void)length;
-	(void)shared_writable;
 	if (n->data.object == 0 && vm_object_create(&n->data.object) < 0)
 		return -ENOMEM;
 	if (!n->data.mapped) {

@@ -55,8 +55,8 @@ struct node_operations {
 	 * `files`. NULL: always possible. A link's, fifo's, socket's or device's is not asked. */
 	int64_t (*open)(struct vfs *v, struct node *node, struct file *file);
 	/* A vm object with the file's pages from `offset` on, for mmap and execve, held for the caller.
-	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. */
-	/* `object` copies: a shared mapping cannot be written through. */
+	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. `copies`: it holds copies, so that a
+	 * shared mapping cannot be written through. */
 	bool copies;
 	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
 			  uint64_t *at);
