@@ -29,7 +29,7 @@ static struct task nobody = { .counters = &no_counters };
 /* pm says who is stopped or a zombie; whether a task waits is known here. */
 static char state_of(const struct task *t, const struct label *l)
 {
-	return t->shown_state == 'R' && t->state == WAITING ? 'S' : (char)t->shown_state;
+	return l->state == 'R' && t->state == WAITING ? 'S' : (char)l->state;
 }
 
 static void task_stat(struct text *out, struct task *t, const struct label *l)
@@ -37,7 +37,8 @@ static void task_stat(struct text *out, struct task *t, const struct label *l)
 	uint64_t user, system;
 
 	task_times(t, &user, &system);
-	text_add(out, "%u (%s) %c %u %u %u 0 -1 0 ", t->process, t->name, state_of(t), t->parent, t->group, t->session);
+	text_add(out, "%u (%s) %c %u %u %u 0 -1 0 ", l->thread, l->name, state_of(t, l), l->parent, l->group,
+		 l->session);
 	text_add(out, "%lu 0 0 0 %lu %lu 0 0 ", t->counters->faults, user / TICK_NS, system / TICK_NS);
 	text_add(out, "20 %d 1 0 0 0 0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
 		 t->nice);
@@ -45,8 +46,8 @@ static void task_stat(struct text *out, struct task *t, const struct label *l)
 
 static void task_status(struct text *out, const struct task *t, const struct label *l)
 {
-	text_add(out, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", t->name, state_of(t), t->process,
-		 t->process, t->parent);
+	text_add(out, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", l->name, state_of(t, l), l->process,
+		 l->thread, l->parent);
 	text_add(out, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n",
 		 t->counters->switches_voluntary, t->counters->switches_involuntary);
 }
@@ -78,23 +79,23 @@ static char buffer[16384];
 int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kind, struct grant to)
 {
 	struct text out = { buffer, buffer + sizeof buffer };
-
-	(void)self;
 	const struct label *l;
 	struct task *t;
 	if (task >= TASKS || labels[task].process == 0)
+
+	(void)self;
 		return -ESRCH;
-	switch (kind) {
-	case 0:
 	l = &labels[task];
 	t = tasks[task] ? tasks[task] : &nobody;
-		task_stat(&out, t);
+	switch (kind) {
+	case 0:
+		task_stat(&out, t, l);
 		break;
 	case 1:
-		task_status(&out, t);
+		task_status(&out, t, l);
 		break;
 	case 2:
-		text_add(&out, "%s\n", t->name);
+		text_add(&out, "%s\n", l->name);
 		break;
 	case 3:
 		if (!task_io(&out, t->counters))

@@ -25,9 +25,9 @@ struct first_frame {
 #define FLAGS_FRESH 0x202
 
 struct task *tasks[TASKS];
-struct counters counters_of_ended;
 struct label labels[TASKS];
 uint64_t tasks_made;
+struct counters counters_of_ended;
 
 /* Runs when nobody else can; it has no user mode and no number of its own. */
 static struct task_page idle = { .task = { .number = TASKS, .counters = &idle.counters, .name = "" } };
@@ -63,9 +63,9 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->counters = &made->counters;
 	t->number = t->request.task = child;
 	t->state = NEW;
-	t->root = kernel_root();
 	t->name = labels[child].name;
 	t->user = (struct registers *)top - 1;
+	t->root = kernel_root();
 	first = (struct first_frame *)t->user - 1;
 	*first = (struct first_frame){ .rip = (uint64_t)task_first };
 	t->kernel_sp = (uint64_t)first;
