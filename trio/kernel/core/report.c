@@ -81,9 +81,9 @@ int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kin
 	struct text out = { buffer, buffer + sizeof buffer };
 	const struct label *l;
 	struct task *t;
-	if (task >= TASKS || labels[task].process == 0)
 
 	(void)self;
+	if (task >= TASKS || labels[task].process == 0)
 		return -ESRCH;
 	l = &labels[task];
 	t = tasks[task] ? tasks[task] : &nobody;

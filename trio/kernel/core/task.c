@@ -26,8 +26,8 @@ struct first_frame {
 
 struct task *tasks[TASKS];
 struct label labels[TASKS];
-uint64_t tasks_made;
 struct counters counters_of_ended;
+uint64_t tasks_made;
 
 /* Runs when nobody else can; it has no user mode and no number of its own. */
 static struct task_page idle = { .task = { .number = TASKS, .counters = &idle.counters, .name = "" } };
@@ -64,8 +64,8 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->number = t->request.task = child;
 	t->state = NEW;
 	t->name = labels[child].name;
-	t->user = (struct registers *)top - 1;
 	t->root = kernel_root();
+	t->user = (struct registers *)top - 1;
 	first = (struct first_frame *)t->user - 1;
 	*first = (struct first_frame){ .rip = (uint64_t)task_first };
 	t->kernel_sp = (uint64_t)first;
