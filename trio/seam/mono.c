@@ -17,6 +17,7 @@ long user_string(char *to, const char *from, size_t n);
 
 verdict park(struct queue *queue, struct request *r)
 {
+	CHECK(r == &current->request && current->state == READY);
 	r->hard = false;
 	queue_add(queue, &r->link);
 	current->state = WAITING;

@@ -3,6 +3,7 @@
 #define TRIO_MONO_H
 
 #include "calls.h"
+#include "core/checked.h"
 #include "core/task.h"
 
 static inline void count_call(unsigned which)
@@ -19,6 +20,15 @@ static inline void request_begin(struct request *r, uint16_t call)
 	r->done = 0;
 	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
 		r->scratch[i] = 0;
+}
+
+/* What a handler said whose call cannot wait. */
+static inline void at_once(const struct request *r, verdict said)
+{
+	CHECK(said == ANSWERED);
+	CHECK(!r->link.next);
+	(void)r;
+	(void)said;
 }
 
 /* The handler parked: others run. True: it is to run again; false: the request has its answer. */

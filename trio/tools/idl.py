@@ -311,6 +311,10 @@ def _provider(member: Member, of: str, first: tuple[str, ...] = ()) -> str:
     return f"{of}.{member.name}({_values(member.args, member.outs, (f'{of}.self', *first))})"
 
 
+def _checked(interface: Interface, member: Member, of: str) -> str:
+    return f"checked_result({_counter(interface, member)}, {_provider(member, of)})"
+
+
 def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
     """A stub is a procedure call; a client's runs its handler again for as long as that parks."""
     lines = ['#include "mono.h"']
@@ -327,11 +331,11 @@ def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
                 lines.append("\tswitch (endpoint) {")
                 for each in providers:
                     lines.append(f"\tcase ENDPOINT_{each.name.upper()}:")
-                    lines.append(f"\t\treturn {_provider(member, f'{each.name}_service')};")
+                    lines.append(f"\t\treturn {_checked(interface, member, f'{each.name}_service')};")
                 lines += ["\t}", "\treturn -ENODEV;"]
             else:
                 of = providers[0].name if providers else "kernel"
-                lines.append(f"\treturn {_provider(member, f'{of}_service')};")
+                lines.append(f"\treturn {_checked(interface, member, f'{of}_service')};")
             lines += ["}", ""]
         for member in interface.of("client"):
             of = f"{providers[0].name}_service"
@@ -342,8 +346,8 @@ def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
                 lines.append(f"\twhile ({of}.{member.name}({values}) == PARKED && wait_for_answer(r))")
                 lines.append("\t\tcontinue;")
             else:
-                lines.append(f"\t(void){of}.{member.name}({values});")
-            lines += ["\treturn r->result;", "}", ""]
+                lines.append(f"\tat_once(r, {of}.{member.name}({values}));")
+            lines += [f"\treturn checked_result({_counter(interface, member)}, r->result);", "}", ""]
     lines += ["void services_start(void)", "{"]
     lines += [f"\t{each.name}_service.start({each.name}_service.self);" for each in reversed(found)]
     lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
@@ -485,10 +489,18 @@ def endpoints(found: tuple[Service, ...]) -> str:
 
 
 def counters(interfaces: dict[str, Interface]) -> tuple[str, str]:
-    named = [(_counter(i, m), f"{i.name}.{m.name}") for i in interfaces.values() for m in i.of("client", "call")]
-    declared = "const char *const call_names[]"
-    head = ["enum {", *(f"\t{name}," for name, _ in named), "\tCALLS", "};", "", f"extern {declared};"]
-    body = ['#include "calls.h"', "", f"{declared} = {{", *(f'\t"{name}",' for _, name in named), "};"]
+    named = [(_counter(i, m), f"{i.name}.{m.name}", m) for i in interfaces.values() for m in i.of("client", "call")]
+    declared = ("const char *const call_names[]", "const uint16_t *const call_errors[]")
+    head = ['#include "port.h"', "", "enum {", *(f"\t{name}," for name, _, _ in named), "\tCALLS", "};", ""]
+    head += [f"extern {declared[0]};", "/* Those that each may answer, 0 behind; of a kernel with TRIO_CHECKED. */"]
+    head += [f"extern {declared[1]};"]
+    body = ['#include "calls.h"', "", f"{declared[0]} = {{", *(f'\t"{name}",' for _, name, _ in named), "};", ""]
+    body += ["#ifdef TRIO_CHECKED", f"{declared[1]} = {{"]
+    for _, _, member in named:
+        # Whatever waits may be ended by a signal.
+        errors = [*member.errors, *(["EINTR"] if member.waits else []), "0"]
+        body.append(f"\t(const uint16_t[]){{ {', '.join(errors)} }},")
+    body += ["};", "#endif"]
     return _guarded("calls", head), "\n".join([*body, ""])
 
 

@@ -3,6 +3,7 @@
  * a power of two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when
  * one is asked for. */
 #include "core/frames.h"
+#include "core/checked.h"
 
 #define ORDERS 10
 #define SEGMENTS 64
@@ -180,6 +181,7 @@ uint64_t frame_take_dirty(void)
 		lists[0] = frame_table[index] & ~FRAME_FREE;
 	else if ((index = frame_refill()) == 0)
 		return 0;
+	frame_check_poison(index * PAGE);
 	frame_table[index] = 1;
 	free_count--;
 	return index * PAGE;
@@ -200,6 +202,7 @@ uint64_t frame_take(void)
 
 	if (index != 0) {
 		clean = frame_table[index] & ~FRAME_FREE;
+		frame_check_zeros(index * PAGE);
 		frame_table[index] = 1;
 		free_count--;
 		return index * PAGE;
@@ -230,8 +233,10 @@ uint64_t frames_take(size_t count)
 	if (index == 0)
 		return 0;
 	/* committed */
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		frame_check_poison((index + i) * PAGE);
 		frame_table[index + i] = 1;
+	}
 	free_count -= count;
 	clear(index * PAGE, count);
 	return index * PAGE;
@@ -239,12 +244,16 @@ uint64_t frames_take(size_t count)
 
 void frame_free(uint64_t frame)
 {
+	CHECK(frame_table[frame / PAGE] == 0);
+	frame_poison(frame);
 	block_push(0, (uint32_t)(frame / PAGE));
 	free_count++;
 }
 
 void frame_free_clean(uint64_t frame)
 {
+	CHECK(frame_table[frame / PAGE] == 1);
+	frame_check_zeros(frame);
 	frame_table[frame / PAGE] = FRAME_FREE | clean;
 	clean = (uint32_t)(frame / PAGE);
 	free_count++;

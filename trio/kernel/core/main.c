@@ -1,5 +1,6 @@
 /* main.c: from boot to the first process. */
 #include "abi/abi.h"
+#include "core/checked.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/task.h"
@@ -45,6 +46,7 @@ static void start_first_task(void)
 __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint64_t start_info)
 {
 	__stack_chk_guard = cpu_cycles() * 0x9e3779b97f4a7c15UL & ~0xffUL;
+	stack_paint_first();
 	log_start();
 	log_line("%s", trio_build);
 	boot_read(start_info);

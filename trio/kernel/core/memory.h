@@ -52,6 +52,7 @@ void kernel_map_start(void);
 /* STACK_PAGES pages for a task's kernel stack; returns its top, 0 without memory. */
 uint64_t kernel_stack_take(uint32_t task);
 void kernel_stack_give(uint32_t task);
+uint64_t kernel_stack_lowest(uint32_t task);
 
 /* A space for each task that may have one, then one for each service that is a process. */
 #define SPACES (TASKS + 64)

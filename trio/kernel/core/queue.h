@@ -15,6 +15,7 @@ static inline void queue_add(struct queue *q, struct link *one)
 
 	if (!head->next)
 		head->next = head->previous = head;
+	CHECK(!one->next && !one->previous && head->previous->next == head);
 	one->previous = head->previous;
 	one->next = head;
 	head->previous->next = one;
@@ -23,6 +24,7 @@ static inline void queue_add(struct queue *q, struct link *one)
 
 static inline void queue_remove(struct link *one)
 {
+	CHECK(one->next && one->previous->next == one && one->next->previous == one);
 	one->previous->next = one->next;
 	one->next->previous = one->previous;
 	one->next = one->previous = NULL;

@@ -1,5 +1,6 @@
 /* report.c: texts for /proc, in Linux's words (proc(5)), and the exact counters. */
 #include "core/report.h"
+#include "core/checked.h"
 #include "core/kernel_calls.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -209,6 +210,9 @@ int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct g
 	if (task < TASKS)
 		sum = *tasks[task]->counters;
 	text_add(&out, "free_pages %lu\ntotal_pages %lu\ncounting %u\n", frames_free(), frames_total(), COUNTING);
+#ifdef TRIO_CHECKED
+	text_add(&out, "stack.task %lu\nstack.first %lu\n", stack_depths().task, stack_depths().first);
+#endif
 	if (!COUNTING)
 		return give(&out, buffer, to);
 	text_add(&out, "traps.system_calls %lu\ntraps.faults %lu\ntraps.interrupts %lu\n", sum.system_calls, sum.faults,

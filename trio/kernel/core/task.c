@@ -1,5 +1,6 @@
 /* task.c: making, running, waking and ending tasks. See task.h. */
 #include "core/task.h"
+#include "core/checked.h"
 #include "core/memory.h"
 #include "core/queue.h"
 #include "structure.h"
@@ -158,6 +159,7 @@ static void discard(struct task *t)
 	if (COUNTING)
 		counters_add(&counters_of_ended, t->counters);
 	tasks[t->number] = NULL;
+	stack_measure(kernel_stack_lowest(t->number), STACK_PAGES * PAGE);
 	kernel_stack_give(t->number);
 	if (t->ports)
 		pages_give(t->ports, PORT_PAGES);

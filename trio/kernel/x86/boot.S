@@ -90,6 +90,8 @@ boot_directory:
 
 	.section .bss
 	.align 16
+	.globl boot_stack, boot_stack_end
+boot_stack:
 	.skip 16384
 boot_stack_end:
 	.section .note.GNU-stack, "", @progbits

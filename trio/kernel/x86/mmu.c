@@ -1,6 +1,7 @@
 /* mmu.c: the kernel's own map, the upper half of every address space: the image with no more rights than its parts
  * need, all physical memory, and kernel stacks. The root's two entries for it never change after the start, so that
  * every space has them by copying them once. */
+#include "core/checked.h"
 #include "core/frames.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -138,7 +139,13 @@ uint64_t kernel_stack_take(uint32_t task)
 		}
 		*entry = frame | PAGE_PRESENT | PAGE_WRITE | PAGE_GLOBAL | PAGE_NO_EXECUTE;
 	}
+	stack_paint(kernel_stack_lowest(task), STACK_PAGES * PAGE);
 	return stack_page(task, STACK_PAGES);
+}
+
+uint64_t kernel_stack_lowest(uint32_t task)
+{
+	return stack_page(task, 0);
 }
 
 void kernel_stack_give(uint32_t task)

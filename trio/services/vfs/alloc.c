@@ -8,6 +8,13 @@ static const uint16_t class_sizes[] = { 64, 128, 192, 288, 528, 1008, 2016 };
 
 #define SLAB_HEAD 64UL
 
+/* A kernel that checks itself keeps none, so that free pages are the same after as before, exactly. */
+#ifdef TRIO_CHECKED
+#define KEEPS_SPARE false
+#else
+#define KEEPS_SPARE true
+#endif
+
 /* At the beginning of the page. */
 struct slab {
 	struct link link;
@@ -93,7 +100,7 @@ void vfs_give(struct vfs *v, void *p, size_t size)
 	if (s->used > 0)
 		return;
 	list_remove(&s->link);
-	if (v->allocator.spare[class] == NULL)
+	if (KEEPS_SPARE && v->allocator.spare[class] == NULL)
 		v->allocator.spare[class] = s;
 	else
 		pages_give(s, 1);
