@@ -211,7 +211,7 @@ static void report(void)
 			printf("signal %d %lu %s\n", s, lost[s], strsignal(s));
 }
 
-/* The kernel keeps the tables of each place that a task once had: all places are taken once before pages are counted. */
+/* The kernel keeps the tables of each place that a task once had: all are taken once before pages are counted. */
 static void use_all_tasks(void)
 {
 	static pid_t pids[CHILDREN];

@@ -24,7 +24,7 @@ TEST(edge_path, "Is a path read up to its NUL, and no byte further?")
 	make_file("file", "");
 	strcpy(path, "file");
 	OK(close((int)OK(open(path, O_RDONLY))));
-	memcpy(path, "files", 5);
+	path[4] = 's';
 	FAILS(open(path, O_RDONLY), EFAULT);
 	FAILS(mkdir(path, 0755), EFAULT);
 }

@@ -15,7 +15,7 @@ TEST(privileged_calls, "Are mounting, rebooting and setting the clock refused to
 	FAILS(umount2("d", 0), EPERM);
 	FAILS(RAW(SYS_reboot, 0xfee1dead, 672274793, RB_POWER_OFF, 0), EPERM);
 	FAILS(RAW(SYS_clock_settime, CLOCK_REALTIME, &t), EPERM);
-	FAILS(chroot("d"), EPERM);
+	FAILS(RAW(SYS_chroot, "d"), EPERM);
 }
 
 TEST(privileged_signals, "May an ordinary user not signal, trace or renice another's process?")

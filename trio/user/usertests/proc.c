@@ -94,13 +94,15 @@ TEST(proc_folder, "Does /proc list this process, and its folder what is in it?")
 	int found = 0;
 	DIR *dir = opendir("/proc");
 
-	TRUE(dir != NULL);
+	if (!dir)
+		fail("opendir: %s", strerror(errno));
 	while ((entry = readdir(dir)))
 		found |= atoi(entry->d_name) == getpid();
 	closedir(dir);
 	IS(found, 1);
 	dir = opendir("/proc/self");
-	TRUE(dir != NULL);
+	if (!dir)
+		fail("opendir: %s", strerror(errno));
 	while ((entry = readdir(dir)))
 		found |= (strcmp(entry->d_name, "stat") == 0) << 1 | (strcmp(entry->d_name, "fd") == 0) << 2;
 	closedir(dir);
