@@ -118,6 +118,16 @@ static int64_t set_times(struct task *t, int32_t directory, struct grant path, c
 				    flags);
 }
 
+/* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on Linux. */
+static int64_t instant(int64_t seconds, int64_t rest)
+{
+	const int64_t most = INT64_MAX / (int64_t)NS_PER_SECOND - 1;
+
+	if (seconds > most || seconds < -most)
+		return seconds < 0 ? -most * (int64_t)NS_PER_SECOND : most * (int64_t)NS_PER_SECOND;
+	return seconds * (int64_t)NS_PER_SECOND + rest;
+}
+
 /* Two struct timespec; none: both now. UTIME_NOW and UTIME_OMIT stand in the nanoseconds. */
 static int64_t times_get(uint64_t address, struct times *to)
 {
@@ -136,7 +146,7 @@ static int64_t times_get(uint64_t address, struct times *to)
 		else if (given[i].nanoseconds < 0 || given[i].nanoseconds >= (int64_t)NS_PER_SECOND)
 			return -EINVAL;
 		else
-			to->time[i] = given[i].seconds * (int64_t)NS_PER_SECOND + given[i].nanoseconds;
+			to->time[i] = instant(given[i].seconds, given[i].nanoseconds);
 	}
 	return 0;
 }
@@ -164,7 +174,7 @@ static int64_t utimes_at(struct task *t, int32_t directory, uint64_t path, uint6
 		for (unsigned i = 0; i < 2; i++) {
 			if (given[i].microseconds < 0 || given[i].microseconds >= 1000000)
 				return -EINVAL;
-			to.time[i] = given[i].seconds * (int64_t)NS_PER_SECOND + given[i].microseconds * 1000;
+			to.time[i] = instant(given[i].seconds, given[i].microseconds * 1000);
 		}
 	}
 	return set_times(t, directory, user_string(path), &to, 0);
@@ -189,8 +199,8 @@ static int64_t run_utime(struct task *t, const uint64_t *a)
 		if (user_get(seconds, a[1], sizeof seconds) != 0)
 			return -EFAULT;
 		to.present = 0;
-		to.time[0] = seconds[0] * (int64_t)NS_PER_SECOND;
-		to.time[1] = seconds[1] * (int64_t)NS_PER_SECOND;
+		to.time[0] = instant(seconds[0], 0);
+		to.time[1] = instant(seconds[1], 0);
 	}
 	return set_times(t, AT_FDCWD, user_string(a[0]), &to, 0);
 }
