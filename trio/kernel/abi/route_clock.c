@@ -5,7 +5,6 @@
 #include "clock_client.h"
 #include "pm_client.h"
 
-#define EFFECTIVE_USER 1
 #define NS_PER_MICROSECOND 1000
 
 static struct linux_timespec timespec_of(uint64_t ns)

@@ -2,6 +2,7 @@
 #include "abi/abi.h"
 #include "core/kernel_calls.h"
 #include "core/memory.h"
+#include "pm_client.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -12,7 +13,6 @@
 #define GRND_NONBLOCK 1
 #define GRND_RANDOM 2
 #define GRND_INSECURE 4
-#define NAME_BYTES 65
 
 extern const char trio_release[], trio_build[];
 
@@ -23,25 +23,42 @@ static int64_t run_sched_yield(struct task *t, const uint64_t *a)
 	return 0;
 }
 
-static void put_name(char *to, const char *from)
+struct system_names names_of_system = { .system = "Trio", .node = "trio", .machine = "x86_64", .domain = "(none)" };
+
+void names_start(void)
 {
-	memset(to, 0, NAME_BYTES);
-	memcpy(to, from, MIN(strlen(from), NAME_BYTES - 1UL));
+	memcpy(names_of_system.release, trio_release, MIN(strlen(trio_release), SYSTEM_NAME_BYTES - 1UL));
+	memcpy(names_of_system.version, trio_build, MIN(strlen(trio_build), SYSTEM_NAME_BYTES - 1UL));
 }
 
-/* struct new_utsname: sysname, nodename, release, version, machine, domainname. */
 static int64_t run_uname(struct task *t, const uint64_t *a)
 {
-	char names[6][NAME_BYTES];
-
 	(void)t;
-	put_name(names[0], "Trio");
-	put_name(names[1], "trio");
-	put_name(names[2], trio_release);
-	put_name(names[3], trio_build);
-	put_name(names[4], "x86_64");
-	put_name(names[5], "(none)");
-	return user_put(a[0], names, sizeof names);
+	return user_put(a[0], &names_of_system, sizeof names_of_system);
+}
+
+static int64_t name_set(struct task *t, const uint64_t *a, char *name)
+{
+	char new[SYSTEM_NAME_BYTES] = { 0 };
+
+	if (client_pm_getid(&t->request, EFFECTIVE_USER) != 0)
+		return -EPERM;
+	if ((int32_t)a[1] < 0 || (int32_t)a[1] >= SYSTEM_NAME_BYTES)
+		return -EINVAL;
+	if (user_get(new, a[0], (uint32_t)a[1]) != 0)
+		return -EFAULT;
+	memcpy(name, new, sizeof new);
+	return 0;
+}
+
+static int64_t run_sethostname(struct task *t, const uint64_t *a)
+{
+	return name_set(t, a, names_of_system.node);
+}
+
+static int64_t run_setdomainname(struct task *t, const uint64_t *a)
+{
+	return name_set(t, a, names_of_system.domain);
 }
 
 static int64_t run_sysinfo(struct task *t, const uint64_t *a)
@@ -173,6 +190,7 @@ static int64_t run_trio_null(struct task *t, const uint64_t *a)
 ROUTE_TABLE(kernel, { 24, false, "sched_yield", run_sched_yield }, { 63, false, "uname", run_uname },
 	    { 99, false, "sysinfo", run_sysinfo }, { 143, false, "sched_getparam", run_sched_getparam },
 	    { 145, false, "sched_getscheduler", run_sched_getscheduler }, { 158, false, "arch_prctl", run_arch_prctl },
+	    { 170, false, "sethostname", run_sethostname }, { 171, false, "setdomainname", run_setdomainname },
 	    { 203, false, "sched_setaffinity", run_sched_setaffinity },
 	    { 204, false, "sched_getaffinity", run_sched_getaffinity }, { 309, false, "getcpu", run_getcpu },
 	    { 318, false, "getrandom", run_getrandom }, { 334, false, "rseq", run_rseq },

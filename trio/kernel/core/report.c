@@ -1,5 +1,6 @@
 /* report.c: texts for /proc, in Linux's words (proc(5)), and the exact counters. */
 #include "core/report.h"
+#include "abi/abi.h"
 #include "core/checked.h"
 #include "core/kernel_calls.h"
 #include "core/log.h"
@@ -192,6 +193,18 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 		break;
 	case 6:
 		text_add(&out, "all: %lu\n", all_counters().interrupts);
+		break;
+	case 7:
+		text_add(&out, "%s\n", names_of_system.node);
+		break;
+	case 8:
+		text_add(&out, "%s\n", names_of_system.system);
+		break;
+	case 9:
+		text_add(&out, "%s\n", names_of_system.release);
+		break;
+	case 10:
+		text_add(&out, "%s\n", names_of_system.domain);
 		break;
 	default:
 		return -EINVAL;

@@ -167,6 +167,11 @@ const struct proc_entry proc_entries[] = {
 	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, 0 },
 	{ "counters", PROC_TRIO, 4, FILE, text_counters, 0 },
 	{ "build", PROC_TRIO, 1, FILE, text_machine, 5 },
+	{ "hostname", PROC_SYS_KERNEL, 1, FILE, text_machine, 7 },
+	{ "ostype", PROC_SYS_KERNEL, 1, FILE, text_machine, 8 },
+	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, text_machine, 9 },
+	{ "domainname", PROC_SYS_KERNEL, 1, FILE, text_machine, 10 },
+	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_number, 32768 },
 	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
 	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, 1 },
 	/* Memory is given when it is touched, whatever was promised. */

@@ -15,6 +15,9 @@ TEST(privileged_calls, "Are mounting, rebooting and setting the clock refused to
 	FAILS(umount2("d", 0), EPERM);
 	FAILS(RAW(SYS_reboot, 0xfee1dead, 672274793, RB_POWER_OFF, 0), EPERM);
 	FAILS(RAW(SYS_clock_settime, CLOCK_REALTIME, &t), EPERM);
+	FAILS(sethostname("other", 5), EPERM);
+	FAILS(setdomainname("other", 5), EPERM);
+	FAILS(RAW(SYS_sethostname, "", -1), EPERM);
 	FAILS(RAW(SYS_chroot, "d"), EPERM);
 }
 
