@@ -28,7 +28,7 @@ void credentials_tell(struct process *p)
 
 	EACH_THREAD(p, t)
 	{
-		vfs_credentials(t->slot, who->euid, who->egid, groups);
+		vfs_credentials(t->slot, who->euid, who->egid, who->uid, who->gid, groups);
 	}
 }
 

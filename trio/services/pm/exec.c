@@ -189,6 +189,23 @@ static void handlers_own(struct pm *pm, struct process *p)
 	handlers_reset(p->handlers);
 }
 
+/* Files go on without what execve closes, and know what the program was called with. */
+static int64_t tell_files(struct thread *t, const struct arguments *a)
+{
+	struct image *image = t->image;
+	struct grant before = grant_read(image->strings + image->prefix, PREFIX_BYTES - image->prefix);
+	struct grant script = grant_part(a->path, 0, image->replaces_first ? a->path.length : 0), strings = a->strings;
+	uint32_t count = a->argc;
+
+	if (image->replaces_first && count > 0) {
+		uint64_t first = first_length(image, strings);
+
+		strings = grant_part(strings, first, strings.length - first);
+		count--;
+	}
+	return vfs_executed(t->slot, before, script, strings, count);
+}
+
 /* The new memory's contents, and the program's entry. -EWAIT: to be called again. */
 static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, uint64_t *sp)
 {
@@ -200,7 +217,7 @@ static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, 
 	if (result == 0)
 		result = elf_map(t, image);
 	if (result == 0)
-		result = vfs_executed(t->slot);
+		result = tell_files(t, a);
 	if (result == 0)
 		result = vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK));
 	if (result == 0)

@@ -61,7 +61,9 @@ int64_t elf_interpreter(struct image *image, struct grant *path);
 /* Maps the rest of the segments into the thread's new, empty memory. The same results. */
 int64_t elf_map(struct thread *t, struct image *image);
 
-/* stack.c: bytes that arguments and pointers to them take. */
+/* stack.c: the length of the first string with its NUL. */
+uint64_t first_length(struct image *image, struct grant strings);
+/* Bytes that arguments and pointers to them take. */
 uint64_t stack_need(const struct image *image, struct grant path, struct grant arguments, uint64_t strings);
 /* Writes them; `sp` is where the program finds argc. 0 or -EFAULT. */
 struct arguments {

@@ -124,8 +124,7 @@ static void put_auxiliary(struct pm *pm, struct writer *w, const struct thread *
 
 #define AUXILIARY_WORDS 36
 
-/* The length of the first string with its NUL. */
-static uint64_t first_length(struct image *image, struct grant strings)
+uint64_t first_length(struct image *image, struct grant strings)
 {
 	uint64_t offset = 0;
 

@@ -39,7 +39,7 @@ static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
 	*rest = (uint64_t)ns;
 }
 
-static void stat_of_node(const struct node *n, struct linux_stat *s)
+void stat_of_node(const struct node *n, struct linux_stat *s)
 {
 	s->device = n->mount->device;
 	s->inode = n->inode;
@@ -175,17 +175,26 @@ verdict vfs_statx(struct vfs *v, struct request *r, int32_t directory, struct gr
 verdict vfs_access(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode,
 		   uint32_t flags)
 {
+	struct task_files *t = &v->tasks[r->task];
+	uint32_t user = t->user, group = t->group;
 	struct node *n;
 	int64_t result;
 
 	if ((mode & ~7U) != 0 || (flags & ~(uint32_t)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
+	/* It is asked for whom a program with set-user-id works. */
+	if ((flags & AT_EACCESS) == 0) {
+		t->user = t->real_user;
+		t->group = t->real_group;
+	}
 	result = node_at(v, r->task, directory, path, flags, &n);
-	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = mode == 0 ? 0 : permitted(v, r->task, n, mode);
-	node_drop(v, n);
-	return settle(r, result);
+	if (result == 0) {
+		result = mode == 0 ? 0 : permitted(v, r->task, n, mode);
+		node_drop(v, n);
+	}
+	t->user = user;
+	t->group = group;
+	return vfs_settle(v, r, result);
 }
 
 /* `which` of the node become what `to` says, on its medium too. */

@@ -22,10 +22,12 @@ verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, 
 
 /* tasks.c */
 int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share);
-int64_t vfs_executed(struct vfs *v, uint32_t task);
+int64_t vfs_executed(struct vfs *v, uint32_t task, struct grant before, struct grant script, struct grant strings,
+		     uint32_t count);
 int64_t vfs_leave(struct vfs *v, uint32_t task);
 int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t thread, uint32_t process, uint32_t group, uint32_t session);
-int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, struct grant groups);
+int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, uint32_t real_user,
+			uint32_t real_group, struct grant groups);
 int64_t vfs_limit(struct vfs *v, uint32_t task, uint64_t files, uint64_t size);
 int64_t vfs_raised(struct vfs *v, uint32_t *task, uint32_t *signal);
 int64_t vfs_begin(struct vfs *v, uint32_t task);
@@ -67,6 +69,7 @@ size_t copied_out(struct grant to, uint64_t offset, const void *from, size_t n);
 int64_t seek_by_size(struct vfs *v, struct file *f, int64_t offset, uint32_t whence);
 
 /* attributes.c */
+void stat_of_node(const struct node *n, struct linux_stat *s);
 /* What a path, or with none the descriptor, stands for: held. flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */
 int64_t node_at(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct node **out);
 verdict vfs_stat(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags,
@@ -125,6 +128,8 @@ void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f);
 /* devfs.c, tty.c */
 void devices_start(struct vfs *v);
 void terminal_start(struct vfs *v);
+/* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
+int64_t terminal_node(struct vfs *v, struct node **out);
 void terminal_notified(struct vfs *v);
 /* A process is gone: if the terminal was its session's, it is nobody's. */
 void terminal_session_ended(struct vfs *v, uint32_t process);

@@ -1,4 +1,5 @@
 /* procfs.c: /proc as folders and links. A node lives while it is held; every lookup makes one. */
+#include "devices.h"
 #include "procfs.h"
 #include "tmpfs.h"
 
@@ -28,6 +29,7 @@ static int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry
 	if (like != NULL) {
 		n->task = like->task;
 		n->process = like->process;
+		n->thread = like->thread;
 	}
 	if (n->process != 0) {
 		as.owner = v->tasks[n->task].user;
@@ -38,7 +40,7 @@ static int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry
 	n->node.files = &proc_folder_files;
 	n->entry = e;
 	/* The same at each lookup: programs compare. */
-	n->node.inode = ((uint64_t)n->process << 20) + (uint64_t)(e - proc_entries) + 1;
+	n->node.inode = ((uint64_t)(n->thread != 0 ? n->thread : n->process) << 20) + (uint64_t)(e - proc_entries) + 1;
 	*out = n;
 	return 0;
 }
@@ -88,10 +90,16 @@ static int64_t process_lookup(struct vfs *v, struct node *root, int64_t process,
 	return error;
 }
 
+/* The task is of the node's process, and the node's thread where it has one. */
+static bool is_thread(const struct vfs *v, const struct proc_node *n, uint32_t task)
+{
+	return v->tasks[task].process == n->process && (n->thread == 0 || v->tasks[task].thread == n->thread);
+}
+
 /* The process of a node is still there. */
 static bool is_alive(const struct vfs *v, const struct proc_node *n)
 {
-	return n->process == 0 || v->tasks[n->task].process == n->process;
+	return n->process == 0 || is_thread(v, n, n->task);
 }
 
 /* Nothing is left of it but its name. */
@@ -116,8 +124,28 @@ static int64_t descriptor_lookup(struct vfs *v, struct node *folder, int64_t fd,
 	return 0;
 }
 
+/* The task of a thread of the folder's process, with whose number it is found. */
+static int64_t thread_lookup(struct vfs *v, struct node *folder, int64_t thread, struct node **out)
+{
+	struct proc_node like = { .process = proc_node_of(folder)->process, .thread = (uint32_t)thread };
+	struct proc_node *n;
+	int64_t error;
+
+	while (like.task < TASKS && !is_thread(v, &like, like.task))
+		like.task++;
+	if (thread <= 0 || like.task == TASKS)
+		return -ENOENT;
+	error = proc_make(v, folder->mount, &proc_entries[PROC_THREAD], &like, &n);
+	if (error == 0)
+		*out = &n->node;
+	return error;
+}
+
+/* A thread's folder has the texts of its process's. */
 static bool is_in(const struct proc_entry *e, const struct proc_node *folder)
 {
+	if (folder->entry == &proc_entries[PROC_THREAD])
+		return e->folder == PROC_PROCESS && S_ISREG(e->mode);
 	return e->name[0] != '\0' && &proc_entries[e->folder] == folder->entry;
 }
 
@@ -131,6 +159,8 @@ static int64_t proc_lookup(struct vfs *v, struct node *folder, const char *name,
 		return -ENOENT;
 	if (in->entry == &proc_entries[PROC_FDS])
 		return descriptor_lookup(v, folder, number_of(name, length), out);
+	if (in->entry == &proc_entries[PROC_TASKS])
+		return thread_lookup(v, folder, number_of(name, length), out);
 	for (unsigned i = 0; i < proc_entry_count; i++) {
 		const struct proc_entry *e = &proc_entries[i];
 
@@ -149,14 +179,23 @@ static int64_t proc_lookup(struct vfs *v, struct node *folder, const char *name,
 static int64_t proc_parent(struct vfs *v, struct node *folder, struct node **out)
 {
 	const struct proc_node *n = proc_node_of(folder);
-	struct proc_node *up;
+	struct proc_node of = *n, *up;
+	uint16_t above = n->entry->folder;
 	int64_t error;
 
-	if (n->entry->folder == PROC_ROOT) {
+	if (n->entry == &proc_entries[PROC_THREAD]) {
+		of.thread = 0;
+		of.task = task_of(v, n->process);
+		if (of.task == TASKS)
+			return -ENOENT;
+	} else if (n->thread != 0) {
+		above = PROC_THREAD;
+	}
+	if (above == PROC_ROOT) {
 		*out = node_hold(folder->mount->root);
 		return 0;
 	}
-	error = proc_make(v, folder->mount, &proc_entries[n->entry->folder], n, &up);
+	error = proc_make(v, folder->mount, &proc_entries[above], &of, &up);
 	if (error == 0)
 		*out = &up->node;
 	return error;
@@ -174,6 +213,8 @@ static int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node
 		text_add(&t, "%u", n->process);
 	else if (n->entry == &proc_entries[PROC_FD])
 		text_add(&t, "%d", n->fd);
+	else if (n->entry == &proc_entries[PROC_THREAD])
+		text_add(&t, "%u", n->thread);
 	else
 		text_add(&t, "%s", n->entry->name);
 	return (int64_t)t.length;
@@ -247,6 +288,8 @@ static int64_t jump_follow(struct vfs *v, struct node *link, struct node **out)
 		node_hold(*out);
 	else if (is_pipe(file_of(v, n->task, n->fd)))
 		error = pipe_follow(v, link, out);
+	else if (file_of(v, n->task, n->fd)->operations == &terminal_files)
+		error = terminal_node(v, out);
 	else
 		error = -ENXIO;
 	return error;
@@ -274,15 +317,41 @@ static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t 
 
 /* Entries of folders ----------------------------------------------------------------------------------------------- */
 
+/* The number by which the folder names what is at place `i` of the table of tasks or descriptors; -1: nothing. */
+static int64_t number_at(struct vfs *v, const struct proc_node *n, uint32_t i)
+{
+	const struct task_files *t = &v->tasks[i];
+
+	if (n->entry == &proc_entries[PROC_FDS])
+		return file_of(v, n->task, (int32_t)i) == NULL ? -1 : (int64_t)i;
+	if (n->entry == &proc_entries[PROC_TASKS])
+		return t->process == n->process ? (int64_t)t->thread : -1;
+	return t->process != 0 && t->thread == t->process ? (int64_t)t->process : -1;
+}
+
+/* What a folder names by numbers, and how many places of a table it looks at; 0: nothing. */
+static uint64_t numbered(const struct vfs *v, const struct proc_node *n, uint32_t *entry)
+{
+	*entry = PROC_PROCESS;
+	if (n->entry == &proc_entries[PROC_ROOT])
+		return TASKS;
+	*entry = PROC_THREAD;
+	if (n->entry == &proc_entries[PROC_TASKS])
+		return TASKS;
+	*entry = PROC_FD;
+	return n->entry == &proc_entries[PROC_FDS] && !is_zombie(v, n) ? v->tasks[n->task].descriptors->size : 0;
+}
+
 /* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position` on:
  * its name and number; false: there is none. */
 static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *position, char *name, uint64_t *inode,
 		      uint32_t *mode)
 {
 	const uint64_t numbers = 2 + proc_entry_count;
-	bool root = n->entry == &proc_entries[PROC_ROOT], fds = n->entry == &proc_entries[PROC_FDS];
-	uint64_t most = root ? TASKS : fds && !is_zombie(v, n) ? v->tasks[n->task].descriptors->size : 0;
+	uint32_t entry;
+	uint64_t most = numbered(v, n, &entry), owner = n->thread != 0 ? n->thread : n->process;
 	struct text t = { name, NAME_MAX, 0 };
+	int64_t number;
 
 	memset(name, 0, 16);
 	for (; *position < numbers; ++*position) {
@@ -291,23 +360,20 @@ static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *positi
 		if (*position >= 2 && !is_in(e, n))
 			continue;
 		text_add(&t, "%s", *position == 0 ? "." : *position == 1 ? ".." : e->name);
-		*inode = *position == 0 ? n->node.inode
-					: ((uint64_t)n->process << 20) + (uint64_t)(e - proc_entries) + 1;
+		*inode = *position == 0 ? n->node.inode : (owner << 20) + (uint64_t)(e - proc_entries) + 1;
 		*mode = *position < 2 ? S_IFDIR : e->mode;
 		name[t.length] = '\0';
 		return true;
 	}
 	for (; *position - numbers < most; ++*position) {
-		uint32_t number = (uint32_t)(*position - numbers);
-
-		if (fds ? file_of(v, n->task, (int32_t)number) == NULL
-			: v->tasks[number].process == 0 || v->tasks[number].thread != v->tasks[number].process)
+		number = number_at(v, n, (uint32_t)(*position - numbers));
+		if (number < 0)
 			continue;
-		text_add(&t, "%u", fds ? number : v->tasks[number].process);
+		text_add(&t, "%lu", (uint64_t)number);
 		name[t.length] = '\0';
-		*inode = ((uint64_t)(fds ? n->process : v->tasks[number].process) << 20) +
-			 (fds ? (number + 1) << 8 : 0) + (fds ? PROC_FD : PROC_PROCESS) + 1;
-		*mode = fds ? S_IFLNK : S_IFDIR;
+		*inode = entry == PROC_FD ? (owner << 20) + (((uint64_t)number + 1) << 8) : (uint64_t)number << 20;
+		*inode += entry + 1;
+		*mode = proc_entries[entry].mode;
 		return true;
 	}
 	return false;

@@ -23,8 +23,9 @@ struct proc_entry {
 struct proc_node {
 	struct node node;
 	const struct proc_entry *entry;
-	/* In a process's folder: its task, and its number, by which it is known that it is still the same. */
-	uint32_t task, process;
+	/* In a process's folder: its task, and its number, by which it is known that it is still the same. In a thread's:
+	 * the thread's too, else 0. */
+	uint32_t task, process, thread;
 	/* A descriptor's link. */
 	int32_t fd;
 };
@@ -44,7 +45,19 @@ static inline struct proc_node *proc_node_of(struct node *n)
 extern const struct file_operations proc_text_files;
 int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f);
 /* The folders first: these. */
-enum { PROC_ROOT, PROC_PROCESS, PROC_FDS, PROC_SYS, PROC_SYS_KERNEL, PROC_SYS_RANDOM, PROC_SYS_VM, PROC_TRIO, PROC_FD };
+enum {
+	PROC_ROOT,
+	PROC_PROCESS,
+	PROC_FDS,
+	PROC_TASKS,
+	PROC_SYS,
+	PROC_SYS_KERNEL,
+	PROC_SYS_RANDOM,
+	PROC_SYS_VM,
+	PROC_TRIO,
+	PROC_FD,
+	PROC_THREAD
+};
 extern const struct proc_entry proc_entries[];
 extern const unsigned proc_entry_count;
 

@@ -76,12 +76,22 @@ static void text_status(struct vfs *v, const struct proc_node *n, struct text *t
 
 	text_task(v, n, t);
 	(void)vm_usage(n->task, &pages, &resident, &peak);
-	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->user, of->user, of->user, of->user, of->group,
-		 of->group, of->group, of->group);
+	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->real_user, of->user, of->user, of->user,
+		 of->real_group, of->group, of->group, of->group);
 	if (of->descriptors == NULL)
 		return;
 	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", of->descriptors->size,
 		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
+}
+
+static void text_command(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	const struct command *c = v->tasks[n->task].command;
+
+	if (c == NULL)
+		return;
+	t->length = MIN(c->length, t->size);
+	memcpy(t->to, c->text, t->length);
 }
 
 static void text_machine(struct vfs *v, const struct proc_node *n, struct text *t)
@@ -145,15 +155,18 @@ static void text_number(struct vfs *v, const struct proc_node *n, struct text *t
 
 const struct proc_entry proc_entries[] = {
 	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
-	/* The names of these and of PROC_FD are numbers. */
+	/* The names of these, of PROC_FD and PROC_THREAD are numbers. */
 	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
 	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, 0 },
+	[PROC_TASKS] = { "task", PROC_PROCESS, 0, FOLDER, NULL, 0 },
 	[PROC_SYS] = { "sys", PROC_ROOT, 0, FOLDER, NULL, 0 },
 	[PROC_SYS_KERNEL] = { "kernel", PROC_SYS, 0, FOLDER, NULL, 0 },
 	[PROC_SYS_RANDOM] = { "random", PROC_SYS_KERNEL, 0, FOLDER, NULL, 0 },
 	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, 0 },
 	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, 0 },
 	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, 0 },
+	/* In it are the texts of PROC_PROCESS. */
+	[PROC_THREAD] = { "", PROC_TASKS, 0, FOLDER, NULL, 0 },
 
 	{ "self", PROC_ROOT, 0, LINK, NULL, 0 },
 	{ "stat", PROC_ROOT, 1, FILE, text_machine, 0 },
@@ -182,7 +195,7 @@ const struct proc_entry proc_entries[] = {
 	{ "comm", PROC_PROCESS, 1, FILE, text_task, 2 },
 	{ "io", PROC_PROCESS, 1, FILE, text_task, 3 },
 	{ "schedstat", PROC_PROCESS, 1, FILE, text_task, 4 },
-	{ "cmdline", PROC_PROCESS, 1, FILE, text_task, 5 },
+	{ "cmdline", PROC_PROCESS, 1, FILE, text_command, 0 },
 	{ "maps", PROC_PROCESS, 16, FILE, text_memory, 0 },
 	{ "statm", PROC_PROCESS, 1, FILE, text_memory, 1 },
 	{ "mounts", PROC_PROCESS, 2, FILE, text_mounts, 0 },

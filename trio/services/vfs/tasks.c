@@ -29,6 +29,49 @@ static void folders_drop(struct vfs *v, struct folders *f)
 	vfs_give(v, f, sizeof *f);
 }
 
+/* Beyond what the allocator gives it has a page of its own, which is not exceeded. */
+#define COMMAND_SMALL (2016 - sizeof(struct command))
+#define COMMAND_MOST (PAGE - sizeof(struct command))
+
+static void command_drop(struct vfs *v, struct command *c)
+{
+	if (c == NULL || --c->references > 0)
+		return;
+	if (c->length > COMMAND_SMALL)
+		pages_give(c, 1);
+	else
+		vfs_give(v, c, sizeof *c + c->length);
+}
+
+/* Behind the `at` bytes that are there, as much as there is room for. Returns how many there are then; -EFAULT. */
+static int64_t command_add(struct vfs *v, int64_t at, struct grant from)
+{
+	size_t n = MIN(from.length, COMMAND_MOST - (size_t)at);
+
+	return copy_in(v->page + at, from, 0, n) != 0 ? -EFAULT : at + (int64_t)n;
+}
+
+/* The end of `count` strings from `at` on, which end at `end` at the latest. */
+static uint32_t strings_end(const char *text, int64_t at, int64_t end, uint32_t count)
+{
+	for (; count > 0 && at < end; at++)
+		count -= text[at] == '\0';
+	return (uint32_t)at;
+}
+
+/* From `length` bytes of v->page; NULL without memory. */
+static struct command *command_make(struct vfs *v, uint32_t length)
+{
+	struct command *c = length > COMMAND_SMALL ? pages_take(1) : vfs_take(v, sizeof *c + length);
+
+	if (c == NULL)
+		return NULL;
+	c->references = 1;
+	c->length = length;
+	memcpy(c->text, v->page, length);
+	return c;
+}
+
 int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct task_files *from = &v->tasks[parent], *to = &v->tasks[child];
@@ -58,21 +101,38 @@ int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share)
 	to->program = NULL;
 	to->opening = NULL;
 	program_set(v, child, from->program);
+	if (to->command != NULL)
+		to->command->references++;
 	return 0;
 }
 
-int64_t vfs_executed(struct vfs *v, uint32_t task)
+int64_t vfs_executed(struct vfs *v, uint32_t task, struct grant before, struct grant script, struct grant strings,
+		     uint32_t count)
 {
 	struct task_files *t = &v->tasks[task];
-	struct descriptors *own;
+	struct descriptors *own = t->descriptors;
+	struct command *command;
+	int64_t start = command_add(v, 0, before), end;
 
-	if (t->descriptors->references > 1) {
-		own = descriptors_copy(v, t->descriptors);
-		if (own == NULL)
+	start = start < 0 ? start : command_add(v, start, script);
+	end = start < 0 ? start : command_add(v, start, strings);
+	if (end < 0)
+		return end;
+	command = command_make(v, strings_end(v->page, start, end, count));
+	if (command == NULL)
+		return -ENOMEM;
+	if (own->references > 1) {
+		own = descriptors_copy(v, own);
+		if (own == NULL) {
+			command_drop(v, command);
 			return -ENOMEM;
+		}
 		t->descriptors->references--;
 		t->descriptors = own;
 	}
+	/* committed */
+	command_drop(v, t->command);
+	t->command = command;
 	descriptors_close_marked(v, task);
 	return 0;
 }
@@ -96,6 +156,7 @@ int64_t vfs_leave(struct vfs *v, uint32_t task)
 	folders_drop(v, t->folders);
 	program_set(v, task, NULL);
 	fifo_waited_drop(v, task);
+	command_drop(v, t->command);
 	v->raised[task / 64] &= ~(1UL << (task % 64));
 	/* Whose zombie it is can still be asked. */
 	*t = (struct task_files){ .user = user, .group = group };
@@ -113,13 +174,16 @@ int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t thread, uint32_t pro
 	return 0;
 }
 
-int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, struct grant groups)
+int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, uint32_t real_user,
+			uint32_t real_group, struct grant groups)
 {
 	struct task_files *t = &v->tasks[task];
 	uint32_t count = (uint32_t)MIN(groups.length / sizeof(uint32_t), GROUPS_MOST);
 
 	t->user = user;
 	t->group = group;
+	t->real_user = real_user;
+	t->real_group = real_group;
 	t->group_count = count;
 	return count == 0 ? 0 : copy_in(t->groups, groups, 0, count * sizeof(uint32_t));
 }

@@ -200,6 +200,12 @@ struct folders {
 
 #define GROUPS_MOST 32
 
+/* A program's arguments, each with its NUL, for /proc/PID/cmdline. Shared by the tasks that a fork has made. */
+struct command {
+	uint32_t references, length;
+	char text[];
+};
+
 #define VFS_TASK TASKS
 
 /* Of each task, by number. `descriptors` is NULL where there is no such task; one with a process's number is a zombie
@@ -209,8 +215,9 @@ struct task_files {
 	struct folders *folders;
 	/* As programs know them; a process's first thread has its number. */
 	uint32_t thread, process, process_group, session;
-	/* Effective. */
+	/* Effective; and real, for access(2). */
 	uint32_t user, group, group_count;
+	uint32_t real_user, real_group;
 	uint32_t groups[GROUPS_MOST];
 	/* RLIMIT_NOFILE, RLIMIT_FSIZE. */
 	uint32_t files_most;
@@ -219,6 +226,8 @@ struct task_files {
 	uint32_t raised;
 	/* What it executes, held; NULL: nothing. */
 	struct node *program;
+	/* What it was called with; NULL: not known. */
+	struct command *command;
 	/* The fifo that it waits to open, or waited when a signal came; held. fifo_waited() */
 	struct node *opening;
 };

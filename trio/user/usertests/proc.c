@@ -2,6 +2,7 @@
 #include "usertests.h"
 
 #include <dirent.h>
+#include <sys/utsname.h>
 
 /* The file's text; its length. */
 static long text_of(const char *name, char *to, size_t size)
@@ -142,6 +143,81 @@ TEST(proc_links, "Do /proc/self/cwd, root and exe lead where they should?")
 	OK(stat("/proc/self/exe", &a));
 	IS(a.st_mode & S_IFMT, S_IFREG);
 	TRUE(a.st_mode & 0111);
+}
+
+TEST(proc_cmdline, "Does /proc/PID/cmdline give the arguments of the program, and a child's are its parent's?")
+{
+	char own[4096], text[4096];
+	long n = text_of("/proc/self/cmdline", own, sizeof own);
+	int ends[2];
+	pid_t pid;
+
+	TRUE(n > 0 && own[n - 1] == '\0');
+	OK(pipe(ends));
+	pid = fork_checked();
+	if (pid == 0) {
+		get(ends[0]);
+		_exit(4);
+	}
+	IS(text_of(path_of(pid, "cmdline"), text, sizeof text), n);
+	TRUE(memcmp(own, text, (size_t)n) == 0);
+	put(ends[1]);
+	IS(reap(pid), 4);
+}
+
+static void *wait_for_byte(void *ends)
+{
+	get(*(int *)ends);
+	return NULL;
+}
+
+TEST(proc_threads, "Does /proc/PID/task name each thread of the process?")
+{
+	char text[4096], path[sizeof "/proc/self/task//stat" + NAME_MAX];
+	int ends[2], threads = 0, own = 0, tid;
+	struct dirent *entry;
+	pthread_t thread;
+	DIR *dir;
+
+	OK(pipe(ends));
+	IS(pthread_create(&thread, NULL, wait_for_byte, ends), 0);
+	dir = opendir("/proc/self/task");
+	TRUE(dir != NULL);
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.') {
+			threads++;
+			own |= atoi(entry->d_name) == getpid();
+			snprintf(path, sizeof path, "/proc/self/task/%s/stat", entry->d_name);
+			text_of(path, text, sizeof text);
+			IS(sscanf(text, "%d", &tid), 1);
+			IS(tid, atoi(entry->d_name));
+		}
+	closedir(dir);
+	IS(threads, 2);
+	IS(own, 1);
+	FAILS(access("/proc/self/task/1", F_OK), ENOENT);
+	FAILS(access("/proc/self/task/none", F_OK), ENOENT);
+	put(ends[1]);
+	IS(pthread_join(thread, NULL), 0);
+}
+
+/* The file has that line and nothing else. */
+static int has_line(const char *name, const char *line)
+{
+	char text[256];
+	long n = text_of(name, text, sizeof text);
+
+	return n == (long)strlen(line) + 1 && text[n - 1] == '\n' && strncmp(text, line, (size_t)n - 1) == 0;
+}
+
+TEST(proc_names, "Does /proc/sys/kernel tell what uname tells?")
+{
+	struct utsname names;
+
+	OK(uname(&names));
+	TRUE(has_line("/proc/sys/kernel/hostname", names.nodename));
+	TRUE(has_line("/proc/sys/kernel/ostype", names.sysname));
+	TRUE(has_line("/proc/sys/kernel/osrelease", names.release));
 }
 
 TEST(proc_machine, "Do meminfo, uptime, cpuinfo, loadavg, version and mounts begin as programs want them?")

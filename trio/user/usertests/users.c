@@ -77,3 +77,19 @@ TEST(names, "Does PR_SET_NAME keep fifteen characters?")
 	FAULTS(RAW(SYS_prctl, PR_SET_NAME, wild, 0, 0, 0));
 	FAILS(RAW(SYS_prctl, 999999, 0, 0, 0, 0), EINVAL);
 }
+
+TEST(access_by_real_user, "Does access ask for the real user, faccessat2 with AT_EACCESS for the effective one?")
+{
+	if (!is_root())
+		skip("only for root");
+	make_file("a", "");
+	OK(chmod("a", 0600));
+	OK(seteuid(OTHER_USER));
+	OK(access("a", R_OK | W_OK));
+	FAILS(open("a", O_RDONLY), EACCES);
+	FAILS(RAW(SYS_faccessat2, AT_FDCWD, "a", R_OK, AT_EACCESS), EACCES);
+	OK(seteuid(0));
+	OK(setreuid(OTHER_USER, 0));
+	FAILS(access("a", R_OK), EACCES);
+	OK(RAW(SYS_faccessat2, AT_FDCWD, "a", R_OK, AT_EACCESS));
+}
