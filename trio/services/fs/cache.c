@@ -68,15 +68,19 @@ static struct buffer *head_take(struct mount *m)
 	return &page->buffers[page->used++];
 }
 
-/* One page more: buffers for as many blocks as it holds. */
+/* One page more: buffers for as many blocks as it holds. They are used, and used again, in the order of their memory,
+ * so that blocks read or written in a row are copied in one piece. */
 bool cache_grow(struct mount *m)
 {
 	uint8_t *bytes = m->buffer_count < m->buffer_most ? pages_take(1) : NULL;
+	struct buffer **end = &m->spare;
 
 	if (!bytes) {
 		m->buffer_most = m->buffer_count;
 		return false;
 	}
+	while (*end)
+		end = &(*end)->hashed;
 	for (uint32_t at = 0; at < PAGE; at += m->block_size) {
 		struct buffer *b = head_take(m);
 
@@ -94,10 +98,10 @@ bool cache_grow(struct mount *m)
 		b->ring = m->clock ? m->clock->ring : b;
 		if (m->clock)
 			m->clock->ring = b;
-		else
-			m->clock = b;
-		b->hashed = m->spare;
-		m->spare = b;
+		m->clock = b;
+		b->hashed = NULL;
+		*end = b;
+		end = &b->hashed;
 		m->buffer_count++;
 	}
 	return true;
@@ -229,6 +233,26 @@ int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
 		*out = b;
 	}
 	return result;
+}
+
+int64_t cache_run(struct mount *m, uint32_t block, uint32_t *count, struct buffer **out)
+{
+	struct buffer *b;
+	uint32_t most = *count;
+	int64_t result = cache_read(m, block, out);
+
+	if (result < 0)
+		return result;
+	b = *out;
+	for (*count = 1; *count < most; ++*count) {
+		struct buffer *next = b->ring;
+
+		if (next->block != b->block + 1 || next->bytes != b->bytes + m->block_size || next->state != VALID)
+			break;
+		next->recent = true;
+		b = next;
+	}
+	return 0;
 }
 
 int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out)

@@ -1,5 +1,6 @@
-/* file.c: content of files and of symbolic links. Reading and writing go block by block, each a step of its own; what
- * would have to wait for the disk ends them with what is done so far. */
+/* file.c: content of files and of symbolic links. Writing goes block by block, reading by runs of blocks that lie side by
+ * side on the disk and in memory, each a step of its own; what would have to wait for the disk ends them with what is
+ * done so far. */
 #include "minixfs.h"
 
 #define AHEAD 8
@@ -19,28 +20,29 @@ static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_
 
 int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct grant to)
 {
-	uint32_t mask = m->block_size - 1;
+	uint32_t mask = m->block_size - 1, shift = m->block_shift;
 	uint64_t done = 0, n;
 
 	if (is_directory(i))
 		return -EISDIR;
 	n = offset < i->size ? MIN(to.length, i->size - offset) : 0;
 	while (done < n) {
-		uint64_t at = offset + done, part = MIN(n - done, m->block_size - (at & mask));
-		struct buffer *b;
-		uint32_t zone;
+		uint64_t at = offset + done, part;
+		uint32_t index = (uint32_t)(at >> shift), zone, count;
+		uint32_t blocks = (uint32_t)((offset + n + mask) >> shift) - index;
+		struct buffer *b = NULL;
 		int64_t result;
 
 		step_begin(m);
-		result = block_zone(m, i, (uint32_t)(at >> m->block_shift), &zone);
+		result = block_run(m, i, index, blocks, &zone, &count);
 		if (result == 0 && zone)
-			result = cache_read(m, zone, &b);
+			result = cache_run(m, zone, &count, &b);
 		if (result == -EWAIT)
-			read_ahead(m, i, (uint32_t)(at >> m->block_shift) + 1,
-				   (uint32_t)((n - done) >> m->block_shift));
+			read_ahead(m, i, index + 1, blocks - 1);
 		if (result < 0)
 			return done > 0 ? (int64_t)done : result;
-		if (zone)
+		part = MIN(n - done, ((uint64_t)count << shift) - (at & mask));
+		if (b)
 			result = copy_out(to, done, b->bytes + (at & mask), part);
 		else
 			result = copy_zeros(to, done, part);

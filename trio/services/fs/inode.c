@@ -131,6 +131,7 @@ static void enter(struct mount *m, struct inode *i, uint32_t number)
 	i->turn = m->turn;
 	i->holds = 0;
 	i->dirty = i->doomed = false;
+	i->run.count = 0;
 	i->batch = 0;
 }
 

@@ -3,6 +3,7 @@
 #include "minixfs.h"
 
 #define LEVELS 4
+#define RUN_MOST 64U
 
 /* The way to a block: index in the inode, then in each indirect block. */
 struct path {
@@ -83,6 +84,71 @@ int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *z
 	if (result == 0 && present < path.depth)
 		*zone = 0;
 	return result;
+}
+
+static bool remembered(const struct run *r, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
+{
+	uint32_t within = index - r->index;
+
+	if (within >= r->count)
+		return false;
+	*zone = r->zone + within;
+	*count = MIN(most, r->count - within);
+	return true;
+}
+
+/* The pointers from the file's block `index` on: *room of them, in the inode or in one indirect block; NULL: a hole. */
+static int64_t pointers_from(struct mount *m, struct inode *i, uint32_t index, const uint32_t **zones, uint32_t *room)
+{
+	struct path path;
+	struct buffer *holder;
+	uint32_t present, zone = 0;
+	int64_t result;
+
+	*zones = NULL;
+	if (index < DIRECT) {
+		*zones = &i->zone[index];
+		*room = DIRECT - index;
+		return 0;
+	}
+	if (!path_of(m, index, &path))
+		return -EIO;
+	path.depth--;
+	result = follow(m, i, &path, &present, &zone, &holder);
+	if (result == 0 && present == path.depth)
+		result = cache_read(m, zone, &holder);
+	if (result < 0 || present < path.depth)
+		return result;
+	*zones = &pointers(holder)[path.at[path.depth]];
+	*room = (1U << pointer_shift(m)) - path.at[path.depth];
+	return 0;
+}
+
+/* Where a file is read from one run into the next, all of that is looked for; elsewhere what is asked for alone. */
+int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
+{
+	bool goes_on = index == i->run.index + i->run.count;
+	const uint32_t *zones;
+	uint32_t room, found = 1;
+	int64_t result;
+
+	if (remembered(&i->run, index, most, zone, count))
+		return 0;
+	result = pointers_from(m, i, index, &zones, &room);
+	if (result < 0)
+		return result;
+	*count = 1;
+	*zone = zones ? zones[0] : 0;
+	if (*zone == 0)
+		return 0;
+	if (!is_zone(m, *zone))
+		return -EIO;
+	room = MIN(MIN(room, goes_on ? RUN_MOST : MIN(most, RUN_MOST)), m->zones - *zone);
+	while (found < room && zones[found] == *zone + found)
+		found++;
+	i->run = (struct run){ index, *zone, found };
+	*count = MIN(most, found);
+	return 0;
 }
 
 static int64_t find_zones(struct mount *m, uint32_t after, uint32_t count, uint32_t *zones)
@@ -203,6 +269,7 @@ int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index)
 	uint32_t shift = pointer_shift(m);
 	uint64_t first = DIRECT;
 
+	i->run.count = 0;
 	for (uint32_t levels = 1; levels < LEVELS; levels++) {
 		uint64_t from = index > first ? index - first : 0;
 

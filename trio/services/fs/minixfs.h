@@ -70,6 +70,11 @@ struct buffer {
 	uint64_t fresh, removed;
 };
 
+/* Blocks of a file from `index` on whose zones follow each other. */
+struct run {
+	uint32_t index, zone, count;
+};
+
 struct inode {
 	struct inode *hashed;
 	/* Unused ones, the one to reuse first at the front: neither held nor dirty nor doomed. */
@@ -83,6 +88,8 @@ struct inode {
 	uint16_t mode, links, owner, group;
 	uint32_t size, accessed, modified, changed;
 	uint32_t zone[ZONES_IN_INODE];
+	/* Found last; true until blocks are given back. */
+	struct run run;
 	/* The mount's batch in which it was changed last. */
 	uint64_t batch;
 };
@@ -194,6 +201,9 @@ void cache_end(struct mount *m);
 bool cache_grow(struct mount *m);
 /* The block's content. 0, -EWAIT (it is being read), -EIO, -ENOMEM. */
 int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out);
+/* Of blocks from `block` on, *count at the most, those whose content lies in memory one after the other: the first's
+ * buffer, and how many. As cache_read. */
+int64_t cache_run(struct mount *m, uint32_t block, uint32_t *count, struct buffer **out);
 /* A buffer for a block of which all will be written; `clear`: zeros. 0, -EWAIT, -ENOMEM. */
 int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out);
 /* The buffer of a block that this step has read already, or that is dirty. */
@@ -261,6 +271,8 @@ static inline uint32_t zone_bit(const struct mount *m, uint32_t zone)
 /* mapping.c: a file's blocks. */
 /* The zone of the file's block `index`; 0: a hole. 0, -EWAIT, -EIO. */
 int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone);
+/* The same of several: *count blocks, at the most `most`, whose zones follow each other. A hole stands alone. */
+int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count);
 /* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be
  * marked dirty; else NULL. Further: -ENOSPC, -EFBIG, AGAIN. */
 int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh);
