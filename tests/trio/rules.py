@@ -17,6 +17,8 @@ from pathlib import Path
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
 #: What gcc calls or names by itself, beside the port's memcpy and its like.
 COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
+#: What a service sees of seam/: the world, and how text is put together.
+PORT = ("port.h", "text.h")
 #: Where it may be asked which structure this is.
 KNOW_THE_STRUCTURE = ("seam", "kernel/abi")
 
@@ -70,7 +72,7 @@ def foreign_includes(root: Path) -> Iterator[str]:
     """Includes in services and drivers of what is not theirs to see, as FILE:LINE: what."""
     for service in services(root):
         folder = root / service.sources
-        allowed = {"port.h", "endpoints.h", f"{service.provides}_serve.h"}
+        allowed = {*PORT, "endpoints.h", f"{service.provides}_serve.h"}
         allowed |= {f"{name}.h" for name in service.calls} | ({"kernel.h"} if service.kernel else set())
         allowed |= {f"{above.provides}.h" for above in services(root) if service.provides in above.calls}  # to notify
         abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}
@@ -113,8 +115,9 @@ def call_cycle(root: Path) -> tuple[str, ...]:
 
 
 def port_functions(root: Path) -> frozenset[str]:
-    """Those of seam/port.h."""
-    return frozenset(_CALLED.findall(without_comments((root / "seam" / "port.h").read_text())))
+    """Those of what a service sees of the seam."""
+    texts = (without_comments((root / "seam" / name).read_text()) for name in PORT)
+    return frozenset(name for text in texts for name in _CALLED.findall(text))
 
 
 def calls_of(root: Path, interface: str) -> frozenset[str]:

@@ -31,7 +31,8 @@ def copy(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("seam", "services/vfs", "services/pm", "drivers/serial", "kernel/core", "kernel/abi"):
         (tmp_path / name).mkdir(parents=True)
-    shutil.copy(ROOT / "seam" / "port.h", tmp_path / "seam")
+    for name in rules.PORT:
+        shutil.copy(ROOT / "seam" / name, tmp_path / "seam")
     return tmp_path
 
 
@@ -50,6 +51,7 @@ def copy(tmp_path: Path) -> Path:
         ('/* #include "core/task.h" */', False),
         ('#include "own.h"', False),
         ('#include "port.h"', False),
+        ('#include "text.h"', False),
         ('#include "fs.h"', False),
         ('#include "pm.h" /* to notify it */', False),
         ('#include "vfs_serve.h"', False),

@@ -196,10 +196,10 @@ void pages_give(void *pages, size_t count)
 static void say(uint64_t number, const char *format, va_list list)
 {
 	char line[256];
-	struct text t = { line, line + sizeof line };
+	struct text t = { line, sizeof line, 0 };
 
 	text_add_list(&t, format, list);
-	trap(number, (uint64_t)line, (uint64_t)(t.at - line), 0, 0, 0);
+	trap(number, (uint64_t)line, t.length, 0, 0, 0);
 }
 
 void log_line(const char *format, ...)

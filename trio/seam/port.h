@@ -1,6 +1,6 @@
 /* port.h: all that a service sees of the world beside its interfaces. What stands behind these names is the structure:
  * procedures in the kernel (mono), messages between kernel threads (hybrid) or between processes (micro). A service is
- * compiled once against this file and never asks which it is.
+ * compiled once against this file (and text.h, which puts text together) and never asks which it is.
  *
  * A service is a state machine that runs to completion. Its handlers never wait: a request that must wait is parked
  * and its handler runs again, from its start, when the service unparks it.
@@ -135,7 +135,7 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline);
 void *pages_take(size_t count);
 void pages_give(void *pages, size_t count);
 
-/* A line for the console's log: printf's %s %d %u %x %lx %lu %c %p. */
+/* A line for the console's log, in the words of text.h, which is a service's to include too. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* An invariant of the service's own does not hold: it cannot go on. */
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));

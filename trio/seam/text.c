@@ -3,14 +3,15 @@
 
 static void put(struct text *t, char c)
 {
-	if (t->at < t->end)
-		*t->at++ = c;
+	if (t->length < t->size)
+		t->to[t->length++] = c;
 }
 
 static void put_number(struct text *t, uint64_t value, unsigned base, unsigned width, char fill)
 {
 	static const char digits[] = "0123456789abcdef";
-	char reversed[20];
+	/* Of 64 bits in base 8. */
+	char reversed[22];
 	unsigned n = 0;
 
 	do {
@@ -21,6 +22,12 @@ static void put_number(struct text *t, uint64_t value, unsigned base, unsigned w
 		put(t, fill);
 	while (n)
 		put(t, reversed[--n]);
+}
+
+static void put_string(struct text *t, const char *s, size_t most)
+{
+	for (size_t i = 0; i < most && s[i]; i++)
+		put(t, s[i]);
 }
 
 static void put_signed(struct text *t, int64_t value, unsigned width)
@@ -35,18 +42,21 @@ static const char *put_conversion(struct text *t, const char *f, va_list *argume
 {
 	char fill = *f == '0' ? '0' : ' ';
 	unsigned width = 0;
+	size_t precision = SIZE_MAX;
 	bool is_long = false;
 
 	while (*f >= '0' && *f <= '9')
 		width = width * 10 + (unsigned)(*f++ - '0');
+	if (*f == '.')
+		for (precision = 0, f++; *f >= '0' && *f <= '9'; f++)
+			precision = precision * 10 + (size_t)(*f - '0');
 	while (*f == 'l' || *f == 'z') {
 		is_long = true;
 		f++;
 	}
 	switch (*f) {
 	case 's':
-		for (const char *s = va_arg(*arguments, const char *); *s; s++)
-			put(t, *s);
+		put_string(t, va_arg(*arguments, const char *), precision);
 		break;
 	case 'c':
 		put(t, (char)va_arg(*arguments, int));
@@ -56,6 +66,9 @@ static const char *put_conversion(struct text *t, const char *f, va_list *argume
 		break;
 	case 'u':
 		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned), 10, width, fill);
+		break;
+	case 'o':
+		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned), 8, width, fill);
 		break;
 	case 'x':
 		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned), 16, width, fill);

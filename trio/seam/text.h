@@ -1,13 +1,15 @@
-/* text.h: formatted text in memory, for the log and for reports: printf's %s %c %d %u %x %p, l, and a width. */
+/* text.h: formatted text in memory, for the log, for reports and for services: printf's %s %c %d %u %o %x %p, with l, a
+ * width, and for %s a precision. Freestanding, and the same code in every structure. */
 #ifndef TRIO_TEXT_H
 #define TRIO_TEXT_H
 
 #include <stdarg.h>
 #include "port.h"
 
-/* As much as fits between the two. */
+/* `length` bytes so far; what does not fit into `size` is left out. Without NUL. */
 struct text {
-	char *at, *end;
+	char *to;
+	size_t size, length;
 };
 
 void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -10,7 +10,7 @@
 static struct vfs *v;
 static uint64_t seed;
 
-#define CHECK(condition)                                                                \
+#define HOLDS(condition)                                                                \
 	do {                                                                            \
 		if (!(condition)) {                                                     \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
@@ -41,7 +41,7 @@ static void begin(struct request *r, uint32_t task)
 
 static int64_t result_of(struct request *r, verdict how)
 {
-	CHECK(how == ANSWERED);
+	HOLDS(how == ANSWERED);
 	return r->result;
 }
 
@@ -54,7 +54,7 @@ static struct file *file_at(int fd)
 {
 	struct file *f = file_of(v, 1, fd);
 
-	CHECK(f != NULL);
+	HOLDS(f != NULL);
 	return f;
 }
 
@@ -82,7 +82,7 @@ static void flow_write(struct flow *f)
 	}
 	if (file->operations->write(v, &f->writer, file, of(f->sent, f->sending), &file->position) == PARKED)
 		return;
-	CHECK(f->writer.result == (int64_t)f->sending);
+	HOLDS(f->writer.result == (int64_t)f->sending);
 	f->written += f->sending;
 	f->sending = 0;
 }
@@ -99,10 +99,10 @@ static void flow_read(struct flow *f)
 	}
 	if (file->operations->read(v, &f->reader, file, of(f->got, f->receiving), &file->position) == PARKED)
 		return;
-	CHECK(f->reader.result >= 0);
+	HOLDS(f->reader.result >= 0);
 	f->ended = f->reader.result == 0;
 	for (int64_t i = 0; i < f->reader.result; i++)
-		CHECK(f->got[i] == (char)((f->read + (uint64_t)i) * 31 >> 3));
+		HOLDS(f->got[i] == (char)((f->read + (uint64_t)i) * 31 >> 3));
 	f->read += (uint64_t)f->reader.result;
 	f->receiving = 0;
 }
@@ -116,7 +116,7 @@ static void flow_run(int in, int out, unsigned steps)
 	f.out = out;
 	for (unsigned i = 0; i < steps; i++) {
 		/* One of both can always go on. */
-		CHECK(!is_parked(&f.writer) || !is_parked(&f.reader));
+		HOLDS(!is_parked(&f.writer) || !is_parked(&f.reader));
 		if (dice(2))
 			flow_write(&f);
 		else
@@ -129,7 +129,7 @@ static void flow_run(int in, int out, unsigned steps)
 	close_of(in);
 	while (!f.ended)
 		flow_read(&f);
-	CHECK(f.read == f.written);
+	HOLDS(f.read == f.written);
 	close_of(out);
 }
 
@@ -140,9 +140,9 @@ static void test_pipes(void)
 
 	for (unsigned i = 0; i < 20; i++) {
 		begin(&r, 1);
-		CHECK(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+		HOLDS(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
 		if (i % 3 == 1)
-			CHECK(file_at(ends[0])->operations->control(v, file_at(ends[0]), F_SETPIPE_SZ,
+			HOLDS(file_at(ends[0])->operations->control(v, file_at(ends[0]), F_SETPIPE_SZ,
 								    PAGE << dice(9)) > 0);
 		flow_run(ends[1], ends[0], 400);
 	}
@@ -155,7 +155,7 @@ static void test_streams(void)
 
 	for (unsigned i = 0; i < 20; i++) {
 		begin(&r, 1);
-		CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends))) == 0);
+		HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends))) == 0);
 		flow_run(ends[i % 2], ends[!(i % 2)], 400);
 	}
 }
@@ -170,7 +170,7 @@ static void test_packets(uint32_t type)
 	int ends[2];
 
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
 	while (got < COUNT_OF(lengths)) {
 		begin(&r, 1);
 		if (sent < COUNT_OF(lengths) && dice(3)) {
@@ -178,12 +178,12 @@ static void test_packets(uint32_t type)
 			memset(out, (int)sent, lengths[sent]);
 			vfs_send(v, &r, ends[0], of(out, lengths[sent]), of(0, 0), of(0, 0), MSG_DONTWAIT);
 			if (r.result != -EAGAIN)
-				CHECK(r.result == lengths[sent++]);
+				HOLDS(r.result == lengths[sent++]);
 		} else if (got < sent) {
 			vfs_receive(v, &r, ends[1], of(in, sizeof in), of(0, 0), of(0, 0), MSG_DONTWAIT);
-			CHECK(r.result == lengths[got]);
+			HOLDS(r.result == lengths[got]);
 			for (int64_t i = 0; i < r.result; i++)
-				CHECK(in[i] == (char)got);
+				HOLDS(in[i] == (char)got);
 			got++;
 		}
 	}
@@ -205,38 +205,38 @@ static void test_rights(uint32_t type)
 	char byte = 'x';
 
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_pipe(v, &r, of(others, sizeof others), 0)) == 0);
+	HOLDS(result_of(&r, vfs_pipe(v, &r, of(others, sizeof others), 0)) == 0);
 	w.fds[0] = others[1];
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	close_of(others[1]);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_receive(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
-	CHECK(r.out[1] == CMSG_ALIGN(w.head.length) && w.head.length == sizeof w.head + sizeof(int32_t));
+	HOLDS(result_of(&r, vfs_receive(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(r.out[1] == CMSG_ALIGN(w.head.length) && w.head.length == sizeof w.head + sizeof(int32_t));
 	begin(&r, 1);
-	CHECK(file_at(w.fds[0])->operations->write(v, &r, file_at(w.fds[0]), of("y", 1), NULL) == ANSWERED);
+	HOLDS(file_at(w.fds[0])->operations->write(v, &r, file_at(w.fds[0]), of("y", 1), NULL) == ANSWERED);
 	begin(&r, 1);
-	CHECK(file_at(others[0])->operations->read(v, &r, file_at(others[0]), of(&byte, 1), NULL) == ANSWERED);
-	CHECK(byte == 'y');
+	HOLDS(file_at(others[0])->operations->read(v, &r, file_at(others[0]), of(&byte, 1), NULL) == ANSWERED);
+	HOLDS(byte == 'y');
 	close_of(w.fds[0]);
 	close_of(others[0]);
 
 	w.fds[0] = ends[0];
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	w.fds[0] = ends[1];
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_send(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	close_of(ends[0]);
 	close_of(ends[1]);
-	CHECK(v->files == 2);
+	HOLDS(v->files == 2);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
 	close_of(ends[0]);
 	close_of(ends[1]);
-	CHECK(v->files == 0 && v->io->in_flight == 0);
+	HOLDS(v->files == 0 && v->io->in_flight == 0);
 }
 
 /* Abstract names: connect, accept, both ways, a full backlog, a listener's end. */
@@ -253,40 +253,40 @@ static void test_connections(uint32_t type)
 	begin(&r, 1);
 	client = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
+	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_bind(v, &r, listener, address)) == 0);
+	HOLDS(result_of(&r, vfs_bind(v, &r, listener, address)) == 0);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
+	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_listen(v, &r, listener, 0)) == 0);
+	HOLDS(result_of(&r, vfs_listen(v, &r, listener, 0)) == 0);
 	memset(&waiting, 0, sizeof waiting);
 	waiting.task = 2;
-	CHECK(vfs_accept(v, &waiting, listener, of(0, 0), 0) == PARKED);
+	HOLDS(vfs_accept(v, &waiting, listener, of(0, 0), 0) == PARKED);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
-	CHECK(!is_parked(&waiting));
+	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
+	HOLDS(!is_parked(&waiting));
 	begin(&r, 1);
 	server = (int)result_of(&r, vfs_accept(v, &r, listener, of(0, 0), 0));
-	CHECK(server > 0);
+	HOLDS(server > 0);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_send(v, &r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
+	HOLDS(result_of(&r, vfs_send(v, &r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
-	CHECK(memcmp(text, "abc", 3) == 0);
+	HOLDS(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
+	HOLDS(memcmp(text, "abc", 3) == 0);
 	close_of(client);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
+	HOLDS(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_send(v, &r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
+	HOLDS(result_of(&r, vfs_send(v, &r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
 	close_of(server);
 	begin(&r, 1);
 	client = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
+	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
 	close_of(listener);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_receive(v, &r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
+	HOLDS(result_of(&r, vfs_receive(v, &r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
 	close_of(client);
 }
 
@@ -299,35 +299,35 @@ static void test_polls(void)
 	int ends[2], others[2], epoll;
 
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+	HOLDS(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(others, sizeof others))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(others, sizeof others))) == 0);
 	begin(&r, 1);
 	epoll = (int)result_of(&r, vfs_epoll_create(v, &r, 0));
 	polled.fd = ends[0];
 	memset(&poll, 0, sizeof poll);
 	poll.task = 5;
 	v->tasks[5] = v->tasks[1];
-	CHECK(vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER) == PARKED);
+	HOLDS(vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER) == PARKED);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_send(v, &r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
-	CHECK(is_parked(&poll));
+	HOLDS(result_of(&r, vfs_send(v, &r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
+	HOLDS(is_parked(&poll));
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_epoll_control(v, &r, epoll, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event))) == 0);
+	HOLDS(result_of(&r, vfs_epoll_control(v, &r, epoll, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event))) == 0);
 	begin(&r, 1);
 	file_at(ends[1])->operations->write(v, &r, file_at(ends[1]), of("z", 1), NULL);
-	CHECK(r.result == 1 && !is_parked(&poll));
-	CHECK(result_of(&poll, vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER)) == 1);
-	CHECK(polled.revents == POLLIN);
+	HOLDS(r.result == 1 && !is_parked(&poll));
+	HOLDS(result_of(&poll, vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER)) == 1);
+	HOLDS(polled.revents == POLLIN);
 	for (int want = 1; want >= 0; want--) {
 		begin(&r, 1);
-		CHECK(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == want);
+		HOLDS(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == want);
 	}
-	CHECK(event.data == 7);
+	HOLDS(event.data == 7);
 	close_of(ends[0]);
 	close_of(ends[1]);
 	begin(&r, 1);
-	CHECK(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == 0);
+	HOLDS(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == 0);
 	close_of(epoll);
 	close_of(others[0]);
 	close_of(others[1]);
@@ -394,7 +394,7 @@ static void test_without_memory(void)
 		everything();
 		fail_at = 0;
 		everything();
-		CHECK(v->files == 0 && pages_out == 0 && v->io->in_flight == 0 && objects_out == objects);
+		HOLDS(v->files == 0 && pages_out == 0 && v->io->in_flight == 0 && objects_out == objects);
 	}
 }
 
@@ -415,7 +415,7 @@ int main(int count, char **arguments)
 	test_connections(SOCK_SEQPACKET);
 	test_polls();
 	test_without_memory();
-	CHECK(v->files == 0 && pages_out == 0);
+	HOLDS(v->files == 0 && pages_out == 0);
 	v->tasks[2].descriptors = NULL;
 	descriptors_drop(v, 1);
 	free(v->io);

@@ -21,14 +21,14 @@ static void transmit(char c)
 static void log_list(const char *format, va_list list)
 {
 	char line[LINE_BYTES];
-	struct text t = { line, line + sizeof line - 2 };
+	struct text t = { line, sizeof line - 2, 0 };
 
 	text_add(&t, "trio: ");
 	text_add_list(&t, format, list);
-	*t.at++ = '\r';
-	*t.at++ = '\n';
-	for (const char *c = line; c < t.at; c++)
-		transmit(*c);
+	line[t.length++] = '\r';
+	line[t.length++] = '\n';
+	for (size_t i = 0; i < t.length; i++)
+		transmit(line[i]);
 }
 
 void log_start(void)

@@ -68,11 +68,11 @@ static bool task_io(struct text *out, const struct counters *c)
 #endif
 }
 
-static int64_t give(struct text *out, const char *begin, struct grant to)
+static int64_t give(const struct text *out, struct grant to)
 {
-	uint64_t n = MIN((uint64_t)(out->at - begin), to.length);
+	uint64_t n = MIN(out->length, to.length);
 
-	return copy_out(to, 0, begin, n) != 0 ? -EFAULT : (int64_t)n;
+	return copy_out(to, 0, out->to, n) != 0 ? -EFAULT : (int64_t)n;
 }
 
 /* One text at a time is made. */
@@ -80,7 +80,7 @@ static char buffer[16384];
 
 int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kind, struct grant to)
 {
-	struct text out = { buffer, buffer + sizeof buffer };
+	struct text out = { buffer, sizeof buffer, 0 };
 	const struct label *l;
 	struct task *t;
 
@@ -110,7 +110,7 @@ int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kin
 	default:
 		return -EINVAL;
 	}
-	return give(&out, buffer, to);
+	return give(&out, to);
 }
 
 static struct counters all_counters(void)
@@ -163,7 +163,7 @@ static void machine_processor(struct text *out)
 
 int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct grant to)
 {
-	struct text out = { buffer, buffer + sizeof buffer };
+	struct text out = { buffer, sizeof buffer, 0 };
 	uint64_t free = frames_free() * (PAGE / KIB), total = frames_total() * (PAGE / KIB), up = clock_now();
 
 	(void)self;
@@ -209,13 +209,13 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 	default:
 		return -EINVAL;
 	}
-	return give(&out, buffer, to);
+	return give(&out, to);
 }
 
 int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct grant to)
 {
 	struct counters sum = all_counters();
-	struct text out = { buffer, buffer + sizeof buffer };
+	struct text out = { buffer, sizeof buffer, 0 };
 
 	(void)self;
 	if (task < TASKS && !tasks[task])
@@ -227,7 +227,7 @@ int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct g
 	text_add(&out, "stack.task %lu\nstack.first %lu\n", stack_depths().task, stack_depths().first);
 #endif
 	if (!COUNTING)
-		return give(&out, buffer, to);
+		return give(&out, to);
 	text_add(&out, "traps.system_calls %lu\ntraps.faults %lu\ntraps.interrupts %lu\n", sum.system_calls, sum.faults,
 		 sum.interrupts);
 	text_add(&out, "switches.voluntary %lu\nswitches.involuntary %lu\nswitches.address_space %lu\n",
@@ -236,5 +236,5 @@ int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct g
 	for (unsigned i = 0; i < CALLS; i++)
 		if (sum.calls[i])
 			text_add(&out, "calls.%s %lu\n", call_names[i], sum.calls[i]);
-	return give(&out, buffer, to);
+	return give(&out, to);
 }

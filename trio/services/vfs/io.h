@@ -2,6 +2,7 @@
 #ifndef TRIO_VFS_IO_H
 #define TRIO_VFS_IO_H
 
+#include "text.h"
 #include "vfs_internal.h"
 
 /* A ring of bytes in pages, which are taken when first written to and kept until the ring goes. */
@@ -53,14 +54,6 @@ static inline void ring_drop(struct ring *g, uint32_t n)
 	/* An empty ring begins anew, so that small messages keep to one page. */
 	g->head = g->used == 0 ? 0 : (g->head + n) & (g->size - 1);
 }
-
-/* Text that is put together; what does not fit is cut. */
-struct text {
-	char *to;
-	size_t size, length;
-};
-/* printf's %s %d %u %ld %lu %x %o %c, the numbers with a width and zeros (%5u, %08x), and %.16s. */
-void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Readiness of a file in all of Linux's bits, and how often its watch has changed. */
 uint32_t file_ready(struct vfs *v, struct file *f, uint64_t *changes);
