@@ -3,9 +3,10 @@
  * whichever space is loaded, after loading the right one. In port.h's order. */
 #include "structure.h"
 #include "core/memory.h"
-#include "core/queue.h"
+#include "queue.h"
 #include "messages.h"
 #include "x86/cpu.h"
+#include "x86/entry.h"
 #include "x86/machine.h"
 
 /* One who waits for an answer; on the caller's stack, or in its task while a request is parked. */
@@ -33,10 +34,6 @@ static struct caller *clients[TASKS];
 /* By task: the server that parked its request; 0: it is not parked. */
 static uint32_t client_server[TASKS];
 uint64_t services_notified;
-
-long user_copy(void *to, const void *from, size_t n);
-long user_zero(void *to, size_t n);
-long user_string(char *to, const char *from, size_t n);
 
 static uint32_t present_endpoint(void)
 {
@@ -206,7 +203,7 @@ long copy_string(char *to, size_t size, struct grant from)
 	if (address >= USER_END)
 		return -EFAULT;
 	most = MIN(most, USER_END - address);
-	length = user_string(to, (const char *)address, most);
+	length = user_copy_string(to, (const char *)address, most);
 	if (length < 0)
 		return -EFAULT;
 	return (size_t)length == most ? -ENAMETOOLONG : length;

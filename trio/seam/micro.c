@@ -3,11 +3,12 @@
 #include "structure.h"
 #include "core/kernel_calls.h"
 #include "core/memory.h"
-#include "core/queue.h"
+#include "queue.h"
 #include "x86/paging.h"
 #include "elf.h"
 #include "messages.h"
 #include "vm.h"
+#include "x86/entry.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -49,8 +50,6 @@ extern const uint8_t *const service_images[ENDPOINTS];
 extern const char *const service_names[ENDPOINTS];
 extern const struct kernel_service kernel_service;
 DISPATCHER(kernel);
-
-long user_copy(void *to, const void *from, size_t n);
 
 static void wake_server(uint32_t endpoint)
 {

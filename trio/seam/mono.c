@@ -3,17 +3,14 @@
  * In port.h's order. */
 #include "structure.h"
 #include "core/memory.h"
-#include "core/queue.h"
+#include "queue.h"
 #include "endpoints.h"
+#include "x86/entry.h"
 #include "x86/machine.h"
 
 /* Who is notified, a bit an endpoint, and what of. */
 uint64_t services_notified;
 static uint64_t notifications[ENDPOINTS];
-
-long user_copy(void *to, const void *from, size_t n);
-long user_zero(void *to, size_t n);
-long user_string(char *to, const char *from, size_t n);
 
 verdict park(struct queue *queue, struct request *r)
 {
@@ -44,6 +41,17 @@ void unpark_request(struct request *r)
 	task_wake(CONTAINER(r, struct task, request));
 }
 
+/* The present task, whose request has just been parked, waits until it is woken. */
+static void wait(void)
+{
+	if (services_notified)
+		deliver_notifications();
+	if (current->state == WAITING)
+		schedule();
+	else if (current->ready.next)
+		queue_remove(&current->ready);
+}
+
 bool wait_for_answer(struct request *r)
 {
 	struct task *t = CONTAINER(r, struct task, request);
@@ -52,7 +60,7 @@ bool wait_for_answer(struct request *r)
 	/* A signal that came while it could not be interrupted, between two runs of its handler, say. */
 	if (t->work & WORK_ATTEND)
 		request_interrupt(t);
-	task_wait();
+	wait();
 	return !t->answered;
 }
 
@@ -171,7 +179,7 @@ long copy_string(char *to, size_t size, struct grant from)
 	if (from.id >= USER_END)
 		return -EFAULT;
 	most = MIN(most, USER_END - from.id);
-	length = user_string(to, (const char *)from.id, most);
+	length = user_copy_string(to, (const char *)from.id, most);
 	if (length < 0)
 		return -EFAULT;
 	COUNT(bytes_in, length);

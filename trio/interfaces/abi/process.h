@@ -119,5 +119,6 @@ _Static_assert(sizeof(struct linux_rusage) == 144, "rusage is Linux's");
 
 /* Ticks a second in times() and where else ticks are told. */
 #define CLOCK_TICKS 100
+#define NS_PER_TICK (1000000000UL / CLOCK_TICKS)
 
 #endif

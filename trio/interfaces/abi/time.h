@@ -16,7 +16,7 @@
 
 #define TIMER_ABSTIME 1
 
-#define NS_PER_SECOND 1000000000ULL
+#define NS_PER_SECOND 1000000000UL
 
 struct linux_timespec {
 	int64_t seconds, nanoseconds;

@@ -8,7 +8,6 @@
 #define ALL_THREE 1
 #define TWO 0
 #define ONE 2
-#define NS_PER_TICK (NS_PER_SECOND / CLOCK_TICKS)
 
 static int64_t run_getpid(struct task *t, const uint64_t *a)
 {

@@ -1,12 +1,12 @@
 /* route_vfs_io.c: Linux's calls of pipes, of waiting on several files, and of sockets. */
 #include "abi/abi.h"
 #include "abi/poll.h"
+#include "abi/signal.h"
 #include "abi/socket.h"
 #include "abi/time.h"
 #include "pm_client.h"
 #include "vfs_client.h"
 
-#define SIG_SETMASK 2
 /* Bytes of a signal set, which calls name beside it. */
 #define SIGNAL_SET 8
 /* The most that an address may be long: sizeof(struct sockaddr_storage). */

@@ -14,7 +14,6 @@
 #define MXCSR 24
 #define MXCSR_MASK 28
 #define MXCSR_MASK_OLDEST 0xffbf
-#define TRAP_PAGE 14
 /* Of uc_flags: ss is saved, and to be restored as it is. */
 #define UC_SS 6
 /* What a program may set of rflags: carry to overflow, trap, direction, resume, alignment check. */

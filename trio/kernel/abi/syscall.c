@@ -1,13 +1,11 @@
 /* syscall.c: from a system call's number to its route and back, and what is done before a program goes on. */
 #include "abi/abi.h"
+#include "abi/signal.h"
 #include "pm_client.h"
 #include "structure.h"
+#include "x86/entry.h"
 #include "x86/processor.h"
 
-#define SIGSEGV 11
-#define SI_KERNEL 0x80
-/* Of an action's flags. */
-#define SA_RESTART 0x10000000
 /* The instruction SYSCALL has two bytes. */
 #define SYSCALL_BYTES 2
 

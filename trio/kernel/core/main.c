@@ -7,6 +7,7 @@
 #include "pm.h"
 #include "structure.h"
 #include "x86/cpu.h"
+#include "x86/entry.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -18,8 +19,7 @@ extern uint8_t image_end[];
 /* What -fstack-protector compares with; read from the cycle counter before the first function that is protected. */
 uint64_t __stack_chk_guard;
 
-void boot_read(uint64_t start_info);
-
+_Noreturn void __stack_chk_fail(void);
 _Noreturn void __stack_chk_fail(void)
 {
 	panic("a kernel stack was overwritten");

@@ -1,6 +1,8 @@
 /* report.c: texts for /proc, in Linux's words (proc(5)), and the exact counters. */
 #include "core/report.h"
 #include "abi/abi.h"
+#include "abi/process.h"
+#include "abi/time.h"
 #include "core/checked.h"
 #include "core/kernel_calls.h"
 #include "core/log.h"
@@ -8,8 +10,6 @@
 #include "x86/cpu.h"
 #include "x86/machine.h"
 
-#define TICK_NS 10000000UL
-#define NS 1000000000UL
 #define KIB 1024
 
 extern const char trio_build[];
@@ -41,7 +41,7 @@ static void task_stat(struct text *out, struct task *t, const struct label *l)
 	task_times(t, &user, &system);
 	text_add(out, "%u (%s) %c %u %u %u 0 -1 0 ", l->thread, l->name, state_of(t, l), l->parent, l->group,
 		 l->session);
-	text_add(out, "%lu 0 0 0 %lu %lu 0 0 ", t->counters->faults, user / TICK_NS, system / TICK_NS);
+	text_add(out, "%lu 0 0 0 %lu %lu 0 0 ", t->counters->faults, user / NS_PER_TICK, system / NS_PER_TICK);
 	text_add(out, "20 %d 1 0 0 0 0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
 		 t->nice);
 }
@@ -139,8 +139,8 @@ static void machine_stat(struct text *out)
 		ready += tasks[i]->state == READY;
 	}
 	for (unsigned i = 0; i < 2; i++)
-		text_add(out, "cpu%s %lu 0 %lu %lu 0 0 0 0 0 0\n", i ? "0" : " ", user / TICK_NS, system / TICK_NS,
-			 (clock_now() - MIN(user + system, clock_now())) / TICK_NS);
+		text_add(out, "cpu%s %lu 0 %lu %lu 0 0 0 0 0 0\n", i ? "0" : " ", user / NS_PER_TICK, system / NS_PER_TICK,
+			 (clock_now() - MIN(user + system, clock_now())) / NS_PER_TICK);
 	text_add(out, "intr %lu\nctxt %lu\nbtime %lu\nprocesses %lu\nprocs_running %lu\nprocs_blocked 0\n",
 		 sum.interrupts, sum.switches_voluntary + sum.switches_involuntary, 1735689600UL, tasks_made, ready);
 }
@@ -183,7 +183,7 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 		machine_processor(&out);
 		break;
 	case 3:
-		text_add(&out, "%lu.%02lu 0.00\n", up / NS, up % NS / (NS / 100));
+		text_add(&out, "%lu.%02lu 0.00\n", up / NS_PER_SECOND, up % NS_PER_SECOND / NS_PER_TICK);
 		break;
 	case 4:
 		text_add(&out, "0.00 0.00 0.00 1/1 1\n");

@@ -2,8 +2,9 @@
 #include "core/task.h"
 #include "core/checked.h"
 #include "core/memory.h"
-#include "core/queue.h"
+#include "queue.h"
 #include "structure.h"
+#include "x86/entry.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -19,10 +20,6 @@ struct first_frame {
 	uint64_t r15, r14, r13, r12, rbp, rbx, rip;
 };
 
-/* Bits for 65,536 ports. */
-#define PORT_PAGES 2
-#define USER_CS 0x23
-#define USER_SS 0x1b
 #define FLAGS_FRESH 0x202
 
 struct task *tasks[TASKS];
@@ -37,9 +34,6 @@ struct task *current = &idle.task;
 static struct queue ready;
 /* Off the processor only after the next one runs on its own stack. */
 static struct task *ended;
-
-void task_first(void);
-void task_switch_stacks(uint64_t *from, uint64_t to);
 
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
 {
@@ -162,7 +156,7 @@ static void discard(struct task *t)
 	stack_measure(kernel_stack_lowest(t->number), STACK_PAGES * PAGE);
 	kernel_stack_give(t->number);
 	if (t->ports)
-		pages_give(t->ports, PORT_PAGES);
+		pages_give(t->ports, PORT_BYTES / PAGE);
 	if (t->vector.many)
 		pages_give(t->vector.many, SEGMENTS_PAGES);
 	frame_drop(physical_of(t));
@@ -190,7 +184,6 @@ void task_account(struct task *t)
 	t->since = at;
 }
 
-/* On the new task's stack, which may be its first time here. */
 void task_switched(void)
 {
 	if (ended) {
@@ -241,16 +234,6 @@ void schedule(void)
 		COUNT(switches_voluntary, 1);
 	}
 	task_run(first_ready());
-}
-
-void task_wait(void)
-{
-	if (services_notified)
-		deliver_notifications();
-	if (current->state == WAITING)
-		schedule();
-	else if (current->ready.next)
-		queue_remove(&current->ready);
 }
 
 bool others_ready(void)

@@ -33,6 +33,10 @@ struct sleep {
 	uint32_t clock;
 };
 
+/* A bit a port. */
+#define PORTS 65536U
+#define PORT_BYTES (PORTS / 8)
+
 struct task {
 	/* Of the user's, at the top of its kernel stack. */
 	struct registers *user;
@@ -53,7 +57,7 @@ struct task {
 	uint64_t root;
 	uint32_t space;
 	uint64_t fs_base, gs_base;
-	/* Its ports for user mode: a bitmap of two pages and a bit, NULL: none. */
+	/* Its ports for user mode: PORT_BYTES of bits, a set one refuses; NULL: none. */
 	uint8_t *ports;
 	struct counters *counters;
 	/* On the processor; and how many of the clock's ticks met it in user mode and in the kernel, to divide that. */
@@ -89,8 +93,6 @@ void task_begins_with(struct task *t, void (*function)(void));
 /* A service's, at boot: one that runs `function` in the kernel for good, or with NULL one for user mode. */
 struct task *task_create_server(uint32_t number, const char *name, void (*function)(void));
 void task_exec(struct task *t, uint64_t entry, uint64_t stack);
-/* The present task, whose request has just been parked, waits until it is woken. */
-void task_wait(void);
 void task_wake(struct task *t);
 /* Whoever is ready and has waited longest runs; the present one goes to the queue's end if it can go on. */
 void schedule(void);

@@ -10,9 +10,6 @@
 #include "x86/machine.h"
 #include "x86/processor.h"
 
-#define PORTS 65536U
-#define PORT_PAGES 2
-
 static struct task *task_of(uint32_t number)
 {
 	struct task *t = number < TASKS ? tasks[number] : NULL;
@@ -100,7 +97,6 @@ int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *use
 	return 0;
 }
 
-/* A set bit of the map refuses the port. */
 int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from, uint32_t count, uint32_t on)
 {
 	struct task *t = task_of(task);
@@ -109,10 +105,10 @@ int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from
 	if (from >= PORTS || count > PORTS - from)
 		return -EINVAL;
 	if (!t->ports) {
-		t->ports = pages_take(PORT_PAGES);
+		t->ports = pages_take(PORT_BYTES / PAGE);
 		if (!t->ports)
 			return -ENOMEM;
-		memset(t->ports, 0xff, PORT_PAGES * PAGE);
+		memset(t->ports, 0xff, PORT_BYTES);
 	}
 	for (uint32_t port = from; port < from + count; port++) {
 		uint8_t bit = (uint8_t)(1U << port % 8);

@@ -2,9 +2,8 @@
  * One processor and no interrupts in the kernel: two words hold what needs a register elsewhere. The order of the pushes
  * is that of struct registers. */
 
-#define USER_CS 0x23
-#define USER_SS 0x1b
-#define TRAP_SYSCALL 256
+#include "x86/entry.h"
+
 /* Of struct registers, in bytes. */
 #define REGISTERS_TRAP 120
 #define REGISTERS_RIP 136
@@ -183,10 +182,10 @@ user_zero:
 1:	smap clac
 	ret
 
-/* long user_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes. Its length, n where there is no
+/* long user_copy_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes. Its length, n where there is no
  * NUL, -1 where it is not there. */
-	.globl user_string
-user_string:
+	.globl user_copy_string
+user_copy_string:
 	smap stac
 	xorl %eax, %eax
 1:	cmpq %rdx, %rax

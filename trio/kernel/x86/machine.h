@@ -23,6 +23,8 @@ struct boot {
 	uint64_t acpi;
 };
 extern struct boot boot;
+/* pvh.c: reads what lies at that physical address. Before the kernel's own map, in the first GiB. */
+void boot_read(uint64_t start_info);
 
 /* A register of ACPI's: where it is. Address 0: there is none. */
 struct acpi_register {

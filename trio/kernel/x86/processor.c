@@ -2,6 +2,7 @@
 #include "x86/processor.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
+#include "x86/entry.h"
 
 #define KERNEL_CS 0x08
 #define KERNEL_SS 0x10
@@ -39,8 +40,6 @@
 #define CR4_SMEP 0x100000UL
 #define CR4_SMAP 0x200000UL
 
-#define PORT_BYTES 8192
-
 struct gate {
 	uint16_t low, selector, flags, middle;
 	uint32_t high, zero;
@@ -67,11 +66,6 @@ static uint8_t emergency_stack[EMERGENCY_STACK] __attribute__((aligned(16)));
 static uint64_t features;
 /* Reads as a fresh FPU. */
 static uint8_t fresh_fpu[512] __attribute__((aligned(16)));
-
-extern uint8_t entry_vectors[][16];
-extern uint64_t entry_kernel_rsp;
-extern uint8_t *const smap_places_begin[], *const smap_places_end[];
-void entry_system_call(void);
 
 static void load_segments(void)
 {

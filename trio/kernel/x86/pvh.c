@@ -26,7 +26,6 @@ struct memory_map_entry {
 
 struct boot boot;
 
-void boot_read(uint64_t start_info);
 
 static void read_command_line(uint64_t address)
 {

@@ -4,6 +4,7 @@
 #define TRIO_REGISTERS_H
 
 #include <stdint.h>
+#include "x86/entry.h"
 
 struct registers {
 	uint64_t rdi, rsi, rdx, r10, r8, r9;
@@ -14,8 +15,5 @@ struct registers {
 	/* As the processor's own frame is. */
 	uint64_t rip, cs, rflags, rsp, ss;
 };
-
-/* No processor raises it: a system call. */
-#define TRAP_SYSCALL 256
 
 #endif

@@ -1,44 +1,23 @@
 /* trap.c: exceptions and interrupts, from user mode and from the kernel's own few places that may have them. */
 #include "abi/abi.h"
+#include "abi/signal.h"
 #include "core/memory.h"
 #include "core/task.h"
 #include "pm_client.h"
 #include "structure.h"
 #include "vm.h"
 #include "x86/cpu.h"
+#include "x86/entry.h"
 #include "x86/machine.h"
 
 #define TRAP_DIVIDE 0
 #define TRAP_DEBUG 1
 #define TRAP_BREAKPOINT 3
-#define TRAP_OVERFLOW 4
 #define TRAP_INVALID 6
-#define TRAP_STACK 12
-#define TRAP_PAGE 14
 #define TRAP_X87 16
 #define TRAP_ALIGNMENT 17
 #define TRAP_SIMD 19
 #define EXCEPTIONS 32
-
-#define SIGILL 4
-#define SIGTRAP 5
-#define SIGBUS 7
-#define SIGFPE 8
-#define SIGKILL 9
-#define SIGSEGV 11
-/* Codes of siginfo, Linux's numbers. */
-#define ILL_ILLOPN 2
-#define TRAP_BRKPT 1
-#define TRAP_TRACE 2
-#define FPE_INTDIV 1
-#define FPE_FLTINV 7
-#define SEGV_MAPERR 1
-#define SEGV_ACCERR 2
-#define BUS_ADRALN 1
-#define BUS_ADRERR 2
-#define SI_KERNEL 0x80
-
-extern const uint8_t user_access_begin[], user_access_end[], user_access_failed[];
 
 static bool from_user(const struct registers *r)
 {
