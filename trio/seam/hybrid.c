@@ -4,36 +4,15 @@
 #include "structure.h"
 #include "core/memory.h"
 #include "queue.h"
-#include "messages.h"
+#include "rendezvous.h"
 #include "x86/cpu.h"
 #include "x86/entry.h"
 #include "x86/machine.h"
 
-/* One who waits for an answer; on the caller's stack, or in its task while a request is parked. */
-struct caller {
-	struct link link;
-	struct task *task;
-	struct message *m;
-	/* NULL: a service's or the kernel's call. */
-	struct request *request;
-	bool done;
-};
-
-struct server {
-	struct task *task;
-	struct queue callers;
-	/* Requests that were parked and are to be handled again. */
-	struct queue again;
-	uint64_t bits;
-	bool receiving;
-};
-
-static struct server servers[ENDPOINTS];
-/* By task: its call under way, for the answer to a request that was parked. */
-static struct caller *clients[TASKS];
+/* Requests that were parked and are to be handled again, by the server that parked them. */
+static struct queue again[ENDPOINTS];
 /* By task: the server that parked its request; 0: it is not parked. */
 static uint32_t client_server[TASKS];
-uint64_t services_notified;
 
 static uint32_t present_endpoint(void)
 {
@@ -62,16 +41,6 @@ verdict park_hard(struct queue *queue, struct request *r)
 	return PARKED;
 }
 
-static void wake_server(uint32_t endpoint)
-{
-	struct server *s = &servers[endpoint];
-
-	if (s->receiving) {
-		s->receiving = false;
-		services_notified |= 1UL << endpoint;
-	}
-}
-
 void unpark_request(struct request *r)
 {
 	uint32_t endpoint = client_server[r->task];
@@ -79,8 +48,8 @@ void unpark_request(struct request *r)
 	client_server[r->task] = 0;
 	queue_remove(&r->link);
 	timer_clear(r->task);
-	queue_add(&servers[endpoint].again, &r->link);
-	wake_server(endpoint);
+	queue_add(&again[endpoint], &r->link);
+	server_wake(endpoint);
 }
 
 /* Whose memory a copy reached last. */
@@ -112,25 +81,25 @@ static bool is_beyond(struct grant g, uint64_t offset, size_t n)
 	return offset > g.length || n > g.length - offset;
 }
 
-typedef long (*piece_copy)(uint64_t user, void *own, size_t n);
+typedef long (*piece_copy)(uint64_t user, uint64_t own, size_t n);
 
-static long copy_in_piece(uint64_t user, void *own, size_t n)
+static long copy_in_piece(uint64_t user, uint64_t own, size_t n)
 {
-	return user_copy(own, (const void *)user, n);
+	return user_copy((void *)own, (const void *)user, n);
 }
 
-static long copy_out_piece(uint64_t user, void *own, size_t n)
+static long copy_out_piece(uint64_t user, uint64_t own, size_t n)
 {
-	return user_copy((void *)user, own, n);
+	return user_copy((void *)user, (const void *)own, n);
 }
 
-static long zero_piece(uint64_t user, void *own, size_t n)
+static long zero_piece(uint64_t user, uint64_t own, size_t n)
 {
 	(void)own;
 	return user_zero((void *)user, n);
 }
 
-static long copy_user(struct grant g, uint64_t offset, void *own, size_t n, piece_copy copy)
+static long copy_user(struct grant g, uint64_t offset, uint64_t own, size_t n, piece_copy copy)
 {
 	uint64_t begin = reach(g);
 	struct task *owner = owner_of(g);
@@ -146,7 +115,7 @@ static long copy_user(struct grant g, uint64_t offset, void *own, size_t n, piec
 			return -EFAULT;
 		if (copy(piece.address, own, part) != 0)
 			return -EFAULT;
-		own = (char *)own + part;
+		own += part;
 		offset += part;
 		n -= part;
 	}
@@ -159,7 +128,7 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 		return -EFAULT;
 	COUNT(bytes_in, n);
 	if (!is_own(from))
-		return copy_user(from, offset, to, n, copy_in_piece);
+		return copy_user(from, offset, (uint64_t)to, n, copy_in_piece);
 	memcpy(to, (const void *)(from.id + offset), n);
 	return 0;
 }
@@ -170,7 +139,7 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 		return -EFAULT;
 	COUNT(bytes_out, n);
 	if (!is_own(to))
-		return copy_user(to, offset, (void *)from, n, copy_out_piece);
+		return copy_user(to, offset, (uint64_t)from, n, copy_out_piece);
 	memcpy((void *)(to.id + offset), from, n);
 	return 0;
 }
@@ -181,7 +150,7 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 		return -EFAULT;
 	COUNT(bytes_out, n);
 	if (!is_own(to))
-		return copy_user(to, offset, NULL, n, zero_piece);
+		return copy_user(to, offset, 0, n, zero_piece);
 	memset((void *)(to.id + offset), 0, n);
 	return 0;
 }
@@ -214,66 +183,12 @@ struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
 	return (struct grant){ (uint64_t)task << OWNER_SHIFT | MIN(address, USER_END), length };
 }
 
-void notify(uint32_t endpoint, unsigned bit)
-{
-	servers[endpoint].bits |= 1UL << bit;
-	wake_server(endpoint);
-}
-
-/* The lowest service first; each runs until it has nothing more to do. */
-void deliver_notifications(void)
-{
-	while (services_notified) {
-		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(services_notified);
-
-		services_notified &= ~(1UL << endpoint);
-		task_start(servers[endpoint].task);
-		current->work |= WORK_YIELD;
-	}
-}
-
 void alarm_at(uint32_t endpoint, nanoseconds deadline)
 {
 	timer_set(TASKS + endpoint, deadline);
 }
 
-/* Messages ----------------------------------------------------------------------------------------------------------- */
-
-static void call(uint32_t endpoint, struct caller *c)
-{
-	struct server *s = &servers[endpoint];
-
-	COUNT(messages, 1);
-	queue_add(&s->callers, &c->link);
-	current->state = WAITING;
-	if (s->receiving) {
-		s->receiving = false;
-		s->task->state = READY;
-		task_run(s->task);
-	}
-	while (!c->done)
-		schedule();
-}
-
-void message_call(uint32_t endpoint, struct message *m)
-{
-	struct caller c = { .task = current, .m = m };
-
-	call(endpoint, &c);
-}
-
-void message_client_call(uint32_t endpoint, struct request *r, struct message *m)
-{
-	struct caller c = { .task = current, .m = m, .request = r };
-
-	r->call = m->call;
-	r->late = false;
-	r->done = 0;
-	memset(r->scratch, 0, sizeof r->scratch);
-	clients[r->task] = &c;
-	call(endpoint, &c);
-	clients[r->task] = NULL;
-}
+/* A service's thread ------------------------------------------------------------------------------------------------- */
 
 /* The last one that was answered runs next, if the server has nothing more to do. */
 static void answer_caller(struct caller *c, struct task **next)
@@ -283,6 +198,14 @@ static void answer_caller(struct caller *c, struct task **next)
 	if (*next)
 		task_start(*next);
 	*next = c->task;
+}
+
+static void request_begin(struct request *r, uint16_t number)
+{
+	r->call = number;
+	r->late = false;
+	r->done = 0;
+	memset(r->scratch, 0, sizeof r->scratch);
 }
 
 static void handle_request(const struct dispatcher *d, struct request *r, struct task **next)
@@ -297,6 +220,7 @@ static void handle_caller(const struct dispatcher *d, struct caller *c, struct t
 {
 	queue_remove(&c->link);
 	if (c->request) {
+		request_begin(c->request, c->m->call);
 		handle_request(d, c->request, next);
 		return;
 	}
@@ -331,8 +255,8 @@ static void serve(void)
 
 			s->bits = 0;
 			d->notified(d->table, bits);
-		} else if (!queue_is_empty(&s->again)) {
-			struct link *first = s->again.head.next;
+		} else if (!queue_is_empty(&again[endpoint])) {
+			struct link *first = again[endpoint].head.next;
 
 			queue_remove(first);
 			handle_request(d, CONTAINER(first, struct request, link), &next);

@@ -1,12 +1,12 @@
 /* micro.c: the kernel's side of the structure "micro": services are processes; a call is a message copied through the
- * kernel between two address spaces. micro_user.c is the processes' side. */
+ * kernel between two address spaces. micro_user.c is the processes' side,
+ * micro_load.c makes them. */
 #include "structure.h"
 #include "core/kernel_calls.h"
 #include "core/memory.h"
 #include "queue.h"
+#include "rendezvous.h"
 #include "x86/paging.h"
-#include "elf.h"
-#include "messages.h"
 #include "vm.h"
 #include "x86/entry.h"
 #include "x86/machine.h"
@@ -15,66 +15,14 @@
 #define READ_WRITE 3
 #define LINE 256
 
-struct caller {
-	struct link link;
-	struct task *task;
-	struct message *m;
-	/* NULL: a service's or the kernel's call. */
-	struct request *request;
-	bool done;
-};
-
-/* `calls`: callers whose calls it has received, by the number that it replies to. */
-struct server {
-	struct task *task;
-	struct queue callers;
-	struct caller *calls[ENDPOINTS + TASKS];
-	uint64_t bits;
-	bool receiving;
-};
-
-struct cancellation {
-	struct link link;
-	uint32_t task;
-	bool forget;
-};
-
-static struct server servers[ENDPOINTS];
-static struct caller *clients[TASKS];
+/* Callers whose calls a service has received, by the number that it replies to. */
+static struct caller *received[ENDPOINTS][ENDPOINTS + TASKS];
 /* By task: the service that has its request, 0: none; and that it is to give it up. */
 static uint32_t client_server[TASKS];
 static bool cancelled[TASKS], forgotten[TASKS];
-uint64_t services_notified;
 
-extern const uint8_t *const service_images[ENDPOINTS];
-extern const char *const service_names[ENDPOINTS];
 extern const struct kernel_service kernel_service;
 DISPATCHER(kernel);
-
-static void wake_server(uint32_t endpoint)
-{
-	if (servers[endpoint].receiving) {
-		servers[endpoint].receiving = false;
-		services_notified |= 1UL << endpoint;
-	}
-}
-
-void notify(uint32_t endpoint, unsigned bit)
-{
-	servers[endpoint].bits |= 1UL << bit;
-	wake_server(endpoint);
-}
-
-void deliver_notifications(void)
-{
-	while (services_notified) {
-		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(services_notified);
-
-		services_notified &= ~(1UL << endpoint);
-		task_start(servers[endpoint].task);
-		current->work |= WORK_YIELD;
-	}
-}
 
 /* Copies --------------------------------------------------------------------------------------------------------------- */
 
@@ -96,8 +44,8 @@ static char *find(uint32_t owner, uint64_t address, bool write, size_t *room)
 	return NULL;
 }
 
-/* Between `own`, which is the kernel's or the present space's, and a grant. `own` NULL: zeros go out. */
-static long copy(struct grant g, uint64_t offset, char *own, size_t n, bool out)
+/* Between `own`, which is the kernel's or the present space's, and a grant. `own` 0: zeros go out. */
+static long copy(struct grant g, uint64_t offset, uint64_t own, size_t n, bool out)
 {
 	uint32_t owner = (uint32_t)(g.id >> OWNER_SHIFT & (OWNERS - 1));
 	uint64_t begin = g.id & ((1UL << OWNER_SHIFT) - 1);
@@ -117,9 +65,9 @@ static long copy(struct grant g, uint64_t offset, char *own, size_t n, bool out)
 		room = MIN(MIN(room, piece.length), n);
 		if (!own)
 			memset(there, 0, room);
-		else if (user_copy(out ? there : own, out ? own : there, room) != 0)
+		else if (user_copy(out ? there : (void *)own, out ? (const void *)own : there, room) != 0)
 			return -EFAULT;
-		own = own ? own + room : NULL;
+		own = own ? own + room : 0;
 		offset += room;
 		n -= room;
 	}
@@ -135,7 +83,7 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 {
 	COUNT(bytes_in, n);
 	if (!is_own(from))
-		return copy(from, offset, to, n, false);
+		return copy(from, offset, (uint64_t)to, n, false);
 	memcpy(to, (const void *)(from.id + offset), n);
 	return 0;
 }
@@ -144,14 +92,14 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 {
 	COUNT(bytes_out, n);
 	if (!is_own(to))
-		return copy(to, offset, (char *)from, n, true);
+		return copy(to, offset, (uint64_t)from, n, true);
 	memcpy((void *)(to.id + offset), from, n);
 	return 0;
 }
 
 long copy_zeros(struct grant to, uint64_t offset, size_t n)
 {
-	return copy(to, offset, NULL, n, true);
+	return copy(to, offset, 0, n, true);
 }
 
 long copy_string(char *to, size_t size, struct grant from)
@@ -167,39 +115,7 @@ long copy_string(char *to, size_t size, struct grant from)
 	return -ENAMETOOLONG;
 }
 
-/* Messages ------------------------------------------------------------------------------------------------------------- */
-
-static void call(uint32_t endpoint, struct caller *c)
-{
-	struct server *s = &servers[endpoint];
-
-	COUNT(messages, 1);
-	queue_add(&s->callers, &c->link);
-	current->state = WAITING;
-	if (s->receiving) {
-		s->receiving = false;
-		s->task->state = READY;
-		task_run(s->task);
-	}
-	while (!c->done)
-		schedule();
-}
-
-void message_call(uint32_t endpoint, struct message *m)
-{
-	struct caller c = { .task = current, .m = m };
-
-	call(endpoint, &c);
-}
-
-void message_client_call(uint32_t endpoint, struct request *r, struct message *m)
-{
-	struct caller c = { .task = current, .m = m, .request = r };
-
-	clients[current->number] = &c;
-	call(endpoint, &c);
-	clients[current->number] = NULL;
-}
+/* A service's traps ---------------------------------------------------------------------------------------------------- */
 
 static void done(struct caller *c)
 {
@@ -207,8 +123,6 @@ static void done(struct caller *c)
 	c->done = true;
 	task_start(c->task);
 }
-
-/* A service's traps ---------------------------------------------------------------------------------------------------- */
 
 static bool take_cancellation(uint32_t endpoint, struct incoming *in)
 {
@@ -231,7 +145,7 @@ static void take_caller(struct server *s, uint32_t endpoint, struct incoming *in
 	in->m = *c->m;
 	in->who = c->task->number;
 	in->kind = c->request ? INCOMING_CLIENT : INCOMING_CALL;
-	s->calls[in->who] = c;
+	received[endpoint][in->who] = c;
 	if (c->request)
 		client_server[in->who] = endpoint;
 }
@@ -265,12 +179,12 @@ static int64_t receive(uint64_t to)
 
 static int64_t reply(uint64_t who, uint64_t message)
 {
-	struct server *s = &servers[current->number - TASKS];
-	struct caller *c = who < COUNT_OF(s->calls) ? s->calls[who] : NULL;
+	struct caller **calls = received[current->number - TASKS];
+	struct caller *c = who < COUNT_OF(received[0]) ? calls[who] : NULL;
 
 	if (!c || c->request || user_copy(c->m, (const void *)message, sizeof *c->m) != 0)
 		return -EINVAL;
-	s->calls[who] = NULL;
+	calls[who] = NULL;
 	done(c);
 	return 0;
 }
@@ -396,59 +310,6 @@ int64_t service_trap(uint64_t number, const uint64_t *a)
 		return say(a[0], a[1], true);
 	default:
 		return -ENOSYS;
-	}
-}
-
-/* A service's process -------------------------------------------------------------------------------------------------- */
-
-/* One segment of a service's program: pages of its own with what the file has. */
-static void load_segment(uint32_t space, const uint8_t *image, const struct elf_segment *segment)
-{
-	uint64_t end = segment->address + segment->memory_bytes;
-	uint32_t protection =
-		(segment->flags & 4 ? 1 : 0) | (segment->flags & 2 ? 2 : 0) | (segment->flags & 1 ? 4 : 0);
-
-	for (uint64_t at = segment->address & ~(PAGE - 1); at < end; at += PAGE) {
-		uint64_t frame = frame_take();
-		uint64_t from = MAX(at, segment->address), to = MIN(at + PAGE, segment->address + segment->file_bytes);
-
-		if (!frame || space_map(space, at, frame, 1, protection) < 0)
-			panic("no memory for a service");
-		if (from < to)
-			memcpy((char *)physical(frame) + (from - at),
-			       image + segment->offset + (from - segment->address), to - from);
-		frame_drop(frame);
-	}
-}
-
-static struct task *load_service(uint32_t endpoint)
-{
-	const uint8_t *image = service_images[endpoint];
-	const struct elf_header *head = (const struct elf_header *)image;
-	const struct elf_segment *segments = (const struct elf_segment *)(image + head->segments_at);
-	uint32_t number = TASKS + endpoint;
-	struct task *t = task_create_server(number, service_names[endpoint], NULL);
-
-	if (space_create(number) != 0)
-		panic("no memory for a service");
-	for (unsigned i = 0; i < head->segment_count; i++)
-		if (segments[i].type == ELF_LOAD)
-			load_segment(number, image, &segments[i]);
-	for (unsigned i = 1; i <= SERVICE_STACK_PAGES; i++)
-		if (space_zero(number, SERVICE_STACK_TOP - i * PAGE, READ_WRITE) < 0)
-			panic("no memory for a service");
-	t->root = space_root(number);
-	t->space = number;
-	task_exec(t, head->entry, SERVICE_STACK_TOP - 8);
-	t->user->rdi = endpoint;
-	return t;
-}
-
-void services_begin(void)
-{
-	for (uint32_t endpoint = ENDPOINTS - 1; endpoint > 0; endpoint--) {
-		servers[endpoint].task = load_service(endpoint);
-		task_start(servers[endpoint].task);
 	}
 }
 

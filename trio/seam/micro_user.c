@@ -1,6 +1,7 @@
 /* micro_user.c: a service's side of the structure "micro", linked into each service's program: its loop, its requests, and
  * traps for what it cannot do itself. In port.h's order. */
 #include "micro.h"
+#include "queue.h"
 #include "text.h"
 
 /* A request that is parked, or being handled, and the arguments that its handler gets again. */
@@ -23,6 +24,7 @@ static uint32_t timed;
 
 _Noreturn void service_main(uint32_t endpoint);
 uint64_t __stack_chk_guard = 0x7a6b5c4d3e2f1000;
+_Noreturn void __stack_chk_fail(void);
 _Noreturn void __stack_chk_fail(void)
 {
 	panic("a stack was overwritten");
@@ -41,32 +43,13 @@ static int64_t trap(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_
 	return result;
 }
 
-static void add(struct queue *q, struct link *one)
-{
-	struct link *head = &q->head;
-
-	if (!head->next)
-		head->next = head->previous = head;
-	one->previous = head->previous;
-	one->next = head;
-	head->previous->next = one;
-	head->previous = one;
-}
-
-static void take_out(struct link *one)
-{
-	one->previous->next = one->next;
-	one->next->previous = one->previous;
-	one->next = one->previous = NULL;
-}
-
 verdict park(struct queue *queue, struct request *r)
 {
 	struct parked *p = CONTAINER(r, struct parked, request);
 
 	r->hard = false;
 	p->is_parked = true;
-	add(queue, &r->link);
+	queue_add(queue, &r->link);
 	return PARKED;
 }
 
@@ -113,10 +96,10 @@ void unpark_request(struct request *r)
 {
 	struct parked *p = CONTAINER(r, struct parked, request);
 
-	take_out(&r->link);
+	queue_remove(&r->link);
 	untime(p);
 	p->is_parked = false;
-	add(&again, &r->link);
+	queue_add(&again, &r->link);
 }
 
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
@@ -257,7 +240,7 @@ static void cancel(uint32_t task, bool forget)
 
 	if (!p->is_parked || (p->request.hard && !forget))
 		return;
-	take_out(&p->request.link);
+	queue_remove(&p->request.link);
 	untime(p);
 	p->is_parked = false;
 	p->request.result = p->request.done ? (int64_t)p->request.done : -EINTR;
@@ -297,10 +280,10 @@ _Noreturn void service_main(uint32_t endpoint)
 	for (;;) {
 		struct incoming in;
 
-		while (is_waited_for(&again)) {
+		while (!queue_is_empty(&again)) {
 			struct link *first = again.head.next;
 
-			take_out(first);
+			queue_remove(first);
 			handle(CONTAINER(CONTAINER(first, struct request, link), struct parked, request));
 		}
 		trap(MICRO_RECEIVE, (uint64_t)&in, 0, 0, 0, 0);

@@ -82,19 +82,19 @@ static bool is_user(uint64_t address, size_t n)
 }
 
 /* One piece after the other: `copy` gets an address in user memory. */
-typedef long (*piece_copy)(uint64_t user, void *own, size_t n);
+typedef long (*piece_copy)(uint64_t user, uint64_t own, size_t n);
 
-static long copy_in_piece(uint64_t user, void *own, size_t n)
+static long copy_in_piece(uint64_t user, uint64_t own, size_t n)
 {
-	return user_copy(own, (const void *)user, n);
+	return user_copy((void *)own, (const void *)user, n);
 }
 
-static long copy_out_piece(uint64_t user, void *own, size_t n)
+static long copy_out_piece(uint64_t user, uint64_t own, size_t n)
 {
-	return user_copy((void *)user, own, n);
+	return user_copy((void *)user, (const void *)own, n);
 }
 
-static long copy_vector(struct grant g, uint64_t offset, void *own, size_t n, piece_copy copy)
+static long copy_vector(struct grant g, uint64_t offset, uint64_t own, size_t n, piece_copy copy)
 {
 	while (n > 0) {
 		struct piece piece = vector_piece(&current->vector, g.id, offset);
@@ -102,7 +102,7 @@ static long copy_vector(struct grant g, uint64_t offset, void *own, size_t n, pi
 
 		if (part == 0 || !is_user(piece.address, part) || copy(piece.address, own, part) != 0)
 			return -EFAULT;
-		own = (char *)own + part;
+		own += part;
 		offset += part;
 		n -= part;
 	}
@@ -122,7 +122,7 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 		memcpy(to, (const void *)address, n);
 		return 0;
 	}
-	return is_vector(from.id) ? copy_vector(from, offset, to, n, copy_in_piece) : -EFAULT;
+	return is_vector(from.id) ? copy_vector(from, offset, (uint64_t)to, n, copy_in_piece) : -EFAULT;
 }
 
 long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
@@ -138,10 +138,10 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 		memcpy((void *)address, from, n);
 		return 0;
 	}
-	return is_vector(to.id) ? copy_vector(to, offset, (void *)from, n, copy_out_piece) : -EFAULT;
+	return is_vector(to.id) ? copy_vector(to, offset, (uint64_t)from, n, copy_out_piece) : -EFAULT;
 }
 
-static long zero_piece(uint64_t user, void *own, size_t n)
+static long zero_piece(uint64_t user, uint64_t own, size_t n)
 {
 	(void)own;
 	return user_zero((void *)user, n);
@@ -160,7 +160,7 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 		memset((void *)address, 0, n);
 		return 0;
 	}
-	return is_vector(to.id) ? copy_vector(to, offset, NULL, n, zero_piece) : -EFAULT;
+	return is_vector(to.id) ? copy_vector(to, offset, 0, n, zero_piece) : -EFAULT;
 }
 
 /* Not beyond the grant, whose length for a string is as much as a string may have. */
@@ -182,7 +182,7 @@ long copy_string(char *to, size_t size, struct grant from)
 	length = user_copy_string(to, (const char *)from.id, most);
 	if (length < 0)
 		return -EFAULT;
-	COUNT(bytes_in, length);
+	COUNT(bytes_in, (uint64_t)length);
 	return (size_t)length == most ? -ENAMETOOLONG : length;
 }
 

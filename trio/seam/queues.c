@@ -1,9 +1,9 @@
 /* queues.c: of port.h, what of parking is the same in every structure. */
-#include "port.h"
+#include "queue.h"
 
 bool is_waited_for(const struct queue *queue)
 {
-	return queue->head.next && queue->head.next != &queue->head;
+	return !queue_is_empty(queue);
 }
 
 bool unpark_one(struct queue *queue)

@@ -17,12 +17,18 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tasks, memory, timers, reports (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
     "Linux's system calls (`kernel/abi`)": (("kernel/abi/*", "interfaces/abi/*"), STRUCTURES),
     "the seam: shared": (
-        ("seam/port.h", "seam/structure.h", "seam/kernel_port.c", "seam/freestanding.c", "seam/text.*"),
+        ("seam/port.h", "seam/structure.h", "seam/kernel_port.c", "seam/freestanding.c", "seam/text.*", "seam/queue.h"),
         STRUCTURES,
     ),
     "the seam: mono": (("seam/mono.*", "seam/queues.c"), ("mono",)),
-    "the seam: hybrid": (("seam/hybrid.*", "seam/queues.c", "seam/messages.h"), ("hybrid",)),
-    "the seam: micro": (("seam/micro.*", "seam/elf.h", "seam/messages.h"), ("micro",)),
+    "the seam: hybrid": (
+        ("seam/hybrid.*", "seam/queues.c", "seam/rendezvous.*", "seam/messages.h"),
+        ("hybrid",),
+    ),
+    "the seam: micro": (
+        ("seam/micro.*", "seam/micro_load.c", "seam/elf.h", "seam/rendezvous.*", "seam/messages.h"),
+        ("micro",),
+    ),
     "services": (("services/*/*",), ("mono", "hybrid")),
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }
