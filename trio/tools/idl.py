@@ -407,6 +407,7 @@ def client_stubs(interface: Interface) -> str:
 def dispatcher(interface: Interface) -> str:
     """What unpacks messages and calls the handlers of `struct NAME_service`."""
     lines = ['#include "messages.h"', f'#include "{interface.name}_serve.h"', ""]
+    lines += [f"DISPATCHER({interface.name});", ""]
     name = f"const struct {interface.name}_service *service = table"
     lines += [f"void serve_{interface.name}_start(const void *table)", "{", f"\t{name};", ""]
     lines += ["\tservice->start(service->self);", "}", ""]

@@ -77,7 +77,7 @@ static int64_t run_sysinfo(struct task *t, const uint64_t *a)
 	info.total = frames_total();
 	info.free = frames_free();
 	for (uint32_t i = 0; i < TASKS; i++)
-		info.processes += tasks[i] != NULL;
+		info.processes = (uint16_t)(info.processes + (tasks[i] != NULL));
 	return user_put(a[0], &info, sizeof info);
 }
 

@@ -112,7 +112,7 @@ static int64_t futex_deadline(uint64_t address, bool instant, bool calendar, nan
 
 static int64_t futex_wait(struct task *t, const uint64_t *a, uint32_t operation, uint32_t mask)
 {
-	bool instant = (operation & ~FUTEX_PRIVATE_FLAG & ~FUTEX_CLOCK_REALTIME) == FUTEX_WAIT_BITSET;
+	bool instant = (operation & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) == FUTEX_WAIT_BITSET;
 	nanoseconds deadline;
 	int64_t result = futex_deadline(a[3], instant, operation & FUTEX_CLOCK_REALTIME, &deadline);
 
@@ -145,7 +145,7 @@ static int64_t futex_requeue(struct task *t, const uint64_t *a, uint32_t operati
 static int64_t run_futex(struct task *t, const uint64_t *a)
 {
 	uint32_t operation = (uint32_t)a[1],
-		 command = operation & ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+		 command = operation & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 
 	if (operation & FUTEX_CLOCK_REALTIME && command != FUTEX_WAIT_BITSET)
 		return -ENOSYS;

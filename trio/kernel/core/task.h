@@ -13,8 +13,8 @@
 enum task_state { ABSENT, NEW, READY, WAITING, ENDED };
 
 /* Bits of `work`: what is to be done before the task is next in user mode. */
-#define WORK_ATTEND 1 /* ask pm */
-#define WORK_YIELD 2  /* its time is up, or it gave way */
+#define WORK_ATTEND 1U /* ask pm */
+#define WORK_YIELD 2U  /* its time is up, or it gave way */
 
 /* What happened, exactly: of one task, or summed over those that are gone. Read through /proc/trio/counters. */
 struct counters {

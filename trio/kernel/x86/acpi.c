@@ -248,7 +248,7 @@ void acpi_start(uint64_t root)
 	list = table_at(wide ? p->xsdt : p->rsdt);
 	if (!list)
 		return;
-	for (uint32_t at = sizeof *list; at + size <= list->length; at += size) {
+	for (size_t at = sizeof *list; at + size <= list->length; at += size) {
 		uint64_t address = 0;
 
 		memcpy(&address, (const uint8_t *)list + at, size);

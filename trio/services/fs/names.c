@@ -109,10 +109,11 @@ static void lose_name(struct mount *m, struct inode *i, struct inode *parent)
 {
 	if (is_directory(i)) {
 		i->links = 0;
-		parent->links -= parent->links > 2;
+		if (parent->links > 2)
+			parent->links--;
 		inode_dirty(m, parent);
-	} else {
-		i->links -= i->links > 0;
+	} else if (i->links > 0) {
+		i->links--;
 	}
 	i->changed = seconds();
 	inode_dirty(m, i);
@@ -261,7 +262,8 @@ static void move_commit(struct mount *m, struct move *v, const struct name *new_
 	if (v->moves_directory) {
 		directory_replace(m, v->file, &v->up, v->to->number);
 		v->to->links++;
-		v->from->links -= v->from->links > 2;
+		if (v->from->links > 2)
+			v->from->links--;
 	}
 	v->file->changed = seconds();
 	inode_dirty(m, v->file);

@@ -138,7 +138,7 @@ static unsigned epoll_depth(const struct epoll *e, const struct epoll *without, 
 
 	if (e == without || depth >= DEPTH_MOST)
 		return DEPTH_MOST;
-	for (const struct link *l = e->interests.next; l != &e->interests; l = l->next) {
+	for (struct link *l = e->interests.next; l != &e->interests; l = l->next) {
 		const struct file *f = CONTAINER(l, struct interest, link)->file;
 
 		if (f->operations == &epoll_files)

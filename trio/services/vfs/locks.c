@@ -136,7 +136,7 @@ static uint32_t waits_for(const struct vfs *v, uint32_t process)
 {
 	const struct link *head = &v->lock_waiters.head;
 
-	for (const struct link *l = head->next; is_waited_for(&v->lock_waiters) && l != head; l = l->next) {
+	for (struct link *l = head->next; is_waited_for(&v->lock_waiters) && l != head; l = l->next) {
 		const struct request *r = CONTAINER(l, struct request, link);
 
 		if (v->tasks[r->task].process == process)

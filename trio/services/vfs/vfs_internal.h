@@ -377,7 +377,7 @@ void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal);
 
 /* The last link is not followed; the path may be empty and means `directory` itself; O_PATH files will do. */
 #define WALK_NOFOLLOW 1
-#define WALK_EMPTY 2
+#define WALK_EMPTY 2U
 
 /* The node at `path` for `task`, held. `path` may be v->path (it usually is); the walk uses v->target. */
 int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
