@@ -144,8 +144,7 @@ static int64_t futex_requeue(struct task *t, const uint64_t *a, uint32_t operati
 /* futex(address, operation, value, timeout or second count, other address, mask or value to compare). */
 static int64_t run_futex(struct task *t, const uint64_t *a)
 {
-	uint32_t operation = (uint32_t)a[1],
-		 command = operation & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+	uint32_t operation = (uint32_t)a[1], command = operation & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 
 	if (operation & FUTEX_CLOCK_REALTIME && command != FUTEX_WAIT_BITSET)
 		return -ENOSYS;

@@ -139,8 +139,8 @@ static void machine_stat(struct text *out)
 		ready += tasks[i]->state == READY;
 	}
 	for (unsigned i = 0; i < 2; i++)
-		text_add(out, "cpu%s %lu 0 %lu %lu 0 0 0 0 0 0\n", i ? "0" : " ", user / NS_PER_TICK, system / NS_PER_TICK,
-			 (clock_now() - MIN(user + system, clock_now())) / NS_PER_TICK);
+		text_add(out, "cpu%s %lu 0 %lu %lu 0 0 0 0 0 0\n", i ? "0" : " ", user / NS_PER_TICK,
+			 system / NS_PER_TICK, (clock_now() - MIN(user + system, clock_now())) / NS_PER_TICK);
 	text_add(out, "intr %lu\nctxt %lu\nbtime %lu\nprocesses %lu\nprocs_running %lu\nprocs_blocked 0\n",
 		 sum.interrupts, sum.switches_voluntary + sum.switches_involuntary, 1735689600UL, tasks_made, ready);
 }

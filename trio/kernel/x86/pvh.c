@@ -26,7 +26,6 @@ struct memory_map_entry {
 
 struct boot boot;
 
-
 static void read_command_line(uint64_t address)
 {
 	const char *text = physical(address);

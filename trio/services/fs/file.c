@@ -98,7 +98,8 @@ static int64_t buffer_to_write(struct mount *m, struct inode *i, uint32_t index,
 /* Within one block. Bytes written; -EFAULT and others. */
 static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
 {
-	uint32_t within = (uint32_t)(at & (m->block_size - 1)), part = (uint32_t)MIN(from.length - done, m->block_size - within);
+	uint32_t within = (uint32_t)(at & (m->block_size - 1)),
+		 part = (uint32_t)MIN(from.length - done, m->block_size - within);
 	bool whole = part == m->block_size, blank;
 	struct buffer *b = NULL;
 	int64_t result = buffer_to_write(m, i, (uint32_t)(at >> m->block_shift), whole, &b, &blank);
