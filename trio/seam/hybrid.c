@@ -1,6 +1,6 @@
-/* hybrid.c: the structure "hybrid". A service is a thread of the kernel's with a stack of its own; a call is a message that
- * is copied, a rendezvous, and two switches. All are in one address space, so that a service reaches a client's memory in
- * whichever space is loaded, after loading the right one. In port.h's order. */
+/* hybrid.c: the structure "hybrid". A service is a thread of the kernel's with a stack of its own; a call is a
+ * message that is copied, a rendezvous, and two switches. All are in one address space, so that a service reaches a
+ * client's memory in whichever space is loaded, after loading the right one. In port.h's order. */
 #include "structure.h"
 #include "core/memory.h"
 #include "queue.h"
@@ -188,7 +188,7 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline)
 	timer_set(TASKS + endpoint, deadline);
 }
 
-/* A service's thread ------------------------------------------------------------------------------------------------- */
+/* A service's thread ---------------------------------------------------------------------------------------------- */
 
 /* The last one that was answered runs next, if the server has nothing more to do. */
 static void answer_caller(struct caller *c, struct task **next)

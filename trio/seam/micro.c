@@ -24,7 +24,7 @@ static bool cancelled[TASKS], forgotten[TASKS];
 extern const struct kernel_service kernel_service;
 DISPATCHER(kernel);
 
-/* Copies --------------------------------------------------------------------------------------------------------------- */
+/* Copies ---------------------------------------------------------------------------------------------------------- */
 
 /* Where the byte at `address` of an owner's space is in the direct map, and how many follow in its page. NULL: nowhere,
  * or not to be written. */
@@ -115,7 +115,7 @@ long copy_string(char *to, size_t size, struct grant from)
 	return -ENAMETOOLONG;
 }
 
-/* A service's traps ---------------------------------------------------------------------------------------------------- */
+/* A service's traps ----------------------------------------------------------------------------------------------- */
 
 static void done(struct caller *c)
 {

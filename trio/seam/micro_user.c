@@ -1,5 +1,5 @@
-/* micro_user.c: a service's side of the structure "micro", linked into each service's program: its loop, its requests, and
- * traps for what it cannot do itself. In port.h's order. */
+/* micro_user.c: a service's side of the structure "micro", linked into each service's program: its loop, its
+ * requests, and traps for what it cannot do itself. In port.h's order. */
 #include "micro.h"
 #include "queue.h"
 #include "text.h"

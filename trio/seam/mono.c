@@ -1,6 +1,6 @@
-/* mono.c: the structure "mono". A service is procedures in the kernel; a request is handled on the stack of the task that
- * made it, so that a client's memory is the present address space, and to be parked is to leave the processor.
- * In port.h's order. */
+/* mono.c: the structure "mono". A service is procedures in the kernel; a request is handled on the stack of the
+ * task that made it, so that a client's memory is the present address space, and to be parked is to leave the
+ * processor. In port.h's order. */
 #include "structure.h"
 #include "core/memory.h"
 #include "queue.h"
@@ -64,8 +64,8 @@ bool wait_for_answer(struct request *r)
 	return !t->answered;
 }
 
-/* A grant of a service's own memory is its address in the kernel; of a client's the address there, or that with VECTOR for
- * the iovec that the task's route took apart. */
+/* A grant of a service's own memory is its address in the kernel; of a client's the address there, or that with
+ * VECTOR for the iovec that the task's route took apart. */
 static bool is_own(struct grant g)
 {
 	return g.id >= DIRECT_MAP;

@@ -114,8 +114,9 @@ long copy_string(char *to, size_t size, struct grant from);
 /* A right to the service's own memory, for a call further down; it ends with the handler. */
 struct grant grant_read(const void *own, size_t length);
 struct grant grant_write(void *own, size_t length);
-/* Memory of the task whose request is being answered, in the address space that it has by then: for the process service,
- * which lays out the stack of a new program and writes where a new thread asked for it. It ends with the handler. */
+/* Memory of the task whose request is being answered, in the address space that it has by then: for the process
+ * service, which lays out the stack of a new program and writes where a new thread asked for it. It ends with the
+ * handler. */
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length);
 /* Part of a grant, to be passed on. */
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
@@ -123,7 +124,8 @@ struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
 /* Sets bit `bit` for a service above; its `notified` handler runs once, after the present handler, with all bits. */
 void notify(uint32_t endpoint, unsigned bit);
 
-/* Clock since boot, and the service's one alarm: then bit NOTIFY_ALARM of `endpoint`, its own, is set. NEVER: not any more. */
+/* Clock since boot, and the service's one alarm: then bit NOTIFY_ALARM of `endpoint`, its own, is set. NEVER: not
+ * any more. */
 #define NOTIFY_ALARM 63
 /* The seam's own. */
 #define NOTIFY_CANCEL 62

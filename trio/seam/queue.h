@@ -1,4 +1,5 @@
-/* queue.h: rings of links through a head, for the kernel and the seam on both sides; services have port.h's own functions. */
+/* queue.h: rings of links through a head, for the kernel and the seam on both sides; services have port.h's own
+ * functions. */
 #ifndef TRIO_QUEUE_H
 #define TRIO_QUEUE_H
 

@@ -1,5 +1,5 @@
-/* rendezvous.h: what the structures with messages share on the kernel's side: a caller gives its message to a server, which
- * is a task with a queue, and waits until that has answered. */
+/* rendezvous.h: what the structures with messages share on the kernel's side: a caller gives its message to a
+ * server, which is a task with a queue, and waits until that has answered. */
 #ifndef TRIO_RENDEZVOUS_H
 #define TRIO_RENDEZVOUS_H
 

@@ -1,6 +1,6 @@
-/* pm.c: the thin slice's process manager: the least that shows an answer at once (getpid), a request that must wait until
- * another one comes (sigsuspend, kill), and the end of the machine with a status. The slice proves the seam in each
- * structure before services stand on it. */
+/* pm.c: the thin slice's process manager: the least that shows an answer at once (getpid), a request that must wait
+ * until another one comes (sigsuspend, kill), and the end of the machine with a status. The slice proves the seam
+ * in each structure before services stand on it. */
 #include "kernel.h"
 #include "pm_serve.h"
 #include "vm.h"

@@ -1,5 +1,5 @@
-/* abi.h: Linux's system calls. Each service's calls are in one file, route_NAME.c, with its part of the table; a route takes
- * the registers apart, follows pointers of pointers (iovec, msghdr, argv), and asks the service. */
+/* abi.h: Linux's system calls. Each service's calls are in one file, route_NAME.c, with its part of the table; a
+ * route takes the registers apart, follows pointers of pointers (iovec, msghdr, argv), and asks the service. */
 #ifndef TRIO_ABI_H
 #define TRIO_ABI_H
 
@@ -16,8 +16,9 @@
 
 struct route {
 	uint16_t number;
-	/* 1: a signal whose handler wants it (SA_RESTART) makes the call begin anew, or one without a handler (SIGSTOP and
-	 * SIGCONT); RESUMES: the latter alone; CONTINUES: then call RESTART_SYSCALL is made, which goes on where it was. */
+	/* 1: a signal whose handler wants it (SA_RESTART) makes the call begin anew, or one without a handler
+	 * (SIGSTOP and SIGCONT); RESUMES: the latter alone; CONTINUES: then call RESTART_SYSCALL is made, which
+	 * goes on where it was. */
 	uint8_t restarts;
 	const char *name;
 	/* `a`: the six arguments. Returns the value, or a negative errno. */
@@ -52,8 +53,8 @@ const struct route *route_of(uint64_t number);
 /* The most that one call moves: Linux's MAX_RW_COUNT, a page less than 2 GiB. */
 #define MOST_BYTES 0x7ffff000UL
 
-/* Memory of the present task's. What is not its own gives -EFAULT when it is used, not here: an id of USER_END is nobody's.
- * Since the length is bounded, no part of it can be an id of another kind. */
+/* Memory of the present task's. What is not its own gives -EFAULT when it is used, not here: an id of USER_END is
+ * nobody's. Since the length is bounded, no part of it can be an id of another kind. */
 static inline struct grant user_grant(uint64_t address, uint64_t length)
 {
 	return (struct grant){ MIN(address, USER_END) | grant_owner(), MIN(length, MOST_BYTES) };
@@ -80,12 +81,15 @@ static inline long user_put(uint64_t address, const void *from, size_t n)
 	return copy_out(user_grant(address, n), 0, from, n);
 }
 
-/* A struct timespec (or timeval with `micro`) at `address`, which may be 0, as a deadline from now on; NEVER for 0. 0, -EFAULT, -EINVAL. */
+/* A struct timespec (or timeval with `micro`) at `address`, which may be 0, as a deadline from now on; NEVER for 0.
+ * 0, -EFAULT, -EINVAL. */
 int64_t user_deadline(uint64_t address, bool micro, nanoseconds *deadline);
 
-/* signal_frame.c: makes the present task run a handler, as pm.attend answered in `r`. -EFAULT: its stack cannot be written. */
+/* signal_frame.c: makes the present task run a handler, as pm.attend answered in `r`. -EFAULT: its stack cannot be
+ * written. */
 int64_t signal_frame_push(struct task *t, const struct request *r, int signal);
-/* rt_sigreturn: the registers as they were, and the mask. 0; -EFAULT: there is no such frame, and nothing is changed. */
+/* rt_sigreturn: the registers as they were, and the mask. 0; -EFAULT: there is no such frame, and nothing is
+ * changed. */
 int64_t signal_frame_pop(struct task *t);
 
 #endif

@@ -118,7 +118,8 @@ static int64_t set_times(struct task *t, int32_t directory, struct grant path, c
 				    flags);
 }
 
-/* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on Linux. */
+/* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on
+ * Linux. */
 static int64_t instant(int64_t seconds, int64_t rest)
 {
 	const int64_t most = INT64_MAX / (int64_t)NS_PER_SECOND - 1;

@@ -1,6 +1,6 @@
-/* timer.c: what is to happen when. A heap of deadlines, the first on top; the machine's timer is set for that one, or for
- * the next tick if that comes first. A tick divides the processor among those that are ready and is absent while
- * nobody runs, so that an idle machine goes straight to the next deadline. */
+/* timer.c: what is to happen when. A heap of deadlines, the first on top; the machine's timer is set for that one,
+ * or for the next tick if that comes first. A tick divides the processor among those that are ready and is absent
+ * while nobody runs, so that an idle machine goes straight to the next deadline. */
 #include "core/task.h"
 #include "endpoints.h"
 #include "structure.h"
@@ -101,7 +101,8 @@ void timer_tick(bool on)
 	arm();
 }
 
-/* A tick that came up in the kernel is taken at the first instruction after it, where SYSRET has left rip in rcx too. */
+/* A tick that came up in the kernel is taken at the first instruction after it, where SYSRET has left rip in rcx
+ * too. */
 static void count_tick(const struct registers *interrupted)
 {
 	if (interrupted->rip == interrupted->rcx)

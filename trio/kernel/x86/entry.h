@@ -16,7 +16,8 @@
 
 struct registers;
 
-/* Ways into the kernel, an exception's or interrupt's by its vector; the first stack of a task is for `entry_kernel_rsp`. */
+/* Ways into the kernel, an exception's or interrupt's by its vector; and where on its kernel stack the task that runs
+ * has its registers saved: the top. */
 void entry_system_call(void);
 extern uint8_t entry_vectors[][16];
 extern uint64_t entry_kernel_rsp;

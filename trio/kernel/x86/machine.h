@@ -40,7 +40,8 @@ struct acpi_line {
 
 /* acpi.c: what the firmware's tables say. Every field is 0 where they say nothing; the lines are then as on a PC. */
 struct acpi {
-	/* Physical addresses of PCI's configuration space (of bus 0; 0: by ports only), and of the interrupt controller. */
+	/* Physical addresses of PCI's configuration space (of bus 0; 0: by ports only), and of the interrupt
+	 * controller. */
 	uint64_t pci_config, io_apic;
 	uint8_t pci_last_bus;
 	struct acpi_line lines[16];

@@ -4,7 +4,8 @@
 
 #include "core/task.h"
 
-/* Segments, interrupt table, system calls; then what this processor has of SMEP, SMAP, UMIP, FSGSBASE, and global pages. */
+/* Segments, interrupt table, system calls; then what this processor has of SMEP, SMAP, UMIP, FSGSBASE, and global
+ * pages. */
 void processor_start(void);
 /* CR4's bits that are on, for reports. */
 uint64_t processor_features(void);

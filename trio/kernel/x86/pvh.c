@@ -1,4 +1,5 @@
-/* pvh.c: what the boot loader hands over: struct hvm_start_info (Xen, public/arch-x86/hvm/start_info.h, by its documentation). */
+/* pvh.c: what the boot loader hands over: struct hvm_start_info (Xen, public/arch-x86/hvm/start_info.h, by its
+ * documentation). */
 #include "core/memory.h"
 #include "x86/machine.h"
 

@@ -23,8 +23,8 @@ struct proc_entry {
 struct proc_node {
 	struct node node;
 	const struct proc_entry *entry;
-	/* In a process's folder: its task, and its number, by which it is known that it is still the same. In a thread's:
-	 * the thread's too, else 0. */
+	/* In a process's folder: its task, and its number, by which it is known that it is still the same. In a
+	 * thread's: the thread's too, else 0. */
 	uint32_t task, process, thread;
 	/* A descriptor's link. */
 	int32_t fd;
