@@ -1,6 +1,6 @@
 /* archive.c: the archive that was loaded beside the kernel becomes what is in /: cpio in its "new" form, one archive or
  * more after each other with zeros between them. It is read piece by piece; no length in it is believed further than
- * PATH_MAX for a name. Folders get their times in a second pass, when nothing is put into them any more. */
+ * PATH_MAX for a name. Folders get their times at the end, when nothing is put into them any more. */
 #include "handlers.h"
 #include "kernel.h"
 
@@ -26,10 +26,11 @@ enum {
 	FIELDS
 };
 
-/* A file with more than one link that has been seen. */
+/* A file with more than one link, or a folder, that has been seen; held. */
 struct seen {
 	struct seen *next;
 	uint64_t inode, device;
+	int64_t time;
 	struct node *node;
 };
 
@@ -37,8 +38,7 @@ struct unpacking {
 	/* Of the next byte. */
 	uint64_t offset;
 	uint32_t field[FIELDS];
-	struct seen *seen;
-	bool times;
+	struct seen *files, *folders;
 };
 
 /* -EINVAL where the archive ends before. */
@@ -50,22 +50,35 @@ static int64_t take(struct unpacking *u, void *to, size_t n)
 	return 0;
 }
 
-static bool digit(char c, uint32_t *value)
+/* One more than what a digit stands for; 0: it is none. */
+static const uint8_t digits[256] = { ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+				     ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+				     ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+				     ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16 };
+
+/* The fields of a header. False: one is no number. */
+static bool fields_get(struct unpacking *u, const char *text)
 {
-	if (c >= '0' && c <= '9')
-		*value = (uint32_t)(c - '0');
-	else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-		*value = (uint32_t)((c | 0x20) - 'a' + 10);
-	else
-		return false;
-	return true;
+	bool good = true;
+
+	for (uint32_t i = 0; i < FIELDS; i++, text += 8) {
+		uint32_t value = 0;
+
+		for (uint32_t j = 0; j < 8; j++) {
+			uint32_t digit = digits[(uint8_t)text[j]];
+
+			good &= digit != 0;
+			value = (value << 4) + digit - 1;
+		}
+		u->field[i] = value;
+	}
+	return good;
 }
 
 /* The next header and name (in v->path). 1: there is one, 0: the archive's end, or -EINVAL. */
 static int64_t next_header(struct vfs *v, struct unpacking *u)
 {
 	char text[HEADER];
-	uint32_t value;
 
 	u->offset = (u->offset + 3) & ~3UL;
 	do {
@@ -76,14 +89,8 @@ static int64_t next_header(struct vfs *v, struct unpacking *u)
 	u->offset -= 4;
 	if (take(u, text, HEADER) != 0 || (memcmp(text, "070701", 6) != 0 && memcmp(text, "070702", 6) != 0))
 		return -EINVAL;
-	for (uint32_t i = 0; i < FIELDS; i++) {
-		u->field[i] = 0;
-		for (uint32_t j = 0; j < 8; j++) {
-			if (!digit(text[6 + 8 * i + j], &value))
-				return -EINVAL;
-			u->field[i] = u->field[i] << 4 | value;
-		}
-	}
+	if (!fields_get(u, text + 6))
+		return -EINVAL;
 	if (u->field[NAME_LENGTH] == 0 || u->field[NAME_LENGTH] > PATH_MAX)
 		return -EINVAL;
 	if (take(u, v->path, u->field[NAME_LENGTH]) != 0 || v->path[u->field[NAME_LENGTH] - 1] != '\0')
@@ -103,14 +110,14 @@ static void set_attributes(struct unpacking *u, struct node *n)
 static struct seen *seen_of(struct unpacking *u)
 {
 	uint64_t device = (uint64_t)u->field[MAJOR] << 32 | u->field[MINOR];
-	struct seen *s = u->seen;
+	struct seen *s = u->files;
 
 	while (s != NULL && (s->inode != u->field[INODE] || s->device != device))
 		s = s->next;
 	return s;
 }
 
-static int64_t remember(struct vfs *v, struct unpacking *u, struct node *n)
+static int64_t remember(struct vfs *v, struct unpacking *u, struct node *n, struct seen **list)
 {
 	struct seen *s = vfs_take(v, sizeof *s);
 
@@ -118,10 +125,22 @@ static int64_t remember(struct vfs *v, struct unpacking *u, struct node *n)
 		return -ENOMEM;
 	s->inode = u->field[INODE];
 	s->device = (uint64_t)u->field[MAJOR] << 32 | u->field[MINOR];
+	s->time = u->field[TIME] * SECOND;
 	s->node = node_hold(n);
-	s->next = u->seen;
-	u->seen = s;
+	s->next = *list;
+	*list = s;
 	return 0;
+}
+
+static void forget(struct vfs *v, struct seen *list)
+{
+	while (list != NULL) {
+		struct seen *s = list;
+
+		list = s->next;
+		node_drop(v, s->node);
+		vfs_give(v, s, sizeof *s);
+	}
 }
 
 /* What follows the name goes into the file. */
@@ -166,7 +185,7 @@ static int64_t make(struct vfs *v, struct unpacking *u, struct place *p, struct 
 	if (result == 0)
 		result = o->create(v, p->folder, p->name, p->length, &as, out);
 	if (result == 0 && u->field[LINKS] > 1 && S_ISREG(as.mode))
-		result = remember(v, u, *out);
+		result = remember(v, u, *out, &u->files);
 	return result;
 }
 
@@ -207,52 +226,45 @@ static int64_t one(struct vfs *v, struct unpacking *u)
 		if (S_ISREG(n->mode) && u->field[SIZE] > 0)
 			result = data(v, u, n);
 		set_attributes(u, n);
+		if (S_ISDIR(n->mode))
+			result = remember(v, u, n, &u->folders);
 		node_drop(v, n);
 	}
 	u->offset = end;
 	return result;
 }
 
-static int64_t folder_times(struct vfs *v, struct unpacking *u)
+/* In the archive's order: what it says last of a folder holds. */
+static struct seen *reversed(struct seen *list)
 {
-	struct node *n;
+	struct seen *done = NULL;
 
-	if (S_ISDIR(u->field[MODE]) && walk(v, VFS_TASK, AT_FDCWD, v->path, WALK_NOFOLLOW, &n) == 0) {
-		set_attributes(u, n);
-		node_drop(v, n);
+	while (list != NULL) {
+		struct seen *s = list;
+
+		list = s->next;
+		s->next = done;
+		done = s;
 	}
-	u->offset += u->field[SIZE];
-	return 0;
-}
-
-static int64_t pass(struct vfs *v, struct unpacking *u)
-{
-	int64_t result;
-
-	while ((result = next_header(v, u)) == 1) {
-		if (strcmp(v->path, TRAILER) == 0)
-			continue;
-		result = u->times ? folder_times(v, u) : one(v, u);
-		if (result != 0)
-			break;
-	}
-	return result;
+	return done;
 }
 
 int64_t vfs_unpack(struct vfs *v)
 {
 	struct unpacking u = { .offset = 0 };
-	int64_t result = pass(v, &u);
+	int64_t result;
 
-	while (u.seen != NULL) {
-		struct seen *s = u.seen;
-
-		u.seen = s->next;
-		node_drop(v, s->node);
-		vfs_give(v, s, sizeof *s);
+	while ((result = next_header(v, &u)) == 1) {
+		if (strcmp(v->path, TRAILER) == 0)
+			continue;
+		result = one(v, &u);
+		if (result != 0)
+			break;
 	}
-	if (result != 0)
-		return result;
-	u = (struct unpacking){ .times = true };
-	return pass(v, &u);
+	u.folders = reversed(u.folders);
+	for (struct seen *s = u.folders; s != NULL; s = s->next)
+		s->node->accessed = s->node->modified = s->node->changed = s->time;
+	forget(v, u.files);
+	forget(v, u.folders);
+	return result;
 }
