@@ -182,21 +182,45 @@ user_zero:
 1:	smap clac
 	ret
 
-/* long user_copy_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes. Its length, n where there is no
- * NUL, -1 where it is not there. */
+/* long user_copy_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes, what is behind the NUL maybe
+ * too. Its length, n where there is no NUL, -1 where it is not there. */
 	.globl user_copy_string
 user_copy_string:
 	smap stac
 	xorl %eax, %eax
-1:	cmpq %rdx, %rax
-	je 2f
+	movabsq $0x0101010101010101, %r8
+	movabsq $0x8080808080808080, %r9
+	/* Eight bytes while they lie in one page and within n; else one. */
+1:	leaq 8(%rax), %rcx
+	cmpq %rdx, %rcx
+	ja 2f
+	leal (%rsi,%rax), %r10d
+	andl $4095, %r10d
+	cmpl $4088, %r10d
+	ja 2f
+	movq (%rsi,%rax), %r10
+	movq %r10, (%rdi,%rax)
+	/* The lowest bit that stays is in the first byte that is 0. */
+	movq %r10, %r11
+	subq %r8, %r10
+	notq %r11
+	andq %r9, %r10
+	andq %r11, %r10
+	jnz 3f
+	movq %rcx, %rax
+	jmp 1b
+2:	cmpq %rdx, %rax
+	je 4f
 	movb (%rsi,%rax), %cl
 	movb %cl, (%rdi,%rax)
 	testb %cl, %cl
-	jz 2f
+	jz 4f
 	incq %rax
 	jmp 1b
-2:	smap clac
+3:	bsfq %r10, %r10
+	shrl $3, %r10d
+	addq %r10, %rax
+4:	smap clac
 	ret
 	.globl user_access_end
 user_access_end:
