@@ -15,7 +15,7 @@ from kernometer.campaign.plan import EFFORTS, Plan
 from kernometer.errors import ResultError, StoppedError, TargetError
 from kernometer.results.model import AnyRecord, By, Run
 from kernometer.results.store import Store, read_file
-from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.base import Deadline, Job, Place, Program
 from tests.results import make
 
 ROW = "syscall/getppid"
@@ -40,6 +40,7 @@ class Fake:
     place_error: TargetError | None = None
     jobs: list[Job] = field(default_factory=list)
     by: tuple[By, ...] = ("time", "path")
+    programs: tuple[Program, ...] = ("probe",)
     quick_start: bool = False
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # the protocol's own

@@ -31,6 +31,19 @@ def test_word_that_means_nothing_is_refused_with_what_was_meant(word: str) -> No
     assert "kernometer workloads" in caught.value.next_step
 
 
+def test_trios_unit_costs_are_a_registry_of_their_own() -> None:
+    """Expected: its rows under their names, none of the probe's, and an error names the list that may have the word."""
+    plan = plan_of(None, "path", "quick", ("trio/trap", "trio/fault"), 1, "probe-trio")
+    assert plan.rows == ("trio/trap", "trio/fault@cow=0", "trio/fault@cow=1")
+    assert plan.job().program == "probe-trio"
+    with pytest.raises(UsageError, match="'syscall/getppid' among Trio's unit costs") as caught:
+        plan_of(None, "path", "quick", ("syscall/getppid",), 1, "probe-trio")
+    assert "kernometer workloads --unit-costs" in caught.value.next_step
+    with pytest.raises(UsageError) as caught:
+        plan_of(None, "path", "quick", ("trio/trap",), 1)
+    assert "kernometer workloads --unit-costs" in caught.value.next_step
+
+
 def test_row_of_the_full_profile_may_be_named_without_the_profile() -> None:
     full_only = min(rows(profile="full") - rows())
     assert rows(full_only) == {full_only}

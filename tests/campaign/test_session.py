@@ -9,7 +9,7 @@ import pytest
 from kernometer.campaign.session import records
 from kernometer.errors import TargetError
 from kernometer.results.model import By, Unsupported
-from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.base import Deadline, Job, Place, Program
 
 
 class Says:
@@ -17,6 +17,7 @@ class Says:
 
     name = "says"
     by: tuple[By, ...] = ("time",)
+    programs: tuple[Program, ...] = ("probe",)
     quick_start = True
 
     def __init__(self, *lines: bytes) -> None:

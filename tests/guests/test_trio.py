@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from kernometer.errors import BuildError, MissingError, UsageError
-from kernometer.guests import disks, displays, initramfs, linux, store, trio, variant
-from kernometer.guests.qemu import Machine
+from kernometer.guests import disks, displays, initramfs, linux, plugin, programs, store, trio, variant
+from kernometer.guests.qemu import Machine, QemuVersion
+from kernometer.targets import qemu
 from tests.measuring.real import kernometer
 
 #: As the real one is called; its kernel holds the time in nanoseconds, so that each build makes another.
@@ -86,6 +87,45 @@ def test_what_does_not_build_is_an_error_with_the_compilers_words(sources: Path)
             trio.add("mono")
         assert "word.c:1: error" in caught.value.last_output
     assert store.listed() == ()
+
+
+UNITS = """\
+$(BUILD)/probe-trio: probe-trio/trap.c $(PROBE)/km.h
+\tmkdir -p $(BUILD)
+\tcat $^ > $@
+\techo "$(CC) $(CFLAGS)" >> $@
+\tdate +%N >> $@
+"""
+
+
+def test_the_program_of_the_unit_costs_is_built_again_when_its_own_or_the_probes_sources_change(sources: Path) -> None:
+    """Expected: kept by a digest of both, compiled as the probe of a guest is. Broken: a registry that is no longer."""
+    user, probe = sources / "user", sources.with_name("probe")
+    (user / "Makefile").write_text(UNITS)
+    for folder, file in ((user / "probe-trio", "trap.c"), (probe, "km.h")):
+        folder.mkdir()
+        (folder / file).write_text(f"{file}\n")
+    compiler, *flags = programs.static_compiler()
+    first = trio.probe()
+    words = " ".join((compiler, *(flag for flag in flags if flag != "-static")))
+    assert first.read_text().splitlines()[:3] == ["trap.c", "km.h", words]
+    (sources / "kernel/word").write_text("another kernel")
+    assert trio.probe() == first
+    (probe / "km.h").write_text("another engine\n")
+    assert trio.probe() != first
+    (user / "probe-trio/trap.c").write_text("another unit\n")
+    assert trio.probe().read_text().startswith("another unit\nanother engine\n")
+
+
+def test_only_trio_is_measured_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "detect", lambda: QemuVersion(9, 9, 9))
+    monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
+    made = trio.add("mono")
+    assert qemu.QemuTarget.from_spec("trio-mono+memory=64").programs == ("probe", "probe-trio")
+    with store.new_folder() as folder:
+        (folder / store.KERNEL).write_bytes(made.kernel.read_bytes())
+        store.keep(folder, msgspec.structs.replace(made.manifest, name="linux-9.9"))
+    assert qemu.QemuTarget.from_spec("linux-9.9").programs == ("probe",)
 
 
 def test_a_structure_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

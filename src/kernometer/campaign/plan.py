@@ -11,8 +11,8 @@ import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
-from kernometer.targets.base import Deadline, Job
-from kernometer.targets.local import from_spec
+from kernometer.targets.base import Deadline, Job, Program
+from kernometer.targets.local import lister
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,7 @@ class Plan:
     seed: int
     command: tuple[str, ...] = ()  #: `run -- COMMAND`: then there are no rows
     needs: frozenset[str] = frozenset()  #: what the rows need of a guest
+    program: Program = "probe"  #: whose rows they are
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
         """The probe's arguments, with `extra` before the rows."""
@@ -68,8 +69,8 @@ class Plan:
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     def job(self, *extra: str, runs: int | None = None) -> Job:
-        """A call of the probe that carries it out."""
-        return Job(self.arguments(*extra, runs=runs), self.by, self.needs)
+        """A call of the program that carries it out."""
+        return Job(self.arguments(*extra, runs=runs), self.by, self.needs, program=self.program)
 
     @property
     def units(self) -> int:
@@ -83,35 +84,43 @@ class Plan:
         return 600 + self.units * per_run
 
 
-def definitions(by: By, profile: str, words: Sequence[str] = (), target: Target | None = None) -> tuple[Workload, ...]:
-    """What the registry has under these names. Raises UsageError for what it has not.
+def definitions(
+    by: By, profile: str, words: Sequence[str] = (), target: Target | None = None, program: Program = "probe"
+) -> tuple[Workload, ...]:
+    """What the program's registry has under these names. Raises UsageError for what it has not.
 
-    The target's own probe is asked where that costs milliseconds, else this host's, which has the same registry.
+    The target's own program is asked where that costs milliseconds, else this host's, which has the same registry.
     """
     if target is None or not target.quick_start:
-        target = from_spec("local")
+        target = lister(program)
     until = Deadline.after(120)
 
     def listed(profile: str, *names: str) -> tuple[Workload, ...]:
-        job = Job(("--list", "--json", "--by", by, "--profile", profile, *names))
+        job = Job(("--list", "--json", "--by", by, "--profile", profile, *names), program=program)
         try:
             return tuple(msgspec.json.decode(line, type=Workload) for line in target.run(job, until))
         except msgspec.DecodeError as error:
             raise TargetError(f"The probe's list cannot be read: {error}.") from error
 
     if words:
-        _check_names(words, listed("full", "*"))
+        _check_names(words, listed("full", "*"), program)
     return listed(profile, *words)
 
 
-def _check_names(words: Sequence[str], known: Sequence[Workload]) -> None:
+def _check_names(words: Sequence[str], known: Sequence[Workload], program: Program) -> None:
     names = {name for one in known for name in (one.name, *(row.row for row in one.rows))}
     for word in words:
         if any(fnmatchcase(name, word) for name in names) if "*" in word else word.removesuffix("@") in names:
             continue
         close = get_close_matches(word, names, n=3)
         hint = f"Did you mean {', '.join(close)}? " if close else ""
-        raise UsageError(f"There is no workload {word!r}.", hint + "'kernometer workloads' shows them all.")
+        units = program == "probe-trio" or word.startswith("trio/")
+        shown = f"kernometer workloads{' --unit-costs' if units else ''}"
+        raise UsageError(f"There is no workload {word!r}{_AMONG[program]}.", f"{hint}'{shown}' shows them all.")
+
+
+#: What a name was looked for among, where it is not what it usually is.
+_AMONG: dict[Program, str] = {"probe": "", "probe-trio": " among Trio's unit costs"}
 
 
 def exactly(row: str) -> str:
@@ -120,10 +129,16 @@ def exactly(row: str) -> str:
 
 
 def plan_of(
-    target: Target | None, by: By, profile: str, words: Sequence[str], seed: int, **changes: float | str | None
+    target: Target | None,
+    by: By,
+    profile: str,
+    words: Sequence[str],
+    seed: int,
+    program: Program = "probe",
+    **changes: float | str | None,
 ) -> Plan:
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
-    found = definitions(by, profile, words, target)
+    found = definitions(by, profile, words, target, program)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
     needs = frozenset(need for one in found for row in one.rows if not row.unsupported for need in row.needs)
     given = {key: value for key, value in changes.items() if value is not None}
@@ -131,4 +146,4 @@ def plan_of(
     if "seconds" not in given and rows:
         share = BUDGETS[profile] / (len(rows) * effort.runs) - RUN_OVERHEAD
         effort = replace(effort, seconds=min(effort.seconds, max(LEAST_SECONDS, share)))
-    return Plan(by, profile, tuple(words), rows, effort, seed, needs=needs)
+    return Plan(by, profile, tuple(words), rows, effort, seed, needs=needs, program=program)

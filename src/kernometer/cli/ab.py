@@ -10,7 +10,7 @@ import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, tell_notes
+from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
 
@@ -38,6 +38,7 @@ SECONDS = 0.05
 @click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
 @options.profile
 @options.by
+@options.unit_costs
 @click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Of each row.")
 @options.seconds
 @options.batch
@@ -58,6 +59,7 @@ def command(
     words: tuple[str, ...],
     profile: str,
     by: By,
+    unit_costs: bool,
     blocks: int,
     seconds: float | None,
     batch: int | None,
@@ -89,7 +91,8 @@ def command(
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
-        plan = plan_for(targets[0], by, profile, words, seed, **effort)
+        program = program_for(*targets, unit_costs=unit_costs)
+        plan = plan_for(targets[0], by, profile, words, seed, program, **effort)
         plan = replace(plan, effort=replace(plan.effort, runs=1))
         if not different_machines:
             sides = zip("AB", (a, b), targets, strict=True)

@@ -13,7 +13,7 @@ from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.lists import workloads as split_workloads
-from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, tell_notes
+from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.errors import Status, UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ BOOTS = 5
 )
 @options.profile
 @options.by
+@options.unit_costs
 @click.option("--boots", type=click.IntRange(1, 1000), default=BOOTS, show_default=True, help="Sessions each, by time.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Guests at once, by path [default: one a CPU].")
 @click.option("--baseline", metavar="T", default="", help="What all are held against [default: the first].")
@@ -71,6 +72,7 @@ def command(
     workloads: tuple[str, ...],
     profile: str,
     by: By,
+    unit_costs: bool,
     boots: int,
     jobs: int | None,
     baseline: str,
@@ -99,7 +101,8 @@ def command(
         each = [spec for spec in split_targets(specs) if spec not in beside] + [*beside]
         with ExitStack() as stack:
             targets = _targets(stack, each, by)
-            plan = plan_for(targets[0], by, profile, split_workloads(workloads), seed)
+            program = program_for(*targets, unit_costs=unit_costs)
+            plan = plan_for(targets[0], by, profile, split_workloads(workloads), seed, program)
             if not different_machines:
                 check_machines({spec: {one.place(by).machine} for spec, one in zip(each, targets, strict=True)})
             if dry_run:

@@ -47,4 +47,9 @@ different_machines = click.option(
     "--different-machines", is_flag=True, help="Compare guests although their virtual machines differ."
 )
 points = click.option("--points", is_flag=True, help="Every point of a curve as a row of its own.")
+unit_costs = click.option(
+    "--unit-costs",
+    is_flag=True,
+    help="Trio's unit costs instead of the workloads: kernel entry, service call, fault, switch, copy (docs/trio.md).",
+)
 dry_run = click.option("--dry-run", is_flag=True, help="Print what would be started, and leave.")

@@ -18,16 +18,22 @@ if TYPE_CHECKING:
     from kernometer.campaign.plan import Plan
     from kernometer.cli.env import Env
     from kernometer.results.model import By
-    from kernometer.targets.base import Target
+    from kernometer.targets.base import Program, Target
 
 #: Seconds of one run of a user's command, where nothing else is said: five executions at least whatever they take.
 COMMAND_SECONDS = 1.0
 
 
 def plan_for(
-    target: Target | None, by: By, profile: str, words: Sequence[str], seed: int | None, **effort: float | str | None
+    target: Target | None,
+    by: By,
+    profile: str,
+    words: Sequence[str],
+    seed: int | None,
+    program: Program = "probe",
+    **effort: float | str | None,
 ) -> Plan:
-    """The plan for workloads, or for the command after `--`. Raises UsageError for words that mean nothing.
+    """The plan for rows of `program`, or for the command after `--`. Raises UsageError for words that mean nothing.
 
     Without a target (a dry run) nobody is asked what it has, and nobody connected to.
     """
@@ -35,15 +41,15 @@ def plan_for(
 
     if seed is None:
         seed = 1 if by == "path" else secrets.randbits(32)  # equal counts need an equal seed
-    program = command_of(click.get_current_context())
-    if not program:
-        return plan_of(target, by, profile, words, seed, **effort)
-    if words:
+    timed = command_of(click.get_current_context())
+    if not timed:
+        return plan_of(target, by, profile, words, seed, program, **effort)
+    if words or program != "probe":
         raise UsageError("Workloads and a command cannot be measured in one session.", "Make two sessions of it.")
     if by != "time":
         raise UsageError("A command is measured by time.", "Leave --by path out.")
     given = {"seconds": COMMAND_SECONDS} | {key: value for key, value in effort.items() if value is not None}
-    return Plan(by, profile, (), (), replace(EFFORTS[profile], **given), seed, program)  # type: ignore[arg-type]  # click has checked the types
+    return Plan(by, profile, (), (), replace(EFFORTS[profile], **given), seed, timed)  # type: ignore[arg-type]  # click has checked the types
 
 
 def check_by(by: By, *targets: Target) -> None:
@@ -53,6 +59,19 @@ def check_by(by: By, *targets: Target) -> None:
             raise UsageError(
                 f"{target.name} cannot be measured by {by}.", f"It can with --by {' or '.join(target.by)}."
             )
+
+
+def program_for(*targets: Target, unit_costs: bool) -> Program:
+    """What measures. Raises UsageError where it means nothing on one of the targets."""
+    if not unit_costs:
+        return "probe"
+    for target in targets:
+        if "probe-trio" not in target.programs:
+            raise UsageError(
+                f"{target.name} is not Trio, and --unit-costs are of Trio's own calls.",
+                "One that is: qemu:trio-mono. Without --unit-costs any kernel can be measured.",
+            )
+    return "probe-trio"
 
 
 def tell_notes(env: Env, by: By, *targets: Target) -> None:

@@ -10,7 +10,7 @@ import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import check_by, plan_for, print_commands, tell_notes
+from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
 
@@ -46,6 +46,7 @@ measured until then is kept). Others: see 'kernometer man'."""
     "console:SYSTEM:IMAGE.",
 )
 @options.by
+@options.unit_costs
 @options.label
 @click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, each in a fresh process.")
 @options.seconds
@@ -71,6 +72,7 @@ def command(
     profile: str,
     spec: str,
     by: By,
+    unit_costs: bool,
     label: str,
     seed: int | None,
     report_file: Path | None,
@@ -95,7 +97,8 @@ def command(
     store = env.store()
     with closing(target_of(spec)) as target:
         check_by(by, target)
-        plan = plan_for(None if dry_run else target, by, profile, words, seed, **effort)
+        program = program_for(target, unit_costs=unit_costs)
+        plan = plan_for(None if dry_run else target, by, profile, words, seed, program, **effort)
         if dry_run:
             print_commands(env, plan, (target,))
             return

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 @click.option(
     "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Measured which way."
 )
+@options.unit_costs
 @json_option
 @pass_env
-def command(env: Env, names: tuple[str, ...], profile: str, by: By) -> None:
+def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: bool) -> None:
     """List what can be measured; of those named (or matching a pattern), the whole definition.
 
     \b
@@ -32,12 +34,13 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By) -> None:
       kernometer workloads
       kernometer workloads ctx/pipe-pair
       kernometer workloads 'mem/*' --json
+      kernometer workloads --unit-costs
     """
     import msgspec
 
     from kernometer.campaign.plan import definitions
 
-    found = definitions(by, profile, names)
+    found = definitions(by, profile, names, program="probe-trio" if unit_costs else "probe")
     if env.json:
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode(), file=env.out)
     elif names:
@@ -45,7 +48,7 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By) -> None:
             _print_definition(env.console(), one)
     else:
         _print_table(env.console(), found)
-        env.say("'kernometer workloads NAME' gives a definition and its rows.")
+        env.say(f"'kernometer workloads {'--unit-costs ' if unit_costs else ''}NAME' gives a definition and its rows.")
 
 
 def _print_table(console: Console, found: Sequence[Workload]) -> None:

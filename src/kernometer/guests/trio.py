@@ -1,6 +1,7 @@
-"""Trio, the project's own small kernel: guests `trio-mono` and, once there are more, a guest for each structure.
+"""Trio, the project's own small kernel: guests `trio-mono` and, once there are more, a guest for each structure; and
+`probe-trio`, which measures the unit costs that Trio alone has.
 
-It is built from its sources, which travel with us, by make, gcc and ld; the same compiler and the same sources give the
+Both are built from sources, which travel with us, by make, gcc and ld; the same compiler and the same sources give the
 same bytes, in whatever folder. What was built is kept in the cache by what it is made of.
 """
 
@@ -13,11 +14,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernometer.cache import cache_folder, sha256, source_folder
 from kernometer.errors import BuildError, MissingError, UsageError
-from kernometer.guests import linux, store
+from kernometer.guests import linux, programs, store
 from kernometer.guests.suites import Say
 from kernometer.text import printable
 
@@ -25,6 +27,8 @@ from kernometer.text import printable
 STRUCTURES = ("mono",)
 #: What of drivers.KEPT is part of the kernel: a memory disk of disks.SIZE, its file system, the emulated display.
 BUILT_IN = ("bochs", "brd", "minix")
+#: Measures the unit costs that Trio alone has: its file, and its folder in the sources of the user programs.
+PROBE = "probe-trio"
 #: Programs, and the package of Debian's that has each.
 _PROGRAMS = {"gcc": "gcc", "ld": "binutils", "objcopy": "binutils", "make": "make"}
 #: Seconds; it takes some ten on one core.
@@ -69,28 +73,69 @@ def check(structure: str) -> None:
         raise UsageError(f"Trio has no structure {structure!r}.", f"There is: {', '.join(STRUCTURES)}.")
 
 
+def is_trio(guest: store.Guest) -> bool:
+    """Whether it is one of Trio's: linux.check_name leaves no such name to a kernel of the user's."""
+    return guest.name.partition("-")[0] == "trio"
+
+
 def built(structure: str, say: Say = linux.silently) -> Path:
     """The kernel, an ELF file, from the cache where these sources were built by this compiler. Raises as `add` does."""
-    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+    _check_programs(*_PROGRAMS)
+    sources = source_folder("trio")
+    name = f"trio-{structure}.elf"
+
+    def make(folder: Path) -> None:
+        say(f"trio-{structure}: compiling …")
+        build(sources, folder, structure)
+
+    return _kept(name, (_digest(sources), structure, *map(_version, ("gcc", "ld"))), make)
+
+
+def probe() -> Path:
+    """`probe-trio`, static, from the cache where the probe's engine and the units are these. Raises as `add` does.
+
+    Compiler and flags are those of the probe that guests get, so that figures of both stand side by side.
+    """
+    compiler, *flags = programs.static_compiler()
+    _check_programs("make")
+    engine, user = source_folder("probe"), source_folder("trio") / "user"
+    parts = (user / "Makefile", *sorted(engine.glob("*.[ch]")), *sorted((user / PROBE).glob("*.[ch]")))
+    digest = sha256("\n".join(f"{part.name} {sha256(part.read_bytes())}" for part in parts).encode())
+    values = (f"CC={compiler}", f"CFLAGS={' '.join(flag for flag in flags if flag != '-static')}", f"PROBE={engine}")
+
+    def make(folder: Path) -> None:
+        _make(user, folder, *values, str(folder / PROBE))
+
+    return _kept(PROBE, (digest, *values[:2], *map(_version, (compiler, "ld"))), make)
+
+
+def build(sources: Path, folder: Path, structure: str) -> None:
+    """Compiles the kernel, with `folder` for what is built; nothing is written to `sources`. Raises BuildError."""
+    _make(sources, folder, f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
+
+
+def _check_programs(*names: str) -> None:
+    missing = [program for program in names if shutil.which(program) is None]
     if missing:
         packages = " ".join(dict.fromkeys(_PROGRAMS[program] for program in missing))
         raise MissingError(
             f"Trio is built here, and there is no {' and no '.join(missing)}.",
             f"Debian, Ubuntu: apt-get install {packages}.",
         )
-    sources = source_folder("trio")
-    key = sha256("\0".join((_digest(sources), structure, *map(_version, ("gcc", "ld")))).encode())
-    final = cache_folder() / "trio" / key[:24] / f"trio-{structure}.elf"
+
+
+def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:
+    """The file `name`, from the cache, or out of the folder that `make` is given, which may hold more."""
+    final = cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24] / name
     if final.is_file():
         return final
-    say(f"trio-{structure}: compiling …")
     try:
         final.parent.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=final.parent.parent, prefix=".new-") as scratch:
-            build(sources, Path(scratch) / "objects", structure)
+            make(Path(scratch) / "objects")
             ready = Path(scratch) / "ready"
             ready.mkdir()
-            shutil.copyfile(Path(scratch) / "objects" / final.name, ready / final.name)
+            shutil.copy(Path(scratch) / "objects" / name, ready / name)
             try:
                 ready.rename(final.parent)
             except OSError:  # another process was faster: its result is the same
@@ -101,11 +146,10 @@ def built(structure: str, say: Say = linux.silently) -> Path:
     return final
 
 
-def build(sources: Path, folder: Path, structure: str) -> None:
-    """Runs make, with `folder` for what is built; nothing is written to `sources`. What the user set for other builds
-    is not passed on. Raises BuildError."""
-    values = (f"BUILD={folder}", f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
-    words = ("make", f"-j{os.cpu_count() or 1}", "-C", str(sources), *values)
+def _make(sources: Path, folder: Path, *values: str) -> None:
+    """Runs make, with `folder` for what is built. What the user set for other builds is not passed on. Raises
+    BuildError."""
+    words = ("make", f"-j{os.cpu_count() or 1}", "-C", str(sources), f"BUILD={folder}", *values)
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
         words,

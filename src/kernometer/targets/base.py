@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from kernometer.results.model import By
 
@@ -29,14 +29,19 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
+#: What measures: the probe, or its engine with the units of Trio's own (trio/user/probe-trio). Each has one registry.
+Program = Literal["probe", "probe-trio"]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One call of the probe: its arguments after the program's name, and how time is taken."""
+    """One call of a measuring program: its arguments after the program's name, and how time is taken."""
 
     arguments: tuple[str, ...]
     by: By = "time"
     needs: frozenset[str] = frozenset()  #: what the rows' `needs` in the registry name together; a guest provides it
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
+    program: Program = "probe"  #: one of the target's `programs`
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,11 @@ class Target(Protocol):
     @property
     def by(self) -> tuple[By, ...]:
         """Which ways of taking time it can do."""
+        ...
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """Which measuring programs mean something there."""
         ...
 
     @property

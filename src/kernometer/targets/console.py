@@ -23,7 +23,7 @@ from kernometer.guests.emulator import SAID, end_of
 from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
 from kernometer.results.model import By
 from kernometer.targets import build
-from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.connection import connected
 from kernometer.targets.consoles.dialogue import Dialogue
@@ -78,6 +78,10 @@ class ConsoleTarget:
     @property
     def by(self) -> tuple[By, ...]:
         return ("time", "path")
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return ("probe",)
 
     @property
     def quick_start(self) -> bool:

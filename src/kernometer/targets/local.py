@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kernometer.results.model import By
-    from kernometer.targets.base import Deadline, Job
+    from kernometer.targets.base import Deadline, Job, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,10 @@ class LocalTarget:
     @property
     def by(self) -> tuple[By, ...]:
         return ("time",)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return ("probe",)
 
     @property
     def quick_start(self) -> bool:
@@ -59,6 +63,15 @@ class LocalTarget:
 
     def close(self) -> None:
         """Nothing outlives a call."""
+
+
+def lister(program: Program) -> LocalTarget:
+    """What lists the program's registry, which is the same on every platform. Raises MissingError, BuildError."""
+    if program == "probe":
+        return from_spec("local")
+    from kernometer.guests import trio
+
+    return LocalTarget(program, path=trio.probe())
 
 
 def from_spec(spec: str) -> LocalTarget:

@@ -17,12 +17,12 @@ from pathlib import Path
 import msgspec
 
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import disks, displays, events, initramfs, kvm, plugin, programs, store, tools, variant
+from kernometer.guests import disks, displays, events, initramfs, kvm, plugin, programs, store, tools, trio, variant
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
 from kernometer.results.model import By
 from kernometer.targets import build, tsc
-from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.stream import LAST_OUTPUT, Splitter, between_markers, shown
 
 #: Between two looks at the output. The guest does not notice: it writes to a file.
@@ -76,6 +76,10 @@ class QemuTarget:
     @property
     def by(self) -> tuple[By, ...]:
         return ("time", "path")
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return ("probe", "probe-trio") if trio.is_trio(self.guest) else ("probe",)
 
     @property
     def quick_start(self) -> bool:
@@ -202,12 +206,12 @@ def lay_out(guest: store.Guest, folder: Path, initrd: Callable[[], bytes]) -> No
 
 
 def _initrd(job: Job, given: disks.Provided) -> bytes:
-    probe = build.probe(static_recipe()).read_bytes()
+    program = (trio.probe() if job.program == "probe-trio" else build.probe(static_recipe())).read_bytes()
     given_tools = tools.provide(job.needs)
     command = (f"/{initramfs.PROBE}", *given.arguments, *given_tools.arguments, *job.arguments)
     files = {**given.files, **given_tools.files}
     try:
-        found = initramfs.entries(programs.init().read_bytes(), probe, command, programs.busybox(), files)
+        found = initramfs.entries(programs.init().read_bytes(), program, command, programs.busybox(), files)
     except ValueError as error:
         raise UsageError(f"{error}.", "Name fewer rows.") from error
     return initramfs.archive(found)

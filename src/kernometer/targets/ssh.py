@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kernometer.cache import sha256
 from kernometer.errors import BuildError, KernometerError, TargetError
 from kernometer.targets import build, ssh_link
-from kernometer.targets.base import Deadline, Job, Place
+from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, lines_of, shown
 
@@ -57,6 +57,10 @@ class SshTarget:
     @property
     def by(self) -> tuple[By, ...]:
         return ("time",)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return ("probe",)
 
     @property
     def quick_start(self) -> bool:
