@@ -2,7 +2,7 @@
  * kernel between two address spaces. micro_user.c is the processes' side,
  * micro_load.c makes them. */
 #include "structure.h"
-#include "core/kernel_calls.h"
+#include "kernel_calls.h"
 #include "core/memory.h"
 #include "queue.h"
 #include "rendezvous.h"
@@ -21,7 +21,6 @@ static struct caller *received[ENDPOINTS][ENDPOINTS + TASKS];
 static uint32_t client_server[TASKS];
 static bool cancelled[TASKS], forgotten[TASKS];
 
-extern const struct kernel_service kernel_service;
 DISPATCHER(kernel);
 
 /* Copies ---------------------------------------------------------------------------------------------------------- */

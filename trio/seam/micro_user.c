@@ -30,7 +30,7 @@ _Noreturn void __stack_chk_fail(void)
 	panic("a stack was overwritten");
 }
 
-static int64_t trap(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+static int64_t ask_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
 	register uint64_t r10 __asm__("r10") = d;
 	register uint64_t r8 __asm__("r8") = e;
@@ -61,7 +61,7 @@ static void set_alarm(void)
 	for (uint32_t i = 0; timed && i < TASKS; i++)
 		if (requests[i].is_timed)
 			first = MIN(first, requests[i].deadline);
-	trap(MICRO_ALARM, first, 0, 0, 0, 0);
+	ask_kernel(MICRO_ALARM, first, 0, 0, 0, 0);
 }
 
 verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
@@ -104,22 +104,22 @@ void unpark_request(struct request *r)
 
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 {
-	return (long)trap(MICRO_COPY_IN, (uint64_t)to, from.id, from.length, offset, n);
+	return (long)ask_kernel(MICRO_COPY_IN, (uint64_t)to, from.id, from.length, offset, n);
 }
 
 long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 {
-	return (long)trap(MICRO_COPY_OUT, (uint64_t)from, to.id, to.length, offset, n);
+	return (long)ask_kernel(MICRO_COPY_OUT, (uint64_t)from, to.id, to.length, offset, n);
 }
 
 long copy_zeros(struct grant to, uint64_t offset, size_t n)
 {
-	return (long)trap(MICRO_COPY_ZEROS, 0, to.id, to.length, offset, n);
+	return (long)ask_kernel(MICRO_COPY_ZEROS, 0, to.id, to.length, offset, n);
 }
 
 long copy_string(char *to, size_t size, struct grant from)
 {
-	return (long)trap(MICRO_COPY_STRING, (uint64_t)to, size, from.id, from.length, 0);
+	return (long)ask_kernel(MICRO_COPY_STRING, (uint64_t)to, size, from.id, from.length, 0);
 }
 
 static struct grant own_grant(uint64_t address, size_t length)
@@ -151,12 +151,12 @@ struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 
 void notify(uint32_t endpoint, unsigned bit)
 {
-	trap(MICRO_NOTIFY, endpoint, bit, 0, 0, 0);
+	ask_kernel(MICRO_NOTIFY, endpoint, bit, 0, 0, 0);
 }
 
 nanoseconds now(void)
 {
-	return (nanoseconds)trap(MICRO_NOW, 0, 0, 0, 0, 0);
+	return (nanoseconds)ask_kernel(MICRO_NOW, 0, 0, 0, 0, 0);
 }
 
 void alarm_at(uint32_t endpoint, nanoseconds deadline)
@@ -168,12 +168,12 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline)
 
 void *pages_take(size_t count)
 {
-	return (void *)trap(MICRO_PAGES_TAKE, count, 0, 0, 0, 0);
+	return (void *)ask_kernel(MICRO_PAGES_TAKE, count, 0, 0, 0, 0);
 }
 
 void pages_give(void *pages, size_t count)
 {
-	trap(MICRO_PAGES_GIVE, (uint64_t)pages, count, 0, 0, 0);
+	ask_kernel(MICRO_PAGES_GIVE, (uint64_t)pages, count, 0, 0, 0);
 }
 
 static void say(uint64_t number, const char *format, va_list list)
@@ -182,7 +182,7 @@ static void say(uint64_t number, const char *format, va_list list)
 	struct text t = { line, sizeof line, 0 };
 
 	text_add_list(&t, format, list);
-	trap(number, (uint64_t)line, t.length, 0, 0, 0);
+	ask_kernel(number, (uint64_t)line, t.length, 0, 0, 0);
 }
 
 void log_line(const char *format, ...)
@@ -206,8 +206,8 @@ _Noreturn void panic(const char *format, ...)
 void message_call(uint32_t endpoint, struct message *m)
 {
 	if (endpoint == ENDPOINT_KERNEL)
-		trap(MICRO_KERNEL, (uint64_t)m, 0, 0, 0, 0);
-	else if (trap(MICRO_CALL, endpoint, (uint64_t)m, 0, 0, 0) != 0)
+		ask_kernel(MICRO_KERNEL, (uint64_t)m, 0, 0, 0, 0);
+	else if (ask_kernel(MICRO_CALL, endpoint, (uint64_t)m, 0, 0, 0) != 0)
 		panic("a call against the order of services");
 }
 
@@ -216,7 +216,7 @@ static void answer_request(struct request *r)
 	struct client_answer a = { .result = r->result };
 
 	memcpy(a.out, r->out, sizeof a.out);
-	trap(MICRO_ANSWER, r->task, (uint64_t)&a, 0, 0, 0);
+	ask_kernel(MICRO_ANSWER, r->task, (uint64_t)&a, 0, 0, 0);
 }
 
 static void handle(struct parked *p)
@@ -286,7 +286,7 @@ _Noreturn void service_main(uint32_t endpoint)
 			queue_remove(first);
 			handle(CONTAINER(CONTAINER(first, struct request, link), struct parked, request));
 		}
-		trap(MICRO_RECEIVE, (uint64_t)&in, 0, 0, 0, 0);
+		ask_kernel(MICRO_RECEIVE, (uint64_t)&in, 0, 0, 0, 0);
 		if (in.kind == INCOMING_NOTIFIED) {
 			notified(in.bits);
 		} else if (in.kind == INCOMING_CANCEL) {
@@ -295,7 +295,7 @@ _Noreturn void service_main(uint32_t endpoint)
 			begin_request(&in);
 		} else {
 			this_service.call(this_service.table, &in.m);
-			trap(MICRO_REPLY, in.who, (uint64_t)&in.m, 0, 0, 0);
+			ask_kernel(MICRO_REPLY, in.who, (uint64_t)&in.m, 0, 0, 0);
 		}
 	}
 }

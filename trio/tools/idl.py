@@ -23,6 +23,8 @@ WORDS words; a grant takes two. Written for each interface into OUT:
     program_SERVICE.c, micro_images.S
                     a service as a program, and all of them within the kernel's file
     hybrid_stubs.c  services by endpoint; the kernel's calls as procedure calls
+    kernel_calls.h, kernel_service.c
+                    the functions kernel_call_NAME behind the kernel's interface, and their table
     endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
 
 Limits: members stand on one line each (a line may go on after `(` or `,`). Errors go to stderr as FILE:LINE: what,
@@ -322,7 +324,7 @@ def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
         lines += [f'#include "{interface.name}.h"', f'#include "{interface.name}_serve.h"']
         lines += [f'#include "{interface.name}_client.h"']
     lines += ["", *(f"extern const struct {each.provides}_service {each.name}_service;" for each in found)]
-    lines += ["extern const struct kernel_service kernel_service;", ""]
+    lines += ['#include "kernel_calls.h"', ""]
     for interface in interfaces.values():
         providers = [each for each in found if each.provides == interface.name]
         for member in interface.of("call"):
@@ -356,6 +358,18 @@ def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
         lines += [f"\t\t{each.name}_service.notified({each.name}_service.self, bits);", "\t\tbreak;"]
     lines += ["\t}", "}", ""]
     return "\n".join(lines)
+
+
+def kernel_calls(interface: Interface) -> tuple[str, str]:
+    """Prototypes of the functions behind the kernel's interface, and their table."""
+    table = "const struct kernel_service kernel_service"
+    own = ("struct kernel *self",)
+    head = ['#include "kernel_serve.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
+    body = ['#include "kernel_calls.h"', "", f"{table} = {{"]
+    for member in interface.of("call"):
+        head.append(f"int64_t kernel_call_{member.name}({_params(member.args, member.outs, own)});")
+        body.append(f"\t.{member.name} = kernel_call_{member.name},")
+    return _guarded("kernel_calls", [*head, "", f"extern {table};"]), "\n".join([*body, "};", ""])
 
 
 def _word(arg: Argument, at: int, source: str) -> str:
@@ -442,7 +456,7 @@ def servers(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str
     for each in found:
         of = f"struct {each.provides}_service"
         lines += [f"{of};", f"extern const {of} {each.name}_service;"]
-    lines += ["extern const struct kernel_service kernel_service;", "", "const struct dispatcher dispatchers[] = {"]
+    lines += ['#include "kernel_calls.h"', "", "const struct dispatcher dispatchers[] = {"]
     for each in found:
         of = each.provides
         lines += [f'\t[ENDPOINT_{each.name.upper()}] = {{ "{each.name}", &{each.name}_service, serve_{of}_start, ']
@@ -513,6 +527,7 @@ def written(out: Path, folder: Path, config: Path) -> dict[Path, str]:
     calls_h, calls_c = counters(interfaces)
     files = {"endpoints.h": endpoints(found), "calls.h": calls_h, "calls.c": calls_c}
     files |= {"mono_stubs.c": mono(interfaces, found), "hybrid_stubs.c": servers(interfaces, found)}
+    files["kernel_calls.h"], files["kernel_service.c"] = kernel_calls(interfaces["kernel"])
     files["micro_images.S"] = images(found)
     files |= {f"program_{each.name}.c": program(each) for each in found}
     for name, interface in interfaces.items():

@@ -1,6 +1,6 @@
 /* route_kernel.c: calls that the kernel answers itself, since they are about the processor and the machine. */
 #include "abi/abi.h"
-#include "core/kernel_calls.h"
+#include "kernel_calls.h"
 #include "core/memory.h"
 #include "pm_client.h"
 #include "x86/machine.h"

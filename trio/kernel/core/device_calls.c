@@ -1,6 +1,6 @@
 /* device_calls.c: calls 40 to 48 of kernel.idl, with which drivers reach their devices. */
 #include "core/interrupts.h"
-#include "core/kernel_calls.h"
+#include "kernel_calls.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"

@@ -1,6 +1,6 @@
 /* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 34). A service that errs gets -EINVAL; it cannot
  * reach beyond user memory or into spaces that are not there. */
-#include "core/kernel_calls.h"
+#include "kernel_calls.h"
 #include "structure.h"
 #include "core/memory.h"
 #include "x86/cpu.h"

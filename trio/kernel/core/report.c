@@ -4,7 +4,7 @@
 #include "abi/process.h"
 #include "abi/time.h"
 #include "core/checked.h"
-#include "core/kernel_calls.h"
+#include "kernel_calls.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "x86/cpu.h"

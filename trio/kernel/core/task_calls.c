@@ -1,7 +1,7 @@
 /* task_calls.c: the kernel's calls about tasks and the machine, 1 to 17 of kernel.idl, as services make them.
  * Numbers have been checked by nobody else, so each is here. */
 #include "abi/abi.h"
-#include "core/kernel_calls.h"
+#include "kernel_calls.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/report.h"
