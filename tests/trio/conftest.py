@@ -22,9 +22,12 @@ Program = Callable[[str], bytes]
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A copy of Trio's, from which the front end builds too: whoever edits them meanwhile changes no test."""
+    """A copy of Trio's, and of the probe's beside it, from which the front end builds too: whoever edits them meanwhile
+    changes no test."""
     folder = tmp_path_factory.mktemp("trio") / "trio"
-    shutil.copytree(source_folder("trio"), folder, ignore=shutil.ignore_patterns("build", "__pycache__"))
+    for name in ("trio", "probe"):
+        ignored = shutil.ignore_patterns("build", "__pycache__")
+        shutil.copytree(source_folder(name), folder.with_name(name), ignore=ignored)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trio, "source_folder", lambda name: folder.with_name(name))
         yield folder
