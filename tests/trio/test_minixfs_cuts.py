@@ -84,7 +84,8 @@ def holds(image: Image, synced: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_what_was_synced_is_there_after_the_machine_was_killed(kernel: Kernel, tmp_path: Path, seed: int) -> None:
     """Expected: whatever part of the writes after the last flush is lost, all that the guest said to be synced is
-    there, and what is left to mend are marks and link counts. Broken: a flush too few, or an order that loses a name."""
+    there, and what is left to mend are marks and link counts. Broken: a flush too few, or an order that loses a
+    name."""
     random = Random(seed)
     make(tmp_path / "image", 4096, 1024 if seed % 2 else 4096)
     base = (tmp_path / "image").read_bytes()

@@ -1,4 +1,4 @@
-"""One rule of the order in which changes reach the disk after the other: the power fails after each write of a batch."""
+"""The rules of the order in which changes reach the disk, one by one: the power fails after each write of a batch."""
 
 from __future__ import annotations
 

@@ -179,30 +179,81 @@ static struct buffer *take(struct mount *m, uint32_t block)
 }
 
 /* As block_read and block_write answer; the device is asked the same again until it has ended. */
-static int64_t transfer(struct mount *m, struct buffer *b, const uint8_t *from)
+static int64_t transfer(struct mount *m, const struct transfer *t)
 {
-	uint64_t sector = (uint64_t)b->block * (m->block_size / SECTOR);
+	/* Not in the mount: it is in use only while the device answers. */
+	static uint8_t row[REQUEST_MOST];
+	uint64_t sector = (uint64_t)t->buffers[0]->block * (m->block_size / SECTOR);
+	int64_t result;
 
-	if (from)
-		return block_write(m->device, sector, grant_read(from, m->block_size));
-	return block_read(m->device, sector, grant_write(b->bytes, m->block_size));
+	if (t->from)
+		return block_write(m->device, sector, grant_read(t->from, m->block_size));
+	if (t->count == 1)
+		return block_read(m->device, sector, grant_write(t->buffers[0]->bytes, m->block_size));
+	result = block_read(m->device, sector, grant_write(row, (size_t)t->count << m->block_shift));
+	for (uint32_t at = 0; result == 0 && at < t->count; at++)
+		memcpy(t->buffers[at]->bytes, row + ((size_t)at << m->block_shift), m->block_size);
+	return result;
 }
 
-static int64_t submit(struct mount *m, struct buffer *b, const uint8_t *from)
+static int64_t submit(struct mount *m, const struct transfer *t)
 {
 	int64_t result;
 
 	if (m->transfer_count == TRANSFERS)
 		return -EWAIT;
-	result = transfer(m, b, from);
+	result = transfer(m, t);
 	if (result == -EWAIT) {
-		m->transfers[m->transfer_count++] = (struct transfer){ b, from };
-		if (from)
-			b->writing = true;
-		else
-			b->state = READING;
+		m->transfers[m->transfer_count++] = *t;
+		if (t->from)
+			t->buffers[0]->writing = true;
 	}
 	return result == -EWAIT ? -EWAIT : result < 0 ? -EIO : 0;
+}
+
+static void read_ended(const struct transfer *t, int64_t result)
+{
+	for (uint32_t at = 0; at < t->count; at++) {
+		t->buffers[at]->state = result == 0 ? VALID : t->count == 1 ? FAILED : ALONE;
+		t->buffers[at]->recent = true;
+	}
+}
+
+/* Reads blocks in a row into their buffers. 0, -EWAIT, -EIO. */
+static int64_t read_in(struct mount *m, const struct transfer *t)
+{
+	int64_t result;
+
+	if (m->transfer_count == TRANSFERS)
+		return -EWAIT;
+	result = submit(m, t);
+	if (result != -EWAIT)
+		read_ended(t, result);
+	for (uint32_t at = 0; result == -EWAIT && at < t->count; at++)
+		t->buffers[at]->state = READING;
+	return result;
+}
+
+int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
+{
+	struct transfer t = { .count = 0 };
+	uint32_t most = MIN(MIN(count, REQUEST_MOST >> m->block_shift), m->buffer_count / 4);
+
+	if (most < 2 || m->transfer_count == TRANSFERS)
+		return 0;
+	for (; t.count < most; t.count++) {
+		struct buffer *b = find(m, block + t.count);
+
+		if (b && (b->state != EMPTY || b->writing))
+			break;
+		if (!b)
+			b = take(m, block + t.count);
+		if (!b)
+			break;
+		b->step = m->step;
+		t.buffers[t.count] = b;
+	}
+	return t.count > 1 && read_in(m, &t) == -EWAIT ? -EWAIT : 0;
 }
 
 int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
@@ -226,24 +277,27 @@ int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
 		b->state = EMPTY;
 		return -EIO;
 	}
-	result = submit(m, b, NULL);
-	if (result == 0) {
-		b->state = VALID;
-		b->recent = true;
+	result = read_in(m, &(struct transfer){ .count = 1, .buffers = { b } });
+	if (result == 0)
 		*out = b;
-	}
+	else if (result != -EWAIT)
+		b->state = EMPTY;
 	return result;
 }
 
-int64_t cache_run(struct mount *m, uint32_t block, uint32_t *count, struct buffer **out)
+int64_t cache_run(struct mount *m, uint32_t block, uint32_t ahead, uint32_t *count, struct buffer **out)
 {
-	struct buffer *b;
+	struct buffer *b = find(m, block);
 	uint32_t most = *count;
-	int64_t result = cache_read(m, block, out);
+	int64_t result = 0;
 
+	if (!b || b->state == EMPTY)
+		result = cache_fetch(m, block, ahead);
+	if (result == 0)
+		result = cache_read(m, block, &b);
 	if (result < 0)
 		return result;
-	b = *out;
+	*out = b;
 	for (*count = 1; *count < most; ++*count) {
 		struct buffer *next = b->ring;
 
@@ -315,14 +369,14 @@ void cache_unlist(struct mount *m, struct buffer *b)
 
 int64_t cache_write(struct mount *m, struct buffer *b, const uint8_t *from)
 {
-	return submit(m, b, from);
+	return submit(m, &(struct transfer){ .from = from, .count = 1, .buffers = { b } });
 }
 
 void cache_poll(struct mount *m)
 {
 	for (uint32_t at = 0; at < m->transfer_count;) {
 		struct transfer t = m->transfers[at];
-		int64_t result = transfer(m, t.buffer, t.from);
+		int64_t result = transfer(m, &t);
 
 		if (result == -EWAIT) {
 			at++;
@@ -330,16 +384,15 @@ void cache_poll(struct mount *m)
 		}
 		m->transfers[at] = m->transfers[--m->transfer_count];
 		if (!t.from) {
-			t.buffer->state = result < 0 ? FAILED : VALID;
-			t.buffer->recent = true;
+			read_ended(&t, result);
 			continue;
 		}
-		t.buffer->writing = false;
+		t.buffers[0]->writing = false;
 		if (t.from == m->shadow)
 			m->shadow_busy = false;
 		if (result < 0)
 			write_failed(m);
 		else
-			buffer_written(m, t.buffer);
+			buffer_written(m, t.buffers[0]);
 	}
 }

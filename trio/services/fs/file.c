@@ -1,19 +1,24 @@
-/* file.c: content of files and of symbolic links. Writing goes block by block, reading by runs of blocks that lie side by
- * side on the disk and in memory, each a step of its own; what would have to wait for the disk ends them with what is
- * done so far. */
+/* file.c: content of files and of symbolic links. New blocks are written one by one; what there is, is read and written
+ * over by runs of blocks that lie side by side on the disk and in memory, each a step of its own; what would have to wait
+ * for the disk ends them with what is done so far. */
 #include "minixfs.h"
 
-#define AHEAD 8
+/* Requests of one call that are begun before the first has ended, beside the first. */
+#define AHEAD 7
+/* Blocks that one step makes dirty: few beside those that may be. */
+#define OVER_MOST 8U
 
-/* A missing block's followers are asked for too, so that the disk has work. */
-static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_t count)
+/* What else a call asks for is begun to be read too, so that the disk has work. */
+static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_t end)
 {
-	for (uint32_t at = index; at < index + MIN(count, AHEAD); at++) {
-		struct buffer *b;
-		uint32_t zone;
+	uint32_t zone, count;
 
-		if (block_zone(m, i, at, &zone) < 0 ||
-		    (zone && cache_read(m, zone, &b) < 0 && m->transfer_count == TRANSFERS))
+	for (uint32_t runs = 0; runs < AHEAD && index < end; runs++, index += count) {
+		struct buffer *b;
+
+		if (block_run(m, i, index, end - index, &zone, &count) < 0)
+			return;
+		if (zone && cache_run(m, zone, count, &(uint32_t){ 1 }, &b) < 0 && m->transfer_count == TRANSFERS)
 			return;
 	}
 }
@@ -28,7 +33,7 @@ int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct gran
 	n = offset < i->size ? MIN(to.length, i->size - offset) : 0;
 	while (done < n) {
 		uint64_t at = offset + done, part;
-		uint32_t index = (uint32_t)(at >> shift), zone, count;
+		uint32_t index = (uint32_t)(at >> shift), zone = 0, count = 1;
 		uint32_t blocks = (uint32_t)((offset + n + mask) >> shift) - index;
 		struct buffer *b = NULL;
 		int64_t result;
@@ -36,9 +41,9 @@ int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct gran
 		step_begin(m);
 		result = block_run(m, i, index, blocks, &zone, &count);
 		if (result == 0 && zone)
-			result = cache_run(m, zone, &count, &b);
+			result = cache_run(m, zone, i->run.zone + i->run.count - zone, &count, &b);
 		if (result == -EWAIT)
-			read_ahead(m, i, index + 1, blocks - 1);
+			read_ahead(m, i, index + count, index + blocks);
 		if (result < 0)
 			return done > 0 ? (int64_t)done : result;
 		part = MIN(n - done, ((uint64_t)count << shift) - (at & mask));
@@ -95,6 +100,30 @@ static int64_t buffer_to_write(struct mount *m, struct inode *i, uint32_t index,
 	return *blank ? cache_blank(m, zone, !whole, b) : cache_read(m, zone, b);
 }
 
+/* Over what the file and the cache have: as many blocks as lie side by side. Bytes written, 0: there is nothing to write
+ * over; -EFAULT and others. */
+static int64_t write_over(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
+{
+	uint32_t mask = m->block_size - 1, shift = m->block_shift, within = (uint32_t)at & mask, zone, count;
+	uint64_t n = at < i->size ? MIN(from.length - done, i->size - at) : 0;
+	struct buffer *b;
+	int64_t result;
+
+	if (n == 0)
+		return 0;
+	n = MIN(n, (OVER_MOST << shift) - within);
+	result = block_run(m, i, (uint32_t)(at >> shift), (uint32_t)((within + n + mask) >> shift), &zone, &count);
+	if (result < 0 || zone == 0 || !cache_present(m, zone))
+		return result;
+	result = cache_run(m, zone, count, &count, &b);
+	if (result < 0)
+		return result;
+	n = MIN(n, (count << shift) - within);
+	for (struct buffer *each = b; count > 0; count--, each = each->ring)
+		dirty_buffer(m, each, DATA, NULL);
+	return copy_in(b->bytes + within, from, done, n) == 0 ? (int64_t)n : -EFAULT;
+}
+
 /* Within one block. Bytes written; -EFAULT and others. */
 static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
 {
@@ -137,6 +166,8 @@ int64_t file_write(struct mount *m, uint32_t number, uint64_t offset, struct gra
 	while (result >= 0 && done < from.length) {
 		do {
 			result = change_begin(m);
+			if (result == 0)
+				result = write_over(m, i, offset + done, from, done);
 			if (result == 0)
 				result = write_piece(m, i, offset + done, from, done);
 		} while (result == AGAIN);

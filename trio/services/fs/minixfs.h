@@ -50,7 +50,8 @@ enum kind { DATA, MAP, INODES, INDIRECT, DIRECTORY };
 /* Of a mount: what is being written back; of a dirty buffer: when its turn is. In this order. */
 enum phase { IDLE, GATHER, NEW, TABLE, ENTRIES, REMOVALS, FREES, PHASES };
 
-enum state { EMPTY, READING, VALID, FAILED };
+/* ALONE: it could not be read with others, and must be read by itself. */
+enum state { EMPTY, READING, VALID, FAILED, ALONE };
 
 struct buffer {
 	struct buffer *hashed;
@@ -117,11 +118,16 @@ struct vacated {
 	uint32_t directory, hash, block, slot;
 };
 
-/* Reads and writes that the device has accepted and not ended. */
+/* Of block.idl: bytes that one request may have. */
+#define REQUEST_MOST 65536U
+#define REQUEST_BLOCKS (REQUEST_MOST / 1024)
+
+/* Reads and writes that the device has accepted and not ended. A read may be of several blocks in a row. */
 struct transfer {
-	struct buffer *buffer;
 	/* NULL: a read. */
 	const uint8_t *from;
+	uint32_t count;
+	struct buffer *buffers[REQUEST_BLOCKS];
 };
 
 #define TRANSFERS 8
@@ -202,8 +208,10 @@ bool cache_grow(struct mount *m);
 /* The block's content. 0, -EWAIT (it is being read), -EIO, -ENOMEM. */
 int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out);
 /* Of blocks from `block` on, *count at the most, those whose content lies in memory one after the other: the first's
- * buffer, and how many. As cache_read. */
-int64_t cache_run(struct mount *m, uint32_t block, uint32_t *count, struct buffer **out);
+ * buffer, and how many. As cache_read; what must be read is read with as many of the `ahead` blocks as may be. */
+int64_t cache_run(struct mount *m, uint32_t block, uint32_t ahead, uint32_t *count, struct buffer **out);
+/* Begins to read blocks in a row that are not there, by one request. 0: there is nothing to wait for; -EWAIT. */
+int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count);
 /* A buffer for a block of which all will be written; `clear`: zeros. 0, -EWAIT, -ENOMEM. */
 int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out);
 /* The buffer of a block that this step has read already, or that is dirty. */

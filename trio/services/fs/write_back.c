@@ -64,10 +64,11 @@ void changed(struct mount *m)
 void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struct inode *owner)
 {
 	enum phase phase = NEW;
-	bool fresh = kind != MAP && kind != INODES && is_fresh(&m->zones_map, zone_bit(m, b->block));
+	bool fresh;
 
 	if (b->phase != IDLE)
 		return;
+	fresh = kind != MAP && kind != INODES && is_fresh(&m->zones_map, zone_bit(m, b->block));
 	if (m->phase == FREES)
 		phase = FREES;
 	else if (kind == INODES || (kind == INDIRECT && !fresh))
