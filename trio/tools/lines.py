@@ -1,6 +1,7 @@
 """Lines of Trio's code that run privileged in each structure: neither blank nor only comment, generated ones left out.
 
-python3 lines.py            a table in Markdown: parts by structures
+python3 lines.py                a table in Markdown: parts by structures
+python3 lines.py README.md      puts it in the place of the one that is there
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)
 
 
 def lines(path: Path) -> int:
@@ -61,5 +63,19 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def main(arguments: list[str]) -> int:
+    """Exit status 1: the file has no such table."""
+    if not arguments:
+        sys.stdout.write(table() + "\n")
+        return 0
+    path = Path(arguments[0])
+    text, count = _TABLE.subn(table() + "\n", path.read_text())
+    if count != 1:
+        print(f"{path}: {count} tables of lines", file=sys.stderr)
+        return 1
+    path.write_text(text)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.write(table() + "\n")
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""Is what trio/README.md says of the sources so: its files, its functions, its table of lines?"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trio import rules
+
+ROOT = Path(__file__).parents[2] / "trio"
+#: A link to a file, then perhaps the name of a function in it.
+_LINK = re.compile(r"\[[^\]]+\]\((?!\w+:)([^)#]+)\)(?: `(\w+)`)?")
+#: A path in code: capitals stand for any name.
+_PATH = re.compile(r"`((?:kernel|seam|services|drivers|interfaces|config|tools|user)/[\w./*]*)`")
+
+
+def defines(path: Path, function: str) -> bool:
+    """Whether a file of C or assembly has that function's beginning, and not only its name."""
+    pattern = rf"^(?!#)\S.*\b{function}\([^;]*$|^{function}:"
+    return re.search(pattern, rules.without_comments(path.read_text()), re.MULTILINE) is not None
+
+
+def untrue(text: str, root: Path) -> list[str]:
+    """Files and functions named in `text` that are not below `root`."""
+    found = []
+    for path, function in _LINK.findall(text):
+        if not (root / path).exists():
+            found.append(path)
+        elif function and not defines(root / path, function):
+            found.append(f"{path}: {function}")
+    return found + [path for path in _PATH.findall(text) if not any(root.glob(re.sub("[A-Z]+", "*", path)))]
+
+
+def test_every_file_and_function_that_readme_names_is_there() -> None:
+    """Expected: each path exists, each function is defined in the file that stands before it. Broken: a way of a call
+    through files that were split since."""
+    text = (ROOT / "README.md").read_text()
+    assert len(_LINK.findall(text)) >= 10
+    assert untrue(text, ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[seam/mono.c](seam/mono.c) `copy_out`", []),
+        ("[seam/gone.c](seam/gone.c)", ["seam/gone.c"]),
+        ("[seam/mono.c](seam/mono.c) `gone`", ["seam/mono.c: gone"]),
+        ("[seam/mono.c](seam/mono.c) `memcpy`", ["seam/mono.c: memcpy"]),
+        ("[kernel/x86/entry.S](kernel/x86/entry.S) `entry_return`", []),
+        ("`kernel/abi/route_SERVICE.c`, `interfaces/*.idl`", []),
+        ("`kernel/abi/way_SERVICE.c`", ["kernel/abi/way_SERVICE.c"]),
+    ],
+)
+def test_what_readme_should_not_name_is_found(text: str, found: list[str]) -> None:
+    """`memcpy` is called in that file and is not its."""
+    assert untrue(text, ROOT) == found
+
+
+def test_the_table_of_privileged_lines_is_what_the_sources_have(tmp_path: Path) -> None:
+    """Expected: tools/lines.py, given a README.md, has nothing to change. Broken: figures of an older state; then
+    `python3 trio/tools/lines.py trio/README.md`."""
+    copy = tmp_path / "README.md"
+    shutil.copy(ROOT / "README.md", copy)
+    for _ in range(2):
+        words = (sys.executable, str(ROOT / "tools" / "lines.py"), str(copy))
+        subprocess.run(words, check=True, timeout=60, capture_output=True, text=True)
+        assert copy.read_text() == (ROOT / "README.md").read_text()
+
+
+def test_a_line_more_is_a_line_more_in_each_structure_that_has_it(tmp_path: Path) -> None:
+    """Expected: comments and blank lines do not count; what only mono links counts for mono alone."""
+    for name in ("seam", "kernel", "services", "drivers", "tools", "interfaces"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    words = (sys.executable, str(tmp_path / "tools" / "lines.py"))
+
+    def sums() -> list[int]:
+        said = subprocess.run(words, check=True, timeout=60, capture_output=True, text=True).stdout
+        return [int(each.replace(",", "")) for each in re.findall(r"\*\*([\d,]+)\*\*", said)]
+
+    before = sums()
+    with (tmp_path / "seam" / "mono.c").open("a") as file:
+        file.write("\n/* a comment\n * of two lines */\nint one;\n")
+    assert sums() == [before[0] + 1, *before[1:]]
+    with (tmp_path / "services" / "pm" / "pm.c").open("a") as file:
+        file.write("int another;\n")
+    assert sums() == [before[0] + 2, before[1] + 1, before[2]]
