@@ -10,8 +10,10 @@
 #define SYSCALL_BYTES 2
 
 static const struct route *table[SYSTEM_CALLS];
-/* Bit set: the log has named it. Once each is enough. */
+/* Bit set: the log has named it. Once each is enough; of those beyond the table, so many in all. */
 static uint8_t named[SYSTEM_CALLS / 8];
+#define WILD_NAMED 32
+static unsigned wild_named;
 
 static void enter(const struct route *routes, size_t count)
 {
@@ -31,14 +33,22 @@ void routes_start(void)
 	enter(routes_clock, route_count_clock);
 }
 
+static bool is_to_be_named(uint64_t number)
+{
+	uint8_t bit = (uint8_t)(1U << number % 8);
+
+	if (number >= SYSTEM_CALLS)
+		return wild_named < WILD_NAMED && ++wild_named;
+	if (named[number / 8] & bit)
+		return false;
+	named[number / 8] |= bit;
+	return true;
+}
+
 static int64_t unknown(uint64_t number)
 {
-	if (number >= SYSTEM_CALLS) {
+	if (is_to_be_named(number))
 		log_line("%s: system call %lu is unknown", current->name, number);
-	} else if (!(named[number / 8] & 1U << number % 8)) {
-		named[number / 8] |= (uint8_t)(1U << number % 8);
-		log_line("%s: system call %lu is unknown", current->name, number);
-	}
 	return -ENOSYS;
 }
 

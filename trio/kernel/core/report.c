@@ -54,18 +54,21 @@ static void task_status(struct text *out, const struct task *t, const struct lab
 		 t->counters->switches_voluntary, t->counters->switches_involuntary);
 }
 
-/* Calls that read and that wrote, whose bytes nobody counts apart. False: this kernel was built without counters. */
-static bool task_io(struct text *out, const struct counters *c)
+uint64_t counters_reads(const struct counters *c)
 {
-#ifdef TRIO_NO_COUNTERS
-	(void)out;
-	(void)c;
-	return false;
-#else
-	text_add(out, "syscr: %lu\nsyscw: %lu\n", c->calls[CALL_VFS_READ] + c->calls[CALL_VFS_PREAD],
-		 c->calls[CALL_VFS_WRITE] + c->calls[CALL_VFS_PWRITE]);
-	return true;
-#endif
+	return c->calls[CALL_VFS_READ] + c->calls[CALL_VFS_PREAD];
+}
+
+uint64_t counters_writes(const struct counters *c)
+{
+	return c->calls[CALL_VFS_WRITE] + c->calls[CALL_VFS_PWRITE];
+}
+
+/* As Linux has them, with those of children that were waited for; of their bytes nobody keeps account. */
+static void task_io(struct text *out, const struct task *t, const struct label *l)
+{
+	text_add(out, "syscr: %lu\nsyscw: %lu\n", counters_reads(t->counters) + l->reads,
+		 counters_writes(t->counters) + l->writes);
 }
 
 static int64_t give(const struct text *out, struct grant to)
@@ -100,8 +103,9 @@ int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kin
 		text_add(&out, "%s\n", l->name);
 		break;
 	case 3:
-		if (!task_io(&out, t->counters))
+		if (!COUNTING)
 			return -EINVAL;
+		task_io(&out, t, l);
 		break;
 	case 4:
 		text_add(&out, "%lu 0 %lu\n", t->time,
@@ -183,7 +187,8 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 		machine_processor(&out);
 		break;
 	case 3:
-		text_add(&out, "%lu.%02lu 0.00\n", up / NS_PER_SECOND, up % NS_PER_SECOND / NS_PER_TICK);
+		text_add(&out, "%lu.%02lu %lu.%02lu\n", up / NS_PER_SECOND, up % NS_PER_SECOND / NS_PER_TICK,
+			 idle_time() / NS_PER_SECOND, idle_time() % NS_PER_SECOND / NS_PER_TICK);
 		break;
 	case 4:
 		text_add(&out, "0.00 0.00 0.00 1/1 1\n");

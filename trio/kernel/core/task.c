@@ -2,6 +2,7 @@
 #include "core/task.h"
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/report.h"
 #include "queue.h"
 #include "structure.h"
 #include "x86/entry.h"
@@ -59,6 +60,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->number = t->request.task = child;
 	t->state = NEW;
 	t->name = labels[child].name;
+	labels[child].reads = labels[child].writes = 0;
 	t->root = kernel_root();
 	t->user = (struct registers *)top - 1;
 	first = (struct first_frame *)t->user - 1;
@@ -150,8 +152,11 @@ void counters_add(struct counters *sum, const struct counters *one)
 
 static void discard(struct task *t)
 {
-	if (COUNTING)
+	if (COUNTING) {
 		counters_add(&counters_of_ended, t->counters);
+		labels[t->number].reads += counters_reads(t->counters);
+		labels[t->number].writes += counters_writes(t->counters);
+	}
 	tasks[t->number] = NULL;
 	stack_measure(kernel_stack_lowest(t->number), STACK_PAGES * PAGE);
 	kernel_stack_give(t->number);
@@ -239,6 +244,11 @@ void schedule(void)
 bool others_ready(void)
 {
 	return !queue_is_empty(&ready);
+}
+
+nanoseconds idle_time(void)
+{
+	return idle.task.time;
 }
 
 void idle_loop(void)

@@ -75,6 +75,8 @@ struct task {
 struct label {
 	char name[16];
 	uint32_t thread, parent, process, group, session, state;
+	/* Calls that read and that wrote: of a task that is gone from here, and of its children that were waited for. */
+	uint64_t reads, writes;
 };
 
 extern struct label labels[TASKS];
@@ -101,6 +103,8 @@ void task_run(struct task *next);
 bool others_ready(void);
 /* What the kernel does when all is set up, for good: waits where nobody can run. */
 _Noreturn void idle_loop(void);
+/* How long it has waited there. */
+nanoseconds idle_time(void);
 /* Before the present task is in user mode again: notified services, and what stands in its `work`. */
 void task_work(void);
 

@@ -84,6 +84,22 @@ int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant 
 	return 0;
 }
 
+int64_t kernel_call_task_waited(struct kernel *self, uint32_t task, uint32_t parent)
+{
+	struct label *l;
+
+	(void)self;
+	if (task >= TASKS || parent > TASKS)
+		panic("there is no task %u", task);
+	l = &labels[task];
+	if (parent < TASKS) {
+		labels[parent].reads += l->reads;
+		labels[parent].writes += l->writes;
+	}
+	*l = (struct label){ 0 };
+	return 0;
+}
+
 int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults,
 			       uint64_t *voluntary, uint64_t *involuntary)
 {

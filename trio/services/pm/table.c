@@ -136,7 +136,7 @@ void zombie_label(struct process *p)
 
 void zombie_hide(struct process *p)
 {
-	kernel_task_label(p->slot, (struct grant){ 0 }, 0, 0, 0, 0, 0, 0);
+	kernel_task_waited(p->slot, p->parent ? p->parent->slot : TASKS);
 	vfs_identify(p->slot, 0, 0, 0, 0);
 }
 
