@@ -144,7 +144,7 @@ void fifo_forget(struct vfs *self, struct node *n)
 	(void)self, (void)n;
 }
 
-struct node *fifo_waited(struct vfs *self, struct request *request)
+struct node *fifo_waited_for(struct vfs *self, struct request *request)
 {
 	(void)self, (void)request;
 	return NULL;

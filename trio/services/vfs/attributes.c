@@ -29,14 +29,18 @@ int64_t node_at(struct vfs *v, uint32_t task, int32_t directory, struct grant pa
 /* The two halves of a time. */
 static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
 {
-	int64_t s = time / SECOND, ns = time % SECOND;
+	uint64_t whole;
 
-	if (ns < 0) {
-		s--;
-		ns += SECOND;
+	/* Nearly always, and a division by a constant is shorter without a sign. */
+	if (time >= 0) {
+		whole = (uint64_t)time / SECOND;
+		*seconds = whole;
+		*rest = (uint64_t)time - whole * SECOND;
+		return;
 	}
-	*seconds = (uint64_t)s;
-	*rest = (uint64_t)ns;
+	whole = ((uint64_t)-time + SECOND - 1) / SECOND;
+	*seconds = -whole;
+	*rest = (uint64_t)time + whole * SECOND;
 }
 
 void stat_of_node(const struct node *n, struct linux_stat *s)
@@ -49,8 +53,10 @@ void stat_of_node(const struct node *n, struct linux_stat *s)
 	s->group = n->group;
 	s->special = n->device;
 	s->size = (int64_t)n->size;
+	s->pad = 0;
 	s->block_size = PAGE;
 	s->blocks = (int64_t)n->blocks;
+	s->unused[0] = s->unused[1] = s->unused[2] = 0;
 	time_put(n->accessed, &s->access_s, &s->access_ns);
 	time_put(n->modified, &s->modify_s, &s->modify_ns);
 	time_put(n->changed, &s->change_s, &s->change_ns);
@@ -65,9 +71,9 @@ static int64_t stat_of_file(struct vfs *v, struct file *f, struct linux_stat *s)
 {
 	int64_t result;
 
-	memset(s, 0, sizeof *s);
-	s->block_size = PAGE;
 	if (f->node == NULL) {
+		memset(s, 0, sizeof *s);
+		s->block_size = PAGE;
 		if (f->operations->stat != NULL)
 			f->operations->stat(v, f, s);
 		return 0;
@@ -99,7 +105,6 @@ static int64_t stat_of(struct vfs *v, uint32_t task, int32_t directory, struct g
 		      &n);
 	if (result != 0)
 		return result;
-	memset(s, 0, sizeof *s);
 	result = refresh(v, n);
 	stat_of_node(n, s);
 	node_drop(v, n);

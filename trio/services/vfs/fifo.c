@@ -101,7 +101,7 @@ bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m)
 	return false;
 }
 
-struct node *fifo_waited(struct vfs *v, struct request *r)
+struct node *fifo_waited_for(struct vfs *v, struct request *r)
 {
 	if (r->scratch[1] == 0)
 		fifo_waited_drop(v, r->task);

@@ -67,15 +67,20 @@ static struct tmpfs_node *node_end(struct vfs *v, struct tmpfs_node *n)
 }
 
 /* Removed folders may hold each other in a long row: not by recursion. */
-static void tmpfs_forget(struct vfs *v, struct node *node)
+static void nameless_forget(struct vfs *v, struct tmpfs_node *n)
 {
-	struct tmpfs_node *n = tmpfs_node_of(node);
-
 	while (n != NULL && n->node.links == 0) {
 		n = node_end(v, n);
 		if (n != NULL && --n->node.references > 0)
 			return;
 	}
+}
+
+/* Each step of a walk comes here. */
+static void tmpfs_forget(struct vfs *v, struct node *node)
+{
+	if (node->links == 0)
+		nameless_forget(v, tmpfs_node_of(node));
 }
 
 static int64_t tmpfs_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)

@@ -84,6 +84,13 @@ struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t
 
 	if (f->count == 0)
 		return NULL;
+	/* One chain: it is looked through without a hash. */
+	if (f->buckets == 1) {
+		e = radix_get(&f->chains, 0);
+		while (e != NULL && !is_named(e, name, length))
+			e = e->next;
+		return e;
+	}
 	hash = hash_of(name, length);
 	e = radix_get(&f->chains, bucket_of(hash, f->buckets));
 	while (e != NULL && (e->hash != hash || !is_named(e, name, length)))

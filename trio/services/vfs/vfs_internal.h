@@ -426,7 +426,11 @@ const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number);
 verdict fifo_open(struct vfs *v, struct request *r, struct file *f);
 void fifo_forget(struct vfs *v, struct node *n);
 /* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
-struct node *fifo_waited(struct vfs *v, struct request *r);
+struct node *fifo_waited_for(struct vfs *v, struct request *r);
+static inline struct node *fifo_waited(struct vfs *v, struct request *r)
+{
+	return v->tasks[r->task].opening == NULL ? NULL : fifo_waited_for(v, r);
+}
 void fifo_waited_drop(struct vfs *v, uint32_t task);
 /* The task waits to open a fifo on that mount; what it waited for before a signal came is forgotten. */
 bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m);
