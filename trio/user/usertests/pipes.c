@@ -262,6 +262,34 @@ TEST(fifo_nonblock, "Does a FIFO without the other side open as O_NONBLOCK says?
 	OK(open("p", O_RDWR));
 }
 
+/* The other side of FIFO `f` waits to open it, is met, and is killed before it can go on. */
+static void kill_met(int others_flags, int flags, int *fd)
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0)
+		_exit(open("f", others_flags) < 0);
+	sleep_ms(50);
+	*fd = (int)OK(open("f", flags));
+	OK(kill(pid, SIGKILL));
+	IS(reap(pid), 128 + SIGKILL);
+}
+
+TEST(fifo_killed, "Does a FIFO's reader or writer not wait for one who was killed as soon as he was met?")
+{
+	char byte;
+	int fd;
+
+	OK(mkfifo("f", 0600));
+	kill_met(O_WRONLY, O_RDONLY, &fd);
+	IS(read(fd, &byte, 1), 0);
+	OK(close(fd));
+	handle(SIGPIPE, SIG_IGN, 0);
+	kill_met(O_RDONLY, O_WRONLY, &fd);
+	FAILS(write(fd, "x", 1), EPIPE);
+	OK(close(fd));
+}
+
 TEST(fifo_open_interrupted, "Does a signal end the wait for a FIFO's other side?")
 {
 	OK(mkfifo("p", 0644));
