@@ -122,6 +122,8 @@ void panic(const char *format, ...)
 
 #define SECTOR 512
 #define UNDER_WAY 4
+/* Bytes: block.idl's. */
+#define REQUEST_MOST 65536
 #define UNFLUSHED_MOST 65536
 
 enum kind { READ, WRITE, FLUSH };
@@ -131,7 +133,7 @@ static struct {
 	uint64_t sector;
 	bool used, ended;
 	size_t length;
-	uint8_t bytes[8192];
+	uint8_t bytes[REQUEST_MOST];
 } under_way[UNDER_WAY];
 
 /* Sectors as they were before writes that no flush has followed. */
@@ -163,7 +165,7 @@ bool disk_goes_on(void)
 /* 0: it may be done now. `from`: of a write, what is to be written. */
 static int64_t wait_for(enum kind kind, uint64_t sector, const uint8_t **from, size_t length)
 {
-	static uint8_t ended[8192];
+	static uint8_t ended[REQUEST_MOST];
 	int unused = -1;
 
 	if (!host_disk.waits)
@@ -240,7 +242,8 @@ int64_t block_write(uint32_t endpoint, uint64_t sector, struct grant from)
 	int64_t result;
 
 	(void)endpoint;
-	if (from.length % SECTOR != 0 || from.length > 8192 || sector + from.length / SECTOR > host_disk.sectors)
+	if (from.length % SECTOR != 0 || from.length > REQUEST_MOST ||
+	    sector + from.length / SECTOR > host_disk.sectors)
 		return -EINVAL;
 	result = wait_for(WRITE, sector, &bytes, from.length);
 	if (result < 0)

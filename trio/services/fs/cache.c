@@ -186,10 +186,14 @@ static int64_t transfer(struct mount *m, const struct transfer *t)
 	uint64_t sector = (uint64_t)t->buffers[0]->block * (m->block_size / SECTOR);
 	int64_t result;
 
-	if (t->from)
+	if (t->count == 1 && t->from)
 		return block_write(m->device, sector, grant_read(t->from, m->block_size));
 	if (t->count == 1)
 		return block_read(m->device, sector, grant_write(t->buffers[0]->bytes, m->block_size));
+	for (uint32_t at = 0; t->from && at < t->count; at++)
+		memcpy(row + ((size_t)at << m->block_shift), t->buffers[at]->bytes, m->block_size);
+	if (t->from)
+		return block_write(m->device, sector, grant_read(row, (size_t)t->count << m->block_shift));
 	result = block_read(m->device, sector, grant_write(row, (size_t)t->count << m->block_shift));
 	for (uint32_t at = 0; result == 0 && at < t->count; at++)
 		memcpy(t->buffers[at]->bytes, row + ((size_t)at << m->block_shift), m->block_size);
@@ -205,8 +209,8 @@ static int64_t submit(struct mount *m, const struct transfer *t)
 	result = transfer(m, t);
 	if (result == -EWAIT) {
 		m->transfers[m->transfer_count++] = *t;
-		if (t->from)
-			t->buffers[0]->writing = true;
+		for (uint32_t at = 0; t->from && at < t->count; at++)
+			t->buffers[at]->writing = true;
 	}
 	return result == -EWAIT ? -EWAIT : result < 0 ? -EIO : 0;
 }
@@ -367,9 +371,28 @@ void cache_unlist(struct mount *m, struct buffer *b)
 	m->dirty_count--;
 }
 
-int64_t cache_write(struct mount *m, struct buffer *b, const uint8_t *from)
+static void write_ended(struct mount *m, const struct transfer *t, int64_t result)
 {
-	return submit(m, &(struct transfer){ .from = from, .count = 1, .buffers = { b } });
+	if (t->from == m->shadow)
+		m->shadow_busy = false;
+	if (result < 0)
+		write_failed(m);
+	for (uint32_t at = 0; at < t->count; at++) {
+		t->buffers[at]->writing = false;
+		if (result == 0)
+			buffer_written(m, t->buffers[at]);
+	}
+}
+
+int64_t cache_write(struct mount *m, const struct transfer *t)
+{
+	int64_t result = submit(m, t);
+
+	if (result == -EWAIT && t->from == m->shadow)
+		m->shadow_busy = true;
+	if (result == 0)
+		write_ended(m, t, 0);
+	return result;
 }
 
 void cache_poll(struct mount *m)
@@ -383,16 +406,9 @@ void cache_poll(struct mount *m)
 			continue;
 		}
 		m->transfers[at] = m->transfers[--m->transfer_count];
-		if (!t.from) {
-			read_ended(&t, result);
-			continue;
-		}
-		t.buffers[0]->writing = false;
-		if (t.from == m->shadow)
-			m->shadow_busy = false;
-		if (result < 0)
-			write_failed(m);
+		if (t.from)
+			write_ended(m, &t, result);
 		else
-			buffer_written(m, t.buffers[0]);
+			read_ended(&t, result);
 	}
 }

@@ -1,6 +1,6 @@
 /* file.c: content of files and of symbolic links. New blocks are written one by one; what there is, is read and written
- * over by runs of blocks that lie side by side on the disk and in memory, each a step of its own; what would have to wait
- * for the disk ends them with what is done so far. */
+ * over by runs of blocks that lie side by side on the disk and in memory, each a step of its own; what would have to
+ * wait for the disk ends them with what is done so far. */
 #include "minixfs.h"
 
 /* Requests of one call that are begun before the first has ended, beside the first. */
@@ -100,8 +100,8 @@ static int64_t buffer_to_write(struct mount *m, struct inode *i, uint32_t index,
 	return *blank ? cache_blank(m, zone, !whole, b) : cache_read(m, zone, b);
 }
 
-/* Over what the file and the cache have: as many blocks as lie side by side. Bytes written, 0: there is nothing to write
- * over; -EFAULT and others. */
+/* Over what the file and the cache have: as many blocks as lie side by side. Bytes written, 0: there is nothing to
+ * write over; -EFAULT and others. */
 static int64_t write_over(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
 {
 	uint32_t mask = m->block_size - 1, shift = m->block_shift, within = (uint32_t)at & mask, zone, count;

@@ -122,9 +122,9 @@ struct vacated {
 #define REQUEST_MOST 65536U
 #define REQUEST_BLOCKS (REQUEST_MOST / 1024)
 
-/* Reads and writes that the device has accepted and not ended. A read may be of several blocks in a row. */
+/* A read or a write of blocks in a row, that the device has accepted and not ended. */
 struct transfer {
-	/* NULL: a read. */
+	/* NULL: a read. Of several blocks written: the first's content; each goes as it is in its buffer. */
 	const uint8_t *from;
 	uint32_t count;
 	struct buffer *buffers[REQUEST_BLOCKS];
@@ -222,7 +222,7 @@ void cache_forget(struct mount *m, uint32_t block);
 void cache_list(struct mount *m, struct buffer *b, enum phase phase);
 void cache_unlist(struct mount *m, struct buffer *b);
 /* 0, -EWAIT, -EIO. */
-int64_t cache_write(struct mount *m, struct buffer *b, const uint8_t *from);
+int64_t cache_write(struct mount *m, const struct transfer *t);
 /* Asks the device for what it has ended. */
 void cache_poll(struct mount *m);
 

@@ -108,14 +108,36 @@ static const uint8_t *with_removed(struct mount *m, const struct buffer *b)
 	return m->shadow;
 }
 
+/* The present phase writes it as it is in memory. */
+static bool goes_as_it_is(const struct mount *m, const struct buffer *b)
+{
+	return !(m->phase == NEW && b->grown) && !(m->phase == ENTRIES && b->removed);
+}
+
 /* What the present phase writes of a buffer; NULL: not yet, the shadow is in use. */
 static const uint8_t *content(struct mount *m, const struct buffer *b)
 {
-	if (m->phase == NEW && b->grown)
-		return zeros;
-	if (m->phase != ENTRIES || !b->removed)
+	if (goes_as_it_is(m, b))
 		return b->bytes;
+	if (m->phase == NEW)
+		return zeros;
 	return m->shadow_busy ? NULL : with_removed(m, b);
+}
+
+/* The first buffer of a request, and those after it on the list that are next to it on the disk. Returns what is then
+ * first on the list. */
+static struct link *gather(const struct mount *m, struct link *l, struct transfer *t)
+{
+	const struct link *list = &m->dirty[m->phase];
+	struct buffer *b = CONTAINER(l, struct buffer, dirty);
+	uint32_t first = b->block, most = goes_as_it_is(m, b) ? REQUEST_MOST >> m->block_shift : 1;
+
+	do {
+		t->buffers[t->count++] = b;
+		l = l->next;
+		b = CONTAINER(l, struct buffer, dirty);
+	} while (l != list && t->count < most && b->block == first + t->count && !b->writing && goes_as_it_is(m, b));
+	return l;
 }
 
 /* 0: all are written. */
@@ -125,21 +147,18 @@ static int64_t write_list(struct mount *m)
 
 	for (struct link *l = list->next, *next; l != list; l = next) {
 		struct buffer *b = CONTAINER(l, struct buffer, dirty);
-		const uint8_t *from;
+		struct transfer t = { .count = 0 };
 		int64_t result;
 
 		next = l->next;
 		if (b->writing)
 			continue;
-		if (m->transfer_count == TRANSFERS || !(from = content(m, b)))
+		if (m->transfer_count == TRANSFERS || !(t.from = content(m, b)))
 			return -EWAIT;
-		result = cache_write(m, b, from);
-		if (result == 0)
-			buffer_written(m, b);
-		else if (result != -EWAIT)
+		next = gather(m, l, &t);
+		result = cache_write(m, &t);
+		if (result < 0 && result != -EWAIT)
 			return result;
-		else if (from == m->shadow)
-			m->shadow_busy = true;
 	}
 	return list->next == list ? 0 : -EWAIT;
 }
