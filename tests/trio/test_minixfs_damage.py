@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.trio.minixfs import INODE, MAGIC, SUPER, Driver, Image, make
+from tests.trio.minixfs import INODE, MAGIC, SUPER, Driver, Image, make, pattern
 from tests.trio.minixfs_model import Model, Node
 from tests.trio.test_minixfs import program, pytestmark, sound  # noqa: F401  # a fixture, and when to skip
 
@@ -202,3 +202,24 @@ def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_
             assert driver.do("create 1 100644 newer") == -errno.EIO
             assert driver.do(f"release {number}") == 0
             assert driver.say("unmount") == ["0", "0"]
+
+
+@pytest.mark.parametrize("waits", [0, 1])
+def test_a_bad_sector_spoils_no_other_block(program: Path, tmp_path: Path, waits: int) -> None:  # noqa: F811
+    """Expected: EIO for the block that it is in; those before and after, which one request reads with it, have their
+    content. Broken: all that was read with it is an error."""
+    path = tmp_path / "image"
+    make(path, 256)
+    wanted = pattern(1, 0, 7000)
+    with Driver(program, path) as driver:
+        for line in ("mount 0", "create 1 100644 file", "write 2 0 7000 1", "release 2", "unmount", f"save {path}"):
+            assert driver.do(line) >= 0, line
+    bad = Image.of(path).files[2].zone[3]
+    with Driver(program, path) as driver:
+        for line in (f"waits {waits}", "mount 0", "lookup 1 file", f"bad {bad * 2}"):
+            assert driver.do(line) == 0, line
+        assert driver.say("read 2 0 7000") == ["3072", wanted[:3072].hex()]
+        assert driver.say("read 2 4096 7000") == ["2904", wanted[4096:].hex()]
+        assert driver.do("read 2 3500 10") == -errno.EIO
+        assert driver.do("bad 1000000") == 0
+        assert driver.say("read 2 3500 10") == ["10", wanted[3500:3510].hex()]
