@@ -17,7 +17,7 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 		return refuse(r, EFAULT);
 	new[NAME_BYTES - 1] = '\0';
 	memcpy(t->name, new, sizeof new);
-	thread_label(t);
+	thread_label_named(t);
 	return answer(r, 0);
 }
 

@@ -238,7 +238,7 @@ static void begin_program(struct pm *pm, struct thread *t, struct grant path, ui
 	p->shares_space = false;
 	vfork_end(pm, p);
 	name_set(t, path);
-	thread_label(t);
+	thread_label_named(t);
 	kernel_task_exec(t->slot, entry, sp);
 }
 

@@ -87,6 +87,7 @@ static struct thread *first_process(struct pm *self, uint32_t slot)
 	t = thread_add(self, p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");
 	process_identify(p);
+	thread_label_named(t);
 	credentials_tell(p);
 	vfs_limit(slot, p->limits[RLIMIT_NOFILE].soft, p->limits[RLIMIT_FSIZE].soft);
 	return t;

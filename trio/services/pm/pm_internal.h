@@ -249,8 +249,11 @@ struct process *process_numbered(struct pm *pm, int32_t number);
 struct process *group_numbered(struct pm *pm, int32_t group);
 void group_join(struct pm *pm, struct process *p, int32_t group);
 void group_leave(struct pm *pm, struct process *p);
-/* Tells the kernel what /proc shows, of one thread; of all, and vfs. */
-void thread_label(struct thread *t);
+/* Tells the kernel what /proc shows of one thread. */
+void thread_label(const struct thread *t);
+/* With its name, which is new; else it is the one that it has, in a new thread its maker's. */
+void thread_label_named(const struct thread *t);
+/* Of all its threads, and vfs. */
 void process_identify(struct process *p);
 /* A process's slot when its first thread has left: a zombie, as Linux shows it, until it is waited for. */
 void zombie_label(struct process *p);

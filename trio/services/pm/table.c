@@ -123,9 +123,19 @@ static void label(const struct process *p, uint32_t slot, int32_t number, struct
 			  (uint32_t)p->session, (uint32_t)state);
 }
 
-void thread_label(struct thread *t)
+static void label_thread(const struct thread *t, struct grant name)
 {
-	label(t->process, t->slot, t->number, grant_read(t->name, sizeof t->name), t->process->stop ? 'T' : 'R');
+	label(t->process, t->slot, t->number, name, t->process->stop ? 'T' : 'R');
+}
+
+void thread_label(const struct thread *t)
+{
+	label_thread(t, (struct grant){ 0 });
+}
+
+void thread_label_named(const struct thread *t)
+{
+	label_thread(t, grant_read(t->name, sizeof t->name));
 }
 
 void zombie_label(struct process *p)
