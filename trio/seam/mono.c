@@ -14,7 +14,7 @@ static uint64_t notifications[ENDPOINTS];
 
 verdict park(struct queue *queue, struct request *r)
 {
-	CHECK(r == &current->request && current->state == READY);
+	INVARIANT(r == &current->request && current->state == READY);
 	r->hard = false;
 	queue_add(queue, &r->link);
 	current->state = WAITING;

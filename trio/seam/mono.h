@@ -25,8 +25,8 @@ static inline void request_begin(struct request *r, uint16_t call)
 /* What a handler said whose call cannot wait. */
 static inline void at_once(const struct request *r, verdict said)
 {
-	CHECK(said == ANSWERED);
-	CHECK(!r->link.next);
+	INVARIANT(said == ANSWERED);
+	INVARIANT(!r->link.next);
 	(void)r;
 	(void)said;
 }

@@ -144,9 +144,9 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* An invariant that a kernel built with TRIO_CHECKED looks after, and no other takes time for. */
 #ifdef TRIO_CHECKED
-#define CHECK(condition) ((condition) ? (void)0 : panic("%s:%d: %s does not hold", __FILE__, __LINE__, #condition))
+#define INVARIANT(condition) ((condition) ? (void)0 : panic("%s:%d: %s does not hold", __FILE__, __LINE__, #condition))
 #else
-#define CHECK(condition) ((void)sizeof((condition) ? 1 : 0))
+#define INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
 #endif
 
 /* Freestanding C's own four, and no more. */

@@ -16,7 +16,7 @@ static inline void queue_add(struct queue *q, struct link *one)
 
 	if (!head->next)
 		head->next = head->previous = head;
-	CHECK(!one->next && !one->previous && head->previous->next == head);
+	INVARIANT(!one->next && !one->previous && head->previous->next == head);
 	one->previous = head->previous;
 	one->next = head;
 	head->previous->next = one;
@@ -25,7 +25,7 @@ static inline void queue_add(struct queue *q, struct link *one)
 
 static inline void queue_remove(struct link *one)
 {
-	CHECK(one->next && one->previous->next == one && one->next->previous == one);
+	INVARIANT(one->next && one->previous->next == one && one->next->previous == one);
 	one->previous->next = one->next;
 	one->next->previous = one->previous;
 	one->next = one->previous = NULL;

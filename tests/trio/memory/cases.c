@@ -200,8 +200,6 @@ int main(void)
 
 	host_start();
 	CHECK(CALL(renew, 1) == 0);
-	/* The page of objects, once. */
-	futexes();
 	before = frames_free();
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		cases[i]();

@@ -288,9 +288,9 @@ int main(int argc, char **argv)
 	srand((unsigned)atoi(argv[1]));
 	rounds = atoi(argv[2]);
 	host_start();
+	before = frames_free();
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_create, &objects[i].number) == 0);
-	before = frames_free();
 	CHECK(CALL(renew, 1) == 0);
 	processes[1].alive = true;
 	for (int round = 0; round < rounds; round++) {

@@ -31,7 +31,7 @@ int64_t checked_result(unsigned which, int64_t result)
 	/* What is no errno is a value, and may be negative. */
 	if (e <= 0 || e >= 4096 || is_listed(which, e))
 		return result;
-	CHECK(e < ERRNOS);
+	INVARIANT(e < ERRNOS);
 	if (!(named[which][e / 8] & 1U << e % 8)) {
 		named[which][e / 8] |= (uint8_t)(1U << e % 8);
 		log_line("checked: %s answers -%lu, which its interface does not list", call_names[which], (uint64_t)e);

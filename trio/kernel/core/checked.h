@@ -1,4 +1,4 @@
-/* checked.h: what a kernel built with SWITCHES=-DTRIO_CHECKED verifies beside port.h's CHECK. In any other kernel
+/* checked.h: what a kernel built with SWITCHES=-DTRIO_CHECKED verifies beside port.h's INVARIANT. In any other kernel
  * each of these is nothing. */
 #ifndef TRIO_CHECKED_H
 #define TRIO_CHECKED_H

@@ -244,7 +244,7 @@ uint64_t frames_take(size_t count)
 
 void frame_free(uint64_t frame)
 {
-	CHECK(frame_table[frame / PAGE] == 0);
+	INVARIANT(frame_table[frame / PAGE] == 0);
 	frame_poison(frame);
 	block_push(0, (uint32_t)(frame / PAGE));
 	free_count++;
@@ -252,7 +252,7 @@ void frame_free(uint64_t frame)
 
 void frame_free_clean(uint64_t frame)
 {
-	CHECK(frame_table[frame / PAGE] == 1);
+	INVARIANT(frame_table[frame / PAGE] == 1);
 	frame_check_zeros(frame);
 	frame_table[frame / PAGE] = FRAME_FREE | clean;
 	clean = (uint32_t)(frame / PAGE);

@@ -27,13 +27,13 @@ void frame_free_clean(uint64_t frame);
 
 static inline void frame_hold_inline(uint64_t frame)
 {
-	CHECK(*frame_word(frame) != 0 && !(*frame_word(frame) & FRAME_FREE));
+	INVARIANT(*frame_word(frame) != 0 && !(*frame_word(frame) & FRAME_FREE));
 	++*frame_word(frame);
 }
 
 static inline void frame_drop_inline(uint64_t frame)
 {
-	CHECK(*frame_word(frame) != 0 && !(*frame_word(frame) & FRAME_FREE));
+	INVARIANT(*frame_word(frame) != 0 && !(*frame_word(frame) & FRAME_FREE));
 	if (--*frame_word(frame) == 0)
 		frame_free(frame);
 }

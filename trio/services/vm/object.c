@@ -9,49 +9,84 @@
 #define OBJECTS_PER_PAGE 64U
 #define OBJECT_PAGES 8192U
 
-static struct object *objects[OBJECT_PAGES];
-static uint32_t object_pages, first_free;
+/* Objects that are free and were once used are a list by `next`, as numbers in the page; NONE ends it. */
+struct object_page {
+	struct object objects[OBJECTS_PER_PAGE];
+	uint32_t number;
+	/* How many are in use, the first that was never used, the first of the list. */
+	uint32_t used, fresh, free;
+	/* Pages with room are a ring. */
+	struct link room;
+};
+_Static_assert(sizeof(struct object_page) <= PAGE, "objects fit into a page");
+#define NONE UINT32_MAX
+
+static struct object_page *object_pages[OBJECT_PAGES];
+static struct link rooms = { &rooms, &rooms };
+/* Below it, every page is there. */
+static uint32_t first_absent;
 
 struct object *object_of(uint32_t number)
 {
-	struct object *o;
+	struct object_page *page =
+		number / OBJECTS_PER_PAGE < OBJECT_PAGES ? object_pages[number / OBJECTS_PER_PAGE] : NULL;
+	struct object *o = page != NULL ? &page->objects[number % OBJECTS_PER_PAGE] : NULL;
 
-	if (number == 0 || number / OBJECTS_PER_PAGE >= object_pages)
-		return NULL;
-	o = &objects[number / OBJECTS_PER_PAGE][number % OBJECTS_PER_PAGE];
-	return o->holders != 0 ? o : NULL;
+	return o != NULL && o->holders != 0 ? o : NULL;
+}
+
+static void has_room(struct object_page *page)
+{
+	page->room = (struct link){ &rooms, rooms.previous };
+	rooms.previous->next = &page->room;
+	rooms.previous = &page->room;
+}
+
+static void has_no_room(struct object_page *page)
+{
+	page->room.previous->next = page->room.next;
+	page->room.next->previous = page->room.previous;
 }
 
 /* One page more of free objects; number 0 stays unused. */
 static bool objects_grow(void)
 {
-	struct object *page;
+	uint32_t n = first_absent;
+	struct object_page *page;
 
-	_Static_assert(sizeof(struct object) * OBJECTS_PER_PAGE <= PAGE, "objects fit into a page");
-	if (object_pages == OBJECT_PAGES)
-		return false;
-	page = pages_take(1);
+	while (n < OBJECT_PAGES && object_pages[n] != NULL)
+		n++;
+	page = n < OBJECT_PAGES ? pages_take(1) : NULL;
+	first_absent = n;
 	if (page == NULL)
 		return false;
-	for (uint32_t i = OBJECTS_PER_PAGE; i-- > (object_pages == 0);) {
-		page[i].next = first_free;
-		first_free = object_pages * OBJECTS_PER_PAGE + i;
-	}
-	objects[object_pages++] = page;
+	page->number = n;
+	page->free = NONE;
+	page->fresh = n == 0;
+	object_pages[n] = page;
+	has_room(page);
 	return true;
 }
 
 int64_t vm_object_create(struct vm *self, uint32_t *out_object)
 {
-	struct object *o;
+	struct object_page *page;
+	uint32_t at;
 
 	(void)self;
-	if (first_free == 0 && !objects_grow())
+	if (rooms.next == &rooms && !objects_grow())
 		return -ENOMEM;
-	*out_object = first_free;
-	o = &objects[first_free / OBJECTS_PER_PAGE][first_free % OBJECTS_PER_PAGE];
-	first_free = o->next;
-	*o = (struct object){ .holders = 1 };
+	page = CONTAINER(rooms.next, struct object_page, room);
+	at = page->free;
+	if (at != NONE)
+		page->free = page->objects[at].next;
+	else
+		at = page->fresh++;
+	page->objects[at] = (struct object){ .holders = 1 };
+	page->used++;
+	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
+		has_no_room(page);
+	*out_object = page->number * OBJECTS_PER_PAGE + at;
 	return 0;
 }
 
@@ -147,15 +182,25 @@ static void tree_drop(uint64_t *word, uint32_t height, uint64_t index)
 	*word = 0;
 }
 
+/* A page without objects is given back: nothing stays behind of what has been. */
 static void object_free(uint32_t number)
 {
 	struct object *o = object_of(number);
+	struct object_page *page = object_pages[number / OBJECTS_PER_PAGE];
 
 	if (o->device_pages == 0)
 		tree_drop(&o->root, o->height, 0);
 	o->holders = 0;
-	o->next = first_free;
-	first_free = number;
+	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
+		has_room(page);
+	o->next = page->free;
+	page->free = number % OBJECTS_PER_PAGE;
+	if (--page->used > 0)
+		return;
+	has_no_room(page);
+	object_pages[page->number] = NULL;
+	first_absent = MIN(first_absent, page->number);
+	pages_give(page, 1);
 }
 
 int64_t vm_object_hold(struct vm *self, uint32_t object)

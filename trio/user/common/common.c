@@ -55,6 +55,8 @@ long free_pages(void)
 
 	if (fd < 0)
 		return -1;
+	/* However long the report is, this process has as many pages. */
+	memset(text, 0, sizeof text);
 	while (used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0)
 		used += (size_t)n;
 	close(fd);
