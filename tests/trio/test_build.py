@@ -11,10 +11,15 @@ ROOT = Path(__file__).parents[2] / "trio"
 
 
 def test_a_service_uses_what_the_configuration_allows_it_and_shows_its_table_of_handlers(built_elsewhere: Path) -> None:
-    """Expected: its object leaves to others the port's functions and allowed stubs, and shows one name."""
+    """Expected: its object leaves to others the port's functions and allowed stubs, and shows one name. Broken: a right
+    that nobody needs any more stays."""
     for service in rules.services(ROOT):
         made = (built_elsewhere / "mono" / f"{service.sources}.o",)
         assert rules.undefined(made) - rules.allowed_symbols(ROOT, service) == set(), service.name
+        assert {f"kernel_{each}" for each in service.kernel} <= rules.undefined(made), f"{service.name}: unused rights"
+        for interface in service.calls:
+            stubs = {f"{interface}_{each}" for each in rules.calls_of(ROOT, interface)}
+            assert stubs & rules.undefined(made), f"{service.name} does not call {interface}"
         assert rules.shown(made) == {f"{Path(service.sources).name}_service"}, service.name
 
 

@@ -96,8 +96,6 @@ verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
 verdict park_hard(struct queue *queue, struct request *r);
 /* All that wait there run again, in the order in which they were parked. Not at once: after the present handler. */
 void unpark(struct queue *queue);
-/* The first alone. Returns false where none waits. */
-bool unpark_one(struct queue *queue);
 /* A parked request runs again. */
 void unpark_request(struct request *r);
 bool is_waited_for(const struct queue *queue);

@@ -43,8 +43,8 @@ static void drop(uint32_t which)
 
 	check_words(frame, held[which].order, false);
 	for (uint64_t i = 0; i < 1UL << held[which].order; i++) {
-		frame_hold(frame + i * PAGE);
-		CHECK(frame_holders(frame + i * PAGE) == 2);
+		frame_hold_inline(frame + i * PAGE);
+		CHECK(*frame_word(frame + i * PAGE) == 2);
 		frame_drop(frame + i * PAGE);
 		if (rand() % 8) {
 			frame_drop(frame + i * PAGE);

@@ -47,8 +47,6 @@ void names_start(void);
 #define EFFECTIVE_USER 1
 
 void routes_start(void);
-/* NULL: there is no such call. */
-const struct route *route_of(uint64_t number);
 
 /* The most that one call moves: Linux's MAX_RW_COUNT, a page less than 2 GiB. */
 #define MOST_BYTES 0x7ffff000UL

@@ -259,19 +259,9 @@ void frame_free_clean(uint64_t frame)
 	free_count++;
 }
 
-void frame_hold(uint64_t frame)
-{
-	frame_hold_inline(frame);
-}
-
 void frame_drop(uint64_t frame)
 {
 	frame_drop_inline(frame);
-}
-
-uint32_t frame_holders(uint64_t frame)
-{
-	return *frame_word(frame);
 }
 
 /* Frames beyond the end of RAM have no word of their own. */

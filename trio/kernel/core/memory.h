@@ -39,10 +39,8 @@ uint64_t frame_take(void);
 uint64_t frame_take_dirty(void);
 /* `count` frames that follow each other, of zeros, each held once; 0: none. A power of two up to 512. */
 uint64_t frames_take(size_t count);
-void frame_hold(uint64_t frame);
 /* The last holder's drop frees it. */
 void frame_drop(uint64_t frame);
-uint32_t frame_holders(uint64_t frame);
 void frames_are_device(uint64_t frame, uint64_t count);
 uint64_t frames_free(void);
 uint64_t frames_total(void);

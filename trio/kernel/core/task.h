@@ -8,9 +8,9 @@
 #include "port.h"
 #include "x86/registers.h"
 
-/* ABSENT: the slot is free. NEW: made, not started. WAITING: a request of it is parked. ENDED: never runs again, its
+/* NEW: made, not started. WAITING: a request of it is parked. ENDED: never runs again, its
  * stack may still be in use. */
-enum task_state { ABSENT, NEW, READY, WAITING, ENDED };
+enum task_state { NEW, READY, WAITING, ENDED };
 
 /* Bits of `work`: what is to be done before the task is next in user mode. */
 #define WORK_ATTEND 1U /* ask pm */
@@ -85,7 +85,7 @@ extern struct task *current;
 /* By number; NULL where the slot is free. */
 extern struct task *tasks[TASKS];
 
-/* See kernel.idl, calls 1 to 11. */
+/* See kernel.idl, calls 1 to 10. */
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls);
 void task_start(struct task *t);
 void task_end(struct task *t);

@@ -143,13 +143,6 @@ int64_t kernel_call_task_priority(struct kernel *self, uint32_t task, int32_t ni
 	return 0;
 }
 
-int64_t kernel_call_task_yield(struct kernel *self, uint32_t task)
-{
-	(void)self;
-	task_of(task)->work |= WORK_YIELD;
-	return 0;
-}
-
 int64_t kernel_call_shut_down(struct kernel *self, uint32_t how, uint32_t status)
 {
 	(void)self;

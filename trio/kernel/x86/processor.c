@@ -148,11 +148,6 @@ void processor_start(void)
 	*(uint32_t *)(fresh_fpu + 24) = 0x1f80;
 }
 
-uint64_t processor_features(void)
-{
-	return features;
-}
-
 void processor_fpu_save(struct task *t)
 {
 	__asm__ volatile("fxsave64 %0" : "=m"(t->fpu));

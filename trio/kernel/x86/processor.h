@@ -7,8 +7,6 @@
 /* Segments, interrupt table, system calls; then what this processor has of SMEP, SMAP, UMIP, FSGSBASE, and global
  * pages. */
 void processor_start(void);
-/* CR4's bits that are on, for reports. */
-uint64_t processor_features(void);
 /* From `from` to `to`: FPU, thread pointer, ports, stack of the kernel, address space; whether that was another. */
 bool processor_switch(struct task *from, struct task *to);
 /* The thread pointers of the present task are those in its fields. */

@@ -126,7 +126,6 @@ void locks_of_process_drop(struct vfs *v, struct node *n, uint32_t process);
 void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f);
 
 /* devfs.c, tty.c */
-void devices_start(struct vfs *v);
 void terminal_start(struct vfs *v);
 /* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
 int64_t terminal_node(struct vfs *v, struct node **out);

@@ -4,7 +4,6 @@
 #include "kernel.h"
 #include "tmpfs.h"
 
-#define TMPFS_MAGIC 0x01021994
 #define LINKS_MOST 65000
 /* A target that is longer has a page of its own. */
 #define TARGET_SMALL 2016
