@@ -24,6 +24,8 @@ static int64_t may_open(struct vfs *v, uint32_t task, const struct node *n, uint
 {
 	unsigned wanted = access_of(flags);
 
+	if (S_ISREG(n->mode) && (flags & (O_PATH | O_DIRECTORY | O_NOATIME)) == 0)
+		return permitted(v, task, n, wanted);
 	if (S_ISLNK(n->mode) && (flags & O_PATH) == 0)
 		return -ELOOP;
 	if ((flags & O_DIRECTORY) != 0 && !S_ISDIR(n->mode))
@@ -159,9 +161,10 @@ verdict vfs_open(struct vfs *v, struct request *r, int32_t directory, struct gra
 	result = path_in(v, path);
 	if ((flags & O_PATH) != 0)
 		flags &= WITH_PATH;
-	if ((flags & O_TMPFILE) == O_TMPFILE)
+	/* O_TMPFILE has its bit. */
+	if ((flags & O_DIRECTORY) != 0 && (flags & O_TMPFILE) == O_TMPFILE)
 		return refuse(r, EOPNOTSUPP);
-	if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY))
+	if ((flags & O_DIRECTORY) != 0 && (flags & O_CREAT) != 0)
 		return refuse(r, EINVAL);
 	if (result < 0)
 		return settle(r, result);

@@ -64,7 +64,7 @@ bool is_owner(struct vfs *v, uint32_t task, const struct node *n)
 	return v->tasks[task].user == 0 || v->tasks[task].user == n->owner;
 }
 
-static void go_to(struct vfs *v, struct walker *w, struct node *to)
+static inline void go_to(struct vfs *v, struct walker *w, struct node *to)
 {
 	while (to->covered_by != NULL) {
 		struct node *root = node_hold(to->covered_by->root);
@@ -133,7 +133,7 @@ static int64_t go_by_link(struct vfs *v, struct walker *w, struct node *link)
 }
 
 /* Where a walk begins: held. An empty path is allowed with WALK_EMPTY. */
-static int64_t start(struct vfs *v, struct walker *w, int32_t directory)
+static inline __attribute__((always_inline)) int64_t start(struct vfs *v, struct walker *w, int32_t directory)
 {
 	struct folders *folders = v->tasks[w->task].folders;
 	struct file *f;
