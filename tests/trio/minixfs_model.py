@@ -12,7 +12,7 @@ NAMES = ["a", "b", "c", "d", "name-of-twenty-bytes", "x" * 60]
 LINES = [
     "create", "create", "create", "mkdir", "write", "write", "write", "truncate", "link", "unlink", "unlink", "rename",
     "rename", "rename", "symlink", "lookup", "read", "release", "sync", "tick",
-]  # fmt: skip
+]  # fmt: skip  # as a table
 
 
 #: For cuts of power: names go from sector to sector, and little else happens.

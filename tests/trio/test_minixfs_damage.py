@@ -92,7 +92,7 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
     assert sound(after).tree() == image.tree()
 
 
-def test_each_superblock_that_cannot_be_is_refused(program: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_each_superblock_that_cannot_be_is_refused(program: Path, tmp_path: Path) -> None:  # noqa: F811  # the fixture
     """Expected: EINVAL for each field that is out of range, and no page kept."""
     path = tmp_path / "image"
     make(path, 1024)
@@ -101,7 +101,7 @@ def test_each_superblock_that_cannot_be_is_refused(program: Path, tmp_path: Path
     wrong = {
         0: (0, 100_000, 2**32 - 1), 2: (0,), 3: (0, 65535), 4: (3, 65535), 5: (1,), 7: (0, 2**32 - 1),
         8: (5, 4096, 2**32 - 1), 9: (0, MAGIC + 1), 11: (0, 512, 1000, 8192),
-    }  # fmt: skip
+    }  # fmt: skip  # as a table
     for at, value in ((at, value) for at, values in wrong.items() for value in values):
         changed = fields.copy()
         changed[at] = value
@@ -125,11 +125,11 @@ def explore(driver: Driver, random: Random) -> None:
             f"create {two} 40755 {name}", f"unlink {two} 0 {name}", f"unlink {two} 1 {name}",
             f"rename {two} {name} {to} {other}", f"link {two} {one} {other}", f"release {one}",
             f"symlink {two} {name} target", "sync 0", "numbers", "tick",
-        ]  # fmt: skip
+        ]  # fmt: skip  # as a table
         driver.say(random.choice(asked))
 
 
-def filled(program: Path, path: Path) -> bytes:  # noqa: F811
+def filled(program: Path, path: Path) -> bytes:  # noqa: F811  # the fixture
     make(path, 1024)
     with Driver(program, path) as driver:
         model = Model(driver, 1)
@@ -168,7 +168,7 @@ def damage(image: bytearray, random: Random, first: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_damaged_disk_gives_errors_and_no_wild_access(program: Path, tmp_path: Path, seed: int) -> None:  # noqa: F811
+def test_a_damaged_disk_gives_errors_and_no_wild_access(program: Path, tmp_path: Path, seed: int) -> None:  # noqa: F811  # the fixture
     """Expected: answers, whatever they are, of a program that the sanitizers find nothing in, and in time."""
     path = tmp_path / "image"
     good = filled(program, path)
@@ -184,7 +184,7 @@ def test_a_damaged_disk_gives_errors_and_no_wild_access(program: Path, tmp_path:
             explore(driver, random)
 
 
-def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_path: Path) -> None:  # noqa: F811  # the fixture
     """Expected: EIO for what needs it; where a write fails nothing is changed any more; unmounting gives all back."""
     path = tmp_path / "image"
     filled(program, path)
@@ -205,7 +205,7 @@ def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_
 
 
 @pytest.mark.parametrize("waits", [0, 1])
-def test_a_bad_sector_spoils_no_other_block(program: Path, tmp_path: Path, waits: int) -> None:  # noqa: F811
+def test_a_bad_sector_spoils_no_other_block(program: Path, tmp_path: Path, waits: int) -> None:  # noqa: F811  # the fixture
     """Expected: EIO for the block that it is in; those before and after, which one request reads with it, have their
     content. Broken: all that was read with it is an error."""
     path = tmp_path / "image"

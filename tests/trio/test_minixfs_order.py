@@ -21,7 +21,7 @@ KEPT = pattern(1, 0, 700)
 FULL = [
     "create 1 100644 kept", "write 2 0 700 1", *(f"create 1 100644 f{each}" for each in range(13)),
     "create 1 100644 other", "create 1 40755 d",
-]  # fmt: skip
+]  # fmt: skip  # as a table
 
 #: What a batch does, each with the rule that it needs. The first change is of the block that is to be written first.
 BATCHES = {
@@ -37,10 +37,10 @@ BATCHES = {
     "a name that was renamed away is given by a rename": [
         "rename 1 other 1 o", "rename 1 kept 1 new", "rename 1 o 1 kept",
     ],
-}  # fmt: skip
+}  # fmt: skip  # as a table
 
 
-def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Image]:  # noqa: F811
+def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Image]:  # noqa: F811  # the fixture
     """What the disk holds where the power failed after the first, the second ... of the batch's writes."""
     after, writes, all_of_them = path.with_suffix(".cut"), 0, 1
     while writes < all_of_them:
@@ -61,7 +61,7 @@ def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Im
 
 
 @pytest.mark.parametrize("rule", BATCHES)
-def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: str) -> None:  # noqa: F811
+def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: str) -> None:  # noqa: F811  # the fixture
     """Expected: the file that was synced has a name and its content, no name is there twice, and what is left to mend
     are marks and counts. Broken: without the rule, a name is gone or there twice after some of the writes."""
     count = 0
@@ -71,7 +71,7 @@ def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: 
     assert count > 3 * CUTS
 
 
-def test_a_file_has_no_more_links_than_its_field_can_tell(program: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_file_has_no_more_links_than_its_field_can_tell(program: Path, tmp_path: Path) -> None:  # noqa: F811  # the fixture
     """Expected: EMLINK of the link, of the directory made, and of the one moved there, and nothing has changed."""
     path = tmp_path / "image"
     make(path, 256)

@@ -1,6 +1,6 @@
-/* directory.c: directories are files of entries of 64 bytes; inode 0 is an empty slot. A slot whose entry the disk still
- * has is not used again before the next write-back, except by an entry of the same name that replaces a file which is
- * gone. */
+/* directory.c: directories are files of entries of 64 bytes; inode 0 is an empty slot. A slot whose entry the disk
+ * still has is not used again before the next write-back, except by an entry of the same name that replaces a file
+ * which is gone. */
 #include "minixfs.h"
 
 static uint32_t slots_in_block(const struct mount *m)
@@ -86,7 +86,7 @@ int64_t directory_search(struct mount *m, struct inode *d, const struct name *na
 		uint32_t here = MIN(left, per_block);
 		int64_t result;
 
-		/* The block with room is dirty or not; what matters is that it stays: a long directory's others need not. */
+		/* The block with room is dirty or not; it is to stay: a long directory's others need not. */
 		if (index > 0 && !s->room.buffer)
 			step_begin(m);
 		result = block_of(m, d, index, &b);

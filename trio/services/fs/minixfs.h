@@ -100,7 +100,7 @@ struct map {
 	uint32_t block, bits;
 	/* No free bit is below; free ones, those included that are free only after the next write-back. */
 	uint32_t hint, free;
-	/* Taken since the last write-back: free at once when given back. Given back, and in use on the disk until then. */
+	/* Taken since the last write-back: free at once when given back. Given back, in use on the disk till then. */
 	uint64_t *fresh, *freed;
 	/* Words of `fresh` and `freed` that may not be 0: from low to high, high not included. */
 	uint32_t low, high;

@@ -1,5 +1,5 @@
-/* names.c: changes of names. Each finds all that it needs, checks, reserves room in the directory, then an inode and its
- * first zone, and commits. */
+/* names.c: changes of names. Each finds all that it needs, checks, reserves room in the directory, then an inode and
+ * its first zone, and commits. */
 #include "minixfs.h"
 
 /* A directory that a name is to be put into, and room in it. -EEXIST where the name is there. */
@@ -235,7 +235,7 @@ static int64_t move_check(struct mount *m, struct move *v)
 		if (is_directory(v->file) && !is_directory(v->replaced))
 			return -ENOTDIR;
 		result = may_lose(m, v->replaced, is_directory(v->file));
-		/* The name goes over to another inode at once; another name that it may have must be on the disk first. */
+		/* The name goes over to another inode at once; another name of it must be on the disk first. */
 		if (result == 0 && !is_directory(v->replaced) && v->replaced->links > 1 &&
 		    v->replaced->batch == m->batch)
 			return write_back_first(m);

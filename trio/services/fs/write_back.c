@@ -1,8 +1,9 @@
 /* write_back.c: in which order changes reach the disk.
  *
  * Between two write-backs (a batch) the disk keeps the state of the first: only buffers change. What was in use on the
- * disk and is given back within the batch (zones, inodes, slots of directories) is not used again before the batch's end,
- * so at every moment the disk holds, block by block, either the old state or the new one, and no zone has two owners.
+ * disk and is given back within the batch (zones, inodes, slots of directories) is not used again before the batch's
+ * end, so at every moment the disk holds, block by block, either the old state or the new one, and no zone has two
+ * owners.
  * A write-back goes by phases, each on the medium (flush) before the next begins; changes wait until it has ended:
  *
  * GATHER    (no write) inodes in memory go into the blocks of the inode table
@@ -17,8 +18,8 @@
  * After a power cut there may be: things marked in use without an owner, link counts too high or too low, a file with
  * its old and its new name. fsck.minix finds all of these. (Its own repairs of a version 3 are not to be used:
  * util-linux 2.38 to 2.42 at least writes bitmaps and inodes to wherever it read last.) A directory that was moved from
- * one directory to another may have both names too, which fsck.minix takes for links: no order of two blocks avoids that
- * without losing it. What sync answered for is behind the last phase's flush.
+ * one directory to another may have both names too, which fsck.minix takes for links: no order of two blocks avoids
+ * that without losing it. What sync answered for is behind the last phase's flush.
  * Two names never exchange inodes by halves: a name that the disk still has in one slot does not get into another slot
  * within the batch, and an inode whose one name is replaced while another is new makes a write-back first.
  *
