@@ -120,6 +120,12 @@ def test_a_symbol_that_a_service_may_not_use_is_found(copy: Path) -> None:
         ("sector: u64", "sector: u65", "not an argument: 'sector: u65'"),
         ("errors EIO EWAIT ENODEV;\n}", "waits errors EIO;\n}", "only a client's call may wait"),
         ("\n}\n", "\n", "ends in the middle"),
+        ("\n}\n", "\n}\n9: notify late;\n", "something after the closing brace"),
+        ("many service block {", "many services block {", "expected 'service NAME {'"),
+        ("call read(sector: u64, ", "call read(sector: u64, sector: u32, ", "two arguments of one name"),
+        ("call read(", f"call wide({', '.join(f'g{n}: grant read' for n in range(7))}, ", "needs more than 12 words"),
+        ("\n}\n", "\n    9: call give() -> (it: grant read);\n}\n", "and no grant"),
+        ("\n}\n", "\n    9: notify full(with: u32);\n}\n", "a notification carries nothing"),
     ],
 )
 def test_the_interface_compiler_refuses_what_is_wrong(copy: Path, old: str, new: str, said: str) -> None:
@@ -144,3 +150,27 @@ def test_calls_go_down_alone(copy: Path) -> None:
     assert text.count('sources = "services/fs"\ncalls = [') == 1
     config.write_text(text.replace('sources = "services/fs"\ncalls = [', 'sources = "services/fs"\ncalls = ["pm", '))
     assert set(rules.call_cycle(copy)) == {"pm", "vfs", "fs"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('provides = "fs"', 'provides = "nothing"', "fs provides 'nothing', of which there is no interface"),
+        ('provides = "fs"', 'provides = "vm"', "0 services provide fs"),
+        ('"random_bytes", "shut_down"', '"random_bytes", "shut_up"', "pm may call shut_up: no such thing"),
+        ('calls = ["vfs", ', 'calls = ["nobody", ', "pm may call nobody: no such thing"),
+        ("[pm]", "[pm", "Expected ']'"),
+    ],
+)
+def test_a_configuration_that_is_wrong_is_refused(
+    copy: Path, old: str, new: str, said: str
+) -> None:
+    """Expected: named, status 1, and nothing written. Broken: a right to a call that there is not."""
+    file = copy / "config/services.toml"
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+    words = [sys.executable, str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=copy)
+    assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+    assert not (copy / "out").exists()

@@ -183,11 +183,6 @@ struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
 	return (struct grant){ (uint64_t)task << OWNER_SHIFT | MIN(address, USER_END), length };
 }
 
-void alarm_at(uint32_t endpoint, nanoseconds deadline)
-{
-	timer_set(TASKS + endpoint, deadline);
-}
-
 /* A service's thread ---------------------------------------------------------------------------------------------- */
 
 /* The last one that was answered runs next, if the server has nothing more to do. */
@@ -269,26 +264,6 @@ static void serve(void)
 	}
 }
 
-/* Services are in the kernel and need no traps. */
-bool is_service_trap(uint64_t number)
-{
-	(void)number;
-	return false;
-}
-
-int64_t service_trap(uint64_t number, const uint64_t *arguments)
-{
-	(void)number;
-	(void)arguments;
-	return -ENOSYS;
-}
-
-uint64_t service_address(uint32_t endpoint, uint64_t frame)
-{
-	(void)endpoint;
-	return (uint64_t)physical(frame);
-}
-
 void services_begin(void)
 {
 	for (uint32_t endpoint = ENDPOINTS - 1; endpoint > 0; endpoint--) {
@@ -319,16 +294,6 @@ void request_forget(struct task *t)
 	if (t->request.link.next)
 		queue_remove(&t->request.link);
 	clients[t->number] = NULL;
-}
-
-void deadline_passed(uint32_t who)
-{
-	if (who >= TASKS) {
-		notify(who - TASKS, NOTIFY_ALARM);
-		return;
-	}
-	tasks[who]->request.late = true;
-	unpark_request(&tasks[who]->request);
 }
 
 uint32_t copy_owner(void)

@@ -66,6 +66,8 @@ class Wrong(Exception):  # noqa: N818  # it is raised of what somebody wrote
 
 @dataclass(frozen=True)
 class Argument:
+    """An argument or a further value of the answer: its name and its type in the language."""
+
     name: str
     type: str
 
@@ -84,6 +86,8 @@ class Argument:
 
 @dataclass(frozen=True)
 class Member:
+    """A line of an interface; `errors` are errno's names, `doc` the lines before it that begin with ///."""
+
     number: int
     kind: str
     name: str
@@ -96,6 +100,8 @@ class Member:
 
 @dataclass(frozen=True)
 class Interface:
+    """A file of interfaces/."""
+
     name: str
     many: bool
     members: tuple[Member, ...]
@@ -262,6 +268,7 @@ def _client_prototype(interface: Interface, member: Member) -> str:
 
 
 def header(interface: Interface) -> str:
+    """Stubs of the calls, for those above, and the notifications' numbers, for those below."""
     lines = ['#include "port.h"', '#include "endpoints.h"', ""]
     for member in interface.of("call"):
         lines += [*_comment(member.doc), f"{_stub_prototype(interface, member)};"]
@@ -299,6 +306,7 @@ def serve(interface: Interface) -> str:
 
 
 def client(interface: Interface) -> str:
+    """Stubs of the clients' calls, and where in the request each further value of an answer is."""
     lines = ['#include "port.h"', ""]
     for member in interface.of("client"):
         lines += [*_comment(member.doc), f"{_client_prototype(interface, member)};"]
@@ -492,6 +500,7 @@ def images(found: tuple[Service, ...]) -> str:
 
 
 def endpoints(found: tuple[Service, ...]) -> str:
+    """Services' numbers, by their names and, where one service alone provides it, by the interface's."""
     lines = ["#define ENDPOINT_KERNEL 0"]
     lines += [f"#define ENDPOINT_{each.name.upper()} {each.endpoint}" for each in found]
     provided = [each.provides for each in found]
@@ -504,6 +513,7 @@ def endpoints(found: tuple[Service, ...]) -> str:
 
 
 def counters(interfaces: dict[str, Interface]) -> tuple[str, str]:
+    """Header and table: a counter's index a call, its name in reports, the errors that the interface lists."""
     named = [(_counter(i, m), f"{i.name}.{m.name}", m) for i in interfaces.values() for m in i.of("client", "call")]
     declared = ("const char *const call_names[]", "const uint16_t *const call_errors[]")
     head = ['#include "port.h"', "", "enum {", *(f"\t{name}," for name, _, _ in named), "\tCALLS", "};", ""]

@@ -21,9 +21,9 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("seam/port.h", "seam/structure.h", "seam/kernel_port.c", "seam/freestanding.c", "seam/text.*", "seam/queue.h"),
         STRUCTURES,
     ),
-    "the seam: mono": (("seam/mono.*", "seam/queues.c"), ("mono",)),
+    "the seam: mono": (("seam/mono.*", "seam/queues.c", "seam/in_kernel.c"), ("mono",)),
     "the seam: hybrid": (
-        ("seam/hybrid.*", "seam/queues.c", "seam/rendezvous.*", "seam/messages.h"),
+        ("seam/hybrid.*", "seam/queues.c", "seam/in_kernel.c", "seam/rendezvous.*", "seam/messages.h"),
         ("hybrid",),
     ),
     "the seam: micro": (
