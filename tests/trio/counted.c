@@ -1,5 +1,6 @@
-/* counted.c: does so many of each operation between two readings of its own counters and of all, and prints what they moved
- * by, but for what the readings themselves do; then the shortest null call in cycles, which by path are instructions. */
+/* counted.c: does so many of each operation between two readings of its own counters and of all, and prints what
+ * they moved by, but for what the readings themselves do; then the shortest null call in cycles, which by path are
+ * instructions. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

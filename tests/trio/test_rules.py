@@ -162,9 +162,7 @@ def test_calls_go_down_alone(copy: Path) -> None:
         ("[pm]", "[pm", "Expected ']'"),
     ],
 )
-def test_a_configuration_that_is_wrong_is_refused(
-    copy: Path, old: str, new: str, said: str
-) -> None:
+def test_a_configuration_that_is_wrong_is_refused(copy: Path, old: str, new: str, said: str) -> None:
     """Expected: named, status 1, and nothing written. Broken: a right to a call that there is not."""
     file = copy / "config/services.toml"
     text = file.read_text()

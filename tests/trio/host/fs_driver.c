@@ -1,5 +1,5 @@
-/* fs_driver.c: drives the disk file system by lines from stdin; each is answered by a line: the result, and what belongs
- * to it. A call that says -EWAIT is made again after the disk has gone on, as vfs does.
+/* fs_driver.c: drives the disk file system by lines from stdin; each is answered by a line: the result, and what
+ * belongs to it. A call that says -EWAIT is made again after the disk has gone on, as vfs does.
  *
  *     fs_driver IMAGE        the image is read at the start, and written back by `save` */
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* seam.h: a seam in user space, for one service under test: grants are pointers, time stands still until it is moved, and
- * the disk is memory that can wait and lose its power. */
+/* seam.h: a seam in user space, for one service under test: grants are pointers, time stands still until it is
+ * moved, and the disk is memory that can wait and lose its power. */
 #ifndef TRIO_TEST_SEAM_H
 #define TRIO_TEST_SEAM_H
 

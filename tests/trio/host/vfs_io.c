@@ -1,6 +1,6 @@
-/* vfs_io.c: pipes, sockets, eventfd, poll and epoll of the file service on the host, with a mock of the seam: requests of
- * made-up tasks, random but fixed by the seed, against what must hold: bytes come out in order, nobody waits who could go
- * on, nothing is left. Run with the sanitizers. Prints what is broken and exits 1. */
+/* vfs_io.c: pipes, sockets, eventfd, poll and epoll of the file service on the host, with a mock of the seam:
+ * requests of made-up tasks, random but fixed by the seed, against what must hold: bytes come out in order, nobody
+ * waits who could go on, nothing is left. Run with the sanitizers. Prints what is broken and exits 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "handlers.h"

@@ -75,7 +75,8 @@ struct task {
 struct label {
 	char name[16];
 	uint32_t thread, parent, process, group, session, state;
-	/* Calls that read and that wrote: of a task that is gone from here, and of its children that were waited for. */
+	/* Calls that read and that wrote: of a task that is gone from here, and of its children that were waited
+	 * for. */
 	uint64_t reads, writes;
 };
 
