@@ -1,3 +1,4 @@
+# shellcheck shell=dash
 # Writes, renames, links and removes on the disk without end, and says on the console which round the disk is to have.
 exec >/dev/console
 mkdir /mnt && mount -t minix /dev/vda /mnt && cd /mnt && mkdir a b && sync && echo begun

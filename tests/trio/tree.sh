@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash
 # Files, trees, links and an archive on the disk $1, which is a MINIX file system; says what is wrong, if anything.
 set -e
 mkdir -p /mnt
@@ -22,5 +23,5 @@ umount /mnt
 mount -t minix "$1" /mnt
 cmp /mnt/busybox /bin/busybox
 find /mnt -type f | sort
-ls /mnt/x/moved | wc -l
+find /mnt/x/moved -mindepth 1 -maxdepth 1 | wc -l
 umount /mnt
