@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.cache import sha256, source_folder
 from kernometer.guests import trio
 from kernometer.results.model import Result
 from kernometer.results.store import read_file
@@ -69,6 +70,14 @@ def test_every_unit_is_measured_and_shown(store: Path, result: Result) -> None:
     assert result.failures == ()
     shown = json.loads(kernometer(store, "show", "@last", "--json").stdout)
     assert {row["row"] for row in shown["rows"]} >= set(EVENTS)
+
+
+def test_the_header_says_what_it_was_measured_with(result: Result) -> None:
+    """Expected: the digest of the engine's sources and the units', not the probe's. Broken: two programs look like one."""
+    folders = (source_folder("probe"), USER / "probe-trio")
+    parts = [part.read_bytes() for folder in folders for part in sorted(folder.glob("*.[ch]"))]
+    assert result.header is not None
+    assert result.header.probe["source_digest"] == sha256(b"".join(parts))
 
 
 @pytest.mark.parametrize("row", EVENTS)
