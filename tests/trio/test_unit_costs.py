@@ -73,7 +73,7 @@ def test_every_unit_is_measured_and_shown(store: Path, result: Result) -> None:
 
 
 def test_the_header_says_what_it_was_measured_with(result: Result) -> None:
-    """Expected: the digest of the engine's sources and the units', not the probe's. Broken: two programs look like one."""
+    """Expected: the digest of the engine's sources and the units', not the probe's. Broken: two programs look alike."""
     folders = (source_folder("probe"), USER / "probe-trio")
     parts = [part.read_bytes() for folder in folders for part in sorted(folder.glob("*.[ch]"))]
     assert result.header is not None
