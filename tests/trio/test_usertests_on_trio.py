@@ -1,4 +1,4 @@
-"""Trio under the suite that Linux passes, under random calls, and measured in its own units."""
+"""Trio under the suite that Linux passes, and measured in its own units."""
 
 from __future__ import annotations
 
@@ -34,27 +34,6 @@ def test_trio_passes(kernel: Kernel, user_programs: Path, user: tuple[str, ...])
     assert ended.status == 0, ended
     skipped = [line for line in lines if line.startswith("skip ") and not (user and line.endswith(NOT_ROOT))]
     assert {line.split()[1].rstrip(":") for line in skipped} <= SKIPPED
-
-
-def fuzzed(kernel: Kernel, programs: Path, seed: int, calls: int, seconds: float) -> None:
-    words = ("fuzz", "--seed", str(seed), "--calls", str(calls), "--processes", "8")
-    ended = run(kernel, programs, *words, seconds=seconds)
-    assert ended.status == 0, ended
-    assert ended.qemu_status == 0, ended
-    assert f"calls {calls}\n".encode() in ended.bulk
-    assert b"free_pages " in ended.bulk
-
-
-def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path) -> None:
-    """Expected: all calls answered, no page lost. Broken: the kernel's last words on the console; the same seed and
-    `fuzz --from CALL --log` lead there."""
-    fuzzed(kernel, user_programs, seed=1, calls=40_000, seconds=120.0)
-
-
-@pytest.mark.slow(minutes=15)
-def test_ten_million_random_calls_do_no_harm(kernel: Kernel, user_programs: Path) -> None:
-    """Expected and broken: as above."""
-    fuzzed(kernel, user_programs, seed=2, calls=10_000_000, seconds=2400.0)
 
 
 def test_every_unit_is_measured_by_path(kernel: Kernel, user_programs: Path) -> None:
