@@ -5,7 +5,7 @@
 
 #define PROC_MAGIC 0x9fa0
 
-static const struct node_operations folder_nodes, text_nodes, link_nodes, jump_nodes, pipe_nodes;
+static const struct node_operations folder_nodes, text_nodes;
 static const struct file_operations proc_folder_files;
 
 static const struct node_operations *operations_of(const struct proc_entry *e)
@@ -14,12 +14,12 @@ static const struct node_operations *operations_of(const struct proc_entry *e)
 		return &folder_nodes;
 	if (S_ISREG(e->mode))
 		return &text_nodes;
-	return e->folder == PROC_ROOT ? &link_nodes : &jump_nodes;
+	return e->folder == PROC_ROOT ? &proc_self_nodes : &proc_jump_nodes;
 }
 
 /* `like`: a node of the same process, whose owner it has; NULL for the root. */
-static int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, const struct proc_node *like,
-			 struct proc_node **out)
+int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, const struct proc_node *like,
+		  struct proc_node **out)
 {
 	struct file_attributes as = { .mode = e->mode };
 	struct proc_node *n = vfs_take(v, sizeof *n);
@@ -45,7 +45,7 @@ static int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry
 	return 0;
 }
 
-static void proc_forget(struct vfs *v, struct node *n)
+void proc_forget(struct vfs *v, struct node *n)
 {
 	vfs_give(v, proc_node_of(n), sizeof(struct proc_node));
 }
@@ -90,30 +90,13 @@ static int64_t process_lookup(struct vfs *v, struct node *root, int64_t process,
 	return error;
 }
 
-/* The task is of the node's process, and the node's thread where it has one. */
-static bool is_thread(const struct vfs *v, const struct proc_node *n, uint32_t task)
-{
-	return v->tasks[task].process == n->process && (n->thread == 0 || v->tasks[task].thread == n->thread);
-}
-
-/* The process of a node is still there. */
-static bool is_alive(const struct vfs *v, const struct proc_node *n)
-{
-	return n->process == 0 || is_thread(v, n, n->task);
-}
-
-/* Nothing is left of it but its name. */
-static bool is_zombie(const struct vfs *v, const struct proc_node *n)
-{
-	return n->process != 0 && v->tasks[n->task].descriptors == NULL;
-}
-
 static int64_t descriptor_lookup(struct vfs *v, struct node *folder, int64_t fd, struct node **out)
 {
 	struct proc_node *n;
 	int64_t error;
 
-	if (fd < 0 || is_zombie(v, proc_node_of(folder)) || file_of(v, proc_node_of(folder)->task, (int32_t)fd) == NULL)
+	if (fd < 0 || proc_is_zombie(v, proc_node_of(folder)) ||
+	    file_of(v, proc_node_of(folder)->task, (int32_t)fd) == NULL)
 		return -ENOENT;
 	error = proc_make(v, folder->mount, &proc_entries[PROC_FD], proc_node_of(folder), &n);
 	if (error != 0)
@@ -131,7 +114,7 @@ static int64_t thread_lookup(struct vfs *v, struct node *folder, int64_t thread,
 	struct proc_node *n;
 	int64_t error;
 
-	while (like.task < TASKS && !is_thread(v, &like, like.task))
+	while (like.task < TASKS && !proc_is_thread(v, &like, like.task))
 		like.task++;
 	if (thread <= 0 || like.task == TASKS)
 		return -ENOENT;
@@ -155,7 +138,7 @@ static int64_t proc_lookup(struct vfs *v, struct node *folder, const char *name,
 	struct proc_node *n;
 	int64_t error;
 
-	if (!is_alive(v, in))
+	if (!proc_is_alive(v, in))
 		return -ENOENT;
 	if (in->entry == &proc_entries[PROC_FDS])
 		return descriptor_lookup(v, folder, number_of(name, length), out);
@@ -201,7 +184,7 @@ static int64_t proc_parent(struct vfs *v, struct node *folder, struct node **out
 	return error;
 }
 
-static int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node **folder)
+int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node **folder)
 {
 	const struct proc_node *n = proc_node_of(node);
 	struct text t = { to, NAME_MAX, 0 };
@@ -218,101 +201,6 @@ static int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node
 	else
 		text_add(&t, "%s", n->entry->name);
 	return (int64_t)t.length;
-}
-
-/* Links ------------------------------------------------------------------------------------------------------------ */
-
-static int64_t self_readlink(struct vfs *v, struct node *link, char *to, size_t size)
-{
-	struct text t = { to, size, 0 };
-
-	(void)link;
-	text_add(&t, "%u", v->tasks[v->walker].process);
-	return (int64_t)t.length;
-}
-
-/* The node that a link of a process stands for, not held. */
-static int64_t jump_target(struct vfs *v, const struct proc_node *n, struct node **out)
-{
-	const struct task_files *t = &v->tasks[n->task];
-	const struct file *f;
-
-	if (!is_alive(v, n) || is_zombie(v, n))
-		return -ENOENT;
-	if (n->entry == &proc_entries[PROC_FD]) {
-		f = file_of(v, n->task, n->fd);
-		*out = f == NULL ? NULL : f->node;
-		return f == NULL ? -ENOENT : 0;
-	}
-	if (n->entry->name[0] == 'e')
-		*out = t->program;
-	else
-		*out = n->entry->name[0] == 'c' ? t->folders->current : t->folders->root;
-	return *out == NULL ? -ENOENT : 0;
-}
-
-/* A pipe at a descriptor can be opened again: by a node that looks for it there then. */
-static int64_t pipe_follow(struct vfs *v, struct node *link, struct node **out)
-{
-	struct proc_node *n;
-	int64_t error = proc_make(v, link->mount, &proc_entries[PROC_FD], proc_node_of(link), &n);
-
-	if (error != 0)
-		return error;
-	n->fd = proc_node_of(link)->fd;
-	n->node.operations = &pipe_nodes;
-	n->node.mode = S_IFIFO | 0600;
-	*out = &n->node;
-	return 0;
-}
-
-static int64_t pipe_open(struct vfs *v, struct node *node, struct file *f)
-{
-	const struct proc_node *n = proc_node_of(node);
-	const struct file *of = is_alive(v, n) && !is_zombie(v, n) ? file_of(v, n->task, n->fd) : NULL;
-
-	if (of == NULL || !is_pipe(of))
-		return -ENXIO;
-	pipe_open_again(f, of);
-	return 0;
-}
-
-static int64_t jump_follow(struct vfs *v, struct node *link, struct node **out)
-{
-	const struct proc_node *n = proc_node_of(link);
-	int64_t error = jump_target(v, n, out);
-
-	if (error != 0)
-		return error;
-	if (*out != NULL)
-		node_hold(*out);
-	else if (is_pipe(file_of(v, n->task, n->fd)))
-		error = pipe_follow(v, link, out);
-	else if (file_of(v, n->task, n->fd)->operations == &terminal_files)
-		error = terminal_node(v, out);
-	else
-		error = -ENXIO;
-	return error;
-}
-
-static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t size)
-{
-	const struct proc_node *n = proc_node_of(link);
-	struct text t = { to, size, 0 };
-	struct node *target;
-	struct file *f;
-	int64_t length = jump_target(v, n, &target);
-
-	if (length != 0)
-		return length;
-	if (target == NULL) {
-		f = file_of(v, n->task, n->fd);
-		if (f->operations->describe != NULL)
-			return f->operations->describe(v, f, to, size);
-		text_add(&t, "anon_inode:[file]");
-		return (int64_t)t.length;
-	}
-	return path_of(v, v->tasks[v->walker].folders->root, target, to, size);
 }
 
 /* Entries of folders ----------------------------------------------------------------------------------------------- */
@@ -339,7 +227,7 @@ static uint64_t numbered(const struct vfs *v, const struct proc_node *n, uint32_
 	if (n->entry == &proc_entries[PROC_TASKS])
 		return TASKS;
 	*entry = PROC_FD;
-	return n->entry == &proc_entries[PROC_FDS] && !is_zombie(v, n) ? v->tasks[n->task].descriptors->size : 0;
+	return n->entry == &proc_entries[PROC_FDS] && !proc_is_zombie(v, n) ? v->tasks[n->task].descriptors->size : 0;
 }
 
 /* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position` on:
@@ -386,7 +274,7 @@ static int64_t proc_list(struct vfs *v, struct file *f, struct grant to)
 	uint64_t at = 0, inode;
 	uint32_t mode;
 
-	if (!is_alive(v, n))
+	if (!proc_is_alive(v, n))
 		return -ENOENT;
 	while (proc_next(v, n, &f->position, name, &inode, &mode)) {
 		int64_t bytes = entry_put(to, at, inode, f->position + 1, mode, name, strlen(name));
@@ -433,17 +321,6 @@ static const struct node_operations folder_nodes = {
 	.forget = proc_forget,
 };
 static const struct node_operations text_nodes = { .name = proc_name, .open = proc_text_open, .forget = proc_forget };
-static const struct node_operations link_nodes = { .name = proc_name,
-						   .readlink = self_readlink,
-						   .forget = proc_forget };
-static const struct node_operations pipe_nodes = { .name = proc_name, .open = pipe_open, .forget = proc_forget };
-static const struct node_operations jump_nodes = {
-	.name = proc_name,
-	.readlink = jump_readlink,
-	.follow = jump_follow,
-	.forget = proc_forget,
-};
-
 const struct file_system proc_file_system = {
 	.name = "proc",
 	.mount = proc_mount,

@@ -1,0 +1,109 @@
+/* procfs_links.c: /proc's links: to the reader's own folder, and those that stand for a node: a process's program, folders
+ * and descriptors. */
+#include "devices.h"
+#include "procfs.h"
+#include "tmpfs.h"
+
+static const struct node_operations pipe_nodes;
+
+static int64_t self_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+{
+	struct text t = { to, size, 0 };
+
+	(void)link;
+	text_add(&t, "%u", v->tasks[v->walker].process);
+	return (int64_t)t.length;
+}
+
+/* The node that a link of a process stands for, not held. */
+static int64_t jump_target(struct vfs *v, const struct proc_node *n, struct node **out)
+{
+	const struct task_files *t = &v->tasks[n->task];
+	const struct file *f;
+
+	if (!proc_is_alive(v, n) || proc_is_zombie(v, n))
+		return -ENOENT;
+	if (n->entry == &proc_entries[PROC_FD]) {
+		f = file_of(v, n->task, n->fd);
+		*out = f == NULL ? NULL : f->node;
+		return f == NULL ? -ENOENT : 0;
+	}
+	if (n->entry->name[0] == 'e')
+		*out = t->program;
+	else
+		*out = n->entry->name[0] == 'c' ? t->folders->current : t->folders->root;
+	return *out == NULL ? -ENOENT : 0;
+}
+
+/* A pipe at a descriptor can be opened again: by a node that looks for it there then. */
+static int64_t pipe_follow(struct vfs *v, struct node *link, struct node **out)
+{
+	struct proc_node *n;
+	int64_t error = proc_make(v, link->mount, &proc_entries[PROC_FD], proc_node_of(link), &n);
+
+	if (error != 0)
+		return error;
+	n->fd = proc_node_of(link)->fd;
+	n->node.operations = &pipe_nodes;
+	n->node.mode = S_IFIFO | 0600;
+	*out = &n->node;
+	return 0;
+}
+
+static int64_t pipe_open(struct vfs *v, struct node *node, struct file *f)
+{
+	const struct proc_node *n = proc_node_of(node);
+	const struct file *of = proc_is_alive(v, n) && !proc_is_zombie(v, n) ? file_of(v, n->task, n->fd) : NULL;
+
+	if (of == NULL || !is_pipe(of))
+		return -ENXIO;
+	pipe_open_again(f, of);
+	return 0;
+}
+
+static int64_t jump_follow(struct vfs *v, struct node *link, struct node **out)
+{
+	const struct proc_node *n = proc_node_of(link);
+	int64_t error = jump_target(v, n, out);
+
+	if (error != 0)
+		return error;
+	if (*out != NULL)
+		node_hold(*out);
+	else if (is_pipe(file_of(v, n->task, n->fd)))
+		error = pipe_follow(v, link, out);
+	else if (file_of(v, n->task, n->fd)->operations == &terminal_files)
+		error = terminal_node(v, out);
+	else
+		error = -ENXIO;
+	return error;
+}
+
+static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+{
+	const struct proc_node *n = proc_node_of(link);
+	struct text t = { to, size, 0 };
+	struct node *target;
+	struct file *f;
+	int64_t length = jump_target(v, n, &target);
+
+	if (length != 0)
+		return length;
+	if (target == NULL) {
+		f = file_of(v, n->task, n->fd);
+		if (f->operations->describe != NULL)
+			return f->operations->describe(v, f, to, size);
+		text_add(&t, "anon_inode:[file]");
+		return (int64_t)t.length;
+	}
+	return path_of(v, v->tasks[v->walker].folders->root, target, to, size);
+}
+
+const struct node_operations proc_self_nodes = { .name = proc_name, .readlink = self_readlink, .forget = proc_forget };
+static const struct node_operations pipe_nodes = { .name = proc_name, .open = pipe_open, .forget = proc_forget };
+const struct node_operations proc_jump_nodes = {
+	.name = proc_name,
+	.readlink = jump_readlink,
+	.follow = jump_follow,
+	.forget = proc_forget,
+};
