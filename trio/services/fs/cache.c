@@ -299,7 +299,7 @@ int64_t cache_run(struct mount *m, uint32_t block, uint32_t ahead, uint32_t *cou
 		result = cache_fetch(m, block, ahead);
 	if (result == 0)
 		result = cache_read(m, block, &b);
-	if (result < 0)
+	if (result != 0)
 		return result;
 	*out = b;
 	for (*count = 1; *count < most; ++*count) {

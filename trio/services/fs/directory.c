@@ -256,9 +256,9 @@ int64_t directory_is_empty(struct mount *m, struct inode *d)
 	struct buffer *b = NULL;
 
 	for (uint32_t at = 0; at < count; at++) {
-		int64_t result = at % per_block == 0 ? block_of(m, d, at / per_block, &b) : 0;
+		int64_t result = !b || at % per_block == 0 ? block_of(m, d, at / per_block, &b) : 0;
 
-		if (result < 0)
+		if (result != 0)
 			return result;
 		if (entry(b, at % per_block)->inode != 0 && !is_dots(entry(b, at % per_block)))
 			return -ENOTEMPTY;

@@ -72,7 +72,7 @@ int64_t file_readlink(struct mount *m, struct inode *i, struct grant to)
 	result = block_zone(m, i, 0, &zone);
 	if (result == 0)
 		result = zone ? cache_read(m, zone, &b) : -EIO;
-	if (result < 0)
+	if (result != 0)
 		return result;
 	if (copy_out(to, 0, b->bytes, n) != 0)
 		return -EFAULT;
@@ -194,7 +194,7 @@ static int64_t clear_tail(struct mount *m, struct inode *i, uint32_t size)
 	result = block_zone(m, i, size >> m->block_shift, &zone);
 	if (result == 0 && zone)
 		result = cache_read(m, zone, &b);
-	if (result < 0 || zone == 0)
+	if (result != 0 || zone == 0)
 		return result;
 	memset(b->bytes + within, 0, m->block_size - within);
 	dirty_buffer(m, b, DATA, NULL);
@@ -209,7 +209,7 @@ int64_t file_truncate(struct mount *m, uint32_t number, uint64_t size)
 
 	if (result == 0)
 		result = inode_get(m, number, &i);
-	if (result < 0)
+	if (result != 0)
 		return result;
 	if (!S_ISREG(i->mode))
 		return is_directory(i) ? -EISDIR : -EINVAL;

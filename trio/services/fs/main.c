@@ -77,7 +77,7 @@ static int64_t fs_lookup(struct fs *self, uint32_t mount, uint32_t directory, st
 		result = directory_search(m, d, &n, false, &s);
 	if (result == 0)
 		result = s.found.inode ? inode_of(m, s.found.inode, &i) : -ENOENT;
-	if (result < 0)
+	if (result != 0)
 		return result == -ESTALE ? -EIO : result;
 	inode_hold(m, i);
 	*inode = s.found.inode;

@@ -232,7 +232,12 @@ int64_t change_begin(struct mount *m);
 /* All that is dirty. 0; -EWAIT: under way; -EIO: the mount has failed. */
 int64_t write_back(struct mount *m);
 /* In the middle of a change that has not committed: AGAIN when all is written, or -EWAIT, -EIO. */
-int64_t write_back_first(struct mount *m);
+static inline int64_t write_back_first(struct mount *m)
+{
+	int64_t result = write_back(m);
+
+	return result < 0 ? result : AGAIN;
+}
 bool has_changes(const struct mount *m);
 /* Nothing is written to this disk any more. */
 void write_failed(struct mount *m);

@@ -53,7 +53,7 @@ int64_t name_create(struct mount *m, const struct new_file *f, const struct name
 		result = inode_reserve(m, &number, &i);
 	if (result == 0 && (S_ISDIR(f->mode) || target))
 		result = first_zone(m, &zone, &b);
-	if (result < 0)
+	if (result != 0)
 		return result;
 	/* committed */
 	inode_commit(m, i, number);
@@ -162,7 +162,7 @@ int64_t name_unlink(struct mount *m, uint32_t directory, bool directories, const
 		result = s.found.inode ? named_inode(m, &s.found, &i) : -ENOENT;
 	if (result == 0)
 		result = may_lose(m, i, directories);
-	if (result < 0)
+	if (result != 0)
 		return result;
 	/* committed */
 	directory_remove(m, d, &s.found);
@@ -187,7 +187,7 @@ static int64_t is_outside(struct mount *m, uint32_t d, uint32_t top)
 		result = inode_directory(m, d, &i);
 		if (result == 0)
 			result = directory_parent(m, i, &up);
-		if (result < 0)
+		if (result != 0)
 			return result == -EWAIT || result == AGAIN ? result : -EIO;
 		d = up.inode;
 	}

@@ -42,7 +42,7 @@ static int64_t read_super(struct mount *m)
 		result = -EINVAL;
 	if (result == 0)
 		result = block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes)));
-	if (result < 0)
+	if (result != 0)
 		return result;
 	result = take_super(m, (const struct disk_super *)bytes, sectors);
 	if (result == 0)

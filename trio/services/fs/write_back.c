@@ -50,13 +50,6 @@ int64_t change_begin(struct mount *m)
 	return m->phase != IDLE || is_full(m) ? write_back(m) : 0;
 }
 
-int64_t write_back_first(struct mount *m)
-{
-	int64_t result = write_back(m);
-
-	return result == 0 ? AGAIN : result;
-}
-
 void changed(struct mount *m)
 {
 	alarm_wanted(m);
@@ -203,7 +196,7 @@ int64_t write_back(struct mount *m)
 		return -EIO;
 	if (m->phase == IDLE)
 		m->phase = GATHER;
-	for (; m->phase < PHASES; m->phase++) {
+	while (m->phase < PHASES) {
 		int64_t result = run_phase(m);
 
 		if (result == -EWAIT && !m->failed)
@@ -212,6 +205,7 @@ int64_t write_back(struct mount *m)
 			write_failed(m);
 			return -EIO;
 		}
+		m->phase++;
 	}
 	m->phase = IDLE;
 	forget_fresh(&m->inodes_map);

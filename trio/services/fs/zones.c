@@ -121,7 +121,7 @@ static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 	result = map_words(m, map, bit, &b);
 	if (result == 0 && map == &m->inodes_map)
 		result = table_block(m, bit, &table, &d);
-	if (result < 0)
+	if (result != 0)
 		return result;
 	/* committed */
 	if (map == &m->inodes_map) {
