@@ -288,7 +288,7 @@ verdict vfs_chown(struct vfs *v, struct request *r, int32_t directory, struct gr
 verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t which,
 		      uint32_t present, int64_t accessed, int64_t modified, uint32_t flags)
 {
-	struct file_attributes to;
+	struct file_attributes to = { 0 };
 	struct node *n;
 	int64_t result;
 

@@ -201,8 +201,11 @@ void folder_remove(struct vfs *v, struct entry *e)
 	if (before == e) {
 		chain_set(v, f, bucket, e->next);
 	} else {
-		while (before->next != e)
+		INVARIANT(before != NULL);
+		while (before->next != e) {
 			before = before->next;
+			INVARIANT(before != NULL);
+		}
 		before->next = e->next;
 	}
 	radix_remove(v, &f->positions, e->position);

@@ -58,7 +58,10 @@ static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, ui
 	/* committed */
 	rights->count = count;
 	for (uint32_t i = 0; i < count; i++) {
-		rights->files[i] = file_hold(file_of(v, task, fds[i]));
+		struct file *f = file_of(v, task, fds[i]);
+
+		INVARIANT(f != NULL);
+		rights->files[i] = file_hold(f);
 		in_flight(v, rights->files[i], 1);
 	}
 	*out = rights;
