@@ -50,12 +50,12 @@ static void wait_for_disk(void)
 static void *memory_of_file(const char *path, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
+	long end = !f || fseek(f, 0, SEEK_END) != 0 ? -1 : ftell(f);
 	void *bytes;
 
-	if (!f || fseek(f, 0, SEEK_END) != 0)
+	if (end < 0 || fseek(f, 0, SEEK_SET) != 0)
 		exit(2);
-	*size = (size_t)ftell(f);
-	rewind(f);
+	*size = (size_t)end;
 	bytes = malloc(*size);
 	if (!bytes || fread(bytes, 1, *size, f) != *size)
 		exit(2);

@@ -129,10 +129,10 @@ void panic(const char *format, ...)
 enum kind { READ, WRITE, FLUSH };
 /* A transfer that was begun; `ended`: the next call of the same kind and sector gets its answer. */
 static struct {
-	enum kind kind;
 	uint64_t sector;
-	bool used, ended;
 	size_t length;
+	enum kind kind;
+	bool used, ended;
 	uint8_t bytes[REQUEST_MOST];
 } under_way[UNDER_WAY];
 

@@ -183,12 +183,12 @@ const struct file_system device_file_system = { .name = "devtmpfs" }, proc_file_
 /* The model ------------------------------------------------------------ */
 
 struct inode {
-	bool used, folder;
-	int links, parent;
 	long size;
+	uint8_t *bytes;
+	int links, parent;
 	/* Of a folder: what stands at each name; 0: nothing. */
 	int at[NAMES];
-	uint8_t *bytes;
+	bool used, folder;
 };
 static struct inode inodes[INODES];
 #define TOP 1

@@ -60,7 +60,10 @@ struct grant grant_write(void *own, size_t length)
 
 static bool fails(void)
 {
-	return fail_at > 0 && --fail_at == 0;
+	if (fail_at == 0)
+		return false;
+	fail_at--;
+	return fail_at == 0;
 }
 
 void *pages_take(size_t count)

@@ -182,7 +182,8 @@ TEST(proc_threads, "Does /proc/PID/task name each thread of the process?")
 	OK(pipe(ends));
 	IS(pthread_create(&thread, NULL, wait_for_byte, ends), 0);
 	dir = opendir("/proc/self/task");
-	TRUE(dir != NULL);
+	if (!dir)
+		fail("opendir: %s", strerror(errno));
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.') {
 			threads++;
