@@ -6,8 +6,6 @@
 #include "tmpfs.h"
 #include "vm.h"
 
-#define TMPFS_MAGIC 0x01021994
-
 static verdict null_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	(void)v, (void)f, (void)to, (void)at;

@@ -5,6 +5,9 @@
 #include "radix.h"
 #include "vfs_internal.h"
 
+/* statfs's type, also of /dev (Linux's number). */
+#define TMPFS_MAGIC 0x01021994
+
 /* A name in a folder; memory of entry_size() bytes. */
 struct entry {
 	/* In its bucket. */

@@ -3,7 +3,6 @@
 #include "kernel.h"
 #include "tmpfs.h"
 
-#define TMPFS_MAGIC 0x01021994
 #define SYSFS_MAGIC 0x62656572
 
 int64_t tmpfs_root(struct vfs *v, struct mount *m, uint32_t mode, uint32_t type)

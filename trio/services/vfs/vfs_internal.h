@@ -117,7 +117,8 @@ struct file_operations {
 	verdict (*write)(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at);
 	/* Returns the new position. NULL: -ESPIPE, and pread too. */
 	int64_t (*seek)(struct vfs *v, struct file *f, int64_t offset, uint32_t whence);
-	/* Readiness now. NULL: always to read and to write. Whoever makes a file ready calls vfs_ready(). */
+	/* Readiness now. NULL: always to read and to write. It calls watch() with
+	 * what tells of a change. */
 	uint32_t (*poll)(struct vfs *v, struct file *f);
 	/* `argument`: as given, and as a grant of what it points to (a page). NULL: -ENOTTY. */
 	verdict (*ioctl)(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
@@ -350,7 +351,7 @@ static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t resul
 	return result == -EWAIT ? park_hard(&v->disk_waiters, r) : settle(r, result);
 }
 
-/* In an operation `poll`: who polls is to look again when `w` changes. Not called: when vfs_ready() is. */
+/* In an operation `poll`: who polls is to look again when `w` changes. */
 static inline void watch(struct vfs *v, struct watch *w)
 {
 	w->tasks |= v->polling;
@@ -362,12 +363,6 @@ static inline void watch_changed(struct vfs *v, struct watch *w)
 	w->changes++;
 	if (w->tasks != 0)
 		watch_wake(v, w);
-}
-
-/* A file without a watch became ready, or hung up: those who poll one look again. */
-static inline void vfs_ready(struct vfs *v)
-{
-	watch_changed(v, &v->any);
 }
 
 /* `task` gets `signal` (SIGPIPE, SIGXFSZ, SIGTTOU …) for what it did, once its call is over. One at a time. */
