@@ -43,8 +43,8 @@ static void force_for_fault(int64_t why, uint64_t address)
 		force(SIGBUS, BUS_ADRERR, address);
 		break;
 	default:
-		log_line("task %u: no memory for the page at %lx", current->number, address);
-		force(SIGKILL, SI_KERNEL, 0);
+		if (client_pm_make_room(&current->request) == 0)
+			current->work |= WORK_YIELD;
 	}
 }
 
