@@ -28,10 +28,11 @@ def test_what_is_not_a_programs_is_refused(kernel: Kernel, program: Program) -> 
 
 
 @pytest.mark.slow(minutes=1)
-def test_who_takes_everything_gets_an_error_and_all_comes_back(kernel: Kernel, program: Program) -> None:
+@pytest.mark.parametrize("memory", [32, 64])
+def test_who_takes_everything_gets_an_error_and_all_comes_back(kernel: Kernel, program: Program, memory: int) -> None:
     """Expected: processes, threads, descriptors, sockets on their way, memory, mappings, files until there are no
     more, and programs with damaged headers: init and the shell go on, all pages are back. Broken: a FAIL line."""
-    ended = hostile(kernel, program, 64, "hostile")
+    ended = hostile(kernel, program, memory, "hostile")
     assert ended.status == 0, ended
     assert PANIC not in ended.console
 
