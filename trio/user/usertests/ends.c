@@ -233,7 +233,7 @@ TEST(sigqueue, "Do values arrive in the order they were sent, and is RLIMIT_SIGP
 	FAILS(sigqueue(getpid(), SIGRTMIN + 1, value), EAGAIN);
 }
 
-/* Spins until `hits` signals were caught, or for some seconds: of user mode above all, whatever else the machine does. */
+/* Spins until `hits` signals were caught, or for some seconds, most of it in user mode. */
 static void spin_until(int hits)
 {
 	long until = now_ms() + 5000;
