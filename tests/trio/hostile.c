@@ -1,6 +1,7 @@
-/* hostile.c: what a program can do against its kernel on purpose: instructions that are not its own, addresses that the
- * processor refuses, damaged programs, and as much of everything as there is. Each kind is a name; without one, all.
- * Prints a line a kind; status 1: something was allowed, or free pages are missing afterwards. Trio alone tells those. */
+/* hostile.c: what a program can do against its kernel on purpose: instructions that are not its own, addresses that
+ * the processor refuses, damaged programs, and as much of everything as there is. Each kind is a name; without one,
+ * all. Prints a line a kind; status 1: something was allowed, or free pages are missing afterwards. Trio alone tells
+ * those. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

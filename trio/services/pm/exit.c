@@ -173,8 +173,8 @@ verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all)
 	return answer(r, 0);
 }
 
-/* Of those that grow without end the last one is most likely: a fork bomb's, or a program just begun. While one ends its
- * memory is waited for. */
+/* Of those that grow without end the last one is most likely: a fork bomb's, or a program just begun. While one ends
+ * its memory is waited for. */
 static struct process *last_made(struct pm *pm, struct process *otherwise)
 {
 	struct process *last = otherwise;

@@ -59,8 +59,8 @@ static inline bool proc_is_zombie(const struct vfs *v, const struct proc_node *n
 	return n->process != 0 && v->tasks[n->task].descriptors == NULL;
 }
 
-/* procfs.c: a node, held once; what all nodes of /proc can do. `like`: one of the same process, whose owner it has; NULL for
- * the root. */
+/* procfs.c: a node, held once; what all nodes of /proc can do. `like`: one of the same process, whose owner it has;
+ * NULL for the root. */
 int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, const struct proc_node *like,
 		  struct proc_node **out);
 void proc_forget(struct vfs *v, struct node *n);

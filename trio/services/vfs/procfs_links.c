@@ -1,5 +1,5 @@
-/* procfs_links.c: /proc's links: to the reader's own folder, and those that stand for a node: a process's program, folders
- * and descriptors. */
+/* procfs_links.c: /proc's links: to the reader's own folder, and those that stand for a node: a process's program,
+ * folders and descriptors. */
 #include "devices.h"
 #include "procfs.h"
 #include "tmpfs.h"
