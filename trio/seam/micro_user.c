@@ -278,7 +278,7 @@ _Noreturn void service_main(uint32_t endpoint)
 	self = endpoint;
 	this_service.start(this_service.table);
 	for (;;) {
-		struct incoming in;
+		struct incoming in = { .kind = INCOMING_NOTIFIED };
 
 		while (!queue_is_empty(&again)) {
 			struct link *first = again.head.next;
