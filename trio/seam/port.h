@@ -31,10 +31,49 @@ struct grant {
 	uint64_t length;
 };
 
-/* Members of a queue; a queue is a ring through its head. */
+/* An invariant of the service's own does not hold: it cannot go on. */
+_Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* An invariant that a kernel built with TRIO_CHECKED looks after, and no other takes time for. */
+#ifdef TRIO_CHECKED
+#define INVARIANT(condition) ((condition) ? (void)0 : panic("%s:%d: %s does not hold", __FILE__, __LINE__, #condition))
+#else
+#define INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
+#endif
+
+/* A member of a list; a list is a ring through its head. A member that is in no list is zero. */
 struct link {
 	struct link *next, *previous;
 };
+
+/* The list is empty from now on. */
+static inline void list_start(struct link *head)
+{
+	head->next = head->previous = head;
+}
+
+static inline bool list_is_empty(const struct link *head)
+{
+	return head->next == head;
+}
+
+/* `one` comes before `next`: where that is the head, at the end. */
+static inline void list_add(struct link *next, struct link *one)
+{
+	INVARIANT(!one->next && !one->previous && next->previous->next == next);
+	one->previous = next->previous;
+	one->next = next;
+	next->previous->next = one;
+	next->previous = one;
+}
+
+static inline void list_remove(struct link *one)
+{
+	INVARIANT(one->next && one->previous->next == one && one->next->previous == one);
+	one->previous->next = one->next;
+	one->next->previous = one->previous;
+	one->next = one->previous = NULL;
+}
 
 /* Requests that wait for the same thing. Zero-initialised is empty. */
 struct queue {
@@ -137,15 +176,6 @@ void pages_give(void *pages, size_t count);
 
 /* A line for the console's log, in the words of text.h, which is a service's to include too. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* An invariant of the service's own does not hold: it cannot go on. */
-_Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* An invariant that a kernel built with TRIO_CHECKED looks after, and no other takes time for. */
-#ifdef TRIO_CHECKED
-#define INVARIANT(condition) ((condition) ? (void)0 : panic("%s:%d: %s does not hold", __FILE__, __LINE__, #condition))
-#else
-#define INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
-#endif
 
 /* Freestanding C's own four, and no more. */
 void *memcpy(void *to, const void *from, size_t n);

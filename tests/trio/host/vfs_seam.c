@@ -10,7 +10,7 @@ unsigned pages_out, objects_out, fail_at;
 verdict park(struct queue *q, struct request *r)
 {
 	if (q->head.next == NULL)
-		list_begin(&q->head);
+		list_start(&q->head);
 	list_add(&q->head, &r->link);
 	return PARKED;
 }
@@ -28,7 +28,7 @@ verdict park_hard(struct queue *q, struct request *r)
 
 bool is_waited_for(const struct queue *q)
 {
-	return q->head.next != NULL && q->head.next != &q->head;
+	return q->head.next != NULL && !list_is_empty(&q->head);
 }
 
 void unpark(struct queue *q)

@@ -125,7 +125,7 @@ static void process_leave(struct pm *pm, struct process *p)
 		shut_down(pm);
 		return;
 	}
-	if (p->children.next != &p->children)
+	if (!list_is_empty(&p->children))
 		give_children_to_init(pm, p);
 	if (pm->stopped && p->parent->group != p->group && p->parent->session == p->session)
 		wake_orphaned(pm, p, p);

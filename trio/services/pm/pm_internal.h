@@ -193,27 +193,7 @@ struct pm {
 	uint32_t hardware, hardware_2;
 };
 
-/* Lists: rings through a head. */
-static inline void list_start(struct link *head)
-{
-	head->next = head->previous = head;
-}
-
-static inline void list_add(struct link *head, struct link *one)
-{
-	one->previous = head->previous;
-	one->next = head;
-	head->previous->next = one;
-	head->previous = one;
-}
-
-static inline void list_remove(struct link *one)
-{
-	one->previous->next = one->next;
-	one->next->previous = one->previous;
-	one->next = one->previous = NULL;
-}
-
+/* Each member of a list; the present one may leave it. */
 #define EACH(head, type, member, variable)                                                                  \
 	for (type *variable = CONTAINER((head)->next, type, member), *next_##variable;                      \
 	     next_##variable = CONTAINER(variable->member.next, type, member), &variable->member != (head); \

@@ -109,7 +109,7 @@ void timers_pass(struct pm *pm)
 {
 	nanoseconds at = now();
 
-	while (pm->timers.next != &pm->timers) {
+	while (!list_is_empty(&pm->timers)) {
 		struct timer *first = CONTAINER(pm->timers.next, struct timer, link);
 		struct process *p = first->process;
 

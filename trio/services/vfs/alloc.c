@@ -33,18 +33,10 @@ static unsigned class_of(size_t size)
 	return c;
 }
 
-static void list_add(struct link *head, struct link *l)
+/* First in the list of its class from now on. */
+static void has_room(struct vfs *v, unsigned class, struct slab *s)
 {
-	l->next = head->next;
-	l->previous = head;
-	head->next->previous = l;
-	head->next = l;
-}
-
-static void list_remove(struct link *l)
-{
-	l->previous->next = l->next;
-	l->next->previous = l->previous;
+	list_add(v->allocator.partial[class].next, &s->link);
 }
 
 static struct slab *slab_more(struct vfs *v, unsigned class)
@@ -58,21 +50,21 @@ static struct slab *slab_more(struct vfs *v, unsigned class)
 	s->free = NULL;
 	s->used = 0;
 	s->fresh = s->places = (uint32_t)((PAGE - SLAB_HEAD) / class_sizes[class]);
-	list_add(&v->allocator.partial[class], &s->link);
+	has_room(v, class, s);
 	return s;
 }
 
 void allocator_start(struct vfs *v)
 {
 	for (unsigned i = 0; i < COUNT_OF(v->allocator.partial); i++)
-		v->allocator.partial[i].next = v->allocator.partial[i].previous = &v->allocator.partial[i];
+		list_start(&v->allocator.partial[i]);
 }
 
 void *vfs_take(struct vfs *v, size_t size)
 {
 	unsigned class = class_of(size);
 	struct link *head = &v->allocator.partial[class];
-	struct slab *s = head->next == head ? slab_more(v, class) : CONTAINER(head->next, struct slab, link);
+	struct slab *s = list_is_empty(head) ? slab_more(v, class) : CONTAINER(head->next, struct slab, link);
 	void *p;
 
 	if (s == NULL)
@@ -94,7 +86,7 @@ void vfs_give(struct vfs *v, void *p, size_t size)
 	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
 
 	if (s->used-- == s->places)
-		list_add(&v->allocator.partial[class], &s->link);
+		has_room(v, class, s);
 	*(void **)p = s->free;
 	s->free = p;
 	if (s->used > 0)

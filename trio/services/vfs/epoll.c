@@ -98,7 +98,7 @@ static void epoll_release(struct vfs *v, struct file *f)
 	struct epoll *e = f->state;
 
 	watch_changed(v, &e->watch);
-	while (!list_empty(&e->interests))
+	while (!list_is_empty(&e->interests))
 		interest_end(v, CONTAINER(e->interests.next, struct interest, link));
 	list_remove(&e->all);
 	vfs_give(v, e, sizeof *e);
@@ -121,8 +121,7 @@ verdict vfs_epoll_create(struct vfs *v, struct request *r, uint32_t flags)
 	e = vfs_take(v, sizeof *e);
 	if (e == NULL)
 		return refuse(r, ENOMEM);
-	list_begin(&e->interests);
-	list_begin(&e->all);
+	list_start(&e->interests);
 	fd = place_one(v, r->task, &epoll_files, e, O_RDWR, flags & EPOLL_CLOEXEC ? O_CLOEXEC : 0);
 	if (fd < 0)
 		vfs_give(v, e, sizeof *e);

@@ -23,9 +23,7 @@ struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type)
 	s->references = 1;
 	s->type = type;
 	ring_begin(&s->ring);
-	list_begin(&s->packets);
-	list_begin(&s->pending);
-	list_begin(&s->named);
+	list_start(&s->packets);
 	list_add(&v->io->all, &s->all);
 	s->peer_credentials = (struct linux_ucred){ 0, UINT32_MAX, UINT32_MAX };
 	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
@@ -80,7 +78,7 @@ void socket_close(struct vfs *v, struct socket *s)
 	s->closed = true;
 	s->file = NULL;
 	address_release(v, s);
-	while (!list_empty(&s->pending)) {
+	while (s->state == LISTENING && !list_is_empty(&s->pending)) {
 		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
 
 		list_remove(&waiting->pending);
@@ -89,7 +87,7 @@ void socket_close(struct vfs *v, struct socket *s)
 	}
 	if (s->peer != NULL)
 		peer_leave(v, s);
-	while (!list_empty(&s->packets)) {
+	while (!list_is_empty(&s->packets)) {
 		struct packet *p = CONTAINER(s->packets.next, struct packet, link);
 
 		list_remove(&p->link);
@@ -378,7 +376,7 @@ void io_start(struct vfs *v)
 	if (v->io == NULL)
 		panic("no memory for sockets");
 	kernel_random_bytes(grant_write(v->boot_id, sizeof v->boot_id));
-	list_begin(&v->io->names);
-	list_begin(&v->io->all);
-	list_begin(&v->io->epolls);
+	list_start(&v->io->names);
+	list_start(&v->io->all);
+	list_start(&v->io->epolls);
 }

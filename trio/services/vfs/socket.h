@@ -73,7 +73,7 @@ struct socket {
 	/* Those who want to receive or accept here; those who want to send here or to connect. */
 	struct queue for_data, for_room;
 	struct watch watch;
-	/* A listener's connections to be accepted; one's own place among them. */
+	/* A listener's connections to be accepted; or one's own place among them. */
 	struct link pending;
 	uint32_t pending_count, backlog;
 	/* SO_SNDBUF, SO_RCVBUF; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
@@ -102,28 +102,6 @@ struct io_state {
 	uint32_t in_flight;
 	bool collecting;
 };
-
-static inline void list_begin(struct link *head)
-{
-	head->next = head->previous = head;
-}
-static inline bool list_empty(const struct link *head)
-{
-	return head->next == head;
-}
-static inline void list_add(struct link *head, struct link *l)
-{
-	l->next = head;
-	l->previous = head->previous;
-	head->previous->next = l;
-	head->previous = l;
-}
-static inline void list_remove(struct link *l)
-{
-	l->next->previous = l->previous;
-	l->previous->next = l->next;
-	l->next = l->previous = l;
-}
 
 /* socket.c */
 extern const struct file_operations socket_files;

@@ -96,7 +96,8 @@ int64_t address_find(struct vfs *v, uint32_t task, struct grant address, struct 
 
 void address_release(struct vfs *v, struct socket *s)
 {
-	list_remove(&s->named);
+	if (s->named.next != NULL)
+		list_remove(&s->named);
 	if (s->node == NULL)
 		return;
 	s->node->special = NULL;
@@ -187,6 +188,8 @@ verdict vfs_listen(struct vfs *v, struct request *r, int32_t fd, int32_t backlog
 		return refuse(r, EOPNOTSUPP);
 	if (s->name.length == 0 || s->state == CONNECTED)
 		return refuse(r, EINVAL);
+	if (s->state != LISTENING)
+		list_start(&s->pending);
 	s->state = LISTENING;
 	s->backlog = MIN((uint32_t)backlog, (uint32_t)SOMAXCONN);
 	s->peer_credentials = credentials_of(v, r->task);
@@ -278,7 +281,7 @@ verdict vfs_accept(struct vfs *v, struct request *r, int32_t fd, struct grant ad
 		return refuse(r, EOPNOTSUPP);
 	if (s->state != LISTENING || (s->shut & SHUT_RECEIVE))
 		return refuse(r, EINVAL);
-	if (list_empty(&s->pending))
+	if (list_is_empty(&s->pending))
 		return socket_wait(r, &s->for_data, s->receive_time, f, 0);
 	end = CONTAINER(s->pending.next, struct socket, pending);
 	if (address.length != 0)

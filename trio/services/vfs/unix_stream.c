@@ -82,7 +82,7 @@ static struct packet *mark_within(struct socket *s, uint64_t *n)
 	uint64_t read = s->written - s->ring.used;
 	struct packet *mark;
 
-	if (list_empty(&s->packets))
+	if (list_is_empty(&s->packets))
 		return NULL;
 	mark = CONTAINER(s->packets.next, struct packet, link);
 	if (mark->first >= read + *n)

@@ -105,16 +105,10 @@ static uint32_t wake(const struct key *key, uint32_t count, uint32_t mask)
 /* A parked request to the end of another queue; what its end or wake-up unlinks it from is whatever it is linked in. */
 static void move_to(struct link *one, struct queue *to)
 {
-	struct link *head = &to->head;
-
-	one->previous->next = one->next;
-	one->next->previous = one->previous;
-	if (head->next == NULL)
-		head->next = head->previous = head;
-	one->previous = head->previous;
-	one->next = head;
-	head->previous->next = one;
-	head->previous = one;
+	list_remove(one);
+	if (to->head.next == NULL)
+		list_start(&to->head);
+	list_add(&to->head, one);
 }
 
 /* Up to `count` wait for another word from now on. */

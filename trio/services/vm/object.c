@@ -15,7 +15,7 @@ struct object_page {
 	uint32_t number;
 	/* How many are in use, the first that was never used, the first of the list. */
 	uint32_t used, fresh, free;
-	/* Pages with room are a ring. */
+	/* In the list of pages with room. */
 	struct link room;
 };
 _Static_assert(sizeof(struct object_page) <= PAGE, "objects fit into a page");
@@ -35,19 +35,6 @@ struct object *object_of(uint32_t number)
 	return o != NULL && o->holders != 0 ? o : NULL;
 }
 
-static void has_room(struct object_page *page)
-{
-	page->room = (struct link){ &rooms, rooms.previous };
-	rooms.previous->next = &page->room;
-	rooms.previous = &page->room;
-}
-
-static void has_no_room(struct object_page *page)
-{
-	page->room.previous->next = page->room.next;
-	page->room.next->previous = page->room.previous;
-}
-
 /* One page more of free objects; number 0 stays unused. */
 static bool objects_grow(void)
 {
@@ -64,7 +51,7 @@ static bool objects_grow(void)
 	page->free = NONE;
 	page->fresh = n == 0;
 	object_pages[n] = page;
-	has_room(page);
+	list_add(&rooms, &page->room);
 	return true;
 }
 
@@ -74,7 +61,7 @@ int64_t vm_object_create(struct vm *self, uint32_t *out_object)
 	uint32_t at;
 
 	(void)self;
-	if (rooms.next == &rooms && !objects_grow())
+	if (list_is_empty(&rooms) && !objects_grow())
 		return -ENOMEM;
 	page = CONTAINER(rooms.next, struct object_page, room);
 	at = page->free;
@@ -85,7 +72,7 @@ int64_t vm_object_create(struct vm *self, uint32_t *out_object)
 	page->objects[at] = (struct object){ .holders = 1 };
 	page->used++;
 	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
-		has_no_room(page);
+		list_remove(&page->room);
 	*out_object = page->number * OBJECTS_PER_PAGE + at;
 	return 0;
 }
@@ -192,12 +179,12 @@ static void object_free(uint32_t number)
 		tree_drop(&o->root, o->height, 0);
 	o->holders = 0;
 	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
-		has_room(page);
+		list_add(&rooms, &page->room);
 	o->next = page->free;
 	page->free = number % OBJECTS_PER_PAGE;
 	if (--page->used > 0)
 		return;
-	has_no_room(page);
+	list_remove(&page->room);
 	object_pages[page->number] = NULL;
 	first_absent = MIN(first_absent, page->number);
 	pages_give(page, 1);
