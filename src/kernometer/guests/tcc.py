@@ -6,20 +6,16 @@ there, with `-static` or without. Made once, by configure and make in a temporar
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from kernometer.cache import cache_folder, sha256
 from kernometer.errors import BuildError, MissingError
-from kernometer.guests import apt
-from kernometer.text import printable
+from kernometer.guests import apt, building
 
 #: Where Debian's musl-dev keeps musl on the host.
 HEADERS = Path("/usr/include/x86_64-linux-musl")
@@ -125,9 +121,7 @@ def build(scratch: Path) -> Path:
     source = apt.source("tcc", scratch)
     objects = scratch / "objects"  # beside the source: in its own folder, configure breaks at a space in the path
     objects.mkdir()
-    until = time.monotonic() + BUILD_SECONDS
-    for command in (CONFIGURE, *MAKE):
-        _run(command, objects, until)
+    building.run("tcc", (CONFIGURE, *MAKE), objects, BUILD_SECONDS, _NEXT_STEP)
     made = scratch / "made"
     own = made / OWN
     shutil.copytree(source / "include", own / "include", ignore=shutil.ignore_patterns("Makefile*"))
@@ -135,27 +129,3 @@ def build(scratch: Path) -> Path:
     (made / "bin").mkdir()
     shutil.copyfile(objects / "tcc", made / "bin" / "tcc")
     return made
-
-
-def _run(command: tuple[str, ...], folder: Path, until: float) -> None:
-    """In a session of its own: make's children end with it. What the user set for other builds is not passed on."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(timeout=max(0.0, until - time.monotonic()))
-        except subprocess.TimeoutExpired as error:
-            raise BuildError(f"tcc was not built after {BUILD_SECONDS:.0f} s.", "Try again.") from error
-        finally:
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode != 0:
-        last = printable(said.decode(errors="replace")[-4000:], keep="\n")
-        raise BuildError(f"tcc does not build: {command[0]} left with {process.returncode}.", _NEXT_STEP, last)

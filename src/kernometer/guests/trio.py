@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,9 +18,8 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, sha256, source_folder
 from kernometer.errors import BuildError, MissingError, UsageError
-from kernometer.guests import linux, programs, store
+from kernometer.guests import building, linux, programs, store
 from kernometer.guests.suites import Say
-from kernometer.text import printable
 
 #: How services can be put together; each is a guest `trio-STRUCTURE`.
 STRUCTURES = ("mono",)
@@ -147,28 +145,9 @@ def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Pa
 
 
 def _make(sources: Path, folder: Path, *values: str) -> None:
-    """Runs make, with `folder` for what is built. What the user set for other builds is not passed on. Raises
-    BuildError."""
-    words = ("make", f"-j{os.cpu_count() or 1}", "-C", str(sources), f"BUILD={folder}", *values)
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(
-        words,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(timeout=BUILD_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            raise BuildError(f"Trio was not built after {BUILD_SECONDS:.0f} s.", "Try again.") from error
-        finally:
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode != 0:
-        last = printable(said.decode(errors="replace")[-4000:], keep="\n")
-        raise BuildError(f"Trio does not build: make left with {process.returncode}.", "", last)
+    """Runs make, with `folder` for what is built. Raises BuildError."""
+    words = ("make", f"-j{os.cpu_count() or 1}", f"BUILD={folder}", *values)
+    building.run("Trio", (words,), sources, BUILD_SECONDS)
 
 
 def _digest(sources: Path) -> str:
