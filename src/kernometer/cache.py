@@ -8,10 +8,10 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kernometer.errors import BuildError, MissingError
+from kernometer.errors import BuildError, KernometerError, MissingError
 
 #: Seconds; what is compiled by `compiled` takes one or two.
 COMPILE_SECONDS = 120
@@ -37,29 +37,45 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def kept(final: Path, make: Callable[[Path], Path], failure: type[KernometerError] = BuildError) -> Path:
+    """`final`, a file or a folder in the cache; where it is not there, what `make` has made of it in the folder that it
+    is given, by the path that it answers with.
+
+    Two at once do not meet, and none is found half done. Raises `failure` where the cache cannot be written.
+    """
+    if final.exists():
+        return final
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-", ignore_cleanup_errors=True) as scratch:
+            made = make(Path(scratch))
+            try:
+                made.rename(final)
+            except OSError:  # of a folder, another process was faster: its result is the same
+                if not final.exists():
+                    raise
+    except OSError as error:
+        what = f"The cache {final.parent} cannot be written: {error.strerror}."
+        raise failure(what, "Set XDG_CACHE_HOME.") from error
+    return final
+
+
 def compiled(name: str, command: Sequence[str], sources: Sequence[Path]) -> Path:
     """What `command` makes of the first of `sources` (the others are included by it), from the cache if it is there.
 
-    `-o OUTPUT SOURCE` is added to the command. The file's name holds a digest of sources and command. Two at once do
-    not meet, and none is found half done. Raises MissingError without the compiler, BuildError with its words.
+    `-o OUTPUT SOURCE` is added to the command. The file's name holds a digest of sources and command. Raises
+    MissingError without the compiler, BuildError with its words.
     """
     key = sha256(b"\0".join((repr(tuple(command)).encode(), *(source.read_bytes() for source in sources))))
-    final = cache_folder() / "compiled" / f"{key[:16]}-{name}"
-    if final.is_file():
-        return final
-    if shutil.which(command[0]) is None:
-        raise MissingError(f"There is no {command[0]} here.", "Install it (Debian, Ubuntu: apt-get install gcc).")
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-") as scratch:
-            made = Path(scratch) / name
-            _compile(name, (*command, "-o", str(made), str(sources[0])))
-            made.rename(final)
-    except OSError as error:
-        raise BuildError(
-            f"The cache {final.parent} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
-        ) from error
-    return final
+
+    def make(folder: Path) -> Path:
+        if shutil.which(command[0]) is None:
+            raise MissingError(f"There is no {command[0]} here.", "Install it (Debian, Ubuntu: apt-get install gcc).")
+        made = folder / name
+        _compile(name, (*command, "-o", str(made), str(sources[0])))
+        return made
+
+    return kept(cache_folder() / "compiled" / f"{key[:16]}-{name}", make)
 
 
 def _compile(name: str, argv: Sequence[str]) -> None:

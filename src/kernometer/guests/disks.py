@@ -12,12 +12,11 @@ import re
 import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.cache import cache_folder, sha256
+from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError, ResultError, TargetError
 from kernometer.guests import drivers, initramfs, store
 
@@ -126,21 +125,13 @@ def image(kind: str) -> bytes:
     program = _program(kind)
     said = _run((program, "-V"), Path("/"), f"{command[0]} -V")
     key = sha256(repr((command, said, SIZE, _EXT4_CONFIG, MADE)).encode())
-    final = cache_folder() / "disks" / f"{key[:16]}-{kind}"
-    if final.is_file():
-        return final.read_bytes()
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-") as made:
-            folder = Path(made)
-            data = sparse(_made(kind, program, folder))
-            (folder / "sparse").write_bytes(data)
-            (folder / "sparse").rename(final)
-    except OSError as error:
-        raise ResultError(
-            f"The cache {final.parent} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
-        ) from error
-    return data
+
+    def make(folder: Path) -> Path:
+        made = folder / "sparse"
+        made.write_bytes(sparse(_made(kind, program, folder)))
+        return made
+
+    return kept(cache_folder() / "disks" / f"{key[:16]}-{kind}", make, ResultError).read_bytes()
 
 
 def sparse(whole: bytes) -> bytes:

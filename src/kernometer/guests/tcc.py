@@ -9,12 +9,11 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from kernometer.cache import cache_folder, sha256
-from kernometer.errors import BuildError, MissingError
+from kernometer.cache import cache_folder, kept, sha256
+from kernometer.errors import MissingError
 from kernometer.guests import apt, building
 
 #: Where Debian's musl-dev keeps musl on the host.
@@ -84,23 +83,7 @@ def _tree(folder: Path, name: str) -> dict[str, bytes]:
 def _built() -> Path:
     """The folder of what tcc itself consists of, from the cache where it was made by this compiler with this musl."""
     parts = (*_versions(), sha256((LIBRARIES / "libc.a").read_bytes()), CONFIGURE, MAKE)
-    final = cache_folder() / "toolchains" / f"tcc-{sha256(repr(parts).encode())[:16]}"
-    if final.is_dir():
-        return final
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=final.parent, ignore_cleanup_errors=True) as scratch:
-            made = build(Path(scratch))
-            try:
-                made.rename(final)
-            except OSError:  # another process was faster: its result is the same
-                if not final.is_dir():
-                    raise
-    except OSError as error:
-        raise BuildError(
-            f"The cache {final.parent} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
-        ) from error
-    return final
+    return kept(cache_folder() / "toolchains" / f"tcc-{sha256(repr(parts).encode())[:16]}", build)
 
 
 def _versions() -> tuple[str, ...]:

@@ -12,11 +12,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kernometer.cache import cache_folder, sha256, source_folder
+from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError, UsageError
 from kernometer.guests import building, linux, programs, store
 from kernometer.guests.suites import Say
@@ -124,24 +123,15 @@ def _check_programs(*names: str) -> None:
 
 def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:
     """The file `name`, from the cache, or out of the folder that `make` is given, which may hold more."""
-    final = cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24] / name
-    if final.is_file():
-        return final
-    try:
-        final.parent.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=final.parent.parent, prefix=".new-") as scratch:
-            make(Path(scratch) / "objects")
-            ready = Path(scratch) / "ready"
-            ready.mkdir()
-            shutil.copy(Path(scratch) / "objects" / name, ready / name)
-            try:
-                ready.rename(final.parent)
-            except OSError:  # another process was faster: its result is the same
-                if not final.is_file():
-                    raise
-    except OSError as error:
-        raise BuildError(f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME.") from error
-    return final
+
+    def folder_of_it(scratch: Path) -> Path:
+        make(scratch / "objects")
+        ready = scratch / "ready"
+        ready.mkdir()
+        shutil.copy(scratch / "objects" / name, ready / name)
+        return ready
+
+    return kept(cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24], folder_of_it) / name
 
 
 def _make(sources: Path, folder: Path, *values: str) -> None:

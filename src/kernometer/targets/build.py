@@ -5,17 +5,15 @@ One way for all: the sources become one C file (amalgamate.sh), which any C comp
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kernometer.cache import cache_folder, source_folder
+from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError
 
 #: Seconds; the slowest compiler at hand takes about 20.
@@ -83,38 +81,27 @@ def probe(recipe: Recipe = DEFAULT) -> Path:
     """
     path = compiler(recipe)
     source = amalgam()
-    key = hashlib.sha256("\0".join((source, path, _version(path), *recipe.flags)).encode()).hexdigest()[:24]
-    target = cache_folder() / "probes" / key / "probe"
-    if not target.exists():
-        _compile(source, path, recipe.flags, target)
-    return target
+    key = sha256("\0".join((source, path, _version(path), *recipe.flags)).encode())[:24]
+
+    def make(scratch: Path) -> Path:
+        folder = scratch / "probe"
+        folder.mkdir()
+        _compile(source, path, recipe.flags, folder)
+        return folder
+
+    return kept(cache_folder() / "probes" / key, make) / "probe"
 
 
-def _compile(source: str, path: str, flags: tuple[str, ...], target: Path) -> None:
-    """Into a folder of its own beside the target, then renamed: two at once do not meet, and none is half done."""
-    try:
-        target.parent.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="build-", dir=target.parent.parent))
-    except OSError as error:
+def _compile(source: str, path: str, flags: tuple[str, ...], folder: Path) -> None:
+    """Writes `probe` there, beside its source."""
+    (folder / "probe.c").write_text(source)
+    shown = shlex.join([Path(path).name, *flags])
+    define = f'-DKM_FLAGS="{shown}"'.replace("\\", "")
+    argv = [path, *flags, define, "-o", "probe", "probe.c", "-lpthread"]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+    if done.returncode != 0:
         raise BuildError(
-            f"The cache {target.parents[2]} cannot be written: {error.strerror}.", "Set XDG_CACHE_HOME."
-        ) from error
-    try:
-        (folder / "probe.c").write_text(source)
-        shown = shlex.join([Path(path).name, *flags])
-        define = f'-DKM_FLAGS="{shown}"'.replace("\\", "")
-        argv = [path, *flags, define, "-o", "probe", "probe.c", "-lpthread"]
-        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
-        if done.returncode != 0:
-            raise BuildError(
-                f"The probe does not compile: {shlex.join(argv)} left with {done.returncode}.",
-                "A C library's headers may be missing (Debian, Ubuntu: apt-get install libc6-dev).",
-                done.stderr + done.stdout,
-            )
-        try:
-            folder.rename(target.parent)
-        except OSError:  # another process was faster: its result is the same
-            if not target.exists():
-                raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            f"The probe does not compile: {shlex.join(argv)} left with {done.returncode}.",
+            "A C library's headers may be missing (Debian, Ubuntu: apt-get install libc6-dev).",
+            done.stderr + done.stdout,
+        )
