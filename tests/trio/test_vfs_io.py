@@ -28,7 +28,7 @@ def built(folder: Path) -> Path:
     includes = [f"-I{each}" for each in (trio / "seam", trio / "interfaces", folder / "gen", vfs)]
     host = ROOT_FOLDER / "tests/trio/host"
     sources = [*(vfs / f"{part}.c" for part in PARTS), trio / "seam/text.c", host / "vfs_seam.c", host / "vfs_io.c"]
-    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-DTRIO_CHECKED"]
     options.append("-fno-sanitize-recover=undefined")
 
     def compiled(source: Path) -> Path:

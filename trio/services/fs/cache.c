@@ -10,26 +10,6 @@ struct buffer_page {
 };
 #define BUFFERS_IN_PAGE ((PAGE - sizeof(struct buffer_page)) / sizeof(struct buffer))
 
-void link_init(struct link *l)
-{
-	l->next = l->previous = l;
-}
-
-void link_append(struct link *head, struct link *l)
-{
-	l->next = head;
-	l->previous = head->previous;
-	head->previous->next = l;
-	head->previous = l;
-}
-
-void link_remove(struct link *l)
-{
-	l->previous->next = l->next;
-	l->next->previous = l->previous;
-	link_init(l);
-}
-
 static struct buffer **bucket(struct mount *m, uint32_t block)
 {
 	return &m->buckets[(block * 2654435761U) >> 21];
@@ -94,7 +74,6 @@ bool cache_grow(struct mount *m)
 		b->bytes = bytes + at;
 		b->block = UINT32_MAX;
 		b->step = m->step - 1;
-		link_init(&b->dirty);
 		b->ring = m->clock ? m->clock->ring : b;
 		if (m->clock)
 			m->clock->ring = b;
@@ -110,7 +89,7 @@ bool cache_grow(struct mount *m)
 int64_t cache_start(struct mount *m)
 {
 	for (unsigned phase = 0; phase < PHASES; phase++)
-		link_init(&m->dirty[phase]);
+		list_start(&m->dirty[phase]);
 	m->buckets = pages_take(BUCKETS * sizeof(struct buffer *) / PAGE);
 	m->shadow = pages_take(1);
 	m->buffer_most = CACHE_BYTES / m->block_size;
@@ -357,16 +336,16 @@ void cache_list(struct mount *m, struct buffer *b, enum phase phase)
 	if (b->phase == IDLE)
 		m->dirty_count++;
 	else
-		link_remove(&b->dirty);
+		list_remove(&b->dirty);
 	b->phase = phase;
-	link_append(&m->dirty[phase], &b->dirty);
+	list_add(&m->dirty[phase], &b->dirty);
 }
 
 void cache_unlist(struct mount *m, struct buffer *b)
 {
 	if (b->phase == IDLE)
 		return;
-	link_remove(&b->dirty);
+	list_remove(&b->dirty);
 	b->phase = IDLE;
 	m->dirty_count--;
 }

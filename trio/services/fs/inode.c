@@ -44,9 +44,9 @@ static void unhash(struct mount *m, struct inode *i)
 
 int64_t inodes_start(struct mount *m)
 {
-	link_init(&m->idle);
-	link_init(&m->dirty_inodes);
-	link_init(&m->doomed);
+	list_start(&m->idle);
+	list_start(&m->dirty_inodes);
+	list_start(&m->doomed);
 	m->inode_buckets = pages_take(INODE_BUCKETS * sizeof(struct inode *) / PAGE);
 	return m->inode_buckets ? 0 : -ENOMEM;
 }
@@ -74,8 +74,7 @@ static bool grow(struct mount *m)
 	m->inode_count += INODES_IN_PAGE;
 	for (unsigned at = 0; at < INODES_IN_PAGE; at++) {
 		page->inodes[at].turn = m->turn - 1;
-		link_init(&page->inodes[at].dirty_link);
-		link_append(&m->idle, &page->inodes[at].idle);
+		list_add(&m->idle, &page->inodes[at].idle);
 	}
 	return true;
 }
@@ -85,13 +84,13 @@ static int64_t take(struct mount *m, struct inode **out)
 {
 	struct inode *i = CONTAINER(m->idle.next, struct inode, idle);
 
-	if (m->idle.next == &m->idle || i->turn == m->turn) {
+	if (list_is_empty(&m->idle) || i->turn == m->turn) {
 		if (!grow(m))
-			return m->dirty_inodes.next != &m->dirty_inodes && !m->failed ? write_back_first(m) : -ENOMEM;
+			return !list_is_empty(&m->dirty_inodes) && !m->failed ? write_back_first(m) : -ENOMEM;
 		i = CONTAINER(m->idle.previous, struct inode, idle);
 	}
 	unhash(m, i);
-	link_remove(&i->idle);
+	list_remove(&i->idle);
 	*out = i;
 	return 0;
 }
@@ -100,10 +99,7 @@ static int64_t take(struct mount *m, struct inode **out)
 static void put_back(struct mount *m, struct inode *i)
 {
 	i->number = 0;
-	i->idle.previous = &m->idle;
-	i->idle.next = m->idle.next;
-	m->idle.next->previous = &i->idle;
-	m->idle.next = &i->idle;
+	list_add(m->idle.next, &i->idle);
 }
 
 int64_t table_block(struct mount *m, uint32_t number, struct buffer **b, struct disk_inode **d)
@@ -144,9 +140,9 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 
 	if (i) {
 		i->turn = m->turn;
-		if (i->idle.next != &i->idle && !i->doomed) {
-			link_remove(&i->idle);
-			link_append(&m->idle, &i->idle);
+		if (i->idle.next && !i->doomed) {
+			list_remove(&i->idle);
+			list_add(&m->idle, &i->idle);
 		}
 		*out = i;
 		return i->doomed ? -ESTALE : 0;
@@ -173,7 +169,7 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 	i->modified = d->modified;
 	i->changed = d->changed;
 	memcpy(i->zone, d->zone, sizeof(i->zone));
-	link_append(&m->idle, &i->idle);
+	list_add(&m->idle, &i->idle);
 	*out = i;
 	return 0;
 }
@@ -203,7 +199,7 @@ int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 		if ((*out)->dirty)
 			return write_back_first(m);
 		unhash(m, *out);
-		link_remove(&(*out)->idle);
+		list_remove(&(*out)->idle);
 	} else {
 		result = take(m, out);
 	}
@@ -216,9 +212,9 @@ int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 
 void inode_commit(struct mount *m, struct inode *i, uint32_t number)
 {
-	link_remove(&i->idle);
+	list_remove(&i->idle);
 	enter(m, i, number);
-	link_append(&m->idle, &i->idle);
+	list_add(&m->idle, &i->idle);
 	map_take(m, &m->inodes_map, number);
 	i->links = 1;
 	i->size = 0;
@@ -227,19 +223,26 @@ void inode_commit(struct mount *m, struct inode *i, uint32_t number)
 	inode_dirty(m, i);
 }
 
+/* Out of the list that it may be in: of the idle, or of the doomed. */
+static void idle_leave(struct inode *i)
+{
+	if (i->idle.next)
+		list_remove(&i->idle);
+}
+
 void inode_hold(struct mount *m, struct inode *i)
 {
 	if (i->holds++ > 0)
 		return;
 	m->held++;
-	link_remove(&i->idle);
+	idle_leave(i);
 }
 
 /* An inode that is not held is idle, where it is not dirty. */
 static void rest(struct mount *m, struct inode *i)
 {
-	if (i->holds == 0 && !i->dirty && !i->doomed && i->idle.next == &i->idle)
-		link_append(&m->idle, &i->idle);
+	if (i->holds == 0 && !i->dirty && !i->doomed && !i->idle.next)
+		list_add(&m->idle, &i->idle);
 }
 
 void inode_dirty(struct mount *m, struct inode *i)
@@ -249,8 +252,8 @@ void inode_dirty(struct mount *m, struct inode *i)
 		return;
 	i->dirty = true;
 	if (!i->doomed)
-		link_remove(&i->idle);
-	link_append(&m->dirty_inodes, &i->dirty_link);
+		idle_leave(i);
+	list_add(&m->dirty_inodes, &i->dirty_link);
 	changed(m);
 }
 
@@ -258,8 +261,8 @@ void inode_dirty(struct mount *m, struct inode *i)
 static void erase(struct mount *m, struct inode *i)
 {
 	if (i->dirty)
-		link_remove(&i->dirty_link);
-	link_remove(&i->idle);
+		list_remove(&i->dirty_link);
+	idle_leave(i);
 	unhash(m, i);
 	map_give(m, &m->inodes_map, i->number);
 	i->dirty = i->doomed = false;
@@ -276,8 +279,8 @@ static void reap(struct mount *m, struct inode *i)
 		if (i->doomed)
 			return;
 		i->doomed = true;
-		link_remove(&i->idle);
-		link_append(&m->doomed, &i->idle);
+		idle_leave(i);
+		list_add(&m->doomed, &i->idle);
 		return;
 	}
 	erase(m, i);
@@ -316,7 +319,7 @@ void inode_release(struct mount *m, struct inode *i)
 
 int64_t inodes_gather(struct mount *m)
 {
-	while (m->dirty_inodes.next != &m->dirty_inodes) {
+	while (!list_is_empty(&m->dirty_inodes)) {
 		struct inode *i = CONTAINER(m->dirty_inodes.next, struct inode, dirty_link);
 		struct disk_inode *d;
 		struct buffer *b;
@@ -336,7 +339,7 @@ int64_t inodes_gather(struct mount *m)
 					  .changed = i->changed };
 		memcpy(d->zone, i->zone, sizeof(i->zone));
 		dirty_buffer(m, b, INODES, NULL);
-		link_remove(&i->dirty_link);
+		list_remove(&i->dirty_link);
 		i->dirty = false;
 		rest(m, i);
 	}

@@ -246,9 +246,6 @@ void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struc
 void changed(struct mount *m);
 /* A block written: buffers that have a further phase get on its list. */
 void buffer_written(struct mount *m, struct buffer *b);
-void link_init(struct link *l);
-void link_append(struct link *head, struct link *l);
-void link_remove(struct link *l);
 
 /* zones.c: both bitmaps. */
 int64_t map_start(struct map *map);

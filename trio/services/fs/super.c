@@ -167,7 +167,7 @@ int64_t super_unmount(struct mount *m)
 	inodes_reap(m);
 	if (!m->failed && has_changes(m))
 		result = write_back(m);
-	if (result == -EWAIT || (!m->failed && m->doomed.next != &m->doomed) || m->transfer_count > 0)
+	if (result == -EWAIT || (!m->failed && !list_is_empty(&m->doomed)) || m->transfer_count > 0)
 		return -EWAIT;
 	forget(m);
 	return 0;

@@ -30,7 +30,7 @@ static const uint8_t zeros[PAGE];
 
 bool has_changes(const struct mount *m)
 {
-	return m->dirty_count > 0 || m->dirty_inodes.next != &m->dirty_inodes || m->inodes_map.freed_count > 0 ||
+	return m->dirty_count > 0 || !list_is_empty(&m->dirty_inodes) || m->inodes_map.freed_count > 0 ||
 	       m->zones_map.freed_count > 0;
 }
 
@@ -154,7 +154,7 @@ static int64_t write_list(struct mount *m)
 		if (result < 0 && result != -EWAIT)
 			return result;
 	}
-	return list->next == list ? 0 : -EWAIT;
+	return list_is_empty(list) ? 0 : -EWAIT;
 }
 
 static int64_t run_phase(struct mount *m)

@@ -36,9 +36,7 @@ static struct remote_node **place_of(struct remote_mount *m, uint32_t inode)
 
 static void idle_leave(struct remote_mount *m, struct remote_node *n)
 {
-	n->idle.previous->next = n->idle.next;
-	n->idle.next->previous = n->idle.previous;
-	n->idle.next = NULL;
+	list_remove(&n->idle);
 	m->idle_count--;
 }
 
@@ -296,9 +294,7 @@ static void remote_forget(struct vfs *v, struct node *node)
 		node_end(v, n);
 		return;
 	}
-	n->idle = (struct link){ m->idle.next, &m->idle };
-	m->idle.next->previous = &n->idle;
-	m->idle.next = &n->idle;
+	list_add(m->idle.next, &n->idle);
 	if (++m->idle_count > IDLE_MOST)
 		remote_idle_end(v, m);
 }

@@ -36,7 +36,7 @@ static int64_t remote_mount(struct vfs *v, struct mount *m, const char *source, 
 		return -ENOMEM;
 	}
 	state->number = (uint32_t)result;
-	state->idle = (struct link){ &state->idle, &state->idle };
+	list_start(&state->idle);
 	m->state = state;
 	result = remote_node_new(v, m, ROOT_INODE, &root);
 	if (result != 0) {
