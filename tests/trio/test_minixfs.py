@@ -26,8 +26,8 @@ def built(folder: Path) -> Path:
     subprocess.run([sys.executable, *interfaces], check=True, timeout=60)
     includes = [f"-I{each}" for each in (trio / "seam", trio / "interfaces", folder / "gen", host)]
     sources = [*sorted((trio / "services/fs").glob("*.c")), host / "seam.c", host / "fs_driver.c"]
-    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-DTRIO_CHECKED"]
-    options.append("-fno-sanitize-recover=undefined")
+    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    options += ["-fno-sanitize-recover=undefined", "-DTRIO_CHECKED"]
     subprocess.run(["gcc", *options, *includes, *sources, "-o", folder / "driver"], check=True, timeout=300)
     return folder / "driver"
 

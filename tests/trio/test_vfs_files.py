@@ -26,8 +26,8 @@ def built(folder: Path) -> Path:
     vfs = trio / "services/vfs"
     includes = [f"-I{each}" for each in (trio / "seam", trio / "interfaces", folder / "gen", vfs, host)]
     sources = [*(vfs / f"{part}.c" for part in PARTS), host / "vfs_files.c", host / "seam.c"]
-    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-DTRIO_CHECKED"]
-    options.append("-fno-sanitize-recover=undefined")
+    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    options += ["-fno-sanitize-recover=undefined", "-DTRIO_CHECKED"]
     subprocess.run(["gcc", *options, *includes, *sources, "-o", folder / "vfs_files"], check=True, timeout=300)
     return folder / "vfs_files"
 

@@ -28,8 +28,8 @@ def built(folder: Path) -> Path:
     includes = [f"-I{each}" for each in (trio / "seam", trio / "interfaces", folder / "gen", vfs)]
     host = ROOT_FOLDER / "tests/trio/host"
     sources = [*(vfs / f"{part}.c" for part in PARTS), trio / "seam/text.c", host / "vfs_seam.c", host / "vfs_io.c"]
-    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-DTRIO_CHECKED"]
-    options.append("-fno-sanitize-recover=undefined")
+    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    options += ["-fno-sanitize-recover=undefined", "-DTRIO_CHECKED"]
 
     def compiled(source: Path) -> Path:
         to = folder / f"{source.stem}.o"
