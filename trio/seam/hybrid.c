@@ -2,11 +2,10 @@
  * message that is copied, a rendezvous, and two switches. All are in one address space, so that a service reaches a
  * client's memory in whichever space is loaded, after loading the right one. In port.h's order. */
 #include "structure.h"
-#include "core/memory.h"
+#include "copies.h"
 #include "queue.h"
 #include "rendezvous.h"
 #include "x86/cpu.h"
-#include "x86/entry.h"
 #include "x86/machine.h"
 
 /* Requests that were parked and are to be handled again, by the server that parked them. */
@@ -71,34 +70,6 @@ static uint64_t reach(struct grant g)
 	return g.id & ((1UL << OWNER_SHIFT) - 1);
 }
 
-static bool is_own(struct grant g)
-{
-	return g.id >= DIRECT_MAP;
-}
-
-static bool is_beyond(struct grant g, uint64_t offset, size_t n)
-{
-	return offset > g.length || n > g.length - offset;
-}
-
-typedef long (*piece_copy)(uint64_t user, uint64_t own, size_t n);
-
-static long copy_in_piece(uint64_t user, uint64_t own, size_t n)
-{
-	return user_copy((void *)own, (const void *)user, n);
-}
-
-static long copy_out_piece(uint64_t user, uint64_t own, size_t n)
-{
-	return user_copy((void *)user, (const void *)own, n);
-}
-
-static long zero_piece(uint64_t user, uint64_t own, size_t n)
-{
-	(void)own;
-	return user_zero((void *)user, n);
-}
-
 static long copy_user(struct grant g, uint64_t offset, uint64_t own, size_t n, piece_copy copy)
 {
 	uint64_t begin = reach(g);
@@ -111,9 +82,7 @@ static long copy_user(struct grant g, uint64_t offset, uint64_t own, size_t n, p
 		if (is_vector(g.id))
 			piece = vector_piece(&owner->vector, VECTOR_BIT | begin, offset);
 		part = MIN(n, piece.length);
-		if (part == 0 || piece.address >= USER_END || part > USER_END - piece.address)
-			return -EFAULT;
-		if (copy(piece.address, own, part) != 0)
+		if (part == 0 || !is_user(piece.address, part) || copy(piece.address, own, part) != 0)
 			return -EFAULT;
 		own += part;
 		offset += part;
@@ -157,25 +126,9 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 
 long copy_string(char *to, size_t size, struct grant from)
 {
-	size_t most = MIN(size, from.length);
-	uint64_t address;
-	long length;
-
-	if (is_own(from)) {
-		length = (long)strlen((const char *)from.id);
-		if ((size_t)length >= size)
-			return -ENAMETOOLONG;
-		memcpy(to, (const char *)from.id, (size_t)length + 1);
-		return length;
-	}
-	address = reach(from);
-	if (address >= USER_END)
-		return -EFAULT;
-	most = MIN(most, USER_END - address);
-	length = user_copy_string(to, (const char *)address, most);
-	if (length < 0)
-		return -EFAULT;
-	return (size_t)length == most ? -ENAMETOOLONG : length;
+	if (is_own(from))
+		return copy_own_string(to, size, (const char *)from.id);
+	return copy_user_string(to, MIN(size, from.length), reach(from));
 }
 
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)

@@ -3,12 +3,11 @@
  * micro_load.c makes them. */
 #include "structure.h"
 #include "kernel_calls.h"
-#include "core/memory.h"
+#include "copies.h"
 #include "queue.h"
 #include "rendezvous.h"
 #include "x86/paging.h"
 #include "vm.h"
-#include "x86/entry.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -49,7 +48,7 @@ static long copy(struct grant g, uint64_t offset, uint64_t own, size_t n, bool o
 	uint32_t owner = (uint32_t)(g.id >> OWNER_SHIFT & (OWNERS - 1));
 	uint64_t begin = g.id & ((1UL << OWNER_SHIFT) - 1);
 
-	if (offset > g.length || n > g.length - offset || (owner < TASKS && !tasks[owner]))
+	if (is_beyond(g, offset, n) || (owner < TASKS && !tasks[owner]))
 		return -EFAULT;
 	while (n > 0) {
 		struct piece piece = { begin + offset, n };
@@ -71,11 +70,6 @@ static long copy(struct grant g, uint64_t offset, uint64_t own, size_t n, bool o
 		n -= room;
 	}
 	return 0;
-}
-
-static bool is_own(struct grant g)
-{
-	return g.id >= DIRECT_MAP;
 }
 
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)

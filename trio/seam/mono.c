@@ -2,10 +2,9 @@
  * task that made it, so that a client's memory is the present address space, and to be parked is to leave the
  * processor. In port.h's order. */
 #include "structure.h"
-#include "core/memory.h"
+#include "copies.h"
 #include "queue.h"
 #include "endpoints.h"
-#include "x86/entry.h"
 #include "x86/machine.h"
 
 /* Who is notified, a bit an endpoint, and what of. */
@@ -64,36 +63,8 @@ bool wait_for_answer(struct request *r)
 	return !t->answered;
 }
 
-/* A grant of a service's own memory is its address in the kernel; of a client's the address there, or that with
- * VECTOR for the iovec that the task's route took apart. */
-static bool is_own(struct grant g)
-{
-	return g.id >= DIRECT_MAP;
-}
-
-static bool is_beyond(struct grant g, uint64_t offset, size_t n)
-{
-	return offset > g.length || n > g.length - offset;
-}
-
-static bool is_user(uint64_t address, size_t n)
-{
-	return address < USER_END && n <= USER_END - address;
-}
-
-/* One piece after the other: `copy` gets an address in user memory. */
-typedef long (*piece_copy)(uint64_t user, uint64_t own, size_t n);
-
-static long copy_in_piece(uint64_t user, uint64_t own, size_t n)
-{
-	return user_copy((void *)own, (const void *)user, n);
-}
-
-static long copy_out_piece(uint64_t user, uint64_t own, size_t n)
-{
-	return user_copy((void *)user, (const void *)own, n);
-}
-
+/* A grant of a client's memory is the address there, or that with VECTOR for the iovec that the task's route took
+ * apart. */
 static long copy_vector(struct grant g, uint64_t offset, uint64_t own, size_t n, piece_copy copy)
 {
 	while (n > 0) {
@@ -141,12 +112,6 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 	return is_vector(to.id) ? copy_vector(to, offset, (uint64_t)from, n, copy_out_piece) : -EFAULT;
 }
 
-static long zero_piece(uint64_t user, uint64_t own, size_t n)
-{
-	(void)own;
-	return user_zero((void *)user, n);
-}
-
 long copy_zeros(struct grant to, uint64_t offset, size_t n)
 {
 	uint64_t address = to.id + offset;
@@ -166,24 +131,9 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 /* Not beyond the grant, whose length for a string is as much as a string may have. */
 long copy_string(char *to, size_t size, struct grant from)
 {
-	size_t most = MIN(size, from.length);
-	long length;
-
-	if (is_own(from)) {
-		length = (long)strlen((const char *)from.id);
-		if ((size_t)length >= size)
-			return -ENAMETOOLONG;
-		memcpy(to, (const char *)from.id, (size_t)length + 1);
-		return length;
-	}
-	if (from.id >= USER_END)
-		return -EFAULT;
-	most = MIN(most, USER_END - from.id);
-	length = user_copy_string(to, (const char *)from.id, most);
-	if (length < 0)
-		return -EFAULT;
-	COUNT(bytes_in, (uint64_t)length);
-	return (size_t)length == most ? -ENAMETOOLONG : length;
+	if (is_own(from))
+		return copy_own_string(to, size, (const char *)from.id);
+	return copy_user_string(to, MIN(size, from.length), from.id);
 }
 
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
