@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import idl_parse
+from idl_parse import Service
 
 #: What C has without a library.
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
@@ -26,27 +27,11 @@ _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.
 _ASKS = re.compile(r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif)\b.*\b\w*(?:STRUCTURE|MONO|HYBRID|MICRO).*", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _CALLED = re.compile(r"\b([a-z_]\w*)\(")
-_MEMBER = re.compile(r"^\s*\d+\s*:\s*(client|call)\s+(\w+)", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Service:
-    """A table of config/services.toml."""
-
-    name: str
-    provides: str
-    sources: str
-    calls: tuple[str, ...]
-    kernel: tuple[str, ...]
 
 
 def services(root: Path) -> tuple[Service, ...]:
-    """`root` is the folder trio/."""
-    tables = tomllib.loads((root / "config" / "services.toml").read_text())
-    return tuple(
-        Service(name, each["provides"], each["sources"], tuple(each["calls"]), tuple(each["kernel"]))
-        for name, each in tables.items()
-    )
+    """Those of the configuration; `root` is the folder trio/."""
+    return idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
 
 
 def c_files(folder: Path) -> list[Path]:
@@ -70,11 +55,12 @@ def includes(text: str) -> Iterator[tuple[int, str, bool]]:
 
 def foreign_includes(root: Path) -> Iterator[str]:
     """Includes in services and drivers of what is not theirs to see, as FILE:LINE: what."""
-    for service in services(root):
+    found = services(root)
+    for service in found:
         folder = root / service.sources
         allowed = {*PORT, "endpoints.h", f"{service.provides}_serve.h"}
         allowed |= {f"{name}.h" for name in service.calls} | ({"kernel.h"} if service.kernel else set())
-        allowed |= {f"{above.provides}.h" for above in services(root) if service.provides in above.calls}  # to notify
+        allowed |= {f"{above.provides}.h" for above in found if service.provides in above.calls}  # to notify
         abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}
         for path in c_files(folder):
             for line, name, angles in includes(path.read_text()):
@@ -122,8 +108,8 @@ def port_functions(root: Path) -> frozenset[str]:
 
 def calls_of(root: Path, interface: str) -> frozenset[str]:
     """Names of the calls that services make, without the interface's."""
-    text = (root / "interfaces" / f"{interface}.idl").read_text()
-    return frozenset(name for kind, name in _MEMBER.findall(text) if kind == "call")
+    members = idl_parse.interfaces(root / "interfaces")[interface].of("call")
+    return frozenset(member.name for member in members)
 
 
 def allowed_symbols(root: Path, service: Service) -> frozenset[str]:

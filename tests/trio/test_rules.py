@@ -111,6 +111,12 @@ def test_a_symbol_that_a_service_may_not_use_is_found(copy: Path) -> None:
     assert {"kernel_port_in", "current"} <= found
 
 
+def compile_interfaces(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Into the folder out, from the interfaces and the configuration of a copy."""
+    words = [sys.executable, "-B", str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml"]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=folder)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -134,8 +140,7 @@ def test_the_interface_compiler_refuses_what_is_wrong(copy: Path, old: str, new:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1))
-    words = [sys.executable, str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=copy)
+    done = compile_interfaces(copy)
     assert done.returncode == 1
     assert done.stderr.startswith("interfaces/block.idl:")
     assert said in done.stderr
@@ -168,7 +173,6 @@ def test_a_configuration_that_is_wrong_is_refused(copy: Path, old: str, new: str
     text = file.read_text()
     assert text.count(old) == 1
     file.write_text(text.replace(old, new))
-    words = [sys.executable, str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=copy)
+    done = compile_interfaces(copy)
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
     assert not (copy / "out").exists()

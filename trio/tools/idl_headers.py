@@ -1,0 +1,125 @@
+"""Headers in C: prototypes, tables of handlers, numbers; and the words that headers and functions have in common."""
+
+from __future__ import annotations
+
+from idl_parse import Argument, Interface, Member, Service
+
+
+def parameters(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
+    """In a declaration; with pointers to where further values of the answer go."""
+    parts = [*first, *(f"{each.c} {each.name}" for each in args), *(f"{each.c} *out_{each.name}" for each in outs)]
+    return ", ".join(parts) or "void"
+
+
+def arguments(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
+    """In a call from a function with such parameters."""
+    return ", ".join([*first, *(each.name for each in args), *(f"out_{each.name}" for each in outs)])
+
+
+def _comment(doc: tuple[str, ...]) -> list[str]:
+    return [f"/* {' '.join(doc)} */"] if doc else []
+
+
+def guarded(name: str, lines: list[str]) -> str:
+    guard = f"TRIO_GEN_{name.upper()}_H"
+    return "\n".join([f"#ifndef {guard}", f"#define {guard}", "", *lines, "", "#endif", ""])
+
+
+def counter(interface: Interface, member: Member) -> str:
+    return f"CALL_{interface.name}_{member.name}".upper()
+
+
+def _bit(interface: Interface, member: Member) -> int:
+    return interface.of("notify").index(member)
+
+
+def _first(interface: Interface) -> tuple[str, ...]:
+    return ("uint32_t endpoint",) if interface.many else ()
+
+
+def stub_prototype(interface: Interface, member: Member) -> str:
+    return f"int64_t {interface.name}_{member.name}({parameters(member.args, member.outs, _first(interface))})"
+
+
+def client_prototype(interface: Interface, member: Member) -> str:
+    return f"int64_t client_{interface.name}_{member.name}({parameters(member.args, (), ('struct request *r',))})"
+
+
+def _outs(interface: Interface, member: Member) -> list[str]:
+    """Where in a client's request each further value of the answer is."""
+    name = f"OUT_{interface.name}_{member.name}".upper()
+    return [f"#define {name}_{out.name.upper()} {index}" for index, out in enumerate(member.outs)]
+
+
+def header(interface: Interface) -> str:
+    """Stubs of the calls, for those above, and the notifications' numbers, for those below."""
+    lines = ['#include "port.h"', '#include "endpoints.h"', ""]
+    for member in interface.of("call"):
+        lines += [*_comment(member.doc), f"{stub_prototype(interface, member)};"]
+    for member in interface.of("notify"):
+        lines += [
+            *_comment(member.doc),
+            f"#define {interface.name.upper()}_{member.name.upper()} {_bit(interface, member)}",
+        ]
+    return guarded(interface.name, lines)
+
+
+def serve(interface: Interface) -> str:
+    """The handlers' table. A call's handler gets the service's state, a client's also the request."""
+    own = f"struct {interface.name} *self"
+    lines = ['#include "port.h"', '#include "endpoints.h"', "", f"struct {interface.name};", ""]
+    lines += [f"struct {interface.name}_service {{", f"\tstruct {interface.name} *self;"]
+    lines += ["\t/* At boot, in the order of the configuration from its end. */", f"\tvoid (*start)({own});"]
+    lines += [f"\tvoid (*notified)({own}, uint64_t bits);"]
+    for member in interface.of("client", "call"):
+        client = member.kind == "client"
+        first = (own, "struct request *r") if client else (own,)
+        result = "verdict" if client else "int64_t"
+        lines += [f"\t{each}" for each in _comment(member.doc)]
+        lines.append(f"\t{result} (*{member.name})({parameters(member.args, () if client else member.outs, first)});")
+    lines += ["};", ""]
+    for member in interface.of("notify"):
+        name = f"{interface.name}_{member.name}".upper()
+        lines.append(f"#define NOTIFIED_{name} (1ULL << {_bit(interface, member)})")
+    for member in interface.of("client"):
+        lines += _outs(interface, member)
+    return guarded(f"{interface.name}_serve", lines)
+
+
+def client(interface: Interface) -> str:
+    """Stubs of the clients' calls, and where in the request each further value of an answer is."""
+    lines = ['#include "port.h"', ""]
+    for member in interface.of("client"):
+        lines += [*_comment(member.doc), f"{client_prototype(interface, member)};"]
+        lines += _outs(interface, member)
+    return guarded(f"{interface.name}_client", lines)
+
+
+def endpoints(found: tuple[Service, ...]) -> str:
+    """Services' numbers, by their names and, where one service alone provides it, by the interface's."""
+    lines = ["#define ENDPOINT_KERNEL 0"]
+    lines += [f"#define ENDPOINT_{each.name.upper()} {each.endpoint}" for each in found]
+    provided = [each.provides for each in found]
+    lines += [
+        f"#define ENDPOINT_{each.provides.upper()} ENDPOINT_{each.name.upper()}"
+        for each in found
+        if each.provides != each.name and provided.count(each.provides) == 1
+    ]
+    return guarded("endpoints", [*lines, f"#define ENDPOINTS {len(found) + 1}"])
+
+
+def counters(interfaces: dict[str, Interface]) -> tuple[str, str]:
+    """Header and table: a counter's index a call, its name in reports, the errors that the interface lists."""
+    named = [(counter(i, m), f"{i.name}.{m.name}", m) for i in interfaces.values() for m in i.of("client", "call")]
+    declared = ("const char *const call_names[]", "const uint16_t *const call_errors[]")
+    head = ['#include "port.h"', "", "enum {", *(f"\t{name}," for name, _, _ in named), "\tCALLS", "};", ""]
+    head += [f"extern {declared[0]};", "/* Those that each may answer, 0 behind; of a kernel with TRIO_CHECKED. */"]
+    head += [f"extern {declared[1]};"]
+    body = ['#include "calls.h"', "", f"{declared[0]} = {{", *(f'\t"{name}",' for _, name, _ in named), "};", ""]
+    body += ["#ifdef TRIO_CHECKED", f"{declared[1]} = {{"]
+    for _, _, member in named:
+        # Whatever waits may be ended by a signal.
+        errors = [*member.errors, *(["EINTR"] if member.waits else []), "0"]
+        body.append(f"\t(const uint16_t[]){{ {', '.join(errors)} }},")
+    body += ["};", "#endif"]
+    return guarded("calls", head), "\n".join([*body, ""])

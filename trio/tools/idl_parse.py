@@ -1,0 +1,208 @@
+"""What interfaces/*.idl and config/services.toml say: the language that idl.py tells of, and who provides what.
+
+Errors are Wrong: FILE:LINE: what.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+#: Says that a line is wrong.
+Fail = Callable[[int, str], NoReturn]
+
+WORDS = 12
+OUT_WORDS = 8
+NOTIFICATIONS = 62
+TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
+GRANTS = ("grant read", "grant write")
+
+_NAME = r"[a-z][a-z0-9_]*"
+_MEMBER = re.compile(
+    rf"(?P<number>\d+)\s*:\s*(?P<kind>client|call|notify)\s+(?P<name>{_NAME})\s*"
+    r"(?:\((?P<args>[^)]*)\))?\s*(?:->\s*\((?P<outs>[^)]*)\))?\s*(?P<waits>\bwaits\b)?\s*"
+    r"(?:\berrors\s+(?P<errors>[A-Z0-9 ]+?))?\s*$"
+)
+_ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
+_OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
+
+
+class Wrong(Exception):  # noqa: N818  # it is raised of what somebody wrote
+    """What is wrong with an interface, after FILE:LINE."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument or a further value of the answer: its name and its type in the language."""
+
+    name: str
+    type: str
+
+    @property
+    def is_grant(self) -> bool:
+        return self.type in GRANTS
+
+    @property
+    def words(self) -> int:
+        return 2 if self.is_grant else 1
+
+    @property
+    def c(self) -> str:
+        return "struct grant" if self.is_grant else TYPES[self.type]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A line of an interface; `errors` are errno's names, `doc` the lines before it that begin with ///."""
+
+    number: int
+    kind: str
+    name: str
+    args: tuple[Argument, ...]
+    outs: tuple[Argument, ...]
+    waits: bool
+    errors: tuple[str, ...]
+    doc: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A file of interfaces/."""
+
+    name: str
+    many: bool
+    members: tuple[Member, ...]
+    doc: tuple[str, ...]
+
+    def of(self, *kinds: str) -> tuple[Member, ...]:
+        return tuple(each for each in self.members if each.kind in kinds)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A table of the configuration: who provides what, made of what, and what it may call; of the kernel's interface
+    the calls `kernel` alone."""
+
+    name: str
+    endpoint: int
+    provides: str
+    sources: str
+    calls: tuple[str, ...]
+    kernel: tuple[str, ...]
+
+
+def parse(path: Path) -> Interface:
+    """Raises Wrong."""
+    members: list[Member] = []
+    doc: list[str] = []
+    head: tuple[str, bool, tuple[str, ...]] | None = None
+    closed = False
+    pending, began = "", 0
+
+    def fail(line: int, what: str) -> NoReturn:
+        raise Wrong(f"{path}:{line}: {what}")
+
+    number = 0
+    for number, raw in enumerate(path.read_text().splitlines(), 1):
+        text = raw.strip()
+        if text.startswith("///"):
+            doc.append(text[3:].strip())
+            continue
+        text = text.partition("//")[0].strip()
+        if not text:
+            continue
+        if head is None:
+            match = _OPEN.match(text)
+            if match is None:
+                fail(number, "expected 'service NAME {'")
+            head, doc = (match[2], bool(match[1]), tuple(doc)), []
+        elif text == "}" and not pending:
+            closed = True
+        elif closed:
+            fail(number, "something after the closing brace")
+        else:
+            began = began if pending else number
+            pending = f"{pending} {text}".strip()
+            if pending.endswith(";"):
+                members.append(_member(pending[:-1], tuple(doc), began, fail))
+                pending, doc = "", []
+    if head is None or not closed or pending:
+        fail(number, "ends in the middle")
+    _check_numbers(path, members)
+    return Interface(head[0], head[1], tuple(members), head[2])
+
+
+def _member(text: str, doc: tuple[str, ...], line: int, fail: Fail) -> Member:
+    match = _MEMBER.match(text)
+    if match is None:
+        fail(line, f"not a member: {text[:60]!r}")
+    args, outs = (_arguments(match[part] or "", line, fail) for part in ("args", "outs"))
+    if sum(each.words for each in args) > WORDS:
+        fail(line, f"{match['name']} needs more than {WORDS} words")
+    if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
+        fail(line, f"{match['name']}: at most {OUT_WORDS} values come back, and no grant")
+    if match["waits"] and match["kind"] != "client":
+        fail(line, "only a client's call may wait; others say EWAIT")
+    if match["kind"] == "notify" and (match["args"] is not None or int(match["number"]) < 0):
+        fail(line, "a notification carries nothing")
+    return Member(
+        int(match["number"]),
+        match["kind"],
+        match["name"],
+        args,
+        outs,
+        bool(match["waits"]),
+        tuple((match["errors"] or "").split()),
+        doc,
+    )
+
+
+def _arguments(text: str, line: int, fail: Fail) -> tuple[Argument, ...]:
+    found = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        match = _ARGUMENT.match(part)
+        if match is None or (match[2] not in TYPES and match[2] not in GRANTS):
+            fail(line, f"not an argument: {part!r}")
+        found.append(Argument(match[1], match[2]))
+    if len({each.name for each in found}) != len(found):
+        fail(line, "two arguments of one name")
+    return tuple(found)
+
+
+def _check_numbers(path: Path, members: list[Member]) -> None:
+    for attribute in ("number", "name"):
+        seen: set[object] = set()
+        for what in (getattr(member, attribute) for member in members):
+            if what in seen:
+                raise Wrong(f"{path}:1: {what} stands twice")
+            seen.add(what)
+    if sum(each.kind == "notify" for each in members) > NOTIFICATIONS:
+        raise Wrong(f"{path}:1: more than {NOTIFICATIONS} notifications")
+
+
+def interfaces(folder: Path) -> dict[str, Interface]:
+    """By name. Raises Wrong."""
+    return {each.name: each for each in map(parse, sorted(folder.glob("*.idl")))}
+
+
+def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
+    """Those of the configuration, where interfaces `known` by name are. Endpoints are numbered from 1 in the file's
+    order; 0 is the kernel. Raises Wrong."""
+    found = []
+    for endpoint, (name, table) in enumerate(tomllib.loads(path.read_text()).items(), 1):
+        if table["provides"] not in known:
+            raise Wrong(f"{path}:1: {name} provides {table['provides']!r}, of which there is no interface")
+        kernel = {each.name for each in known["kernel"].of("call")}
+        if unknown := (set(table["kernel"]) - kernel) | (set(table["calls"]) - set(known)):
+            raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")
+        calls, kernels = tuple(table["calls"]), tuple(table["kernel"])
+        found.append(Service(name, endpoint, table["provides"], table["sources"], calls, kernels))
+    for interface in known.values():
+        count = sum(each.provides == interface.name for each in found)
+        if interface.name != "kernel" and count != 1 and not (interface.many and count):
+            raise Wrong(f"{path}:1: {count} services provide {interface.name}")
+    return tuple(found)
