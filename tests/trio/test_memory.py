@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.trio.host_programs import compiled_interfaces
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "tests/trio/memory"
@@ -23,13 +24,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs one of PROGRAMS with arguments; it says what does not hold and fails."""
     out = tmp_path_factory.mktemp("memory")
     trio = ROOT / "trio"
-    subprocess.run(
-        [sys.executable, trio / "tools/idl.py", out / "gen", trio / "interfaces", trio / "config/services.toml"],
-        check=True,
-    )
     parts = [*sorted((trio / "services/vm").glob("*.c")), trio / "kernel/x86/spaces.c", trio / "kernel/core/frames.c"]
     # tests/trio/memory comes first: its x86/cpu.h stands for the processor
-    folders = [HERE, trio / "services/vm", trio / "seam", trio / "interfaces", trio / "kernel", out / "gen"]
+    generated = compiled_interfaces(out)
+    folders = [HERE, trio / "services/vm", trio / "seam", trio / "interfaces", trio / "kernel", generated]
     command: list[str | Path] = [
         "gcc",
         "-std=gnu11",

@@ -5,36 +5,24 @@ from __future__ import annotations
 import errno
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.trio.host_programs import HOST, TRIO, built
 from tests.trio.minixfs import FSCK, MKFS, ROOT, Driver, Image, fsck, make
 from tests.trio.minixfs_model import Model
 
-ROOT_FOLDER = Path(__file__).parents[2]
 SEEDS = range(12)
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
 needs_mkfs = pytest.mark.skipif(MKFS is None or FSCK is None, reason="mkfs.minix and fsck.minix are not installed")
 
 
-def built(folder: Path) -> Path:
-    trio, host = ROOT_FOLDER / "trio", ROOT_FOLDER / "tests/trio/host"
-    interfaces = [trio / "tools/idl.py", folder / "gen", trio / "interfaces", trio / "config/services.toml"]
-    subprocess.run([sys.executable, *interfaces], check=True, timeout=60)
-    includes = [f"-I{each}" for each in (trio / "seam", trio / "interfaces", folder / "gen", host)]
-    sources = [*sorted((trio / "services/fs").glob("*.c")), host / "seam.c", host / "fs_driver.c"]
-    options = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
-    options += ["-fno-sanitize-recover=undefined", "-DTRIO_CHECKED"]
-    subprocess.run(["gcc", *options, *includes, *sources, "-o", folder / "driver"], check=True, timeout=300)
-    return folder / "driver"
-
-
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("minixfs"))
+    sources = [*sorted((TRIO / "services/fs").glob("*.c")), HOST / "seam.c", HOST / "fs_driver.c"]
+    return built(tmp_path_factory.mktemp("minixfs") / "driver", sources)
 
 
 @pytest.fixture
