@@ -20,10 +20,7 @@ int64_t node_at(struct vfs *v, uint32_t task, int32_t directory, struct grant pa
 	}
 	if (result < 0)
 		return result;
-	return walk(v, task, directory, v->path,
-		    ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) |
-			    ((flags & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0),
-		    out);
+	return walk(v, task, directory, v->path, walk_flags(flags), out);
 }
 
 /* The two halves of a time. */
@@ -99,10 +96,7 @@ static int64_t stat_of(struct vfs *v, uint32_t task, int32_t directory, struct g
 		f = file_of(v, task, directory);
 		return f == NULL ? -EBADF : stat_of_file(v, f, s);
 	}
-	result = walk(v, task, directory, v->path,
-		      ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) |
-			      ((flags & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0),
-		      &n);
+	result = walk(v, task, directory, v->path, walk_flags(flags), &n);
 	if (result != 0)
 		return result;
 	result = refresh(v, n);
@@ -235,15 +229,21 @@ static bool is_member(const struct task_files *t, uint32_t group)
 	return false;
 }
 
+/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has. */
+static int64_t node_to_set(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags,
+			   struct node **out)
+{
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return -EINVAL;
+	return node_at(v, task, directory, path, flags, out);
+}
+
 verdict vfs_chmod(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
 {
 	struct file_attributes to = { .mode = mode & 07777 };
 	struct node *n;
-	int64_t result;
+	int64_t result = node_to_set(v, r->task, directory, path, flags, &n);
 
-	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
-		return refuse(r, EINVAL);
-	result = node_at(v, r->task, directory, path, flags, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	if (S_ISLNK(n->mode))
@@ -265,11 +265,8 @@ verdict vfs_chown(struct vfs *v, struct request *r, int32_t directory, struct gr
 	struct file_attributes to = { .owner = owner, .group = group };
 	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
 	struct node *n;
-	int64_t result;
+	int64_t result = node_to_set(v, r->task, directory, path, flags, &n);
 
-	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
-		return refuse(r, EINVAL);
-	result = node_at(v, r->task, directory, path, flags, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
@@ -290,11 +287,8 @@ verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struc
 {
 	struct file_attributes to = { 0 };
 	struct node *n;
-	int64_t result;
+	int64_t result = node_to_set(v, r->task, directory, path, flags, &n);
 
-	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
-		return refuse(r, EINVAL);
-	result = node_at(v, r->task, directory, path, flags, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	to.accessed = (present & SET_ACCESSED) != 0 ? vfs_time(v) : accessed;

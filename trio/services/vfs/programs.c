@@ -34,10 +34,7 @@ int64_t vfs_program_open(struct vfs *v, uint32_t task, int32_t directory, struct
 		handle++;
 	if (handle == TASKS)
 		return -ENFILE;
-	result = walk(v, task, directory, v->path,
-		      ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) |
-			      ((flags & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0),
-		      &n);
+	result = walk(v, task, directory, v->path, walk_flags(flags), &n);
 	if (result != 0)
 		return result;
 	result = may_execute(v, task, n);

@@ -371,8 +371,14 @@ void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal);
 /* walk.c: paths ------------------------------------------------------------ */
 
 /* The last link is not followed; the path may be empty and means `directory` itself; O_PATH files will do. */
-#define WALK_NOFOLLOW 1
+#define WALK_NOFOLLOW 1U
 #define WALK_EMPTY 2U
+
+/* From the flags of a call that ends in `at`. */
+static inline uint32_t walk_flags(uint32_t at)
+{
+	return ((at & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) | ((at & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0);
+}
 
 /* The node at `path` for `task`, held. `path` may be v->path (it usually is); the walk uses v->target. */
 int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
