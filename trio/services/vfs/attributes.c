@@ -4,23 +4,17 @@
 
 #define SECOND 1000000000L
 
-int64_t node_at(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct node **out)
+int64_t node_at(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
+		struct node **out)
 {
-	int64_t result = 0;
-	struct file *f;
+	const struct file *f;
 
-	if (path.length == 0) {
-		f = file_of(v, task, directory);
-		if (directory != AT_FDCWD && (f == NULL || (f->flags & O_PATH) != 0))
-			return -EBADF;
-		v->path[0] = '\0';
-		flags |= AT_EMPTY_PATH;
-	} else {
-		result = path_in(v, path);
-	}
-	if (result < 0)
-		return result;
-	return walk(v, task, directory, v->path, walk_flags(flags), out);
+	if (path.length != 0)
+		return find_node(v, r, directory, path, walk_flags(flags), out);
+	f = file_of(v, r->task, directory);
+	if (directory != AT_FDCWD && (f == NULL || (f->flags & O_PATH) != 0))
+		return -EBADF;
+	return walk(v, r->task, directory, "", walk_flags(flags | AT_EMPTY_PATH), out);
 }
 
 /* The two halves of a time. */
@@ -186,7 +180,7 @@ verdict vfs_access(struct vfs *v, struct request *r, int32_t directory, struct g
 		t->user = t->real_user;
 		t->group = t->real_group;
 	}
-	result = node_at(v, r->task, directory, path, flags, &n);
+	result = node_at(v, r, directory, path, flags, &n);
 	if (result == 0) {
 		result = mode == 0 ? 0 : permitted(v, r->task, n, mode);
 		node_drop(v, n);
@@ -230,19 +224,19 @@ static bool is_member(const struct task_files *t, uint32_t group)
 }
 
 /* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has. */
-static int64_t node_to_set(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags,
+static int64_t node_to_set(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
 			   struct node **out)
 {
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return -EINVAL;
-	return node_at(v, task, directory, path, flags, out);
+	return node_at(v, r, directory, path, flags, out);
 }
 
 verdict vfs_chmod(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
 {
 	struct file_attributes to = { .mode = mode & 07777 };
 	struct node *n;
-	int64_t result = node_to_set(v, r->task, directory, path, flags, &n);
+	int64_t result = node_to_set(v, r, directory, path, flags, &n);
 
 	if (result != 0)
 		return vfs_settle(v, r, result);
@@ -265,7 +259,7 @@ verdict vfs_chown(struct vfs *v, struct request *r, int32_t directory, struct gr
 	struct file_attributes to = { .owner = owner, .group = group };
 	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
 	struct node *n;
-	int64_t result = node_to_set(v, r->task, directory, path, flags, &n);
+	int64_t result = node_to_set(v, r, directory, path, flags, &n);
 
 	if (result != 0)
 		return vfs_settle(v, r, result);
@@ -287,7 +281,7 @@ verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struc
 {
 	struct file_attributes to = { 0 };
 	struct node *n;
-	int64_t result = node_to_set(v, r->task, directory, path, flags, &n);
+	int64_t result = node_to_set(v, r, directory, path, flags, &n);
 
 	if (result != 0)
 		return vfs_settle(v, r, result);
@@ -318,11 +312,8 @@ static int64_t resize(struct vfs *v, uint32_t task, struct node *n, int64_t size
 verdict vfs_truncate(struct vfs *v, struct request *r, struct grant path, int64_t size)
 {
 	struct node *n;
-	int64_t result = path_in(v, path);
+	int64_t result = find_node(v, r, AT_FDCWD, path, 0, &n);
 
-	if (result < 0)
-		return settle(r, result);
-	result = walk(v, r->task, AT_FDCWD, v->path, 0, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	if (S_ISDIR(n->mode))

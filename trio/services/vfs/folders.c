@@ -39,10 +39,7 @@ verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, s
 			return refuse(r, ENOTDIR);
 		return settle(r, stand_in(v, r->task, f->node, &v->tasks[r->task].folders->current));
 	}
-	result = path_in(v, path);
-	if (result < 0)
-		return settle(r, result);
-	result = walk(v, r->task, directory, v->path, 0, &n);
+	result = find_node(v, r, directory, path, 0, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	result = stand_in(v, r->task, n, &v->tasks[r->task].folders->current);
@@ -52,12 +49,9 @@ verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, s
 
 verdict vfs_chroot(struct vfs *v, struct request *r, struct grant path)
 {
-	int64_t result = path_in(v, path);
 	struct node *n;
+	int64_t result = find_node(v, r, AT_FDCWD, path, 0, &n);
 
-	if (result < 0)
-		return settle(r, result);
-	result = walk(v, r->task, AT_FDCWD, v->path, 0, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	result = v->tasks[r->task].user != 0 ? -EPERM : stand_in(v, r->task, n, &v->tasks[r->task].folders->root);
@@ -99,7 +93,7 @@ verdict vfs_statfs(struct vfs *v, struct request *r, int32_t directory, struct g
 
 	if (path.length == 0 && f != NULL && f->node == NULL)
 		return refuse(r, ENOSYS);
-	result = node_at(v, r->task, directory, path, 0, &node);
+	result = node_at(v, r, directory, path, 0, &node);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	m = node->mount;

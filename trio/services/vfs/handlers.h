@@ -71,7 +71,8 @@ int64_t seek_by_size(struct vfs *v, struct file *f, int64_t offset, uint32_t whe
 /* attributes.c */
 void stat_of_node(const struct node *n, struct linux_stat *s);
 /* What a path, or with none the descriptor, stands for: held. flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */
-int64_t node_at(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct node **out);
+int64_t node_at(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
+		struct node **out);
 verdict vfs_stat(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags,
 		 struct grant to);
 verdict vfs_fstat(struct vfs *v, struct request *r, int32_t fd, struct grant to);

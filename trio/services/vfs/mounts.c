@@ -184,10 +184,7 @@ verdict vfs_unmount(struct vfs *v, struct request *r, struct grant path, uint32_
 		return refuse(r, EPERM);
 	if ((flags & ~(uint32_t)MNT_FORCE) != 0)
 		return refuse(r, EINVAL);
-	result = path_in(v, path);
-	if (result < 0)
-		return settle(r, result);
-	result = walk(v, r->task, AT_FDCWD, v->path, 0, &n);
+	result = find_node(v, r, AT_FDCWD, path, 0, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	m = n->mount;

@@ -117,14 +117,12 @@ static int64_t remove_place(struct vfs *v, uint32_t task, const struct place *p,
 
 verdict vfs_remove(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags)
 {
-	int64_t result = path_in(v, path);
 	struct place p;
+	int64_t result;
 
 	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
 		return refuse(r, EINVAL);
-	if (result < 0)
-		return settle(r, result);
-	result = walk_place(v, r->task, directory, v->path, WALK_NOFOLLOW, &p);
+	result = find_place(v, r, directory, path, &p);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	result = remove_place(v, r->task, &p, (flags & AT_REMOVEDIR) != 0);
@@ -179,18 +177,14 @@ verdict vfs_rename(struct vfs *v, struct request *r, int32_t from, struct grant 
 		   uint32_t flags)
 {
 	struct place old, new;
-	int64_t result = path_in(v, path);
+	int64_t result;
 
 	if ((flags & ~(uint32_t)RENAME_NOREPLACE) != 0)
 		return refuse(r, EINVAL);
-	if (result < 0)
-		return settle(r, result);
-	result = walk_place(v, r->task, from, v->path, WALK_NOFOLLOW, &old);
+	result = find_place(v, r, from, path, &old);
 	if (result != 0)
 		return vfs_settle(v, r, result);
-	result = path_in(v, new_path);
-	if (result >= 0)
-		result = walk_place(v, r->task, to, v->path, WALK_NOFOLLOW, &new);
+	result = find_place(v, r, to, new_path, &new);
 	if (result == 0) {
 		result = rename_places(v, r->task, &old, &new, flags);
 		place_drop(v, &new);
@@ -221,13 +215,11 @@ verdict vfs_link(struct vfs *v, struct request *r, int32_t from, struct grant pa
 
 	if ((flags & ~(uint32_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
-	result = node_at(v, r->task, from, path,
+	result = node_at(v, r, from, path,
 			 (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW), &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
-	result = path_in(v, new_path);
-	if (result >= 0)
-		result = walk_place(v, r->task, to, v->path, WALK_NOFOLLOW, &p);
+	result = find_place(v, r, to, new_path, &p);
 	if (result == 0) {
 		result = link_place(v, r->task, n, &p);
 		place_drop(v, &p);
@@ -255,11 +247,8 @@ static int64_t symlink_place(struct vfs *v, uint32_t task, struct place *p, stru
 verdict vfs_symlink(struct vfs *v, struct request *r, struct grant target, int32_t directory, struct grant path)
 {
 	struct place p;
-	int64_t result = path_in(v, path);
+	int64_t result = find_place(v, r, directory, path, &p);
 
-	if (result < 0)
-		return settle(r, result);
-	result = walk_place(v, r->task, directory, v->path, WALK_NOFOLLOW, &p);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	result = symlink_place(v, r->task, &p, target);
@@ -270,11 +259,8 @@ verdict vfs_symlink(struct vfs *v, struct request *r, struct grant target, int32
 verdict vfs_readlink(struct vfs *v, struct request *r, int32_t directory, struct grant path, struct grant to)
 {
 	struct node *n;
-	int64_t result = path_in(v, path);
+	int64_t result = find_node(v, r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n);
 
-	if (result < 0)
-		return settle(r, result);
-	result = walk(v, r->task, directory, v->path, WALK_NOFOLLOW | WALK_EMPTY, &n);
 	/* An empty path is for a link that was opened with O_PATH. */
 	if (result == 0 && v->path[0] == '\0' && !S_ISLNK(n->mode)) {
 		node_drop(v, n);

@@ -228,6 +228,22 @@ static inline int64_t path_in(struct vfs *v, struct grant path)
 {
 	return copy_string(v->path, PATH_MAX, path);
 }
+/* walk() of a path that a request came with. */
+static inline int64_t find_node(struct vfs *v, const struct request *r, int32_t directory, struct grant path,
+				uint32_t flags, struct node **out)
+{
+	int64_t result = path_in(v, path);
+
+	return result < 0 ? result : walk(v, r->task, directory, v->path, flags, out);
+}
+/* walk_place() of such a path, whose last link is not followed. */
+static inline int64_t find_place(struct vfs *v, const struct request *r, int32_t directory, struct grant path,
+				 struct place *out)
+{
+	int64_t result = path_in(v, path);
+
+	return result < 0 ? result : walk_place(v, r->task, directory, v->path, WALK_NOFOLLOW, out);
+}
 /* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
 int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted);
 bool is_owner(struct vfs *v, uint32_t task, const struct node *n);
