@@ -215,12 +215,7 @@ static int64_t set(struct vfs *v, struct node *n, unsigned which, const struct f
 
 static bool is_member(const struct task_files *t, uint32_t group)
 {
-	if (t->user == 0 || t->group == group)
-		return true;
-	for (uint32_t i = 0; i < t->group_count; i++)
-		if (t->groups[i] == group)
-			return true;
-	return false;
+	return t->user == 0 || is_in_group(t, group);
 }
 
 /* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has. */

@@ -247,6 +247,7 @@ static inline int64_t find_place(struct vfs *v, const struct request *r, int32_t
 /* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
 int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted);
 bool is_owner(struct vfs *v, uint32_t task, const struct node *n);
+bool is_in_group(const struct task_files *t, uint32_t group);
 /* The node's path from `root`, with NUL; "" where it has none. Returns its length or -errno. */
 int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size_t size);
 

@@ -31,7 +31,7 @@ void node_forgotten(struct vfs *v, struct node *n)
 	n->operations->forget(v, n);
 }
 
-static bool in_group(const struct task_files *t, uint32_t group)
+bool is_in_group(const struct task_files *t, uint32_t group)
 {
 	if (t->group == group)
 		return true;
@@ -54,7 +54,7 @@ int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned w
 		return (wanted & MAY_EXECUTE) == 0 || S_ISDIR(mode) || (mode & 0111) != 0 ? 0 : -EACCES;
 	if (t->user == n->owner)
 		mode >>= 6;
-	else if (in_group(t, n->group))
+	else if (is_in_group(t, n->group))
 		mode >>= 3;
 	return (wanted & ~mode) == 0 ? 0 : -EACCES;
 }
