@@ -59,13 +59,7 @@ static void set_action(struct pm *pm, struct process *p, uint32_t signal, const 
 	if (action->handler != SIG_IGN && !(action->handler == SIG_DFL && default_ignores(signal)))
 		return;
 	/* What is ignored from now on is not waiting any more. */
-	if (p->pending.set & bit)
-		pending_flush(pm, p, &p->pending, bit);
-	EACH_THREAD(p, t)
-	{
-		if (t->pending.set & bit)
-			pending_flush(pm, p, &t->pending, bit);
-	}
+	process_flush(pm, p, bit);
 }
 
 verdict pm_sigaction(struct pm *pm, struct request *r, uint32_t signal, struct grant action, struct grant old)

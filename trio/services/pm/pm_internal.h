@@ -264,6 +264,8 @@ int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t
 /* The kernel's own, without information. */
 void signal_plain(struct pm *pm, struct process *p, uint32_t signal);
 void signal_group(struct pm *pm, int32_t group, uint32_t signal);
+/* Signals of `set` that wait for the process, or for one of its threads, are gone. */
+void process_flush(struct pm *pm, struct process *p, uint64_t set);
 void pending_flush(struct pm *pm, struct process *p, struct pending *pending, uint64_t set);
 /* Takes one of `set` that waits for this thread; 0: none. */
 uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct information *i);

@@ -137,18 +137,21 @@ static bool is_ignored(struct pm *pm, const struct process *p, const struct thre
 	return handler == SIG_IGN || (handler == SIG_DFL && (default_ignores(signal) || p == pm->init));
 }
 
+void process_flush(struct pm *pm, struct process *p, uint64_t set)
+{
+	if (p->pending.set & set)
+		pending_flush(pm, p, &p->pending, set);
+	EACH_THREAD(p, t)
+	{
+		if (t->pending.set & set)
+			pending_flush(pm, p, &t->pending, set);
+	}
+}
+
 /* A stop and SIGCONT undo each other when they are sent, whatever is then done about them. */
 static void undo_opposite(struct pm *pm, struct process *p, uint32_t signal)
 {
-	uint64_t opposite = signal == SIGCONT ? STOPS : SIGNAL_BIT(SIGCONT);
-
-	if (p->pending.set & opposite)
-		pending_flush(pm, p, &p->pending, opposite);
-	EACH_THREAD(p, t)
-	{
-		if (t->pending.set & opposite)
-			pending_flush(pm, p, &t->pending, opposite);
-	}
+	process_flush(pm, p, signal == SIGCONT ? STOPS : SIGNAL_BIT(SIGCONT));
 	if (signal == SIGCONT && p->stop)
 		stop_end(pm, p);
 }
