@@ -64,6 +64,8 @@ static int64_t stat_of_file(struct vfs *v, struct file *f, struct linux_stat *s)
 
 	if (f->node == NULL) {
 		memset(s, 0, sizeof *s);
+		s->mode = 0600;
+		s->links = 1;
 		s->block_size = PAGE;
 		if (f->operations->stat != NULL)
 			f->operations->stat(v, f, s);

@@ -76,23 +76,6 @@ void epoll_forget(struct vfs *v, struct file *f)
 	}
 }
 
-static void epoll_stat(struct vfs *v, struct file *f, struct linux_stat *to)
-{
-	(void)v, (void)f;
-	to->mode = 0600;
-	to->links = 1;
-	to->block_size = PAGE;
-}
-
-static int64_t epoll_describe(struct vfs *v, struct file *f, char *to, size_t size)
-{
-	struct text t = { to, size, 0 };
-
-	(void)v, (void)f;
-	text_add(&t, "anon_inode:[eventpoll]");
-	return (int64_t)t.length;
-}
-
 static void epoll_release(struct vfs *v, struct file *f)
 {
 	struct epoll *e = f->state;
@@ -106,8 +89,7 @@ static void epoll_release(struct vfs *v, struct file *f)
 
 static const struct file_operations epoll_files = {
 	.poll = epoll_poll,
-	.stat = epoll_stat,
-	.describe = epoll_describe,
+	.kind = "eventpoll",
 	.release = epoll_release,
 };
 

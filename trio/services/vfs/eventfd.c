@@ -57,23 +57,6 @@ static uint32_t event_poll(struct vfs *v, struct file *f)
 	return (e->value > 0 ? READY_IN : 0) | (e->value < EVENT_MOST ? READY_OUT : 0);
 }
 
-static void event_stat(struct vfs *v, struct file *f, struct linux_stat *to)
-{
-	(void)v, (void)f;
-	to->mode = 0600;
-	to->links = 1;
-	to->block_size = PAGE;
-}
-
-static int64_t event_describe(struct vfs *v, struct file *f, char *to, size_t size)
-{
-	struct text t = { to, size, 0 };
-
-	(void)v, (void)f;
-	text_add(&t, "anon_inode:[eventfd]");
-	return (int64_t)t.length;
-}
-
 static void event_release(struct vfs *v, struct file *f)
 {
 	struct event *e = f->state;
@@ -88,8 +71,7 @@ static const struct file_operations event_files = {
 	.read = event_read,
 	.write = event_write,
 	.poll = event_poll,
-	.stat = event_stat,
-	.describe = event_describe,
+	.kind = "eventfd",
 	.release = event_release,
 };
 

@@ -122,12 +122,14 @@ struct file_operations {
 	/* A vm object for mmap, where it is not the node's. NULL: the node's. */
 	int64_t (*object)(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
 			  uint64_t *at);
-	/* For fstat, where the file has no node. Fills mode, inode, owner and so on. */
+	/* For fstat, where the file has no node. Fills mode, inode, owner and so on. NULL: mode 0600, one link. */
 	void (*stat)(struct vfs *v, struct file *f, struct linux_stat *to);
 	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */
 	int64_t (*control)(struct vfs *v, struct file *f, uint32_t command, uint64_t argument);
-	/* The text of /proc/PID/fd/N where there is no node, "pipe:[7]". Returns its length. */
+	/* The text of /proc/PID/fd/N where there is no node, "pipe:[7]". Returns its length. NULL:
+	 * "anon_inode:[kind]". */
 	int64_t (*describe)(struct vfs *v, struct file *f, char *to, size_t size);
+	const char *kind;
 	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is
 	 * given. */
 	void (*release)(struct vfs *v, struct file *f);

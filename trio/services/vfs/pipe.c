@@ -147,11 +147,9 @@ static void pipe_stat(struct vfs *v, struct file *f, struct linux_stat *to)
 
 	(void)v;
 	to->inode = p->inode;
-	to->links = 1;
 	to->mode = S_IFIFO | 0600;
 	to->owner = p->owner;
 	to->group = p->group;
-	to->block_size = PAGE;
 	to->access_s = to->modify_s = to->change_s = (uint64_t)p->made / 1000000000;
 	to->access_ns = to->modify_ns = to->change_ns = (uint64_t)p->made % 1000000000;
 }

@@ -93,7 +93,7 @@ static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t 
 		f = file_of(v, n->task, n->fd);
 		if (f->operations->describe != NULL)
 			return f->operations->describe(v, f, to, size);
-		text_add(&t, "anon_inode:[file]");
+		text_add(&t, "anon_inode:[%s]", f->operations->kind);
 		return (int64_t)t.length;
 	}
 	return path_of(v, v->tasks[v->walker].folders->root, target, to, size);

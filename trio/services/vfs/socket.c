@@ -186,11 +186,9 @@ static void socket_stat(struct vfs *v, struct file *f, struct linux_stat *to)
 
 	(void)v;
 	to->inode = s->inode;
-	to->links = 1;
 	to->mode = S_IFSOCK | 0777;
 	to->owner = s->owner;
 	to->group = s->group;
-	to->block_size = PAGE;
 }
 
 static int64_t socket_describe(struct vfs *v, struct file *f, char *to, size_t size)

@@ -241,7 +241,6 @@ static void terminal_stat(struct vfs *v, struct file *f, struct linux_stat *to)
 	(void)f;
 	to->mode = S_IFCHR | 0600;
 	to->special = DEVICE(5, 1);
-	to->links = 1;
 	if (terminal_node(v, &n) != 0)
 		return;
 	stat_of_node(n, to);
