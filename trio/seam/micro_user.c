@@ -77,13 +77,6 @@ verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
 	return park(queue, r);
 }
 
-verdict park_hard(struct queue *queue, struct request *r)
-{
-	(void)park(queue, r);
-	r->hard = true;
-	return PARKED;
-}
-
 static void untime(struct parked *p)
 {
 	if (!p->is_timed)

@@ -27,13 +27,6 @@ verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
 	return park(queue, r);
 }
 
-verdict park_hard(struct queue *queue, struct request *r)
-{
-	(void)park(queue, r);
-	r->hard = true;
-	return PARKED;
-}
-
 void unpark_request(struct request *r)
 {
 	queue_remove(&r->link);

@@ -1,6 +1,13 @@
 /* queues.c: of port.h, what of parking is the same in every structure. */
 #include "queue.h"
 
+verdict park_hard(struct queue *queue, struct request *r)
+{
+	(void)park(queue, r);
+	r->hard = true;
+	return PARKED;
+}
+
 bool is_waited_for(const struct queue *queue)
 {
 	return !queue_is_empty(queue);
