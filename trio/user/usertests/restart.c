@@ -88,26 +88,44 @@ static void wait_for_ever(int kind)
 	}
 }
 
+/* A child that waits in a call of this kind by now; it leaves with 50 + kind should the call end. */
+static pid_t waiting(int kind)
+{
+	int ends[2];
+	pid_t pid;
+
+	OK(pipe(ends));
+	pid = fork_checked();
+	if (pid == 0) {
+		put(ends[1]);
+		wait_for_ever(kind);
+		_exit(50 + kind);
+	}
+	get(ends[0]);
+	OK(close(ends[0]));
+	OK(close(ends[1]));
+	sleep_ms(20);
+	return pid;
+}
+
+static void kill_and_reap(pid_t pid)
+{
+	OK(kill(pid, SIGKILL));
+	IS(reap(pid), 128 + SIGKILL);
+}
+
+/* It waits, and is ended. */
+static void waits_still(pid_t pid, int kind)
+{
+	if (waitpid(pid, NULL, WNOHANG) != 0)
+		fail("the call of kind %d ended", kind);
+	kill_and_reap(pid);
+}
+
 TEST_WITH(kill_waiting, "Does SIGKILL end a process in whatever call it waits?", ORPHANS)
 {
-	for (int kind = 0; kind < WAITS; kind++) {
-		int ends[2];
-		pid_t pid;
-
-		OK(pipe(ends));
-		pid = fork_checked();
-		if (pid == 0) {
-			put(ends[1]);
-			wait_for_ever(kind);
-			_exit(50 + kind);
-		}
-		get(ends[0]);
-		sleep_ms(10);
-		OK(kill(pid, SIGKILL));
-		IS(reap(pid), 128 + SIGKILL);
-		OK(close(ends[0]));
-		OK(close(ends[1]));
-	}
+	for (int kind = 0; kind < WAITS; kind++)
+		kill_and_reap(waiting(kind));
 }
 
 TEST_WITH(ignored_waiting, "Does a signal that is ignored leave a waiting call as it is?", ORPHANS)
@@ -116,26 +134,12 @@ TEST_WITH(ignored_waiting, "Does a signal that is ignored leave a waiting call a
 
 	handle(SIGUSR1, SIG_IGN, 0);
 	for (int kind = 0; kind < WAITS; kind++) {
-		int ends[2];
-		pid_t pid;
+		pid_t pid = waiting(kind);
 
-		OK(pipe(ends));
-		pid = fork_checked();
-		if (pid == 0) {
-			put(ends[1]);
-			wait_for_ever(kind);
-			_exit(50 + kind);
-		}
-		get(ends[0]);
-		sleep_ms(10);
 		for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
 			OK(kill(pid, harmless[i]));
 		sleep_ms(5);
-		IS(waitpid(pid, NULL, WNOHANG), 0);
-		OK(kill(pid, SIGKILL));
-		IS(reap(pid), 128 + SIGKILL);
-		OK(close(ends[0]));
-		OK(close(ends[1]));
+		waits_still(pid, kind);
 	}
 }
 
@@ -143,33 +147,18 @@ TEST_WITH(stopped_waiting, "Does a call go on to wait after SIGSTOP and SIGCONT?
 {
 	/* Linux starts them anew without the program's seeing it; but for sigtimedwait. */
 	for (int kind = 0; kind < WAITS; kind++) {
-		int ends[2], status;
-		pid_t pid;
+		pid_t pid = waiting(kind);
+		int status;
 
-		OK(pipe(ends));
-		pid = fork_checked();
-		if (pid == 0) {
-			put(ends[1]);
-			wait_for_ever(kind);
-			_exit(50 + kind);
-		}
-		get(ends[0]);
-		sleep_ms(10);
 		OK(kill(pid, SIGSTOP));
 		IS(waitpid(pid, &status, WUNTRACED), pid);
 		TRUE(WIFSTOPPED(status));
 		OK(kill(pid, SIGCONT));
 		sleep_ms(10);
-		if (kind == SIGWAIT) {
+		if (kind == SIGWAIT)
 			IS(reap(pid), 50 + kind);
-		} else {
-			if (waitpid(pid, NULL, WNOHANG) != 0)
-				fail("the call of kind %d ended", kind);
-			OK(kill(pid, SIGKILL));
-			IS(reap(pid), 128 + SIGKILL);
-		}
-		OK(close(ends[0]));
-		OK(close(ends[1]));
+		else
+			waits_still(pid, kind);
 	}
 }
 
@@ -178,32 +167,16 @@ TEST_WITH(restarted_waiting, "Which waiting calls go on after a handler with SA_
 {
 	static const char goes_on[WAITS] = { [0] = 1, [1] = 1, [8] = 1, [9] = 1, [10] = 1, [11] = 1, [12] = 1 };
 
+	handle(SIGUSR1, count, SA_RESTART);
 	for (int kind = 0; kind < WAITS; kind++) {
-		int ends[2];
-		pid_t pid;
+		pid_t pid = waiting(kind);
 
-		OK(pipe(ends));
-		pid = fork_checked();
-		if (pid == 0) {
-			handle(SIGUSR1, count, SA_RESTART);
-			put(ends[1]);
-			wait_for_ever(kind);
-			_exit(50 + kind);
-		}
-		get(ends[0]);
-		sleep_ms(20);
 		OK(kill(pid, SIGUSR1));
 		sleep_ms(20);
-		if (goes_on[kind]) {
-			if (waitpid(pid, NULL, WNOHANG) != 0)
-				fail("the call of kind %d ended", kind);
-			OK(kill(pid, SIGKILL));
-			IS(reap(pid), 128 + SIGKILL);
-		} else {
+		if (goes_on[kind])
+			waits_still(pid, kind);
+		else
 			IS(reap(pid), 50 + kind);
-		}
-		OK(close(ends[0]));
-		OK(close(ends[1]));
 	}
 }
 
