@@ -4,240 +4,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 const char *const paths[] = { "a", "b",   "c",   "d",         "d/a",  "d/b",      "d/e", "d/e/a", "s", "p",
 			      ".", "d/.", "a/x", "missing/x", "sock", "d/e/../b", "",    "d/",    NULL };
 #define NPATHS 18
-
-/* Kinds of arguments by call: f descriptor, s path, b buffer, n length, o offset, g signal, i small number, x flags,
- * P process, v vector, t time, m memory, w anything. A call that is not here gets anything. */
-static const char *const kinds[512] = {
-	[SYS_read] = "fbn",
-	[SYS_write] = "fbn",
-	[SYS_open] = "sxw",
-	[SYS_close] = "f",
-	[SYS_stat] = "sb",
-	[SYS_fstat] = "fb",
-	[SYS_lstat] = "sb",
-	[SYS_poll] = "bit",
-	[SYS_lseek] = "foi",
-	[SYS_mmap] = "mnxxfo",
-	[SYS_mprotect] = "mnx",
-	[SYS_munmap] = "mn",
-	[SYS_brk] = "m",
-	[SYS_rt_sigaction] = "gbbi",
-	[SYS_rt_sigprocmask] = "ibbi",
-	[SYS_ioctl] = "fxb",
-	[SYS_pread64] = "fbno",
-	[SYS_pwrite64] = "fbno",
-	[SYS_readv] = "fvi",
-	[SYS_writev] = "fvi",
-	[SYS_access] = "si",
-	[SYS_pipe] = "b",
-	[SYS_select] = "ibbbt",
-	[SYS_sched_yield] = "",
-	[SYS_mremap] = "mnnxm",
-	[SYS_msync] = "mnx",
-	[SYS_mincore] = "mnb",
-	[SYS_madvise] = "mni",
-	[SYS_dup] = "f",
-	[SYS_dup2] = "ff",
-	[SYS_nanosleep] = "tb",
-	[SYS_getitimer] = "ib",
-	[SYS_alarm] = "i",
-	[SYS_setitimer] = "itb",
-	[SYS_getpid] = "",
-	[SYS_sendfile] = "ffbn",
-	[SYS_socket] = "iii",
-	[SYS_connect] = "fbi",
-	[SYS_accept] = "fbb",
-	[SYS_sendto] = "fbnxbi",
-	[SYS_recvfrom] = "fbnxbb",
-	[SYS_sendmsg] = "fvx",
-	[SYS_recvmsg] = "fvx",
-	[SYS_shutdown] = "fi",
-	[SYS_bind] = "fbi",
-	[SYS_listen] = "fi",
-	[SYS_getsockname] = "fbb",
-	[SYS_getpeername] = "fbb",
-	[SYS_socketpair] = "iiib",
-	[SYS_setsockopt] = "fiibi",
-	[SYS_getsockopt] = "fiibb",
-	[SYS_clone] = "xmbbm",
-	[SYS_fork] = "",
-	[SYS_vfork] = "",
-	[SYS_execve] = "svv",
-	[SYS_wait4] = "Pbib",
-	[SYS_kill] = "Pg",
-	[SYS_uname] = "b",
-	[SYS_fcntl] = "fiw",
-	[SYS_flock] = "fi",
-	[SYS_fsync] = "f",
-	[SYS_fdatasync] = "f",
-	[SYS_truncate] = "so",
-	[SYS_ftruncate] = "fo",
-	[SYS_getdents64] = "fbn",
-	[SYS_getcwd] = "bn",
-	[SYS_chdir] = "s",
-	[SYS_fchdir] = "f",
-	[SYS_rename] = "ss",
-	[SYS_mkdir] = "sw",
-	[SYS_rmdir] = "s",
-	[SYS_creat] = "sw",
-	[SYS_link] = "ss",
-	[SYS_unlink] = "s",
-	[SYS_symlink] = "ss",
-	[SYS_readlink] = "sbn",
-	[SYS_chmod] = "sw",
-	[SYS_fchmod] = "fw",
-	[SYS_chown] = "sii",
-	[SYS_fchown] = "fii",
-	[SYS_lchown] = "sii",
-	[SYS_umask] = "w",
-	[SYS_gettimeofday] = "bb",
-	[SYS_getrlimit] = "ib",
-	[SYS_getrusage] = "ib",
-	[SYS_sysinfo] = "b",
-	[SYS_times] = "b",
-	[SYS_setpgid] = "PP",
-	[SYS_getpgid] = "P",
-	[SYS_getsid] = "P",
-	[SYS_setuid] = "i",
-	[SYS_setgid] = "i",
-	[SYS_setresuid] = "iii",
-	[SYS_getgroups] = "ib",
-	[SYS_setgroups] = "ib",
-	[SYS_rt_sigpending] = "bi",
-	[SYS_rt_sigtimedwait] = "bbti",
-	[SYS_rt_sigsuspend] = "bi",
-	[SYS_sigaltstack] = "bb",
-	[SYS_mknod] = "sxi",
-	[SYS_personality] = "i",
-	[SYS_statfs] = "sb",
-	[SYS_fstatfs] = "fb",
-	[SYS_getpriority] = "iP",
-	[SYS_setpriority] = "iPi",
-	[SYS_mlock] = "mn",
-	[SYS_munlock] = "mn",
-	[SYS_prctl] = "ibiii",
-	[SYS_arch_prctl] = "xb",
-	[SYS_setrlimit] = "ib",
-	[SYS_tkill] = "Pg",
-	[SYS_time] = "b",
-	[SYS_futex] = "biitbi",
-	[SYS_sched_setaffinity] = "Pnb",
-	[SYS_sched_getaffinity] = "Pnb",
-	[SYS_epoll_create] = "i",
-	[SYS_set_tid_address] = "b",
-	[SYS_fadvise64] = "fooi",
-	[SYS_clock_gettime] = "ib",
-	[SYS_clock_getres] = "ib",
-	[SYS_clock_nanosleep] = "iitb",
-	[SYS_exit_group] = "i",
-	[SYS_epoll_wait] = "fbii",
-	[SYS_epoll_ctl] = "fifb",
-	[SYS_tgkill] = "PPg",
-	[SYS_utimes] = "sb",
-	[SYS_waitid] = "iPbib",
-	[SYS_openat] = "fsxw",
-	[SYS_mkdirat] = "fsw",
-	[SYS_mknodat] = "fsxi",
-	[SYS_fchownat] = "fsiix",
-	[SYS_newfstatat] = "fsbx",
-	[SYS_unlinkat] = "fsx",
-	[SYS_renameat] = "fsfs",
-	[SYS_linkat] = "fsfsx",
-	[SYS_symlinkat] = "sfs",
-	[SYS_readlinkat] = "fsbn",
-	[SYS_fchmodat] = "fsw",
-	[SYS_faccessat] = "fsi",
-	[SYS_pselect6] = "ibbbtb",
-	[SYS_ppoll] = "bitbi",
-	[SYS_set_robust_list] = "bn",
-	[SYS_utimensat] = "fsbx",
-	[SYS_eventfd] = "i",
-	[SYS_fallocate] = "fioo",
-	[SYS_accept4] = "fbbx",
-	[SYS_eventfd2] = "ix",
-	[SYS_epoll_create1] = "x",
-	[SYS_dup3] = "ffx",
-	[SYS_pipe2] = "bx",
-	[SYS_preadv] = "fvio",
-	[SYS_pwritev] = "fvio",
-	[SYS_prlimit64] = "Pibb",
-	[SYS_syncfs] = "f",
-	[SYS_getrandom] = "bnx",
-	[SYS_execveat] = "fsvvx",
-	[SYS_copy_file_range] = "fbfbnx",
-	[SYS_renameat2] = "fsfsx",
-	[SYS_statx] = "fsxxb",
-};
-
-/* What would end the machine, reach beyond this folder, leave something behind, or only sleep. */
-static const short never[] = {
-	SYS_reboot,
-	SYS_mount,
-	SYS_umount2,
-	SYS_swapon,
-	SYS_swapoff,
-	SYS_pivot_root,
-	SYS_chroot,
-	SYS_vhangup,
-	SYS_init_module,
-	SYS_finit_module,
-	SYS_delete_module,
-	SYS_kexec_load,
-	SYS_kexec_file_load,
-	SYS_acct,
-	SYS_settimeofday,
-	SYS_clock_settime,
-	SYS_adjtimex,
-	SYS_clock_adjtime,
-	SYS_sethostname,
-	SYS_setdomainname,
-	SYS_shmget,
-	SYS_semget,
-	SYS_msgget,
-	SYS_mq_open,
-	SYS_add_key,
-	SYS_request_key,
-	SYS_keyctl,
-	SYS_bpf,
-	SYS_perf_event_open,
-	SYS_unshare,
-	SYS_setns,
-	SYS_ptrace,
-	SYS_process_vm_writev,
-	SYS_rt_sigqueueinfo,
-	SYS_rt_tgsigqueueinfo,
-	SYS_syslog,
-	SYS_iopl,
-	SYS_ioperm,
-	SYS_quotactl,
-	SYS_sched_setscheduler,
-	SYS_sched_setparam,
-	SYS_ioprio_set,
-	SYS_migrate_pages,
-	SYS_move_pages,
-	SYS_process_vm_readv,
-	SYS_kcmp,
-	SYS_userfaultfd,
-	SYS_seccomp,
-	SYS_sched_setattr,
-	SYS_pause,
-	SYS_modify_ldt,
-	424,
-	425,
-	426,
-	427,
-	434,
-	438,
-	440,
-	448,
-};
 
 static uint64_t state;
 
@@ -370,16 +142,6 @@ static unsigned long argument(char kind)
 	}
 }
 
-static int excluded(long number, int on_trio)
-{
-	if (!on_trio && (number == SYS_sync || number == SYS_syncfs || number == SYS_fsync))
-		return 1;
-	for (unsigned i = 0; i < sizeof never / sizeof never[0]; i++)
-		if (never[i] == number)
-			return 1;
-	return 0;
-}
-
 static long number(int on_trio)
 {
 	/* Each unknown number may be a line of the kernel's log: a few of the wild ones do. */
@@ -401,7 +163,7 @@ static long number(int on_trio)
 		if ((n == SYS_exit || n == SYS_exit_group || n == SYS_rt_sigreturn || n == SYS_rt_sigsuspend) &&
 		    below(16))
 			n = SYS_getpid;
-	} while (excluded(n, on_trio));
+	} while (is_excluded(n, on_trio));
 	return n;
 }
 
@@ -474,7 +236,7 @@ void random_call(struct call *c, uint64_t seed, unsigned p, uint64_t k, int on_t
 	state = seed * 0x2545f4914f6cdd1du + p;
 	state = next() + k;
 	c->number = number(on_trio);
-	kind = c->number >= 0 && c->number < 512 && kinds[c->number] ? kinds[c->number] : "wwwwww";
+	kind = kinds_of(c->number);
 	for (; i < 6; i++)
 		c->argument[i] = *kind ? argument(*kind++) : any();
 	bound(c);

@@ -28,6 +28,11 @@ void random_call(struct call *, uint64_t seed, unsigned process, uint64_t k, int
 void fill_arena(uint64_t seed);
 extern const char *const paths[]; /* relative names; NULL ends them */
 
+/* known.c */
+/* A letter an argument; known.c tells of them. */
+const char *kinds_of(long number);
+int is_excluded(long number, int on_trio);
+
 /* worker.c: does the calls from `from` to before `to`; ends by _exit. `log`: a descriptor to tell each call on; or
  * -1. */
 struct work {
