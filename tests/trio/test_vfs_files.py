@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service
 
 def program(folder: Path) -> Path:
     vfs = TRIO / "services/vfs"
-    sources = [*(vfs / f"{part}.c" for part in PARTS), HOST / "vfs_files.c", HOST / "seam.c"]
+    hosts = ("vfs_files", "vfs_files_seam", "seam")
+    sources = [*(vfs / f"{part}.c" for part in PARTS), *(HOST / f"{part}.c" for part in hosts)]
     return built(folder / "vfs_files", sources, vfs)
 
 
