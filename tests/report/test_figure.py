@@ -15,10 +15,11 @@ import pytest
 from kernometer.errors import UsageError
 from kernometer.report.figure import Figure, figures, find
 from kernometer.report.figure_draw import picture
-from kernometer.report.figure_points import Drawing, Side, Value, draw, matches, side_of, side_of_published, tags
+from kernometer.report.figure_points import Drawing, Side, Value, draw, matches, side_of, side_of_published
 from kernometer.report.figure_text import COLUMNS, as_csv
 from kernometer.results import published
 from kernometer.results.model import Result, Unsupported
+from kernometer.stats.curves import tags
 from kernometer.stats.figures import figures as row_figures
 from kernometer.targets import build
 from tests.results import make

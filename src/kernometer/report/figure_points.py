@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
 from kernometer.report.figure import FACTORS, Figure, Group, Kind, YAxis, command
-from kernometer.stats.curves import LEAST_POINTS
+from kernometer.stats.curves import LEAST_POINTS, finite, tags
 from kernometer.stats.published import in_unit
 
 if TYPE_CHECKING:
@@ -157,23 +157,10 @@ class _Lacks:
 # Curves --------------------------------------------------------------------------------------------------------------
 
 
-def tags(row: str) -> dict[str, str]:
-    """`procs=8,token=0,same-cpu` as name and value; a placement's value is empty."""
-    parts = row.partition("@")[2].split(",")
-    return {name: value for name, _, value in (part.partition("=") for part in parts) if name}
-
-
 def matches(row: str, pattern: str) -> bool:
     """As the shell's, but that `*` stays within one tag: `bytes=*` does not mean the same row on another disk."""
     parts, wanted = re.split("[@,]", row), re.split("[@,]", pattern)
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _curves(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Panel]:
@@ -210,7 +197,7 @@ def _lines(parameter: str, group: Group, side: Side) -> dict[str, dict[float, Va
     for pattern in group.rows:
         for row in sorted(side.values, key=_numbers):
             value, known = side.values[row], tags(row)
-            x = _number(known.get(parameter, ""))
+            x = finite(known.get(parameter, ""))
             if x is not None and matches(row, pattern):
                 lines.setdefault(_filled(group.label, known), {})[x] = value
     return dict(sorted(lines.items(), key=lambda line: [float(part) for part in re.findall(r"\d+", line[0])]))
@@ -310,7 +297,7 @@ def _grid(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Pane
 
 
 def _numbers(row: str) -> tuple[float, ...]:
-    return tuple(value for text in tags(row).values() if (value := _number(text)) is not None)
+    return tuple(value for text in tags(row).values() if (value := finite(text)) is not None)
 
 
 def _key(row: str) -> str:

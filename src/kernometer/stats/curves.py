@@ -8,7 +8,7 @@ as a whole is its largest decided difference, after the one correction over all 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -45,12 +45,27 @@ class Curve(Generic[T]):
         return tuple(point.row for point in self.points)
 
 
+def tags(row: str) -> dict[str, str]:
+    """`procs=8,token=0,same-cpu` behind the workload as name and value; a placement's value is empty."""
+    parts = row.partition(TAGS)[2].split(",")
+    return {name: value for name, _, value in (part.partition("=") for part in parts) if name}
+
+
+def finite(text: str) -> float | None:
+    """The number that stands there, if one does."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
 def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Curve[T], ...]:
     """Every curve that `rows` (row to whatever is known of it) hold, in the order of their first rows."""
     groups: dict[tuple[str, str], list[Point[T]]] = {}
     for row, of in rows.items():
         definition = workloads.get(row.partition(TAGS)[0])
-        x = _value(row, definition.curve) if definition is not None and definition.curve else None
+        x = finite(tags(row).get(definition.curve, "")) if definition is not None and definition.curve else None
         if definition is not None and x is not None:
             groups.setdefault((name_of(row, definition.curve), definition.curve), []).append(Point(x, row, of))
     return tuple(
@@ -58,7 +73,7 @@ def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Cu
             name=name,
             workload=name.partition(TAGS)[0],
             parameter=parameter,
-            fixed=tuple(_fixed(name, parameter)),
+            fixed=tuple((key, value) for key, value in tags(name).items() if key != parameter),
             points=tuple(sorted(points, key=lambda point: point.x)),
         )
         for (name, parameter), points in groups.items()
@@ -83,8 +98,8 @@ def gathered(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[
 
 def name_of(row: str, parameter: str) -> str:
     """The row's name with `*` for the value of `parameter`: what all points of its curve share."""
-    workload, at, tags = row.partition(TAGS)
-    parts = (f"{parameter}=*" if tag.startswith(f"{parameter}=") else tag for tag in tags.split(","))
+    workload, at, behind = row.partition(TAGS)
+    parts = (f"{parameter}=*" if tag.startswith(f"{parameter}=") else tag for tag in behind.split(","))
     return workload + at + ",".join(parts)
 
 
@@ -132,22 +147,3 @@ def extremes(curve: Curve[RowFigure]) -> tuple[RowFigure, RowFigure] | None:
     if not known:
         return None
     return min(known, key=lambda figure: figure.value or 0), max(known, key=lambda figure: figure.value or 0)
-
-
-def _value(row: str, parameter: str) -> float | None:
-    for tag in row.partition(TAGS)[2].split(","):
-        name, equals, text = tag.partition("=")
-        if name == parameter and equals:
-            try:
-                value = float(text)
-            except ValueError:
-                return None
-            return value if math.isfinite(value) else None
-    return None
-
-
-def _fixed(name: str, parameter: str) -> Iterable[tuple[str, str]]:
-    for tag in name.partition(TAGS)[2].split(","):
-        key, _, value = tag.partition("=")
-        if key != parameter:
-            yield key, value
