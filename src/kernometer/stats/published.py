@@ -129,7 +129,7 @@ def columns(publication: Publication, a: str, b: str) -> tuple[Pair, ...]:
 def _ratio(a: Published, b: Published) -> float | None:
     if a.value is None or b.value is None or a.value <= 0 or b.value <= 0:
         return None
-    return b.value / a.value if a.better == "lower" else a.value / b.value
+    return ratio_of_costs(a.better, a.value, b.value)
 
 
 def _note(*figures: Published) -> str:
