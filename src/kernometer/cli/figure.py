@@ -86,36 +86,45 @@ def _list(env: Env) -> None:
 
 
 def _sides(env: Env, figure: Figure, words: Sequence[str]) -> list[Side]:
-    """Each result under a name that tells it from the others; a whole published table is its systems."""
+    """Each result once, in the order of the words; a whole published table is its systems."""
+    from kernometer.results.published import is_published
+
+    different = list(dict.fromkeys(words))
+    measured = _measured(env, [word for word in different if not is_published(word)])
+    sides: list[Side] = []
+    for word in different:
+        sides += [measured[word]] if word in measured else _published(figure, word)
+    return sides
+
+
+def _measured(env: Env, words: Sequence[str]) -> dict[str, Side]:
+    """Word to the session that it means, under a name that tells it from the others."""
     from kernometer.cli.report import name_systems
-    from kernometer.report.figure_points import side_of, side_of_published
-    from kernometer.results.published import is_published, load
+    from kernometer.report.figure_points import side_of
     from kernometer.stats.figures import figures
 
-    measured = {word: _one(env, word) for word in dict.fromkeys(words) if not is_published(word)}
-    names = (
-        {of[0].session.id: name for name, of in name_systems([(one,) for one in measured.values()]).items()}
-        if (measured)
-        else {}
-    )
-    if len({one.session.by for one in measured.values()}) > 1:
+    results = {word: _one(env, word) for word in words}
+    if len({one.session.by for one in results.values()}) > 1:
         raise UsageError("Some of these results are times, others counts of instructions.", "Draw a figure of each.")
-    sides: list[Side] = []
-    for word in dict.fromkeys(words):
-        if word in measured:
-            sides.append(side_of(names[measured[word].session.id], measured[word], figures(measured[word])))
-            continue
-        column = load(word)
-        paper = column.publication.paper
-        chosen = [one for one in paper.systems if column.system in ("", one.system)]
-        chosen.sort(key=lambda one: one.system != figure.reference)
-        made = [side_of_published(one.name, column.publication, one.system) for one in chosen]
-        sides += [side for side in made if column.system or (side.values and _whole(figure, side))]
-        if not any(side.values for side in made):
-            raise UsageError(
-                f"{word} prints no figures of rows that our catalogue has.", "Give a result that was measured."
-            )
-    return sides
+    systems = name_systems([(one,) for one in results.values()])
+    names = {members[0].session.id: name for name, members in systems.items()}
+    return {word: side_of(names[one.session.id], one, figures(one)) for word, one in results.items()}
+
+
+def _published(figure: Figure, word: str) -> list[Side]:
+    """The system that is named; of a whole table all that have what the figure draws, its reference first."""
+    from kernometer.report.figure_points import side_of_published
+    from kernometer.results.published import load
+
+    column = load(word)
+    chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
+    chosen.sort(key=lambda one: one.system != figure.reference)
+    made = [side_of_published(one.name, column.publication, one.system) for one in chosen]
+    if not any(side.values for side in made):
+        raise UsageError(
+            f"{word} prints no figures of rows that our catalogue has.", "Give a result that was measured."
+        )
+    return [side for side in made if column.system or (side.values and _whole(figure, side))]
 
 
 def _whole(figure: Figure, side: Side) -> bool:
