@@ -14,9 +14,12 @@ from pathlib import Path
 import msgspec
 
 from kernometer.errors import BuildError, TargetError
+from kernometer.guests.qemu import Accelerator
 from kernometer.guests.remembered import until_reboot
 
 DEVICE = Path("/dev/kvm")
+#: Said, after the reason, before measuring by time where the processor does not execute the guest itself.
+EMULATED = "so the guest is emulated: its times are the emulator's, not any hardware's. --by path counts instructions."
 #: A guest under KVM has booted, listed a row and powered off within three or four; a host may be busy.
 TRIAL_SECONDS = 20.0
 
@@ -27,8 +30,9 @@ class Finding(msgspec.Struct, frozen=True):
     why: str = ""
 
     @property
-    def works(self) -> bool:
-        return not self.why
+    def accelerator(self) -> tuple[Accelerator, str]:
+        """What to run the guest with by time, and what there is to say about it."""
+        return ("tcg", f"{self.why}, {EMULATED}") if self.why else ("kvm", "")
 
 
 def find(guest: str, key: Sequence[str], trial: Callable[[], None]) -> Finding:

@@ -28,7 +28,7 @@ from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.connection import connected
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
-from kernometer.targets.qemu import EMULATED, SILENCE_SECONDS, counts_of
+from kernometer.targets.qemu import SILENCE_SECONDS, counts_of
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
 
 #: From the system's last word to the end of QEMU.
@@ -165,8 +165,7 @@ class ConsoleTarget:
         if by == "path":
             return "icount-sleep", ""
         key = (self.qemu.text, self._image(), self._machine().text(self.qemu, "kvm"))
-        found = kvm.find(self.name, key, self._try_kvm)
-        return ("kvm", "") if found.works else ("tcg", f"{found.why}, {EMULATED}")
+        return kvm.find(self.name, key, self._try_kvm).accelerator
 
     def _try_kvm(self) -> None:
         """Boots the system under KVM, logs in and powers off. Raises TargetError where that does not work."""

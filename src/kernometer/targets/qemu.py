@@ -148,8 +148,8 @@ class QemuTarget:
             return "icount", ""
         self.guest.check()  # first: a damaged file is no fault of KVM's
         machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
-        found = kvm.find(self.name, (self.qemu.text, self.guest.image, self.variant.name, machine), self._try_kvm)
-        return ("kvm", "") if found.works else ("tcg", f"{found.why}, {EMULATED}")
+        key = (self.qemu.text, self.guest.image, self.variant.name, machine)
+        return kvm.find(self.name, key, self._try_kvm).accelerator
 
     def _try_kvm(self) -> None:
         """Boots the guest under KVM and lets the probe list its rows. Raises TargetError where that does not work."""
@@ -181,10 +181,6 @@ class QemuTarget:
             pass
         if process.returncode != 0:
             raise TargetError(f"{self.name}: QEMU ended badly.")
-
-
-#: Said, after the reason, before measuring by time where the processor does not execute the guest itself.
-EMULATED = "so the guest is emulated: its times are the emulator's, not any hardware's. --by path counts instructions."
 
 
 def static_recipe() -> build.Recipe:
