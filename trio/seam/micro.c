@@ -48,7 +48,8 @@ static long copy(struct grant g, uint64_t offset, uint64_t own, size_t n, bool o
 	uint32_t owner = (uint32_t)(g.id >> OWNER_SHIFT & (OWNERS - 1));
 	uint64_t begin = g.id & ((1UL << OWNER_SHIFT) - 1);
 
-	if (is_beyond(g, offset, n) || (owner < TASKS && !tasks[owner]))
+	/* A service has no iovec. */
+	if (is_beyond(g, offset, n) || (owner < TASKS ? !tasks[owner] : is_vector(g.id)))
 		return -EFAULT;
 	while (n > 0) {
 		struct piece piece = { begin + offset, n };

@@ -33,8 +33,12 @@ bool is_waited_for(const struct queue *q)
 
 void unpark(struct queue *q)
 {
-	while (is_waited_for(q))
-		list_remove(q->head.next);
+	struct link *next, *l = is_waited_for(q) ? q->head.next : &q->head;
+
+	for (; l != &q->head; l = next) {
+		next = l->next;
+		list_remove(l);
+	}
 }
 
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
