@@ -42,14 +42,19 @@ static char *find(uint32_t owner, uint64_t address, bool write, size_t *room)
 	return NULL;
 }
 
+/* A task that there is, or a service, which has no iovec: the grant's number is what a service says. */
+static bool may_own(struct grant g, uint32_t owner)
+{
+	return owner < TASKS ? tasks[owner] != NULL : owner > TASKS && owner < TASKS + ENDPOINTS && !is_vector(g.id);
+}
+
 /* Between `own`, which is the kernel's or the present space's, and a grant. `own` 0: zeros go out. */
 static long copy(struct grant g, uint64_t offset, uint64_t own, size_t n, bool out)
 {
 	uint32_t owner = (uint32_t)(g.id >> OWNER_SHIFT & (OWNERS - 1));
 	uint64_t begin = g.id & ((1UL << OWNER_SHIFT) - 1);
 
-	/* A service has no iovec. */
-	if (is_beyond(g, offset, n) || (owner < TASKS ? !tasks[owner] : is_vector(g.id)))
+	if (is_beyond(g, offset, n) || !may_own(g, owner))
 		return -EFAULT;
 	while (n > 0) {
 		struct piece piece = { begin + offset, n };
