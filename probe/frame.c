@@ -72,6 +72,18 @@ void km_frame_open(struct km_frame *f, struct km *km, long width, long height, i
 	km->claim.syscalls = km->claim.writes = mapped ? 0 : (double)height;
 }
 
+struct km_frame *km_frame_new(struct km *km, int mapped,
+			      void (*make)(const struct km_frame *, uint64_t, long, uint32_t *),
+			      uint32_t (*pixel)(const struct km_frame *, uint64_t, long, long))
+{
+	struct km_frame *f = km_alloc(km, sizeof *f);
+
+	f->make = make;
+	f->pixel = pixel;
+	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
+	return f;
+}
+
 uint32_t km_frame_colour(const struct km_frame *f, unsigned red, unsigned green, unsigned blue)
 {
 	return (uint32_t)(red & 255) << f->fb.shift[0] | (uint32_t)(green & 255) << f->fb.shift[1] |

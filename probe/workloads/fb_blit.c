@@ -15,12 +15,9 @@ static void fb_blit_make(const struct km_frame *f, uint64_t k, long y, uint32_t 
 
 static void *fb_blit_open(struct km *km, int mapped)
 {
-	struct km_frame *f = km_alloc(km, sizeof *f);
+	struct km_frame *f = km_frame_new(km, mapped, fb_blit_make, fb_blit_pixel);
 	uint32_t *pixel;
 
-	f->make = fb_blit_make;
-	f->pixel = fb_blit_pixel;
-	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
 	f->more = pixel = km_alloc(km, (size_t)(2 * f->width * f->height) * sizeof *pixel);
 	for (uint64_t k = 0; k < 2; k++)
 		for (long y = 0; y < f->height; y++)

@@ -15,24 +15,14 @@ static void fb_fill_make(const struct km_frame *f, uint64_t k, long y, uint32_t 
 		to[x] = colour;
 }
 
-static void *fb_fill_open(struct km *km, int mapped)
-{
-	struct km_frame *f = km_alloc(km, sizeof *f);
-
-	f->make = fb_fill_make;
-	f->pixel = fb_fill_pixel;
-	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
-	return f;
-}
-
 static void *fb_fill_setup(struct km *km)
 {
-	return fb_fill_open(km, 0);
+	return km_frame_new(km, 0, fb_fill_make, fb_fill_pixel);
 }
 
 static void *fb_fill_mmap_setup(struct km *km)
 {
-	return fb_fill_open(km, 1);
+	return km_frame_new(km, 1, fb_fill_make, fb_fill_pixel);
 }
 
 const struct workload fb_fill = {

@@ -44,24 +44,14 @@ static void fb_text_make(const struct km_frame *f, uint64_t k, long y, uint32_t 
 	}
 }
 
-static void *fb_text_open(struct km *km, int mapped)
-{
-	struct km_frame *f = km_alloc(km, sizeof *f);
-
-	f->make = fb_text_make;
-	f->pixel = fb_text_pixel;
-	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
-	return f;
-}
-
 static void *fb_text_setup(struct km *km)
 {
-	return fb_text_open(km, 0);
+	return km_frame_new(km, 0, fb_text_make, fb_text_pixel);
 }
 
 static void *fb_text_mmap_setup(struct km *km)
 {
-	return fb_text_open(km, 1);
+	return km_frame_new(km, 1, fb_text_make, fb_text_pixel);
 }
 
 const struct workload fb_text = {
