@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT, copy_to
 from tests.docs.pages import Block, blocks
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 #: Seconds for one block.
 LIMIT = 240
@@ -19,18 +19,7 @@ LIMIT = 240
 
 def copy_of_checkout(folder: Path) -> None:
     """The files that git has or would take: a page may change them."""
-    listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-            (folder / name).chmod((ROOT / name).stat().st_mode)
+    copy_to(folder)
     (folder / ".venv").symlink_to(Path(sys.prefix))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.checkout import ROOT, names
+
 #: Somebody's home or a folder that only one machine has; a setting or an address of a package index.
 HOME = r"(?<![\w/.~-])/(?:home/(?!me\b|you\b|user\b)|Users/|root/|work/)\w"
 INDEX = r"\bindex-url\s*=|\bindex-url\s+[\"']?https?:|https?://[^\s/]*(?:pypi|artifactory|nexus)[^\s/]*|https?://\S+/simple\b"
@@ -18,20 +18,11 @@ BANNED = re.compile(f"{HOME}|{INDEX}")
 
 def committed() -> Iterator[tuple[str, str]]:
     """(name, text) of every text file that git has or would take."""
-    listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        path = ROOT / name
-        if path.is_file():
-            try:
-                yield name, path.read_text()
-            except UnicodeDecodeError:
-                continue
+    for name in names():
+        try:
+            yield name, (ROOT / name).read_text()
+        except UnicodeDecodeError:
+            continue
 
 
 def test_lock_files_name_no_index() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.checkout import ROOT, copy_to, names
 
 
 def run(words: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
@@ -32,12 +32,7 @@ def run(words: list[str], folder: Path, env: dict[str, str] | None = None) -> st
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clean copy, as git has it, of the files that are here: nothing that was built lies in it but one bait."""
     folder = tmp_path_factory.mktemp("wheel") / "checkout"
-    names = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-            (folder / name).chmod((ROOT / name).stat().st_mode)
+    copy_to(folder)
     (folder / "probe/build").mkdir()
     (folder / "probe/build/probe").write_text("built")
     return folder
@@ -52,14 +47,13 @@ def wheel(checkout: Path) -> Path:
 
 def expected() -> set[str]:
     """The package's own files, the C sources and the published tables, by their names in the wheel."""
-    names = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split("\0")
     carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio")}
     places = {"src/kernometer/": "kernometer/", **carried}
     return {
         target + name.removeprefix(source)
-        for name in names
+        for name in names()
         for source, target in places.items()
-        if name.startswith(source) and (ROOT / name).is_file()
+        if name.startswith(source)
     }
 
 

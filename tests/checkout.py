@@ -1,0 +1,23 @@
+"""The checkout that these tests are part of: its files, and copies of them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def names() -> list[str]:
+    """Files that git has or would take, below ROOT."""
+    words = ("git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def copy_to(folder: Path) -> None:
+    """Nothing that was built is in it."""
+    for name in names():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
