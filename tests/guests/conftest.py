@@ -1,5 +1,5 @@
 """What tests of guests share: a cache for kernels, programs and plugin that outlives a test run and is not the user's;
-and kernel modules compiled here."""
+a mirror of packages, and kernel modules compiled here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.guests.repository import Repository, served
 
 Compile = Callable[..., bytes]
 
@@ -21,6 +23,16 @@ def guest_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+    """A mirror that apt asks in place of the system's, and a cache of the test's own."""
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "mirror").mkdir()
+    with served(tmp_path / "mirror") as made:
+        yield made
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import io
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,9 @@ import pytest
 from kernometer.errors import MissingError, ResultError, TargetError
 from kernometer.guests import apt, debsource
 from kernometer.guests.apt import Apt
-from tests.guests.repository import Repository, served
+from tests.guests.repository import Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mirror").mkdir()
-    with served(tmp_path / "mirror") as made:
-        yield made
 
 
 def test_the_systems_lists_are_never_updated(mirror: Repository) -> None:

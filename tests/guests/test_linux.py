@@ -6,7 +6,6 @@ import lzma
 import re
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import drivers, linux, store, suites, variant
 from kernometer.guests.qemu import COMMAND_LINE, Machine
 from tests.guests.conftest import Compile
-from tests.guests.repository import Repository, served
+from tests.guests.repository import Repository
 from tests.guests.test_bzimage import KERNEL, elf, image
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
@@ -25,15 +24,6 @@ LIB = "lib/modules/6.1.0-9-amd64"
 def bzimage(kernel: bytes = KERNEL) -> bytes:
     packed = lzma.compress(kernel, check=lzma.CHECK_CRC32)
     return image(packed + struct.pack("<I", len(kernel)))
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mirror").mkdir()
-    with served(tmp_path / "mirror") as made:
-        yield made
 
 
 def offered(mirror: Repository, files: dict[str, bytes], name: str = "linux-image-6.1.0-9-amd64") -> None:

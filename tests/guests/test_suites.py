@@ -15,22 +15,18 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.guests import apt, suites
 from kernometer.guests.apt import Origin
 from kernometer.guests.sourcelist import Source
-from tests.guests.repository import Repository, served
+from tests.guests.repository import Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 
 
 @pytest.fixture
-def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+def mirror(mirror: Repository) -> Repository:
     """A system of bookworm, its lists not fetched yet; kernel 6.1 in bookworm, a newer one in its security suite."""
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mirror").mkdir()
-    with served(tmp_path / "mirror") as made:
-        made.suite("bookworm", [made.package("linux-image-6.1.0-9-amd64", "6.1.27-1")])
-        made.suite("bookworm-security", [made.package("linux-image-6.1.0-10-amd64", "6.1.100-1")])
-        made.system("bookworm", "bookworm-security")
-        yield made
+    mirror.suite("bookworm", [mirror.package("linux-image-6.1.0-9-amd64", "6.1.27-1")])
+    mirror.suite("bookworm-security", [mirror.package("linux-image-6.1.0-10-amd64", "6.1.100-1")])
+    mirror.system("bookworm", "bookworm-security")
+    return mirror
 
 
 def fetch(folder: Path, series: str, flavour: str = "") -> tuple[suites.Fetched, list[str]]:

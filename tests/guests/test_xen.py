@@ -6,7 +6,6 @@ import gzip
 import json
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from kernometer.results.store import Store
 from kernometer.targets import qemu as qemu_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from tests.guests.repository import Repository, served
+from tests.guests.repository import Repository
 from tests.guests.test_linux import bzimage
 from tests.measuring.real import judged
 
@@ -46,17 +45,13 @@ def hypervisor(mirror: Repository, series: str, version: str, content: bytes = H
 
 
 @pytest.fixture
-def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+def mirror(mirror: Repository) -> Repository:
     """A system of bookworm with Xen 4.9 and 4.17, and what is called alike and is none."""
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "mirror" / "apt.conf"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mirror").mkdir()
-    with served(tmp_path / "mirror") as made:
-        packages = [hypervisor(made, "4.9", "4.9.1-1"), hypervisor(made, "4.17", "4.17.7-1")]
-        packages += [made.package(f"xen-hypervisor-{name}", "9.9-1") for name in ("common", "4.17-amd64-dbg")]
-        made.suite("bookworm", packages)
-        made.system("bookworm")
-        yield made
+    packages = [hypervisor(mirror, "4.9", "4.9.1-1"), hypervisor(mirror, "4.17", "4.17.7-1")]
+    packages += [mirror.package(f"xen-hypervisor-{name}", "9.9-1") for name in ("common", "4.17-amd64-dbg")]
+    mirror.suite("bookworm", packages)
+    mirror.system("bookworm")
+    return mirror
 
 
 def linux(name: str = "linux-6.1", config: bytes = ABLE, **given: object) -> store.Guest:
