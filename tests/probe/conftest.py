@@ -18,6 +18,16 @@ def probe() -> Path:
     return PROBE / "build" / "probe"
 
 
+@pytest.fixture(scope="session")
+def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The probe for a kernel that does not end a child with its parent."""
+    folder = tmp_path_factory.mktemp("plain")
+    words = ["make", "-j2", "-C", str(PROBE), f"BUILD={folder}", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0"]
+    made = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return folder / "probe"
+
+
 @pytest.fixture
 def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
     """Starts a long run of a row and waits until it has `peers` processes; with none, until it has waited for some.

@@ -140,16 +140,6 @@ def test_a_queue_is_there_while_it_is_used(start: Callable[..., Running]) -> Non
     assert queues(everybody(running)) == []
 
 
-@pytest.fixture(scope="module")
-def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The probe for a kernel that does not end a child with its parent."""
-    folder = tmp_path_factory.mktemp("plain")
-    words = ["make", "-j2", "-C", str(PROBE), f"BUILD={folder}", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0"]
-    made = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return folder / "probe"
-
-
 @pytest.mark.slow(minutes=1)
 @pytest.mark.parametrize("row", PEERS)
 def test_peers_leave_by_themselves_when_their_run_is_gone(

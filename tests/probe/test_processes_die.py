@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import LIMIT_SECONDS, PROBE, TINY, Running, children, of_type, until
+from .running import LIMIT_SECONDS, TINY, Running, children, of_type, until
 
 #: Rows whose processes live as long as the run.
 PEERS = (
@@ -83,16 +83,6 @@ def test_nobody_outlives_a_killed_process(victim: str, row: str, start: Callable
         (error,) = of_type(text, "error")
         assert error["row"] == row
         assert error["text"] == "was killed by signal 9"
-
-
-@pytest.fixture(scope="module")
-def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The probe for a kernel that does not end a child with its parent."""
-    folder = tmp_path_factory.mktemp("plain")
-    words = ["make", "-j2", "-C", str(PROBE), f"BUILD={folder}", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0"]
-    made = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return folder / "probe"
 
 
 @pytest.mark.parametrize("row", [*PEERS, "ctx/ring-pid@procs=200,rounds=1000,same-cpu"])
