@@ -127,6 +127,17 @@ pid_t fork_checked(void)
 	return pid;
 }
 
+pid_t fork_paused(void)
+{
+	pid_t pid = fork_checked();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
 int reap(pid_t pid)
 {
 	int status;

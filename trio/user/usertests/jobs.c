@@ -3,12 +3,8 @@
 
 TEST(process_groups, "Do setpgid and getpgid move processes between groups of a session?")
 {
-	pid_t pid = fork_checked();
+	pid_t pid = fork_paused();
 
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
 	IS(getpgid(pid), getpgrp());
 	IS(getpgid(0), getpgrp());
 	OK(setpgid(pid, 0));
@@ -45,18 +41,10 @@ TEST(sessions, "Does setsid make a session whose leader leads its group too?")
 
 TEST(kill_group, "Does kill of a negative number reach every process of the group, and no other?")
 {
-	pid_t in[3], out = fork_checked();
+	pid_t in[3], out = fork_paused();
 
-	if (out == 0) {
-		pause();
-		_exit(0);
-	}
 	for (int i = 0; i < 3; i++) {
-		in[i] = fork_checked();
-		if (in[i] == 0) {
-			pause();
-			_exit(0);
-		}
+		in[i] = fork_paused();
 		OK(setpgid(in[i], in[0]));
 	}
 	OK(kill(-in[0], SIGTERM));
@@ -71,12 +59,8 @@ TEST(kill_group, "Does kill of a negative number reach every process of the grou
 TEST(stop_continue, "Does a stopped child show with WUNTRACED, and a continued one with WCONTINUED?")
 {
 	int status;
-	pid_t pid = fork_checked();
+	pid_t pid = fork_paused();
 
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
 	OK(kill(pid, SIGSTOP));
 	IS(waitpid(pid, &status, WUNTRACED), pid);
 	TRUE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);

@@ -57,12 +57,8 @@ static void await_state(pid_t pid, char wanted)
 
 TEST(proc_states, "Does /proc/PID/stat tell sleeping and stopped processes, and nothing of those that are gone?")
 {
-	pid_t pid = fork_checked();
+	pid_t pid = fork_paused();
 
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
 	await_state(pid, 'S');
 	OK(kill(pid, SIGSTOP));
 	await_state(pid, 'T');

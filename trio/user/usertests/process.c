@@ -31,11 +31,7 @@ TEST(exit_status, "Does the parent get eight bits of the exit status, or the sig
 		_exit(0x12345);
 	IS(waitpid(pid, &status, 0), pid);
 	IS(status, 0x4500);
-	pid = fork_checked();
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
+	pid = fork_paused();
 	OK(kill(pid, SIGKILL));
 	IS(waitpid(pid, &status, 0), pid);
 	IS(status & ~0x80, SIGKILL);

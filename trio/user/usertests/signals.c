@@ -189,11 +189,7 @@ TEST(sigchld, "Does each child's end send SIGCHLD, and a stop only without SA_NO
 	pid_t pid;
 
 	handle(SIGCHLD, catch, SA_NOCLDSTOP);
-	pid = fork_checked();
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
+	pid = fork_paused();
 	OK(kill(pid, SIGSTOP));
 	IS(waitpid(pid, NULL, WUNTRACED), pid);
 	IS(caught[SIGCHLD], 0);
@@ -249,11 +245,7 @@ TEST(signal_child_info, "Does SIGCHLD tell how a child ended or stopped?")
 	pid_t pid;
 
 	handle_info(SIGCHLD, 0);
-	pid = fork_checked();
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
+	pid = fork_paused();
 	OK(kill(pid, SIGSTOP));
 	IS(waitpid(pid, NULL, WUNTRACED), pid);
 	IS(last_info.si_code, CLD_STOPPED);

@@ -97,6 +97,7 @@ enum { WILD_POINTERS = 4 };
 void *wild_pointer(int number);
 
 pid_t fork_checked(void);
+pid_t fork_paused(void); /* a child that waits for a signal; it leaves with 0 after a handler's */
 /* Waits for it: its exit status, or 128 + the signal that ended it. A child that has failed ends the test. */
 int reap(pid_t);
 /* Root becomes OTHER_USER, for good; another user stays who it is. */

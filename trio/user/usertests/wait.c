@@ -13,11 +13,7 @@ TEST(wait_errors, "Does wait4 say ECHILD without children, and refuse what it sh
 
 	FAILS(wait(&status), ECHILD);
 	FAILS(waitpid(1, &status, 0), ECHILD);
-	pid = fork_checked();
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
+	pid = fork_paused();
 	IS(waitpid(pid, &status, WNOHANG), 0);
 	IS(waitpid(-1, &status, WNOHANG), 0);
 	FAILS(waitpid(pid, &status, 0x100), EINVAL);
@@ -106,12 +102,8 @@ TEST(waitid, "Does waitid fill in who and how, and leave a zombie where asked?")
 
 TEST(wait_interrupted, "Does a handler's signal end a wait with EINTR?")
 {
-	pid_t pid = fork_checked();
+	pid_t pid = fork_paused();
 
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
 	tick(5, nothing, 0);
 	FAILS(waitpid(pid, NULL, 0), EINTR);
 	tick(0, NULL, 0);
