@@ -1,7 +1,7 @@
 /* hostile.c: what a program can do against its kernel on purpose: instructions that are not its own, addresses that
  * the processor refuses, damaged programs, and as much of everything as there is. Each kind is a name; without one,
- * all. Prints a line a kind; status 1: something was allowed, or free pages are missing afterwards. Trio alone tells
- * those. */
+ * all. Prints a line a kind; status 1: something was allowed, who took too much was ended and not refused, or pages are
+ * not free or still promised afterwards. Trio alone tells those. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,10 @@
 #define DIRECT_ADDRESS 0xffff800000100000ul
 #define NOT_CANONICAL 0x800000000000ul
 #define MOST 4096
+/* Pages that the kernel's services may keep at one time and not at another: one for each of seven sizes. */
+#define KEPT 7
 
-static long free_pages(void)
+static long counter(const char *name)
 {
 	static char text[65536];
 	int fd = open("/proc/trio/counters", O_RDONLY);
@@ -39,32 +41,25 @@ static long free_pages(void)
 	if (read(fd, text, sizeof text - 1) < 0)
 		return -1;
 	close(fd);
-	at = strstr(text, "free_pages ");
-	return at ? atol(at + 11) : -1;
+	at = strstr(text, name);
+	return at ? atol(at + strlen(name)) : -1;
 }
 
-/* A parent that waits touches no page any more: who touches one when memory is gone is ended, whoever took it. */
-static void let_parent_wait(void)
-{
-	struct timespec pause = { 0, 30000000 };
-
-	nanosleep(&pause, NULL);
-}
-
-/* The signal that ends a child which does `what`; 0: it left. */
+/* The signal that ends a child which does `what`; 0: it left; -1: there was no child, or it left with an error. */
 static int fate(void (*what)(void))
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		let_parent_wait();
 		what();
 		_exit(0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return -1;
-	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status);
+	return WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
 static uint8_t table[16];
@@ -372,30 +367,79 @@ static void send_descriptors(void)
 	_exit(0);
 }
 
+/* What is mapped is there. Before it is touched, others want their part too. */
+static void take_all(int flags)
+{
+	static struct {
+		char *at;
+		size_t size;
+	} got[MOST];
+	int n = 0;
+
+	for (size_t size = 1ul << 40; size >= 4096; size /= 2)
+		while (n < MOST && (got[n].at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+						     flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) != MAP_FAILED)
+			got[n++].size = size;
+	if (errno != ENOMEM || fork() >= 0 || errno != ENOMEM)
+		_exit(1);
+	for (int i = 0; i < n; i++)
+		for (size_t at = 0; at < got[i].size; at += 4096)
+			got[i].at[at] = 1;
+	_exit(0);
+}
+
 static void take_memory(void)
 {
-	size_t size = 1ul << 40;
-
-	for (; size >= 4096; size /= 2) {
-		char *at;
-
-		while ((at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) !=
-		       MAP_FAILED)
-			for (size_t i = 0; i < size; i += 4096)
-				at[i] = 1;
-	}
-	_exit(0);
+	take_all(MAP_PRIVATE);
 }
 
 static void take_shared_memory(void)
 {
-	char *at = mmap(NULL, 1ul << 32, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	take_all(MAP_SHARED);
+}
 
-	if (at == MAP_FAILED)
+/* Each child wants as much as its parent has, and has it if it is there at all. */
+static void take_by_forks(void)
+{
+	size_t size = 1 << 20;
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int children = 0, wrong = 0, status, ends[2];
+	pid_t pid;
+
+	memset(at, 1, size);
+	if (pipe(ends) < 0)
 		_exit(1);
-	for (size_t i = 0; i < 1ul << 32; i += 4096)
-		at[i] = 1;
-	_exit(0);
+	while ((pid = fork()) > 0)
+		children++;
+	if (pid == 0) {
+		close(ends[1]);
+		if (read(ends[0], &status, 1) < 0)
+			_exit(1);
+		for (size_t i = 0; i < size; i += 4096)
+			at[i] = 2;
+		/* Not before all have theirs. */
+		sleep(1);
+		_exit(0);
+	}
+	wrong = errno != ENOMEM && errno != EAGAIN;
+	close(ends[1]);
+	close(ends[0]);
+	while (wait(&status) > 0) {
+		children--;
+		wrong |= status != 0;
+	}
+	_exit(wrong || children != 0);
+}
+
+static void take_break(void)
+{
+	for (size_t size = 1ul << 30; size >= 4096; size /= 2) {
+		char *at;
+
+		while ((at = sbrk((intptr_t)size)) != (void *)-1)
+			memset(at, 1, size);
+	}
+	_exit(errno != ENOMEM);
 }
 
 static void take_mappings(void)
@@ -443,11 +487,11 @@ static int fill_files(void)
 	return why != ENOSPC && why != ENOMEM;
 }
 
-/* A child that takes what there is ends by itself, or is ended where it touches memory that is not there. */
-#define TAKES(name, what)                \
-	static int name(void)            \
-	{                                \
-		return fate(what) == -1; \
+/* A child that takes what there is is told that there is no more, and ends by itself. */
+#define TAKES(name, what)               \
+	static int name(void)           \
+	{                               \
+		return fate(what) != 0; \
 	}
 TAKES(threads, take_threads)
 TAKES(descriptors, take_descriptors)
@@ -455,7 +499,13 @@ TAKES(rights, send_descriptors)
 TAKES(memory, take_memory)
 TAKES(shared_memory, take_shared_memory)
 TAKES(mappings, take_mappings)
-TAKES(recursion, recurse_without_end)
+TAKES(forks, take_by_forks)
+TAKES(program_break, take_break)
+
+static int recursion(void)
+{
+	return fate(recurse_without_end) != SIGSEGV;
+}
 
 static const struct {
 	const char *name;
@@ -464,7 +514,8 @@ static const struct {
 	{ "forbidden", all_forbidden }, { "programs", damaged_programs }, { "processes", many_processes },
 	{ "threads", threads },         { "descriptors", descriptors },   { "rights", rights },
 	{ "memory", memory },           { "shared", shared_memory },      { "mappings", mappings },
-	{ "recursion", recursion },     { "files", fill_files },
+	{ "recursion", recursion },     { "files", fill_files },          { "forks", forks },
+	{ "break", program_break },
 };
 
 /* In a process of its own: what it has taken goes with it. */
@@ -473,10 +524,8 @@ static int apart(unsigned kind)
 	int status;
 	pid_t pid = fork();
 
-	if (pid == 0) {
-		let_parent_wait();
+	if (pid == 0)
 		_exit(kinds[kind].run());
-	}
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
 }
 
@@ -485,15 +534,17 @@ static int run(unsigned kind)
 {
 	struct timespec pause = { 0, 20000000 };
 	int wrong = apart(kind);
-	long before, after = 0;
+	long before, after = 0, promised = counter("promised_pages "), still;
 
 	nanosleep(&pause, NULL);
-	before = free_pages();
+	before = counter("free_pages ");
 	wrong |= apart(kind);
-	for (int i = 0; i < 50 && (after = free_pages()) < before; i++)
+	for (int i = 0; i < 50 && (after = counter("free_pages ")) < before; i++)
 		nanosleep(&pause, NULL);
-	wrong |= after + 7 < before;
-	printf("%s %s: free pages %ld, then %ld\n", wrong ? "FAIL" : "ok", kinds[kind].name, before, after);
+	still = counter("promised_pages ");
+	wrong |= after + KEPT < before || still != promised;
+	printf("%s %s: free pages %ld, then %ld, promised %ld, then %ld\n", wrong ? "FAIL" : "ok", kinds[kind].name,
+	       before, after, promised, still);
 	return wrong;
 }
 

@@ -36,6 +36,7 @@ def fuzzed(kernel: Kernel, programs: Path, seed: int, calls: int, seconds: float
     assert ended.qemu_status == 0, (words, str(ended))
     assert f"calls {calls}\n".encode() in ended.bulk
     assert b"free_pages " in ended.bulk
+    assert b"promised_pages " in ended.bulk
     return ended
 
 

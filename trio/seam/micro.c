@@ -224,11 +224,33 @@ static int64_t kernel_call(uint64_t message)
 	return user_copy((void *)message, &m, sizeof m);
 }
 
+/* Tables that are not there on the way to an address of a service's. */
+static int64_t tables_lacking(uint32_t space, uint64_t address)
+{
+	const uint64_t *table = physical(space_root(space));
+
+	for (int level = 3; level > 0; level--) {
+		uint64_t entry = table[ENTRY_OF(address, level)];
+
+		if (entry == 0)
+			return level;
+		table = table_below(entry);
+	}
+	return 0;
+}
+
+/* Services' own tables are promised as they come, and given back as they go. */
+bool service_map(uint32_t space, uint64_t address, uint64_t frame, uint32_t protection)
+{
+	if (frames_promise(tables_lacking(space, address)) != 0)
+		return false;
+	(void)space_map(space, address, frame, 1, protection);
+	return true;
+}
+
 uint64_t service_address(uint32_t endpoint, uint64_t frame)
 {
-	if (space_map(TASKS + endpoint, SERVICE_WINDOW + frame, frame, 1, READ_WRITE) < 0)
-		return 0;
-	return SERVICE_WINDOW + frame;
+	return service_map(TASKS + endpoint, SERVICE_WINDOW + frame, frame, READ_WRITE) ? SERVICE_WINDOW + frame : 0;
 }
 
 static int64_t take_pages(uint64_t count)
@@ -244,9 +266,15 @@ static int64_t take_pages(uint64_t count)
 
 static int64_t give_pages(uint64_t address, uint64_t count)
 {
-	for (uint64_t i = 0; i < count; i++)
-		frame_drop(address - SERVICE_WINDOW + i * PAGE);
-	return space_unmap(current->number, address, count);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = address + i * PAGE;
+
+		/* First: the last hold of an ordinary frame is not for spaces.c to drop. */
+		(void)space_unmap(current->number, at, 1);
+		(void)frames_promise(-tables_lacking(current->number, at));
+		frame_drop(at - SERVICE_WINDOW);
+	}
+	return (int64_t)count;
 }
 
 static int64_t say(uint64_t text, uint64_t length, bool last)

@@ -71,6 +71,9 @@ static inline uint64_t grant_owner(void)
 {
 	return (uint64_t)current->number << OWNER_SHIFT;
 }
+
+/* A frame into a service's space, with the tables for it. False: no memory. */
+bool service_map(uint32_t space, uint64_t address, uint64_t frame, uint32_t protection);
 #endif
 
 #endif

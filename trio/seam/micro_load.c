@@ -12,6 +12,16 @@
 extern const uint8_t *const service_images[ENDPOINTS];
 extern const char *const service_names[ENDPOINTS];
 
+/* A page of zeros, the service's for good. Returns where it is in the direct map. */
+static char *load_page(uint32_t space, uint64_t at, uint32_t protection)
+{
+	uint64_t frame = frame_take();
+
+	if (!frame || !service_map(space, at, frame, protection))
+		panic("no memory for a service");
+	return physical(frame);
+}
+
 /* One segment of a service's program: pages of its own with what the file has. */
 static void load_segment(uint32_t space, const uint8_t *image, const struct elf_segment *segment)
 {
@@ -20,15 +30,11 @@ static void load_segment(uint32_t space, const uint8_t *image, const struct elf_
 		(segment->flags & 4 ? 1 : 0) | (segment->flags & 2 ? 2 : 0) | (segment->flags & 1 ? 4 : 0);
 
 	for (uint64_t at = segment->address & ~(PAGE - 1); at < end; at += PAGE) {
-		uint64_t frame = frame_take();
 		uint64_t from = MAX(at, segment->address), to = MIN(at + PAGE, segment->address + segment->file_bytes);
+		char *page = load_page(space, at, protection);
 
-		if (!frame || space_map(space, at, frame, 1, protection) < 0)
-			panic("no memory for a service");
 		if (from < to)
-			memcpy((char *)physical(frame) + (from - at),
-			       image + segment->offset + (from - segment->address), to - from);
-		frame_drop(frame);
+			memcpy(page + (from - at), image + segment->offset + (from - segment->address), to - from);
 	}
 }
 
@@ -46,8 +52,7 @@ static struct task *load_service(uint32_t endpoint)
 		if (segments[i].type == ELF_LOAD)
 			load_segment(number, image, &segments[i]);
 	for (unsigned i = 1; i <= SERVICE_STACK_PAGES; i++)
-		if (space_zero(number, SERVICE_STACK_TOP - i * PAGE, READ_WRITE) < 0)
-			panic("no memory for a service");
+		(void)load_page(number, SERVICE_STACK_TOP - i * PAGE, READ_WRITE);
 	t->root = space_root(number);
 	t->space = number;
 	task_exec(t, head->entry, SERVICE_STACK_TOP - 8);

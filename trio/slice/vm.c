@@ -5,6 +5,8 @@
 #define TEXT 0x400000UL
 #define FAULTS_BEGIN 0x500000UL
 #define FAULTS_END 0x800000UL
+/* Pages that may come, and tables: three levels, of the lowest one two. */
+#define PROMISED ((int64_t)((FAULTS_END - FAULTS_BEGIN) / PAGE) + 4)
 #define READ_WRITE 3
 #define READ_EXECUTE 5
 
@@ -33,7 +35,9 @@ static int64_t renew(struct vm *self, uint32_t task)
 	int64_t result = kernel_space_create(task);
 
 	if (result == 0)
-		result = kernel_frame_take(&frame);
+		result = kernel_memory_promise(PROMISED);
+	if (result == 0)
+		result = kernel_frame_take(0, &frame);
 	if (result == 0)
 		result = kernel_frame_address(frame, ENDPOINT_VM, &address);
 	if (result != 0)
@@ -58,7 +62,7 @@ static int64_t fault(struct vm *self, uint32_t task, uint64_t address, uint32_t 
 	(void)access;
 	if (address < FAULTS_BEGIN || address >= FAULTS_END)
 		return -EFAULT;
-	return MIN(kernel_space_zero(self->space, address & ~(PAGE - 1), READ_WRITE), 0);
+	return kernel_space_zero(self->space, address & ~(PAGE - 1), READ_WRITE);
 }
 
 const struct vm_service vm_service = {

@@ -5,6 +5,8 @@
 #define MIB (1UL << 20)
 #define ANY (MAP_PRIVATE | MAP_ANONYMOUS)
 #define READ_WRITE (PROT_READ | PROT_WRITE)
+/* That one page needs. */
+#define TABLES 3
 
 static int64_t map(uint64_t address, uint64_t length, uint32_t protection, uint32_t flags)
 {
@@ -17,17 +19,17 @@ static void many_mappings(void)
 	uint64_t lowest = 0, first = 0;
 
 	for (uint32_t i = 0; i < REGIONS_MOST; i++) {
-		int64_t at = map(0, PAGE, i % 2 ? PROT_READ : READ_WRITE, ANY);
+		int64_t at = map(0, PAGE, PROT_NONE, ANY);
 
-		CHECK(at > 0);
+		CHECK(at > 0 && ASK(1, advise, (uint64_t)at, PAGE, i % 2 ? MADV_DOFORK : MADV_DONTFORK) == 0);
 		CHECK(i == 0 || (uint64_t)at == lowest - PAGE);
 		first = i == 0 ? (uint64_t)at : first;
 		lowest = (uint64_t)at;
 	}
 	CHECK(map(0, PAGE, PROT_NONE, ANY) == -ENOMEM);
 	CHECK(ASK(1, unmap, first, PAGE) == 0);
-	CHECK(map(0, PAGE, READ_WRITE, ANY) == (int64_t)first);
-	CHECK(ASK(1, unmap, lowest + 5 * PAGE, (REGIONS_MOST - 10) * PAGE) == 0);
+	CHECK(frames_promised() == 0 && map(0, PAGE, READ_WRITE, ANY) == (int64_t)first);
+	CHECK(frames_promised() == 1 + TABLES && ASK(1, unmap, lowest + 5 * PAGE, (REGIONS_MOST - 10) * PAGE) == 0);
 	CHECK(ASK(1, unmap, lowest, first - lowest + PAGE) == 0);
 	CHECK(CALL(renew, 1) == 0);
 }
@@ -85,12 +87,20 @@ static void heap_and_stack(void)
 	CHECK(CALL(renew, 1) == 0);
 }
 
-/* Absurd sizes are refused; what is only reserved is not. */
+/* More than there is is refused, also to who says that he does not mind; what is only reserved is not. */
 static void sizes(void)
 {
+	uint64_t at;
+
 	CHECK(map(0, 1UL << 40, READ_WRITE, ANY) == -ENOMEM && map(0, UINT64_MAX, READ_WRITE, ANY) == -ENOMEM);
-	CHECK(map(0, 1UL << 40, READ_WRITE, ANY | MAP_NORESERVE) > 0);
-	CHECK(map(0, 1UL << 40, PROT_NONE, ANY) > 0);
+	CHECK(map(0, 1UL << 40, READ_WRITE, ANY | MAP_NORESERVE) == -ENOMEM);
+	CHECK(map(0, 1UL << 40, READ_WRITE, MAP_SHARED | MAP_ANONYMOUS) == -ENOMEM);
+	at = (uint64_t)map(0, 1UL << 40, PROT_NONE, ANY);
+	CHECK((int64_t)at > 0 && map(0, 1UL << 40, PROT_NONE, ANY) > 0 && frames_promised() == 0);
+	at = (at + 2 * MIB) & -(2 * MIB);
+	CHECK(ASK(1, protect, at, 1UL << 30, READ_WRITE) == -ENOMEM);
+	CHECK(ASK(1, protect, at, MIB, READ_WRITE) == 0 && ASK(1, protect, at, MIB, PROT_NONE) == 0);
+	CHECK(frames_promised() == MIB / PAGE + TABLES);
 	CHECK(CALL(limit, 1, 2UL << 40, UINT64_MAX) == 0 && map(0, PAGE, READ_WRITE, ANY) == -ENOMEM);
 	CHECK(CALL(limit, 1, UINT64_MAX, UINT64_MAX) == 0 && CALL(renew, 1) == 0);
 }
@@ -114,32 +124,114 @@ static void moving(void)
 	CHECK(CALL(renew, 1) == 0);
 }
 
-/* Without memory each call says so, changes nothing that is seen, and leaves nothing behind. */
-static void out_of_memory(void)
+/* All that nobody has is mapped, in few pages at last. Returns where, the largest first. */
+static uint64_t take_all(void)
 {
-	uint64_t at = (uint64_t)map(0, 6 * MIB, READ_WRITE, ANY),
-		 hog = (uint64_t)map(0, 1UL << 30, READ_WRITE, ANY | MAP_NORESERVE);
-	uint64_t before, value;
+	uint64_t first = 0;
+
+	for (uint64_t length = 64 * MIB; length >= PAGE; length /= 2)
+		for (int64_t at; (at = map(0, length, READ_WRITE, ANY)) > 0;)
+			first = first == 0 ? (uint64_t)at : first;
+	CHECK(map(0, PAGE, READ_WRITE, ANY) == -ENOMEM && frames_unpromised() <= TABLES);
+	return first;
+}
+
+/* Without memory each call says so, changes nothing that is seen, and leaves nothing behind. */
+static void each_call_refused(uint64_t at, uint64_t hog)
+{
+	uint64_t promised = frames_promised(), free = frames_free(), value;
 	uint32_t object;
 
-	for (uint64_t i = 0; i < 6 * MIB; i += PAGE)
-		CHECK(user_write(1, at + i, i) == 0);
-	for (uint64_t i = 0; user_write(1, hog + i, 1) == 0; i += PAGE)
-		continue;
-	before = frames_free();
-	CHECK(before < 4 && user_write(1, hog + 900 * MIB, 1) == -ENOMEM);
-	for (uint64_t spared = 0; spared < 12; spared++) {
-		before = frames_free();
-		if (CALL(fork, 1, 2, 0) == 0)
-			CHECK(CALL(leave, 2) == 0);
-		CHECK(frames_free() == before && space_of(2) == NULL);
-		CHECK(ASK(1, advise, hog + 4 * MIB + spared * PAGE, PAGE, MADV_DONTNEED) == 0 &&
-		      frames_free() == before + 1);
-	}
-	CHECK(CALL(object_create, &object) == 0 && CALL(object_drop, object) == 0);
-	for (uint64_t i = 0; i < 6 * MIB; i += PAGE)
+	CHECK(CALL(fork, 1, 2, 0) == -ENOMEM && space_of(2) == NULL);
+	CHECK(ASK(1, break_at, 0x600000) == 0x500000);
+	CHECK(ASK(1, remap, at, MIB, 2 * MIB, MREMAP_MAYMOVE, 0) == -ENOMEM);
+	CHECK(ASK(1, remap, at, 3 * PAGE, 2 * MIB, MREMAP_MAYMOVE, 0) == -ENOMEM);
+	CHECK(map(0, MIB, READ_WRITE, MAP_SHARED | MAP_ANONYMOUS) == -ENOMEM);
+	CHECK(map(0, MIB, PROT_READ, ANY) == -ENOMEM);
+	/* A stack is larger without a call. */
+	CHECK(user_write(1, USER_TOP - 3 * MIB, 1) == -EFAULT);
+	CHECK(CALL(object_create, &object) == -ENOMEM || CALL(object_drop, object) == 0);
+	CHECK(frames_promised() == promised && frames_free() == free);
+	CHECK(user_write(1, USER_TOP - PAGE - 8, 1) == 0 && user_write(1, hog, 1) == 0);
+	for (uint64_t i = 0; i < MIB; i += PAGE)
 		CHECK(user_read(1, at + i, &value) == 0 && value == i);
-	CHECK(CALL(renew, 1) == 0);
+}
+
+static void out_of_memory(void)
+{
+	uint64_t at = (uint64_t)map(0, MIB, READ_WRITE, ANY), hog, value;
+	struct cursor each = { 0, 0 };
+
+	for (uint64_t i = 0; i < MIB; i += PAGE)
+		CHECK(user_write(1, at + i, i) == 0);
+	CHECK(CALL(set_limits, 1, 0x500000, USER_TOP - PAGE, 8 * MIB) == 0);
+	hog = take_all();
+	each_call_refused(at, hog);
+	/* What is promised is there, to the last page. */
+	for (const struct region *r; (r = region_at(space_of(1), each)) != NULL; cursor_next(space_of(1), &each))
+		for (uint64_t i = r->begin; i < r->end; i += PAGE)
+			CHECK(user_write(1, i, i) == 0);
+	CHECK(frames_free() == frames_unpromised());
+	CHECK(ASK(1, unmap, hog, MIB) == 0 && map(0, MIB, READ_WRITE, ANY) == (int64_t)hog);
+	CHECK(user_read(1, hog + MIB - PAGE, &value) == 0 && value == 0);
+	CHECK(CALL(renew, 1) == 0 && frames_promised() == 0);
+}
+
+/* Where all memory is in use a mapping can be moved still, with tables for both places and no page more. */
+static void moving_without_memory(void)
+{
+	uint64_t at = (uint64_t)map(0, 4 * MIB, READ_WRITE, ANY), to = at - (1UL << 39), value;
+
+	for (uint64_t i = 0; i < 4 * MIB; i += PAGE)
+		CHECK(user_write(1, at + i, i) == 0);
+	while (frames_unpromised() > 0)
+		CHECK(kernel_memory_promise(1) == 0);
+	CHECK(ASK(1, remap, at, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == -ENOMEM);
+	CHECK(user_read(1, at + PAGE, &value) == 0 && value == PAGE && kernel_memory_promise(-5) == 0);
+	CHECK(ASK(1, remap, at, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == (int64_t)to);
+	for (uint64_t i = 0; i < 4 * MIB; i += PAGE)
+		CHECK(user_read(1, to + i, &value) == 0 && value == i);
+	CHECK(user_read(1, at, &value) == -EFAULT && frames_unpromised() >= 5 - 2);
+	CHECK(CALL(renew, 1) == 0 && frames_promise(-(int64_t)frames_promised()) == 0);
+}
+
+/* Its pages and the tables that lead to them are promised as one, and go with the last who maps them. */
+static void shared_memory(void)
+{
+	uint64_t pages = 1030, at = (uint64_t)map(0, pages * PAGE, READ_WRITE, MAP_SHARED | MAP_ANONYMOUS), value;
+	uint64_t promised = frames_promised(), own = (uint64_t)space_of(1)->promised;
+
+	CHECK((int64_t)at > 0 && promised == pages + 3 + 1 + own && CALL(fork, 1, 2, 0) == 0);
+	CHECK(frames_promised() == promised + own);
+	while (frames_unpromised() > 0)
+		CHECK(kernel_memory_promise(1) == 0);
+	for (uint64_t i = pages; i-- > 0;)
+		CHECK(user_write(i % 2 + 1, at + i * PAGE, i) == 0);
+	for (uint64_t i = 0; i < pages; i++)
+		CHECK(user_read(i % 2 + 1, at + i * PAGE, &value) == 0 && value == i);
+	/* Also a space's page and its root, and the page that objects are in. */
+	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1) == 0 && frames_unpromised() == pages + 4 + 2 * own + 3);
+	CHECK(frames_promise(-(int64_t)frames_promised()) == 0);
+}
+
+/* A page that a file has not yet is promised to nobody; who has a page of his own promised reads zeros from that. */
+static void holes(void)
+{
+	uint64_t at = 0x10000000, other = 0x20000000, got, value;
+	uint32_t object;
+
+	CHECK(CALL(object_create, &object) == 0 && CALL(object_resize, object, 4 * PAGE) == 0);
+	CHECK(CALL(map_object, 1, at, 4 * PAGE, READ_WRITE, MAP_SHARED | MAP_FIXED, object, 0, 1, &got) == 0);
+	CHECK(CALL(map_object, 1, other, 4 * PAGE, READ_WRITE, MAP_PRIVATE | MAP_FIXED, object, 0, 1, &got) == 0);
+	CHECK(user_write(1, at, 1) == 0);
+	while (frames_unpromised() > 0)
+		CHECK(kernel_memory_promise(1) == 0);
+	CHECK(user_write(1, at + PAGE, 1) == -ENOMEM && user_read(1, at + PAGE, &value) == -ENOMEM);
+	CHECK(user_read(1, other + PAGE, &value) == 0 && value == 0 && user_write(1, other + 2 * PAGE, 1) == 0);
+	CHECK(user_read(1, other, &value) == 0 && value == 1 && user_write(1, other, 2) == 0);
+	CHECK(user_write(1, other + PAGE, 1) == 0 && user_read(1, at, &value) == 0 && value == 1);
+	CHECK(CALL(object_drop, object) == 0 && CALL(renew, 1) == 0);
+	CHECK(frames_promise(-(int64_t)frames_promised()) == 0);
 }
 
 static struct request waiting[4];
@@ -194,8 +286,9 @@ static void reports(void)
 
 int main(void)
 {
-	static void (*const cases[])(void) = { many_mappings, placing,       heap_and_stack, sizes,
-					       moving,        out_of_memory, futexes,        reports };
+	static void (*const cases[])(
+		void) = { many_mappings,         placing,       heap_and_stack, sizes,   moving, out_of_memory,
+			  moving_without_memory, shared_memory, holes,          futexes, reports };
 	uint64_t before;
 
 	host_start();
@@ -204,7 +297,7 @@ int main(void)
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		cases[i]();
 		printf("case %u: free %lu of %lu\n", i, frames_free(), before);
-		CHECK(frames_free() == before);
+		CHECK(frames_free() == before && frames_unpromised() == before && frames_promised() == 0);
 	}
 	return 0;
 }

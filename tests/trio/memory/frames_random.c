@@ -1,5 +1,6 @@
-/* frames_random.c: random takes and drops of frames and runs: frames_random SEED ROUNDS. No frame is given out twice,
- * all are zeros, and when all have come back every frame is free and lies in runs again. */
+/* frames_random.c: random takes and drops of frames and runs, promised and not: frames_random SEED ROUNDS. No frame is
+ * given out twice, all are zeros, what was promised is there, and when all have come back every frame is free and lies
+ * in runs again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "host.h"
@@ -10,8 +11,11 @@
 static struct {
 	uint64_t frame;
 	uint32_t order;
+	bool promised;
 } held[HELD_MOST];
 static uint32_t count;
+/* Frames that are promised, and how many of them are taken. */
+static uint64_t promised, taken;
 
 /* All words of a run are as they should be: zeros, or what was written there. */
 static void check_words(uint64_t frame, uint32_t order, bool fresh)
@@ -27,13 +31,23 @@ static void check_words(uint64_t frame, uint32_t order, bool fresh)
 static void take(void)
 {
 	uint32_t order = rand() % 4 ? 0 : (uint32_t)rand() % ORDERS;
-	uint64_t frame = count < HELD_MOST ? frames_take(1UL << order) : 0;
+	bool of_promise = taken < promised && rand() % 2;
+	uint64_t frame;
 
-	if (frame == 0)
+	if (count == HELD_MOST)
 		return;
+	if (of_promise)
+		order = 0;
+	frame = of_promise ? frame_take_promised() : frames_take(1UL << order);
+	if (frame == 0) {
+		CHECK(!of_promise && (order > 0 || frames_unpromised() == 0));
+		return;
+	}
+	taken += of_promise;
 	CHECK(frame % (PAGE << order) == 0);
 	check_words(frame, order, true);
 	held[count].frame = frame;
+	held[count].promised = of_promise;
 	held[count++].order = order;
 }
 
@@ -47,13 +61,28 @@ static void drop(uint32_t which)
 		CHECK(*frame_word(frame + i * PAGE) == 2);
 		frame_drop(frame + i * PAGE);
 		if (rand() % 8) {
-			frame_drop(frame + i * PAGE);
+			(held[which].promised ? frame_drop_promised : frame_drop)(frame + i * PAGE);
 			continue;
 		}
 		memset(physical(frame + i * PAGE), 0, PAGE);
-		frame_free_clean(frame + i * PAGE);
+		(held[which].promised ? frame_free_clean_promised : frame_free_clean)(frame + i * PAGE);
 	}
+	taken -= held[which].promised;
 	held[which] = held[--count];
+}
+
+/* As many as nobody has, and not one more; and back what is not taken. */
+static void promise(void)
+{
+	int64_t pages = rand() % 4096, left = (int64_t)(promised - taken);
+	bool fits;
+
+	if (rand() % 2)
+		pages = -MIN(pages, left);
+	fits = pages <= (int64_t)frames_unpromised();
+	CHECK(frames_promise(pages) == (fits ? 0 : -ENOMEM));
+	promised += fits ? (uint64_t)pages : 0;
+	CHECK(frames_promised() == promised);
 }
 
 int main(int argc, char **argv)
@@ -74,10 +103,14 @@ int main(int argc, char **argv)
 			take();
 		else if (count > 0)
 			drop((uint32_t)rand() % count);
+		if (rand() % 8 == 0)
+			promise();
+		CHECK(frames_free() - frames_unpromised() == promised - taken);
 	}
 	while (count > 0)
 		drop(count - 1);
-	CHECK(frames_free() == all);
+	CHECK(frames_free() == all && taken == 0 && frames_promise(-(int64_t)promised) == 0);
+	CHECK(frames_unpromised() == all && frames_promised() == 0);
 	for (uint64_t runs = 0; frames_take(512) != 0; runs++)
 		CHECK(frames_free() == all - (runs + 1) * 512);
 	/* What is left are the ends of ranges, which no run fits into. */

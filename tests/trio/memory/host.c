@@ -31,6 +31,25 @@ void kernel_half_clear(uint64_t *table)
 	table[256] = 0;
 }
 
+/* Of checked.h, what the host can look after. */
+void frame_poison(uint64_t frame)
+{
+	memset(physical(frame), 0xdb, PAGE);
+}
+
+void frame_check_poison(uint64_t frame)
+{
+	(void)frame;
+}
+
+void frame_check_zeros(uint64_t frame)
+{
+	const uint64_t *words = physical(frame);
+
+	for (size_t i = 0; i < PAGE / sizeof *words; i++)
+		CHECK(words[i] == 0);
+}
+
 uint64_t kernel_root(void)
 {
 	return 0;
@@ -100,7 +119,8 @@ int64_t kernel_space_use(uint32_t task, uint32_t space)
 
 int64_t kernel_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	return space_zero(space, address, protection);
+	space_zero(space, address, protection);
+	return 0;
 }
 
 int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
@@ -136,19 +156,28 @@ int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame,
 
 int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
-	return space_move(space, address, to, pages);
+	space_move(space, address, to, pages);
+	return 0;
 }
 
-int64_t kernel_frame_take(uint64_t *out_frame)
+int64_t kernel_frame_take(uint32_t promised, uint64_t *out_frame)
 {
-	*out_frame = frame_take();
+	*out_frame = promised ? frame_take_promised() : frame_take();
 	return *out_frame ? 0 : -ENOMEM;
 }
 
-int64_t kernel_frame_drop(uint64_t frame)
+int64_t kernel_frame_drop(uint64_t frame, uint32_t promised)
 {
-	frame_drop(frame);
+	if (promised)
+		frame_drop_promised(frame);
+	else
+		frame_drop(frame);
 	return 0;
+}
+
+int64_t kernel_memory_promise(int64_t pages)
+{
+	return frames_promise(pages);
 }
 
 int64_t kernel_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
@@ -161,13 +190,6 @@ int64_t kernel_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_ad
 int64_t kernel_frame_device(uint64_t frame, uint64_t count)
 {
 	frames_are_device(frame, count);
-	return 0;
-}
-
-int64_t kernel_memory_free(uint64_t *out_free, uint64_t *out_total)
-{
-	*out_free = frames_free();
-	*out_total = frames_total();
 	return 0;
 }
 

@@ -1,17 +1,24 @@
-/* model.c: random calls to the memory service, beside a model that is an array of pages: model SEED ROUNDS. After each
- * call all that a program could see must be as in the model; when all have left, every frame is free. */
+/* model.c: random calls to the memory service, beside a model that is an array of pages: model SEED ROUNDS SPARE. After
+ * each call all that a program could see must be as in the model, and so must what is promised; when all have left,
+ * every frame is free. SPARE: so many frames are free at the start, 0 for all. With few, calls answer -ENOMEM and
+ * change nothing, or unmap what was to be replaced; but a page that is mapped can always be touched. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "host.h"
 
 #define PROCESSES 6U
 #define PAGES 192U
-#define BASE 0x200000000000UL
+/* Page 64 begins a span of each level of tables. */
+#define BASE (0x200000000000UL - 64 * PAGE)
 #define OBJECTS 3U
 #define OBJECT_PAGES_MOST 24U
 
 struct page {
 	bool mapped, shared;
+	/* A frame of its own may be wanted; it was accessible once. */
+	bool promised, reached;
+	/* A child does not get it. */
+	bool stays;
 	uint32_t protection;
 	/* Where its content stands if it is of an object (number + 1) and no private copy. */
 	uint32_t object, index;
@@ -30,6 +37,9 @@ static struct {
 	uint64_t values[OBJECT_PAGES_MOST];
 } objects[OBJECTS];
 static uint64_t next_value = 1;
+static bool scarce;
+/* Calls that found no memory. */
+static uint64_t refused;
 
 static uint64_t address_of(uint32_t page)
 {
@@ -39,6 +49,32 @@ static uint64_t address_of(uint32_t page)
 static uint32_t below(uint32_t n)
 {
 	return (uint32_t)rand() % n;
+}
+
+/* What a protection, as mmap or mprotect set it, makes of a page for good. */
+static void reach(struct page *p)
+{
+	p->reached |= p->protection != 0;
+	p->promised |=
+		p->reached && !p->shared && (p->protection & PROT_WRITE || (p->object == 0 && p->protection != 0));
+}
+
+/* A call that says -ENOMEM may do so. */
+static bool is_refused(int64_t result)
+{
+	if (result != -ENOMEM)
+		return false;
+	CHECK(scarce);
+	refused++;
+	return true;
+}
+
+/* After a call that was refused: what it was to replace is there or not. */
+static void see_what_is_left(uint32_t task, uint32_t from, uint32_t count)
+{
+	for (uint32_t i = from; i < from + count; i++)
+		if (region_find(space_of(task), address_of(i)) == NULL)
+			processes[task].pages[i] = (struct page){ 0 };
 }
 
 static uint64_t *content(struct page *p)
@@ -98,23 +134,36 @@ static void op_map(uint32_t task, uint32_t from, uint32_t count)
 {
 	uint32_t object = below(3) == 0 ? 1 + below(OBJECTS) : 0, protection = any_protection();
 	uint32_t flags = MAP_FIXED | (object != 0 && below(2) ? MAP_SHARED : MAP_PRIVATE), first = below(8);
-	uint64_t got = 0;
+	uint64_t got = address_of(from);
+	int64_t result;
 
 	if (object == 0)
-		CHECK(ASK(task, map_anonymous, address_of(from), count * PAGE, protection, flags) ==
-		      (int64_t)address_of(from));
+		result = ASK(task, map_anonymous, address_of(from), count * PAGE, protection, flags);
 	else
-		CHECK(CALL(map_object, task, address_of(from), count * PAGE, protection, flags,
-			   objects[object - 1].number, first * PAGE, 1, &got) == 0 &&
-		      got == address_of(from));
-	for (uint32_t i = 0; i < count; i++)
-		processes[task].pages[from + i] =
-			(struct page){ true, flags & MAP_SHARED, protection, object, first + i, false, 0 };
+		result = CALL(map_object, task, address_of(from), count * PAGE, protection, flags,
+			      objects[object - 1].number, first * PAGE, 1, &got);
+	if (is_refused(result)) {
+		see_what_is_left(task, from, count);
+		return;
+	}
+	CHECK(result == (object == 0 ? (int64_t)address_of(from) : 0) && got == address_of(from));
+	for (uint32_t i = 0; i < count; i++) {
+		struct page *p = &processes[task].pages[from + i];
+
+		*p = (struct page){ .mapped = true, .shared = flags & MAP_SHARED, .protection = protection };
+		p->object = object;
+		p->index = first + i;
+		reach(p);
+	}
 }
 
 static void op_unmap(uint32_t task, uint32_t from, uint32_t count)
 {
-	CHECK(ASK(task, unmap, address_of(from), count * PAGE) == 0);
+	int64_t result = ASK(task, unmap, address_of(from), count * PAGE);
+
+	if (is_refused(result))
+		return;
+	CHECK(result == 0);
 	for (uint32_t i = 0; i < count; i++)
 		processes[task].pages[from + i] = (struct page){ 0 };
 }
@@ -124,9 +173,16 @@ static void op_protect(uint32_t task, uint32_t from, uint32_t count)
 	uint32_t protection = any_protection(), i = 0;
 	int64_t result = ASK(task, protect, address_of(from), count * PAGE, protection);
 
-	for (; i < count && processes[task].pages[from + i].mapped; i++)
-		processes[task].pages[from + i].protection = protection;
-	CHECK(result == (i == count ? 0 : -ENOMEM));
+	for (; i < count && processes[task].pages[from + i].mapped; i++) {
+		struct page *p = &processes[task].pages[from + i];
+
+		/* As far as it went. */
+		if (scarce && result != 0)
+			protection = region_find(space_of(task), address_of(from + i))->bits & PROT_ALL;
+		p->protection = protection;
+		reach(p);
+	}
+	CHECK(result == (i == count ? 0 : -ENOMEM) || is_refused(result));
 }
 
 /* Private pages come again as zeros or as the object's. */
@@ -145,11 +201,28 @@ static void op_forget(uint32_t task, uint32_t from, uint32_t count)
 	CHECK(result == (gap ? -ENOMEM : 0));
 }
 
+static void op_stay(uint32_t task, uint32_t from, uint32_t count)
+{
+	bool stays = below(4) == 0;
+	int64_t result = ASK(task, advise, address_of(from), count * PAGE, stays ? MADV_DONTFORK : MADV_DOFORK);
+	uint32_t i = 0;
+
+	for (; i < count && processes[task].pages[from + i].mapped; i++) {
+		/* As far as it went. */
+		if (scarce && result != 0)
+			stays = region_find(space_of(task), address_of(from + i))->bits & REGION_NO_FORK;
+		processes[task].pages[from + i].stays = stays;
+	}
+	CHECK(result == (i == count ? 0 : -ENOMEM) || is_refused(result));
+}
+
 static bool are_one_region(const struct page *p, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
-		if (p[i].mapped != p->mapped || p[i].shared != p->shared || p[i].protection != p->protection ||
-		    p[i].object != p->object || (p->object != 0 && p[i].index != p->index + i))
+		if (p[i].promised != p->promised || p[i].reached != p->reached || p[i].stays != p->stays)
+			return false;
+		else if (p[i].mapped != p->mapped || p[i].shared != p->shared || p[i].protection != p->protection ||
+			 p[i].object != p->object || (p->object != 0 && p[i].index != p->index + i))
 			return false;
 	return p->mapped;
 }
@@ -164,6 +237,10 @@ static void op_remap(uint32_t task, uint32_t from, uint32_t count)
 
 	if (!are_one_region(&p[from], count) || overlaps) {
 		CHECK(result == (are_one_region(&p[from], count) ? -EINVAL : -EFAULT));
+		return;
+	}
+	if (is_refused(result)) {
+		see_what_is_left(task, to, wanted);
 		return;
 	}
 	CHECK(result == (int64_t)address_of(to));
@@ -184,8 +261,13 @@ static void op_fork(uint32_t task)
 	for (uint32_t child = 1; child < PROCESSES; child++) {
 		if (processes[child].alive)
 			continue;
-		CHECK(CALL(fork, task, child, 0) == 0);
+		if (is_refused(CALL(fork, task, child, 0)))
+			return;
+		CHECK(space_of(child) != NULL);
 		processes[child] = processes[task];
+		for (uint32_t i = 0; i < PAGES; i++)
+			if (processes[task].pages[i].stays)
+				processes[child].pages[i] = (struct page){ 0 };
 		return;
 	}
 }
@@ -196,9 +278,20 @@ static void op_leave(uint32_t task)
 	processes[task].alive = false;
 }
 
+/* Without memory a hole of an object cannot be read: where memory is scarce there are none. Pages that are there. */
+static uint32_t fill(uint32_t which, uint32_t pages)
+{
+	uint64_t at;
+
+	for (uint32_t i = 0; scarce && i < pages; i++)
+		if (CALL(object_page, objects[which].number, i, 1, 0, &at) != 0)
+			return i;
+	return pages;
+}
+
 static void op_resize(void)
 {
-	uint32_t which = below(OBJECTS), pages = below(OBJECT_PAGES_MOST);
+	uint32_t which = below(OBJECTS), pages = fill(which, below(OBJECT_PAGES_MOST));
 
 	CHECK(CALL(object_resize, objects[which].number, pages * PAGE) == 0);
 	for (uint32_t i = pages; i < OBJECT_PAGES_MOST; i++)
@@ -229,7 +322,7 @@ static void step(uint32_t task)
 {
 	uint32_t from = below(PAGES - 20), count = 1 + below(20);
 
-	switch (below(16)) {
+	switch (below(17)) {
 	case 0:
 	case 1:
 		op_map(task, from, count);
@@ -259,6 +352,9 @@ static void step(uint32_t task)
 	case 9:
 		op_service_writes();
 		break;
+	case 10:
+		op_stay(task, from, count);
+		break;
 	default:
 		for (uint32_t i = 0; i < count; i++)
 			write_page(task, from + i);
@@ -279,15 +375,50 @@ static void check_accounts(uint32_t task)
 	CHECK(pages == count && resident == there && peak >= resident);
 }
 
+/* Pages, and for each level of tables the spans that these are in. */
+static uint64_t promised_to(uint32_t task)
+{
+	uint64_t sum = 0, last[3] = { 0 };
+
+	for (uint32_t i = 0; i < PAGES; i++) {
+		const struct page *p = &processes[task].pages[i];
+
+		sum += p->promised;
+		for (unsigned level = 0; p->reached && level < 3; level++) {
+			uint64_t span = address_of(i) >> (21 + 9 * level);
+
+			sum += span != last[level];
+			last[level] = span;
+		}
+	}
+	return sum;
+}
+
+static void check_promises(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i < PROCESSES; i++) {
+		uint64_t own = processes[i].alive ? promised_to(i) : 0;
+
+		CHECK(!processes[i].alive || (uint64_t)space_of(i)->promised == own);
+		sum += own;
+	}
+	CHECK(frames_promised() == sum);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t before;
 	int rounds;
 
-	CHECK(argc == 3);
+	CHECK(argc == 4);
 	srand((unsigned)atoi(argv[1]));
 	rounds = atoi(argv[2]);
+	scarce = atoi(argv[3]) != 0;
 	host_start();
+	while (scarce && frames_free() > (uint64_t)atoi(argv[3]))
+		CHECK(frame_take() != 0);
 	before = frames_free();
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_create, &objects[i].number) == 0);
@@ -299,6 +430,7 @@ int main(int argc, char **argv)
 		if (!processes[task].alive)
 			continue;
 		step(task);
+		check_promises();
 		for (uint32_t i = 1; i < PROCESSES; i++) {
 			uint32_t page = below(PAGES);
 
@@ -316,7 +448,7 @@ int main(int argc, char **argv)
 			CHECK(CALL(leave, i) == 0);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_drop, objects[i].number) == 0);
-	printf("free before %lu, after %lu\n", before, frames_free());
-	CHECK(frames_free() == before);
+	printf("free before %lu, after %lu, %lu refused\n", before, frames_free(), refused);
+	CHECK(frames_free() == before && frames_unpromised() == before && scarce == (refused > 0));
 	return 0;
 }

@@ -1,7 +1,11 @@
 /* frames.c: who holds which frame of physical memory, and which are free. Memory that was never used is handed out
  * from a mark that moves up; frames that come back go to a list and are handed out first. Runs of frames are blocks of
  * a power of two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when
- * one is asked for. */
+ * one is asked for.
+ *
+ * Memory can be promised before it is taken. `unpromised` is how many of the free frames nobody has been promised; what
+ * is taken without a promise is of those. A frame that is taken from a promise leaves that number alone, and so does
+ * its coming back: the free frames beyond it are always as many as can still be taken from promises. */
 #include "core/frames.h"
 #include "core/checked.h"
 
@@ -25,7 +29,9 @@ static size_t segment_count;
 static size_t segment_now;
 /* Heads of the lists of free blocks by order, and of frames that are all zeros; 0: empty, for frame 0 is never free. */
 static uint32_t lists[ORDERS], clean;
-static uint64_t free_count, total_count;
+static uint64_t free_count, total_count, unpromised;
+/* All that is promised, taken or not. */
+static uint64_t promised_count;
 
 static void segment_add(uint64_t base, uint64_t end)
 {
@@ -74,7 +80,7 @@ void frames_start(const struct memory_range *ranges, size_t count, uint64_t firs
 	table_place();
 	for (size_t i = 0; i < segment_count; i++)
 		total_count += segments[i].end - segments[i].begin;
-	free_count = total_count;
+	free_count = unpromised = total_count;
 }
 
 static void block_push(unsigned order, uint32_t index)
@@ -155,7 +161,7 @@ static void gather(void)
 	}
 }
 
-/* Out of the hot path: the list of single frames is empty. */
+/* Out of the hot path: the list of single frames is empty. Nobody gets here who may not have a frame. */
 static __attribute__((noinline)) uint32_t frame_refill(void)
 {
 	struct segment *s = &segments[segment_now];
@@ -170,17 +176,20 @@ static __attribute__((noinline)) uint32_t frame_refill(void)
 		index = clean;
 		clean = frame_table[index] & ~FRAME_FREE;
 	}
+	if (index == 0)
+		panic("more memory is taken than was promised");
 	return index;
 }
 
-uint64_t frame_take_dirty(void)
+uint64_t frame_take_promised_dirty(void)
 {
 	uint32_t index = lists[0];
 
+	INVARIANT(free_count > unpromised);
 	if (index != 0)
 		lists[0] = frame_table[index] & ~FRAME_FREE;
-	else if ((index = frame_refill()) == 0)
-		return 0;
+	else
+		index = frame_refill();
 	frame_check_poison(index * PAGE);
 	frame_table[index] = 1;
 	free_count--;
@@ -195,22 +204,39 @@ static void clear(uint64_t frame, size_t count)
 	__asm__ volatile("rep stosq" : "+D"(at), "+c"(words) : "a"(0UL) : "memory");
 }
 
-uint64_t frame_take(void)
+uint64_t frame_take_promised(void)
 {
 	uint32_t index = clean;
 	uint64_t frame;
 
 	if (index != 0) {
+		INVARIANT(free_count > unpromised);
 		clean = frame_table[index] & ~FRAME_FREE;
 		frame_check_zeros(index * PAGE);
 		frame_table[index] = 1;
 		free_count--;
 		return index * PAGE;
 	}
-	frame = frame_take_dirty();
-	if (frame != 0)
-		clear(frame, 1);
+	frame = frame_take_promised_dirty();
+	clear(frame, 1);
 	return frame;
+}
+
+/* One that nobody was promised is promised, and taken. */
+uint64_t frame_take(void)
+{
+	if (unpromised == 0)
+		return 0;
+	unpromised--;
+	return frame_take_promised();
+}
+
+uint64_t frame_take_dirty(void)
+{
+	if (unpromised == 0)
+		return 0;
+	unpromised--;
+	return frame_take_promised_dirty();
 }
 
 uint64_t frames_take(size_t count)
@@ -220,7 +246,7 @@ uint64_t frames_take(size_t count)
 
 	if (count == 1)
 		return frame_take();
-	if (count == 0 || count & (count - 1) || count >> ORDERS || free_count < count)
+	if (count == 0 || count & (count - 1) || count >> ORDERS || unpromised < count)
 		return 0;
 	order = (unsigned)__builtin_ctzll(count);
 	index = block_pop(order);
@@ -238,11 +264,12 @@ uint64_t frames_take(size_t count)
 		frame_table[index + i] = 1;
 	}
 	free_count -= count;
+	unpromised -= count;
 	clear(index * PAGE, count);
 	return index * PAGE;
 }
 
-void frame_free(uint64_t frame)
+void frame_free_promised(uint64_t frame)
 {
 	INVARIANT(frame_table[frame / PAGE] == 0);
 	frame_poison(frame);
@@ -250,7 +277,7 @@ void frame_free(uint64_t frame)
 	free_count++;
 }
 
-void frame_free_clean(uint64_t frame)
+void frame_free_clean_promised(uint64_t frame)
 {
 	INVARIANT(frame_table[frame / PAGE] == 1);
 	frame_check_zeros(frame);
@@ -259,9 +286,26 @@ void frame_free_clean(uint64_t frame)
 	free_count++;
 }
 
+void frame_free_clean(uint64_t frame)
+{
+	frame_free_clean_promised(frame);
+	unpromised++;
+}
+
 void frame_drop(uint64_t frame)
 {
-	frame_drop_inline(frame);
+	unpromised += *frame_word(frame) == 1;
+	frame_drop_promised(frame);
+}
+
+int64_t frames_promise(int64_t pages)
+{
+	if (pages > (int64_t)unpromised)
+		return -ENOMEM;
+	unpromised -= (uint64_t)pages;
+	promised_count += (uint64_t)pages;
+	INVARIANT(unpromised <= free_count);
+	return 0;
 }
 
 /* Frames beyond the end of RAM have no word of their own. */
@@ -274,6 +318,16 @@ void frames_are_device(uint64_t frame, uint64_t count)
 uint64_t frames_free(void)
 {
 	return free_count;
+}
+
+uint64_t frames_unpromised(void)
+{
+	return unpromised;
+}
+
+uint64_t frames_promised(void)
+{
+	return promised_count;
 }
 
 uint64_t frames_total(void)

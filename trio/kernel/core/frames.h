@@ -20,10 +20,14 @@ static inline uint32_t *frame_word(uint64_t frame)
 	return frame / PAGE < frame_limit ? &frame_table[frame / PAGE] : &frame_beyond;
 }
 
-/* For a frame that nobody holds any more. */
-void frame_free(uint64_t frame);
-/* The same for one that is all zeros, so that it need not be cleared again. Held once, by the caller. */
+/* As frame_take and frame_take_dirty, of what was promised to the caller. */
+uint64_t frame_take_promised(void);
+uint64_t frame_take_promised_dirty(void);
+/* For a frame so taken that nobody holds any more: it is promised again. */
+void frame_free_promised(uint64_t frame);
+/* For one that is all zeros, so that it need not be cleared again. Held once, by the caller. */
 void frame_free_clean(uint64_t frame);
+void frame_free_clean_promised(uint64_t frame);
 
 static inline void frame_hold_inline(uint64_t frame)
 {
@@ -31,11 +35,12 @@ static inline void frame_hold_inline(uint64_t frame)
 	++*frame_word(frame);
 }
 
-static inline void frame_drop_inline(uint64_t frame)
+/* Whoever drops the last hold must know where the frame came from: frame_drop is for one without a promise. */
+static inline void frame_drop_promised(uint64_t frame)
 {
 	INVARIANT(*frame_word(frame) != 0 && !(*frame_word(frame) & FRAME_FREE));
 	if (--*frame_word(frame) == 0)
-		frame_free(frame);
+		frame_free_promised(frame);
 }
 
 #endif

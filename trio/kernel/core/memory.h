@@ -33,7 +33,7 @@ struct memory_range {
 
 /* Once, at boot: `ranges` is RAM; below `first_free` and in `taken` lie the kernel and the archive. */
 void frames_start(const struct memory_range *ranges, size_t count, uint64_t first_free, struct memory_range taken);
-/* A frame of zeros, held once; 0: none is left. */
+/* A frame of zeros, held once; 0: none is left that is not promised. */
 uint64_t frame_take(void);
 /* The same, with whatever was in it. */
 uint64_t frame_take_dirty(void);
@@ -42,7 +42,13 @@ uint64_t frames_take(size_t count);
 /* The last holder's drop frees it. */
 void frame_drop(uint64_t frame);
 void frames_are_device(uint64_t frame, uint64_t count);
+/* So many more frames are promised, or, if negative, fewer: 0, or -ENOMEM where as many are not free. To be given back
+ * once the frames that were taken from it are. */
+int64_t frames_promise(int64_t pages);
+/* Free; of these to be had without a promise; promised in all, taken or not. */
 uint64_t frames_free(void);
+uint64_t frames_unpromised(void);
+uint64_t frames_promised(void);
 uint64_t frames_total(void);
 
 /* The kernel's final page tables: text read-only, data not executable, stacks. After frames_start. */

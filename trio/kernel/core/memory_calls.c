@@ -1,8 +1,8 @@
-/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 34). A service that errs gets -EINVAL; it cannot
+/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 36). A service that errs gets -EINVAL; it cannot
  * reach beyond user memory or into spaces that are not there. */
 #include "kernel_calls.h"
 #include "structure.h"
-#include "core/memory.h"
+#include "core/frames.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
 
@@ -55,7 +55,10 @@ int64_t kernel_call_space_use(struct kernel *self, uint32_t task, uint32_t space
 int64_t kernel_call_space_zero(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
 {
 	(void)self;
-	return is_page(space, address) ? space_zero(space, address, protection) : -EINVAL;
+	if (!is_page(space, address))
+		return -EINVAL;
+	space_zero(space, address, protection);
+	return 0;
 }
 
 int64_t kernel_call_space_map(struct kernel *self, uint32_t space, uint64_t address, uint64_t frame, uint64_t count,
@@ -103,7 +106,8 @@ int64_t kernel_call_space_move(struct kernel *self, uint32_t space, uint64_t add
 		return -EINVAL;
 	if (to < address + pages * PAGE && address < to + pages * PAGE)
 		return -EINVAL;
-	return space_move(space, address, to, pages);
+	space_move(space, address, to, pages);
+	return 0;
 }
 
 int64_t kernel_call_space_find(struct kernel *self, uint32_t space, uint64_t address, uint64_t *out_frame,
@@ -113,18 +117,27 @@ int64_t kernel_call_space_find(struct kernel *self, uint32_t space, uint64_t add
 	return is_space(space) && address < USER_END ? space_find(space, address, out_frame, out_protection) : -EFAULT;
 }
 
-int64_t kernel_call_frame_take(struct kernel *self, uint64_t *out_frame)
+int64_t kernel_call_frame_take(struct kernel *self, uint32_t promised, uint64_t *out_frame)
 {
 	(void)self;
-	*out_frame = frame_take();
+	*out_frame = promised ? frame_take_promised() : frame_take();
 	return *out_frame == 0 ? -ENOMEM : 0;
 }
 
-int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame)
+int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame, uint32_t promised)
 {
 	(void)self;
-	frame_drop(frame);
+	if (promised)
+		frame_drop_promised(frame);
+	else
+		frame_drop(frame);
 	return 0;
+}
+
+int64_t kernel_call_memory_promise(struct kernel *self, int64_t pages)
+{
+	(void)self;
+	return frames_promise(pages);
 }
 
 /* Services that live in the kernel reach all memory where the kernel does. */
@@ -145,7 +158,7 @@ int64_t kernel_call_frame_device(struct kernel *self, uint64_t frame, uint64_t c
 int64_t kernel_call_memory_free(struct kernel *self, uint64_t *out_free, uint64_t *out_total)
 {
 	(void)self;
-	*out_free = frames_free();
+	*out_free = frames_unpromised();
 	*out_total = frames_total();
 	return 0;
 }

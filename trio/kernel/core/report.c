@@ -169,6 +169,7 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 {
 	struct text out = { buffer, sizeof buffer, 0 };
 	uint64_t free = frames_free() * (PAGE / KIB), total = frames_total() * (PAGE / KIB), up = clock_now();
+	uint64_t available = frames_unpromised() * (PAGE / KIB), promised = frames_promised() * (PAGE / KIB);
 
 	(void)self;
 	switch (kind) {
@@ -177,11 +178,12 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 		break;
 	case 1:
 		text_add(&out, "MemTotal: %14lu kB\nMemFree: %15lu kB\nMemAvailable: %10lu kB\nBuffers: %15u kB\n",
-			 total, free, free, 0);
+			 total, free, available, 0);
 		text_add(&out,
 			 "Cached: %16u kB\nShmem: %17u kB\nSReclaimable: %10u kB\nSwapTotal: %13u kB\nSwapFree: %14u "
 			 "kB\n",
 			 0, 0, 0, 0, 0);
+		text_add(&out, "CommitLimit: %11lu kB\nCommitted_AS: %10lu kB\n", promised + available, promised);
 		break;
 	case 2:
 		machine_processor(&out);
@@ -227,7 +229,8 @@ int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct g
 		return -ESRCH;
 	if (task < TASKS)
 		sum = *tasks[task]->counters;
-	text_add(&out, "free_pages %lu\ntotal_pages %lu\ncounting %u\n", frames_free(), frames_total(), COUNTING);
+	text_add(&out, "free_pages %lu\npromised_pages %lu\ntotal_pages %lu\ncounting %u\n", frames_free(),
+		 frames_promised(), frames_total(), COUNTING);
 #ifdef TRIO_CHECKED
 	text_add(&out, "stack.task %lu\nstack.first %lu\n", stack_depths().task, stack_depths().first);
 #endif

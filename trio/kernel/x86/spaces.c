@@ -1,6 +1,8 @@
 /* spaces.c: address spaces of user programs: four levels of tables below a root, pages of 4 KiB. A table is held once
  * by itself and once for each of its entries that is not 0, so that an empty one is seen without looking through it.
- * */
+ *
+ * Every frame that is taken here, but a root, was promised before, so that taking it cannot fail; every frame whose
+ * last hold is dropped here was so taken, for an object's are held by the object for as long as they are mapped. */
 #include "core/frames.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
@@ -64,11 +66,11 @@ static void prune(uint64_t root, uint64_t address)
 	for (; level < 3 && *uses_of(path[level]) == 1; level++) {
 		path[level + 1][ENTRY_OF(address, level + 1)] = 0;
 		--*uses_of(path[level + 1]);
-		frame_free_clean(physical_of(path[level]));
+		frame_free_clean_promised(physical_of(path[level]));
 	}
 }
 
-/* The same as table_find, and those that are not there are made. NULL: no memory, and nothing has changed. */
+/* The same as table_find, and those that are not there are made. */
 static uint64_t *table_make(uint64_t root, uint64_t address)
 {
 	uint64_t *table = physical(root);
@@ -78,13 +80,7 @@ static uint64_t *table_make(uint64_t root, uint64_t address)
 		uint64_t *entry = &table[ENTRY_OF(address, level)];
 
 		if (*entry == 0) {
-			uint64_t made = frame_take();
-
-			if (made == 0) {
-				prune(root, address);
-				return NULL;
-			}
-			*entry = made | PAGE_PRESENT | PAGE_WRITE | PAGE_USER;
+			*entry = frame_take_promised() | PAGE_PRESENT | PAGE_WRITE | PAGE_USER;
 			++*uses_of(table);
 		}
 		table = table_below(*entry);
@@ -117,7 +113,7 @@ static void put(uint64_t root, uint64_t *table, uint64_t address, uint64_t entry
 		return;
 	}
 	forget(root, address, 1);
-	frame_drop_inline(old & PAGE_FRAME);
+	frame_drop_promised(old & PAGE_FRAME);
 }
 
 int64_t space_create(uint32_t space)
@@ -148,22 +144,14 @@ uint64_t space_root(uint32_t space)
 	return space_roots[space];
 }
 
-int64_t space_zero(uint32_t space, uint64_t address, uint32_t protection)
+void space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
 	uint64_t root = space_roots[space], next;
 	uint64_t *table = table_find(root, address, &next);
-	uint64_t frame;
 
 	if (table == NULL)
 		table = table_make(root, address);
-	frame = table == NULL ? 0 : frame_take();
-
-	if (frame == 0) {
-		prune(root, address);
-		return -ENOMEM;
-	}
-	put(root, table, address, frame | rights[protection & 7]);
-	return 0;
+	put(root, table, address, frame_take_promised() | rights[protection & 7]);
 }
 
 int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
@@ -175,11 +163,6 @@ int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t cou
 		uint64_t *table = table_make(root, address + i * PAGE);
 		uint64_t room = ENTRIES - ENTRY_OF(address + i * PAGE, 0);
 
-		if (table == NULL) {
-			if (!(protection & KEEP))
-				space_unmap(space, address, i);
-			return -ENOMEM;
-		}
 		for (uint64_t end = MIN(count, i + room); i < end; i++) {
 			bool there = table[ENTRY_OF(address + i * PAGE, 0)] != 0;
 
@@ -213,11 +196,9 @@ int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
 		return -EFAULT;
 	frame = copy = *at & PAGE_FRAME;
 	if (*frame_word(frame) != 1) {
-		copy = frame_take_dirty();
-		if (copy == 0)
-			return -ENOMEM;
+		copy = frame_take_promised_dirty();
 		copy_page(copy, frame);
-		frame_drop_inline(frame);
+		frame_drop_promised(frame);
 	}
 	*at = copy | rights[protection & 7];
 	forget(root, address, 1);
@@ -244,7 +225,7 @@ int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 
 			if (*entry == 0)
 				continue;
-			frame_drop_inline(*entry & PAGE_FRAME);
+			frame_drop_promised(*entry & PAGE_FRAME);
 			*entry = 0;
 			left--;
 		}
@@ -285,45 +266,26 @@ static void tables_prune(uint64_t root, uint64_t begin, uint64_t end)
 		prune(root, at);
 }
 
-/* Tables for what is to come to `to`, so that moving cannot fail; those that nothing comes into go again. */
-static bool tables_make(uint64_t root, uint64_t to, uint64_t pages)
-{
-	uint64_t end = to + pages * PAGE;
-
-	for (uint64_t at = to; at < end; at = (at | (REACH(1) - 1)) + 1) {
-		if (table_make(root, at) != NULL)
-			continue;
-		tables_prune(root, to, at);
-		return false;
-	}
-	return true;
-}
-
-int64_t space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+void space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
 	uint64_t root = space_roots[space], end = address + pages * PAGE, next;
 
-	if (!tables_make(root, to, pages))
-		return -ENOMEM;
-	/* committed */
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t *source = table_find(root, at, &next);
 
 		for (uint64_t page = at; source != NULL && page < MIN(next, end); page += PAGE) {
-			uint64_t *entry = &source[ENTRY_OF(page, 0)], target = page - address + to, ignored;
+			uint64_t *entry = &source[ENTRY_OF(page, 0)], target = page - address + to;
 
 			if (*entry == 0)
 				continue;
-			put(root, table_find(root, target, &ignored), target, *entry);
+			put(root, table_make(root, target), target, *entry);
 			*entry = 0;
 			--*uses_of(source);
 		}
 	}
 	/* Not before: one table may serve both ranges. */
 	tables_prune(root, address, end);
-	tables_prune(root, to, to + pages * PAGE);
 	forget(root, address, pages);
-	return 0;
 }
 
 int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private)
@@ -339,11 +301,6 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 		if (source == NULL)
 			continue;
 		table = table_make(space_roots[to], at);
-		if (table == NULL) {
-			space_unmap(to, address, (at - address) / PAGE);
-			forget(root, address, pages);
-			return -ENOMEM;
-		}
 		for (uint64_t page = at; page < stop; page += PAGE) {
 			uint64_t index = ENTRY_OF(page, 0), entry = source[index] & ~lost;
 

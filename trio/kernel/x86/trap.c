@@ -39,12 +39,8 @@ static void force_for_fault(int64_t why, uint64_t address)
 	case -EACCES:
 		force(SIGSEGV, SEGV_ACCERR, address);
 		break;
-	case -ENXIO:
-		force(SIGBUS, BUS_ADRERR, address);
-		break;
 	default:
-		if (client_pm_make_room(&current->request) == 0)
-			current->work |= WORK_YIELD;
+		force(SIGBUS, BUS_ADRERR, address);
 	}
 }
 

@@ -172,30 +172,3 @@ verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all)
 	thread_leave(pm, t);
 	return answer(r, 0);
 }
-
-/* Of those that grow without end the last one is most likely: a fork bomb's, or a program just begun. While one ends
- * its memory is waited for. */
-static struct process *last_made(struct pm *pm, struct process *otherwise)
-{
-	struct process *last = otherwise;
-
-	EACH_PROCESS(pm, p)
-	{
-		if (p->zombie || p == pm->init)
-			continue;
-		if (p->ending)
-			return p;
-		last = p;
-	}
-	return last;
-}
-
-verdict pm_make_room(struct pm *pm, struct request *r)
-{
-	struct process *own = asking(pm, r)->process, *last = last_made(pm, own);
-
-	if (!last->ending)
-		log_line("no memory: process %d ends", (int)last->number);
-	process_end(pm, last, SIGKILL, NULL);
-	return answer(r, last == own);
-}

@@ -141,7 +141,6 @@ const struct pm_service pm_service = {
 	.sigaltstack = pm_sigaltstack,
 	.attend = pm_attend,
 	.raise = pm_raise,
-	.make_room = pm_make_room,
 	.sigreturn = pm_sigreturn,
 	.sigqueue = pm_sigqueue,
 	.setitimer = pm_setitimer,

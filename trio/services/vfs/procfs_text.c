@@ -187,8 +187,8 @@ const struct proc_entry proc_entries[] = {
 	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_number, 32768 },
 	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
 	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, 1 },
-	/* Memory is given when it is touched, whatever was promised. */
-	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 1 },
+	/* What was promised is there when it is touched, and no more than there is is promised. */
+	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 2 },
 
 	{ "stat", PROC_PROCESS, 1, FILE, text_stat, 0 },
 	{ "status", PROC_PROCESS, 1, FILE, text_status, 1 },

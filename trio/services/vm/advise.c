@@ -76,6 +76,7 @@ verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t
 	case MADV_FREE:
 		return settle(r, each_region(s, address, end, act_free));
 	case MADV_DONTFORK:
+		s->some_stay = true;
 		return settle(r, change_bits(s, address, end, 0, REGION_NO_FORK));
 	case MADV_DOFORK:
 		return settle(r, change_bits(s, address, end, REGION_NO_FORK, 0));

@@ -9,7 +9,7 @@ static struct region *region_in(struct space *s, uint64_t at, uint64_t end)
 
 static int64_t protect_one(struct space *s, struct region *r, uint32_t protection)
 {
-	uint32_t bits = (r->bits & ~(uint32_t)PROT_ALL) | protection;
+	uint32_t bits = promised_bits((r->bits & ~(uint32_t)PROT_ALL) | protection, r->object);
 	int64_t pages = (int64_t)region_pages(r);
 
 	if (protection & PROT_WRITE && bits & REGION_NO_WRITE)
@@ -18,6 +18,9 @@ static int64_t protect_one(struct space *s, struct region *r, uint32_t protectio
 		return -ENOMEM;
 	if (bits == r->bits)
 		return 0;
+	if (!space_promise(s, promise_for(s, region_after(s, r->begin), r->begin, r->end, bits & ~r->bits)))
+		return -ENOMEM;
+	/* committed */
 	space_account(s, -pages, r->bits);
 	space_account(s, pages, bits);
 	r->bits = bits;
@@ -76,26 +79,30 @@ verdict vm_break_at(struct vm *self, struct request *r, uint64_t address)
 	return answer(r, (int64_t)s->heap_end);
 }
 
-/* The region is not to be merged or moved in its chunk in between: all is reserved before. */
+/* The pages that are moved stay promised; both ranges' tables are for as long as it takes. */
 static int64_t move_region(struct space *s, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t to)
 {
-	const struct region *old = region_find(s, address);
-	struct region new = *old;
-	int64_t result;
+	uint64_t end = address + old_length, moved = MIN(old_length, new_length) / PAGE;
+	struct region new;
+	int64_t already, result;
+	struct cursor at;
 
-	if (new.object != 0)
-		new.index += (address - old->begin) / PAGE;
-	result = map_region(s, to, new_length, MAP_FIXED | MAP_NORESERVE, new);
-	if (result < 0)
-		return result;
-	result = kernel_space_move(s->number, address, to, MIN(old_length, new_length) / PAGE);
+	if (!regions_isolate(s, address, end, REGIONS_MOST))
+		return -ENOMEM;
+	new = *region_find(s, address);
+	already = new.bits & REGION_PROMISED ? (int64_t)moved : 0;
+	result = make_place(s, to, new_length, MAP_FIXED, new.bits);
+	if (result >= 0 && !place_region(s, to, new_length, &new, already, &at))
+		result = -ENOMEM;
 	if (result < 0) {
-		(void)unmap_range(s, to, to + new_length);
+		regions_merge(s, address, end);
 		return result;
 	}
-	/* Cutting out the old range can want memory; that is the case which leaves an empty mapping behind. */
-	(void)unmap_range(s, address, address + old_length);
-	return (int64_t)to;
+	/* committed */
+	(void)kernel_space_move(s->number, address, to, moved);
+	(void)space_promise(s, already - drop_regions(s, address, end));
+	regions_merge(s, to, to + new_length);
+	return result;
 }
 
 static int64_t remap_fixed(struct space *s, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t to)
@@ -114,6 +121,9 @@ static bool grow_in_place(struct space *s, struct region *old, uint64_t end, uin
 
 	if (old->end != end || more > USER_TOP - end || !space_is_empty(s, end, end + more))
 		return false;
+	if (!space_promise(s, promise_for(s, region_after(s, end), end, end + more, old->bits)))
+		return false;
+	/* committed */
 	old->end += more;
 	space_account(s, (int64_t)(more / PAGE), old->bits);
 	regions_merge(s, begin, end + more);

@@ -14,7 +14,8 @@
 /* A stack grows down to the address if it may; else NULL. */
 static struct region *stack_grow(struct space *s, uint64_t address)
 {
-	struct cursor at = region_after(s, address), below = at;
+	const struct cursor at = region_after(s, address);
+	struct cursor below = at;
 	struct region *r = region_at(s, at);
 	uint64_t begin = PAGE_DOWN(address), pages;
 
@@ -23,7 +24,8 @@ static struct region *stack_grow(struct space *s, uint64_t address)
 	if (cursor_previous(s, &below) && begin < region_at(s, below)->end + STACK_GAP)
 		return NULL;
 	pages = (r->begin - begin) / PAGE;
-	if (!space_may_grow(s, pages, r->bits))
+	/* Nobody asked, so nobody can be told: without memory that is no stack. */
+	if (!space_may_grow(s, pages, r->bits) || !space_promise(s, promise_for(s, at, begin, r->begin, r->bits)))
 		return NULL;
 	r->begin = begin;
 	space_account(s, (int64_t)pages, r->bits);
@@ -32,26 +34,19 @@ static struct region *stack_grow(struct space *s, uint64_t address)
 
 static int64_t fault_zeros(struct space *s, const struct region *r, uint64_t at, uint32_t access)
 {
-	int64_t result;
-
 	if (access & ACCESS_PRESENT)
 		return access & ACCESS_WRITE ? kernel_space_private(s->number, at, r->bits & PROT_ALL) : 0;
-	result = kernel_space_zero(s->number, at, r->bits & PROT_ALL);
-	if (result == 0)
-		space_resident(s, 1);
-	return result;
+	(void)kernel_space_zero(s->number, at, r->bits & PROT_ALL);
+	space_resident(s, 1);
+	return 0;
 }
 
-static int64_t map_frames(struct space *s, uint64_t at, uint64_t frame, uint64_t count, uint32_t protection)
+static void map_frames(struct space *s, uint64_t at, uint64_t frame, uint64_t count, uint32_t protection)
 {
-	int64_t new = kernel_space_map(s->number, at, frame, count, protection);
-
-	if (new > 0)
-		space_resident(s, new);
-	return MIN(new, 0);
+	space_resident(s, kernel_space_map(s->number, at, frame, count, protection));
 }
 
-/* Pages that the object has already, in runs of frames that follow each other. Failure is no harm: they fault later. */
+/* Pages that the object has already, in runs of frames that follow each other. */
 static void map_around(struct space *s, const struct region *r, struct object *o, uint64_t at, uint32_t protection)
 {
 	uint64_t window = (o->device_pages != 0 ? AROUND_DEVICE : AROUND) * PAGE;
@@ -68,14 +63,14 @@ static void map_around(struct space *s, const struct region *r, struct object *o
 			count++;
 			continue;
 		}
-		if (count != 0 && map_frames(s, from, first, count, protection | KEEP) != 0)
-			return;
+		if (count != 0)
+			map_frames(s, from, first, count, protection | KEEP);
 		first = frame;
 		count = frame != 0;
 		from = page;
 	}
 	if (count != 0)
-		(void)map_frames(s, from, first, count, protection | KEEP);
+		map_frames(s, from, first, count, protection | KEEP);
 }
 
 static int64_t fault_object(struct space *s, const struct region *r, uint64_t at, uint32_t access)
@@ -85,7 +80,6 @@ static int64_t fault_object(struct space *s, const struct region *r, uint64_t at
 	uint32_t protection = r->bits & PROT_ALL;
 	bool shared = r->bits & REGION_SHARED, copies = access & ACCESS_WRITE && !shared;
 	uint64_t frame;
-	int64_t result;
 
 	if (index >= (o->device_pages != 0 ? o->device_pages : (o->size + PAGE - 1) / PAGE))
 		return -ENXIO;
@@ -95,14 +89,15 @@ static int64_t fault_object(struct space *s, const struct region *r, uint64_t at
 		return kernel_space_protect(s->number, at, 1, protection, !shared);
 	}
 	frame = object_frame(o, index, !copies);
+	/* A hole for which there is no page is zeros to who has a page of his own promised. */
 	if (frame == 0)
-		return copies ? fault_zeros(s, r, at, access) : -ENOMEM;
-	result = map_frames(s, at, frame, 1, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
-	if (result == 0 && copies)
+		return r->bits & REGION_PROMISED ? fault_zeros(s, r, at, access) : -ENOMEM;
+	map_frames(s, at, frame, 1, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
+	if (copies)
 		return kernel_space_private(s->number, at, protection);
-	if (result == 0 && (!(access & ACCESS_WRITE) || o->device_pages != 0))
+	if (!(access & ACCESS_WRITE) || o->device_pages != 0)
 		map_around(s, r, o, at, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
-	return result;
+	return 0;
 }
 
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access)

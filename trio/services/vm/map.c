@@ -8,6 +8,26 @@ int64_t check_range(uint64_t address, uint64_t length)
 	return 0;
 }
 
+int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
+{
+	struct cursor at = region_after(s, begin);
+	const struct region *r;
+	int64_t promised = 0;
+
+	while ((r = region_at(s, at)) != NULL && r->begin < end) {
+		struct region gone = *r;
+
+		space_resident(s, -kernel_space_unmap(s->number, gone.begin, region_pages(&gone)));
+		space_account(s, -(int64_t)region_pages(&gone), gone.bits);
+		object_unmapped(gone.object);
+		region_erase(s, at);
+		at = region_after(s, begin);
+		promised += promise_for(s, at, gone.begin, gone.end, gone.bits);
+	}
+	place_freed(s, r);
+	return promised;
+}
+
 int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 {
 	const struct region *r = region_at(s, region_after(s, begin));
@@ -18,18 +38,7 @@ int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 	if (!regions_isolate(s, begin, end, r->begin < begin && r->end > end ? REGIONS_MOST + 1 : UINT32_MAX))
 		return -ENOMEM;
 	/* committed */
-	for (;;) {
-		struct cursor at = region_after(s, begin);
-
-		r = region_at(s, at);
-		if (r == NULL || r->begin >= end)
-			break;
-		space_resident(s, -kernel_space_unmap(s->number, r->begin, region_pages(r)));
-		space_account(s, -(int64_t)region_pages(r), r->bits);
-		object_unmapped(r->object);
-		region_erase(s, at);
-	}
-	place_freed(s, end);
+	(void)space_promise(s, -drop_regions(s, begin, end));
 	return 0;
 }
 
@@ -69,37 +78,57 @@ static int64_t choose(struct space *s, uint64_t hint, uint64_t length, uint32_t 
 	return placed == 0 ? -ENOMEM : (int64_t)placed;
 }
 
+int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t flags, uint32_t bits)
+{
+	int64_t chosen = choose(s, hint, length, flags);
+	uint64_t begin = (uint64_t)chosen, pages = length / PAGE;
+
+	if (chosen < 0)
+		return chosen;
+	if (!space_may_grow(s, pages, bits) && !space_may_grow(s, pages - pages_mapped(s, begin, begin + length), bits))
+		return -ENOMEM;
+	if (s->regions >= REGIONS_MOST || unmap_range(s, begin, begin + length) != 0 || !regions_reserve(s, begin))
+		return -ENOMEM;
+	return chosen;
+}
+
+bool place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already,
+		  struct cursor *at)
+{
+	new->bits = promised_bits(new->bits, new->object);
+	new->begin = begin;
+	new->end = begin + length;
+	if (!space_promise(s, promise_for(s, region_after(s, begin), begin, new->end, new->bits) - already))
+		return false;
+	/* committed */
+	object_mapped(new->object);
+	*at = region_insert(s, new);
+	space_account(s, (int64_t)(length / PAGE), new->bits);
+	return true;
+}
+
 int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new)
 {
-	uint64_t pages = PAGE_UP(length) / PAGE, begin;
+	struct cursor at;
 	int64_t chosen;
+	uint64_t begin;
 
 	if (length == 0)
 		return -EINVAL;
 	if (length > USER_TOP)
 		return -ENOMEM;
-	length = pages * PAGE;
-	chosen = choose(s, address, length, flags);
+	length = PAGE_UP(length);
+	chosen = make_place(s, address, length, flags, new.bits);
 	if (chosen < 0)
 		return chosen;
 	begin = (uint64_t)chosen;
-	if (!space_may_grow(s, pages, new.bits) &&
-	    !space_may_grow(s, pages - pages_mapped(s, begin, begin + length), new.bits))
-		return -ENOMEM;
-	/* More than there could ever be, and wanted for certain: Linux's heuristic refuses that alone too. */
-	if (counts_as_data(new.bits) && !(flags & MAP_NORESERVE) && pages > memory_pages)
-		return -ENOMEM;
-	if (s->regions >= REGIONS_MOST || unmap_range(s, begin, begin + length) != 0 || !regions_reserve(s, begin))
+	if (!place_region(s, begin, length, &new, 0, &at))
 		return -ENOMEM;
 	/* committed */
-	new.begin = begin;
-	new.end = begin + length;
-	object_mapped(new.object);
-	region_insert(s, &new);
-	space_account(s, (int64_t)pages, new.bits);
-	regions_merge(s, new.begin, new.end);
+	(void)cursor_previous(s, &at);
+	regions_merge_from(s, at, begin + length);
 	if (flags & (MAP_POPULATE | MAP_LOCKED))
-		populate(s, new.begin, new.end);
+		populate(s, begin, begin + length);
 	return chosen;
 }
 
@@ -130,13 +159,13 @@ verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, u
 		new.bits |= REGION_DOWN;
 	if (!(bits & REGION_SHARED))
 		return settle(r, map_region(s, address, length, flags, new));
-	if (length > memory_pages * PAGE && !(flags & MAP_NORESERVE))
-		return refuse(r, ENOMEM);
 	result = vm_object_create(self, &new.object);
 	if (result != 0)
 		return settle(r, result);
 	(void)vm_object_resize(self, new.object, PAGE_UP(length));
-	result = map_region(s, address, length, flags, new);
+	result = object_promise(new.object, PAGE_UP(length) / PAGE);
+	if (result == 0)
+		result = map_region(s, address, length, flags, new);
 	(void)vm_object_drop(self, new.object);
 	return settle(r, result);
 }

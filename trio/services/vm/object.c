@@ -91,6 +91,30 @@ int64_t vm_object_device(struct vm *self, uint64_t frame, uint64_t count, uint32
 	return kernel_frame_device(frame, count);
 }
 
+int64_t object_promise(uint32_t object, uint64_t pages)
+{
+	struct object *o = object_of(object);
+	uint64_t promised = pages;
+	int64_t result;
+
+	for (uint64_t words = pages; words > 1; promised += words)
+		words = (words + WORDS - 1) / WORDS;
+	result = kernel_memory_promise((int64_t)promised);
+	if (result == 0)
+		o->promised = (int64_t)promised;
+	return result;
+}
+
+/* A table of zeros. One that was promised is an ordinary page from now on. */
+static uint64_t *table_take(struct object *o)
+{
+	if (o->promised != 0) {
+		o->promised--;
+		(void)kernel_memory_promise(-1);
+	}
+	return pages_take(1);
+}
+
 /* A level more on top. */
 static bool tree_raise(struct object *o)
 {
@@ -99,7 +123,7 @@ static bool tree_raise(struct object *o)
 	if (o->height == HEIGHT_MOST)
 		return false;
 	if (o->root != 0) {
-		table = pages_take(1);
+		table = table_take(o);
 		if (table == NULL)
 			return false;
 		table[0] = o->root;
@@ -119,7 +143,7 @@ static uint64_t *tree_word(struct object *o, uint64_t index, bool create)
 			return NULL;
 	for (uint32_t level = o->height; level-- > 0;) {
 		if (*word == 0) {
-			*word = create ? (uint64_t)pages_take(1) : 0;
+			*word = create ? (uint64_t)table_take(o) : 0;
 			if (*word == 0)
 				return NULL;
 		}
@@ -137,14 +161,14 @@ uint64_t object_frame(struct object *o, uint64_t index, bool create)
 	word = tree_word(o, index, create);
 	if (word == NULL)
 		return 0;
-	if (*word == 0 && create && kernel_frame_take(word) != 0)
+	if (*word == 0 && create && kernel_frame_take(o->promised != 0, word) != 0)
 		*word = 0;
 	return *word;
 }
 
 /* Drops pages from `index` on below a word that stands for `height` levels; tables that are left empty too. `index` is
  * relative to the first page that the word stands for. */
-static void tree_drop(uint64_t *word, uint32_t height, uint64_t index)
+static void tree_drop(struct object *o, uint64_t *word, uint32_t height, uint64_t index)
 {
 	uint64_t *table = (uint64_t *)*word;
 	uint64_t from;
@@ -152,7 +176,7 @@ static void tree_drop(uint64_t *word, uint32_t height, uint64_t index)
 	if (*word == 0)
 		return;
 	if (height == 0) {
-		(void)kernel_frame_drop(*word);
+		(void)kernel_frame_drop(*word, o->promised != 0);
 		*word = 0;
 		return;
 	}
@@ -161,7 +185,7 @@ static void tree_drop(uint64_t *word, uint32_t height, uint64_t index)
 		uint64_t inside = i == from ? index & ((1UL << (WORD_BITS * (height - 1))) - 1) : 0;
 
 		if (table[i] != 0)
-			tree_drop(&table[i], height - 1, inside);
+			tree_drop(o, &table[i], height - 1, inside);
 	}
 	if (index != 0)
 		return;
@@ -176,7 +200,9 @@ static void object_free(uint32_t number)
 	struct object_page *page = object_pages[number / OBJECTS_PER_PAGE];
 
 	if (o->device_pages == 0)
-		tree_drop(&o->root, o->height, 0);
+		tree_drop(o, &o->root, o->height, 0);
+	if (o->promised != 0)
+		(void)kernel_memory_promise(-o->promised);
 	o->holders = 0;
 	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
 		list_add(&rooms, &page->room);
@@ -295,7 +321,7 @@ int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size)
 	if (o->mapped != 0)
 		unmap_everywhere(object, pages);
 	if (pages >> (WORD_BITS * o->height) == 0)
-		tree_drop(&o->root, o->height, pages);
+		tree_drop(o, &o->root, o->height, pages);
 	if (o->root == 0)
 		o->height = 0;
 	clear_tail(o, size);

@@ -60,9 +60,8 @@ uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
 	return hole_below(s, length, USER_TOP, &ignored);
 }
 
-void place_freed(struct space *s, uint64_t end)
+void place_freed(struct space *s, const struct region *above)
 {
-	const struct region *above = region_at(s, region_after(s, end));
 	uint64_t hole_end = above == NULL ? s->place_top : MIN(above->begin, s->place_top);
 
 	s->place_from = MAX(s->place_from, hole_end);

@@ -8,6 +8,7 @@ void regions_start(struct space *s)
 	s->room = DIRECTORY_OWN;
 	s->directory[0] = &s->own;
 	s->own_used = true;
+	s->some_stay = false;
 	s->own.count = 0;
 	s->chunks = 1;
 	s->regions = 0;
@@ -102,19 +103,6 @@ bool cursor_next(const struct space *s, struct cursor *at)
 	return region_at(s, *at) != NULL;
 }
 
-bool cursor_previous(const struct space *s, struct cursor *at)
-{
-	if (at->at > 0) {
-		at->at--;
-		return true;
-	}
-	if (at->chunk == 0)
-		return false;
-	at->chunk--;
-	at->at = s->directory[at->chunk]->count - 1;
-	return true;
-}
-
 /* The upper half of a full chunk becomes the next one. */
 static bool chunk_split(struct space *s, uint32_t which)
 {
@@ -143,9 +131,10 @@ bool regions_reserve(struct space *s, uint64_t address)
 	return s->directory[which]->count + 3 <= CHUNK_REGIONS || chunk_split(s, which);
 }
 
-void region_insert(struct space *s, const struct region *new)
+struct cursor region_insert(struct space *s, const struct region *new)
 {
-	struct chunk *c = s->directory[chunk_for(s, new->begin)];
+	uint32_t which = chunk_for(s, new->begin);
+	struct chunk *c = s->directory[which];
 	uint32_t at = c->count;
 
 	while (at > 0 && c->regions[at - 1].begin > new->begin)
@@ -154,6 +143,7 @@ void region_insert(struct space *s, const struct region *new)
 	c->regions[at] = *new;
 	c->count++;
 	s->regions++;
+	return (struct cursor){ which, at };
 }
 
 bool region_append(struct space *s, const struct region *new)
@@ -199,7 +189,7 @@ static void region_cut(struct space *s, uint64_t address)
 		upper.index += (address - r->begin) / PAGE;
 	object_mapped(upper.object);
 	r->end = address;
-	region_insert(s, &upper);
+	(void)region_insert(s, &upper);
 }
 
 static bool are_alike(const struct region *a, const struct region *b)
@@ -208,9 +198,8 @@ static bool are_alike(const struct region *a, const struct region *b)
 	       (a->object == 0 || a->index + region_pages(a) == b->index);
 }
 
-void regions_merge(struct space *s, uint64_t begin, uint64_t end)
+void regions_merge_from(struct space *s, struct cursor at, uint64_t end)
 {
-	struct cursor at = region_after(s, begin == 0 ? 0 : begin - 1);
 	struct region *r = region_at(s, at);
 
 	while (r != NULL && r->begin <= end) {
@@ -226,6 +215,11 @@ void regions_merge(struct space *s, uint64_t begin, uint64_t end)
 		object_unmapped(other->object);
 		region_erase(s, next);
 	}
+}
+
+void regions_merge(struct space *s, uint64_t begin, uint64_t end)
+{
+	regions_merge_from(s, region_after(s, begin == 0 ? 0 : begin - 1), end);
 }
 
 static bool is_inside(const struct space *s, uint64_t address)

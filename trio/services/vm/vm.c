@@ -10,15 +10,11 @@ struct space *spaces[TASKS], *lives_in[TASKS];
 /* Those that are free. */
 static uint16_t numbers[TASKS];
 static uint32_t number_count;
-uint64_t memory_pages;
 
 static void vm_start(struct vm *self)
 {
-	uint64_t available;
-
 	(void)self;
 	_Static_assert(sizeof(struct space) <= PAGE && sizeof(struct chunk) <= PAGE, "they have a page each");
-	(void)kernel_memory_free(&available, &memory_pages);
 	for (uint32_t i = 0; i < TASKS; i++)
 		numbers[i] = (uint16_t)(TASKS - 1 - i);
 	number_count = TASKS;
@@ -74,6 +70,7 @@ static void space_empty(struct space *s)
 		object_unmapped(r->object);
 	}
 	regions_end(s);
+	(void)space_promise(s, -s->promised);
 	s->pages = s->data = s->resident = s->peak = 0;
 	s->heap = s->heap_end = 0;
 }
@@ -103,8 +100,10 @@ static int64_t vm_leave(struct vm *self, uint32_t task)
 		return 0;
 	lives_in[task] = NULL;
 	(void)kernel_space_use(task, TASKS);
-	if (--s->users == 0)
-		space_end(s);
+	if (--s->users > 0)
+		return 0;
+	INVARIANT(s->promised == promise_for_all(s, 0));
+	space_end(s);
 	return 0;
 }
 
@@ -115,6 +114,7 @@ static int64_t vm_renew(struct vm *self, uint32_t task)
 	if (task >= TASKS)
 		return -EINVAL;
 	if (old != NULL && old->users == 1) {
+		INVARIANT(old->promised == promise_for_all(old, 0));
 		space_empty(old);
 		forget_places(old, USER_TOP, STACK_ROOM);
 		return 0;
@@ -134,16 +134,12 @@ static int64_t vm_renew(struct vm *self, uint32_t task)
 /* A region and its pages for the child. */
 static int64_t copy_region(struct space *from, struct space *to, const struct region *r)
 {
-	int64_t shared;
-
 	if (!region_append(to, r))
 		return -ENOMEM;
 	object_mapped(r->object);
 	space_account(to, (int64_t)region_pages(r), r->bits);
-	shared = kernel_space_share(from->number, to->number, r->begin, region_pages(r), !(r->bits & REGION_SHARED));
-	if (shared < 0)
-		return shared;
-	space_resident(to, shared);
+	space_resident(to, kernel_space_share(from->number, to->number, r->begin, region_pages(r),
+					      !(r->bits & REGION_SHARED)));
 	return 0;
 }
 
@@ -160,6 +156,8 @@ static int64_t space_copy(struct space *from, struct space *to)
 	to->hole_most = from->hole_most;
 	to->limit_space = from->limit_space;
 	to->limit_data = from->limit_data;
+	if (!space_promise(to, from->some_stay ? promise_for_all(from, REGION_NO_FORK) : from->promised))
+		return -ENOMEM;
 	for (const struct region *r; (r = region_at(from, at)) != NULL; cursor_next(from, &at)) {
 		int64_t result = r->bits & REGION_NO_FORK ? 0 : copy_region(from, to, r);
 

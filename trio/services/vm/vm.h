@@ -26,6 +26,9 @@
 /* Of a file that is not open for writing: shared, it never becomes writable. */
 #define REGION_NO_WRITE 32
 #define REGION_NO_FORK 64
+/* Its pages are promised; tables for it are. Both stay once they are so. */
+#define REGION_PROMISED 128
+#define REGION_REACHED 256
 
 struct region {
 	/* Whole pages. */
@@ -55,6 +58,8 @@ struct space {
 	struct chunk **directory;
 	struct chunk *own_directory[DIRECTORY_OWN];
 	bool own_used;
+	/* Some region may be REGION_NO_FORK. */
+	bool some_stay;
 	uint64_t heap, heap_end;
 	uint64_t stack_top, stack_most;
 	/* Where placing starts, downward; above `place_from` no hole is larger than `hole_most`. */
@@ -63,6 +68,8 @@ struct space {
 	uint64_t limit_space, limit_data;
 	/* Pages: mapped, private and writable, there, the most that were there. */
 	uint64_t pages, data, resident, peak;
+	/* Pages and tables that its regions can need at most, which are promised to it. */
+	int64_t promised;
 	struct chunk own;
 };
 
@@ -82,11 +89,12 @@ struct object {
 	uint64_t size;
 	/* Of a device: its first frame and how many, 0: not a device's. */
 	uint64_t device, device_pages;
+	/* All its pages and the tables still to come; 0: nothing is promised. */
+	int64_t promised;
 };
 
 /* vm.c: spaces by their number, and of each task. */
 extern struct space *spaces[TASKS], *lives_in[TASKS];
-extern uint64_t memory_pages;
 
 /* NULL: it has none. */
 static inline struct space *space_of(uint32_t task)
@@ -115,15 +123,30 @@ static inline struct region *region_find(const struct space *s, uint64_t address
 }
 
 bool cursor_next(const struct space *s, struct cursor *at);
-bool cursor_previous(const struct space *s, struct cursor *at);
+static inline bool cursor_previous(const struct space *s, struct cursor *at)
+{
+	if (at->at > 0) {
+		at->at--;
+		return true;
+	}
+	if (at->chunk == 0)
+		return false;
+	at->chunk--;
+	at->at = s->directory[at->chunk]->count - 1;
+	return true;
+}
+
 /* Room for three regions more at `address`, so that inserting there cannot fail. */
 bool regions_reserve(struct space *s, uint64_t address);
-void region_insert(struct space *s, const struct region *new);
+/* Returns where it is now. */
+struct cursor region_insert(struct space *s, const struct region *new);
 /* Behind all others; false: no memory. */
 bool region_append(struct space *s, const struct region *new);
 void region_erase(struct space *s, struct cursor at);
 /* Neighbours from `begin` to `end`, and those beside, that are alike become one. */
 void regions_merge(struct space *s, uint64_t begin, uint64_t end);
+/* The same from one of them on. */
+void regions_merge_from(struct space *s, struct cursor at, uint64_t end);
 /* Regions that go across `begin` or `end` become two; false: no memory, or more regions than `most`. */
 bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t most);
 
@@ -148,15 +171,45 @@ static inline void space_resident(struct space *s, int64_t pages)
 		s->peak = s->resident;
 }
 
+/* promise.c: what is promised to a space. */
+/* A region's bits with what follows from the others. */
+static inline uint32_t promised_bits(uint32_t bits, uint32_t object)
+{
+	if (!(bits & PROT_ALL))
+		return bits;
+	if (!(bits & REGION_SHARED) && (bits & PROT_WRITE || object == 0))
+		bits |= REGION_PROMISED;
+	return bits | REGION_REACHED;
+}
+
+/* What a region there needs beside what is promised already: pages, by its bits, and tables, where nothing that is
+ * REGION_REACHED lies. `at`: region_after(s, begin). */
+int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uint64_t end, uint32_t bits);
+/* What all regions need, but those with a bit of `without`. */
+int64_t promise_for_all(const struct space *s, uint32_t without);
+/* So much more is promised to the space; negative: so much less, after what was there has been dropped. False: no
+ * memory. */
+bool space_promise(struct space *s, int64_t pages);
+
 /* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
 uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
-/* Nothing is mapped any more right below `end`. */
-void place_freed(struct space *s, uint64_t end);
+/* Nothing is mapped any more right below `above`, the region that is next there, if any. */
+void place_freed(struct space *s, const struct region *above);
 bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end);
 
 /* map.c: what handlers and the other services' calls share. Results are an address or 0, or a negative errno. */
 int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new);
+/* -ENOMEM: nothing has changed. */
 int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end);
+/* The same for whole regions: cannot fail, gives nothing back, and returns what was promised for them alone. */
+int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end);
+/* `new`, which gets its addresses, where room is reserved and nothing is; `*at` is where it is among the regions then.
+ * It is not merged. `already`: pages that are promised for it. False: no memory. */
+bool place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already,
+		  struct cursor *at);
+/* Where to map, as flags and hint say; it is empty then and room is reserved for one region there. An address or a
+ * negative errno. */
+int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t flags, uint32_t bits);
 int64_t check_range(uint64_t address, uint64_t length);
 verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
 			 uint32_t flags);
@@ -190,6 +243,8 @@ void populate(struct space *s, uint64_t begin, uint64_t end);
 
 /* object.c */
 struct object *object_of(uint32_t number);
+/* Its first `pages` pages, and it will not have more, are promised to it: 0 or -ENOMEM. */
+int64_t object_promise(uint32_t object, uint64_t pages);
 /* The frame of a page; made where `create`. 0: none, or no memory. */
 uint64_t object_frame(struct object *o, uint64_t index, bool create);
 int64_t vm_object_create(struct vm *self, uint32_t *out_object);

@@ -45,34 +45,47 @@ void remove_tree(const char *name)
 	rmdir(name);
 }
 
-long free_pages(void)
+static long number_after(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? atol(at + strlen(name)) : -1;
+}
+
+struct pages pages_now(void)
 {
 	static char text[65536];
+	struct pages found = { -1, -1 };
 	int fd = open(COUNTERS, O_RDONLY);
 	size_t used = 0;
 	ssize_t n;
-	char *at;
 
 	if (fd < 0)
-		return -1;
+		return found;
 	/* However long the report is, this process has as many pages. */
 	memset(text, 0, sizeof text);
 	while (used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0)
 		used += (size_t)n;
 	close(fd);
 	text[used] = '\0';
-	at = strstr(text, "free_pages ");
-	return at ? atol(at + strlen("free_pages ")) : -1;
+	found.free = number_after(text, "free_pages ");
+	found.promised = number_after(text, "promised_pages ");
+	return found;
 }
 
-long free_pages_at_least(long wanted)
+int pages_missing(struct pages before, struct pages after)
+{
+	return after.free < before.free || after.promised > before.promised;
+}
+
+struct pages pages_settled(struct pages before)
 {
 	struct timespec ms = { 0, 1000000 };
-	long found = free_pages();
+	struct pages found = pages_now();
 
-	for (int i = 0; i < SETTLE_MS && found < wanted; i++) {
+	for (int i = 0; i < SETTLE_MS && pages_missing(before, found); i++) {
 		nanosleep(&ms, NULL);
-		found = free_pages();
+		found = pages_now();
 	}
 	return found;
 }

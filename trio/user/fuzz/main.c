@@ -265,8 +265,7 @@ static long cached_pages(void)
 static int fuzz(void)
 {
 	uint64_t each = o.calls / o.processes;
-	long cached = cached_pages();
-	long before = -1, after;
+	struct pages before, after;
 
 	if (o.on_trio) {
 		use_all_tasks();
@@ -274,15 +273,17 @@ static int fuzz(void)
 			return 2;
 	}
 	memset(shared, 0, sizeof *shared);
-	before = free_pages();
+	before = pages_now();
 	if (run_apart(o.from + each) < 0)
 		return 2;
-	after = free_pages_at_least(before);
+	after = pages_settled(before);
 	report();
-	if (before < 0)
+	if (before.free < 0)
 		return 0;
-	printf("free_pages %ld %ld\n", before, after);
-	return after + cached < before;
+	printf("free_pages %ld %ld\npromised_pages %ld %ld\n", before.free, after.free, before.promised,
+	       after.promised);
+	after.free += cached_pages();
+	return pages_missing(before, after);
 }
 
 static uint64_t number(char **argv, int i, uint64_t least, uint64_t most)
@@ -325,7 +326,7 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	options(argv);
-	o.on_trio = free_pages() >= 0;
+	o.on_trio = pages_now().free >= 0;
 	o.root = geteuid() == 0;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, stop);

@@ -163,15 +163,15 @@ TEST(exec_script_nested, "May a script's interpreter be a script?")
 
 TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BIG?")
 {
-	enum { MANY = 2000 };
-	static char *argv[MANY + 1], word[40 * PAGE];
-	char *one[] = { word, NULL };
+	enum { MANY = 2000, LENGTH = 40 * PAGE };
+	static char *argv[MANY + 1];
+	char *word = room(LENGTH), *one[] = { word, NULL };
 
 	make_argc("argc");
 	for (int i = 0; i < MANY; i++)
 		argv[i] = "0123456789";
 	IS(run("argc", argv, argv), MANY & 255);
-	memset(word, 'w', sizeof word - 1);
+	memset(word, 'w', LENGTH - 1);
 	/* One string may have 32 pages. */
 	FAILS(execve("argc", one, no_words), E2BIG);
 	word[20 * PAGE] = '\0';

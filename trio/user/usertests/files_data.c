@@ -70,13 +70,14 @@ TEST(write_large, "Does a file of megabytes hold what was written, at odd places
 
 TEST(write_holes, "Are bytes that nobody wrote zero?")
 {
-	static char text[200000];
+	enum { LENGTH = 200000 };
+	char *text = room(LENGTH);
 	int fd = (int)OK(open("a", O_RDWR | O_CREAT, 0644));
 
 	IS(pwrite(fd, "x", 1, 150000), 1);
 	IS(file_size("a"), 150001);
-	memset(text, 1, sizeof text);
-	IS(read(fd, text, sizeof text), 150001);
+	memset(text, 1, LENGTH);
+	IS(read(fd, text, LENGTH), 150001);
 	for (int i = 0; i < 150000; i++)
 		if (text[i])
 			fail("byte %d of a hole is %d", i, text[i]);

@@ -77,17 +77,18 @@ static int run_once(const struct test *test)
 
 static int loses_pages(const struct test *test)
 {
-	long before = 0, after = 0;
+	struct pages before = { 0, 0 }, after = { 0, 0 };
 
 	for (int i = 0; i < RUNS_FOR_PAGES; i++) {
-		before = free_pages();
+		before = pages_now();
 		if (run_once(test) == FAILED)
 			return 1;
-		after = free_pages_at_least(before);
-		if (after >= before)
+		after = pages_settled(before);
+		if (!pages_missing(before, after))
 			return 0;
 	}
-	printf("FAIL %s: %ld pages were free before, %ld after it\n", test->name, before, after);
+	printf("FAIL %s: %ld pages were free before, %ld after it; %ld promised, %ld after it\n", test->name,
+	       before.free, after.free, before.promised, after.promised);
 	return 1;
 }
 
@@ -132,7 +133,7 @@ static int enter_folder(char *folder, size_t size)
 
 int main(int argc, char **argv)
 {
-	int count[256] = { 0 }, on_trio = free_pages() >= 0, chosen = 0;
+	int count[256] = { 0 }, on_trio = pages_now().free >= 0, chosen = 0;
 	char folder[PATH_MAX];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

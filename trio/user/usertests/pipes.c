@@ -90,7 +90,8 @@ TEST(pipe_sigpipe, "Does a write without readers give SIGPIPE, or EPIPE where th
 
 TEST(pipe_waits, "Does read wait for a writer, and write for room?")
 {
-	static char text[100000];
+	enum { LENGTH = 100000 };
+	char *text = room(LENGTH);
 	int ends[2];
 	size_t got = 0;
 	pid_t pid;
@@ -99,15 +100,15 @@ TEST(pipe_waits, "Does read wait for a writer, and write for room?")
 	pid = fork_checked();
 	if (pid == 0) {
 		sleep_ms(20);
-		fill(text, sizeof text, 3);
-		IS(write(ends[1], text, sizeof text), sizeof text);
+		fill(text, LENGTH, 3);
+		IS(write(ends[1], text, LENGTH), LENGTH);
 		_exit(0);
 	}
 	OK(close(ends[1]));
 	for (long n = 1; n > 0; got += (size_t)n)
-		n = OK(read(ends[0], text + got, 777 < sizeof text - got ? 777 : sizeof text - got));
-	IS(got, sizeof text);
-	TRUE(filled(text, sizeof text, 3));
+		n = OK(read(ends[0], text + got, 777 < LENGTH - got ? 777 : LENGTH - got));
+	IS(got, LENGTH);
+	TRUE(filled(text, LENGTH, 3));
 	IS(reap(pid), 0);
 }
 
@@ -130,13 +131,14 @@ TEST(pipe_full, "Does a full pipe say EAGAIN, and take again what was read?")
 
 TEST(pipe_partial, "Is a small write to a nearly full pipe made whole or not at all?")
 {
-	static char text[1 << 20];
+	enum { LENGTH = 1 << 20 };
+	char *text = room(LENGTH);
 	int ends[2];
 	long size;
 
 	OK(pipe2(ends, O_NONBLOCK));
-	size = OK(write(ends[1], text, sizeof text));
-	TRUE(size >= PIPE_BUF && size < (long)sizeof text);
+	size = OK(write(ends[1], text, LENGTH));
+	TRUE(size >= PIPE_BUF && size < LENGTH);
 	IS(read(ends[0], text, 100), 100);
 	FAILS(write(ends[1], text, PIPE_BUF), EAGAIN);
 }
@@ -201,15 +203,16 @@ TEST(pipe_restarted, "Does SA_RESTART make a waiting read go on?")
 
 TEST(pipe_write_interrupted, "Does an interrupted write tell how much it wrote?")
 {
-	static char text[1 << 20];
+	enum { LENGTH = 1 << 20 };
+	char *text = room(LENGTH);
 	int ends[2];
 	long n;
 
 	OK(pipe(ends));
 	tick(10, count_tick, 0);
-	n = OK(write(ends[1], text, sizeof text));
-	TRUE(n >= PIPE_BUF && n < (long)sizeof text);
-	FAILS(write(ends[1], text, sizeof text), EINTR);
+	n = OK(write(ends[1], text, LENGTH));
+	TRUE(n >= PIPE_BUF && n < LENGTH);
+	FAILS(write(ends[1], text, LENGTH), EINTR);
 }
 
 TEST(pipe_wild, "Is nothing lost of a pipe whose read fails with EFAULT?")

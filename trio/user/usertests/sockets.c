@@ -371,7 +371,8 @@ TEST(socket_full, "Does a full socket say EAGAIN, and take again what was read?"
 
 TEST(socket_large, "Do many bytes pass a socket between processes, whole and in order?")
 {
-	static char text[300000];
+	enum { LENGTH = 300000 };
+	char *text = room(LENGTH);
 	int ends[2];
 	size_t got = 0;
 	pid_t pid;
@@ -379,15 +380,15 @@ TEST(socket_large, "Do many bytes pass a socket between processes, whole and in 
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
 	pid = fork_checked();
 	if (pid == 0) {
-		fill(text, sizeof text, 9);
-		IS(write(ends[0], text, sizeof text), sizeof text);
+		fill(text, LENGTH, 9);
+		IS(write(ends[0], text, LENGTH), LENGTH);
 		_exit(0);
 	}
 	OK(close(ends[0]));
 	for (long n = 1; n > 0; got += (size_t)n)
-		n = OK(read(ends[1], text + got, sizeof text - got));
-	IS(got, sizeof text);
-	TRUE(filled(text, sizeof text, 9));
+		n = OK(read(ends[1], text + got, LENGTH - got));
+	IS(got, LENGTH);
+	TRUE(filled(text, LENGTH, 9));
 	IS(reap(pid), 0);
 }
 

@@ -104,6 +104,8 @@ int reap(pid_t);
 void become_ordinary(void);
 int is_root(void);
 
+/* Zeros, whole pages. A variable of that size would be promised to every process of every test. */
+char *room(size_t);
 void make_file(const char *name, const char *text); /* anew, mode 0644 */
 int file_is(const char *name, const char *text);
 long file_size(const char *name);

@@ -1,0 +1,98 @@
+/* promise.c: how much memory the regions of a space can come to need. It is promised to the space before they are
+ * mapped, so that who touches a page never finds that there is none left.
+ *
+ * Pages: one for each page of a region that is private and can be written, or is private zeros: a page of its own, once
+ * it is made by space_zero or space_private. That suffices, and all of it can be needed, with pages that are shared
+ * since a fork too: let each frame that was so made stand for one of the pages that hold it. A page that is not there
+ * stands for none. One that is to be copied holds a frame that another page, or an object, holds too, so that the frame
+ * can be the other's. So before each making there are fewer such frames than pages that are promised; when none but the
+ * page itself holds the frame, it is not copied.
+ *
+ * Tables: one for each span of 2 MiB, 1 GiB, 512 GiB that a region reaches into which was ever accessible, and each
+ * counts once where neighbours share it. What is merely reserved needs none, however large. */
+#include "vm.h"
+
+/* Bits of an address that a table of each level reaches. */
+#define LOWEST 21
+#define MIDDLE 30
+#define HIGHEST 39
+
+/* Below and above everything, in no span of any region's. */
+#define NOTHING_BELOW 0UL
+#define NOTHING_ABOVE (1UL << 63)
+
+static int64_t tables_of(uint64_t begin, uint64_t end)
+{
+	uint64_t last = end - 1;
+
+	return (int64_t)((last >> LOWEST) - (begin >> LOWEST) + (last >> MIDDLE) - (begin >> MIDDLE) +
+			 (last >> HIGHEST) - (begin >> HIGHEST) + 3);
+}
+
+/* Of a region that ends at `end` and the next one, which begins at `begin`: tables that both need. */
+static int64_t tables_between(uint64_t end, uint64_t begin)
+{
+	uint64_t apart = (end - 1) ^ begin;
+
+	return (apart >> LOWEST == 0) + (apart >> MIDDLE == 0) + (apart >> HIGHEST == 0);
+}
+
+/* Between two ends there is nothing that has not the same tables as both. */
+static bool are_close(uint64_t end, uint64_t other)
+{
+	return ((end - 1) ^ (other - 1)) >> LOWEST == 0;
+}
+
+static int64_t pages_of(uint64_t begin, uint64_t end, uint32_t bits)
+{
+	return bits & REGION_PROMISED ? (int64_t)((end - begin) / PAGE) : 0;
+}
+
+int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uint64_t end, uint32_t bits)
+{
+	uint64_t below = NOTHING_BELOW, above = NOTHING_ABOVE;
+	int64_t pages = pages_of(begin, end, bits);
+	struct cursor other = at;
+	const struct region *r;
+
+	if (!(bits & REGION_REACHED))
+		return pages;
+	while (below == NOTHING_BELOW && cursor_previous(s, &other))
+		if (region_at(s, other)->bits & REGION_REACHED)
+			below = region_at(s, other)->end;
+	if (are_close(below, end))
+		return pages;
+	while ((r = region_at(s, at)) != NULL && !(r->bits & REGION_REACHED))
+		(void)cursor_next(s, &at);
+	if (r != NULL)
+		above = r->begin;
+	return pages + tables_of(begin, end) - tables_between(below, begin) - tables_between(end, above) +
+	       tables_between(below, above);
+}
+
+int64_t promise_for_all(const struct space *s, uint32_t without)
+{
+	struct cursor at = { 0, 0 };
+	uint64_t below = NOTHING_BELOW;
+	int64_t sum = 0;
+
+	for (const struct region *r; (r = region_at(s, at)) != NULL; (void)cursor_next(s, &at)) {
+		if (!(r->bits & REGION_REACHED) || r->bits & without)
+			continue;
+		sum += pages_of(r->begin, r->end, r->bits);
+		if (!are_close(below, r->end))
+			sum += tables_of(r->begin, r->end) - tables_between(below, r->begin);
+		below = r->end;
+	}
+	return sum;
+}
+
+bool space_promise(struct space *s, int64_t pages)
+{
+	if (pages == 0)
+		return true;
+	if (kernel_memory_promise(pages) != 0)
+		return false;
+	s->promised += pages;
+	return true;
+}
