@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from kernometer.targets import build
 from kernometer.targets.console import ConsoleTarget
+from tests.guests import qemu_script
 from tests.guests.conftest import guest_cache
 
 __all__ = ["guest_cache"]
@@ -50,12 +49,7 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plays:
 
     `in_TABLE` adds lines to a table of the description.
     """
-    for name, value in (("XDG_CACHE_HOME", tmp_path / "cache"), ("TMPDIR", tmp_path / "tmp")):
-        monkeypatch.setenv(name, str(value))
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "bin").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    qemu_script.prepare(tmp_path, monkeypatch)
     monkeypatch.setattr(build, "amalgam", lambda: SOURCE)
     monkeypatch.setattr("kernometer.guests.kvm.DEVICE", tmp_path / "no-kvm")
     (tmp_path / "disk.img").write_bytes(b"a disk")
@@ -66,14 +60,12 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plays:
             assert head in described
             described = described.replace(head, f"{head}{line}\n")
         (tmp_path / "disk.img.toml").write_text(described)
-        program = tmp_path / "bin" / "qemu-system-x86_64"
-        program.write_text(
-            f"#!{sys.executable}\nimport os, signal, sys, time\nsys.path.insert(0, {str(ROOT)!r})\n"
-            "if '--version' in sys.argv:\n    print('QEMU emulator version 7.2.22')\n    sys.exit()\n"
-            "from pathlib import Path\nfrom tests.consoles.foreign import GOOD, RECORDS, Foreign, forever\n"
-            f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\n{script}\n"
+        qemu_script.place(
+            tmp_path,
+            f"sys.path.insert(0, {str(ROOT)!r})\n"
+            "from tests.consoles.foreign import GOOD, RECORDS, Foreign, forever\n"
+            f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\n{script}",
         )
-        program.chmod(0o755)
         return ConsoleTarget.from_spec(str(tmp_path / "disk.img"))
 
     return play

@@ -22,6 +22,7 @@ from kernometer.targets import qemu as qemu_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
+from tests.guests import qemu_script
 
 JOB = Job(("--by", "path", "syscall/getppid"), "path")
 
@@ -58,12 +59,7 @@ Boots = Callable[[str], QemuTarget]
 def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
     """A target whose QEMU runs the given Python lines in the boot's folder. Only the initramfs is left out: compiling
     the probe for each test would take longer than all of them."""
-    for name, value in (("XDG_CACHE_HOME", tmp_path / "cache"), ("TMPDIR", tmp_path / "tmp")):
-        monkeypatch.setenv(name, str(value))
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "bin").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    qemu_script.prepare(tmp_path, monkeypatch)
     monkeypatch.setattr(qemu_module, "_initrd", lambda *given: repr(given).encode())
     kernel = b"a kernel"
     with store.new_folder() as folder:
@@ -80,16 +76,13 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
         store.keep(folder, made)
 
     def make(script: str) -> QemuTarget:
-        program = tmp_path / "bin" / "qemu-system-x86_64"
-        program.write_text(
-            f"#!{sys.executable}\nimport os, signal, sys, time\nfrom pathlib import Path\n"
-            "if '--version' in sys.argv:\n    print('QEMU emulator version 7.2.22')\n    sys.exit()\n"
+        qemu_script.place(
+            tmp_path,
             f"GOOD, REGIONS = {GOOD!r}, {json.dumps({'api': 1, 'regions': REGIONS})!r}\n"
             "def bulk(text): open('bulk', 'a').write(text)\n"
             "def console(text): open('console', 'a').write(text)\n"
-            f"def events(text=REGIONS): open('events.json', 'w').write(text)\n{script}\n"
+            f"def events(text=REGIONS): open('events.json', 'w').write(text)\n{script}",
         )
-        program.chmod(0o755)
         return QemuTarget.from_spec("linux-9.9")
 
     return make

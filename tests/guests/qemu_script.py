@@ -1,0 +1,32 @@
+"""A QEMU that is a script: what tests of targets that boot something put into its place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Cache, temporary files and first programs in folders below `folder`."""
+    for name in ("cache", "tmp", "bin"):
+        (folder / name).mkdir()
+    patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    patch.setenv("TMPDIR", str(folder / "tmp"))
+    patch.setattr("tempfile.tempdir", None)
+    patch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+
+
+def place(folder: Path, script: str) -> None:
+    """QEMU as these lines of Python, which have `os`, `signal`, `sys`, `time` and `Path`; asked for it, it says its
+    version."""
+    program = folder / "bin" / "qemu-system-x86_64"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, signal, sys, time\nfrom pathlib import Path\n"
+        f"if '--version' in sys.argv:\n    print('QEMU emulator version 7.2.22')\n    sys.exit()\n{script}\n"
+    )
+    program.chmod(0o755)
