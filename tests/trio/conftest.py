@@ -61,11 +61,13 @@ def linux_kernel(guest_cache: Path) -> Kernel:  # noqa: F811  # the fixture impo
 
 @pytest.fixture(scope="session")
 def program(guest_cache: Path) -> Program:  # noqa: F811  # the fixture imported above
-    """A static program of a C file in this folder."""
+    """A static program of NAME.c in this folder, and of those of NAME_*.c, NAME.h that there are."""
     assert guest_cache.is_dir()
 
     def made(name: str) -> bytes:
-        return compiled(name, programs.static_compiler(), (HERE / f"{name}.c",)).read_bytes()
+        parts = sorted(HERE.glob(f"{name}_*.c"))
+        sources = (HERE / f"{name}.c", *parts, *HERE.glob(f"{name}.h"))
+        return compiled(name, (*programs.static_compiler(), *map(str, parts)), sources).read_bytes()
 
     return made
 
