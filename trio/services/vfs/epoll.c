@@ -4,8 +4,8 @@
 #include "abi/poll.h"
 #include "socket.h"
 
-/* Of epolls in epolls. */
-#define DEPTH_MOST 5
+/* Epolls may stand in one another as deep as on Linux (EP_MAX_NESTS). */
+#define NESTS_MOST 4
 #define EVENT_FLAGS (EPOLLONESHOT | EPOLLET)
 
 struct epoll {
@@ -13,6 +13,11 @@ struct epoll {
 	/* Among all. */
 	struct link all;
 	struct watch watch;
+	/* How deep others stand in one another below it. */
+	uint32_t height;
+	/* Which poll asked last whether it is ready, and was told that: one may be in many that are polled together. */
+	uint64_t poll;
+	uint32_t ready;
 };
 
 struct interest {
@@ -30,6 +35,11 @@ struct interest {
 
 static const struct file_operations epoll_files;
 
+static struct epoll *epoll_in(const struct file *f)
+{
+	return f->operations == &epoll_files ? f->state : NULL;
+}
+
 /* What of an interest is to be told now. */
 static uint32_t interest_ready(struct vfs *v, const struct interest *i, uint64_t *changes)
 {
@@ -43,14 +53,17 @@ static uint32_t interest_ready(struct vfs *v, const struct interest *i, uint64_t
 static uint32_t epoll_poll(struct vfs *v, struct file *f)
 {
 	struct epoll *e = f->state;
-	uint32_t ready = 0;
 	uint64_t changes;
 
-	for (struct link *l = e->interests.next; l != &e->interests; l = l->next)
-		if (interest_ready(v, CONTAINER(l, struct interest, link), &changes) != 0)
-			ready = READY_IN;
+	if (e->poll != v->polls) {
+		e->poll = v->polls;
+		e->ready = 0;
+		for (struct link *l = e->interests.next; l != &e->interests; l = l->next)
+			if (interest_ready(v, CONTAINER(l, struct interest, link), &changes) != 0)
+				e->ready = READY_IN;
+	}
 	watch(v, &e->watch);
-	return ready;
+	return e->ready;
 }
 
 static void interest_end(struct vfs *v, struct interest *i)
@@ -112,20 +125,38 @@ verdict vfs_epoll_create(struct vfs *v, struct request *r, uint32_t flags)
 	return settle(r, fd);
 }
 
-/* How deep epolls stand in one another from `e` on; DEPTH_MOST: too deep, or `without` is among them. */
-static unsigned epoll_depth(const struct epoll *e, const struct epoll *without, unsigned depth)
+/* Whether `e` is now higher, by what stands in it. */
+static bool grows(struct epoll *e)
 {
-	unsigned most = depth;
+	uint32_t before = e->height;
 
-	if (e == without || depth >= DEPTH_MOST)
-		return DEPTH_MOST;
 	for (struct link *l = e->interests.next; l != &e->interests; l = l->next) {
-		const struct file *f = CONTAINER(l, struct interest, link)->file;
+		const struct epoll *inner = epoll_in(CONTAINER(l, struct interest, link)->file);
 
-		if (f->operations == &epoll_files)
-			most = MAX(most, epoll_depth(f->state, without, depth + 1));
+		if (inner != NULL)
+			e->height = MAX(e->height, inner->height + 1);
 	}
-	return most;
+	return e->height > before;
+}
+
+/* Each round all grow to one above the highest in them. A ring never stops growing. */
+static bool nests_too_deep(const struct vfs *v)
+{
+	bool grew = true;
+
+	for (struct link *l = v->io->epolls.next; l != &v->io->epolls; l = l->next)
+		CONTAINER(l, struct epoll, all)->height = 0;
+	while (grew) {
+		grew = false;
+		for (struct link *l = v->io->epolls.next; l != &v->io->epolls; l = l->next) {
+			struct epoll *e = CONTAINER(l, struct epoll, all);
+
+			grew |= grows(e);
+			if (e->height > NESTS_MOST)
+				return true;
+		}
+	}
+	return false;
 }
 
 static struct interest *interest_of(const struct epoll *e, const struct file *f, int32_t fd)
@@ -142,11 +173,8 @@ static struct interest *interest_of(const struct epoll *e, const struct file *f,
 static int64_t interest_add(struct vfs *v, struct epoll *e, struct file *f, int32_t fd,
 			    const struct linux_epoll_event *event)
 {
-	struct interest *i;
+	struct interest *i = vfs_take(v, sizeof *i);
 
-	if (f->operations == &epoll_files && epoll_depth(f->state, e, 0) == DEPTH_MOST)
-		return -ELOOP;
-	i = vfs_take(v, sizeof *i);
 	if (i == NULL)
 		return -ENOMEM;
 	i->file = f;
@@ -155,6 +183,10 @@ static int64_t interest_add(struct vfs *v, struct epoll *e, struct file *f, int3
 	i->fresh = true;
 	f->interests++;
 	list_add(&e->interests, &i->link);
+	if (epoll_in(f) != NULL && nests_too_deep(v)) {
+		interest_end(v, i);
+		return -ELOOP;
+	}
 	watch_changed(v, &e->watch);
 	return 0;
 }
@@ -223,7 +255,7 @@ verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct g
 	if (f->operations != &epoll_files || count > INT32_MAX / sizeof(struct linux_epoll_event))
 		return refuse(r, EINVAL);
 	e = f->state;
-	v->polling = 1ULL << r->task % 64;
+	poll_begin(v, r->task);
 	/* Those told go behind the present last. */
 	last = e->interests.previous;
 	for (l = e->interests.next; l != &e->interests && found < count; l = next) {

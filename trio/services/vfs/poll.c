@@ -75,7 +75,7 @@ verdict vfs_poll(struct vfs *v, struct request *r, struct grant polls, uint32_t 
 
 	if (count > v->tasks[r->task].files_most)
 		return refuse(r, EINVAL);
-	v->polling = 1ULL << r->task % 64;
+	poll_begin(v, r->task);
 	for (unsigned i = 0; i < count && error == 0; i += COUNT_OF(some)) {
 		unsigned n = MIN(count - i, (unsigned)COUNT_OF(some));
 
@@ -143,7 +143,7 @@ verdict vfs_select(struct vfs *v, struct request *r, uint32_t count, struct gran
 			if (i == count / 64)
 				asked[set] &= (1ULL << count % 64) - 1;
 		}
-		v->polling = 1ULL << r->task % 64;
+		poll_begin(v, r->task);
 		n = select_word(v, r->task, i * 64, asked);
 		v->polling = 0;
 		if (n < 0)

@@ -203,9 +203,12 @@ static int64_t socket_describe(struct vfs *v, struct file *f, char *to, size_t s
 
 static void socket_release(struct vfs *v, struct file *f)
 {
+	bool outermost = !v->io->settling;
+
+	v->io->settling = true;
 	socket_close(v, f->state);
-	if (v->io->in_flight > 0)
-		rights_collect(v);
+	if (outermost)
+		rights_settle(v, true);
 }
 
 const struct file_operations socket_files = {

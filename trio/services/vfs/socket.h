@@ -27,6 +27,8 @@ struct address {
 
 /* Open files on their way, each held. */
 struct rights {
+	/* Among those that are to be ended. */
+	struct rights *next;
 	uint32_t count;
 	struct file *files[];
 };
@@ -87,6 +89,7 @@ struct socket {
 	struct file *file;
 	uint32_t in_flight;
 	bool reached;
+	struct socket *next_reached;
 };
 
 /* What one call sends or receives. */
@@ -100,7 +103,9 @@ struct io_state {
 	/* Sockets with abstract names; all sockets; all of epoll.c's. */
 	struct link names, all, epolls;
 	uint32_t in_flight;
-	bool collecting;
+	/* Rights to be ended; rights_settle() is at it, or will be. */
+	struct rights *lost;
+	bool settling;
 };
 
 /* socket.c */
@@ -154,7 +159,7 @@ void beside_end(struct vfs *v, struct beside *b);
  * NULL, nothing came beside the data. */
 void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
 		bool keep);
-/* Closes sockets that only packets in each other's queues still hold. */
-void rights_collect(struct vfs *v);
+/* Ends rights that are lost; with `collect` sockets too that only packets in each other's queues still hold. */
+void rights_settle(struct vfs *v, bool collect);
 
 #endif

@@ -28,12 +28,104 @@ static void rights_end(struct vfs *v, struct rights *rights)
 	vfs_give(v, rights, sizeof *rights + rights->count * sizeof(struct file *));
 }
 
+static void rights_lose(struct vfs *v, struct rights *rights)
+{
+	rights->next = v->io->lost;
+	v->io->lost = rights;
+}
+
+static void reach(struct socket *s, struct socket **reached)
+{
+	if (s->reached)
+		return;
+	s->reached = true;
+	s->next_reached = *reached;
+	*reached = s;
+}
+
+/* The sockets that lie in `s`'s packets, or wait in it to be accepted, can be reached where `s` can. */
+static void reach_from(const struct socket *s, struct socket **reached)
+{
+	for (struct link *l = s->pending.next; s->state == LISTENING && l != &s->pending; l = l->next)
+		reach(CONTAINER(l, struct socket, pending), reached);
+	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
+		const struct rights *rights = CONTAINER(l, struct packet, link)->beside.rights;
+
+		for (uint32_t i = 0; rights != NULL && i < rights->count; i++) {
+			struct socket *inner = socket_in(rights->files[i]);
+
+			if (inner != NULL)
+				reach(inner, reached);
+		}
+	}
+}
+
+/* Nobody can reach `s`: what is on its way to it never arrives. */
+static void rights_lose_all(struct vfs *v, struct socket *s)
+{
+	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
+		struct packet *p = CONTAINER(l, struct packet, link);
+
+		if (p->beside.rights != NULL)
+			rights_lose(v, p->beside.rights);
+		p->beside.rights = NULL;
+	}
+}
+
+#define EACH_SOCKET(v, s)                                                                                   \
+	for (struct socket *s = CONTAINER((v)->io->all.next, struct socket, all); &s->all != &(v)->io->all; \
+	     s = CONTAINER(s->all.next, struct socket, all))
+
+/* Loses what lies in sockets that only each other's packets hold. Whoever is held by anything else can be reached; so
+ * can what lies with him. */
+static void rights_collect(struct vfs *v)
+{
+	struct socket *reached = NULL;
+
+	EACH_SOCKET(v, s)
+	s->reached = false;
+	EACH_SOCKET(v, s)
+	if (s->file != NULL && s->file->references > s->in_flight)
+		reach(s, &reached);
+	while (reached != NULL) {
+		const struct socket *s = reached;
+
+		reached = s->next_reached;
+		reach_from(s, &reached);
+	}
+	EACH_SOCKET(v, s)
+	if (!s->reached)
+		rights_lose_all(v, s);
+}
+
+/* Rights that are lost end one after the other, not one within the other, however deep sockets lie in sockets. */
+void rights_settle(struct vfs *v, bool collect)
+{
+	struct rights *rights;
+
+	v->io->settling = true;
+	do {
+		while ((rights = v->io->lost) != NULL) {
+			v->io->lost = rights->next;
+			rights_end(v, rights);
+		}
+		if (collect && v->io->in_flight > 0)
+			rights_collect(v);
+	} while (v->io->lost != NULL);
+	v->io->settling = false;
+}
+
 void beside_end(struct vfs *v, struct beside *b)
 {
-	if (b->rights != NULL)
-		rights_end(v, b->rights);
+	if (b->rights == NULL)
+		return;
+	rights_lose(v, b->rights);
 	b->rights = NULL;
+	if (!v->io->settling)
+		rights_settle(v, false);
 }
+
+/* Sending and receiving -------------------------------------------------------------------------------------------- */
 
 /* `count` descriptors at `offset` of `control`. */
 static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, uint64_t offset, uint32_t count,
@@ -185,80 +277,4 @@ void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct
 	r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = c.used;
 	if (c.cut)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_CTRUNC;
-}
-
-/* The sockets that lie in `s`'s packets, or wait in it to be accepted, can be reached where `s` can. Returns whether
- * one was new. */
-static bool reach_from(struct socket *s)
-{
-	bool more = false;
-
-	for (struct link *l = s->pending.next; s->state == LISTENING && l != &s->pending; l = l->next) {
-		struct socket *waiting = CONTAINER(l, struct socket, pending);
-
-		more |= !waiting->reached;
-		waiting->reached = true;
-	}
-	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
-		const struct rights *rights = CONTAINER(l, struct packet, link)->beside.rights;
-
-		for (uint32_t i = 0; rights != NULL && i < rights->count; i++) {
-			struct socket *inner = socket_in(rights->files[i]);
-
-			if (inner == NULL || inner->reached)
-				continue;
-			inner->reached = more = true;
-		}
-	}
-	return more;
-}
-
-/* Takes the rights out of the first packet of a socket that nobody can reach; NULL: there is none. */
-static struct rights *rights_lost(struct vfs *v)
-{
-	for (struct link *l = v->io->all.next; l != &v->io->all; l = l->next) {
-		struct socket *s = CONTAINER(l, struct socket, all);
-
-		if (s->reached)
-			continue;
-		for (struct link *k = s->packets.next; k != &s->packets; k = k->next) {
-			struct packet *p = CONTAINER(k, struct packet, link);
-			struct rights *rights = p->beside.rights;
-
-			p->beside.rights = NULL;
-			if (rights != NULL)
-				return rights;
-		}
-	}
-	return NULL;
-}
-
-void rights_collect(struct vfs *v)
-{
-	struct rights *rights;
-	bool more = true;
-
-	/* Closing what was found comes back here. */
-	if (v->io->collecting)
-		return;
-	v->io->collecting = true;
-	/* Whoever is held by anything but packets can be reached; so can what lies with him. */
-	for (struct link *l = v->io->all.next; l != &v->io->all; l = l->next) {
-		struct socket *s = CONTAINER(l, struct socket, all);
-
-		s->reached = s->file != NULL && s->file->references > s->in_flight;
-	}
-	while (more) {
-		more = false;
-		for (struct link *l = v->io->all.next; l != &v->io->all; l = l->next) {
-			struct socket *s = CONTAINER(l, struct socket, all);
-
-			if (s->reached)
-				more |= reach_from(s);
-		}
-	}
-	/* A new round for each: closing changes the list. */
-	while ((rights = rights_lost(v)) != NULL)
-		rights_end(v, rights);
-	v->io->collecting = false;
 }

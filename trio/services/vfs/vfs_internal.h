@@ -130,10 +130,10 @@ struct vfs {
 	/* The root of all, NULL before begin(). */
 	struct node *root;
 	struct queue disk_waiters, lock_waiters;
-	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
-	 * what the last of these noted. `any`: files without a watch of their own. poll.c */
+	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(),
+	 * the how-manieth poll that is, and what watch() noted last. `any`: files without a watch of their own. poll.c */
 	struct queue pollers[64];
-	uint64_t polling;
+	uint64_t polling, polls;
 	struct watch *watched, any;
 	/* From 1970 to the machine's start. */
 	int64_t epoch;
@@ -177,6 +177,13 @@ static inline int64_t vfs_time(struct vfs *v)
 static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t result)
 {
 	return result == -EWAIT ? park_hard(&v->disk_waiters, r) : settle(r, result);
+}
+
+/* Until `polling` is 0 again watch() notes the task. */
+static inline void poll_begin(struct vfs *v, uint32_t task)
+{
+	v->polling = 1ULL << task % 64;
+	v->polls++;
 }
 
 /* In an operation `poll`: who polls is to look again when `w` changes. */
@@ -248,8 +255,9 @@ static inline int64_t find_place(struct vfs *v, const struct request *r, int32_t
 int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted);
 bool is_owner(struct vfs *v, uint32_t task, const struct node *n);
 bool is_in_group(const struct task_files *t, uint32_t group);
-/* The node's path from `root`, with NUL; "" where it has none. Returns its length or -errno. */
-int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size_t size);
+/* The node's path from `root`, with NUL; where it is not below that, from the root of all, with `beyond` before it.
+ * Returns its length or -errno. */
+int64_t path_of(struct vfs *v, const struct node *root, struct node *n, const char *beyond, char *to, size_t size);
 
 /* names.c: makes a file of `mode` (type and permissions, umask applied) at `path`, with EEXIST and permissions
  * checked: for mknod, and bind of a socket. `out` (held) may be NULL. */
