@@ -20,8 +20,11 @@ void task_times(struct task *t, uint64_t *user, uint64_t *system)
 
 	if (t == current)
 		task_account(t);
-	*system = ticks ? t->time / ticks * t->ticks_system : 0;
+	*system = MAX(ticks ? t->time / ticks * t->ticks_system : 0, t->told_system);
+	*system = MIN(*system, t->time - t->told_user);
 	*user = t->time - *system;
+	t->told_system = *system;
+	t->told_user = *user;
 }
 
 /* Stands for a task that has ended and was not waited for. */

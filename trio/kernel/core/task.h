@@ -63,6 +63,8 @@ struct task {
 	/* On the processor; and how many of the clock's ticks met it in user mode and in the kernel, to divide that. */
 	nanoseconds time, since;
 	uint64_t ticks_user, ticks_system;
+	/* What was told of it last: neither part ever becomes less. */
+	nanoseconds told_user, told_system;
 	int32_t nice;
 	/* For the log. */
 	const char *name;

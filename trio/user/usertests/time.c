@@ -272,3 +272,30 @@ TEST(cpu_limit, "Does RLIMIT_CPU send SIGXCPU, then kill?")
 	}
 	IS(reap(pid), 4);
 }
+
+static long microseconds(const struct timeval *t)
+{
+	return t->tv_sec * 1000000 + t->tv_usec;
+}
+
+TEST(rusage_grows, "Does neither user time nor system time ever become less?")
+{
+	struct rusage before = { 0 }, now;
+	long end = now_ms() + 300;
+
+	/* Work of both kinds in turn: what divides the time changes all along. */
+	while (now_ms() < end) {
+		long until = now_ms() + 15;
+
+		while (now_ms() < until)
+			for (volatile int i = 0; i < 20000; i++)
+				;
+		until = now_ms() + 15;
+		while (now_ms() < until)
+			make_file("a", "some work for the kernel");
+		OK(getrusage(RUSAGE_SELF, &now));
+		TRUE(microseconds(&now.ru_utime) >= microseconds(&before.ru_utime));
+		TRUE(microseconds(&now.ru_stime) >= microseconds(&before.ru_stime));
+		before = now;
+	}
+}
