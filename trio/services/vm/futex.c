@@ -30,9 +30,10 @@ static int64_t key_of(struct space *s, uint64_t address, uint32_t own, struct ke
 	*key = (struct key){ s->number, address };
 	if (own)
 		return 0;
-	r = region_find(s, address);
-	if (r == NULL)
+	/* As on Linux, where what others share is found by its page: it has to be readable. */
+	if (user_word(s, address, false) == NULL)
 		return -EFAULT;
+	r = region_find(s, address);
 	if (r->object != 0 && r->bits & REGION_SHARED)
 		*key = (struct key){ OWNER_OBJECT | r->object, r->index * PAGE + (address - r->begin) };
 	return 0;

@@ -429,3 +429,17 @@ TEST(thread_robust, "Does a robust mutex tell that its owner has died?")
 	IS(pthread_mutex_unlock(mutex), 0);
 	IS(pthread_mutex_lock(mutex), 0);
 }
+
+TEST(futex_shared_unreadable, "Does a futex that others share have to be readable?")
+{
+	uint32_t *at = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	OK(at);
+	FAILS(RAW(SYS_futex, at, 1 /* FUTEX_WAKE */, 1), EFAULT);
+	IS(RAW(SYS_futex, at, 129 /* with FUTEX_PRIVATE_FLAG */, 1), 0);
+	OK(mprotect(at, PAGE, PROT_READ | PROT_WRITE));
+	*at = 1;
+	IS(RAW(SYS_futex, at, 1, 1), 0);
+	OK(munmap(at, PAGE));
+	FAILS(RAW(SYS_futex, at, 1, 1), EFAULT);
+}
