@@ -4,6 +4,7 @@
 #define PORTS 65536
 /* personality's question for the present one. */
 #define ASK UINT32_MAX
+#define ADDR_NO_RANDOMIZE 0x40000U
 
 static verdict set_name(struct thread *t, struct request *r, struct grant name)
 {
@@ -97,6 +98,9 @@ verdict pm_personality(struct pm *pm, struct request *r, uint32_t persona)
 	struct process *p = asking(pm, r)->process;
 	uint32_t old = p->persona;
 
+	/* Nothing is placed at random. */
+	if (persona != ASK && persona & ~ADDR_NO_RANDOMIZE)
+		return refuse(r, EINVAL);
 	if (persona != ASK)
 		p->persona = persona;
 	return answer(r, old);

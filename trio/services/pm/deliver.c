@@ -89,8 +89,7 @@ static void take_default(struct pm *pm, struct thread *t, uint32_t signal)
 
 static verdict handle(struct thread *t, struct request *r, uint32_t signal, const struct information *i)
 {
-	struct handlers *h = t->process->handlers;
-	const struct linux_sigaction *action = &h->action[signal - 1];
+	struct linux_sigaction *action = &t->process->handlers->action[signal - 1];
 	uint64_t *out = r->out;
 
 	out[OUT_PM_ATTEND_HANDLER] = action->handler;
@@ -103,7 +102,7 @@ static verdict handle(struct thread *t, struct request *r, uint32_t signal, cons
 	out[OUT_PM_ATTEND_STACK_SIZE] = t->stack_size;
 	t->restore = false;
 	if (action->flags & SA_RESETHAND)
-		h->set &= ~SIGNAL_BIT(signal);
+		action->handler = SIG_DFL;
 	t->blocked |= action->mask | (action->flags & SA_NODEFER ? 0 : SIGNAL_BIT(signal));
 	return answer(r, signal);
 }

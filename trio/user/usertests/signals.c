@@ -282,3 +282,18 @@ TEST(signal_storm, "Do a thousand signals from a child arrive or merge, and none
 	IS(reap(pid), 0);
 	TRUE(caught[SIGUSR1] >= 1 && caught[SIGUSR1] <= 1000);
 }
+
+TEST(signal_resethand_rest, "Does SA_RESETHAND take the handler away, and leave flags and mask?")
+{
+	struct sigaction action = { .sa_flags = (int)SA_RESETHAND | SA_SIGINFO | SA_RESTART };
+
+	action.sa_handler = catch;
+	sigaddset(&action.sa_mask, SIGUSR2);
+	OK(sigaction(SIGUSR1, &action, NULL));
+	OK(raise(SIGUSR1));
+	IS(caught[SIGUSR1], 1);
+	OK(sigaction(SIGUSR1, NULL, &action));
+	TRUE(action.sa_handler == SIG_DFL);
+	TRUE(action.sa_flags & SA_SIGINFO && action.sa_flags & SA_RESTART);
+	TRUE(sigismember(&action.sa_mask, SIGUSR2));
+}
