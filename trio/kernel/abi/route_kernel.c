@@ -166,6 +166,8 @@ static int64_t run_sched_getparam(struct task *t, const uint64_t *a)
 	uint32_t zero = 0;
 
 	(void)t;
+	if ((int32_t)a[0] < 0 || a[1] == 0)
+		return -EINVAL;
 	if (!is_task((int32_t)a[0]))
 		return -ESRCH;
 	return user_put(a[1], &zero, sizeof zero);

@@ -159,7 +159,9 @@ static int64_t run_utimensat(struct task *t, const uint64_t *a)
 
 	if (result != 0)
 		return result;
-	return set_times(t, (int32_t)a[0], a[1] == 0 ? NO_PATH : user_string(a[1]), &to, (uint32_t)a[3]);
+	/* No path means the descriptor's own file, and there is none of the current folder's. */
+	return set_times(t, (int32_t)a[0], a[1] == 0 && (int32_t)a[0] != AT_FDCWD ? NO_PATH : user_string(a[1]), &to,
+			 (uint32_t)a[3]);
 }
 
 /* Two struct timeval. */

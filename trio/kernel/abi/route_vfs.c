@@ -195,7 +195,7 @@ static int64_t run_getdents64(struct task *t, const uint64_t *a)
 
 static int64_t run_memfd_create(struct task *t, const uint64_t *a)
 {
-	return client_vfs_memory_file(&t->request, (uint32_t)a[1]);
+	return client_vfs_memory_file(&t->request, user_string(a[0]), (uint32_t)a[1]);
 }
 
 ROUTE_TABLE(vfs, { 0, true, "read", run_read }, { 1, true, "write", run_write }, { 3, false, "close", run_close },

@@ -195,10 +195,8 @@ verdict vfs_access(struct vfs *v, struct request *r, int32_t directory, struct g
 /* `which` of the node become what `to` says, on its medium too. */
 static int64_t set(struct vfs *v, struct node *n, unsigned which, const struct file_attributes *to)
 {
-	int64_t result = (n->mount->flags & MS_RDONLY) != 0 ? -EROFS : 0;
+	int64_t result = n->operations->set == NULL ? 0 : n->operations->set(v, n, which, to);
 
-	if (result == 0 && n->operations->set != NULL)
-		result = n->operations->set(v, n, which, to);
 	if (result != 0)
 		return result;
 	if ((which & SET_MODE) != 0)
@@ -220,13 +218,20 @@ static bool is_member(const struct task_files *t, uint32_t group)
 	return t->user == 0 || is_in_group(t, group);
 }
 
-/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has. */
+/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes before
+ * any question of rights. */
 static int64_t node_to_set(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
 			   struct node **out)
 {
+	int64_t result;
+
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return -EINVAL;
-	return node_at(v, r, directory, path, flags, out);
+	result = node_at(v, r, directory, path, flags, out);
+	if (result != 0 || ((*out)->mount->flags & MS_RDONLY) == 0)
+		return result;
+	node_drop(v, *out);
+	return -EROFS;
 }
 
 verdict vfs_chmod(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
@@ -241,7 +246,7 @@ verdict vfs_chmod(struct vfs *v, struct request *r, int32_t directory, struct gr
 		result = -EOPNOTSUPP;
 	else if (!is_owner(v, r->task, n))
 		result = -EPERM;
-	if (!S_ISDIR(n->mode) && !is_member(&v->tasks[r->task], n->group))
+	if (!is_member(&v->tasks[r->task], n->group))
 		to.mode &= ~(uint32_t)S_ISGID;
 	if (result == 0)
 		result = set(v, n, SET_MODE, &to);
@@ -278,8 +283,12 @@ verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struc
 {
 	struct file_attributes to = { 0 };
 	struct node *n;
-	int64_t result = node_to_set(v, r, directory, path, flags, &n);
+	int64_t result;
 
+	/* With nothing to be set the path is not even looked at. */
+	if ((which & (SET_ACCESSED | SET_MODIFIED)) == 0)
+		return answer(r, 0);
+	result = node_to_set(v, r, directory, path, flags, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	to.accessed = (present & SET_ACCESSED) != 0 ? vfs_time(v) : accessed;
@@ -288,7 +297,7 @@ verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struc
 	if (!is_owner(v, r->task, n))
 		result = (present & which) == (SET_ACCESSED | SET_MODIFIED) ? permitted(v, r->task, n, MAY_WRITE)
 									    : -EPERM;
-	if (result == 0 && which != 0)
+	if (result == 0)
 		result = set(v, n, which & (SET_ACCESSED | SET_MODIFIED), &to);
 	node_drop(v, n);
 	return vfs_settle(v, r, result);

@@ -227,10 +227,10 @@ verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, 
 	struct file *f = file_of(v, r->task, fd);
 	int64_t result;
 
+	if ((flags & ~O_CLOEXEC) != 0 || (to == fd && least < 0 && same == 0))
+		return refuse(r, EINVAL);
 	if (f == NULL)
 		return refuse(r, EBADF);
-	if ((flags & ~O_CLOEXEC) != 0)
-		return refuse(r, EINVAL);
 	if (to == -1 && same == 0 && least >= 0) {
 		if ((uint32_t)least >= v->tasks[r->task].files_most)
 			return refuse(r, EINVAL);
@@ -242,7 +242,7 @@ verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, 
 	if (to < 0)
 		return refuse(r, EBADF);
 	if (to == fd)
-		return same != 0 ? answer(r, fd) : refuse(r, EINVAL);
+		return answer(r, fd);
 	return settle(r, duplicate_at(v, r->task, f, (uint32_t)to, flags));
 }
 

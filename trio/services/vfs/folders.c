@@ -12,22 +12,23 @@ verdict vfs_entries(struct vfs *v, struct request *r, int32_t fd, struct grant t
 	return vfs_settle(v, r, f->operations->entries(v, f, to));
 }
 
-/* A folder to stand in; `place` is the task's reference to the old one. */
-static int64_t stand_in(struct vfs *v, uint32_t task, struct node *n, struct node **place)
+static int64_t may_stand(struct vfs *v, uint32_t task, const struct node *n)
 {
-	int64_t result = S_ISDIR(n->mode) ? permitted(v, task, n, MAY_EXECUTE) : -ENOTDIR;
+	return S_ISDIR(n->mode) ? permitted(v, task, n, MAY_EXECUTE) : -ENOTDIR;
+}
 
-	if (result == 0) {
-		struct node *old = *place;
+/* `place` is the task's reference to where it stood. */
+static void stand_in(struct vfs *v, struct node *n, struct node **place)
+{
+	struct node *old = *place;
 
-		*place = node_hold(n);
-		node_drop(v, old);
-	}
-	return result;
+	*place = node_hold(n);
+	node_drop(v, old);
 }
 
 verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, struct grant path)
 {
+	struct node **current = &v->tasks[r->task].folders->current;
 	struct file *f = file_of(v, r->task, directory);
 	struct node *n;
 	int64_t result;
@@ -37,12 +38,17 @@ verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, s
 			return refuse(r, EBADF);
 		if (f->node == NULL)
 			return refuse(r, ENOTDIR);
-		return settle(r, stand_in(v, r->task, f->node, &v->tasks[r->task].folders->current));
+		result = may_stand(v, r->task, f->node);
+		if (result == 0)
+			stand_in(v, f->node, current);
+		return settle(r, result);
 	}
 	result = find_node(v, r, directory, path, 0, &n);
 	if (result != 0)
 		return vfs_settle(v, r, result);
-	result = stand_in(v, r->task, n, &v->tasks[r->task].folders->current);
+	result = may_stand(v, r->task, n);
+	if (result == 0)
+		stand_in(v, n, current);
 	node_drop(v, n);
 	return settle(r, result);
 }
@@ -54,7 +60,11 @@ verdict vfs_chroot(struct vfs *v, struct request *r, struct grant path)
 
 	if (result != 0)
 		return vfs_settle(v, r, result);
-	result = v->tasks[r->task].user != 0 ? -EPERM : stand_in(v, r->task, n, &v->tasks[r->task].folders->root);
+	result = may_stand(v, r->task, n);
+	if (result == 0 && v->tasks[r->task].user != 0)
+		result = -EPERM;
+	if (result == 0)
+		stand_in(v, n, &v->tasks[r->task].folders->root);
 	node_drop(v, n);
 	return settle(r, result);
 }
@@ -62,7 +72,7 @@ verdict vfs_chroot(struct vfs *v, struct request *r, struct grant path)
 verdict vfs_getcwd(struct vfs *v, struct request *r, struct grant to)
 {
 	const struct folders *f = v->tasks[r->task].folders;
-	int64_t length = path_of(v, f->root, f->current, v->path, PATH_MAX);
+	int64_t length = path_of(v, f->root, f->current, "(unreachable)", v->path, PATH_MAX);
 
 	if (length < 0)
 		return vfs_settle(v, r, length);
@@ -145,8 +155,10 @@ verdict vfs_sync(struct vfs *v, struct request *r, int32_t fd, uint32_t all)
 		return all != 0 ? answer(r, 0) : refuse(r, EINVAL);
 	if (all != 0)
 		return vfs_settle(v, r, n->mount->type->sync == NULL ? 0 : n->mount->type->sync(v, n->mount));
-	if (n->operations->sync == NULL)
-		return S_ISBLK(n->mode) ? answer(r, 0) : refuse(r, EINVAL);
+	if (S_ISBLK(n->mode))
+		return answer(r, 0);
+	if (!(S_ISREG(n->mode) || S_ISDIR(n->mode)) || n->operations->sync == NULL)
+		return refuse(r, EINVAL);
 	return vfs_settle(v, r, n->operations->sync(v, n));
 }
 

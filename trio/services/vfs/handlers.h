@@ -47,7 +47,7 @@ int64_t vfs_unpack(struct vfs *v);
 
 /* open.c */
 verdict vfs_open(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode);
-verdict vfs_memory_file(struct vfs *v, struct request *r, uint32_t flags);
+verdict vfs_memory_file(struct vfs *v, struct request *r, struct grant name, uint32_t flags);
 
 /* io.c */
 verdict vfs_read(struct vfs *v, struct request *r, int32_t fd, struct grant to);

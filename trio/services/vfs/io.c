@@ -42,10 +42,12 @@ verdict vfs_pread(struct vfs *v, struct request *r, int32_t fd, struct grant to,
 
 	if (offset < 0)
 		return refuse(r, EINVAL);
-	if (f == NULL || !file_reads(f))
+	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	if (f->operations->seek == NULL)
 		return refuse(r, ESPIPE);
+	if (!file_reads(f))
+		return refuse(r, EBADF);
 	if (f->operations->read == NULL)
 		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
 	return f->operations->read(v, r, f, bounded(to), &at);
@@ -58,10 +60,12 @@ verdict vfs_pwrite(struct vfs *v, struct request *r, int32_t fd, struct grant fr
 
 	if (offset < 0)
 		return refuse(r, EINVAL);
-	if (f == NULL || !file_writes(f))
+	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	if (f->operations->seek == NULL)
 		return refuse(r, ESPIPE);
+	if (!file_writes(f))
+		return refuse(r, EBADF);
 	if (f->operations->write == NULL)
 		return refuse(r, EINVAL);
 	return f->operations->write(v, r, f, bounded(from), &at);
@@ -259,6 +263,8 @@ static int64_t may_map(struct vfs *v, const struct file *f, uint32_t protection,
 	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
 
 	(void)v;
+	if ((flags & MAP_TYPE) < MAP_SHARED || (flags & MAP_TYPE) > MAP_SHARED_VALIDATE)
+		return -EINVAL;
 	if (!file_reads(f))
 		return -EACCES;
 	if (shared && (protection & PROT_WRITE) != 0 && !file_writes(f))

@@ -256,6 +256,9 @@ verdict vfs_control(struct vfs *v, struct request *r, int32_t fd, uint32_t comma
 		return refuse(r, EBADF);
 	switch (command) {
 	case F_SETFL:
+		/* Nobody would get SIGIO. */
+		if ((argument & ~(uint64_t)f->flags & O_ASYNC) != 0)
+			return refuse(r, EINVAL);
 		f->flags = (f->flags & ~(uint32_t)CHANGEABLE) | (uint32_t)(argument & CHANGEABLE);
 		return answer(r, 0);
 	case F_GETOWN:

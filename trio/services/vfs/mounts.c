@@ -208,7 +208,7 @@ size_t mounts_report(struct vfs *v, char *to, size_t size)
 	for (uint32_t i = 0; i < MOUNTS; i++) {
 		const struct mount *m = &v->mounts[i];
 
-		if (m->type == NULL || path_of(v, v->root, m->root, path, sizeof path) < 0)
+		if (m->type == NULL || path_of(v, v->root, m->root, "", path, sizeof path) < 0)
 			continue;
 		at = put(to, size, at, m->source[0] != '\0' ? m->source : "none");
 		at = put(to, size, at, " ");

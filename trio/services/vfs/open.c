@@ -9,6 +9,9 @@
 /* Beside O_PATH nothing else counts. */
 #define WITH_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+/* With its NUL, as on Linux. */
+#define MEMORY_FILE_NAME 250
+
 /* Before open has its own. */
 static const struct file_operations nothing;
 
@@ -186,17 +189,20 @@ verdict vfs_open(struct vfs *v, struct request *r, int32_t directory, struct gra
 	return end;
 }
 
-verdict vfs_memory_file(struct vfs *v, struct request *r, uint32_t flags)
+verdict vfs_memory_file(struct vfs *v, struct request *r, struct grant name, uint32_t flags)
 {
 	struct file_attributes as = { .mode = S_IFREG | 0777,
 				      .owner = v->tasks[r->task].user,
 				      .group = v->tasks[r->task].group };
 	struct node *n;
-	int64_t result;
+	/* What it is called is told nowhere. */
+	int64_t result = copy_string(v->path, MEMORY_FILE_NAME, name);
 	verdict end;
 
-	if ((flags & ~MFD_CLOEXEC) != 0)
+	if ((flags & ~MFD_CLOEXEC) != 0 || result == -ENAMETOOLONG)
 		return refuse(r, EINVAL);
+	if (result < 0)
+		return settle(r, result);
 	result = tmpfs_nameless(v, v->mounts, &as, &n);
 	if (result != 0)
 		return settle(r, result);

@@ -96,7 +96,7 @@ static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t 
 		text_add(&t, "anon_inode:[%s]", f->operations->kind);
 		return (int64_t)t.length;
 	}
-	return path_of(v, v->tasks[v->walker].folders->root, target, to, size);
+	return path_of(v, v->tasks[v->walker].folders->root, target, "", to, size);
 }
 
 const struct node_operations proc_self_nodes = { .name = proc_name, .readlink = self_readlink, .forget = proc_forget };

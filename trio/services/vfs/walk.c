@@ -305,7 +305,7 @@ void place_drop(struct vfs *v, struct place *p)
 	node_drop(v, p->folder);
 }
 
-int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size_t size)
+int64_t path_of(struct vfs *v, const struct node *root, struct node *n, const char *beyond, char *to, size_t size)
 {
 	char name[NAME_MAX + 1];
 	size_t at = size - 1;
@@ -336,10 +336,17 @@ int64_t path_of(struct vfs *v, struct node *root, struct node *n, char *to, size
 		memcpy(to + at, name, (size_t)length);
 		to[--at] = '/';
 	}
-	if (n == root)
-		node_drop(v, n);
 	if (at == size - 1)
 		to[--at] = '/';
+	if (n == root) {
+		node_drop(v, n);
+	} else {
+		length = (int64_t)strlen(beyond);
+		if ((size_t)length > at)
+			return -ERANGE;
+		at -= (size_t)length;
+		memcpy(to + at, beyond, (size_t)length);
+	}
 	memmove(to, to + at, size - at);
 	return (int64_t)(size - at - 1);
 }

@@ -299,3 +299,18 @@ TEST(umask, "Does umask give the old mask, and keep nine bits?")
 	IS(umask(022), 0777);
 	IS(umask(0), 022);
 }
+
+TEST(cwd_unreachable, "Does getcwd say that where it stands is not below its root?")
+{
+	char text[PATH_MAX] = "";
+
+	if (!is_root())
+		skip("only for root");
+	OK(mkdir("jail", 0755));
+	OK(chroot("jail"));
+	OK(RAW(SYS_getcwd, text, sizeof text));
+	TRUE(strncmp(text, "(unreachable)/", 14) == 0);
+	OK(chdir("/"));
+	OK(RAW(SYS_getcwd, text, sizeof text));
+	IS(strcmp(text, "/"), 0);
+}

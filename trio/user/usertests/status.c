@@ -321,3 +321,22 @@ TEST(statfs, "Does statfs tell a file system's size, by name and by descriptor?"
 	FAULTS(RAW(SYS_statfs, ".", wild));
 	FAULTS(RAW(SYS_fstatfs, fd, wild));
 }
+
+TEST(chmod_group, "Is set-group-id given only by members of the group, on a folder too?")
+{
+	struct stat st;
+
+	if (!is_root())
+		skip("only for root");
+	OK(mkdir("d", 0755));
+	make_file("a", "");
+	OK(chown("d", OTHER_USER, 4242));
+	OK(chown("a", OTHER_USER, 4242));
+	become_ordinary();
+	OK(chmod("d", 02777));
+	OK(stat("d", &st));
+	IS(st.st_mode, S_IFDIR | 0777);
+	OK(chmod("a", 02777));
+	OK(stat("a", &st));
+	IS(st.st_mode, S_IFREG | 0777);
+}
