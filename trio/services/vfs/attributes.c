@@ -218,8 +218,8 @@ static bool is_member(const struct task_files *t, uint32_t group)
 	return t->user == 0 || is_in_group(t, group);
 }
 
-/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes before
- * any question of rights. */
+/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
+ * before any question of rights. */
 static int64_t node_to_set(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
 			   struct node **out)
 {

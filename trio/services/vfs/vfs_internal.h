@@ -130,8 +130,8 @@ struct vfs {
 	/* The root of all, NULL before begin(). */
 	struct node *root;
 	struct queue disk_waiters, lock_waiters;
-	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(),
-	 * the how-manieth poll that is, and what watch() noted last. `any`: files without a watch of their own. poll.c */
+	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), the
+	 * how-manieth poll that is, and what watch() noted last. `any`: files without a watch of their own. poll.c */
 	struct queue pollers[64];
 	uint64_t polling, polls;
 	struct watch *watched, any;
