@@ -89,7 +89,7 @@ static const struct {
 	{ "threads", threads },         { "descriptors", descriptors },   { "rights", rights },
 	{ "memory", memory },           { "shared", shared_memory },      { "mappings", mappings },
 	{ "recursion", recursion },     { "files", fill_files },          { "forks", forks },
-	{ "break", program_break },
+	{ "break", program_break },     { "execute", execution },
 };
 
 /* In a process of its own: what it has taken goes with it. */

@@ -30,6 +30,7 @@ int shared_memory(void);
 int mappings(void);
 int forks(void);
 int program_break(void);
+int execution(void);
 int recursion(void);
 int fill_files(void);
 

@@ -1,6 +1,7 @@
 /* hostile_takes.c: as much of everything as there is. Who takes it is told that there is no more. */
 #include "hostile.h"
 
+#include <elf.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -209,6 +210,29 @@ int fill_files(void)
 	return why != ENOSPC && why != ENOMEM;
 }
 
+/* This program with more zeros than there is memory: who would execute it goes on, and is told. */
+static void execute_too_large(void)
+{
+	int from = open("/proc/self/exe", O_RDONLY), to = open("/tmp/large", O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	off_t size = lseek(from, 0, SEEK_END);
+	char *program = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE, from, 0);
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)program;
+	Elf64_Phdr *segments = (Elf64_Phdr *)(program + head->e_phoff);
+
+	for (int i = 0; i < head->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_W)
+			segments[i].p_memsz = 1ul << 33;
+	if (write(to, program, (size_t)size) != size || close(to) < 0)
+		_exit(1);
+	for (int i = 0; i < 10; i++)
+		if (execl("/tmp/large", "large", NULL) == 0 || errno != ENOMEM)
+			_exit(1);
+	if (unlink("/tmp/large") < 0)
+		_exit(1);
+	execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
 /* A child that takes what there is is told that there is no more, and ends by itself. */
 #define TAKES(name, what)               \
 	int name(void)                  \
@@ -223,6 +247,7 @@ TAKES(shared_memory, take_shared_memory)
 TAKES(mappings, take_mappings)
 TAKES(forks, take_by_forks)
 TAKES(program_break, take_break)
+TAKES(execution, execute_too_large)
 
 int recursion(void)
 {

@@ -35,7 +35,7 @@ static int64_t begin(struct pm *self, uint32_t task)
 	int64_t result;
 
 	(void)self;
-	result = vm_renew(task);
+	result = vm_renew(task, 0);
 	if (result == 0)
 		result = vm_fork(task, SECOND, 1);
 	if (result == 0)

@@ -29,11 +29,12 @@ static void notified(struct vm *self, uint64_t bits)
 	(void)bits;
 }
 
-static int64_t renew(struct vm *self, uint32_t task)
+static int64_t renew(struct vm *self, uint32_t task, uint64_t pages)
 {
 	uint64_t frame, address;
 	int64_t result = kernel_space_create(task);
 
+	(void)pages;
 	if (result == 0)
 		result = kernel_memory_promise(PROMISED);
 	if (result == 0)

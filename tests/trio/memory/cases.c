@@ -31,7 +31,7 @@ static void many_mappings(void)
 	CHECK(frames_promised() == 0 && map(0, PAGE, READ_WRITE, ANY) == (int64_t)first);
 	CHECK(frames_promised() == 1 + TABLES && ASK(1, unmap, lowest + 5 * PAGE, (REGIONS_MOST - 10) * PAGE) == 0);
 	CHECK(ASK(1, unmap, lowest, first - lowest + PAGE) == 0);
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 }
 
 /* Linux's order: as high as may be, holes that fit are filled, hints are followed where nothing is. */
@@ -51,14 +51,14 @@ static void placing(void)
 	CHECK(map(top + 1, PAGE, READ_WRITE, ANY | MAP_FIXED) == -EINVAL);
 	CHECK(map(0, 0, READ_WRITE, ANY) == -EINVAL && map(0, PAGE, READ_WRITE, MAP_ANONYMOUS) == -EINVAL);
 	CHECK(map(0, PAGE, READ_WRITE, ANY | MAP_32BIT) < 1L << 31);
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 }
 
 static void heap(void)
 {
 	uint64_t value;
 
-	CHECK(CALL(set_limits, 1, 0x500123, USER_TOP - PAGE, 8 * MIB) == 0);
+	CHECK(CALL(set_limits, 1, 0x500123, USER_TOP - PAGE, 8 * MIB, 33 * PAGE) == 0);
 	CHECK(ASK(1, break_at, 0) == 0x500123 && ASK(1, break_at, 0x400000) == 0x500123);
 	CHECK(ASK(1, break_at, 0x503001) == 0x503001);
 	CHECK(user_write(1, 0x503ff8, 7) == 0 && user_write(1, 0x504000, 7) == -EFAULT);
@@ -78,13 +78,13 @@ static void heap_and_stack(void)
 	CHECK(user_write(1, top - 8, 1) == 0 && user_write(1, top - 6 * MIB, 2) == 0);
 	CHECK(user_read(1, top - 3 * MIB, &value) == 0 && value == 0);
 	CHECK(user_write(1, top - 8 * MIB - 8, 2) == -EFAULT && user_write(1, top - 8 * MIB, 2) == 0);
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 	/* Near another mapping it stops before its limit. */
-	CHECK(CALL(set_limits, 1, 0x500000, top, 8 * MIB) == 0);
+	CHECK(CALL(set_limits, 1, 0x500000, top, 8 * MIB, 33 * PAGE) == 0);
 	CHECK(map(top - 4 * MIB, PAGE, READ_WRITE, ANY | MAP_FIXED) > 0);
 	CHECK(user_write(1, top - 4 * MIB + STACK_GAP, 2) == -EFAULT);
 	CHECK(user_write(1, top - 4 * MIB + STACK_GAP + PAGE, 2) == 0);
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 }
 
 /* More than there is is refused, also to who says that he does not mind; what is only reserved is not. */
@@ -102,7 +102,7 @@ static void sizes(void)
 	CHECK(ASK(1, protect, at, MIB, READ_WRITE) == 0 && ASK(1, protect, at, MIB, PROT_NONE) == 0);
 	CHECK(frames_promised() == MIB / PAGE + TABLES);
 	CHECK(CALL(limit, 1, 2UL << 40, UINT64_MAX) == 0 && map(0, PAGE, READ_WRITE, ANY) == -ENOMEM);
-	CHECK(CALL(limit, 1, UINT64_MAX, UINT64_MAX) == 0 && CALL(renew, 1) == 0);
+	CHECK(CALL(limit, 1, UINT64_MAX, UINT64_MAX) == 0 && CALL(renew, 1, 0) == 0);
 }
 
 /* mremap that moves takes the pages with it. */
@@ -121,7 +121,7 @@ static void moving(void)
 	for (uint64_t i = 0; i < 900; i++)
 		CHECK(user_read(1, (uint64_t)to + i * PAGE, &value) == 0 && value == (i < 700 && i % 3 == 0 ? i : 0));
 	CHECK(ASK(1, remap, at, PAGE, PAGE, 0, 0) == -EFAULT && ASK(1, remap, (uint64_t)to, PAGE, 0, 0, 0) == -EINVAL);
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 }
 
 /* All that nobody has is mapped, in few pages at last. Returns where, the largest first. */
@@ -164,7 +164,7 @@ static void out_of_memory(void)
 
 	for (uint64_t i = 0; i < MIB; i += PAGE)
 		CHECK(user_write(1, at + i, i) == 0);
-	CHECK(CALL(set_limits, 1, 0x500000, USER_TOP - PAGE, 8 * MIB) == 0);
+	CHECK(CALL(set_limits, 1, 0x500000, USER_TOP - PAGE, 8 * MIB, 33 * PAGE) == 0);
 	hog = take_all();
 	each_call_refused(at, hog);
 	/* What is promised is there, to the last page. */
@@ -174,7 +174,7 @@ static void out_of_memory(void)
 	CHECK(frames_free() == frames_unpromised());
 	CHECK(ASK(1, unmap, hog, MIB) == 0 && map(0, MIB, READ_WRITE, ANY) == (int64_t)hog);
 	CHECK(user_read(1, hog + MIB - PAGE, &value) == 0 && value == 0);
-	CHECK(CALL(renew, 1) == 0 && frames_promised() == 0);
+	CHECK(CALL(renew, 1, 0) == 0 && frames_promised() == 0);
 }
 
 /* Where all memory is in use a mapping can be moved still, with tables for both places and no page more. */
@@ -192,7 +192,7 @@ static void moving_without_memory(void)
 	for (uint64_t i = 0; i < 4 * MIB; i += PAGE)
 		CHECK(user_read(1, to + i, &value) == 0 && value == i);
 	CHECK(user_read(1, at, &value) == -EFAULT && frames_unpromised() >= 5 - 2);
-	CHECK(CALL(renew, 1) == 0 && frames_promise(-(int64_t)frames_promised()) == 0);
+	CHECK(CALL(renew, 1, 0) == 0 && frames_promise(-(int64_t)frames_promised()) == 0);
 }
 
 /* Its pages and the tables that lead to them are promised as one, and go with the last who maps them. */
@@ -210,7 +210,7 @@ static void shared_memory(void)
 	for (uint64_t i = 0; i < pages; i++)
 		CHECK(user_read(i % 2 + 1, at + i * PAGE, &value) == 0 && value == i);
 	/* Also a space's page and its root, and the page that objects are in. */
-	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1) == 0 && frames_unpromised() == pages + 4 + 2 * own + 3);
+	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0 && frames_unpromised() == pages + 4 + 2 * own + 3);
 	CHECK(frames_promise(-(int64_t)frames_promised()) == 0);
 }
 
@@ -230,8 +230,28 @@ static void holes(void)
 	CHECK(user_read(1, other + PAGE, &value) == 0 && value == 0 && user_write(1, other + 2 * PAGE, 1) == 0);
 	CHECK(user_read(1, other, &value) == 0 && value == 1 && user_write(1, other, 2) == 0);
 	CHECK(user_write(1, other + PAGE, 1) == 0 && user_read(1, at, &value) == 0 && value == 1);
-	CHECK(CALL(object_drop, object) == 0 && CALL(renew, 1) == 0);
+	CHECK(CALL(object_drop, object) == 0 && CALL(renew, 1, 0) == 0);
 	CHECK(frames_promise(-(int64_t)frames_promised()) == 0);
+}
+
+/* A new program's memory is kept for it before the old one's goes; without it the old one stays. */
+static void renewing(void)
+{
+	uint64_t at = (uint64_t)map(0, MIB, READ_WRITE, ANY), all, value;
+
+	CHECK(user_write(1, at, 7) == 0);
+	all = frames_unpromised() + frames_promised();
+	CHECK(CALL(renew, 1, all + 1) == -ENOMEM && CALL(renew, 1, UINT64_MAX) == -EINVAL);
+	CHECK(user_read(1, at, &value) == 0 && value == 7);
+	/* Of one that others live in too nothing comes back. */
+	CHECK(CALL(fork, 1, 2, 1) == 0 && CALL(renew, 2, all) == -ENOMEM && space_of(2) == space_of(1));
+	CHECK(CALL(renew, 2, 500) == 0 && space_of(2)->promised == 500 && CALL(leave, 2) == 0);
+	CHECK(CALL(renew, 1, all) == 0 && frames_unpromised() == 0 && frames_promised() == all);
+	CHECK(CALL(map_zeros, 1, 0x400000, 9 * MIB, READ_WRITE) == 0 && frames_promised() == all);
+	CHECK(CALL(set_limits, 1, 0x2000000, USER_TOP - PAGE, 8 * MIB, 40 * PAGE) == 0);
+	CHECK(frames_promised() == 9 * MIB / PAGE + 40 + 5 + 2 + TABLES);
+	CHECK(user_write(1, USER_TOP - 41 * PAGE, 1) == 0 && frames_promised() == 9 * MIB / PAGE + 40 + 5 + 2 + TABLES);
+	CHECK(CALL(renew, 1, 0) == 0 && frames_promised() == 0);
 }
 
 static struct request waiting[4];
@@ -261,7 +281,7 @@ static void futexes(void)
 	CHECK(CALL(fork, 1, 2, 0) == 0);
 	CHECK(ASK(2, futex_wake, other, 9, ~0U, 0) == 1 && futex_wait(1, at, 0, 2) == ANSWERED);
 	CHECK(ASK(2, futex_wake, at, 9, ~0U, 1) == 0 && ASK(1, futex_wake, at, 9, ~0U, 0) == 1);
-	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1) == 0);
+	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0);
 }
 
 static void reports(void)
@@ -281,18 +301,18 @@ static void reports(void)
 	CHECK(CALL(report, 1, 0, (uint64_t)length, (struct grant){ (uint64_t)part, 7 }) == 0);
 	CHECK(CALL(report, 1, 1, 0, (struct grant){ (uint64_t)text, sizeof text }) == 14 &&
 	      !strncmp(text, "3 0 0 0 0 0 0\n", 14));
-	CHECK(CALL(report, 9, 0, 0, (struct grant){ (uint64_t)text, sizeof text }) == -ESRCH && CALL(renew, 1) == 0);
+	CHECK(CALL(report, 9, 0, 0, (struct grant){ (uint64_t)text, sizeof text }) == -ESRCH && CALL(renew, 1, 0) == 0);
 }
 
 int main(void)
 {
 	static void (*const cases[])(
-		void) = { many_mappings,         placing,       heap_and_stack, sizes,   moving, out_of_memory,
-			  moving_without_memory, shared_memory, holes,          futexes, reports };
+		void) = { many_mappings,         placing,       heap_and_stack, sizes, moving,  out_of_memory,
+			  moving_without_memory, shared_memory, renewing,       holes, futexes, reports };
 	uint64_t before;
 
 	host_start();
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 	before = frames_free();
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		cases[i]();

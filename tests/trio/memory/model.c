@@ -422,7 +422,7 @@ int main(int argc, char **argv)
 	before = frames_free();
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_create, &objects[i].number) == 0);
-	CHECK(CALL(renew, 1) == 0);
+	CHECK(CALL(renew, 1, 0) == 0);
 	processes[1].alive = true;
 	for (int round = 0; round < rounds; round++) {
 		uint32_t task = 1 + below(PROCESSES - 1);

@@ -136,6 +136,32 @@ static uint32_t protection_of(const struct elf_segment *s)
 	       (s->flags & PF_EXECUTE ? PROT_EXEC : 0);
 }
 
+/* Of so many bytes somewhere; a table of each level reaches 2 MiB, 1 GiB, 512 GiB. */
+uint64_t tables_most(uint64_t bytes)
+{
+	return (bytes >> 21) + (bytes >> 30) + (bytes >> 39) + 6;
+}
+
+/* Its own pages: all where it may be written, else those beyond the file. */
+static uint64_t segment_need(const struct image *image, const struct elf_segment *s)
+{
+	uint64_t start = image->bias + s->address, end = page_up(start + s->size), own = page_down(start);
+
+	if (s->file_size && !(s->flags & PF_WRITE))
+		own = page_up(start + s->file_size);
+	return (end - own) / PAGE + tables_most(end - page_down(start));
+}
+
+uint64_t elf_need(const struct image *image)
+{
+	uint64_t pages = 0;
+
+	for (uint32_t i = 0; i < image->header_count; i++)
+		if (image->segments[i].type == PT_LOAD && image->segments[i].size)
+			pages += segment_need(image, &image->segments[i]);
+	return pages;
+}
+
 /* What the file has of it, then zeros: the rest of the last page where it may be written, and whole pages. */
 static int64_t segment_map(struct thread *t, const struct image *image, const struct elf_segment *s)
 {

@@ -11,6 +11,8 @@
 /* More than any program uses, where its limit is infinite. */
 #define MOST_STACK (1UL << 30)
 #define S_IXGRP 0010
+/* As large as Linux makes a stack before it grows; and at least as much is left below the arguments. */
+#define STACK_FIRST (33 * PAGE)
 
 static void image_give(struct image *image)
 {
@@ -98,9 +100,10 @@ static int64_t prepare(struct thread *t, int32_t directory, const struct argumen
 	result = find_program(t, image, directory, a->path, flags);
 	if (result == 0 && image->names_interpreter)
 		result = find_interpreter(t, image);
-	if (result == 0 &&
-	    stack_need(image, a->path, a->strings, (uint64_t)a->argc + a->envc) > most_arguments(t->process))
+	image->stack = stack_need(image, a->path, a->strings, (uint64_t)a->argc + a->envc);
+	if (result == 0 && image->stack > most_arguments(t->process))
 		result = -E2BIG;
+	image->stack += STACK_FIRST;
 	if (result == 0)
 		image->checked = true;
 	else
@@ -219,7 +222,8 @@ static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, 
 	if (result == 0)
 		result = tell_files(t, a);
 	if (result == 0)
-		result = vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK));
+		result = vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK),
+				       image->stack);
 	if (result == 0)
 		result = stack_write(pm, t, image, a, rights_set(p, image), sp);
 	return result;
@@ -242,6 +246,14 @@ static void begin_program(struct pm *pm, struct thread *t, struct grant path, ui
 	kernel_task_exec(t->slot, entry, sp);
 }
 
+/* Pages that the new memory needs at most, until the program runs. */
+static uint64_t memory_need(const struct image *image)
+{
+	uint64_t interpreter = image->interpreter ? elf_need(image->interpreter) : 0;
+
+	return interpreter + elf_need(image) + (image->stack + PAGE - 1) / PAGE + tables_most(image->stack);
+}
+
 /* Everything up to the point of no return. 0: past it; 1: the other threads have still to leave. */
 static int64_t commit(struct pm *pm, struct thread *t)
 {
@@ -252,7 +264,7 @@ static int64_t commit(struct pm *pm, struct thread *t)
 		return 1;
 	}
 	become_first(pm, t);
-	result = vm_renew(t->slot);
+	result = vm_renew(t->slot, memory_need(t->image));
 	if (result != 0)
 		return result;
 	/* committed */

@@ -34,6 +34,8 @@ struct image {
 	uint32_t mode, owner, group;
 	uint64_t size;
 	uint64_t bias, entry, headers, heap;
+	/* Bytes that the stack has at first. */
+	uint64_t stack;
 	uint32_t header_count;
 	/* The segment that names the program's interpreter, which then runs first; NULL: it has none. */
 	const struct elf_segment *names_interpreter;
@@ -58,6 +60,10 @@ int64_t script_take(struct image *image, struct grant *interpreter);
 int64_t elf_check(struct image *image, bool is_interpreter);
 /* The path of the interpreter that the program names. 0 or a negative errno, -EWAIT too. */
 int64_t elf_interpreter(struct image *image, struct grant *path);
+/* Page tables that so many bytes at one place need at most. */
+uint64_t tables_most(uint64_t bytes);
+/* Pages, with page tables, that elf_map makes the thread's own at most. */
+uint64_t elf_need(const struct image *image);
 /* Maps the rest of the segments into the thread's new, empty memory. The same results. */
 int64_t elf_map(struct thread *t, struct image *image);
 

@@ -98,11 +98,12 @@ bool place_region(struct space *s, uint64_t begin, uint64_t length, struct regio
 	new->bits = promised_bits(new->bits, new->object);
 	new->begin = begin;
 	new->end = begin + length;
-	if (!space_promise(s, promise_for(s, region_after(s, begin), begin, new->end, new->bits) - already))
+	*at = region_after(s, begin);
+	if (!space_promise(s, promise_for(s, *at, begin, new->end, new->bits) - already))
 		return false;
 	/* committed */
 	object_mapped(new->object);
-	*at = region_insert(s, new);
+	*at = region_insert(s, *at, new);
 	space_account(s, (int64_t)(length / PAGE), new->bits);
 	return true;
 }

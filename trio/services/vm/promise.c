@@ -89,10 +89,11 @@ int64_t promise_for_all(const struct space *s, uint32_t without)
 
 bool space_promise(struct space *s, int64_t pages)
 {
-	if (pages == 0)
-		return true;
-	if (kernel_memory_promise(pages) != 0)
+	int64_t kept = MAX(MIN(pages, s->kept), 0);
+
+	if (pages != kept && kernel_memory_promise(pages - kept) != 0)
 		return false;
-	s->promised += pages;
+	s->kept -= kept;
+	s->promised += pages - kept;
 	return true;
 }

@@ -131,19 +131,20 @@ bool regions_reserve(struct space *s, uint64_t address)
 	return s->directory[which]->count + 3 <= CHUNK_REGIONS || chunk_split(s, which);
 }
 
-struct cursor region_insert(struct space *s, const struct region *new)
+struct cursor region_insert(struct space *s, struct cursor at, const struct region *new)
 {
-	uint32_t which = chunk_for(s, new->begin);
-	struct chunk *c = s->directory[which];
-	uint32_t at = c->count;
+	struct chunk *c = s->directory[at.chunk];
 
-	while (at > 0 && c->regions[at - 1].begin > new->begin)
-		at--;
-	memmove(&c->regions[at + 1], &c->regions[at], (c->count - at) * sizeof *c->regions);
-	c->regions[at] = *new;
+	/* Before a chunk is behind the one below, and that is where room is reserved. */
+	if (at.at == 0 && at.chunk > 0) {
+		c = s->directory[--at.chunk];
+		at.at = c->count;
+	}
+	memmove(&c->regions[at.at + 1], &c->regions[at.at], (c->count - at.at) * sizeof *c->regions);
+	c->regions[at.at] = *new;
 	c->count++;
 	s->regions++;
-	return (struct cursor){ which, at };
+	return at;
 }
 
 bool region_append(struct space *s, const struct region *new)
@@ -181,15 +182,16 @@ void region_erase(struct space *s, struct cursor at)
 /* A region that goes across `address` becomes two. */
 static void region_cut(struct space *s, uint64_t address)
 {
-	struct region *r = region_find(s, address);
-	struct region upper = *r;
+	struct cursor at = region_after(s, address);
+	struct region *r = region_at(s, at), upper = *r;
 
 	upper.begin = address;
 	if (r->object != 0)
 		upper.index += (address - r->begin) / PAGE;
 	object_mapped(upper.object);
 	r->end = address;
-	(void)region_insert(s, &upper);
+	at.at++;
+	(void)region_insert(s, at, &upper);
 }
 
 static bool are_alike(const struct region *a, const struct region *b)

@@ -1,8 +1,6 @@
 /* vm.c: which task lives in which space; spaces are made, copied and ended; the service's table of handlers. */
 #include "vm.h"
 
-/* As large as Linux makes a stack before it grows. */
-#define STACK_FIRST (33 * PAGE)
 /* Kept free below the top for the stack, at least. */
 #define STACK_ROOM (128UL << 20)
 
@@ -60,8 +58,8 @@ static struct space *space_make(void)
 	return s;
 }
 
-/* Everything mapped is dropped. */
-static void space_empty(struct space *s)
+/* Everything mapped is dropped; of what was promised `kept` pages stay so. */
+static void space_empty(struct space *s, int64_t kept)
 {
 	struct cursor at = { 0, 0 };
 
@@ -70,14 +68,15 @@ static void space_empty(struct space *s)
 		object_unmapped(r->object);
 	}
 	regions_end(s);
-	(void)space_promise(s, -s->promised);
+	(void)kernel_memory_promise(kept - s->promised);
+	s->promised = s->kept = kept;
 	s->pages = s->data = s->resident = s->peak = 0;
 	s->heap = s->heap_end = 0;
 }
 
 static void space_end(struct space *s)
 {
-	space_empty(s);
+	space_empty(s, 0);
 	(void)kernel_space_destroy(s->number);
 	spaces[s->number] = NULL;
 	numbers[number_count++] = (uint16_t)s->number;
@@ -102,26 +101,36 @@ static int64_t vm_leave(struct vm *self, uint32_t task)
 	(void)kernel_space_use(task, TASKS);
 	if (--s->users > 0)
 		return 0;
-	INVARIANT(s->promised == promise_for_all(s, 0));
+	INVARIANT(s->promised == promise_for_all(s, 0) + s->kept);
 	space_end(s);
 	return 0;
 }
 
-static int64_t vm_renew(struct vm *self, uint32_t task)
+static int64_t vm_renew(struct vm *self, uint32_t task, uint64_t pages)
 {
 	struct space *old = space_of(task), *new;
+	int64_t kept = (int64_t)pages;
 
-	if (task >= TASKS)
+	if (task >= TASKS || kept < 0)
 		return -EINVAL;
 	if (old != NULL && old->users == 1) {
-		INVARIANT(old->promised == promise_for_all(old, 0));
-		space_empty(old);
+		INVARIANT(old->promised == promise_for_all(old, 0) + old->kept);
+		if (!space_promise(old, MAX(kept - old->promised, 0)))
+			return -ENOMEM;
+		/* committed */
+		space_empty(old, kept);
 		forget_places(old, USER_TOP, STACK_ROOM);
 		return 0;
 	}
 	new = space_make();
 	if (new == NULL)
 		return -ENOMEM;
+	if (!space_promise(new, kept)) {
+		space_end(new);
+		return -ENOMEM;
+	}
+	/* committed */
+	new->kept = kept;
 	if (old != NULL) {
 		new->limit_space = old->limit_space;
 		new->limit_data = old->limit_data;
@@ -191,22 +200,25 @@ static int64_t vm_fork(struct vm *self, uint32_t parent, uint32_t child, uint32_
 	return 0;
 }
 
-static int64_t vm_set_limits(struct vm *self, uint32_t task, uint64_t heap, uint64_t top, uint64_t stack)
+static int64_t vm_set_limits(struct vm *self, uint32_t task, uint64_t heap, uint64_t top, uint64_t stack,
+			     uint64_t first)
 {
 	struct space *s = space_of(task);
-	int64_t result;
-	uint64_t first;
+	int64_t result, left;
 
 	(void)self;
-	if (s == NULL || heap > USER_TOP || top > USER_TOP || top % PAGE != 0 || top < STACK_ROOM)
+	if (s == NULL || heap > USER_TOP || top > USER_TOP || top % PAGE != 0 || top < STACK_ROOM || first > STACK_ROOM)
 		return -EINVAL;
 	s->heap = s->heap_end = heap;
 	s->stack_top = top;
 	s->stack_most = PAGE_DOWN(MIN(stack, top / 6 * 5));
 	forget_places(s, top, s->stack_most);
-	first = MAX(MIN(STACK_FIRST, s->stack_most), PAGE);
+	first = MAX(MIN(PAGE_UP(first), s->stack_most), PAGE);
 	result = map_region(s, top - first, first, MAP_FIXED_NOREPLACE,
 			    (struct region){ .bits = PROT_READ | PROT_WRITE | REGION_DOWN });
+	left = s->kept;
+	s->kept = 0;
+	(void)space_promise(s, -left);
 	return MIN(result, 0);
 }
 

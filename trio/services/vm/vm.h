@@ -68,8 +68,9 @@ struct space {
 	uint64_t limit_space, limit_data;
 	/* Pages: mapped, private and writable, there, the most that were there. */
 	uint64_t pages, data, resident, peak;
-	/* Pages and tables that its regions can need at most, which are promised to it. */
-	int64_t promised;
+	/* Pages and tables that its regions can need at most, which are promised to it; and, within, what is kept for
+	 * regions to come. */
+	int64_t promised, kept;
 	struct chunk own;
 };
 
@@ -138,8 +139,8 @@ static inline bool cursor_previous(const struct space *s, struct cursor *at)
 
 /* Room for three regions more at `address`, so that inserting there cannot fail. */
 bool regions_reserve(struct space *s, uint64_t address);
-/* Returns where it is now. */
-struct cursor region_insert(struct space *s, const struct region *new);
+/* `at`: region_after() of its begin, where room is reserved. Returns where it is now. */
+struct cursor region_insert(struct space *s, struct cursor at, const struct region *new);
 /* Behind all others; false: no memory. */
 bool region_append(struct space *s, const struct region *new);
 void region_erase(struct space *s, struct cursor at);
@@ -187,8 +188,8 @@ static inline uint32_t promised_bits(uint32_t bits, uint32_t object)
 int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uint64_t end, uint32_t bits);
 /* What all regions need, but those with a bit of `without`. */
 int64_t promise_for_all(const struct space *s, uint32_t without);
-/* So much more is promised to the space; negative: so much less, after what was there has been dropped. False: no
- * memory. */
+/* So much more is promised to the space, out of what is kept where that suffices; negative: so much less, after what was
+ * there has been dropped. False: no memory. */
 bool space_promise(struct space *s, int64_t pages);
 
 /* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
