@@ -12,35 +12,32 @@
  * counts once where neighbours share it. What is merely reserved needs none, however large. */
 #include "vm.h"
 
-/* Bits of an address that a table of each level reaches. */
-#define LOWEST 21
-#define MIDDLE 30
-#define HIGHEST 39
-
 /* Below and above everything, in no span of any region's. */
 #define NOTHING_BELOW 0UL
 #define NOTHING_ABOVE (1UL << 63)
 
-static int64_t tables_of(uint64_t begin, uint64_t end)
+/* Of the level whose tables reach so many bits of an address: those that a region needs and its neighbours do not. */
+static inline int64_t tables_at(unsigned bits, uint64_t below_end, uint64_t begin, uint64_t end, uint64_t above)
 {
-	uint64_t last = end - 1;
+	uint64_t first = begin >> bits, last = (end - 1) >> bits;
+	int64_t tables = (int64_t)(last - first) + 1;
 
-	return (int64_t)((last >> LOWEST) - (begin >> LOWEST) + (last >> MIDDLE) - (begin >> MIDDLE) +
-			 (last >> HIGHEST) - (begin >> HIGHEST) + 3);
+	tables -= (below_end - 1) >> bits == first;
+	tables -= above >> bits == last;
+	/* Both neighbours have the same one. */
+	return MAX(tables, 0);
 }
 
-/* Of a region that ends at `end` and the next one, which begins at `begin`: tables that both need. */
-static int64_t tables_between(uint64_t end, uint64_t begin)
+static int64_t tables_for(uint64_t below_end, uint64_t begin, uint64_t end, uint64_t above)
 {
-	uint64_t apart = (end - 1) ^ begin;
-
-	return (apart >> LOWEST == 0) + (apart >> MIDDLE == 0) + (apart >> HIGHEST == 0);
+	return tables_at(21, below_end, begin, end, above) + tables_at(30, below_end, begin, end, above) +
+	       tables_at(39, below_end, begin, end, above);
 }
 
-/* Between two ends there is nothing that has not the same tables as both. */
+/* What lies between the two ends is in one span of 2 MiB with them, and needs no table more. */
 static bool are_close(uint64_t end, uint64_t other)
 {
-	return ((end - 1) ^ (other - 1)) >> LOWEST == 0;
+	return ((end - 1) ^ (other - 1)) >> 21 == 0;
 }
 
 static int64_t pages_of(uint64_t begin, uint64_t end, uint32_t bits)
@@ -66,8 +63,7 @@ int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uin
 		(void)cursor_next(s, &at);
 	if (r != NULL)
 		above = r->begin;
-	return pages + tables_of(begin, end) - tables_between(below, begin) - tables_between(end, above) +
-	       tables_between(below, above);
+	return pages + tables_for(below, begin, end, above);
 }
 
 int64_t promise_for_all(const struct space *s, uint32_t without)
@@ -81,7 +77,7 @@ int64_t promise_for_all(const struct space *s, uint32_t without)
 			continue;
 		sum += pages_of(r->begin, r->end, r->bits);
 		if (!are_close(below, r->end))
-			sum += tables_of(r->begin, r->end) - tables_between(below, r->begin);
+			sum += tables_for(below, r->begin, r->end, NOTHING_ABOVE);
 		below = r->end;
 	}
 	return sum;

@@ -188,8 +188,8 @@ static inline uint32_t promised_bits(uint32_t bits, uint32_t object)
 int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uint64_t end, uint32_t bits);
 /* What all regions need, but those with a bit of `without`. */
 int64_t promise_for_all(const struct space *s, uint32_t without);
-/* So much more is promised to the space, out of what is kept where that suffices; negative: so much less, after what was
- * there has been dropped. False: no memory. */
+/* So much more is promised to the space, out of what is kept where that suffices; negative: so much less, after what
+ * was there has been dropped. False: no memory. */
 bool space_promise(struct space *s, int64_t pages);
 
 /* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
