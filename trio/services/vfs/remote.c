@@ -263,7 +263,8 @@ static int64_t remote_sync(struct vfs *v, struct node *n)
 	return fs_sync(number_of(n), inode_of(n));
 }
 
-static void node_end(struct vfs *v, struct remote_node *n)
+/* Gives it back. Returns its parent where nobody holds that any more. */
+static struct remote_node *node_end(struct vfs *v, struct remote_node *n)
 {
 	struct remote_mount *m = remote_mount_of(&n->node);
 	struct remote_node *parent = n->parent;
@@ -272,31 +273,39 @@ static void node_end(struct vfs *v, struct remote_node *n)
 	if (&n->node != n->node.mount->root)
 		fs_release(m->number, inode_of(&n->node));
 	vfs_give(v, n, sizeof *n);
-	if (parent != NULL)
-		node_drop(v, &parent->node);
+	return parent != NULL && --parent->node.references == 0 ? parent : NULL;
 }
 
-void remote_idle_end(struct vfs *v, struct remote_mount *m)
+static struct remote_node *idle_oldest_end(struct vfs *v, struct remote_mount *m)
 {
 	struct remote_node *n = CONTAINER(m->idle.previous, struct remote_node, idle);
 
 	idle_leave(m, n);
-	node_end(v, n);
+	return node_end(v, n);
+}
+
+/* Nobody holds `n`, nor then perhaps its parent, and so on, as deep as folders lie in one another. */
+static void nodes_forget(struct vfs *v, struct remote_mount *m, struct remote_node *n)
+{
+	while (n != NULL) {
+		remote_pages_drop(v, n);
+		if (n->node.links == 0 || &n->node == n->node.mount->root) {
+			n = node_end(v, n);
+			continue;
+		}
+		list_add(m->idle.next, &n->idle);
+		n = ++m->idle_count > IDLE_MOST ? idle_oldest_end(v, m) : NULL;
+	}
+}
+
+void remote_idle_end(struct vfs *v, struct remote_mount *m)
+{
+	nodes_forget(v, m, idle_oldest_end(v, m));
 }
 
 static void remote_forget(struct vfs *v, struct node *node)
 {
-	struct remote_node *n = remote_of(node);
-	struct remote_mount *m = remote_mount_of(node);
-
-	remote_pages_drop(v, n);
-	if (node->links == 0 || node == node->mount->root) {
-		node_end(v, n);
-		return;
-	}
-	list_add(m->idle.next, &n->idle);
-	if (++m->idle_count > IDLE_MOST)
-		remote_idle_end(v, m);
+	nodes_forget(v, remote_mount_of(node), remote_of(node));
 }
 
 static const struct node_operations folder_operations = { .lookup = remote_lookup,
