@@ -93,6 +93,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 3);
 	srand((unsigned)atoi(argv[1]));
 	rounds = atoi(argv[2]);
+	CHECK(rounds >= 8);
 	host_start();
 	all = frames_free();
 	CHECK(all == frames_total());

@@ -196,11 +196,12 @@ int64_t kernel_frame_device(uint64_t frame, uint64_t count)
 void host_start(void)
 {
 	const struct memory_range ram[] = { { 0, 0x9f000 }, { 1UL << 20, 30UL << 20 }, { 32UL << 20, 32UL << 20 } };
+	void *memory = mmap((void *)DIRECT_MAP, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
-	CHECK(mmap((void *)DIRECT_MAP, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		   -1, 0) != (void *)-1);
+	CHECK(memory == (void *)DIRECT_MAP);
 	/* What memory holds at power-on is not zeros. */
-	memset((void *)DIRECT_MAP, 0xa5, MEMORY_BYTES);
+	memset(memory, 0xa5, MEMORY_BYTES);
 	frames_start(ram, COUNT_OF(ram), 2UL << 20, (struct memory_range){ (10UL << 20) + 100, 1UL << 20 });
 	vm_service.start(vm_service.self);
 }

@@ -57,8 +57,8 @@ TEST(order_chroot, "Is a folder that may not be entered refused before the user 
 	OK(mkdir("open", 0755));
 	OK(chmod("closed", 0));
 	become_ordinary();
-	FAILS(chroot("closed"), EACCES);
-	FAILS(chroot("open"), EPERM);
+	FAILS(RAW(SYS_chroot, "closed"), EACCES);
+	FAILS(RAW(SYS_chroot, "open"), EPERM);
 }
 
 TEST(order_scheduler, "Is a wrong process or address refused before the process is looked for?")
