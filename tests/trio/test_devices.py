@@ -47,6 +47,15 @@ def test_a_stopped_sleep_ends_when_it_would_have(kernel: Kernel) -> None:
     assert 1.99 <= float(end) - float(begin) < 2.1, ended
 
 
+def test_a_console_whose_name_leads_to_itself_is_no_console(kernel: Kernel) -> None:
+    """Expected: ELOOP for /dev/console, that leads to a descriptor without a name, whose name that is. Broken: one
+    looks for the other until the stack ends, and the kernel with it."""
+    script = "mv /dev/console /dev/was; ln -s /proc/1/fd/0 /dev/console; cat /dev/console 2>&1; cat /proc/1/fd/0 2>&1"
+    ended = boot(kernel, initramfs(("sh", "-c", script)), seconds=SECONDS)
+    assert ended.bulk.count(b"Too many levels of symbolic links") == 2, ended
+    assert ended.qemu_status == 0, ended
+
+
 @pytest.mark.parametrize("board", ["microvm", "pc"])
 def test_what_is_typed_arrives_by_interrupts(kernel: Kernel, board: MachineType, tmp_path: Path) -> None:
     """Expected: a program that waits for a line gets it, and all of a burst that is longer than the device's queue."""

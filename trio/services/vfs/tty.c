@@ -225,8 +225,14 @@ static const char console_name[] = "/dev/console";
 
 int64_t terminal_node(struct vfs *v, struct node **out)
 {
-	int64_t result = walk(v, VFS_TASK, AT_FDCWD, console_name, 0, out);
+	int64_t result;
 
+	/* That name leads through a descriptor without a name: back here. */
+	if (v->terminal->sought)
+		return -ELOOP;
+	v->terminal->sought = true;
+	result = walk(v, VFS_TASK, AT_FDCWD, console_name, 0, out);
+	v->terminal->sought = false;
 	if (result == 0 && (!S_ISCHR((*out)->mode) || (*out)->device != DEVICE(5, 1))) {
 		node_drop(v, *out);
 		result = -ENXIO;

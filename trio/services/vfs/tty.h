@@ -21,6 +21,8 @@ struct terminal {
 	nanoseconds last_input;
 	/* Of a line's end on its way out the return has gone, the newline has not. */
 	bool return_sent;
+	/* Its node is being looked for by name. */
+	bool sought;
 	struct queue readers, writers;
 	struct watch watch;
 	/* For pm to fetch: vfs.terminal_signals. */

@@ -1,0 +1,172 @@
+"""Who calls whom in a kernel, and how much stack each takes: what gcc tells of each object (-fcallgraph-info=su), and
+for a call by a table of operations the functions that stand in such tables.
+
+A service is linked for itself, so that its names are its own; the kernel and the seam share theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.trio import rules
+
+#: Component and function: `("services/vfs", "vfs_read")`.
+Function = tuple[str, str]
+
+_NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \([a-z,]+\))?"')
+_EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"(?: label: "([^":]+):(\d+):(\d+)")?')
+_MEMBER = re.compile(r"\.(\w+)\s*=\s*&?(\w+)\s*[,}\n]")
+_SERVICE_TABLE = re.compile(r"^const struct \w+_service \w+ = \{.*?^\};", re.MULTILINE | re.DOTALL)
+_BY_TABLE = re.compile(r"(?:(\w+)_service)?(?:->|\.)(\w+)\(")
+#: Tables whose members have no names in their initialisers: what functions in them are called.
+_PREFIXED = {"run": "run_", "text": "text_"}
+_INDIRECT = "__indirect_call"
+KERNEL = "kernel"
+#: Where one of these touches a page of a program's that is not there, the processor pushes registers and calls a trap.
+_COPIES = ("user_copy", "user_zero", "user_copy_string")
+FAULT: Function = (KERNEL, "a fault in a copy")
+_OF_FAULT = ("trap", "page_fault", "exception")
+_REGISTERS = 22 * 8
+
+
+@dataclass
+class Graph:
+    """`frame`: bytes of stack of each function; `calls`: whom it calls; `unresolved`: calls by a table not understood."""
+
+    frame: dict[Function, int] = field(default_factory=dict)
+    calls: dict[Function, set[Function]] = field(default_factory=dict)
+    unresolved: list[str] = field(default_factory=list)
+
+    def rings(self) -> Iterator[frozenset[Function]]:
+        """Functions that reach each other, or themselves (Tarjan's strongly connected components)."""
+        number: dict[Function, int] = {}
+        least: dict[Function, int] = {}
+        stack: list[Function] = []
+        ended: set[Function] = set()
+        for start in self.frame:
+            work = [(start, iter(self.calls[start]))] if start not in number else []
+            if work:
+                number[start] = least[start] = len(number)
+                stack.append(start)
+            while work:
+                one, rest = work[-1]
+                another = next(rest, None)
+                if another is None:
+                    work.pop()
+                    if work:
+                        least[work[-1][0]] = min(least[work[-1][0]], least[one])
+                    if least[one] == number[one]:
+                        members = frozenset(stack[stack.index(one) :])
+                        del stack[stack.index(one) :]
+                        ended |= members
+                        if len(members) > 1 or one in self.calls[one]:
+                            yield members
+                elif another not in number:
+                    number[another] = least[another] = len(number)
+                    stack.append(another)
+                    work.append((another, iter(self.calls[another])))
+                elif another not in ended:
+                    least[one] = min(least[one], number[another])
+
+
+def component_of(path: Path) -> str:
+    """Of an object's path below the structure's folder, or a source's below trio/."""
+    return path.parent.as_posix() if path.parts[0] in ("services", "drivers") else KERNEL
+
+
+def _tables(root: Path, made: Path) -> Mapping[tuple[str, bool, str], set[str]]:
+    """Component, whether it is a service's table of handlers, and member to the functions that stand there."""
+    found: dict[tuple[str, bool, str], set[str]] = {}
+
+    def add(component: str, handlers: bool, text: str) -> None:
+        for member, function in _MEMBER.findall(text):
+            found.setdefault((component, handlers, member), set()).add(function)
+
+    for path, inside in [
+        *((path, path.relative_to(root)) for path in rules.c_files(root)),
+        *((path, Path("kernel/gen")) for path in rules.c_files(made)),
+    ]:
+        if inside.parts[0] not in ("services", "drivers", "kernel", "seam"):
+            continue
+        text, component = rules.without_comments(path.read_text()), component_of(inside)
+        add(component, True, " ".join(_SERVICE_TABLE.findall(text)))
+        add(component, False, _SERVICE_TABLE.sub("", text))
+        names = set(re.findall(r"\b\w+\b", text))
+        for member, prefix in _PREFIXED.items():
+            found.setdefault((component, False, member), set()).update(
+                each for each in names if each.startswith(prefix)
+            )
+    return found
+
+
+def read(root: Path, build: Path, structure: str = "mono") -> Graph:
+    """Of the sources `root` (trio/), compiled to `build` with that option."""
+    graph, out = Graph(), build / structure
+    tables = _tables(root, build / "gen")
+    of_service = {each.name: each.sources for each in rules.services(root)}
+    edges: list[tuple[str, str, str, tuple[str, str, str]]] = []
+    for path in sorted(out.rglob("*.ci")):
+        component = component_of(path.relative_to(out))
+        for line in path.read_text().splitlines():
+            if (node := _NODE.match(line)) and node[2]:
+                graph.frame[component, node[1]] = int(node[2])
+            elif edge := _EDGE.match(line):
+                edges.append((component, edge[1], edge[2], (edge[3] or "", edge[4] or "", edge[5] or "")))
+    by_name: dict[tuple[str, str], set[Function]] = {}
+    for component, title in graph.frame:
+        by_name.setdefault((component, title.split(":")[-1].split(".")[0]), set()).add((component, title))
+
+    def by_table(component: str, file: str, line: str, column: str) -> Iterable[Function]:
+        source = root / file
+        text = " ".join(source.read_text().splitlines()[int(line) - 1 : int(line) + 2])[int(column) - 1 :]
+        called = _BY_TABLE.search(text)
+        service, member = (called[1], called[2]) if called else (None, "")
+        inside = of_service.get(service, KERNEL) if service else component
+        names = tables.get((inside, service is not None, member), ())
+        found = {each for name in names for each in by_name.get((inside, name), ())}
+        if not found:
+            graph.unresolved.append(f"{file}:{line}")
+        return found
+
+    graph.frame[FAULT] = _REGISTERS + sum(
+        graph.frame[each] for name in _OF_FAULT for each in by_name.get((KERNEL, name), ())
+    )
+    graph.calls = {each: set() for each in graph.frame}
+    graph.calls[FAULT] = {(KERNEL, "vm_fault")}
+    for component, caller, called, at in edges:
+        if (component, caller) not in graph.frame:
+            continue
+        if called == _INDIRECT:
+            graph.calls[component, caller].update(by_table(component, *at))
+        elif called in _COPIES:
+            graph.calls[component, caller].add(FAULT)
+        else:
+            known = (component, called) if (component, called) in graph.frame else (KERNEL, called)
+            graph.calls[component, caller] |= {known} & graph.frame.keys()
+    return graph
+
+
+def deepest(graph: Graph, times: Mapping[frozenset[str], int]) -> tuple[int, list[Function]]:
+    """Bytes of the deepest stack that any chain of calls can take, and the chain; `times`: how often a ring is gone
+    round, by its members' names."""
+    ring_of = {one: ring for ring in graph.rings() for one in ring}
+    known: dict[Function | frozenset[Function], tuple[int, list[Function]]] = {}
+
+    def below(one: Function) -> tuple[int, list[Function]]:
+        ring = ring_of.get(one, frozenset((one,)))
+        if ring not in known:
+            own = sum(graph.frame[each] for each in ring) * times.get(names(ring), 1)
+            further = [below(each) for each in {called for each in ring for called in graph.calls[each]} - ring]
+            most, chain = max(further, default=(0, []))
+            known[ring] = own + most, [min(ring), *chain]
+        return known[ring]
+
+    return max(below(each) for each in graph.frame)
+
+
+def names(ring: Iterable[Function]) -> frozenset[str]:
+    """Functions' names without their files."""
+    return frozenset(title.split(":")[-1].split(".")[0] for _, title in ring)

@@ -1,0 +1,66 @@
+"""A kernel stack has three pages, whatever a program does: who calls himself, and how deep can it become?"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.trio import call_graph
+from tests.trio.call_graph import Graph
+
+#: What entry.S pushes before the first function.
+ENTRY = 22 * 8
+
+#: Functions that reach themselves, how often at most, and why not more.
+RINGS: dict[frozenset[str], int] = {
+    # Text into text; a panic within a panic is the last.
+    frozenset({"put_number", "text_add", "text_add_list", "log_list", "log_line", "panic", "__stack_chk_fail"}): 2,
+    # A stopped child's end continues its parent, which tells its own: by SIGCHLD, that changes no process.
+    frozenset({"parent_tell", "process_end", "signal_send", "stop_end"}): 3,
+    # An interpreter has none.
+    frozenset({"image_give"}): 2,
+    # A tree of pages, HEIGHT_MOST.
+    frozenset({"tree_drop"}): 5,
+    # A file's tree of zones: three indirections.
+    frozenset({"trim_tree"}): 4,
+    # Again after the one block that it needed.
+    frozenset({"map_find"}): 2,
+    # A socket closed by rights_settle() loses rights, that wait for the present round's end; what waits to be accepted
+    # has nothing that does.
+    frozenset({"file_released", "socket_release", "socket_close", "packet_end", "beside_end", "rights_settle"}): 3,
+    # A descriptor without a name leads to the console's, once.
+    frozenset({"walk", "go_by_link", "jump_follow", "terminal_node"}): 2,
+    # NESTS_MOST epolls in one another, and the outermost.
+    frozenset({"file_ready", "epoll_poll"}): 5,
+    # Bridges behind bridges: the machine's maker, not a program.
+    frozenset({"bus_scan"}): 4,
+}
+
+
+@pytest.fixture(scope="module")
+def graph(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    build = tmp_path_factory.mktemp("graph")
+    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", "CC=gcc -fcallgraph-info=su"]
+    subprocess.run(words, check=True, capture_output=True, timeout=300)
+    return call_graph.read(sources, build)
+
+
+def test_each_function_that_reaches_itself_has_a_reason_to_end(graph: Graph) -> None:
+    """Expected: the rings above, and no call by a table that is not understood. Broken: a depth that a program chooses,
+    as folders in folders or sockets in sockets are, and with it a kernel that a program brings down."""
+    assert graph.unresolved == []
+    assert {call_graph.names(ring) for ring in graph.rings()} == RINGS.keys()
+
+
+def test_the_deepest_chain_of_calls_fits_a_stack(graph: Graph, sources: Path) -> None:
+    """Expected: it and its entry take less than the pages of a stack. Broken: a large array on a way that no test
+    goes."""
+    pages = re.search(r"#define STACK_PAGES (\d+)", (sources / "kernel/core/memory.h").read_text())
+    depth, chain = call_graph.deepest(graph, RINGS)
+    assert pages
+    assert ENTRY + depth < int(pages[1]) * 4096, chain
+    assert len(graph.frame) > 1000
+    assert depth > 4000
