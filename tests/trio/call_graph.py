@@ -34,7 +34,7 @@ _REGISTERS = 22 * 8
 
 @dataclass
 class Graph:
-    """`frame`: bytes of stack a function takes; `calls`: whom it calls; `unresolved`: calls by a table not understood."""
+    """`frame`: bytes of stack a function takes; `calls`: whom it calls; `unresolved`: calls by unknown tables."""
 
     frame: dict[Function, int] = field(default_factory=dict)
     calls: dict[Function, set[Function]] = field(default_factory=dict)
