@@ -214,11 +214,18 @@ int fill_files(void)
 static void execute_too_large(void)
 {
 	int from = open("/proc/self/exe", O_RDONLY), to = open("/tmp/large", O_WRONLY | O_CREAT | O_TRUNC, 0755);
-	off_t size = lseek(from, 0, SEEK_END);
-	char *program = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE, from, 0);
-	const Elf64_Ehdr *head = (const Elf64_Ehdr *)program;
-	Elf64_Phdr *segments = (Elf64_Phdr *)(program + head->e_phoff);
+	off_t size = from < 0 ? 0 : lseek(from, 0, SEEK_END);
+	const Elf64_Ehdr *head;
+	Elf64_Phdr *segments;
+	char *program;
 
+	if (size <= 0)
+		_exit(1);
+	program = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE, from, 0);
+	if (program == MAP_FAILED)
+		_exit(1);
+	head = (const Elf64_Ehdr *)program;
+	segments = (Elf64_Phdr *)(program + head->e_phoff);
 	for (int i = 0; i < head->e_phnum; i++)
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_W)
 			segments[i].p_memsz = 1ul << 33;
