@@ -52,6 +52,7 @@
 #define MCL_CURRENT 1
 #define MCL_FUTURE 2
 #define MCL_ONFAULT 4
+#define MLOCK_ONFAULT 1UL
 
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1

@@ -1,4 +1,4 @@
-/* advise.c: madvise, mincore, msync: what programs say and ask about pages that are mapped. */
+/* advise.c: madvise, mlock, mincore, msync: what programs say and ask about pages that are mapped. */
 #include "vm.h"
 
 /* Private pages are dropped, and come again as zeros or as the object has them. */
@@ -82,6 +82,36 @@ verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t
 		return settle(r, change_bits(s, address, end, REGION_NO_FORK, 0));
 	}
 	return refuse(r, EINVAL);
+}
+
+verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t now)
+{
+	uint64_t begin = PAGE_DOWN(address), end = PAGE_UP(address + length);
+
+	(void)self;
+	if (end < begin)
+		return refuse(r, EINVAL);
+	if (check_range(begin, end - begin) != 0)
+		return refuse(r, ENOMEM);
+	return settle(r, each_region(space_of(r->task), begin, end, now ? populate : act_nothing));
+}
+
+/* What cannot be there stays away, as on Linux. */
+static int64_t act_populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
+{
+	(void)populate(s, r, begin, end);
+	return 0;
+}
+
+verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32_t future)
+{
+	struct space *s = space_of(r->task);
+
+	(void)self;
+	s->populates = future != 0;
+	if (present)
+		(void)each_region(s, 0, USER_TOP, act_populate);
+	return answer(r, 0);
 }
 
 /* 1: the page is there, or is in the object that it would come from. */

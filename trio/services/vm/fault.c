@@ -146,14 +146,14 @@ uint32_t *user_word(struct space *s, uint64_t address, bool write)
 	return NULL;
 }
 
-void populate(struct space *s, uint64_t begin, uint64_t end)
+int64_t populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
 {
-	const struct region *r = region_find(s, begin);
-	uint32_t access = r != NULL && counts_as_data(r->bits) ? ACCESS_WRITE : 0;
+	uint32_t access = counts_as_data(r->bits) ? ACCESS_WRITE : 0;
 	uint64_t frame;
 	uint32_t protection;
 
 	for (uint64_t at = begin; at < end; at += PAGE)
 		if (kernel_space_find(s->number, at, &frame, &protection) != 0 && space_fault(s, at, access) != 0)
-			return;
+			return -ENOMEM;
+	return 0;
 }

@@ -128,8 +128,9 @@ int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t 
 	/* committed */
 	(void)cursor_previous(s, &at);
 	regions_merge_from(s, at, begin + length);
-	if (flags & (MAP_POPULATE | MAP_LOCKED))
-		populate(s, begin, begin + length);
+	/* That all of it is there is no condition of mmap's. */
+	if (flags & (MAP_POPULATE | MAP_LOCKED) || s->populates)
+		(void)populate(s, region_find(s, begin), begin, begin + length);
 	return chosen;
 }
 

@@ -8,7 +8,7 @@ void regions_start(struct space *s)
 	s->room = DIRECTORY_OWN;
 	s->directory[0] = &s->own;
 	s->own_used = true;
-	s->some_stay = false;
+	s->some_stay = s->populates = false;
 	s->own.count = 0;
 	s->chunks = 1;
 	s->regions = 0;

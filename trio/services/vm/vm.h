@@ -58,8 +58,8 @@ struct space {
 	struct chunk **directory;
 	struct chunk *own_directory[DIRECTORY_OWN];
 	bool own_used;
-	/* Some region may be REGION_NO_FORK. */
-	bool some_stay;
+	/* Some region may be REGION_NO_FORK; what is mapped is to be there at once. */
+	bool some_stay, populates;
 	uint64_t heap, heap_end;
 	uint64_t stack_top, stack_most;
 	/* Where placing starts, downward; above `place_from` no hole is larger than `hole_most`. */
@@ -227,6 +227,8 @@ verdict vm_remap(struct vm *self, struct request *r, uint64_t address, uint64_t 
 int64_t change_bits(struct space *s, uint64_t begin, uint64_t end, uint32_t mask, uint32_t bits);
 
 /* advise.c */
+verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t now);
+verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32_t future);
 verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t advice);
 verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, struct grant to);
 verdict vm_synchronise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t flags);
@@ -239,8 +241,8 @@ int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t acce
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
 /* Where vm itself reads or writes 32 bits at a user's address; NULL: not mapped, or not allowed. */
 uint32_t *user_word(struct space *s, uint64_t address, bool write);
-/* Makes what may be there be there; stops where that is not possible. */
-void populate(struct space *s, uint64_t begin, uint64_t end);
+/* Makes part of a region be there. -ENOMEM: it may not, or there is nothing behind it. */
+int64_t populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end);
 
 /* object.c */
 struct object *object_of(uint32_t number);

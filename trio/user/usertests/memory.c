@@ -352,24 +352,6 @@ TEST(madvise, "Does MADV_DONTNEED give back zeros, and does madvise refuse what 
 	OK(madvise(at, 0, MADV_DONTNEED));
 }
 
-TEST(mincore, "Does mincore know which pages are in memory?")
-{
-	unsigned char in[3] = { 9, 9, 9 };
-	char *at = map(3, RW, ANON);
-
-	if (RAW(SYS_mincore, at, 3 * PAGE, in) < 0 && errno == ENOSYS)
-		skip("no such call here");
-	at[PAGE] = 1;
-	OK(mincore(at, 3 * PAGE, in));
-	IS(in[0] & 1, 0);
-	IS(in[1] & 1, 1);
-	IS(in[2] & 1, 0);
-	FAILS(mincore(at + 1, PAGE, in), EINVAL);
-	FAULTS(RAW(SYS_mincore, at, PAGE, wild));
-	OK(munmap(at, 3 * PAGE));
-	FAILS(mincore(at, PAGE, in), ENOMEM);
-}
-
 TEST(msync_errors, "Does msync refuse what it should?")
 {
 	char *at = map(2, RW, ANON);

@@ -1,0 +1,67 @@
+/* resident.c: which pages are there: mincore, mlock. */
+#include "usertests.h"
+
+static char *map_pages(size_t pages)
+{
+	char *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	OK(at);
+	return at;
+}
+
+TEST(mincore, "Does mincore know which pages are in memory?")
+{
+	unsigned char in[3] = { 9, 9, 9 };
+	char *at = map_pages(3);
+
+	if (RAW(SYS_mincore, at, 3 * PAGE, in) < 0 && errno == ENOSYS)
+		skip("no such call here");
+	at[PAGE] = 1;
+	OK(mincore(at, 3 * PAGE, in));
+	IS(in[0] & 1, 0);
+	IS(in[1] & 1, 1);
+	IS(in[2] & 1, 0);
+	FAILS(mincore(at + 1, PAGE, in), EINVAL);
+	FAULTS(RAW(SYS_mincore, at, PAGE, wild));
+	OK(munmap(at, 3 * PAGE));
+	FAILS(mincore(at, PAGE, in), ENOMEM);
+}
+
+static int pages_there(char *at, int pages)
+{
+	unsigned char there[16];
+	int sum = 0;
+
+	OK(mincore(at, (size_t)(pages * PAGE), there));
+	for (int i = 0; i < pages; i++)
+		sum += there[i] & 1;
+	return sum;
+}
+
+TEST(mlock, "Is what is locked there, and only what is mapped locked?")
+{
+	char *at = map_pages(4);
+
+	IS(pages_there(at, 4), 0);
+	OK(RAW(SYS_mlock2, at, 4 * PAGE, 1 /* MLOCK_ONFAULT */));
+	IS(pages_there(at, 4), 0);
+	FAILS(RAW(SYS_mlock2, at, 4 * PAGE, 2), EINVAL);
+	OK(mlock(at + PAGE + 1, PAGE));
+	IS(pages_there(at, 4), 2);
+	OK(munlock(at, 4 * PAGE));
+	OK(mprotect(at + 3 * PAGE, PAGE, PROT_NONE));
+	FAILS(mlock(at, 4 * PAGE), ENOMEM);
+	OK(munmap(at + 2 * PAGE, PAGE));
+	FAILS(mlock(at, 4 * PAGE), ENOMEM);
+	FAILS(munlock(at, 4 * PAGE), ENOMEM);
+}
+
+TEST(mlockall, "Is what is mapped later there at once with MCL_FUTURE, and no more after munlockall?")
+{
+	FAILS(mlockall(0), EINVAL);
+	FAILS(mlockall(99), EINVAL);
+	OK(mlockall(MCL_FUTURE));
+	IS(pages_there(map_pages(4), 4), 4);
+	OK(munlockall());
+	IS(pages_there(map_pages(4), 4), 0);
+}
