@@ -141,14 +141,30 @@ static int64_t tmpfs_seek(struct vfs *v, struct file *f, int64_t offset, uint32_
 
 const struct file_operations tmpfs_files = { .read = tmpfs_read, .write = tmpfs_write, .seek = tmpfs_seek };
 
-/* Pages from `index` on go. */
-static void pages_cut(struct vfs *v, struct tmpfs_node *n, uint64_t index)
+/* Pages from `index` on go from the table. Returns how far they reached, in bytes. */
+static uint64_t pages_forget(struct vfs *v, struct tmpfs_node *n, uint64_t index)
 {
+	uint64_t reach = 0;
+
 	while (radix_next(&n->data.pages, &index) != NULL) {
 		radix_remove(v, &n->data.pages, index);
 		tmpfs_mount_of(n)->pages--;
 		n->node.blocks -= BLOCKS_A_PAGE;
+		reach = (index + 1) * PAGE;
 	}
+	return reach;
+}
+
+/* Pages behind `size` go. The object, which hears of growth only once it is mapped, frees none that are behind the size
+ * that it knows: it is told first how far they reach. */
+static void pages_cut(struct vfs *v, struct tmpfs_node *n, uint64_t size)
+{
+	uint64_t reach = pages_forget(v, n, (size + PAGE - 1) / PAGE);
+
+	if (n->data.object == 0)
+		return;
+	vm_object_resize(n->data.object, MAX(reach, n->node.size));
+	vm_object_resize(n->data.object, size);
 }
 
 int64_t tmpfs_truncate(struct vfs *v, struct node *node, uint64_t size)
@@ -158,10 +174,8 @@ int64_t tmpfs_truncate(struct vfs *v, struct node *node, uint64_t size)
 
 	if (last != NULL)
 		memset(last + size % PAGE, 0, PAGE - size % PAGE);
-	pages_cut(v, n, (size + PAGE - 1) / PAGE);
+	pages_cut(v, n, size);
 	node->size = size;
-	if (n->data.object != 0)
-		vm_object_resize(n->data.object, size);
 	node->modified = node->changed = vfs_time(v);
 	return 0;
 }
@@ -174,9 +188,7 @@ int64_t tmpfs_allocate(struct vfs *v, struct node *node, uint64_t from, uint64_t
 	for (uint64_t index = from / PAGE; index * PAGE < end; index++)
 		if (page_at(v, n, index, true) == NULL) {
 			/* What came beyond the end goes; what filled holes are zeros as before. */
-			pages_cut(v, n, (node->size + PAGE - 1) / PAGE);
-			if (n->data.object != 0)
-				vm_object_resize(n->data.object, node->size);
+			pages_cut(v, n, node->size);
 			return -ENOSPC;
 		}
 	if (!keep && end > node->size)
@@ -205,7 +217,7 @@ int64_t tmpfs_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t
 
 void data_drop(struct vfs *v, struct tmpfs_node *n)
 {
-	pages_cut(v, n, 0);
+	(void)pages_forget(v, n, 0);
 	if (n->data.object != 0)
 		vm_object_drop(n->data.object);
 }

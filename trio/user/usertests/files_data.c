@@ -330,3 +330,24 @@ TEST(write_concurrent, "Do processes that append at the same time lose no record
 	}
 	IS(read(fd, &record, sizeof record), 0);
 }
+
+TEST(truncated_pages, "Is what was cut off zeros where a file grows again, page by page, read and mapped?")
+{
+	int fd = (int)OK(open("file", O_RDWR | O_CREAT, 0600));
+	char text[4 * PAGE], *map;
+
+	memset(text, 'x', sizeof text);
+	IS(write(fd, text, sizeof text), (long)sizeof text);
+	OK(ftruncate(fd, 10));
+	IS(pwrite(fd, "y", 1, 2 * PAGE), 1);
+	OK(ftruncate(fd, 4 * PAGE));
+	map = mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	TRUE(map != MAP_FAILED);
+	IS(pread(fd, text, sizeof text, 0), (long)sizeof text);
+	for (long at = 0; at < 4 * PAGE; at++) {
+		const char wanted = at < 10 ? 'x' : at == 2 * PAGE ? 'y' : '\0';
+
+		IS(text[at], wanted);
+		IS(map[at], wanted);
+	}
+}
