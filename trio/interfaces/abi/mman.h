@@ -26,6 +26,8 @@
 #define MAP_HUGETLB 0x40000
 #define MAP_SYNC 0x80000
 #define MAP_FIXED_NOREPLACE 0x100000
+/* All that MAP_SHARED_VALIDATE takes of a file: the flags that are older than it, and sizes of huge pages. */
+#define MAP_VALID 0xfc07f973U
 
 #define MREMAP_MAYMOVE 1
 #define MREMAP_FIXED 2

@@ -265,6 +265,8 @@ static int64_t may_map(struct vfs *v, const struct file *f, uint32_t protection,
 	(void)v;
 	if ((flags & MAP_TYPE) < MAP_SHARED || (flags & MAP_TYPE) > MAP_SHARED_VALIDATE)
 		return -EINVAL;
+	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & ~MAP_VALID) != 0)
+		return -EOPNOTSUPP;
 	if (!file_reads(f))
 		return -EACCES;
 	if (shared && (protection & PROT_WRITE) != 0 && !file_writes(f))

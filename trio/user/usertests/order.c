@@ -29,6 +29,20 @@ TEST(order_mapping, "Is a mapping that is neither private nor shared refused bef
 	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, 0, 99, 0), EBADF);
 }
 
+TEST(order_validation, "Does MAP_SHARED_VALIDATE of a file refuse what MAP_SHARED lets pass?")
+{
+	int fd = (int)OK(open("file", O_RDONLY | O_CREAT, 0644));
+	const int unknown = 0x200, validate = MAP_SHARED_VALIDATE;
+
+	OK(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | MAP_POPULATE | MAP_NORESERVE, fd, 0));
+	OK(RAW(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED | unknown, fd, 0));
+	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | unknown, fd, 0), EOPNOTSUPP);
+	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_WRITE, validate | unknown, fd, 0), EOPNOTSUPP);
+	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | MAP_SYNC, fd, 0), EOPNOTSUPP);
+	FAILS(RAW(SYS_mmap, 0x10000000, PAGE, PROT_READ, validate | MAP_FIXED_NOREPLACE, fd, 0), EOPNOTSUPP);
+	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | unknown, 99, 0), EBADF);
+}
+
 TEST(order_memory_file, "Does memfd_create look at flags and name?")
 {
 	char name[300];
