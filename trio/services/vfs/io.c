@@ -308,5 +308,10 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 	result = vm_map_object(r->task, address, length, protection, flags, object, at, file_writes(f) && !copies,
 			       &mapped);
 	vm_object_drop(object);
-	return settle(r, result < 0 ? result : (int64_t)mapped);
+	if (result < 0)
+		return settle(r, result);
+	/* Where pages are copies the file system has seen them read. */
+	if (f->operations->object == NULL && !copies)
+		node_accessed(v, f->node, f->flags);
+	return answer(r, (int64_t)mapped);
 }

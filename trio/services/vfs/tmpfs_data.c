@@ -73,9 +73,7 @@ static verdict tmpfs_read(struct vfs *v, struct request *r, struct file *f, stru
 	if (bad != 0 && done == 0)
 		return settle(r, bad);
 	*at = offset;
-	if (n->node.accessed <= n->node.modified && (f->flags & O_NOATIME) == 0 &&
-	    (n->node.mount->flags & (MS_NOATIME | MS_RDONLY)) == 0)
-		n->node.accessed = vfs_time(v);
+	node_accessed(v, &n->node, f->flags);
 	return answer(r, (int64_t)done);
 }
 

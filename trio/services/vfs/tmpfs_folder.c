@@ -284,7 +284,6 @@ int64_t tmpfs_entries(struct vfs *v, struct file *file, struct grant to)
 	} while (result > 0);
 	if (at == 0 && result < 0)
 		return result;
-	if (n->node.accessed <= n->node.modified && (n->node.mount->flags & (MS_NOATIME | MS_RDONLY)) == 0)
-		n->node.accessed = vfs_time(v);
+	node_accessed(v, &n->node, file->flags);
 	return (int64_t)at;
 }

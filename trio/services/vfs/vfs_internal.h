@@ -173,6 +173,13 @@ static inline int64_t vfs_time(struct vfs *v)
 	return v->epoch + (int64_t)now();
 }
 
+/* Read, mapped or listed by a file with these flags: Linux's "relatime", once after each change. */
+static inline void node_accessed(struct vfs *v, struct node *n, uint32_t flags)
+{
+	if (n->accessed <= n->changed && (flags & O_NOATIME) == 0 && (n->mount->flags & (MS_NOATIME | MS_RDONLY)) == 0)
+		n->accessed = vfs_time(v);
+}
+
 /* The answer to a request: parks it until the disk has answered where `result` is -EWAIT. */
 static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t result)
 {

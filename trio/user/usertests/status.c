@@ -340,3 +340,50 @@ TEST(chmod_group, "Is set-group-id given only by members of the group, on a fold
 	OK(stat("a", &st));
 	IS(st.st_mode, S_IFREG | 0777);
 }
+
+/* Of a file that was read last a second after it was written, and changed now: when it is said to have been read. */
+static long read_after(int fd, void (*how)(int fd))
+{
+	const struct timespec past[2] = { { 1100000000, 0 }, { 1000000000, 0 } };
+	struct stat st;
+
+	OK(futimens(fd, past));
+	how(fd);
+	OK(fstat(fd, &st));
+	IS(st.st_mtim.tv_sec, 1000000000);
+	return st.st_atim.tv_sec;
+}
+
+static void by_read(int fd)
+{
+	char byte;
+
+	IS(pread(fd, &byte, 1, 0), 1);
+}
+
+static void by_mmap(int fd)
+{
+	OK(munmap(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0), PAGE));
+}
+
+static void by_getdents(int fd)
+{
+	char entries[1024];
+
+	OK(lseek(fd, 0, SEEK_SET));
+	TRUE(OK(RAW(SYS_getdents64, fd, entries, sizeof entries)) > 0);
+}
+
+TEST(status_accessed, "Is what was changed since said to be read when it is read, mapped or listed?")
+{
+	int fd = (int)OK(open("file", O_RDWR | O_CREAT, 0600));
+	int quiet = (int)OK(open("file", O_RDONLY | O_NOATIME));
+	int folder = (int)OK(open(".", O_RDONLY));
+
+	IS(write(fd, "x", 1), 1);
+	TRUE(read_after(fd, by_read) > 1100000000);
+	TRUE(read_after(fd, by_mmap) > 1100000000);
+	TRUE(read_after(folder, by_getdents) > 1100000000);
+	IS(read_after(quiet, by_read), 1100000000);
+	IS(read_after(quiet, by_mmap), 1100000000);
+}
