@@ -143,8 +143,6 @@ static int64_t bits_for(uint32_t protection, uint32_t flags)
 		return -EINVAL;
 	if (flags & MAP_HUGETLB)
 		return -ENOMEM;
-	if (type == MAP_SHARED_VALIDATE && flags & MAP_SYNC)
-		return -EOPNOTSUPP;
 	return (protection & PROT_ALL) | (type == MAP_PRIVATE ? 0 : REGION_SHARED);
 }
 
@@ -157,6 +155,9 @@ verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, u
 
 	if (bits < 0)
 		return settle(r, bits);
+	/* Without a file there is nobody to validate flags. */
+	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
+		return refuse(r, EINVAL);
 	if (flags & MAP_GROWSDOWN && !(bits & REGION_SHARED))
 		new.bits |= REGION_DOWN;
 	if (!(bits & REGION_SHARED))

@@ -41,6 +41,7 @@ TEST(order_validation, "Does MAP_SHARED_VALIDATE of a file refuse what MAP_SHARE
 	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | MAP_SYNC, fd, 0), EOPNOTSUPP);
 	FAILS(RAW(SYS_mmap, 0x10000000, PAGE, PROT_READ, validate | MAP_FIXED_NOREPLACE, fd, 0), EOPNOTSUPP);
 	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | unknown, 99, 0), EBADF);
+	FAILS(RAW(SYS_mmap, 0, PAGE, PROT_READ, validate | MAP_ANONYMOUS, -1, 0), EINVAL);
 }
 
 TEST(order_memory_file, "Does memfd_create look at flags and name?")
