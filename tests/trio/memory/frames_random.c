@@ -7,6 +7,8 @@
 
 #define HELD_MOST 40000U
 #define ORDERS 10U
+/* Rounds until memory turns from filling to emptying. */
+#define PHASE 2500
 
 static struct {
 	uint64_t frame;
@@ -93,14 +95,13 @@ int main(int argc, char **argv)
 	CHECK(argc == 3);
 	srand((unsigned)atoi(argv[1]));
 	rounds = atoi(argv[2]);
-	CHECK(rounds >= 8);
 	host_start();
 	all = frames_free();
 	CHECK(all == frames_total());
 	CHECK(frames_take(0) == 0 && frames_take(3) == 0 && frames_take(1024) == 0 && frames_free() == all);
 	for (int round = 0; round < rounds; round++) {
 		/* Memory fills, and empties, and fills. */
-		if (rand() % 100 < (round / (rounds / 8) % 2 ? 40 : 60))
+		if (rand() % 100 < (round / PHASE % 2 ? 40 : 60))
 			take();
 		else if (count > 0)
 			drop((uint32_t)rand() % count);

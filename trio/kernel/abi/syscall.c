@@ -37,8 +37,12 @@ static bool is_to_be_named(uint64_t number)
 {
 	uint8_t bit = (uint8_t)(1U << number % 8);
 
-	if (number >= SYSTEM_CALLS)
-		return wild_named < WILD_NAMED && ++wild_named;
+	if (number >= SYSTEM_CALLS) {
+		if (wild_named == WILD_NAMED)
+			return false;
+		wild_named++;
+		return true;
+	}
 	if (named[number / 8] & bit)
 		return false;
 	named[number / 8] |= bit;

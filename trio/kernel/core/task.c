@@ -89,12 +89,14 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 struct task *task_create_server(uint32_t number, const char *name, void (*function)(void))
 {
 	uint64_t page = frame_take(), top = page ? kernel_stack_take(number) : 0;
-	struct registers *user = (struct registers *)top - 1;
-	struct first_frame *first = (struct first_frame *)user - 1;
+	struct registers *user;
+	struct first_frame *first;
 	struct task_page *made;
 
 	if (!top)
 		panic("no memory for %s", name);
+	user = (struct registers *)top - 1;
+	first = (struct first_frame *)user - 1;
 	made = physical(page);
 	made->task.counters = &made->counters;
 	made->task.number = number;
