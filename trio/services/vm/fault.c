@@ -81,7 +81,7 @@ static int64_t fault_object(struct space *s, const struct region *r, uint64_t at
 	bool shared = r->bits & REGION_SHARED, copies = access & ACCESS_WRITE && !shared;
 	uint64_t frame;
 
-	if (index >= (o->device_pages != 0 ? o->device_pages : (o->size + PAGE - 1) / PAGE))
+	if (!object_reaches(o, index))
 		return -ENXIO;
 	if (access & ACCESS_PRESENT) {
 		if (copies)

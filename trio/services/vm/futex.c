@@ -22,6 +22,7 @@ static struct queue queues[QUEUES];
 static int64_t key_of(struct space *s, uint64_t address, uint32_t own, struct key *key)
 {
 	const struct region *r;
+	uint64_t place;
 
 	if (address % sizeof(uint32_t) != 0)
 		return -EINVAL;
@@ -31,11 +32,16 @@ static int64_t key_of(struct space *s, uint64_t address, uint32_t own, struct ke
 	if (own)
 		return 0;
 	/* As on Linux, where what others share is found by its page: it has to be readable. */
-	if (user_word(s, address, false) == NULL)
-		return -EFAULT;
 	r = region_find(s, address);
-	if (r->object != 0 && r->bits & REGION_SHARED)
-		*key = (struct key){ OWNER_OBJECT | r->object, r->index * PAGE + (address - r->begin) };
+	if (r == NULL || !(r->bits & PROT_ALL))
+		return -EFAULT;
+	if (r->object == 0)
+		return 0;
+	place = r->index * PAGE + (address - r->begin);
+	if (!object_reaches(object_of(r->object), place / PAGE))
+		return -EFAULT;
+	if (r->bits & REGION_SHARED)
+		*key = (struct key){ OWNER_OBJECT | r->object, place };
 	return 0;
 }
 

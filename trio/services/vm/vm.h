@@ -246,6 +246,11 @@ int64_t populate(struct space *s, const struct region *r, uint64_t begin, uint64
 
 /* object.c */
 struct object *object_of(uint32_t number);
+/* Whether it has such a page: touching one beyond is an error. */
+static inline bool object_reaches(const struct object *o, uint64_t index)
+{
+	return index < (o->device_pages != 0 ? o->device_pages : (o->size + PAGE - 1) / PAGE);
+}
 /* Its first `pages` pages, and it will not have more, are promised to it: 0 or -ENOMEM. */
 int64_t object_promise(uint32_t object, uint64_t pages);
 /* The frame of a page; made where `create`. 0: none, or no memory. */

@@ -442,4 +442,7 @@ TEST(futex_shared_unreadable, "Does a futex that others share have to be readabl
 	IS(RAW(SYS_futex, at, 1, 1), 0);
 	OK(munmap(at, PAGE));
 	FAILS(RAW(SYS_futex, at, 1, 1), EFAULT);
+	at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)OK(open("empty", O_RDWR | O_CREAT, 0644)), 0);
+	OK(at);
+	FAILS(RAW(SYS_futex, at, 1, 1), EFAULT);
 }
