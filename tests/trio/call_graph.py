@@ -20,9 +20,9 @@ _NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes 
 _EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"(?: label: "([^":]+):(\d+):(\d+)")?')
 _MEMBER = re.compile(r"\.(\w+)\s*=\s*&?(\w+)\s*[,}\n]")
 _SERVICE_TABLE = re.compile(r"^const struct \w+_service \w+ = \{.*?^\};", re.MULTILINE | re.DOTALL)
-_BY_TABLE = re.compile(r"(?:(\w+)_service)?(?:->|\.)(\w+)\(")
-#: Tables whose members have no names in their initialisers: what functions in them are called.
-_PREFIXED = {"run": "run_", "text": "text_"}
+_BY_TABLE = re.compile(r"(?:(\w+)_service\.)?(\w+)\(")
+#: Tables whose members have no names in their initialisers, and a parameter: what functions in them are called.
+_PREFIXED = {"run": "run_", "text": "text_", "act": "act_"}
 _INDIRECT = "__indirect_call"
 KERNEL = "kernel"
 #: Where one of these touches a page of a program's that is not there, the processor pushes registers and calls a trap.

@@ -84,6 +84,18 @@ verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t
 	return refuse(r, EINVAL);
 }
 
+static int64_t act_lock(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
+{
+	return populate(s, r, begin, end);
+}
+
+/* What cannot be there stays away. */
+static int64_t act_populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
+{
+	(void)populate(s, r, begin, end);
+	return 0;
+}
+
 verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t now)
 {
 	uint64_t begin = PAGE_DOWN(address), end = PAGE_UP(address + length);
@@ -93,14 +105,7 @@ verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t l
 		return refuse(r, EINVAL);
 	if (check_range(begin, end - begin) != 0)
 		return refuse(r, ENOMEM);
-	return settle(r, each_region(space_of(r->task), begin, end, now ? populate : act_nothing));
-}
-
-/* What cannot be there stays away, as on Linux. */
-static int64_t act_populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
-{
-	(void)populate(s, r, begin, end);
-	return 0;
+	return settle(r, each_region(space_of(r->task), begin, end, now ? act_lock : act_nothing));
 }
 
 verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32_t future)
