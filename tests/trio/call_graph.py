@@ -20,7 +20,8 @@ _NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes 
 _EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"(?: label: "([^":]+):(\d+):(\d+)")?')
 _MEMBER = re.compile(r"\.(\w+)\s*=\s*&?(\w+)\s*[,}\n]")
 _SERVICE_TABLE = re.compile(r"^const struct \w+_service \w+ = \{.*?^\};", re.MULTILINE | re.DOTALL)
-_BY_TABLE = re.compile(r"(?:(\w+)_service\.)?(\w+)\(")
+_BY_TABLE = re.compile(r"(?:(\w+)_service)?(?:->|\.)(\w+)\(")
+_BY_PARAMETER = re.compile(r"()(\w+)\(")
 #: Tables whose members have no names in their initialisers, and a parameter: what functions in them are called.
 _PREFIXED = {"run": "run_", "text": "text_", "act": "act_"}
 _INDIRECT = "__indirect_call"
@@ -122,10 +123,10 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     def by_table(component: str, file: str, line: str, column: str) -> Iterable[Function]:
         source = root / file
         text = " ".join(source.read_text().splitlines()[int(line) - 1 : int(line) + 2])[int(column) - 1 :]
-        called = _BY_TABLE.search(text)
-        service, member = (called[1], called[2]) if called else (None, "")
+        called = _BY_TABLE.search(text) or _BY_PARAMETER.search(text)
+        service, member = called.groups() if called else ("", "")
         inside = of_service.get(service, KERNEL) if service else component
-        names = tables.get((inside, service is not None, member), ())
+        names = tables.get((inside, bool(service), member), ())
         found = {each for name in names for each in by_name.get((inside, name), ())}
         if not found:
             graph.unresolved.append(f"{file}:{line}")
