@@ -7,6 +7,7 @@ import io
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -83,13 +84,18 @@ def test_without_apt_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         apt.need()
 
 
-def tarball(kind: str, files: dict[str, bytes]) -> bytes:
+def tarball(kind: str, members: Mapping[str, bytes | str]) -> bytes:
+    """Files, by their content, and symbolic links, by the path to which they lead."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode=f"w:{kind}") as archive:  # type: ignore[call-overload]  # a mode made of two parts
-        for name, content in files.items():
+        for name, content in members.items():
             member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
+            if isinstance(content, str):
+                member.type, member.linkname = tarfile.SYMTYPE, content
+                archive.addfile(member)
+            else:
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
     return data.getvalue()
 
 
@@ -175,16 +181,22 @@ def test_a_description_that_names_no_files_is_refused(tmp_path: Path, lines: str
         debsource.checked(tmp_path / "x.dsc")
 
 
-def test_no_source_leads_out_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: TargetError. Broken: a tarball writes where it likes."""
+@pytest.mark.parametrize(
+    ("name", "content"), [("../outside", b"x"), ("/outside", b"x"), ("inside", "../outside"), ("inside", "/etc")]
+)
+def test_no_source_leads_out_of_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes | str
+) -> None:
+    """Expected: TargetError, before anything is written. Broken: a tarball writes or points where it likes."""
     hide(monkeypatch, "dpkg-source")
-    content = tarball("gz", {"../outside": b"x"})
-    (tmp_path / "x.orig.tar.gz").write_bytes(content)
-    text = f"Checksums-Sha256:\n {hashlib.sha256(content).hexdigest()} 1 x.orig.tar.gz\n"
+    archive = tarball("gz", {"first": b"x", name: content})
+    (tmp_path / "x.orig.tar.gz").write_bytes(archive)
+    text = f"Checksums-Sha256:\n {hashlib.sha256(archive).hexdigest()} 1 x.orig.tar.gz\n"
     (tmp_path / "x.dsc").write_text(text)
     with pytest.raises(TargetError, match="cannot be unpacked"):
         debsource.unpack(tmp_path / "x.dsc", tmp_path / "into")
     assert not (tmp_path / "outside").exists()
+    assert list((tmp_path / "into.unpacking").iterdir()) == []
 
 
 def test_the_fixtures_apt_is_not_the_systems(mirror: Repository) -> None:

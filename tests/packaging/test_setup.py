@@ -47,6 +47,9 @@ class System:
         for name in ("scripts", "requirements"):
             shutil.copytree(ROOT / name, self.checkout / name)
         (self.checkout / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+        script = self.checkout / "scripts/setup"
+        assert script.read_text().count("/usr/bin/python3") == 1
+        script.write_text(script.read_text().replace("/usr/bin/python3", str(self.programs / "distribution-python3")))
         self.add("sleep", "exit 0")
 
     def add(self, name: str, script: str) -> None:
@@ -54,8 +57,8 @@ class System:
         (self.programs / name).write_text(f"#!/bin/bash\n{script}\n")
         (self.programs / name).chmod(0o755)
 
-    def add_python(self, version: str = "3.12") -> None:
-        """A Python that makes an environment in which pip notes what it is asked for."""
+    def add_python(self, version: str = "3.12", name: str = "python3", venv: bool = True) -> None:
+        """A Python that makes an environment in which pip notes what it is asked for; without `venv` it cannot."""
         new = int(version.split(".")[1]) >= 11
         inner = "#!/bin/bash\n" + (
             f'[ "$1" = -VV ] && echo "Python {version}.0"\n'
@@ -65,8 +68,9 @@ class System:
             "exit 0\n"
         )
         self.add(
-            "python3",
-            f"""case "$1" in
+            name,
+            f"""case "$*" in *ensurepip*) {"true" if venv else "exit 1"} ;; esac
+case "$1" in
 -V) echo "Python {version}.0" ;;
 -VV) echo "Python {version}.0" ;;
 -c) [[ "$2" != *version_info* ]] || exit {0 if new else 1} ;;
@@ -222,6 +226,25 @@ def test_an_old_python_is_named_with_the_way_out(system: System) -> None:
     assert done.returncode == 6
     assert "no Python 3.11 or newer (python3 is Python 3.10.0)" in done.stderr
     assert "PYTHON=" in done.stderr
+
+
+def test_the_distributions_python_goes_before_another_on_the_path(system: System) -> None:
+    """Expected: /usr/bin/python3 makes .venv. Broken: what is tested depends on what else the machine has."""
+    system.add_all_but_python()
+    system.add_python("3.13")
+    system.add_python("3.11", "distribution-python3")
+    assert "creating .venv with Python 3.11.0" in system.setup().stdout
+
+
+@pytest.mark.parametrize(("version", "venv"), [("3.10", True), ("3.11", False)])
+def test_a_distributions_python_that_does_not_suffice_needs_no_root(system: System, version: str, venv: bool) -> None:
+    """Expected: another one that can make .venv is used. Broken: apt is asked for python3-venv, or for a newer one."""
+    system.add_all_but_python()
+    system.add_python("3.13")
+    system.add_python(version, "distribution-python3", venv=venv)
+    done = system.setup(root=False)
+    assert "creating .venv with Python 3.13.0" in done.stdout, done.stderr
+    assert "apt-get" not in system.calls
 
 
 def test_the_users_choice_of_python_is_not_passed_over(system: System) -> None:
