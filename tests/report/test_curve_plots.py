@@ -66,10 +66,10 @@ def test_both_axes_are_logarithmic_beyond_a_decade() -> None:
 
 
 def test_within_a_decade_values_stand_on_zero() -> None:
-    """Expected: 3 is three times as high above the floor as 1. Broken: a flat curve looks steep."""
+    """Expected: 3 is three times as high above the base as 1. Broken: a flat curve looks steep."""
     svg = drawn(line(0, 1, 2, 3, 1), xs=(1.0, 2.0, 3.0, 4.0))
-    floor = 230 - 42
-    (a, b, c, _d) = [floor - y for _x, y in places(svg, "s s0")]
+    base = 230 - 42
+    (a, b, c, _d) = [base - y for _x, y in places(svg, "s s0")]
     assert (b / a, c / a) == pytest.approx((2, 3), rel=0.01)
     assert ">0 ns<" in svg
 

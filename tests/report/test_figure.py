@@ -15,7 +15,7 @@ import pytest
 from kernometer.errors import UsageError
 from kernometer.report.figure import Figure, figures, find
 from kernometer.report.figure_draw import picture
-from kernometer.report.figure_points import Drawing, Side, Value, draw, matches, side_of, side_of_published
+from kernometer.report.figure_points import Drawing, Source, Value, draw, matches, source_of, source_of_published
 from kernometer.report.figure_text import COLUMNS, as_csv
 from kernometer.results import published
 from kernometer.results.model import Result, Unsupported
@@ -37,7 +37,7 @@ def rows_for(figure: Figure) -> list[str]:
     return [pattern.replace("*", str(number), 1).replace("*", "16") for pattern in patterns for number in (4, 64, 1024)]
 
 
-def side(figure: Figure, name: str, factor: float = 1.0) -> Side:
+def source(figure: Figure, name: str, factor: float = 1.0) -> Source:
     """A value with an interval for each row; runs of single iterations."""
     values, runs = {}, {}
     for number, row in enumerate(rows_for(figure)):
@@ -46,12 +46,12 @@ def side(figure: Figure, name: str, factor: float = 1.0) -> Side:
         value = 1000.0 * factor * (1 + number)
         values[row] = Value(value, kind, 0.9 * value, 1.2 * value)
         runs[row] = make.run(row=row, batch=1)
-    return Side(name, values, runs=runs)
+    return Source(name, values, runs=runs)
 
 
 def drawing(name: str) -> Drawing:
     figure = find(name)
-    return draw(figure, [side(figure, "one"), side(figure, "two", 1.5)])
+    return draw(figure, [source(figure, "one"), source(figure, "two", 1.5)])
 
 
 def test_every_figure_of_the_sources_is_defined() -> None:
@@ -95,8 +95,8 @@ def test_its_rows_are_in_the_catalogue(name: str) -> None:
 def test_the_papers_own_bars_come_out(name: str) -> None:
     """Expected: Linux 100, MINIX 3 as table 1 and 2 have it, no interval."""
     publication = published.load("published/miao-2011").publication
-    sides = [side_of_published(system, publication, system) for system in ("linux", "minix3")]
-    [panel] = draw(find(name), sides).panels
+    sources = [source_of_published(system, publication, system) for system in ("linux", "minix3")]
+    [panel] = draw(find(name), sources).panels
     linux, minix = panel.series
     assert {point.y for point in linux.points} == {100.0}
     assert all(point.low is None for point in minix.points)
@@ -112,11 +112,11 @@ def test_the_papers_own_bars_come_out(name: str) -> None:
 
 
 def test_a_bars_interval_is_that_of_a_ratio() -> None:
-    """Expected: both sides' errors, on the logarithm; the reference itself has none."""
+    """Expected: both sources' errors, on the logarithm; the reference itself has none."""
     figure = find("miao-7")
     of = {bar.rows[0]: Value(100.0, "ns", 100 / 1.1, 110.0) for bar in figure.bar}
     half = math.log(1.1)
-    [panel] = draw(figure, [Side("a", of), Side("b", of)]).panels
+    [panel] = draw(figure, [Source("a", of), Source("b", of)]).panels
     assert all(point.low is None for point in panel.series[0].points)
     for point in panel.series[1].points:
         assert point.y == pytest.approx(100)
@@ -128,21 +128,21 @@ def test_a_bars_interval_is_that_of_a_ratio() -> None:
 def test_a_time_for_all_bytes_turns_bandwidth_and_interval_round() -> None:
     figure = find("chawla-5")
     values = {row: Value(1e9, "B/s", 0.5e9, 2e9) for row in rows_for(figure)}
-    point = draw(figure, [Side("a", values)]).panels[0].series[0].points[0]
+    point = draw(figure, [Source("a", values)]).panels[0].series[0].points[0]
     assert (point.y, point.low, point.high) == pytest.approx((0.067108864, 0.033554432, 0.134217728))
 
 
 def test_missing_rows_are_answered_with_the_command_that_measures_them() -> None:
     figure = find("griffiths-4")
     with pytest.raises(UsageError) as refused:
-        draw(figure, [Side("mine", {})])
+        draw(figure, [Source("mine", {})])
     assert "mine lacks" in refused.value.text
     assert refused.value.next_step == (
         "Measure them: kernometer run --profile full " + " ".join(f"'{group.rows[0]}'" for group in figure.group) + "."
     )
     single = find("chawla-1")
     with pytest.raises(UsageError, match="lacks") as batched:
-        draw(single, [Side("mine", {}, runs={row: make.run(row=row, batch=8) for row in rows_for(single)})])
+        draw(single, [Source("mine", {}, runs={row: make.run(row=row, batch=8) for row in rows_for(single)})])
     assert "--batch 1" in batched.value.next_step
 
 
@@ -151,17 +151,17 @@ def test_two_points_are_no_curve() -> None:
     [pattern] = figure.group[0].rows
     values = {pattern.replace("*", str(n)): Value(1.0, "ns") for n in (1, 4)}
     with pytest.raises(UsageError):
-        draw(figure, [Side("mine", values)])
+        draw(figure, [Source("mine", values)])
 
 
 def test_a_row_that_the_platform_cannot_do_is_said_and_the_rest_is_drawn() -> None:
     """Expected: the curve that there is, and the reason beside it. Broken: no figure where one row is impossible."""
     figure = find("chawla-5")
-    whole = side(figure, "mine")
+    whole = source(figure, "mine")
     cached, uncached = (group.rows[0] for group in figure.group)
     values = {cached.replace("*", str(n), 1): Value(1e9, "B/s") for n in (4, 64, 1024)}
     lacking = {uncached.replace("*", "4"): "nothing drops the cache"}
-    made = draw(figure, [Side(whole.name, values, lacking)])
+    made = draw(figure, [Source(whole.name, values, lacking)])
     assert len(made.panels[0].series) == 1
     assert "nothing drops the cache" in made.remarks[0]
 
@@ -169,7 +169,7 @@ def test_a_row_that_the_platform_cannot_do_is_said_and_the_rest_is_drawn() -> No
 def test_bars_need_a_second_result() -> None:
     figure = find("miao-6")
     with pytest.raises(UsageError, match="two results"):
-        draw(figure, [side(figure, "one")])
+        draw(figure, [source(figure, "one")])
 
 
 def test_a_star_stays_within_one_tag() -> None:
@@ -189,7 +189,7 @@ def test_a_real_shape_of_result_becomes_a_side() -> None:
         runs=tuple(make.run(number, row="mem/x@bytes=4") for number in range(3)),
         unsupported=(Unsupported(row="mem/y", reason="no y"),),
     )
-    made = side_of("mine", result, row_figures(result))
+    made = source_of("mine", result, row_figures(result))
     assert made.values["mem/x@bytes=4"].unit == "ns"
     assert made.lacking == {"mem/y": "no y"}
     assert made.runs["mem/x@bytes=4"].run == 0

@@ -54,7 +54,7 @@ def test_the_ecdf_begins_at_the_least_and_ends_at_the_largest_sample() -> None:
     [path] = re.findall(r'class="s s0"[^>]* d="([^"]*)"', plot.svg)
     rises = [int(step) for step in re.findall(r"v(-?\d+)", path)]
     assert len(rises) == small.ECDF_STEPS
-    assert sum(rises) == -10 * (small._FLOOR - small._TOP), "it reaches 100 %"
+    assert sum(rises) == -10 * (small._BASE - small._TOP), "it reaches 100 %"
     assert all(rise < 0 for rise in rises), "and never falls"
     left = int(path[1:].split()[0])
     right = left + sum(int(step) for step in re.findall(r"h(-?\d+)", path))

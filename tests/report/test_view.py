@@ -180,7 +180,7 @@ def test_two_sessions_of_one_kernel_show_this_hosts_own_spread() -> None:
     [spread] = page.spreads
     assert spread.summary.startswith("Between the 2 sessions shown here, which ran the same kernel and probe")
     assert len(spread.rows) == 12
-    assert spread.rows[0].floor >= spread.rows[-1].floor
+    assert spread.rows[0].limit >= spread.rows[-1].limit
 
 
 def test_history_adds_the_spread_of_the_host() -> None:

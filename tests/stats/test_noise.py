@@ -7,7 +7,7 @@ import pytest
 
 from kernometer.stats.figures import figures
 from kernometer.stats.history import Grain, entry, history_of, occasions, spread
-from kernometer.stats.noise import noise_floor, row_noise, spread_between_sessions
+from kernometer.stats.noise import known_spread, row_noise, spread_between_sessions
 from tests.stats.simulate import ROW, of_costs, sessions, upper_bound
 
 
@@ -33,31 +33,31 @@ def test_one_session_has_no_spread() -> None:
 def test_equal_sessions_spread_by_nothing() -> None:
     noise = spread_between_sessions([figures(of_costs(str(i), {ROW: [100.0]})) for i in range(3)])
     assert noise is not None
-    assert (noise.rows[ROW].sd, noise.rows[ROW].floor, noise.typical) == (0, 0, 0)
+    assert (noise.rows[ROW].sd, noise.rows[ROW].limit, noise.typical) == (0, 0, 0)
 
 
-def test_floor_is_exceeded_by_one_pair_in_twenty() -> None:
-    """Simulated: the floor from 5 sessions, then a new pair. Expected: beyond it in 5 % of 20,000 tries."""
+def test_repeatability_limit_is_exceeded_by_one_pair_in_twenty() -> None:
+    """Simulated: the limit from 5 sessions, then a new pair. Expected: beyond it in 5 % of 20,000 tries."""
     rng = np.random.default_rng(1)
     trials = 20_000
     known = 0.01 * rng.standard_normal((trials, 5))
     new = np.abs(0.01 * np.diff(rng.standard_normal((trials, 2)), axis=1)[:, 0])
-    floors = np.array([row_noise(ROW, variance, 4).floor for variance in known.var(axis=1, ddof=1)[:4000]])
-    beyond = float(np.mean(np.expm1(new[:4000]) > floors))
+    limits = np.array([row_noise(ROW, variance, 4).limit for variance in known.var(axis=1, ddof=1)[:4000]])
+    beyond = float(np.mean(np.expm1(new[:4000]) > limits))
     assert beyond <= upper_bound(0.05, 4000)
     assert beyond >= 0.03
 
 
-def test_noise_floor_needs_three_sessions_of_this_kind() -> None:
+def test_known_spread_needs_three_sessions_of_this_kind() -> None:
     rng = np.random.default_rng(2)
     made = sessions("s", 4, rng, between=0.01)
     like = entry(made[0])
-    assert noise_floor(history_of(made[:2]), like) is None
-    known = noise_floor(history_of(made), like)
+    assert known_spread(history_of(made[:2]), like) is None
+    known = known_spread(history_of(made), like)
     assert known is not None
     assert known.rows[ROW].sessions == 4
     other = sessions("o", 4, rng, between=0.01, target="wrap:x")
-    assert noise_floor(history_of(other), like) is None
+    assert known_spread(history_of(other), like) is None
 
 
 def test_spread_within_an_occasion_is_not_that_between_days() -> None:

@@ -1,7 +1,7 @@
 """`ab`: two targets measured in randomised alternating blocks, so that whatever drifts does so for both.
 
-A block is one run of one row on each side, right after one another, in random order. Where starting a target is dear
-(a wrapper that boots a kernel) it is one run of every row on each side.
+A block is one run of one row in each arm, right after one another, in random order. Where starting a target is dear
+(a wrapper that boots a kernel) it is one run of every row in each arm.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def measure_pair(
     blocks: int,
     listen: Callable[[AnyRecord], None],
 ) -> tuple[Path, Path]:
-    """Measures both sides into two new files of the store that share an `experiment`; their paths.
+    """Measures both arms into two new files of the store that share an `experiment`; their paths.
 
     Ctrl-C leaves whole blocks and at most one half of a block, which the judgement leaves out.
     """
@@ -54,12 +54,12 @@ def measure_pair(
         store.create(sessions[1]) as second,
     ):
         writers += (first, second)
-        sides = (_Side(targets[0], first), _Side(targets[1], second))
+        arms = (_Arm(targets[0], first), _Arm(targets[1], second))
         for block, group in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
-            order = list(sides)
+            order = list(arms)
             _generator(plan.seed, block, *group).shuffle(order)
-            for side in order:
-                side.run(replace(plan, words=group), block, listen)
+            for arm in order:
+                arm.run(replace(plan, words=group), block, listen)
     return first.path, second.path
 
 
@@ -79,8 +79,8 @@ def _generator(seed: int, *parts: object) -> random.Random:
     return random.Random(repr((seed, *parts)))  # noqa: S311 - an experiment's order, not a secret
 
 
-class _Side:
-    """One target and its file. Header and definitions are asked for once."""
+class _Arm:
+    """One target of the `ab` and its file. Header and definitions are asked for once."""
 
     def __init__(self, target: Target, writer: ResultWriter) -> None:
         self.target = target

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from kernometer import __version__
 from kernometer.errors import StoppedError, TargetError
 from kernometer.host.check import check
-from kernometer.results.model import FORMAT, AnyRecord, End, Failure, Run, Session
+from kernometer.results.model import FORMAT, AnyRecord, ArmLetter, End, Failure, Run, Session
 from kernometer.results.reader import DamagedError, parse_record
 from kernometer.results.writer import new_session_id
 from kernometer.targets.base import Deadline
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from kernometer.targets.base import Job, Target
 
 
-Side = Literal["", "A", "B"]
-
-
-def new_session(plan: Plan, target: Target, label: str, experiment: str = "", side: Side = "") -> Session:
+def new_session(plan: Plan, target: Target, label: str, experiment: str = "", arm: ArmLetter = "") -> Session:
     """The first record of a result; it looks at this host where that bears on the figures."""
     place = target.place(plan.by)
     return Session(
@@ -48,7 +45,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", si
         command_line=place.command_line,
         boot=place.boot,
         experiment=experiment,
-        side=side,
+        side=arm,
         seed=plan.seed,
         host=check().as_record() if place.here else {},
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernometer.report.figure import Figure
-    from kernometer.report.figure_points import Side
+    from kernometer.report.figure_points import Source
     from kernometer.results.model import Result
 
 EPILOG = """\b
@@ -62,7 +62,7 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
         raise UsageError(f"A file {output.name!r} says no form.", f"End it in .{', .'.join((*FORMATS, 'csv'))}.")
     if not results:
         raise UsageError("Of which result?", f"For example: kernometer figure {name} @last.")
-    drawing = draw(figure, _sides(env, figure, results))
+    drawing = draw(figure, _sources(env, figure, results))
     if output is None:
         print_drawing(env.console(), drawing)
         return
@@ -85,22 +85,22 @@ def _list(env: Env) -> None:
     env.console().print(table)
 
 
-def _sides(env: Env, figure: Figure, words: Sequence[str]) -> list[Side]:
+def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
     """Each result once, in the order of the words; a whole published table is its systems."""
     from kernometer.results.published import is_published
 
     different = list(dict.fromkeys(words))
     measured = _measured(env, [word for word in different if not is_published(word)])
-    sides: list[Side] = []
+    sources: list[Source] = []
     for word in different:
-        sides += [measured[word]] if word in measured else _published(figure, word)
-    return sides
+        sources += [measured[word]] if word in measured else _published(figure, word)
+    return sources
 
 
-def _measured(env: Env, words: Sequence[str]) -> dict[str, Side]:
+def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     """Word to the session that it means, under a name that tells it from the others."""
     from kernometer.cli.report import name_systems
-    from kernometer.report.figure_points import side_of
+    from kernometer.report.figure_points import source_of
     from kernometer.stats.figures import figures
 
     results = {word: _one(env, word) for word in words}
@@ -108,32 +108,32 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Side]:
         raise UsageError("Some of these results are times, others counts of instructions.", "Draw a figure of each.")
     systems = name_systems([(one,) for one in results.values()])
     names = {members[0].session.id: name for name, members in systems.items()}
-    return {word: side_of(names[one.session.id], one, figures(one)) for word, one in results.items()}
+    return {word: source_of(names[one.session.id], one, figures(one)) for word, one in results.items()}
 
 
-def _published(figure: Figure, word: str) -> list[Side]:
+def _published(figure: Figure, word: str) -> list[Source]:
     """The system that is named; of a whole table all that have what the figure draws, its reference first."""
-    from kernometer.report.figure_points import side_of_published
+    from kernometer.report.figure_points import source_of_published
     from kernometer.results.published import load
 
     column = load(word)
     chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
     chosen.sort(key=lambda one: one.system != figure.reference)
-    made = [side_of_published(one.name, column.publication, one.system) for one in chosen]
-    if not any(side.values for side in made):
+    made = [source_of_published(one.name, column.publication, one.system) for one in chosen]
+    if not any(source.values for source in made):
         raise UsageError(
             f"{word} prints no figures of rows that our catalogue has.", "Give a result that was measured."
         )
-    return [side for side in made if column.system or (side.values and _whole(figure, side))]
+    return [source for source in made if column.system or (source.values and _whole(figure, source))]
 
 
-def _whole(figure: Figure, side: Side) -> bool:
+def _whole(figure: Figure, source: Source) -> bool:
     """Whether it has all bars: a paper's systems that were not named one by one are left out else."""
-    return all(any(row in side.values for row in bar.rows) for bar in figure.bar)
+    return all(any(row in source.values for row in bar.rows) for bar in figure.bar)
 
 
 def _one(env: Env, word: str) -> Result:
-    """One session; several as one side have no interval of their own here."""
+    """One session; several as one source have no interval of their own here."""
     found = env.store().load_set(word)
     if len(found) > 1:
         raise UsageError(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from kernometer.report import curve_plots
 from kernometer.report.curves import spread_of, value_text, x_text
-from kernometer.report.sides import Side, name, pooled, pooled_figure, rows_of, sentence, single, workloads_of
+from kernometer.report.subjects import Subject, name, pooled, pooled_figure, rows_of, sentence, single, workloads_of
 from kernometer.report.view import NOTHING, AbsoluteRow, CurveView, Family, WorkloadView
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, with_points
@@ -45,15 +45,15 @@ def anchor(row: str) -> str:
     return f"row-{plain}-{hashlib.blake2s(row.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
 
 
-def families(sides: Sequence[Side]) -> tuple[Family, ...]:
-    """All rows of all sides, in the registry's order; what the registry does not know comes last."""
-    definitions = workloads_of(sides)
+def families(subjects: Sequence[Subject]) -> tuple[Family, ...]:
+    """All rows of all subjects, in the registry's order; what the registry does not know comes last."""
+    definitions = workloads_of(subjects)
     tree: dict[str, dict[str, list[str]]] = {}
-    for row in rows_of(sides):
+    for row in rows_of(subjects):
         workload = workload_of(row)
         tree.setdefault(family(workload)[0], {}).setdefault(workload, []).append(row)
     return tuple(
-        Family(*family(key), tuple(_workload(name_, definitions, rows, sides) for name_, rows in inner.items()))
+        Family(*family(key), tuple(_workload(name_, definitions, rows, subjects) for name_, rows in inner.items()))
         for key, inner in tree.items()
     )
 
@@ -64,18 +64,20 @@ def workload_of(row: str) -> str:
 
 
 def _workload(
-    key: str, definitions: Mapping[str, Workload], rows: Sequence[str], sides: Sequence[Side]
+    key: str, definitions: Mapping[str, Workload], rows: Sequence[str], subjects: Sequence[Subject]
 ) -> WorkloadView:
     definition = definitions.get(key)
-    gathered_rows = gathered({row: tuple(pooled_figure(side.of(row)) for side in sides) for row in rows}, definitions)
-    curves = tuple(_curve(one, sides) for one in gathered_rows if not isinstance(one, str))
-    figures = [figure for row in rows for side in sides for figure in side.of(row)]
+    gathered_rows = gathered(
+        {row: tuple(pooled_figure(subject.of(row)) for subject in subjects) for row in rows}, definitions
+    )
+    curves = tuple(_curve(one, subjects) for one in gathered_rows if not isinstance(one, str))
+    figures = [figure for row in rows for subject in subjects for figure in subject.of(row)]
     shown = tuple(
         AbsoluteRow(
             row=name(row),
             parameters=name(row[len(key) + 1 :]),
             anchor=anchor(row),
-            figures=tuple(pooled(side.of(row)) for side in sides),
+            figures=tuple(pooled(subject.of(row)) for subject in subjects),
         )
         for row in gathered_rows
         if isinstance(row, str)
@@ -95,12 +97,12 @@ def _workload(
     )
 
 
-def _curve(curve: Curve[tuple[RowFigure | None, ...]], sides: Sequence[Side]) -> CurveView:
+def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subject]) -> CurveView:
     """All systems' figures along the parameter, drawn and in rows; their ends in words."""
     title, parameter = name(curve.name), name(curve.parameter)
     lines = [
-        curve_plots.Line(side.letter, index, tuple(point.of[index] for point in curve.points))
-        for index, side in enumerate(sides)
+        curve_plots.Line(subject.letter, index, tuple(point.of[index] for point in curve.points))
+        for index, subject in enumerate(subjects)
     ]
     summary = "; ".join([spread_of(curve), *filter(None, (_ends(curve, line) for line in lines))])
     rows = tuple(

@@ -8,8 +8,8 @@ from kernometer import __version__
 from kernometer.errors import ResultError
 from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.samples import SHARES, distributions
-from kernometer.report.sides import Side, gather, name
 from kernometer.report.spread import spreads
+from kernometer.report.subjects import Subject, gather, name
 from kernometer.report.view import Page
 from kernometer.results.model import Result
 from kernometer.stats.history import History
@@ -28,29 +28,30 @@ def build(
     """The whole page. Raises ResultError where there is no result, or results and comparisons do not fit."""
     if not results:
         raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
-    sides = gather(list(systems.items()) if systems else groups(results, comparisons))
-    _check(sides, comparisons)
+    subjects = gather(list(systems.items()) if systems else groups(results, comparisons))
+    _check(subjects, comparisons)
     views = tuple(
-        compared.view(comparison, _side(sides, comparison.a), _side(sides, comparison.b)) for comparison in comparisons
+        compared.view(comparison, _subject(subjects, comparison.a), _subject(subjects, comparison.b))
+        for comparison in comparisons
     )
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
-        title=_title(sides),
-        lead=_lead(sides),
+        title=_title(subjects),
+        lead=_lead(subjects),
         by=" and ".join(ways),
         bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
         made=f"Kernometer {__version__}",
-        systems=tuple(side.system for side in sides),
+        systems=tuple(subject.system for subject in subjects),
         comparisons=views,
-        families=absolute.families(sides),
-        flags=evidence.flags(sides),
-        truth=evidence.truth(sides),
-        counters=evidence.counters(sides),
-        events=evidence.events(sides),
-        absences=evidence.absences(sides),
-        findings=evidence.findings(sides),
-        spreads=spreads(sides, history),
-        distributions=distributions(sides),
+        families=absolute.families(subjects),
+        flags=evidence.flags(subjects),
+        truth=evidence.truth(subjects),
+        counters=evidence.counters(subjects),
+        events=evidence.events(subjects),
+        absences=evidence.absences(subjects),
+        findings=evidence.findings(subjects),
+        spreads=spreads(subjects, history),
+        distributions=distributions(subjects),
         quantile_words=tuple(word for word, _share in SHARES),
         ecdf_steps=small.ECDF_STEPS,
         marks=curve_plots.MARKS,
@@ -95,8 +96,8 @@ def _names(result: Result) -> tuple[str, ...]:
     return (session.id, session.label, f"label:{session.label}", session.side, session.target)
 
 
-def _check(sides: Sequence[Side], comparisons: Sequence[Comparison]) -> None:
-    known = {side.key for side in sides}
+def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> None:
+    known = {subject.key for subject in subjects}
     for comparison in comparisons:
         for title in (comparison.a, comparison.b):
             if title not in known:
@@ -105,25 +106,30 @@ def _check(sides: Sequence[Side], comparisons: Sequence[Comparison]) -> None:
                 )
 
 
-def _side(sides: Sequence[Side], title: str) -> Side:
-    return next(side for side in sides if side.key == title)
+def _subject(subjects: Sequence[Subject], title: str) -> Subject:
+    return next(subject for subject in subjects if subject.key == title)
 
 
-def _title(sides: Sequence[Side]) -> str:
+def _title(subjects: Sequence[Subject]) -> str:
     """What the page is about: of one system which kernel ran where, of more their names."""
-    names = [side.system.name for side in sides]
+    names = [subject.system.name for subject in subjects]
     if len(names) > 1:
         return " against ".join(reversed(names)) if len(names) == 2 else ", ".join(names)
-    facts = {fact.name: fact.value for fact in sides[0].system.facts}
+    facts = {fact.name: fact.value for fact in subjects[0].system.facts}
     return " on ".join(facts[key] for key in ("Kernel", "Host") if key in facts) or names[0]
 
 
-def _lead(sides: Sequence[Side]) -> str:
+def _lead(subjects: Sequence[Subject]) -> str:
     """The first sentence where nothing is compared."""
-    rows = len({row for side in sides for entry in side.entries for row in entry.figures})
-    sessions = sum(len(side.results) for side in sides)
+    rows = len({row for subject in subjects for entry in subject.entries for row in entry.figures})
+    sessions = sum(len(subject.results) for subject in subjects)
     failed = len(
-        {(failure.row, result.session.id) for side in sides for result in side.results for failure in result.failures}
+        {
+            (failure.row, result.session.id)
+            for subject in subjects
+            for result in subject.results
+            for failure in result.failures
+        }
     )
     text = f"{rows} row{'s' if rows != 1 else ''} measured in {sessions} session{'s' if sessions != 1 else ''}"
     return f"{text}, {failed} failed." if failed else f"{text}."

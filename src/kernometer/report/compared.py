@@ -12,7 +12,7 @@ from markupsafe import escape
 from kernometer.report import curve_plots, forest
 from kernometer.report.absolute import anchor, family
 from kernometer.report.curves import crossing_lines, ratio_range, spread_of, x_text
-from kernometer.report.sides import Side, name, rows_of, sentence, single, workloads_of
+from kernometer.report.subjects import Subject, name, rows_of, sentence, single, workloads_of
 from kernometer.report.units import format_percent
 from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
@@ -24,7 +24,7 @@ _DIGEST = re.compile(r"[0-9a-f]{32,}")
 _ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.FAILED)
 
 
-def view(comparison: Comparison, a: Side, b: Side) -> ComparisonView:
+def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
     """Everything the page says of B against A."""
     ordered = {row.row: row for row in _in_order(comparison.rows, (a, b))}
     lines = [ordered[one] if isinstance(one, str) else one for one in gathered(ordered, workloads_of((a, b)))]
@@ -163,9 +163,9 @@ def _headline(text: str) -> str:
     return re.sub(r"(?<=[ ±]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", sentence(text))
 
 
-def _in_order(rows: Sequence[RowComparison], sides: Sequence[Side]) -> list[RowComparison]:
-    """In the registry's order; rows without a run on either side last."""
-    place = {row: index for index, row in enumerate(rows_of(sides))}
+def _in_order(rows: Sequence[RowComparison], subjects: Sequence[Subject]) -> list[RowComparison]:
+    """In the registry's order; rows without a run in any of them last."""
+    place = {row: index for index, row in enumerate(rows_of(subjects))}
     return sorted(rows, key=lambda row: place.get(row.row, len(place)))
 
 

@@ -25,7 +25,7 @@ from kernometer.stats.model import RowComparison, RowFigure, Verdict
 
 _WIDTH, _HEIGHT = 440, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 10, 42
-_EDGE, _FLOOR = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+_EDGE, _BASE = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 #: Values that span more than this have a logarithmic axis.
 DECADE = 10.0
 #: Between the middles of two labels of the x axis, in pixels; labels on the y axis at most.
@@ -189,8 +189,8 @@ def _value_axis(figures: Sequence[RowFigure]) -> _Axis:
     low = max(min([*centre, *(one for one in lows if one is not None)]), min(centre) / 100)
     high = min(max([*centre, *(one for one in highs if one is not None)]), max(centre) * 100)
     if max(centre) / min(centre) > DECADE:
-        return _Axis(low / _SPARE, high * _SPARE, _FLOOR, _TOP, log=True)
-    return _Axis(0.0, high * _SPARE, _FLOOR, _TOP, log=False)
+        return _Axis(low / _SPARE, high * _SPARE, _BASE, _TOP, log=True)
+    return _Axis(0.0, high * _SPARE, _BASE, _TOP, log=False)
 
 
 def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> _Axis:
@@ -202,20 +202,20 @@ def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> _Axis:
     highs = [one.high for one in rows if one.high is not None and one.high < math.inf]
     low, high = max(min([low, *lows]), low / reach), min(max([high, *highs]), high * reach)
     spare = (high / low) ** 0.05
-    return _Axis(low / spare, high * spare, _FLOOR, _TOP, log=True)
+    return _Axis(low / spare, high * spare, _BASE, _TOP, log=True)
 
 
 def _x_ticks(axis: _Axis, xs: Sequence[float], parameter: str) -> Iterator[str]:
     """At points of the curve: the first and the last, and between them those that leave each other room."""
-    yield f'<path class="g" d="M{_LEFT} {_FLOOR}H{_EDGE}"/>'
+    yield f'<path class="g" d="M{_LEFT} {_BASE}H{_EDGE}"/>'
     last, shown = axis(xs[-1]), -math.inf
     for value in xs:
         at = axis(value)
         if at != last and (at - shown < APART or last - at < APART) and value != xs[0]:
             continue
         shown = at
-        yield f'<path class="g" d="M{at:.0f} {_TOP}V{_FLOOR + 4}"/>'
-        yield f'<text x="{at:.0f}" y="{_FLOOR + 17}" text-anchor="middle">{escape(_prefixed(value))}</text>'
+        yield f'<path class="g" d="M{at:.0f} {_TOP}V{_BASE + 4}"/>'
+        yield f'<text x="{at:.0f}" y="{_BASE + 17}" text-anchor="middle">{escape(_prefixed(value))}</text>'
     middle = (_LEFT + _EDGE) / 2
     yield f'<text class="b" x="{middle:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(parameter)}</text>'
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kernometer.report.sides import Side, name, rows_of, sentence
+from kernometer.report.subjects import Subject, name, rows_of, sentence
 from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
 from kernometer.results.model import Events, Run
 from kernometer.results.warnings import WORDS, explain
@@ -19,17 +19,17 @@ FLAG_ITEMS = 400
 SEVERITIES = ("disturbs", "note")
 
 
-def flags(sides: Sequence[Side]) -> tuple[FlagGroup, ...]:
+def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
     """Every flag, by reason, in the order of FlagCode."""
     found: dict[FlagCode, list[FlagItem]] = {}
-    for row in rows_of(sides):
-        for side in sides:
+    for row in rows_of(subjects):
+        for subject in subjects:
             details: dict[FlagCode, list[str]] = {}
-            for flag in _flags_of(side, row):
+            for flag in _flags_of(subject, row):
                 details.setdefault(flag.code, []).append(flag.detail)
             for code, texts in details.items():
                 more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
-                found.setdefault(code, []).append(FlagItem(name(row), side.letter, sentence(texts[0]) + more))
+                found.setdefault(code, []).append(FlagItem(name(row), subject.letter, sentence(texts[0]) + more))
     return tuple(
         FlagGroup(
             code=code.value,
@@ -43,17 +43,17 @@ def flags(sides: Sequence[Side]) -> tuple[FlagGroup, ...]:
     )
 
 
-def truth(sides: Sequence[Side]) -> Counts:
+def truth(subjects: Sequence[Subject]) -> Counts:
     """What each row's iterations claim to do beside what was counted: "claimed / counted", per iteration."""
     kinds: dict[str, None] = {}
     rows = []
-    for row in rows_of(sides):
-        for side in sides:
-            pairs = _claims(side.runs.get(row, ()))
+    for row in rows_of(subjects):
+        for subject in subjects:
+            pairs = _claims(subject.runs.get(row, ()))
             kinds.update(dict.fromkeys(pairs))
-            disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(side, row))
+            disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
             if pairs:
-                rows.append((row, side.letter, pairs, disagrees))
+                rows.append((row, subject.letter, pairs, disagrees))
     columns = tuple(kinds)
     return Counts(
         columns=tuple(map(name, columns)),
@@ -72,20 +72,20 @@ def _truth_summary(wrong: Sequence[str], counted: int) -> str:
     return f"{counted} figures claim what their iterations do; of {len(wrong)} the counts do not fit: {shown}."
 
 
-def counters(sides: Sequence[Side]) -> Counts:
-    """Hardware counters per iteration, and for the sides that have none the reason."""
+def counters(subjects: Sequence[Subject]) -> Counts:
+    """Hardware counters per iteration, and for the subjects that have none the reason."""
     kinds: dict[str, None] = {}
     rows, missing = [], []
-    for side in sides:
-        reasons = [result.header.counters for result in side.results if result.header and result.header.counters]
+    for subject in subjects:
+        reasons = [result.header.counters for result in subject.results if result.header and result.header.counters]
         if reasons:
-            missing.append((side.letter, sentence(reasons[0])))
-    for row in rows_of(sides):
-        for side in sides:
-            means = _hardware(side.runs.get(row, ()))
+            missing.append((subject.letter, sentence(reasons[0])))
+    for row in rows_of(subjects):
+        for subject in subjects:
+            means = _hardware(subject.runs.get(row, ()))
             kinds.update(dict.fromkeys(means))
             if means:
-                rows.append((row, side.letter, means))
+                rows.append((row, subject.letter, means))
     columns = tuple(kinds)
     shown = tuple(
         CountsRow(name(row), letter, tuple(means.get(kind, "") for kind in columns)) for row, letter, means in rows
@@ -93,20 +93,20 @@ def counters(sides: Sequence[Side]) -> Counts:
     return Counts(tuple(kind.replace("_", " ") for kind in map(name, columns)), shown, tuple(missing))
 
 
-def events(sides: Sequence[Side]) -> Counts:
+def events(subjects: Sequence[Subject]) -> Counts:
     """The event vector: by row, what happened in one timed region, less what happens in an empty one."""
     found: dict[tuple[str, str], dict[str, str]] = {}
-    for side in sides:
-        for result in side.results:
+    for subject in subjects:
+        for result in subject.results:
             for vector in result.events:
                 if vector.regions > 0:
-                    found.setdefault((vector.row, side.letter), _vector(vector))
+                    found.setdefault((vector.row, subject.letter), _vector(vector))
     kinds = tuple(dict.fromkeys(kind for counts in found.values() for kind in counts))
     rows = [
-        CountsRow(name(row), side.letter, tuple(found[row, side.letter].get(kind, "") for kind in kinds))
-        for row in rows_of(sides)
-        for side in sides
-        if (row, side.letter) in found
+        CountsRow(name(row), subject.letter, tuple(found[row, subject.letter].get(kind, "") for kind in kinds))
+        for row in rows_of(subjects)
+        for subject in subjects
+        if (row, subject.letter) in found
     ]
     return Counts(tuple(kind.replace("_", " ") for kind in map(name, kinds)), tuple(rows))
 
@@ -119,35 +119,35 @@ def _vector(vector: Events) -> dict[str, str]:
     }
 
 
-def absences(sides: Sequence[Side]) -> tuple[Absence, ...]:
+def absences(subjects: Sequence[Subject]) -> tuple[Absence, ...]:
     """Rows that failed or that a platform cannot do; a reason that comes again and again is listed once."""
     found: dict[Absence, None] = {}
-    for side in sides:
-        for result in side.results:
+    for subject in subjects:
+        for result in subject.results:
             for failure in result.failures:
                 cause = " ".join(part for part in (failure.call, failure.errno) if part)
                 reason = failure.text if not cause or cause in failure.text else f"{failure.text} ({cause})"
-                found[Absence(name(failure.row), side.letter, "failed", sentence(reason))] = None
+                found[Absence(name(failure.row), subject.letter, "failed", sentence(reason))] = None
             for lacking in result.unsupported:
-                found[Absence(name(lacking.row), side.letter, "unsupported", sentence(lacking.reason))] = None
+                found[Absence(name(lacking.row), subject.letter, "unsupported", sentence(lacking.reason))] = None
     return tuple(sorted(found, key=lambda absence: (absence.kind, absence.row, absence.system)))
 
 
-def findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
-    """What `check` found to disturb or to shape figures, worst first, with the letters of the sides that record it."""
+def findings(subjects: Sequence[Subject]) -> tuple[Finding, ...]:
+    """What `check` found to disturb or to shape figures, worst first, with the letters of who records it."""
     letters: dict[Finding, dict[str, None]] = {}
-    for side in sides:
-        for result in side.results:
+    for subject in subjects:
+        for result in subject.results:
             listed = result.session.host.get("findings", ())
             for item in listed if isinstance(listed, (list, tuple)) else ():
                 if isinstance(item, Mapping) and item.get("severity") in SEVERITIES:
-                    letters.setdefault(_finding(item), {})[side.letter] = None
+                    letters.setdefault(_finding(item), {})[subject.letter] = None
     found = [replace(finding, systems=", ".join(of)) for finding, of in letters.items()]
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def _flags_of(side: Side, row: str) -> list[Flag]:
-    return list(dict.fromkeys(flag for figure in side.of(row) for flag in figure.flags))
+def _flags_of(subject: Subject, row: str) -> list[Flag]:
+    return list(dict.fromkeys(flag for figure in subject.of(row) for flag in figure.flags))
 
 
 def _claims(runs: Sequence[Run]) -> dict[str, str]:

@@ -98,7 +98,7 @@ def _coded(panel: Panel) -> dict[str, Any]:
     labels = [_short(one.label) for one in panel.series]
     order = {"domain": labels}
     count = len(labels)
-    dashes = [list(DASHES[one.side % len(DASHES)]) for one in panel.series]
+    dashes = [list(DASHES[one.source % len(DASHES)]) for one in panel.series]
     column = {"field": "series", "type": "nominal", "title": None, "sort": None}
     legend = {"orient": "bottom", "columns": 3 if count > 3 else count, "direction": "horizontal"}
     return {
@@ -120,7 +120,7 @@ def _data(panel: Panel) -> list[dict[str, Any]]:
     return [
         {
             "series": _short(one.label),
-            "side": one.side,
+            "source": one.source,
             "x": point.x,
             "y": point.y,
             "low": None if point.low is None else max(point.low, min(least, point.y)),
@@ -202,7 +202,6 @@ def _bars(panel: Panel) -> dict[str, Any]:
     """Horizontal, two or more a name; each with its figure in digits, since the shortest cannot be read off."""
     data = [{**one, "figure": f"{one['y']:.3g}"} for one in _data(panel)]
     names = list(dict.fromkeys(one["x"] for one in data))
-    sides = len(panel.series)
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
     y_axis = {"axis": {"labelLimit": 240, "grid": False}, "scale": {"paddingInner": 0.25}}
     y: dict[str, Any] = {"field": "x", "type": "nominal", "sort": names, "title": None, **y_axis}
@@ -212,7 +211,7 @@ def _bars(panel: Panel) -> dict[str, Any]:
     colour = _coded(panel)["color"]
     return {
         "width": WIDTH,
-        "height": {"step": BAR, "for": "offset"} if sides > 1 else {"step": 2 * BAR},
+        "height": {"step": BAR, "for": "offset"} if len(series) > 1 else {"step": 2 * BAR},
         "data": {"values": data},
         "layer": [
             {"mark": {"type": "bar"}, "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour}},

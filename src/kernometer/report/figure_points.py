@@ -24,7 +24,7 @@ SINGLE = 1
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A row's figure on one side, in its unit; ends of the 95 % interval within the session, if there is one."""
+    """A row's figure in one source, in its unit; ends of the 95 % interval within the session, if there is one."""
 
     value: float
     unit: str
@@ -37,7 +37,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Source:
     """A result or a system of a published table, as a figure sees it."""
 
     name: str
@@ -58,7 +58,7 @@ class Point:
 @dataclass(frozen=True, slots=True)
 class Series:
     label: str
-    side: int  #: number of the result
+    source: int  #: number of the result
     points: tuple[Point, ...]
 
 
@@ -81,7 +81,7 @@ class Drawing:
     remarks: tuple[str, ...] = ()
 
 
-def side_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> Side:
+def source_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> Source:
     """A measured result."""
     first: dict[str, Run] = {}
     for run in result.runs:
@@ -93,24 +93,24 @@ def side_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> Side
         for row, one in figures.items()
         if one.value is not None and one.value > 0
     }
-    return Side(name, values, {row: why for row, why in lacking.items() if row not in values}, first)
+    return Source(name, values, {row: why for row, why in lacking.items() if row not in values}, first)
 
 
-def side_of_published(name: str, publication: Publication, system: str) -> Side:
+def source_of_published(name: str, publication: Publication, system: str) -> Source:
     """One system of a published table, its figures under the names of our rows that come closest."""
     values: dict[str, Value] = {}
     for one in publication.figures:
         scale = publication.paper.units.get(one.meant or one.unit)
         if one.system == system and one.ours and scale is not None and one.value:
             values.setdefault(one.ours[0], Value(one.value * scale.factor, scale.unit))
-    return Side(name, values, published=True)
+    return Source(name, values, published=True)
 
 
-def draw(figure: Figure, sides: Sequence[Side]) -> Drawing:
-    """The figure of those sides. Raises UsageError, with the command that measures what is lacking, where rows are."""
+def draw(figure: Figure, sources: Sequence[Source]) -> Drawing:
+    """The figure of those sources. Raises UsageError where rows are lacking, with the command that measures them."""
     makers = {"curves": _curves, "bars": _bars, "grid": _grid, "samples": _samples}
     lacks = _Lacks(figure, [], {})
-    panels = tuple(makers[figure.kind](figure, sides, lacks))
+    panels = tuple(makers[figure.kind](figure, sources, lacks))
     lacks.raise_if_any()
     if not any(series.points for panel in panels for series in panel.series):
         reasons = "; ".join(f"{row}: {why}" for row, why in lacks.tried.items())
@@ -120,31 +120,31 @@ def draw(figure: Figure, sides: Sequence[Side]) -> Drawing:
 
 @dataclass(slots=True)
 class _Lacks:
-    """What a side has not: rows that were never asked for, and rows that it tried."""
+    """What a source lacks: rows that were never asked for, and rows that it tried."""
 
     figure: Figure
-    rows: list[tuple[Side, str]]
+    rows: list[tuple[Source, str]]
     tried: dict[str, str]
 
-    def note(self, side: Side, patterns: Sequence[str]) -> None:
-        tried = {row: why for row, why in side.lacking.items() if any(matches(row, one) for one in patterns)}
+    def note(self, source: Source, patterns: Sequence[str]) -> None:
+        tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in patterns)}
         if tried:
-            self.tried |= {f"{row} ({side.name})": why for row, why in tried.items()}
+            self.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
         else:
-            self.rows.append((side, patterns[0]))
+            self.rows.append((source, patterns[0]))
 
     def raise_if_any(self) -> None:
         if not self.rows:
             return
-        side = self.rows[0][0]
-        rows = [row for of, row in self.rows if of is side]
-        if side.published:
+        source = self.rows[0][0]
+        rows = [row for of, row in self.rows if of is source]
+        if source.published:
             raise UsageError(
-                f"{side.name} gives no figures for {self.figure.name}: {', '.join(rows)}.",
+                f"{source.name} gives no figures for {self.figure.name}: {', '.join(rows)}.",
                 f"Measure it: {command(self.figure, rows)}.",
             )
         raise UsageError(
-            f"{self.figure.name} needs rows that {side.name} lacks: {', '.join(rows)}.",
+            f"{self.figure.name} needs rows that {source.name} lacks: {', '.join(rows)}.",
             f"Measure them: {command(self.figure, self._all())}.",
         )
 
@@ -163,18 +163,18 @@ def matches(row: str, pattern: str) -> bool:
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
-def _curves(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Panel]:
+def _curves(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     found: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
-        for number, side in enumerate(sides):
+        for number, source in enumerate(sources):
             lines = {
                 label: points
-                for label, points in _lines(figure.x.of, group, side).items()
+                for label, points in _lines(figure.x.of, group, source).items()
                 if len(points) >= LEAST_POINTS
             }
             if not lines:
-                lacks.note(side, group.rows)
-            found += [(group, _label(label, sides, number), number, points) for label, points in lines.items()]
+                lacks.note(source, group.rows)
+            found += [(group, _label(label, sources, number), number, points) for label, points in lines.items()]
     counted = any(value.unit == "instructions" for *_, points in found for value in points.values())
     for place, axis in enumerate(figure.y):
         series = tuple(
@@ -187,16 +187,16 @@ def _curves(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Pa
         yield Panel(figure.kind, "", figure.x.title, title, unit, series, figure.x.base, axis.log)
 
 
-def _label(label: str, sides: Sequence[Side], number: int) -> str:
-    return ", ".join(filter(None, (label, sides[number].name if len(sides) > 1 or not label else "")))
+def _label(label: str, sources: Sequence[Source], number: int) -> str:
+    return ", ".join(filter(None, (label, sources[number].name if len(sources) > 1 or not label else "")))
 
 
-def _lines(parameter: str, group: Group, side: Side) -> dict[str, dict[float, Value]]:
+def _lines(parameter: str, group: Group, source: Source) -> dict[str, dict[float, Value]]:
     """Label to the points of that line, lines and rows by their numbers: of two rows in one place the larger stays."""
     lines: dict[str, dict[float, Value]] = {}
     for pattern in group.rows:
-        for row in sorted(side.values, key=_numbers):
-            value, known = side.values[row], tags(row)
+        for row in sorted(source.values, key=_numbers):
+            value, known = source.values[row], tags(row)
             x = finite(known.get(parameter, ""))
             if x is not None and matches(row, pattern):
                 lines.setdefault(_filled(group.label, known), {})[x] = value
@@ -231,25 +231,25 @@ def _ordered(x: float | str, y: float | None, low: float | None, high: float | N
 # Bars ----------------------------------------------------------------------------------------------------------------
 
 
-def _bars(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Panel]:
-    """Each side's speed where the first side's is 100."""
-    if len(sides) < 2:
+def _bars(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
+    """Each source's speed where the first source's is 100."""
+    if len(sources) < 2:
         raise UsageError(
             f"{figure.name} needs two results or more: the first is 100, the others are held against it.",
             f"For example: kernometer figure {figure.name} label:before label:after.",
         )
-    points: list[list[Point]] = [[] for _ in sides]
+    points: list[list[Point]] = [[] for _ in sources]
     for bar in figure.bar:
-        values = [next((side.values[row] for row in bar.rows if row in side.values), None) for side in sides]
-        for side, value in zip(sides, values, strict=True):
+        values = [next((source.values[row] for row in bar.rows if row in source.values), None) for source in sources]
+        for source, value in zip(sources, values, strict=True):
             if value is None:
-                lacks.note(side, bar.rows)
+                lacks.note(source, bar.rows)
         reference = values[0]
         for number, value in enumerate(values):
             if reference is not None and value is not None:
                 points[number] += _bar(bar.label, reference, value, itself=number == 0)
-    series = tuple(Series(side.name, number, tuple(points[number])) for number, side in enumerate(sides))
-    yield Panel(figure.kind, "", f"speed, {sides[0].name} = 100 (more is better)", "", "first = 100", series)
+    series = tuple(Series(source.name, number, tuple(points[number])) for number, source in enumerate(sources))
+    yield Panel(figure.kind, "", f"speed, {sources[0].name} = 100 (more is better)", "", "first = 100", series)
 
 
 def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterable[Point]:
@@ -276,22 +276,22 @@ def _half_width(value: Value) -> float:
 # Grids and samples ---------------------------------------------------------------------------------------------------
 
 
-def _grid(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Panel]:
-    """Every row's figure under its parameters; a column a side (and group, where it has more than one)."""
+def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
+    """Every row's figure under its parameters; a column for each source (and group, where it has more than one)."""
     [axis] = figure.y
     series = []
-    for number, side in enumerate(sides):
+    for number, source in enumerate(sources):
         for group in figure.group:
-            rows = [row for row in side.values if any(matches(row, one) for one in group.rows)]
-            points = tuple(_point_at(axis, _key(row), side.values[row]) for row in sorted(rows, key=_numbers))
-            if not points and not side.published:
-                lacks.note(side, group.rows)
+            rows = [row for row in source.values if any(matches(row, one) for one in group.rows)]
+            points = tuple(_point_at(axis, _key(row), source.values[row]) for row in sorted(rows, key=_numbers))
+            if not points and not source.published:
+                lacks.note(source, group.rows)
             if points:
-                label = f"{side.name} ({group.label})" if group.label and not side.published else side.name
+                label = f"{source.name} ({group.label})" if group.label and not source.published else source.name
                 series.append(Series(label, number, points))
-        if side.published and not any(one.side == number for one in series):
-            lacks.note(side, figure.group[0].rows)
-    counted = any(value.unit == "instructions" for side in sides for value in side.values.values())
+        if source.published and not any(one.source == number for one in series):
+            lacks.note(source, figure.group[0].rows)
+    counted = any(value.unit == "instructions" for source in sources for value in source.values.values())
     unit = "instructions" if counted else axis.unit
     yield Panel(figure.kind, "", ", ".join(figure.heads), f"{axis.title}", unit, tuple(series))
 
@@ -309,18 +309,18 @@ def _point_at(axis: YAxis, key: str, value: Value) -> Point:
     return Point(key, at.y, at.low, at.high)
 
 
-def _samples(figure: Figure, sides: Sequence[Side], lacks: _Lacks) -> Iterator[Panel]:
+def _samples(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     """The samples of the first run of each row in the order taken, where each is one iteration."""
     for group in figure.group:
         series = []
-        for number, side in enumerate(sides):
-            run = next((side.runs[row] for row in group.rows if row in side.runs), None)
+        for number, source in enumerate(sources):
+            run = next((source.runs[row] for row in group.rows if row in source.runs), None)
             if run is None or run.batch != SINGLE:
-                lacks.note(side, group.rows)
+                lacks.note(source, group.rows)
                 continue
             points = tuple(Point(place, sample / run.ops) for place, sample in enumerate(run.samples, 1) if sample > 0)
             mean = sum(point.y for point in points) / max(1, len(points))
-            series.append(Series(f"{side.name}: mean of {len(points)}: {mean:.4g}", number, points))
+            series.append(Series(f"{source.name}: mean of {len(points)}: {mean:.4g}", number, points))
         for axis in figure.y:
             title = f"{axis.title}, {axis.unit}"
             yield Panel(figure.kind, group.label, figure.x.title, title, axis.unit, tuple(series), 0, axis.log)

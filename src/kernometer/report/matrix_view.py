@@ -12,7 +12,7 @@ from kernometer.report.compared import footnotes_of, missing, own_clauses, short
 from kernometer.report.curves import definitions, x_text
 from kernometer.report.forest import ratio_text
 from kernometer.report.heads import short_names
-from kernometer.report.sides import gather, name, sentence
+from kernometer.report.subjects import gather, name, sentence
 from kernometer.report.units import NOTHING, format_value
 from kernometer.report.view import System
 from kernometer.results.model import Workload
@@ -133,7 +133,7 @@ def view(of: Series, *, points: bool = False) -> MatrixView:
         longer=longer,
         shorter=tuple(reversed(shorter)),
         sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
-        systems=tuple(side.system for side in gather([(one.name, one.results) for one in whole])),
+        systems=tuple(subject.system for subject in gather([(one.name, one.results) for one in whole])),
         failures=tuple((name(one.name), sentence(one.failure)) for one in of.columns if one.failure),
         warnings=_warnings(comparisons, heads),
         remarks=_remarks(comparisons, shared),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kernometer.report import small
 from kernometer.report.absolute import anchor, family, workload_of
-from kernometer.report.sides import Side, name, rows_of
+from kernometer.report.subjects import Subject, name, rows_of
 from kernometer.report.units import format_value
 from kernometer.report.view import Distribution, Quantiles
 from kernometer.results.model import Run
@@ -15,14 +15,14 @@ from kernometer.results.model import Run
 SHARES = (("minimum", 0.0), ("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("maximum", 1.0))
 
 
-def distributions(sides: Sequence[Side]) -> tuple[tuple[str, tuple[Distribution, ...]], ...]:
+def distributions(subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[Distribution, ...]], ...]:
     """Every row with samples, by family, in the order of the runs."""
     found: dict[str, list[Distribution]] = {}
-    for row in rows_of(sides):
-        series = [_series(side, index, row) for index, side in enumerate(sides)]
+    for row in rows_of(subjects):
+        series = [_series(subject, index, row) for index, subject in enumerate(subjects)]
         series = [one for one in series if one.runs]
         if series:
-            found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, _unit(row, sides)))
+            found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, _unit(row, subjects)))
     return tuple((title, tuple(rows)) for title, rows in found.items())
 
 
@@ -35,14 +35,14 @@ def per_operation(run: Run) -> tuple[float, ...]:
     return tuple(value for value in values if 0 < value < math.inf)
 
 
-def _series(side: Side, index: int, row: str) -> small.Series:
-    runs = (per_operation(run) for run in side.runs.get(row, ()))
-    return small.Series(side.letter, index, tuple(run for run in runs if run))
+def _series(subject: Subject, index: int, row: str) -> small.Series:
+    runs = (per_operation(run) for run in subject.runs.get(row, ()))
+    return small.Series(subject.letter, index, tuple(run for run in runs if run))
 
 
-def _unit(row: str, sides: Sequence[Side]) -> str:
+def _unit(row: str, subjects: Sequence[Subject]) -> str:
     """Of what its samples hold: a rate's are times."""
-    results = [result for side in sides for result in side.results]
+    results = [result for subject in subjects for result in subject.results]
     if any(one.unit == "count" for result in results if (one := result.workloads.get(workload_of(row)))):
         return "count"
     return "instructions" if all(result.session.by == "path" for result in results) else "ns"

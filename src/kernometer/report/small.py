@@ -26,7 +26,7 @@ RUNS_DRAWN = 12
 _WIDTH, _HEIGHT = 440, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 10, 12, 26
 _GUTTER = 66  #: left margin of the raw order, which holds figures
-_RIGHT_EDGE, _FLOOR = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+_RIGHT_EDGE, _BASE = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 #: Coordinates are in tenths of a pixel inside the scaled group, so that they are short and still exact enough.
 _FINE = 10
 
@@ -60,7 +60,7 @@ def ecdf(series: Sequence[Series], title: str, text: str, label: Callable[[float
     axis = _Log(low, high, _LEFT, _RIGHT_EDGE)
     body = [_value_ticks(axis, label)]
     for share in (0.0, 0.5, 1.0):
-        y = _FLOOR - share * (_FLOOR - _TOP)
+        y = _BASE - share * (_BASE - _TOP)
         body.append(f'<path class="g" d="M{_LEFT} {y:.0f}H{_RIGHT_EDGE}"/>')
         body.append(f'<text x="{_LEFT - 5}" y="{y + 4:.0f}" text-anchor="end">{share * 100:.0f}%</text>')
     for one in series:
@@ -74,18 +74,18 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
     low, high = _span(series)
     if high == 0:
         return None
-    strip = (_FLOOR - _TOP) / len(series)
+    strip = (_BASE - _TOP) / len(series)
     body = []
     for row, one in enumerate(series):
-        top, floor = _TOP + row * strip + 3, _TOP + (row + 1) * strip - 3
-        axis = _Log(low, high, floor, top)
-        body.append(_strip_ground(one.letter, top, floor, axis, label))
+        top, base = _TOP + row * strip + 3, _TOP + (row + 1) * strip - 3
+        axis = _Log(low, high, base, top)
+        body.append(_strip_ground(one.letter, top, base, axis, label))
         runs = drawn(one.runs)
         pitch = (_RIGHT_EDGE - _GUTTER) / len(runs)
         for number, run in enumerate(runs):
             left, right = _GUTTER + number * pitch, _GUTTER + (number + 1) * pitch
             if number % 2:
-                shape = f"M{left:.0f} {top:.0f}H{right:.0f}V{floor:.0f}H{left:.0f}Z"
+                shape = f"M{left:.0f} {top:.0f}H{right:.0f}V{base:.0f}H{left:.0f}Z"
                 body.append(f'<path class="alt" d="{shape}"/>')
             dots = _dots(run, left + 2, right - 2, axis)
             body.append(f'<path class="d s{one.index}" transform="scale(.1)" d="{dots}"/>')
@@ -122,12 +122,12 @@ def _span(series: Sequence[Series]) -> tuple[float, float]:
 
 
 def _steps(ordered: Sequence[float], axis: _Log) -> str:
-    """The ECDF of one run as a path from the floor to the top, in tenths of a pixel."""
+    """The ECDF of one run as a path from the base to the top, in tenths of a pixel."""
     count = len(ordered)
     steps = min(count, ECDF_STEPS)
-    height = _FINE * (_FLOOR - _TOP)
+    height = _FINE * (_BASE - _TOP)
     x = round(_FINE * axis(ordered[0]))
-    path, done = [f"M{x} {_FINE * _FLOOR}"], 0
+    path, done = [f"M{x} {_FINE * _BASE}"], 0
     for step in range(1, steps + 1):
         at = round(_FINE * axis(quantile(ordered, (step - 1) / max(1, steps - 1)))) if steps > 1 else x
         rise = round(height * step / steps)
@@ -163,19 +163,19 @@ def _value_ticks(axis: _Log, label: Callable[[float], str]) -> str:
     for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         x = axis.start + share * (axis.end - axis.start)
         value = axis.low * (axis.high / axis.low) ** share
-        parts.append(f'<path class="g" d="M{x:.0f} {_TOP}V{_FLOOR}"/>')
+        parts.append(f'<path class="g" d="M{x:.0f} {_TOP}V{_BASE}"/>')
         parts.append(f'<text x="{x:.0f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">{escape(label(value))}</text>')
     return "".join(parts)
 
 
-def _strip_ground(letter: str, top: float, floor: float, axis: _Log, label: Callable[[float], str]) -> str:
+def _strip_ground(letter: str, top: float, base: float, axis: _Log, label: Callable[[float], str]) -> str:
     """The system's letter between the ends of the axis, in the margin, where no sample lies."""
     right = _GUTTER - 6
     return (
-        f'<path class="g" d="M{_GUTTER} {top:.0f}H{_RIGHT_EDGE}M{_GUTTER} {floor:.0f}H{_RIGHT_EDGE}"/>'
+        f'<path class="g" d="M{_GUTTER} {top:.0f}H{_RIGHT_EDGE}M{_GUTTER} {base:.0f}H{_RIGHT_EDGE}"/>'
         f'<text x="{right}" y="{top + 9:.0f}" text-anchor="end">{escape(label(axis.high))}</text>'
-        f'<text class="b" x="{right}" y="{(top + floor) / 2 + 4:.0f}" text-anchor="end">{escape(letter)}</text>'
-        f'<text x="{right}" y="{floor:.0f}" text-anchor="end">{escape(label(axis.low))}</text>'
+        f'<text class="b" x="{right}" y="{(top + base) / 2 + 4:.0f}" text-anchor="end">{escape(letter)}</text>'
+        f'<text x="{right}" y="{base:.0f}" text-anchor="end">{escape(label(axis.low))}</text>'
     )
 
 

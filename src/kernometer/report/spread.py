@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernometer.report.sides import Side, name
+from kernometer.report.subjects import Subject, name
 from kernometer.report.units import format_percent
 from kernometer.report.view import Spread, SpreadRow
 from kernometer.stats.history import History
-from kernometer.stats.noise import HostNoise, noise_floor, spread_between_sessions
+from kernometer.stats.noise import HostNoise, known_spread, spread_between_sessions
 
 
-def spreads(sides: Sequence[Side], history: History | None) -> tuple[Spread, ...]:
-    """Of each side with two sessions or more; of single sessions that are the same thing; of the host's history."""
+def spreads(subjects: Sequence[Subject], history: History | None) -> tuple[Spread, ...]:
+    """Of each subject with two sessions or more; of single sessions that are the same thing; of the host's history."""
     found = [
-        spread_view(spread_between_sessions([entry.figures for entry in side.entries]), f"of {side.system.name}")
-        for side in sides
-        if len(side.entries) > 1
+        spread_view(spread_between_sessions([entry.figures for entry in subject.entries]), f"of {subject.system.name}")
+        for subject in subjects
+        if len(subject.entries) > 1
     ]
-    if not found and _same_thing(sides):
-        figures = [entry.figures for side in sides for entry in side.entries]
+    if not found and _same_thing(subjects):
+        figures = [entry.figures for subject in subjects for entry in subject.entries]
         found.append(spread_view(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
     if history is not None:
-        found.append(spread_view(noise_floor(history, sides[0].entries[0]), "known of this host"))
+        found.append(spread_view(known_spread(history, subjects[0].entries[0]), "known of this host"))
     return tuple(spread for spread in found if spread is not None)
 
 
-def _same_thing(sides: Sequence[Side]) -> bool:
-    """Whether the sides are sessions of one kernel, host, target and probe: nothing but time lies between them."""
-    entries = [entry for side in sides for entry in side.entries]
-    alone = not any(result.session.experiment for side in sides for result in side.results)
+def _same_thing(subjects: Sequence[Subject]) -> bool:
+    """Whether the subjects are sessions of one kernel, host, target and probe: nothing but time lies between them."""
+    entries = [entry for subject in subjects for entry in subject.entries]
+    alone = not any(result.session.experiment for subject in subjects for result in subject.results)
     return alone and len(entries) > 1 and len({(entry.kind, entry.kernel) for entry in entries}) == 1
 
 
@@ -43,15 +43,15 @@ def spread_view(noise: HostNoise | None, which: str) -> Spread | None:
             sessions=row.sessions,
             deviation=_percent(row.sd),
             interval=f"{_percent(row.low)} – {_percent(row.high)}",
-            floor=row.floor,
-            floor_text=_percent(row.floor),
+            limit=row.limit,
+            limit_text=_percent(row.limit),
         )
-        for row in sorted(noise.rows.values(), key=lambda row: -row.floor)
+        for row in sorted(noise.rows.values(), key=lambda row: -row.limit)
     ]
     summary = (
         f"Between the {noise.sessions} sessions {which}, the median row spreads by {_percent(noise.typical)} (one "
         f"standard deviation): two single sessions of the same thing differ there by more than "
-        f"{_percent(noise.floor)} in 5 pairs of 100. {name(noise.worst)} spreads most."
+        f"{_percent(noise.limit)} in 5 pairs of 100. {name(noise.worst)} spreads most."
     )
     return Spread(summary.replace(" %", "\u00a0%"), tuple(rows))
 

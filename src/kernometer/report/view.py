@@ -31,7 +31,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One side: a single session, or all sessions given of one label."""
+    """A system under test: a single session, or all sessions given of one label."""
 
     letter: str  #: A is the baseline; B, C, … follow
     name: str
@@ -269,8 +269,8 @@ class SpreadRow:
     sessions: int
     deviation: str  #: one standard deviation of the figure, relative
     interval: str  #: its 95 % interval
-    floor: float  #: two single sessions differ by more in 5 pairs of 100; relative
-    floor_text: str
+    limit: float  #: the repeatability limit: two single sessions differ by more in 5 pairs of 100; relative
+    limit_text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ ClockCosts = Annotated[tuple[Signed, ...], Meta(max_length=SAMPLES_PER_RUN)]
 
 By = Literal["time", "path"]
 Unit = Literal["ns", "B/s", "1/s", "count"]
+ArmLetter = Literal["", "A", "B"]  #: which arm of an `ab`; "" outside one
 
 #: What two results must have in common to be compared without a warning, as paths into the records. The first element
 #: is the record, the rest the way into it.
@@ -77,7 +78,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     command_line: Text = ""  #: that the kernel was booted with, where we booted it
     boot: Text = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
     experiment: Name = ""  #: shared by the two sides of one `ab`
-    side: Literal["", "A", "B"] = ""  #: "A" or "B" there
+    side: ArmLetter = ""  #: "A" or "B" there
     seed: Count = 0
     host: dict[str, Any] = {}  #: what `check` found: {"findings": [...], "facts": {...}}
 

@@ -39,7 +39,7 @@ class RunCost:
     """A run's figure, and what else of it the flags look at."""
 
     figure: RunFigure
-    floor: float  #: the least net cost per operation that this run could tell from nothing
+    detection_limit: float  #: the least net cost per operation that this run could tell from nothing
     step_share: float  #: the clock's resolution as a share of the median sample; 0 by path
     se_log: float  #: standard error of the figure's logarithm, from the spread of its samples
     far: int  #: samples far outside (`OUTLIERS`)
@@ -47,7 +47,7 @@ class RunCost:
     @property
     def below(self) -> bool:
         """Nothing was seen above what the clock resolves."""
-        return self.figure.cost <= self.floor
+        return self.figure.cost <= self.detection_limit
 
 
 def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
@@ -104,7 +104,7 @@ def _by_path(run: Run, less_baseline: bool) -> RunCost:
         warmup=0,
         seconds=run.seconds,
     )
-    return RunCost(figure, floor=0.0, step_share=0.0, se_log=0.0, far=0)
+    return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
 
 def _of_count(run: Run) -> RunCost:
@@ -120,7 +120,7 @@ def _of_count(run: Run) -> RunCost:
         warmup=0,
         seconds=run.seconds,
     )
-    return RunCost(figure, floor=0.0, step_share=0.0, se_log=0.0, far=0)
+    return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
 
 def _by_time(run: Run, less_baseline: bool) -> RunCost:
@@ -137,7 +137,7 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
     middle = middle_of(kept)
     error = median_error(kept)
     net = middle - clock - loop * run.batch
-    floors = [
+    limits = [
         CLOCK_STEPS * run.resolution_ns,
         BRACKET_SPREADS * robust_sd(clock_samples),
         LOOP_DOUBT * loop * run.batch,
@@ -148,7 +148,7 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
         if less_baseline:
             net -= base * run.batch
             error = math.hypot(error, base_error * run.batch)
-            floors.append(BASELINE_ERRORS * error)
+            limits.append(BASELINE_ERRORS * error)
     operations = run.batch * run.ops
     figure = RunFigure(
         run=run.run,
@@ -162,7 +162,7 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
     )
     return RunCost(
         figure,
-        floor=max(floors) / operations,
+        detection_limit=max(limits) / operations,
         step_share=run.resolution_ns / middle if middle > 0 else 0.0,
         se_log=error / net if net > 0 else math.inf,
         far=far_out(kept, run.resolution_ns),

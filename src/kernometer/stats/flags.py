@@ -77,7 +77,7 @@ def below_resolution(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> 
     return Flag(
         FlagCode.BELOW_RESOLUTION,
         f"{_of_runs(len(below), len(costs))} saw nothing above what can be resolved: {worst.figure.cost:.3g} {unit} "
-        f"net, where at least {worst.floor:.3g} {unit} could be told from nothing",
+        f"net, where at least {worst.detection_limit:.3g} {unit} could be told from nothing",
     )
 
 

@@ -1,4 +1,4 @@
-"""A host's own noise: how far two sessions of the same thing lie apart. docs/statistics.md, "The noise floor"."""
+"""A host's own noise: how far two sessions of the same thing lie apart. docs/statistics.md, "Repeatability"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class RowNoise:
     sd: float  #: standard deviation of the log figure between sessions
     low: float  #: 95 % interval of `sd`, by chi-square
     high: float
-    floor: float  #: two single sessions differ by more in 5 pairs of 100: no gate is set below it
+    limit: (
+        float  #: the repeatability limit: two single sessions differ by more in 5 pairs of 100: no gate is set below it
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class HostNoise:
     sessions: int  #: of the row that has most
     typical: float  #: the median row's standard deviation; relative
     worst: str  #: the row that spreads most
-    floor: float  #: the median row's noise floor; relative
+    limit: float  #: the median row's repeatability limit; relative
 
 
 def row_noise(row: str, variance: float, df: float) -> RowNoise:
@@ -46,7 +48,7 @@ def row_noise(row: str, variance: float, df: float) -> RowNoise:
         sd=sd,
         low=math.sqrt(df * variance / chi2_quantile(1 - tail, df)),
         high=math.sqrt(df * variance / chi2_quantile(tail, df)),
-        floor=math.expm1(min(float(t_quantile(1 - tail, df)) * sd * math.sqrt(2), 700.0)),
+        limit=math.expm1(min(float(t_quantile(1 - tail, df)) * sd * math.sqrt(2), 700.0)),
     )
 
 
@@ -67,8 +69,8 @@ def spread_between_sessions(sessions: Sequence[Mapping[str, RowFigure]]) -> Host
     return _host(noises)
 
 
-def noise_floor(history: History, like: Entry) -> HostNoise | None:
-    """The A/A noise floor of sessions of one kind (`like`), from all that is known of them; None below three."""
+def known_spread(history: History, like: Entry) -> HostNoise | None:
+    """The spread between sessions of one kind (`like`), from all that is known of them; None below three."""
     noises = {}
     for row in like.figures:
         found = spread(history, row, like.kind, Grain.SESSION, without=())
@@ -85,5 +87,5 @@ def _host(noises: dict[str, RowNoise]) -> HostNoise | None:
         sessions=max(noise.sessions for noise in noises.values()),
         typical=median(noise.sd for noise in noises.values()),
         worst=max(noises.values(), key=lambda noise: noise.sd).row,
-        floor=median(noise.floor for noise in noises.values()),
+        limit=median(noise.limit for noise in noises.values()),
     )

@@ -26,8 +26,8 @@ DAMAGE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One system with its results and, beside each, what comparisons see of it."""
+class Subject:
+    """A system under test: its results and, beside each, what comparisons see of it."""
 
     key: str  #: its name as comparisons have it
     system: System
@@ -57,13 +57,13 @@ def letter(index: int) -> str:
     return string.ascii_uppercase[index] if index < 26 else f"S{index + 1}"
 
 
-def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Side, ...]:
-    """One side a group (its name and its results), lettered in order."""
-    sides = []
+def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Subject, ...]:
+    """One subject for each group (its name and its results), lettered in order."""
+    subjects = []
     for index, (title, results) in enumerate(groups):
         system = System(letter(index), name(title), _facts(results), tuple(map(_session, results)))
-        sides.append(Side(title, system, tuple(results), tuple(map(entry, results)), _runs(results)))
-    return tuple(sides)
+        subjects.append(Subject(title, system, tuple(results), tuple(map(entry, results)), _runs(results)))
+    return tuple(subjects)
 
 
 def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
@@ -75,20 +75,20 @@ def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
     return {row: tuple(runs) for row, runs in found.items()}
 
 
-def rows_of(sides: Sequence[Side]) -> tuple[str, ...]:
-    """Every row that has a run on some side, in the registry's order; what that does not know comes last.
+def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:
+    """Every row that has a run of some subject, in the registry's order; what that does not know comes last.
 
     The registry numbers its rows; a file may hold its definitions in any order.
     """
-    listed = (info for workload in workloads_of(sides).values() for info in workload.rows)
+    listed = (info for workload in workloads_of(subjects).values() for info in workload.rows)
     place = {info.row: info.id for info in listed}
-    found = dict.fromkeys(row for side in sides for result in side.results for row in result.rows)
+    found = dict.fromkeys(row for subject in subjects for result in subject.results for row in result.rows)
     return tuple(sorted(found, key=lambda row: place.get(row, math.inf)))
 
 
-def workloads_of(sides: Sequence[Side]) -> dict[str, Workload]:
-    """Every definition; where two sides differ, the first."""
-    return definitions(result for side in sides for result in side.results)
+def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
+    """Every definition; where two subjects differ, the first."""
+    return definitions(result for subject in subjects for result in subject.results)
 
 
 def single(figure: RowFigure) -> Figure:
