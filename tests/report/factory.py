@@ -152,15 +152,15 @@ def comparison(a: Result, b: Result, names: tuple[str, str] = ("before", "after"
             "high": 1.12,
             "smallest": 0.09,
             "sessions_missing": 4,
-            "note": "spread between sessions from this host's history; of this row alone",
+            "notes": ("spread between sessions from this host's history", "of this row alone"),
         },
-        {"verdict": Verdict.UNDECIDED, "note": "one session on a side shows no spread"},
+        {"verdict": Verdict.UNDECIDED, "notes": ("one session on a side shows no spread",)},
     ]  # fmt: skip: a row a line
     rows = [
         RowComparison(row=row, workload=of_a[row].workload, a=of_a[row], b=of_b[row], **kinds[index % len(kinds)])
         for index, row in enumerate(of_a)
     ]
-    rows.append(RowComparison("proc/execl", "proc/execl", Verdict.FAILED, note="failed on after: the child died"))
+    rows.append(RowComparison("proc/execl", "proc/execl", Verdict.FAILED, notes=("failed on after: the child died",)))
     values: dict[str, Any] = {
         "method": "compare",
         "delta": 0.02,

@@ -182,7 +182,11 @@ def test_a_curve_of_which_nothing_is_decided_says_how_far_its_ratios_reach(
 ) -> None:
     rows = tuple(
         replace(
-            row, verdict=Verdict.UNDECIDED, smallest=0.1 + 0.01 * index, minutes_missing=3.0 + index, note="why; own"
+            row,
+            verdict=Verdict.UNDECIDED,
+            smallest=0.1 + 0.01 * index,
+            minutes_missing=3.0 + index,
+            notes=("why", "own"),
         )
         if row.row.endswith("stride=16")
         else row
@@ -193,9 +197,9 @@ def test_a_curve_of_which_nothing_is_decided_says_how_far_its_ratios_reach(
     assert " … " in lines[at] and lines[at].rstrip().endswith("12 undecided")
     worst = max(index for index, row in enumerate(rows) if row.row.endswith("stride=16"))
     assert f"sees {10 + worst} %, +{3 + worst} min" in lines[at + 1], "the worst of its points"
-    few = tuple(replace(row, note="") if row.row > "mem/chase@bytes=2" else row for row in rows)
+    few = tuple(replace(row, notes=()) if row.row > "mem/chase@bytes=2" else row for row in rows)
     told = [line for line in judged(replace(comparison, rows=few), result) if "own" in line]
-    assert len(told) <= 1, "a clause that its points share is said once"
+    assert len(told) <= 1, "a note that its points share is said once"
 
 
 def test_the_json_of_a_comparison_has_tally_and_largest_difference(comparison: Comparison, result: Result) -> None:

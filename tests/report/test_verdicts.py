@@ -15,9 +15,9 @@ ROWS = (
     RowComparison(row="w/slow", workload="w/slow", verdict=Verdict.SLOWER, ratio=1.5, low=1.4, high=1.6),
     RowComparison(
         row="w/open", workload="w/open", verdict=Verdict.UNDECIDED, ratio=1.1, low=0.9, high=1.3, smallest=0.23,
-        sessions_missing=12, note="only this row",
+        sessions_missing=12, notes=("only this row",),
     ),
-    RowComparison(row="w/broken", workload="w/broken", verdict=Verdict.FAILED, note="failed on B: fork: EAGAIN"),
+    RowComparison(row="w/broken", workload="w/broken", verdict=Verdict.FAILED, notes=("failed on B: fork: EAGAIN",)),
 )  # fmt: skip  # a row a line
 COMPARISON = Comparison(
     "A",
@@ -54,12 +54,12 @@ def test_rows_stand_by_effect_and_an_undecided_one_says_what_it_takes() -> None:
 
 
 def test_note_that_many_rows_share_is_said_once() -> None:
-    many = tuple(replace(ROWS[2], row=f"w/{number}", note="the history is short") for number in range(9))
+    many = tuple(replace(ROWS[2], row=f"w/{number}", notes=("the history is short",)) for number in range(9))
     assert shown(replace(COMPARISON, rows=many)).count("the history is short") == 1
 
 
 def test_lines_fit_80_columns_and_escapes_are_not_obeyed() -> None:
-    hostile = replace(ROWS[3], row="w/\x1b[2J" + "x" * 200, note="\x1b]0;owned\x07" + "y" * 500)
+    hostile = replace(ROWS[3], row="w/\x1b[2J" + "x" * 200, notes=("\x1b]0;owned\x07" + "y" * 500,))
     lines = shown(replace(COMPARISON, rows=(*ROWS, hostile), a="\x1b[31mA" * 20))
     assert max(map(len, lines)) <= 80
     assert not any("\x1b" in line or "\x07" in line for line in lines)

@@ -69,10 +69,10 @@ def test_an_undecided_row_says_what_could_have_been_seen_and_what_is_missing() -
 def test_a_note_that_many_rows_share_is_said_once() -> None:
     a, b = factory.result("before"), factory.result("after", number=1)
     given = factory.comparison(a, b)
-    rows = tuple(replace(row, note=f"shared by all; own {index}") for index, row in enumerate(given.rows))
+    rows = tuple(replace(row, notes=("shared by all", f"own; {index}")) for index, row in enumerate(given.rows))
     [view] = build([a, b], [replace(given, rows=rows)]).comparisons
     assert view.footnotes == ("shared by all",)
-    assert all(row.footnotes == (1,) and "shared" not in row.note and "own" in row.note for row in view.rows)
+    assert all(row.footnotes == (1,) and "shared" not in row.note and "own; " in row.note for row in view.rows)
 
 
 def test_what_differs_is_named_with_both_values_and_digests_are_short() -> None:

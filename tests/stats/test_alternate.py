@@ -115,7 +115,7 @@ def test_interrupted_run_keeps_the_whole_blocks_and_tells() -> None:
     a, b = sides(np.random.default_rng(7), 6, ratio=1.2)
     row = only(ab(a, result(b.session, b.runs[:4])))
     assert (row.units_a, row.units_b, row.verdict) == (4, 4, Verdict.SLOWER)
-    assert row.note == "2 blocks have one side only and are left out"
+    assert row.notes == ("2 blocks have one side only and are left out",)
 
 
 @pytest.mark.parametrize("blocks", [0, 1])
@@ -155,5 +155,5 @@ def test_results_of_different_experiments_are_refused() -> None:
 def test_row_below_resolution_is_undecided() -> None:
     a, b = sides(np.random.default_rng(12), 3)
     nothing = result(session("A", experiment="ab-1"), [run([20] * 9, batch=1, run=i, block=i) for i in range(3)])
-    assert only(ab(nothing, b)).note == "below the clock's resolution on A"
+    assert only(ab(nothing, b)).notes == ("below the clock's resolution on A",)
     assert only(ab(a, b)).verdict is not Verdict.FAILED

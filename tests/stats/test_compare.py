@@ -53,7 +53,7 @@ def test_one_session_a_side_without_history_is_undecided() -> None:
     assert row.sessions_missing is not None and row.sessions_missing >= 1
     assert (row.low, row.high, row.p, row.smallest) == (None, None, None, None)
     assert row.ratio is not None  # what was seen is shown; it decides nothing
-    assert "history" in row.note
+    assert "history" in str(row.notes)
 
 
 @pytest.mark.parametrize(("level", "expected"), [(110.0, Verdict.SLOWER), (91.0, Verdict.FASTER), (100.2, None)])
@@ -69,7 +69,7 @@ def test_one_session_a_side_with_history(level: float, expected: Verdict | None)
         assert row.sessions_missing is not None and row.sessions_missing >= 1
     else:
         assert row.verdict is expected
-    assert "this host's history" in row.note
+    assert "this host's history" in str(row.notes)
 
 
 def test_history_of_two_sessions_is_too_little_and_of_three_enough() -> None:
@@ -172,7 +172,7 @@ def test_far_noisier_row_that_has_no_history_is_judged_by_the_noisy_ones() -> No
     earlier = [one(f"h{i}", 3600.0 + 60 * i, known_rows) for i in range(6)]
     judged = compare([one("a", 0, new_rows)], [one("b", 60, new_rows)], history=history_of(earlier))
     assert false_alarms(judged) <= upper_bound(0.05, len(new_rows))
-    assert all("of other rows" in row.note for row in judged.rows)
+    assert all("of other rows" in str(row.notes) for row in judged.rows)
 
 
 def occasion(name: str, day: int, level: dict[str, float], rng: np.random.Generator, count: int = 3) -> list[Result]:
@@ -200,7 +200,7 @@ def test_all_of_a_today_and_all_of_b_tomorrow_is_undecided() -> None:
     judged = compare(a, b, history=None)
     assert judged.count(Verdict.UNDECIDED) == len(rows)
     assert UNITS[Grain.OCCASION] in judged.remarks
-    assert all("occasion" in row.note for row in judged.rows)
+    assert all("occasion" in str(row.notes) for row in judged.rows)
 
 
 def test_occasions_with_a_history_of_occasions_hold_their_error_rate_and_find() -> None:
@@ -300,8 +300,8 @@ def test_rows_of_one_side_only_are_failed_with_the_reason() -> None:
         "w/x": Verdict.FAILED,
         "w/y": Verdict.FAILED,
     }
-    assert judged["w/x"].note == "failed on new: fork: EAGAIN"
-    assert judged["w/y"].note == "unsupported on new: no semaphores"
+    assert judged["w/x"].notes == ("failed on new: fork: EAGAIN",)
+    assert judged["w/y"].notes == ("unsupported on new: no semaphores",)
     assert judged["w/x"].a is not None and judged["w/x"].b is None
     assert "measured on old only, and left out: w/z" in comparison.remarks
 
@@ -309,7 +309,7 @@ def test_rows_of_one_side_only_are_failed_with_the_reason() -> None:
 def test_failure_in_one_of_two_sessions_is_told() -> None:
     a = [of_costs(f"a{i}", {ROW: [100.0]}) for i in range(2)]
     b = [of_costs("b0", {ROW: [100.0]}), of_costs("b1", {ROW: [100.0]}, failures=(Failure(row=ROW, text="x"),))]
-    assert "failed at least once in 1 of 2 sessions of B" in only(compare(a, b, history=None)).note
+    assert "failed at least once in 1 of 2 sessions of B" in str(only(compare(a, b, history=None)).notes)
 
 
 def test_row_below_resolution_is_undecided_and_not_zero() -> None:
@@ -318,14 +318,14 @@ def test_row_below_resolution_is_undecided_and_not_zero() -> None:
     low = Result(**{**{f: getattr(low, f) for f in low.__struct_fields__}, "runs": (run([20] * 9, batch=1),)})
     row = only(compare([low], [of_costs("b", {ROW: [100.0]})], history=None))
     assert row.verdict is Verdict.UNDECIDED
-    assert row.note == "below the clock's resolution on A"
+    assert row.notes == ("below the clock's resolution on A",)
 
 
 def test_runs_that_cannot_be_used_are_a_failure() -> None:
     broken = of_costs("a", {ROW: [100.0]})
     broken = Result(**{**{f: getattr(broken, f) for f in broken.__struct_fields__}, "runs": (run([], batch=1),)})
     row = only(compare([broken], [of_costs("b", {ROW: [100.0]})], history=None))
-    assert (row.verdict, row.note) == (Verdict.FAILED, "no run could be used on A")
+    assert (row.verdict, row.notes) == (Verdict.FAILED, ("no run could be used on A",))
 
 
 def test_several_against_one_baseline_are_one_family() -> None:

@@ -94,7 +94,7 @@ def test_by_path_a_count_is_compared_without_a_layout_floor(b: int, verdict: Ver
     assert judged.verdict is verdict
     assert judged.a is not None and judged.a.value == 1000
     assert judged.b is not None and judged.b.value == b
-    assert "layout" not in judged.note
+    assert "layout" not in str(judged.notes)
 
 
 def test_sessions_together_are_a_count_too() -> None:

@@ -123,10 +123,10 @@ def test_a_variant_of_one_image_says_what_a_layout_would_do_as_well() -> None:
         off = path_result("o", {ROW: count}, machine=known[0].session.machine, board=BOARD, command_line="off")
         (row,) = compare([known[0]], [off], history=None, floors=layouts(known)).rows
         assert row.verdict is Verdict.SLOWER
-        assert ("layout alone moves" in row.note) == doubt
+        assert ("layout alone moves" in str(row.notes)) == doubt
     again = path_result("o", {ROW: 1005}, machine=known[0].session.machine, board=BOARD)
     (row,) = compare([known[0]], [again], history=None, floors=layouts(known)).rows
-    assert "layout" not in row.note
+    assert "layout" not in str(row.notes)
 
 
 #: Rotations to how often two builds that differ by layout alone are told apart: one of them rotated, both rotated.

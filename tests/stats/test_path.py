@@ -68,7 +68,7 @@ def test_one_instruction_of_one_image_is_a_difference(count: int, expected: Verd
 def test_two_builds_are_held_against_the_layout_floor(count: int, floor: float | None, expected: Verdict) -> None:
     row = judged(100_000, count, other_build=True, floors=floors(floor))
     assert row.verdict is expected
-    assert ("not measured" in row.note) == (floor is None)
+    assert ("not measured" in str(row.notes)) == (floor is None)
     assert row.smallest == (pytest.approx(floor) if expected is Verdict.UNDECIDED else None)
     assert row.floor == pytest.approx(0.01 if floor is None else floor)
 
@@ -113,17 +113,17 @@ def test_one_image_booted_otherwise_says_how() -> None:
     a = path_result("a", {ROW: 359}, command_line="quiet nokaslr")
     b = path_result("b", {ROW: 328}, command_line="quiet nokaslr mitigations=off")
     (row,) = compare([a], [b], history=None, name_b="off").rows
-    assert row.note == "the same kernel image counts differently: off was booted with mitigations=off"
+    assert row.notes == ("the same kernel image counts differently: off was booted with mitigations=off",)
     assert row.verdict is Verdict.FASTER
     (row,) = compare([b], [a], history=None, name_a="off").rows
-    assert "off was booted with mitigations=off" in row.note
+    assert "off was booted with mitigations=off" in str(row.notes)
 
 
 def test_one_image_asked_otherwise_says_so() -> None:
     """Rows leave things behind for the next: another list, another seed, other counts."""
     a, b = path_result("a", {ROW: 359}), path_result("b", {ROW: 360, "ctx/yield": 5}, seed=2)
     (row,) = compare([a], [b], history=None).rows
-    assert row.note.endswith(": other rows were measured before it, the probe's seeds differ")
+    assert row.notes[-1].endswith(": other rows were measured before it, the probe's seeds differ")
 
 
 def test_unknown_kernel_is_never_the_same_image() -> None:

@@ -78,7 +78,7 @@ def test_a_failed_system_is_a_column_with_its_reason_and_no_step() -> None:
     found = series(columns({ROW: 1000}, None, {ROW: 1200}))
     assert steps(found) == [("a", "c", Verdict.SLOWER)]
     cell = found.cell(ROW, "b")
-    assert cell is not None and (cell.verdict, cell.note) == (Verdict.FAILED, "it panicked")
+    assert cell is not None and (cell.verdict, cell.notes) == (Verdict.FAILED, ("it panicked",))
 
 
 def test_one_aside_is_judged_and_stands_in_no_series() -> None:

@@ -158,7 +158,7 @@ def test_hopeless_spread_has_no_number() -> None:
         [Draft(RowComparison("w", "w", Verdict.UNDECIDED), welch([0.0, 70.0], [0.0, 70.5]), sd_log=50.0)], DELTA
     )
     assert row.sessions_missing is None
-    assert "no number of further units" in row.note
+    assert "no number of further units" in str(row.notes)
     assert MOST_UNITS >= 10_000
 
 
@@ -179,4 +179,4 @@ def test_bootstrap_that_disagrees_leaves_a_row_undecided() -> None:
     (agree,) = judge([Draft(row, contrast, second=(0.08, 0.12), sd_log=0.01, paired=True, units=20)], DELTA)
     (not_so,) = judge([Draft(row, contrast, second=(-0.01, 0.3), sd_log=0.01, paired=True, units=20)], DELTA)
     assert (agree.verdict, not_so.verdict) == (Verdict.SLOWER, Verdict.UNDECIDED)
-    assert "heavy tails" in not_so.note
+    assert "heavy tails" in str(not_so.notes)

@@ -18,7 +18,7 @@ from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, Comparis
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
 from kernometer.stats.model import Comparison, Difference, RowComparison, RowFigure, Verdict
 
-#: A clause of the rows' notes that so many rows share is said once, under the table.
+#: A note that so many rows share is said once, under the table.
 SHARED = 4
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
 _ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.FAILED)
@@ -75,25 +75,19 @@ def missing(row: RowComparison) -> str:
 
 
 def footnotes_of(rows: Sequence[RowComparison]) -> list[str]:
-    """Clauses of notes that many rows share, in the order of their first row."""
-    counted = Counter(clause for row in rows for clause in _clauses(row))
-    return [clause for clause, count in counted.items() if count >= SHARED]
+    """Notes that many rows share, in the order of their first row."""
+    counted = Counter(note for row in rows for note in row.notes)
+    return [note for note, count in counted.items() if count >= SHARED]
 
 
-def own_clauses(row: RowComparison, footnotes: Sequence[str]) -> list[str]:
-    """What a row's note says of this row alone."""
-    return [clause for clause in _clauses(row) if clause not in footnotes]
-
-
-def _clauses(row: RowComparison) -> list[str]:
-    """A note's clauses; notes are joined by "; "."""
-    return [clause for clause in row.note.split("; ") if clause]
+def own_notes(row: RowComparison, footnotes: Sequence[str]) -> list[str]:
+    """Notes of this row alone."""
+    return [note for note in row.notes if note not in footnotes]
 
 
 def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
-    clauses = _clauses(row)
     own = [missing(row)] if row.verdict is Verdict.UNDECIDED else []
-    own += own_clauses(row, footnotes)
+    own += own_notes(row, footnotes)
     interval = ""
     if row.low is not None and row.high is not None:
         interval = f"{forest.ratio_text(row.low)} – {forest.ratio_text(row.high)}"
@@ -107,7 +101,7 @@ def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
         interval=interval,
         verdict=row.verdict,
         note=sentence("; ".join(filter(None, own))),
-        footnotes=tuple(number for number, clause in enumerate(footnotes, 1) if clause in clauses),
+        footnotes=tuple(number for number, note in enumerate(footnotes, 1) if note in row.notes),
     )
 
 

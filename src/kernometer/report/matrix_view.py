@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kernometer import __version__
 from kernometer.report.absolute import family
-from kernometer.report.compared import footnotes_of, missing, own_clauses, short
+from kernometer.report.compared import footnotes_of, missing, own_notes, short
 from kernometer.report.curves import definitions, x_text
 from kernometer.report.forest import ratio_text
 from kernometer.report.heads import short_names
@@ -168,7 +168,7 @@ def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
     if not counts:
         return _cell(None, shared)
     words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
-    note = "; ".join(dict.fromkeys(clause for one in curve.points for clause in own_clauses(one.of, shared)))
+    note = "; ".join(dict.fromkeys(note for one in curve.points for note in own_notes(one.of, shared)))
     if point is not None and largest(curve) is point.of:
         ratio = ratio_text(point.of.ratio or 1.0)
         kind, sign, words = point.of.verdict, ratio, f"{ratio} {point.of.verdict.value} at {x_text(point.x)}; {words}"
@@ -182,9 +182,7 @@ def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
     if row is None:
         return Cell(ABSENT, "", "not measured on both", "", None)
     ratio = NOTHING if row.ratio is None else ratio_text(row.ratio)
-    note = "; ".join(
-        filter(None, (missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_clauses(row, shared)))
-    )
+    note = "; ".join(filter(None, (missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_notes(row, shared))))
     words = row.verdict.value if row.ratio is None else f"{ratio} {row.verdict.value}"
     return Cell(row.verdict.value, SIGNS.get(row.verdict, ratio), words, sentence(note), row.ratio)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.compared import footnotes_of, own_clauses, short
+from kernometer.report.compared import footnotes_of, own_notes, short
 from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
 from kernometer.report.table import broken
 from kernometer.report.units import NOTHING, format_percent
@@ -79,16 +79,16 @@ def _differences(comparison: Comparison) -> Iterator[Text]:
 
 
 def _notes(lines: Sequence[Line], shared: Sequence[str]) -> Iterator[str]:
-    """What a row's note says of it alone; of a curve each clause once, with the number of its points."""
+    """Notes of one row alone; of a curve each note once, with the number of its points."""
     for line in lines:
         if not isinstance(line, Curve):
-            own = "; ".join(own_clauses(line, shared))
+            own = "; ".join(own_notes(line, shared))
             if own:
                 yield f"{line.row}: {own}"
             continue
-        counts = Counter(clause for point in line.points for clause in own_clauses(point.of, shared))
-        for clause, count in counts.items():
-            yield f"{line.name}: {clause} ({count} of {len(line.points)} points)"
+        counts = Counter(note for point in line.points for note in own_notes(point.of, shared))
+        for note, count in counts.items():
+            yield f"{line.name}: {note} ({count} of {len(line.points)} points)"
 
 
 def _table(comparison: Comparison, lines: Sequence[Line], width: int) -> Table:

@@ -16,7 +16,7 @@ from kernometer.stats.history import Grain
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired
 from kernometer.stats.model import Comparison, RowFigure
 from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
-from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
 
@@ -61,21 +61,22 @@ def _draft(row: str, a: Side, b: Side) -> Draft:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
     without = without_cost(row, a, b)
     if without is not None:
-        found, note = without
-        return Draft(replace(comparison, verdict=found, note=note))
+        found, notes = without
+        return Draft(replace(comparison, verdict=found, notes=notes))
     figure_a, figure_b = a.figures_of(row)[0], b.figures_of(row)[0]
     blocks_a, blocks_b = block_logs(figure_a), block_logs(figure_b)
     blocks = [block for block in blocks_a if block in blocks_b]
     alone = len(blocks_a) + len(blocks_b) - 2 * len(blocks)
-    note = joined(f"{alone} blocks have one side only and are left out" if alone else "", comparison.note)
-    comparison = replace(comparison, units_a=len(blocks), units_b=len(blocks), note=note)
+    left_out = (f"{alone} blocks have one side only and are left out",) if alone else ()
+    notes = (*left_out, *comparison.notes)
+    comparison = replace(comparison, units_a=len(blocks), units_b=len(blocks), notes=notes)
     seconds = seconds_per_block(figure_a) + seconds_per_block(figure_b)
     if len(blocks) < 2:
         return Draft(
             replace(
                 comparison,
                 minutes_missing=(2 - len(blocks)) * seconds / 60,
-                note=joined("fewer than two blocks have both sides; at least that many minutes more", note),
+                notes=("fewer than two blocks have both sides: at least that many minutes more", *notes),
             )
         )
     differences_log = [blocks_b[block] - blocks_a[block] for block in blocks]

@@ -15,7 +15,7 @@ from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_diff
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 from kernometer.stats.power import units_needed
 from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
-from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, joined, judge, ratio
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 
 
 def compare(
@@ -98,8 +98,8 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
     comparison, logs_a, logs_b = bare(row, a, b, of)
     without = without_cost(row, a, b)
     if without is not None:
-        found, note = without
-        return Draft(replace(comparison, verdict=found, note=note))
+        found, notes = without
+        return Draft(replace(comparison, verdict=found, notes=notes))
     units = min(len(logs_a), len(logs_b))
     if units >= 2:
         contrast = welch(logs_a, logs_b)
@@ -114,14 +114,14 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
             f"than three that would tell it: the ratio has no interval, and the number of sessions missing is the least"
         )
         seen = ratio(math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a))
-        return Draft(replace(comparison, ratio=seen, sessions_missing=missing, note=joined(note, comparison.note)))
+        return Draft(replace(comparison, ratio=seen, sessions_missing=missing, notes=(note, *comparison.notes)))
     of_a, of_b = (found for found in spreads if found is not None)
     contrast = _with_history(logs_a, logs_b, of_a, of_b)
     note = f"spread between {of.value}s from this host's history"
     if not (of_a.of_row and of_b.of_row):
         note += ", of other rows"
     sd = math.sqrt((of_a.variance + of_b.variance) / 2)
-    return Draft(replace(comparison, note=joined(note, comparison.note)), contrast, sd_log=sd, units=units)
+    return Draft(replace(comparison, notes=(note, *comparison.notes)), contrast, sd_log=sd, units=units)
 
 
 def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: History | None) -> Spread | None:

@@ -98,7 +98,7 @@ class RowComparison:
     sessions_missing: int | None = None  #: further sessions a side (compare)
     a: RowFigure | None = None
     b: RowFigure | None = None
-    note: str = ""  #: why undecided or failed
+    notes: tuple[str, ...] = ()  #: why undecided or failed, and what else is to be known
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from kernometer.stats.floors import Floors, Layout, asked, floors_for, probe_of
 from kernometer.stats.history import Grain
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.sides import TEXT_LIMIT, Side, bare, one_sided_remark, rows_of, without_cost
-from kernometer.stats.verdict import joined
 
 #: The layout floor of a row of which nobody has measured one. Of the 81 rows of the quick profile 74 stay within it on
 #: five rotated machines (docs/path.md): it is no substitute for measuring those that allocate and schedule most.
@@ -87,8 +86,8 @@ def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored, delta: float) ->
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
     without = without_cost(row, a, b)
     if without is not None:
-        found, note = without
-        return replace(comparison, verdict=found, note=note)
+        found, notes = without
+        return replace(comparison, verdict=found, notes=notes)
     figures_a, figures_b = a.figures_of(row), b.figures_of(row)
     count_a, count_b = _count(figures_a), _count(figures_b)
     ratio = count_b / count_a
@@ -116,13 +115,13 @@ class _Exactly:
 
     def judge(self, row: RowComparison, ratio: float, _spread: float) -> RowComparison:
         if ratio == 1:
-            return replace(row, verdict=Verdict.EQUIVALENT, note=joined("equal counts", row.note))
+            return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
         found = Verdict.SLOWER if ratio > 1 else Verdict.FASTER
         note = f"the same kernel image counts differently{f': {self.why}' if self.why else ''}"
         floor = self.floors.rows.get(row.row, 0.0)
         small = self.why and abs(math.log(ratio)) <= math.log1p(floor)
-        doubt = f"layout alone moves it by up to {100 * floor:.2g} %" if small else ""
-        return replace(row, verdict=found, note=joined(note, doubt, row.note))
+        doubt = (f"layout alone moves it by up to {100 * floor:.2g} %",) if small else ()
+        return replace(row, verdict=found, notes=(note, *doubt, *row.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +134,16 @@ class _Floored:
     def judge(self, row: RowComparison, ratio: float, spread: float) -> RowComparison:
         stated = self.floors.rows.get(row.row)
         floor = max(DEFAULT_LAYOUT_FLOOR if stated is None else stated, spread)
-        note = "" if stated is not None else f"layout floor not measured, taken as {100 * DEFAULT_LAYOUT_FLOOR:.3g} %"
-        row = replace(row, note=joined(note, row.note), floor=floor)
+        notes = (
+            () if stated is not None else (f"layout floor not measured, taken as {100 * DEFAULT_LAYOUT_FLOOR:.3g} %",)
+        )
+        row = replace(row, notes=(*notes, *row.notes), floor=floor)
         away, half = abs(math.log(ratio)), math.log1p(floor)
         if ratio == 1 or away + half <= math.log1p(self.delta):
             return replace(row, verdict=Verdict.EQUIVALENT)
         if away > half:
             return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
-        return replace(row, smallest=floor, note=joined("below the layout floor", row.note))
+        return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
 
 
 def _own_spread(figures: list[RowFigure]) -> float:

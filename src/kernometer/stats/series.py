@@ -81,7 +81,7 @@ class Series:
         column = next(one for one in self.columns if one.name == system)
         if found is not None or not column.failure or system == self.baseline:
             return found
-        return RowComparison(row, row.partition("@")[0], Verdict.FAILED, note=column.failure)
+        return RowComparison(row, row.partition("@")[0], Verdict.FAILED, notes=(column.failure,))
 
 
 def series(

@@ -9,7 +9,7 @@ from kernometer.results.model import Result
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
 from kernometer.stats.model import FlagCode, RowComparison, RowFigure, Verdict
-from kernometer.stats.verdict import joined, ratio
+from kernometer.stats.verdict import ratio
 
 #: Of a failure's text, which came from a machine.
 TEXT_LIMIT = 200
@@ -49,14 +49,12 @@ class Side:
                     return f"unsupported on {self.name}: {unsupported.reason[:TEXT_LIMIT]}"
         return f"no run on {self.name}"
 
-    def partly(self, row: str) -> str:
-        """A remark where the row stands on less than was tried."""
+    def partly(self, row: str) -> tuple[str, ...]:
+        """Notes where the row stands on less than was tried."""
         failed = sum(any(failure.row == row for failure in result.failures) for result in self.results)
         silent = sum(figure.cost is None for figure in self.figures_of(row))
-        return joined(
-            f"failed at least once in {failed} of {len(self.results)} sessions of {self.name}" if failed else "",
-            f"no cost in {silent} of {len(self.results)} sessions of {self.name}" if silent else "",
-        )
+        found = ((failed, "failed at least once"), (silent, "no cost"))
+        return tuple(f"{what} in {n} of {len(self.results)} sessions of {self.name}" for n, what in found if n)
 
 
 def side(name: str, results: Sequence[Result]) -> Side:
@@ -99,23 +97,23 @@ def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[flo
         units_b=len(logs_b),
         a=pooled(figures_a, [ratio(log) for log in logs_a]) if figures_a else None,
         b=pooled(figures_b, [ratio(log) for log in logs_b]) if figures_b else None,
-        note=joined(a.partly(row), b.partly(row)),
+        notes=(*a.partly(row), *b.partly(row)),
     )
     return comparison, logs_a, logs_b
 
 
-def without_cost(row: str, a: Side, b: Side) -> tuple[Verdict, str] | None:
-    """Verdict and note of a row that has no cost on a side; None where both have one in at least one session."""
-    missing = [one.why_missing(row) for one in (a, b) if not one.figures_of(row)]
+def without_cost(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
+    """Verdict and notes of a row that has no cost on a side; None where both have one in at least one session."""
+    missing = tuple(one.why_missing(row) for one in (a, b) if not one.figures_of(row))
     if missing:
-        return Verdict.FAILED, joined(*missing)
+        return Verdict.FAILED, missing
     silent = [one for one in (a, b) if all(figure.cost is None for figure in one.figures_of(row))]
     if not silent:
         return None
     broken = [one.name for one in silent if not any(_below(figure) for figure in one.figures_of(row))]
     if broken:
-        return Verdict.FAILED, f"no run could be used on {' and '.join(broken)}"
-    return Verdict.UNDECIDED, f"below the clock's resolution on {' and '.join(one.name for one in silent)}"
+        return Verdict.FAILED, (f"no run could be used on {' and '.join(broken)}",)
+    return Verdict.UNDECIDED, (f"below the clock's resolution on {' and '.join(one.name for one in silent)}",)
 
 
 def _below(figure: RowFigure) -> bool:

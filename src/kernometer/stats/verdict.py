@@ -74,7 +74,7 @@ def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: 
         row = replace(
             row,
             verdict=Verdict.UNDECIDED,
-            note=joined(row.note, "the t interval and the bootstrap disagree: the units have heavy tails"),
+            notes=(*row.notes, "the t interval and the bootstrap disagree: the units have heavy tails"),
         )
     return row if row.verdict is not Verdict.UNDECIDED else undecided(row, draft, contrast, delta)
 
@@ -84,7 +84,7 @@ def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float
     row = replace(row, smallest=smallest_ratio(float(contrast.se), float(contrast.df)))
     needed = units_needed(draft.sd_log, delta, paired=draft.paired)
     if needed is None:
-        return replace(row, note=joined(row.note, "no number of further units like these would show it"))
+        return replace(row, notes=(*row.notes, "no number of further units like these would show it"))
     # Where delta could be seen already, the difference lies near delta's edge, or near the test's: one more unit.
     missing = max(1, needed - draft.units)
     if draft.paired:
@@ -95,8 +95,3 @@ def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float
 def ratio(log: float) -> float:
     """exp, without overflow: the interval of two wild units is wider than any double."""
     return math.exp(max(-700.0, min(log, 700.0)))
-
-
-def joined(*notes: str) -> str:
-    """Notes of one row, as one."""
-    return "; ".join(note for note in notes if note)
