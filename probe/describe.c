@@ -29,12 +29,16 @@ static const char *compiler(void)
 static void emit_probe(struct json *j)
 {
 	const char *name;
+	char libc[64];
 
 	json_open(j, "probe", '{');
 	json_string(j, "version", KM_VERSION);
 	json_string(j, "source_digest", KM_SOURCE_DIGEST);
 	json_string(j, "compiler", compiler());
 	json_string(j, "flags", KM_FLAGS);
+	platform_libc(libc, sizeof libc);
+	json_string(j, "libc", libc);
+	json_string(j, "linkage", platform_linkage());
 	json_string(j, "platform", platform_name());
 	json_integer(j, "pointer_bits", (int64_t)(8 * sizeof(void *)));
 	json_open(j, "capabilities", '[');

@@ -67,6 +67,9 @@ int platform_current_cpu(void);             /* -1 where the platform does not te
 void platform_die_with_parent(void);        /* where there is such a thing */
 void platform_cpu_model(char *to, size_t n);
 const char *platform_name(void);
+/* platform_system.c: what the system tells of itself and of this program. */
+void platform_libc(char *to, size_t n); /* "musl 1.2.3", "glibc 2.36"; "unknown" */
+const char *platform_linkage(void);     /* "static", "dynamic", "unknown" */
 const char *errno_name(int);
 
 /* clock.c ---------------------------------------------------------------------------------------------------- */

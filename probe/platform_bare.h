@@ -9,6 +9,7 @@
 
 /* One a line, none conditional: a test holds this list against every HAVE_X that the probe's headers name. */
 #define HAVE_AFFINITY 0
+#define HAVE_AUXV 0
 #define HAVE_CLOCK_GETTIME 0
 #define HAVE_CLOCK_RAW 0
 #define HAVE_EVENTFD 0

@@ -75,6 +75,20 @@
 #ifndef HAVE_EVENTFD
 #define HAVE_EVENTFD 1
 #endif
+#ifndef HAVE_AUXV /* getauxval: glibc from 2.16 on, musl */
+#if defined(__GLIBC__)
+#if __GLIBC__ > 2 || __GLIBC_MINOR__ >= 16
+#define HAVE_AUXV 1
+#endif
+#elif defined(__has_include)
+#if __has_include(<sys/auxv.h>)
+#define HAVE_AUXV 1
+#endif
+#endif
+#endif
+#ifndef HAVE_AUXV
+#define HAVE_AUXV 0
+#endif
 #ifndef HAVE_FUTEX
 #define HAVE_FUTEX 1
 #endif

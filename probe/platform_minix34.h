@@ -20,6 +20,7 @@
 #endif
 
 #define HAVE_AFFINITY 0
+#define HAVE_AUXV 0
 #define HAVE_CLOCK_GETTIME 1
 #define HAVE_CLOCK_RAW 0 /* CLOCK_REALTIME and CLOCK_MONOTONIC are all */
 #define HAVE_EVENTFD 0

@@ -92,6 +92,9 @@
 #ifndef HAVE_EVENTFD
 #define HAVE_EVENTFD 0
 #endif
+#ifndef HAVE_AUXV
+#define HAVE_AUXV 0
+#endif
 #ifndef HAVE_FUTEX
 #define HAVE_FUTEX 0
 #endif

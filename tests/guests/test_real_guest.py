@@ -176,8 +176,7 @@ LEAST, MOST = 0.9, 5.0
 def path_lengths(target: QemuTarget, level: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Median instructions by row of the quick profile, net of the bracket, with the probe compiled at this level."""
     with monkeypatch.context() as patch:
-        usual = qemu_module.static_recipe()
-        patch.setattr(qemu_module, "static_recipe", lambda: build.Recipe(usual.compiler, (*usual.flags, level)))
+        patch.setattr(build, "static_probe", lambda: build.probe(build.Recipe(flags=(level,))))
         lines = boot(target, "--profile", "quick")
     runs = [record for record in map(json.loads, lines) if record["type"] == "run"]
     return {run["row"]: median(run["samples"]) - median(run["loop_cost"]) for run in runs}

@@ -114,6 +114,18 @@ def test_the_header_tells_compilers_and_flags_apart(builds: Any) -> None:
     assert "-O0" in told["gcc -O0"]["flags"]
 
 
+def test_the_header_tells_libc_and_linkage_as_they_are_at_run_time(builds: Any, tmp_path: Path) -> None:
+    """Expected: what was loaded, also of a static program that can be moved in memory, and by a bare compiler call."""
+    told = {name: header(builds(name))["probe"] for name in ("gcc -O2", "musl static, one file")}
+    assert (told["gcc -O2"]["linkage"], told["gcc -O2"]["libc"].split()[0]) == ("dynamic", "glibc")
+    assert (told["musl static, one file"]["linkage"], told["musl static, one file"]["libc"]) == ("static", "musl")
+    (tmp_path / "probe.c").write_text(run(["sh", str(SOURCE / "amalgamate.sh")]))
+    words = ["gcc", "-O0", "-static-pie", '-DKM_LIBC="musl 9"', "-o", "probe", "probe.c", "-lpthread"]
+    run(words, tmp_path)
+    found = header(tmp_path / "probe")["probe"]
+    assert (found["linkage"], found["libc"]) == ("static", told["gcc -O2"]["libc"])
+
+
 def counts(probe: Path) -> dict[str, dict[str, Any]]:
     """What every row of the full profile counted, row → run; each workload verified its own work on the way."""
     found = records(probe, *FIXED, "--profile", "quick")

@@ -8,6 +8,9 @@ from kernometer.results.model import COMPARABLE, Result
 from kernometer.stats.differences import TEXT_LIMIT, differences, different_machines
 from tests.stats.simulate import ROW, header, of_costs, path_result
 
+#: What COMPARABLE names of the probe.
+PROBE = ("version", "source_digest", "compiler", "flags", "libc", "linkage")
+
 
 def differing(a: list[Result], b: list[Result]) -> dict[str, tuple[str, str]]:
     return {one.what: (one.a, one.b) for one in differences(a, b)[1]}
@@ -28,7 +31,14 @@ def test_each_comparable_fact_is_named_where_it_differs() -> None:
     """Expected: hardware, compiler, probe, clock: every path of COMPARABLE in the header is looked at."""
     changed = header(
         format=2,
-        probe={"version": "9", "source_digest": "d9", "compiler": "clang 99", "flags": "-O0"},
+        probe={
+            "version": "9",
+            "source_digest": "d9",
+            "compiler": "clang 99",
+            "flags": "-O0",
+            "libc": "l9",
+            "linkage": "dynamic",
+        },
         cpu={"model": "another CPU", "online": 64},
         clock="rdtsc",
         page=16384,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,8 @@ def lines(target: LocalTarget, job: Job = TINY) -> list[bytes]:
         ("clang", Recipe("clang", ("-O2",))),
         ("clang -O3 -m32", Recipe("clang", ("-O3", "-m32"))),
         ("-DKM_HANDICAP=3", Recipe("", ("-O2", "-DKM_HANDICAP=3"))),
+        ("-dynamic", Recipe("", ("-O2",), dynamic=True)),
+        ("gcc -dynamic -O1", Recipe("gcc", ("-O1",), dynamic=True)),
     ],
 )
 def test_recipe_keeps_optimisation_unless_told_otherwise(words: str, recipe: Recipe) -> None:
@@ -112,6 +116,47 @@ def test_probe_is_compiled_once_and_again_when_the_compiler_changes(
     fake_compiler(tmp_path, script.replace("one", "two"))
     assert build.probe.__wrapped__(Recipe(path)) != made[0]
     assert log.read_text() == "x\nx\n"
+
+
+def told(path: Path) -> dict[str, str]:
+    """What a probe says of how it was built."""
+    done = subprocess.run([path, *TINY.arguments], capture_output=True, text=True, timeout=60, check=True)
+    found: dict[str, str] = json.loads(done.stdout.splitlines()[1])["probe"]
+    return found
+
+
+def test_one_static_file_serves_host_and_guests() -> None:
+    """Expected: what a guest gets is what runs here. Broken: `local` against `qemu:` compares two linkers."""
+    assert build.static_probe() == build.probe(Recipe.of(""))
+    assert from_spec("local").describe(TINY)[0] == from_spec("wrap:env").describe(TINY)[1] == str(build.static_probe())
+    assert told(build.static_probe())["linkage"] == "static"
+    assert build.note() == ""
+
+
+def test_dynamic_build_is_one_option_away() -> None:
+    """Expected: it is dynamic, as asked for, so nothing is said about it. Broken: the word reaches the compiler."""
+    recipe = Recipe.of("-dynamic")
+    found = told(build.probe(recipe))
+    assert found["linkage"] == "dynamic"
+    assert "dynamic" not in found["flags"]
+    assert build.note(recipe) == ""
+
+
+@pytest.mark.parametrize("static", ["echo no libc.a >&2; exit 1", "echo 'exit 1' >probe; chmod 755 probe; exit 0"])
+def test_probe_that_cannot_be_static_is_dynamic_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, static: str
+) -> None:
+    """Where no static program links, or none starts. Broken: an error, or a dynamic linker measured in silence."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = fake_compiler(tmp_path, f'case " $* " in *" -static "*) {static};; esac\nexec {shutil.which("cc")} "$@"')
+    target = from_spec(f"local:{path}")
+    assert told(build.probe(target.recipe))["linkage"] == "dynamic"
+    assert target.place("time").notes == (build.note(target.recipe),)
+    assert "linked dynamically" in build.note(target.recipe)
+    monkeypatch.setenv("CC", path)
+    monkeypatch.setattr(build, "probe", build.probe.__wrapped__)
+    with pytest.raises(MissingError, match="links statically"):
+        build.static_probe()
 
 
 def test_cache_that_cannot_be_written_says_how_to_choose_another(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -89,10 +91,30 @@ def test_probe_is_compiled_once_and_again_when_the_compiler_changes(server: Serv
     host = server.login("counting", with_path(folder), home="home-counting")
     for _ in range(2):
         whole(host)
-    assert log.read_text() == "x\n"
+    once = log.read_text()
     (folder / "cc").write_text((folder / "cc").read_text().replace("echo one", "echo two"))
     whole(host)
-    assert log.read_text() == "x\nx\n"
+    assert log.read_text() == 2 * once
+
+
+def test_probe_that_no_compiler_there_links_statically_says_so(server: Server, targets: list[SshTarget]) -> None:
+    """Expected: it runs, and a note says what is measured with it. tcc links static programs that do not start."""
+    folder = programs(server.root / "tcc", *TOOLS, "sh", cc=f'exec {shutil.which("tcc")} "$@"')
+    host = server.login("tcc", with_path(folder), home="home-tcc")
+    for _ in range(2):
+        targets.append(SshTarget(host))
+        (note,) = targets[-1].place("time").notes
+        assert "linked dynamically" in note
+    header = json.loads(lines(targets[-1])[0])
+    assert header["probe"]["linkage"] == "dynamic"
+
+
+@pytest.mark.usefixtures("server")
+def test_probe_is_static_and_tells_its_libc_where_it_is_compiled() -> None:
+    found = whole("box")[0]["probe"]
+    assert isinstance(found, dict)
+    assert found["linkage"] == "static"
+    assert re.fullmatch(r"(musl|glibc) \d+\.\d.*", found["libc"])
 
 
 def test_static_probe_is_sent_where_nothing_compiles(server: Server, targets: list[SshTarget]) -> None:

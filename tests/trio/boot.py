@@ -23,7 +23,6 @@ from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.initramfs import COMMAND, Entry, archive, entries
 from kernometer.targets import build, tsc
 from kernometer.targets.base import Deadline
-from kernometer.targets.qemu import static_recipe
 
 POLL_SECONDS = 0.01
 INITRD, CONSOLE, BULK = "initrd", "console", "bulk"
@@ -130,7 +129,7 @@ def initramfs(
     """
     words = command_of(command) if init is None else ()
     ours = programs.init().read_bytes() if init is None else init
-    probe = build.probe(static_recipe()).read_bytes()
+    probe = build.static_probe().read_bytes()
     runnable = set(executable)
     found = {each.name: each for each in entries(ours, probe, words, programs.busybox(), files)}
     if init is not None:

@@ -14,7 +14,7 @@ import pytest
 from kernometer.guests import programs, tcc, trio
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job
-from kernometer.targets.qemu import QemuTarget, static_recipe
+from kernometer.targets.qemu import QemuTarget
 from tests.trio.boot import DEBUG_EXIT, Kernel, Machine, Outcome, boot, initramfs
 from tests.trio.conftest import Program
 
@@ -76,7 +76,7 @@ def test_the_same_files_run_on_it_as_on_linux(kernel: Kernel) -> None:
     """Expected: busybox and the probe as they are on this host, byte by byte, and they run."""
     script = "sha256sum /bin/busybox /bin/probe | cut -d ' ' -f 1; probe --list clock/monotonic"
     ended = run(kernel, "sh", "-c", script)
-    probe = build.probe(static_recipe()).read_bytes()
+    probe = build.static_probe().read_bytes()
     digests = [sha256(content).hexdigest() for content in (programs.busybox(), probe)]
     assert ended.bulk.decode().split() == [*digests, "clock/monotonic"], ended
 

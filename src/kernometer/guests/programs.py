@@ -5,6 +5,7 @@ Linked with musl where it is installed: small, and no library of the host's vers
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from kernometer.cache import compiled
 from kernometer.errors import MissingError
 
 #: musl's wrapper hides the kernel's headers; they come after its own.
-MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu")
+MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu")
 #: A file that names an interpreter in its first page is not static.
 INTERPRETER = b"/lib64/ld-linux"
 PAGE = 4096

@@ -48,6 +48,8 @@ COMPARABLE: tuple[tuple[str, ...], ...] = (
     ("header", "probe", "source_digest"),
     ("header", "probe", "compiler"),
     ("header", "probe", "flags"),
+    ("header", "probe", "libc"),
+    ("header", "probe", "linkage"),
     ("header", "cpu", "model"),
     ("header", "cpu", "online"),
     ("header", "clock"),
@@ -87,7 +89,7 @@ class Header(Record, kw_only=True, frozen=True, tag="header"):
     """The probe's first line: where it runs and how it was built."""
 
     format: Positive
-    probe: dict[str, Any]  #: version, source_digest, compiler, flags, platform, capabilities
+    probe: dict[str, Any]  #: version, source_digest, compiler, flags, libc, linkage, platform, capabilities
     uname: dict[str, Text]
     cpu: dict[str, Any]  #: model, online, allowed
     clock: Name  #: the clock that samples are taken with

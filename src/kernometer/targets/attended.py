@@ -14,7 +14,7 @@ from kernometer.guests.qemu import argv
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Job
-from kernometer.targets.qemu import QemuTarget, lay_out, static_recipe
+from kernometer.targets.qemu import QemuTarget, lay_out
 
 #: In the boot's folder, where QEMU is started.
 DEBUGGER = Path("gdb")
@@ -65,7 +65,7 @@ class Console:
 def _archive(say: Callable[[str], None], given: Mapping[str, bytes]) -> bytes:
     """What a guest holds for its user: probe, busybox, a C compiler, what is `given`, and a word to init that there is
     one."""
-    probe = build.probe(static_recipe()).read_bytes()
+    probe = build.static_probe().read_bytes()
     files = {initramfs.CONSOLE: b"", **given}
     try:
         files.update(tcc.toolchain())

@@ -1,43 +1,65 @@
-"""The probe's source, and a binary of it for this host: compiled on first use, kept in the cache by what it is made of.
+"""The probe's source, and a binary of it: compiled on first use, kept in the cache by what it is made of.
 
-One way for all: the sources become one C file (amalgamate.sh), which any C compiler builds with one command.
+One way for all: the sources become one C file (amalgamate.sh), which any C compiler builds with one command. On Linux
+the probe is linked statically, so that one file serves this host and its guests, and no dynamic linker is measured.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError
+from kernometer.guests import programs
 
 #: Seconds; the slowest compiler at hand takes about 20.
 COMPILE_SECONDS = 300
 #: Tried in this order where neither the user nor CC names one.
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2",)
+#: Among the words of a recipe: the probe is to be linked when it starts. No flag of the compiler's.
+DYNAMIC = "-dynamic"
+#: In a probe's folder in the cache: the command that made it.
+COMMAND = "command"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to compile: a compiler ("" for the first that is there) and its flags."""
+    """How to compile: a compiler ("" for the first that is there), its flags, and whether to link dynamically."""
 
     compiler: str = ""
     flags: tuple[str, ...] = FLAGS
+    dynamic: bool = False
 
     @classmethod
     def of(cls, words: str) -> Recipe:
-        """From a user's words: `clang -O0`, `-m32`, `tcc`. Without a -O among them it is -O2."""
+        """From a user's words: `clang -O0`, `-m32`, `tcc`, `-dynamic`. Without a -O among them it is -O2."""
         parts = shlex.split(words)
         named = bool(parts) and not parts[0].startswith("-")
-        flags = tuple(parts[1:] if named else parts)
+        flags = tuple(flag for flag in (parts[1:] if named else parts) if flag != DYNAMIC)
         optimised = any(flag.startswith("-O") for flag in flags)
-        return cls(parts[0] if named else "", flags if optimised else (*FLAGS, *flags))
+        return cls(parts[0] if named else "", flags if optimised else (*FLAGS, *flags), DYNAMIC in parts)
+
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """What is tried, in this order, without input and output: the first that works makes the probe.
+
+        musl's own compiler stands first where nobody names another. Raises MissingError without a compiler.
+        """
+        plain = (compiler(self), *self.flags)
+        if self.dynamic or "-static" in self.flags or not sys.platform.startswith("linux"):
+            return (plain,)
+        named = self.compiler or os.environ.get("CC", "")
+        musl = None if named else shutil.which("musl-gcc")
+        first = ((musl, *self.flags, "-static", *programs.MUSL_FLAGS),) if musl else ()
+        return (*first, (*plain, "-static"), plain)
 
 
 DEFAULT = Recipe()
@@ -74,30 +96,75 @@ def _version(path: str) -> str:
 
 @cache
 def probe(recipe: Recipe = DEFAULT) -> Path:
-    """A probe for this host, compiled if the cache has none of these sources, this compiler and these flags.
+    """A probe, compiled if the cache has none of these sources, compilers and flags.
 
     Looked for once in a process: an `ab` asks hundreds of times.
     Raises MissingError without a compiler, BuildError (with the compiler's words) where it does not compile.
     """
-    path = compiler(recipe)
-    source = amalgam()
-    key = sha256("\0".join((source, path, _version(path), *recipe.flags)).encode())[:24]
+    commands, source = recipe.commands(), amalgam()
+    made_of = (source, _musl(), *(word for command in commands for word in (_version(command[0]), *command)))
+    key = sha256("\0".join(made_of).encode())[:24]
 
     def make(scratch: Path) -> Path:
         folder = scratch / "probe"
         folder.mkdir()
-        _compile(source, path, recipe.flags, folder)
-        return folder
+        (folder / "probe.c").write_text(source)
+        for command in commands:
+            try:
+                _compile(command, folder)
+                if command != commands[-1]:
+                    _start(folder)
+            except BuildError as error:
+                failed = error
+            else:
+                (folder / COMMAND).write_text(shlex.join(command))
+                return folder
+        raise failed
 
     return kept(cache_folder() / "probes" / key, make) / "probe"
 
 
-def _compile(source: str, path: str, flags: tuple[str, ...], folder: Path) -> None:
-    """Writes `probe` there, beside its source."""
-    (folder / "probe.c").write_text(source)
-    shown = shlex.join([Path(path).name, *flags])
-    define = f'-DKM_FLAGS="{shown}"'.replace("\\", "")
-    argv = [path, *flags, define, "-o", "probe", "probe.c", "-lpthread"]
+def note(recipe: Recipe = DEFAULT) -> str:
+    """What there is to say before measuring with this probe: that it had to be linked dynamically. Builds it."""
+    commands = recipe.commands()
+    if len(commands) == 1 or probe(recipe).with_name(COMMAND).read_text() != shlex.join(commands[-1]):
+        return ""
+    return (
+        f"The probe is linked dynamically: {Path(commands[-1][0]).name} links no static program here. exec, fork and "
+        "first calls include the dynamic linker, which no guest has (Debian, Ubuntu: apt-get install musl-tools)."
+    )
+
+
+def static_probe() -> Path:
+    """The probe that this host and its guests share. Raises MissingError where nothing here links statically."""
+    if said := note():
+        raise MissingError("A guest's programs need a compiler that links statically.", said)
+    return probe()
+
+
+@cache
+def _musl() -> str:
+    """`musl 1.2.3`, as its loader here says, since no macro of its headers does; "" where there is none."""
+    for loader in Path("/lib").glob(f"ld-musl-{os.uname().machine}.so.1"):
+        said = subprocess.run([loader], capture_output=True, text=True, timeout=60, check=False).stderr
+        if found := re.search(r"^Version ([0-9][\w.+-]{0,30})$", said, re.MULTILINE):
+            return f"musl {found[1]}"
+    return ""
+
+
+def _start(folder: Path) -> None:
+    """Raises BuildError where it does not run: tcc links static programs that die in glibc's first function."""
+    try:
+        subprocess.run([folder / "probe", "--list"], stdout=subprocess.DEVNULL, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BuildError(f"The static probe does not start: {error}.", "") from error
+
+
+def _compile(command: tuple[str, ...], folder: Path) -> None:
+    """Makes `probe` of the `probe.c` there. Raises BuildError."""
+    shown = shlex.join([Path(command[0]).name, *command[1:]])
+    defines = [f'-DKM_FLAGS="{shown}"'.replace("\\", ""), *([f'-DKM_LIBC="{_musl()}"'] if _musl() else [])]
+    argv = [*command, *defines, "-o", "probe", "probe.c", "-lpthread"]
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
     if done.returncode != 0:
         raise BuildError(

@@ -50,7 +50,8 @@ class LocalTarget:
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
         """The boot is this host's: sessions of one boot have more in common than those of several."""
-        return Place(boot=boot_id())
+        said = "" if self.path else build.note(self.recipe)
+        return Place(boot=boot_id(), notes=(said,) if said else ())
 
     def describe(self, job: Job) -> tuple[str, ...]:
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)

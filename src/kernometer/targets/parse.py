@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 #: What may be written, for help and errors.
 FORMS = (
-    ("local", "this host; local:'clang -O0' names compiler and flags of the probe"),
+    (
+        "local",
+        "this host; local:'clang -O0' names compiler and flags of the probe, -dynamic its linking",
+    ),
     ("probe:PATH", "this host, by a probe that was built before"),
     ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
     ("ssh:HOST", "another host, by the system's ssh: user@host, a name of your configuration, ssh://user@host:port"),

@@ -183,12 +183,6 @@ class QemuTarget:
             raise TargetError(f"{self.name}: QEMU ended badly.")
 
 
-def static_recipe() -> build.Recipe:
-    """How the probe is compiled for a guest that has no libraries."""
-    program, *flags = programs.static_compiler()
-    return build.Recipe(program, tuple(flags))
-
-
 def lay_out(guest: store.Guest, folder: Path, initrd: Callable[[], bytes]) -> None:
     """The files that QEMU finds in its folder: those of the guest's that are made for each boot, and empty ones."""
     for name in (CONSOLE, BULK):
@@ -196,13 +190,13 @@ def lay_out(guest: store.Guest, folder: Path, initrd: Callable[[], bytes]) -> No
     if guest.manifest.modules:
         guest.link(folder)
     if guest.has(store.PROBE):
-        (folder / PROBE).write_bytes(build.probe(static_recipe()).read_bytes())
+        (folder / PROBE).write_bytes(build.static_probe().read_bytes())
     if guest.has(store.INITRAMFS) or not guest.manifest.modules:
         (folder / INITRD).write_bytes(initrd())
 
 
 def _initrd(job: Job, given: disks.Provided) -> bytes:
-    program = (trio.probe() if job.program == "probe-trio" else build.probe(static_recipe())).read_bytes()
+    program = (trio.probe() if job.program == "probe-trio" else build.static_probe()).read_bytes()
     given_tools = tools.provide(job.needs)
     command = (f"/{initramfs.PROBE}", *given.arguments, *given_tools.arguments, *job.arguments)
     files = {**given.files, **given_tools.files}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Two names of one machine type: dual boot is one machine.
 SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}
-INSTALLED = b"#kernometer installed"
+INSTALLED = b"#kernometer installed "
 FAILED = b"#kernometer failed "
 #: What install.sh could not do, by its word, and what helps; what it says before stands in the error.
 FAILURES = {
@@ -74,6 +74,8 @@ class SshTarget:
         if remote.probe == "sent":
             why = "compiles no probe" if remote.compiler else "has no C compiler"
             notes = (f"{self.name} {why}: it runs a static one that was compiled here.",)
+        if remote.probe == "dynamic" and remote.system == "Linux":
+            notes = (f"{self.name}: the probe is linked dynamically: {remote.compiler} links no static program there.",)
         machine = SAME_MACHINE.get(remote.machine, remote.machine)
         return Place(machine=f"host {self.host}: {machine}", boot=remote.boot, notes=notes, here=False)
 
@@ -135,10 +137,8 @@ class SshTarget:
         return self._send(remote, "sent", self._static(error))
 
     def _static(self, error: TargetError) -> bytes:
-        from kernometer.targets.qemu import static_recipe
-
         try:
-            return build.probe(static_recipe()).read_bytes()
+            return build.static_probe().read_bytes()
         except KernometerError as failed:
             raise type(error)(
                 f"{error.text} No program can be sent either: {failed.text}",
@@ -156,8 +156,8 @@ class SshTarget:
                 said.extend(lines_of(output, until, MAX_ANSWER, self.name))
         except TargetError as error:
             raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
-        if said and said[-1] == INSTALLED:
-            return replace(remote, probe=how)
+        if said and said[-1].startswith(INSTALLED):
+            return replace(remote, probe=shown(said[-1].removeprefix(INSTALLED)))
         failed = said.pop().removeprefix(FAILED) if said and said[-1].startswith(FAILED) else b""
         last = shown(b"\n".join(said)[-LAST_OUTPUT:])
         if failed == b"compile":

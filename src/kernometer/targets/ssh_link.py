@@ -77,7 +77,7 @@ class Remote:
     boot: str  #: identifies the boot; "" where it cannot tell
     compiler: str  #: the first C compiler there; "" for none
     version: str  #: what that says of itself
-    probe: str  #: "compiled" or "sent" where this session's probe is there already, else ""
+    probe: str  #: "compiled", "dynamic" or "sent" where this session's probe is there already, else ""
 
 
 def checked(host: str) -> str:

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Makes the probe named $1 of $2 bytes from standard input. $3: "compiled", then they are C for the compiler $4 of version
-# $5, or "sent", then they are the program. What was not used for 90 days is thrown away.
+# $5, or "sent", then they are the program. What is kept of it is "compiled" where it is static, which is tried on Linux,
+# else "dynamic". What was not used for 90 days is thrown away.
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/kernometer/remote
 probe=$folder/$(uname -nsm | tr -c A-Za-z0-9 -)$1
 new=$folder/.new-$$-$1
+how=$3
 fail() {
 	echo "#kernometer failed $1"
 	exit 1
@@ -19,11 +21,25 @@ if [ "$3" = sent ]; then
 	mv "$new/probe.c" "$new/probe"
 	chmod 700 "$new/probe"
 else
-	TMPDIR=$new "$4" -O2 "-DKM_FLAGS=\"$4 -O2\"" -o "$new/probe" "$new/probe.c" -lpthread || fail compile
+	musl=$("/lib/ld-musl-$(uname -m).so.1" 2>&1 | while read -r word version; do
+		[ "$word" = Version ] && echo "$version"
+	done)
+	headers=
+	[ "$4" = musl-gcc ] && headers="-idirafter /usr/include -idirafter /usr/include/$(uname -m)-linux-gnu"
+	make() {
+		# shellcheck disable=SC2086 # more than one word
+		set -- "$@" $headers
+		TMPDIR=$new "$@" "-DKM_FLAGS=\"$*\"" ${musl:+"-DKM_LIBC=\"musl $musl\""} -o "$new/probe" "$new/probe.c" -lpthread
+	}
+	how=dynamic
+	if [ "$(uname -s)" = Linux ] && make "$4" -O2 -static && "$new/probe" --list; then
+		how=compiled
+	fi >/dev/null 2>&1
+	[ $how = compiled ] || make "$4" -O2 || fail compile
 fi
 "$new/probe" --list >/dev/null || fail start
-echo "$3 $4 $5" >"$new/by" || fail folder
+echo "$how $4 $5" >"$new/by" || fail folder
 mv "$new/by" "$probe.by" || fail folder
 mv "$new/probe" "$probe" || fail folder
 find "$folder"/.new-* "$folder"/* -prune -mtime +90 -exec rm -rf {} + 2>/dev/null
-echo "#kernometer installed"
+echo "#kernometer installed $how"

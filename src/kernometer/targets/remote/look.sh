@@ -2,7 +2,7 @@
 # What is there: system, boot, compiler, and the probe named $1. Then it waits for the end of its input, and so holds the
 # connection that the other calls share for as long as the front end lives.
 probe=${XDG_CACHE_HOME:-$HOME/.cache}/kernometer/remote/$(uname -nsm | tr -c A-Za-z0-9 -)$1
-for cc in cc gcc clang tcc ""; do
+for cc in musl-gcc cc gcc clang tcc ""; do
 	command -v "$cc" >/dev/null 2>&1 && break
 done
 case $cc in
