@@ -76,6 +76,8 @@ void km_fail(struct km *km, const char *format, ...)
 	char text[256];
 	va_list args;
 
+	if (!KM_VERIFY)
+		KM_UNREACHABLE;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
@@ -87,6 +89,8 @@ void km_fail_call(struct km *km, const char *call)
 	int error = errno;
 	char text[256];
 
+	if (!KM_VERIFY)
+		KM_UNREACHABLE;
 	snprintf(text, sizeof text, "%s: %s (%s)", call, errno_name(error), strerror(error));
 	fail(km->engine, text, call, errno_name(error));
 }

@@ -132,11 +132,13 @@ enum {
 #define KM_NOINLINE __attribute__((noinline, noclone))
 #endif
 #define KM_UNUSED __attribute__((unused))
+#define KM_UNREACHABLE __builtin_unreachable()
 #else
 #define KM_NORETURN
 #define KM_PRINTF(string, first)
 #define KM_NOINLINE
 #define KM_UNUSED
+#define KM_UNREACHABLE ((void)0)
 #endif
 
 /* The compiler must compute `value` (an integer) here, and may not assume what memory holds after. */
@@ -193,6 +195,12 @@ ssize_t km_fb_write(int fd, const void *, size_t n, size_t offset);
  * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */
 #ifndef KM_HANDICAP
 #define KM_HANDICAP 0
+#endif
+
+/* 0: a probe that checks nothing, to measure what checking costs. Its compiler takes every check as passed, and leaves
+ * it out; a row that fails with checks must not be run without them. */
+#ifndef KM_VERIFY
+#define KM_VERIFY 1
 #endif
 
 #endif

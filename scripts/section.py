@@ -1,6 +1,21 @@
-"""A part of a page that a script writes: what stands between its two markers."""
+"""A part of a page that a script writes: what stands between its two markers, and where it was measured."""
 
 from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kernometer.host.check import check
+
+AGREEMENT = Path(__file__).parents[1] / "docs" / "agreement.md"
+
+
+def here() -> str:
+    """This machine and today, as a table's caption names them."""
+    facts = check().as_record()["facts"]
+    where = f"Linux {facts['kernel']} {platform.machine()}, {facts['cpu']} ({facts['cpus_online']} CPUs)"
+    return f"{where}, {datetime.now(UTC).date()}"
 
 
 def written(page: str, script: str, text: str) -> str:

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """A against A: what Kernometer says of two sides that are the same. Prints the tables of docs/agreement.md.
 
-usage: .venv/bin/python scripts/agreement [--pairs N] [--blocks N] [--sessions N] [--seconds S] [WORKLOAD...]
+usage: .venv/bin/python scripts/agreement.py [--pairs N] [--blocks N] [--sessions N] [--seconds S] [WORKLOAD...]
 
 Every *pair* is an experiment of its own: by `ab`, both sides this host's probe, in alternating blocks; by `compare`,
 two labels whose sessions were taken in turn. What is not "equivalent" or "undecided" is a false alarm.
@@ -19,6 +18,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 #: A handful of every family, so that ten pairs take minutes.
 WORKLOADS = (
@@ -26,7 +26,7 @@ WORKLOADS = (
     "ctx/pipe-pair", "ctx/signal-pair", "ipc/pipe-throughput", "proc/fork-exit", "proc/fork-exec", "proc/thread",
     "sig/catch", "mem/touch", "mem/fault-cow", "mem/fault-file", "fs/read", "fs/write", "cpu/arith-double",
     "cpu/hanoi",
-)  # fmt: skip
+)  # fmt: skip  # names as they are said, not one a line
 #: What the suites of today are held to: two runs of the same kernel that differ by more.
 FAR = 0.10
 
@@ -44,21 +44,27 @@ def kernometer(store: str, *words: str) -> str:
     return done.stdout
 
 
-def ab_pair(store: str, options: argparse.Namespace) -> list[dict[str, object]]:
-    words = ("--json", "--blocks", str(options.blocks), "--seconds", str(options.seconds))
-    return json.loads(kernometer(store, "ab", *words, "local", "local", *options.workloads))[0]["rows"]
+def judged(store: str, verb: str, *words: str) -> list[dict[str, Any]]:
+    """The rows of an `ab` or a `compare`."""
+    rows: list[dict[str, Any]] = json.loads(kernometer(store, verb, "--json", *words))[0]["rows"]
+    return rows
 
 
-def compare_pair(store: str, options: argparse.Namespace, number: int) -> list[dict[str, object]]:
+def ab_pair(store: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    words = ("--blocks", str(options.blocks), "--seconds", str(options.seconds))
+    return judged(store, "ab", *words, "local", "local", *options.workloads)
+
+
+def compare_pair(store: str, options: argparse.Namespace, number: int) -> list[dict[str, Any]]:
     sides = (f"a{number}", f"b{number}")
     for session in range(options.sessions):
         for side in sides if session % 2 == 0 else sides[::-1]:
             words = ("--json", "--seconds", str(options.seconds), "--label", side)
             kernometer(store, "run", *words, *options.workloads)
-    return json.loads(kernometer(store, "compare", "--json", *(f"label:{side}" for side in sides)))[0]["rows"]
+    return judged(store, "compare", *(f"label:{side}" for side in sides))
 
 
-def line(number: int, rows: list[dict[str, object]]) -> str:
+def line(number: int, rows: list[dict[str, Any]]) -> str:
     verdicts = Counter(row["verdict"] for row in rows)
     away = [abs(math.log(row["ratio"])) for row in rows if row["ratio"]]
     far = sum(distance > math.log1p(FAR) for distance in away)
@@ -72,7 +78,7 @@ HEAD = (
 )
 
 
-def summary(pairs: list[list[dict[str, object]]]) -> str:
+def summary(pairs: list[list[dict[str, Any]]]) -> str:
     rows = [row for pair in pairs for row in pair if row["ratio"]]
     alarms = sum(row["verdict"] in ("slower", "faster") for row in rows)
     away = [abs(math.log(row["ratio"])) for row in rows]

@@ -1,0 +1,87 @@
+"""scripts/observer.py: what each part of measuring changes, on judgements that were made up and on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kernometer.errors import Status
+from scripts import observer
+
+WORDS = ("--blocks", "2", "--seconds", "0.01", "syscall/getppid@")
+BUILDS = {"the meter": "-DM", observer.COUNTERS: "-DC", "verification": "-DV"}
+
+
+def judged(row: str, ratio: float | None, half: float = 0.01) -> dict[str, Any]:
+    """A row of `ab --json`; without a ratio: one that a side did not give."""
+    ends = (None, None) if ratio is None else (ratio / (1 + half), ratio * (1 + half))
+    return {"row": row, "ratio": ratio, "low": ends[0], "high": ends[1]}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The calls of `ab` by what they answer: verification costs one row 10 %, nothing else costs anything."""
+    calls: list[tuple[str, ...]] = []
+
+    def answer(_store: str, *words: str) -> list[dict[str, Any]]:
+        calls.append(words)
+        slow = 1.1 if "local:-DV" in words else 1.0
+        return [judged("b", 1.0), judged("a", slow), judged("c", None), judged("d", 1.025)]
+
+    monkeypatch.setattr(observer, "judged", answer)
+    return calls
+
+
+def test_what_exceeds_the_limit_comes_first(
+    asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Known truth: 10 % in one row. Expected: it alone comes first, not 2.5 ± 1 %. Broken: lost in the table."""
+    monkeypatch.setattr(observer, "without_counters", lambda: "")
+    assert observer.main(WORDS, BUILDS) == 0
+    out = capsys.readouterr().out
+    _, told, listed, summary, table = out.strip().split("\n\n")
+    assert told == "Beyond ±2 %: 1 of 9 intervals."
+    assert listed == "- `a` with verification: **1.100 (1.089 to 1.111)**"
+    assert summary.splitlines()[-1] == "| verification | `-DV` | 3 | 1.025 | ±1.0 % | 1 | 1 |"
+    assert table.splitlines()[0] == "| row | the meter | the counters | verification |"
+    assert table.splitlines()[2].startswith("| `a` | 1.000 (0.990 to 1.010) |")
+    assert [words[-3:] for words in asked] == [(f"local:-D{x}", "local", WORDS[-1]) for x in "MCV"]
+
+
+def test_counters_that_are_not_there_are_not_said_to_cost_nothing(
+    asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: no build without them is measured, and the line says why. Broken: a ratio of 1 that means nothing."""
+    monkeypatch.setattr(observer, "without_counters", lambda: "No counters: ENOENT.")
+    assert observer.main(WORDS, BUILDS) == 0
+    out = capsys.readouterr().out
+    assert "| the counters | `-DC` |  |  | No counters: ENOENT. This line says nothing. |" in out
+    assert "| row | the meter | verification |" in out
+    assert len(asked) == 2
+
+
+def test_effects_are_printed_for_programs_too(asked: list[tuple[str, ...]], capsys: pytest.CaptureFixture[str]) -> None:
+    assert observer.main((*WORDS, "--json"), {"verification": "-DV"}) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found[0] == {"part": "verification", "row": "a", "beyond": True, **judged("a", 1.1)}
+    assert len(asked) == 1
+
+
+def test_a_build_that_fails_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        observer.main(WORDS, {"verification": "-DKM_VERIFY=)"})
+    assert left.value.code == Status.BUILD
+    assert "-DKM_VERIFY=)" in capfd.readouterr().err
+
+
+@pytest.mark.slow(minutes=1)
+def test_a_delay_in_the_timed_region_is_found_and_checks_can_be_left_out(capfd: pytest.CaptureFixture[str]) -> None:
+    """The delay is four times what a call takes or more. Expected: found as such. Broken: hidden by the alternation."""
+    builds = {"the lack of a delay": "-DKM_HANDICAP=4000", "verification": "-DKM_VERIFY=0"}
+    words = ("--json", "--blocks", "12", "--seconds", "0.02", "syscall/getppid@")
+    assert observer.main(words, builds) == 0
+    delayed, unchecked = json.loads(capfd.readouterr().out)
+    assert delayed["beyond"] and delayed["ratio"] < 0.5
+    assert 0.1 < unchecked["ratio"] < 10
