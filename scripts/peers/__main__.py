@@ -1,42 +1,38 @@
 """Kernometer against other suites, pair by pair: the second half of docs/agreement.md.
 
-usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--write] [WORD...]
+usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--witness] [--write] [WORD...]
 
-A WORD chooses the pairs whose row, package or command holds it; without one all pairs are measured. `--write` puts the
-table into docs/agreement.md, between its two markers; otherwise it is printed. 20 blocks of all pairs
-take five to ten minutes.
+A WORD chooses the pairs whose row, package or command holds it; without one all pairs are measured. With `--witness`
+the other side is a program of our own that shares nothing with the probe (witness.c). `--write` puts the table into
+docs/agreement.md, between its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
 import secrets
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from kernometer.host.check import check
 from scripts.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
-from scripts.peers.pairs import PAIRS, Pair
-from scripts.section import written
+from scripts.peers.pairs import PAIRS, Pair, witness
+from scripts.section import AGREEMENT, here, written
 
-PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
 HEAD = (
     "| one operation | ours | theirs | ours (ns) | theirs (ns) | theirs / ours (95 %) | why they differ |\n"
     "|---|---|---|---:|---:|---:|---|"
 )
 
 
-def chosen(words: Sequence[str]) -> tuple[Pair, ...]:
+def chosen(pairs: Sequence[Pair], words: Sequence[str]) -> tuple[Pair, ...]:
     def text(pair: Pair) -> str:
         return " ".join((pair.name, pair.package, *pair.theirs))
 
-    return tuple(pair for pair in PAIRS if not words or any(word in text(pair) for word in words))
+    return tuple(pair for pair in pairs if not words or any(word in text(pair) for word in words))
 
 
 def significant(value: float) -> str:
@@ -74,10 +70,7 @@ def versions(found: Sequence[Agreement | Absent]) -> str:
 
 
 def report(found: Sequence[Agreement | Absent], blocks: int) -> str:
-    day = datetime.now(UTC).date()
-    facts = check().as_record()["facts"]
-    where = f"Linux {facts['kernel']} {platform.machine()}, {facts['cpu']} ({facts['cpus_online']} CPUs)"
-    where += f"; {versions(found)}; {blocks} blocks, {day}."
+    where = f"{here()}; {versions(found)}; {blocks} blocks."
     return "\n".join((where, "", HEAD, *map(line, found)))
 
 
@@ -86,10 +79,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--blocks", type=int, default=20, help="at least 2")
     parser.add_argument("--seconds", type=float, default=0.3, help="of sampling, one run of ours")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
+    parser.add_argument("--witness", action="store_true", help="against our own second program")
     parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args(words)
-    pairs = chosen(options.words)
+    pairs = chosen(witness() if options.witness else PAIRS, options.words)
     if options.blocks < LEAST_BLOCKS or not pairs:
         parser.error("an interval needs two blocks" if pairs else "no pair holds any of these words")
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
@@ -97,7 +91,9 @@ def main(words: Sequence[str]) -> int:
         found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
     table = report(found, options.blocks)
     if options.write:
-        PAGE.write_text(written(PAGE.read_text(), "scripts/peers", table))
+        AGREEMENT.write_text(
+            written(AGREEMENT.read_text(), f"scripts/peers{' --witness' if options.witness else ''}", table)
+        )
     else:
         print(table)
     return int(any(isinstance(one, Absent) for one in found))

@@ -127,8 +127,14 @@ def measure(
     homes = [folder / str(number) for number in range(len(pairs))]
     for number, pair in enumerate(pairs):
         homes[number].mkdir()
-        if not shutil.which(pair.theirs[0]):
-            absent[number] = f"not installed here: {pair.theirs[0]} (Debian: {pair.package})"
+        needed = (pair.before or pair.theirs)[0]
+        if not shutil.which(needed):
+            absent[number] = f"not installed here: {needed} (Debian: {pair.package})"
+        elif pair.before:
+            try:
+                output(pair.before, homes[number], pair.cpus)
+            except SideError as error:
+                absent[number] = str(error)
     chance = random.Random(seed)  # noqa: S311  # an order, no secret
     for block in range(blocks):
         for number in chance.sample(range(len(pairs)), len(pairs)):
@@ -136,8 +142,6 @@ def measure(
                 continue
             pair = pairs[number]
             try:
-                if block == 0 and pair.before:
-                    output(pair.before, homes[number], pair.cpus)
                 if chance.random() < 0.5:
                     a, b = ours(pair, seconds, block, seed), theirs(pair, homes[number])
                 else:

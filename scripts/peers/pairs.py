@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from kernometer.targets import build
 from scripts.peers import reading
 from scripts.peers.reading import MIB, Reading
 
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+FORK = "fork, exit of the child, wait"
 #: One thing that a whole command may be: nothing but its start and end, and work of the shell's own.
 COMMANDS: dict[str, tuple[str, ...]] = {"true": ("/bin/true",), "loop": ("/bin/sh", "-c", LOOP)}
 
@@ -92,7 +95,7 @@ PAIRS = (
     ),
     Pair(
         ("proc/fork-exit",), "stress-ng", stress("fork", 1_000, "--fork-max", "1"),
-        reading.stress_rate("fork"), "fork, exit of the child, wait",
+        reading.stress_rate("fork"), FORK,
         "their child makes ten further calls first (setsid, vhangup, four setpgid, sched_yield, …), and the "
         "process that is copied is larger and linked dynamically; our child only ends",
     ),
@@ -207,3 +210,25 @@ PAIRS = (
         file="peer.json",
     ),
 )  # fmt: skip  # a pair in few lines: what, how, why
+
+
+def witness() -> tuple[Pair, ...]:
+    """Three rows against witness.c, which is compiled as the probe is. Raises MissingError without a compiler."""
+    source = Path(__file__).with_name("witness.c")
+    make = (build.compiler(build.DEFAULT), *build.FLAGS, "-static", "-o", "witness", str(source))
+
+    def pair(row: str, words: str, one: str, why: str, figure: Literal["cost", "gross"] = "cost") -> Pair:
+        return Pair((row,), "gcc", ("./witness", *words.split()), reading.witness, one, why, figure, before=make)
+
+    return (
+        pair("syscall/getppid", "getppid", "one getppid()", "the same; theirs with its loop and its clock inside"),
+        pair("ctx/pipe-pair@same-cpu", "pipe", "a word to and fro over two pipes", "the same calls", "gross"),
+        pair(
+            "proc/fork-exit", "fork", FORK,
+            "their process is smaller: 20 KiB touched (188 in ours), 4 faults an operation (7 in ours)",
+        ),
+        pair(
+            "proc/fork-exit", "fork 168 3", FORK,
+            "the same, made as large as ours: 188 KiB touched, 7 faults (the child writes to three of these pages)",
+        ),
+    )  # fmt: skip  # a pair in few lines: what, how, why

@@ -56,6 +56,10 @@ def stress_nanoseconds(name: str, what: str) -> Reading:
     return lambda text: only(rf"^stress-ng: metrc: \[\d+\] {name} +([\d.]+) nanosecs {re.escape(what)} \(", text)
 
 
+def witness(text: str) -> float:
+    return only(r"^witness: ([\d.]+) ns$", text)
+
+
 def hackbench(messages: float) -> Reading:
     return seconds_for(r"^Time: ([\d.]+)$", messages)
 

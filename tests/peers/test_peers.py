@@ -11,9 +11,9 @@ import pytest
 from scripts.peers import __main__ as peers
 from scripts.peers import reading
 from scripts.peers.measuring import Absent, Agreement, agreement, measure
-from scripts.peers.pairs import PAIRS, Pair
+from scripts.peers.pairs import PAIRS, Pair, witness
 from scripts.peers.reading import MIB, Reading, ReadingError
-from scripts.section import written
+from scripts.section import AGREEMENT, written
 
 OUTPUTS = Path(__file__).parent / "outputs"
 #: What the tools printed here, the reading, and the nanoseconds that it should find.
@@ -37,6 +37,7 @@ READ: list[tuple[str, Reading, float]] = [
     ("fio-read", reading.fio("read"), 862e6 / 196608),
     ("fio-write", reading.fio("write"), 1132e6 / 256),
     ("hyperfine", reading.hyperfine, 1592118.5),
+    ("witness-fork", reading.witness, 39170.33),
 ]
 
 
@@ -99,9 +100,10 @@ def test_a_program_that_fails_has_no_figure(tmp_path: Path) -> None:
 
 
 def test_the_page_takes_the_table_between_its_markers() -> None:
-    page = written(peers.PAGE.read_text(), "scripts/peers", "| new |")
-    assert page.count("| new |") == 1
-    assert written(page, "scripts/peers", "| newer |").count("| new |") == 0
+    for script in ("scripts/peers", "scripts/peers --witness", "scripts/observer"):
+        page = written(AGREEMENT.read_text(), script, "| new |")
+        assert page.count("| new |") == 1
+        assert written(page, script, "| newer |").count("| new |") == 0
     with pytest.raises(ValueError, match="no place"):
         written("no markers", "scripts/peers", "")
 
@@ -120,3 +122,18 @@ def test_two_pairs_are_measured(tool: str, tmp_path: Path) -> None:
     assert 0.01 < found.ratio < 100
     assert found.low <= found.ratio <= found.high
     assert pair.one in peers.line(found)
+
+
+@pytest.mark.parametrize("pair", witness(), ids=lambda pair: "-".join(pair.theirs[1:]))
+def test_the_witness_is_compiled_and_measures_the_same_operation(pair: Pair, tmp_path: Path) -> None:
+    """Expected: a figure of the same size, within a factor of 100 on the busiest machine. Broken: another operation."""
+    (found,) = measure([pair], 2, 0.02, 1, tmp_path, print)
+    assert isinstance(found, Agreement), found.why
+    assert 0.01 < found.ratio < 100
+
+
+def test_a_witness_that_does_not_compile_is_told_with_the_compilers_words(tmp_path: Path) -> None:
+    pair = witness()[0]
+    (found,) = measure([replace(pair, before=(*pair.before, "-Dmain=0"))], 2, 0.01, 1, tmp_path, print)
+    assert isinstance(found, Absent)
+    assert "left with status 1" in found.why and "witness.c" in found.why
