@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control  # type: ignore[import-untyped]  # scipy carries no types
 
-from kernometer.stats.adjust import benjamini_hochberg
+from kernometer.stats.distributions import t_quantile
 from kernometer.stats.intervals import Contrast, paired, welch
 from kernometer.stats.model import RowComparison, Verdict
 from kernometer.stats.power import MOST_UNITS, smallest_log, smallest_ratio, units_needed
@@ -39,13 +40,6 @@ def test_rule(low: float, high: float, rejected: bool, expected: Verdict) -> Non
     assert verdict(low, high, rejected, DELTA) is expected
 
 
-def test_benjamini_hochberg_by_hand() -> None:
-    """Four p values: 0.01 4/1, 0.04 4/3 twice (ties), 0.5; in the order given."""
-    assert benjamini_hochberg([0.04, 0.01, 0.5, 0.04]) == pytest.approx((0.04 * 4 / 3, 0.04, 0.5, 0.04 * 4 / 3))
-    assert benjamini_hochberg([]) == ()
-    assert benjamini_hochberg([0.03]) == (0.03,)
-
-
 def drafts(contrast: Contrast) -> list[Draft]:
     """A row for each element of a contrast."""
     return [
@@ -59,10 +53,23 @@ def drafts(contrast: Contrast) -> list[Draft]:
     ]
 
 
+def test_p_values_are_adjusted_over_all_rows_in_their_order() -> None:
+    """Benjamini and Hochberg by hand: 0.01 4/1, 0.04 4/3 twice (ties), 0.5; a row without a test takes no part."""
+    df = np.full(4, 9.0)
+    t = np.array([float(t_quantile(1 - p / 2, 9.0)) for p in (0.04, 0.01, 0.5, 0.04)])
+    made = drafts(Contrast(t, np.ones(4), df))
+    untested = Draft(RowComparison("w/untested", "w", Verdict.FAILED))
+    judged = judge([*made[:2], untested, *made[2:]], DELTA)
+    assert [row.p_adjusted for row in judged if row.row != "w/untested"] == pytest.approx(
+        [0.04 * 4 / 3, 0.04, 0.5, 0.04 * 4 / 3]
+    )
+    assert judge([untested], DELTA) == (untested.row,)
+
+
 def rejections(logs_a: NDArray[np.float64], logs_b: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which rows of which comparisons are rejected after adjustment; shape (comparisons, rows)."""
     p = welch(logs_a, logs_b).p()
-    return np.array([[q <= 0.05 for q in benjamini_hochberg(list(one))] for one in p])
+    return np.asarray(false_discovery_control(p, axis=-1) <= 0.05)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.02], ids=["independent", "shared session effect"])
