@@ -105,6 +105,7 @@ static void emit_command(const char *name)
 	json_begin(&j, stdout, "workload");
 	snprintf(text, sizeof text, "cmd/%s", name);
 	json_string(&j, "name", text);
+	json_unsigned(&j, "revision", KM_REVISION);
 	json_string(&j, "per", "execution");
 	json_string(&j, "unit", "ns");
 	json_string(&j, "better", "lower");
@@ -141,6 +142,7 @@ static void emit_times(const char *name, const struct options *o, long run, uint
 		json_string(&j, "row", text);
 		snprintf(text, sizeof text, "cmd/%s", name);
 		json_string(&j, "workload", text);
+		json_unsigned(&j, "revision", KM_REVISION);
 		json_integer(&j, "run", run);
 		json_integer(&j, "block", o->block);
 		json_open(&j, "params", '{');

@@ -166,6 +166,7 @@ void emit_workload(FILE *to, const struct workload *w, const struct options *o)
 
 	json_begin(&j, to, "workload");
 	json_string(&j, "name", w->name);
+	json_unsigned(&j, "revision", KM_REVISION + w->revision);
 	json_string(&j, "per", w->per);
 	json_string(&j, "unit", unit_name(w->unit));
 	json_string(&j, "better", w->unit == UNIT_NS ? "lower" : "higher");

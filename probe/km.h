@@ -46,8 +46,13 @@ struct claim {
 
 struct km;
 
+/* A row's revision is this and its workload's own. This one is raised when the way of measuring changes for all rows, a
+ * workload's when its definition does: figures of two revisions are not compared. */
+#define KM_REVISION 2
+
 struct workload {
 	const char *name;              /* family/name */
+	unsigned revision;             /* its own, 0 at first */
 	const char *per;               /* one operation, in words: "call", "round trip" */
 	enum unit unit;                /* of the figure by time; by path: instructions per op */
 	unsigned by;                   /* BY_TIME | BY_PATH */

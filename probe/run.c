@@ -205,6 +205,7 @@ static void emit_run(struct engine *e, const struct measured *r, const struct me
 	json_begin(&j, stdout, "run");
 	json_string(&j, "row", e->row->name);
 	json_string(&j, "workload", e->row->workload->name);
+	json_unsigned(&j, "revision", KM_REVISION + e->row->workload->revision);
 	json_integer(&j, "run", e->run);
 	json_integer(&j, "block", e->o->block);
 	emit_params(&j, e->row);

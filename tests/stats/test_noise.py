@@ -68,8 +68,8 @@ def test_spread_within_an_occasion_is_not_that_between_days() -> None:
     for day in range(5):
         level = 100 * np.exp(0.05 * rng.standard_normal())
         made += sessions(f"d{day}", 3, rng, between=0.002, within=0.0, cost=level, first=86_400.0 * day)
-    known, kind = history_of(made), entry(made[0]).kind
-    near, far = (spread(known, ROW, kind, of, without=()) for of in (Grain.SESSION, Grain.OCCASION))
+    known, like = history_of(made), entry(made[0])
+    near, far = (spread(known, ROW, like, of, without=()) for of in (Grain.SESSION, Grain.OCCASION))
     assert near is not None and far is not None
     assert (near.df, far.df) == (10, 4)
     assert np.sqrt(near.variance) < 0.005 < 0.02 < np.sqrt(far.variance)

@@ -116,6 +116,7 @@ class Workload(Record, kw_only=True, frozen=True, tag="workload"):
     """A definition, as `probe --list --json` prints it: the one registry."""
 
     name: Name
+    revision: Positive = 1  #: raised when the definition changes, or the way of measuring; 1 where none was written yet
     per: Name
     unit: Unit
     better: Literal["lower", "higher"]
@@ -142,6 +143,7 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
 
     row: Name
     workload: Name
+    revision: Positive = 1  #: of the workload, as measured
     run: Count  #: 0, 1, … within the session
     block: Count = 0  #: of an `ab`: rows of the two sides with equal blocks were measured next to each other
     params: dict[str, Any] = {}

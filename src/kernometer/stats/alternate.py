@@ -15,7 +15,7 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired
 from kernometer.stats.model import Comparison, RowFigure
-from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
+from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
@@ -59,7 +59,7 @@ def ab(
 
 def _draft(row: str, a: Side, b: Side) -> Draft:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
-    without = without_cost(row, a, b)
+    without = without_ratio(row, a, b)
     if without is not None:
         found, notes = without
         return Draft(replace(comparison, verdict=found, notes=notes))

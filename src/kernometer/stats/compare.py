@@ -14,7 +14,7 @@ from kernometer.stats.history import Grain, History, Spread, grain, spread
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 from kernometer.stats.power import units_needed
-from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_cost
+from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 
 
@@ -96,7 +96,7 @@ UNITS = {
 
 def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta: float) -> Draft:
     comparison, logs_a, logs_b = bare(row, a, b, of)
-    without = without_cost(row, a, b)
+    without = without_ratio(row, a, b)
     if without is not None:
         found, notes = without
         return Draft(replace(comparison, verdict=found, notes=notes))
@@ -132,7 +132,7 @@ def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: H
     if history is None:
         return None
     ids = {single.session for single in one.entries}
-    found = spread(history, row, one.entries[0].kind, of, without=ids)
+    found = spread(history, row, one.entries[0], of, without=ids)
     if found is None:
         return None
     return replace(found, variance=max(found.variance, within_variance(one.figures_of(row))))

@@ -62,6 +62,7 @@ def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
         baseline=None,
         runs=tuple(cost.figure for cost in costs),
         flags=(*flags(good, costs, by, unit), *remarks) if costs else tuple(remarks),
+        revision=runs[0].revision,
     )
     return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
 

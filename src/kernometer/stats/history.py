@@ -52,6 +52,10 @@ class Entry:
         figure = self.figures.get(row)
         return math.log(figure.cost) if figure is not None and figure.cost else None
 
+    def revision(self, row: str) -> int:
+        """Of the row's definition; 0 where this session has no figure of it."""
+        return self.figures[row].revision if row in self.figures else 0
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -137,17 +141,21 @@ def unit_logs(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -
     return [math.fsum(logs) / len(logs) for logs in units.values()]
 
 
-def spread(history: History, row: str, kind: tuple[str, ...], of: Grain, without: Collection[str]) -> Spread | None:
-    """How units of this kind spread, from sessions that are not under judgement (`without`: their ids).
+def spread(history: History, row: str, like: Entry, of: Grain, without: Collection[str]) -> Spread | None:
+    """How units of the kind of `like` spread, from sessions that are not under judgement (`without`: their ids).
 
-    None where fewer than three units are known, of this row or of enough others.
+    None where fewer than three units are known, of this row or of enough others; a row's revisions are rows apart.
     """
-    known = [one for one in history.entries if one.kind == kind and one.session not in without]
-    own = _of_row(known, row, of)
+    known = [one for one in history.entries if one.kind == like.kind and one.session not in without]
+
+    def of_row(name: str) -> Spread | None:
+        return _of_row([one for one in known if like.revision(name) in (0, one.revision(name))], name, of)
+
+    own = of_row(row)
     if own is not None:
         return own
-    rows = dict.fromkeys(name for one in known for name in one.figures)
-    others = [found for name in rows if (found := _of_row(known, name, of)) is not None]
+    rows = dict.fromkeys(name for one in (like, *known) for name in one.figures)
+    others = [found for name in rows if (found := of_row(name)) is not None]
     if len(others) < POOL_ROWS:
         return None
     others.sort(key=lambda found: found.variance)

@@ -76,6 +76,7 @@ class RowFigure:
     baseline: float | None
     runs: tuple[RunFigure, ...]
     flags: tuple[Flag, ...] = ()
+    revision: int = 1  #: of the row's definition: figures of two are not compared
 
 
 @dataclass(frozen=True, slots=True)

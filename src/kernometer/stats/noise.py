@@ -73,7 +73,7 @@ def known_spread(history: History, like: Entry) -> HostNoise | None:
     """The spread between sessions of one kind (`like`), from all that is known of them; None below three."""
     noises = {}
     for row in like.figures:
-        found = spread(history, row, like.kind, Grain.SESSION, without=())
+        found = spread(history, row, like, Grain.SESSION, without=())
         if found is not None and found.of_row:
             noises[row] = row_noise(row, found.variance, found.df)
     return _host(noises)

@@ -14,7 +14,7 @@ from kernometer.stats.figures import with_values
 from kernometer.stats.floors import Floors, Layout, asked, floors_for, probe_of
 from kernometer.stats.history import Grain
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.sides import TEXT_LIMIT, Side, bare, one_sided_remark, rows_of, without_cost
+from kernometer.stats.sides import TEXT_LIMIT, Side, bare, one_sided_remark, rows_of, without_ratio
 
 #: The layout floor of a row of which nobody has measured one. Of the 81 rows of the quick profile 74 stay within it on
 #: five rotated machines (docs/path.md): it is no substitute for measuring those that allocate and schedule most.
@@ -84,7 +84,7 @@ def _told_apart(a: Side, b: Side) -> str:
 
 def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored, delta: float) -> RowComparison:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
-    without = without_cost(row, a, b)
+    without = without_ratio(row, a, b)
     if without is not None:
         found, notes = without
         return replace(comparison, verdict=found, notes=notes)

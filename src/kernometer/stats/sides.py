@@ -102,11 +102,15 @@ def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[flo
     return comparison, logs_a, logs_b
 
 
-def without_cost(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
-    """Verdict and notes of a row that has no cost on a side; None where both have one in at least one session."""
+def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
+    """Verdict and notes of a row that has no cost on a side, or not one definition; None where its costs compare."""
     missing = tuple(one.why_missing(row) for one in (a, b) if not one.figures_of(row))
     if missing:
         return Verdict.FAILED, missing
+    revisions = [sorted({figure.revision for figure in one.figures_of(row)}) for one in (a, b)]
+    if revisions[0] != revisions[1] or len(revisions[0]) > 1:
+        shown = [f"{' and '.join(map(str, of))} on {one.name}" for of, one in zip(revisions, (a, b), strict=True)]
+        return Verdict.UNDECIDED, (f"the row's definition or protocol changed: revision {', '.join(shown)}",)
     silent = [one for one in (a, b) if all(figure.cost is None for figure in one.figures_of(row))]
     if not silent:
         return None
