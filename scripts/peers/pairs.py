@@ -215,7 +215,7 @@ PAIRS = (
 def witness() -> tuple[Pair, ...]:
     """Three rows against witness.c, which is compiled as the probe is. Raises MissingError without a compiler."""
     source = Path(__file__).with_name("witness.c")
-    make = (build.compiler(build.DEFAULT), *build.FLAGS, "-static", "-o", "witness", str(source))
+    make = (*build.DEFAULT.commands()[0], "-o", "witness", str(source))
 
     def pair(row: str, words: str, one: str, why: str, figure: Literal["cost", "gross"] = "cost") -> Pair:
         return Pair((row,), "gcc", ("./witness", *words.split()), reading.witness, one, why, figure, before=make)
@@ -223,12 +223,7 @@ def witness() -> tuple[Pair, ...]:
     return (
         pair("syscall/getppid", "getppid", "one getppid()", "the same; theirs with its loop and its clock inside"),
         pair("ctx/pipe-pair@same-cpu", "pipe", "a word to and fro over two pipes", "the same calls", "gross"),
-        pair(
-            "proc/fork-exit", "fork", FORK,
-            "their process is smaller: 20 KiB touched (188 in ours), 4 faults an operation (7 in ours)",
-        ),
-        pair(
-            "proc/fork-exit", "fork 168 3", FORK,
-            "the same, made as large as ours: 188 KiB touched, 7 faults (the child writes to three of these pages)",
-        ),
+        pair("proc/fork-exit", "fork", FORK, "their process is smaller: 20 KiB touched, 10 mappings, 4 faults"),
+        pair("proc/fork-exit", "fork 168", FORK, "the same with as much memory as ours: 188 KiB, 13 mappings"),
+        pair("proc/fork-exit", "fork 168 3", FORK, "and with as many faults: 7, three of them by writes of the child"),
     )  # fmt: skip  # a pair in few lines: what, how, why

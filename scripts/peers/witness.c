@@ -4,7 +4,8 @@
  * usage: witness getppid|pipe|fork [KIB [WRITES]]     (under taskset: the two processes of `pipe` are to share a CPU)
  *
  * It prints the median, over samples of some operations each, of the ns that one operation takes. What fork costs
- * depends on the process: KIB of its memory are touched first, and each child writes to WRITES pages of them. */
+ * depends on the process: KIB of memory, in three mappings as those of a heap, are touched first, and each child writes to
+ * WRITES pages of the first one. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,7 @@ static void touch(size_t bytes)
 	memory = fresh;
 	for (size_t i = 0; i < bytes; i += PAGE)
 		memory[i] = 1;
+	check(mprotect((char *)fresh + bytes / 2 / PAGE * PAGE, PAGE, PROT_NONE) == 0, "mprotect");
 }
 
 static double now(void)
@@ -130,7 +132,10 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		touch((size_t)atol(argv[2]) << 10);
 	writes = argc > 3 ? atol(argv[3]) : 0;
-	check(writes * PAGE <= (argc > 2 ? atol(argv[2]) << 10 : 0), "WRITES of KIB");
+	if (argc > 2 && writes * PAGE > atol(argv[2]) << 9) {
+		fprintf(stderr, "witness: there are not so many pages to write to\n");
+		return 2;
+	}
 	for (size_t i = 0; i < sizeof known / sizeof *known && argc > 1; i++)
 		if (strcmp(argv[1], known[i].name) == 0) {
 			if (known[i].operation == round_trip)
