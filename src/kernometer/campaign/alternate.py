@@ -93,9 +93,10 @@ class _Arm:
         extra: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
         if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
             extra += ("--continue",)
-        for record in records(self.target, plan.job(*extra, runs=1), Deadline.after(plan.patience + CALL_PATIENCE)):
+        until = Deadline.after(plan.patience + CALL_PATIENCE)
+        for record, line in records(self.target, plan.job(*extra, runs=1), until):
             if self._is_new(record):
-                self.writer.add(record)
+                self.writer.add(record, line)
                 listen(record)
 
     def _is_new(self, record: AnyRecord) -> bool:

@@ -167,8 +167,8 @@ def _measured(plan: Plan, target: Target, session: Session, store: Store, stop: 
         with store.create(session) as writer:
             path = writer.path
             try:
-                for record in records(target, plan.job(), until):
-                    writer.add(record)
+                for record, line in records(target, plan.job(), until):
+                    writer.add(record, line)
                     listen(record)
             except TargetError:
                 if stop.is_set():

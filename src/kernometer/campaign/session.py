@@ -51,17 +51,21 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
     )
 
 
-def records(target: Target, job: Job, until: Deadline) -> Iterator[AnyRecord]:
-    """What the target says, as records. Raises TargetError for a line that is none: a probe's output has no noise."""
+def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyRecord, bytes]]:
+    """What the target says: each record with the line that says it.
+
+    Raises TargetError for a line that is none: a probe's output has no noise.
+    """
     for line in target.run(job, until):
         try:
             record = parse_record(line)
+            line.decode()  # of a field that is not known the parser looks at no text
             if isinstance(record, Session | End):
                 raise DamagedError("such a record is the front end's own")
-        except DamagedError as error:
+        except (DamagedError, UnicodeDecodeError) as error:
             shown = line[:2000].decode("utf-8", "replace")
             raise TargetError(f"{target.name} printed a line that is no record ({error}).", "", shown) from error
-        yield record
+        yield record, line
 
 
 def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Path:
@@ -77,8 +81,8 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
         store.create(new_session(plan, target, label)) as writer,
     ):
         writers.append(writer)
-        for record in records(target, plan.job(), until):
-            writer.add(record)
+        for record, line in records(target, plan.job(), until):
+            writer.add(record, line)
             listen(record)
     return writer.path
 

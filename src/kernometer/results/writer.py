@@ -78,7 +78,7 @@ class ResultWriter:
         try:
             with contextlib.suppress(OSError):  # some network file systems have no locks: then "growing" is not shown
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._append(session)
+            self._append(_encoded(session))
             os.fsync(self._file)
             _sync_folder(folder)
         except BaseException as error:
@@ -102,12 +102,15 @@ class ResultWriter:
         with contextlib.suppress(ResultError):  # the first error is the one to tell
             self.end(complete=False, reason=reason[:1000])
 
-    def add(self, record: AnyRecord) -> None:
-        """Appends one record. Raises ResultError where the store does not take it; what was there stays."""
+    def add(self, record: AnyRecord, line: bytes = b"") -> None:
+        """Appends one record: as the `line` that the probe printed, fields included that we do not know; or encoded.
+
+        Raises ResultError where the store does not take it; what was there stays.
+        """
         if self._ended:
             raise ValueError("the result has ended")
         try:
-            self._append(record)
+            self._append(line or _encoded(record))
         except OSError as error:
             raise store_error(self.folder, error, self._what_is_safe()) from error
         self.kept += isinstance(record, Run | Failure | Unsupported)
@@ -121,7 +124,7 @@ class ResultWriter:
             self._discard()
             return
         try:
-            self._append(End(complete=complete, reason=reason, seconds=time.monotonic() - self._started))
+            self._append(_encoded(End(complete=complete, reason=reason, seconds=time.monotonic() - self._started)))
             os.fsync(self._file)
         except OSError as error:
             raise store_error(self.folder, error, self._what_is_safe()) from error
@@ -131,13 +134,8 @@ class ResultWriter:
     def _what_is_safe(self) -> str:
         return f"What was measured until then ({self.kept} runs) is kept in {self.path}."
 
-    def _append(self, record: AnyRecord) -> None:
+    def _append(self, line: bytes) -> None:
         """One line or nothing of it: what fails halfway is cut off again, so that the next line begins a line."""
-        line = _ENCODER.encode(record)
-        try:
-            parse_record(line)  # what a reader would refuse (a NaN comes out as null) is an error of ours, found here
-        except DamagedError as error:
-            raise ValueError(f"not a valid record: {error}") from error
         data = memoryview(line + b"\n")
         size = len(data)
         try:
@@ -154,6 +152,16 @@ class ResultWriter:
         with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self._file)
+
+
+def _encoded(record: AnyRecord) -> bytes:
+    """Raises ValueError for what a reader would refuse (a NaN comes out as null)."""
+    line = _ENCODER.encode(record)
+    try:
+        parse_record(line)
+    except DamagedError as error:
+        raise ValueError(f"not a valid record: {error}") from error
+    return line
 
 
 def _check_free(folder: Path) -> None:
