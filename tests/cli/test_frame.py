@@ -16,6 +16,7 @@ from kernometer import cli
 from kernometer.__main__ import main
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import MissingError, Status, TargetError
+from kernometer.targets.parse import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,14 @@ def test_every_command_loads_and_explains_itself(name: str, capsys: pytest.Captu
     assert main([name, "--help"]) == Status.DONE
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: kernometer {name}")
+
+
+@pytest.mark.parametrize("name", ["run", "ab"])
+def test_help_names_every_form_of_target(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: those of the one table. Broken: a kind that was added later is nowhere told."""
+    assert main([name, "--help"]) == Status.DONE
+    text = " ".join(capsys.readouterr().out.split())
+    assert [form for form, _ in FORMS if form not in text] == []
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

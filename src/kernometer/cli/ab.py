@@ -17,14 +17,17 @@ from kernometer.errors import Status
 if TYPE_CHECKING:
     from kernometer.results.model import By
 
-EPILOG = """\b
+EPILOG = (
+    """\b
 Examples:
   kernometer ab local local                          A against A: this host's noise
   kernometer ab local local:-O0 'cpu/*'              two builds of the probe
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12
 
-TARGET: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', ssh:HOST, qemu:linux-VERSION."""
+"""
+    + options.TARGETS
+)
 
 #: Blocks: with ten, a paired t has nine degrees of freedom and its factor is 2.26.
 BLOCKS = 10

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import click
 
+from kernometer.targets.parse import FORMS
+
+#: A paragraph for the foot of a command's help.
+TARGETS = f"TARGET: {', '.join(f'{form} ({what})' for form, what in FORMS)}."
+
 profile = click.option(
     "--profile",
     type=click.Choice(["quick", "full"]),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from kernometer.results.store import Store
     from kernometer.stats.model import RowFigure
 
-EPILOG = """\b
+EPILOG = (
+    """\b
 Examples:
   kernometer run                              the quick profile on this machine
   kernometer run --profile full --label idle  every row, as a session of a set
@@ -30,7 +31,11 @@ Examples:
   kernometer run --by path --on qemu:linux-6.1 proc/fork-exit
 
 Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
-measured until then is kept). Others: see 'kernometer man'."""
+measured until then is kept). Others: see 'kernometer man'.
+
+"""
+    + options.TARGETS
+)
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
@@ -42,8 +47,7 @@ measured until then is kept). Others: see 'kernometer man'."""
     metavar="TARGET",
     default="local",
     show_default=True,
-    help="Where: local, local:'clang -O0', probe:PATH, wrap:'COMMAND', ssh:HOST, qemu:linux-VERSION, "
-    "console:SYSTEM:IMAGE.",
+    help="Where; the forms of TARGET stand below.",
 )
 @options.by
 @options.unit_costs
