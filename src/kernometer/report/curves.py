@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from kernometer.report.units import NOTHING, format_half_width, format_value
+from kernometer.report.warnings import WORDS
 from kernometer.results.model import Result, Workload
-from kernometer.results.warnings import WORDS
 from kernometer.stats.curves import Curve, extremes, gathered, largest, tally
 from kernometer.stats.load import crossings, peak
 from kernometer.stats.model import Comparison, FlagCode, RowComparison, RowFigure, Verdict

@@ -9,8 +9,8 @@ from typing import Any
 
 from kernometer.report.subjects import Subject, name, rows_of, sentence
 from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
+from kernometer.report.warnings import WORDS, explain
 from kernometer.results.model import Events, Run
-from kernometer.results.warnings import WORDS, explain
 from kernometer.stats.model import Flag, FlagCode
 
 #: Rows of one reason that the page lists; of more it says how many there are.

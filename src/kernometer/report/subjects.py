@@ -12,8 +12,8 @@ from typing import Any
 from kernometer.report.curves import definitions
 from kernometer.report.units import format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
+from kernometer.report.warnings import WORDS
 from kernometer.results.model import Result, Run, Workload
-from kernometer.results.warnings import WORDS
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure

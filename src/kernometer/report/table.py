@@ -12,7 +12,7 @@ from rich.text import Text
 from kernometer.report.curves import Line, below_name, cells, figures_document, lines_of, names_of, signs, value_text
 from kernometer.report.order import in_registry_order
 from kernometer.report.units import format_half_width, format_value
-from kernometer.results.warnings import WORDS
+from kernometer.report.warnings import WORDS
 from kernometer.stats.curves import Curve
 from kernometer.stats.model import FlagCode
 from kernometer.text import printable

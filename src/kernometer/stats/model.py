@@ -18,7 +18,7 @@ class Verdict(Enum):
 
 
 class FlagCode(Enum):
-    """Why a figure is to be taken with care; worded once, in results/warnings.py, for table and report."""
+    """Why a figure is to be taken with care; worded once, in report/warnings.py, for table and report."""
 
     BELOW_RESOLUTION = "below-resolution"
     COARSE_CLOCK = "coarse-clock"

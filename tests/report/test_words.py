@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.results.warnings import LABEL_WIDTH, WORDS, explain
+from kernometer.report.warnings import LABEL_WIDTH, WORDS, explain
 from kernometer.stats.model import FlagCode
 
 DOCS = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -41,7 +41,7 @@ def test_documented_sections_exist() -> None:
     headings = {line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("##")}
     named = {
         name
-        for path in (*STATS.glob("*.py"), STATS.parent / "results" / "warnings.py")
+        for path in (*STATS.glob("*.py"), STATS.parent / "report" / "warnings.py")
         for line in re.findall(r"docs/statistics\.md,((?: \"[^\"]+\"(?: and)?)+)", path.read_text(encoding="utf-8"))
         for name in re.findall(r"\"([^\"]+)\"", line)
     }
