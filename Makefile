@@ -1,7 +1,7 @@
 # What is done often, one line a target: `make help`. GNU make.
 PYTHON_VENV := .venv/bin/python
 KM_TEST_SEED ?=
-PYTEST := $(PYTHON_VENV) -m pytest $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
+PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test run test test-all lint format lock clean distclean

@@ -1,9 +1,12 @@
-"""The checkout that these tests are part of: its files, and copies of them."""
+"""The checkout that these tests are part of: its files, copies of them, and who may write to it."""
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -21,3 +24,13 @@ def copy_to(folder: Path) -> None:
     for name in names():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+
+
+@contextmanager
+def alone(what: str) -> Iterator[None]:
+    """Where the tests run in several processes: one of them at a time makes `what`, the others wait for it."""
+    folder = ROOT / "build"
+    folder.mkdir(exist_ok=True)
+    with (folder / f"{what}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

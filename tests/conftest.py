@@ -1,17 +1,28 @@
-"""What all tests share: which slow tests run today.
+"""What all tests share: which slow tests run today, and in which process each test runs.
 
 Slow tests are dealt into as many hands as `--slow-share` says, of nearly equal length by their own stated minutes; one
 hand is played, by the seed (the UTC day unless given). So as many consecutive days run every slow test once.
+
+With `-n`, the tests of a file stay together, since they share its fixtures; those that measure this machine do, since
+they would disturb each other. What takes longest begins first.
 """
 
 from __future__ import annotations
 
 import signal
 import time
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import Any
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
+
+#: Files and folders of tests that take times on this machine.
+MEASURING = (
+    "tests/cli/test_measure.py",
+    "tests/cli/test_variants.py",
+    "tests/measuring/",
+    "tests/probe/test_engine.py",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,8 +84,28 @@ def is_named(nodeid: str, arguments: list[str]) -> bool:
     return nodeid in arguments or nodeid.partition("[")[0] in arguments
 
 
+def group(nodeid: str) -> str:
+    """Tests of one group run in one process, one after another."""
+    return "measuring" if nodeid.startswith(MEASURING) else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
+
+    class ByGroup(LoadScopeScheduling):  # type: ignore[misc]  # as above
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    config.option.loadscopereorder = False  # the order of collection, see below, is kept
+    return ByGroup(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the slow tests that are not today's. One that is named on the command line is always run."""
+    """Deselects the slow tests that are not today's, and puts the groups with most of them first.
+
+    One that is named on the command line is always run.
+    """
     share: int = config.option.slow_share
     slow = {item.nodeid: minutes(item) for item in items if item.get_closest_marker("slow") is not None}
     today = deal(slow, share)[config.option.slow_seed % share] if share else set()
@@ -82,3 +113,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
+    length: defaultdict[str, float] = defaultdict(float)
+    for item in items:
+        if item.nodeid in slow:
+            length[group(item.nodeid)] += slow[item.nodeid]
+    items.sort(key=lambda item: -length[group(item.nodeid)])

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.guests import linux, store
+from tests.checkout import alone
 from tests.guests.repository import Repository, served
 
 Compile = Callable[..., bytes]
@@ -23,6 +25,14 @@ def guest_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def linux_6_1(guest_cache: Path) -> store.Guest:
+    """The newest Debian kernel of the series, as a guest, added once a checkout."""
+    assert guest_cache.is_dir()
+    with alone("linux-6.1"):
+        return next((each for each in store.listed() if each.name == "linux-6.1"), None) or linux.add("6.1")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import linux, store
+from kernometer.guests import store
 from kernometer.targets.base import Deadline
 from tests.cli.terminals import COMMAND, alive, on_terminal, settings, wait_for
 
@@ -24,10 +24,9 @@ PROMPT = b"/tmp # "
 
 
 @pytest.fixture(scope="module")
-def real(guest_cache: Path) -> dict[str, str]:
-    """An environment with the newest Debian kernel of the series, downloaded once a checkout."""
-    if "linux-6.1" not in [each.name for each in store.listed()]:
-        linux.add("6.1")
+def real(guest_cache: Path, linux_6_1: store.Guest) -> dict[str, str]:
+    """An environment with that guest."""
+    assert linux_6_1.folder.is_relative_to(guest_cache)
     return os.environ | {"XDG_CACHE_HOME": str(guest_cache)}
 
 

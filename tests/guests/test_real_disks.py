@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import TargetError
-from kernometer.guests import disks, drivers, linux, store
+from kernometer.guests import disks, drivers, store
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 
@@ -24,13 +23,8 @@ Record = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def guest(guest_cache: Path) -> QemuTarget:
-    """With its drivers: one that was added before these were kept is added again."""
-    assert guest_cache.is_dir()
-    here = {each.name: each for each in store.listed()}
-    if GUEST not in here or not (here[GUEST].folder / store.DRIVERS).is_dir():
-        linux.add(GUEST.removeprefix("linux-"))
-    return QemuTarget.from_spec(GUEST)
+def guest(linux_6_1: store.Guest) -> QemuTarget:
+    return QemuTarget.from_spec(linux_6_1.name)
 
 
 def job(*words: str, profile: str = "quick") -> Job:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from kernometer.campaign.plan import plan_of
-from kernometer.guests import linux, store
+from kernometer.guests import store
 from kernometer.guests.qemu import argv
 from kernometer.targets import qemu as qemu_module
 from kernometer.targets.base import Deadline, Job
@@ -31,13 +31,8 @@ LOOK_SECONDS = 0.2
 
 
 @pytest.fixture(scope="module")
-def guest(guest_cache: Path) -> store.Guest:
-    """With its packed image: one that was added before that was kept is added again."""
-    assert guest_cache.is_dir()
-    here = {each.name: each for each in store.listed()}
-    if GUEST not in here or not here[GUEST].manifest.packed_sha256:
-        return linux.add(GUEST.removeprefix("linux-"))
-    return here[GUEST]
+def guest(linux_6_1: store.Guest) -> store.Guest:
+    return linux_6_1
 
 
 def with_display(driver: str) -> QemuTarget:

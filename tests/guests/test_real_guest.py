@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -12,13 +11,12 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import TargetError
-from kernometer.guests import linux, store
+from kernometer.guests import store
 from kernometer.targets import build
 from kernometer.targets import qemu as qemu_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 
-SERIES = "6.1"
 #: Beyond any machine: a boot takes six seconds on an idle one.
 BOOT_SECONDS = 500
 #: That a row may execute, its set-up included.
@@ -34,14 +32,8 @@ FEW = (*ALONE, *FAULTING, "ctx/pipe-pair", "proc/fork-exit")
 
 
 @pytest.fixture(scope="module")
-def guest(guest_cache: Path) -> QemuTarget:
-    """The newest Debian kernel of the series, downloaded once a checkout."""
-    assert guest_cache.is_dir()
-    here = {each.name: each for each in store.listed()}
-    name = f"linux-{SERIES}"
-    if name not in here or not (here[name].folder / store.DRIVERS).is_dir():  # added before drivers were kept
-        linux.add(SERIES)
-    return QemuTarget.from_spec(name)
+def guest(linux_6_1: store.Guest) -> QemuTarget:
+    return QemuTarget.from_spec(linux_6_1.name)
 
 
 def boot(target: QemuTarget, *rows: str, needs: frozenset[str] = frozenset()) -> list[bytes]:

@@ -103,6 +103,28 @@ def test_variants_are_listed_once_and_forgotten() -> None:
         linux.forget("linux-6.1+mitigations=off")
 
 
+def test_two_may_keep_the_same_guest_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one is kept whenever the old one has just been removed, or removed it first. Expected: a whole guest.
+    Broken: a folder cannot be renamed onto one that is there, or there is none to remove."""
+    made("linux-6.1")
+    discard = store._discard
+    others = iter(("removes", "keeps"))
+
+    def raced(folder: Path) -> None:
+        other = next(others, "")
+        if other == "removes":
+            discard(folder)
+        discard(folder)
+        if other == "keeps":
+            made("linux-6.1")
+
+    monkeypatch.setattr(store, "_discard", raced)
+    for _ in range(3):
+        made("linux-6.1").check()
+    assert [path.name for path in store.guests_folder().iterdir()] == ["linux-6.1"]
+    assert cache.is_dir()
+
+
 def test_a_cache_that_cannot_be_written_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: ResultError with the variable to set. A file stands in the way, which stops root too."""
     (cache / "file").write_text("")

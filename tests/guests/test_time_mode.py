@@ -15,7 +15,7 @@ import pytest
 from kernometer.campaign.alternate import measure_pair
 from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 from kernometer.campaign.session import measure
-from kernometer.guests import kvm, linux, store
+from kernometer.guests import kvm, store
 from kernometer.results.model import AnyRecord, Result, RowInfo
 from kernometer.results.store import Store, read_file
 from kernometer.stats.alternate import ab
@@ -169,12 +169,8 @@ def test_the_command_line_tells_an_emulated_linux_the_rate_of_its_clock(
 
 
 @pytest.fixture(scope="module")
-def linux_6_1(guest_cache: Path) -> QemuTarget:
-    """The newest Debian kernel of the series, downloaded once a checkout."""
-    assert guest_cache.is_dir()
-    if "linux-6.1" not in [each.name for each in store.listed()]:
-        linux.add("6.1")
-    return QemuTarget.from_spec("linux-6.1")
+def target(linux_6_1: store.Guest) -> QemuTarget:
+    return QemuTarget.from_spec(linux_6_1.name)
 
 
 @pytest.mark.guest
@@ -188,10 +184,10 @@ def test_this_processors_rate_is_found_and_remembered(guest_cache: Path, monkeyp
 
 
 @pytest.mark.guest
-def test_a_real_guest_is_measured_by_time(linux_6_1: QemuTarget, tmp_path: Path) -> None:
+def test_a_real_guest_is_measured_by_time(target: QemuTarget, tmp_path: Path) -> None:
     """Expected: five runs of each row in one boot, with a clock finer than ticks; rows for two CPUs unsupported."""
-    plan = plan_of(linux_6_1, "time", "quick", (ROW, "ctx/pipe-pair", "proc/fork-exit"), 1)
-    result = read_file(measure(plan, linux_6_1, Store(tmp_path), "", nothing))
+    plan = plan_of(target, "time", "quick", (ROW, "ctx/pipe-pair", "proc/fork-exit"), 1)
+    result = read_file(measure(plan, target, Store(tmp_path), "", nothing))
     assert result.failures == ()
     rows = {run.row for run in result.runs}
     assert {ROW, "ctx/pipe-pair@same-cpu", "proc/fork-exit"} <= rows
@@ -204,9 +200,9 @@ def test_a_real_guest_is_measured_by_time(linux_6_1: QemuTarget, tmp_path: Path)
 
 @pytest.mark.guest
 @pytest.mark.slow(minutes=4)
-def test_the_quick_profile_of_a_real_guest_by_time_ends(linux_6_1: QemuTarget, tmp_path: Path) -> None:
+def test_the_quick_profile_of_a_real_guest_by_time_ends(target: QemuTarget, tmp_path: Path) -> None:
     """Expected: every row measured or unsupported, none failed. Broken: one that runs into its limit when emulated."""
-    plan = plan_of(linux_6_1, "time", "quick", (), 1)
-    result = read_file(measure(plan, linux_6_1, Store(tmp_path), "", nothing))
+    plan = plan_of(target, "time", "quick", (), 1)
+    result = read_file(measure(plan, target, Store(tmp_path), "", nothing))
     assert result.failures == ()
     assert {run.row for run in result.runs} | {one.row for one in result.unsupported} >= set(plan.rows)

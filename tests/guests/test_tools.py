@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import BuildError, MissingError, TargetError
-from kernometer.guests import linux, programs, store, tcc, tools
+from kernometer.guests import programs, store, tcc, tools
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
 
-GUEST = "linux-6.1"
 #: Beyond any machine: a boot takes six seconds on an idle one.
 BOOT_SECONDS = 500
 #: Instructions that a row by path may take in all, its set-up apart.
@@ -58,13 +56,10 @@ def test_a_host_without_busybox_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture(scope="module")
-def two_boots(guest_cache: Path) -> tuple[list[bytes], list[bytes]]:
+def two_boots(linux_6_1: store.Guest) -> tuple[list[bytes], list[bytes]]:
     """Every row of scripts, of programs and of users by path, twice."""
-    assert guest_cache.is_dir()
-    if GUEST not in {each.name for each in store.listed()}:
-        linux.add(GUEST.removeprefix("linux-"))
     job = plan_of(None, "path", "full", ("sh/*", "load/*", "proc/fork-exit-loops"), 1).job()
-    target = QemuTarget.from_spec(GUEST)
+    target = QemuTarget.from_spec(linux_6_1.name)
     first, second = (list(target.run(job, Deadline.after(BOOT_SECONDS))) for _ in range(2))
     return first, second
 

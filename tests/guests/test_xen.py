@@ -203,9 +203,9 @@ PATIENCE = 2 * BOOT_SECONDS
 
 
 @pytest.fixture(scope="module")
-def guest(guest_cache: Path) -> QemuTarget:
-    """Debian's Xen with the newest kernel of 6.1, downloaded once a checkout."""
-    assert guest_cache.is_dir()
+def guest(linux_6_1: store.Guest) -> QemuTarget:
+    """Debian's Xen with that Linux, downloaded once a checkout."""
+    assert linux_6_1.folder.is_dir()
     if xen.NAME not in [each.name for each in store.listed()]:
         xen.add()
     return QemuTarget.from_spec(xen.NAME)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import alone
+
 from .running import LONG, PROBE, WAITED, Running, children, switches, until
 
 
 @pytest.fixture(scope="session")
 def probe() -> Path:
-    made = subprocess.run(["make", "-C", PROBE], capture_output=True, text=True, timeout=300, check=False)
+    with alone("probe"):
+        made = subprocess.run(["make", "-C", PROBE], capture_output=True, text=True, timeout=300, check=False)
     assert made.returncode == 0, made.stdout + made.stderr
     return PROBE / "build" / "probe"
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import compiled, source_folder
-from kernometer.guests import linux, programs, store, trio
-from tests.guests.conftest import guest_cache  # noqa: F401  # a fixture: pytest finds it by its name here
+from kernometer.guests import programs, store, trio
+from tests.guests.conftest import guest_cache, linux_6_1  # noqa: F401  # fixtures: pytest finds them by name here
 from tests.trio.boot import Kernel
 from tests.trio.user_programs import PROGRAMS, USER, make
 
 HERE = Path(__file__).parent
-SERIES = "6.1"
 
 Program = Callable[[str], bytes]
 
@@ -50,13 +49,8 @@ def built_elsewhere(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
-def linux_kernel(guest_cache: Path) -> Kernel:  # noqa: F811  # the fixture imported above
-    """Downloaded once a checkout."""
-    assert guest_cache.is_dir()
-    name = f"linux-{SERIES}"
-    if name not in {each.name for each in store.listed()}:
-        linux.add(SERIES)
-    return Kernel.linux(name)
+def linux_kernel(linux_6_1: store.Guest) -> Kernel:  # noqa: F811  # the fixture imported above
+    return Kernel.linux(linux_6_1.name)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ A guest is a download that can be had again, so it is a cache; what its manifest
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -209,9 +210,7 @@ def keep(folder: Path, manifest: Manifest) -> Guest:
     try:
         (folder / MANIFEST).write_bytes(_encoded(manifest))
         folder.chmod(0o755)
-        if final.exists():
-            _discard(final)
-        folder.rename(final)
+        _replace(final, folder)
     except OSError as error:
         raise ResultError(f"{error.filename}: {error.strerror}.", "Free some space, or set XDG_CACHE_HOME.") from error
     return Guest(final, manifest)
@@ -234,11 +233,26 @@ def _encoded(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
+def _replace(final: Path, folder: Path) -> None:
+    """Where another process keeps a guest of that name at the same time, the later one stays."""
+    for _ in range(100):
+        _discard(final)
+        try:
+            folder.rename(final)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+    raise ResultError(f"Other processes keep replacing {final}.", "Try again.")
+
+
 def _discard(folder: Path) -> None:
     """Renamed first: nobody finds half a guest."""
     away = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
     try:
         folder.rename(away / folder.name)
+    except FileNotFoundError:  # there was none, or another process was faster
+        pass
     finally:
         shutil.rmtree(away, ignore_errors=True)
 
