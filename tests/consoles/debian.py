@@ -60,8 +60,8 @@ def sources() -> tuple[str, ...]:
 
 
 def build(to: Path) -> None:
-    """Makes the image; two minutes."""
-    with tempfile.TemporaryDirectory(dir=to.parent, prefix=".debian-") as made:
+    """Makes the image; two minutes. In /tmp, since a user namespace's root may not enter a home that is closed."""
+    with tempfile.TemporaryDirectory(prefix="kernometer-debian-") as made:
         folder = Path(made)
         folder.chmod(0o755)
         part, core, disk = folder / "part", folder / "core.img", folder / "disk"
@@ -86,7 +86,8 @@ def build(to: Path) -> None:
             file.seek(FIRST * SECTOR)
             with part.open("rb") as content:
                 shutil.copyfileobj(content, file, 1 << 20)
-        disk.rename(to)
+        shutil.move(disk, to.with_suffix(".new"))
+        to.with_suffix(".new").rename(to)
 
 
 #: Its first process is busybox: what a foreign system's is does not matter, and systemd takes minutes when emulated.

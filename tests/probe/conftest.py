@@ -10,7 +10,7 @@ import pytest
 
 from tests.checkout import alone
 
-from .running import LONG, PROBE, WAITED, Running, children, switches, until
+from .running import BATCHED, LONG, PROBE, WAITED, Running, children, switches, until
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
 
     def begin(row: str, peers: int = 0, program: Path | None = None) -> Running:
         driver = subprocess.Popen(
-            [program or probe, "--dir", tmp_path, *LONG, row],
+            [program or probe, "--dir", tmp_path, *LONG, *(() if row.startswith("proc/") else BATCHED), row],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip  # as a command line
         started.append(driver)
