@@ -25,6 +25,22 @@ void *km_area(struct km *km, size_t bytes)
 	return at;
 }
 
+void *km_area_huge(struct km *km, size_t bytes)
+{
+	size_t huge;
+	const char *why = km_huge_missing(&huge);
+	void *at;
+
+	if (why)
+		km_unsupported(km, "%s", why);
+	if (bytes % huge != 0)
+		km_unsupported(km, "a huge page has %lu KiB here", (unsigned long)(huge / 1024));
+	at = km_map_huge(bytes, huge);
+	if (!at)
+		km_lacking(km, "madvise");
+	return at;
+}
+
 void km_area_free(struct km *km, void *at, size_t bytes)
 {
 	if (km_unmap(at, bytes) == 0)

@@ -99,6 +99,7 @@ static void emit_clocks(struct json *j, const struct options *o)
 void emit_header(FILE *to, const struct options *o)
 {
 	const char *counters = counters_open();
+	char value[640];
 	struct json j;
 
 	json_begin(&j, to, "header");
@@ -110,6 +111,13 @@ void emit_header(FILE *to, const struct options *o)
 	json_string(&j, "by", o->by == BY_PATH ? "path" : "time");
 	json_unsigned(&j, "seed", o->seed);
 	json_string(&j, "counters", counters ? counters : "");
+	json_open(&j, "settings", '{');
+	for (unsigned one = 1; platform_setting_name(one); one <<= 1) {
+		platform_setting(one, o->dir, value, sizeof value);
+		if (value[0])
+			json_string(&j, platform_setting_name(one), value);
+	}
+	json_close(&j, '}');
 	json_end(&j);
 }
 
@@ -157,6 +165,19 @@ static void emit_row(struct json *j, const struct row *row, const struct options
 	json_close(j, '}');
 }
 
+/* The names of those that the workload's figure hangs on. */
+static void emit_settings(struct json *j, const struct workload *w)
+{
+	unsigned settings = w->settings | (w->by & BY_TIME ? SET_GOVERNOR : 0);
+	const char *name;
+
+	json_open(j, "settings", '[');
+	for (unsigned one = 1; (name = platform_setting_name(one)) != NULL; one <<= 1)
+		if (settings & one)
+			json_string(j, NULL, name);
+	json_close(j, ']');
+}
+
 /* The definition, with the rows that were asked for. */
 void emit_workload(FILE *to, const struct workload *w, const struct options *o)
 {
@@ -180,6 +201,7 @@ void emit_workload(FILE *to, const struct workload *w, const struct options *o)
 	json_string(&j, "what", w->what);
 	json_string(&j, "inside", w->inside);
 	json_string(&j, "subtracts", w->subtracts ? w->subtracts : "");
+	emit_settings(&j, w);
 	json_key(&j, "figure_less_baseline");
 	fputs(w->figure_less_baseline ? "true" : "false", to);
 	json_open(&j, "params", '[');

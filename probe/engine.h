@@ -68,8 +68,13 @@ void platform_die_with_parent(void);        /* where there is such a thing */
 void platform_cpu_model(char *to, size_t n);
 const char *platform_name(void);
 /* platform_system.c: what the system tells of itself and of this program. */
-void platform_libc(char *to, size_t n); /* "musl 1.2.3", "glibc 2.36"; "unknown" */
-const char *platform_linkage(void);     /* "static", "dynamic", "unknown" */
+void platform_libc(char *to, size_t n);              /* "musl 1.2.3", "glibc 2.36"; "unknown" */
+const char *platform_linkage(void);                  /* "static", "dynamic", "unknown" */
+const char *platform_setting_name(unsigned setting); /* of one SET_*; NULL: there is no such bit */
+/* Its value, "" where the platform does not tell; `dir` is the folder for temporary files. */
+void platform_setting(unsigned setting, const char *dir, char *to, size_t n);
+/* How near they are: "sibling" (threads of a core), "same-cache", "same-package", "other-package"; "unknown". */
+const char *platform_cpu_relation(int cpu, int other);
 const char *errno_name(int);
 
 /* clock.c ---------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,18 @@ enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX, ON_BOCHS_DRM, ON_V
  * system refused. */
 enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S, UNIT_COUNT };
 
+/* Settings of the system that figures hang on. The header tells their values; the clock's speed (SET_GOVERNOR) is
+ * named for every workload by time. platform_system.c has their names and where they are found. */
+enum setting {
+	SET_HUGE_PAGES = 1 << 0,
+	SET_OVERCOMMIT = 1 << 1,
+	SET_ADDRESS_RANDOM = 1 << 2,
+	SET_FOLDER = 1 << 3, /* file system and mount options of the folder for temporary files */
+	SET_CLOCK_SOURCE = 1 << 4,
+	SET_VDSO = 1 << 5,
+	SET_GOVERNOR = 1 << 6
+};
+
 #define KM_PARAMS 4 /* parameters a workload may have */
 #define NO_CLAIM (-1.0)
 
@@ -62,6 +74,7 @@ struct workload {
 	const char *subtracts;         /* what `baseline` is, in words; NULL: clock and loop only */
 	int figure_less_baseline;      /* the figure is net of it, not shown beside it */
 	unsigned needs;                /* CAP_*: missing ones make every row unsupported */
+	unsigned settings;             /* SET_*: what its figure hangs on beside the kernel */
 	const char *params[KM_PARAMS]; /* names, lower case; NULL ends them */
 	const char *curve; /* the parameter along which its rows form curves, the others fixed; NULL: they form none */
 	const char *guest_needs; /* what a guest must be given for its rows ("busybox", "tcc"); NULL: nothing */
@@ -112,6 +125,8 @@ void km_free(void *);
 /* area.c: memory of a working set: at a page's start, not touched yet, in ordinary (never huge) pages where that can be
  * asked for. Never NULL. */
 void *km_area(struct km *, size_t bytes);
+/* The same in huge pages; the row is unsupported, with the reason, where they cannot be asked for. For setup. */
+void *km_area_huge(struct km *, size_t bytes);
 void km_area_free(struct km *, void *, size_t bytes);
 /* The sum of all machine words, each by a load of its own, KM_SUM_WORDS of them unrolled: `bytes` is a multiple. */
 #define KM_SUM_WORDS 8

@@ -87,6 +87,12 @@ struct km_no_timer {
 #undef HAVE_CLOCK_RAW
 #define HAVE_CLOCK_RAW 0
 #endif
+#ifndef KM_PROC /* where they are: tests lay out ones of their own */
+#define KM_PROC "/proc"
+#endif
+#ifndef KM_SYS
+#define KM_SYS "/sys"
+#endif
 #if HAVE_AFFINITY
 #include <sched.h>
 #endif
@@ -156,7 +162,13 @@ extern volatile double km_kept_double;
 /* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where that can be asked for;
  * NULL with errno. Without `writable` a write to it faults for ever. */
 void *km_map_fresh(size_t bytes, int writable);
-/* The same for writing, in pages as the system chooses to give them. */
+/* Why huge pages cannot be asked for; or NULL, and the size of one. */
+const char *km_huge_missing(size_t *page);
+/* Fresh private memory for writing, at a huge page's start, in huge pages if the system has free ones; NULL with
+ * errno. */
+void *km_map_huge(size_t bytes, size_t page);
+long km_huge_bytes(const void *at); /* of the mapping that begins there, in huge pages; -1 where nothing tells */
+/* The same as km_map_fresh for writing, in pages as the system chooses to give them. */
 void *km_map_plain(size_t bytes);
 /* A file, shared, for reading; over what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
 void *km_map_file(void *where, int fd, off_t offset, size_t bytes);

@@ -111,9 +111,6 @@
 #ifndef HAVE_PDEATHSIG
 #define HAVE_PDEATHSIG 1
 #endif
-#ifndef KM_PROC /* where it is: tests lay out one of their own */
-#define KM_PROC "/proc"
-#endif
 #ifndef HAVE_PERF_EVENT /* its structure comes with the kernel's headers, which a C library may lack */
 #if defined(__has_include)
 #if __has_include(<linux/perf_event.h>)
@@ -125,7 +122,7 @@
 #define HAVE_PERF_EVENT 0
 #endif
 #ifndef HAVE_NOHUGEPAGE
-#define HAVE_NOHUGEPAGE 1 /* madvise(MADV_NOHUGEPAGE) */
+#define HAVE_NOHUGEPAGE 1 /* madvise: MADV_NOHUGEPAGE, MADV_HUGEPAGE */
 #endif
 #ifndef HAVE_MINCORE
 #define HAVE_MINCORE 1

@@ -50,3 +50,130 @@ const char *platform_linkage(void)
 	return "unknown";
 #endif
 }
+
+static const struct {
+	unsigned setting;
+	const char *name, *file; /* the file's first line; of words the one in brackets */
+} settings[] = {
+	{ SET_GOVERNOR, "governor", KM_SYS "/devices/system/cpu/cpu0/cpufreq/scaling_governor" },
+	{ SET_CLOCK_SOURCE, "clocksource", KM_SYS "/devices/system/clocksource/clocksource0/current_clocksource" },
+	{ SET_HUGE_PAGES, "transparent_hugepage", KM_SYS "/kernel/mm/transparent_hugepage/enabled" },
+	{ SET_OVERCOMMIT, "overcommit_memory", KM_PROC "/sys/vm/overcommit_memory" },
+	{ SET_ADDRESS_RANDOM, "randomize_va_space", KM_PROC "/sys/kernel/randomize_va_space" },
+	{ SET_FOLDER, "folder", NULL },
+	{ SET_VDSO, "vdso", NULL },
+};
+
+const char *platform_setting_name(unsigned setting)
+{
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+		if (settings[i].setting == setting)
+			return settings[i].name;
+	return NULL;
+}
+
+#if HAVE_PROC
+/* Of the mount that it lies on: type and options, as the list of mounts has them; the last of two on one point. */
+static void mount_of(const char *dir, char *to, size_t n)
+{
+	char line[2048], point[1024], type[64], options[512], whole[KM_PATH];
+	FILE *f = realpath(dir, whole) ? fopen(KM_PROC "/self/mounts", "r") : NULL;
+	size_t longest = 0;
+
+	while (f && fgets(line, sizeof line, f)) {
+		size_t length;
+
+		if (sscanf(line, "%*s %1023s %63s %511s", point, type, options) != 3)
+			continue;
+		length = strcmp(point, "/") == 0 ? 0 : strlen(point);
+		if (length < longest || strncmp(whole, point, length) != 0 || (whole[length] && whole[length] != '/'))
+			continue;
+		longest = length;
+		snprintf(to, n, "%s %s", type, options);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void setting_line(const char *file, char *to, size_t n)
+{
+	char line[256], *word = line;
+
+	if (!km_file_line(file, line, sizeof line))
+		return;
+	if (strchr(line, '[')) {
+		word = strchr(line, '[') + 1;
+		word[strcspn(word, "]")] = '\0';
+	}
+	snprintf(to, n, "%s", word);
+}
+
+/* Whether the CPU is in the file's list: "0-3,8". -1: there is no such file. */
+static int cpu_listed(const char *file, int cpu)
+{
+	char line[1024], *at = line;
+
+	if (!km_file_line(file, line, sizeof line))
+		return -1;
+	while (*at >= '0' && *at <= '9') {
+		long first = strtol(at, &at, 10), last = *at == '-' ? strtol(at + 1, &at, 10) : first;
+
+		if (first <= cpu && cpu <= last)
+			return 1;
+		at += *at == ',';
+	}
+	return 0;
+}
+
+static long package_of(int cpu)
+{
+	char file[128], line[32];
+
+	snprintf(file, sizeof file, KM_SYS "/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+	return km_file_line(file, line, sizeof line) ? strtol(line, NULL, 10) : -1;
+}
+
+const char *platform_cpu_relation(int cpu, int other)
+{
+	static const char *const lists[] = { "topology/thread_siblings_list", "cache/index0/shared_cpu_list",
+					     "cache/index1/shared_cpu_list",  "cache/index2/shared_cpu_list",
+					     "cache/index3/shared_cpu_list",  "cache/index4/shared_cpu_list" };
+	long package = package_of(cpu), others = package_of(other);
+	char file[128];
+
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+		snprintf(file, sizeof file, KM_SYS "/devices/system/cpu/cpu%d/%s", cpu, lists[i]);
+		if (cpu_listed(file, other) == 1)
+			return i == 0 ? "sibling" : "same-cache";
+	}
+	if (package < 0 || others < 0)
+		return "unknown";
+	return package == others ? "same-package" : "other-package";
+}
+#else
+const char *platform_cpu_relation(int cpu, int other)
+{
+	(void)cpu;
+	(void)other;
+	return "unknown";
+}
+#endif
+
+void platform_setting(unsigned setting, const char *dir, char *to, size_t n)
+{
+	to[0] = '\0';
+	(void)setting;
+	(void)dir;
+	(void)n;
+#if HAVE_PROC
+	if (setting == SET_FOLDER)
+		mount_of(dir, to, n);
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+		if (settings[i].setting == setting && settings[i].file)
+			setting_line(settings[i].file, to, n);
+#endif
+#if HAVE_AUXV
+	if (setting == SET_VDSO)
+		snprintf(to, n, "%s", getauxval(AT_SYSINFO_EHDR) ? "present" : "absent");
+#endif
+}

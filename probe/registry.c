@@ -12,8 +12,8 @@
 	X(ctx_yield) X(ctx_thread_pair) \
 	X(ipc_pipe_throughput) X(ipc_pipe_bw) X(ipc_unix_lat) X(ipc_unix_bw) X(ipc_tcp_lat) X(ipc_tcp_bw) \
 	X(ipc_udp_lat) X(ipc_tcp_connect) X(ipc_sysv_msg) X(ipc_posix_mq) X(ipc_eventfd) X(ipc_shm_futex) \
-	X(proc_fork_exit) X(proc_fork_exit_loops) X(proc_fork_exit_fixed_time) X(proc_fork_rss) X(proc_execl) \
-	X(proc_fork_exec) X(proc_vfork_exec) X(proc_spawn) X(proc_shell) X(proc_thread) \
+	X(proc_fork_exit) X(proc_fork_exit_loops) X(proc_fork_exit_fixed_time) X(proc_fork_rss) X(proc_fork_rss_huge) \
+	X(proc_execl) X(proc_fork_exec) X(proc_vfork_exec) X(proc_spawn) X(proc_shell) X(proc_thread) \
 	X(sig_install) X(sig_catch) X(sig_raise) \
 	X(mem_alloc) X(mem_touch) X(mem_fault_prot) X(mem_fault_cow) X(mem_fault_file) \
 	X(mem_mmap_munmap) X(mem_mmap_munmap_file) X(mem_latency) X(mem_latency_random) X(mem_read_bw) \

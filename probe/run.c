@@ -230,6 +230,8 @@ static void emit_run(struct engine *e, const struct measured *r, const struct me
 	json_number(&j, "seconds", seconds);
 	json_integer(&j, "cpu", e->cpu);
 	json_integer(&j, "peer_cpu", e->peer_cpu);
+	if (e->row->point->place == OTHER_CPU && e->peer_cpu >= 0)
+		json_string(&j, "relation", platform_cpu_relation(e->cpu, e->peer_cpu));
 	emit_disturbed_samples(&j, r);
 	json_unsigned(&j, "iterations", r->iterations);
 	emit_meter(&j, m);

@@ -46,19 +46,21 @@ static void clock_teardown(void *state)
 static const struct point clock_points[] = { { .profile = QUICK, .path_n = 100 }, { .profile = 0 } };
 
 /* clang-format off */ /* it would put a row's fields under one another, in the middle of the line */
-#define CLOCK(symbol, clock, capability, definition) \
+#define CLOCK(symbol, clock, capability, hangs_on, definition) \
 	const struct workload symbol = { \
 		.name = "clock/" clock, .per = "read", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, \
 		.source = "K table 2", \
 		.what = definition, .inside = "one read by a function pointer, as every sample's two are", \
-		.needs = capability, .points = clock_points, .setup = clock_setup, .run = clock_run, \
-		.verify = clock_verify, .teardown = clock_teardown }
+		.needs = capability, .settings = hangs_on, .points = clock_points, \
+		.setup = clock_setup, .run = clock_run, .verify = clock_verify, .teardown = clock_teardown }
 /* clang-format on */
 
-CLOCK(clock_read_monotonic, "monotonic", CAP_CLOCK_GETTIME, "one clock_gettime(CLOCK_MONOTONIC)");
-CLOCK(clock_read_monotonic_raw, "monotonic-raw", CAP_CLOCK_RAW, "one clock_gettime(CLOCK_MONOTONIC_RAW)");
-CLOCK(clock_read_gettimeofday, "gettimeofday", 0, "one gettimeofday by libc");
-CLOCK(clock_read_times, "times", 0, "one times()");
-CLOCK(clock_read_cycles, "cycles", CAP_CYCLES, "the cycle counter, plain (rdtsc)");
-CLOCK(clock_read_cycles_serialised, "cycles-serialised", CAP_CYCLES,
+CLOCK(clock_read_monotonic, "monotonic", CAP_CLOCK_GETTIME, SET_CLOCK_SOURCE | SET_VDSO,
+      "one clock_gettime(CLOCK_MONOTONIC)");
+CLOCK(clock_read_monotonic_raw, "monotonic-raw", CAP_CLOCK_RAW, SET_CLOCK_SOURCE | SET_VDSO,
+      "one clock_gettime(CLOCK_MONOTONIC_RAW)");
+CLOCK(clock_read_gettimeofday, "gettimeofday", 0, SET_CLOCK_SOURCE | SET_VDSO, "one gettimeofday by libc");
+CLOCK(clock_read_times, "times", 0, 0, "one times()");
+CLOCK(clock_read_cycles, "cycles", CAP_CYCLES, 0, "the cycle counter, plain (rdtsc)");
+CLOCK(clock_read_cycles_serialised, "cycles-serialised", CAP_CYCLES, 0,
       "the cycle counter after a serialising instruction (cpuid)");

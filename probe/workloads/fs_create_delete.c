@@ -100,6 +100,7 @@ const struct workload fs_create_delete = {
 	.source = "lmbench lat_fs",
 	.what = "create 16 files of so many bytes in an empty folder, then delete them: per file",
 	.inside = "open, write (none for an empty file), close of each; then unlink of each",
+	.settings = SET_FOLDER,
 	.params = { "bytes" },
 	.curve = "bytes",
 	.points = fs_create_delete_points,

@@ -138,6 +138,7 @@ const struct workload fs_create_read = {
 	.what = "create so many files with an array's contents (1024 bytes), then open and read each so many times",
 	.inside = "open, write, close of each new file; then `reads` passes over all files: open, read, close of each; "
 		  "removing them is outside",
+	.settings = SET_FOLDER,
 	.params = { "files", "reads" },
 	.points = fs_create_read_points,
 	.max_batch = 1,

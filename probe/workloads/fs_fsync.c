@@ -103,6 +103,7 @@ const struct workload fs_fsync = {
 	.source = "beyond the sources (durability)",
 	.what = "overwrite the next block of so many bytes of a file of 16 blocks, and make it durable",
 	.inside = "one write, one fsync and its wait for the disk; after the last block an lseek to the start",
+	.settings = SET_FOLDER,
 	.params = { "bytes" },
 	.curve = "bytes",
 	.points = fs_fsync_points,

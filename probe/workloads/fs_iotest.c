@@ -330,6 +330,7 @@ const struct workload fs_iotest = {
 	.source = "C (IOtest)",
 	.what = FS_IOTEST_WHAT,
 	.inside = FS_IOTEST_INSIDE,
+	.settings = SET_FOLDER,
 	.params = { "procs", "writes" },
 	.curve = "procs",
 	.points = fs_iotest_points,
@@ -348,6 +349,7 @@ const struct workload fs_iotest_latency = {
 	.what = FS_IOTEST_WHAT ": how long one takes, on the mean, for the process that makes it",
 	.inside = FS_IOTEST_INSIDE
 	"; the time of all, divided by one process's requests (Little's law), the wait for a CPU included",
+	.settings = SET_FOLDER,
 	.params = { "procs", "writes" },
 	.curve = "procs",
 	.points = fs_iotest_latency_points,

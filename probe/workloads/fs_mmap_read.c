@@ -169,6 +169,7 @@ const struct workload fs_mmap_read = {
 	.inside = "libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping "
 		  "are outside; by path the file is 256 KiB long",
 	.needs = CAP_MMAP,
+	.settings = SET_FOLDER,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",
 	.points = fs_mmap_read_points,
@@ -191,6 +192,7 @@ const struct workload fs_mmap_read_uncached = {
 	.inside = "libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the "
 		  "disk, read-ahead included; what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
+	.settings = SET_FOLDER,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",
 	.points = fs_mmap_read_uncached_points,

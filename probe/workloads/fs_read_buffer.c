@@ -168,6 +168,7 @@ const struct workload fs_read_buffer = {
 	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of so many bytes",
 	.inside = "one read an iteration, and after the last of the file an lseek to its start; by path the file is as "
 		  "long as the plan, which leaves a read as it is",
+	.settings = SET_FOLDER,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",
 	.points = fs_read_buffer_points,
@@ -188,6 +189,7 @@ const struct workload fs_read_buffer_uncached = {
 	.inside = "all reads of the file, once, and their waits for the disk, read-ahead included; what the disk or a "
 		  "hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
+	.settings = SET_FOLDER,
 	.params = { "buffer", "file_kib" },
 	.curve = "buffer",
 	.points = fs_read_buffer_uncached_points,

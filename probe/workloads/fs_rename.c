@@ -73,6 +73,7 @@ const struct workload fs_rename = {
 	.source = "beyond the sources",
 	.what = "an empty file gets another name in the same folder; no file has that name",
 	.inside = "one rename",
+	.settings = SET_FOLDER,
 	.points = fs_rename_points,
 	.setup = fs_rename_setup,
 	.run = fs_rename_run,

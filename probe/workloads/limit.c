@@ -277,6 +277,7 @@ const struct workload limit_memory = {
 	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or EAGAIN, "
 		  "then all are read and unmapped, and one more must succeed",
 	.needs = CAP_MMAP,
+	.settings = SET_OVERCOMMIT,
 	.params = { "most", "own_mib" },
 	.points = limit_memory_points,
 	.setup = limit_memory_setup,

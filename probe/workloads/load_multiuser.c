@@ -279,6 +279,7 @@ const struct workload load_multiuser = {
 	.inside = "for each user: fork, the jobs and the checking of what they did, exit, waitpid; for all: one word "
 		  "to the process that starts them, and back",
 	.needs = CAP_SELF,
+	.settings = SET_FOLDER,
 	.params = { "users" },
 	.curve = "users",
 	.points = load_multiuser_points,

@@ -132,6 +132,7 @@ const struct workload mem_alloc = {
 	.what = "malloc of so many bytes: 128 to 4096, then 1 to 4096 pages of 4096",
 	.inside = "a chain of mallocs (1024, fewer above 64 KiB: 64 MiB in all), their system calls and the faults on "
 		  "blocks' heads; the heap is trimmed before, glibc's threshold for mappings held at 128 KiB; no free",
+	.settings = SET_HUGE_PAGES,
 	.params = { "bytes" },
 	.curve = "bytes",
 	.points = mem_alloc_points,

@@ -125,6 +125,7 @@ const struct workload mem_mmap_munmap = {
 	.inside = "mmap (private, anonymous), the stores and their faults, munmap; huge pages where the system gives "
 		  "them",
 	.needs = CAP_MMAP,
+	.settings = SET_HUGE_PAGES,
 	.params = { "bytes" },
 	.curve = "bytes",
 	.points = mem_mmap_points,

@@ -80,6 +80,7 @@ const struct workload mem_zero_copy_half = {
 	.inside = "mmap, libc's memset and memcpy, the faults of all pages (huge ones where the system gives them), "
 		  "munmap, two words compared",
 	.needs = CAP_MMAP,
+	.settings = SET_HUGE_PAGES,
 	.params = { "bytes" },
 	.curve = "bytes",
 	.points = mem_zero_copy_points,

@@ -165,6 +165,7 @@ const struct workload proc_execl = {
 	.what = "a process replaces itself by this program over and over, the same arguments, an empty environment",
 	.inside = "execve and the program's start up to its next execve",
 	.needs = CAP_SELF,
+	.settings = SET_ADDRESS_RANDOM,
 	.points = proc_execl_points,
 	.setup = proc_execl_setup,
 	.self_timed = proc_execl_self_timed,

@@ -1,5 +1,6 @@
 /* proc/fork-exit and proc/fork-rss: fork, the child exits, the parent waits (M: UnixBench's process creation), with
- * more or less touched memory in the parent: flat over its size is copy-on-write, a slope is copying. fork-exit also in
+ * more or less touched memory in the parent: flat over its size is copy-on-write, a slope is copying, of memory or of
+ * the tables that map it, which are shorter for huge pages (fork-rss-huge). fork-exit also in
  * M's two other forms, as syscall/mix: N in a row timed once, and as many as a fixed time allows. */
 #include "../km.h"
 
@@ -11,7 +12,8 @@ struct proc_fork {
 	struct km *km;
 	int report[2];
 	size_t pages, words; /* words in a page */
-	uint64_t *memory;    /* the first word of each page holds its number + 1 */
+	uint64_t *memory;    /* the first word of each page holds its number + 1; NULL: none */
+	int huge;            /* in huge pages, all of it */
 	uint64_t reaped;
 };
 
@@ -32,17 +34,35 @@ static void *proc_fork_exit_setup(struct km *km)
 	return proc_fork_new(km);
 }
 
-static void *proc_fork_rss_setup(struct km *km)
+static struct proc_fork *proc_fork_rss_with(struct km *km, void *(*area)(struct km *, size_t))
 {
 	struct proc_fork *p = proc_fork_new(km);
 	size_t bytes = (size_t)km->arg[FORK_RSS_KIB] * 1024;
 
 	p->pages = bytes / km->page;
 	p->words = km->page / sizeof *p->memory;
-	p->memory = km_alloc(km, bytes ? bytes : 1);
+	p->memory = bytes ? area(km, bytes) : NULL;
 	for (size_t i = 0; i < p->pages; i++)
 		p->memory[i * p->words] = i + 1;
 	KM_KEEP((uintptr_t)p->memory);
+	return p;
+}
+
+static void *proc_fork_rss_setup(struct km *km)
+{
+	return proc_fork_rss_with(km, km_area);
+}
+
+static void *proc_fork_rss_huge_setup(struct km *km)
+{
+	struct proc_fork *p = proc_fork_rss_with(km, km_area_huge);
+	long huge = km_huge_bytes(p->memory);
+
+	if (huge >= 0 && (size_t)huge != p->pages * km->page)
+		km_unsupported(km, "of %ld KiB the system gave %ld in huge pages", km->arg[FORK_RSS_KIB], huge / 1024);
+	if (huge < 0)
+		km_unsupported(km, "nothing tells whether memory is in huge pages here");
+	p->huge = 1;
 	return p;
 }
 
@@ -108,6 +128,8 @@ static void proc_fork_verify(void *state, uint64_t n)
 	for (size_t i = 0; i < p->pages; i++)
 		if (p->memory[i * p->words] != i + 1)
 			km_fail(p->km, "page %zu of the parent's memory changed", i);
+	if (p->huge && (size_t)km_huge_bytes(p->memory) != p->pages * p->km->page)
+		km_fail(p->km, "the system split huge pages of the parent's memory");
 }
 
 static void proc_fork_exit_loops_verify(void *state, uint64_t n)
@@ -131,7 +153,8 @@ static void proc_fork_teardown(void *state)
 
 	km_close(&p->report[0]);
 	km_close(&p->report[1]);
-	km_free(p->memory);
+	if (p->memory)
+		km_area_free(p->km, p->memory, p->pages * p->km->page);
 	km_free(p);
 }
 
@@ -170,6 +193,15 @@ static const struct point proc_fork_rss_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
+/* By path 4 and 8 MiB: what a huge page costs shows between them. */
+static const struct point proc_fork_rss_huge_points[] = {
+	{ { 4096 }, FULL, 25, ONE_CPU, 0 },
+	{ { 8192 }, FULL, 25, ONE_CPU, 0 },
+	{ { 65536 }, FULL, 0, ONE_CPU, 0 },
+	{ { 262144 }, FULL, 0, ONE_CPU, 0 },
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
 const struct workload proc_fork_exit = {
 	.name = "proc/fork-exit",
 	.per = "process",
@@ -178,6 +210,7 @@ const struct workload proc_fork_exit = {
 	.source = "M",
 	.what = "a process is created, exits at once, and is waited for",
 	.inside = "one fork, the child's _exit, one waitpid",
+	.settings = SET_ADDRESS_RANDOM,
 	.points = proc_fork_exit_points,
 	.setup = proc_fork_exit_setup,
 	.run = proc_fork_run,
@@ -193,6 +226,7 @@ const struct workload proc_fork_exit_loops = {
 	.source = "M table 2",
 	.what = "N processes of proc/fork-exit in a row, timed once: M's microsecond form",
 	.inside = "N times what proc/fork-exit holds",
+	.settings = SET_ADDRESS_RANDOM,
 	.params = { "loops" },
 	.curve = "loops",
 	.max_batch = 1,
@@ -212,6 +246,7 @@ const struct workload proc_fork_exit_fixed_time = {
 	.what = "processes of proc/fork-exit until an alarm set 50 ms ahead: M's fixed-time form",
 	.inside = "what proc/fork-exit holds, a test of the alarm's flag, one signal in 50 ms",
 	.needs = CAP_SETITIMER,
+	.settings = SET_ADDRESS_RANDOM,
 	.max_batch = 1,
 	.points = proc_fork_exit_fixed_time_points,
 	.setup = proc_fork_exit_fixed_time_setup,
@@ -222,16 +257,38 @@ const struct workload proc_fork_exit_fixed_time = {
 
 const struct workload proc_fork_rss = {
 	.name = "proc/fork-rss",
+	.revision = 1, /* ordinary pages; before, as the system chose */
 	.per = "process",
 	.unit = UNIT_NS,
 	.by = BY_TIME | BY_PATH,
 	.source = "M (its explanation of the factor 182)",
-	.what = "proc/fork-exit by a process that has written to each page of `rss_kib` KiB more memory",
+	.what = "proc/fork-exit by a process that has written to each page of `rss_kib` KiB more memory, in ordinary "
+		"pages",
 	.inside = "one fork, the child's _exit, one waitpid; nobody touches the memory meanwhile",
+	.settings = SET_OVERCOMMIT | SET_ADDRESS_RANDOM,
 	.params = { "rss_kib" },
 	.curve = "rss_kib",
 	.points = proc_fork_rss_points,
 	.setup = proc_fork_rss_setup,
+	.run = proc_fork_run,
+	.verify = proc_fork_verify,
+	.teardown = proc_fork_teardown,
+};
+
+const struct workload proc_fork_rss_huge = {
+	.name = "proc/fork-rss-huge",
+	.per = "process",
+	.unit = UNIT_NS,
+	.by = BY_TIME | BY_PATH,
+	.source = "after M (its explanation of the factor 182)",
+	.what = "proc/fork-rss with memory that lies in huge pages, all of it",
+	.inside = "one fork, the child's _exit, one waitpid; nobody touches the memory meanwhile",
+	.needs = CAP_MMAP,
+	.settings = SET_OVERCOMMIT | SET_ADDRESS_RANDOM | SET_HUGE_PAGES,
+	.params = { "rss_kib" },
+	.curve = "rss_kib",
+	.points = proc_fork_rss_huge_points,
+	.setup = proc_fork_rss_huge_setup,
 	.run = proc_fork_run,
 	.verify = proc_fork_verify,
 	.teardown = proc_fork_teardown,

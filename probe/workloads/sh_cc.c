@@ -179,7 +179,7 @@ static const struct point sh_cc_points[] = { { .profile = FULL }, { .profile = 0
 static const struct point sh_cc_tcc_points[] = { { .profile = FULL, .path_n = 3 }, { .profile = 0 } };
 
 #define SH_CC_ROW                                                                                             \
-	.per = "program", .unit = UNIT_PER_S, .source = "M table 1", .max_batch = 1,                          \
+	.per = "program", .unit = UNIT_PER_S, .source = "M table 1", .max_batch = 1, .settings = SET_FOLDER,  \
 	.inside = "fork, execve of the compiler, all that it starts, one C file of 70 lines read, a program " \
 		  "written, waitpid"
 #define SH_CC_CALLS .run = sh_cc_run, .settle = sh_cc_settle, .verify = sh_cc_verify, .teardown = sh_cc_teardown

@@ -130,8 +130,8 @@ static void sh_dc_teardown(void *state)
 static const struct point sh_dc_points[] = { { .profile = FULL }, { .profile = 0 } };
 static const struct point sh_dc_busybox_points[] = { { .profile = FULL, .path_n = 3 }, { .profile = 0 } };
 
-#define SH_DC_ROW                                                \
-	.per = "calculation", .unit = UNIT_PER_S, .source = "M", \
+#define SH_DC_ROW                                                                        \
+	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER, \
 	.inside = "fork, execve of dc, its reading a file of one line, the root, its output to a file, waitpid"
 #define SH_DC_CALLS .run = sh_dc_run, .settle = sh_dc_settle, .verify = sh_dc_verify, .teardown = sh_dc_teardown
 

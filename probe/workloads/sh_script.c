@@ -250,7 +250,7 @@ static const struct point sh_script_busybox_16_points[] = {
 };
 
 #define SH_SCRIPT_ROW                                                                                                  \
-	.unit = UNIT_PER_S, .source = "M table 1, C",                                                                  \
+	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                          \
 	.inside = "for each script: fork, execve of the shell, its three pipelines and its two comparisons, waitpid; " \
 		  "all on one CPU"
 #define SH_SCRIPT_CALLS \

@@ -138,6 +138,19 @@ def test_details_say_what_was_seen_at_each_row(store: Store) -> None:
     assert "disturbed (1 row)" in brief
 
 
+def test_details_say_what_figures_hang_on(store: Store) -> None:
+    """Expected: setting, value and row, and how near its CPUs were. Broken: no word of huge pages."""
+    with store.create(make.session()) as file:
+        file.add(make.header(settings={"governor": "powersave", "vdso": "present"}))
+        file.add(make.workload(settings=("governor", "transparent_hugepage")))
+        file.add(make.run(relation="sibling"))
+    shown = call(store, "show", "@last", "--details").output
+    assert "governor: powersave (syscall/getppid)" in shown
+    assert "relation of its two CPUs: sibling (syscall/getppid)" in shown
+    assert "vdso" not in shown
+    assert "hang on" not in call(store, "show", "@last").output
+
+
 def test_a_damaged_result_is_shown_with_what_is_wrong(store: Store) -> None:
     fill(store)
     path = store.resolve("@last")

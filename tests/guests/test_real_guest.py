@@ -159,6 +159,18 @@ def test_two_boots_are_equal_row_by_row(guest: QemuTarget, profile: str) -> None
     assert first == second
 
 
+@pytest.mark.guest
+def test_what_fork_takes_for_a_page_does_not_depend_on_how_many_there_are(guest: QemuTarget) -> None:
+    """In a kernel that gives huge pages to all who do not refuse them. Expected: a line. Broken: a bend at 2 MiB."""
+    lines = boot(guest, "--profile", "full", "proc/fork-rss")
+    [told] = [json.loads(line)["settings"] for line in lines if line.startswith(b'{"type":"header"')]
+    assert told["transparent_hugepage"] == "always"
+    runs = [json.loads(line) for line in lines if line.startswith(b'{"type":"run"')]
+    count = {run["params"]["rss_kib"]: median(run["samples"]) for run in runs}
+    near, far = (count[1024] - count[0]) / 1024, (count[4096] - count[1024]) / 3072
+    assert 0.8 < near / far < 1.25
+
+
 #: Counts of a probe built with -O0 over those of -O2. Kernel work is the same in both (0.97 to 1.05 was seen); loops of
 #: the probe's own, and sums over a working set, take up to 2.7 times as many. Work that -O2 had deleted would stand out
 #: by a factor of tens.

@@ -33,6 +33,19 @@ def test_the_sentence_comes_first_and_breaks_between_its_parts_only() -> None:
     assert "against before" in view.sentence
 
 
+def test_a_definition_says_what_its_figures_hang_on_in_each_system() -> None:
+    a, b = (
+        structs.replace(
+            one,
+            header=make.header(settings={"governor": value, "vdso": "present"}),
+            workloads={key: structs.replace(of, settings=("governor",)) for key, of in one.workloads.items()},
+        )
+        for one, value in ((factory.result("before"), "powersave"), (factory.result("after", number=1), "performance"))
+    )
+    assert build([a, b], []).families[0].workloads[0].hangs_on == "governor: powersave (A), performance (B)"
+    assert build([a], []).families[0].workloads[0].hangs_on == "governor: powersave"
+
+
 def test_tallies_agree_with_the_rows() -> None:
     [view] = pair().comparisons
     for tally in view.tallies:

@@ -96,4 +96,7 @@ def _facts(one: Workload) -> Iterator[tuple[str, str]]:
     yield "overhead", overhead + (f"; {beside}{one.subtracts}" if one.subtracts else "")
     unit = f"{one.unit} {'of' if counts else 'per'} {one.per}"
     yield "unit", f"{unit}, {one.better} is better; by {' and '.join(one.by)}"
+    if one.settings:
+        yield "hangs on", f"{', '.join(one.settings)}: settings of the system, which a result's header tells"
     yield "source", one.source
+    yield "revision", str(one.revision)

@@ -83,7 +83,7 @@ def _workload(
         if isinstance(row, str)
     )
     if definition is None:
-        return WorkloadView(name(key), "not defined in this result's registry", "", "", "", "", "", shown)
+        return WorkloadView(name(key), "not defined in this result's registry", "", "", "", "", "", "", shown)
     return WorkloadView(
         name=name(key),
         what=sentence(definition.what),
@@ -91,10 +91,25 @@ def _workload(
         direction=f"{figures[0].better if figures else definition.better} is better",
         inside=sentence(definition.inside),
         subtracts=_subtracts(definition),
+        hangs_on=sentence("; ".join(_hangs_on(rows, subjects))),
         source=sentence(definition.source),
         rows=shown,
         curves=curves,
     )
+
+
+def _hangs_on(rows: Sequence[str], subjects: Sequence[Subject]) -> list[str]:
+    """A name and what each system has: `transparent_hugepage: madvise (A), always (B)`."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for subject in subjects:
+        for figure in (figure for row in rows for figure in subject.of(row)):
+            for what, value in figure.conditions.items():
+                found.setdefault(what, {}).setdefault(value, {})[subject.letter] = None
+    return [
+        f"{what}: "
+        + ", ".join(f"{value} ({', '.join(letters)})" if len(subjects) > 1 else value for value, letters in of.items())
+        for what, of in found.items()
+    ]
 
 
 def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subject]) -> CurveView:

@@ -58,7 +58,9 @@ def print_result(
         lines = lines_of(ordered, workloads, named)
         console.print(figures_table(lines, console.width, signs(console.encoding)))
         console.print()
-    for text in (*legend(rows), *remarks(rows, workloads, details=details), *not_measured(result), *result.damage):
+    hang = hangs_on(rows, workloads) if details else []
+    flagged = remarks(rows, workloads, details=details)
+    for text in (*legend(rows), *flagged, *hang, *not_measured(result), *result.damage):
         console.print(Text(printable(text, LINE)))
 
 
@@ -227,6 +229,13 @@ def remarks(figures: Iterable[RowFigure], workloads: Mapping[str, Workload], *, 
         if details or code is FlagCode.PROBE:
             lines += [f"  {', '.join(names_of(of, workloads))}: {detail}" for detail, of in _by_detail(rows).items()]
     return lines
+
+
+def hangs_on(figures: Iterable[RowFigure], workloads: Mapping[str, Workload]) -> list[str]:
+    """What figures hang on beside the kernel, and which rows that are: settings, the relation of two CPUs."""
+    rows = {one.row: [f"{name}: {value}" for name, value in one.conditions.items()] for one in figures}
+    found = [f"  {detail} ({', '.join(names_of(of, workloads))})" for detail, of in _by_detail(rows).items()]
+    return ["Figures hang on", *found] if found else []
 
 
 def _by_detail(rows: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -178,6 +178,7 @@ class WorkloadView:
     direction: str  #: "lower is better"
     inside: str
     subtracts: str  #: besides the clock and the empty loop
+    hangs_on: str  #: settings of the system, with each system's values; the relation of two CPUs
     source: str
     rows: tuple[AbsoluteRow, ...]  #: those that stand alone
     curves: tuple[CurveView, ...] = ()

@@ -98,6 +98,7 @@ class Header(Record, kw_only=True, frozen=True, tag="header"):
     by: By
     seed: Count
     counters: Text = ""  #: "" where hardware counters are read, else why not
+    settings: dict[Name, Text] = {}  #: of the system, that figures hang on: transparent_hugepage, governor, …
 
 
 class RowInfo(msgspec.Struct, kw_only=True, frozen=True):
@@ -126,6 +127,7 @@ class Workload(Record, kw_only=True, frozen=True, tag="workload"):
     inside: Text
     subtracts: Text = ""
     figure_less_baseline: bool = False
+    settings: tuple[Name, ...] = ()  #: those of the header's that its figure hangs on
     params: tuple[Name, ...] = ()
     curve: Name = ""  #: the parameter along which its rows form curves, the others fixed; "": they form none
     rows: tuple[RowInfo, ...] = ()
@@ -160,6 +162,7 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     seconds: Amount = 0.0  #: wall time of the whole run, set-up included
     cpu: Number = -1  #: where it ran; -1: not pinned
     peer_cpu: Number = -1
+    relation: Name = ""  #: of the two, where they differ: "sibling", "same-cache", "same-package", "other-package", …
     involuntary: tuple[tuple[Count, Count], ...] = ()  #: (sample, involuntary switches in it), where not 0
     migrated: tuple[Count, ...] = ()  #: samples that ended on another CPU than they began on
     iterations: Count = 0  #: of `run`, timed, in all

@@ -8,10 +8,13 @@ from dataclasses import replace
 from statistics import median_low
 
 from kernometer.errors import ResultError
-from kernometer.results.model import By, Result, Run
+from kernometer.results.model import By, Result, Run, Workload
 from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
 from kernometer.stats.flags import flags
 from kernometer.stats.model import Flag, FlagCode, RowFigure
+
+#: The setting that is the folder for temporary files; and what stands among a row's conditions that no setting is.
+FOLDER, RELATION = "folder", "relation of its two CPUs"
 
 
 def figures(result: Result) -> dict[str, RowFigure]:
@@ -63,8 +66,19 @@ def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
         runs=tuple(cost.figure for cost in costs),
         flags=(*flags(good, costs, by, unit), *remarks) if costs else tuple(remarks),
         revision=runs[0].revision,
+        conditions=_conditions(result, workload, runs),
     )
     return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
+
+
+def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) -> dict[str, str]:
+    """What the platform tells of what the figure hangs on. The folder for temporary files holds no row of a disk's."""
+    told = result.header.settings if result.header else {}
+    of_disk = "disk" in runs[0].params
+    names = [name for name in (workload.settings if workload else ()) if not (of_disk and name == FOLDER)]
+    found = {name: told[name] for name in names if name in told}
+    relations = "; ".join(sorted({run.relation for run in runs} - {""}))
+    return found | ({RELATION: relations} if relations else {})
 
 
 def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -> RowFigure:

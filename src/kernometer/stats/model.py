@@ -77,6 +77,8 @@ class RowFigure:
     runs: tuple[RunFigure, ...]
     flags: tuple[Flag, ...] = ()
     revision: int = 1  #: of the row's definition: figures of two are not compared
+    #: What the figure hangs on beside the kernel, name to value: settings of the system, the relation of its two CPUs.
+    conditions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,20 @@ def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[flo
         units_b=len(logs_b),
         a=pooled(figures_a, [ratio(log) for log in logs_a]) if figures_a else None,
         b=pooled(figures_b, [ratio(log) for log in logs_b]) if figures_b else None,
-        notes=(*a.partly(row), *b.partly(row)),
+        notes=(*_conditions_differ(figures_a, figures_b), *a.partly(row), *b.partly(row)),
     )
     return comparison, logs_a, logs_b
+
+
+def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[str, ...]:
+    """What the row's figure hangs on beside the kernel and is not the same on both sides: `governor: powersave | …`."""
+    names = dict.fromkeys(name for figure in (*a, *b) for name in figure.conditions)
+    notes = []
+    for name in names if a and b else ():
+        values = [sorted({figure.conditions.get(name, "not told") for figure in of}) for of in (a, b)]
+        if values[0] != values[1] or len(values[0]) > 1:
+            notes.append(f"{name}: {' | '.join(', '.join(of)[:TEXT_LIMIT] for of in values)}")
+    return tuple(notes)
 
 
 def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
