@@ -16,6 +16,7 @@ from kernometer.guests import apt, suites
 from kernometer.guests.apt import Origin
 from kernometer.guests.sourcelist import Source
 from tests.guests.repository import Repository
+from tests.guests.test_apt import source_package
 
 pytestmark = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 
@@ -58,6 +59,26 @@ def test_further_suites_are_on_the_systems_own_mirrors(mirror: Repository, tmp_p
     assert (found.suite, found.package.version, found.remarks) == ("trixie-backports", "6.16.3-1~bpo13+1", ())
     assert any("trixie-backports" in line for line in said)
     assert fetch(tmp_path, "6.12")[0].suite == "trixie-security"
+
+
+def test_an_older_series_is_of_an_earlier_release(mirror: Repository, tmp_path: Path) -> None:
+    """Expected: Debian 13 has Debian 12's Linux 6.1, from the same mirror. Broken: no kernel that both can boot."""
+    mirror.suite("trixie", [mirror.package("linux-image-6.12.1+deb13-amd64", "6.12.1-1")])
+    mirror.suite("trixie-security", [mirror.package("linux-image-6.12.9+deb13-amd64", "6.12.9-1")])
+    mirror.system("trixie", "trixie-security")
+    assert fetch(tmp_path, "6.1")[0].suite == "bookworm-security"
+    assert not any("sid" in path or "forky" in path for path in mirror.asked)
+
+
+def test_a_source_that_is_only_listed_is_of_another_release(mirror: Repository, tmp_path: Path) -> None:
+    """Expected: Debian 12's, where the mirror does not have the file of Debian 13's. Broken: no compiler for guests."""
+    there = source_package(mirror.folder / "debian" / "pool")
+    mirror.suite("trixie", [mirror.package("hello")], sources=there.replace("1-1", "1-2"))
+    mirror.suite("bookworm", sources=there)
+    mirror.system("trixie")
+    assert (suites.source("hello", tmp_path) / "hello.c").read_text() == "int two;\n"
+    with pytest.raises(MissingError, match="no source of goodbye"):
+        suites.source("goodbye", tmp_path)
 
 
 def test_a_series_that_is_nowhere_lists_those_that_are(mirror: Repository, tmp_path: Path) -> None:
@@ -231,7 +252,7 @@ def test_a_packages_name_says_series_and_flavour(name: str, wanted: tuple[str, s
 
 
 def test_which_suites_are_tried_and_where() -> None:
-    """Expected: Debian's own mirrors, later releases in order, then sid; nothing of others. Pure."""
+    """Expected: Debian's own mirrors, later releases in order, then sid, then earlier ones; nothing of others. Pure."""
     sources = (
         Source("http://others/debian", "bookworm", ("main",)),
         Source("http://mirror/debian/", "bookworm", ("main", "contrib"), (("Signed-By", "/key"),)),
@@ -242,15 +263,18 @@ def test_which_suites_are_tried_and_where() -> None:
         Origin("http://mirror/debian", "bookworm", "bookworm", "Debian"),
         Origin("http://security/debian", "bookworm-security", "bookworm-security", "Debian"),
     )
-    found = list(suites.beyond(sources, origins))
+    found = list(suites.beyond(sources, origins, older=False))
     assert [[one.suite for one in group] for group in found[:4]] == [
         ["bookworm-updates"],
         ["bookworm-backports"],
         ["trixie", "trixie-updates", "trixie-security"],
         ["trixie-backports"],
     ]
-    assert [one.suite for one in found[-1]] == ["sid"]
+    assert [one.suite for group in found[-3:] for one in group if "-" not in one.suite] == ["sid", "bullseye"]
     assert {one.uri for group in found for one in group} == {"http://mirror/debian/", "http://security/debian"}
+    for_older = list(suites.beyond(sources, origins, older=True))
+    assert for_older[0] == found[-2]
+    assert set(for_older) == set(found)
     assert found[-1][0].components == ("main",)
     assert found[-1][0].trust == (("Signed-By", "/key"),)
 
@@ -259,11 +283,11 @@ def test_a_system_of_ubuntus_is_asked_for_its_updates_and_no_debian() -> None:
     """Expected: the release's own updates. Broken: Debian's suites on Ubuntu's mirror, with Ubuntu's keys."""
     source = Source("http://mirror/ubuntu", "noble", ("main", "universe"))
     origin = Origin("http://mirror/ubuntu", "noble", "noble", "Ubuntu")
-    found = list(suites.beyond((source,), (origin,)))
+    found = list(suites.beyond((source,), (origin,), older=False))
     assert [[one.suite for one in group] for group in found] == [["noble-updates", "noble-security"]]
     debian = Source("http://mirror/debian", "trixie", ("main",))
-    both = list(suites.beyond((source, debian), (origin, Origin(debian.uri, "trixie", "trixie", "Debian"))))
-    assert [one.suite for one in both[-1]] == ["sid"]
+    origins = (origin, Origin(debian.uri, "trixie", "trixie", "Debian"))
+    assert ["sid"] in [[one.suite for one in group] for group in suites.beyond((source, debian), origins, older=False)]
 
 
 @pytest.fixture

@@ -238,8 +238,9 @@ class Apt:
             ) from error
 
 
-def source(package: str, folder: Path) -> Path:
-    """The unpacked source of one of this release's packages, with Debian's patches applied: a folder in `folder`.
+def source(package: str, folder: Path, suite: sourcelist.Source | None = None) -> Path:
+    """The unpacked source of a package of `suite`, else of this release, with Debian's patches applied: a folder in
+    `folder`.
 
     It comes through apt from source lists of the system's own mirror, with the system's keys, and needs no deb-src line
     of the administrator's. Raises MissingError where there is no such source, TargetError where apt fails.
@@ -247,7 +248,9 @@ def source(package: str, folder: Path) -> Path:
     if not _NAME.fullmatch(package):
         raise ValueError(f"{package!r} is no package's name")
     need()
-    stanzas = [one.stanza("deb-src") for one in sourcelist.system() if one.trust or one.components]
+    stanzas = [
+        one.stanza("deb-src") for one in ([suite] if suite else sourcelist.system()) if one.trust or one.components
+    ]
     if not stanzas:
         raise MissingError("apt has no package sources here.", "Look into /etc/apt/sources.list.d.")
     apt = Apt.private("source", "\n".join(stanzas))

@@ -1,7 +1,7 @@
 """Which suite of the package sources has a kernel: the system's own first, then further ones of the same mirror.
 
-Beyond the system's suites are the release's backports, later releases with their updates and backports, and sid. Their
-sources are made from the system's: its mirrors, its keys. Which of them exist the mirror says.
+Beyond the system's suites are the release's backports, later releases with their updates and backports, sid, and
+earlier releases. Their sources are made from the system's: its mirrors, its keys. Which of them exist the mirror says.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key
+from itertools import chain
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
@@ -106,7 +107,7 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     apt_module.need()
     there: set[str] = set()
     left_out: list[str] = []
-    for candidates in _shelves(say, left_out):
+    for candidates in _shelves(series, say, left_out):
         there.update(one.name.series for one in candidates if one.name.flavour == flavour)
         found = newest(candidates, series, flavour)
         if found is None:
@@ -127,7 +128,7 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
 
 
 def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
-    series = sorted(there, key=lambda each: [int(number) for number in each.split(".")])
+    series = sorted(there, key=_number)
     has = f"They have {', '.join(series)}." if series else "They name no kernel packages of this kind at all."
     return MissingError(
         f"This system's package sources have no {what}, nor have further suites on the same mirrors.",
@@ -135,7 +136,26 @@ def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
     )
 
 
-def _shelves(say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
+def source(package: str, folder: Path) -> Path:
+    """As `apt.source`; of another release where the system's cannot be had: a mirror may list what it does not have."""
+    try:
+        return apt_module.source(package, folder)
+    except UnreachableError:
+        raise
+    except (MissingError, TargetError) as error:
+        own = Apt.private("system")
+        own.update(LISTS_HOURS)
+        for one in chain.from_iterable(beyond(sourcelist.system(), own.origins(), older=True)):
+            try:
+                return apt_module.source(package, folder, one)
+            except UnreachableError:
+                raise
+            except (MissingError, TargetError):
+                continue
+        raise error
+
+
+def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
     """What there is to choose from, a choice at a time, nearest first; nothing is fetched before it is asked for.
 
     A suite whose lists cannot be trusted is left out, and `left_out` says so.
@@ -145,11 +165,13 @@ def _shelves(say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
     if not own.fresh(LISTS_HOURS):
         say("Fetching the system's package lists …")
     own.update(LISTS_HOURS)
-    yield _kernels(own)
+    kernels = _kernels(own)
+    yield kernels
+    older = kernels != () and all(_number(series) < _number(one.name.series) for one in kernels)
     origins = own.origins()
     if not any(one.origin.startswith("Debian") for one in origins):
         left_out.append("Debian's are looked into where apt has a source of Debian's, with its keyring.")
-    for sources in beyond(sourcelist.system(), origins):
+    for sources in beyond(sourcelist.system(), origins, older):
         found: list[Candidate] = []
         for source in sources:
             try:
@@ -163,8 +185,16 @@ def _shelves(say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
         yield tuple(found)
 
 
-def beyond(sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...]) -> Iterator[tuple[Source, ...]]:
-    """Suites to try after the system's own, those that are tried together as one tuple. Pure.
+def _number(series: str) -> list[int]:
+    """For sorting: 6.2 before 6.12."""
+    return [int(number) for number in series.split(".")]
+
+
+def beyond(
+    sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...], older: bool
+) -> Iterator[tuple[Source, ...]]:
+    """Suites to try after the system's own, those that are tried together as one tuple; earlier releases last, or first
+    where what is looked for is `older` than what the system's have. Pure.
 
     `origins` says which of `sources` are a distribution's: others' mirrors are asked for nothing.
     """
@@ -178,23 +208,28 @@ def beyond(sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...]) 
             distribution = origin.origin.partition(" ")[0]
             security = distribution == "Debian" and origin.codename.endswith("-security")
             mirrors.setdefault("security" if security else distribution, source)
-    for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors):
+    for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors, older):
         found = tuple(mirrors[mirror(name)].of(name) for name in names if name not in here and mirror(name) in mirrors)
         if found:
             yield found
 
 
-def _names(bases: set[str], mirrors: Container[str]) -> Iterator[tuple[tuple[str, ...], Callable[[str], str]]]:
+def _names(
+    bases: set[str], mirrors: Container[str], older: bool
+) -> Iterator[tuple[tuple[str, ...], Callable[[str], str]]]:
     """Names of suites that are tried together, and which mirror each is on."""
     if "Ubuntu" in mirrors:
         for release in sorted(bases - {*RELEASES, UNSTABLE}):
             yield (f"{release}-updates", f"{release}-security"), lambda _: "Ubuntu"
     if "Debian" in mirrors:
-        known = [RELEASES.index(name) for name in bases if name in RELEASES]
-        for release in RELEASES[max(known, default=len(RELEASES)) :]:
+        own = max((RELEASES.index(name) for name in bases if name in RELEASES), default=len(RELEASES))
+        later, earlier = (*RELEASES[own:], UNSTABLE), RELEASES[:own][::-1]
+        for release in (*earlier, *later) if older else (*later, *earlier):
+            if release == UNSTABLE:
+                yield (UNSTABLE,), _debian
+                continue
             yield (release, f"{release}-updates", f"{release}-security"), _debian
             yield (f"{release}-backports",), _debian
-        yield (UNSTABLE,), _debian
 
 
 def _debian(suite: str) -> str:

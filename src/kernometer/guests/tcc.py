@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError
-from kernometer.guests import apt, building
+from kernometer.guests import building, suites
 
 #: Where Debian's musl-dev keeps musl on the host.
 HEADERS = Path("/usr/include/x86_64-linux-musl")
@@ -101,7 +101,7 @@ def build(scratch: Path) -> Path:
 
     Raises as `toolchain` does.
     """
-    source = apt.source("tcc", scratch)
+    source = suites.source("tcc", scratch)
     objects = scratch / "objects"  # beside the source: in its own folder, configure breaks at a space in the path
     objects.mkdir()
     building.run("tcc", (CONFIGURE, *MAKE), objects, BUILD_SECONDS, _NEXT_STEP)
