@@ -18,9 +18,10 @@ import pytest
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
+from kernometer.results.model import Result
 from kernometer.results.reader import parse
 from kernometer.results.store import Store, default_folder, read_file
-from kernometer.results.summary import Summary
+from kernometer.results.summary import Summary, host_key
 from tests.results import make
 
 if TYPE_CHECKING:
@@ -283,6 +284,23 @@ def test_a_store_that_is_a_file_is_named(tmp_path: Path) -> None:
             Store(folder).create(make.session())
         with pytest.raises(ResultError, match="is no folder"):
             Store(folder).summaries()
+
+
+# One host
+
+
+def host_of(host_id: str, nodename: str = "debian", model: str = "a CPU") -> str:
+    session, header = make.session(host_id=host_id), make.header(uname={"nodename": nodename}, cpu={"model": model})
+    return host_key(Result(session=session, header=header, workloads={}, runs=()))
+
+
+def test_one_host_is_known_by_its_id_and_cpu_and_not_by_its_name() -> None:
+    """Expected: two installations of one name are two, a renamed one is one, and clones of an image on other CPUs are
+    two. Broken: their spreads are taken for one host's."""
+    assert host_of("1f") != host_of("2f")
+    assert host_of("1f") == host_of("1f", nodename="renamed")
+    assert host_of("1f") != host_of("1f", model="another CPU")
+    assert host_of("") != host_of("", nodename="renamed")
 
 
 # The index

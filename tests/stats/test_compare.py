@@ -81,7 +81,9 @@ def test_history_of_two_sessions_is_too_little_and_of_three_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"target": "wrap:taskset"}, {"profile": "full"}, {"machine": "qemu"}, {"experiment": "ab-1"}], ids=str
+    "change",
+    [{"target": "wrap:taskset"}, {"profile": "full"}, {"machine": "qemu"}, {"experiment": "ab-1"}, {"host_id": "1f"}],
+    ids=str,
 )
 def test_history_of_something_else_does_not_count(change: dict[str, Any]) -> None:
     """Expected: sessions of another target, profile or machine, or sides of an ab, tell nothing of this one."""

@@ -13,6 +13,7 @@ import pytest
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.targets import ssh_link
 from kernometer.targets.base import Job
+from kernometer.targets.identity import host_id
 from kernometer.targets.parse import target_of
 from kernometer.targets.ssh import SshTarget
 from kernometer.targets.ssh_link import quoted
@@ -74,6 +75,7 @@ def test_place_is_the_other_host(targets: list[SshTarget]) -> None:
     place = targets[0].place("time")
     assert place.machine == f"host box: {os.uname().machine}"
     assert place.boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert place.host_id == host_id()
     assert not place.here
     assert place.notes == ()
 

@@ -44,6 +44,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         image=place.image,
         command_line=place.command_line,
         boot=place.boot,
+        host_id=place.host_id,
         experiment=experiment,
         side=arm,
         seed=plan.seed,

@@ -68,13 +68,14 @@ def summarize(path: Path, result: Result) -> Summary:
 
 
 def host_key(result: Result) -> str:
-    """Equal for results of one machine: the guest's machine, or this host's name, architecture, CPU and its number.
+    """Equal for results of one machine: the guest's machine, and the host's id, architecture, CPU and its number.
 
-    The kernel is no part of it: a host stays the same host when its kernel is replaced.
+    Machines that were cloned from one image share an id, so the CPU stands beside it. A host without an id goes by its
+    name. The kernel is no part of it: a host stays the same host when its kernel is replaced.
     """
     header = result.header
     parts = [result.session.machine]
     if header is not None:
-        parts += [header.uname.get("nodename", ""), header.uname.get("machine", "")]
+        parts += [result.session.host_id or header.uname.get("nodename", ""), header.uname.get("machine", "")]
         parts += [str(header.cpu.get("model", "")), str(header.cpu.get("online", ""))]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]

@@ -17,6 +17,7 @@ ALSO: dict[tuple[str, ...], str] = {
     ("session", "target"): "target",
     ("session", "command_line"): "kernel command line",
     ("session", "profile"): "profile",
+    ("session", "host_id"): "host id",
     ("session", "kernometer"): "kernometer",
     ("header", "uname", "nodename"): "host",
     ("header", "uname", "sysname"): "kernel",

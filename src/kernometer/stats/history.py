@@ -76,7 +76,8 @@ class Spread:
 def entry(result: Result) -> Entry:
     """What a comparison needs of one result."""
     session, header = result.session, result.header
-    host = (header.uname.get("nodename", ""), str(header.cpu.get("model", ""))) if header else ("", "")
+    name = session.host_id or (header.uname.get("nodename", "") if header else "")
+    host = (name, str(header.cpu.get("model", "")) if header else "")
     probe = [str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")] if header else []
     uname = header.uname if header else {}
     seconds = result.end.seconds if result.end else math.fsum(run.seconds for run in result.runs)

@@ -52,6 +52,7 @@ class Place:
     board: str = ""  #: the virtual machine without its memory's size and its seed, where we make it
     image: str = ""  #: the kernel image, where we boot it
     boot: str = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
+    host_id: str = ""  #: identifies the hardware; "" where nobody can tell, or by path, where it does not matter
     command_line: str = ""  #: that the kernel was booted with, where we boot it
     notes: tuple[str, ...] = ()  #: what the user should know before measuring: why there are no event vectors, say
     here: bool = True  #: whether this host's own condition bears on it

@@ -28,6 +28,7 @@ from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.connection import connected
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
+from kernometer.targets.identity import host_id
 from kernometer.targets.qemu import SILENCE_SECONDS, counts_of
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
 
@@ -101,6 +102,7 @@ class ConsoleTarget:
             image=self._image(),
             command_line=loaded.command_line if isinstance(loaded, boot.Kernel) else "",
             notes=tuple(notes),
+            host_id=host_id() if by == "time" else "",
             here=by == "time",
         )
 

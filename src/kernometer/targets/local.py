@@ -17,6 +17,7 @@ from kernometer.errors import UsageError
 from kernometer.guests.remembered import boot_id
 from kernometer.targets import build
 from kernometer.targets.base import Place
+from kernometer.targets.identity import host_id
 from kernometer.targets.stream import between_markers, lines_of, running
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class LocalTarget:
     def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
         """The boot is this host's: sessions of one boot have more in common than those of several."""
         said = "" if self.path else build.note(self.recipe)
-        return Place(boot=boot_id(), notes=(said,) if said else ())
+        return Place(boot=boot_id(), host_id=host_id(), notes=(said,) if said else ())
 
     def describe(self, job: Job) -> tuple[str, ...]:
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)

@@ -23,6 +23,7 @@ from kernometer.guests.qemu import Accelerator, Boot, QemuVersion, argv, detect
 from kernometer.results.model import By
 from kernometer.targets import build, tsc
 from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.identity import host_id
 from kernometer.targets.stream import LAST_OUTPUT, Splitter, between_markers, shown
 
 #: Between two looks at the output. The guest does not notice: it writes to a file.
@@ -96,6 +97,7 @@ class QemuTarget:
             image=self.guest.image,
             command_line=self._command_line(accelerator),
             notes=tuple(note for note in notes if note),
+            host_id=host_id() if by == "time" else "",
             here=by == "time",
         )
 

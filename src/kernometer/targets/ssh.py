@@ -17,6 +17,7 @@ from kernometer.cache import sha256
 from kernometer.errors import BuildError, KernometerError, TargetError
 from kernometer.targets import build, ssh_link
 from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.identity import hashed
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, lines_of, shown
 
@@ -77,7 +78,13 @@ class SshTarget:
         if remote.probe == "dynamic" and remote.system == "Linux":
             notes = (f"{self.name}: the probe is linked dynamically: {remote.compiler} links no static program there.",)
         machine = SAME_MACHINE.get(remote.machine, remote.machine)
-        return Place(machine=f"host {self.host}: {machine}", boot=remote.boot, notes=notes, here=False)
+        return Place(
+            machine=f"host {self.host}: {machine}",
+            boot=remote.boot,
+            host_id=hashed(remote.identity),
+            notes=notes,
+            here=False,
+        )
 
     def describe(self, job: Job) -> tuple[str, ...]:
         """As it can be typed, too: then ssh finds no control socket and connects for this call alone."""

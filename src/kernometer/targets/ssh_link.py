@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -75,6 +75,7 @@ class Remote:
     system: str  #: as uname -s
     machine: str  #: as uname -m
     boot: str  #: identifies the boot; "" where it cannot tell
+    identity: str = field(repr=False)  #: its machine-id, which goes nowhere but through identity.hashed
     compiler: str  #: the first C compiler there; "" for none
     version: str  #: what that says of itself
     probe: str  #: "compiled", "dynamic" or "sent" where this session's probe is there already, else ""
@@ -167,7 +168,7 @@ class Link:
                 elif facts is None:
                     other = [*other[-50:], line]
                 elif line == b"#kernometer ready":
-                    names = ("system", "machine", "boot", "compiler", "version", "probe")
+                    names = ("system", "machine", "boot", "identity", "compiler", "version", "probe")
                     return Remote(**{name: facts.get(name, "") for name in names})
                 else:
                     key, _, value = shown(line).partition(" ")
