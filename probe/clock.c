@@ -180,30 +180,50 @@ static double rate(struct clock_source *c, uint64_t span)
 	return (double)(w1 - w0) / (double)(t1 - t0);
 }
 
-/* The smallest step between two readings, in ticks: of at most `reads` readings, but of two steps at least (a clock
- * of 16.67 ms shows one in a million readings), and never longer than two seconds. */
+static int ticks_ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+#define INTERVALS 2048
+#define ROUNDING 4096 /* a coarse clock's steps differ by their rounding to ns: by less than this part of them */
+
+/* The smallest step of a clock, in ticks: the least that two intervals differ by, or that one is long. Intervals of
+ * bare reads are all as long as a read takes; so these have work of varied length in them. Of at most `reads` of
+ * them, but of two steps at least (a clock of 16.67 ms shows one in a million), and never longer than two seconds. */
 static uint64_t smallest_step(struct clock_source *c, long reads)
 {
-	uint64_t least = UINT64_MAX, before = c->read(), limit = clock_wall() + 2000000000u;
+	static uint64_t interval[INTERVALS];
+	uint64_t least, limit = clock_wall() + 2000000000u;
+	size_t n = 0;
 
-	for (long i = 0, steps = 0; i < reads || steps < 2; i++) {
-		uint64_t now = c->read();
+	for (long i = 0; n < INTERVALS && (i < reads || n < 2); i++) {
+		uint64_t before = c->read(), now;
 
-		if (now > before) {
-			steps++;
-			if (now - before < least)
-				least = now - before;
-		}
-		before = now;
+		for (long k = i * 7 % 61; k > 0; k--)
+			KM_KEEP(k);
+		now = c->read();
+		if (now > before)
+			interval[n++] = now - before;
 		if (i % 1024 == 1023 && clock_wall() > limit)
 			break;
 	}
-	return least == UINT64_MAX ? 0 : least;
+	qsort(interval, n, sizeof *interval, ticks_ascending);
+	least = n > 0 ? interval[0] : 0;
+	for (size_t i = 1; i < n; i++) {
+		uint64_t step = interval[i] - interval[i - 1];
+
+		if (step > interval[i] / ROUNDING && step < least)
+			least = step;
+	}
+	return least;
 }
 
 void clock_measure(struct clock_source *c, int thorough)
 {
-	long reads = thorough ? 100000 : 2000;
+	long reads = thorough ? 100000 : INTERVALS;
 	uint64_t t0, t1;
 	double done = 0;
 

@@ -1,5 +1,7 @@
-/* counters.c: the processor's own counters (instructions and cycles, user and kernel) in timed samples, through
- * perf_event_open where the kernel and its settings allow it. They follow this process and the children it makes. */
+/* counters.c: the processor's own counters (instructions and cycles, user and kernel) in the samples of a counting
+ * run, through perf_event_open where the kernel and its settings allow it. They follow this process and the children it
+ * makes. On a virtual machine each switch of the process saves and restores them through the hypervisor, which makes it
+ * up to a hundred times as long: so a process that is timed has none, and descends from none that has them open. */
 #include "engine.h"
 
 const char *const counter_names[N_COUNTERS] = { "instructions_user", "instructions_kernel", "cycles_user",
@@ -22,54 +24,69 @@ static int open_one(int i)
 	a.exclude_kernel = i % 2 == 0;
 	a.exclude_user = i % 2 == 1;
 	a.exclude_hv = 1;
-	a.disabled = 1;
+	a.disabled = i == 0; /* of a group the leader decides */
 	a.inherit = 1;
 	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	return (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, &a, 0, -1, fds[0], (unsigned long)PERF_FLAG_FD_CLOEXEC);
 }
 
-const char *counters_open(void)
+static void close_all(void)
 {
-	static char why[128];
+	for (int i = 0; i < N_COUNTERS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
 
+/* Which of them cannot be opened; N_COUNTERS: all are open. Otherwise none is, and errno says why. */
+static int open_all(void)
+{
 	for (int i = 0; i < N_COUNTERS; i++) {
 		fds[i] = open_one(i);
 		if (fds[i] < 0) {
-			snprintf(why, sizeof why, "perf_event_open (%s): %s (%s)", counter_names[i], errno_name(errno),
-				 strerror(errno));
-			while (i-- > 0) {
-				close(fds[i]);
-				fds[i] = -1;
-			}
-			return why;
+			int error = errno;
+
+			close_all();
+			errno = error;
+			return i;
 		}
 	}
-	return NULL;
+	return N_COUNTERS;
 }
 
-static void all(unsigned long request)
+const char *counters_missing(void)
 {
-	for (int i = 0; i < N_COUNTERS; i++)
-		if (fds[i] >= 0)
-			ioctl(fds[i], request, 0);
+	static char why[128];
+	int i = open_all();
+
+	if (i == N_COUNTERS) {
+		close_all();
+		return "";
+	}
+	snprintf(why, sizeof why, "perf_event_open (%s): %s (%s)", counter_names[i], errno_name(errno),
+		 strerror(errno));
+	return why;
 }
 
-void counters_reset(void)
+/* One call for all of them, since they are one group. */
+static void group(unsigned long request)
 {
-	all(PERF_EVENT_IOC_RESET);
+	if (fds[0] >= 0)
+		ioctl(fds[0], request, PERF_IOC_FLAG_GROUP);
 }
 
 void counters_on(void)
 {
-	all(PERF_EVENT_IOC_ENABLE);
+	group(PERF_EVENT_IOC_ENABLE);
 }
 
 void counters_off(void)
 {
-	all(PERF_EVENT_IOC_DISABLE);
+	group(PERF_EVENT_IOC_DISABLE);
 }
 
-int counters_read(double values[N_COUNTERS])
+static int read_all(double values[N_COUNTERS])
 {
 	for (int i = 0; i < N_COUNTERS; i++) {
 		uint64_t r[3]; /* value, time enabled, time running: less means it shared the counter */
@@ -80,13 +97,38 @@ int counters_read(double values[N_COUNTERS])
 	}
 	return 1;
 }
+
+#define EMPTY 64 /* intervals with nothing in them, whose mean is what switching counts of itself */
+static double empty[N_COUNTERS];
+
+void counters_open(void)
+{
+	if (open_all() != N_COUNTERS)
+		return;
+	for (int i = 0; i < EMPTY; i++) {
+		counters_on();
+		counters_off();
+	}
+	if (!read_all(empty))
+		close_all();
+	group(PERF_EVENT_IOC_RESET);
+}
+
+int counters_read(double values[N_COUNTERS], uint64_t intervals)
+{
+	if (!read_all(values))
+		return 0;
+	for (int i = 0; i < N_COUNTERS; i++)
+		values[i] -= empty[i] / EMPTY * (double)intervals;
+	return 1;
+}
 #else
-const char *counters_open(void)
+const char *counters_missing(void)
 {
 	return "this probe was built without perf_event_open (no such call here, or no kernel headers)";
 }
 
-void counters_reset(void)
+void counters_open(void)
 {
 }
 
@@ -98,9 +140,10 @@ void counters_off(void)
 {
 }
 
-int counters_read(double values[N_COUNTERS])
+int counters_read(double values[N_COUNTERS], uint64_t intervals)
 {
 	(void)values;
+	(void)intervals;
 	return 0;
 }
 #endif

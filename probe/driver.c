@@ -1,5 +1,6 @@
-/* driver.c: a fresh process for every run of every row: their order, their limits, what they print, and what they
- * leave behind. Nothing that a run does (crash, hang, fill the disk, lose a child) reaches the next one. */
+/* driver.c: a fresh process for everything that is done for a row: their order, their limits, what they print, and what
+ * they leave behind. Nothing that one does (crash, hang, fill the disk, lose a child) reaches the next one.
+ * By time each row is calibrated, then each is counted, then all are timed in turn (schedule.c). */
 #include "engine.h"
 
 #include <dirent.h>
@@ -70,80 +71,6 @@ static void report(const struct options *o, const struct row *row, long run, con
 	json_error(stdout, row->name, run, o->block, text, "", "");
 }
 
-/* The words of this program's call as one of its own children; `text` is where the numbers stand. NULL ends them. */
-static void child_words(const char *words[32], char text[8][32], const struct options *o, const char *role,
-			const struct row *row, long run, const char *dir)
-{
-	const char *all[] = { platform_self(NULL),
-			      "--internal",
-			      role,
-			      "--by",
-			      o->by == BY_PATH ? "path" : "time",
-			      "--seconds",
-			      text[0],
-			      "--half-width",
-			      text[1],
-			      "--samples",
-			      text[2],
-			      "--seed",
-			      text[3],
-			      "--cpu",
-			      text[4],
-			      "--batch",
-			      text[5],
-			      "--block",
-			      text[6],
-			      "--first-run",
-			      text[7],
-			      "--clock",
-			      o->clock,
-			      "--dir",
-			      dir,
-			      row->name,
-			      NULL };
-
-	snprintf(text[0], sizeof text[0], "%.17g", o->seconds);
-	snprintf(text[1], sizeof text[1], "%.17g", o->half_width);
-	snprintf(text[2], sizeof text[2], "%ld", o->samples);
-	snprintf(text[3], sizeof text[3], "%" PRIu64, o->seed);
-	snprintf(text[4], sizeof text[4], "%ld", o->cpu);
-	snprintf(text[5], sizeof text[5], "%ld", o->batch);
-	snprintf(text[6], sizeof text[6], "%ld", o->block);
-	snprintf(text[7], sizeof text[7], "%ld", run);
-	memcpy(words, all, sizeof all);
-}
-
-static KM_NORETURN void become_child(const struct options *o, const char *role, const struct row *row, long run,
-				     const char *dir, int out)
-{
-	const char *words[32];
-	char text[8][32];
-
-	platform_die_with_parent();
-	if (dup2(out, 1) < 0)
-		_exit(127);
-	close(out);
-	child_words(words, text, o, role, row, run, dir);
-	if (words[0]) /* execv's argument is not const for history's sake */
-		execv(words[0], (char **)(uintptr_t)words);
-	exit(strcmp(role, "cold") == 0 ? run_cold(o, row, dir) : run_row(o, row, run, dir));
-}
-
-long spawn_self(const struct options *o, const char *role, const struct row *row, long run, const char *dir, int out)
-{
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		/* The driver kills a run by its group; a cold process belongs to its run's. */
-		if (strcmp(role, "run") == 0)
-			platform_lead_group(0);
-		become_child(o, role, row, run, dir, out);
-	}
-	return (long)pid;
-}
-
 /* Reads until the run closes its output, dies, or time is up. The bytes; *full: it ended by itself. */
 static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 {
@@ -172,8 +99,13 @@ static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 	return n;
 }
 
-/* Rows whose set-up found that this platform cannot do them: trying may take a second, and would end the same. */
-static char refused[MAX_REGIONS / 2];
+struct plan { /* of one row */
+	const struct row *row;
+	long batch, baseline_batch; /* 0: not calibrated */
+	int once;                   /* not calibrated and not counted: a first call, or a count of its own */
+	int refused; /* this platform cannot do it, or it could not be calibrated: trying again would end the same */
+	long runs;   /* timed ones begun */
+};
 
 static int says_unsupported(const char *text, size_t n)
 {
@@ -182,9 +114,9 @@ static int says_unsupported(const char *text, size_t n)
 	return n >= sizeof start && memcmp(text, start, sizeof start - 1) == 0;
 }
 
-/* What the run printed, if it is records; otherwise why it has none. 1 if the row failed. */
-static int relay(const struct options *o, const struct row *row, long run, const char *text, size_t n, int full,
-		 int status, double seconds)
+/* What the process printed, if it is records; otherwise why it has none. 1 if the row failed. */
+static int relay(const struct options *o, struct plan *p, long run, const char *text, size_t n, int full, int status,
+		 double seconds)
 {
 	char why[128];
 	int whole = n > 0 && text[0] == '{' && text[n - 1] == '\n';
@@ -195,7 +127,7 @@ static int relay(const struct options *o, const struct row *row, long run, const
 		for (size_t i = 0; i < n; i++)
 			emitted_lines += text[i] == '\n';
 	}
-	refused[row->id / 2] = (char)(whole && says_unsupported(text, n));
+	p->refused |= whole && says_unsupported(text, n);
 	if (whole && WIFEXITED(status))
 		return WEXITSTATUS(status) != 0;
 	if (stopped_by)
@@ -208,37 +140,39 @@ static int relay(const struct options *o, const struct row *row, long run, const
 		snprintf(why, sizeof why, "was killed by signal %d", WTERMSIG(status));
 	else
 		snprintf(why, sizeof why, "left with status %d and no result", WEXITSTATUS(status));
-	report(o, row, run, why);
+	report(o, p->row, run, why);
 	return 1;
 }
 
-static int one_run(const struct options *o, const struct row *row, long run, struct folders *folders)
+/* One process for one row. Its text, ended by a zero, is in `text` afterwards. 1 if the row failed. */
+static int one_process(const struct options *o, enum role role, struct plan *p, struct folders *folders, char *text)
 {
-	static char *text;
+	struct options own = *o;
 	char dir[KM_PATH], why[2 * KM_PATH];
-	const char *base = disk_folder(folders, o, row, why, sizeof why);
+	const char *base = disk_folder(folders, o, p->row, why, sizeof why);
 	double seconds = o->by == BY_PATH ? RUN_SECONDS_PATH : RUN_SECONDS_TIME + 10 * o->seconds;
+	long run = role == TIME ? o->first_run + p->runs++ : o->first_run;
 	int out[2], status = 0, full, failed;
 	size_t n;
 
-	if (!text && !(text = malloc(MOST_OUTPUT))) {
-		report(o, row, run, "malloc: ENOMEM in the driver");
-		return 1;
-	}
+	text[0] = '\0';
 	if (!base) {
-		report(o, row, run, why);
+		report(o, p->row, run, why);
 		return 1;
 	}
 	if (snprintf(dir, sizeof dir, "%s/run", base) >= (int)sizeof dir || mkdir(dir, 0700) != 0 || pipe(out) != 0) {
-		report(o, row, run, strerror(errno));
+		report(o, p->row, run, strerror(errno));
 		return 1;
 	}
+	own.batch = p->batch;
+	own.baseline_batch = p->baseline_batch;
 	fcntl(out[0], F_SETFD, FD_CLOEXEC);
-	running = (pid_t)spawn_self(o, "run", row, run, dir, out[1]);
+	running = (pid_t)spawn(&own, role, p->row, run, dir, out[1], run_row);
 	if (running > 0)
 		platform_lead_group(running); /* here too: whichever of us comes first */
 	close(out[1]);
 	n = gather(out[0], text, MOST_OUTPUT, seconds, &full);
+	text[n] = '\0';
 	close(out[0]);
 	if (running > 0) {
 		if (!full)
@@ -247,37 +181,38 @@ static int one_run(const struct options *o, const struct row *row, long run, str
 			;
 		kill(-running, SIGKILL); /* what it left behind */
 	}
-	failed = relay(o, row, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
+	failed = relay(o, p, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
 	running = 0;
 	remove_folder(dir);
-	if (disk_needed(row)) /* what this row left to be written is not written during the next one */
+	if (disk_needed(p->row)) /* what this row left to be written is not written during the next one */
 		km_sync(base);
 	return failed;
 }
 
-/* A new order for every run, so that no row always follows the same one (Fisher and Yates; by path as it stands). */
-static void shuffle(const struct row **rows, size_t n, const struct options *o, long run)
+/* A new order every time, so that no row always follows the same one (Fisher and Yates; by path as it stands). */
+static void shuffle(size_t *order, size_t n, const struct options *o)
 {
-	uint64_t x = km_mix(o->seed + 1) + (uint64_t)run * UINT64_C(0x9e3779b97f4a7c15);
+	static uint64_t times;
+	uint64_t x = km_mix(o->seed + 1) + (times++ + (uint64_t)o->first_run) * UINT64_C(0x9e3779b97f4a7c15);
 
 	if (o->by == BY_PATH)
 		return;
 	for (size_t i = n; i > 1; i--) {
-		size_t k = (size_t)(km_mix(x += UINT64_C(0x9e3779b97f4a7c15)) % i);
-		const struct row *t = rows[i - 1];
+		size_t k = (size_t)(km_mix(x += UINT64_C(0x9e3779b97f4a7c15)) % i), t = order[i - 1];
 
-		rows[i - 1] = rows[k];
-		rows[k] = t;
+		order[i - 1] = order[k];
+		order[k] = t;
 	}
 }
 
 /* The rows asked for that can be run here; the others are said to be unsupported, once. */
-static size_t choose(const struct options *o, const struct row **chosen)
+static size_t choose(const struct options *o, struct plan *plans)
 {
 	size_t all, n = 0;
 	const struct row *rows = registry_rows(&all);
 
 	for (size_t i = 0; i < all; i++) {
+		struct plan *p = &plans[n];
 		const char *why;
 
 		if (!row_selected(&rows[i], o))
@@ -289,41 +224,162 @@ static size_t choose(const struct options *o, const struct row **chosen)
 			why = program_missing(o, &rows[i]);
 		if (!why)
 			why = display_missing(&rows[i]);
-		if (!why) {
-			chosen[n++] = &rows[i];
+		if (why) {
+			json_unsupported(stdout, rows[i].name, why);
 			continue;
 		}
-		json_unsupported(stdout, rows[i].name, why);
+		p->row = &rows[i];
+		p->once = o->by == BY_PATH || rows[i].point->cold || rows[i].workload->unit == UNIT_COUNT;
+		row_batch(&rows[i], o, &p->batch, &p->baseline_batch);
+		n++;
 	}
 	return n;
 }
 
+/* The number behind `key` in a record. */
+static double record_number(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtod(at + strlen(key), NULL) : 0;
+}
+
+static int samples_ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median of a record's samples: gross, which is enough to tell how far runs differ. */
+static double middle_sample(const char *text)
+{
+	static const char key[] = "\"samples\":[";
+	static double samples[MAX_SAMPLES];
+	const char *at = strstr(text, key);
+	size_t n = 0;
+
+	for (at = at ? at + sizeof key - 1 : NULL; at && *at && *at != ']' && n < MAX_SAMPLES; n++) {
+		char *end;
+
+		samples[n] = strtod(at, &end);
+		at = *end == ',' ? end + 1 : end;
+	}
+	qsort(samples, n, sizeof *samples, samples_ascending);
+	return n > 0 ? samples[n / 2] : 0;
+}
+
+struct drive { /* one call of the program */
+	const struct options *o;
+	struct plan plan[MAX_REGIONS / 2];
+	struct pace pace[MAX_REGIONS / 2];
+	size_t n;
+	struct folders folders;
+	char *text; /* what the last process printed */
+	long failed;
+};
+
+/* CALIBRATE or COUNT, once for every row that has such a thing and is not calibrated yet, or is. */
+static void once_each(struct drive *d, enum role role)
+{
+	static size_t order[MAX_REGIONS / 2];
+
+	for (size_t i = 0; i < d->n; i++)
+		order[i] = i;
+	shuffle(order, d->n, d->o);
+	for (size_t i = 0; i < d->n && !stopped_by; i++) {
+		struct plan *p = &d->plan[order[i]];
+
+		if (p->once || p->refused || (role == CALIBRATE && p->batch > 0))
+			continue;
+		if (role == COUNT && p->batch <= 0) {
+			report(d->o, p->row, d->o->first_run, "has no batch: it was not calibrated");
+			p->refused = 1;
+			d->failed++;
+		} else if (one_process(d->o, role, p, &d->folders, d->text)) {
+			p->refused = role == CALIBRATE;
+			d->failed++;
+		} else if (role == CALIBRATE) {
+			p->batch = (long)record_number(d->text, "\"batch\":");
+			p->baseline_batch = (long)record_number(d->text, "\"baseline_batch\":");
+		}
+	}
+}
+
+static void time_once(struct drive *d, size_t i)
+{
+	struct plan *p = &d->plan[i];
+	uint64_t start = clock_wall();
+
+	if (!p->once && p->batch <= 0 && !p->refused) {
+		report(d->o, p->row, d->o->first_run, "has no batch: it was not calibrated");
+		p->refused = 1;
+		d->failed++;
+	}
+	if (!p->refused && one_process(d->o, TIME, p, &d->folders, d->text))
+		d->failed++;
+	else if (!p->refused)
+		pace_add(&d->pace[i], middle_sample(d->text), (double)(clock_wall() - start) / 1e9);
+	d->pace[i].over = p->refused;
+}
+
+/* The runs that are asked for, of all rows in turn; then further rounds within the budget. */
+static void time_all(struct drive *d, uint64_t start)
+{
+	static size_t order[MAX_REGIONS / 2];
+	double begun = (double)(clock_wall() - start) / 1e9, left;
+
+	for (long run = 0; run < d->o->runs && !stopped_by; run++) {
+		for (size_t i = 0; i < d->n; i++)
+			order[i] = i;
+		shuffle(order, d->n, d->o);
+		for (size_t i = 0; i < d->n && !stopped_by; i++)
+			time_once(d, order[i]);
+	}
+	while ((left = d->o->budget - (double)(clock_wall() - start) / 1e9) > 0 && !stopped_by) {
+		double share = (d->o->budget - begun) / (double)d->n;
+		size_t n = next_round(d->pace, d->n, d->o->half_width, share, left, order);
+
+		if (n == 0)
+			break;
+		shuffle(order, n, d->o);
+		for (size_t i = 0; i < n && !stopped_by && (double)(clock_wall() - start) / 1e9 < d->o->budget; i++)
+			time_once(d, order[i]);
+	}
+}
+
 int drive(const struct options *o)
 {
-	static const struct row *chosen[MAX_REGIONS];
-	static struct folders folders;
+	static struct drive d;
+	uint64_t start = clock_wall();
 	char why[2 * KM_PATH];
-	size_t n;
-	long failed = 0;
 
-	if (!disk_folder(&folders, o, NULL, why, sizeof why)) {
+	d.o = o;
+	d.text = malloc(MOST_OUTPUT + 1);
+	if (!d.text) {
+		fprintf(stderr, "probe: malloc: ENOMEM in the driver\n");
+		return 2;
+	}
+	if (!disk_folder(&d.folders, o, NULL, why, sizeof why)) {
 		fprintf(stderr, "probe: %s; name another with --dir\n", why);
 		return 2;
 	}
 	catch_signals();
 	if (!o->continues)
 		emit_header(stdout, o);
-	n = choose(o, chosen);
-	for (size_t i = 0; i < n && !o->continues; i++)
-		if (i == 0 || chosen[i]->workload != chosen[i - 1]->workload)
-			emit_workload(stdout, chosen[i]->workload, o);
-	for (long run = o->first_run; run < o->first_run + o->runs && !stopped_by; run++) {
-		shuffle(chosen, n, o, run);
-		for (size_t i = 0; i < n && !stopped_by; i++)
-			failed += refused[chosen[i]->id / 2] ? 0 : one_run(o, chosen[i], run, &folders);
-	}
+	d.n = choose(o, d.plan);
+	for (size_t i = 0; i < d.n && !o->continues; i++)
+		if (i == 0 || d.plan[i].row->workload != d.plan[i - 1].row->workload)
+			emit_workload(stdout, d.plan[i].row->workload, o);
+	if (o->phases & CALIBRATE)
+		once_each(&d, CALIBRATE);
+	if (o->phases & COUNT)
+		once_each(&d, COUNT);
+	if (o->phases & TIME)
+		time_all(&d, start);
 	for (size_t i = 0; i < FOLDERS; i++)
-		if (folders.path[i][0])
-			remove_tree(folders.path[i]);
-	return stopped_by ? 128 + stopped_by : failed > 0;
+		if (d.folders.path[i][0])
+			remove_tree(d.folders.path[i]);
+	free(d.text);
+	return stopped_by ? 128 + stopped_by : d.failed > 0;
 }

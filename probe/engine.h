@@ -11,13 +11,20 @@
 
 #define N_DISKS 2    /* kinds of disks that rows may need: see disk.c */
 #define N_PROGRAMS 4 /* programs that a guest may be told to be without */
+#define MAX_REGIONS 2048
+
+/* What a process of its own does for a row. By time a row is calibrated once, counted once, and timed many times; each
+ * sample of a cold row is a process too. By path there is one TIME, which counts as well. */
+enum role { CALIBRATE = 1, COUNT = 2, TIME = 4, COLD = 8 };
 
 struct options {
 	enum by by;
 	enum profile profile;
+	unsigned phases; /* of by time: CALIBRATE | COUNT | TIME */
 	long runs, first_run, block;
 	double seconds;    /* of sampling, one run of one row */
-	double half_width; /* stop when the median's relative 95 % half-width is below it */
+	double budget;     /* seconds of the whole call, as long as which further timed runs are made; 0: none are */
+	double half_width; /* no further ones of a row whose relative 95 % half-width between runs is below it */
 	long samples;      /* at the most, one run */
 	uint64_t seed;
 	const char *dir; /* where temporary folders go */
@@ -26,8 +33,9 @@ struct options {
 	} disk[N_DISKS];
 	const char *no_program[N_PROGRAMS]; /* NAME=REASON: what a guest could not be given for its rows */
 	int nno_program;
-	long cpu;   /* to pin to; -1: the last one allowed */
-	long batch; /* 0: calibrate */
+	long cpu;                   /* to pin to; -1: the last one allowed */
+	long batch, baseline_batch; /* 0: calibrated */
+	const char *batches;        /* ID=N[/M],…: of the rows with these ids, in place of `batch`; or NULL */
 	const char *clock;
 	char **rows; /* names and patterns; none: the whole profile */
 	int nrows;
@@ -51,6 +59,10 @@ int row_selected(const struct row *, const struct options *);
 /* Why this row cannot be run here by time or path; NULL if it can, given what it needs. */
 const char *row_unsupported(const struct row *, enum by);
 const char *unit_name(enum unit);
+/* The value of --batch: N[/M], or ID=N[/M],… with the ids of rows. 0, or -1 for a word that is neither. */
+int batch_option(struct options *, const char *word);
+/* The batch that the options give this row and its baseline; 0: it is to be calibrated. */
+void row_batch(const struct row *, const struct options *, long *op, long *baseline);
 
 /* platform.c ------------------------------------------------------------------------------------------------- */
 unsigned platform_capabilities(void);                /* CAP_* that are there */
@@ -96,7 +108,6 @@ uint64_t clock_cycles(void); /* plain; by path: the count of instructions */
 uint64_t clock_wall(void);   /* ns, for deadlines */
 
 /* marker.c --------------------------------------------------------------------------------------------------- */
-#define MAX_REGIONS 2048
 void mark_begin(unsigned region);
 void mark_end(unsigned region);
 
@@ -110,8 +121,9 @@ struct disturbance {
 	double wall_ns, cpu_ns, run_delay_ns, steal_ns, tick_ns, others_busy;
 };
 struct meter;
-/* `self_cpu`, `peer_cpu`: whose load is ours; -1: unknown. */
-struct meter *meter_new(int self_cpu, int peer_cpu);
+/* `self_cpu`, `peer_cpu`: whose load is ours; -1: unknown. `counts`: what happened is counted too, which perturbs;
+ * otherwise a sample is asked for its involuntary switches and its CPU alone, and nothing stays open. */
+struct meter *meter_new(int self_cpu, int peer_cpu, int counts);
 void meter_run_begin(struct meter *); /* from here on; what it counted before is forgotten */
 void meter_sample_begin(struct meter *);
 void meter_sample_end(struct meter *);             /* adds to the totals */
@@ -121,14 +133,16 @@ void meter_run_end(struct meter *);
 const struct happened *meter_happened(const struct meter *);
 const struct disturbance *meter_disturbance(const struct meter *);
 
-/* counters.c: instructions and cycles, user and kernel, in timed samples -------------------------------------- */
+/* counters.c: instructions and cycles, user and kernel, in the samples of a counting run --------------------- */
 #define N_COUNTERS 4
 extern const char *const counter_names[N_COUNTERS];
-const char *counters_open(void); /* NULL, or why not: call and errno */
-void counters_reset(void);       /* to nothing */
+/* Why they cannot be had here: call and errno; "" if they can. None stays open: that would slow what is measured. */
+const char *counters_missing(void);
+void counters_open(void); /* where they can be had; otherwise the others do nothing */
 void counters_on(void);
 void counters_off(void);
-int counters_read(double values[N_COUNTERS]); /* 1 if they counted all the time */
+/* Of `intervals` from on to off, less what switching itself counts; 1 if they counted all the time. */
+int counters_read(double values[N_COUNTERS], uint64_t intervals);
 
 /* emit.c ----------------------------------------------------------------------------------------------------- */
 extern unsigned long emitted_lines; /* by this process; the end marker tells, so that a reader misses none */
@@ -177,10 +191,30 @@ struct engine {
 	struct km km;
 	uint64_t done; /* iterations of run, calibration included */
 };
-/* Sets up, measures, verifies, prints one record to stdout. The exit status of the process. */
-int run_row(const struct options *, const struct row *, long run, const char *dir);
-/* One cold iteration in this fresh process: prints its figure as a decimal number. */
-int run_cold(const struct options *, const struct row *, const char *dir);
+/* Does what the role says, verifies, prints one record to stdout (COLD: its figure, a decimal number). The exit status
+ * of the process. */
+int run_row(const struct options *, enum role, const struct row *, long run, const char *dir);
+
+/* spawn.c ---------------------------------------------------------------------------------------------------- */
+const char *role_name(enum role);
+/* A new process that does this for a row, `out` its stdout: this program again, or, where its path is not known, a fork
+ * that calls `here`. The process id, or -1. */
+long spawn(const struct options *, enum role, const struct row *, long run, const char *dir, int out,
+	   int (*here)(const struct options *, enum role, const struct row *, long, const char *));
+
+/* schedule.c: which rows are timed again --------------------------------------------------------------------- */
+struct pace { /* of one row; zeroed at first */
+	unsigned long runs;
+	double mean, squares; /* of the runs' figures: sum of squared deviations */
+	double seconds;       /* spent on it */
+	int over;             /* it is not to be run again */
+};
+void pace_add(struct pace *, double figure, double seconds);
+double pace_half_width(const struct pace *); /* relative, 95 %, between runs; 1 where nothing can be said */
+/* Puts the numbers of the rows that take part in the next round into `chosen`; how many: 0, and it is over. `share`:
+ * seconds that each row may spend before others need more; `left`: of the whole budget. */
+size_t next_round(const struct pace *, size_t n, double half_width, double share, double left, size_t *chosen);
+
 /* sample.c -------------------------------------------------------------------------------------------- */
 struct series { /* samples of one thing */
 	uint64_t batch;
@@ -205,15 +239,16 @@ struct measured {
 uint64_t measure_once(struct engine *, struct meter *, void *state, uint64_t n, int baseline);
 void measure_clock_cost(struct engine *, struct measured *); /* by time: two reads with nothing between */
 void measure_bracket(struct engine *, struct measured *);    /* by path: an empty region, into r->loop */
-void sample_row(struct engine *, struct meter *, void *state, struct measured *);
+/* By time: the batch of each series; nothing else is kept. */
+void calibrate_row(struct engine *, void *state, struct measured *);
+/* By time: samples of calibrated batches; without clock, loop and baseline where they are counted. */
+void sample_row(struct engine *, struct meter *, void *state, struct measured *, enum role);
 void path_row(struct engine *, struct meter *, void *state, struct measured *);
 void series_add(struct engine *, struct series *, uint64_t value);
 void note_disturbance(struct measured *, const struct meter *);
 
 /* driver.c ---------------------------------------------------------------------------------------------------- */
 int drive(const struct options *); /* the exit status */
-/* This program again, as `--internal ROLE` with these options and row; `out`: its stdout. The process id, or -1. */
-long spawn_self(const struct options *, const char *role, const struct row *, long run, const char *dir, int out);
 
 /* display.c: the driver of the frame buffer, for the rows that name one ------------------------------------------ */
 const char *display_needed(const struct row *); /* "bochs-drm", "vesafb"; NULL: any, or none */

@@ -11,11 +11,14 @@ static const char usage[] =
 	"whole\n"
 	"profile. With -- it times that command.\n"
 	"\n"
-	"  --runs N          runs of each row, each in a fresh process (5; by path 1)\n"
-	"  --seconds S       of sampling in one run of one row (0.1)\n"
-	"  --half-width P    stop when the median's relative 95 % half-width is below P (0.01)\n"
+	"  --runs N          timed runs of each row, each in a fresh process (5; by path 1)\n"
+	"  --budget S        go on with further runs until the whole call has taken S seconds (0)\n"
+	"  --half-width P    or until a row's relative 95 % half-width between runs is below P (0.01)\n"
+	"  --seconds S       of sampling in one run of one row (0.02)\n"
 	"  --samples N       at most, in one run (200)\n"
-	"  --batch N         iterations in one sample; 0: calibrate (0)\n"
+	"  --batch N[/M]     iterations in one sample, M of what is subtracted from it; 0: calibrate (0)\n"
+	"  --batch ID=N[/M],...  the same of single rows, by their ids (--list --json)\n"
+	"  --only WHAT       calibrate, count or time: that alone, of the three things done by time\n"
 	"  --clock NAME      take times with this clock (monotonic, or gettimeofday where there is no such clock)\n"
 	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
 	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
@@ -57,6 +60,21 @@ static const char *choice(const char *option, const char *word, const char *a, c
 	return word;
 }
 
+static unsigned phase(const char *word)
+{
+	for (unsigned role = CALIBRATE; role <= TIME; role *= 2)
+		if (strcmp(word, role_name((enum role)role)) == 0)
+			return role;
+	refuse("neither calibrate, count nor time", word);
+	return 0;
+}
+
+static void batch(struct options *o, const char *word)
+{
+	if (batch_option(o, word) != 0)
+		refuse("neither N, N/M nor ID=N/M,... iterations", word);
+}
+
 static void disk(struct options *o, const char *word, int gives)
 {
 	if (disk_option(o, word, gives) != 0)
@@ -84,14 +102,18 @@ static int option(struct options *o, char **argv, int i)
 		o->first_run = (long)number(name, value, 0, 1e9);
 	else if (strcmp(name, "--block") == 0)
 		o->block = (long)number(name, value, 0, 1e9);
+	else if (strcmp(name, "--budget") == 0)
+		o->budget = number(name, value, 0, 1e6);
+	else if (strcmp(name, "--only") == 0 && value)
+		o->phases = phase(value);
 	else if (strcmp(name, "--seconds") == 0)
 		o->seconds = number(name, value, 0.0001, 86400);
 	else if (strcmp(name, "--half-width") == 0)
 		o->half_width = number(name, value, 0, 1);
 	else if (strcmp(name, "--samples") == 0)
 		o->samples = (long)number(name, value, 1, MAX_SAMPLES);
-	else if (strcmp(name, "--batch") == 0)
-		o->batch = (long)number(name, value, 0, 1e12);
+	else if (strcmp(name, "--batch") == 0 && value)
+		batch(o, value);
 	else if (strcmp(name, "--cpu") == 0)
 		o->cpu = (long)number(name, value, -1, MAX_CPUS - 1);
 	else if (strcmp(name, "--seed") == 0 && value)
@@ -125,7 +147,8 @@ static void parse(struct options *o, int argc, char **argv)
 
 	o->by = BY_TIME;
 	o->profile = QUICK;
-	o->seconds = 0.1;
+	o->phases = CALIBRATE | COUNT | TIME;
+	o->seconds = 0.02;
 	o->half_width = 0.01;
 	o->samples = 200;
 	o->seed = 1;
@@ -170,22 +193,22 @@ static void check_rows(const struct options *o)
 	}
 }
 
-/* This program as one of its own children; see spawn_self and the exec rows. */
+/* This program as one of its own children; see spawn.c. */
 static int internal(int argc, char **argv)
 {
 	struct options o;
+	enum role role;
 	size_t n;
 	const struct row *rows = registry_rows(&n);
-	int cold;
 
 	if (argc < 3)
 		return 2;
 	memset(&o, 0, sizeof o);
-	cold = strcmp(argv[2], "cold") == 0; /* before parse, which gathers the row in its place */
-	parse(&o, argc - 2, argv + 2);
+	role = strcmp(argv[2], role_name(COLD)) == 0 ? COLD : (enum role)phase(argv[2]);
+	parse(&o, argc - 2, argv + 2); /* it gathers the row where the role stood */
 	for (size_t i = 0; i < n && o.nrows == 1; i++)
 		if (strcmp(rows[i].name, o.rows[0]) == 0)
-			return cold ? run_cold(&o, &rows[i], o.dir) : run_row(&o, &rows[i], o.first_run, o.dir);
+			return run_row(&o, role, &rows[i], o.first_run, o.dir);
 	return 2;
 }
 

@@ -1,4 +1,4 @@
-/* meter.c: what happened in the timed samples, and what disturbed the run, by whatever the platform tells.
+/* meter.c: what happened in the samples, and what disturbed the run, by whatever the platform tells.
  *
  * Everything is read outside the timed region, right before and right after it. What the platform does not tell is -1,
  * never 0. */
@@ -11,7 +11,7 @@ struct reading {
 };
 
 struct meter {
-	int self_cpu, peer_cpu;
+	int self_cpu, peer_cpu, counts;
 	struct happened total;
 	struct disturbance disturbance;
 	struct reading before, after;
@@ -66,11 +66,17 @@ static double run_delay(void)
 	return sscanf(text, "%lf %lf", &on_cpu, &waiting) == 2 ? waiting : -1;
 }
 
-/* Ticks of all CPUs but ours: busy and all; and the steal of all CPUs. */
-static void other_cpus(struct meter *m, double *busy, double *all, double *steal)
+static int is_ours(const struct meter *m, int cpu)
+{
+	return m->self_cpu < 0 || cpu == m->self_cpu || cpu == m->peer_cpu;
+}
+
+/* Ticks of all CPUs but ours, busy and in all; and what was stolen of each of ours, on average. */
+static void cpu_ticks(const struct meter *m, double *busy, double *all, double *steal)
 {
 	char line[512];
 	FILE *f = fopen(KM_PROC "/stat", "r");
+	int ours = 0;
 
 	*busy = *all = *steal = -1;
 	while (f && fgets(line, sizeof line, f) && strncmp(line, "cpu", 3) == 0) {
@@ -84,13 +90,17 @@ static void other_cpus(struct meter *m, double *busy, double *all, double *steal
 			continue;
 		if (*all < 0)
 			*all = *busy = *steal = 0;
-		*steal += t[7];
-		if (cpu == m->self_cpu || cpu == m->peer_cpu || m->self_cpu < 0)
+		if (is_ours(m, cpu)) {
+			ours++;
+			*steal += t[7];
+		}
+		if (is_ours(m, cpu) && m->self_cpu >= 0)
 			continue;
 		for (int i = 0; i < 7; i++)
 			*all += t[i];
 		*busy += t[0] + t[1] + t[2] + t[5] + t[6];
 	}
+	*steal = ours > 0 ? *steal / ours : -1;
 	if (f)
 		fclose(f);
 }
@@ -106,7 +116,7 @@ static double run_delay(void)
 	return -1;
 }
 
-static void other_cpus(struct meter *m, double *busy, double *all, double *steal)
+static void cpu_ticks(const struct meter *m, double *busy, double *all, double *steal)
 {
 	(void)m;
 	*busy = *all = *steal = -1;
@@ -116,11 +126,9 @@ static void other_cpus(struct meter *m, double *busy, double *all, double *steal
 #if HAVE_GETRUSAGE
 static void read_usage(struct reading *r)
 {
-	struct rusage self, children;
+	struct rusage self;
 
-	getrusage(RUSAGE_CHILDREN, &children);
 	getrusage(RUSAGE_SELF, &self);
-	r->child_faults = (double)children.ru_minflt;
 	r->faults = (double)self.ru_minflt;
 	r->major_faults = (double)self.ru_majflt;
 	r->switches = (double)self.ru_nvcsw;
@@ -128,14 +136,27 @@ static void read_usage(struct reading *r)
 	r->cpu_ns = ((double)self.ru_utime.tv_sec + (double)self.ru_stime.tv_sec) * 1e9 +
 		    ((double)self.ru_utime.tv_usec + (double)self.ru_stime.tv_usec) * 1e3;
 }
+
+static double child_faults(void)
+{
+	struct rusage children;
+
+	getrusage(RUSAGE_CHILDREN, &children);
+	return (double)children.ru_minflt;
+}
 #else
 static void read_usage(struct reading *r)
 {
-	r->child_faults = r->faults = r->major_faults = r->switches = r->involuntary = r->cpu_ns = -1;
+	r->faults = r->major_faults = r->switches = r->involuntary = r->cpu_ns = -1;
+}
+
+static double child_faults(void)
+{
+	return -1;
 }
 #endif
 
-struct meter *meter_new(int self_cpu, int peer_cpu)
+struct meter *meter_new(int self_cpu, int peer_cpu, int counts)
 {
 	static struct meter m;
 	static const struct meter clean;
@@ -143,9 +164,11 @@ struct meter *meter_new(int self_cpu, int peer_cpu)
 	m = clean;
 	m.self_cpu = self_cpu;
 	m.peer_cpu = peer_cpu;
+	m.counts = counts;
 	m.io = -1;
 #if HAVE_PROC
-	m.io = open(KM_PROC "/self/io", O_RDONLY | O_CLOEXEC);
+	if (counts)
+		m.io = open(KM_PROC "/self/io", O_RDONLY | O_CLOEXEC);
 #endif
 	return &m;
 }
@@ -156,7 +179,7 @@ void meter_run_begin(struct meter *m)
 
 	m->total = nothing;
 	m->delay0 = run_delay();
-	other_cpus(m, &m->busy0, &m->all0, &m->steal0);
+	cpu_ticks(m, &m->busy0, &m->all0, &m->steal0);
 	read_usage(&m->before);
 	m->cpu0 = m->before.cpu_ns;
 	m->wall0 = clock_wall();
@@ -164,7 +187,10 @@ void meter_run_begin(struct meter *m)
 
 void meter_sample_begin(struct meter *m)
 {
-	read_io(m, &m->before);
+	if (m->counts) {
+		read_io(m, &m->before);
+		m->before.child_faults = child_faults();
+	}
 	m->before.cpu = platform_current_cpu();
 	read_usage(&m->before);
 }
@@ -180,6 +206,9 @@ void meter_sample_end(struct meter *m)
 
 	read_usage(&m->after);
 	m->after.cpu = platform_current_cpu();
+	if (!m->counts)
+		return;
+	m->after.child_faults = child_faults();
 	read_io(m, &m->after);
 	add(&t->faults, m->before.faults + m->before.child_faults, m->after.faults + m->after.child_faults);
 	add(&t->major_faults, m->before.major_faults, m->after.major_faults);
@@ -215,7 +244,7 @@ void meter_run_end(struct meter *m)
 	d->cpu_ns = m->after.cpu_ns < 0 ? -1 : m->after.cpu_ns - m->cpu0;
 	delay = run_delay();
 	d->run_delay_ns = delay < 0 || m->delay0 < 0 ? -1 : delay - m->delay0;
-	other_cpus(m, &busy, &all, &steal);
+	cpu_ticks(m, &busy, &all, &steal);
 	d->steal_ns = ticks_ns(m->steal0, steal);
 	d->tick_ns = steal < 0 ? -1 : 1e9 / (double)sysconf(_SC_CLK_TCK);
 	d->others_busy = all > m->all0 ? (busy - m->busy0) / (all - m->all0) : -1;

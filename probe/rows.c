@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #define MAX_ROWS (MAX_REGIONS / 2 - 1)
+#define MOST_BATCH 2e9
 
 static struct row rows[MAX_ROWS];
 static size_t nrows;
@@ -130,4 +131,60 @@ const char *unit_name(enum unit unit)
 	static const char *const names[] = { "ns", "B/s", "1/s", "count" };
 
 	return names[unit];
+}
+
+/* N or N/M at `word`; without M it is N too. Where it ends; NULL if it is neither. */
+static const char *batch_at(const char *word, long *op, long *baseline)
+{
+	char *end;
+	double n = strtod(word, &end), m = n;
+
+	if (end != word && *end == '/') {
+		word = end + 1;
+		m = strtod(word, &end);
+	}
+	if (end == word || !(n >= 0 && n <= MOST_BATCH) || !(m >= 0 && m <= MOST_BATCH))
+		return NULL;
+	*op = (long)n;
+	*baseline = (long)m;
+	return end;
+}
+
+/* The batch that a list gives to this id (0: to none, the list is looked through). -1 if it is no such list. */
+static int batch_listed(const char *list, unsigned long id, long *op, long *baseline)
+{
+	for (const char *at = list; at; at = *at == ',' ? at + 1 : NULL) {
+		char *end;
+		unsigned long of = strtoul(at, &end, 10);
+		long n, m;
+
+		if (end == at || *end != '=' || !(at = batch_at(end + 1, &n, &m)) || (*at && *at != ','))
+			return -1;
+		if (of != id)
+			continue;
+		*op = n;
+		*baseline = m;
+	}
+	return 0;
+}
+
+int batch_option(struct options *o, const char *word)
+{
+	long n, m;
+	const char *end;
+
+	if (strchr(word, '=')) {
+		o->batches = word;
+		return batch_listed(word, 0, &n, &m);
+	}
+	end = batch_at(word, &o->batch, &o->baseline_batch);
+	return end && *end == '\0' ? 0 : -1;
+}
+
+void row_batch(const struct row *r, const struct options *o, long *op, long *baseline)
+{
+	*op = o->batch;
+	*baseline = o->baseline_batch;
+	if (o->batches)
+		(void)batch_listed(o->batches, r->id, op, baseline);
 }

@@ -1,4 +1,4 @@
-/* run.c: one run of one row, from set-up to its record, in a process of its own. */
+/* run.c: what a process of its own does for a row, from set-up to its record: calibrates, counts, or times it. */
 #include "engine.h"
 
 static void place_self(struct engine *e)
@@ -124,12 +124,23 @@ uint64_t (*km_clock_read(struct km *km, const char *name))(void)
 	return NULL;
 }
 
+struct named {
+	const char *name;
+	double value; /* negative: the platform does not tell */
+};
+
+static void emit_named(struct json *j, const char *key, const struct named *values, size_t n)
+{
+	json_open(j, key, '{');
+	for (size_t i = 0; i < n; i++)
+		if (values[i].value >= 0)
+			json_number(j, values[i].name, values[i].value);
+	json_close(j, '}');
+}
+
 static void emit_claim(struct json *j, const struct claim *c)
 {
-	const struct {
-		const char *name;
-		double value;
-	} claims[] = {
+	const struct named claims[] = {
 		{ "syscalls", c->syscalls },
 		{ "reads", c->reads },
 		{ "writes", c->writes },
@@ -139,39 +150,34 @@ static void emit_claim(struct json *j, const struct claim *c)
 		{ "any_switches", c->any_switches > 0 ? c->any_switches : NO_CLAIM },
 	};
 
-	json_open(j, "claimed", '{');
-	for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++)
-		if (claims[i].value >= 0)
-			json_number(j, claims[i].name, claims[i].value);
-	json_close(j, '}');
+	emit_named(j, "claimed", claims, sizeof claims / sizeof claims[0]);
 }
 
-static void emit_meter(struct json *j, const struct meter *m)
+static void emit_happened(struct json *j, const struct meter *m)
 {
 	const struct happened *h = meter_happened(m);
-	const struct disturbance *d = meter_disturbance(m);
-	const struct {
-		const char *name;
-		double value;
-	} counts[] = {
-		{ "faults", h->faults }, { "major_faults", h->major_faults }, { "switches", h->switches },
-		{ "involuntary", h->involuntary }, { "reads", h->reads }, { "writes", h->writes },
+	const struct named counts[] = {
+		{ "faults", h->faults },
+		{ "major_faults", h->major_faults },
+		{ "switches", h->switches },
+		{ "involuntary", h->involuntary },
+		{ "reads", h->reads },
+		{ "writes", h->writes },
 		{ "any_switches", h->switches < 0 || h->involuntary < 0 ? -1 : h->switches + h->involuntary },
-	}, meters[] = {
-		{ "wall_ns", d->wall_ns }, { "cpu_ns", d->cpu_ns }, { "run_delay_ns", d->run_delay_ns },
+	};
+
+	emit_named(j, "happened", counts, sizeof counts / sizeof counts[0]);
+}
+
+static void emit_disturbance(struct json *j, const struct meter *m)
+{
+	const struct disturbance *d = meter_disturbance(m);
+	const struct named meters[] = {
+		{ "wall_ns", d->wall_ns },   { "cpu_ns", d->cpu_ns },   { "run_delay_ns", d->run_delay_ns },
 		{ "steal_ns", d->steal_ns }, { "tick_ns", d->tick_ns }, { "others_busy", d->others_busy },
 	};
 
-	json_open(j, "happened", '{');
-	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-		if (counts[i].value >= 0)
-			json_number(j, counts[i].name, counts[i].value);
-	json_close(j, '}');
-	json_open(j, "meter", '{');
-	for (size_t i = 0; i < sizeof meters / sizeof meters[0]; i++)
-		if (meters[i].value >= 0)
-			json_number(j, meters[i].name, meters[i].value);
-	json_close(j, '}');
+	emit_named(j, "meter", meters, sizeof meters / sizeof meters[0]);
 }
 
 static void emit_disturbed_samples(struct json *j, const struct measured *r)
@@ -187,29 +193,59 @@ static void emit_disturbed_samples(struct json *j, const struct measured *r)
 	json_integers(j, "migrated", r->migrated, r->nmigrated);
 }
 
-static void emit_hardware(struct json *j, uint64_t iterations)
+static void emit_hardware(struct json *j, const struct measured *r)
 {
 	double values[N_COUNTERS];
 
 	json_open(j, "hardware", '{');
-	if (iterations > 0 && counters_read(values))
+	if (r->iterations > 0 && counters_read(values, r->op.n))
 		for (int i = 0; i < N_COUNTERS; i++)
-			json_number(j, counter_names[i], values[i] / (double)iterations);
+			json_number(j, counter_names[i], values[i] / (double)r->iterations);
 	json_close(j, '}');
+}
+
+static void emit_begin(struct json *j, const struct engine *e, const char *type, const struct measured *r)
+{
+	json_begin(j, stdout, type);
+	json_string(j, "row", e->row->name);
+	json_string(j, "workload", e->row->workload->name);
+	json_integer(j, "block", e->o->block);
+	json_unsigned(j, "batch", r->op.batch);
+}
+
+static void emit_calibration(struct engine *e, const struct measured *r, double seconds)
+{
+	struct json j;
+
+	emit_begin(&j, e, "calibration", r);
+	json_unsigned(&j, "baseline_batch", r->baseline.batch);
+	json_number(&j, "seconds", seconds);
+	json_end(&j);
+}
+
+/* What happened, and no figure: the samples say how much longer it took with all this attached. */
+static void emit_count(struct engine *e, const struct measured *r, const struct meter *m, double seconds)
+{
+	struct json j;
+
+	emit_begin(&j, e, "count", r);
+	json_integers(&j, "samples", r->op.value, r->op.n);
+	json_unsigned(&j, "iterations", r->iterations);
+	emit_happened(&j, m);
+	emit_claim(&j, &e->km.claim);
+	emit_hardware(&j, r);
+	json_number(&j, "seconds", seconds);
+	json_end(&j);
 }
 
 static void emit_run(struct engine *e, const struct measured *r, const struct meter *m, double seconds)
 {
 	struct json j;
 
-	json_begin(&j, stdout, "run");
-	json_string(&j, "row", e->row->name);
-	json_string(&j, "workload", e->row->workload->name);
+	emit_begin(&j, e, "run", r);
 	json_unsigned(&j, "revision", KM_REVISION + e->row->workload->revision);
 	json_integer(&j, "run", e->run);
-	json_integer(&j, "block", e->o->block);
 	emit_params(&j, e->row);
-	json_unsigned(&j, "batch", r->op.batch);
 	json_number(&j, "ops", e->km.ops);
 	json_number(&j, "bytes", e->km.bytes);
 	json_integers(&j, "samples", r->op.value, r->op.n);
@@ -234,9 +270,11 @@ static void emit_run(struct engine *e, const struct measured *r, const struct me
 		json_string(&j, "relation", platform_cpu_relation(e->cpu, e->peer_cpu));
 	emit_disturbed_samples(&j, r);
 	json_unsigned(&j, "iterations", r->iterations);
-	emit_meter(&j, m);
-	emit_claim(&j, &e->km.claim);
-	emit_hardware(&j, r->iterations);
+	emit_disturbance(&j, m);
+	if (e->o->by == BY_PATH) { /* nothing that is attached there changes a count: one run does all */
+		emit_happened(&j, m);
+		emit_claim(&j, &e->km.claim);
+	}
 	json_open(&j, "warnings", '[');
 	for (int i = 0; i < e->nwarnings; i++) {
 		json_open(&j, NULL, '{');
@@ -259,7 +297,7 @@ static uint64_t cold_sample(struct engine *e)
 
 	if (pipe(out) != 0)
 		km_fail_call(&e->km, "pipe");
-	pid = spawn_self(e->o, "cold", e->row, e->run, e->dir, out[1]);
+	pid = spawn(e->o, COLD, e->row, e->run, e->dir, out[1], run_row);
 	if (pid < 0)
 		km_fail_call(&e->km, "fork");
 	close(out[1]);
@@ -302,6 +340,10 @@ static void cold_row(struct engine *e, struct meter *m, struct measured *r)
 	}
 	meter_run_end(m);
 	r->iterations = r->op.n;
+	if (e->o->by == BY_TIME)
+		measure_clock_cost(e, r);
+	else
+		measure_bracket(e, r);
 }
 
 static void *set_up(struct engine *e)
@@ -324,48 +366,58 @@ static void verify_and_end(struct engine *e, void *state)
 		w->teardown(state);
 }
 
-int run_cold(const struct options *o, const struct row *row, const char *dir)
+static void cold_call(struct engine *e)
 {
-	static struct engine e;
-	void *state;
+	void *state = set_up(e);
 	uint64_t t;
 
-	engine_init(&e, o, row, 0, dir);
-	state = set_up(&e);
-	(void)e.clock->read(); /* the clock is warm: what is cold is the call */
-	if (o->by == BY_TIME)
-		clock_measure(e.clock, 0);
-	t = measure_once(&e, NULL, state, 1, 0);
-	verify_and_end(&e, state);
+	(void)e->clock->read(); /* the clock is warm: what is cold is the call */
+	if (e->o->by == BY_TIME)
+		clock_measure(e->clock, 0);
+	t = measure_once(e, NULL, state, 1, 0);
+	verify_and_end(e, state);
 	printf("%" PRIu64 "\n", t);
-	return 0;
 }
 
-int run_row(const struct options *o, const struct row *row, long run, const char *dir)
+static void hot_row(struct engine *e, enum role role, struct meter *m, struct measured *r)
+{
+	void *state = set_up(e);
+
+	if (e->o->by == BY_PATH)
+		path_row(e, m, state, r);
+	else if (role == CALIBRATE)
+		calibrate_row(e, state, r);
+	else
+		sample_row(e, m, state, r, role);
+	verify_and_end(e, state);
+}
+
+int run_row(const struct options *o, enum role role, const struct row *row, long run, const char *dir)
 {
 	static struct engine e;
 	static struct measured r;
 	uint64_t start = clock_wall();
 	struct meter *m;
-	void *state;
+	double seconds;
 
 	engine_init(&e, o, row, run, dir);
-	counters_open();
-	m = meter_new(e.cpu, e.peer_cpu);
-	if (row->point->cold) {
-		cold_row(&e, m, &r);
-		if (o->by == BY_TIME)
-			measure_clock_cost(&e, &r);
-		else
-			measure_bracket(&e, &r);
-	} else {
-		state = set_up(&e);
-		if (o->by == BY_PATH)
-			path_row(&e, m, state, &r);
-		else
-			sample_row(&e, m, state, &r);
-		verify_and_end(&e, state);
+	if (role == COLD) {
+		cold_call(&e);
+		return 0;
 	}
-	emit_run(&e, &r, m, (double)(clock_wall() - start) / 1e9);
+	if (role == COUNT)
+		counters_open();
+	m = meter_new(e.cpu, e.peer_cpu, role == COUNT || o->by == BY_PATH);
+	if (row->point->cold)
+		cold_row(&e, m, &r);
+	else
+		hot_row(&e, role, m, &r);
+	seconds = (double)(clock_wall() - start) / 1e9;
+	if (role == CALIBRATE)
+		emit_calibration(&e, &r, seconds);
+	else if (role == COUNT)
+		emit_count(&e, &r, m, seconds);
+	else
+		emit_run(&e, &r, m, seconds);
 	return 0;
 }

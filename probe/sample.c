@@ -1,14 +1,9 @@
-/* sample.c: samples. By time: calibrate the batch until one sample is far above the clock's resolution, measure clock
- * and empty loop the same way next to it, then take samples until the median is known well enough, with a hard limit.
- * Everything is shipped raw; the one statistic here is the stopping rule's. */
+/* sample.c: samples. By time of a batch that was calibrated before, in a process that does nothing else, with clock and
+ * empty loop measured the same way next to them; by path the fixed plan. Everything is shipped raw. */
 #include "engine.h"
 
-#define RESOLUTIONS 1000 /* a sample is that many clock steps at least: a step is then 0.1 % */
-#define LEAST_STEPS 10   /* where so many would take too long: a step is then visible, but is no figure by itself */
-#define CLOCK_COSTS 100  /* and that many clock reads: what is subtracted is then below 2 % */
-#define LEAST_SAMPLES 5  /* whatever they take, up to the hard limit */
-#define WIDTH_FROM 30    /* samples before the stopping rule looks */
-#define HARD_LIMIT 4     /* times the time asked for: another run tells more than another long sample of this one */
+#define LEAST_SAMPLES 5 /* whatever they take, up to the hard limit */
+#define HARD_LIMIT 4    /* times the time asked for: another run tells more than another long sample of this one */
 #define LOOP_SAMPLES 11
 #define LOOP_LEAST 16384 /* iterations of the empty loop in a sample: enough to see it */
 
@@ -69,7 +64,7 @@ uint64_t measure_once(struct engine *e, struct meter *m, void *state, uint64_t n
 		w->prepare(state, n);
 	if (m) {
 		meter_sample_begin(m);
-		counters_on();
+		counters_on(); /* of a counting run: nothing otherwise */
 	}
 	t = elapsed(e, state, n, baseline);
 	if (m) {
@@ -103,83 +98,6 @@ void note_disturbance(struct measured *r, const struct meter *m)
 		r->migrated[r->nmigrated++] = r->op.n;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The least integer whose square is n or more. (The probe does without libm: a bare `cc probe.c` links.) */
-static size_t square_root(size_t n)
-{
-	size_t r = 0;
-
-	while (r * r < n)
-		r++;
-	return r;
-}
-
-/* The median's 95 % interval by order statistics (binomial, normal approximation: n/2 -+ 1.96 sqrt(n)/2, rounded
- * outwards), as a relative half-width. */
-static double half_width(const struct series *s)
-{
-	static uint64_t sorted[MAX_SAMPLES];
-	size_t low = s->n / 2 - square_root(s->n), high = s->n - 1 - low;
-	uint64_t width, middle;
-
-	memcpy(sorted, s->value, s->n * sizeof *sorted);
-	qsort(sorted, s->n, sizeof *sorted, ascending);
-	width = sorted[high] - sorted[low];
-	middle = sorted[s->n / 2];
-	return middle == 0 ? 1 : (double)width / 2 / (double)middle;
-}
-
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it,
- * or a few of its steps, and a warning: one step is then a visible part of a sample. */
-static double least_sample(struct engine *e)
-{
-	double budget = e->o->seconds * 1e9, wanted = RESOLUTIONS * e->clock->resolution_ns;
-
-	wanted = larger(wanted, CLOCK_COSTS * e->clock->cost_ns);
-	wanted = larger(wanted, budget / (double)e->o->samples / 2);
-	if (wanted > budget / 8 && e->clock->resolution_ns * RESOLUTIONS > budget / 8) {
-		wanted = larger(budget / 8, LEAST_STEPS * e->clock->resolution_ns);
-		km_warn(&e->km, "coarse-clock", "one step of the clock (%.4g ns) is %.2g %% of the shortest sample",
-			e->clock->resolution_ns, 100 * e->clock->resolution_ns / wanted);
-	}
-	return wanted;
-}
-
-static uint64_t calibrate(struct engine *e, void *state, double least, int baseline)
-{
-	uint64_t most = e->row->workload->max_batch, n = 1, start = clock_wall();
-	double limit = larger(e->o->seconds * 1e9, 4 * least); /* the latter: of a coarse clock */
-
-	if (e->o->batch > 0)
-		return most && (uint64_t)e->o->batch > most && !baseline ? most : (uint64_t)e->o->batch;
-	for (;;) {
-		double t = (double)measure_once(e, NULL, state, n, baseline), times;
-
-		if (n == 1 && t >= least) { /* it may have been interrupted: a batch of one is for long iterations */
-			double again = (double)measure_once(e, NULL, state, n, baseline);
-
-			t = again < t ? again : t;
-		}
-		times = 1.1 * least / (t > 0 ? t : 1);
-		if (t >= least || (most && n >= most && !baseline) || (double)(clock_wall() - start) > limit)
-			return n;
-		n = (uint64_t)((double)n * (times > 10 ? 10 : larger(2, times)));
-		if (most && n > most && !baseline)
-			n = most;
-	}
-}
-
 void measure_clock_cost(struct engine *e, struct measured *r)
 {
 	double scale = e->clock->ns_per_tick;
@@ -201,16 +119,6 @@ static void measure_loop(struct engine *e, struct measured *r)
 		series_add(e, &r->loop, (uint64_t)((double)timed(e, empty_loop, NULL, r->loop.batch) * scale + 0.5));
 }
 
-static uint64_t sample_once(struct engine *e, struct meter *m, void *state, struct measured *r)
-{
-	uint64_t t = measure_once(e, m, state, r->op.batch, 0);
-
-	note_disturbance(r, m);
-	series_add(e, &r->op, t);
-	r->iterations += r->op.batch;
-	return t;
-}
-
 /* Why sampling ends; NULL: it goes on. */
 static const char *enough(const struct engine *e, const struct measured *r, uint64_t spent)
 {
@@ -220,33 +128,7 @@ static const char *enough(const struct engine *e, const struct measured *r, uint
 		return "samples";
 	if (seconds > e->o->seconds && (r->op.n >= LEAST_SAMPLES || seconds > HARD_LIMIT * e->o->seconds))
 		return "time";
-	if (r->op.n >= WIDTH_FROM && r->op.n % 10 == 0 && seconds > e->o->seconds / 4 &&
-	    half_width(&r->op) < e->o->half_width)
-		return "half-width";
 	return NULL;
-}
-
-/* Iterations so long that five of them need more than the time asked for are samples as they are: were they made for
- * calibration alone, the run of such a row would take up to twice as long. A short one that was interrupted looks the
- * same: the first that is short ends this, NULL, with nothing kept, and one that was interrupted never stands alone. */
-static const char *sample_long(struct engine *e, struct meter *m, void *state, struct measured *r)
-{
-	uint64_t start = clock_wall();
-	const char *why;
-
-	r->op.batch = 1;
-	do {
-		double t = (double)sample_once(e, m, state, r);
-
-		if (t * LEAST_SAMPLES <= e->o->seconds * 1e9) {
-			r->op.n = r->ninvoluntary = r->nmigrated = 0;
-			r->iterations = 0;
-			counters_reset();
-			return NULL;
-		}
-		why = enough(e, r, clock_wall() - start);
-	} while (!why || (r->op.n == 1 && r->ninvoluntary > 0));
-	return why;
 }
 
 static const char *sample_batches(struct engine *e, struct meter *m, void *state, struct measured *r)
@@ -255,7 +137,11 @@ static const char *sample_batches(struct engine *e, struct meter *m, void *state
 	const char *why;
 
 	do {
-		sample_once(e, m, state, r);
+		uint64_t t = measure_once(e, m, state, r->op.batch, 0);
+
+		note_disturbance(r, m);
+		series_add(e, &r->op, t);
+		r->iterations += r->op.batch;
 		why = enough(e, r, clock_wall() - start);
 	} while (!why);
 	return why;
@@ -284,9 +170,8 @@ static void count_row(struct engine *e, struct meter *m, void *state, struct mea
 	r->iterations = r->op.n;
 }
 
-void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r)
+void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r, enum role role)
 {
-	double least;
 	uint64_t limit;
 
 	if (e->row->workload->unit == UNIT_COUNT) {
@@ -294,20 +179,19 @@ void sample_row(struct engine *e, struct meter *m, void *state, struct measured 
 		return;
 	}
 	clock_measure(e->clock, 0);
-	least = least_sample(e);
+	r->op.batch = (uint64_t)e->o->batch;
+	if (e->row->workload->max_batch && r->op.batch > e->row->workload->max_batch)
+		r->op.batch = e->row->workload->max_batch;
 	meter_run_begin(m);
-	r->stopped = e->o->batch > 0 ? NULL : sample_long(e, m, state, r);
-	if (!r->stopped) {
-		r->op.batch = calibrate(e, state, least, 0);
-		meter_run_begin(m);
-		r->stopped = sample_batches(e, m, state, r);
-	}
+	r->stopped = sample_batches(e, m, state, r);
 	meter_run_end(m);
+	if (role == COUNT)
+		return;
 	measure_clock_cost(e, r);
 	measure_loop(e, r);
 	if (!e->row->workload->baseline)
 		return;
-	r->baseline.batch = calibrate(e, state, least, 1);
+	r->baseline.batch = (uint64_t)e->o->baseline_batch;
 	limit = clock_wall() + (uint64_t)(e->o->seconds * 1e9 / 4);
 	do
 		series_add(e, &r->baseline, measure_once(e, NULL, state, r->baseline.batch, 1));

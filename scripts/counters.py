@@ -1,19 +1,15 @@
 #!/usr/bin/env python3
 """Path lengths, as the emulator counts them, against a processor's own counters: the table that docs/path.md asks for.
 
-usage: .venv/bin/python scripts/counters.py sample
-       .venv/bin/python scripts/counters.py table [--store DIR] [--sample USER,KERNEL] BY-PATH BY-TIME
+usage: .venv/bin/python scripts/counters.py [--store DIR] BY-PATH BY-TIME
 
 BY-PATH is a session by path of a guest, BY-TIME one by time of a machine that runs the same kernel and lets the probe
-count; both are named as for `kernometer show`. `sample` prints what the counters see of a sample without an operation
-in it (their own switching, the clock), to be taken off by `--sample`; it is measured here: run it on that machine.
+count; both are named as for `kernometer show`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,15 +17,10 @@ from pathlib import Path
 from statistics import median, median_low
 
 from kernometer.errors import KernometerError, ResultError
-from kernometer.results.model import Header, Result, Run
+from kernometer.results.model import Counting, Header, Result, Run
 from kernometer.results.store import Store, default_folder
-from kernometer.targets import build
 
 USER, KERNEL = "instructions_user", "instructions_kernel"
-#: Iterations in a sample, few and many: what a sample costs by itself is the difference, and nearly gone in the second.
-FEW, MANY = 1, 500
-RUNS = 9
-PROBE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +33,6 @@ class Counted:
     @property
     def both(self) -> float:
         return self.user + self.kernel
-
-
-NOTHING = Counted(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +80,12 @@ def path_count(runs: Sequence[Run]) -> float:
     return median_low([(median_low(run.samples) - median_low(run.loop_cost or (0,))) / run.ops for run in runs])
 
 
-def hardware_count(runs: Sequence[Run], sample: Counted) -> Counted:
-    """The median over runs, each a mean over all its iterations; `sample` is taken off once in every sample."""
-
-    def of(kind: str, off: float) -> float:
-        return median([(run.hardware[kind] - off / run.batch) / run.ops for run in runs])
-
-    return Counted(of(USER, sample.user), of(KERNEL, sample.kernel))
+def hardware_count(counted: Sequence[Counting], ops: float) -> Counted:
+    """The median over counting runs, each a mean over all its iterations. `ops`: operations in one of them."""
+    return Counted(*(median([one.hardware[kind] / ops for one in counted]) for kind in (USER, KERNEL)))
 
 
-def lines(path: Result, time: Result, sample: Counted) -> Iterator[Line]:
+def lines(path: Result, time: Result) -> Iterator[Line]:
     """The rows that both sessions have. One whose figure has a baseline taken off is left out: the counters saw none.
 
     Raises ResultError where the sessions cannot be set side by side, or nothing is left.
@@ -110,12 +94,13 @@ def lines(path: Result, time: Result, sample: Counted) -> Iterator[Line]:
     found = False
     for row in path.rows:
         workload = path.workloads.get(row.partition("@")[0])
-        counted = [run for run in time.runs_of(row) if {USER, KERNEL} <= set(run.hardware)]
-        if not counted or (workload is not None and workload.figure_less_baseline):
+        counted = [one for one in time.countings if one.row == row and {USER, KERNEL} <= set(one.hardware)]
+        runs = time.runs_of(row)
+        if not counted or not runs or (workload is not None and workload.figure_less_baseline):
             continue
         found = True
-        batch = median_low([run.batch for run in counted])
-        yield Line(row, path_count(path.runs_of(row)), hardware_count(counted, sample), batch)
+        batch = median_low([one.batch for one in counted])
+        yield Line(row, path_count(path.runs_of(row)), hardware_count(counted, runs[0].ops), batch)
     if not found:
         raise ResultError("The two sessions have no row in common that was counted.", "Measure the same rows.")
 
@@ -134,72 +119,27 @@ def table(found: Sequence[Line]) -> str:
     return "\n".join((HEAD, *rows))
 
 
-def caption(path: Result, time: Result, sample: Counted) -> str:
+def caption(path: Result, time: Result) -> str:
     """What the table was made of."""
     header = header_of(time, "time")
-    off = (
-        f"{sample.user:,.0f} + {sample.kernel:,.0f} taken off each sample" if sample != NOTHING else "nothing taken off"
-    )
-    return (
-        f"Linux {header.uname.get('release', '')}. By path: {path.session.machine}. "
-        f"Hardware: {header.cpu.get('model', '')}; {off}."
-    )
-
-
-def sample_cost(few: Sequence[Run], many: Sequence[Run]) -> Counted:
-    """What a sample costs by itself, from the same row in samples of few and of many iterations."""
-
-    def of(kind: str) -> float:
-        counts = [median([run.hardware[kind] for run in runs]) for runs in (few, many)]
-        return (counts[0] - counts[1]) / (1 / few[0].batch - 1 / many[0].batch)
-
-    return Counted(of(USER), of(KERNEL))
-
-
-def runs_here(batch: int) -> list[Run]:
-    """Of the null call by this host's probe. Raises ResultError where it cannot count."""
-    words = ("--runs", str(RUNS), "--batch", str(batch), "--seconds", "0.1", "syscall/getppid@")
-    done = subprocess.run(
-        (str(build.probe()), *words),
-        stdout=subprocess.PIPE,
-        timeout=PROBE_SECONDS,
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
-    why = next((record["counters"] for record in records if record["type"] == "header"), "the probe says nothing")
-    if why:
-        raise ResultError(f"There are no hardware counters here: {why}.", "Run this on a machine that has them.")
-    return [Run(**{key: record[key] for key in NEEDED}) for record in records if record["type"] == "run"]
-
-
-#: What of a run is looked at.
-NEEDED = ("row", "workload", "run", "batch", "samples", "hardware")
+    machine = f"Hardware: {header.cpu.get('model', '')}, less what switching the counters counts."
+    return f"Linux {header.uname.get('release', '')}. By path: {path.session.machine}. {machine}"
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("sample")
-    of_table = commands.add_parser("table")
-    of_table.add_argument("--store", type=Path, help="the folder of results; Kernometer's own by default")
-    of_table.add_argument("--sample", default="0,0", metavar="USER,KERNEL", help="as `sample` prints it")
-    of_table.add_argument("path", metavar="BY-PATH")
-    of_table.add_argument("time", metavar="BY-TIME")
+    parser.add_argument("--store", type=Path, help="the folder of results; Kernometer's own by default")
+    parser.add_argument("path", metavar="BY-PATH")
+    parser.add_argument("time", metavar="BY-TIME")
     return parser.parse_args(words)
 
 
 def main(words: Sequence[str]) -> int:
     options = parsed(words)
     try:
-        if options.command == "sample":
-            cost = sample_cost(runs_here(FEW), runs_here(MANY))
-            print(f"{cost.user:.0f},{cost.kernel:.0f}")
-            return 0
         store = Store(options.store or default_folder())
-        sample = Counted(*map(float, options.sample.split(",")))
         path, time = store.load(options.path), store.load(options.time)
-        print(f"{table(list(lines(path, time, sample)))}\n\n{caption(path, time, sample)}")
+        print(f"{table(list(lines(path, time)))}\n\n{caption(path, time)}")
     except KernometerError as error:
         print(f"error: {error.text} {error.next_step}".rstrip(), file=sys.stderr)
         return int(error.status)

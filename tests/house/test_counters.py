@@ -7,24 +7,22 @@ from typing import Any
 
 import pytest
 
-from kernometer.results.model import AnyRecord, Run
-from scripts.counters import Counted, main, runs_here, sample_cost
+from kernometer.results.model import AnyRecord, Counting, Run
+from scripts.counters import main
 from tests.results import make
 
 ROW = "syscall/getppid"
-#: What a sample costs by itself: the counters' switching, two reads of the clock.
-SAMPLE = Counted(120, 1400)
 KERNEL = {"release": "6.1.0-56-amd64", "version": "#1 SMP Debian 6.1.192-2"}
 
 
-def counted(user: float, kernel: float, batch: int, **given: Any) -> Run:
-    """A run by time whose operation takes so many instructions, as a processor would count it."""
-    hardware = {
-        "instructions_user": user + SAMPLE.user / batch,
-        "instructions_kernel": kernel + SAMPLE.kernel / batch,
-        "cycles_user": 1.0,
-    }
-    return make.run(hardware=hardware, batch=batch, **given)
+def counted(user: float, kernel: float, batch: int, **given: Any) -> list[AnyRecord]:
+    """The counting run and a timed one of a row whose operation takes so many instructions."""
+    hardware = {"instructions_user": user, "instructions_kernel": kernel, "cycles_user": 1.0}
+    run = make.run(batch=batch, **given)
+    counting = Counting(
+        row=run.row, workload=run.workload, batch=batch, samples=(1,), iterations=batch, hardware=hardware
+    )
+    return [counting, run]
 
 
 def path_run(instructions: int, bracket: int = 11, **given: Any) -> Run:
@@ -51,20 +49,16 @@ def test_a_known_ratio_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[st
     words = store(
         tmp_path,
         [path_run(367), path_run(734, ops=2.0, row="ipc/pair", workload="ipc/pair")],
-        [counted(40, 300, 500), counted(80, 600, 1, ops=2.0, row="ipc/pair", workload="ipc/pair")],
+        [*counted(40, 300, 500), *counted(80, 600, 1, ops=2.0, row="ipc/pair", workload="ipc/pair")],
     )
-    assert main(("table", "--sample", f"{SAMPLE.user},{SAMPLE.kernel}", *words)) == 0
+    assert main(words) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[2] == "| `syscall/getppid` | 367 | 340 | 40 | 300 | 1.08 | 500 |"
     assert out[3] == "| `ipc/pair` | 367 | 340 | 40 | 300 | 1.08 | 1 |"
-    assert out[-1] == (
-        "Linux 6.1.0-56-amd64. By path: QEMU 7.2.22 microvm. Hardware: A CPU; 120 + 1,400 taken off each sample."
+    said = (
+        "Linux 6.1.0-56-amd64. By path: QEMU 7.2.22 microvm. Hardware: A CPU, less what switching the counters counts."
     )
-
-
-def test_what_a_sample_costs_is_found_from_few_and_many_iterations() -> None:
-    found = sample_cost([counted(40, 300, 1)], [counted(40, 300, 500)])
-    assert (round(found.user, 6), round(found.kernel, 6)) == (SAMPLE.user, SAMPLE.kernel)
+    assert out[-1] == said
 
 
 def test_a_row_with_a_baseline_taken_off_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,12 +66,10 @@ def test_a_row_with_a_baseline_taken_off_is_left_out(tmp_path: Path, capsys: pyt
     words = store(
         tmp_path,
         [path_run(367), path_run(50, row="mem/less", workload="mem/less")],
-        [counted(40, 300, 500), counted(40, 300, 500, row="mem/less", workload="mem/less")],
+        [*counted(40, 300, 500), *counted(40, 300, 500, row="mem/less", workload="mem/less")],
     )
-    assert main(("table", *words)) == 0
-    out = capsys.readouterr().out
-    assert "mem/less" not in out
-    assert "nothing taken off" in out
+    assert main(words) == 0
+    assert "mem/less" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -91,8 +83,8 @@ def test_a_row_with_a_baseline_taken_off_is_left_out(tmp_path: Path, capsys: pyt
 def test_what_cannot_be_set_side_by_side_is_refused(
     header: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = store(tmp_path, [path_run(367)], [counted(40, 300, 500)], **header)
-    assert main(("table", *words)) != 0
+    words = store(tmp_path, [path_run(367)], counted(40, 300, 500), **header)
+    assert main(words) != 0
     shown = capsys.readouterr()
     assert said in shown.err
     assert shown.out == ""
@@ -101,18 +93,8 @@ def test_what_cannot_be_set_side_by_side_is_refused(
 def test_sessions_in_the_wrong_order_or_without_counts_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, time = store(tmp_path, [path_run(367)], [make.run(hardware={})])
-    assert main(("table", time, path)) != 0
+    path, time = store(tmp_path, [path_run(367)], [make.run()])
+    assert main((time, path)) != 0
     assert "is by time, not by path" in capsys.readouterr().err
-    assert main(("table", path, time)) != 0
+    assert main((path, time)) != 0
     assert "no row in common" in capsys.readouterr().err
-
-
-def test_this_host_counts_or_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
-    """Expected: a cost above nothing, or call and errno. Broken: 0,0 where nothing was counted."""
-    if main(("sample",)) == 0:
-        user, kernel = map(float, capsys.readouterr().out.split(","))
-        assert user + kernel > 0
-        assert runs_here(3)[0].batch == 3
-    else:
-        assert "There are no hardware counters here: perf_event_open" in capsys.readouterr().err

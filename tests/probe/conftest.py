@@ -40,8 +40,9 @@ def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
     started: list[subprocess.Popen[str]] = []
 
     def begin(row: str, peers: int = 0, program: Path | None = None) -> Running:
+        batch = ("--batch", "20") if row.startswith("proc/") else BATCHED
         driver = subprocess.Popen(
-            [program or probe, "--dir", tmp_path, *LONG, *(() if row.startswith("proc/") else BATCHED), row],
+            [program or probe, "--dir", tmp_path, *LONG, *batch, row],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip  # as a command line
         started.append(driver)

@@ -13,9 +13,9 @@ from typing import Any
 PROBE = Path(__file__).parents[2] / "probe"
 #: The least that a run needs.
 TINY = ("--runs", "1", "--seconds", "0.02")
-#: Busy for many seconds, so that there is something to kill.
-LONG = ("--runs", "1", "--samples", "4096", "--half-width", "0", "--seconds", "30")
-#: Makes it so of rows that are over in microseconds: 4096 calibrated samples of them take less than finding one does.
+#: Busy for many seconds in one process, so that there is something to kill. It needs a batch.
+LONG = ("--only", "time", "--runs", "1", "--samples", "4096", "--seconds", "30")
+#: One for rows that are over in microseconds: 4096 calibrated samples of them take less than finding one does.
 BATCHED = ("--batch", "2000")
 #: Voluntary switches after which a run that makes short-lived children is in its measuring loop.
 WAITED = 20
@@ -29,6 +29,12 @@ def records(text: str) -> list[dict[str, Any]]:
 
 def of_type(text: str, kind: str) -> list[dict[str, Any]]:
     return [record for record in records(text) if record["type"] == kind]
+
+
+def counted(text: str) -> list[dict[str, Any]]:
+    """The first timed run of every row, with what its counting run counted."""
+    runs = {run["row"]: run for run in reversed(of_type(text, "run"))}
+    return [{**runs[one["row"]], **one} for one in of_type(text, "count") if one["row"] in runs]
 
 
 def measure(probe: Path, folder: Path, *words: str) -> str:

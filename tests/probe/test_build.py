@@ -130,7 +130,8 @@ def counts(probe: Path) -> dict[str, dict[str, Any]]:
     """What every row of the full profile counted, row → run; each workload verified its own work on the way."""
     found = records(probe, *FIXED, "--profile", "quick")
     assert [record for record in found if record["type"] in ("error", "unsupported")] == []
-    return {record["row"]: record for record in found if record["type"] == "run"}
+    counted = {record["row"]: record for record in found if record["type"] == "count"}
+    return {record["row"]: {**record, **counted.get(record["row"], {})} for record in found if record["type"] == "run"}
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from .running import LIMIT_SECONDS, PROBE, TINY, Running, measure, of_type
+from .running import LIMIT_SECONDS, PROBE, TINY, Running, counted, measure, of_type
 
 FAMILIES = ("ctx/*", "ipc/pipe*", "proc/*")
-#: Exactly `SAMPLES` iterations: no calibration, no early stop.
+#: Exactly `SAMPLES` iterations in one process.
 SAMPLES = 6
-FIXED = ("--runs", "1", "--batch", "1", "--samples", str(SAMPLES), "--half-width", "0", "--seconds", "30")
+FIXED = ("--only", "time", "--runs", "1", "--batch", "1", "--samples", str(SAMPLES), "--seconds", "30")
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 
@@ -48,7 +48,7 @@ def test_every_row_measures_or_says_why_not(quick: str) -> None:
 def test_reads_and_writes_that_happened_are_those_claimed(quick: str) -> None:
     """Exact: Linux counts every call. Broken: a claim that leaves out the children's calls."""
     checked = 0
-    for run in of_type(quick, "run"):
+    for run in counted(quick):
         for kind in ("reads", "writes"):
             if kind in run["claimed"] and kind in run["happened"]:
                 assert run["happened"][kind] == run["claimed"][kind] * run["iterations"], (run["row"], kind)
@@ -58,7 +58,7 @@ def test_reads_and_writes_that_happened_are_those_claimed(quick: str) -> None:
 
 def test_each_hand_over_on_one_cpu_switches_at_least_once(quick: str) -> None:
     """The other process can only run after a switch, of either kind. Broken: a peer that sits on another CPU."""
-    runs = [run for run in of_type(quick, "run") if "any_switches" in run["claimed"] and run["cpu"] >= 0]
+    runs = [run for run in counted(quick) if "any_switches" in run["claimed"] and run["cpu"] >= 0]
     runs = [run for run in runs if "other-cpu" not in run["row"]]
     assert len(runs) >= 6
     for run in runs:
@@ -136,7 +136,7 @@ def trace(probe: Path, tmp_path: Path) -> Callable[[str, str], Trace]:
             process = int(file.suffix[1:])
             found = [CALL.match(line) for line in file.read_text(errors="replace").splitlines()]
             by_process[process] = [(m[1], m[2], int(m[3])) for m in found if m]
-            if any('"--internal", "run"' in arguments for _, arguments, _ in by_process[process]):
+            if any('"--internal", "time"' in arguments for _, arguments, _ in by_process[process]):
                 measuring = process
         assert measuring > 0
         return Trace(by_process, measuring, run["iterations"])

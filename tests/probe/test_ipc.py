@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import LIMIT_SECONDS, PROBE, TINY, Running, measure, of_type, until
+from .running import LIMIT_SECONDS, PROBE, TINY, Running, counted, measure, of_type, until
 
 ROWS = ("ipc/*", "ctx/yield", "ctx/thread-pair")
 #: Row, and how many processes its run has: a queue of System V has a keeper beside the peer.
@@ -65,7 +65,7 @@ def test_every_row_measures_or_says_why_not(full: str) -> None:
 def test_reads_and_writes_that_happened_are_those_claimed(full: str) -> None:
     """Exact: Linux counts every call. Broken: a message in two pieces, or a word more than the row says."""
     checked = 0
-    for run in of_type(full, "run"):
+    for run in counted(full):
         for kind in ("reads", "writes"):
             if kind in run["claimed"] and kind in run["happened"]:
                 assert run["happened"][kind] == run["claimed"][kind] * run["iterations"], (run["row"], kind)
@@ -75,7 +75,7 @@ def test_reads_and_writes_that_happened_are_those_claimed(full: str) -> None:
 
 def test_each_hand_over_on_one_cpu_switches_at_least_once(full: str) -> None:
     """Broken: an answer that the process gave itself."""
-    runs = [run for run in of_type(full, "run") if run["row"].endswith("same-cpu") and "any_switches" in run["claimed"]]
+    runs = [run for run in counted(full) if run["row"].endswith("same-cpu") and "any_switches" in run["claimed"]]
     assert len(runs) >= 7
     for run in runs:
         assert run["happened"]["any_switches"] >= run["claimed"]["any_switches"] * run["iterations"], run["row"]

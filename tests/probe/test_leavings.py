@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from .running import LIMIT_SECONDS, LONG, TINY, children, of_type, parent_of, until
+from .running import BATCHED, LIMIT_SECONDS, LONG, TINY, children, of_type, parent_of, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 
@@ -93,7 +93,7 @@ def end_by(number: int, driver: subprocess.Popen[str]) -> None:
 
 def try_to_end(number: int, probe: Path, row: str, watched: Watched) -> str:
     """Waits until a file of the row's is there, then ends it. What was said, its processes gone; "" if unsupported."""
-    with watched.start(probe, *LONG, row) as driver:
+    with watched.start(probe, *LONG, *BATCHED, row) as driver:
         until(lambda: watched.files() or driver.poll() is not None, f"{row} makes no file")
         processes = [each for run in children(driver.pid) for each in (run, *children(run))]
         end_by(number, driver)
@@ -198,7 +198,7 @@ def test_a_full_disk_is_an_error_that_says_what_is_needed(probe: Path, full_disk
 def test_a_killed_process_of_many_ends_the_run(probe: Path, watched: Watched) -> None:
     """Of the processes that share a file one is killed: an error, nobody left, no file. Broken: the others wait."""
     row = next(each for each in rows(probe) if "procs=4" in each)
-    with watched.start(probe, *LONG, row) as driver:
+    with watched.start(probe, *LONG, *BATCHED, row) as driver:
         run = until(lambda: children(driver.pid), "no run began")[0]
         peers = until(lambda: found if len(found := children(run)) == 4 else None, "the processes did not start")
         os.kill(peers[2], signal.SIGKILL)

@@ -48,6 +48,11 @@ class Outcome:
         (run,) = self.of("run")
         return run
 
+    def only_count(self) -> Record:
+        """What was counted of the one row, beside what its timed run says of itself."""
+        (count,) = self.of("count")
+        return {**self.only_run(), **count}
+
     def only_error(self) -> Record:
         assert self.of("run") == []
         (error,) = self.of("error")
@@ -122,7 +127,7 @@ def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path, profile
 )
 def test_what_is_claimed_happens(probe: Path, tmp_path: Path, row: str) -> None:
     """Expected: faults, reads and writes as claimed. Broken: a page touched twice, a call of the engine's counted."""
-    run = start(probe, tmp_path, *SHORT, row).only_run()
+    run = start(probe, tmp_path, *SHORT, row).only_count()
     claimed, happened, iterations = run["claimed"], run["happened"], run["iterations"]
     assert iterations == run["batch"] * len(run["samples"])
     assert any(claimed.get(name, 0) > 0 for name in ("faults", "reads", "writes"))
@@ -135,7 +140,7 @@ def test_what_is_claimed_happens(probe: Path, tmp_path: Path, row: str) -> None:
 
 def test_mapped_blocks_of_malloc_fault_once_each(probe: Path, tmp_path: Path) -> None:
     """Expected: one mapping and one fault a block. Broken: the threshold moved, and blocks come from the heap."""
-    run = start(probe, tmp_path, *SHORT, "mem/alloc@bytes=262144").only_run()
+    run = start(probe, tmp_path, *SHORT, "mem/alloc@bytes=262144").only_count()
     (remark,) = (warning["text"] for warning in run["warnings"] if warning["code"] == "allocator")
     assert "262144 bytes" in remark
     if "faults" not in run["claimed"]:
@@ -146,7 +151,7 @@ def test_mapped_blocks_of_malloc_fault_once_each(probe: Path, tmp_path: Path) ->
 
 def test_the_figure_of_a_file_fault_is_per_fault(probe: Path, tmp_path: Path) -> None:
     """Expected: as many operations as faults, and a remark if they are fewer than pages. Broken: as many as pages."""
-    run = start(probe, tmp_path, *SHORT, "mem/fault-file@pages=64").only_run()
+    run = start(probe, tmp_path, *SHORT, "mem/fault-file@pages=64").only_count()
     assert 1 <= run["ops"] <= 64
     assert near(run["happened"]["faults"], run["ops"] * run["iterations"])
     assert ("fault-around" in {warning["code"] for warning in run["warnings"]}) == (run["ops"] < 64)
@@ -154,7 +159,7 @@ def test_the_figure_of_a_file_fault_is_per_fault(probe: Path, tmp_path: Path) ->
 
 def test_a_protection_fault_is_less_its_way_out(probe: Path, tmp_path: Path) -> None:
     """Expected: 16 faults that return, and a baseline of one that jumps. Broken: the baseline is a whole iteration."""
-    run = start(probe, tmp_path, "--runs", "1", "--seconds", "0.1", "mem/fault-prot").only_run()
+    run = start(probe, tmp_path, "--runs", "1", "--seconds", "0.1", "mem/fault-prot").only_count()
     assert run["ops"] == run["claimed"]["syscalls"] == 16
 
     def least(series: Record) -> float:
@@ -337,7 +342,7 @@ def test_a_sync_in_memory_is_said_to_be_none(probe: Path, tmp_path: Path) -> Non
 
 def test_a_latency_follows_from_the_loads(probe: Path, tmp_path: Path) -> None:
     """Expected: no call and no fault in the timed region; as many loads as told. Broken: pages met while measuring."""
-    run = start(probe, tmp_path, *SHORT, "mem/latency@bytes=16777216,stride=64").only_run()
+    run = start(probe, tmp_path, *SHORT, "mem/latency@bytes=16777216,stride=64").only_count()
     assert run["ops"] == 64
     assert run["happened"]["faults"] <= 20
     assert run["claimed"] == {"syscalls": 0, "faults": 0}

@@ -57,12 +57,25 @@ def test_a_chain_of_loads_visits_every_place_once(compiler: str, tmp_path: Path)
     assert int(done.stdout.split()[0]) > 50
 
 
-def test_meter_tells_the_load_of_the_other_cpus_alone(tmp_path: Path) -> None:
-    """Of the two others 4 of 18 ticks are busy. Broken: the line of all CPUs was one CPU more, and ours in it, so that
-    an idle machine looked half busy and every run disturbed; steal was counted twice."""
+@pytest.mark.parametrize(
+    ("cpus", "others", "steal"),
+    [
+        (("0",), "0.2222", "1.0"),
+        (("0", "0"), "0.2222", "1.0"),
+        (("2", "0"), "0.5000", "0.5"),
+        (("1", "0"), "0.0000", "1.5"),
+        (("-1",), "0.5000", "1.0"),
+    ],
+)
+def test_meter_tells_the_load_of_the_other_cpus_and_the_steal_of_ours(
+    cpus: tuple[str, ...], others: str, steal: str, tmp_path: Path
+) -> None:
+    """Of CPUs 1 and 2, 4 of 18 ticks are busy; of CPU 0 one was stolen. Unpinned, all are ours and all are others'.
+    Broken: the line of all CPUs was one CPU more, so that an idle machine looked half busy; the steal of all CPUs was
+    taken for that of one, so that 0.1 % on each of 64 read 6.4 %."""
     (tmp_path / "proc" / "self").mkdir(parents=True)
-    done = run_unit("meter", "gcc", tmp_path)
-    assert done.stdout == "others 0.2222 steal 2 delay 400 wall 100000000\n"
+    done = run_unit("meter", "gcc", tmp_path, *cpus)
+    assert done.stdout == f"others {others} steal {steal} delay 400 wall 100000000\n"
 
 
 def test_counters_count_between_on_and_off_or_say_why_not(tmp_path: Path) -> None:

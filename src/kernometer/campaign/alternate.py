@@ -1,5 +1,6 @@
 """`ab`: two targets measured in randomised alternating blocks, so that whatever drifts does so for both.
 
+By time all rows are calibrated and counted in both arms first; the runs of a row then have one batch in both.
 A block is one run of one row in each arm, right after one another, in random order. Where starting a target is dear
 (a wrapper that boots a kernel) it is one run of every row in each arm.
 """
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from kernometer.campaign.plan import exactly
 from kernometer.campaign.session import new_session, records, telling_what_is_kept
-from kernometer.results.model import AnyRecord, Header, Unsupported, Workload
+from kernometer.results.model import AnyRecord, Calibration, Failure, Header, Unsupported, Workload
 from kernometer.results.writer import new_session_id
 from kernometer.targets.base import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from kernometer.campaign.plan import Plan
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from kernometer.results.writer import ResultWriter
     from kernometer.targets.base import Target
 
+#: Iterations in one sample of a row, and of its baseline.
+Batch = tuple[int, int]
+#: Batches that differ by more are not made equal.
+MOST_APART = 10
 #: Seconds that a call may take beyond its plan's own: a wrapper that boots a kernel, on a loaded machine.
 CALL_PATIENCE = 300.0
 
@@ -55,12 +60,41 @@ def measure_pair(
     ):
         writers += (first, second)
         arms = (_Arm(targets[0], first), _Arm(targets[1], second))
+        if plan.by == "time" and not plan.command:
+            plan = _prepared(plan, arms, listen)
         for block, group in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
             order = list(arms)
             _generator(plan.seed, block, *group).shuffle(order)
             for arm in order:
-                arm.run(replace(plan, words=group), block, listen)
+                arm.time(replace(plan, words=group), block, listen)
     return first.path, second.path
+
+
+def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord], None]) -> Plan:
+    """Calibrates and counts all rows in both arms; the plan, without rows that cannot be calibrated in one of them."""
+    without = set[str]()
+    for arm in arms:
+        without |= arm.run(plan, listen, "--only", "calibrate") | arm.refused
+    a, b = arms
+    a.batches, b.batches = common_batches(a.batches, b.batches)
+    rows = tuple(row for row in plan.rows if row not in without)
+    if rows != plan.rows:
+        plan = replace(plan, rows=rows, words=tuple(exactly(row) for row in rows))
+    for arm in arms if rows else ():
+        arm.run(plan, listen, "--only", "count")
+    return plan
+
+
+def common_batches(a: Mapping[str, Batch], b: Mapping[str, Batch]) -> tuple[dict[str, Batch], dict[str, Batch]]:
+    """What each arm is to use: the larger of the two, so that a sample is long enough in both.
+
+    Each its own where they differ more than tenfold: the slower arm would take as many times as long.
+    """
+    of_a, of_b = dict(a), dict(b)
+    for row in a.keys() & b.keys():
+        if max(a[row][0], b[row][0]) <= MOST_APART * min(a[row][0], b[row][0]):
+            of_a[row] = of_b[row] = (max(a[row][0], b[row][0]), max(a[row][1], b[row][1]))
+    return of_a, of_b
 
 
 def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -86,18 +120,36 @@ class _Arm:
         self.target = target
         self.writer = writer
         self.defined: set[str] = set()  #: rows whose definition is in the file
+        self.ids: dict[str, int] = {}  #: of these rows
         self.refused: set[str] = set()
+        self.batches: dict[str, Batch] = {}
         self.has_header = False
 
-    def run(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
-        extra: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
-        if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
-            extra += ("--continue",)
+    def time(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
+        """One run of each of the plan's rows."""
+        phase = ("--only", "time") if plan.by == "time" and not plan.command else ()
+        self.run(plan, listen, "--first-run", str(block), "--block", str(block), *phase)
+
+    def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str) -> set[str]:
+        """One call of the probe with these words; the rows that failed in it."""
+        failed = set()
+        asked = {word.removesuffix("@") for word in plan.words}
+        only = asked if asked <= self.batches.keys() else self.batches.keys()  # no longer a word than it need be
+        if self.batches and only:
+            of_rows = sorted((self.ids[row], *self.batches[row]) for row in only)
+            words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
+        if self.has_header and plan.words and asked <= self.defined:
+            words += ("--continue",)
         until = Deadline.after(plan.patience + CALL_PATIENCE)
-        for record, line in records(self.target, plan.job(*extra, runs=1), until):
+        for record, line in records(self.target, plan.job(*words, runs=1), until):
+            if isinstance(record, Calibration):
+                self.batches[record.row] = (record.batch, record.baseline_batch)
+            elif isinstance(record, Failure):
+                failed.add(record.row)
             if self._is_new(record):
                 self.writer.add(record, line)
                 listen(record)
+        return failed
 
     def _is_new(self, record: AnyRecord) -> bool:
         """Definitions, and rows that cannot be measured here, are kept once."""
@@ -108,6 +160,7 @@ class _Arm:
             rows = {row.row for row in record.rows}
             new = not self.defined.issuperset(rows)
             self.defined |= rows
+            self.ids |= {row.row: row.id for row in record.rows}
             return new
         if isinstance(record, Unsupported):
             new = record.row not in self.refused

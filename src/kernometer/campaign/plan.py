@@ -19,29 +19,28 @@ if TYPE_CHECKING:
 
     from kernometer.targets.base import Target
 
-#: Seconds that the runs of each profile are fitted into. quick is to end within a minute, full within ten on two cores:
-#: the rest is for rows that take longer than their share (one iteration of seconds, a set-up of 128 MiB).
+#: Seconds that a session of each profile takes at the most, where its rows let it: quick is to end within a minute,
+#: full within ten on two cores. The rest is for rows that take longer than their share (one iteration of seconds, say).
 BUDGETS = {"quick": 50.0, "full": 480.0}
-#: Seconds that one run of one row takes beside sampling, on average: its process, calibration, baseline.
-RUN_OVERHEAD = 0.015
-#: Seconds of sampling below which no run is pressed: many rows with many runs then take longer than the budget.
-LEAST_SECONDS = 0.01
+#: Seconds a row beyond which few rows get no more of the budget.
+ROW_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard a run of a row tries; the probe's options of the same names."""
+    """How hard each row is tried; the probe's options of the same names. docs/statistics.md, "Effort"."""
 
-    runs: int
+    runs: int  #: timed ones of each row; more within the budget
     seconds: float  #: of sampling, one run
-    half_width: float  #: relative; 0.01: 1 %
+    half_width: float  #: relative, between runs: 0.01 is 1 %; no further runs below it
     samples: int  #: at most, one run
+    budget: float = 0.0  #: seconds of the session, as long as which further runs are made; 0: none are
     batch: int = 0  #: iterations in one sample; 0: calibrated
     clock: str = ""  #: to take times with; "": the probe's own choice, by what its platform has
 
 
-#: By profile. Five runs give an interval; ten a narrower one. The seconds of a run are lowered to fit BUDGETS.
-EFFORTS = {"quick": Effort(5, 0.1, 0.01, 200), "full": Effort(10, 0.3, 0.005, 500)}
+#: By profile. Runs are short and many: they differ by more than the samples within them.
+EFFORTS = {"quick": Effort(5, 0.015, 0.01, 200), "full": Effort(5, 0.02, 0.005, 200)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,8 @@ class Plan:
         if self.by == "time":
             fixed += ("--seconds", f"{effort.seconds:.6g}", "--half-width", f"{effort.half_width:.6g}")
             fixed += ("--samples", str(effort.samples), "--runs", str(effort.runs if runs is None else runs))
-            fixed += ("--batch", str(effort.batch), *(("--clock", effort.clock) if effort.clock else ()))
+            fixed += ("--budget", f"{effort.budget if runs is None else 0:.6g}", "--batch", str(effort.batch))
+            fixed += ("--clock", effort.clock) if effort.clock else ()
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     def job(self, *extra: str, runs: int | None = None) -> Job:
@@ -74,14 +74,14 @@ class Plan:
 
     @property
     def units(self) -> int:
-        """Runs of rows in all: what progress counts. (A command's three times come together.)"""
+        """Runs of rows that are made in any case: what progress counts. (A command's three times come together.)"""
         return self.effort.runs * (3 if self.command else len(self.rows)) if self.by == "time" else len(self.rows)
 
     @property
     def patience(self) -> float:
         """Seconds after which the whole is given up: far beyond what any machine needs, since a wait must end."""
         per_run = 12 * self.effort.seconds + 5
-        return 600 + self.units * per_run
+        return 600 + self.effort.budget + (self.units + 2 * len(self.rows)) * per_run
 
 
 def definitions(
@@ -143,7 +143,6 @@ def plan_of(
     needs = frozenset(need for one in found for row in one.rows if not row.unsupported for need in row.needs)
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
-    if "seconds" not in given and rows:
-        share = BUDGETS[profile] / (len(rows) * effort.runs) - RUN_OVERHEAD
-        effort = replace(effort, seconds=min(effort.seconds, max(LEAST_SECONDS, share)))
+    if by == "time" and "budget" not in given and "runs" not in given:
+        effort = replace(effort, budget=min(BUDGETS[profile], ROW_SECONDS * len(rows)))
     return Plan(by, profile, tuple(words), rows, effort, seed, needs=needs, program=program)

@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from kernometer import __version__
 from kernometer.errors import StoppedError, TargetError
 from kernometer.host.check import check
@@ -48,6 +50,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         experiment=experiment,
         side=arm,
         seed=plan.seed,
+        effort=msgspec.to_builtins(plan.effort) if plan.by == "time" else {},
         host=check().as_record() if place.here else {},
     )
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kernometer.campaign.session import is_step
-from kernometer.results.model import Failure, Run, Unsupported
+from kernometer.results.model import Calibration, Counting, Failure, Run, Unsupported
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -25,43 +25,51 @@ TELLING_SHARE = 0.1
 
 
 @contextmanager
-def progress(env: Env, steps: int) -> Iterator[Callable[[AnyRecord], None]]:
-    """Gives a listener for records; `steps` runs are expected. Failed rows are told at once, above the bar."""
+def progress(env: Env, steps: int, budget: float = 0.0) -> Iterator[Callable[[AnyRecord], None]]:
+    """Gives a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
+
+    Failed rows are told at once, above the bar.
+    """
     if env.err.isatty():
-        with _bar(env) as bar:
-            yield _on_terminal(bar, bar.add_task("starting", total=steps))
+        with _bar(env, timed=budget > 0) as bar:
+            yield _on_terminal(bar, bar.add_task("starting", total=budget or steps, runs=0), timed=budget > 0)
     else:
-        yield _on_stream(env, steps)
+        yield _on_stream(env, steps, budget)
 
 
-def _bar(env: Env) -> Progress:
+def _bar(env: Env, *, timed: bool) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
         TextColumn("{task.description:<40}", markup=False),
         BarColumn(bar_width=None),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[runs]} runs") if timed else MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=env.console(err=True),
         transient=True,
     )
 
 
-def _on_terminal(bar: Progress, task: TaskID) -> Callable[[AnyRecord], None]:
+def _on_terminal(bar: Progress, task: TaskID, *, timed: bool) -> Callable[[AnyRecord], None]:
     told: set[str] = set()
+    start = time.monotonic()
+    runs = 0
 
     def listen(record: AnyRecord) -> None:
-        if isinstance(record, Run):
-            bar.update(task, description=printable(record.row, 40))
+        nonlocal runs
+        if isinstance(record, Calibration | Counting | Run):
+            doing = {Calibration: "calibrating ", Counting: "counting "}.get(type(record), "")
+            bar.update(task, description=printable(doing + record.row, 40))
         if is_step(record):
-            bar.advance(task)
+            runs += 1
+            bar.update(task, completed=time.monotonic() - start if timed else runs, runs=runs)
         for line in _news(record, told):
             bar.console.print(line)
 
     return listen
 
 
-def _on_stream(env: Env, steps: int) -> Callable[[AnyRecord], None]:
+def _on_stream(env: Env, steps: int, budget: float) -> Callable[[AnyRecord], None]:
     told: set[str] = set()
     start = last = time.monotonic()
     done = 0
@@ -72,9 +80,12 @@ def _on_stream(env: Env, steps: int) -> Callable[[AnyRecord], None]:
         now = time.monotonic()
         if now - last >= LINE_SECONDS and done:
             last = now
-            left = (now - start) / done * max(0, steps - done)
-            told_left = f", about {left:.0f} s left" if done >= TELLING_SHARE * steps else ""
-            env.say(f"measured {done} of {steps} runs{told_left}")
+            if budget > 0:
+                env.say(f"measured {done} runs, at most {max(0.0, start + budget - now):.0f} s left")
+            else:
+                left = (now - start) / done * max(0, steps - done)
+                told_left = f", about {left:.0f} s left" if done >= TELLING_SHARE * steps else ""
+                env.say(f"measured {done} of {steps} runs{told_left}")
         for line in _news(record, told):
             env.say(line)
 

@@ -52,9 +52,10 @@ measured until then is kept). Others: see 'kernometer man'.
 @options.by
 @options.unit_costs
 @options.label
-@click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, each in a fresh process.")
+@click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, so many, each in a fresh process.")
+@click.option("--budget", type=click.FloatRange(0, 86400), help="Seconds in which further runs narrow intervals.")
 @options.seconds
-@click.option("--half-width", type=click.FloatRange(0, 1), help="End a run once its median is known this well.")
+@click.option("--half-width", type=click.FloatRange(0, 1), help="No further runs once an interval is this narrow.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
 @options.batch
 @options.clock
@@ -107,7 +108,7 @@ def command(
             print_commands(env, plan, (target,))
             return
         tell_notes(env, by, target)
-        with progress(env, plan.units) as listen:
+        with progress(env, plan.units, plan.effort.budget) as listen:
             path = measure(plan, target, store, label, listen)
     result = read_file(path)
     named = None if points else words

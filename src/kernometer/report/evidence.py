@@ -10,7 +10,7 @@ from typing import Any
 from kernometer.report.subjects import Subject, name, rows_of, sentence
 from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
 from kernometer.report.warnings import WORDS, explain
-from kernometer.results.model import Events, Run
+from kernometer.results.model import Counting, Events, Run
 from kernometer.stats.model import Flag, FlagCode
 
 #: Rows of one reason that the page lists; of more it says how many there are.
@@ -49,7 +49,7 @@ def truth(subjects: Sequence[Subject]) -> Counts:
     rows = []
     for row in rows_of(subjects):
         for subject in subjects:
-            pairs = _claims(subject.runs.get(row, ()))
+            pairs = _claims(subject.counted.get(row, ()))
             kinds.update(dict.fromkeys(pairs))
             disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
             if pairs:
@@ -82,7 +82,7 @@ def counters(subjects: Sequence[Subject]) -> Counts:
             missing.append((subject.letter, sentence(reasons[0])))
     for row in rows_of(subjects):
         for subject in subjects:
-            means = _hardware(subject.runs.get(row, ()))
+            means = _hardware(subject, row)
             kinds.update(dict.fromkeys(means))
             if means:
                 rows.append((row, subject.letter, means))
@@ -150,26 +150,28 @@ def _flags_of(subject: Subject, row: str) -> list[Flag]:
     return list(dict.fromkeys(flag for figure in subject.of(row) for flag in figure.flags))
 
 
-def _claims(runs: Sequence[Run]) -> dict[str, str]:
-    """By kind, "claimed / counted" per iteration over all runs; a kind that nobody counts says so."""
-    kinds = dict.fromkeys(kind for run in runs for kind in run.claimed)
+def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
+    """By kind, "claimed / counted" per iteration; a kind that nobody counts says so."""
+    kinds = dict.fromkeys(kind for one in counted for kind in one.claimed)
     found = {}
     for kind in kinds:
-        claimed = [run.claimed[kind] for run in runs if kind in run.claimed]
-        counted = [run for run in runs if kind in run.happened and run.iterations > 0]
+        claimed = [one.claimed[kind] for one in counted if kind in one.claimed]
+        told = [one for one in counted if kind in one.happened and one.iterations > 0]
         happened = "not counted"
-        if counted:
-            happened = _count(
-                math.fsum(run.happened[kind] for run in counted) / math.fsum(run.iterations for run in counted)
-            )
+        if told:
+            happened = _count(math.fsum(one.happened[kind] for one in told) / math.fsum(one.iterations for one in told))
         found[kind] = f"{_count(claimed[0])} / {happened}"
     return found
 
 
-def _hardware(runs: Sequence[Run]) -> dict[str, str]:
-    kinds = dict.fromkeys(kind for run in runs for kind in run.hardware)
-    means = {kind: [run.hardware[kind] for run in runs if kind in run.hardware] for kind in kinds}
-    return {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
+def _hardware(subject: Subject, row: str) -> dict[str, str]:
+    """Means per iteration, and what having the counters did to the row's time."""
+    counted = subject.counted.get(row, ())
+    kinds = dict.fromkeys(kind for one in counted for kind in one.hardware)
+    means = {kind: [one.hardware[kind] for one in counted if kind in one.hardware] for kind in kinds}
+    found = {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
+    slower = [figure.counting for figure in subject.of(row) if figure.counting is not None]
+    return found | {"times_as_long": f"{max(slower):.3g}"} if found and slower else found
 
 
 def _count(number: float) -> str:

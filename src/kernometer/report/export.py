@@ -16,7 +16,7 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kernometer.results.model import Result, Run
+    from kernometer.results.model import Counting, Result, Run
     from kernometer.stats.model import RowFigure, RunFigure
 
 Per = Literal["row", "run", "sample"]
@@ -29,13 +29,13 @@ COLUMNS: dict[Per, tuple[str, ...]] = {
         *_SESSION,
         *("row", "workload", "params", "status", "note", "per", "unit", "better", "value", "value_low", "value_high"),
         *("cost", "cost_low", "cost_high", "gross", "baseline", "runs", "samples", "flags"),
-        *("curve", "x"),
+        *("iterations", "happened", "claimed", "hardware", "curve", "x"),
     ),
     "run": (
         *_SESSION,
         *("row", "workload", "params", "run", "block", "per", "cost", "gross", "baseline", "samples", "warmup"),
         *("seconds", "batch", "ops", "bytes", "iterations", "resolution_ns", "stopped", "cpu", "peer_cpu"),
-        *("involuntary", "migrated", "happened", "claimed", "meter", "hardware"),
+        *("involuntary", "migrated", "meter"),
     ),
     "sample": ("result", "row", "run", "block", "sample", "raw", "batch", "ops", "involuntary", "migrated"),
 }
@@ -83,9 +83,10 @@ def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
     """Measured rows, then failed ones that have no figure, then those that this platform cannot do."""
     failed = {failure.row: failure.text for failure in reversed(result.failures)}
     places = {point.row: (of.name, point.x) for of in curves(figures, result.workloads) for point in of.points}
+    counted = result.counted()
     for row in in_registry_order(result, figures):
         curve, x = places.get(row, ("", None))
-        yield _row(figures[row], failed.get(row, "")) | {"curve": curve, "x": x}
+        yield _row(figures[row], failed.get(row, "")) | _counted(counted[row][0]) | {"curve": curve, "x": x}
     for row, text in reversed(failed.items()):
         if row not in figures:
             yield _no_figure(row, "failed", text)
@@ -115,6 +116,16 @@ def _row(figure: RowFigure, note: str) -> Line:
         "runs": len(figure.runs),
         "samples": sum(run.samples for run in figure.runs),
         "flags": " ".join(dict.fromkeys(flag.code.value for flag in figure.flags)),
+    }
+
+
+def _counted(of: Counting | Run) -> Line:
+    """What happened while all its iterations ran, what an iteration claims, and the hardware's counts of one."""
+    return {
+        "iterations": of.iterations,
+        "happened": _json(of.happened),
+        "claimed": _json(of.claimed),
+        "hardware": _json(of.hardware),
     }
 
 
@@ -162,10 +173,7 @@ def _run(run: Run, per: str, figure: RunFigure | None) -> Line:
         "peer_cpu": run.peer_cpu,
         "involuntary": sum(count for _, count in run.involuntary),
         "migrated": len(run.migrated),
-        "happened": _json(run.happened),
-        "claimed": _json(run.claimed),
         "meter": _json(run.meter),
-        "hardware": _json(run.hardware),
     }
 
 

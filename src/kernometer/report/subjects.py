@@ -13,7 +13,7 @@ from kernometer.report.curves import definitions
 from kernometer.report.units import format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
 from kernometer.report.warnings import WORDS
-from kernometer.results.model import Result, Run, Workload
+from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure
@@ -34,6 +34,7 @@ class Subject:
     results: tuple[Result, ...]
     entries: tuple[Entry, ...]
     runs: Mapping[str, tuple[Run, ...]]  #: of each row, of all results: a page asks for each of hundreds of rows
+    counted: Mapping[str, tuple[Counting | Run, ...]]  #: the same of Result.counted
 
     @property
     def letter(self) -> str:
@@ -62,7 +63,9 @@ def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Subject, ...
     subjects = []
     for index, (title, results) in enumerate(groups):
         system = System(letter(index), name(title), _facts(results), tuple(map(_session, results)))
-        subjects.append(Subject(title, system, tuple(results), tuple(map(entry, results)), _runs(results)))
+        subjects.append(
+            Subject(title, system, tuple(results), tuple(map(entry, results)), _runs(results), _counted(results))
+        )
     return tuple(subjects)
 
 
@@ -73,6 +76,14 @@ def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
         for run in result.runs:
             found.setdefault(run.row, []).append(run)
     return {row: tuple(runs) for row, runs in found.items()}
+
+
+def _counted(results: Sequence[Result]) -> dict[str, tuple[Counting | Run, ...]]:
+    found: dict[str, list[Counting | Run]] = {}
+    for result in results:
+        for row, counted in result.counted().items():
+            found.setdefault(row, []).extend(counted)
+    return {row: tuple(counted) for row, counted in found.items()}
 
 
 def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kernometer.results.model import Header, Result, Workload
     from kernometer.stats.model import RowFigure
 
+#: Times as long from which on a row's counting run is told of.
+TOLD_COUNTING = 1.1
 #: Characters of a string from a machine that one cell or line shows.
 CELL, LINE = 60, 400
 #: The narrowest column of row names; below it the terminal is too narrow for a table.
@@ -217,6 +219,7 @@ def remarks(figures: Iterable[RowFigure], workloads: Mapping[str, Workload], *, 
     What a workload itself remarks is always given in full: nothing else says it. `workloads`: the definitions, which
     say what forms a curve; without them every row is named.
     """
+    figures = list(figures)
     seen: dict[FlagCode, dict[str, list[str]]] = {}
     for figure in figures:
         for flag in figure.flags:
@@ -228,7 +231,21 @@ def remarks(figures: Iterable[RowFigure], workloads: Mapping[str, Workload], *, 
         lines.append(f"{words.label} ({count}): {words.sentence} {words.advice}")
         if details or code is FlagCode.PROBE:
             lines += [f"  {', '.join(names_of(of, workloads))}: {detail}" for detail, of in _by_detail(rows).items()]
-    return lines
+    return lines + (counting_runs(figures) if details else [])
+
+
+def counting_runs(figures: Iterable[RowFigure]) -> list[str]:
+    """How much longer rows took in the run that counts; their figures are from runs that do not."""
+    lines = [
+        f"  {figure.row}: {figure.counting:.3g} times as long"
+        for figure in figures
+        if figure.counting is not None and figure.counting >= TOLD_COUNTING
+    ]
+    return (
+        [f"counters: while events were counted, in a run of their own, {len(lines)} rows took longer:", *lines]
+        if lines
+        else []
+    )
 
 
 def hangs_on(figures: Iterable[RowFigure], workloads: Mapping[str, Workload]) -> list[str]:

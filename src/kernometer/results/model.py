@@ -83,6 +83,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     experiment: Name = ""  #: shared by the two sides of one `ab`
     side: ArmLetter = ""  #: "A" or "B" there
     seed: Count = 0
+    effort: dict[Name, Any] = {}  #: how hard each row was tried, as campaign/plan.Effort has it; {} in old sessions
     host: dict[str, Any] = {}  #: what `check` found: {"findings": [...], "facts": {...}}
 
 
@@ -141,8 +142,34 @@ class Baseline(msgspec.Struct, kw_only=True, frozen=True):
     samples: Samples  #: gross, in the clock's nanoseconds (by path: instructions), one a batch
 
 
+class Calibration(Record, kw_only=True, frozen=True, tag="calibration"):
+    """The batch that every run of a row has, found once a session in a process of its own (by time)."""
+
+    row: Name
+    workload: Name
+    block: Count = 0
+    batch: Positive  #: iterations in one sample
+    baseline_batch: Count = 0  #: 0: the row has no baseline
+    seconds: Amount = 0.0
+
+
+class Counting(Record, kw_only=True, frozen=True, tag="count"):
+    """What one run counted of a row, with everything attached that perturbs (by time). It gives no figure."""
+
+    row: Name
+    workload: Name
+    block: Count = 0
+    batch: Positive
+    samples: Samples  #: ns, gross, with all that attached: how much longer than in a timed run
+    iterations: Count  #: in all samples together
+    happened: dict[Name, Signed] = {}  #: counted around the samples: faults, switches, reads, writes, children, …
+    claimed: dict[Name, Signed] = {}  #: the same by the workload's claim, per iteration
+    hardware: dict[Name, Signed] = {}  #: instructions and cycles, user and kernel, per iteration
+    seconds: Amount = 0.0
+
+
 class Run(Record, kw_only=True, frozen=True, tag="run"):
-    """One run of one row, in a process of its own."""
+    """One run of one row, in a process of its own. By time nothing else is attached to it: see Counting."""
 
     row: Name
     workload: Name
@@ -159,7 +186,7 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     loop_cost: Costs = ()  #: samples of `loop_batch` empty iterations, clock inside
     baseline: Baseline | None = None
     resolution_ns: Amount = 0.0
-    stopped: Name = ""  #: "half-width", "time", "samples", "plan"
+    stopped: Name = ""  #: "time", "samples", "plan"; in old sessions "half-width" too
     seconds: Amount = 0.0  #: wall time of the whole run, set-up included
     cpu: Number = -1  #: where it ran; -1: not pinned
     peer_cpu: Number = -1
@@ -167,10 +194,10 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     involuntary: tuple[tuple[Count, Count], ...] = ()  #: (sample, involuntary switches in it), where not 0
     migrated: tuple[Count, ...] = ()  #: samples that ended on another CPU than they began on
     iterations: Count = 0  #: of `run`, timed, in all
-    happened: dict[Name, Signed] = {}  #: counted around the samples: faults, switches, reads, writes, children, …
-    claimed: dict[Name, Signed] = {}  #: the same by the workload's claim
-    meter: dict[Name, Signed] = {}  #: steal_ns, tick_ns, others_busy, run_delay_ns, wall_ns, cpu_ns
-    hardware: dict[Name, Signed] = {}  #: instructions and cycles, user and kernel, per iteration
+    happened: dict[Name, Signed] = {}  #: by path and in old sessions, as in Counting
+    claimed: dict[Name, Signed] = {}  #: the same
+    meter: dict[Name, Signed] = {}  #: steal_ns (mean of its CPUs), tick_ns, others_busy, run_delay_ns, wall_ns, cpu_ns
+    hardware: dict[Name, Signed] = {}  #: in old sessions, as in Counting
     warnings: tuple[dict[Name, Text], ...] = ()  #: {"code": …, "text": …}
 
 
@@ -285,7 +312,21 @@ class Stated(Record, kw_only=True, frozen=True, tag="stated"):
     note: Text = ""
 
 
-AnyRecord = Session | Header | Workload | Run | Failure | Unsupported | Events | End | Paper | Published | Stated
+AnyRecord = (
+    Session
+    | Header
+    | Workload
+    | Calibration
+    | Counting
+    | Run
+    | Failure
+    | Unsupported
+    | Events
+    | End
+    | Paper
+    | Published
+    | Stated
+)
 
 
 class Result(msgspec.Struct, kw_only=True, frozen=True):
@@ -295,6 +336,8 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     header: Header | None
     workloads: dict[str, Workload]
     runs: tuple[Run, ...]
+    calibrations: tuple[Calibration, ...] = ()
+    countings: tuple[Counting, ...] = ()
     failures: tuple[Failure, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     events: tuple[Events, ...] = ()
@@ -305,6 +348,17 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     def rows(self) -> tuple[str, ...]:
         """Rows with at least one run, in the order of their first run in the registry's order of workloads."""
         return tuple(dict.fromkeys(run.row for run in self.runs))
+
+    def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:
+        """Of each row what says how often things happened: its counting runs; without them its runs themselves."""
+        countings: dict[str, list[Counting]] = {}
+        for one in self.countings:
+            countings.setdefault(one.row, []).append(one)
+        runs: dict[str, list[Run]] = {}
+        for run in self.runs:
+            if run.row not in countings:
+                runs.setdefault(run.row, []).append(run)
+        return {row: tuple(of) for row, of in countings.items()} | {row: tuple(of) for row, of in runs.items()}
 
     def runs_of(self, row: str) -> tuple[Run, ...]:
         """The runs of one row, in the order they were made."""

@@ -15,6 +15,8 @@ from kernometer.errors import ResultError
 from kernometer.results.model import (
     FORMAT,
     AnyRecord,
+    Calibration,
+    Counting,
     End,
     Events,
     Failure,
@@ -121,6 +123,8 @@ class _Gathered:
     header: Header | None = None
     workloads: dict[str, Workload] = field(default_factory=dict)
     runs: dict[tuple[str, int, int], Run] = field(default_factory=dict)
+    calibrations: list[Calibration] = field(default_factory=list)
+    countings: list[Counting] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     unsupported: dict[Unsupported, None] = field(default_factory=dict)
     events: list[Events] = field(default_factory=list)
@@ -147,6 +151,10 @@ class _Gathered:
                 return self._take_header(record)
             case Workload():
                 return self._take_workload(record)
+            case Calibration():
+                self.calibrations.append(record)
+            case Counting():
+                return self._take_counting(record)
             case Run():
                 return self._take_run(record)
             case Failure():
@@ -185,10 +193,22 @@ class _Gathered:
             return f"run {record.run} of {printable(record.row, 60)} for the second time"
         held = len(record.samples) + len(record.baseline.samples if record.baseline else ())
         held += len(record.clock_cost) + len(record.loop_cost)
-        if self.samples + held > self.limits.samples:
+        full = self._hold(held)
+        if not full:
+            self.runs[key] = record
+        return full
+
+    def _take_counting(self, record: Counting) -> str:
+        full = self._hold(len(record.samples))
+        if not full:
+            self.countings.append(record)
+        return full
+
+    def _hold(self, samples: int) -> str:
+        """Makes room for so many more samples, or says why not."""
+        if self.samples + samples > self.limits.samples:
             return f"over the limit of {self.limits.samples:,} samples in all"
-        self.samples += held
-        self.runs[key] = record
+        self.samples += samples
         return ""
 
     def result(self) -> Result:
@@ -206,6 +226,8 @@ class _Gathered:
             header=self.header,
             workloads=self.workloads,
             runs=tuple(run for key, run in self.runs.items() if key not in undefined),
+            calibrations=tuple(self.calibrations),
+            countings=tuple(one for one in self.countings if one.workload in self.workloads),
             failures=tuple(self.failures),
             unsupported=tuple(self.unsupported),
             events=tuple(self.events),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median_low
 
 from kernometer.errors import ResultError
-from kernometer.results.model import By, Result, Run, Workload
+from kernometer.results.model import By, Counting, Result, Run, Workload
 from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
 from kernometer.stats.flags import flags
 from kernometer.stats.model import Flag, FlagCode, RowFigure
@@ -22,7 +22,8 @@ def figures(result: Result) -> dict[str, RowFigure]:
     runs: dict[str, list[Run]] = {}
     for run in result.runs:
         runs.setdefault(run.row, []).append(run)
-    return {row: _figure(result, row, of_row) for row, of_row in runs.items()}
+    counted = result.counted()
+    return {row: _figure(result, row, of_row, counted.get(row, ())) for row, of_row in runs.items()}
 
 
 def figure(result: Result, row: str) -> RowFigure:
@@ -30,10 +31,10 @@ def figure(result: Result, row: str) -> RowFigure:
     runs = result.runs_of(row)
     if not runs:
         raise ResultError(f"the result {result.session.id} has no run of {row}", "kernometer show lists its rows")
-    return _figure(result, row, runs)
+    return _figure(result, row, runs, result.counted().get(row, ()))
 
 
-def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
+def _figure(result: Result, row: str, runs: Sequence[Run], counted: Sequence[Counting] | Sequence[Run]) -> RowFigure:
     by = result.session.by
     workload = result.workloads.get(runs[0].workload)
     less_baseline = workload is not None and workload.figure_less_baseline
@@ -64,9 +65,10 @@ def _figure(result: Result, row: str, runs: Sequence[Run]) -> RowFigure:
         gross=None,
         baseline=None,
         runs=tuple(cost.figure for cost in costs),
-        flags=(*flags(good, costs, by, unit), *remarks) if costs else tuple(remarks),
         revision=runs[0].revision,
         conditions=_conditions(result, workload, runs),
+        flags=(*flags(good, costs, by, unit, counted), *remarks) if costs else tuple(remarks),
+        counting=_times_as_long(counted, good),
     )
     return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
 
@@ -79,6 +81,13 @@ def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) 
     found = {name: told[name] for name in names if name in told}
     relations = "; ".join(sorted({run.relation for run in runs} - {""}))
     return found | ({RELATION: relations} if relations else {})
+
+
+def _times_as_long(counted: Sequence[Counting] | Sequence[Run], runs: Sequence[Run]) -> float | None:
+    """How many times as long a sample takes in the counting run; None where there is none."""
+    slow = [median_low(one.samples) / one.batch for one in counted if isinstance(one, Counting)]
+    fast = [median_low(run.samples) / run.batch for run in runs]
+    return median_low(slow) / median_low(fast) if slow and fast and median_low(fast) > 0 else None
 
 
 def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -> RowFigure:

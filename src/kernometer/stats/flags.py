@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from kernometer.results.model import By, Run
+from kernometer.results.model import By, Counting, Run
 from kernometer.stats.cost import RunCost
 from kernometer.stats.distributions import chi2_above
 from kernometer.stats.model import Flag, FlagCode
@@ -49,23 +49,24 @@ COUNT_SLACK = 10.0
 TEXT_LIMIT = 300
 
 
-def flags(runs: Sequence[Run], costs: Sequence[RunCost], by: By, unit: str = "ns") -> tuple[Flag, ...]:
-    """All flags of one row. `runs` and `costs` belong together, one each a run."""
-    of_counts = (counts_disagree, unstable, few_runs)  # clock, CPU and neighbours do not change a count
-    of_times = (
-        below_resolution,
-        coarse_clock,
-        disturbed,
-        counts_disagree,
-        not_pinned,
-        unstable,
-        few_runs,
-        outliers,
-    )
+def flags(
+    runs: Sequence[Run],
+    costs: Sequence[RunCost],
+    by: By,
+    unit: str = "ns",
+    counted: Sequence[Counting] | Sequence[Run] = (),
+) -> tuple[Flag, ...]:
+    """All flags of one row. `runs` and `costs` belong together, one each a run; `counted`: see Result.counted."""
+    wrong = counts_disagree(counted)
+    waits = waits_for_its_own(runs, counted)
+    disturbance = () if by == "path" or unit == "count" else (disturbed(runs, waits=waits),)
+    of_counts = (unstable, few_runs)  # clock, CPU and neighbours do not change a count
+    of_times = (below_resolution, coarse_clock, not_pinned, unstable, few_runs, outliers)
     rules: tuple[Callable[[Sequence[Run], Sequence[RunCost], By], Flag | None], ...]
     rules = of_counts if unit == "count" else of_times
-    found = [flag for rule in rules if (flag := rule(runs, costs, by)) is not None]
-    return (*found, *probe_remarks(runs))
+    found = [wrong, *disturbance, *(rule(runs, costs, by) for rule in rules)]
+    ordered = sorted((flag for flag in found if flag is not None), key=lambda flag: list(FlagCode).index(flag.code))
+    return (*ordered, *probe_remarks(runs))
 
 
 def below_resolution(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | None:
@@ -88,31 +89,29 @@ def coarse_clock(_runs: Sequence[Run], costs: Sequence[RunCost], _by: By) -> Fla
     return Flag(FlagCode.COARSE_CLOCK, f"one step of the clock is {_percent(step)} of a sample")
 
 
-def disturbed(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | None:
-    """By path nothing can disturb: what another process does takes none of the guest's instructions."""
-    if by == "path":
-        return None
-    causes = {run.run: why for run in runs if (why := disturbances(run))}
+def disturbed(runs: Sequence[Run], *, waits: bool) -> Flag | None:
+    """Not by path: what another process does takes none of the guest's instructions. `waits`: see waits_for_its_own."""
+    causes = {run.run: why for run in runs if (why := disturbances(run, waits=waits))}
     if not causes:
         return None
     shown = "; ".join(f"run {number}: {', '.join(why)}" for number, why in list(causes.items())[:3])
     return Flag(FlagCode.DISTURBED, f"{_of_runs(len(causes), len(runs))}: {shown}{' …' if len(causes) > 3 else ''}")
 
 
-def disturbances(run: Run) -> tuple[str, ...]:
+def disturbances(run: Run, *, waits: bool) -> tuple[str, ...]:
     """What disturbed one run, each with its figure. What the platform does not tell (absent, negative) is no cause."""
     why = []
     wall = run.meter.get("wall_ns", -1.0)
     if wall > 0:
-        # Steal comes in ticks: one of them may have begun before the run.
+        # Steal (of the CPUs that the run used) comes in ticks: one of them may have begun before the run.
         steal = (run.meter.get("steal_ns", -1.0) - max(0.0, run.meter.get("tick_ns", 0.0))) / wall
         if steal > STEAL_SHARE:
             why.append(f"{_percent(steal)} stolen by the hypervisor")
         delay = run.meter.get("run_delay_ns", -1.0) / wall
-        if delay > DELAY_SHARE and not waits_for_its_own(run):
+        if delay > DELAY_SHARE and not waits:
             why.append(f"{_percent(delay)} of the time waiting for its CPU")
     switched = len({sample for sample, count in run.involuntary if count > 0}) / len(run.samples)
-    if switched > INVOLUNTARY_SHARE and not waits_for_its_own(run):
+    if switched > INVOLUNTARY_SHARE and not waits:
         why.append(f"involuntary switches in {_percent(switched)} of the samples")
     if len(run.migrated) > MIGRATIONS:
         why.append(f"moved to another CPU in {len(run.migrated)} of {len(run.samples)} samples")
@@ -121,27 +120,31 @@ def disturbances(run: Run) -> tuple[str, ...]:
     return tuple(why)
 
 
-def waits_for_its_own(run: Run) -> bool:
+def waits_for_its_own(runs: Sequence[Run], counted: Sequence[Counting] | Sequence[Run]) -> bool:
     """Whether the work hands over to processes of its own, so that waiting for the CPU is part of it."""
-    if run.peer_cpu >= 0 or any(run.claimed.get(what, 0) > WAITS for what in ("children", "switches", "any_switches")):
+    if any(run.peer_cpu >= 0 for run in runs):
         return True
-    return run.happened.get("switches", 0) > WAITS * max(run.iterations, 1)
+    return any(
+        one.happened.get("switches", 0) > WAITS * max(one.iterations, 1)
+        or any(one.claimed.get(what, 0) > WAITS for what in ("children", "switches", "any_switches"))
+        for one in counted
+    )
 
 
-def counts_disagree(runs: Sequence[Run], _costs: Sequence[RunCost], _by: By) -> Flag | None:
-    wrong: dict[str, tuple[float, float, int]] = {}
-    for run in runs:
-        for what, claim in run.claimed.items():
-            happened = run.happened.get(what, -1.0)
-            if claim >= 0 and happened >= 0 and not counts_agree(claim * run.iterations, happened):
-                wrong.setdefault(what, (happened / max(run.iterations, 1), claim, run.run))
+def counts_disagree(counted: Sequence[Counting] | Sequence[Run]) -> Flag | None:
+    wrong: dict[str, tuple[float, float]] = {}
+    for one in counted:
+        for what, claim in one.claimed.items():
+            happened = one.happened.get(what, -1.0)
+            if claim >= 0 and happened >= 0 and not counts_agree(claim * one.iterations, happened):
+                wrong.setdefault(what, (happened / max(one.iterations, 1), claim))
     if not wrong:
         return None
     return Flag(
         FlagCode.COUNTS_DISAGREE,
         "; ".join(
-            f"{_cut(what, 40)}: {happened:.4g} happened in an iteration, {claim:.4g} claimed (run {number})"
-            for what, (happened, claim, number) in wrong.items()
+            f"{_cut(what, 40)}: {happened:.4g} happened in an iteration, {claim:.4g} claimed"
+            for what, (happened, claim) in wrong.items()
         ),
     )
 

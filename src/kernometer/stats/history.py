@@ -40,7 +40,7 @@ class Entry:
     """One session, as comparisons see it."""
 
     session: str  #: its id
-    kind: tuple[str, ...]  #: host, target, probe, way, profile: equal kinds spread alike
+    kind: tuple[str, ...]  #: host, target, probe, way, profile, effort: equal kinds spread alike
     kernel: str  #: what may really differ between sessions of one kind; spread is taken within it
     boot: str
     start: float  #: seconds since the epoch
@@ -83,13 +83,17 @@ def entry(result: Result) -> Entry:
     seconds = result.end.seconds if result.end else math.fsum(run.seconds for run in result.runs)
     return Entry(
         session=session.id,
-        kind=(*host, session.machine, session.target, session.by, session.profile, *probe),
+        kind=(*host, session.machine, session.target, session.by, session.profile, *probe, _text(session.effort)),
         kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
         boot=session.boot,
         start=session.started,
         end=session.started + max(0.0, seconds),
         figures=figures(result),
     )
+
+
+def _text(effort: Mapping[str, object]) -> str:
+    return " ".join(f"{key}={effort[key]}" for key in sorted(effort))
 
 
 def history_of(results: Iterable[Result]) -> History:

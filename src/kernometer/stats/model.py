@@ -79,6 +79,7 @@ class RowFigure:
     revision: int = 1  #: of the row's definition: figures of two are not compared
     #: What the figure hangs on beside the kernel, name to value: settings of the system, the relation of its two CPUs.
     conditions: dict[str, str] = field(default_factory=dict)
+    counting: float | None = None  #: how many times as long a sample took in the counting run; None: there was none
 
 
 @dataclass(frozen=True, slots=True)

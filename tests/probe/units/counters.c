@@ -27,10 +27,11 @@ static void touch(size_t page)
 int main(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	const char *why = counters_open();
+	const char *why = counters_missing();
 	double values[N_COUNTERS];
 
-	if (why) {
+	counters_open();
+	if (*why) {
 		printf("%s\n", why);
 		return 0;
 	}
@@ -39,7 +40,7 @@ int main(void)
 	touch(page);
 	counters_off();
 	touch(page);
-	if (!counters_read(values))
+	if (!counters_read(values, 1))
 		return 3;
 	printf("user %.0f kernel %.0f\n", values[0], values[1]);
 	return 0;
