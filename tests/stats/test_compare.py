@@ -300,8 +300,9 @@ def test_rows_of_one_side_only_are_failed_with_the_reason() -> None:
     assert {name: row.verdict for name, row in judged.items()} == {
         ROW: Verdict.EQUIVALENT,
         "w/x": Verdict.FAILED,
-        "w/y": Verdict.FAILED,
+        "w/y": Verdict.NOT_THERE,
     }
+    assert comparison.sentence.endswith("1 failed, 1 not there")
     assert judged["w/x"].notes == ("failed on new: fork: EAGAIN",)
     assert judged["w/y"].notes == ("unsupported on new: no semaphores",)
     assert judged["w/x"].a is not None and judged["w/x"].b is None

@@ -21,7 +21,6 @@ from kernometer.stats.model import Comparison, Difference, RowComparison, RowFig
 #: A note that so many rows share is said once, under the table.
 SHARED = 4
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
-_ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.FAILED)
 
 
 def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
@@ -41,7 +40,7 @@ def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
         b=b.system,
         sentence=_headline(comparison.sentence),
         delta=delta,
-        tallies=tuple(Tally(v.value, comparison.count(v), v.value) for v in _ORDER),
+        tallies=tuple(_tally(verdict, comparison.count(verdict)) for verdict in Verdict),
         wide=_plots(points, comparison, axis, "wide", letters),
         narrow=_plots(points, comparison, axis, "narrow", letters),
         undrawn=len(lines) - len(points),
@@ -52,6 +51,10 @@ def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
         footnotes=tuple(map(sentence, footnotes)),
         remarks=tuple(map(sentence, comparison.remarks)),
     )
+
+
+def _tally(verdict: Verdict, count: int) -> Tally:
+    return Tally(verdict.name.lower(), count, verdict.value)
 
 
 def _families(rows: Sequence[ComparedRow]) -> tuple[tuple[str, tuple[ComparedRow, ...]], ...]:
@@ -120,7 +123,7 @@ def _curve(
         name=title,
         parameter=parameter,
         summary=sentence(summary),
-        tallies=tuple(Tally(verdict.value, count, verdict.value) for verdict, count in counts.items()),
+        tallies=tuple(_tally(verdict, count) for verdict, count in counts.items()),
         plot=curve_plots.ratios(curve, delta, letters[1], drawn, text),
         rows=tuple(_row(point.of, footnotes) for point in curve.points),
         xs=tuple(x_text(point.x) for point in curve.points),

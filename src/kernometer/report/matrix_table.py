@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 COLUMN, BASELINE, ROW, HEAD_LINES, LINE = 7, 15, 30, 4, 300
 GAP = 1
 
-LEGEND = "Ratio of cost to {}'s: above 1, slower. = within ±{}; ? undecided; × failed; blank: not measured on both."
+LEGEND = (
+    "Ratio of cost to {}'s: above 1, slower. = within ±{}; ? undecided; × failed; – not there; blank: not measured."
+)
 #: Not by colour alone: the figure or the sign stands there.
 _STYLES = {
     Verdict.SLOWER.value: "red",
@@ -96,12 +98,12 @@ def _text(cell: Cell) -> Text:
 
 
 def _failures(view: MatrixView) -> Iterator[str]:
-    """Rows that failed on a system which did not fail as a whole, gathered by reason."""
+    """Rows that failed or are not there on a system which did not fail as a whole, gathered by reason."""
     whole = dict(view.failures)
     rows: dict[str, list[str]] = {}
     for row in view.rows:
         for cell, system in zip(row.cells, view.names, strict=True):
-            if cell.kind == Verdict.FAILED.value and cell.note != whole.get(system):
+            if cell.kind in (Verdict.FAILED.value, Verdict.NOT_THERE.value) and cell.note != whole.get(system):
                 rows.setdefault(cell.note, []).append(row.row)
     for note, names in rows.items():
         more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""

@@ -24,9 +24,11 @@ from kernometer.stats.series import Change, Series, Step, change_size
 EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
 #: Kinds of events that a step names.
 KINDS = 5
-SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×"}
+SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×", Verdict.NOT_THERE: "–"}
 #: Verdicts whose notes stand at each cell, however many share them.
-TOLD = frozenset({Verdict.FAILED})
+TOLD = frozenset({Verdict.FAILED, Verdict.NOT_THERE})
+#: What a curve without a decided difference is called: the first of these that a point of it is.
+WITHOUT_STEP = (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED, Verdict.NOT_THERE)
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
 
 
@@ -37,7 +39,7 @@ class Cell:
     kind: str  #: a verdict's value, or ABSENT
     sign: str  #: what a drawing has room for: the ratio where it is decided, else a sign
     words: str  #: ratio and verdict
-    note: str  #: why it failed, what is missing to decide it
+    note: str  #: why it failed or is not there, what is missing to decide it
     ratio: float | None
 
 
@@ -173,7 +175,7 @@ def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
         ratio = ratio_text(point.of.ratio or 1.0)
         kind, sign, words = point.of.verdict, ratio, f"{ratio} {point.of.verdict.value} at {x_text(point.x)}; {words}"
     else:
-        kind = next(one for one in (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED) if one in counts)
+        kind = next(one for one in WITHOUT_STEP if one in counts)
         sign = SIGNS[kind]
     return Cell(kind.value, sign, words, sentence(note), point.of.ratio if point is not None else None)
 

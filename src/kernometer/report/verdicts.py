@@ -44,6 +44,7 @@ _STYLES = {
     Verdict.EQUIVALENT: "",
     Verdict.UNDECIDED: "yellow",
     Verdict.FAILED: "bold red",
+    Verdict.NOT_THERE: "dim",
 }
 
 

@@ -64,7 +64,7 @@ NOTHING = Figure(None, "–")
 class Tally:
     """How many rows got a verdict; with its mark it is the forest plot's legend."""
 
-    verdict: str
+    verdict: str  #: as a CSS class
     count: int
     word: str
 
@@ -81,7 +81,7 @@ class ComparedRow:
     ratio_text: str
     interval: str
     verdict: Verdict
-    note: str  #: for undecided rows what could have been seen and what is missing; for failed ones why
+    note: str  #: for undecided rows what could have been seen and what is missing; for failed and absent ones why
     footnotes: tuple[int, ...] = ()  #: numbers, from 1, of the notes that it shares with other rows
 
 

@@ -15,6 +15,7 @@ class Verdict(Enum):
     EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
     FAILED = "failed"
+    NOT_THERE = "not there"  #: a side cannot do it, and says why; nothing failed
 
 
 class FlagCode(Enum):
@@ -133,8 +134,10 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The first line of every comparison."""
+        lacking = self.count(Verdict.NOT_THERE)
         return (
             f"{self.b} against {self.a}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "
             f"{self.count(Verdict.EQUIVALENT)} equivalent (±{self.delta * 100:.3g} %), "
             f"{self.count(Verdict.UNDECIDED)} undecided, {self.count(Verdict.FAILED)} failed"
+            f"{f', {lacking} not there' if lacking else ''}"
         )

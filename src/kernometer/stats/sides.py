@@ -37,17 +37,17 @@ class Side:
             names |= dict.fromkeys(unsupported.row for unsupported in result.unsupported)
         return names
 
-    def why_missing(self, row: str) -> str:
-        """Why this side has no figure of a row that was tried: what failed, or what is unsupported."""
+    def missing(self, row: str) -> tuple[Verdict, str]:
+        """Why this side has no figure of a row that was tried: it failed, or it is not there."""
         for result in self.results:
             for failure in result.failures:
                 if failure.row == row:
-                    return f"failed on {self.name}: {failure.text[:TEXT_LIMIT]}"
+                    return Verdict.FAILED, f"failed on {self.name}: {failure.text[:TEXT_LIMIT]}"
         for result in self.results:
             for unsupported in result.unsupported:
                 if unsupported.row == row:
-                    return f"unsupported on {self.name}: {unsupported.reason[:TEXT_LIMIT]}"
-        return f"no run on {self.name}"
+                    return Verdict.NOT_THERE, f"unsupported on {self.name}: {unsupported.reason[:TEXT_LIMIT]}"
+        return Verdict.FAILED, f"no run on {self.name}"
 
     def partly(self, row: str) -> tuple[str, ...]:
         """Notes where the row stands on less than was tried."""
@@ -115,9 +115,10 @@ def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[
 
 def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
     """Verdict and notes of a row that has no cost on a side, or not one definition; None where its costs compare."""
-    missing = tuple(one.why_missing(row) for one in (a, b) if not one.figures_of(row))
+    missing = [one.missing(row) for one in (a, b) if not one.figures_of(row)]
     if missing:
-        return Verdict.FAILED, missing
+        failed = any(verdict is Verdict.FAILED for verdict, _ in missing)
+        return Verdict.FAILED if failed else Verdict.NOT_THERE, tuple(why for _, why in missing)
     revisions = [sorted({figure.revision for figure in one.figures_of(row)}) for one in (a, b)]
     if revisions[0] != revisions[1] or len(revisions[0]) > 1:
         shown = [f"{' and '.join(map(str, of))} on {one.name}" for of, one in zip(revisions, (a, b), strict=True)]
