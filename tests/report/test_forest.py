@@ -122,3 +122,5 @@ def test_row_without_an_interval_does_not_look_like_one_that_is_known_exactly() 
     )
     assert "no interval" in row["figures"]
     assert "[" not in row["figures"]
+    counted = Point("counted", 1.169, 1.169, 1.169, Verdict.SLOWER, known=False, exact=True)
+    assert "exact" in rows(spec([counted], delta=0.02, axis=(0.8, 1.4)))[0]["figures"]

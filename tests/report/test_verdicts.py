@@ -53,6 +53,17 @@ def test_rows_stand_by_effect_and_an_undecided_one_says_what_it_takes() -> None:
     assert "w/open: only this row" in lines
 
 
+def test_ratio_of_counts_is_exact_and_has_its_floor() -> None:
+    """Expected: exact, with the floor where there is one. Broken: no interval, as if nothing were known."""
+    row = RowComparison("w/counted", "w", Verdict.SLOWER, ratio=1.02, exact=True)
+    lines = shown(replace(COMPARISON, method="path", rows=(row, replace(row, row="w/held", floor=0.01))))
+    assert [line.split()[1:] for line in lines if line.startswith("w/")] == [
+        ["–", "–", "1.020", "exact", "slower"],
+        ["–", "–", "1.020", "exact", "(floor", "1.0", "%)", "slower"],
+    ]
+    assert not any("95 %" in line for line in lines)
+
+
 def test_note_that_many_rows_share_is_said_once() -> None:
     many = tuple(replace(ROWS[2], row=f"w/{number}", notes=("the history is short",)) for number in range(9))
     assert shown(replace(COMPARISON, rows=many)).count("the history is short") == 1

@@ -272,6 +272,6 @@ def test_by_path_figures_are_counts_and_events_stand_beside_them() -> None:
     [row] = page.families[0].workloads[0].rows
     assert (page.by, page.bracket) == ("path", "the empty bracket")
     assert page.families[0].workloads[0].unit == "instructions per call"
-    assert (row.figures[0].raw, row.figures[0].text) == (328, "328 instr")
+    assert (row.figures[0].raw, row.figures[0].text, row.figures[0].interval) == (328, "328 instr", "exact")
     assert page.events.columns == ("instructions", "cr3 writes")
     assert page.events.rows[0].cells == ("330", "0.5")

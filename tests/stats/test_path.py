@@ -40,7 +40,7 @@ def compared(a: int, b: int, *, other_build: bool = False, **arguments: Any) -> 
 def test_equal_counts_of_one_image_are_equivalent_exactly() -> None:
     row = judged(12_345, 12_345)
     assert (row.verdict, row.ratio) == (Verdict.EQUIVALENT, 1.0)
-    assert (row.low, row.high, row.p) == (None, None, None)
+    assert (row.low, row.high, row.p, row.exact) == (None, None, None, True)
 
 
 @pytest.mark.parametrize(("count", "expected"), [(12_346, Verdict.SLOWER), (12_344, Verdict.FASTER)])
@@ -79,6 +79,7 @@ def test_counts_that_differ_among_themselves_raise_the_floor() -> None:
     (row,) = compare(a, [path_result("b", {ROW: 103_000}, image=OTHER)], history=None, floors=floors(0.001)).rows
     assert row.verdict is Verdict.UNDECIDED
     assert row.smallest == pytest.approx(0.04)
+    assert not row.exact and row.a is not None and not row.a.exact
 
 
 def test_remark_says_by_which_rule() -> None:

@@ -39,6 +39,7 @@ def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
         a=a.system,
         b=b.system,
         sentence=_headline(comparison.sentence),
+        interval="Interval" if comparison.method == "path" else "95\u00a0% interval",
         delta=delta,
         tallies=tuple(_tally(verdict, comparison.count(verdict)) for verdict in Verdict),
         wide=_plots(points, comparison, axis, "wide", letters),
@@ -77,6 +78,12 @@ def missing(row: RowComparison) -> str:
     return "; ".join(parts)
 
 
+def exact_text(row: RowComparison) -> str:
+    """Of a ratio of exact counts, with the floor that it was held against; "" for any other."""
+    floor = f" (floor {_percent(row.floor)})" if row.floor else ""
+    return f"exact{floor}" if row.exact else ""
+
+
 def footnotes_of(rows: Sequence[RowComparison]) -> list[str]:
     """Notes that many rows share, in the order of their first row."""
     counted = Counter(note for row in rows for note in row.notes)
@@ -91,7 +98,7 @@ def own_notes(row: RowComparison, footnotes: Sequence[str]) -> list[str]:
 def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
     own = [missing(row)] if row.verdict is Verdict.UNDECIDED else []
     own += own_notes(row, footnotes)
-    interval = ""
+    interval = exact_text(row)
     if row.low is not None and row.high is not None:
         interval = f"{forest.ratio_text(row.low)} – {forest.ratio_text(row.high)}"
     return ComparedRow(
@@ -185,7 +192,7 @@ def _points(lines: Sequence[RowComparison | Curve[RowComparison]]) -> list[fores
         )
         ends = min(low, row.ratio), max(high, row.ratio)
         known = row.low is not None and row.high is not None
-        found.append(forest.Point(name(title), row.ratio, *ends, row.verdict, known=known))
+        found.append(forest.Point(name(title), row.ratio, *ends, row.verdict, known=known, exact=row.exact))
     return found
 
 
@@ -204,7 +211,8 @@ def _plots(
     for number, part in enumerate(parts, 1):
         drawing = forest.svg(forest.spec(part, delta=comparison.delta, axis=axis, layout=layout, names=letters))
         of = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
-        title = f"Ratio of {letters[1]} to {letters[0]} by row, with 95 % intervals{of}"
+        intervals = "" if comparison.method == "path" else ", with 95 % intervals"
+        title = f"Ratio of {letters[1]} to {letters[0]} by row{intervals}{of}"
         text = (
             f"{len(part)} rows from {part[0].name} at {forest.ratio_text(part[0].ratio)} to {part[-1].name} at "
             f"{forest.ratio_text(part[-1].ratio)}. The comparison table has every figure."

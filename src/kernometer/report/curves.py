@@ -114,7 +114,7 @@ def cells(curve: Curve[RowFigure], above: int, direction: Mapping[str, str]) -> 
     down = "\n" * above
     return (
         down + "\n".join(map(value_text, ends)) if ends else NOTHING,
-        down + "\n".join(format_half_width(one.value, one.value_low, one.value_high) for one in ends) if ends else "",
+        down + "\n".join(map(accuracy_text, ends)) if ends else "",
         "" if first.unit == "B/s" else printable(first.per, 20),
         direction.get(first.better, ""),
         str(runs[0]) if len(runs) == 1 else f"{runs[0]}–{runs[-1]}",
@@ -126,6 +126,11 @@ def value_text(figure: RowFigure) -> str:
     """With as many digits as its interval allows."""
     low, high = figure.value_low, figure.value_high
     return format_value(figure.value, figure.unit, None if low is None or high is None else (high - low) / 2)
+
+
+def accuracy_text(figure: RowFigure) -> str:
+    """Of counts `exact`, where they are all equal; else how far the interval reaches."""
+    return "exact" if figure.exact else format_half_width(figure.value, figure.value_low, figure.value_high)
 
 
 def flag_counts(curve: Curve[RowFigure]) -> dict[FlagCode, int]:

@@ -29,7 +29,7 @@ COLUMNS: dict[Per, tuple[str, ...]] = {
         *_SESSION,
         *("row", "workload", "params", "status", "note", "per", "unit", "better", "value", "value_low", "value_high"),
         *("cost", "cost_low", "cost_high", "gross", "baseline", "runs", "samples", "flags"),
-        *("iterations", "happened", "claimed", "hardware", "curve", "x"),
+        *("curve", "x", "iterations", "happened", "claimed", "hardware", "exact"),
     ),
     "run": (
         *_SESSION,
@@ -116,6 +116,7 @@ def _row(figure: RowFigure, note: str) -> Line:
         "runs": len(figure.runs),
         "samples": sum(run.samples for run in figure.runs),
         "flags": " ".join(dict.fromkeys(flag.code.value for flag in figure.flags)),
+        "exact": figure.exact,
     }
 
 

@@ -84,6 +84,7 @@ class Point:
     high: float
     verdict: Verdict
     known: bool = True  #: False: there is no interval, and `low` and `high` are the ratio
+    exact: bool = False  #: then there need be none
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,9 @@ def parts(points: Sequence[Point]) -> list[Sequence[Point]]:
 
 
 def _interval(point: Point) -> str:
-    return f"[{ratio_text(point.low)}, {ratio_text(point.high)}]" if point.known else "no interval"
+    if point.known:
+        return f"[{ratio_text(point.low)}, {ratio_text(point.high)}]"
+    return "exact" if point.exact else "no interval"
 
 
 def _datum(index: int, point: Point, axis: tuple[float, float], colours: Palette) -> dict[str, Any]:

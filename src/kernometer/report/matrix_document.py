@@ -12,7 +12,7 @@ from kernometer.stats.model import RowComparison
 from kernometer.stats.series import Change, Column, Series
 
 #: Of a comparison's row.
-_CELL = ("ratio", "low", "high", "p_adjusted", "floor", "smallest", "sessions_missing", "notes")
+_CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "smallest", "sessions_missing", "notes")
 
 
 def document(of: Series) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kernometer import __version__
 from kernometer.report.absolute import family
-from kernometer.report.compared import footnotes_of, missing, own_notes, short
+from kernometer.report.compared import exact_text, footnotes_of, missing, own_notes, short
 from kernometer.report.curves import definitions, x_text
 from kernometer.report.forest import ratio_text
 from kernometer.report.heads import short_names
@@ -184,7 +184,8 @@ def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
     if row is None:
         return Cell(ABSENT, "", "not measured on both", "", None)
     ratio = NOTHING if row.ratio is None else ratio_text(row.ratio)
-    note = "; ".join(filter(None, (missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_notes(row, shared))))
+    parts = (exact_text(row), missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_notes(row, shared))
+    note = "; ".join(filter(None, parts))
     words = row.verdict.value if row.ratio is None else f"{ratio} {row.verdict.value}"
     return Cell(row.verdict.value, SIGNS.get(row.verdict, ratio), words, sentence(note), row.ratio)
 

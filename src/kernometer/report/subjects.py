@@ -103,7 +103,7 @@ def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
 
 
 def single(figure: RowFigure) -> Figure:
-    """A value and its 95 % interval, in the row's own unit."""
+    """A value and its 95 % interval, in the row's own unit; of equal counts that they are exact."""
     codes = dict.fromkeys(flag.code for flag in figure.flags)
     tags = tuple(Tag(code.value, WORDS[code].label) for code in codes)
     if figure.value is None:
@@ -113,6 +113,8 @@ def single(figure: RowFigure) -> Figure:
     if figure.value_low is not None and figure.value_high is not None:
         interval = format_interval(figure.value_low, figure.value_high, figure.unit)
         half_width = (figure.value_high - figure.value_low) / 2
+    if figure.exact:
+        interval = "exact"
     return Figure(figure.value, format_value(figure.value, figure.unit, half_width), interval, tags)
 
 

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.curves import Line, below_name, cells, figures_document, lines_of, names_of, signs, value_text
+from kernometer.report.curves import (
+    Line,
+    accuracy_text,
+    below_name,
+    cells,
+    figures_document,
+    lines_of,
+    names_of,
+    signs,
+    value_text,
+)
 from kernometer.report.order import in_registry_order
-from kernometer.report.units import format_half_width, format_value
+from kernometer.report.units import format_value
 from kernometer.report.warnings import WORDS
 from kernometer.stats.curves import Curve
 from kernometer.stats.model import FlagCode
@@ -142,10 +152,11 @@ def utc(seconds: float) -> str:
 
 
 def figures_table(lines: Sequence[Line], width: int, heights: str) -> Table:
-    """A line a row: value, ± of its 95 % interval, what it is per, direction, runs, flags. A curve has a few lines."""
+    """A line a row: value, how well it is known, what it is per, direction, runs, flags. A curve has a few lines."""
     columns = [_cells(one) if not isinstance(one, Curve) else cells(one, 0, _DIRECTION) for one in lines]
     others = [max(len(line) for cell in column for line in cell.split("\n")) for column in zip(*columns, strict=True)]
-    heads = ("value", "±95 %", "per", "", "runs", "flags")
+    counted = any((one.points[0].of if isinstance(one, Curve) else one).unit == "instructions" for one in lines)
+    heads = ("value", "±" if counted else "±95 %", "per", "", "runs", "flags")
     rest = sum(max(size, len(head)) + GAP for size, head in zip(others, heads, strict=True))
     longest = max(_width(one) for one in lines)
     whole = (len(line) for one in lines if isinstance(one, Curve) for line in below_name(one, heights, 0))
@@ -153,7 +164,7 @@ def figures_table(lines: Sequence[Line], width: int, heights: str) -> Table:
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("row", width=room, no_wrap=True)
     for head in heads:
-        table.add_column(head, justify="right" if head in ("value", "±95 %", "runs") else "left", overflow="fold")
+        table.add_column(head, justify="right" if head in ("value", heads[1], "runs") else "left", overflow="fold")
     for one in lines:
         if isinstance(one, Curve):
             name = broken(printable(one.name, 2 * CELL), room)
@@ -179,7 +190,7 @@ def _cells(figure: RowFigure) -> tuple[str, ...]:
     codes = dict.fromkeys(flag.code for flag in figure.flags)
     return (
         value_text(figure),
-        format_half_width(figure.value, figure.value_low, figure.value_high),
+        accuracy_text(figure),
         "" if figure.unit == "B/s" else printable(figure.per, CELL // 3),  # a bandwidth is per second, not per block
         _DIRECTION.get(figure.better, ""),
         str(len(figure.runs)),
@@ -209,8 +220,11 @@ def legend(figures: Iterable[RowFigure]) -> list[str]:
         return []
     better = {figure.better for figure in figures}
     signs = [f"{_DIRECTION[one]} {one} is better" for one in ("lower", "higher") if one in better]
-    kind = "the spread of the runs" if figures[0].unit == "instructions" else "95 % interval within this session"
-    return [f"±: {kind}; {', '.join(signs)}."]
+    counted = any(figure.unit == "instructions" for figure in figures)
+    kinds = ["exact: all counts equal"] if any(figure.exact for figure in figures) else []
+    if not all(figure.exact for figure in figures):
+        kinds.append(f"±: {'the spread of the runs' if counted else '95 % interval within this session'}")
+    return [f"{'; '.join((*kinds, ', '.join(signs)))}."]
 
 
 def remarks(figures: Iterable[RowFigure], workloads: Mapping[str, Workload], *, details: bool) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.compared import footnotes_of, own_notes, short
+from kernometer.report.compared import exact_text, footnotes_of, own_notes, short
 from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
 from kernometer.report.table import broken
 from kernometer.report.units import NOTHING, format_percent
@@ -97,7 +97,7 @@ def _table(comparison: Comparison, lines: Sequence[Line], width: int) -> Table:
     table.add_column("row", overflow="fold")
     table.add_column(printable(comparison.a, 12), justify="right", no_wrap=True)
     table.add_column(printable(comparison.b, 12), justify="right", no_wrap=True)
-    table.add_column("ratio [95 %]", justify="right", no_wrap=True)
+    table.add_column("ratio" if comparison.method == "path" else "ratio [95 %]", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     rows = [_curve(line) if isinstance(line, Curve) else _row(line) for line in sorted(lines, key=_effect)]
     heads = [str(column.header) for column in table.columns]
@@ -150,6 +150,8 @@ def _ratio(row: RowComparison) -> str:
     """Of costs: above 1, B is slower. Under it, for a row that is undecided, what LEGEND explains."""
     if row.ratio is None:
         text = NOTHING
+    elif row.exact:
+        text = f"{row.ratio:.3f} {exact_text(row)}"
     elif row.low is None or row.high is None:
         text = f"{row.ratio:.3f}"
     else:

@@ -128,6 +128,7 @@ class ComparisonView:
     a: System
     b: System
     sentence: str
+    interval: str  #: what the column beside the ratios is called
     delta: str
     tallies: tuple[Tally, ...]
     wide: tuple[Plot, ...]

@@ -101,7 +101,8 @@ def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -
         return row
     values = [cost.figure.cost for cost in costs]
     low, high = (min(values), max(values)) if by == "path" else log_interval(values)
-    return with_values(replace(row, cost=_middle(values, by), low=low, high=high), moved)
+    exact = by == "path" and low == high
+    return with_values(replace(row, cost=_middle(values, by), low=low, high=high, exact=exact), moved)
 
 
 def _middle(values: Sequence[float], by: By) -> float | None:
@@ -164,6 +165,7 @@ def pooled(rows: Sequence[RowFigure], costs: Sequence[float]) -> RowFigure:
     if not costs or first.cost is None or first.value is None:
         return together
     low, high = log_interval(costs)
-    together = replace(together, cost=geometric(costs), low=low, high=high)
+    exact = low == high and all(row.exact for row in rows)
+    together = replace(together, cost=geometric(costs), low=low, high=high, exact=exact)
     moved = first.value * first.cost / 1e9  # bytes of an operation, from the figure that has both
     return with_values(together, moved)

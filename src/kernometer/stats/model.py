@@ -77,6 +77,7 @@ class RowFigure:
     baseline: float | None
     runs: tuple[RunFigure, ...]
     flags: tuple[Flag, ...] = ()
+    exact: bool = False  #: by path: all counts are equal
     revision: int = 1  #: of the row's definition: figures of two are not compared
     #: What the figure hangs on beside the kernel, name to value: settings of the system, the relation of its two CPUs.
     conditions: dict[str, str] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class RowComparison:
     units_a: int = 0  #: sessions, boots or blocks behind each side
     units_b: int = 0
     floor: float | None = None  #: by path, of two builds: the layout floor that the ratio was held against, relative
+    exact: bool = False  #: by path: the counts of each side are all equal, and the ratio has no error
     smallest: float | None = None  #: smallest relative difference these runs could have seen (0.05: 5 %)
     minutes_missing: float | None = None  #: of further measuring until delta could be seen (ab)
     sessions_missing: int | None = None  #: further sessions a side (compare)

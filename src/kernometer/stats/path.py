@@ -20,7 +20,7 @@ from kernometer.stats.sides import TEXT_LIMIT, Side, bare, one_sided_remark, row
 #: five rotated machines (docs/path.md): it is no substitute for measuring those that allocate and schedule most.
 DEFAULT_LAYOUT_FLOOR = 0.01
 
-EXACT = "counts of one kernel image by one probe: equal or not, without an interval"
+EXACT = "counts of one kernel image by one probe are exact: equal or not"
 NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 
@@ -90,16 +90,18 @@ def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored, delta: float) ->
         return replace(comparison, verdict=found, notes=notes)
     figures_a, figures_b = a.figures_of(row), b.figures_of(row)
     count_a, count_b = _count(figures_a), _count(figures_b)
+    spread_a, spread_b = _own_spread(figures_a), _own_spread(figures_b)
     ratio = count_b / count_a
     comparison = replace(
         comparison,
         ratio=ratio,
-        a=with_values(replace(figures_a[0], cost=count_a, low=None, high=None), 0.0),
-        b=with_values(replace(figures_b[0], cost=count_b, low=None, high=None), 0.0),
+        exact=spread_a == spread_b == 0,
+        a=with_values(replace(figures_a[0], cost=count_a, low=None, high=None, exact=spread_a == 0), 0.0),
+        b=with_values(replace(figures_b[0], cost=count_b, low=None, high=None, exact=spread_b == 0), 0.0),
     )
     if figures_a[0].unit == "count":
         rule = _Floored(delta, Floors({row: 0.0}))  # no instructions: where code lies does not matter
-    return rule.judge(comparison, ratio, max(_own_spread(figures_a), _own_spread(figures_b)))
+    return rule.judge(comparison, ratio, max(spread_a, spread_b))
 
 
 def _count(figures: list[RowFigure]) -> float:
