@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernometer.errors import Status
+from kernometer.targets import build
 from scripts import observer
 
 WORDS = ("--blocks", "2", "--seconds", "0.01", "syscall/getppid@")
@@ -85,3 +89,19 @@ def test_a_delay_in_the_timed_region_is_found_and_checks_can_be_left_out(capfd: 
     delayed, unchecked = json.loads(capfd.readouterr().out)
     assert delayed["beyond"] and delayed["ratio"] < 0.5
     assert 0.1 < unchecked["ratio"] < 10
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_without_verification_no_check_is_left(compiler: str, tmp_path: Path) -> None:
+    """Expected: no call of km_fail in the code, where there were hundreds. Broken: checks that are said to be away."""
+    source = tmp_path / "probe.c"
+    source.write_text(build.amalgam())
+
+    def checks(*flags: str) -> int:
+        words = (compiler, "-O2", *flags, "-S", "-o", "-", str(source))
+        code = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True).stdout
+        return len(re.findall(r"^\s+[a-z]+\s+km_fail(?:_call)?\b", code, re.MULTILINE))
+
+    assert checks() > 100
+    assert checks("-DKM_VERIFY=0") == 0
