@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,10 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from kernometer.targets import build
+from kernometer.campaign.session import records
+from kernometer.results.model import Header
+from kernometer.targets.base import Deadline, Job
+from kernometer.targets.local import from_spec
 from scripts.agreement import judged
 from scripts.section import AGREEMENT, here, written
 
@@ -33,7 +35,8 @@ BUILDS = {
     "nothing (the same code, placed otherwise)": "-falign-functions=64",
 }
 COUNTERS = "the counters"
-PROBE_SECONDS = 300
+#: Seconds for one run of the null call.
+PATIENCE = 60
 #: A part that changes a row by more is to leave the timed runs, or to be named on the row's page.
 LIMIT = 0.02
 
@@ -73,11 +76,9 @@ def measured(part: str, flags: str, options: argparse.Namespace) -> list[Effect]
 
 def without_counters() -> str:
     """Why there are no hardware counters here; "" where there are."""
-    words = (str(build.probe()), "--only", "calibrate", "--seconds", "0.001", "syscall/getppid@")
-    done = subprocess.run(words, capture_output=True, timeout=PROBE_SECONDS, check=True, stdin=subprocess.DEVNULL)
-    headers = (json.loads(line) for line in done.stdout.splitlines() if line.startswith(b'{"type":"header"'))
-    why = next(str(header["counters"]) for header in headers)
-    return why and f"There are no hardware counters here: {why}."
+    job = Job(("--only", "calibrate", "--seconds", "0.001", "syscall/getppid@"))
+    headers = [one for one, _ in records(from_spec("local"), job, Deadline.after(PATIENCE)) if isinstance(one, Header)]
+    return headers[0].counters
 
 
 def beyond(found: Sequence[Effect]) -> str:
@@ -96,7 +97,9 @@ SUMMARY = (
 def summary(part: str, flags: str, found: Sequence[Effect], silent: str) -> str:
     cells = [part, f"`{flags}`"]
     if silent:
-        return "| " + " | ".join((*cells, "", "", f"{silent} This line says nothing.", "", "")) + " |"
+        return (
+            "| " + " | ".join((*cells, "", "", f"no counters here, so this line says nothing: {silent}", "", "")) + " |"
+        )
     half = math.expm1(median(math.log(one.high / one.low) / 2 for one in found))
     held = sum(one.low <= 1 <= one.high for one in found)
     far = sum(one.beyond for one in found)
