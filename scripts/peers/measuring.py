@@ -68,7 +68,7 @@ def ours(pair: Pair, seconds: float, block: int, seed: int) -> float:
     job = plan.job("--seconds", f"{seconds:.6g}", "--first-run", str(block), runs=1)
     definitions: dict[str, Workload] = {}
     costs: list[float] = []
-    for record in records(from_spec("local"), job, Deadline.after(PATIENCE)):
+    for record, _ in records(from_spec("local"), job, Deadline.after(PATIENCE)):
         if isinstance(record, Workload):
             definitions[record.name] = record
         elif isinstance(record, Failure | Unsupported):
