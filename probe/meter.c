@@ -20,7 +20,7 @@ struct meter {
 	int io; /* /proc/self/io, kept open; -1 */
 };
 
-#if HAVE_PROC
+#if HAVE_PROC && KM_METER
 static ssize_t read_file(const char *path, char *to, size_t n)
 {
 	int fd = open(path, O_RDONLY);
@@ -123,7 +123,7 @@ static void cpu_ticks(const struct meter *m, double *busy, double *all, double *
 }
 #endif
 
-#if HAVE_GETRUSAGE
+#if HAVE_GETRUSAGE && KM_METER
 static void read_usage(struct reading *r)
 {
 	struct rusage self;
@@ -166,7 +166,7 @@ struct meter *meter_new(int self_cpu, int peer_cpu, int counts)
 	m.peer_cpu = peer_cpu;
 	m.counts = counts;
 	m.io = -1;
-#if HAVE_PROC
+#if HAVE_PROC && KM_METER
 	if (counts)
 		m.io = open(KM_PROC "/self/io", O_RDONLY | O_CLOEXEC);
 #endif
@@ -191,7 +191,7 @@ void meter_sample_begin(struct meter *m)
 		read_io(m, &m->before);
 		m->before.child_faults = child_faults();
 	}
-	m->before.cpu = platform_current_cpu();
+	m->before.cpu = KM_METER ? platform_current_cpu() : -1;
 	read_usage(&m->before);
 }
 
@@ -205,7 +205,7 @@ void meter_sample_end(struct meter *m)
 	struct happened *t = &m->total;
 
 	read_usage(&m->after);
-	m->after.cpu = platform_current_cpu();
+	m->after.cpu = KM_METER ? platform_current_cpu() : -1;
 	if (!m->counts)
 		return;
 	m->after.child_faults = child_faults();

@@ -209,6 +209,11 @@ ssize_t km_fb_write(int fd, const void *, size_t n, size_t offset);
 #define KM_HANDICAP 0
 #endif
 
+/* 0: a probe that reads nothing of what happened and what disturbed, to measure what reading it costs. */
+#ifndef KM_METER
+#define KM_METER 1
+#endif
+
 /* 0: a probe that checks nothing, to measure what checking costs. Its compiler takes every check as passed, and leaves
  * it out; a row that fails with checks must not be run without them. */
 #ifndef KM_VERIFY

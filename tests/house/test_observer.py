@@ -105,3 +105,17 @@ def test_without_verification_no_check_is_left(compiler: str, tmp_path: Path) ->
 
     assert checks() > 100
     assert checks("-DKM_VERIFY=0") == 0
+
+
+@pytest.mark.slow(minutes=1)
+def test_without_the_meter_nothing_is_read_beside_a_sample() -> None:
+    """Expected: the wall clock alone. Broken: readings that go on in a build that is said to be without them."""
+    words = ("--only", "time", "--runs", "1", "--batch", "1000", "--seconds", "0.01", "syscall/getppid@")
+
+    def told(flags: str) -> set[str]:
+        program = build.probe(build.Recipe.of(flags))
+        out = subprocess.run((program, *words), capture_output=True, text=True, timeout=120, check=True).stdout
+        (run,) = (json.loads(line) for line in out.splitlines() if line.startswith('{"type":"run"'))
+        return set(run["meter"])
+
+    assert told("") > told("-DKM_METER=0") == {"wall_ns"}
