@@ -18,7 +18,8 @@ static const char usage[] =
 	"  --samples N       at most, in one run (200)\n"
 	"  --batch N[/M]     iterations in one sample, M of what is subtracted from it; 0: calibrate (0)\n"
 	"  --batch ID=N[/M],...  the same of single rows, by their ids (--list --json)\n"
-	"  --only WHAT       calibrate, count or time: that alone, of the three things done by time\n"
+	"  --only WHAT       calibrate, count or time: that alone, of the three things done by time; or define: nothing is\n"
+	"                    run, header and definitions are printed\n"
 	"  --clock NAME      take times with this clock (monotonic, or gettimeofday where there is no such clock)\n"
 	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
 	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
@@ -62,10 +63,12 @@ static const char *choice(const char *option, const char *word, const char *a, c
 
 static unsigned phase(const char *word)
 {
+	if (strcmp(word, "define") == 0)
+		return 0;
 	for (unsigned role = CALIBRATE; role <= TIME; role *= 2)
 		if (strcmp(word, role_name((enum role)role)) == 0)
 			return role;
-	refuse("neither calibrate, count nor time", word);
+	refuse("neither calibrate, count, time nor define", word);
 	return 0;
 }
 

@@ -8,6 +8,7 @@ import pytest
 
 from kernometer.campaign.plan import BUDGETS, EFFORTS, ROW_SECONDS, definitions, exactly, plan_of
 from kernometer.errors import UsageError
+from kernometer.targets.base import Call
 
 
 def rows(*words: str, profile: str = "quick") -> set[str]:
@@ -83,7 +84,20 @@ def test_by_path_has_only_rows_with_a_plan() -> None:
 def test_a_plan_needs_disks_for_the_rows_that_it_measures_and_for_no_others() -> None:
     """Expected: both kinds by path; none by time, where such rows are unsupported. Broken: a guest that is measured by
     time loads drivers for nothing, or by path no guest is asked for a disk."""
-    assert plan_of(None, "path", "quick", (), 1).needs == {"ext4", "minix"}
-    assert plan_of(None, "path", "quick", ("fs/read@bufsize=1024,blocks=2000,ext4",), 1).needs == {"ext4"}
-    assert plan_of(None, "path", "quick", ("syscall/getppid",), 1).needs == frozenset()
-    assert plan_of(None, "time", "quick", ("fs/read",), 1).needs == frozenset()
+    assert plan_of(None, "path", "quick", (), 1).job().needs == {"ext4", "minix"}
+    assert plan_of(None, "path", "quick", ("fs/read@bufsize=1024,blocks=2000,ext4",), 1).job().needs == {"ext4"}
+    assert plan_of(None, "path", "quick", ("syscall/getppid",), 1).job().needs == frozenset()
+    assert plan_of(None, "time", "quick", ("fs/read",), 1).job().needs == frozenset()
+
+
+def test_by_path_a_rows_call_is_the_same_in_every_plan() -> None:
+    """Expected: equal words and needs, whatever else is asked for and however. Broken: a count that its company moves:
+    a longer command line lies elsewhere on the stack."""
+    row = "fs/read@bufsize=1024,blocks=2000,ext4"
+    plans = (("quick", ()), ("full", ()), ("quick", (row,)), ("quick", ("syscall/getppid", "fs/*")))
+    found = [plan_of(None, "path", profile, words, 1).job() for profile, words in plans]
+    calls = {call for job in found for call in job.calls if call.row == row}
+    assert calls == {Call(row, ("--by", "path", "--seed", "1", "--continue", row), frozenset({"ext4"}))}
+    (alone,) = (call for call in found[0].calls if call.row == "syscall/getppid")
+    assert alone.arguments[-1] == "syscall/getppid@"  # without its cold row
+    assert plan_of(None, "time", "quick", (row, "syscall/getppid"), 1).job().calls == ()

@@ -19,7 +19,7 @@ from kernometer.guests.store import Manifest
 from kernometer.guests.variant import ROTATIONS, parse
 from kernometer.results.model import FORMAT, Session
 from kernometer.results.store import Store
-from kernometer.targets import qemu as qemu_module
+from kernometer.targets import booting
 from tests.measuring.real import kernometer as called
 from tests.results import make
 
@@ -72,7 +72,7 @@ def store(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Store
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    monkeypatch.setattr(qemu_module, "_initrd", lambda *given: repr(given).encode())
+    monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
 
     def no_plugin(_version: object) -> Path:
         raise TargetError("The plugin does not build.")
@@ -199,7 +199,7 @@ def test_floors_are_measured_kept_as_sessions_and_shown(store: Store) -> None:
     assert "3 machines" in done.output
     kept = store.summaries(label="layout")
     assert sorted(one.target for one in kept) == [
-        "qemu:linux-9.8", "qemu:linux-9.8+seed=2+memory=1920", "qemu:linux-9.8+seed=3+memory=2176",
+        "qemu:linux-9.8", "qemu:linux-9.8+seed=2+memory=1920+history=1", "qemu:linux-9.8+seed=3+memory=2176+history=2",
     ]  # fmt: skip  # in order
     (layout,) = json.loads(call(store, "floors", "--json").stdout)
     assert layout["rows"][ROW] == {"floor": 402 / 400 - 1, "least": 400, "most": 402, "machines": 3}
@@ -241,9 +241,9 @@ def test_rotated_machines_differ_in_memory_and_seed_and_nothing_else() -> None:
     """Expected: the guest's own first, then around it; other words stay. Broken: two machines alike."""
     usual = Machine(memory_mib=768)
     of = parse("xen+memory=1024+dom0=x")
-    machines = [of.rotated(number, usual).machine(usual) for number in range(ROTATIONS)]
-    assert of.rotated(0, usual) is of
-    assert of.rotated(1, usual).name == "xen+dom0=x+seed=2+memory=960"
+    machines = [of.rotated(number, usual, history=False).machine(usual) for number in range(ROTATIONS)]
+    assert of.rotated(0, usual, history=False) is of
+    assert of.rotated(1, usual, history=False).name == "xen+dom0=x+seed=2+memory=960"
     assert [machine.memory_mib for machine in machines[:5]] == [1024, 960, 1088, 896, 1152]
     assert len({machine.memory_mib for machine in machines}) == len({machine.seed for machine in machines}) == ROTATIONS
     assert min(machine.memory_mib for machine in machines) == 512

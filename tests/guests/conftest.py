@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.guests import linux, store
+from kernometer.guests.qemu import COMMAND_LINE
 from tests.checkout import alone
 from tests.guests.repository import Repository, served
 
@@ -32,7 +33,8 @@ def linux_6_1(guest_cache: Path) -> store.Guest:
     """The newest Debian kernel of the series, as a guest, added once a checkout."""
     assert guest_cache.is_dir()
     with alone("linux-6.1"):
-        return next((each for each in store.listed() if each.name == "linux-6.1"), None) or linux.add("6.1")
+        here = (each for each in store.listed() if each.name == "linux-6.1")
+        return next((each for each in here if each.manifest.command_line == COMMAND_LINE), None) or linux.add("6.1")
 
 
 @pytest.fixture

@@ -73,8 +73,8 @@ def test_a_display_adds_a_device_and_a_word(guest: store.Guest) -> None:
     rest = (*having[: at - 1], *having[at + 1 :])
     assert [pair for pair in zip(without, rest, strict=True) if pair[0] != pair[1]] == [
         (
-            "console=ttyS0 quiet nokaslr rdinit=/init panic=-1",
-            "console=ttyS0 quiet nokaslr rdinit=/init panic=-1 vt.global_cursor_default=0",
+            "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1",
+            "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1 vt.global_cursor_default=0",
         )
     ]
     assert "; pc with bochs-drm; -cpu" in shown.place("path").machine
@@ -82,7 +82,7 @@ def test_a_display_adds_a_device_and_a_word(guest: store.Guest) -> None:
 
 def test_vesafb_boots_the_packed_image_in_a_vesa_mode(guest: store.Guest) -> None:
     """Expected: the image whose real-mode code asks the firmware for a mode. Broken: the kernel has no display."""
-    boot = target(guest, "+machine=pc+display=vesafb").boot(Job((), "path"))
+    boot = target(guest, "+machine=pc+display=vesafb").boot("path")
     assert boot.kernel == guest.packed
     assert f"vga={displays.VESA_MODE}" in boot.command_line.split()
     assert "VGA" in argv(boot)

@@ -13,8 +13,7 @@ import pytest
 
 from kernometer.errors import BuildError, TargetError
 from kernometer.guests import kvm, remembered
-from kernometer.targets import qemu as qemu_module
-from kernometer.targets import tsc
+from kernometer.targets import booting, tsc
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from tests.guests.test_qemu_target import RUN, WORKLOAD, Boots, boots, left_behind, lines  # noqa: F401  # a fixture
@@ -204,7 +203,7 @@ def test_a_probe_that_does_not_build_is_no_fault_of_kvms(with_kvm: Kvm, monkeypa
     def broken(*_: object) -> bytes:
         raise BuildError("The probe does not compile.")
 
-    monkeypatch.setattr(qemu_module, "_initrd", broken)
+    monkeypatch.setattr(booting, "initrd", broken)
     with pytest.raises(BuildError):
         target.place("time")
     target.guest.kernel.write_bytes(b"another kernel")

@@ -285,7 +285,7 @@ def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, 
     assert result.session.image == store.find(added).image
     told = result.header.uname["version"].split("|")
     assert told[:3] == ["guest/vmlinux root=a,b quiet", "guest/said a=1,2  b[ker]", "initrd[707]"]
-    assert told[3].startswith("probe --continue --by path ")
+    assert told[3].startswith("probe --continue --only define --by path ")
     assert told[3].endswith("syscall/getppid[ELF]")
 
 

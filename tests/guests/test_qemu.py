@@ -30,7 +30,7 @@ qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine
 
 
 def expected(*more: str) -> tuple[str, ...]:
-    line = "console=ttyS0 quiet nokaslr rdinit=/init panic=-1"
+    line = "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1"
     return (*(line if word == "COMMANDLINE" else word for word in shlex.split(RECIPE)), *more)
 
 

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,8 +20,8 @@ from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.store import Manifest
-from kernometer.targets import qemu as qemu_module
-from kernometer.targets.base import Deadline, Job
+from kernometer.targets import booting
+from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 from tests.guests import qemu_script
@@ -60,7 +62,7 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
     """A target whose QEMU runs the given Python lines in the boot's folder. Only the initramfs is left out: compiling
     the probe for each test would take longer than all of them."""
     qemu_script.prepare(tmp_path, monkeypatch)
-    monkeypatch.setattr(qemu_module, "_initrd", lambda *given: repr(given).encode())
+    monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
     kernel = b"a kernel"
     with store.new_folder() as folder:
         (folder / "vmlinux").write_bytes(kernel)
@@ -83,7 +85,7 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
             "def console(text): open('console', 'a').write(text)\n"
             f"def events(text=REGIONS): open('events.json', 'w').write(text)\n{script}",
         )
-        return QemuTarget.from_spec("linux-9.9")
+        return replace(QemuTarget.from_spec("linux-9.9"), saved=False)
 
     return make
 
@@ -193,21 +195,21 @@ def test_a_guest_that_hangs_ends_with_the_deadline(boots: Boots, tmp_path: Path,
 
 def test_a_guest_that_falls_silent_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: an error long before the deadline. Broken: a hang costs the whole campaign's time."""
-    monkeypatch.setattr(qemu_module, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(booting, "SILENCE_SECONDS", 0.5)
     with pytest.raises(TargetError, match="without a word"):
         run(boots("bulk(GOOD[:70]); time.sleep(600)"), seconds=600)
 
 
 def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the panic's words after a moment of grace. Broken: five minutes of silence, as Xen spins on."""
-    monkeypatch.setattr(qemu_module, "PANIC_SECONDS", 0.5)
+    monkeypatch.setattr(booting, "PANIC_SECONDS", 0.5)
     with pytest.raises(TargetError, match="kernel panicked: No init"):
         run(boots("time.sleep(0.3); console('Kernel panic - not syncing: No init\\n'); time.sleep(600)"), seconds=600)
 
 
 def test_a_guest_that_does_not_power_off_is_an_error(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: its own, short limit. Broken: a whole output, and then a wait for ever."""
-    monkeypatch.setattr(qemu_module, "SHUTDOWN_SECONDS", 0.5)
+    monkeypatch.setattr(booting, "SHUTDOWN_SECONDS", 0.5)
     with pytest.raises(TargetError, match="when its time was up"):
         run(boots("bulk(GOOD); time.sleep(600)"), seconds=600)
 
@@ -239,9 +241,9 @@ def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> No
     """Expected: SIGKILL of Python ends QEMU too. Broken: an emulator runs on, unseen, and disturbs what comes next."""
     boots(f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\ntime.sleep(600)")
     code = (
-        "from kernometer.targets import qemu\nfrom kernometer.targets.base import Deadline, Job\n"
-        "qemu._initrd = lambda *_: b''\n"
-        "list(qemu.QemuTarget.from_spec('linux-9.9').run(Job((), 'path'), Deadline.after(60)))"
+        "from kernometer.targets import booting, qemu\nfrom kernometer.targets.base import Call, Deadline, Job\n"
+        "booting.initrd = lambda *_: b''\n"
+        "list(qemu.QemuTarget.from_spec('linux-9.9').run(Job(()), Deadline.after(60)))"
     )
     front = subprocess.Popen([sys.executable, "-c", code])
     until = Deadline.after(60)
@@ -254,6 +256,97 @@ def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> No
     while Path(f"/proc/{pid}").exists() and Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z":
         assert not until.passed
         time.sleep(0.05)
+
+
+#: What is asked of the guest that names the rows, and of a row's: the script sees it in the file `command`.
+CALLS = tuple(Call(row, ("--continue", row)) for row in ("a", "b", "c", "d"))
+ROWS_JOB = Job(("--by", "path", "*"), "path", max_bytes=1 << 20, calls=CALLS)
+#: A guest that does as it is asked, and notes each boot.
+OBEDIENT = f"""
+asked = Path('command').read_bytes().rstrip(b'\\0').decode().split(chr(0))
+row = asked[-1]
+open(LOG, 'a').write(row + chr(10))
+WORKLOAD, RUN = {lines(WORKLOAD)!r}, {lines(RUN)!r}
+UNSUPPORTED = {lines({"type": "unsupported", "row": "c", "reason": "no c here"})!r}
+said = [WORKLOAD, UNSUPPORTED] if 'define' in asked else [RUN.replace('syscall/getppid', row)]
+"""
+ANSWERS = """
+bulk('#kernometer begin 1\\n' + ''.join(said) + f'#kernometer end {len(said)}\\n')
+events()
+"""
+
+
+def obedient(tmp_path: Path, act: str = "") -> str:
+    """The script, which does `act` before it answers."""
+    return f"LOG = {str(tmp_path / 'log')!r}{OBEDIENT}{act}{ANSWERS}"
+
+
+def of_rows(boots: Boots, tmp_path: Path, act: str = "", seconds: float = 60) -> list[dict[str, Any]]:
+    """The records of four rows, whose guests do `act` first."""
+    target = boots(obedient(tmp_path, act))
+    return [json.loads(line) for line in target.run(ROWS_JOB, Deadline.after(seconds))]
+
+
+def test_each_row_has_a_guest_of_its_own_and_they_come_in_the_order_asked_for(boots: Boots, tmp_path: Path) -> None:
+    """Expected: definitions once, then the rows as they were asked for, whichever was done first; none for one that
+    cannot be measured. Broken: a row in the company of others, or records in the order of the host's load."""
+    found = of_rows(boots, tmp_path, "time.sleep(0.5 if row == 'a' else 0)")
+    assert [record.get("row", record["type"]) for record in found] == ["workload", "c", "a", "b", "d"]
+    assert sorted((tmp_path / "log").read_text().split()) == ["*", "a", "b", "d"]
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        ("sys.exit(3)", "never began"),
+        ("os.kill(os.getpid(), 11)", "never began"),
+        ("bulk('x' * 2_000_000)", "more than 1,048,576 bytes"),
+        ("console('Kernel panic - not syncing: Oops\\n'); sys.exit(0)", "kernel panicked: Oops"),
+        ("bulk('#kernometer begin 1\\n' + RUN + '#kernometer end 1\\n'); sys.exit(1)", "QEMU ended badly"),
+    ],
+)
+def test_a_row_whose_guest_fails_is_a_failure_and_the_others_go_on(
+    boots: Boots, tmp_path: Path, harm: str, words: str
+) -> None:
+    """Expected: an error record with the cause and the last output, no run of that row. Broken: the session ends, or a
+    count of a guest that crashed."""
+    found = of_rows(boots, tmp_path, f"if row == 'b':\n    {harm}")
+    assert [(record["type"], record["row"]) for record in found[2:]] == [("run", "a"), ("error", "b"), ("run", "d")]
+    assert words in found[3]["text"]
+    assert left_behind(tmp_path) == []
+
+
+def test_without_definitions_nothing_is_measured(boots: Boots, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="never began"):
+        of_rows(boots, tmp_path, "if 'define' in asked:\n    sys.exit(3)")
+    assert left_behind(tmp_path) == []
+
+
+def test_rows_that_hang_end_with_the_sessions_time(boots: Boots, tmp_path: Path) -> None:
+    """Expected: an error, no process. Broken: each row waits for its own five minutes."""
+    with pytest.raises(TargetError, match="when its time was up"):
+        of_rows(boots, tmp_path, f"if row == 'b':\n    Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\n"
+                "    time.sleep(600)", seconds=3)  # fmt: skip  # a script
+    assert not Path(f"/proc/{int((tmp_path / 'pid').read_text())}").exists()
+    assert left_behind(tmp_path) == []
+
+
+def test_a_kernel_that_pays_no_heed_is_asked_row_by_row_all_the_same(boots: Boots, tmp_path: Path) -> None:
+    """Expected: definitions once and a run a row. Broken: as many headers as rows."""
+    found = of_rows(boots, tmp_path, "said = [WORKLOAD, RUN.replace('syscall/getppid', row)]")
+    assert [record["type"] for record in found] == ["workload", "run", "run", "run", "run"]
+
+
+def test_a_guest_that_cannot_be_saved_says_so_and_each_row_boots(boots: Boots, tmp_path: Path) -> None:
+    """Expected: one trial, remembered, and a note with its cause. Broken: a fallback that nobody is told of."""
+    target = replace(boots(obedient(tmp_path)), saved=None)
+    for _ in range(2):
+        (note,) = target.place("path").notes
+        assert "each row has a boot of its own" in note
+        assert "-incoming" not in target.describe(ROWS_JOB)
+    assert len((tmp_path / "log").read_text().split()) == 1
+    assert left_behind(tmp_path) == []
 
 
 def test_without_a_plugin_there_are_counts_and_a_word_about_it(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import pytest
 from kernometer.campaign.plan import plan_of
 from kernometer.guests import store
 from kernometer.guests.qemu import argv
-from kernometer.targets import qemu as qemu_module
+from kernometer.targets import guest_runs
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from tests.guests.test_real_disks import BOOT_SECONDS, boot, figure, of
@@ -154,7 +154,7 @@ def test_the_machines_screen_shows_what_was_drawn(
     driver is not what a user sees."""
     assert guest.name == GUEST
     monkeypatch.setattr(
-        qemu_module, "argv", lambda made: (*argv(made), "-qmp", f"unix:{tmp_path / 'qmp'},server=on,wait=off")
+        guest_runs, "argv", lambda made: (*argv(made), "-qmp", f"unix:{tmp_path / 'qmp'},server=on,wait=off")
     )
     rows = [f"fb/{name}@width=320,height=200" for name in ("fill", "blit", "rotate-mmap")]
     words = ("--runs", "1", "--samples", "4096", "--half-width", "0", "--seconds", "2")

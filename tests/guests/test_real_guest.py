@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -12,13 +13,15 @@ import pytest
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import TargetError
 from kernometer.guests import store
-from kernometer.targets import build
-from kernometer.targets import qemu as qemu_module
+from kernometer.targets import booting, build
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.saved import states
 
 #: Beyond any machine: a boot takes six seconds on an idle one.
 BOOT_SECONDS = 500
+#: The same of a profile, each row in a guest of its own: two minutes.
+PROFILE_SECONDS = 1400
 #: That a row may execute, its set-up included.
 ROW_INSTRUCTIONS = 2e8
 #: Why rows may be unsupported in a guest without a display, whose limits lie higher than a row climbs.
@@ -135,20 +138,25 @@ def test_a_kernel_that_finds_no_init_is_said_to_have_panicked(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Expected: the kernel's own words, at once. Broken: a wait for the deadline, or an error without the cause."""
-    monkeypatch.setattr(qemu_module, "_initrd", lambda *_: b"")
+    monkeypatch.setattr(booting, "initrd", lambda *_: b"no archive")
     with pytest.raises(TargetError, match="kernel panicked") as caught:
         boot(guest)
     assert "Kernel panic" in caught.value.last_output
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=6)
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("profile", ["quick", "full"])
-def test_two_boots_are_equal_row_by_row(guest: QemuTarget, profile: str) -> None:
+def test_two_saved_guests_are_equal_row_by_row(
+    guest: QemuTarget, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Expected: every row of the profile, samples and events, none longer than rows may be. Broken: a row depends on
-    time, entropy or a device."""
-    needs = plan_of(None, "path", profile, (), 1).needs
-    first, second = (boot(guest, "--profile", profile, needs=needs) for _ in range(2))
+    time, entropy or a device, or on when the guest was stopped to be saved."""
+    job = plan_of(None, "path", profile, (), 1).job()
+    first = list(guest.run(job, Deadline.after(PROFILE_SECONDS)))
+    monkeypatch.setattr(states, "folder", lambda: tmp_path / "states")
+    second = list(guest.run(job, Deadline.after(PROFILE_SECONDS)))
     by_row = [{(r["type"], r.get("row")): r for r in map(json.loads, lines)} for lines in (first, second)]
     runs = {row: record for (kind, row), record in by_row[0].items() if kind == "run"}
     reasons = {record["reason"] for (kind, _), record in by_row[0].items() if kind == "unsupported"}

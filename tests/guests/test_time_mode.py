@@ -30,10 +30,10 @@ from tests.results import make
 ROW, LACKING = "syscall/getppid", "ctx/pipe-pair@other-cpu"
 PLAN = Plan("time", "quick", (ROW, LACKING), (ROW, LACKING), replace(EFFORTS["quick"], runs=5), seed=3)
 
-#: Writes down what the boot was asked for (the fake's initramfs is the job's text), then answers as a probe does.
+#: Writes down what the boot was asked for (by what init is told), then answers as a probe does.
 ANSWER = """
 import re
-job = Path('initrd').read_text()
+job = repr(Path('command').read_bytes().decode().split(chr(0)))
 def option(name, default): return int((re.findall(f"'--{name}', '(\\\\d+)'", job) or [default])[0])
 first, runs, block = option('first-run', 0), option('runs', 5), option('block', 0)
 options = sys.argv[sys.argv.index('-append') + 1]

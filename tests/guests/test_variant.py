@@ -8,6 +8,7 @@ from kernometer.errors import UsageError
 from kernometer.guests import variant
 from kernometer.guests.qemu import COMMAND_LINE, Machine
 from kernometer.guests.variant import Variant
+from kernometer.targets import guest_runs
 
 
 def test_a_plain_name_changes_nothing() -> None:
@@ -76,11 +77,15 @@ def test_what_means_nothing_is_refused_before_anything_starts(spec: str, words: 
         variant.parse(spec)
 
 
-def test_rotated_machines_differ_in_seed_and_memory_alone() -> None:
+def test_rotated_machines_differ_in_seed_memory_and_history_alone() -> None:
     """Expected: as many different machines as there are rotations, of one board. Broken: a floor of fewer layouts."""
-    found = [Variant("k", ("quiet", "seed=5")).rotated(number, Machine()) for number in range(variant.ROTATIONS)]
+    named = Variant("k", ("quiet", "seed=5"))
+    found = [named.rotated(number, Machine(), history=True) for number in range(variant.ROTATIONS)]
     machines = [one.machine(Machine()) for one in found]
     assert len({(one.seed, one.memory_mib) for one in machines}) == variant.ROTATIONS
+    assert [one.history for one in machines] == list(range(variant.ROTATIONS))
+    assert 2 * len(guest_runs.FAMILIES) >= variant.ROTATIONS
+    assert not any(named.rotated(number, Machine(), history=False).machine(Machine()).history for number in range(3))
     assert {one.command_line("") for one in found} == {"quiet"}
     assert {(one.type, one.cpu) for one in machines} == {("microvm", "max,-erms")}
     assert 1024 <= min(one.memory_mib for one in machines) < max(one.memory_mib for one in machines) <= 3072

@@ -15,7 +15,7 @@ from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import multiboot, store, variant, xen
 from kernometer.guests.qemu import COMMAND_LINE, Machine
 from kernometer.results.store import Store
-from kernometer.targets import qemu as qemu_module
+from kernometer.targets import booting
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from tests.guests.repository import Repository
@@ -249,6 +249,6 @@ def test_the_whole_quick_profile_runs_on_xen_and_two_boots_are_equal(guest: Qemu
 @pytest.mark.slow(minutes=2)
 def test_a_linux_that_panics_on_xen_is_told_soon(guest: QemuTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: its words. Broken: Xen spins for five seconds of the guest's clock, and silence is the error."""
-    monkeypatch.setattr(qemu_module, "_initrd", lambda *_: b"no archive")
+    monkeypatch.setattr(booting, "initrd", lambda *_: b"no archive")
     with pytest.raises(TargetError, match="kernel panicked"):
         boot(guest)

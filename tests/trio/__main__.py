@@ -26,7 +26,7 @@ from pathlib import Path
 
 from kernometer.errors import KernometerError
 from kernometer.guests.disks import KINDS
-from tests.trio.boot import DEBUG_EXIT, Kernel, Machine, argv, boot, devices, initramfs
+from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, argv, boot, devices, initramfs
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER_ENDED = 125
@@ -85,7 +85,7 @@ def kernel(given: argparse.Namespace) -> Kernel:
     return Kernel.trio(folder / f"trio-{given.structure}.elf")
 
 
-def archive(given: argparse.Namespace, booted: Kernel, machine: Machine) -> bytes:
+def archive(given: argparse.Namespace, booted: Kernel, machine: Machine) -> Inside:
     files = dict(devices(booted, machine, given.disk))
     executable = []
     for each in given.file:
@@ -108,13 +108,13 @@ def main() -> int:
     more = (*(DEBUG_EXIT if given.init else ()), *shlex.split(given.qemu))
     machine = Machine(given.path, given.machine, given.memory, given.display, more)
     booted = kernel(given)
-    initrd = archive(given, booted, machine)
+    inside = archive(given, booted, machine)
     if given.show:
         given.keep.mkdir(parents=True, exist_ok=True)
-        (given.keep / "initrd").write_bytes(initrd)
+        inside.lay_out(given.keep)
         print(f"cd {shlex.quote(str(given.keep))} && {shlex.join(argv(booted, machine, given.append))}")
         return 0
-    ended = boot(booted, initrd, machine, append=given.append, seconds=given.timeout, keep=given.keep, hear=hear)
+    ended = boot(booted, inside, machine, append=given.append, seconds=given.timeout, keep=given.keep, hear=hear)
     sys.stdout.buffer.write(ended.bulk)
     sys.stdout.flush()
     status = ended.debug_exit if given.init else ended.status

@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import disks, displays, programs, qemu, store, trio
+from kernometer.guests import command, disks, displays, programs, qemu, store, trio
 from kernometer.guests.emulator import SAID, end_of, started
-from kernometer.guests.initramfs import COMMAND, Entry, archive, entries
+from kernometer.guests.initramfs import Entry, archive, entries
 from kernometer.targets import build, tsc
 from kernometer.targets.base import Deadline
 
 POLL_SECONDS = 0.01
-INITRD, CONSOLE, BULK = "initrd", "console", "bulk"
+INITRD, TOLD, CONSOLE, BULK = "initrd", "command", "console", "bulk"
 #: QEMU ends with 2 * status + 1 where a kernel writes its init's status to this device.
 DEBUG_EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4")
 
@@ -79,6 +79,18 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """What a guest is given: its first file system, and what the emulator has for its init."""
+
+    archive: bytes
+    told: bytes
+
+    def lay_out(self, folder: Path) -> None:
+        (folder / INITRD).write_bytes(self.archive)
+        (folder / TOLD).write_bytes(self.told)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """How a boot ended."""
 
@@ -118,27 +130,25 @@ def applets() -> tuple[str, ...]:
 
 
 def initramfs(
-    command: Iterable[str],
+    words: Iterable[str],
     files: Mapping[str, bytes] | None = None,
     executable: Iterable[str] = (),
     init: bytes | None = None,
-) -> bytes:
-    """The archive that a Linux guest gets, with all of busybox's applets: init, /bin/probe, `command` for init to run.
+) -> Inside:
+    """What a Linux guest gets: init, /bin/probe, all of busybox's applets; and `words`, the command for init to run.
 
     `files` is name to content; those of `executable` and below bin/ can be executed. `init` replaces our init.
     """
-    words = command_of(command) if init is None else ()
+    told = command.encoded(command_of(words) if init is None else ())
     ours = programs.init().read_bytes() if init is None else init
     probe = build.static_probe().read_bytes()
     runnable = set(executable)
-    found = {each.name: each for each in entries(ours, probe, words, programs.busybox(), files)}
-    if init is not None:
-        del found[COMMAND]
+    found = {each.name: each for each in entries(ours, probe, programs.busybox(), files)}
     for name in runnable:
         found[name] = replace(found[name], mode=stat.S_IFREG | 0o755)
     for name in applets():
         found.setdefault(f"bin/{name}", Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox"))
-    return archive(tuple(found.values()))
+    return Inside(archive(tuple(found.values())), told)
 
 
 def devices(kernel: Kernel, machine: Machine, kinds: Iterable[str] = ()) -> Mapping[str, bytes]:
@@ -155,7 +165,7 @@ def devices(kernel: Kernel, machine: Machine, kinds: Iterable[str] = ()) -> Mapp
 
 def boot(
     kernel: Kernel,
-    initrd: bytes,
+    inside: Inside,
     machine: Machine = Machine(),  # frozen, so one serves all calls
     *,
     append: str = "",
@@ -171,7 +181,7 @@ def boot(
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trio-boot-")))
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / INITRD).write_bytes(initrd)
+        inside.lay_out(folder)
         for name in (CONSOLE, BULK):
             (folder / name).write_bytes(b"")
         process = stack.enter_context(started(argv(kernel, machine, append), folder))
@@ -201,6 +211,7 @@ def argv(kernel: Kernel, machine: Machine, append: str = "") -> tuple[str, ...]:
         command_line=" ".join(word for word in (*usual, *told, append) if word),
         console=Path(CONSOLE),
         bulk=Path(BULK),
+        told={command.COMMAND: Path(TOLD)},
     )
     return (*qemu.argv(words), *machine.more)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernometer.guests.emulator import SAID, end_of, started
-from tests.trio.boot import BULK, INITRD, Kernel, Machine, argv
+from tests.trio.boot import BULK, Inside, Kernel, Machine, argv
 
 #: For what a machine does at once, on a host that is busy.
 SECONDS = 60.0
@@ -50,9 +50,9 @@ class Live:
 
 
 @contextmanager
-def live(kernel: Kernel, initrd: bytes, machine: Machine, folder: Path) -> Iterator[Live]:
+def live(kernel: Kernel, inside: Inside, machine: Machine, folder: Path) -> Iterator[Live]:
     """It begins once both ends of the line are connected; it is killed when the block ends."""
-    (folder / INITRD).write_bytes(initrd)
+    inside.lay_out(folder)
     (folder / BULK).write_bytes(b"")
     words = list(argv(kernel, machine))
     at = words.index("-serial")

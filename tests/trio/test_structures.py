@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import sha256, source_folder
-from tests.trio.boot import DEBUG_EXIT, Kernel, Machine, boot
+from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, boot
 
 STRUCTURES = ("mono", "hybrid", "micro")
 #: What program.S of the slice ends the machine with if every step was right; else the number of the step.
@@ -31,7 +31,8 @@ def test_a_service_answers_waits_and_is_asked_for_pages_in_three_structures(tmp_
     a structure in which a parked request is lost, or that needs its own build of a service."""
     digests = set()
     for structure in STRUCTURES:
-        ended = boot(Kernel.trio(made(structure, tmp_path)), b"", Machine(path=True, more=DEBUG_EXIT), seconds=120)
+        machine = Machine(path=True, more=DEBUG_EXIT)
+        ended = boot(Kernel.trio(made(structure, tmp_path)), Inside(b"", b""), machine, seconds=120)
         assert ended.debug_exit == ALL_RIGHT, f"{structure}: {ended}"
         objects = sorted((tmp_path / structure / "slice").glob("*.o"))
         digests.add(sha256(b"".join(each.read_bytes() for each in objects)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -11,11 +11,11 @@ import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
-from kernometer.targets.base import Deadline, Job, Program
+from kernometer.targets.base import Call, Deadline, Job, Program
 from kernometer.targets.local import lister
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kernometer.targets.base import Target
 
@@ -54,7 +54,7 @@ class Plan:
     effort: Effort
     seed: int
     command: tuple[str, ...] = ()  #: `run -- COMMAND`: then there are no rows
-    needs: frozenset[str] = frozenset()  #: what the rows need of a guest
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what rows need of a guest, by row
     program: Program = "probe"  #: whose rows they are
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
@@ -69,8 +69,12 @@ class Plan:
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     def job(self, *extra: str, runs: int | None = None) -> Job:
-        """A call of the program that carries it out."""
-        return Job(self.arguments(*extra, runs=runs), self.by, self.needs, program=self.program)
+        """A call of the program that carries it out; by path also a call for each row, the same in every plan."""
+        needs = frozenset[str]().union(*self.needs.values())
+        each = ("--by", "path", "--seed", str(self.seed), "--continue")
+        calls = [Call(row, (*each, exactly(row)), self.needs.get(row, frozenset())) for row in self.rows]
+        by_path = tuple(calls) if self.by == "path" else ()
+        return Job(self.arguments(*extra, runs=runs), self.by, needs, program=self.program, calls=by_path)
 
     @property
     def units(self) -> int:
@@ -140,7 +144,7 @@ def plan_of(
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
     found = definitions(by, profile, words, target, program)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
-    needs = frozenset(need for one in found for row in one.rows if not row.unsupported for need in row.needs)
+    needs = {row.row: frozenset(row.needs) for one in found for row in one.rows if row.row in rows and row.needs}
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
     if by == "time" and "budget" not in given and "runs" not in given:

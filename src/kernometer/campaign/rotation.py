@@ -10,4 +10,7 @@ from kernometer.targets.qemu import QemuTarget
 def on_rotated_machines(guest: QemuTarget, count: int) -> tuple[QemuTarget, ...]:
     """The guest on `count` machines, its own first: see Variant.rotated. At most guests.variant.ROTATIONS differ."""
     usual = guest.guest.manifest.machine
-    return tuple(replace(guest, variant=guest.variant.rotated(number, usual)) for number in range(count))
+    history = guest.guest.has_init  # which can be told what to run before
+    return tuple(
+        replace(guest, variant=guest.variant.rotated(number, usual, history=history)) for number in range(count)
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -25,15 +26,20 @@ def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
 
 
 @contextmanager
-def started(argv: tuple[str, ...], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """QEMU in a session of its own, so that Ctrl-C reaches us alone; killed and waited for in every case."""
+def started(
+    argv: tuple[str, ...], folder: Path, sockets: Sequence[socket.socket] = ()
+) -> Iterator[subprocess.Popen[bytes]]:
+    """QEMU in a session of its own, so that Ctrl-C reaches us alone; killed and waited for in every case.
+
+    `sockets`, two at most, become its descriptors 0 and 1.
+    """
     with (folder / SAID).open("wb") as said:
         try:
             process = subprocess.Popen(
                 argv,
                 cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdin=sockets[0].fileno() if sockets else subprocess.DEVNULL,
+                stdout=sockets[1].fileno() if len(sockets) > 1 else said,
                 stderr=said,
                 start_new_session=True,
                 preexec_fn=die_with_parent,

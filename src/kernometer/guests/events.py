@@ -42,8 +42,9 @@ def parse(written: bytes) -> dict[str, Region]:
 class Rows:
     """Collects, from the probe's lines as they pass, which region is which row and which rows were run."""
 
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
+    def __init__(self, known: Rows | None = None) -> None:
+        """`known` has seen the definitions of what is run."""
+        self._ids: dict[str, int] = dict(known._ids) if known else {}
         self._run: dict[str, None] = {}
 
     def see(self, line: bytes) -> None:

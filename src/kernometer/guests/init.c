@@ -1,6 +1,6 @@
-/* init.c: the first process of a guest. Mounts what a probe expects, loads drivers, fills disks, runs the command in
- * /etc/kernometer/command (arguments, a NUL after each), sends what it prints to the emulator's debug port, and powers
- * the guest off. With /etc/kernometer/console there is a shell on the console instead of the command.
+/* init.c: the first process of a guest. Mounts what a probe expects, loads drivers, fills disks, runs the command that
+ * the emulator has for it, sends what it prints to the emulator's debug port, and powers the guest off. Where there is
+ * no command there is a shell on the console.
  *
  * Why the debug port (0xe9, isa-debugcon) and not the serial line: a byte costs one OUT and is gone; the serial driver
  * would go on interrupting at 115,200 baud of the guest's clock, inside the timed regions of the next row.
@@ -20,11 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMAND_FILE "/etc/kernometer/command"
-#define CONSOLE_FILE "/etc/kernometer/console"
+#define COMMAND "opt/km/command"
+#define BEFORE "opt/km/before"
 #define BULK_PORT 0xe9
-#define COMMAND_BYTES 65536
-#define ARGUMENTS 1024
 
 static int port_is_ours;
 static char buffer[65536];
@@ -89,24 +87,6 @@ static void mount_all(void)
 			give_up(mounts[i].where);
 }
 
-/* Fills `argv` from the command file; the strings live in `text`. */
-static void read_command(char *text, char **argv)
-{
-	int fd = open(COMMAND_FILE, O_RDONLY), count = 0;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, COMMAND_BYTES - 1);
-	char *at = text;
-
-	if (n <= 0)
-		give_up(COMMAND_FILE);
-	close(fd);
-	text[n] = '\0';
-	do {
-		argv[count++] = at;
-		at += strlen(at) + 1;
-	} while (at < text + n && count < ARGUMENTS);
-	argv[count] = NULL;
-}
-
 /* Starts the command, its output in a pipe whose other end is returned. What it says on its standard error goes to the
  * console. It must be started before init asks for the port: a child would inherit the port, and each switch to it
  * would then load an I/O bitmap. */
@@ -133,32 +113,29 @@ static int start(char **argv, pid_t *child)
 }
 
 /* Until the command has closed its output; what orphans do after that is not waited for. */
-static void relay(int from)
+static void relay(int from, int wanted)
 {
 	for (;;) {
 		ssize_t n = read(from, buffer, sizeof buffer);
 
 		if (n == 0)
 			return;
-		if (n > 0)
+		if (n > 0 && wanted)
 			say(buffer, (size_t)n);
-		else if (errno != EINTR)
+		else if (n < 0 && errno != EINTR)
 			give_up("read");
 	}
 }
 
-/* The command's output is relayed until it has ended. */
-static void run_command(void)
+/* Its output is relayed until it has ended. */
+static void run_command(char **argv)
 {
-	static char text[COMMAND_BYTES];
-	static char *argv[ARGUMENTS + 1];
-	int from, status = 0, n;
+	int status = 0, n;
 	pid_t child;
+	int from = start(argv, &child);
 
-	read_command(text, argv);
-	from = start(argv, &child);
 	port_is_ours = ioperm(BULK_PORT, 1, 1) == 0;
-	relay(from);
+	relay(from, 1);
 	if (waitpid(child, &status, 0) < 0)
 		give_up("waitpid");
 	n = snprintf(buffer, sizeof buffer, "#init exit %d signal %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -166,8 +143,32 @@ static void run_command(void)
 	say(buffer, (size_t)n);
 }
 
+/* What the guest has done before it is ready, for whoever wants to see what that changes. */
+static void run_before(void)
+{
+	char **argv = read_command(BEFORE);
+	pid_t child;
+	int from;
+
+	if (!argv)
+		return;
+	from = start(argv, &child);
+	relay(from, 0);
+	close(from);
+	if (waitpid(child, NULL, 0) < 0)
+		give_up("waitpid");
+}
+
+/* Where the emulator stops a guest that is to be saved; the linker puts it where nothing else is (programs.py). */
+__attribute__((noinline, section(".km_ready"))) static void ready(void)
+{
+	__asm__ volatile("");
+}
+
 int main(void)
 {
+	char **command;
+
 	if (getpid() != 1) {
 		fputs("this program is the first process of a guest; it is of no use elsewhere\n", stderr);
 		return 2;
@@ -179,9 +180,12 @@ int main(void)
 	bring_up_loopback();
 	load_drivers();
 	make_disks();
-	if (access(CONSOLE_FILE, F_OK) == 0)
-		run_console();
+	run_before();
+	ready();
+	command = read_command(COMMAND);
+	if (command)
+		run_command(command);
 	else
-		run_command();
+		run_console();
 	power_off();
 }

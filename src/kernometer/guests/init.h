@@ -6,6 +6,11 @@
 void give_up(const char *what) __attribute__((noreturn));
 void power_off(void) __attribute__((noreturn));
 
+/* init_command.c */
+#define COMMAND_BYTES 65536
+#define COMMAND_WORDS 1024
+char **read_command(const char *name); /* static storage, NULL at its end; NULL where the emulator has no such file */
+
 /* init_devices.c */
 void bring_up_loopback(void);
 void load_drivers(void);

@@ -12,16 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-COMMAND = "etc/kernometer/command"
 #: Drivers to load, one a line in this order: the file's path, a space, the driver's parameters.
 DRIVERS = "etc/kernometer/drivers"
-#: If it is there, no command is run: the user gets a shell on the console.
-CONSOLE = "etc/kernometer/console"
 PROBE = "bin/probe"
-#: What init.c can hold.
-MAX_COMMAND_BYTES = 65535
-MAX_ARGUMENTS = 1024
-
 #: Folders that init.c mounts on, or that programs expect.
 FOLDERS = ("bin", "dev", "etc", "etc/kernometer", "proc", "sys", "tmp")
 #: The three nodes that are needed before devtmpfs is mounted: (name, mode, major, minor).
@@ -43,24 +36,19 @@ class Entry:
 def entries(
     init: bytes,
     probe: bytes,
-    command: tuple[str, ...],
     busybox: bytes = b"",
     extra: Mapping[str, bytes] | None = None,
 ) -> tuple[Entry, ...]:
-    """What a guest holds: init, the probe, the command line for it, busybox if there is one, and `extra`.
+    """What a guest holds: init, the probe, busybox if there is one, and `extra`.
 
     `extra` is name to content; what lies below bin/ can be executed, and folders on the way are made.
-    Raises ValueError for a command that init.c cannot hold, and for a name that is taken or leads elsewhere.
+    Raises ValueError for a name that is taken or leads elsewhere.
     """
-    line = b"".join(word.encode() + b"\0" for word in command)
-    if len(line) > MAX_COMMAND_BYTES or len(command) > MAX_ARGUMENTS or any("\0" in word for word in command):
-        raise ValueError(f"a command of {len(command)} words and {len(line)} bytes does not fit into a guest")
     found = [Entry(name, stat.S_IFDIR | 0o755) for name in FOLDERS]
     found += [Entry(name, stat.S_IFCHR | mode, device=(major, minor)) for name, mode, major, minor in NODES]
     found += [
         Entry("init", stat.S_IFREG | 0o755, init),
         Entry(PROBE, stat.S_IFREG | 0o755, probe),
-        Entry(COMMAND, stat.S_IFREG | 0o644, line),
     ]
     if busybox:
         found.append(Entry("bin/busybox", stat.S_IFREG | 0o755, busybox))

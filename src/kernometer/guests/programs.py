@@ -17,6 +17,8 @@ MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.una
 #: A file that names an interpreter in its first page is not static.
 INTERPRETER = b"/lib64/ld-linux"
 PAGE = 4096
+#: Where init is when it has made everything ready: far from every other program and kernel.
+READY = 0x70000000
 
 
 def static_compiler() -> tuple[str, ...]:
@@ -36,8 +38,9 @@ def static_compiler() -> tuple[str, ...]:
 def init() -> Path:
     """The guest's first process. Raises MissingError or BuildError."""
     folder = Path(__file__).parent
-    parts = [folder / name for name in ("init_devices.c", "init_console.c")]
-    command = (*static_compiler(), "-std=gnu99", *map(str, parts))
+    parts = [folder / name for name in ("init_command.c", "init_devices.c", "init_console.c")]
+    placed = f"-Wl,--section-start=.km_ready={READY:#x}"
+    command = (*static_compiler(), "-std=gnu99", "-no-pie", placed, *map(str, parts))
     return compiled("init", command, (folder / "init.c", *parts, folder / "init.h"))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -20,14 +21,20 @@ from kernometer.errors import MissingError, TargetError
 PROGRAM = "qemu-system-x86_64"
 VERSION_SECONDS = 20
 
-COMMAND_LINE = "console=ttyS0 quiet nokaslr rdinit=/init panic=-1"
+COMMAND_LINE = "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1"
 #: The debug port that init.c writes to.
 BULK_PORT = 0xE9
+#: Of a guest that is saved, in QEMU's folder: its memory, and the rest of its state.
+MEMORY, STATE = "memory", "state"
+#: Sockets that QEMU is started with: its monitor, and the debugger's. As descriptors they need no name and no waiting.
+MONITOR, DEBUGGER = 0, 1
 
 #: How instructions are executed: counted one by one (by path), emulated without that, or by the processor itself.
 #: icount-sleep: counted too, and an idle guest waits in the host's time: one that is talked to sees no time-out.
 Accelerator = Literal["icount", "icount-sleep", "tcg", "kvm"]
 MachineType = Literal["microvm", "pc", "q35"]
+#: Of a guest by path: booted to be saved, or going on from where it was; "": booted and measured.
+Phase = Literal["", "saved", "restored"]
 #: By the driver of /dev/fb0: see displays.py. "": the guest has no display.
 Display = Literal["", "bochs-drm", "vesafb"]
 
@@ -43,6 +50,7 @@ _ACCELERATION: dict[Accelerator, tuple[str, ...]] = {
     "tcg": ("-accel", "tcg"),
     "kvm": ("-accel", "kvm"),
 }
+_SHARING: dict[Phase, Literal["", "shared", "private"]] = {"": "", "saved": "shared", "restored": "private"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,22 +74,28 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     memory_mib: int = 2048
     display: Display = ""
     seed: int = 1  #: of the guest's random numbers (rdrand); by path only
+    history: int = 0  #: which rows the guest ran before it was ready, by path only: see guest_runs.FAMILIES; 0: none
 
     def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
         """What two sessions must share for their figures to be comparable, as one line."""
         seed = f"; seed {self.seed}" if accelerator.startswith("icount") else ""
-        return f"{self.board(version, accelerator)}; {self.memory_mib} MiB{seed}"
+        history = f"; history {self.history}" if self.history else ""
+        return f"{self.board(version, accelerator)}; {self.memory_mib} MiB{seed}{history}"
 
     def board(self, version: QemuVersion, accelerator: Accelerator) -> str:
-        """The same without memory and seed: what the rotated machines of a layout floor share."""
+        """The same without memory, seed and history: what the rotated machines of a layout floor share."""
         how = {"icount": "tcg icount", "icount-sleep": "tcg icount sleep", "tcg": "tcg", "kvm": "kvm"}[accelerator]
         shown = f" with {self.display}" if self.display else ""
         return f"QEMU {version} {how}; {_TYPES[self.type]}{shown}; -cpu {self.cpu}; 1 CPU"
 
-    def argv(self, accelerator: Accelerator) -> tuple[str, ...]:
-        """The options that make it."""
+    def argv(self, accelerator: Accelerator, memory: Literal["", "shared", "private"] = "") -> tuple[str, ...]:
+        """The options that make it. `memory`: it is the file MEMORY, with what the guest writes or without."""
+        sharing = "on" if memory == "shared" else "off"
+        backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
         return (
-            *("-machine", _TYPES[self.type], *_ACCELERATION[accelerator]),
+            *(("-object", backend) if memory else ()),
+            *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else "")),
+            *_ACCELERATION[accelerator],
             *("-smp", "1", "-cpu", self.cpu, "-m", str(self.memory_mib)),
             *(("-seed", str(self.seed)) if accelerator.startswith("icount") else ()),
             *_DISPLAYS[self.display],
@@ -101,6 +115,8 @@ class Boot:
     bulk: Path  #: what init sends through the debug port
     plugin: Path | None = None
     events: Path | None = None  #: where the plugin writes
+    told: Mapping[str, Path] = field(default_factory=dict)  #: what fw_cfg has for init: names to files
+    phase: Phase = ""
     debugger: Path | None = None  #: the socket where a debugger is waited for; one of TCP is open to every local user
 
 
@@ -132,7 +148,7 @@ def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
             raise TargetError(f"{path}: QEMU takes a comma in a path for a separator.", "Set XDG_CACHE_HOME.")
     words = [
         *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
-        *boot.machine.argv(boot.accelerator),
+        *boot.machine.argv(boot.accelerator, _SHARING[boot.phase]),
         *("-kernel", str(boot.kernel), "-append", boot.command_line),
         *(("-initrd", boot.initrd) if boot.initrd else ()),
     ]
@@ -145,6 +161,14 @@ def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
     words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None and boot.events is not None:
         words += ["-plugin", f"{boot.plugin},out={boot.events}"]
+    for name, file in boot.told.items():
+        words += ["-fw_cfg", f"name={name},file={file}"]
+    if boot.phase:
+        words += ["-chardev", f"socket,id=monitor,fd={MONITOR}", "-mon", "chardev=monitor,mode=control"]
+    if boot.phase == "saved":
+        words += ["-chardev", f"socket,id=debugger,fd={DEBUGGER}", "-gdb", "chardev:debugger", "-S"]
+    if boot.phase == "restored":
+        words += ["-incoming", "defer"]
     if boot.debugger is not None:
         words += ["-gdb", f"unix:{boot.debugger},server=on,wait=off", "-S"]
     return tuple(words)

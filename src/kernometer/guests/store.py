@@ -124,6 +124,11 @@ class Guest:
         """Whether INITRAMFS or PROBE is one of its multiboot modules."""
         return any(one.file == module for one in self.manifest.modules)
 
+    @property
+    def has_init(self) -> bool:
+        """Whether its first process is our init, which asks for its command when everything else is ready."""
+        return self.has(INITRAMFS) or not self.manifest.modules
+
     def link(self, folder: Path) -> None:
         """Makes LINK in `folder`, where QEMU is to be started. Raises TargetError where that cannot be."""
         try:

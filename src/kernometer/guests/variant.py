@@ -1,7 +1,7 @@
 """Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with what the words after each `+` say.
 
-`machine=`, `cpu=`, `memory=` (MiB), `seed=` and `display=` change the virtual machine; every other word is added to
-the kernel's command line. A variant needs no adding: its name says all that it is. Pure.
+`machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=` and `display=` change the virtual machine; every other word is
+added to the kernel's command line. A variant needs no adding: its name says all that it is. Pure.
 """
 
 from __future__ import annotations
@@ -69,10 +69,11 @@ class Variant:
         kernels = (word for word in self.words if word.partition("=")[0] not in _OURS)
         return " ".join(part for part in (usual, *kernels) if part)
 
-    def rotated(self, number: int, usual: Machine) -> Variant:
+    def rotated(self, number: int, usual: Machine, *, history: bool) -> Variant:
         """The same on machine `number` of the rotation that layout floors are measured on; 0 is itself.
 
-        Number k has k added to the seed, and 1/16 of the memory taken away, 1/16 added, 2/16 taken away, …
+        Number k has k added to the seed, 1/16 of the memory taken away, 1/16 added, 2/16 taken away, …, and with
+        `history` has history k.
         """
         if not number:
             return self
@@ -80,12 +81,13 @@ class Variant:
         sixteenths = (number + 1) // 2 * (-1 if number % 2 else 1)
         kept = [word for word in self.words if word.partition("=")[0] not in _NUMBERS]
         memory = machine.memory_mib * (16 + sixteenths) // 16
-        return Variant(self.guest, (*kept, f"seed={machine.seed + number}", f"memory={memory}"))
+        changed = (f"seed={machine.seed + number}", f"memory={memory}", *((f"history={number}",) if history else ()))
+        return Variant(self.guest, (*kept, *changed))
 
 
 #: Machines of the rotation: from half of the memory to one and a half of it.
 ROTATIONS = 17
-_NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS)}
+_NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS), "history": ("history", range(ROTATIONS))}
 _OURS = {"machine", "cpu", "display", *_NUMBERS}
 
 

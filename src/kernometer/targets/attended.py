@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import displays, initramfs, programs, store, tcc
+from kernometer.guests import displays, initramfs, programs, tcc
 from kernometer.guests.qemu import argv
 from kernometer.results.model import By
 from kernometer.targets import build
-from kernometer.targets.base import Job
-from kernometer.targets.qemu import QemuTarget, lay_out
+from kernometer.targets.booting import lay_out
+from kernometer.targets.qemu import QemuTarget
 
 #: In the boot's folder, where QEMU is started.
 DEBUGGER = Path("gdb")
@@ -31,8 +31,8 @@ class Console:
     @property
     def argv(self) -> tuple[str, ...]:
         """QEMU's words; the relative names in them are files in a temporary folder, where it is started."""
-        boot = self._counting.boot(Job((), self.by))
-        attended = replace(boot, console=None, plugin=None, events=None)
+        boot = self._counting.boot(self.by)
+        attended = replace(boot, console=None, plugin=None, events=None, told={})
         return argv(replace(attended, debugger=DEBUGGER) if self.debugger else attended)
 
     @property
@@ -43,7 +43,7 @@ class Console:
     @property
     def has_shell(self) -> bool:
         """Whether init is ours, and gives one."""
-        return self.target.guest.has(store.INITRAMFS) or not self.target.guest.manifest.modules
+        return self.target.guest.has_init
 
     @property
     def _counting(self) -> QemuTarget:
@@ -58,15 +58,14 @@ class Console:
         with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
             folder = Path(made).resolve()
             given = displays.provide(self.target.guest, machine).files
-            lay_out(self.target.guest, folder, lambda: _archive(say, given))
+            lay_out(self.target.guest, folder, _archive(say, given) if self.has_shell else b"")
             yield folder
 
 
 def _archive(say: Callable[[str], None], given: Mapping[str, bytes]) -> bytes:
-    """What a guest holds for its user: probe, busybox, a C compiler, what is `given`, and a word to init that there is
-    one."""
+    """What a guest holds for its user: probe, busybox, a C compiler, and what is `given`."""
     probe = build.static_probe().read_bytes()
-    files = {initramfs.CONSOLE: b"", **given}
+    files = dict(given)
     try:
         files.update(tcc.toolchain())
     except (MissingError, TargetError) as error:
@@ -74,5 +73,4 @@ def _archive(say: Callable[[str], None], given: Mapping[str, bytes]) -> bytes:
     busybox = programs.busybox()
     if not busybox:
         say("note: There is no static busybox here, so the guest has no shell. Debian: apt-get install busybox-static.")
-    command = (f"/{initramfs.PROBE}", "--list")
-    return initramfs.archive(initramfs.entries(programs.init().read_bytes(), probe, command, busybox, files))
+    return initramfs.archive(initramfs.entries(programs.init().read_bytes(), probe, busybox, files))

@@ -34,6 +34,15 @@ Program = Literal["probe", "probe-trio"]
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """By path: what measures one row, where each has a guest of its own. It depends on that row alone."""
+
+    row: str
+    arguments: tuple[str, ...]
+    needs: frozenset[str] = frozenset()  #: the row's in the registry; a guest provides it
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One call of a measuring program: its arguments after the program's name, and how time is taken."""
 
@@ -42,6 +51,7 @@ class Job:
     needs: frozenset[str] = frozenset()  #: what the rows' `needs` in the registry name together; a guest provides it
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
     program: Program = "probe"  #: one of the target's `programs`
+    calls: tuple[Call, ...] = ()  #: the same rows, each by itself; none: `arguments` are no rows by path
 
 
 @dataclass(frozen=True, slots=True)

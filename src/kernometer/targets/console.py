@@ -24,12 +24,12 @@ from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.booting import SILENCE_SECONDS, counts_of
 from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.connection import connected
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.identity import host_id
-from kernometer.targets.qemu import SILENCE_SECONDS, counts_of
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
 
 #: From the system's last word to the end of QEMU.

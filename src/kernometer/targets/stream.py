@@ -8,7 +8,7 @@ import selectors
 import signal
 import subprocess
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.text import printable
@@ -25,6 +25,9 @@ LAST_OUTPUT = 4000
 LINE_BYTES = 16 << 20
 #: Seconds that a target has to clean up after SIGTERM before SIGKILL.
 GRACE = 5.0
+
+#: A line, or what there is of one yet.
+_Line = TypeVar("_Line", bytes, bytes | None)
 
 _BEGIN = re.compile(rb"#kernometer begin (\d{1,6})")
 _END = re.compile(rb"#kernometer end (\d{1,9})")
@@ -142,15 +145,18 @@ def shown(data: bytes | bytearray) -> str:
     return printable(bytes(data).decode("utf-8", "replace").replace("\r\n", "\n"), keep="\n")
 
 
-def between_markers(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
+def between_markers(lines: Iterator[_Line], name: str) -> Iterator[_Line]:
     """The probe's records: what stands between the two marker lines and begins with a brace.
 
-    Other lines are what else was on the console; they are kept for the error. Raises TargetError where a marker is
-    missing, or the end marker counts more records than came.
+    None, for "nothing yet", is handed on. Other lines are what else was on the console; they are kept for the error.
+    Raises TargetError where a marker is missing, or the end marker counts more records than came.
     """
     other: list[bytes] = []
     records = -1
     for line in lines:
+        if line is None:
+            yield line
+            continue
         if records < 0:
             if _BEGIN.fullmatch(line):
                 records = 0

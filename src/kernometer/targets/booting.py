@@ -1,0 +1,125 @@
+"""One boot of a guest: the files of its folder, its output as it comes, and what its failing means."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernometer.errors import TargetError
+from kernometer.guests import events, initramfs, programs, store, trio
+from kernometer.guests.emulator import SAID, end_of
+from kernometer.targets import build
+from kernometer.targets.base import Deadline, Program
+from kernometer.targets.side_by_side import Lines
+from kernometer.targets.stream import LAST_OUTPUT, Splitter, between_markers, shown
+
+#: A guest that prints nothing for so long hangs: a boot takes seconds, no row by path more than a few.
+SILENCE_SECONDS = 300.0
+#: From the end marker to the end of QEMU.
+SHUTDOWN_SECONDS = 60.0
+#: From a panic's words on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
+#: which take minutes where each instruction is counted.
+PANIC_SECONDS = 20.0
+#: Of the console, where a panic's words are looked for: a trace follows them.
+PANIC_BYTES = 16 << 10
+MAX_CONSOLE = 8 << 20
+PIECE = 1 << 20
+
+INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "events.json"
+#: What init is told by fw_cfg.
+TOLD, BEFORE = "command", "before"
+
+_PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d")
+_PANIC = re.compile(r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)")
+_INIT_FAILED = re.compile(r"#init failed (.*)")
+
+
+def initrd(program: Program, files: Mapping[str, bytes]) -> bytes:
+    """The archive of a guest with this measuring program and these further files."""
+    measures = (trio.probe() if program == "probe-trio" else build.static_probe()).read_bytes()
+    return initramfs.archive(initramfs.entries(programs.init().read_bytes(), measures, programs.busybox(), files))
+
+
+def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
+    """The files that QEMU finds in its folder: those of the guest's that are made for each boot, and empty ones."""
+    for name in (CONSOLE, BULK):
+        (folder / name).touch()
+    if guest.manifest.modules:
+        guest.link(folder)
+    if guest.has(store.PROBE):
+        (folder / PROBE).write_bytes(build.static_probe().read_bytes())
+    if initrd:
+        (folder / INITRD).write_bytes(initrd)
+
+
+def records(
+    process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
+) -> Lines:
+    """What stands between the markers of the file `output`; then waits for QEMU's end, which must be a good one."""
+    yield from between_markers(_lines(process, folder, output, max_bytes, until, name), name)
+    shutdown = Deadline.after(min(SHUTDOWN_SECONDS, until.left()))
+    for line in _lines(process, folder, output, max_bytes, shutdown, name):
+        if line is None:
+            yield None
+    if process.returncode != 0:
+        raise TargetError(f"{name}: QEMU ended badly.")
+
+
+def _lines(
+    process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
+) -> Lines:
+    """Follows the file that the guest's output goes to, from its beginning to QEMU's end; lines without LF or CRLF."""
+    splitter = Splitter(name, max_bytes)
+    quiet = Deadline.after(SILENCE_SECONDS)
+    panicked: Deadline | None = None
+    looked_at = 0  #: bytes of the console
+    with (folder / output).open("rb") as file:
+        while True:
+            ended = process.poll() is not None  # before reading: what it wrote last is then in the file
+            piece = file.read(PIECE)
+            if not piece and ended:
+                break
+            if until.passed or quiet.passed:
+                when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without a word"
+                raise TargetError(f"{name} was not done {when}.", "", splitter.tail)
+            console = (folder / CONSOLE).stat().st_size
+            if output != CONSOLE and console > MAX_CONSOLE:
+                raise TargetError(f"{name} printed more than {MAX_CONSOLE:,} bytes on its console.")
+            if not piece:
+                if panicked is not None and panicked.passed:
+                    raise TargetError(f"{name} did not end after a panic.", "", splitter.tail)
+                if panicked is None and console != looked_at:
+                    looked_at = console
+                    if _PANIC_BEGINS.search(end_of(folder / CONSOLE, PANIC_BYTES)):
+                        panicked = Deadline.after(PANIC_SECONDS)
+                yield None
+                continue
+            quiet = Deadline.after(SILENCE_SECONDS)
+            yield from splitter.feed(piece)
+    yield from splitter.rest()
+
+
+def explained(error: TargetError, folder: Path, name: str) -> TargetError:
+    """The same error with what is known of its cause: a kernel's panic, init's word, QEMU's; and the last output."""
+    console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
+    text = error.text
+    if panic := _PANIC.search(shown(end_of(folder / CONSOLE, PANIC_BYTES))):
+        text = f"{name}: the guest's kernel panicked: {(panic[1] or panic[2]).strip()}."
+    elif failed := _INIT_FAILED.search(bulk):
+        text = f"{name}: the guest's init failed: {failed[1].strip()}."
+    elif said:
+        text = f"{text} QEMU said: {said.strip().splitlines()[-1][:300]}"
+    last = "\n".join(part.rstrip("\n") for part in (console, bulk, said) if part)
+    return TargetError(text, "The guest's last output is below; --dry-run prints the command.", last)
+
+
+def counts_of(folder: Path) -> dict[str, events.Region]:
+    """What the plugin wrote when QEMU ended."""
+    path = folder / EVENTS
+    if not path.is_file():
+        raise TargetError("The plugin wrote no counts.", "Run it again.", shown(end_of(folder / SAID, LAST_OUTPUT)))
+    if path.stat().st_size > events.MAX_FILE:
+        raise TargetError(f"The plugin wrote more than {events.MAX_FILE:,} bytes.", "Run it again.")
+    return events.parse(path.read_bytes())

@@ -1,0 +1,196 @@
+"""The guests of one job: one that names the rows, then one for each row, each in a QEMU of its own.
+
+What a row's guest has done before is the same whatever else is asked for: it boots, or goes on from where a guest was
+saved that had booted and not yet asked for its command. Which guest that is depends on what the row needs alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from kernometer.cache import sha256
+from kernometer.errors import TargetError
+from kernometer.guests import command, disks, events, initramfs, programs, store
+from kernometer.guests.qemu import MEMORY, STATE, Boot, Phase, argv
+from kernometer.results.model import Failure, Unsupported
+from kernometer.targets import booting
+from kernometer.targets.base import Call, Deadline, Job
+from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, counts_of, explained
+from kernometer.targets.saved import saving, states
+from kernometer.targets.side_by_side import Lines
+
+#: The probe names the rows and runs none.
+DEFINE = ("--only", "define")
+#: What guests with another history have run before they are ready: see _before.
+FAMILIES = ("proc/*", "mem/*", "fs/*", "ipc/*", "ctx/*", "sig/*", "syscall/*", "cpu/*", "clock/*")
+_UNSUPPORTED = b'{"type":"unsupported"'
+_DEFINING = (b'{"type":"header"', b'{"type":"workload"', _UNSUPPORTED)
+#: For a guest to boot until it is ready.
+BOOT_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Kit:
+    """What guests of rows with the same needs have in common."""
+
+    initrd: bytes  #: empty where the guest takes none
+    words: tuple[str, ...]  #: for the probe: where its disks are
+    key: str  #: names what boots: its saved state has that name
+
+
+@dataclass(slots=True)
+class Guests:
+    """`held` keeps the saved guests that are used; None: nothing is saved, and each call of the probe has a boot."""
+
+    name: str
+    guest: store.Guest
+    identity: str  #: QEMU's version and the kernel's image
+    boot: Callable[[tuple[str, ...], Phase], Boot]  #: by the probe's arguments
+    given: Callable[[frozenset[str]], disks.Provided]  #: by what rows need
+    job: Job
+    until: Deadline
+    held: ExitStack | None
+    _kits: dict[frozenset[str], _Kit] = field(default_factory=dict)
+    _saved: dict[str, TargetError | None] = field(default_factory=dict)  #: None: there; a key that is missing: not yet
+    _begun: set[str] = field(default_factory=set)  #: keys of what is there or being saved
+    _rows: events.Rows = field(default_factory=events.Rows)
+    _defined: bool = False
+    _unsupported: set[str] = field(default_factory=set)
+
+    def all(self) -> Iterator[Lines]:
+        """What each has to say, in the order in which they are to begin."""
+        if not self.job.calls:
+            yield self._guest(self.job.arguments, self.job.needs, self._rows)
+            return
+        for needs in dict.fromkeys(call.needs for call in self.job.calls) if self.held is not None else ():
+            yield self._made_ready(needs)
+        yield self._definitions()
+        for call in self.job.calls:
+            yield self._row(call)
+
+    def _made_ready(self, needs: frozenset[str]) -> Lines:
+        """Saves the guest for these needs; where that fails, those who use it say so."""
+        try:
+            yield from self._state(self._kit(needs))
+        except TargetError:
+            return
+
+    def _definitions(self) -> Lines:
+        """Header, definitions, and which rows cannot be measured here. They are asked of a guest without needs.
+
+        A kernel of one's own may pay no heed to what it is asked for: other records are left out, here and of a row.
+        """
+        words = self.given(self.job.needs).arguments
+        for line in self._guest((*words, *DEFINE, *self.job.arguments), frozenset(), self._rows):
+            if line is None or line.startswith(_DEFINING):
+                yield line
+            if line is not None and line.startswith(_UNSUPPORTED):
+                self._unsupported.add(msgspec.json.decode(line, type=Unsupported).row)
+        self._defined = True
+
+    def _row(self, call: Call) -> Lines:
+        """All of a row or nothing: what came before its guest failed is no figure."""
+        while not self._defined:
+            yield None
+        if call.row in self._unsupported:
+            return
+        come = []
+        try:
+            for line in self._guest(call.arguments, call.needs, events.Rows(self._rows)):
+                if line is None:
+                    yield None
+                elif not line.startswith(_DEFINING[:2]):
+                    come.append(line)
+        except TargetError as error:
+            if self.until.passed:
+                raise
+            text = "\n".join(part for part in (error.text, error.last_output) if part)
+            come = [msgspec.json.encode(Failure(row=call.row, text=text))]
+        yield from come
+
+    def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
+        """One call of the probe, in a guest that ends with it."""
+        kit = self._kit(needs)
+        state = yield from self._state(kit)
+        boot = self.boot(arguments, "restored" if state else "")
+        with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            self._lay_out(folder, boot, (*kit.words, *arguments), b"" if state else kit.initrd)
+            if state is not None:
+                for name in (INITRD, MEMORY, STATE):
+                    (folder / name).symlink_to(state / name)
+            with saving.talking(argv(boot), folder, 1 if state else 0) as (process, sockets):
+                try:
+                    if state:
+                        saving.restore(sockets[0], self.until)
+                    output = BULK if self.guest.manifest.output == "debug-port" else CONSOLE
+                    lines = booting.records(process, folder, output, self.job.max_bytes, self.until, self.name)
+                    for line in lines:
+                        if line is not None:
+                            rows.see(line)
+                        yield line
+                except TargetError as error:
+                    raise explained(error, folder, self.name) from error
+            if boot.events is not None:
+                yield from map(msgspec.json.encode, rows.events(counts_of(folder)))
+
+    def _kit(self, needs: frozenset[str]) -> _Kit:
+        if needs not in self._kits:
+            given = self.given(needs)
+            initrd = booting.initrd(self.job.program, given.files) if self.guest.has_init else b""
+            boot = replace(self.boot((), "saved"), kernel=Path("kernel"))  # wherever the cache is
+            key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd), *self._before(boot))).encode())
+            self._kits[needs] = _Kit(initrd, given.arguments, key[:32])
+        return self._kits[needs]
+
+    def _state(self, kit: _Kit) -> Generator[None, None, Path | None]:
+        """The folder of the saved guest, None without one; None is yielded for as long as it boots."""
+        if self.held is None:
+            return None
+        if kit.key not in self._begun:
+            self._begun.add(kit.key)
+            failed = None
+            try:
+                yield from states.obtain(kit.key, lambda into: self._save(kit, into), self.held, self.until)
+            except TargetError as error:
+                failed = error
+            self._saved[kit.key] = failed
+        while kit.key not in self._saved:
+            yield None
+        failure = self._saved[kit.key]
+        if failure is not None:
+            raise failure
+        return states.folder() / kit.key
+
+    def _save(self, kit: _Kit, into: Path) -> Iterator[None]:
+        boot = self.boot((), "saved")
+        until = Deadline.after(min(BOOT_SECONDS, self.until.left()))
+        with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            self._lay_out(folder, boot, (), kit.initrd)
+            (into / INITRD).write_bytes(kit.initrd)
+            try:
+                yield from saving.save(argv(boot), folder, programs.READY, into, until)
+            except TargetError as error:
+                raise explained(error, folder, self.name) from error
+
+    def _lay_out(self, folder: Path, boot: Boot, arguments: tuple[str, ...], initrd: bytes) -> None:
+        booting.lay_out(self.guest, folder, initrd)
+        if boot.told:
+            (folder / TOLD).write_bytes(command.encoded((f"/{initramfs.PROBE}", *arguments)))
+            (folder / BEFORE).write_bytes(command.encoded(self._before(boot)))
+
+    def _before(self, boot: Boot) -> tuple[str, ...]:
+        """What a guest of this history runs before it is ready: history 3 is the first three families, 9 all nine, 10
+        all but the first, 16 the last two."""
+        number = boot.machine.history
+        if not number:
+            return ()
+        families = FAMILIES[:number] if number <= len(FAMILIES) else FAMILIES[number - len(FAMILIES) :]
+        return (f"/{initramfs.PROBE}", "--by", "path", "--continue", *families)

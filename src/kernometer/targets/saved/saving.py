@@ -1,0 +1,87 @@
+"""How a guest is stopped and saved, and how it goes on in another QEMU, from the very same state."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kernometer.errors import TargetError
+from kernometer.guests import qemu
+from kernometer.guests.emulator import started
+from kernometer.targets.base import Deadline
+from kernometer.targets.saved.wire import Debugger, LostError, Monitor
+
+#: For QEMU to write or read a state, which takes a tenth of a second.
+STATE_SECONDS = 60.0
+#: The memory is in a file that the next QEMU maps; it is not in the state.
+_CAPABILITIES = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
+#: Where the state says what the machine was doing: after the section's name and two numbers the words' length, and the
+#: words themselves, in 100 bytes.
+_DOING, _SKIPPED, _WORDS = b"\x0bglobalstate", 8, 100
+
+
+@contextmanager
+def talking(
+    words: tuple[str, ...], folder: Path, sockets: int
+) -> Iterator[tuple[subprocess.Popen[bytes], list[socket.socket]]]:
+    """QEMU as emulator.started does it, and our ends of the sockets that are its first descriptors."""
+    pairs = [socket.socketpair() for _ in range(sockets)]
+    try:
+        with started(words, folder, [theirs for _, theirs in pairs]) as process:
+            for _, theirs in pairs:
+                theirs.close()
+            yield process, [ours for ours, _ in pairs]
+    finally:
+        for pair in pairs:
+            for end in pair:
+                end.close()
+
+
+def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: Deadline) -> Iterator[None]:
+    """Boots by `words` (of phase `saved`) in `folder`, up to the instruction at `ready`, and saves the guest `into`.
+
+    Yields None for as long as it boots. Raises TargetError: LostError where QEMU ended or hung.
+    """
+    (into / qemu.MEMORY).touch()
+    (folder / qemu.MEMORY).symlink_to(into / qemu.MEMORY)
+    with talking(words, folder, 2) as (_, (monitor, debugger)):
+        ask = Monitor(monitor, until)
+        at = Debugger(debugger, until)
+        at.run_to(ready)
+        while not at.stopped():
+            if until.passed:
+                raise LostError("The guest was not ready when its time was up.")
+            yield None
+        soon = Deadline.after(min(STATE_SECONDS, until.left()))
+        ask.execute("migrate-set-capabilities", **_CAPABILITIES)
+        ask.execute("migrate", uri=f"exec:cat >{qemu.STATE}.part && mv {qemu.STATE}.part {qemu.STATE}")
+        while not (folder / qemu.STATE).exists():
+            if ask.execute("query-migrate").get("status") == "failed":
+                raise TargetError("QEMU could not save the guest.")
+            if soon.passed:
+                raise LostError("QEMU did not save the guest in time.")
+            yield None
+    (into / qemu.STATE).write_bytes(as_running((folder / qemu.STATE).read_bytes()))
+
+
+def as_running(state: bytes) -> bytes:
+    """The same state of a machine that was running, since one that a debugger stopped is not restored: QEMU 7.2 aborts.
+
+    Raises TargetError where it does not say that it was stopped.
+    """
+    at = state.find(_DOING) + len(_DOING) + _SKIPPED
+    if at < len(_DOING) + _SKIPPED or state[at + 4 : at + 10] != b"debug\0":
+        raise TargetError("QEMU saved the guest in a form that is not known here.")
+    words = b"running\0"
+    return state[:at] + struct.pack(">I", len(words)) + words.ljust(_WORDS, b"\0") + state[at + 4 + _WORDS :]
+
+
+def restore(monitor: socket.socket, until: Deadline) -> None:
+    """Lets a QEMU of phase `restored` go on from STATE and MEMORY in its folder. Raises TargetError."""
+    ask = Monitor(monitor, Deadline.after(min(STATE_SECONDS, until.left())))
+    ask.execute("migrate-set-capabilities", **_CAPABILITIES)
+    ask.execute("migrate-incoming", uri=f"exec:cat {qemu.STATE}")

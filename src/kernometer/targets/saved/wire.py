@@ -1,0 +1,132 @@
+"""QEMU's monitor and its debugger's stub, each at the other end of a socket: the few messages that saving a guest and
+restoring it take. Every wait ends with its deadline, and no answer is taken to be short or sensible.
+
+Formats: QEMU, docs/interop/qmp-spec.rst; GDB manual, "Remote Protocol". QEMU's own library for the monitor is made for
+asyncio, and its synchronous part serves the main thread alone: here several threads measure.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any
+
+import msgspec
+
+from kernometer.errors import TargetError
+from kernometer.targets.base import Deadline
+
+#: An answer of ours is some hundred bytes.
+MAX_ANSWER = 1 << 20
+#: Answers that are no answers to us: events.
+MAX_EVENTS = 1000
+
+_STOPPED = re.compile(rb"[TS]05.*", re.DOTALL)
+
+
+class LostError(TargetError):
+    """The other end closed, hung, or said what makes no sense."""
+
+
+class _Wire:
+    def __init__(self, end: socket.socket, until: Deadline) -> None:
+        self._end, self._until = end, until
+        self._come = bytearray()
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._end.settimeout(max(0.001, self._until.left()))
+            self._end.sendall(data)
+        except OSError as error:
+            raise LostError(f"QEMU does not listen: {error}.") from error
+
+    def take(self, end: bytes, more: int = 0, seconds: float | None = None) -> bytes:
+        """What comes up to `end` and `more` bytes behind it, without waiting longer than `seconds`."""
+        while (at := self._come.find(end)) < 0 or len(self._come) < at + len(end) + more:
+            if len(self._come) > MAX_ANSWER:
+                raise LostError(f"QEMU answered with more than {MAX_ANSWER:,} bytes.")
+            self._fill(self._until.left() if seconds is None else seconds)
+        size = at + len(end) + more
+        taken = bytes(self._come[:size])
+        del self._come[:size]
+        return taken
+
+    def _fill(self, seconds: float) -> None:
+        try:
+            self._end.settimeout(max(0.001, seconds))
+            data = self._end.recv(1 << 16)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise LostError(f"QEMU's connection broke: {error}.") from error
+        if not data:
+            raise LostError("QEMU ended, or closed its connection.")
+        self._come += data
+
+
+class Monitor:
+    """QMP: a JSON object a line."""
+
+    def __init__(self, end: socket.socket, until: Deadline) -> None:
+        """Waits for the greeting."""
+        self._wire = _Wire(end, until)
+        self._answer("QMP")
+        self.execute("qmp_capabilities")
+
+    def execute(self, command: str, **arguments: object) -> Any:  # what a command answers is its own
+        """What QEMU returns. Raises LostError, or TargetError with QEMU's words where it refuses."""
+        self._wire.send(msgspec.json.encode({"execute": command, "arguments": arguments}) + b"\n")
+        return self._answer("return")
+
+    def _answer(self, key: str) -> Any:  # as above
+        for _ in range(MAX_EVENTS):
+            try:
+                said = msgspec.json.decode(self._wire.take(b"\n"), type=dict[str, Any])
+            except msgspec.DecodeError as error:
+                raise LostError(f"QEMU's monitor said what is no answer: {error}.") from error
+            except TimeoutError:
+                raise LostError("QEMU's monitor does not answer.") from None
+            if "error" in said:
+                raise TargetError(f"QEMU refused: {str(said['error'])[:300]}.")
+            if key in said:
+                return said[key]
+        raise LostError("QEMU's monitor does not come to an answer.")
+
+
+class Debugger:
+    """The remote protocol: `$data#checksum`, each acknowledged with a plus."""
+
+    def __init__(self, end: socket.socket, until: Deadline) -> None:
+        self._wire = _Wire(end, until)
+
+    def run_to(self, address: int) -> None:
+        """Lets the guest go on, until it is about to execute the instruction there: see `stopped`."""
+        self._send(b"Z1,%x,1" % address)
+        try:
+            answer = self._packet(None)
+        except TimeoutError:
+            raise LostError("QEMU's debugger does not answer.") from None
+        if answer != b"OK":
+            raise LostError(f"QEMU sets no breakpoint: {answer[:100]!r}.")
+        self._send(b"c")
+
+    def stopped(self) -> bool:
+        """Whether it is there; asks without waiting."""
+        try:
+            answer = self._packet(0.0)
+        except TimeoutError:
+            return False
+        if not _STOPPED.fullmatch(answer):
+            raise LostError(f"The guest stopped for another reason: {answer[:100]!r}.")
+        return True
+
+    def _send(self, data: bytes) -> None:
+        self._wire.send(b"$%s#%02x" % (data, sum(data) & 0xFF))
+
+    def _packet(self, seconds: float | None) -> bytes:
+        answer = self._wire.take(b"#", 2, seconds).lstrip(b"+")
+        data, _, check = answer[1:].rpartition(b"#")
+        if answer[:1] != b"$" or b"%02x" % (sum(data) & 0xFF) != check:
+            raise LostError(f"QEMU's debugger said what is no packet: {answer[:100]!r}.")
+        self._wire.send(b"+")
+        return data

@@ -1,0 +1,94 @@
+"""Real guests: a row's count by path does not depend on what else is asked for, nor on when its guest was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kernometer.campaign.plan import exactly, plan_of
+from kernometer.guests import store, trio
+from kernometer.results.model import Events, Run
+from kernometer.results.reader import parse_record
+from kernometer.targets.base import Deadline
+from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.saved import states
+from tests.checkout import alone
+
+#: Beyond any machine: the families take a minute on an idle one.
+SECONDS = 1700
+#: Those that moved most with their company when all rows shared a guest, and some that did not.
+ROWS = (
+    *("syscall/getppid", "ctx/pipe-pair@same-cpu", "proc/fork-exit", "proc/fork-exec", "proc/thread", "proc/execl"),
+    *("mem/alloc@bytes=262144", "mem/touch@pages=64", "fs/create-delete@bytes=0"),
+    "fs/read@bufsize=1024,blocks=2000,minix",
+)
+FAMILIES = ("syscall/*", "ctx/*", "proc/*", "mem/alloc", "mem/touch", "ipc/tcp-connect", "fs/create-delete", "fs/read")
+
+Counts = dict[str, tuple[Run | Events, ...]]
+
+
+@pytest.fixture(params=["linux-6.1", "trio-mono"])
+def target(request: pytest.FixtureRequest, linux_6_1: store.Guest) -> QemuTarget:
+    if request.param == "trio-mono":
+        with alone("trio-mono"):
+            return QemuTarget.from_spec(trio.add("mono").name)
+    return QemuTarget.from_spec(linux_6_1.name)
+
+
+def counts(target: QemuTarget, words: Sequence[str], profile: str = "quick") -> Counts:
+    """By row all that was counted."""
+    job = plan_of(target, "path", profile, words, 1).job()
+    records = [parse_record(line) for line in target.run(job, Deadline.after(SECONDS))]
+    found: Counts = {}
+    for record in records:
+        if isinstance(record, Run | Events):
+            found[record.row] = (*found.get(record.row, ()), record)
+    return found
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=5)
+@pytest.mark.timeout(SECONDS)
+def test_ten_rows_in_three_companies_count_the_same(target: QemuTarget) -> None:
+    """Expected: alone, in a family, with others in another order: equal samples and events. Broken: a kernel that is
+    compared with itself is faster than itself, by which rows were asked for."""
+    alone = {row: counted for row in ROWS for row, counted in counts(target, (exactly(row),)).items()}
+    among = counts(target, FAMILIES, "full")
+    other = counts(target, tuple(exactly(row) for row in ("sig/catch", *reversed(ROWS), "proc/spawn")))
+    assert len(alone) == len(ROWS)
+    assert len(among) > 2 * len(ROWS)
+    assert {row: among[row] for row in alone} == alone
+    assert {row: other[row] for row in alone} == alone
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=1)
+def test_two_saved_guests_and_two_that_go_on_from_one_count_the_same(
+    target: QemuTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: equal. Broken: a guest that was saved at another moment each time, or one that writes into the saved
+    memory."""
+    words = tuple(exactly(row) for row in ROWS[:4])
+    first, again = counts(target, words), counts(target, words)
+    assert again == first
+    monkeypatch.setattr(states, "folder", lambda: tmp_path / "states")
+    assert counts(target, words) == first
+    assert len(first) == 4
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=1)
+def test_a_guest_with_another_history_is_another_and_as_exact(target: QemuTarget) -> None:
+    """Expected: fork's count of a guest that ran other rows before differs from the usual one's, and is the same twice.
+    Broken: floors that never see what ran before."""
+    words = ("proc/fork-exit", "mem/alloc")
+    usual = counts(target, words)
+    before = QemuTarget.from_spec(f"{target.name.removeprefix('qemu:')}+history=3")
+    first, again = counts(before, words), counts(before, words)
+    assert first == again
+    assert first.keys() == usual.keys()
+    assert "; history 3" in before.place("path").machine
+    if not trio.is_trio(target.guest):
+        assert first != usual
