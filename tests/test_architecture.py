@@ -221,6 +221,27 @@ def test_conditional_compilation_stands_where_the_document_says() -> None:
     assert found == named
 
 
+def probe_needs() -> dict[str, set[str]]:
+    """Each file of the probe to the files whose functions it names; comments and strings name none."""
+    files = {
+        path.name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", path.read_text(), flags=re.DOTALL)
+        for path in (ROOT / "probe").glob("*.c")
+    }
+    head = re.compile(r"^(?!static\b)\w[\w\s*]*?\b(\w+)\([^;{}]*\)\n\{", flags=re.MULTILINE)
+    of_function = {name: file for file, text in files.items() for name in head.findall(text)}
+    return {
+        file: {of_function[word] for word in re.findall(r"\w+", text) if word in of_function} - {file}
+        for file, text in files.items()
+    }
+
+
+def test_files_of_the_probe_call_each_other_in_no_circle() -> None:
+    """Expected: what runs a row knows nothing of what orders the runs. Broken: two files that only work as one."""
+    needs = probe_needs()
+    assert {"run.c", "spawn.c"} <= needs["driver.c"], "the functions are found"
+    TopologicalSorter(needs).prepare()
+
+
 def test_a_workload_includes_km_h_and_says_why_if_more() -> None:
     """Expected: km.h, then system headers; more of ours only with a reason on the line. Broken: no seam."""
     for path in (ROOT / "probe/workloads").glob("*.c"):
