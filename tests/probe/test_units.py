@@ -78,6 +78,20 @@ def test_meter_tells_the_load_of_the_other_cpus_and_the_steal_of_ours(
     assert done.stdout == f"others {others} steal {steal} delay 400 wall 100000000\n"
 
 
+def test_the_schedule_gives_runs_to_the_rows_that_need_them(tmp_path: Path) -> None:
+    """Expected: an interval at which timing stopped holds the truth in 94 of 100 tries or more; a row that is narrow,
+    or whose next run does not fit, is left out; those within their share come first, then the half with the widest.
+    Broken: two runs alike by chance end a row, or one long row takes the time of all."""
+    held, within, spent, late, rest = run_unit("schedule", "gcc", tmp_path).stdout.splitlines()
+    share, runs = (float(held.split()[k]) for k in (1, 3))
+    assert 0.935 < share < 0.965
+    assert 10 < runs < 13
+    assert within == "2 s a row, 9 s left: 1 3"
+    assert spent == "1 s a row, 9 s left: 1 2"
+    assert late == "2 s a row, 0 s left: 1"
+    assert rest == "1 s a row, 9 s left: 2"
+
+
 def test_counters_count_between_on_and_off_or_say_why_not(tmp_path: Path) -> None:
     """Expected: the 64 faults in between, none before or after, all in user mode; or call and errno. Broken: 192, or 0
     without a word."""

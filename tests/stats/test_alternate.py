@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -157,3 +158,15 @@ def test_row_below_resolution_is_undecided() -> None:
     nothing = result(session("A", experiment="ab-1"), [run([20] * 9, batch=1, run=i, block=i) for i in range(3)])
     assert only(ab(nothing, b)).notes == ("below the clock's resolution on A",)
     assert only(ab(a, b)).verdict is not Verdict.FAILED
+
+
+def test_batches_that_differ_between_the_sides_are_said() -> None:
+    """Expected: a note where one side is too slow for a common batch, none where the batch is one. Broken: silence."""
+    a, b = sides(np.random.default_rng(5), 6)
+    assert only(ab(a, b)).notes == ()
+    slow = tuple(
+        msgspec.structs.replace(run, batch=20 * run.batch, samples=tuple(20 * sample for sample in run.samples))
+        for run in b.runs
+    )
+    (note,) = only(ab(a, msgspec.structs.replace(b, runs=slow))).notes
+    assert note.startswith(f"{a.runs[0].batch} and {20 * a.runs[0].batch} iterations in a sample")

@@ -25,6 +25,9 @@ pytestmark = pytest.mark.usefixtures("here")
 #: What our scripts need of a host, beside a compiler.
 TOOLS = ("uname", "tr", "head", "cat", "touch", "mkdir", "mktemp", "rm", "mv", "wc", "chmod", "find", "sleep")
 
+#: The types of the records of one run of one row.
+WHOLE = ["header", "workload", "calibration", "count", "run"]
+
 
 def types(records: list[dict[str, object]]) -> list[object]:
     return [record["type"] for record in records]
@@ -48,7 +51,7 @@ def test_records_come_from_any_login_shell(server: Server, shell: str) -> None:
         (folder / "sh").symlink_to(path)
         path = f'#!/bin/sh\nPATH={folder}:$PATH\nexport PATH\nexec {path} sh "$@"\n'
     found = whole(server.login(f"by-{shell}", path))
-    assert types(found) == ["header", "workload", "run"]
+    assert types(found) == WHOLE
 
 
 def test_words_of_a_command_arrive_as_they_are(server: Server) -> None:
@@ -56,12 +59,12 @@ def test_words_of_a_command_arrive_as_they_are(server: Server) -> None:
     words = ("a b", "it's", "a!b", "\\", "$HOME", "*", "~", "", '"', "`x`", "a\\!b", "é")
     check = " && ".join(f'[ "${{{number}}}" = {quoted(word)} ]' for number, word in enumerate(words, 1))
     job = Job(("--runs", "1", "--seconds", "0.01", "--", "sh", "-c", check, "sh", *words))
-    assert {*types(whole(server.login("by-csh", "/usr/bin/tcsh"), job))} == {"header", "workload", "run"}
+    assert {*types(whole(server.login("by-csh", "/usr/bin/tcsh"), job))} == {*WHOLE}
 
 
 def test_jump_hosts_of_the_configuration_are_used(server: Server) -> None:
     before = server.log.count("Accepted publickey for box")
-    assert types(whole(server.host("jumped", "User box\nProxyJump box"))) == ["header", "workload", "run"]
+    assert types(whole(server.host("jumped", "User box\nProxyJump box"))) == WHOLE
     assert server.log.count("Accepted publickey for box") == before + 2
 
 

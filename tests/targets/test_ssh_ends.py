@@ -37,7 +37,7 @@ def children() -> list[int]:
 
 def under_way(server: Server) -> bool:
     """Whether a probe and a run of it are alive there."""
-    return sum("--half-width" in command and "sh -c" not in command for command in server.processes()) >= 2
+    return sum("--seconds" in command and "sh -c" not in command for command in server.processes()) >= 2
 
 
 def test_broken_connection_ends_the_probe_there(server: Server, targets: list[SshTarget]) -> None:

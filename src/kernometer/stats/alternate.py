@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean
+from statistics import fmean, median_low
 
 from kernometer.errors import ResultError
 from kernometer.results.model import Result
@@ -68,7 +68,9 @@ def _draft(row: str, a: Side, b: Side) -> Draft:
     blocks = [block for block in blocks_a if block in blocks_b]
     alone = len(blocks_a) + len(blocks_b) - 2 * len(blocks)
     left_out = (f"{alone} blocks have one side only and are left out",) if alone else ()
-    notes = (*left_out, *comparison.notes)
+    batches = [median_low([run.batch for run in figure.runs]) for figure in (figure_a, figure_b)]
+    apart = (f"{batches[0]} and {batches[1]} iterations in a sample, since one side takes over ten times as long",)
+    notes = (*left_out, *(apart if batches[0] != batches[1] else ()), *comparison.notes)
     comparison = replace(comparison, units_a=len(blocks), units_b=len(blocks), notes=notes)
     seconds = seconds_per_block(figure_a) + seconds_per_block(figure_b)
     if len(blocks) < 2:

@@ -103,6 +103,7 @@ def _by_path(run: Run, less_baseline: bool) -> RunCost:
         samples=len(run.samples),
         warmup=0,
         seconds=run.seconds,
+        batch=run.batch,
     )
     return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
@@ -119,6 +120,7 @@ def _of_count(run: Run) -> RunCost:
         samples=len(run.samples),
         warmup=0,
         seconds=run.seconds,
+        batch=run.batch,
     )
     return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
@@ -159,6 +161,7 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
         samples=len(kept),
         warmup=warm,
         seconds=run.seconds,
+        batch=run.batch,
     )
     return RunCost(
         figure,

@@ -50,6 +50,7 @@ class RunFigure:
     samples: int  #: how many stand behind it
     warmup: int  #: leading samples left out
     seconds: float
+    batch: int = 1  #: iterations in one sample
 
 
 @dataclass(frozen=True, slots=True)
