@@ -100,8 +100,9 @@ def test_what_makes_another_image() -> None:
     assert image(changed(machine="qemu 10")) != image(plain)
     assert image(changed(image=OTHER)) != image(plain)
     assert image(changed(image="")) is None
-    probe = header(probe={"source_digest": "d2"})
-    assert image(path_result("a", {ROW: 1}, header=probe)) != image(plain)
+    for part in ("source_digest", "libc", "linkage"):
+        other = header(probe={**header().probe, part: "another"})
+        assert image(path_result("a", {ROW: 1}, header=other)) != image(plain)
     assert image(path_result("a", {ROW: 1}, header=None)) is None
 
 

@@ -183,4 +183,5 @@ def _cpu(result: Result) -> str:
 def _probe(result: Result) -> str:
     probe = _header(result, "probe")
     digest = str(probe.get("source_digest", ""))[:12]
-    return " ".join(str(part) for part in (probe.get("version"), probe.get("compiler"), digest) if part)
+    told = (*(probe.get(key) for key in ("version", "compiler", "libc", "linkage")), digest)
+    return " ".join(str(part) for part in told if part)

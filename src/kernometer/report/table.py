@@ -132,7 +132,9 @@ def _facts_of_header(header: Header) -> dict[str, str]:
         "CPU": f"{header.cpu.get('model', '')}, {header.cpu.get('online', '?')} online",
         "clock": ", ".join([header.clock, *known]),
         "clocks": "; ".join(_clock(clock) for clock in header.clocks),
-        "probe": " ".join(str(probe.get(key, "")) for key in ("version", "compiler", "flags")).strip(),
+        "probe": " ".join(
+            str(probe.get(key, "")) for key in ("version", "compiler", "flags", "libc", "linkage")
+        ).strip(),
         "counters": f"none: {header.counters}" if header.counters else "",
     }
 

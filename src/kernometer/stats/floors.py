@@ -55,9 +55,9 @@ NONE = Floors({})
 
 
 def probe_of(result: Result) -> tuple[str, ...]:
-    """The probe's build: source, compiler, flags. Another one has counts of its own."""
-    header = result.header
-    return tuple(str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")) if header else ()
+    """The probe's build: source, compiler, flags, libc. Another one has counts of its own."""
+    parts = ("source_digest", "compiler", "flags", "libc", "linkage")
+    return tuple(str(result.header.probe.get(key, "")) for key in parts) if result.header else ()
 
 
 def asked(result: Result) -> tuple[str, ...]:

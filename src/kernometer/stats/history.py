@@ -14,6 +14,7 @@ from statistics import median
 
 from kernometer.results.model import Result
 from kernometer.stats.figures import figures
+from kernometer.stats.floors import probe_of
 from kernometer.stats.model import RowFigure
 
 #: Sessions less than this apart belong to one occasion: they share the machine's mood (load, heat, memory layout).
@@ -78,12 +79,19 @@ def entry(result: Result) -> Entry:
     session, header = result.session, result.header
     name = session.host_id or (header.uname.get("nodename", "") if header else "")
     host = (name, str(header.cpu.get("model", "")) if header else "")
-    probe = [str(header.probe.get(key, "")) for key in ("source_digest", "compiler", "flags")] if header else []
     uname = header.uname if header else {}
     seconds = result.end.seconds if result.end else math.fsum(run.seconds for run in result.runs)
     return Entry(
         session=session.id,
-        kind=(*host, session.machine, session.target, session.by, session.profile, *probe, _text(session.effort)),
+        kind=(
+            *host,
+            session.machine,
+            session.target,
+            session.by,
+            session.profile,
+            *probe_of(result),
+            _text(session.effort),
+        ),
         kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
         boot=session.boot,
         start=session.started,
