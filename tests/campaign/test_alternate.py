@@ -45,7 +45,7 @@ class Pretended:
         words = job.arguments
         self.calls.append(words)
         phase = words[words.index("--only") + 1]
-        asked = [row for row in ROWS if row in words or f"{row}@" in words]
+        asked = [row for row in ROWS if row in words or f"{row}@" in words] or list(ROWS)  # no word: the profile
         if "--continue" not in words:
             yield from make.lines([make.header(), *(self._defined(row) for row in asked)])
         for row in asked:
@@ -76,16 +76,19 @@ def given(call: tuple[str, ...]) -> dict[str, str]:
     return {rows[one.partition("=")[0]]: one.partition("=")[2] for one in word.split(",") if "=" in one}
 
 
-def measured(tmp_path: Path, a: Pretended, b: Pretended, blocks: int = 2) -> tuple[Path, Path]:
-    plan = Plan("time", "quick", ROWS, ROWS, EFFORTS["quick"], 7)
-    return measure_pair(plan, (a, b), Store(tmp_path), "", blocks, lambda _: None)
+def measured(tmp_path: Path, a: Pretended, b: Pretended, words: tuple[str, ...] = ROWS) -> tuple[Path, Path]:
+    plan = Plan("time", "quick", words, ROWS, EFFORTS["quick"], 7)
+    return measure_pair(plan, (a, b), Store(tmp_path), "", 2, lambda _: None)
 
 
-def test_both_arms_have_the_larger_batch(tmp_path: Path) -> None:
-    """Expected: calibrated once each, then the same batch in every call. Broken: each side has one of its own."""
+@pytest.mark.parametrize("words", [ROWS, ()], ids=["rows", "profile"])
+def test_both_arms_have_the_larger_batch(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Expected: calibrated once each, then the same batch in every call. Broken: each side has one of its own, or none
+    where the profile is measured and so no row is named.
+    """
     a = Pretended({"syscall/getppid": 500, "proc/fork-exit": 1})
     b = Pretended({"syscall/getppid": 900, "proc/fork-exit": 2})
-    paths = measured(tmp_path, a, b)
+    paths = measured(tmp_path, a, b, words)
     for arm in (a, b):
         phases = [call[call.index("--only") + 1] for call in arm.calls]
         assert phases[:2] == ["calibrate", "count"]

@@ -134,8 +134,8 @@ class _Arm:
         """One call of the probe with these words; the rows that failed in it."""
         failed = set()
         asked = {word.removesuffix("@") for word in plan.words}
-        only = asked if asked <= self.batches.keys() else self.batches.keys()  # no longer a word than it need be
-        if self.batches and only:
+        only = asked if asked and asked <= self.batches.keys() else self.batches.keys()  # as short a word as will do
+        if only:
             of_rows = sorted((self.ids[row], *self.batches[row]) for row in only)
             words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
         if self.has_header and plan.words and asked <= self.defined:
