@@ -4,8 +4,8 @@
  * usage: witness getppid|pipe|fork [KIB [WRITES]]     (under taskset: the two processes of `pipe` are to share a CPU)
  *
  * It prints the median, over samples of some operations each, of the ns that one operation takes. What fork costs
- * depends on the process: KIB of memory, in three mappings as those of a heap, are touched first, and each child writes to
- * WRITES pages of the first one. */
+ * depends on the process: KIB of memory, in three mappings as those of a heap, are touched first, and each child writes
+ * to WRITES pages of the first one. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
