@@ -9,8 +9,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernometer.report.order import in_registry_order
 from kernometer.stats.curves import curves
+from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
     failed = {failure.row: failure.text for failure in reversed(result.failures)}
     places = {point.row: (of.name, point.x) for of in curves(figures, result.workloads) for point in of.points}
     counted = result.counted()
-    for row in in_registry_order(result, figures):
+    for row in in_registry_order((result,), figures):
         curve, x = places.get(row, ("", None))
         yield _row(figures[row], failed.get(row, "")) | _counted(counted[row][0]) | {"curve": curve, "x": x}
     for row, text in reversed(failed.items()):

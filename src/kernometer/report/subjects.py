@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure
+from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
 #: Characters of a name (row, label, host) and of a text (an error, a remark) that a page shows.
@@ -87,14 +87,9 @@ def _counted(results: Sequence[Result]) -> dict[str, tuple[Counting | Run, ...]]
 
 
 def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:
-    """Every row that has a run of some subject, in the registry's order; what that does not know comes last.
-
-    The registry numbers its rows; a file may hold its definitions in any order.
-    """
-    listed = (info for workload in workloads_of(subjects).values() for info in workload.rows)
-    place = {info.row: info.id for info in listed}
-    found = dict.fromkeys(row for subject in subjects for result in subject.results for row in result.rows)
-    return tuple(sorted(found, key=lambda row: place.get(row, math.inf)))
+    """Every row that has a run of some subject, in the registry's order; what that does not know comes last."""
+    results = [result for subject in subjects for result in subject.results]
+    return in_registry_order(results, dict.fromkeys(row for result in results for row in result.rows))
 
 
 def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:

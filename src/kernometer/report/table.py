@@ -20,11 +20,11 @@ from kernometer.report.curves import (
     signs,
     value_text,
 )
-from kernometer.report.order import in_registry_order
 from kernometer.report.units import format_value
 from kernometer.report.warnings import WORDS
 from kernometer.stats.curves import Curve
 from kernometer.stats.model import FlagCode
+from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def print_result(
     if facts:
         console.print(facts_table(result))
         console.print()
-    ordered = {row: figures[row] for row in in_registry_order(result, figures)}
+    ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
     rows, workloads = list(ordered.values()), {} if points else result.workloads
     if rows:
         lines = lines_of(ordered, workloads, named)
@@ -300,7 +300,7 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
     import msgspec
 
     plain = msgspec.to_builtins
-    ordered = {row: figures[row] for row in in_registry_order(result, figures)}
+    ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
     return {
         "session": plain(result.session),
         "header": plain(result.header),

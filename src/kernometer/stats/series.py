@@ -13,6 +13,7 @@ from kernometer.stats.figures import figures, pooled
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
+from kernometer.stats.order import in_registry_order
 from kernometer.stats.verdict import DELTA
 
 #: A kind of event changed where an operation has so many more or fewer of it; timer ticks alone make smaller fractions.
@@ -150,9 +151,8 @@ def _figures(column: Column) -> dict[str, RowFigure]:
 
 def _rows(results: Sequence[Result]) -> tuple[str, ...]:
     """Every row that was tried, in the registry's order; what that does not know comes last."""
-    place = {info.row: info.id for result in results for one in result.workloads.values() for info in one.rows}
     tried = dict.fromkeys(row for result in results for row in (*result.rows, *(one.row for one in result.failures)))
-    return tuple(sorted(tried, key=lambda row: place.get(row, len(place) << 20)))
+    return in_registry_order(results, tried)
 
 
 def _changes(

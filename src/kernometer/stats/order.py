@@ -1,0 +1,14 @@
+"""In which order rows are shown: the registry's, whatever the order in which they were measured or defined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from kernometer.results.model import Result
+
+
+def in_registry_order(results: Iterable[Result], rows: Iterable[str]) -> tuple[str, ...]:
+    """Rows by their number in the registry; those that no result defines come last, as they came."""
+    place = {info.row: info.id for result in results for one in result.workloads.values() for info in one.rows}
+    return tuple(sorted(rows, key=lambda row: place.get(row, math.inf)))
