@@ -32,9 +32,9 @@ def t_below(df: ArrayLike, t: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(_special().stdtr(df, t), dtype=np.float64)
 
 
-def noncentral_t_below(df: float, noncentrality: float, t: float) -> float:
-    """Probability that a t whose mean is moved by `noncentrality` standard errors is below `t`."""
-    return float(_special().nctdtr(df, noncentrality, t))
+def noncentrality(df: float, q: float, t: float) -> float:
+    """By how many standard errors a t's mean must be moved for it to be below `t` with probability q."""
+    return float(_special().nctdtrinc(df, q, t))
 
 
 def chi2_above(df: float, x: float) -> float:

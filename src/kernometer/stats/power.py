@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
-from kernometer.stats.distributions import noncentral_t_below, t_quantile
+from kernometer.stats.distributions import noncentrality, t_quantile
 from kernometer.stats.intervals import LEVEL
 
 #: A difference counts as visible where it would be found in 4 comparisons of 5, the convention of the field.
@@ -17,14 +18,7 @@ def smallest_log(se: float, df: float) -> float:
     """The smallest true difference of logs that a test at 5 % finds with 80 % power, by the noncentral t."""
     if se == 0:
         return 0.0
-    t = float(t_quantile(0.5 + LEVEL / 2, df))
-    low, high = 0.0, t + 1.0
-    while noncentral_t_below(df, high, t) > 1 - POWER and high < 1e6:
-        high *= 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if noncentral_t_below(df, middle, t) > 1 - POWER else (low, middle)
-    return se * high
+    return se * noncentrality(df, 1 - POWER, float(t_quantile(0.5 + LEVEL / 2, df)))
 
 
 def smallest_ratio(se: float, df: float) -> float:
@@ -42,13 +36,6 @@ def units_needed(sd_log: float, delta: float, *, paired: bool) -> int | None:
     def seen(n: int) -> bool:
         return smallest_log(sd_log * math.sqrt((1 if paired else 2) / n), (1 if paired else 2) * (n - 1)) <= target
 
-    high = 2
-    while not seen(high):
-        high *= 2
-        if high > MOST_UNITS:
-            return None
-    low = max(2, high // 2)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if seen(middle) else (middle + 1, high)
-    return high
+    candidates = range(2, MOST_UNITS + 1)
+    at = bisect_left(candidates, True, key=seen)
+    return candidates[at] if at < len(candidates) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from statistics import fmean, median, stdev
 
@@ -34,16 +35,9 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
     def narrow(n: int) -> bool:
         return float(t_quantile(0.5 + LEVEL / 2, n - 1)) * sd_log / math.sqrt(n) <= target
 
-    high = LEAST_RUNS
-    while not narrow(high):
-        high *= 2
-        if high > MOST_RUNS:
-            return None
-    low = max(LEAST_RUNS, high // 2)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if narrow(middle) else (middle + 1, high)
-    return high
+    candidates = range(LEAST_RUNS, MOST_RUNS + 1)
+    at = bisect_left(candidates, True, key=narrow)
+    return candidates[at] if at < len(candidates) else None
 
 
 def spread(row: RowFigure) -> float | None:
