@@ -124,25 +124,25 @@ void *km_map_plain(size_t bytes)
 
 #endif
 
-#if HAVE_MMAP && HAVE_NOHUGEPAGE && HAVE_PROC
 #define HUGE_PAGES KM_SYS "/kernel/mm/transparent_hugepage/"
 
 const char *km_huge_missing(size_t *page)
 {
 	char line[64];
 
-	if (!km_file_line(HUGE_PAGES "enabled", line, sizeof line))
+	*page = 0;
+	if (!HAVE_MMAP || !HAVE_NOHUGEPAGE || !km_file_line(HUGE_PAGES "enabled", line, sizeof line))
 		return "this system has no transparent huge pages";
 	if (strstr(line, "[never]"))
 		return "transparent_hugepage is never here: echo madvise >" HUGE_PAGES "enabled";
-	if (!km_file_line(HUGE_PAGES "hpage_pmd_size", line, sizeof line))
-		return "the size of a huge page is not told";
-	*page = (size_t)strtoul(line, NULL, 10);
+	if (km_file_line(HUGE_PAGES "hpage_pmd_size", line, sizeof line))
+		*page = (size_t)strtoul(line, NULL, 10);
 	return *page > 0 ? NULL : "the size of a huge page is not told";
 }
 
 void *km_map_huge(size_t bytes, size_t page)
 {
+#if HAVE_MMAP && HAVE_NOHUGEPAGE
 	char *all = memory_private(bytes + page, PROT_READ | PROT_WRITE);
 	size_t before = all ? (page - (uintptr_t)all % page) % page : 0;
 
@@ -154,16 +154,21 @@ void *km_map_huge(size_t bytes, size_t page)
 	if (madvise(all + before, bytes, MADV_HUGEPAGE) == 0)
 		return all + before;
 	munmap(all + before, bytes);
+#else
+	(void)bytes;
+	(void)page;
+#endif
 	errno = ENOSYS;
 	return NULL;
 }
 
 long km_huge_bytes(const void *at)
 {
+	long found = -1;
+#if HAVE_PROC
 	FILE *f = fopen(KM_PROC "/self/smaps", "r");
 	char line[512];
 	unsigned long begin, end, kib;
-	long found = -1;
 	int here = 0;
 
 	while (f && found < 0 && fgets(line, sizeof line, f))
@@ -173,29 +178,11 @@ long km_huge_bytes(const void *at)
 			found = (long)(kib * 1024);
 	if (f)
 		fclose(f);
+#else
+	(void)at;
+#endif
 	return found;
 }
-#else
-const char *km_huge_missing(size_t *page)
-{
-	(void)page;
-	return "this platform has no transparent huge pages";
-}
-
-void *km_map_huge(size_t bytes, size_t page)
-{
-	(void)bytes;
-	(void)page;
-	errno = ENOSYS;
-	return NULL;
-}
-
-long km_huge_bytes(const void *at)
-{
-	(void)at;
-	return -1;
-}
-#endif
 
 int km_cache_drop(int fd)
 {

@@ -72,12 +72,12 @@ const char *platform_setting_name(unsigned setting)
 	return NULL;
 }
 
-#if HAVE_PROC
 /* Of the mount that it lies on: type and options, as the list of mounts has them; the last of two on one point. */
 static void mount_of(const char *dir, char *to, size_t n)
 {
-	char line[2048], point[1024], type[64], options[512], whole[KM_PATH];
-	FILE *f = realpath(dir, whole) ? fopen(KM_PROC "/self/mounts", "r") : NULL;
+#if HAVE_PROC
+	char line[2048], point[1024], type[64], options[512], *whole = realpath(dir, NULL);
+	FILE *f = whole ? fopen(KM_PROC "/self/mounts", "r") : NULL;
 	size_t longest = 0;
 
 	while (f && fgets(line, sizeof line, f)) {
@@ -93,6 +93,12 @@ static void mount_of(const char *dir, char *to, size_t n)
 	}
 	if (f)
 		fclose(f);
+	free(whole);
+#else
+	(void)dir;
+	(void)to;
+	(void)n;
+#endif
 }
 
 static void setting_line(const char *file, char *to, size_t n)
@@ -108,13 +114,13 @@ static void setting_line(const char *file, char *to, size_t n)
 	snprintf(to, n, "%s", word);
 }
 
-/* Whether the CPU is in the file's list: "0-3,8". -1: there is no such file. */
+/* Whether the CPU is in the file's list: "0-3,8". */
 static int cpu_listed(const char *file, int cpu)
 {
 	char line[1024], *at = line;
 
 	if (!km_file_line(file, line, sizeof line))
-		return -1;
+		return 0;
 	while (*at >= '0' && *at <= '9') {
 		long first = strtol(at, &at, 10), last = *at == '-' ? strtol(at + 1, &at, 10) : first;
 
@@ -143,35 +149,22 @@ const char *platform_cpu_relation(int cpu, int other)
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
 		snprintf(file, sizeof file, KM_SYS "/devices/system/cpu/cpu%d/%s", cpu, lists[i]);
-		if (cpu_listed(file, other) == 1)
+		if (cpu_listed(file, other))
 			return i == 0 ? "sibling" : "same-cache";
 	}
 	if (package < 0 || others < 0)
 		return "unknown";
 	return package == others ? "same-package" : "other-package";
 }
-#else
-const char *platform_cpu_relation(int cpu, int other)
-{
-	(void)cpu;
-	(void)other;
-	return "unknown";
-}
-#endif
 
 void platform_setting(unsigned setting, const char *dir, char *to, size_t n)
 {
 	to[0] = '\0';
-	(void)setting;
-	(void)dir;
-	(void)n;
-#if HAVE_PROC
 	if (setting == SET_FOLDER)
 		mount_of(dir, to, n);
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
 		if (settings[i].setting == setting && settings[i].file)
 			setting_line(settings[i].file, to, n);
-#endif
 #if HAVE_AUXV
 	if (setting == SET_VDSO)
 		snprintf(to, n, "%s", getauxval(AT_SYSINFO_EHDR) ? "present" : "absent");

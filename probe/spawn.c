@@ -67,4 +67,5 @@ long spawn(const struct options *o, enum role role, const struct row *row, long 
 	if (words[0]) /* execv's argument is not const for history's sake */
 		execv(words[0], (char **)(uintptr_t)words);
 	exit(here(o, role, row, run, dir));
+	return -1; /* tcc does not know that exit does not return */
 }
