@@ -23,6 +23,7 @@ from kernometer.stats.curves import tags
 from kernometer.stats.figures import figures as row_figures
 from kernometer.targets import build
 from tests.results import make
+from tests.stats.simulate import path_result
 
 NAMES = (
     *("chawla-1", "chawla-3", "chawla-4", "chawla-5", "chawla-6", "corbet-1", "corbet-2"),
@@ -180,7 +181,7 @@ def test_a_star_stays_within_one_tag() -> None:
     assert tags("a/b@procs=8,same-cpu") == {"procs": "8", "same-cpu": ""}
 
 
-def test_a_real_shape_of_result_becomes_a_side() -> None:
+def test_a_real_shape_of_result_becomes_a_source() -> None:
     definition = make.workload("mem/x", rows=())
     result = Result(
         session=make.session(),
@@ -193,6 +194,13 @@ def test_a_real_shape_of_result_becomes_a_side() -> None:
     assert made.values["mem/x@bytes=4"].unit == "ns"
     assert made.lacking == {"mem/y": "no y"}
     assert made.runs["mem/x@bytes=4"].run == 0
+
+
+def test_exact_counts_have_no_interval_in_a_figure() -> None:
+    """Expected: the count alone. Broken: ±0 %, and whiskers of no length."""
+    result = path_result("counted", {"mem/x@bytes=4": 367})
+    value = source_of("mine", result, row_figures(result)).values["mem/x@bytes=4"]
+    assert (value.value, value.low, value.high) == (367, None, None)
 
 
 def test_a_name_that_is_no_figure_is_answered_with_the_closest() -> None:

@@ -24,7 +24,7 @@ SINGLE = 1
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A row's figure in one source, in its unit; ends of the 95 % interval within the session, if there is one."""
+    """A row's figure in one source, in its unit; ends of the 95 % interval within the session, if it has one."""
 
     value: float
     unit: str
@@ -89,7 +89,7 @@ def source_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> So
     lacking = {one.row: one.reason for one in result.unsupported} | {one.row: one.text for one in result.failures}
     lacking |= {row: "nothing above the clock's resolution" for row, one in figures.items() if one.value is None}
     values = {
-        row: Value(one.value, one.unit, one.value_low, one.value_high)
+        row: Value(one.value, one.unit, *((None, None) if one.exact else (one.value_low, one.value_high)))
         for row, one in figures.items()
         if one.value is not None and one.value > 0
     }

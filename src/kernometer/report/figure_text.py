@@ -49,6 +49,8 @@ def print_drawing(console: Console, drawing: Drawing) -> None:
         console.print(_summary(panel) if panel.kind == "samples" else _table(panel))
     if any(point.low is not None for panel in drawing.panels for one in panel.series for point in one.points):
         console.print(Text("±: 95 % interval within this session.", "dim"))
+    if any(panel.unit == "instructions" for panel in drawing.panels):
+        console.print(Text("Counts without ± are exact.", "dim"))
     for remark in drawing.remarks:
         console.print(Text(printable(remark), "dim"))
 
