@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -167,12 +168,18 @@ def test_first_calls_come_from_fresh_processes(probe: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("clock", ["monotonic-raw", "gettimeofday", "cycles", "cycles-serialised"])
 def test_another_clock_tells_the_same_time(probe: Path, tmp_path: Path, clock: str) -> None:
-    """Two clocks, one row: within a factor of two even on a busy machine. Broken: ticks taken for nanoseconds."""
-    costs = []
-    for name in ("monotonic", clock):
-        (run,) = runs(probe, tmp_path, *TINY, "--clock", name, "cpu/arith-int")
-        costs.append(min(run["samples"]) / run["batch"])
-    assert 0.5 < costs[1] / costs[0] < 2
+    """Two clocks, one row: the least cost by each, within a factor of two. Broken: ticks taken for nanoseconds.
+
+    On a busy machine every sample of a run may have been interrupted: then another run has the least cost.
+    """
+    costs = dict.fromkeys(("monotonic", clock), math.inf)
+    for _ in range(30):
+        for name in costs:
+            (run,) = runs(probe, tmp_path, *TINY, "--clock", name, "cpu/arith-int")
+            costs[name] = min(costs[name], min(run["samples"]) / run["batch"])
+        if 0.5 < costs[clock] / costs["monotonic"] < 2:
+            return
+    pytest.fail(f"nanoseconds an iteration: {costs}")
 
 
 def test_command_is_timed_whole_and_only_if_it_succeeds(probe: Path, tmp_path: Path) -> None:

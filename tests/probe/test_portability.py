@@ -185,7 +185,8 @@ def test_a_clock_of_a_sixtieth_of_a_second_still_gives_figures_or_says_that_it_c
 def test_a_counter_s_rate_is_right_by_a_coarse_clock(built: Any, tmp_path: Path) -> None:
     """Expected: as by a fine clock, within 8 %. Broken: the span ended anywhere within a step: up to a third off.
 
-    The median of five: a machine that is busy at the wrong moment spoils one, by either clock.
+    The median of five: a machine that is busy at the wrong moment spoils one, by either clock; a very busy one the
+    median of five too, but not that of many.
     """
 
     def rate(name: str) -> float:
@@ -196,8 +197,15 @@ def test_a_counter_s_rate_is_right_by_a_coarse_clock(built: Any, tmp_path: Path)
             pytest.skip(cycles["unsupported"])
         return float(cycles["ns_per_tick"])
 
-    coarse, fine = (median(rate(name) for _ in range(5)) for name in ("minix34", "gcc"))
-    assert coarse == pytest.approx(fine, rel=0.08)
+    coarse: list[float] = []
+    fine: list[float] = []
+    for more in (5, 15, 40):
+        for _ in range(more):
+            coarse.append(rate("minix34"))
+            fine.append(rate("gcc"))
+        if median(coarse) == pytest.approx(median(fine), rel=0.08):
+            return
+    pytest.fail(f"{median(coarse)} ns a tick by a coarse clock, {median(fine)} by a fine one")
 
 
 def test_memory_that_is_not_shared_after_all_is_noticed(built: Any, tmp_path: Path) -> None:

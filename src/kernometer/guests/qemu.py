@@ -19,7 +19,7 @@ import msgspec
 from kernometer.errors import MissingError, TargetError
 
 PROGRAM = "qemu-system-x86_64"
-VERSION_SECONDS = 20
+VERSION_SECONDS = 60
 
 COMMAND_LINE = "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1"
 #: The debug port that init.c writes to.
@@ -39,6 +39,11 @@ Phase = Literal["", "saved", "restored"]
 Display = Literal["", "bochs-drm", "vesafb"]
 
 _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35": "q35"}
+#: Debian 12's name for microvm's firmware leads to qboot, Debian 13's to SeaBIOS: that has ACPI's tables where QEMU
+#: loads the initramfs, and leaves interrupts on that come to a Linux as exceptions.
+_FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
+#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has; before QEMU 8 `max` had neither.
+_NO_ERMS = "-erms,-fsrm"
 _DISPLAYS: dict[Display, tuple[str, ...]] = {
     "": (),
     "bochs-drm": ("-device", "bochs-display,xres=1024,yres=768"),
@@ -94,9 +99,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
         return (
             *(("-object", backend) if memory else ()),
-            *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else "")),
+            *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else ""), *_FIRMWARE.get(self.type, ())),
             *_ACCELERATION[accelerator],
-            *("-smp", "1", "-cpu", self.cpu, "-m", str(self.memory_mib)),
+            *("-smp", "1", "-cpu", self.cpu.replace("-erms", _NO_ERMS), "-m", str(self.memory_mib)),
             *(("-seed", str(self.seed)) if accelerator.startswith("icount") else ()),
             *_DISPLAYS[self.display],
         )
