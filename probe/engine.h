@@ -15,7 +15,7 @@
 
 /* What a process of its own does for a row. By time a row is calibrated once, counted once, and timed many times; each
  * sample of a cold row is a process too. By path there is one TIME, which counts as well. */
-enum role { CALIBRATE = 1, COUNT = 2, TIME = 4, COLD = 8 };
+enum role { DEFINE = 0, CALIBRATE = 1, COUNT = 2, TIME = 4, COLD = 8 };
 
 struct options {
 	enum by by;

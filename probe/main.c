@@ -64,7 +64,7 @@ static const char *choice(const char *option, const char *word, const char *a, c
 static unsigned phase(const char *word)
 {
 	if (strcmp(word, "define") == 0)
-		return 0;
+		return DEFINE;
 	for (unsigned role = CALIBRATE; role <= TIME; role *= 2)
 		if (strcmp(word, role_name((enum role)role)) == 0)
 			return role;

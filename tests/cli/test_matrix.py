@@ -230,7 +230,9 @@ def test_every_command_that_judges_uses_the_floors_of_the_store(store: Store, tm
 
 def rotated(store: Store, like: Session, number: int, count: int) -> None:
     """A session of the same kernel on a machine of its own."""
-    fields = {name: getattr(like, name) for name in ("target", "profile", "image", "board", "command_line", "seed")}
+    fields = {
+        name: getattr(like, name) for name in ("target", "profile", "image", "board", "command_line", "seed", "state")
+    }
     run = make.run(0, ROW, samples=(count,) * 5, batch=1, loop_batch=1, loop_cost=(0,), baseline=None, warnings=())
     with store.create(make.session(by="path", machine=f"machine {number}", label="layout", **fields)) as file:
         for record in (make.header(by="path"), make.workload(), run):

@@ -161,7 +161,12 @@ def path_result(name: str, counts: dict[str, int], **changes: Any) -> Result:
         )
         for row, count in counts.items()
     ]
-    of: dict[str, Any] = {"target": "qemu:linux", "machine": "qemu 7.2 microvm", "image": "linux 6.1 sha256:1"}
+    of: dict[str, Any] = {
+        "target": "qemu:linux",
+        "machine": "qemu 7.2 microvm",
+        "image": "linux 6.1 sha256:1",
+        "state": "saved",
+    }
     of |= {key: changes.pop(key) for key in list(changes) if key in Session.__struct_fields__}
     return result(session(name, by="path", **of), runs, **changes)
 

@@ -45,6 +45,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         board=place.board,
         image=place.image,
         command_line=place.command_line,
+        state=place.state,
         boot=place.boot,
         host_id=place.host_id,
         experiment=experiment,

@@ -30,9 +30,10 @@ Examples:
   kernometer floors --on qemu:linux-6.1,qemu:linux-6.12 --rotations 9
   kernometer floors                                 show what is known
 
-The machines: the guest's own, then each with another seed and 1/16 of the
-memory less, 1/16 more, 2/16 less… Their sessions are ordinary ones by path,
-kept under the label; compare, ab, report and matrix find them there."""
+The machines: the guest's own, then each with another seed, 1/16 of the memory
+less, 1/16 more, 2/16 less… and other rows that ran before. Their sessions are
+ordinary ones by path, kept under the label; compare, ab, report and matrix
+find them there."""
 
 LABEL = "layout"
 #: Two builds that differ by layout alone are then told apart on 5 of 100 rows: docs/statistics.md, "Layout floors".
@@ -65,8 +66,9 @@ def command(
 ) -> None:
     """Measure layout floors: how far a row's count moves where nothing but the layout does.
 
-    Each guest is measured by path on machines that differ in the memory's size and the seed of its random numbers. A
-    difference between two builds of a kernel that is smaller than that may be an accident, and is not decided.
+    Each guest is measured by path on machines that differ in the memory's size, the seed of its random numbers and what
+    ran before. A difference between two builds of a kernel that is smaller than that may be an accident, and is not
+    decided.
     """
     from kernometer.campaign.rotation import on_rotated_machines
     from kernometer.cli.layouts import known_layouts

@@ -59,7 +59,6 @@ def document(layout: Layout) -> dict[str, Any]:
         "image": layout.image,
         "command_line": layout.command_line,
         "board": layout.board,
-        "profile": layout.profile,
         "machines": list(layout.machines),
         "rows": {
             row: {"floor": spread.floor, "least": spread.least, "most": spread.most, "machines": spread.machines}

@@ -78,6 +78,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     board: Text = ""  #: the virtual machine without its memory's size and its seed, which layout floors rotate
     image: Text = ""  #: the kernel image, where we booted it: with equal machine and probe its counts are equal
     command_line: Text = ""  #: that the kernel was booted with, where we booted it
+    state: Literal["", "saved", "booted"] = ""  #: what each row went on from, by path: see docs/format.md
     boot: Text = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
     host_id: Name = ""  #: identifies the host that it ran on, by a keyed hash of its machine-id; "" by path
     experiment: Name = ""  #: shared by the two sides of one `ab`

@@ -37,7 +37,6 @@ class Layout:
     command_line: str
     board: str
     probe: tuple[str, ...]
-    profile: str
     machines: tuple[str, ...]
     rows: Mapping[str, RowSpread]
 
@@ -60,27 +59,21 @@ def probe_of(result: Result) -> tuple[str, ...]:
     return tuple(str(result.header.probe.get(key, "")) for key in parts) if result.header else ()
 
 
-def asked(result: Result) -> tuple[str, ...]:
-    """The rows that a session was asked for, sorted.
-
-    What an earlier row left behind is there for the next, so that other rows asked for are other counts.
-    """
-    return tuple(sorted({row.row for one in result.workloads.values() for row in one.rows} | set(result.rows)))
-
-
 def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
-    """Every kernel among them that was counted on `MIN_MACHINES` machines of one board, by the same probe and rows.
+    """Every kernel among them that was counted on `MIN_MACHINES` machines of one board by the same probe.
 
-    Sides of an `ab`, sessions that were cut off and those of no virtual machine of ours take no part.
+    Sides of an `ab`, sessions that were cut off, those of no virtual machine of ours, and old ones, whose rows had what
+    earlier ones had left, take no part.
     """
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         session = result.session
         whole = result.end is not None and result.end.complete
-        if session.by != "path" or not (session.board and session.image and whole) or session.experiment:
+        known = session.board and session.image and session.state
+        if session.by != "path" or not (known and whole) or session.experiment:
             continue
-        which = (session.image, session.command_line, session.board, probe_of(result), session.profile, session.seed)
-        groups.setdefault((*which, asked(result)), []).append(result)
+        which = (session.image, session.command_line, session.board, session.state, probe_of(result), session.seed)
+        groups.setdefault(which, []).append(result)
     found = (_layout(group) for group in groups.values())
     return tuple(layout for layout in found if layout is not None)
 
@@ -104,7 +97,6 @@ def _layout(group: Sequence[Result]) -> Layout | None:
         command_line=session.command_line,
         board=session.board,
         probe=probe_of(group[0]),
-        profile=session.profile,
         machines=tuple(sorted({result.session.machine for result in group})),
         rows=rows,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
@@ -11,39 +10,40 @@ from statistics import median_low
 from kernometer.results.model import Result
 from kernometer.stats.differences import differences
 from kernometer.stats.figures import with_values
-from kernometer.stats.floors import Floors, Layout, asked, floors_for, probe_of
+from kernometer.stats.floors import Floors, Layout, floors_for, probe_of
 from kernometer.stats.history import Grain
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.sides import TEXT_LIMIT, Side, bare, one_sided_remark, rows_of, without_ratio
+from kernometer.stats.sides import Side, bare, one_sided_remark, rows_of, without_ratio
 
 #: The layout floor of a row of which nobody has measured one. Of the 81 rows of the quick profile 74 stay within it on
 #: five rotated machines (docs/path.md): it is no substitute for measuring those that allocate and schedule most.
 DEFAULT_LAYOUT_FLOOR = 0.01
 
-EXACT = "counts of one kernel image by one probe are exact: equal or not"
+EXACT = "counts of one kernel by one probe: equal, or moved by the state that they began from"
 NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 
 
-def image(result: Result) -> tuple[str, ...] | None:
-    """What must be equal for counts to be equal: machine, kernel image, probe.
+def kernel(result: Result) -> tuple[str, ...] | None:
+    """What is one kernel as one probe counts it: board, image, command line, probe. None where nobody knows.
 
-    None where the result does not tell.
+    On one machine its counts are equal, where each row begins from the same state.
     """
-    if result.header is None or not result.session.image:
+    session = result.session
+    if result.header is None or not session.image:
         return None
-    return (result.session.machine, result.session.image, *probe_of(result))
+    return (session.board or session.machine, session.image, session.command_line, *probe_of(result))
 
 
 def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] = ()) -> Comparison:
-    """Judges counts. `floors`: what is known of layouts, used where the two kernels are different builds."""
-    images = {image(result) for result in (*a.results, *b.results)}
-    exact = len(images) == 1 and None not in images
+    """Judges counts. `floors`: what is known of layouts. A kernel is never faster or slower than itself."""
+    kernels = {kernel(result) for result in (*a.results, *b.results)}
+    one = len(kernels) == 1 and None not in kernels
     found = floors_for((*a.results, *b.results), floors)
-    rule = _Exactly(_told_apart(a, b), found) if exact else _Floored(delta, found)
+    rule = _Floored(delta, found, _told_apart(a, b) if one else None)
     rows = tuple(_row(row, a, b, rule, delta) for row in rows_of(a, b))
     same, differ = differences(a.results, b.results)
-    words = (EXACT,) if exact else (FLOORED, *_stand_ins(a, b, found))
+    words = (EXACT,) if one else (FLOORED, *_stand_ins(a, b, found))
     return Comparison(
         a=a.name,
         b=b.name,
@@ -68,21 +68,18 @@ def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
 
 
 def _told_apart(a: Side, b: Side) -> str:
-    """What the sides of one kernel image differ in that can move counts; "" for nothing that is known."""
-    parts = []
-    words = [Counter(word for one in side.results[:1] for word in one.session.command_line.split()) for side in (a, b)]
-    for side, extra in ((a, words[0] - words[1]), (b, words[1] - words[0])):
-        if extra:
-            parts.append(f"{side.name} was booted with {' '.join(extra)[:TEXT_LIMIT]}")
-    every = (*a.results, *b.results)
-    if len({asked(one) for one in every}) > 1:
-        parts.append("other rows were measured before it")
-    if len({one.session.seed for one in every}) > 1:
-        parts.append("the probe's seeds differ")
-    return ", ".join(parts)
+    """What the sides of one kernel differ in that can move counts; "" for nothing that is known."""
+    sessions = [result.session for result in (*a.results, *b.results)]
+    parts = (
+        ("rows shared a guest, and began from what others had left", any(not one.state for one in sessions)),
+        ("some were restored and some booted", len({one.state for one in sessions if one.state}) > 1),
+        ("memory, seed or history differ", len({one.machine for one in sessions}) > 1),
+        ("the probe's seeds differ", len({one.seed for one in sessions}) > 1),
+    )
+    return ", ".join(words for words, so in parts if so)
 
 
-def _row(row: str, a: Side, b: Side, rule: _Exactly | _Floored, delta: float) -> RowComparison:
+def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowComparison:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
     without = without_ratio(row, a, b)
     if without is not None:
@@ -109,43 +106,32 @@ def _count(figures: list[RowFigure]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Exactly:
-    """One image: any difference at all is one. `why`: what else differs, and is likely its cause."""
-
-    why: str
-    floors: Floors
-
-    def judge(self, row: RowComparison, ratio: float, _spread: float) -> RowComparison:
-        if ratio == 1:
-            return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
-        found = Verdict.SLOWER if ratio > 1 else Verdict.FASTER
-        note = f"the same kernel image counts differently{f': {self.why}' if self.why else ''}"
-        floor = self.floors.rows.get(row.row, 0.0)
-        small = self.why and abs(math.log(ratio)) <= math.log1p(floor)
-        doubt = (f"layout alone moves it by up to {100 * floor:.2g} %",) if small else ()
-        return replace(row, verdict=found, notes=(note, *doubt, *row.notes))
-
-
-@dataclass(frozen=True, slots=True)
 class _Floored:
-    """Two builds: the floor (never below the counts' own spread) takes the place of an interval's half width."""
+    """The floor (never below the counts' own spread) takes the place of an interval's half width."""
 
     delta: float
     floors: Floors
+    one: str | None = None  #: not None: of one kernel, and what its counts may differ by; such a row is not decided
 
     def judge(self, row: RowComparison, ratio: float, spread: float) -> RowComparison:
+        if self.one is not None and ratio == 1:
+            return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
         stated = self.floors.rows.get(row.row)
         floor = max(DEFAULT_LAYOUT_FLOOR if stated is None else stated, spread)
         notes = (
             () if stated is not None else (f"layout floor not measured, taken as {100 * DEFAULT_LAYOUT_FLOOR:.3g} %",)
         )
+        if self.one is not None:
+            notes = (f"the same kernel counts differently{f': {self.one}' if self.one else ''}", *notes)
         row = replace(row, notes=(*notes, *row.notes), floor=floor)
         away, half = abs(math.log(ratio)), math.log1p(floor)
         if ratio == 1 or away + half <= math.log1p(self.delta):
             return replace(row, verdict=Verdict.EQUIVALENT)
-        if away > half:
-            return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
-        return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
+        if away <= half:
+            return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
+        if self.one is not None:
+            return replace(row, smallest=math.expm1(away))
+        return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
 
 
 def _own_spread(figures: list[RowFigure]) -> float:

@@ -61,6 +61,7 @@ class Place:
     machine: str = ""  #: what it runs on where that is not this host itself: a virtual machine, another host
     board: str = ""  #: the virtual machine without its memory's size and its seed, where we make it
     image: str = ""  #: the kernel image, where we boot it
+    state: Literal["", "saved", "booted"] = ""  #: what each row goes on from, where each has a guest of its own
     boot: str = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
     host_id: str = ""  #: identifies the hardware; "" where nobody can tell, or by path, where it does not matter
     command_line: str = ""  #: that the kernel was booted with, where we boot it

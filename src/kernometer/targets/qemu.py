@@ -81,8 +81,8 @@ class QemuTarget:
         """A guest boots for every call, so it is no boot that two sessions could share."""
         accelerator, note = self._accelerator(by)
         notes: tuple[str, ...] = (note,)
+        why = self._why_not_saved() if by == "path" else ""
         if by == "path":
-            why = self._why_not_saved()
             booted = f"{self.name} cannot be saved ({why}): each row has a boot of its own, which takes longer."
             notes = (self.without_plugin, booted if why else "")
         machine = self.variant.machine(self.guest.manifest.machine)
@@ -91,6 +91,7 @@ class QemuTarget:
             board=machine.board(self.qemu, accelerator),
             image=self.guest.image,
             command_line=self._command_line(accelerator),
+            state="" if by == "time" else "booted" if why else "saved",
             notes=tuple(note for note in notes if note),
             host_id=host_id() if by == "time" else "",
             here=by == "time",
