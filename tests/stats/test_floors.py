@@ -10,7 +10,8 @@ import pytest
 
 from kernometer.results.model import Result
 from kernometer.stats.compare import compare
-from kernometer.stats.floors import MIN_MACHINES, Layout, RowSpread, floors_for, layouts
+from kernometer.stats.figures import figures
+from kernometer.stats.floors import MIN_MACHINES, Layout, RowSpread, floors_for, layouts, with_floors
 from kernometer.stats.model import Verdict
 from tests.stats.simulate import ROW, header, path_result, upper_bound
 
@@ -151,3 +152,12 @@ def test_the_simulated_rule_is_the_one_in_use() -> None:
     smaller = [replace(one, rows={ROW: RowSpread(1000, 1000, 5)}) for one in known]
     b = path_result("b", {ROW: 102_001}, board=BOARD, image=NEW)
     assert compare([a], [b], history=None, floors=smaller).rows[0].verdict is Verdict.SLOWER
+
+
+def test_a_figure_bears_the_floor_of_its_own_kernel_and_probe() -> None:
+    """Expected: the spread over this kernel's other states; nothing where only another kernel's is known. Broken: a
+    figure that is called exact, and no word of how far the guest's state moves it."""
+    result = rotated([1000])[0]
+    own, others = layouts(rotated([1000, 1004, 990])), layouts(rotated([1000, 1100, 990], NEW))
+    assert with_floors(figures(result), result, (*own, *others))[ROW].floor == own[0].rows[ROW].floor
+    assert with_floors(figures(result), result, others)[ROW].floor is None

@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernometer.results.model import Result
     from kernometer.results.store import Store
     from kernometer.stats.floors import Layout
+    from kernometer.stats.model import RowFigure
+
+
+def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
+    """The figures of a result, by path with the floors that the store knows."""
+    from kernometer.stats.figures import figures
+    from kernometer.stats.floors import with_floors
+
+    found = figures(result)
+    return with_floors(found, result, known_layouts(store)) if result.session.by == "path" else found
 
 
 def known_layouts(store: Store) -> tuple[Layout, ...]:

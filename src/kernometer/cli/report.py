@@ -61,7 +61,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     earlier = {one.session.id: one for result in results for one in store.history(result)}
     floors = known_layouts(store) if all(one.session.by == "path" for one in results) else ()
     comparisons = _compare(systems, _history(earlier, without=judged), delta, floors)
-    write(output, render(results, comparisons, _history(earlier | _own(results)), systems=systems))
+    write(output, render(results, comparisons, _history(earlier | _own(results)), systems=systems, floors=floors))
     for comparison in comparisons:
         env.say(comparison.sentence)
     env.say(f"The report is in {output}.")

@@ -130,13 +130,13 @@ def _show(
 
     `named`: rows asked for by name, which are shown as rows; None: every point of a curve is.
     """
+    from kernometer.cli.layouts import figures_of
     from kernometer.cli.show_comparisons import show_comparisons, write_report
     from kernometer.report.table import document, print_result
     from kernometer.stats.compare import compare
-    from kernometer.stats.figures import figures
     from kernometer.stats.history import History, history_of
 
-    found = figures(result)
+    found = figures_of(store, result)
     if env.json:
         click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
     else:

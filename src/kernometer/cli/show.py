@@ -40,15 +40,16 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: b
       kernometer show @last --json | jq '.rows[] | {row, value, unit}'
     """
     from kernometer.cli import published
+    from kernometer.cli.layouts import figures_of
     from kernometer.report.table import document, print_result
     from kernometer.results.published import is_published
-    from kernometer.stats.figures import figures
 
     if is_published(name):
         published.show(env, name, rows)
         return
-    result = env.store().load(name)
-    chosen = choose(figures(result), rows)
+    store = env.store()
+    result = store.load(name)
+    chosen = choose(figures_of(store, result), rows)
     if env.json:
         click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
         return

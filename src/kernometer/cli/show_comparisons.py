@@ -54,8 +54,10 @@ def write_report(
     """One HTML file, if one was asked for."""
     if report_file is None:
         return
+    from kernometer.cli.layouts import known_layouts
     from kernometer.report.html import render, write
 
     results = [result for one in systems.values() for result in one]
-    write(report_file, render(results, comparisons, history, systems=systems))
+    floors = known_layouts(env.store()) if all(one.session.by == "path" for one in results) else ()
+    write(report_file, render(results, comparisons, history, systems=systems, floors=floors))
     env.say(f"The report is in {report_file}.")

@@ -12,6 +12,7 @@ from kernometer.report.spread import spreads
 from kernometer.report.subjects import Subject, gather, name
 from kernometer.report.view import Page
 from kernometer.results.model import Result
+from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
 
@@ -24,11 +25,12 @@ def build(
     comparisons: Sequence[Comparison],
     history: History | None = None,
     systems: Systems | None = None,
+    floors: Sequence[Layout] = (),
 ) -> Page:
     """The whole page. Raises ResultError where there is no result, or results and comparisons do not fit."""
     if not results:
         raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
-    subjects = gather(list(systems.items()) if systems else groups(results, comparisons))
+    subjects = gather(list(systems.items()) if systems else groups(results, comparisons), floors)
     _check(subjects, comparisons)
     views = tuple(
         compared.view(comparison, _subject(subjects, comparison.a), _subject(subjects, comparison.b))

@@ -13,7 +13,7 @@ from kernometer.report import curve_plots, forest
 from kernometer.report.absolute import anchor, family
 from kernometer.report.curves import crossing_lines, ratio_range, spread_of, x_text
 from kernometer.report.subjects import Subject, name, rows_of, sentence, single, workloads_of
-from kernometer.report.units import format_percent
+from kernometer.report.units import exact_text, format_percent
 from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
 from kernometer.stats.model import Comparison, Difference, RowComparison, RowFigure, Verdict
@@ -76,12 +76,6 @@ def missing(row: RowComparison) -> str:
         plural = "" if row.sessions_missing == 1 else "s"
         parts.append(f"needs {row.sessions_missing} more session{plural} a side")
     return "; ".join(parts)
-
-
-def exact_text(row: RowComparison) -> str:
-    """Of a ratio of exact counts, with the floor that it was held against; "" for any other."""
-    floor = f" (floor {_percent(row.floor)})" if row.floor else ""
-    return f"exact{floor}" if row.exact else ""
 
 
 def footnotes_of(rows: Sequence[RowComparison]) -> list[str]:

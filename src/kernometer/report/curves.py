@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from kernometer.report.units import NOTHING, format_half_width, format_value
+from kernometer.report.units import NOTHING, exact_text, format_half_width, format_value
 from kernometer.report.warnings import WORDS
 from kernometer.results.model import Result, Workload
 from kernometer.stats.curves import Curve, extremes, gathered, largest, tally
@@ -129,8 +129,8 @@ def value_text(figure: RowFigure) -> str:
 
 
 def accuracy_text(figure: RowFigure) -> str:
-    """Of counts `exact`, where they are all equal; else how far the interval reaches."""
-    return "exact" if figure.exact else format_half_width(figure.value, figure.value_low, figure.value_high)
+    """Of counts `exact`, where they are all equal, with the floor; else how far the interval reaches."""
+    return exact_text(figure) or format_half_width(figure.value, figure.value_low, figure.value_high)
 
 
 def flag_counts(curve: Curve[RowFigure]) -> dict[FlagCode, int]:

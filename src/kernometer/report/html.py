@@ -21,6 +21,7 @@ from kernometer.errors import ResultError
 from kernometer.report.build import Systems, build
 from kernometer.report.view import Page
 from kernometer.results.model import Result
+from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
 
@@ -31,14 +32,16 @@ def render(
     history: History | None = None,
     *,
     systems: Systems | None = None,
+    floors: Sequence[Layout] = (),
 ) -> str:
     """The page of these results; with two systems or more, of their comparisons against the baseline.
 
     `history`: earlier sessions, for the spread of the first result's host. `systems`: which results each
     name in the comparisons means, the baseline first; needed where the results do not bear these names themselves.
+    `floors`: by path, what is known of layouts.
     Raises ResultError where there is no result, or results and comparisons do not fit.
     """
-    return lay_out(build(results, comparisons, history, systems))
+    return lay_out(build(results, comparisons, history, systems, floors))
 
 
 def lay_out(page: Page) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from kernometer import __version__
 from kernometer.report.absolute import family
-from kernometer.report.compared import exact_text, footnotes_of, missing, own_notes, short
+from kernometer.report.compared import footnotes_of, missing, own_notes, short
 from kernometer.report.curves import definitions, x_text
 from kernometer.report.forest import ratio_text
 from kernometer.report.heads import short_names
 from kernometer.report.subjects import gather, name, sentence
-from kernometer.report.units import NOTHING, format_value
+from kernometer.report.units import NOTHING, exact_text, format_value
 from kernometer.report.view import System
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, largest, shown_point, tally, with_points

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from kernometer.report.curves import definitions
-from kernometer.report.units import format_interval, format_value
+from kernometer.report.units import exact_text, format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
 from kernometer.report.warnings import WORDS
 from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.stats.figures import pooled as stats_pooled
+from kernometer.stats.floors import Layout, with_floors
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure
 from kernometer.stats.order import in_registry_order
@@ -58,15 +59,19 @@ def letter(index: int) -> str:
     return string.ascii_uppercase[index] if index < 26 else f"S{index + 1}"
 
 
-def gather(groups: Sequence[tuple[str, Sequence[Result]]]) -> tuple[Subject, ...]:
-    """One subject for each group (its name and its results), lettered in order."""
+def gather(groups: Sequence[tuple[str, Sequence[Result]]], floors: Sequence[Layout] = ()) -> tuple[Subject, ...]:
+    """One subject for each group (its name and its results), lettered in order. `floors`: what is known of layouts."""
     subjects = []
     for index, (title, results) in enumerate(groups):
         system = System(letter(index), name(title), _facts(results), tuple(map(_session, results)))
-        subjects.append(
-            Subject(title, system, tuple(results), tuple(map(entry, results)), _runs(results), _counted(results))
-        )
+        entries = tuple(_entry(result, floors) for result in results)
+        subjects.append(Subject(title, system, tuple(results), entries, _runs(results), _counted(results)))
     return tuple(subjects)
+
+
+def _entry(result: Result, floors: Sequence[Layout]) -> Entry:
+    found = entry(result)
+    return replace(found, figures=with_floors(found.figures, result, floors))
 
 
 def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
@@ -108,8 +113,7 @@ def single(figure: RowFigure) -> Figure:
     if figure.value_low is not None and figure.value_high is not None:
         interval = format_interval(figure.value_low, figure.value_high, figure.unit)
         half_width = (figure.value_high - figure.value_low) / 2
-    if figure.exact:
-        interval = "exact"
+    interval = exact_text(figure) or interval
     return Figure(figure.value, format_value(figure.value, figure.unit, half_width), interval, tags)
 
 

@@ -224,6 +224,8 @@ def legend(figures: Iterable[RowFigure]) -> list[str]:
     signs = [f"{_DIRECTION[one]} {one} is better" for one in ("lower", "higher") if one in better]
     counted = any(figure.unit == "instructions" for figure in figures)
     kinds = ["exact: all counts equal"] if any(figure.exact for figure in figures) else []
+    if any(figure.floor is not None for figure in figures):
+        kinds.append("floor: how far other states of the guest moved the count")
     if not all(figure.exact for figure in figures):
         kinds.append(f"±: {'the spread of the runs' if counted else '95 % interval within this session'}")
     return [f"{'; '.join((*kinds, ', '.join(signs)))}."]

@@ -7,6 +7,10 @@ between 2 and 5 digits in all; 3 where no interval is given. Digits before the p
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernometer.stats.model import RowComparison, RowFigure
 
 #: (power of ten, unit), largest first; prefixes are decimal, for bytes too.
 _SCALES: dict[str, tuple[tuple[int, str], ...]] = {
@@ -94,3 +98,9 @@ def _magnitude(value: float) -> int:
 def _number(value: float, exponent: int, place: int) -> str:
     text = f"{value / 10.0**exponent:,.{min(max(0, exponent - place), 15)}f}"
     return text.removeprefix("-") if not text.strip("-0.,") else text  # no "-0"
+
+
+def exact_text(count: RowFigure | RowComparison) -> str:
+    """Of an exact count, or a ratio of two, that it is one, with the floor that is known; "" of any other."""
+    floor = "" if count.floor is None else f" (floor {format_percent(count.floor)})"
+    return f"exact{floor}" if count.exact else ""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.compared import exact_text, footnotes_of, own_notes, short
+from kernometer.report.compared import footnotes_of, own_notes, short
 from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
 from kernometer.report.table import broken
-from kernometer.report.units import NOTHING, format_percent
+from kernometer.report.units import NOTHING, exact_text, format_percent
 from kernometer.stats.curves import Curve, gathered, largest, shown_point
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.text import printable

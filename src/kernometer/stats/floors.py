@@ -6,10 +6,11 @@ A floor is derived from stored sessions of one kernel on rotated machines (other
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernometer.results.model import Result
 from kernometer.stats.figures import figures
+from kernometer.stats.model import RowFigure
 
 #: Rotated machines from which on a spread is taken for a floor: of two one cannot tell a spread from an accident.
 MIN_MACHINES = 3
@@ -122,3 +123,11 @@ def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
                 lacking.add(image)
                 stood_in |= {layout.image for layout in of_row}
     return Floors(rows, frozenset(lacking), len(stood_in))
+
+
+def with_floors(found: Mapping[str, RowFigure], result: Result, known: Iterable[Layout]) -> dict[str, RowFigure]:
+    """The figures of a result, each with its row's own floor where that was measured: of this kernel by this probe."""
+    which = (result.session.image, probe_of(result), result.session.board)
+    own = [layout for layout in known if (layout.image, layout.probe, layout.board) == which]
+    floors = {row: max(one.rows[row].floor for one in own if row in one.rows) for one in own for row in one.rows}
+    return {row: replace(figure, floor=floors.get(row)) for row, figure in found.items()}

@@ -79,6 +79,7 @@ class RowFigure:
     runs: tuple[RunFigure, ...]
     flags: tuple[Flag, ...] = ()
     exact: bool = False  #: by path: all counts are equal
+    floor: float | None = None  #: by path: how far other states of this guest move the count, relative; None: not known
     revision: int = 1  #: of the row's definition: figures of two are not compared
     #: What the figure hangs on beside the kernel, name to value: settings of the system, the relation of its two CPUs.
     conditions: dict[str, str] = field(default_factory=dict)
