@@ -167,7 +167,7 @@ static void emit_row(struct json *j, const struct row *row, const struct options
 /* The names of those that the workload's figure hangs on. */
 static void emit_settings(struct json *j, const struct workload *w)
 {
-	unsigned settings = w->settings | (w->by & BY_TIME ? SET_GOVERNOR : 0);
+	unsigned settings = w->settings | (workload_is_by(w, BY_TIME) ? SET_GOVERNOR : 0);
 	const char *name;
 
 	json_open(j, "settings", '[');
@@ -191,9 +191,9 @@ void emit_workload(FILE *to, const struct workload *w, const struct options *o)
 	json_string(&j, "unit", unit_name(w->unit));
 	json_string(&j, "better", w->unit == UNIT_NS ? "lower" : "higher");
 	json_open(&j, "by", '[');
-	if (w->by & BY_TIME)
+	if (workload_is_by(w, BY_TIME))
 		json_string(&j, NULL, "time");
-	if (w->by & BY_PATH)
+	if (workload_is_by(w, BY_PATH))
 		json_string(&j, NULL, "path");
 	json_close(&j, ']');
 	json_string(&j, "source", w->source);

@@ -56,6 +56,7 @@ struct row {
 const struct row *registry_rows(size_t *n);
 /* Does this row belong to what was asked for: by its name, its workload's name (in this profile), or a pattern? */
 int row_selected(const struct row *, const struct options *);
+int workload_is_by(const struct workload *, enum by); /* does it mean something so? */
 /* Why this row cannot be run here by time or path; NULL if it can, given what it needs. */
 const char *row_unsupported(const struct row *, enum by);
 const char *unit_name(enum unit);

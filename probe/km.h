@@ -66,8 +66,8 @@ struct workload {
 	const char *name;              /* family/name */
 	unsigned revision;             /* its own, 0 at first */
 	const char *per;               /* one operation, in words: "call", "round trip" */
-	enum unit unit;                /* of the figure by time; by path: instructions per op */
-	unsigned by;                   /* BY_TIME | BY_PATH */
+	enum unit unit;                /* of the figure by time, UNIT_NS if not set; by path: instructions per op */
+	enum by only;                  /* the one way in which it means something; 0: both have a meaning */
 	const char *source;            /* paper and table, as in the catalogue */
 	const char *what;              /* the definition, one line */
 	const char *inside;            /* what the timed region holds */

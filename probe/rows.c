@@ -101,6 +101,11 @@ int row_selected(const struct row *r, const struct options *o)
 	return 0;
 }
 
+int workload_is_by(const struct workload *w, enum by by)
+{
+	return !w->only || w->only == by;
+}
+
 const char *row_unsupported(const struct row *r, enum by by)
 {
 	const char *missing = platform_missing(r->workload->needs);
@@ -108,7 +113,7 @@ const char *row_unsupported(const struct row *r, enum by by)
 
 	if (missing)
 		return missing;
-	if (!(r->workload->by & by))
+	if (!workload_is_by(r->workload, by))
 		return by == BY_PATH ? "means nothing by path" : "means nothing by time";
 	if (by == BY_TIME && disk_needed(r))
 		return "is for a disk of memory, and by path alone: by time name a folder on the disk with --dir";

@@ -48,7 +48,7 @@ static const struct point clock_points[] = { { .profile = QUICK, .path_n = 100 }
 /* clang-format off */ /* it would put a row's fields under one another, in the middle of the line */
 #define CLOCK(symbol, clock, capability, hangs_on, definition) \
 	const struct workload symbol = { \
-		.name = "clock/" clock, .per = "read", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, \
+		.name = "clock/" clock, .per = "read", \
 		.source = "K table 2", \
 		.what = definition, .inside = "one read by a function pointer, as every sample's two are", \
 		.needs = capability, .settings = hangs_on, .points = clock_points, \

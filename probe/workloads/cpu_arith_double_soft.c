@@ -268,7 +268,6 @@ const struct workload cpu_arith_double_soft = {
 	.name = "cpu/arith-double-soft",
 	.per = "sum of 100 terms",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M table 1",
 	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double made of integer instructions",
 	.inside =

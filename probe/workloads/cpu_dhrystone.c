@@ -302,7 +302,6 @@ const struct workload cpu_dhrystone = {
 	.name = "cpu/dhrystone",
 	.per = "loop",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M table 1; Weicker 1984, 1988",
 	.what = "Dhrystone 2.1 with register variables",
 	.inside = "the statements of one Dhrystone loop, with strcpy and strcmp of libc or the compiler",

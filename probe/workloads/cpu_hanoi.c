@@ -71,7 +71,6 @@ const struct workload cpu_hanoi = {
 	.name = "cpu/hanoi",
 	.per = "solution with 10 discs",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M table 1",
 	.what = "recursion: the Tower of Hanoi with 10 discs",
 	.inside = "2047 calls of a recursive function, 1023 discs moved between arrays",

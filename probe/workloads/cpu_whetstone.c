@@ -387,7 +387,6 @@ const struct workload cpu_whetstone = {
 	.name = "cpu/whetstone",
 	.per = "million Whetstone instructions",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M table 1; Curnow and Wichmann 1976",
 	.what = "Whetstone in double precision, with standard functions of our own",
 	.inside = "modules 2, 3, 4, 6, 7, 8, 9 and 11 with the published weights for one million instructions (i = 10)",

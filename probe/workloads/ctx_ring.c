@@ -217,8 +217,6 @@ static const struct point ctx_ring_points[] = {
 const struct workload ctx_ring = {
 	.name = "ctx/ring",
 	.per = "hop",
-	.unit = UNIT_NS,
-	.by = BY_TIME | BY_PATH,
 	.source = "G figures 2 and 3",
 	.what = "a token of `token` bytes (0: the one byte that it takes to wake) goes round `procs` processes by "
 		"pipes; each reads all words of a working set of `ws` bytes before it passes the token on",

@@ -49,7 +49,6 @@ const struct workload fb_rotate = {
 	.name = "fb/rotate",
 	.per = "pixel",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "L part I",
 	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, by write",
 	.inside = "the turning in software; a line made in memory and a pwrite for it, for each line",
@@ -69,7 +68,6 @@ const struct workload fb_rotate_mmap = {
 	.name = "fb/rotate-mmap",
 	.per = "pixel",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "L part I",
 	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, in the "
 		"mapped frame buffer",

@@ -222,7 +222,6 @@ static const struct point fs_blocks_points[] = {
 const struct workload fs_read = { .name = "fs/read",
 				  .per = "block",
 				  .unit = UNIT_BYTES_PER_S,
-				  .by = BY_TIME | BY_PATH,
 				  .source = "M table 1, C; UnixBench fstime",
 				  .what = "read a file in blocks of one size, from start to end, over and over",
 				  .inside = "one read" FS_BLOCKS_INSIDE,
@@ -239,7 +238,6 @@ const struct workload fs_write = {
 	.name = "fs/write",
 	.per = "block",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M table 1, C; UnixBench fstime",
 	.what = "overwrite a file in blocks of one size, from start to end, over and over",
 	.inside = "one write, which overwrites: the file never grows; no fsync" FS_BLOCKS_INSIDE,
@@ -255,7 +253,6 @@ const struct workload fs_write = {
 const struct workload fs_copy = { .name = "fs/copy",
 				  .per = "block",
 				  .unit = UNIT_BYTES_PER_S,
-				  .by = BY_TIME | BY_PATH,
 				  .source = "M table 1, C; UnixBench fstime",
 				  .what = "copy a file over another in blocks of one size, over and over",
 				  .inside = "one read and one write, which overwrites: the file never grows; no fsync; "

@@ -162,7 +162,6 @@ const struct workload fs_mmap_read = {
 	.name = "fs/mmap-read",
 	.per = "copy",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "K figure 6",
 	.what = "copy a cached file of random bytes (K: 64 MiB) from a fresh mapping, piece by piece, to a buffer of "
 		"so many bytes",
@@ -186,7 +185,7 @@ const struct workload fs_mmap_read_uncached = {
 	.name = "fs/mmap-read-uncached",
 	.per = "copy",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME,
+	.only = BY_TIME,
 	.source = "K figure 6",
 	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
 	.inside = "libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the "

@@ -105,7 +105,6 @@ const struct workload ipc_pipe_bw = {
 	.name = "ipc/pipe-bw",
 	.per = "transfer",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "G's suite (lmbench's bw_pipe)",
 	.what = "`total` bytes go from one process to another by a pipe, in writes of `message` bytes",
 	.inside = "one word that asks for the transfer, all its writes and reads, one comparison a message",

@@ -67,7 +67,6 @@ const struct workload ipc_pipe_throughput = {
 	.name = "ipc/pipe-throughput",
 	.per = "loop",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M",
 	.what = "512 bytes are written to a pipe and read back within one process",
 	.inside = "one write and one read of 512 bytes, and the comparison of one word",

@@ -112,7 +112,6 @@ const struct workload ipc_unix_bw = {
 	.name = "ipc/unix-bw",
 	.per = "transfer",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "G's closing wish: network (lmbench's bw_unix)",
 	.what = "`total` bytes go from one process to another by a UNIX-domain stream socket, in writes of `message` "
 		"bytes",
@@ -130,7 +129,6 @@ const struct workload ipc_tcp_bw = {
 	.name = "ipc/tcp-bw",
 	.per = "transfer",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "G's closing wish: network (lmbench's bw_tcp)",
 	.what = "`total` bytes go from one process to another by a TCP connection of loopback with TCP_NODELAY, in "
 		"writes of `message` bytes",

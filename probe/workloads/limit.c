@@ -233,7 +233,6 @@ const struct workload limit_processes = {
 	.name = "limit/processes",
 	.per = "processes",
 	.unit = UNIT_COUNT,
-	.by = BY_TIME | BY_PATH,
 	.source = "C",
 	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
 		"is no figure",
@@ -251,7 +250,6 @@ const struct workload limit_files = {
 	.name = "limit/files",
 	.per = "open files",
 	.unit = UNIT_COUNT,
-	.by = BY_TIME | BY_PATH,
 	.source = "C",
 	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
 		"and then there is no figure",
@@ -270,7 +268,6 @@ const struct workload limit_memory = {
 	.name = "limit/memory",
 	.per = "MiB",
 	.unit = UNIT_COUNT,
-	.by = BY_TIME | BY_PATH,
 	.source = "C",
 	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
 		"that it set for itself (0: none); at `most` we stop, and then there is no figure",

@@ -272,7 +272,6 @@ const struct workload load_multiuser = {
 	.name = "load/multiuser",
 	.per = "job",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M section 2.3",
 	.what = "N users at once on all CPUs, each a process with 5 jobs: an execve, 40 x 512 B by pipe, 4 files of 16 "
 		"KiB, 100,000 additions of mixed numbers, a sort of 2048",

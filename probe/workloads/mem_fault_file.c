@@ -151,8 +151,6 @@ static const struct point mem_fault_file_points[] = { { { 1 }, QUICK, 100, ONE_C
 const struct workload mem_fault_file = {
 	.name = "mem/fault-file",
 	.per = "fault",
-	.unit = UNIT_NS,
-	.by = BY_TIME | BY_PATH,
 	.source = "K, lmbench lat_pagefault",
 	.what = "touch of the pages of a cached file just mapped: per fault that happened, not per page touched",
 	.inside = "loads of one word from each page, and the faults (pages=1: each page has a mapping of its own, so "

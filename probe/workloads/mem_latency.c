@@ -159,8 +159,7 @@ static const struct point mem_latency_random_points[] = {
 const struct workload mem_latency = {
 	.name = "mem/latency",
 	.per = "load",
-	.unit = UNIT_NS,
-	.by = BY_TIME,
+	.only = BY_TIME,
 	.source = "G figure 1 (lmbench's lat_mem_rd)",
 	.what = "dependent loads down through a working set of so many bytes, each `stride` bytes below the last, "
 		"round and round",
@@ -178,8 +177,7 @@ const struct workload mem_latency = {
 const struct workload mem_latency_random = {
 	.name = "mem/latency-random",
 	.per = "load",
-	.unit = UNIT_NS,
-	.by = BY_TIME,
+	.only = BY_TIME,
 	.source = "beyond the sources",
 	.what = "dependent loads from every `stride` bytes of a working set of so many bytes, in one fixed scattered "
 		"order",

@@ -73,7 +73,7 @@ const struct workload mem_zero_copy_half = {
 	.name = "mem/zero-copy-half",
 	.per = "block",
 	.unit = UNIT_BYTES_PER_S,
-	.by = BY_TIME,
+	.only = BY_TIME,
 	.source = "G figure 4",
 	.what = "allocate a block of so many bytes, zero it, copy its first half onto the second, give it back: the "
 		"block's bytes a second",

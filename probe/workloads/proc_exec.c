@@ -158,9 +158,7 @@ static const struct point proc_shell_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
-#define PROC_EXEC_ROW                                                                                           \
-	.per = "process", .unit = UNIT_NS, .by = BY_TIME | BY_PATH, .source = "G's suite (lmbench's lat_proc)", \
-	.settings = SET_ADDRESS_RANDOM
+#define PROC_EXEC_ROW .per = "process", .source = "G's suite (lmbench's lat_proc)", .settings = SET_ADDRESS_RANDOM
 #define PROC_EXEC_CALLS .run = proc_exec_run, .verify = proc_exec_verify, .teardown = proc_exec_teardown
 
 const struct workload proc_fork_exec = {

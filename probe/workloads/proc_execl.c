@@ -160,7 +160,6 @@ const struct workload proc_execl = {
 	.name = "proc/execl",
 	.per = "execve",
 	.unit = UNIT_PER_S,
-	.by = BY_TIME | BY_PATH,
 	.source = "M",
 	.what = "a process replaces itself by this program over and over, the same arguments, an empty environment",
 	.inside = "execve and the program's start up to its next execve",

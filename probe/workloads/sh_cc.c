@@ -187,7 +187,7 @@ static const struct point sh_cc_tcc_points[] = { { .profile = FULL, .path_n = 3 
 const struct workload sh_cc = {
 	.name = "sh/cc",
 	.what = "cc of PATH compiles and links a fixed C file, without options",
-	.by = BY_TIME,
+	.only = BY_TIME,
 	.points = sh_cc_points,
 	.setup = sh_cc_setup,
 	SH_CC_ROW,
@@ -197,7 +197,6 @@ const struct workload sh_cc = {
 const struct workload sh_cc_tcc = {
 	.name = "sh/cc-tcc",
 	.what = "sh/cc by tcc: in a guest one static file, the same on every kernel",
-	.by = BY_TIME | BY_PATH,
 	.guest_needs = "tcc",
 	.points = sh_cc_tcc_points,
 	.setup = sh_cc_tcc_setup,

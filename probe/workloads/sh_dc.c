@@ -138,7 +138,7 @@ static const struct point sh_dc_busybox_points[] = { { .profile = FULL, .path_n 
 const struct workload sh_dc = {
 	.name = "sh/dc",
 	.what = "dc of PATH computes the square root of 2 to 99 digits",
-	.by = BY_TIME,
+	.only = BY_TIME,
 	.points = sh_dc_points,
 	.setup = sh_dc_setup,
 	SH_DC_ROW,
@@ -148,7 +148,6 @@ const struct workload sh_dc = {
 const struct workload sh_dc_busybox = {
 	.name = "sh/dc-busybox",
 	.what = "sh/dc by busybox",
-	.by = BY_TIME | BY_PATH,
 	.guest_needs = "busybox",
 	.points = sh_dc_busybox_points,
 	.setup = sh_dc_busybox_setup,

@@ -255,8 +255,8 @@ static const struct point sh_script_busybox_16_points[] = {
 		  "all on one CPU"
 #define SH_SCRIPT_CALLS \
 	.run = sh_script_run, .settle = sh_script_settle, .verify = sh_script_verify, .teardown = sh_script_teardown
-#define SH_SCRIPT_SYSTEM .by = BY_TIME, .setup = sh_script_setup
-#define SH_SCRIPT_BUSYBOX .by = BY_TIME | BY_PATH, .guest_needs = "busybox", .setup = sh_script_busybox_setup
+#define SH_SCRIPT_SYSTEM .only = BY_TIME, .setup = sh_script_setup
+#define SH_SCRIPT_BUSYBOX .guest_needs = "busybox", .setup = sh_script_busybox_setup
 #define SH_SCRIPT_DOES "sort, od, sort; grep, tee, wc over a text of 3 KB"
 
 const struct workload sh_script_1 = {
