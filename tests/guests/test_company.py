@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,3 +93,30 @@ def test_a_guest_with_another_history_is_another_and_as_exact(target: QemuTarget
     assert "; history 3" in before.place("path").machine
     if not trio.is_trio(target.guest):
         assert first != usual
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=0.5)
+def test_leaving_in_the_middle_leaves_nothing(
+    target: QemuTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: no QEMU that runs on, no temporary folder, the saved guest as it was. Broken: Ctrl-C leaves two rows'
+    emulators behind."""
+    words = tuple(exactly(row) for row in ROWS[:3])
+    first = counts(target, words)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    stream = target.run(plan_of(target, "path", "quick", words, 1).job(), Deadline.after(SECONDS))
+    next(stream)
+    begun = [each for each in Path("/proc").glob("[0-9]*/cwd") if leads_below(each, tmp_path)]
+    assert begun
+    stream.close()  # type: ignore[attr-defined]  # a generator
+    assert [each for each in begun if leads_below(each, tmp_path)] == []
+    assert list(tmp_path.iterdir()) == []
+    assert counts(target, words) == first
+
+
+def leads_below(link: Path, folder: Path) -> bool:
+    try:
+        return link.readlink().is_relative_to(folder)
+    except OSError:
+        return False

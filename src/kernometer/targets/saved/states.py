@@ -18,8 +18,8 @@ from kernometer.cache import cache_folder
 from kernometer.errors import ResultError, TargetError
 from kernometer.targets.base import Deadline
 
-#: Kept at most: a guest's memory takes 60 to 300 MB on the disk, and a campaign of floors has some tens.
-MAX_STATES, MAX_DISK_BYTES = 64, 12 << 30
+#: Kept at most: a guest's memory takes 60 to 300 MB on the disk, and a campaign of floors has some fifteen.
+MAX_STATES, MAX_DISK_BYTES = 64, 6 << 30
 #: In a state's folder: digests of the other files, written last of all.
 DIGESTS = "digests"
 #: What a process that was killed left half made is removed after so many seconds.
