@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, median_low
 
 from kernometer.errors import KernometerError
 from kernometer.results.model import Result
@@ -52,7 +52,7 @@ def duration(seconds: float | None) -> str:
 
 def of_profiles(results: Sequence[Result]) -> Iterator[str]:
     yield (
-        "| profile | rows | runs of each | whole session | "
+        "| profile | rows | runs of each, median | whole session | "
         + " | ".join(f"rows within ±{100 * width:g} %" for width in WIDTHS)
         + " | failed | unsupported |"
     )
@@ -61,7 +61,7 @@ def of_profiles(results: Sequence[Result]) -> Iterator[str]:
         rows = figures(result)
         widths = [half_width(row) for row in rows.values()]
         within = [sum(one is not None and one <= width for one in widths) for width in WIDTHS]
-        runs = max((len(row.runs) for row in rows.values()), default=0)
+        runs = median_low([len(row.runs) for row in rows.values()] or [0])
         whole = result.end.seconds if result.end else None
         cells = [result.session.profile, len(rows), runs, duration(whole), *within]
         failed = len({failure.row for failure in result.failures})
