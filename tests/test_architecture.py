@@ -99,7 +99,7 @@ def probe() -> Path:
 def test_the_probe_ships_raw_samples_and_no_statistic(probe: Path) -> None:
     """Expected: a run's fields are those of the model, none of them a statistic. Broken: C and Python judge apart."""
     done = subprocess.run(
-        [probe, "--runs", "1", "--samples", "12", "--seconds", "0.05", "syscall/getppid", "ctx/pipe-pair@same-cpu"],
+        [probe, "--runs", "1", "--samples", "12", "--batch", "10", "syscall/getppid", "ctx/pipe-pair@same-cpu"],
         capture_output=True,
         text=True,
         timeout=60,

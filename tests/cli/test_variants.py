@@ -37,7 +37,7 @@ def test_a_clock_that_cannot_tell_says_below_resolution_and_never_0(tmp_path: Pa
 
 def test_each_iteration_may_be_timed_alone(tmp_path: Path) -> None:
     """Expected: samples of one iteration, as many as asked for, on both sides of a comparison too."""
-    kernometer(tmp_path, "run", *TINY, "--batch", "1", "--samples", "50", "syscall/getppid@")
+    kernometer(tmp_path, "run", "--runs", "2", "--seconds", "60", "--batch", "1", "--samples", "50", "syscall/getppid@")
     assert {(run.batch, len(run.samples)) for run in Store(tmp_path).load("@last").runs} == {(1, 50)}
     kernometer(tmp_path, "ab", "--blocks", "2", "--seconds", "0.005", "--batch", "1", "local", "local", "sig/install")
     for which in ("@last", "@1"):

@@ -36,7 +36,7 @@ SINGLE = {
 #: Workloads whose readers take what has come by a stream or a pipe, in as many pieces as that takes.
 PIECES = ("ipc/unix-bw", "ipc/tcp-bw", "sh/script-")
 #: Every row a few times over, the same number in each build: no calibration, no stopping rule.
-FIXED = ("--runs", "1", "--batch", "1", "--samples", "10", "--seconds", "5")
+FIXED = ("--runs", "1", "--batch", "1", "--samples", "10", "--seconds", "300")
 
 
 def run(words: list[str], folder: Path | None = None, seconds: float = 300) -> str:

@@ -49,7 +49,7 @@ def limiting(what: int, most: int) -> Callable[[], None]:
 def test_open_files_are_counted_up_to_the_limit(by: str, probe: Path, tmp_path: Path) -> None:
     """Expected: the limit less the few that are open anyway, the same in every climb. Broken: a leak, or a time."""
     limit = limiting(resource.RLIMIT_NOFILE, 100)
-    (run,) = of_type(climb(probe, tmp_path, "limit/files@most=8192", limit=limit, by=by), "run")
+    (run,) = of_type(climb(probe, tmp_path, "--seconds", "60", "limit/files@most=8192", limit=limit, by=by), "run")
     assert run["batch"] == 1
     assert len(run["samples"]) >= 2
     assert len(set(run["samples"])) == 1
