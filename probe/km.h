@@ -44,6 +44,9 @@ struct point {
 	int cold; /* the first call in a fresh process, not a repeated one */
 };
 
+/* A workload's few rows, written where it is defined: KM_POINTS({ .profile = QUICK, .path_n = 50 }). */
+#define KM_POINTS(...) ((const struct point[]){ __VA_ARGS__, { .profile = 0 } })
+
 /* What one iteration claims to do in the measuring process; the meter counts what happened beside it. */
 struct claim {
 	double syscalls;      /* system calls of any kind */

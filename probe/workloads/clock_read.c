@@ -43,15 +43,13 @@ static void clock_teardown(void *state)
 	km_free(state);
 }
 
-static const struct point clock_points[] = { { .profile = QUICK, .path_n = 100 }, { .profile = 0 } };
-
 /* clang-format off */ /* it would put a row's fields under one another, in the middle of the line */
 #define CLOCK(symbol, clock, capability, hangs_on, definition) \
 	const struct workload symbol = { \
 		.name = "clock/" clock, .per = "read", \
 		.source = "K table 2", \
 		.what = definition, .inside = "one read by a function pointer, as every sample's two are", \
-		.needs = capability, .settings = hangs_on, .points = clock_points, \
+		.needs = capability, .settings = hangs_on, .points = KM_POINTS({ .profile = QUICK, .path_n = 100 }), \
 		.setup = clock_setup, .run = clock_run, .verify = clock_verify, .teardown = clock_teardown }
 /* clang-format on */
 

@@ -259,11 +259,6 @@ static void cpu_soft_verify(void *state, uint64_t n)
 		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " sums have the right bits", s->right, n);
 }
 
-static const struct point cpu_soft_points[] = {
-	{ .profile = QUICK, .path_n = 50 },
-	{ .profile = 0 },
-};
-
 const struct workload cpu_arith_double_soft = {
 	.name = "cpu/arith-double-soft",
 	.per = "sum of 100 terms",
@@ -272,7 +267,7 @@ const struct workload cpu_arith_double_soft = {
 	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double made of integer instructions",
 	.inside =
 		"100 conversions from int, multiplications, subtractions, divisions and additions as calls, their loop",
-	.points = cpu_soft_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),
 	.setup = cpu_soft_setup,
 	.run = cpu_soft_run,
 	.verify = cpu_soft_verify,

@@ -293,11 +293,6 @@ static void cpu_dhry_verify(void *state, uint64_t n)
 			km_fail(s->km, "%s: not the values that the definition gives", checks[i].what);
 }
 
-static const struct point cpu_dhry_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = 0 },
-};
-
 const struct workload cpu_dhrystone = {
 	.name = "cpu/dhrystone",
 	.per = "loop",
@@ -305,7 +300,7 @@ const struct workload cpu_dhrystone = {
 	.source = "M table 1; Weicker 1984, 1988",
 	.what = "Dhrystone 2.1 with register variables",
 	.inside = "the statements of one Dhrystone loop, with strcpy and strcmp of libc or the compiler",
-	.points = cpu_dhry_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }),
 	.setup = cpu_dhry_setup,
 	.run = cpu_dhry_run,
 	.verify = cpu_dhry_verify,

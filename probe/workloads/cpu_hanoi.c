@@ -62,11 +62,6 @@ static void cpu_hanoi_verify(void *state, uint64_t n)
 			km_fail(s->km, "the tower does not stand where it should");
 }
 
-static const struct point cpu_hanoi_points[] = {
-	{ .profile = QUICK, .path_n = 100 },
-	{ .profile = 0 },
-};
-
 const struct workload cpu_hanoi = {
 	.name = "cpu/hanoi",
 	.per = "solution with 10 discs",
@@ -74,7 +69,7 @@ const struct workload cpu_hanoi = {
 	.source = "M table 1",
 	.what = "recursion: the Tower of Hanoi with 10 discs",
 	.inside = "2047 calls of a recursive function, 1023 discs moved between arrays",
-	.points = cpu_hanoi_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 100 }),
 	.setup = cpu_hanoi_setup,
 	.run = cpu_hanoi_run,
 	.verify = cpu_hanoi_verify,

@@ -378,11 +378,6 @@ static void cpu_whet_verify(void *state, uint64_t n)
 	}
 }
 
-static const struct point cpu_whet_points[] = {
-	{ .profile = QUICK, .path_n = 5 },
-	{ .profile = 0 },
-};
-
 const struct workload cpu_whetstone = {
 	.name = "cpu/whetstone",
 	.per = "million Whetstone instructions",
@@ -390,7 +385,7 @@ const struct workload cpu_whetstone = {
 	.source = "M table 1; Curnow and Wichmann 1976",
 	.what = "Whetstone in double precision, with standard functions of our own",
 	.inside = "modules 2, 3, 4, 6, 7, 8, 9 and 11 with the published weights for one million instructions (i = 10)",
-	.points = cpu_whet_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 5 }),
 	.setup = cpu_whet_setup,
 	.run = cpu_whet_run,
 	.verify = cpu_whet_verify,

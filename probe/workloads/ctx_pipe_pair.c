@@ -94,12 +94,6 @@ static void pipe_pair_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point pipe_pair_points[] = {
-	{ { 0 }, QUICK, 500, SAME_CPU, 0 },
-	{ { 0 }, QUICK, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ctx_pipe_pair = {
 	.name = "ctx/pipe-pair",
 	.per = "round trip",
@@ -108,7 +102,8 @@ const struct workload ctx_pipe_pair = {
 	.inside = "in each of the two processes one write and one read of a word, and the switches between them",
 	.subtracts =
 		"a word written to and read from one pipe twice, within one process (the same four calls, no switch)",
-	.points = pipe_pair_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 500, .place = SAME_CPU },
+			    { .profile = QUICK, .place = OTHER_CPU }),
 	.setup = pipe_pair_setup,
 	.run = pipe_pair_run,
 	.baseline = pipe_pair_baseline,

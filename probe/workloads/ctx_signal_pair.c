@@ -166,12 +166,6 @@ static void signal_pair_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point signal_pair_points[] = {
-	{ { 0 }, QUICK, 400, SAME_CPU, 0 },
-	{ { 0 }, QUICK, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ctx_signal_pair = {
 	.name = "ctx/signal-pair",
 	.per = "round trip",
@@ -180,7 +174,8 @@ const struct workload ctx_signal_pair = {
 	.inside = "in each of the two processes one kill, one sigsuspend and one handler; the switches between them",
 	.subtracts = "two signals that a process sends to itself by raise and handles at once (libc's raise may change "
 		     "the signal mask around each)",
-	.points = signal_pair_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 400, .place = SAME_CPU },
+			    { .profile = QUICK, .place = OTHER_CPU }),
 	.setup = signal_pair_setup,
 	.run = signal_pair_run,
 	.baseline = signal_pair_baseline,

@@ -96,12 +96,6 @@ static void thread_pair_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point thread_pair_points[] = {
-	{ { 0 }, QUICK, 100, SAME_CPU, 0 },
-	{ { 0 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ctx_thread_pair = {
 	.name = "ctx/thread-pair",
 	.per = "round trip",
@@ -110,7 +104,8 @@ const struct workload ctx_thread_pair = {
 	.inside = "in each of the two threads one signal and one wait or more, what the mutex costs, and the switches "
 		  "between them",
 	.needs = CAP_PTHREAD,
-	.points = thread_pair_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 100, .place = SAME_CPU },
+			    { .profile = FULL, .place = OTHER_CPU }),
 	.setup = thread_pair_setup,
 	.run = thread_pair_run,
 	.verify = thread_pair_verify,

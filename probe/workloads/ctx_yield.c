@@ -136,11 +136,6 @@ static void ctx_yield_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point ctx_yield_points[] = {
-	{ { 0 }, QUICK, 200, SAME_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ctx_yield = {
 	.name = "ctx/yield",
 	.per = "round trip",
@@ -149,7 +144,7 @@ const struct workload ctx_yield = {
 	.inside = "one yield of each process or more, the stores of the turn, and the switches between them",
 	.subtracts = "two yields where nobody else wants the CPU",
 	.needs = CAP_SCHED_YIELD | CAP_SHARED_MAP | CAP_MMAP,
-	.points = ctx_yield_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 200, .place = SAME_CPU }),
 	.setup = ctx_yield_setup,
 	.run = ctx_yield_run,
 	.baseline = ctx_yield_baseline,

@@ -58,11 +58,6 @@ static void pipe_throughput_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point pipe_throughput_points[] = {
-	{ { 0 }, QUICK, 1000, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ipc_pipe_throughput = {
 	.name = "ipc/pipe-throughput",
 	.per = "loop",
@@ -70,7 +65,7 @@ const struct workload ipc_pipe_throughput = {
 	.source = "M",
 	.what = "512 bytes are written to a pipe and read back within one process",
 	.inside = "one write and one read of 512 bytes, and the comparison of one word",
-	.points = pipe_throughput_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }),
 	.setup = pipe_throughput_setup,
 	.run = pipe_throughput_run,
 	.verify = pipe_throughput_verify,

@@ -113,12 +113,6 @@ static void shm_futex_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point shm_futex_points[] = {
-	{ { 0 }, QUICK, 100, SAME_CPU, 0 },
-	{ { 0 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ipc_shm_futex = {
 	.name = "ipc/shm-futex",
 	.per = "round trip",
@@ -129,7 +123,8 @@ const struct workload ipc_shm_futex = {
 	.subtracts = "two wakes of nobody and two waits for a word that has changed, within one process (the same four "
 		     "calls, no switch)",
 	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | CAP_SYSCALL,
-	.points = shm_futex_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 100, .place = SAME_CPU },
+			    { .profile = FULL, .place = OTHER_CPU }),
 	.setup = shm_futex_setup,
 	.run = shm_futex_run,
 	.baseline = shm_futex_baseline,

@@ -103,12 +103,6 @@ static void tcp_connect_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point tcp_connect_points[] = {
-	{ { 0 }, QUICK, 30, SAME_CPU, 0 },
-	{ { 0 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload ipc_tcp_connect = {
 	.name = "ipc/tcp-connect",
 	.per = "connection",
@@ -118,7 +112,8 @@ const struct workload ipc_tcp_connect = {
 		  "0, so that no port stays in TIME_WAIT); in the other process accept, the byte's write, a read that "
 		  "the reset ends, close, as far as they are not done in the next iteration",
 	.needs = CAP_INET_SOCKETS,
-	.points = tcp_connect_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 30, .place = SAME_CPU },
+			    { .profile = FULL, .place = OTHER_CPU }),
 	.setup = tcp_connect_setup,
 	.run = tcp_connect_run,
 	.verify = tcp_connect_verify,

@@ -211,24 +211,6 @@ static void *limit_memory_setup(struct km *km)
 	return limit_setup(km, &limit_of_memory);
 }
 
-static const struct point limit_processes_points[] = {
-	{ { 500 }, FULL, 1, ONE_CPU, 0 },
-	{ { 2000 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
-static const struct point limit_files_points[] = {
-	{ { 8192 }, FULL, 2, ONE_CPU, 0 },
-	{ { 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
-static const struct point limit_memory_points[] = {
-	{ { 1024, 64 }, FULL, 2, ONE_CPU, 0 },
-	{ { 1024, 0 }, FULL, 2, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload limit_processes = {
 	.name = "limit/processes",
 	.per = "processes",
@@ -238,7 +220,7 @@ const struct workload limit_processes = {
 		"is no figure",
 	.inside = "nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed",
 	.params = { "most" },
-	.points = limit_processes_points,
+	.points = KM_POINTS({ .arg = { 500 }, .profile = FULL, .path_n = 1 }, { .arg = { 2000 }, .profile = FULL }),
 	.setup = limit_processes_setup,
 	.self_timed = limit_run,
 	.verify = limit_verify,
@@ -256,7 +238,7 @@ const struct workload limit_files = {
 	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are closed, and "
 		  "one more must succeed",
 	.params = { "most" },
-	.points = limit_files_points,
+	.points = KM_POINTS({ .arg = { 8192 }, .profile = FULL, .path_n = 2 }, { .arg = { 65536 }, .profile = FULL }),
 	.setup = limit_files_setup,
 	.self_timed = limit_run,
 	.verify = limit_verify,
@@ -276,7 +258,8 @@ const struct workload limit_memory = {
 	.needs = CAP_MMAP,
 	.settings = SET_OVERCOMMIT,
 	.params = { "most", "own_mib" },
-	.points = limit_memory_points,
+	.points = KM_POINTS({ .arg = { 1024, 64 }, .profile = FULL, .path_n = 2 },
+			    { .arg = { 1024, 0 }, .profile = FULL, .path_n = 2 }),
 	.setup = limit_memory_setup,
 	.self_timed = limit_run,
 	.verify = limit_verify,

@@ -106,8 +106,6 @@ static void mem_fault_cow_teardown(void *state)
 	km_free(f);
 }
 
-static const struct point mem_fault_cow_points[] = { { { 0 }, QUICK, 20, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
-
 const struct workload mem_fault_cow = {
 	.name = "mem/fault-cow",
 	.per = "page",
@@ -116,7 +114,7 @@ const struct workload mem_fault_cow = {
 	.inside = "one store a page and its fault: a page is taken and the old one copied into it; not fork, which is "
 		  "before the sample, nor the child's end after it; ordinary pages, not huge ones",
 	.needs = CAP_MMAP,
-	.points = mem_fault_cow_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 20 }),
 	.max_batch = MEM_FAULT_COW_BATCH,
 	.setup = mem_fault_cow_setup,
 	.run = mem_fault_cow_run,

@@ -144,10 +144,6 @@ static void mem_fault_file_teardown(void *state)
 	km_free(f);
 }
 
-static const struct point mem_fault_file_points[] = { { { 1 }, QUICK, 100, ONE_CPU, 0 },
-						      { { 64 }, FULL, 30, ONE_CPU, 0 },
-						      { { 0 }, 0, 0, ONE_CPU, 0 } };
-
 const struct workload mem_fault_file = {
 	.name = "mem/fault-file",
 	.per = "fault",
@@ -158,7 +154,8 @@ const struct workload mem_fault_file = {
 	.needs = CAP_MMAP | CAP_GETRUSAGE,
 	.params = { "pages" },
 	.curve = "pages",
-	.points = mem_fault_file_points,
+	.points = KM_POINTS({ .arg = { 1 }, .profile = QUICK, .path_n = 100 },
+			    { .arg = { 64 }, .profile = FULL, .path_n = 30 }),
 	.max_batch = MEM_FAULT_FILE_BATCH,
 	.setup = mem_fault_file_setup,
 	.run = mem_fault_file_run,

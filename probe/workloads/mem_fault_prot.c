@@ -106,8 +106,6 @@ static void mem_fault_prot_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point mem_fault_prot_points[] = { { { 0 }, QUICK, 50, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
-
 const struct workload mem_fault_prot = {
 	.name = "mem/fault-prot",
 	.per = "fault",
@@ -117,7 +115,7 @@ const struct workload mem_fault_prot = {
 	.subtracts = "one more such fault, left by a jump from the handler, as the store never succeeds",
 	.figure_less_baseline = 1,
 	.needs = CAP_MMAP,
-	.points = mem_fault_prot_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),
 	.setup = mem_fault_prot_setup,
 	.run = mem_fault_prot_run,
 	.baseline = mem_fault_prot_baseline,

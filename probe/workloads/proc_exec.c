@@ -153,11 +153,6 @@ static const struct point proc_exec_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
-static const struct point proc_shell_points[] = {
-	{ { 0 }, QUICK, 8, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 #define PROC_EXEC_ROW .per = "process", .source = "G's suite (lmbench's lat_proc)", .settings = SET_ADDRESS_RANDOM
 #define PROC_EXEC_CALLS .run = proc_exec_run, .verify = proc_exec_verify, .teardown = proc_exec_teardown
 
@@ -200,7 +195,7 @@ const struct workload proc_shell = {
 	.what = "a process is created by fork, executes `/bin/sh -c` with this program, and is waited for",
 	.inside = "fork, execve of the shell, its start, its running the program, that one's start and exit, waitpid",
 	.needs = CAP_SELF,
-	.points = proc_shell_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 8 }),
 	.setup = proc_shell_setup,
 	PROC_EXEC_CALLS,
 };

@@ -151,11 +151,6 @@ static void proc_execl_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point proc_execl_points[] = {
-	{ { 0 }, QUICK, 12, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload proc_execl = {
 	.name = "proc/execl",
 	.per = "execve",
@@ -165,7 +160,7 @@ const struct workload proc_execl = {
 	.inside = "execve and the program's start up to its next execve",
 	.needs = CAP_SELF,
 	.settings = SET_ADDRESS_RANDOM,
-	.points = proc_execl_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 12 }),
 	.setup = proc_execl_setup,
 	.self_timed = proc_execl_self_timed,
 	.verify = proc_execl_verify,

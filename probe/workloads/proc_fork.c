@@ -158,11 +158,6 @@ static void proc_fork_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point proc_fork_exit_points[] = {
-	{ { 0 }, QUICK, 50, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 static void proc_fork_exit_fixed_time_teardown(void *state)
 {
 	km_fixed_time_teardown();
@@ -174,11 +169,6 @@ static const struct point proc_fork_exit_loops_points[] = {
 	{ .arg = { 10 }, .profile = FULL, .path_n = 10 },
 	{ .arg = { 100 }, .profile = FULL, .path_n = 3 },
 	{ .arg = { 1000 }, .profile = FULL }, /* by path ten times the row before it, and nothing new */
-	{ .profile = 0 },
-};
-
-static const struct point proc_fork_exit_fixed_time_points[] = {
-	{ .profile = FULL },
 	{ .profile = 0 },
 };
 
@@ -209,7 +199,7 @@ const struct workload proc_fork_exit = {
 	.what = "a process is created, exits at once, and is waited for",
 	.inside = "one fork, the child's _exit, one waitpid",
 	.settings = SET_ADDRESS_RANDOM,
-	.points = proc_fork_exit_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),
 	.setup = proc_fork_exit_setup,
 	.run = proc_fork_run,
 	.verify = proc_fork_verify,
@@ -243,7 +233,7 @@ const struct workload proc_fork_exit_fixed_time = {
 	.needs = CAP_SETITIMER,
 	.settings = SET_ADDRESS_RANDOM,
 	.max_batch = 1,
-	.points = proc_fork_exit_fixed_time_points,
+	.points = KM_POINTS({ .profile = FULL }),
 	.setup = proc_fork_exit_fixed_time_setup,
 	.self_timed = proc_fork_exit_fixed_time_run,
 	.verify = proc_fork_exit_fixed_time_verify,

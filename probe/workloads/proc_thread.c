@@ -61,11 +61,6 @@ static void proc_thread_teardown(void *state)
 	km_free(state);
 }
 
-static const struct point proc_thread_points[] = {
-	{ { 0 }, QUICK, 100, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 const struct workload proc_thread = {
 	.name = "proc/thread",
 	.per = "thread",
@@ -73,7 +68,7 @@ const struct workload proc_thread = {
 	.what = "a POSIX thread is created with default attributes, counts itself, and is joined",
 	.inside = "pthread_create, the thread's start and end, pthread_join",
 	.needs = CAP_PTHREAD,
-	.points = proc_thread_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 100 }),
 	.setup = proc_thread_setup,
 	.run = proc_thread_run,
 	.verify = proc_thread_verify,

@@ -175,9 +175,6 @@ static void sh_cc_teardown(void *state)
 	km_free(s);
 }
 
-static const struct point sh_cc_points[] = { { .profile = FULL }, { .profile = 0 } };
-static const struct point sh_cc_tcc_points[] = { { .profile = FULL, .path_n = 3 }, { .profile = 0 } };
-
 #define SH_CC_ROW                                                                                             \
 	.per = "program", .unit = UNIT_PER_S, .source = "M table 1", .max_batch = 1, .settings = SET_FOLDER,  \
 	.inside = "fork, execve of the compiler, all that it starts, one C file of 70 lines read, a program " \
@@ -188,7 +185,7 @@ const struct workload sh_cc = {
 	.name = "sh/cc",
 	.what = "cc of PATH compiles and links a fixed C file, without options",
 	.only = BY_TIME,
-	.points = sh_cc_points,
+	.points = KM_POINTS({ .profile = FULL }),
 	.setup = sh_cc_setup,
 	SH_CC_ROW,
 	SH_CC_CALLS,
@@ -198,7 +195,7 @@ const struct workload sh_cc_tcc = {
 	.name = "sh/cc-tcc",
 	.what = "sh/cc by tcc: in a guest one static file, the same on every kernel",
 	.guest_needs = "tcc",
-	.points = sh_cc_tcc_points,
+	.points = KM_POINTS({ .profile = FULL, .path_n = 3 }),
 	.setup = sh_cc_tcc_setup,
 	SH_CC_ROW,
 	SH_CC_CALLS,

@@ -127,9 +127,6 @@ static void sh_dc_teardown(void *state)
 	km_free(s);
 }
 
-static const struct point sh_dc_points[] = { { .profile = FULL }, { .profile = 0 } };
-static const struct point sh_dc_busybox_points[] = { { .profile = FULL, .path_n = 3 }, { .profile = 0 } };
-
 #define SH_DC_ROW                                                                        \
 	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER, \
 	.inside = "fork, execve of dc, its reading a file of one line, the root, its output to a file, waitpid"
@@ -139,7 +136,7 @@ const struct workload sh_dc = {
 	.name = "sh/dc",
 	.what = "dc of PATH computes the square root of 2 to 99 digits",
 	.only = BY_TIME,
-	.points = sh_dc_points,
+	.points = KM_POINTS({ .profile = FULL }),
 	.setup = sh_dc_setup,
 	SH_DC_ROW,
 	SH_DC_CALLS,
@@ -149,7 +146,7 @@ const struct workload sh_dc_busybox = {
 	.name = "sh/dc-busybox",
 	.what = "sh/dc by busybox",
 	.guest_needs = "busybox",
-	.points = sh_dc_busybox_points,
+	.points = KM_POINTS({ .profile = FULL, .path_n = 3 }),
 	.setup = sh_dc_busybox_setup,
 	SH_DC_ROW,
 	SH_DC_CALLS,

@@ -231,24 +231,6 @@ static void sh_script_teardown(void *state)
 
 /* Their argument, how many at once, is no parameter: it is in the name, as in UnixBench. */
 static const struct point sh_script_1_points[] = { { .arg = { 1 }, .profile = QUICK }, { .profile = 0 } };
-static const struct point sh_script_8_points[] = { { .arg = { 8 }, .profile = FULL }, { .profile = 0 } };
-static const struct point sh_script_16_points[] = { { .arg = { 16 }, .profile = FULL }, { .profile = 0 } };
-
-static const struct point sh_script_busybox_1_points[] = {
-	{ .arg = { 1 }, .profile = FULL, .path_n = 3 },
-	{ .profile = 0 },
-};
-
-static const struct point sh_script_busybox_8_points[] = {
-	{ .arg = { 8 }, .profile = FULL, .path_n = 2 },
-	{ .profile = 0 },
-};
-
-static const struct point sh_script_busybox_16_points[] = {
-	{ .arg = { 16 }, .profile = FULL, .path_n = 1 },
-	{ .profile = 0 },
-};
-
 #define SH_SCRIPT_ROW                                                                                                  \
 	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                          \
 	.inside = "for each script: fork, execve of the shell, its three pipelines and its two comparisons, waitpid; " \
@@ -273,7 +255,7 @@ const struct workload sh_script_8 = {
 	.name = "sh/script-8",
 	.per = "set of 8 scripts",
 	.what = "8 at once of the script of sh/script-1, until the last has ended",
-	.points = sh_script_8_points,
+	.points = KM_POINTS({ .arg = { 8 }, .profile = FULL }),
 	SH_SCRIPT_SYSTEM,
 	SH_SCRIPT_ROW,
 	SH_SCRIPT_CALLS,
@@ -283,7 +265,7 @@ const struct workload sh_script_16 = {
 	.name = "sh/script-16",
 	.per = "set of 16 scripts",
 	.what = "16 at once of the script of sh/script-1, until the last has ended",
-	.points = sh_script_16_points,
+	.points = KM_POINTS({ .arg = { 16 }, .profile = FULL }),
 	SH_SCRIPT_SYSTEM,
 	SH_SCRIPT_ROW,
 	SH_SCRIPT_CALLS,
@@ -293,7 +275,7 @@ const struct workload sh_script_busybox_1 = {
 	.name = "sh/script-busybox-1",
 	.per = "script",
 	.what = "sh/script-1 by busybox: its shell and its tools, and no other program",
-	.points = sh_script_busybox_1_points,
+	.points = KM_POINTS({ .arg = { 1 }, .profile = FULL, .path_n = 3 }),
 	SH_SCRIPT_BUSYBOX,
 	SH_SCRIPT_ROW,
 	SH_SCRIPT_CALLS,
@@ -303,7 +285,7 @@ const struct workload sh_script_busybox_8 = {
 	.name = "sh/script-busybox-8",
 	.per = "set of 8 scripts",
 	.what = "sh/script-8 by busybox: its shell and its tools, and no other program",
-	.points = sh_script_busybox_8_points,
+	.points = KM_POINTS({ .arg = { 8 }, .profile = FULL, .path_n = 2 }),
 	SH_SCRIPT_BUSYBOX,
 	SH_SCRIPT_ROW,
 	SH_SCRIPT_CALLS,
@@ -313,7 +295,7 @@ const struct workload sh_script_busybox_16 = {
 	.name = "sh/script-busybox-16",
 	.per = "set of 16 scripts",
 	.what = "sh/script-16 by busybox: its shell and its tools, and no other program",
-	.points = sh_script_busybox_16_points,
+	.points = KM_POINTS({ .arg = { 16 }, .profile = FULL, .path_n = 1 }),
 	SH_SCRIPT_BUSYBOX,
 	SH_SCRIPT_ROW,
 	SH_SCRIPT_CALLS,

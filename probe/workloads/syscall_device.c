@@ -78,25 +78,13 @@ static void syscall_device_teardown(void *state)
 	km_free(s);
 }
 
-static const struct point syscall_write_null_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = QUICK, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
-
-static const struct point syscall_read_zero_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = FULL, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
-
 const struct workload syscall_write_null = {
 	.name = "syscall/write-null",
 	.per = "call",
 	.source = "K table 3, lmbench",
 	.what = "write of 1 byte to /dev/null",
 	.inside = "libc's syscall(2) where there is one, the call, a comparison of its result",
-	.points = syscall_write_null_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_write_null_setup,
 	.run = syscall_write_null_run,
 	.verify = syscall_device_verify,
@@ -109,7 +97,7 @@ const struct workload syscall_read_zero = {
 	.source = "G, lmbench",
 	.what = "read of 1 byte from /dev/zero",
 	.inside = "libc's syscall(2) where there is one, the call, comparisons of its result and of the byte read",
-	.points = syscall_read_zero_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }),
 	.setup = syscall_read_zero_setup,
 	.run = syscall_read_zero_run,
 	.verify = syscall_device_verify,

@@ -121,12 +121,6 @@ static const struct point syscall_file_points[] = {
 	{ .profile = 0 },
 };
 
-static const struct point syscall_open_close_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = QUICK, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
-
 const struct workload syscall_stat = {
 	.name = "syscall/stat",
 	.per = "call",
@@ -159,7 +153,7 @@ const struct workload syscall_open_close = {
 	.source = "G, L, lmbench",
 	.what = "open for reading, and close, of a file in the current folder, its inode cached",
 	.inside = "libc's open and close, comparisons of their results",
-	.points = syscall_open_close_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_open_close_setup,
 	.run = syscall_open_close_run,
 	.verify = syscall_file_verify,

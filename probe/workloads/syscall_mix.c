@@ -126,12 +126,6 @@ static void syscall_mix_fixed_time_teardown(void *state)
 	syscall_mix_teardown(state);
 }
 
-static const struct point syscall_mix_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = FULL, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
-
 static const struct point syscall_mix_loops_points[] = {
 	{ .arg = { 1 }, .profile = FULL, .path_n = 1000 },
 	{ .arg = { 10 }, .profile = FULL, .path_n = 300 },
@@ -141,18 +135,13 @@ static const struct point syscall_mix_loops_points[] = {
 	{ .profile = 0 },
 };
 
-static const struct point syscall_mix_fixed_time_points[] = {
-	{ .profile = FULL },
-	{ .profile = 0 },
-};
-
 const struct workload syscall_mix = {
 	.name = "syscall/mix",
 	.per = "loop of 5 calls",
 	.source = "M table 1",
 	.what = "close(dup(0)), getpid, getuid, umask(022)",
 	.inside = "the five calls by libc, getpid past its cache, comparisons and additions of their results",
-	.points = syscall_mix_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }),
 	.setup = syscall_mix_setup,
 	.run = syscall_mix_run,
 	.verify = syscall_mix_verify,
@@ -184,7 +173,7 @@ const struct workload syscall_mix_fixed_time = {
 	.inside = "what syscall/mix holds, a test of the alarm's flag, one signal in 50 ms",
 	.needs = CAP_SETITIMER,
 	.max_batch = 1,
-	.points = syscall_mix_fixed_time_points,
+	.points = KM_POINTS({ .profile = FULL }),
 	.setup = syscall_mix_fixed_time_setup,
 	.self_timed = syscall_mix_fixed_time_run,
 	.verify = syscall_mix_fixed_time_verify,
