@@ -290,5 +290,12 @@ void km_frame_get(struct km_frame *, long x, long y, uint32_t *, long n);
 uint32_t km_frame_colour(const struct km_frame *, unsigned red, unsigned green, unsigned blue);
 uint32_t km_frame_picture(const struct km_frame *, uint64_t k, long x, long y); /* its pixel; inverted for odd k */
 extern const struct point km_frame_points[];                                    /* parameters: width, height */
+/* What the definitions have in common of workloads that draw with these alone. */
+#define KM_FRAME_ROW                                                                               \
+	.per = "pixel", .unit = UNIT_PER_S, .source = "L part I",                                  \
+	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)", \
+	.params = { "width", "height" }, .points = km_frame_points, .run = km_frame_draw,          \
+	.baseline = km_frame_only_make, .settle = km_frame_settle, .verify = km_frame_verify,      \
+	.teardown = km_frame_teardown
 
 #endif

@@ -73,12 +73,6 @@ static void *cpu_arithoh_setup(struct km *km)
 		}                                                                        \
 	}
 
-CPU_ARITH_RUN(cpu_arith_short_run, short)
-CPU_ARITH_RUN(cpu_arith_int_run, int)
-CPU_ARITH_RUN(cpu_arith_long_run, long)
-CPU_ARITH_RUN(cpu_arith_float_run, float)
-CPU_ARITH_RUN(cpu_arith_double_run, double)
-
 static void cpu_arithoh_run(void *state, uint64_t n)
 {
 	struct cpu_arith *s = state;
@@ -100,93 +94,34 @@ static void cpu_arith_verify(void *state, uint64_t n)
 		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " sums are right", s->right, n);
 }
 
-static const struct point cpu_arith_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = 0 },
-};
+#define CPU_ARITH_ROW                                                                                         \
+	.unit = UNIT_PER_S, .source = "M table 1", .points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }), \
+	.verify = cpu_arith_verify, .teardown = km_free
+#define CPU_ARITH(type, conversions, its_setup)                                                                 \
+	CPU_ARITH_RUN(cpu_arith_##type##_run, type)                                                             \
+	const struct workload cpu_arith_##type = {                                                              \
+		.name = "cpu/arith-" #type,                                                                     \
+		.per = "sum of 100 terms",                                                                      \
+		CPU_ARITH_ROW,                                                                                  \
+		.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in " #type,                                    \
+		.inside = "100 " conversions "multiplications, subtractions, divisions and additions in " #type \
+			  ", their loop",                                                                       \
+		.setup = its_setup,                                                                             \
+		.run = cpu_arith_##type##_run                                                                   \
+	}
 
-const struct workload cpu_arith_short = {
-	.name = "cpu/arith-short",
-	.per = "sum of 100 terms",
-	.unit = UNIT_PER_S,
-	.source = "M table 1",
-	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in short",
-	.inside = "100 multiplications, subtractions, divisions and additions in short, their loop",
-	.points = cpu_arith_points,
-	.setup = cpu_arith_whole_setup,
-	.run = cpu_arith_short_run,
-	.verify = cpu_arith_verify,
-	.teardown = km_free,
-};
-
-const struct workload cpu_arith_int = {
-	.name = "cpu/arith-int",
-	.per = "sum of 100 terms",
-	.unit = UNIT_PER_S,
-	.source = "M table 1",
-	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in int",
-	.inside = "100 multiplications, subtractions, divisions and additions in int, their loop",
-	.points = cpu_arith_points,
-	.setup = cpu_arith_whole_setup,
-	.run = cpu_arith_int_run,
-	.verify = cpu_arith_verify,
-	.teardown = km_free,
-};
-
-const struct workload cpu_arith_long = {
-	.name = "cpu/arith-long",
-	.per = "sum of 100 terms",
-	.unit = UNIT_PER_S,
-	.source = "M table 1",
-	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in long",
-	.inside = "100 multiplications, subtractions, divisions and additions in long, their loop",
-	.points = cpu_arith_points,
-	.setup = cpu_arith_whole_setup,
-	.run = cpu_arith_long_run,
-	.verify = cpu_arith_verify,
-	.teardown = km_free,
-};
-
-const struct workload cpu_arith_float = {
-	.name = "cpu/arith-float",
-	.per = "sum of 100 terms",
-	.unit = UNIT_PER_S,
-	.source = "M table 1",
-	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in float",
-	.inside =
-		"100 conversions from int, multiplications, subtractions, divisions and additions in float, their loop",
-	.points = cpu_arith_points,
-	.setup = cpu_arith_float_setup,
-	.run = cpu_arith_float_run,
-	.verify = cpu_arith_verify,
-	.teardown = km_free,
-};
-
-const struct workload cpu_arith_double = {
-	.name = "cpu/arith-double",
-	.per = "sum of 100 terms",
-	.unit = UNIT_PER_S,
-	.source = "M table 1",
-	.what = "the sum of i*i/(i*i-1) for i = 2 to 101 in double",
-	.inside = "100 conversions from int, multiplications, subtractions, divisions and additions in double, their "
-		  "loop",
-	.points = cpu_arith_points,
-	.setup = cpu_arith_double_setup,
-	.run = cpu_arith_double_run,
-	.verify = cpu_arith_verify,
-	.teardown = km_free,
-};
+CPU_ARITH(short, "", cpu_arith_whole_setup);
+CPU_ARITH(int, "", cpu_arith_whole_setup);
+CPU_ARITH(long, "", cpu_arith_whole_setup);
+CPU_ARITH(float, "conversions from int, ", cpu_arith_float_setup);
+CPU_ARITH(double, "conversions from int, ", cpu_arith_double_setup);
 
 const struct workload cpu_arithoh = {
 	.name = "cpu/arithoh",
 	.per = "loop of 100",
-	.unit = UNIT_PER_S,
-	.source = "M table 1",
+	CPU_ARITH_ROW,
 	.what = "the loop of cpu/arith-int without its arithmetic",
 	.inside = "100 times round an empty loop",
-	.points = cpu_arith_points,
 	.setup = cpu_arithoh_setup,
 	.run = cpu_arithoh_run,
-	.verify = cpu_arith_verify,
-	.teardown = km_free,
 };

@@ -183,30 +183,26 @@ static const struct point ring_pid_hops_points[] = {
 
 #define RING_PID_INSIDE "the pipes, fork of all but the first process, every hop, their exit and wait, the sum's check"
 
+#define CTX_RING_PID_ROW                                                                          \
+	.per = "ring", .inside = RING_PID_INSIDE, .run = ring_pid_run, .verify = ring_pid_verify, \
+	.teardown = ring_pid_teardown
+
 const struct workload ctx_ring_pid = {
 	.name = "ctx/ring-pid",
-	.per = "ring",
+	CTX_RING_PID_ROW,
 	.source = "L table 2, its \"times passed\" read as rounds",
 	.what = "a ring of `procs` processes is made, a token that sums their process ids goes round it `rounds` times",
-	.inside = RING_PID_INSIDE,
 	.params = { "procs", "rounds" },
 	.points = ring_pid_points,
 	.setup = ring_pid_setup,
-	.run = ring_pid_run,
-	.verify = ring_pid_verify,
-	.teardown = ring_pid_teardown,
 };
 
 const struct workload ctx_ring_pid_hops = {
 	.name = "ctx/ring-pid-hops",
-	.per = "ring",
+	CTX_RING_PID_ROW,
 	.source = "L table 2, its \"times passed\" read as hops",
 	.what = "a ring of `procs` processes is made, a token that sums process ids is passed on `hops` times in all",
-	.inside = RING_PID_INSIDE,
 	.params = { "procs", "hops" },
 	.points = ring_pid_hops_points,
 	.setup = ring_pid_hops_setup,
-	.run = ring_pid_run,
-	.verify = ring_pid_verify,
-	.teardown = ring_pid_teardown,
 };

@@ -38,39 +38,19 @@ static void *fb_blit_mmap_setup(struct km *km)
 
 const struct workload fb_blit = {
 	.name = "fb/blit",
-	.per = "pixel",
-	.unit = UNIT_PER_S,
-	.source = "L part I",
+	KM_FRAME_ROW,
 	.what = "a picture copied from memory to the screen, by write",
 	.inside = "a line made in memory and a pwrite for it, for each line",
-	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
 	.needs = CAP_FRAME_BUFFER,
-	.params = { "width", "height" },
-	.points = km_frame_points,
 	.setup = fb_blit_setup,
-	.run = km_frame_draw,
-	.baseline = km_frame_only_make,
-	.settle = km_frame_settle,
-	.verify = km_frame_verify,
-	.teardown = km_frame_teardown,
 };
 
 const struct workload fb_blit_mmap = {
 	.name = "fb/blit-mmap",
-	.per = "pixel",
-	.unit = UNIT_PER_S,
-	.source = "L part I",
+	KM_FRAME_ROW,
 	.what = "a picture copied from memory to the screen, in the mapped frame buffer",
 	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
 		  "driver that watches for changes",
-	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.params = { "width", "height" },
-	.points = km_frame_points,
 	.setup = fb_blit_mmap_setup,
-	.run = km_frame_draw,
-	.baseline = km_frame_only_make,
-	.settle = km_frame_settle,
-	.verify = km_frame_verify,
-	.teardown = km_frame_teardown,
 };

@@ -117,37 +117,25 @@ static const struct point fb_cursor_points[] = {
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
+#define FB_CURSOR_ROW                                                                                               \
+	.per = "pixel", .unit = UNIT_PER_S, .source = "L part I", .params = { "size" }, .points = fb_cursor_points, \
+	.run = fb_cursor_run, .settle = km_frame_settle, .verify = km_frame_verify, .teardown = fb_cursor_teardown
+
 const struct workload fb_cursor = {
 	.name = "fb/cursor",
-	.per = "pixel",
-	.unit = UNIT_PER_S,
-	.source = "L part I",
+	FB_CURSOR_ROW,
 	.what = "a square cursor moved over a picture; a pixel is one of the cursor's, moved",
 	.inside = "for each line of the cursor a pwrite of what it hid, a pread of what it hides next, the drawing of "
 		  "both into one, a pwrite",
 	.needs = CAP_FRAME_BUFFER,
-	.params = { "size" },
-	.points = fb_cursor_points,
 	.setup = fb_cursor_setup,
-	.run = fb_cursor_run,
-	.settle = km_frame_settle,
-	.verify = km_frame_verify,
-	.teardown = fb_cursor_teardown,
 };
 
 const struct workload fb_cursor_mmap = {
 	.name = "fb/cursor-mmap",
-	.per = "pixel",
-	.unit = UNIT_PER_S,
-	.source = "L part I",
+	FB_CURSOR_ROW,
 	.what = "the same in the mapped frame buffer",
 	.inside = "the same copies between memory and the mapped frame buffer; page faults as in fb/fill-mmap",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.params = { "size" },
-	.points = fb_cursor_points,
 	.setup = fb_cursor_mmap_setup,
-	.run = fb_cursor_run,
-	.settle = km_frame_settle,
-	.verify = km_frame_verify,
-	.teardown = fb_cursor_teardown,
 };

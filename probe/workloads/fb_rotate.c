@@ -47,40 +47,20 @@ static void *fb_rotate_mmap_setup(struct km *km)
 
 const struct workload fb_rotate = {
 	.name = "fb/rotate",
-	.per = "pixel",
-	.unit = UNIT_PER_S,
-	.source = "L part I",
+	KM_FRAME_ROW,
 	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, by write",
 	.inside = "the turning in software; a line made in memory and a pwrite for it, for each line",
-	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
 	.needs = CAP_FRAME_BUFFER,
-	.params = { "width", "height" },
-	.points = km_frame_points,
 	.setup = fb_rotate_setup,
-	.run = km_frame_draw,
-	.baseline = km_frame_only_make,
-	.settle = km_frame_settle,
-	.verify = km_frame_verify,
-	.teardown = km_frame_teardown,
 };
 
 const struct workload fb_rotate_mmap = {
 	.name = "fb/rotate-mmap",
-	.per = "pixel",
-	.unit = UNIT_PER_S,
-	.source = "L part I",
+	KM_FRAME_ROW,
 	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, in the "
 		"mapped frame buffer",
 	.inside = "the turning in software; for each line, its pixels made in the mapped frame buffer; page faults of "
 		  "the first touch and of a driver that watches for changes",
-	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.params = { "width", "height" },
-	.points = km_frame_points,
 	.setup = fb_rotate_mmap_setup,
-	.run = km_frame_draw,
-	.baseline = km_frame_only_make,
-	.settle = km_frame_settle,
-	.verify = km_frame_verify,
-	.teardown = km_frame_teardown,
 };

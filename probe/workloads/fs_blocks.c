@@ -219,49 +219,39 @@ static const struct point fs_blocks_points[] = {
 	"; after the last block an lseek to the start; the file is cached; one block an iteration; " \
 	"by path the file is as long as the plan"
 
-const struct workload fs_read = { .name = "fs/read",
-				  .per = "block",
-				  .unit = UNIT_BYTES_PER_S,
-				  .source = "M table 1, C; UnixBench fstime",
-				  .what = "read a file in blocks of one size, from start to end, over and over",
-				  .inside = "one read" FS_BLOCKS_INSIDE,
-				  .settings = SET_FOLDER,
-				  .params = { "bufsize", "blocks" },
-				  .points = fs_blocks_points,
-				  .setup = fs_read_setup,
-				  .run = fs_read_run,
-				  .settle = fs_blocks_settle,
-				  .verify = fs_read_verify,
-				  .teardown = fs_blocks_teardown };
+#define FS_BLOCKS_ROW                                                                                                 \
+	.per = "block", .unit = UNIT_BYTES_PER_S, .source = "M table 1, C; UnixBench fstime", .settings = SET_FOLDER, \
+	.params = { "bufsize", "blocks" }, .points = fs_blocks_points, .teardown = fs_blocks_teardown
+
+const struct workload fs_read = {
+	.name = "fs/read",
+	FS_BLOCKS_ROW,
+	.what = "read a file in blocks of one size, from start to end, over and over",
+	.inside = "one read" FS_BLOCKS_INSIDE,
+	.setup = fs_read_setup,
+	.run = fs_read_run,
+	.settle = fs_blocks_settle,
+	.verify = fs_read_verify,
+};
 
 const struct workload fs_write = {
 	.name = "fs/write",
-	.per = "block",
-	.unit = UNIT_BYTES_PER_S,
-	.source = "M table 1, C; UnixBench fstime",
+	FS_BLOCKS_ROW,
 	.what = "overwrite a file in blocks of one size, from start to end, over and over",
 	.inside = "one write, which overwrites: the file never grows; no fsync" FS_BLOCKS_INSIDE,
-	.settings = SET_FOLDER,
-	.params = { "bufsize", "blocks" },
-	.points = fs_blocks_points,
 	.setup = fs_write_setup,
 	.run = fs_write_run,
 	.verify = fs_write_verify,
-	.teardown = fs_blocks_teardown
 };
 
-const struct workload fs_copy = { .name = "fs/copy",
-				  .per = "block",
-				  .unit = UNIT_BYTES_PER_S,
-				  .source = "M table 1, C; UnixBench fstime",
-				  .what = "copy a file over another in blocks of one size, over and over",
-				  .inside = "one read and one write, which overwrites: the file never grows; no fsync; "
-					    "a block counts once" FS_BLOCKS_INSIDE,
-				  .settings = SET_FOLDER,
-				  .params = { "bufsize", "blocks" },
-				  .points = fs_blocks_points,
-				  .setup = fs_copy_setup,
-				  .run = fs_copy_run,
-				  .settle = fs_blocks_settle,
-				  .verify = fs_copy_verify,
-				  .teardown = fs_blocks_teardown };
+const struct workload fs_copy = {
+	.name = "fs/copy",
+	FS_BLOCKS_ROW,
+	.what = "copy a file over another in blocks of one size, over and over",
+	.inside = "one read and one write, which overwrites: the file never grows; no fsync; "
+		  "a block counts once" FS_BLOCKS_INSIDE,
+	.setup = fs_copy_setup,
+	.run = fs_copy_run,
+	.settle = fs_blocks_settle,
+	.verify = fs_copy_verify,
+};

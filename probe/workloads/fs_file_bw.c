@@ -197,57 +197,40 @@ static const struct point fs_file_bw_points[] = {
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
+#define FS_FILE_BW_ROW                                                                                            \
+	.per = "file", .unit = UNIT_BYTES_PER_S, .settings = SET_FOLDER, .params = { "bytes" }, .curve = "bytes", \
+	.points = fs_file_bw_points, .verify = fs_file_bw_verify, .teardown = fs_file_bw_teardown
+
 const struct workload fs_read_64k = {
 	.name = "fs/read-64k",
-	.per = "file",
-	.unit = UNIT_BYTES_PER_S,
+	FS_FILE_BW_ROW,
 	.source = "G figure 5 (lmbench's bw_file_rd, io_only)",
 	.what = "read a cached file of so many bytes, which is open, in pieces of 64 KiB",
 	.inside = "all reads of the file, each piece's first word added up, and one lseek to its start",
-	.settings = SET_FOLDER,
-	.params = { "bytes" },
-	.curve = "bytes",
-	.points = fs_file_bw_points,
 	.setup = fs_read_64k_setup,
 	.run = fs_read_64k_run,
 	.settle = fs_file_bw_settle,
-	.verify = fs_file_bw_verify,
-	.teardown = fs_file_bw_teardown,
 };
 
 const struct workload fs_read_open2close = {
 	.name = "fs/read-open2close",
-	.per = "file",
-	.unit = UNIT_BYTES_PER_S,
+	FS_FILE_BW_ROW,
 	.source = "G figure 5 (lmbench's bw_file_rd, open2close)",
 	.what = "open a cached file of so many bytes, read it in pieces of 64 KiB, close it",
 	.inside = "open, all reads of the file, each piece's first word added up, and close",
-	.settings = SET_FOLDER,
-	.params = { "bytes" },
-	.curve = "bytes",
-	.points = fs_file_bw_points,
 	.setup = fs_read_open2close_setup,
 	.run = fs_read_open2close_run,
 	.settle = fs_file_bw_settle,
-	.verify = fs_file_bw_verify,
-	.teardown = fs_file_bw_teardown,
 };
 
 const struct workload fs_mmap_open2close = {
 	.name = "fs/mmap-open2close",
-	.per = "file",
-	.unit = UNIT_BYTES_PER_S,
+	FS_FILE_BW_ROW,
 	.source = "G figure 5 (lmbench's bw_mmap_rd, open2close)",
 	.what = "open a cached file of so many bytes, map it, add all its words up, unmap and close it",
 	.inside = "open, mmap, loads of one machine word each (never wider) with the faults of the file's pages, "
 		  "munmap, close",
 	.needs = CAP_MMAP,
-	.settings = SET_FOLDER,
-	.params = { "bytes" },
-	.curve = "bytes",
-	.points = fs_file_bw_points,
 	.setup = fs_mmap_open2close_setup,
 	.run = fs_mmap_open2close_run,
-	.verify = fs_file_bw_verify,
-	.teardown = fs_file_bw_teardown,
 };

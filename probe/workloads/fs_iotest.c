@@ -322,37 +322,29 @@ static const struct point fs_iotest_latency_points[] = {
 	"word to "                                                                                                     \
 	"each process and its answer, by pipes"
 
+#define FS_IOTEST_ROW                                                                                      \
+	.source = "C (IOtest)", .settings = SET_FOLDER, .params = { "procs", "writes" }, .curve = "procs", \
+	.run = fs_iotest_run, .verify = fs_iotest_verify, .teardown = fs_iotest_teardown
+
 const struct workload fs_iotest = {
 	.name = "fs/iotest",
+	FS_IOTEST_ROW,
 	.per = "round of requests",
 	.unit = UNIT_BYTES_PER_S,
-	.source = "C (IOtest)",
 	.what = FS_IOTEST_WHAT,
 	.inside = FS_IOTEST_INSIDE,
-	.settings = SET_FOLDER,
-	.params = { "procs", "writes" },
-	.curve = "procs",
 	.points = fs_iotest_points,
 	.setup = fs_iotest_setup,
-	.run = fs_iotest_run,
-	.verify = fs_iotest_verify,
-	.teardown = fs_iotest_teardown,
 };
 
 const struct workload fs_iotest_latency = {
 	.name = "fs/iotest-latency",
+	FS_IOTEST_ROW,
 	.per = "request",
 	.only = BY_TIME,
-	.source = "C (IOtest)",
 	.what = FS_IOTEST_WHAT ": how long one takes, on the mean, for the process that makes it",
 	.inside = FS_IOTEST_INSIDE
 	"; the time of all, divided by one process's requests (Little's law), the wait for a CPU included",
-	.settings = SET_FOLDER,
-	.params = { "procs", "writes" },
-	.curve = "procs",
 	.points = fs_iotest_latency_points,
 	.setup = fs_iotest_latency_setup,
-	.run = fs_iotest_run,
-	.verify = fs_iotest_verify,
-	.teardown = fs_iotest_teardown,
 };

@@ -158,48 +158,32 @@ static const struct point fs_mmap_read_uncached_points[] = {
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
+#define FS_MMAP_READ_ROW                                                                                \
+	.per = "copy", .unit = UNIT_BYTES_PER_S, .source = "K figure 6", .settings = SET_FOLDER,        \
+	.params = { "buffer", "file_kib" }, .curve = "buffer", .max_batch = 1, .run = fs_mmap_read_run, \
+	.prepare = fs_mmap_read_prepare, .settle = fs_mmap_read_settle, .verify = fs_mmap_read_verify,  \
+	.teardown = fs_mmap_read_teardown
+
 const struct workload fs_mmap_read = {
 	.name = "fs/mmap-read",
-	.per = "copy",
-	.unit = UNIT_BYTES_PER_S,
-	.source = "K figure 6",
+	FS_MMAP_READ_ROW,
 	.what = "copy a cached file of random bytes (K: 64 MiB) from a fresh mapping, piece by piece, to a buffer of "
 		"so many bytes",
 	.inside = "libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping "
 		  "are outside; by path the file is 256 KiB long",
 	.needs = CAP_MMAP,
-	.settings = SET_FOLDER,
-	.params = { "buffer", "file_kib" },
-	.curve = "buffer",
 	.points = fs_mmap_read_points,
-	.max_batch = 1,
 	.setup = fs_mmap_read_setup,
-	.run = fs_mmap_read_run,
-	.prepare = fs_mmap_read_prepare,
-	.settle = fs_mmap_read_settle,
-	.verify = fs_mmap_read_verify,
-	.teardown = fs_mmap_read_teardown,
 };
 
 const struct workload fs_mmap_read_uncached = {
 	.name = "fs/mmap-read-uncached",
-	.per = "copy",
-	.unit = UNIT_BYTES_PER_S,
+	FS_MMAP_READ_ROW,
 	.only = BY_TIME,
-	.source = "K figure 6",
 	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
 	.inside = "libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the "
 		  "disk, read-ahead included; what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
-	.settings = SET_FOLDER,
-	.params = { "buffer", "file_kib" },
-	.curve = "buffer",
 	.points = fs_mmap_read_uncached_points,
-	.max_batch = 1,
 	.setup = fs_mmap_read_uncached_setup,
-	.run = fs_mmap_read_run,
-	.prepare = fs_mmap_read_prepare,
-	.settle = fs_mmap_read_settle,
-	.verify = fs_mmap_read_verify,
-	.teardown = fs_mmap_read_teardown,
 };

@@ -159,44 +159,33 @@ static const struct point fs_read_buffer_uncached_points[] = {
 	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 }
 };
 
+#define FS_READ_BUFFER_ROW                                                                       \
+	.per = "read", .unit = UNIT_BYTES_PER_S, .source = "K figure 5", .settings = SET_FOLDER, \
+	.params = { "buffer", "file_kib" }, .curve = "buffer", .settle = fs_read_buffer_settle,  \
+	.verify = fs_read_buffer_verify, .teardown = fs_read_buffer_teardown
+
 const struct workload fs_read_buffer = {
 	.name = "fs/read-buffer",
-	.per = "read",
-	.unit = UNIT_BYTES_PER_S,
-	.source = "K figure 5",
+	FS_READ_BUFFER_ROW,
 	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of so many bytes",
 	.inside = "one read an iteration, and after the last of the file an lseek to its start; by path the file is as "
 		  "long as the plan, which leaves a read as it is",
-	.settings = SET_FOLDER,
-	.params = { "buffer", "file_kib" },
-	.curve = "buffer",
 	.points = fs_read_buffer_points,
 	.setup = fs_read_buffer_setup,
 	.run = fs_read_buffer_run,
-	.settle = fs_read_buffer_settle,
-	.verify = fs_read_buffer_verify,
-	.teardown = fs_read_buffer_teardown
 };
 
 const struct workload fs_read_buffer_uncached = {
 	.name = "fs/read-buffer-uncached",
-	.per = "read",
-	.unit = UNIT_BYTES_PER_S,
+	FS_READ_BUFFER_ROW,
 	.only = BY_TIME,
-	.source = "K figure 5",
 	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
 	.inside = "all reads of the file, once, and their waits for the disk, read-ahead included; what the disk or a "
 		  "hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
-	.settings = SET_FOLDER,
-	.params = { "buffer", "file_kib" },
-	.curve = "buffer",
 	.points = fs_read_buffer_uncached_points,
 	.max_batch = 1,
 	.setup = fs_read_buffer_uncached_setup,
 	.run = fs_read_buffer_uncached_run,
 	.prepare = fs_read_buffer_uncached_prepare,
-	.settle = fs_read_buffer_settle,
-	.verify = fs_read_buffer_verify,
-	.teardown = fs_read_buffer_teardown
 };

@@ -339,105 +339,73 @@ static const struct point ipc_lat_points[] = {
 static const char ipc_lat_twice[] =
 	"the same message put and got by one process, there and back (the same four calls, no switch)";
 
+#define IPC_LAT_ROW                                                                                    \
+	.per = "round trip", .subtracts = ipc_lat_twice, .points = ipc_lat_points, .run = ipc_lat_run, \
+	.baseline = ipc_lat_baseline, .verify = ipc_lat_verify, .teardown = ipc_lat_teardown
+
 const struct workload ipc_unix_lat = {
 	.name = "ipc/unix-lat",
-	.per = "round trip",
+	IPC_LAT_ROW,
 	.source = "G's closing wish: network (lmbench's lat_unix)",
 	.what = "two processes pass one byte to and fro over a pair of connected UNIX-domain stream sockets",
 	.inside = "in each of the two processes one write and one read of a byte by indirect calls, and the switches "
 		  "between them",
-	.subtracts = ipc_lat_twice,
 	.needs = CAP_UNIX_SOCKETS,
-	.points = ipc_lat_points,
 	.setup = ipc_unix_lat_setup,
-	.run = ipc_lat_run,
-	.baseline = ipc_lat_baseline,
-	.verify = ipc_lat_verify,
-	.teardown = ipc_lat_teardown,
 };
 
 const struct workload ipc_tcp_lat = {
 	.name = "ipc/tcp-lat",
-	.per = "round trip",
+	IPC_LAT_ROW,
 	.source = "G's closing wish: network (lmbench's lat_tcp)",
 	.what = "two processes pass one byte to and fro over a TCP connection of loopback with TCP_NODELAY",
 	.inside = "in each of the two processes one write and one read of a byte by indirect calls, the way through "
 		  "the loopback device, and the switches between them",
-	.subtracts = ipc_lat_twice,
 	.needs = CAP_INET_SOCKETS,
-	.points = ipc_lat_points,
 	.setup = ipc_tcp_lat_setup,
-	.run = ipc_lat_run,
-	.baseline = ipc_lat_baseline,
-	.verify = ipc_lat_verify,
-	.teardown = ipc_lat_teardown,
 };
 
 const struct workload ipc_udp_lat = {
 	.name = "ipc/udp-lat",
-	.per = "round trip",
+	IPC_LAT_ROW,
 	.source = "G's closing wish: network (lmbench's lat_udp)",
 	.what = "two processes pass a datagram of one byte to and fro over connected UDP sockets of loopback",
 	.inside = "in each of the two processes one write and one read of a byte by indirect calls, the way through "
 		  "the loopback device, and the switches between them",
-	.subtracts = ipc_lat_twice,
 	.needs = CAP_INET_SOCKETS,
-	.points = ipc_lat_points,
 	.setup = ipc_udp_lat_setup,
-	.run = ipc_lat_run,
-	.baseline = ipc_lat_baseline,
-	.verify = ipc_lat_verify,
-	.teardown = ipc_lat_teardown,
 };
 
 const struct workload ipc_sysv_msg = {
 	.name = "ipc/sysv-msg",
-	.per = "round trip",
+	IPC_LAT_ROW,
 	.source = "beyond the sources",
 	.what = "two processes pass one word (8 bytes) to and fro over a System V message queue, a type for each "
 		"direction",
 	.inside = "in each of the two processes one msgsnd and one msgrcv of a word by indirect calls, copies of 8 "
 		  "bytes, and the switches between them",
-	.subtracts = ipc_lat_twice,
 	.needs = CAP_SYSV_MSG,
-	.points = ipc_lat_points,
 	.setup = ipc_sysv_msg_setup,
-	.run = ipc_lat_run,
-	.baseline = ipc_lat_baseline,
-	.verify = ipc_lat_verify,
-	.teardown = ipc_lat_teardown,
 };
 
 const struct workload ipc_posix_mq = {
 	.name = "ipc/posix-mq",
-	.per = "round trip",
+	IPC_LAT_ROW,
 	.source = "beyond the sources",
 	.what = "two processes pass one word (8 bytes) to and fro over two POSIX message queues of one message",
 	.inside = "in each of the two processes one mq_send and one mq_receive of a word by indirect calls, and the "
 		  "switches between them",
-	.subtracts = ipc_lat_twice,
 	.needs = CAP_POSIX_MQ,
-	.points = ipc_lat_points,
 	.setup = ipc_posix_mq_setup,
-	.run = ipc_lat_run,
-	.baseline = ipc_lat_baseline,
-	.verify = ipc_lat_verify,
-	.teardown = ipc_lat_teardown,
 };
 
 const struct workload ipc_eventfd = {
 	.name = "ipc/eventfd",
-	.per = "round trip",
+	IPC_LAT_ROW,
 	.source = "beyond the sources",
 	.what = "two processes pass one word (8 bytes) to and fro over two eventfds",
 	.inside = "in each of the two processes one write and one read of a word by indirect calls, and the switches "
 		  "between them",
-	.subtracts = ipc_lat_twice,
 	.needs = CAP_EVENTFD,
-	.points = ipc_lat_points,
 	.setup = ipc_eventfd_setup,
-	.run = ipc_lat_run,
-	.baseline = ipc_lat_baseline,
-	.verify = ipc_lat_verify,
-	.teardown = ipc_lat_teardown,
 };

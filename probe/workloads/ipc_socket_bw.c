@@ -108,37 +108,29 @@ static const struct point socket_bw_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
+#define IPC_SOCKET_BW_ROW                                                                                          \
+	.per = "transfer", .unit = UNIT_BYTES_PER_S, .params = { "total", "message" }, .points = socket_bw_points, \
+	.run = socket_bw_run, .verify = socket_bw_verify, .teardown = socket_bw_teardown
+
 const struct workload ipc_unix_bw = {
 	.name = "ipc/unix-bw",
-	.per = "transfer",
-	.unit = UNIT_BYTES_PER_S,
+	IPC_SOCKET_BW_ROW,
 	.source = "G's closing wish: network (lmbench's bw_unix)",
 	.what = "`total` bytes go from one process to another by a UNIX-domain stream socket, in writes of `message` "
 		"bytes",
 	.inside = "one word that asks for the transfer, all its writes and reads, one comparison a message",
 	.needs = CAP_UNIX_SOCKETS,
-	.params = { "total", "message" },
-	.points = socket_bw_points,
 	.setup = socket_bw_unix_setup,
-	.run = socket_bw_run,
-	.verify = socket_bw_verify,
-	.teardown = socket_bw_teardown,
 };
 
 const struct workload ipc_tcp_bw = {
 	.name = "ipc/tcp-bw",
-	.per = "transfer",
-	.unit = UNIT_BYTES_PER_S,
+	IPC_SOCKET_BW_ROW,
 	.source = "G's closing wish: network (lmbench's bw_tcp)",
 	.what = "`total` bytes go from one process to another by a TCP connection of loopback with TCP_NODELAY, in "
 		"writes of `message` bytes",
 	.inside = "one word that asks for the transfer, all its writes and reads, the way through the loopback device, "
 		  "one comparison a message",
 	.needs = CAP_INET_SOCKETS,
-	.params = { "total", "message" },
-	.points = socket_bw_points,
 	.setup = socket_bw_tcp_setup,
-	.run = socket_bw_run,
-	.verify = socket_bw_verify,
-	.teardown = socket_bw_teardown,
 };

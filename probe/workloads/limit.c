@@ -211,28 +211,26 @@ static void *limit_memory_setup(struct km *km)
 	return limit_setup(km, &limit_of_memory);
 }
 
+#define LIMIT_ROW                                                                           \
+	.unit = UNIT_COUNT, .source = "C", .self_timed = limit_run, .verify = limit_verify, \
+	.teardown = limit_teardown, .max_batch = 1
+
 const struct workload limit_processes = {
 	.name = "limit/processes",
+	LIMIT_ROW,
 	.per = "processes",
-	.unit = UNIT_COUNT,
-	.source = "C",
 	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
 		"is no figure",
 	.inside = "nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed",
 	.params = { "most" },
 	.points = KM_POINTS({ .arg = { 500 }, .profile = FULL, .path_n = 1 }, { .arg = { 2000 }, .profile = FULL }),
 	.setup = limit_processes_setup,
-	.self_timed = limit_run,
-	.verify = limit_verify,
-	.teardown = limit_teardown,
-	.max_batch = 1,
 };
 
 const struct workload limit_files = {
 	.name = "limit/files",
+	LIMIT_ROW,
 	.per = "open files",
-	.unit = UNIT_COUNT,
-	.source = "C",
 	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
 		"and then there is no figure",
 	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are closed, and "
@@ -240,17 +238,12 @@ const struct workload limit_files = {
 	.params = { "most" },
 	.points = KM_POINTS({ .arg = { 8192 }, .profile = FULL, .path_n = 2 }, { .arg = { 65536 }, .profile = FULL }),
 	.setup = limit_files_setup,
-	.self_timed = limit_run,
-	.verify = limit_verify,
-	.teardown = limit_teardown,
-	.max_batch = 1,
 };
 
 const struct workload limit_memory = {
 	.name = "limit/memory",
+	LIMIT_ROW,
 	.per = "MiB",
-	.unit = UNIT_COUNT,
-	.source = "C",
 	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
 		"that it set for itself (0: none); at `most` we stop, and then there is no figure",
 	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or EAGAIN, "
@@ -261,8 +254,4 @@ const struct workload limit_memory = {
 	.points = KM_POINTS({ .arg = { 1024, 64 }, .profile = FULL, .path_n = 2 },
 			    { .arg = { 1024, 0 }, .profile = FULL, .path_n = 2 }),
 	.setup = limit_memory_setup,
-	.self_timed = limit_run,
-	.verify = limit_verify,
-	.teardown = limit_teardown,
-	.max_batch = 1,
 };

@@ -173,53 +173,36 @@ static const struct point mem_bw_points[] = {
 	"is in "                                                                                                      \
 	"ordinary pages, touched before"
 
+#define MEM_BW_ROW                                                                                               \
+	.per = "pass", .unit = UNIT_BYTES_PER_S, .only = BY_TIME, .source = "G figure 4", .params = { "bytes" }, \
+	.curve = "bytes", .points = mem_bw_points, .teardown = mem_bw_teardown
+
 const struct workload mem_read_bw = {
 	.name = "mem/read-bw",
-	.per = "pass",
-	.unit = UNIT_BYTES_PER_S,
-	.only = BY_TIME,
-	.source = "G figure 4",
+	MEM_BW_ROW,
 	.what = "read a working set of so many bytes from start to end, over and over, and add its words up",
 	.inside = "loads into four sums" MEM_BW_INSIDE,
-	.params = { "bytes" },
-	.curve = "bytes",
-	.points = mem_bw_points,
 	.setup = mem_read_bw_setup,
 	.run = mem_read_bw_run,
 	.verify = mem_read_bw_verify,
-	.teardown = mem_bw_teardown,
 };
 
 const struct workload mem_write_bw = {
 	.name = "mem/write-bw",
-	.per = "pass",
-	.unit = UNIT_BYTES_PER_S,
-	.only = BY_TIME,
-	.source = "G figure 4",
+	MEM_BW_ROW,
 	.what = "write a working set of so many bytes from start to end, over and over",
 	.inside = "stores" MEM_BW_INSIDE,
-	.params = { "bytes" },
-	.curve = "bytes",
-	.points = mem_bw_points,
 	.setup = mem_write_bw_setup,
 	.run = mem_write_bw_run,
 	.verify = mem_write_bw_verify,
-	.teardown = mem_bw_teardown,
 };
 
 const struct workload mem_copy_bw = {
 	.name = "mem/copy-bw",
-	.per = "pass",
-	.unit = UNIT_BYTES_PER_S,
-	.only = BY_TIME,
-	.source = "G figure 4",
+	MEM_BW_ROW,
 	.what = "copy the first half of a working set of so many bytes onto the second, over and over: bytes copied",
 	.inside = "loads and stores (not libc's memcpy)" MEM_BW_INSIDE,
-	.params = { "bytes" },
-	.curve = "bytes",
-	.points = mem_bw_points,
 	.setup = mem_copy_bw_setup,
 	.run = mem_copy_bw_run,
 	.verify = mem_copy_bw_verify,
-	.teardown = mem_bw_teardown,
 };

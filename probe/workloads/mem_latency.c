@@ -156,39 +156,31 @@ static const struct point mem_latency_random_points[] = {
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
+#define MEM_LATENCY_ROW                                                                                            \
+	.per = "load", .only = BY_TIME, .params = { "bytes", "stride" }, .curve = "bytes", .run = mem_latency_run, \
+	.verify = mem_latency_verify, .teardown = mem_latency_teardown
+
 const struct workload mem_latency = {
 	.name = "mem/latency",
-	.per = "load",
-	.only = BY_TIME,
+	MEM_LATENCY_ROW,
 	.source = "G figure 1 (lmbench's lat_mem_rd)",
 	.what = "dependent loads down through a working set of so many bytes, each `stride` bytes below the last, "
 		"round and round",
 	.inside = "64 loads an iteration, each of the pointer that the next one follows; prefetchers can follow the "
 		  "constant stride; ordinary pages (huge ones refused where they can be), touched before",
-	.params = { "bytes", "stride" },
-	.curve = "bytes",
 	.points = mem_latency_points,
 	.setup = mem_latency_setup,
-	.run = mem_latency_run,
-	.verify = mem_latency_verify,
-	.teardown = mem_latency_teardown,
 };
 
 const struct workload mem_latency_random = {
 	.name = "mem/latency-random",
-	.per = "load",
-	.only = BY_TIME,
+	MEM_LATENCY_ROW,
 	.source = "beyond the sources",
 	.what = "dependent loads from every `stride` bytes of a working set of so many bytes, in one fixed scattered "
 		"order",
 	.inside =
 		"64 loads an iteration, each of the pointer that the next one follows; no prefetcher follows the order "
 		"(place x leads to a x + c); ordinary pages (huge ones refused where they can be), touched before",
-	.params = { "bytes", "stride" },
-	.curve = "bytes",
 	.points = mem_latency_random_points,
 	.setup = mem_latency_random_setup,
-	.run = mem_latency_run,
-	.verify = mem_latency_verify,
-	.teardown = mem_latency_teardown,
 };

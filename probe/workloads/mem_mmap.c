@@ -115,37 +115,29 @@ static const struct point mem_mmap_file_points[] = {
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
+#define MEM_MMAP_ROW                                                                                                   \
+	.per = "mapping", .source = "K, lmbench lat_mmap", .needs = CAP_MMAP, .params = { "bytes" }, .curve = "bytes", \
+	.verify = mem_mmap_verify, .teardown = mem_mmap_teardown
+
 const struct workload mem_mmap_munmap = {
 	.name = "mem/mmap-munmap",
-	.per = "mapping",
-	.source = "K, lmbench lat_mmap",
+	MEM_MMAP_ROW,
 	.what = "map so many bytes of fresh memory, write one word of every 16 KiB, unmap",
 	.inside = "mmap (private, anonymous), the stores and their faults, munmap; huge pages where the system gives "
 		  "them",
-	.needs = CAP_MMAP,
 	.settings = SET_HUGE_PAGES,
-	.params = { "bytes" },
-	.curve = "bytes",
 	.points = mem_mmap_points,
 	.setup = mem_mmap_setup,
 	.run = mem_mmap_run,
-	.verify = mem_mmap_verify,
-	.teardown = mem_mmap_teardown,
 };
 
 const struct workload mem_mmap_munmap_file = {
 	.name = "mem/mmap-munmap-file",
-	.per = "mapping",
-	.source = "K, lmbench lat_mmap",
+	MEM_MMAP_ROW,
 	.what = "map so many bytes of a cached file, read one word of every 16 KiB, unmap",
 	.inside = "mmap (shared, for reading), the loads and their faults (fewer than loads where the kernel maps "
 		  "pages around the one touched), munmap",
-	.needs = CAP_MMAP,
-	.params = { "bytes" },
-	.curve = "bytes",
 	.points = mem_mmap_file_points,
 	.setup = mem_mmap_file_setup,
 	.run = mem_mmap_file_run,
-	.verify = mem_mmap_verify,
-	.teardown = mem_mmap_teardown,
 };

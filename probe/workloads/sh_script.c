@@ -229,74 +229,38 @@ static void sh_script_teardown(void *state)
 	km_free(s);
 }
 
-/* Their argument, how many at once, is no parameter: it is in the name, as in UnixBench. */
-static const struct point sh_script_1_points[] = { { .arg = { 1 }, .profile = QUICK }, { .profile = 0 } };
 #define SH_SCRIPT_ROW                                                                                                  \
 	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                          \
 	.inside = "for each script: fork, execve of the shell, its three pipelines and its two comparisons, waitpid; " \
-		  "all on one CPU"
-#define SH_SCRIPT_CALLS \
+		  "all on one CPU",                                                                                    \
 	.run = sh_script_run, .settle = sh_script_settle, .verify = sh_script_verify, .teardown = sh_script_teardown
-#define SH_SCRIPT_SYSTEM .only = BY_TIME, .setup = sh_script_setup
-#define SH_SCRIPT_BUSYBOX .guest_needs = "busybox", .setup = sh_script_busybox_setup
-#define SH_SCRIPT_DOES "sort, od, sort; grep, tee, wc over a text of 3 KB"
 
-const struct workload sh_script_1 = {
-	.name = "sh/script-1",
-	.per = "script",
-	.what = "a script, " SH_SCRIPT_DOES ", by /bin/sh and the tools of PATH",
-	.points = sh_script_1_points,
-	SH_SCRIPT_SYSTEM,
-	SH_SCRIPT_ROW,
-	SH_SCRIPT_CALLS,
-};
+/* Their argument, how many at once, is no parameter: it is in the name, as in UnixBench. */
+#define SH_SCRIPT(at_once, of, does, in)                                    \
+	const struct workload sh_script_##at_once = {                       \
+		.name = "sh/script-" #at_once,                              \
+		.per = of,                                                  \
+		.what = does,                                               \
+		SH_SCRIPT_ROW,                                              \
+		.only = BY_TIME,                                            \
+		.points = KM_POINTS({ .arg = { at_once }, .profile = in }), \
+		.setup = sh_script_setup,                                   \
+	}
+#define SH_SCRIPT_BUSYBOX(at_once, of, n)                                                                   \
+	const struct workload sh_script_busybox_##at_once = {                                               \
+		.name = "sh/script-busybox-" #at_once,                                                      \
+		.per = of,                                                                                  \
+		.what = "sh/script-" #at_once " by busybox: its shell and its tools, and no other program", \
+		SH_SCRIPT_ROW,                                                                              \
+		.points = KM_POINTS({ .arg = { at_once }, .profile = FULL, .path_n = n }),                  \
+		.guest_needs = "busybox",                                                                   \
+		.setup = sh_script_busybox_setup                                                            \
+	}
 
-const struct workload sh_script_8 = {
-	.name = "sh/script-8",
-	.per = "set of 8 scripts",
-	.what = "8 at once of the script of sh/script-1, until the last has ended",
-	.points = KM_POINTS({ .arg = { 8 }, .profile = FULL }),
-	SH_SCRIPT_SYSTEM,
-	SH_SCRIPT_ROW,
-	SH_SCRIPT_CALLS,
-};
-
-const struct workload sh_script_16 = {
-	.name = "sh/script-16",
-	.per = "set of 16 scripts",
-	.what = "16 at once of the script of sh/script-1, until the last has ended",
-	.points = KM_POINTS({ .arg = { 16 }, .profile = FULL }),
-	SH_SCRIPT_SYSTEM,
-	SH_SCRIPT_ROW,
-	SH_SCRIPT_CALLS,
-};
-
-const struct workload sh_script_busybox_1 = {
-	.name = "sh/script-busybox-1",
-	.per = "script",
-	.what = "sh/script-1 by busybox: its shell and its tools, and no other program",
-	.points = KM_POINTS({ .arg = { 1 }, .profile = FULL, .path_n = 3 }),
-	SH_SCRIPT_BUSYBOX,
-	SH_SCRIPT_ROW,
-	SH_SCRIPT_CALLS,
-};
-
-const struct workload sh_script_busybox_8 = {
-	.name = "sh/script-busybox-8",
-	.per = "set of 8 scripts",
-	.what = "sh/script-8 by busybox: its shell and its tools, and no other program",
-	.points = KM_POINTS({ .arg = { 8 }, .profile = FULL, .path_n = 2 }),
-	SH_SCRIPT_BUSYBOX,
-	SH_SCRIPT_ROW,
-	SH_SCRIPT_CALLS,
-};
-
-const struct workload sh_script_busybox_16 = {
-	.name = "sh/script-busybox-16",
-	.per = "set of 16 scripts",
-	.what = "sh/script-16 by busybox: its shell and its tools, and no other program",
-	.points = KM_POINTS({ .arg = { 16 }, .profile = FULL, .path_n = 1 }),
-	SH_SCRIPT_BUSYBOX,
-	SH_SCRIPT_ROW,
-	SH_SCRIPT_CALLS,
-};
+SH_SCRIPT(1, "script", "a script, sort, od, sort; grep, tee, wc over a text of 3 KB, by /bin/sh and the tools of PATH",
+	  QUICK);
+SH_SCRIPT(8, "set of 8 scripts", "8 at once of the script of sh/script-1, until the last has ended", FULL);
+SH_SCRIPT(16, "set of 16 scripts", "16 at once of the script of sh/script-1, until the last has ended", FULL);
+SH_SCRIPT_BUSYBOX(1, "script", 3);
+SH_SCRIPT_BUSYBOX(8, "set of 8 scripts", 2);
+SH_SCRIPT_BUSYBOX(16, "set of 16 scripts", 1);

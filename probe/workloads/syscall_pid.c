@@ -67,42 +67,34 @@ static const struct point syscall_pid_points[] = {
 	{ .profile = 0 },
 };
 
+#define SYSCALL_PID_ROW                                                                                 \
+	.per = "call", .source = "K table 3", .points = syscall_pid_points, .setup = syscall_pid_setup, \
+	.teardown = km_free
+
 const struct workload syscall_getppid = {
 	.name = "syscall/getppid",
-	.per = "call",
-	.source = "K table 3",
+	SYSCALL_PID_ROW,
 	.what = "getppid through the kernel, libc's caching bypassed",
 	.inside = "libc's syscall(2) where there is one, the call, one addition",
-	.points = syscall_pid_points,
-	.setup = syscall_pid_setup,
 	.run = syscall_getppid_run,
 	.verify = syscall_getppid_verify,
-	.teardown = km_free,
 };
 
 const struct workload syscall_getpid = {
 	.name = "syscall/getpid",
-	.per = "call",
-	.source = "K table 3",
+	SYSCALL_PID_ROW,
 	.what = "getpid through the kernel, libc's caching bypassed",
 	.inside = "libc's syscall(2), the call, one addition",
 	.needs = CAP_SYSCALL,
-	.points = syscall_pid_points,
-	.setup = syscall_pid_setup,
 	.run = syscall_getpid_run,
 	.verify = syscall_getpid_verify,
-	.teardown = km_free,
 };
 
 const struct workload syscall_getpgid = {
 	.name = "syscall/getpgid",
-	.per = "call",
-	.source = "K table 3",
+	SYSCALL_PID_ROW,
 	.what = "getpgid of the calling process through the kernel, libc's caching bypassed",
 	.inside = "libc's syscall(2) where there is one (getpgrp where not), the call, one addition",
-	.points = syscall_pid_points,
-	.setup = syscall_pid_setup,
 	.run = syscall_getpgid_run,
 	.verify = syscall_getpgid_verify,
-	.teardown = km_free,
 };

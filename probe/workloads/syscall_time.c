@@ -78,31 +78,27 @@ static const struct point syscall_time_points[] = {
 	{ .profile = 0 },
 };
 
+#define SYSCALL_TIME_ROW                                                                                    \
+	.per = "call", .source = "K table 2", .points = syscall_time_points, .verify = syscall_time_verify, \
+	.teardown = km_free
+
 const struct workload syscall_gettimeofday = {
 	.name = "syscall/gettimeofday",
-	.per = "call",
-	.source = "K table 2",
+	SYSCALL_TIME_ROW,
 	.what = "gettimeofday through the kernel, the platform's fast path bypassed",
 	.inside = "libc's syscall(2), the call, comparisons of its answer",
 	.needs = CAP_SYSCALL,
 	.settings = SET_CLOCK_SOURCE,
-	.points = syscall_time_points,
 	.setup = syscall_gettimeofday_setup,
 	.run = syscall_gettimeofday_run,
-	.verify = syscall_time_verify,
-	.teardown = km_free,
 };
 
 const struct workload syscall_gettimeofday_fast = {
 	.name = "syscall/gettimeofday-fast",
-	.per = "call",
-	.source = "K table 2",
+	SYSCALL_TIME_ROW,
 	.what = "gettimeofday by libc, which takes the platform's fast path where there is one",
 	.inside = "libc's gettimeofday, comparisons of its answer",
 	.settings = SET_CLOCK_SOURCE | SET_VDSO,
-	.points = syscall_time_points,
 	.setup = syscall_gettimeofday_fast_setup,
 	.run = syscall_gettimeofday_fast_run,
-	.verify = syscall_time_verify,
-	.teardown = km_free,
 };
