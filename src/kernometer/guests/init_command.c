@@ -56,6 +56,7 @@ static int send_file(const char *name, int to)
 		n = __builtin_bswap32(f.size);
 		if (n > sizeof text)
 			return EFBIG;
+		memset(text, 0, n); /* Xen reads a byte from the port before it finds that its page is not there yet */
 		outw(__builtin_bswap16(f.key), SELECTOR);
 		take(text, n);
 		for (size_t sent = 0; sent < n;) {
