@@ -49,8 +49,10 @@ int km_frame_device(struct km *km, int how)
 	return fd;
 }
 
-void km_frame_open(struct km_frame *f, struct km *km, long width, long height, int mapped)
+void km_frame_open(struct km_frame *f, struct km *km, long width, long height)
 {
+	int mapped = (km->workload->needs & CAP_MMAP) != 0;
+
 	f->km = km;
 	f->width = width;
 	f->height = height;
@@ -72,15 +74,14 @@ void km_frame_open(struct km_frame *f, struct km *km, long width, long height, i
 	km->claim.syscalls = km->claim.writes = mapped ? 0 : (double)height;
 }
 
-struct km_frame *km_frame_new(struct km *km, int mapped,
-			      void (*make)(const struct km_frame *, uint64_t, long, uint32_t *),
+struct km_frame *km_frame_new(struct km *km, void (*make)(const struct km_frame *, uint64_t, long, uint32_t *),
 			      uint32_t (*pixel)(const struct km_frame *, uint64_t, long, long))
 {
 	struct km_frame *f = km_alloc(km, sizeof *f);
 
 	f->make = make;
 	f->pixel = pixel;
-	km_frame_open(f, km, km->arg[0], km->arg[1], mapped);
+	km_frame_open(f, km, km->arg[0], km->arg[1]);
 	return f;
 }
 

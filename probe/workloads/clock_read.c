@@ -38,11 +38,6 @@ static void clock_verify(void *state, uint64_t n)
 		km_fail(c->km, "the clock ran backwards: %" PRIu64 ", then %" PRIu64, c->first, c->last);
 }
 
-static void clock_teardown(void *state)
-{
-	km_free(state);
-}
-
 /* clang-format off */ /* it would put a row's fields under one another, in the middle of the line */
 #define CLOCK(symbol, clock, capability, hangs_on, definition) \
 	const struct workload symbol = { \
@@ -50,7 +45,7 @@ static void clock_teardown(void *state)
 		.source = "K table 2", \
 		.what = definition, .inside = "one read by a function pointer, as every sample's two are", \
 		.needs = capability, .settings = hangs_on, .points = KM_POINTS({ .profile = QUICK, .path_n = 100 }), \
-		.setup = clock_setup, .run = clock_run, .verify = clock_verify, .teardown = clock_teardown }
+		.setup = clock_setup, .run = clock_run, .verify = clock_verify, .teardown = km_free }
 /* clang-format on */
 
 CLOCK(clock_read_monotonic, "monotonic", CAP_CLOCK_GETTIME, SET_CLOCK_SOURCE | SET_VDSO,

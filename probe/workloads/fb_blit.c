@@ -13,9 +13,9 @@ static void fb_blit_make(const struct km_frame *f, uint64_t k, long y, uint32_t 
 	memcpy(to, pictures + ((long)(k & 1) * f->height + y) * f->width, (size_t)f->width * sizeof *to);
 }
 
-static void *fb_blit_open(struct km *km, int mapped)
+static void *fb_blit_setup(struct km *km)
 {
-	struct km_frame *f = km_frame_new(km, mapped, fb_blit_make, fb_blit_pixel);
+	struct km_frame *f = km_frame_new(km, fb_blit_make, fb_blit_pixel);
 	uint32_t *pixel;
 
 	f->more = pixel = km_alloc(km, (size_t)(2 * f->width * f->height) * sizeof *pixel);
@@ -24,16 +24,6 @@ static void *fb_blit_open(struct km *km, int mapped)
 			for (long x = 0; x < f->width; x++)
 				*pixel++ = km_frame_picture(f, k, x, y);
 	return f;
-}
-
-static void *fb_blit_setup(struct km *km)
-{
-	return fb_blit_open(km, 0);
-}
-
-static void *fb_blit_mmap_setup(struct km *km)
-{
-	return fb_blit_open(km, 1);
 }
 
 const struct workload fb_blit = {
@@ -52,5 +42,5 @@ const struct workload fb_blit_mmap = {
 	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
 		  "driver that watches for changes",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_blit_mmap_setup,
+	.setup = fb_blit_setup,
 };

@@ -61,14 +61,14 @@ static void fb_cursor_show(struct fb_cursor_state *c, uint64_t k)
 	}
 }
 
-static void *fb_cursor_open(struct km *km, int mapped)
+static void *fb_cursor_setup(struct km *km)
 {
 	struct fb_cursor_state *c = km_alloc(km, sizeof *c);
 	struct km_frame *f = &c->frame;
 
 	c->size = km->arg[0];
 	f->pixel = fb_cursor_pixel;
-	km_frame_open(f, km, FB_CURSOR_WIDTH, FB_CURSOR_HEIGHT, mapped);
+	km_frame_open(f, km, FB_CURSOR_WIDTH, FB_CURSOR_HEIGHT);
 	c->hidden = km_alloc(km, (size_t)(c->size * c->size) * sizeof *c->hidden);
 	for (long y = 0; y < f->height; y++) {
 		for (long x = 0; x < f->width; x++)
@@ -77,20 +77,10 @@ static void *fb_cursor_open(struct km *km, int mapped)
 	}
 	fb_cursor_show(c, 0);
 	km->ops = (double)c->size * (double)c->size;
-	km->claim.writes = mapped ? 0 : 2 * (double)c->size;
-	km->claim.reads = mapped ? 0 : (double)c->size;
+	km->claim.writes = f->map ? 0 : 2 * (double)c->size;
+	km->claim.reads = f->map ? 0 : (double)c->size;
 	km->claim.syscalls = km->claim.writes + km->claim.reads;
 	return c;
-}
-
-static void *fb_cursor_setup(struct km *km)
-{
-	return fb_cursor_open(km, 0);
-}
-
-static void *fb_cursor_mmap_setup(struct km *km)
-{
-	return fb_cursor_open(km, 1);
 }
 
 static void fb_cursor_run(void *state, uint64_t n)
@@ -137,5 +127,5 @@ const struct workload fb_cursor_mmap = {
 	.what = "the same in the mapped frame buffer",
 	.inside = "the same copies between memory and the mapped frame buffer; page faults as in fb/fill-mmap",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_cursor_mmap_setup,
+	.setup = fb_cursor_setup,
 };

@@ -17,12 +17,7 @@ static void fb_fill_make(const struct km_frame *f, uint64_t k, long y, uint32_t 
 
 static void *fb_fill_setup(struct km *km)
 {
-	return km_frame_new(km, 0, fb_fill_make, fb_fill_pixel);
-}
-
-static void *fb_fill_mmap_setup(struct km *km)
-{
-	return km_frame_new(km, 1, fb_fill_make, fb_fill_pixel);
+	return km_frame_new(km, fb_fill_make, fb_fill_pixel);
 }
 
 const struct workload fb_fill = {
@@ -41,5 +36,5 @@ const struct workload fb_fill_mmap = {
 	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
 		  "driver that watches for changes",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_fill_mmap_setup,
+	.setup = fb_fill_setup,
 };

@@ -19,7 +19,7 @@ static void fb_rotate_make(const struct km_frame *f, uint64_t k, long y, uint32_
 		to[x] = from[x * step];
 }
 
-static void *fb_rotate_open(struct km *km, int mapped)
+static void *fb_rotate_setup(struct km *km)
 {
 	struct km_frame *f = km_alloc(km, sizeof *f);
 	long width = km->arg[0], height = km->arg[1];
@@ -27,22 +27,12 @@ static void *fb_rotate_open(struct km *km, int mapped)
 
 	f->make = fb_rotate_make;
 	f->pixel = fb_rotate_pixel;
-	km_frame_open(f, km, height, width, mapped);
+	km_frame_open(f, km, height, width);
 	f->more = pixel = km_alloc(km, (size_t)(width * height) * sizeof *pixel);
 	for (long y = 0; y < height; y++)
 		for (long x = 0; x < width; x++)
 			*pixel++ = km_frame_picture(f, 0, x, y);
 	return f;
-}
-
-static void *fb_rotate_setup(struct km *km)
-{
-	return fb_rotate_open(km, 0);
-}
-
-static void *fb_rotate_mmap_setup(struct km *km)
-{
-	return fb_rotate_open(km, 1);
 }
 
 const struct workload fb_rotate = {
@@ -62,5 +52,5 @@ const struct workload fb_rotate_mmap = {
 	.inside = "the turning in software; for each line, its pixels made in the mapped frame buffer; page faults of "
 		  "the first touch and of a driver that watches for changes",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_rotate_mmap_setup,
+	.setup = fb_rotate_setup,
 };

@@ -46,12 +46,7 @@ static void fb_text_make(const struct km_frame *f, uint64_t k, long y, uint32_t 
 
 static void *fb_text_setup(struct km *km)
 {
-	return km_frame_new(km, 0, fb_text_make, fb_text_pixel);
-}
-
-static void *fb_text_mmap_setup(struct km *km)
-{
-	return km_frame_new(km, 1, fb_text_make, fb_text_pixel);
+	return km_frame_new(km, fb_text_make, fb_text_pixel);
 }
 
 const struct workload fb_text = {
@@ -70,5 +65,5 @@ const struct workload fb_text_mmap = {
 	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
 		  "driver that watches for changes",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_text_mmap_setup,
+	.setup = fb_text_setup,
 };

@@ -53,11 +53,6 @@ static void fs_rename_verify(void *state, uint64_t n)
 		km_fail(f->km, "after %" PRIu64 " renames the file is still at its other name", n);
 }
 
-static void fs_rename_teardown(void *state)
-{
-	km_free(state);
-}
-
 static const struct point fs_rename_points[] = {
 	{ { 0 }, QUICK, 100, ONE_CPU, 0 },
 	{ { 0 }, FULL, 100, ON_EXT4, 0 },
@@ -76,5 +71,5 @@ const struct workload fs_rename = {
 	.setup = fs_rename_setup,
 	.run = fs_rename_run,
 	.verify = fs_rename_verify,
-	.teardown = fs_rename_teardown,
+	.teardown = km_free,
 };

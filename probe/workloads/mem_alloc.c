@@ -102,11 +102,6 @@ static void mem_alloc_verify(void *state, uint64_t n)
 		km_fail(m->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", m->checked, n);
 }
 
-static void mem_alloc_teardown(void *state)
-{
-	km_free(state);
-}
-
 static const struct point mem_alloc_points[] = {
 	{ { 128 }, FULL, 16, ONE_CPU, 0 },
 	{ { 256 }, FULL, 16, ONE_CPU, 0 },
@@ -140,5 +135,5 @@ const struct workload mem_alloc = {
 	.prepare = mem_alloc_prepare,
 	.settle = mem_alloc_settle,
 	.verify = mem_alloc_verify,
-	.teardown = mem_alloc_teardown
+	.teardown = km_free
 };

@@ -56,11 +56,6 @@ static void mem_zero_copy_verify(void *state, uint64_t n)
 		km_fail(z->km, "%" PRIu64 " of %" PRIu64 " blocks were copied", z->done, n);
 }
 
-static void mem_zero_copy_teardown(void *state)
-{
-	km_free(state);
-}
-
 static const struct point mem_zero_copy_points[] = {
 	{ { 4 << 10 }, FULL, 0, ONE_CPU, 0 },  { { 16 << 10 }, FULL, 0, ONE_CPU, 0 },
 	{ { 64 << 10 }, FULL, 0, ONE_CPU, 0 }, { { 256 << 10 }, FULL, 0, ONE_CPU, 0 },
@@ -87,5 +82,5 @@ const struct workload mem_zero_copy_half = {
 	.setup = mem_zero_copy_setup,
 	.run = mem_zero_copy_run,
 	.verify = mem_zero_copy_verify,
-	.teardown = mem_zero_copy_teardown,
+	.teardown = km_free,
 };

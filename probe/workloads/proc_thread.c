@@ -56,11 +56,6 @@ static void proc_thread_verify(void *state, uint64_t n)
 		km_fail(p->km, "%" PRIu64 " threads ran, %" PRIu64 " counted", p->made, n);
 }
 
-static void proc_thread_teardown(void *state)
-{
-	km_free(state);
-}
-
 const struct workload proc_thread = {
 	.name = "proc/thread",
 	.per = "thread",
@@ -72,5 +67,5 @@ const struct workload proc_thread = {
 	.setup = proc_thread_setup,
 	.run = proc_thread_run,
 	.verify = proc_thread_verify,
-	.teardown = proc_thread_teardown,
+	.teardown = km_free,
 };
