@@ -6,17 +6,14 @@ import io
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from types import FrameType
 
 import click
 
 from kernometer.cli import kernometer
 from kernometer.errors import KernometerError, Status, TargetError
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType
 
 #: Characters of a dead target's output that are shown; its end says most.
 LAST_OUTPUT = 2000

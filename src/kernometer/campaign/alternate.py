@@ -8,23 +8,16 @@ A block is one run of one row in each arm, right after one another, in random or
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from kernometer.campaign.plan import exactly
+from kernometer.campaign.plan import Plan, exactly
 from kernometer.campaign.session import new_session, records, telling_what_is_kept
 from kernometer.results.model import AnyRecord, Calibration, Failure, Header, Unsupported, Workload
-from kernometer.results.writer import new_session_id
-from kernometer.targets.base import Deadline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from kernometer.campaign.plan import Plan
-    from kernometer.results.store import Store
-    from kernometer.results.writer import ResultWriter
-    from kernometer.targets.base import Target
+from kernometer.results.store import Store
+from kernometer.results.writer import ResultWriter, new_session_id
+from kernometer.targets.base import Deadline, Target
 
 #: Iterations in one sample of a row, and of its baseline.
 Batch = tuple[int, int]

@@ -13,17 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
+from kernometer.campaign.plan import Plan
 from kernometer.campaign.session import new_session, records
 from kernometer.errors import KernometerError, StoppedError, TargetError
-from kernometer.targets.base import Deadline
-
-if TYPE_CHECKING:
-    from kernometer.campaign.plan import Plan
-    from kernometer.results.model import AnyRecord, Session
-    from kernometer.results.store import Store
-    from kernometer.targets.base import Target
+from kernometer.results.model import AnyRecord, Session
+from kernometer.results.store import Store
+from kernometer.targets.base import Deadline, Target
 
 Listen = Callable[["AnyRecord"], None]
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
-from kernometer.targets.base import Call, Deadline, Job, Program
+from kernometer.targets.base import Call, Deadline, Job, Program, Target
 from kernometer.targets.local import lister
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kernometer.targets.base import Target
 
 #: Seconds that a session of each profile takes at the most, where its rows let it: quick is to end within a minute,
 #: full within ten on two cores. The rest is for rows that take longer than their share (one iteration of seconds, say).

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from kernometer import __version__
+from kernometer.campaign.plan import Plan
 from kernometer.errors import StoppedError, TargetError
 from kernometer.host.check import check
 from kernometer.results.model import FORMAT, AnyRecord, ArmLetter, End, Failure, Run, Session
 from kernometer.results.reader import DamagedError, parse_record
-from kernometer.results.writer import new_session_id
-from kernometer.targets.base import Deadline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from kernometer.campaign.plan import Plan
-    from kernometer.results.store import Store
-    from kernometer.results.writer import ResultWriter
-    from kernometer.targets.base import Job, Target
+from kernometer.results.store import Store
+from kernometer.results.writer import ResultWriter, new_session_id
+from kernometer.targets.base import Deadline, Job, Target
 
 
 def new_session(plan: Plan, target: Target, label: str, experiment: str = "", arm: ArmLetter = "") -> Session:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernometer.host.finding import HostReport
 from kernometer.host.load import load_findings, moment
@@ -14,9 +14,6 @@ from kernometer.host.memory import memory_findings
 from kernometer.host.processor import processor_findings
 from kernometer.host.quota import quota
 from kernometer.host.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Seconds between the two readings of who uses the CPUs: thirty of the kernel's ticks of 10 ms.
 INTERVAL = 0.3

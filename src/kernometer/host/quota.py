@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kernometer.host.finding import Finding
 from kernometer.host.processor import allowed_cpus
 from kernometer.host.tree import Tree, clean, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = "sys/fs/cgroup"
 #: Levels of control groups that are looked at.

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
+from kernometer.results.model import Counting, Result, Run
 from kernometer.stats.curves import curves
+from kernometer.stats.model import RowFigure, RunFigure
 from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kernometer.results.model import Counting, Result, Run
-    from kernometer.stats.model import RowFigure, RunFigure
 
 Per = Literal["row", "run", "sample"]
 Cell = str | int | float | bool | None

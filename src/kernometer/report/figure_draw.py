@@ -7,12 +7,10 @@ carried by colour alone. Bands and whiskers are 95 % intervals within the sessio
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kernometer.report.figure_points import Drawing, Panel
 from kernometer.report.forest import PRINT
-
-if TYPE_CHECKING:
-    from kernometer.report.figure_points import Drawing, Panel
 
 WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
 #: Colours that stay apart in the usual kinds of colour blindness, on white.

@@ -7,16 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
 from kernometer.report.figure import FACTORS, Figure, Group, Kind, YAxis, command
+from kernometer.results.model import Publication, Result, Run
 from kernometer.stats.curves import LEAST_POINTS, finite, tags
+from kernometer.stats.model import RowFigure
 from kernometer.stats.published import in_unit
-
-if TYPE_CHECKING:
-    from kernometer.results.model import Publication, Result, Run
-    from kernometer.stats.model import RowFigure
 
 #: Iterations in one sample of a figure that shows each by itself.
 SINGLE = 1

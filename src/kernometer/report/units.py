@@ -7,10 +7,8 @@ between 2 and 5 digits in all; 3 where no interval is given. Digits before the p
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kernometer.stats.model import RowComparison, RowFigure
+from kernometer.stats.model import RowComparison, RowFigure
 
 #: (power of ten, unit), largest first; prefixes are decimal, for bytes too.
 _SCALES: dict[str, tuple[tuple[int, str], ...]] = {

@@ -11,15 +11,12 @@ import contextlib
 import os
 import sqlite3
 import stat
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, fields, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from kernometer.results.summary import Summary
 from kernometer.results.writer import SUFFIX, is_growing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 NAME = "index.sqlite"
 VERSION = 2

@@ -6,18 +6,15 @@ these names stand where results do, whatever the working folder.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from kernometer.cache import source_folder
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.model import FORMAT, Paper, Publication, Published, Stated
 from kernometer.results.reader import DamagedError, parse_record
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ALL = "published"
 PREFIX = ALL + "/"

@@ -6,8 +6,8 @@ machines and are cut off, edited and forged. What cannot be read is said in `Res
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,9 +31,6 @@ from kernometer.results.model import (
     Workload,
 )
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 @dataclass(frozen=True, slots=True)

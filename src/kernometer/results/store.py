@@ -5,22 +5,18 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
+from kernometer.results.model import By, Result, Session
 from kernometer.results.published import is_published
 from kernometer.results.reader import parse
 from kernometer.results.summary import Summary, host_key, summarize
 from kernometer.results.writer import SUFFIX, ResultWriter, store_error
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kernometer.results.model import By, Result, Session
 
 LABEL = "label:"
 LABEL_CHARACTERS = 100

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from kernometer.results.model import Result
+from kernometer.results.model import Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,15 @@ import os
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
 from kernometer.errors import ResultError
 from kernometer.results.model import AnyRecord, End, Failure, Run, Session, Unsupported
 from kernometer.results.reader import DamagedError, parse_record
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
 
 SUFFIX = ".ndjson"
 #: Free bytes without which measuring is not begun: a quick session on one machine takes about one MB.

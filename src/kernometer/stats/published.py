@@ -6,16 +6,13 @@ arithmetic, and is called so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from kernometer.results.model import Cell, Paper, Publication, Published, Stated, Unit
 from kernometer.stats.model import RowFigure
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class Holds(Enum):
