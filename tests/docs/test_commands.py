@@ -14,7 +14,7 @@ from tests.docs.pages import Block, blocks
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 #: Seconds for one block.
-LIMIT = 240
+LIMIT = 900
 
 
 def copy_of_checkout(folder: Path) -> None:

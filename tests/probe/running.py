@@ -20,7 +20,7 @@ BATCHED = ("--batch", "2000")
 #: Voluntary switches after which a run that makes short-lived children is in its measuring loop.
 WAITED = 20
 #: A wait's limit, far beyond what a busy machine takes.
-LIMIT_SECONDS = 60.0
+LIMIT_SECONDS = 300.0
 
 
 def records(text: str) -> list[dict[str, Any]]:
