@@ -10,7 +10,7 @@
 #include "platform_ipc.h"
 
 enum better { LOWER, HIGHER };
-enum by { BY_TIME = 1, BY_PATH = 2 };
+enum by { BY_EITHER, BY_TIME, BY_PATH };
 enum profile { FULL = 1, QUICK = 2 }; /* a quick row is in the full profile too */
 /* Where a row runs: SAME_CPU and OTHER_CPU have more than one process; ON_EXT4 and ON_MINIX have one, whose files are
  * on a disk with that file system (by path; see --disk); ON_BOCHS_DRM and ON_VESAFB have one, which draws on a display
@@ -70,7 +70,7 @@ struct workload {
 	unsigned revision;             /* its own, 0 at first */
 	const char *per;               /* one operation, in words: "call", "round trip" */
 	enum unit unit;                /* of the figure by time, UNIT_NS if not set; by path: instructions per op */
-	enum by only;                  /* the one way in which it means something; 0: both have a meaning */
+	enum by only;                  /* the one way in which it means something, if not BY_EITHER */
 	const char *source;            /* paper and table, as in the catalogue */
 	const char *what;              /* the definition, one line */
 	const char *inside;            /* what the timed region holds */
@@ -94,6 +94,10 @@ struct workload {
 	 * returns the difference, for n iterations. With UNIT_COUNT: returns the count, of one iteration. */
 	uint64_t (*self_timed)(void *state, uint64_t n);
 	void (*verify)(void *state, uint64_t n); /* n: iterations in all; km_fail if the work is wrong */
+	struct {
+		size_t at;      /* of a uint64_t in the state, which must be the number of iterations in all */
+		const char *of; /* what it counted, in words; NULL: there is no such number */
+	} counted;
 	void (*teardown)(void *state);
 	uint64_t max_batch; /* 0: no limit; else iterations per sample at the most */
 };

@@ -360,6 +360,12 @@ static void verify_and_end(struct engine *e, void *state)
 {
 	const struct workload *w = e->row->workload;
 
+	if (w->counted.of) {
+		uint64_t counted = *(const uint64_t *)(const void *)((const char *)state + w->counted.at);
+
+		if (counted != e->done)
+			km_fail(&e->km, "%" PRIu64 " %s in %" PRIu64 " iterations", counted, w->counted.of, e->done);
+	}
 	if (w->verify)
 		w->verify(state, e->done);
 	if (w->teardown)

@@ -86,17 +86,9 @@ static void cpu_arithoh_run(void *state, uint64_t n)
 	}
 }
 
-static void cpu_arith_verify(void *state, uint64_t n)
-{
-	struct cpu_arith *s = state;
-
-	if (s->right != n)
-		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " sums are right", s->right, n);
-}
-
 #define CPU_ARITH_ROW                                                                                         \
 	.unit = UNIT_PER_S, .source = "M table 1", .points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }), \
-	.verify = cpu_arith_verify, .teardown = km_free
+	.counted = { offsetof(struct cpu_arith, right), "sums are right" }, .teardown = km_free
 #define CPU_ARITH(type, conversions, its_setup)                                                                 \
 	CPU_ARITH_RUN(cpu_arith_##type##_run, type)                                                             \
 	const struct workload cpu_arith_##type = {                                                              \

@@ -251,14 +251,6 @@ static void cpu_soft_run(void *state, uint64_t n)
 		s->right += soft_arith_sum(s->first, s->last) == SOFT_EXPECTED;
 }
 
-static void cpu_soft_verify(void *state, uint64_t n)
-{
-	struct cpu_soft *s = state;
-
-	if (s->right != n)
-		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " sums have the right bits", s->right, n);
-}
-
 const struct workload cpu_arith_double_soft = {
 	.name = "cpu/arith-double-soft",
 	.per = "sum of 100 terms",
@@ -270,6 +262,6 @@ const struct workload cpu_arith_double_soft = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),
 	.setup = cpu_soft_setup,
 	.run = cpu_soft_run,
-	.verify = cpu_soft_verify,
+	.counted = { offsetof(struct cpu_soft, right), "sums have the right bits" },
 	.teardown = km_free,
 };

@@ -74,14 +74,6 @@ static void pipe_pair_baseline(void *state, uint64_t n) /* timed: 2n writes, 2n 
 		}
 }
 
-static void pipe_pair_verify(void *state, uint64_t n)
-{
-	struct pipe_pair *p = state;
-
-	if (p->sent != n)
-		km_fail(p->km, "%" PRIu64 " round trips were made, %" PRIu64 " counted", p->sent, n);
-}
-
 static void pipe_pair_teardown(void *state)
 {
 	struct pipe_pair *p = state;
@@ -107,6 +99,6 @@ const struct workload ctx_pipe_pair = {
 	.setup = pipe_pair_setup,
 	.run = pipe_pair_run,
 	.baseline = pipe_pair_baseline,
-	.verify = pipe_pair_verify,
+	.counted = { offsetof(struct pipe_pair, sent), "round trips were made" },
 	.teardown = pipe_pair_teardown,
 };

@@ -147,14 +147,6 @@ static void *ring_pid_hops_setup(struct km *km)
 	return ring_pid_start(km, (uint64_t)km->arg[RING_PID_PASSES]);
 }
 
-static void ring_pid_verify(void *state, uint64_t n)
-{
-	struct ring_pid *r = state;
-
-	if (r->done != n)
-		km_fail(r->km, "%" PRIu64 " rings were made, %" PRIu64 " counted", r->done, n);
-}
-
 static void ring_pid_teardown(void *state)
 {
 	struct ring_pid *r = state;
@@ -183,9 +175,9 @@ static const struct point ring_pid_hops_points[] = {
 
 #define RING_PID_INSIDE "the pipes, fork of all but the first process, every hop, their exit and wait, the sum's check"
 
-#define CTX_RING_PID_ROW                                                                          \
-	.per = "ring", .inside = RING_PID_INSIDE, .run = ring_pid_run, .verify = ring_pid_verify, \
-	.teardown = ring_pid_teardown
+#define CTX_RING_PID_ROW                                               \
+	.per = "ring", .inside = RING_PID_INSIDE, .run = ring_pid_run, \
+	.counted = { offsetof(struct ring_pid, done), "rings were made" }, .teardown = ring_pid_teardown
 
 const struct workload ctx_ring_pid = {
 	.name = "ctx/ring-pid",

@@ -103,14 +103,6 @@ static void fs_create_read_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-static void fs_create_read_verify(void *state, uint64_t n)
-{
-	struct fs_create_read *f = state;
-
-	if (f->checked != n)
-		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", f->checked, n);
-}
-
 static void fs_create_read_teardown(void *state)
 {
 	struct fs_create_read *f = state;
@@ -143,6 +135,6 @@ const struct workload fs_create_read = {
 	.setup = fs_create_read_setup,
 	.run = fs_create_read_run,
 	.settle = fs_create_read_settle,
-	.verify = fs_create_read_verify,
+	.counted = { offsetof(struct fs_create_read, checked), "iterations were checked" },
 	.teardown = fs_create_read_teardown
 };

@@ -135,14 +135,6 @@ static void ipc_lat_baseline(void *state, uint64_t n) /* timed: the same calls, 
 	}
 }
 
-static void ipc_lat_verify(void *state, uint64_t n)
-{
-	struct ipc_lat *p = state;
-
-	if (p->sent != n)
-		km_fail(p->km, "%" PRIu64 " round trips were made, %" PRIu64 " counted", p->sent, n);
-}
-
 static void ipc_lat_teardown(void *state)
 {
 	struct ipc_lat *p = state;
@@ -339,9 +331,10 @@ static const struct point ipc_lat_points[] = {
 static const char ipc_lat_twice[] =
 	"the same message put and got by one process, there and back (the same four calls, no switch)";
 
-#define IPC_LAT_ROW                                                                                    \
-	.per = "round trip", .subtracts = ipc_lat_twice, .points = ipc_lat_points, .run = ipc_lat_run, \
-	.baseline = ipc_lat_baseline, .verify = ipc_lat_verify, .teardown = ipc_lat_teardown
+#define IPC_LAT_ROW                                                                                           \
+	.per = "round trip", .subtracts = ipc_lat_twice, .points = ipc_lat_points, .run = ipc_lat_run,        \
+	.baseline = ipc_lat_baseline, .counted = { offsetof(struct ipc_lat, sent), "round trips were made" }, \
+	.teardown = ipc_lat_teardown
 
 const struct workload ipc_unix_lat = {
 	.name = "ipc/unix-lat",

@@ -86,14 +86,6 @@ static uint64_t limit_run(void *state, uint64_t n) /* a count: nothing is timed 
 	return limit_climb(l);
 }
 
-static void limit_verify(void *state, uint64_t n)
-{
-	struct limit *l = state;
-
-	if (l->climbs != n)
-		km_fail(l->km, "%" PRIu64 " climbs were made, %" PRIu64 " counted", l->climbs, n);
-}
-
 static void limit_teardown(void *state)
 {
 	struct limit *l = state;
@@ -211,9 +203,9 @@ static void *limit_memory_setup(struct km *km)
 	return limit_setup(km, &limit_of_memory);
 }
 
-#define LIMIT_ROW                                                                           \
-	.unit = UNIT_COUNT, .source = "C", .self_timed = limit_run, .verify = limit_verify, \
-	.teardown = limit_teardown, .max_batch = 1
+#define LIMIT_ROW                                                   \
+	.unit = UNIT_COUNT, .source = "C", .self_timed = limit_run, \
+	.counted = { offsetof(struct limit, climbs), "climbs were made" }, .teardown = limit_teardown, .max_batch = 1
 
 const struct workload limit_processes = {
 	.name = "limit/processes",

@@ -94,14 +94,6 @@ static void mem_alloc_settle(void *state, uint64_t n)
 	m->checked += n;
 }
 
-static void mem_alloc_verify(void *state, uint64_t n)
-{
-	struct mem_alloc *m = state;
-
-	if (m->checked != n)
-		km_fail(m->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", m->checked, n);
-}
-
 static const struct point mem_alloc_points[] = {
 	{ { 128 }, FULL, 16, ONE_CPU, 0 },
 	{ { 256 }, FULL, 16, ONE_CPU, 0 },
@@ -134,6 +126,6 @@ const struct workload mem_alloc = {
 	.run = mem_alloc_run,
 	.prepare = mem_alloc_prepare,
 	.settle = mem_alloc_settle,
-	.verify = mem_alloc_verify,
+	.counted = { offsetof(struct mem_alloc, checked), "iterations were checked" },
 	.teardown = km_free
 };

@@ -89,14 +89,6 @@ static void mem_fault_cow_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-static void mem_fault_cow_verify(void *state, uint64_t n)
-{
-	struct mem_fault_cow *f = state;
-
-	if (f->checked != n)
-		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " pages were checked", f->checked, n);
-}
-
 static void mem_fault_cow_teardown(void *state)
 {
 	struct mem_fault_cow *f = state;
@@ -120,6 +112,6 @@ const struct workload mem_fault_cow = {
 	.run = mem_fault_cow_run,
 	.prepare = mem_fault_cow_prepare,
 	.settle = mem_fault_cow_settle,
-	.verify = mem_fault_cow_verify,
+	.counted = { offsetof(struct mem_fault_cow, checked), "pages were checked" },
 	.teardown = mem_fault_cow_teardown
 };

@@ -127,14 +127,6 @@ static void *mem_fault_file_setup(struct km *km)
 	return f;
 }
 
-static void mem_fault_file_verify(void *state, uint64_t n)
-{
-	struct mem_fault_file *f = state;
-
-	if (f->checked != n)
-		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", f->checked, n);
-}
-
 static void mem_fault_file_teardown(void *state)
 {
 	struct mem_fault_file *f = state;
@@ -161,6 +153,6 @@ const struct workload mem_fault_file = {
 	.run = mem_fault_file_run,
 	.prepare = mem_fault_file_prepare,
 	.settle = mem_fault_file_settle,
-	.verify = mem_fault_file_verify,
+	.counted = { offsetof(struct mem_fault_file, checked), "iterations were checked" },
 	.teardown = mem_fault_file_teardown
 };

@@ -63,14 +63,6 @@ static void mem_touch_settle(void *state, uint64_t n)
 	t->checked += n;
 }
 
-static void mem_touch_verify(void *state, uint64_t n)
-{
-	struct mem_touch *t = state;
-
-	if (t->checked != n)
-		km_fail(t->km, "%" PRIu64 " of %" PRIu64 " iterations were checked", t->checked, n);
-}
-
 static void mem_touch_teardown(void *state)
 {
 	mem_touch_unmap(state);
@@ -98,6 +90,6 @@ const struct workload mem_touch = {
 	.run = mem_touch_run,
 	.prepare = mem_touch_prepare,
 	.settle = mem_touch_settle,
-	.verify = mem_touch_verify,
+	.counted = { offsetof(struct mem_touch, checked), "iterations were checked" },
 	.teardown = mem_touch_teardown
 };

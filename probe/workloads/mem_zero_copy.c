@@ -48,14 +48,6 @@ static void mem_zero_copy_run(void *state, uint64_t n)
 		mem_zero_copy_block(state);
 }
 
-static void mem_zero_copy_verify(void *state, uint64_t n)
-{
-	struct mem_zero_copy *z = state;
-
-	if (z->done != n)
-		km_fail(z->km, "%" PRIu64 " of %" PRIu64 " blocks were copied", z->done, n);
-}
-
 static const struct point mem_zero_copy_points[] = {
 	{ { 4 << 10 }, FULL, 0, ONE_CPU, 0 },  { { 16 << 10 }, FULL, 0, ONE_CPU, 0 },
 	{ { 64 << 10 }, FULL, 0, ONE_CPU, 0 }, { { 256 << 10 }, FULL, 0, ONE_CPU, 0 },
@@ -81,6 +73,6 @@ const struct workload mem_zero_copy_half = {
 	.points = mem_zero_copy_points,
 	.setup = mem_zero_copy_setup,
 	.run = mem_zero_copy_run,
-	.verify = mem_zero_copy_verify,
+	.counted = { offsetof(struct mem_zero_copy, done), "blocks were copied" },
 	.teardown = km_free,
 };

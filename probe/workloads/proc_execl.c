@@ -130,14 +130,6 @@ static uint64_t proc_execl_self_timed(void *state, uint64_t n)
 	return result.ticks;
 }
 
-static void proc_execl_verify(void *state, uint64_t n)
-{
-	struct proc_execl *p = state;
-
-	if (p->images != n)
-		km_fail(p->km, "%" PRIu64 " programs were executed, %" PRIu64 " counted", p->images, n);
-}
-
 static void proc_execl_teardown(void *state)
 {
 	struct proc_execl *p = state;
@@ -163,6 +155,6 @@ const struct workload proc_execl = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 12 }),
 	.setup = proc_execl_setup,
 	.self_timed = proc_execl_self_timed,
-	.verify = proc_execl_verify,
+	.counted = { offsetof(struct proc_execl, images), "programs were executed" },
 	.teardown = proc_execl_teardown,
 };

@@ -48,14 +48,6 @@ static void proc_thread_run(void *state, uint64_t n) /* timed: n times create an
 	}
 }
 
-static void proc_thread_verify(void *state, uint64_t n)
-{
-	struct proc_thread *p = state;
-
-	if (p->made != n)
-		km_fail(p->km, "%" PRIu64 " threads ran, %" PRIu64 " counted", p->made, n);
-}
-
 const struct workload proc_thread = {
 	.name = "proc/thread",
 	.per = "thread",
@@ -66,6 +58,6 @@ const struct workload proc_thread = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 100 }),
 	.setup = proc_thread_setup,
 	.run = proc_thread_run,
-	.verify = proc_thread_verify,
+	.counted = { offsetof(struct proc_thread, made), "threads ran" },
 	.teardown = km_free,
 };

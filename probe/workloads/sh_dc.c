@@ -111,14 +111,6 @@ static void sh_dc_settle(void *state, uint64_t n)
 	(void)n;
 }
 
-static void sh_dc_verify(void *state, uint64_t n)
-{
-	struct sh_dc *s = state;
-
-	if (s->checked != n)
-		km_fail(s->km, "%" PRIu64 " answers were right, %" PRIu64 " counted", s->checked, n);
-}
-
 static void sh_dc_teardown(void *state)
 {
 	struct sh_dc *s = state;
@@ -130,7 +122,9 @@ static void sh_dc_teardown(void *state)
 #define SH_DC_ROW                                                                        \
 	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER, \
 	.inside = "fork, execve of dc, its reading a file of one line, the root, its output to a file, waitpid"
-#define SH_DC_CALLS .run = sh_dc_run, .settle = sh_dc_settle, .verify = sh_dc_verify, .teardown = sh_dc_teardown
+#define SH_DC_CALLS                               \
+	.run = sh_dc_run, .settle = sh_dc_settle, \
+	.counted = { offsetof(struct sh_dc, checked), "answers were right" }, .teardown = sh_dc_teardown
 
 const struct workload sh_dc = {
 	.name = "sh/dc",

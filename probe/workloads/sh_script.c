@@ -211,14 +211,6 @@ static void sh_script_settle(void *state, uint64_t n)
 	}
 }
 
-static void sh_script_verify(void *state, uint64_t n)
-{
-	struct sh_script *s = state;
-
-	if (s->sets != n)
-		km_fail(s->km, "%" PRIu64 " sets of scripts ended well, %" PRIu64 " counted", s->sets, n);
-}
-
 static void sh_script_teardown(void *state)
 {
 	struct sh_script *s = state;
@@ -233,7 +225,8 @@ static void sh_script_teardown(void *state)
 	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                          \
 	.inside = "for each script: fork, execve of the shell, its three pipelines and its two comparisons, waitpid; " \
 		  "all on one CPU",                                                                                    \
-	.run = sh_script_run, .settle = sh_script_settle, .verify = sh_script_verify, .teardown = sh_script_teardown
+	.run = sh_script_run, .settle = sh_script_settle,                                                              \
+	.counted = { offsetof(struct sh_script, sets), "sets of scripts ended well" }, .teardown = sh_script_teardown
 
 /* Their argument, how many at once, is no parameter: it is in the name, as in UnixBench. */
 #define SH_SCRIPT(at_once, of, does, in)                                    \

@@ -115,14 +115,6 @@ static void sig_raise_run(void *state, uint64_t n)
 	s->done += (uint64_t)sig_caught;
 }
 
-static void sig_verify(void *state, uint64_t n)
-{
-	struct sig *s = state;
-
-	if (s->done != n)
-		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " signals reached the handler", s->done, n);
-}
-
 static void sig_install_verify(void *state, uint64_t n)
 {
 	struct sig *s = state;
@@ -172,7 +164,7 @@ const struct workload sig_catch = {
 	.setup = sig_catch_setup,
 	.run = sig_catch_run,
 	.baseline = sig_catch_baseline,
-	.verify = sig_verify,
+	.counted = { offsetof(struct sig, done), "signals reached the handler" },
 	.teardown = sig_teardown,
 };
 
@@ -185,6 +177,6 @@ const struct workload sig_raise = {
 	.points = sig_points,
 	.setup = sig_raise_setup,
 	.run = sig_raise_run,
-	.verify = sig_verify,
+	.counted = { offsetof(struct sig, done), "signals reached the handler" },
 	.teardown = sig_teardown,
 };

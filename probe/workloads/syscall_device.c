@@ -62,14 +62,6 @@ static void syscall_read_zero_run(void *state, uint64_t n)
 	}
 }
 
-static void syscall_device_verify(void *state, uint64_t n)
-{
-	struct syscall_device *s = state;
-
-	if (s->moved != n)
-		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " bytes were moved rightly", s->moved, n);
-}
-
 static void syscall_device_teardown(void *state)
 {
 	struct syscall_device *s = state;
@@ -87,7 +79,7 @@ const struct workload syscall_write_null = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_write_null_setup,
 	.run = syscall_write_null_run,
-	.verify = syscall_device_verify,
+	.counted = { offsetof(struct syscall_device, moved), "bytes were moved rightly" },
 	.teardown = syscall_device_teardown,
 };
 
@@ -100,6 +92,6 @@ const struct workload syscall_read_zero = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }),
 	.setup = syscall_read_zero_setup,
 	.run = syscall_read_zero_run,
-	.verify = syscall_device_verify,
+	.counted = { offsetof(struct syscall_device, moved), "bytes were moved rightly" },
 	.teardown = syscall_device_teardown,
 };

@@ -98,14 +98,6 @@ static void syscall_lseek_run(void *state, uint64_t n)
 	}
 }
 
-static void syscall_file_verify(void *state, uint64_t n)
-{
-	struct syscall_file *s = state;
-
-	if (s->good != n)
-		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " answers were right", s->good, n);
-}
-
 static void syscall_file_teardown(void *state)
 {
 	struct syscall_file *s = state;
@@ -130,7 +122,7 @@ const struct workload syscall_stat = {
 	.points = syscall_file_points,
 	.setup = syscall_file_setup,
 	.run = syscall_stat_run,
-	.verify = syscall_file_verify,
+	.counted = { offsetof(struct syscall_file, good), "answers were right" },
 	.teardown = syscall_file_teardown,
 };
 
@@ -143,7 +135,7 @@ const struct workload syscall_fstat = {
 	.points = syscall_file_points,
 	.setup = syscall_file_setup,
 	.run = syscall_fstat_run,
-	.verify = syscall_file_verify,
+	.counted = { offsetof(struct syscall_file, good), "answers were right" },
 	.teardown = syscall_file_teardown,
 };
 
@@ -156,7 +148,7 @@ const struct workload syscall_open_close = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_open_close_setup,
 	.run = syscall_open_close_run,
-	.verify = syscall_file_verify,
+	.counted = { offsetof(struct syscall_file, good), "answers were right" },
 	.teardown = syscall_file_teardown,
 };
 
@@ -169,6 +161,6 @@ const struct workload syscall_lseek = {
 	.points = syscall_file_points,
 	.setup = syscall_file_setup,
 	.run = syscall_lseek_run,
-	.verify = syscall_file_verify,
+	.counted = { offsetof(struct syscall_file, good), "answers were right" },
 	.teardown = syscall_file_teardown,
 };

@@ -64,23 +64,15 @@ static void syscall_gettimeofday_fast_run(void *state, uint64_t n)
 	}
 }
 
-static void syscall_time_verify(void *state, uint64_t n)
-{
-	struct syscall_time *s = state;
-
-	if (s->good != n)
-		km_fail(s->km, "%" PRIu64 " of %" PRIu64 " answers were a time", s->good, n);
-}
-
 static const struct point syscall_time_points[] = {
 	{ .profile = QUICK, .path_n = 1000 },
 	{ .profile = FULL, .path_n = 10, .cold = 1 },
 	{ .profile = 0 },
 };
 
-#define SYSCALL_TIME_ROW                                                                                    \
-	.per = "call", .source = "K table 2", .points = syscall_time_points, .verify = syscall_time_verify, \
-	.teardown = km_free
+#define SYSCALL_TIME_ROW                                                     \
+	.per = "call", .source = "K table 2", .points = syscall_time_points, \
+	.counted = { offsetof(struct syscall_time, good), "answers were a time" }, .teardown = km_free
 
 const struct workload syscall_gettimeofday = {
 	.name = "syscall/gettimeofday",
