@@ -110,8 +110,6 @@ static const struct point trio_fault_points[] = { { { 0 }, QUICK, 100, ONE_CPU, 
 const struct workload trio_fault = {
 	.name = "trio/fault",
 	.per = "fault",
-	.unit = UNIT_NS,
-	.by = BY_TIME | BY_PATH,
 	.source = "beyond the sources",
 	.what = "a page fault answered inside the kernel: a page of zeros (cow=0), a copy of a shared page (cow=1)",
 	.inside = "one store a page, the exception, the memory service's answer, return; not the mapping nor the fork",
