@@ -147,6 +147,14 @@ enum {
 #define KM_UNREACHABLE ((void)0)
 #endif
 
+/* A function of a part that the platform lacks: it fails, and says so. */
+#define KM_LACKS(type, name, parameters, failure) \
+	type name parameters                      \
+	{                                         \
+		errno = ENOSYS;                   \
+		return failure;                   \
+	}
+
 /* The compiler must compute `value` (an integer) here, and may not assume what memory holds after. */
 #if defined(__GNUC__) || defined(__clang__)
 #define KM_KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")

@@ -23,13 +23,6 @@
 #include <sched.h>
 #endif
 
-/* Each part's functions where the part is missing. */
-#define IPC_MISSING             \
-	do {                    \
-		errno = ENOSYS; \
-		return -1;      \
-	} while (0)
-
 #if HAVE_UNIX_SOCKETS || HAVE_INET_SOCKETS
 
 static void ipc_close(int *fd)
@@ -54,16 +47,15 @@ static int ipc_both(int end[2], int result)
 
 #endif
 
+#if HAVE_UNIX_SOCKETS
 int km_socket_unix(int end[2])
 {
-#if HAVE_UNIX_SOCKETS
 	end[0] = end[1] = -1;
 	return ipc_both(end, socketpair(AF_UNIX, SOCK_STREAM, 0, end));
-#else
-	(void)end;
-	IPC_MISSING;
-#endif
 }
+#else
+KM_LACKS(int, km_socket_unix, (int end[2] KM_UNUSED), -1)
+#endif
 
 #if HAVE_INET_SOCKETS
 
@@ -160,43 +152,12 @@ int km_socket_udp(int end[2])
 
 #else
 
-int km_socket_listen(int *fd, unsigned *port)
-{
-	(void)fd;
-	(void)port;
-	IPC_MISSING;
-}
-
-int km_socket_connect(int *fd, unsigned port)
-{
-	(void)fd;
-	(void)port;
-	IPC_MISSING;
-}
-
-int km_socket_accept(int fd)
-{
-	(void)fd;
-	IPC_MISSING;
-}
-
-int km_socket_close_hard(int fd)
-{
-	(void)fd;
-	IPC_MISSING;
-}
-
-int km_socket_tcp(int end[2])
-{
-	(void)end;
-	IPC_MISSING;
-}
-
-int km_socket_udp(int end[2])
-{
-	(void)end;
-	IPC_MISSING;
-}
+KM_LACKS(int, km_socket_listen, (int *fd KM_UNUSED, unsigned *port KM_UNUSED), -1)
+KM_LACKS(int, km_socket_connect, (int *fd KM_UNUSED, unsigned port KM_UNUSED), -1)
+KM_LACKS(int, km_socket_accept, (int fd KM_UNUSED), -1)
+KM_LACKS(int, km_socket_close_hard, (int fd KM_UNUSED), -1)
+KM_LACKS(int, km_socket_tcp, (int end[2] KM_UNUSED), -1)
+KM_LACKS(int, km_socket_udp, (int end[2] KM_UNUSED), -1)
 
 #endif
 
@@ -243,32 +204,10 @@ int km_queue_remove(int id)
 
 #else
 
-int km_queue_new(void)
-{
-	IPC_MISSING;
-}
-
-int km_queue_put(int id, long type, const void *word)
-{
-	(void)id;
-	(void)type;
-	(void)word;
-	IPC_MISSING;
-}
-
-int km_queue_get(int id, long type, void *word)
-{
-	(void)id;
-	(void)type;
-	(void)word;
-	IPC_MISSING;
-}
-
-int km_queue_remove(int id)
-{
-	(void)id;
-	IPC_MISSING;
-}
+KM_LACKS(int, km_queue_new, (void), -1)
+KM_LACKS(int, km_queue_put, (int id KM_UNUSED, long type KM_UNUSED, const void *word KM_UNUSED), -1)
+KM_LACKS(int, km_queue_get, (int id KM_UNUSED, long type KM_UNUSED, void *word KM_UNUSED), -1)
+KM_LACKS(int, km_queue_remove, (int id KM_UNUSED), -1)
 
 #endif
 
@@ -320,42 +259,21 @@ int km_mq_close(int handle)
 
 #else
 
-int km_mq_new(const char *name)
-{
-	(void)name;
-	IPC_MISSING;
-}
-
-int km_mq_put(int handle, const void *word)
-{
-	(void)handle;
-	(void)word;
-	IPC_MISSING;
-}
-
-int km_mq_get(int handle, void *word)
-{
-	(void)handle;
-	(void)word;
-	IPC_MISSING;
-}
-
-int km_mq_close(int handle)
-{
-	(void)handle;
-	IPC_MISSING;
-}
+KM_LACKS(int, km_mq_new, (const char *name KM_UNUSED), -1)
+KM_LACKS(int, km_mq_put, (int handle KM_UNUSED, const void *word KM_UNUSED), -1)
+KM_LACKS(int, km_mq_get, (int handle KM_UNUSED, void *word KM_UNUSED), -1)
+KM_LACKS(int, km_mq_close, (int handle KM_UNUSED), -1)
 
 #endif
 
+#if HAVE_EVENTFD
 int km_event_new(void)
 {
-#if HAVE_EVENTFD
 	return eventfd(0, EFD_CLOEXEC);
-#else
-	IPC_MISSING;
-#endif
 }
+#else
+KM_LACKS(int, km_event_new, (void), -1)
+#endif
 
 #if HAVE_SHARED_MAP && !defined(MAP_ANONYMOUS) && defined(MAP_ANON)
 #define MAP_ANONYMOUS MAP_ANON
@@ -400,12 +318,7 @@ void *km_map_shared(size_t bytes)
 	return at;
 }
 #else
-void *km_map_shared(size_t bytes)
-{
-	(void)bytes;
-	errno = ENOSYS;
-	return NULL;
-}
+KM_LACKS(void *, km_map_shared, (size_t bytes KM_UNUSED), NULL)
 #endif
 
 #if HAVE_FUTEX && !defined(SYS_futex) && defined(SYS_futex_time64) /* without a time limit they are one */
@@ -413,32 +326,29 @@ void *km_map_shared(size_t bytes)
 #endif
 enum { IPC_FUTEX_WAIT = 0, IPC_FUTEX_WAKE = 1 };
 
+#if HAVE_FUTEX && HAVE_SYSCALL
 int km_futex_wait(volatile uint32_t *word, uint32_t seen)
 {
-#if HAVE_FUTEX && HAVE_SYSCALL
 	return (int)syscall(SYS_futex, word, IPC_FUTEX_WAIT, seen, NULL, NULL, 0);
-#else
-	(void)word;
-	(void)seen;
-	IPC_MISSING;
-#endif
 }
+#else
+KM_LACKS(int, km_futex_wait, (volatile uint32_t *word KM_UNUSED, uint32_t seen KM_UNUSED), -1)
+#endif
 
+#if HAVE_FUTEX && HAVE_SYSCALL
 int km_futex_wake(volatile uint32_t *word)
 {
-#if HAVE_FUTEX && HAVE_SYSCALL
 	return (int)syscall(SYS_futex, word, IPC_FUTEX_WAKE, 1, NULL, NULL, 0);
-#else
-	(void)word;
-	IPC_MISSING;
-#endif
 }
+#else
+KM_LACKS(int, km_futex_wake, (volatile uint32_t *word KM_UNUSED), -1)
+#endif
 
+#if HAVE_SCHED_YIELD
 int km_yield(void)
 {
-#if HAVE_SCHED_YIELD
 	return sched_yield();
-#else
-	IPC_MISSING;
-#endif
 }
+#else
+KM_LACKS(int, km_yield, (void), -1)
+#endif

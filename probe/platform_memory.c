@@ -89,38 +89,11 @@ void *km_map_fresh(size_t bytes, int writable)
 
 #else
 
-int km_unmap(void *at, size_t bytes)
-{
-	(void)at;
-	(void)bytes;
-	errno = ENOSYS;
-	return -1;
-}
-
-void *km_map_file(void *where, int fd, off_t offset, size_t bytes)
-{
-	(void)where;
-	(void)fd;
-	(void)offset;
-	(void)bytes;
-	errno = ENOSYS;
-	return NULL;
-}
-
-void *km_map_fresh(size_t bytes, int writable)
-{
-	(void)bytes;
-	(void)writable;
-	errno = ENOSYS;
-	return NULL;
-}
-
-void *km_map_plain(size_t bytes)
-{
-	(void)bytes;
-	errno = ENOSYS;
-	return NULL;
-}
+KM_LACKS(int, km_unmap, (void *at KM_UNUSED, size_t bytes KM_UNUSED), -1)
+KM_LACKS(void *, km_map_file, (void *where KM_UNUSED, int fd KM_UNUSED, off_t offset KM_UNUSED, size_t bytes KM_UNUSED),
+	 NULL)
+KM_LACKS(void *, km_map_fresh, (size_t bytes KM_UNUSED, int writable KM_UNUSED), NULL)
+KM_LACKS(void *, km_map_plain, (size_t bytes KM_UNUSED), NULL)
 
 #endif
 
@@ -184,19 +157,17 @@ long km_huge_bytes(const void *at)
 	return found;
 }
 
+#if HAVE_FADVISE
 int km_cache_drop(int fd)
 {
-#if HAVE_FADVISE
 	int error = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 
 	errno = error;
 	return error ? -1 : 0;
-#else
-	(void)fd;
-	errno = ENOSYS;
-	return -1;
-#endif
 }
+#else
+KM_LACKS(int, km_cache_drop, (int fd KM_UNUSED), -1)
+#endif
 
 /* The mapping is made for the question alone: one that stays would hold no page, but its touch would. */
 long km_cache_resident(int fd, size_t bytes)
@@ -220,22 +191,19 @@ long km_cache_resident(int fd, size_t bytes)
 #endif
 }
 
+#if HAVE_STATVFS
 int km_free_space(const char *path, uint64_t *bytes)
 {
-#if HAVE_STATVFS
 	struct statvfs s;
 
 	if (statvfs(path, &s) != 0)
 		return -1;
 	*bytes = (uint64_t)s.f_bavail * (s.f_frsize ? s.f_frsize : s.f_bsize);
 	return 0;
-#else
-	(void)path;
-	(void)bytes;
-	errno = ENOSYS;
-	return -1;
-#endif
 }
+#else
+KM_LACKS(int, km_free_space, (const char *path KM_UNUSED, uint64_t *bytes KM_UNUSED), -1)
+#endif
 
 void km_file_system(const char *path, char *to, size_t n)
 {
@@ -318,25 +286,23 @@ void km_sync(const char *path)
 #endif
 }
 
+#if HAVE_GETRUSAGE && defined(RLIMIT_FSIZE)
 int km_file_limit(uint64_t *bytes)
 {
-#if HAVE_GETRUSAGE && defined(RLIMIT_FSIZE)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
 		return -1;
 	*bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit.rlim_cur;
 	return 0;
-#else
-	(void)bytes;
-	errno = ENOSYS;
-	return -1;
-#endif
 }
+#else
+KM_LACKS(int, km_file_limit, (uint64_t *bytes KM_UNUSED), -1)
+#endif
 
+#if HAVE_GETRUSAGE && defined(RLIMIT_AS)
 int km_limit_memory(uint64_t bytes)
 {
-#if HAVE_GETRUSAGE && defined(RLIMIT_AS)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_AS, &limit) != 0)
@@ -344,12 +310,10 @@ int km_limit_memory(uint64_t bytes)
 	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)limit.rlim_cur > bytes)
 		limit.rlim_cur = (rlim_t)bytes;
 	return setrlimit(RLIMIT_AS, &limit);
-#else
-	(void)bytes;
-	errno = ENOSYS;
-	return -1;
-#endif
 }
+#else
+KM_LACKS(int, km_limit_memory, (uint64_t bytes KM_UNUSED), -1)
+#endif
 
 long km_faults(void)
 {
