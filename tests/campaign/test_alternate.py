@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from kernometer.campaign.plan import EFFORTS, Plan
 from kernometer.results.model import By, RowInfo, Workload
 from kernometer.results.store import Store, read_file
 from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.local import from_spec
 from tests.results import make
 
 ROWS = ("syscall/getppid", "proc/fork-exit", "syscall/getppid@cold")
@@ -123,3 +124,12 @@ def test_a_row_that_one_arm_cannot_calibrate_is_measured_in_neither(tmp_path: Pa
 def test_first_calls_need_no_batch(tmp_path: Path, batches: dict[str, int]) -> None:
     results = [read_file(path) for path in measured(tmp_path, Pretended(batches), Pretended(batches))]
     assert all("syscall/getppid@cold" in {run.row for run in result.runs} for result in results)
+
+
+def test_first_calls_alone_are_compared(tmp_path: Path) -> None:
+    """Expected: a real probe asked for a cold row alone, which has neither calibration nor count. Broken: such a call
+    without any record is taken for a probe that could not begin."""
+    plan = Plan("time", "quick", (ROWS[2],), (ROWS[2],), replace(EFFORTS["quick"], seconds=0.001), 7)
+    targets = (from_spec("local"), from_spec("local"))
+    paths = measure_pair(plan, targets, Store(tmp_path), "", 2, lambda _: None)
+    assert [len(read_file(path).runs) for path in paths] == [2, 2]

@@ -120,8 +120,12 @@ class _Arm:
 
     def time(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
         """One run of each of the plan's rows."""
-        phase = ("--only", "time") if plan.by == "time" and not plan.command else ()
-        self.run(plan, listen, "--first-run", str(block), "--block", str(block), *phase)
+        words: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
+        if plan.by == "time" and not plan.command:
+            words += ("--only", "time")
+        if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
+            words += ("--continue",)
+        self.run(plan, listen, *words)
 
     def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str) -> set[str]:
         """One call of the probe with these words; the rows that failed in it."""
@@ -131,8 +135,6 @@ class _Arm:
         if only:
             of_rows = sorted((self.ids[row], *self.batches[row]) for row in only)
             words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
-        if self.has_header and plan.words and asked <= self.defined:
-            words += ("--continue",)
         until = Deadline.after(plan.patience + CALL_PATIENCE)
         for record, line in records(self.target, plan.job(*words, runs=1), until):
             if isinstance(record, Calibration):
