@@ -277,7 +277,7 @@ struct km_frame {
 	void *more; /* the workload's */
 };
 int km_frame_device(struct km *, int how); /* the opened device; or the row is unsupported */
-/* Sets all but make, pixel and more, and of km ops (a pixel each) and claim. Mapped where the workload needs CAP_MMAP. */
+/* Sets all but make, pixel and more, and of km ops (a pixel each) and claim. Mapped if the workload needs CAP_MMAP. */
 void km_frame_open(struct km_frame *, struct km *, long width, long height);
 /* A new one of the row's width and height, opened: the state of a workload that has no other. */
 struct km_frame *km_frame_new(struct km *, void (*make)(const struct km_frame *, uint64_t k, long y, uint32_t *to),
