@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kernometer.campaign.plan import plan_of
-from kernometer.errors import TargetError
 from kernometer.guests import disks, drivers, store
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
@@ -106,11 +105,13 @@ def test_a_kernel_without_a_driver_has_a_reason_in_the_result(
 def test_a_disk_that_cannot_be_made_is_inits_error(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch, form: Any, words: str
 ) -> None:
-    """Expected: init's word on what failed. Broken: a wait, or figures of another file system."""
+    """Expected: init's word on what failed, as the row's failure. Broken: a wait, or figures of another file system."""
     good = disks.image("ext4")
     monkeypatch.setattr(disks, "image", lambda _: form(good))
-    with pytest.raises(TargetError, match=f"init failed: {words}"):
-        boot(guest, job("fs/read@bufsize=1024,blocks=2000,ext4"))
+    lines = boot(guest, job("fs/read@bufsize=1024,blocks=2000,ext4"))
+    assert of(lines, "run") == {}
+    (failure,) = of(lines, "error").values()
+    assert f"init failed: {words}" in failure["text"]
 
 
 @pytest.mark.guest
