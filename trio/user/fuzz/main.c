@@ -20,6 +20,7 @@
 #define MOST 64
 #define LIFE 4096       /* calls after which a process is started anew, so that all it has taken is given back */
 #define PATIENCE_MS 500 /* for one call */
+#define START_MS 20000  /* until the first one: on a busy host an emulated machine takes its time to start a process */
 #define LOOK_MS 5
 #define WARM_UP 4096   /* calls before free pages are counted, so that the kernel's caches are filled */
 #define CHILDREN 1100  /* more than Trio has tasks */
@@ -140,7 +141,7 @@ static void look_after(unsigned p)
 	if (it->seen != progress[p].next) {
 		it->seen = progress[p].next;
 		it->since = now_ms();
-	} else if (now_ms() - it->since > PATIENCE_MS) {
+	} else if (now_ms() - it->since > (it->seen == it->from ? START_MS : PATIENCE_MS)) {
 		shared->stuck++;
 		kill(it->pid, SIGKILL);
 		it->since = now_ms();
