@@ -17,7 +17,7 @@ from .running import LIMIT_SECONDS, TINY, Running, measure, of_type, parent_of, 
 
 TOOLS = ("sort", "od", "grep", "tee", "wc")
 #: Two samples of one iteration each.
-FIXED = ("--runs", "1", "--batch", "1", "--samples", "2", "--half-width", "0", "--seconds", "30")
+FIXED = ("--only", "time", "--runs", "1", "--batch", "1", "--samples", "2", "--seconds", "30")
 ROOT_OF_TWO = str(isqrt(2 * 10**198))  #: the first 100 digits, without the point
 
 pytestmark = [

@@ -209,7 +209,8 @@ def test_a_session_that_is_let_go_early_leaves_nothing(
 ) -> None:
     """Expected: kernel and all are gone with the iterator, as after Ctrl-C. Broken: helpers in a group of their own."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    job = Job(("--continue", "--runs", "1000", "--seconds", "0.01", "proc/fork-exit"))
+    words = ("--continue", "--only", "time", "--batch", "1", "--runs", "1000", "--seconds", "0.01")
+    job = Job((*words, "proc/fork-exit"))
     before = below(os.getpid())  # with what other tests have running for all of them, such as an ssh server
     lines = from_spec(f"wrap:{FOLDER / wrapper}").run(job, Deadline.after(SECONDS))
     assert b'"run"' in next(iter(lines))

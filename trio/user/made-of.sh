@@ -10,7 +10,7 @@ samples=10
 
 # iterations in a sample, file for the counters
 counters_after() {
-	"$program" --continue --by time --clock cycles --runs 1 --half-width 0 --seconds 1000 --samples "$samples" \
+	"$program" --continue --by time --only time --clock cycles --runs 1 --seconds 1000 --samples "$samples" \
 		--batch "$1" "$row" >/tmp/said
 	if ! grep -q '"type":"run"' /tmp/said; then
 		cat /tmp/said
