@@ -279,6 +279,17 @@ struct drive { /* one call of the program */
 	long failed;
 };
 
+/* Whether a row cannot be counted or timed for want of a batch: then that is its failure, told once. */
+static int lacks_batch(struct drive *d, struct plan *p)
+{
+	if (p->once || p->batch > 0)
+		return 0;
+	report(d->o, p->row, d->o->first_run, "has no batch: it was not calibrated");
+	p->refused = 1;
+	d->failed++;
+	return 1;
+}
+
 /* CALIBRATE or COUNT, once for every row that has such a thing and is not calibrated yet, or is. */
 static void once_each(struct drive *d, enum role role)
 {
@@ -292,11 +303,9 @@ static void once_each(struct drive *d, enum role role)
 
 		if (p->once || p->refused || (role == CALIBRATE && p->batch > 0))
 			continue;
-		if (role == COUNT && p->batch <= 0) {
-			report(d->o, p->row, d->o->first_run, "has no batch: it was not calibrated");
-			p->refused = 1;
-			d->failed++;
-		} else if (one_process(d->o, role, p, &d->folders, d->text)) {
+		if (role == COUNT && lacks_batch(d, p))
+			continue;
+		if (one_process(d->o, role, p, &d->folders, d->text)) {
 			/* A counting run that is killed may be too slow with all that is attached: the row is timed. */
 			p->refused = role == CALIBRATE || d->text[0] == '{';
 			d->failed++;
@@ -312,15 +321,12 @@ static void time_once(struct drive *d, size_t i)
 	struct plan *p = &d->plan[i];
 	uint64_t start = clock_wall();
 
-	if (!p->once && p->batch <= 0 && !p->refused) {
-		report(d->o, p->row, d->o->first_run, "has no batch: it was not calibrated");
-		p->refused = 1;
-		d->failed++;
+	if (!p->refused && !lacks_batch(d, p)) {
+		if (one_process(d->o, TIME, p, &d->folders, d->text))
+			d->failed++;
+		else
+			pace_add(&d->pace[i], middle_sample(d->text), (double)(clock_wall() - start) / 1e9);
 	}
-	if (!p->refused && one_process(d->o, TIME, p, &d->folders, d->text))
-		d->failed++;
-	else if (!p->refused)
-		pace_add(&d->pace[i], middle_sample(d->text), (double)(clock_wall() - start) / 1e9);
 	d->pace[i].over = p->refused;
 }
 

@@ -139,7 +139,7 @@ def plan_of(
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
     found = definitions(by, profile, words, target, program)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
-    needs = {row.row: frozenset(row.needs) for one in found for row in one.rows if row.row in rows and row.needs}
+    needs = {row.row: frozenset(row.needs) for one in found for row in one.rows if row.needs and not row.unsupported}
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
     if by == "time" and "budget" not in given and "runs" not in given:
