@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,7 @@ from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
-
-if TYPE_CHECKING:
-    from kernometer.results.model import By
+from kernometer.results.model import By
 
 EPILOG = (
     """\b

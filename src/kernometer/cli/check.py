@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,8 +12,6 @@ import click
 from kernometer.cli.env import WIDTH, Env, json_option, pass_env
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kernometer.host.finding import Finding, HostReport, Severity
 
 #: In the order shown; the rest are named in one line at the end.

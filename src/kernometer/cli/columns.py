@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
+from kernometer.results.model import Result
 from kernometer.results.store import Store, read_file
 from kernometer.stats.series import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernometer.campaign.many import Outcome
-    from kernometer.results.model import Result
 
 
 def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,9 @@ from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
+from kernometer.results.model import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kernometer.results.model import Result
     from kernometer.results.store import Store
     from kernometer.stats.history import History
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from kernometer.results.store import Store

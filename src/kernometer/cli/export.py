@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -16,8 +17,6 @@ from kernometer.cli.env import Env, pass_env
 from kernometer.errors import ResultError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kernometer.report.export import Line, Per
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,11 @@ import click
 
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
+from kernometer.results.model import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernometer.report.figure import Figure
     from kernometer.report.figure_points import Source
-    from kernometer.results.model import Result
 
 EPILOG = """\b
 Examples:

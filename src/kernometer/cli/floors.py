@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from kernometer.cli.planning import plan_for, print_commands, tell_notes
 from kernometer.errors import Status, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernometer.campaign.plan import Plan
     from kernometer.stats.floors import Layout
     from kernometer.targets.qemu import QemuTarget

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
 
 import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, pass_env
-
-if TYPE_CHECKING:
-    from kernometer.results.model import By
+from kernometer.results.model import By
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -12,9 +12,6 @@ from kernometer import __version__
 from kernometer.cli import kernometer
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Variables that no option declares.
 ENVIRONMENT = {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kernometer.cli.env import Env
 from kernometer.errors import TargetError
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernometer.campaign.many import Outcome
-    from kernometer.cli.env import Env
 
 #: Lines of a dead target's output: its end says most.
 LAST_LINES = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +16,14 @@ from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.lists import workloads as split_workloads
 from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.errors import Status, UsageError
+from kernometer.results.model import By
+from kernometer.targets.base import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernometer.campaign.many import Outcome
     from kernometer.campaign.plan import Plan
-    from kernometer.results.model import By
     from kernometer.results.store import Store
     from kernometer.stats.series import Column
-    from kernometer.targets.base import Target
 
 EPILOG = """\b
 Examples:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import secrets
 import shlex
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli.env import Env
 from kernometer.cli.words import command_of
 from kernometer.errors import UsageError
+from kernometer.results.model import By
+from kernometer.targets.base import Program, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from kernometer.campaign.plan import Plan
-    from kernometer.cli.env import Env
-    from kernometer.results.model import By
-    from kernometer.targets.base import Program, Target
 
 #: Seconds of one run of a user's command, where nothing else is said: five executions at least whatever they take.
 COMMAND_SECONDS = 1.0

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kernometer.campaign.session import is_step
-from kernometer.results.model import Calibration, Counting, Failure, Run, Unsupported
+from kernometer.cli.env import Env
+from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Run, Unsupported
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rich.progress import Progress, TaskID
-
-    from kernometer.cli.env import Env
-    from kernometer.results.model import AnyRecord
 
 #: Seconds between two lines where there is no terminal.
 LINE_SECONDS = 10.0

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
+from kernometer.cli.env import Env
 from kernometer.errors import UsageError
+from kernometer.results.model import Published
 from kernometer.results.published import ALL, PREFIX, Column, is_published, load, names
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from kernometer.cli.env import Env
-    from kernometer.results.model import Published
 
 
 def show(env: Env, name: str, rows: tuple[str, ...]) -> None:

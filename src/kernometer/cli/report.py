@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,14 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env, pass_env
+from kernometer.results.model import Result
+from kernometer.stats.model import Comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from kernometer.results.model import Result
     from kernometer.stats.floors import Layout
     from kernometer.stats.history import History
-    from kernometer.stats.model import Comparison
 
 DEFAULT = Path("kernometer-report.html")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,11 @@ from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
+from kernometer.results.model import By, Result
+from kernometer.stats.model import RowFigure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kernometer.results.model import By, Result
     from kernometer.results.store import Store
-    from kernometer.stats.model import RowFigure
 
 EPILOG = (
     """\b

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kernometer.stats.model import RowFigure
+from kernometer.stats.model import RowFigure
 
 
 @click.command()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.results.model import By, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rich.console import Console
-
-    from kernometer.results.model import By, Workload
 
 
 @click.command()

@@ -12,13 +12,12 @@ from rich.text import Text
 
 from kernometer.report.export import guarded
 from kernometer.report.figure_draw import digits
+from kernometer.report.figure_points import Drawing, Panel, Point
 from kernometer.report.units import format_half_width
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from kernometer.report.figure_points import Drawing, Panel, Point
 
 COLUMNS = ("figure", "panel", "series", "x", "y", "y_low", "y_high", "unit")
 

@@ -8,13 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from kernometer.report.units import format_percent
+from kernometer.stats.floors import Layout, RowSpread
 from kernometer.stats.path import DEFAULT_LAYOUT_FLOOR
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from kernometer.stats.floors import Layout, RowSpread
 
 #: Characters of a kernel's or a row's name.
 NAME = 120

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from kernometer.report.heads import lines
+from kernometer.report.matrix_view import Cell, ChangeView, MatrixView
 from kernometer.report.table import broken
 from kernometer.stats.model import Verdict
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
-
-    from kernometer.report.matrix_view import Cell, ChangeView, MatrixView
 
 #: Characters: of a system's column, of the baseline's, of a row's name at most; of a head's lines; of a remark.
 COLUMN, BASELINE, ROW, HEAD_LINES, LINE = 7, 15, 30, 4, 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -9,18 +10,14 @@ from rich.text import Text
 
 from kernometer.report.forest import ratio_text
 from kernometer.report.units import NOTHING, format_value
+from kernometer.results.model import Paper, Publication, Published, Stated
 from kernometer.results.published import PREFIX
-from kernometer.stats.published import Holds, checks, ratio_of_costs, shown
+from kernometer.stats.model import RowFigure
+from kernometer.stats.published import Check, Holds, Pair, checks, ratio_of_costs, shown
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.console import Console
-
-    from kernometer.results.model import Paper, Publication, Published, Stated
-    from kernometer.stats.model import RowFigure
-    from kernometer.stats.published import Check, Pair
 
 #: Said wherever published figures are compared.
 NO_VERDICT = "Published figures have no samples: there is no interval, and no verdict."

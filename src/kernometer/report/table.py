@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -22,18 +23,14 @@ from kernometer.report.curves import (
 )
 from kernometer.report.units import format_value
 from kernometer.report.warnings import WORDS
+from kernometer.results.model import Header, Result, Workload
 from kernometer.stats.curves import Curve
-from kernometer.stats.model import FlagCode
+from kernometer.stats.model import FlagCode, RowFigure
 from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from rich.console import Console
-
-    from kernometer.results.model import Header, Result, Workload
-    from kernometer.stats.model import RowFigure
 
 #: Times as long from which on a row's counting run is told of.
 TOLD_COUNTING = 1.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -13,16 +14,13 @@ from kernometer.report.compared import footnotes_of, own_notes, short
 from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
 from kernometer.report.table import broken
 from kernometer.report.units import NOTHING, exact_text, format_percent
+from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rich.console import Console
-
-    from kernometer.results.model import Workload
 
     Line = RowComparison | Curve[RowComparison]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from kernometer.stats.model import RunFigure
 from kernometer.stats.warmup import warmup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

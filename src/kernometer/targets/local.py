@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from kernometer.errors import UsageError
 from kernometer.guests.remembered import boot_id
+from kernometer.results.model import By
 from kernometer.targets import build
-from kernometer.targets.base import Place
+from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.identity import host_id
 from kernometer.targets.stream import between_markers, lines_of, running
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kernometer.results.model import By
-    from kernometer.targets.base import Deadline, Job, Program
 
 
 @dataclass(frozen=True, slots=True)

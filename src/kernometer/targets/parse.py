@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kernometer.errors import UsageError
-
-if TYPE_CHECKING:
-    from kernometer.targets.base import Target
+from kernometer.targets.base import Target
 
 #: What may be written, for help and errors.
 FORMS = (

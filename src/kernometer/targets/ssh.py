@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from subprocess import PIPE
-from typing import TYPE_CHECKING
 
 from kernometer.cache import sha256
 from kernometer.errors import BuildError, KernometerError, TargetError
+from kernometer.results.model import By
 from kernometer.targets import build, ssh_link
 from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.identity import hashed
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, lines_of, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kernometer.results.model import By
 
 #: Two names of one machine type: dual boot is one machine.
 SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}

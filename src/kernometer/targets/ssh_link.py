@@ -11,17 +11,15 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.targets.base import Deadline
 from kernometer.targets.stream import LAST_OUTPUT, lines_of, running, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Seconds from the start of ssh to the remote shell's answer, jump hosts included.
 CONNECT_SECONDS = 60.0

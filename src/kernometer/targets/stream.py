@@ -7,17 +7,14 @@ import re
 import selectors
 import signal
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, TypeVar, cast
+from pathlib import Path
+from typing import IO, TypeVar, cast
 
 from kernometer.errors import MissingError, TargetError
+from kernometer.targets.base import Deadline
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from kernometer.targets.base import Deadline
 
 #: Bytes of the last output that an error holds.
 LAST_OUTPUT = 4000
