@@ -132,7 +132,8 @@ def test_the_whole_command_for_a_disk() -> None:
     assert words(described(boot="devices = ['VGA']\nmemory = 64"), DISK) == (
         "qemu -no-user-config -nodefaults -display none -no-reboot"
         " -machine pc -accel tcg -smp 1 -cpu max,-erms,-fsrm -m 64"
-        " -chardev socket,id=console,path=console -serial chardev:console -device VGA"
+        " -chardev socket,id=console,fd=0 -serial chardev:console"
+        " -chardev socket,id=monitor,fd=1 -mon chardev=monitor -device VGA"
         " -drive if=none,id=image,file=/disks/a,,b.img,format=raw,snapshot=on"
         " -device ide-hd,drive=image,bus=ide.0,bootindex=0"
         " -drive if=none,id=job,file=job.iso,format=raw,readonly=on -device ide-cd,drive=job,bus=ide.1"

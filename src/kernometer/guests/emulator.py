@@ -56,6 +56,23 @@ def started(
         process.wait()
 
 
+@contextmanager
+def talking(
+    words: tuple[str, ...], folder: Path, sockets: int
+) -> Iterator[tuple[subprocess.Popen[bytes], list[socket.socket]]]:
+    """QEMU as `started` does it, and our ends of the sockets that are its first descriptors."""
+    pairs = [socket.socketpair() for _ in range(sockets)]
+    try:
+        with started(words, folder, [theirs for _, theirs in pairs]) as process:
+            for _, theirs in pairs:
+                theirs.close()
+            yield process, [ours for ours, _ in pairs]
+    finally:
+        for pair in pairs:
+            for end in pair:
+                end.close()
+
+
 def end_of(path: Path, limit: int) -> bytes:
     """The last bytes of a file that a guest or QEMU wrote; none where there is no such file."""
     try:

@@ -19,14 +19,13 @@ import msgspec
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests import events, kvm, plugin, store, variant
-from kernometer.guests.emulator import SAID, end_of
+from kernometer.guests.emulator import SAID, end_of, talking
 from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.booting import SILENCE_SECONDS, counts_of
 from kernometer.targets.consoles import boot, description, images, media
-from kernometer.targets.consoles.connection import connected
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.identity import host_id
@@ -131,8 +130,8 @@ class ConsoleTarget:
         with tempfile.TemporaryDirectory(prefix="kernometer-console-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
             carried = self._lay_out(folder)
-            with connected(words, folder, until) as (process, connection):
-                console = Console(connection, self.name, self.system.description.boot.panic)
+            with talking(words, folder, 2) as (process, (line, monitor)):
+                console = Console(line, monitor, self.name, self.system.description.boot.panic)
                 try:
                     yield _Booted(folder, process, Dialogue(console, self.system.description, until), carried)
                 except TargetError as error:

@@ -17,6 +17,7 @@ import msgspec
 from kernometer.cache import sha256
 from kernometer.errors import TargetError
 from kernometer.guests import command, disks, events, initramfs, programs, store
+from kernometer.guests.emulator import talking
 from kernometer.guests.qemu import MEMORY, STATE, Boot, Phase, argv
 from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting
@@ -125,7 +126,7 @@ class Guests:
             if state is not None:
                 for name in (INITRD, MEMORY, STATE):
                     (folder / name).symlink_to(state / name)
-            with saving.talking(argv(boot), folder, 1 if state else 0) as (process, sockets):
+            with talking(argv(boot), folder, 1 if state else 0) as (process, sockets):
                 try:
                     if state:
                         saving.restore(sockets[0], self.until)

@@ -10,7 +10,9 @@ from kernometer.targets.consoles.description import Description
 from kernometer.targets.consoles.images import Image
 
 #: Names in the folder where QEMU is started.
-CONSOLE, JOB, FILES, EVENTS = "console", "job.iso", "files", "events.json"
+JOB, FILES, EVENTS = "job.iso", "files", "events.json"
+#: QEMU's descriptors: sockets that we hold the other ends of.
+CONSOLE, MONITOR = 0, 1
 #: The host as a guest of QEMU's user network sees it; nothing but its TFTP answers.
 SERVER = "10.0.2.2"
 
@@ -46,7 +48,8 @@ def argv(
         *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
         *machine.argv(accelerator),
         *(("-machine", "graphics=off") if boot.firmware == "serial" else ()),
-        *("-chardev", f"socket,id=console,path={CONSOLE}", "-serial", "chardev:console"),
+        *("-chardev", f"socket,id=console,fd={CONSOLE}", "-serial", "chardev:console"),
+        *("-chardev", f"socket,id=monitor,fd={MONITOR}", "-mon", "chardev=monitor"),
     ]
     for device in boot.devices:
         words += ["-device", device]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import socket
 import struct
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from kernometer.errors import TargetError
 from kernometer.guests import qemu
-from kernometer.guests.emulator import started
+from kernometer.guests.emulator import talking
 from kernometer.targets.base import Deadline
 from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 
@@ -22,23 +20,6 @@ _CAPABILITIES = {"capabilities": [{"capability": "x-ignore-shared", "state": Tru
 #: Where the state says what the machine was doing: after the section's name and two numbers the words' length, and the
 #: words themselves, in 100 bytes.
 _DOING, _SKIPPED, _WORDS = b"\x0bglobalstate", 8, 100
-
-
-@contextmanager
-def talking(
-    words: tuple[str, ...], folder: Path, sockets: int
-) -> Iterator[tuple[subprocess.Popen[bytes], list[socket.socket]]]:
-    """QEMU as emulator.started does it, and our ends of the sockets that are its first descriptors."""
-    pairs = [socket.socketpair() for _ in range(sockets)]
-    try:
-        with started(words, folder, [theirs for _, theirs in pairs]) as process:
-            for _, theirs in pairs:
-                theirs.close()
-            yield process, [ours for ours, _ in pairs]
-    finally:
-        for pair in pairs:
-            for end in pair:
-                end.close()
 
 
 def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: Deadline) -> Iterator[None]:
