@@ -53,13 +53,6 @@ static void fb_info_teardown(void *state)
 	km_free(f);
 }
 
-static const struct point fb_info_points[] = {
-	{ .profile = FULL },
-	{ .profile = FULL, .path_n = 500, .place = ON_BOCHS_DRM },
-	{ .profile = FULL, .path_n = 500, .place = ON_VESAFB },
-	{ .profile = 0 },
-};
-
 const struct workload fb_info = {
 	.name = "fb/info",
 	.per = "query",
@@ -67,7 +60,8 @@ const struct workload fb_info = {
 	.what = "a frame buffer's size and layout asked for by its two ioctls (variable and fixed screen information)",
 	.inside = "two calls, the copying of their answers, comparisons",
 	.needs = CAP_FRAME_BUFFER,
-	.points = fb_info_points,
+	.points = KM_POINTS({ .profile = FULL }, { .profile = FULL, .path_n = 500, .place = ON_BOCHS_DRM },
+			    { .profile = FULL, .path_n = 500, .place = ON_VESAFB }),
 	.setup = fb_info_setup,
 	.run = fb_info_run,
 	.verify = fb_info_verify,

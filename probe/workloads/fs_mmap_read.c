@@ -148,16 +148,6 @@ static const struct point fs_mmap_read_points[] = {
 	{ { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
-static const struct point fs_mmap_read_uncached_points[] = {
-	{ { 4, 4096 }, FULL, 0, ONE_CPU, 0 },
-	{ { 256, 4096 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 4096 }, FULL, 0, ONE_CPU, 0 },
-
-	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 #define FS_MMAP_READ_ROW                                                                                \
 	.per = "copy", .unit = UNIT_BYTES_PER_S, .source = "K figure 6", .settings = SET_FOLDER,        \
 	.params = { "buffer", "file_kib" }, .curve = "buffer", .max_batch = 1, .run = fs_mmap_read_run, \
@@ -184,6 +174,8 @@ const struct workload fs_mmap_read_uncached = {
 	.inside = "libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the "
 		  "disk, read-ahead included; what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
-	.points = fs_mmap_read_uncached_points,
+	.points = KM_POINTS({ { 4, 4096 }, FULL, 0, ONE_CPU, 0 }, { { 256, 4096 }, FULL, 0, ONE_CPU, 0 },
+			    { { 65536, 4096 }, FULL, 0, ONE_CPU, 0 }, { { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 65536, 65536 }, FULL, 0, ONE_CPU, 0 }),
 	.setup = fs_mmap_read_uncached_setup,
 };

@@ -53,13 +53,6 @@ static void fs_rename_verify(void *state, uint64_t n)
 		km_fail(f->km, "after %" PRIu64 " renames the file is still at its other name", n);
 }
 
-static const struct point fs_rename_points[] = {
-	{ { 0 }, QUICK, 100, ONE_CPU, 0 },
-	{ { 0 }, FULL, 100, ON_EXT4, 0 },
-	{ { 0 }, FULL, 100, ON_MINIX, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 const struct workload fs_rename = {
 	.name = "fs/rename",
 	.per = "rename",
@@ -67,7 +60,8 @@ const struct workload fs_rename = {
 	.what = "an empty file gets another name in the same folder; no file has that name",
 	.inside = "one rename",
 	.settings = SET_FOLDER,
-	.points = fs_rename_points,
+	.points = KM_POINTS({ { 0 }, QUICK, 100, ONE_CPU, 0 }, { { 0 }, FULL, 100, ON_EXT4, 0 },
+			    { { 0 }, FULL, 100, ON_MINIX, 0 }),
 	.setup = fs_rename_setup,
 	.run = fs_rename_run,
 	.verify = fs_rename_verify,

@@ -132,14 +132,6 @@ static void ipc_bw_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point ipc_pipe_bw_points[] = {
-	{ { 1 << 20, 65536 }, QUICK, 12, SAME_CPU, 0 },
-	{ { 1 << 20, 65536 }, QUICK, 0, OTHER_CPU, 0 },
-	{ { 1 << 20, 4096 }, FULL, 8, SAME_CPU, 0 },
-	{ { 1 << 20, 4096 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 static const struct point ipc_socket_bw_points[] = {
 	{ { 1 << 20, 65536 }, QUICK, 3, SAME_CPU, 0 },
 	{ { 1 << 20, 65536 }, FULL, 0, OTHER_CPU, 0 },
@@ -158,7 +150,9 @@ const struct workload ipc_pipe_bw = {
 	.source = "G's suite (lmbench's bw_pipe)",
 	.what = "`total` bytes go from one process to another by a pipe, in writes of `message` bytes",
 	.inside = "one word that asks for the transfer, all its writes and reads, one comparison a message",
-	.points = ipc_pipe_bw_points,
+	.points = KM_POINTS({ { 1 << 20, 65536 }, QUICK, 12, SAME_CPU, 0 },
+			    { { 1 << 20, 65536 }, QUICK, 0, OTHER_CPU, 0 }, { { 1 << 20, 4096 }, FULL, 8, SAME_CPU, 0 },
+			    { { 1 << 20, 4096 }, FULL, 0, OTHER_CPU, 0 }),
 	.setup = ipc_pipe_bw_setup,
 };
 

@@ -322,19 +322,13 @@ static void *ipc_posix_mq_setup(struct km *km)
 	return ipc_lat_setup(km, &ipc_lat_mq);
 }
 
-static const struct point ipc_lat_points[] = {
-	{ { 0 }, QUICK, 60, SAME_CPU, 0 },
-	{ { 0 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
-static const char ipc_lat_twice[] =
-	"the same message put and got by one process, there and back (the same four calls, no switch)";
-
-#define IPC_LAT_ROW                                                                                           \
-	.per = "round trip", .subtracts = ipc_lat_twice, .points = ipc_lat_points, .run = ipc_lat_run,        \
-	.baseline = ipc_lat_baseline, .counted = { offsetof(struct ipc_lat, sent), "round trips were made" }, \
-	.teardown = ipc_lat_teardown
+#define IPC_LAT_ROW                                                                                                  \
+	.per = "round trip",                                                                                         \
+	.subtracts = "the same message put and got by one process, there and back (the same four calls, no switch)", \
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 60, .place = SAME_CPU },                                   \
+			    { .profile = FULL, .place = OTHER_CPU }),                                                \
+	.run = ipc_lat_run, .baseline = ipc_lat_baseline,                                                            \
+	.counted = { offsetof(struct ipc_lat, sent), "round trips were made" }, .teardown = ipc_lat_teardown
 
 const struct workload ipc_unix_lat = {
 	.name = "ipc/unix-lat",

@@ -148,13 +148,9 @@ static void proc_exec_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point proc_exec_points[] = {
-	{ { 0 }, QUICK, 25, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
-#define PROC_EXEC_ROW .per = "process", .source = "G's suite (lmbench's lat_proc)", .settings = SET_ADDRESS_RANDOM
-#define PROC_EXEC_CALLS .run = proc_exec_run, .verify = proc_exec_verify, .teardown = proc_exec_teardown
+#define PROC_EXEC_ROW                                                                                 \
+	.per = "process", .source = "G's suite (lmbench's lat_proc)", .settings = SET_ADDRESS_RANDOM, \
+	.run = proc_exec_run, .verify = proc_exec_verify, .teardown = proc_exec_teardown
 
 const struct workload proc_fork_exec = {
 	.name = "proc/fork-exec",
@@ -162,9 +158,8 @@ const struct workload proc_fork_exec = {
 	.what = "a process is created by fork, executes this program, which exits at once, and is waited for",
 	.inside = "fork, execve, the program's start and exit, waitpid",
 	.needs = CAP_SELF,
-	.points = proc_exec_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 25 }),
 	.setup = proc_fork_exec_setup,
-	PROC_EXEC_CALLS,
 };
 
 const struct workload proc_vfork_exec = {
@@ -173,9 +168,8 @@ const struct workload proc_vfork_exec = {
 	.what = "proc/fork-exec by vfork",
 	.inside = "vfork, execve, the program's start and exit, waitpid",
 	.needs = CAP_SELF | CAP_VFORK,
-	.points = proc_exec_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 25 }),
 	.setup = proc_vfork_exec_setup,
-	PROC_EXEC_CALLS,
 };
 
 const struct workload proc_spawn = {
@@ -184,9 +178,8 @@ const struct workload proc_spawn = {
 	.what = "proc/fork-exec by posix_spawn, with neither file actions nor attributes",
 	.inside = "posix_spawn, the program's start and exit, waitpid",
 	.needs = CAP_SELF | CAP_POSIX_SPAWN,
-	.points = proc_exec_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 25 }),
 	.setup = proc_spawn_setup,
-	PROC_EXEC_CALLS,
 };
 
 const struct workload proc_shell = {
@@ -197,5 +190,4 @@ const struct workload proc_shell = {
 	.needs = CAP_SELF,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 8 }),
 	.setup = proc_shell_setup,
-	PROC_EXEC_CALLS,
 };

@@ -183,27 +183,17 @@ static const struct point proc_fork_rss_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
-/* By path 4 and 8 MiB: what a huge page costs shows between them. */
-static const struct point proc_fork_rss_huge_points[] = {
-	{ { 4096 }, FULL, 25, ONE_CPU, 0 },
-	{ { 8192 }, FULL, 25, ONE_CPU, 0 },
-	{ { 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 262144 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
+#define PROC_FORK_ROW .per = "process", .run = proc_fork_run, .verify = proc_fork_verify, .teardown = proc_fork_teardown
 
 const struct workload proc_fork_exit = {
 	.name = "proc/fork-exit",
-	.per = "process",
+	PROC_FORK_ROW,
 	.source = "M",
 	.what = "a process is created, exits at once, and is waited for",
 	.inside = "one fork, the child's _exit, one waitpid",
 	.settings = SET_ADDRESS_RANDOM,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),
 	.setup = proc_fork_exit_setup,
-	.run = proc_fork_run,
-	.verify = proc_fork_verify,
-	.teardown = proc_fork_teardown,
 };
 
 const struct workload proc_fork_exit_loops = {
@@ -242,8 +232,8 @@ const struct workload proc_fork_exit_fixed_time = {
 
 const struct workload proc_fork_rss = {
 	.name = "proc/fork-rss",
+	PROC_FORK_ROW,
 	.revision = 1, /* ordinary pages; before, as the system chose */
-	.per = "process",
 	.source = "M (its explanation of the factor 182)",
 	.what = "proc/fork-exit by a process that has written to each page of `rss_kib` KiB more memory, in ordinary "
 		"pages",
@@ -253,14 +243,11 @@ const struct workload proc_fork_rss = {
 	.curve = "rss_kib",
 	.points = proc_fork_rss_points,
 	.setup = proc_fork_rss_setup,
-	.run = proc_fork_run,
-	.verify = proc_fork_verify,
-	.teardown = proc_fork_teardown,
 };
 
 const struct workload proc_fork_rss_huge = {
 	.name = "proc/fork-rss-huge",
-	.per = "process",
+	PROC_FORK_ROW,
 	.source = "after M (its explanation of the factor 182)",
 	.what = "proc/fork-rss with memory that lies in huge pages, all of it",
 	.inside = "one fork, the child's _exit, one waitpid; nobody touches the memory meanwhile",
@@ -268,9 +255,8 @@ const struct workload proc_fork_rss_huge = {
 	.settings = SET_OVERCOMMIT | SET_ADDRESS_RANDOM | SET_HUGE_PAGES,
 	.params = { "rss_kib" },
 	.curve = "rss_kib",
-	.points = proc_fork_rss_huge_points,
+	/* By path 4 and 8 MiB: what a huge page costs shows between them. */
+	.points = KM_POINTS({ { 4096 }, FULL, 25, ONE_CPU, 0 }, { { 8192 }, FULL, 25, ONE_CPU, 0 },
+			    { { 65536 }, FULL, 0, ONE_CPU, 0 }, { { 262144 }, FULL, 0, ONE_CPU, 0 }),
 	.setup = proc_fork_rss_huge_setup,
-	.run = proc_fork_run,
-	.verify = proc_fork_verify,
-	.teardown = proc_fork_teardown,
 };

@@ -178,8 +178,8 @@ static void sh_cc_teardown(void *state)
 #define SH_CC_ROW                                                                                             \
 	.per = "program", .unit = UNIT_PER_S, .source = "M table 1", .max_batch = 1, .settings = SET_FOLDER,  \
 	.inside = "fork, execve of the compiler, all that it starts, one C file of 70 lines read, a program " \
-		  "written, waitpid"
-#define SH_CC_CALLS .run = sh_cc_run, .settle = sh_cc_settle, .verify = sh_cc_verify, .teardown = sh_cc_teardown
+		  "written, waitpid",                                                                         \
+	.run = sh_cc_run, .settle = sh_cc_settle, .verify = sh_cc_verify, .teardown = sh_cc_teardown
 
 const struct workload sh_cc = {
 	.name = "sh/cc",
@@ -188,7 +188,6 @@ const struct workload sh_cc = {
 	.points = KM_POINTS({ .profile = FULL }),
 	.setup = sh_cc_setup,
 	SH_CC_ROW,
-	SH_CC_CALLS,
 };
 
 const struct workload sh_cc_tcc = {
@@ -198,5 +197,4 @@ const struct workload sh_cc_tcc = {
 	.points = KM_POINTS({ .profile = FULL, .path_n = 3 }),
 	.setup = sh_cc_tcc_setup,
 	SH_CC_ROW,
-	SH_CC_CALLS,
 };

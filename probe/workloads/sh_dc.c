@@ -119,11 +119,10 @@ static void sh_dc_teardown(void *state)
 	km_free(s);
 }
 
-#define SH_DC_ROW                                                                        \
-	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER, \
-	.inside = "fork, execve of dc, its reading a file of one line, the root, its output to a file, waitpid"
-#define SH_DC_CALLS                               \
-	.run = sh_dc_run, .settle = sh_dc_settle, \
+#define SH_DC_ROW                                                                                                \
+	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER,                         \
+	.inside = "fork, execve of dc, its reading a file of one line, the root, its output to a file, waitpid", \
+	.run = sh_dc_run, .settle = sh_dc_settle,                                                                \
 	.counted = { offsetof(struct sh_dc, checked), "answers were right" }, .teardown = sh_dc_teardown
 
 const struct workload sh_dc = {
@@ -133,7 +132,6 @@ const struct workload sh_dc = {
 	.points = KM_POINTS({ .profile = FULL }),
 	.setup = sh_dc_setup,
 	SH_DC_ROW,
-	SH_DC_CALLS,
 };
 
 const struct workload sh_dc_busybox = {
@@ -143,5 +141,4 @@ const struct workload sh_dc_busybox = {
 	.points = KM_POINTS({ .profile = FULL, .path_n = 3 }),
 	.setup = sh_dc_busybox_setup,
 	SH_DC_ROW,
-	SH_DC_CALLS,
 };

@@ -134,49 +134,40 @@ static void sig_teardown(void *state)
 	km_free(s);
 }
 
-static const struct point sig_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = 0 },
-};
+#define SIG_ROW .points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }), .teardown = sig_teardown
+#define SIG_HANDLED .per = "signal", .counted = { offsetof(struct sig, done), "signals reached the handler" }, SIG_ROW
 
 const struct workload sig_install = {
 	.name = "sig/install",
+	SIG_ROW,
 	.per = "call",
 	.source = "K, lmbench",
 	.what = "sigaction installs a handler for SIGUSR1 and gives back the one before",
 	.inside = "the handler's structure filled in, libc's sigaction, a comparison of the old handler",
-	.points = sig_points,
 	.setup = sig_install_setup,
 	.run = sig_install_run,
 	.verify = sig_install_verify,
-	.teardown = sig_teardown,
 };
 
 const struct workload sig_catch = {
 	.name = "sig/catch",
-	.per = "signal",
+	SIG_HANDLED,
 	.source = "K, lmbench",
 	.what = "SIGUSR1 to oneself is delivered, handled and returned from, less the cost of sending",
 	.inside = "kill of the own process, delivery, a handler that counts, the return from it",
 	.subtracts = "kill of the own process with signal 0",
 	.figure_less_baseline = 1,
-	.points = sig_points,
 	.setup = sig_catch_setup,
 	.run = sig_catch_run,
 	.baseline = sig_catch_baseline,
-	.counted = { offsetof(struct sig, done), "signals reached the handler" },
-	.teardown = sig_teardown,
 };
 
 const struct workload sig_raise = {
 	.name = "sig/raise",
-	.per = "signal",
+	SIG_HANDLED,
 	.source = "K table 4",
 	.what = "raise(SIGUSR1) within one process, handled",
 	.inside = "libc's raise with all the calls it makes, delivery, a handler that counts, the return from it",
-	.points = sig_points,
 	.setup = sig_raise_setup,
 	.run = sig_raise_run,
-	.counted = { offsetof(struct sig, done), "signals reached the handler" },
-	.teardown = sig_teardown,
 };

@@ -107,40 +107,34 @@ static void syscall_file_teardown(void *state)
 	km_free(s);
 }
 
-static const struct point syscall_file_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = FULL, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
+#define SYSCALL_FILE_GOOD \
+	.counted = { offsetof(struct syscall_file, good), "answers were right" }, .teardown = syscall_file_teardown
+#define SYSCALL_FILE_ROW                                                                                         \
+	.per = "call",                                                                                           \
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }), \
+	.setup = syscall_file_setup, SYSCALL_FILE_GOOD
 
 const struct workload syscall_stat = {
 	.name = "syscall/stat",
-	.per = "call",
+	SYSCALL_FILE_ROW,
 	.source = "G, lmbench",
 	.what = "stat of a file in the current folder, its inode cached",
 	.inside = "libc's stat, comparisons of size and type",
-	.points = syscall_file_points,
-	.setup = syscall_file_setup,
 	.run = syscall_stat_run,
-	.counted = { offsetof(struct syscall_file, good), "answers were right" },
-	.teardown = syscall_file_teardown,
 };
 
 const struct workload syscall_fstat = {
 	.name = "syscall/fstat",
-	.per = "call",
+	SYSCALL_FILE_ROW,
 	.source = "G, lmbench",
 	.what = "fstat of an open file, its inode cached",
 	.inside = "libc's fstat, comparisons of size and type",
-	.points = syscall_file_points,
-	.setup = syscall_file_setup,
 	.run = syscall_fstat_run,
-	.counted = { offsetof(struct syscall_file, good), "answers were right" },
-	.teardown = syscall_file_teardown,
 };
 
 const struct workload syscall_open_close = {
 	.name = "syscall/open-close",
+	SYSCALL_FILE_GOOD,
 	.per = "open and close",
 	.source = "G, L, lmbench",
 	.what = "open for reading, and close, of a file in the current folder, its inode cached",
@@ -148,19 +142,13 @@ const struct workload syscall_open_close = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_open_close_setup,
 	.run = syscall_open_close_run,
-	.counted = { offsetof(struct syscall_file, good), "answers were right" },
-	.teardown = syscall_file_teardown,
 };
 
 const struct workload syscall_lseek = {
 	.name = "syscall/lseek",
-	.per = "call",
+	SYSCALL_FILE_ROW,
 	.source = "L",
 	.what = "lseek to offsets 0 to 6 from the beginning of a file of 7 bytes",
 	.inside = "libc's lseek, one remainder, a comparison of the offset",
-	.points = syscall_file_points,
-	.setup = syscall_file_setup,
 	.run = syscall_lseek_run,
-	.counted = { offsetof(struct syscall_file, good), "answers were right" },
-	.teardown = syscall_file_teardown,
 };

@@ -61,15 +61,10 @@ static void syscall_getpgid_verify(void *state, uint64_t n)
 	syscall_pid_check(state, n, getpgrp());
 }
 
-static const struct point syscall_pid_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = QUICK, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
-
-#define SYSCALL_PID_ROW                                                                                 \
-	.per = "call", .source = "K table 3", .points = syscall_pid_points, .setup = syscall_pid_setup, \
-	.teardown = km_free
+#define SYSCALL_PID_ROW                                                                                           \
+	.per = "call", .source = "K table 3",                                                                     \
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }), \
+	.setup = syscall_pid_setup, .teardown = km_free
 
 const struct workload syscall_getppid = {
 	.name = "syscall/getppid",

@@ -64,14 +64,9 @@ static void syscall_gettimeofday_fast_run(void *state, uint64_t n)
 	}
 }
 
-static const struct point syscall_time_points[] = {
-	{ .profile = QUICK, .path_n = 1000 },
-	{ .profile = FULL, .path_n = 10, .cold = 1 },
-	{ .profile = 0 },
-};
-
-#define SYSCALL_TIME_ROW                                                     \
-	.per = "call", .source = "K table 2", .points = syscall_time_points, \
+#define SYSCALL_TIME_ROW                                                                                         \
+	.per = "call", .source = "K table 2",                                                                    \
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }), \
 	.counted = { offsetof(struct syscall_time, good), "answers were a time" }, .teardown = km_free
 
 const struct workload syscall_gettimeofday = {

@@ -90,13 +90,6 @@ static void trio_copy_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point trio_copy_points[] = {
-	{ { 64 }, QUICK, 200, SAME_CPU, 0 },
-	{ { 512 }, FULL, 200, SAME_CPU, 0 },
-	{ { 4096 }, QUICK, 200, SAME_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 const struct workload trio_copy = {
 	.name = "trio/copy",
 	.per = "message",
@@ -108,7 +101,8 @@ const struct workload trio_copy = {
 	.figure_less_baseline = 1,
 	.params = { "bytes" },
 	.curve = "bytes",
-	.points = trio_copy_points,
+	.points = KM_POINTS({ { 64 }, QUICK, 200, SAME_CPU, 0 }, { { 512 }, FULL, 200, SAME_CPU, 0 },
+			    { { 4096 }, QUICK, 200, SAME_CPU, 0 }),
 	.setup = trio_copy_setup,
 	.run = trio_copy_run,
 	.baseline = trio_copy_baseline,

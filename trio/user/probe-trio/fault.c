@@ -90,19 +90,6 @@ static void trio_fault_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-static void trio_fault_verify(void *state, uint64_t n)
-{
-	struct trio_fault *f = state;
-
-	if (f->checked != n)
-		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " pages were checked", f->checked, n);
-}
-
-static void trio_fault_teardown(void *state)
-{
-	km_free(state);
-}
-
 static const struct point trio_fault_points[] = { { { 0 }, QUICK, 100, ONE_CPU, 0 },
 						  { { 1 }, QUICK, 100, ONE_CPU, 0 },
 						  { { 0 }, 0, 0, ONE_CPU, 0 } };
@@ -121,6 +108,6 @@ const struct workload trio_fault = {
 	.run = trio_fault_run,
 	.prepare = trio_fault_prepare,
 	.settle = trio_fault_settle,
-	.verify = trio_fault_verify,
-	.teardown = trio_fault_teardown,
+	.counted = { offsetof(struct trio_fault, checked), "pages were checked" },
+	.teardown = km_free,
 };

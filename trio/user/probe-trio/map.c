@@ -55,58 +55,29 @@ static void trio_map_settle(void *state, uint64_t n)
 	trio_flush_run(state, n);
 }
 
-static void trio_map_verify(void *state, uint64_t n)
-{
-	struct trio_map *m = state;
-
-	if (m->done != n)
-		km_fail(m->km, "%" PRIu64 " of %" PRIu64 " mappings came and went", m->done, n);
-}
-
-static void trio_map_teardown(void *state)
-{
-	km_free(state);
-}
-
-static const struct point trio_map_points[] = {
-	{ { 1 }, QUICK, 30, ONE_CPU, 0 },
-	{ { 16 }, FULL, 30, ONE_CPU, 0 },
-	{ { 256 }, QUICK, 10, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
+#define TRIO_MAP_ROW                                                                                \
+	.source = "beyond the sources", .needs = CAP_MMAP, .params = { "pages" }, .curve = "pages", \
+	.points = KM_POINTS({ { 1 }, QUICK, 30, ONE_CPU, 0 }, { { 16 }, FULL, 30, ONE_CPU, 0 },     \
+			    { { 256 }, QUICK, 10, ONE_CPU, 0 }),                                    \
+	.max_batch = TRIO_MAP_BATCH, .setup = trio_map_setup,                                       \
+	.counted = { offsetof(struct trio_map, done), "mappings came and went" }, .teardown = km_free
 
 const struct workload trio_map = {
 	.name = "trio/map",
+	TRIO_MAP_ROW,
 	.per = "mapping",
-	.source = "beyond the sources",
 	.what = "so many pages of zeros come into an address space, and are there",
 	.inside = "one mmap and one store a page with its fault; not the unmapping",
-	.needs = CAP_MMAP,
-	.params = { "pages" },
-	.curve = "pages",
-	.points = trio_map_points,
-	.max_batch = TRIO_MAP_BATCH,
-	.setup = trio_map_setup,
 	.run = trio_map_run,
 	.settle = trio_map_settle,
-	.verify = trio_map_verify,
-	.teardown = trio_map_teardown,
 };
 
 const struct workload trio_flush = {
 	.name = "trio/flush",
+	TRIO_MAP_ROW,
 	.per = "unmapping",
-	.source = "beyond the sources",
 	.what = "so many pages that were touched leave the address space and are free again",
 	.inside = "one munmap; not the mapping and its faults",
-	.needs = CAP_MMAP,
-	.params = { "pages" },
-	.curve = "pages",
-	.points = trio_map_points,
-	.max_batch = TRIO_MAP_BATCH,
-	.setup = trio_map_setup,
 	.run = trio_flush_run,
 	.prepare = trio_map_run,
-	.verify = trio_map_verify,
-	.teardown = trio_map_teardown,
 };

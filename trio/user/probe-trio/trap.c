@@ -56,11 +56,6 @@ static void trio_trap_verify(void *state, uint64_t n)
 		km_fail(t->km, "not all of %" PRIu64 " calls answered %lu", n, t->bytes);
 }
 
-static void trio_trap_teardown(void *state)
-{
-	km_free(state);
-}
-
 static const struct point trio_trap_points[] = { { { 0 }, QUICK, 1000, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
 
 static const struct point trio_call_points[] = {
@@ -80,7 +75,7 @@ const struct workload trio_trap = {
 	.setup = trio_trap_setup,
 	.run = trio_trap_run,
 	.verify = trio_trap_verify,
-	.teardown = trio_trap_teardown,
+	.teardown = km_free,
 };
 
 const struct workload trio_call = {
@@ -97,5 +92,5 @@ const struct workload trio_call = {
 	.run = trio_call_run,
 	.baseline = trio_call_baseline,
 	.verify = trio_trap_verify,
-	.teardown = trio_trap_teardown,
+	.teardown = km_free,
 };
