@@ -69,8 +69,11 @@ static void fs_file_bw_shut(struct fs_file_bw *f, int fd)
 		km_fail_call(f->km, "close");
 }
 
-static void fs_file_bw_check_sum(struct fs_file_bw *f)
+static void fs_file_bw_verify(void *state, uint64_t n)
 {
+	struct fs_file_bw *f = state;
+
+	(void)n;
 	if (f->sum != (unsigned long)f->done * f->wanted)
 		km_fail(f->km, "the data read are not those of the file");
 }
@@ -80,18 +83,8 @@ static void fs_file_bw_settle(void *state, uint64_t n)
 {
 	struct fs_file_bw *f = state;
 
-	(void)n;
-	fs_file_bw_check_sum(f);
+	fs_file_bw_verify(f, n);
 	km_content_check(f->km, f->buffer, f->piece, f->seed, f->bytes - f->piece);
-}
-
-static void fs_file_bw_verify(void *state, uint64_t n)
-{
-	struct fs_file_bw *f = state;
-
-	if (f->done != n)
-		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " passes were made", f->done, n);
-	fs_file_bw_check_sum(f);
 }
 
 static void fs_file_bw_teardown(void *state)
@@ -199,7 +192,8 @@ static const struct point fs_file_bw_points[] = {
 
 #define FS_FILE_BW_ROW                                                                                            \
 	.per = "file", .unit = UNIT_BYTES_PER_S, .settings = SET_FOLDER, .params = { "bytes" }, .curve = "bytes", \
-	.points = fs_file_bw_points, .verify = fs_file_bw_verify, .teardown = fs_file_bw_teardown
+	.points = fs_file_bw_points, .counted = { offsetof(struct fs_file_bw, done), "passes were made" },        \
+	.verify = fs_file_bw_verify, .teardown = fs_file_bw_teardown
 
 const struct workload fs_read_64k = {
 	.name = "fs/read-64k",

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -62,6 +63,9 @@ class ConsoleTarget:
     plugin: Path | None = None
     without_plugin: str = ""  #: why there is none
     accelerator: Accelerator | None = None  #: None: found out; else no question
+    by: ClassVar[tuple[By, ...]] = ("time", "path")
+    programs: ClassVar[tuple[Program, ...]] = ("probe",)
+    quick_start: ClassVar[bool] = False
 
     @classmethod
     def from_spec(cls, spec: str) -> ConsoleTarget:
@@ -74,18 +78,6 @@ class ConsoleTarget:
     @property
     def name(self) -> str:
         return f"console:{self.spec}"
-
-    @property
-    def by(self) -> tuple[By, ...]:
-        return ("time", "path")
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        return ("probe",)
-
-    @property
-    def quick_start(self) -> bool:
-        return False
 
     def place(self, by: By) -> Place:
         """A system boots for every call, so it is no boot that two sessions could share."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import ClassVar
 
 from kernometer.errors import UsageError
 from kernometer.guests.remembered import boot_id
@@ -30,14 +31,8 @@ class LocalTarget:
     recipe: build.Recipe = build.DEFAULT
     path: Path | None = None
     prefix: tuple[str, ...] = ()
-
-    @property
-    def by(self) -> tuple[By, ...]:
-        return ("time",)
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        return ("probe",)
+    by: ClassVar[tuple[By, ...]] = ("time",)
+    programs: ClassVar[tuple[Program, ...]] = ("probe",)
 
     @property
     def quick_start(self) -> bool:

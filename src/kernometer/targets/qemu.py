@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import BoundedSemaphore
+from typing import ClassVar
 
 import msgspec
 
@@ -48,6 +49,8 @@ class QemuTarget:
     without_plugin: str = ""  #: why there is none
     accelerator: Accelerator | None = None  #: None: what suits the way of taking time, and works here
     saved: bool | None = None  #: whether rows by path go on from a saved guest; None: where that works
+    by: ClassVar[tuple[By, ...]] = ("time", "path")
+    quick_start: ClassVar[bool] = False
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
@@ -66,16 +69,8 @@ class QemuTarget:
         return f"qemu:{self.variant.name}"
 
     @property
-    def by(self) -> tuple[By, ...]:
-        return ("time", "path")
-
-    @property
     def programs(self) -> tuple[Program, ...]:
         return ("probe", "probe-trio") if trio.is_trio(self.guest) else ("probe",)
-
-    @property
-    def quick_start(self) -> bool:
-        return False
 
     def place(self, by: By) -> Place:
         """A guest boots for every call, so it is no boot that two sessions could share."""

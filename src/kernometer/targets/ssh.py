@@ -41,6 +41,10 @@ TRY_AGAIN = "Look at its last output. Is it still up? Try: ssh -o BatchMode=yes 
 class SshTarget:
     """A probe on another host. Implements Target; connects when it is first asked for something there."""
 
+    by: tuple[By, ...] = ("time",)
+    programs: tuple[Program, ...] = ("probe",)
+    quick_start = True  #: a call over the control socket costs tens of milliseconds and the way there and back
+
     def __init__(self, host: str) -> None:
         """Raises UsageError where `host` is none: it goes to ssh as it stands."""
         self.host = ssh_link.checked(host)
@@ -50,19 +54,6 @@ class SshTarget:
     @property
     def name(self) -> str:
         return f"ssh:{self.host}"
-
-    @property
-    def by(self) -> tuple[By, ...]:
-        return ("time",)
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        return ("probe",)
-
-    @property
-    def quick_start(self) -> bool:
-        """A call over the control socket costs tens of milliseconds and the way there and back."""
-        return True
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
         """The boot is the remote host's where it tells one. Connects. Raises TargetError."""

@@ -90,10 +90,6 @@ static void trio_fault_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-static const struct point trio_fault_points[] = { { { 0 }, QUICK, 100, ONE_CPU, 0 },
-						  { { 1 }, QUICK, 100, ONE_CPU, 0 },
-						  { { 0 }, 0, 0, ONE_CPU, 0 } };
-
 const struct workload trio_fault = {
 	.name = "trio/fault",
 	.per = "fault",
@@ -102,7 +98,8 @@ const struct workload trio_fault = {
 	.inside = "one store a page, the exception, the memory service's answer, return; not the mapping nor the fork",
 	.needs = CAP_MMAP,
 	.params = { "cow" },
-	.points = trio_fault_points,
+	.points = KM_POINTS({ .arg = { 0 }, .profile = QUICK, .path_n = 100 },
+			    { .arg = { 1 }, .profile = QUICK, .path_n = 100 }),
 	.max_batch = TRIO_FAULT_BATCH,
 	.setup = trio_fault_setup,
 	.run = trio_fault_run,

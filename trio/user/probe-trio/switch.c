@@ -132,8 +132,6 @@ static void trio_switch_teardown(void *state)
 	km_free(p);
 }
 
-static const struct point trio_switch_points[] = { { { 0 }, QUICK, 200, SAME_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
-
 const struct workload trio_switch = {
 	.name = "trio/switch",
 	.per = "switch",
@@ -143,7 +141,7 @@ const struct workload trio_switch = {
 	.subtracts = "the same calls and switches between two threads of one process",
 	.figure_less_baseline = 1,
 	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | CAP_PTHREAD | CAP_SYSCALL,
-	.points = trio_switch_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 200, .place = SAME_CPU }),
 	.setup = trio_switch_setup,
 	.run = trio_switch_run,
 	.baseline = trio_switch_baseline,

@@ -56,8 +56,6 @@ static void trio_trap_verify(void *state, uint64_t n)
 		km_fail(t->km, "not all of %" PRIu64 " calls answered %lu", n, t->bytes);
 }
 
-static const struct point trio_trap_points[] = { { { 0 }, QUICK, 1000, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
-
 static const struct point trio_call_points[] = {
 	{ { 0 }, QUICK, 1000, ONE_CPU, 0 },    { { 8 }, QUICK, 1000, ONE_CPU, 0 },
 	{ { 64 }, QUICK, 1000, ONE_CPU, 0 },   { { 256 }, FULL, 1000, ONE_CPU, 0 },
@@ -71,7 +69,7 @@ const struct workload trio_trap = {
 	.source = "beyond the sources",
 	.what = "kernel entry and return, nothing else: a call that answers 0 at once",
 	.inside = "the call instruction, entry, the table of calls, return; one addition in the program",
-	.points = trio_trap_points,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }),
 	.setup = trio_trap_setup,
 	.run = trio_trap_run,
 	.verify = trio_trap_verify,
