@@ -1,7 +1,7 @@
 /* km.h: all that a workload sees of the probe.
  *
  * A workload is one file under workloads/: a state struct, setup, run, verify, teardown, and its registry row at the
- * foot. The engine (sample.c by time, path.c by path) owns the clock, the batch, the samples and the output.
+ * foot. The engine (sample.c, and what it is called by) owns the clock, the batch, the samples and the output.
  * Each run of each row has a process of its own, a process group of its own and a temporary folder of its own; the
  * driver kills the group and removes the folder, whatever happens in it. */
 #ifndef KM_H

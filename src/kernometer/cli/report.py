@@ -60,7 +60,8 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     earlier = {one.session.id: one for result in results for one in store.history(result)}
     floors = known_layouts(store) if all(one.session.by == "path" for one in results) else ()
     comparisons = _compare(systems, _history(earlier, without=judged), delta, floors)
-    write(output, render(results, comparisons, _history(earlier | _own(results)), systems=systems, floors=floors))
+    sessions = earlier | {one.session.id: one for one in results if not one.session.experiment}
+    write(output, render(results, comparisons, _history(sessions), systems=systems, floors=floors))
     for comparison in comparisons:
         env.say(comparison.sentence)
     env.say(f"The report is in {output}.")
@@ -112,11 +113,6 @@ def _compare(
         if a.session.experiment and a.session.experiment == b.session.experiment:
             return (ab(a, b, delta, name_a=first, name_b=others[0][0], floors=floors),)
     return compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
-
-
-def _own(results: Sequence[Result]) -> dict[str, Result]:
-    """The results themselves, as far as the spread between sessions may take them for sessions."""
-    return {result.session.id: result for result in results if not result.session.experiment}
 
 
 def _history(found: Mapping[str, Result], without: frozenset[str] | set[str] = frozenset()) -> History:

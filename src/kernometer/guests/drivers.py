@@ -144,11 +144,7 @@ def modinfo(content: bytes, name: str = "") -> Modinfo:
             found[key].append(value)
     depends = [each for value in found["depends"] for each in value.split(",") if each]
     soft = [each for value in found["softdep"] for each in _pre(value)]
-    return Modinfo(*(tuple(_normal(each) for each in group) for group in (depends, soft, found["alias"])))
-
-
-def _normal(name: str) -> str:
-    return name.replace("-", "_")
+    return Modinfo(*(tuple(each.replace("-", "_") for each in group) for group in (depends, soft, found["alias"])))
 
 
 def _pre(softdep: str) -> list[str]:

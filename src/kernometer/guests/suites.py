@@ -277,7 +277,7 @@ def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
     apt, release = found.apt, found.name.release
     needed = [name for name in found.package.depends if name in {f"linux-{kind}-{release}" for kind in _PARTS}]
     candidates = apt.show({*needed, *apt.names(f"linux-modules-extra-{release}")})
-    parts = tuple(one for one in sorted(candidates, key=_name) if one.version == found.package.version)
+    parts = tuple(one for one in sorted(candidates, key=lambda one: one.name) if one.version == found.package.version)
     suite = apt.suite(found.package)
     remarks = list(found.remarks)
     if found.name.unsigned:
@@ -292,10 +292,6 @@ def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
         say(f"Downloading {package.name} {package.version}{where}, {package.size / 1e6:.0f} MB …")
         files.append(apt.download(package, folder))
     return Fetched(found.name, found.package, suite, parts, tuple(files), tuple(remarks))
-
-
-def _name(package: Package) -> str:
-    return package.name
 
 
 def _place(uri: str) -> str:
