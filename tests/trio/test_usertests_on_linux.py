@@ -76,6 +76,17 @@ def untrue(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(source, folder / "build", "usertests") / "usertests"
 
 
+def test_signals_that_a_parent_ignores_do_not_count(user_programs: Path, room: Path) -> None:
+    """Expected: as started by hand. Broken: a suite that fails under nohup, or as a shell's background job."""
+    ignoring = "trap '' HUP INT QUIT TSTP PIPE; exec \"$0\" signal_defaults"
+    done = subprocess.run(
+        ["sh", "-c", ignoring, user_programs / "usertests"],
+        env={"TMPDIR": str(room)},
+        capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip  # as a command line
+    assert done.stdout.startswith("ok signal_defaults"), done.stdout
+
+
 @pytest.mark.parametrize("user", USERS)
 def test_linux_passes(user_programs: Path, room: Path, user: str) -> None:
     """Expected: every test is ok or, for an ordinary user, for root alone; the folder is left as it was. Broken: the

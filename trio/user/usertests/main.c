@@ -149,6 +149,8 @@ int main(int argc, char **argv)
 	if (enter_folder(folder, sizeof folder) < 0)
 		return 2;
 	umask(022);
+	for (int number = 1; number < NSIG; number++) /* nohup and a shell's background jobs ignore some */
+		signal(number, SIG_DFL);
 	handle(SIGALRM, stop_test, 0);
 	handle(SIGINT, stop_test, 0);
 	handle(SIGTERM, stop_test, 0);
