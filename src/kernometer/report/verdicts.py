@@ -13,7 +13,7 @@ from rich.text import Text
 from kernometer.report.compared import footnotes_of, own_notes, short
 from kernometer.report.curves import crossing_lines, ratio_range, value_text, verdict_lines, x_text
 from kernometer.report.table import broken
-from kernometer.report.units import NOTHING, exact_text, format_percent
+from kernometer.report.units import NOTHING, format_percent
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
@@ -95,9 +95,16 @@ def _table(comparison: Comparison, lines: Sequence[Line], width: int) -> Table:
     table.add_column("row", overflow="fold")
     table.add_column(printable(comparison.a, 12), justify="right", no_wrap=True)
     table.add_column(printable(comparison.b, 12), justify="right", no_wrap=True)
-    table.add_column("ratio" if comparison.method == "path" else "ratio [95 %]", justify="right", no_wrap=True)
+    by_path = comparison.method == "path"
+    table.add_column("ratio" if by_path else "ratio [95 %]", justify="right", no_wrap=True)
+    if by_path:
+        table.add_column("floor", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    rows = [_curve(line) if isinstance(line, Curve) else _row(line) for line in sorted(lines, key=_effect)]
+    rows = [
+        (*cells, *([_floor(line)] if by_path else ()), verdict)
+        for line in sorted(lines, key=_effect)
+        for *cells, verdict in [_curve(line) if isinstance(line, Curve) else _row(line)]
+    ]
     heads = [str(column.header) for column in table.columns]
     columns = [(head, *map(str, column)) for head, column in zip(heads, zip(*rows, strict=True), strict=True)]
     sizes = [max(len(line) for cell in column for line in cell.split("\n")) + 1 for column in columns]
@@ -149,13 +156,19 @@ def _ratio(row: RowComparison) -> str:
     if row.ratio is None:
         text = NOTHING
     elif row.exact:
-        text = f"{row.ratio:.3f} {exact_text(row)}"
+        text = f"{row.ratio:.3f} exact"
     elif row.low is None or row.high is None:
         text = f"{row.ratio:.3f}"
     else:
         text = f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}]"
     wanting = _wanting(row) if row.verdict is Verdict.UNDECIDED else ""
     return f"{text}\n{wanting}" if wanting else text
+
+
+def _floor(line: Line) -> str:
+    """Of exact counts: what other states of the guest moved them by. Of a curve, at the point that is shown."""
+    row = largest(line) if isinstance(line, Curve) else line
+    return "" if row is None or not row.exact or row.floor is None else format_percent(row.floor)
 
 
 def _wanting(row: RowComparison) -> str:
