@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from kernometer.targets import booting
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.saved import saving
 from tests.guests import qemu_script
 
 JOB = Job(("--by", "path", "syscall/getppid"), "path")
@@ -205,6 +206,22 @@ def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch
     monkeypatch.setattr(booting, "PANIC_SECONDS", 0.5)
     with pytest.raises(TargetError, match="kernel panicked: No init"):
         run(boots("time.sleep(0.3); console('Kernel panic - not syncing: No init\\n'); time.sleep(600)"), seconds=600)
+
+
+def test_a_guest_that_panics_before_it_is_saved_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: the panic's words, as above. Broken: five minutes, until the boot's time is up."""
+
+    def save(_words: tuple[str, ...], folder: Path, _ready: int, _into: Path, until: Deadline) -> Iterator[None]:
+        (folder / booting.CONSOLE).write_text("Kernel panic - not syncing: No init\n")
+        while not until.passed:
+            yield None
+        pytest.fail("nobody looked at the console")
+
+    monkeypatch.setattr(booting, "PANIC_SECONDS", 0.5)
+    monkeypatch.setattr(saving, "save", save)
+    monkeypatch.setattr(QemuTarget, "_why_not_saved", lambda _: "")
+    with pytest.raises(TargetError, match="kernel panicked: No init"):
+        run(boots(""), seconds=10)
 
 
 def test_a_guest_that_does_not_power_off_is_an_error(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:

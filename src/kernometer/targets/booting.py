@@ -73,8 +73,7 @@ def _lines(
     """Follows the file that the guest's output goes to, from its beginning to QEMU's end; lines without LF or CRLF."""
     splitter = Splitter(name, max_bytes)
     quiet = Deadline.after(SILENCE_SECONDS)
-    panicked: Deadline | None = None
-    looked_at = 0  #: bytes of the console
+    watch = Watch(folder, name)
     with (folder / output).open("rb") as file:
         while True:
             ended = process.poll() is not None  # before reading: what it wrote last is then in the file
@@ -84,21 +83,39 @@ def _lines(
             if until.passed or quiet.passed:
                 when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without a word"
                 raise TargetError(f"{name} was not done {when}.", "", splitter.tail)
-            console = (folder / CONSOLE).stat().st_size
-            if output != CONSOLE and console > MAX_CONSOLE:
-                raise TargetError(f"{name} printed more than {MAX_CONSOLE:,} bytes on its console.")
+            if output != CONSOLE:
+                watch.size()
             if not piece:
-                if panicked is not None and panicked.passed:
-                    raise TargetError(f"{name} did not end after a panic.", "", splitter.tail)
-                if panicked is None and console != looked_at:
-                    looked_at = console
-                    if _PANIC_BEGINS.search(end_of(folder / CONSOLE, PANIC_BYTES)):
-                        panicked = Deadline.after(PANIC_SECONDS)
+                watch.panic()
                 yield None
                 continue
             quiet = Deadline.after(SILENCE_SECONDS)
             yield from splitter.feed(piece)
     yield from splitter.rest()
+
+
+class Watch:
+    """Looks at what a guest prints on its console. Each look raises TargetError where the guest is to be given up."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._console, self._name = folder / CONSOLE, name
+        self._panicked: Deadline | None = None
+        self._looked_at = 0  #: bytes
+
+    def size(self) -> None:
+        """A console that is not the output may hold so much and no more."""
+        if self._console.stat().st_size > MAX_CONSOLE:
+            raise TargetError(f"{self._name} printed more than {MAX_CONSOLE:,} bytes on its console.")
+
+    def panic(self) -> None:
+        """A guest that panicked has a moment to end."""
+        if self._panicked is not None and self._panicked.passed:
+            raise TargetError(f"{self._name} did not end after a panic.")
+        size = self._console.stat().st_size
+        if self._panicked is None and size != self._looked_at:
+            self._looked_at = size
+            if _PANIC_BEGINS.search(end_of(self._console, PANIC_BYTES)):
+                self._panicked = Deadline.after(PANIC_SECONDS)
 
 
 def explained(error: TargetError, folder: Path, name: str) -> TargetError:

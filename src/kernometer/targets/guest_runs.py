@@ -177,7 +177,11 @@ class Guests:
             self._lay_out(folder, boot, (), kit.initrd)
             (into / INITRD).write_bytes(kit.initrd)
             try:
-                yield from saving.save(argv(boot), folder, programs.READY, into, until)
+                watch = booting.Watch(folder, self.name)
+                for _ in saving.save(argv(boot), folder, programs.READY, into, until):
+                    watch.size()
+                    watch.panic()
+                    yield None
             except TargetError as error:
                 raise explained(error, folder, self.name) from error
 
