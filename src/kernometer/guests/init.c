@@ -5,6 +5,7 @@
  * Why the debug port (0xe9, isa-debugcon) and not the serial line: a byte costs one OUT and is gone; the serial driver
  * would go on interrupting at 115,200 baud of the guest's clock, inside the timed regions of the next row.
  * Every line that init itself prints begins with "#init ". */
+#define _GNU_SOURCE /* SCHED_IDLE */
 #include "init.h"
 
 #include <sys/io.h>
