@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,7 +114,7 @@ def nothing_left(folder: Path, those: dict[int, str]) -> Iterator[None]:
 
 def records(lines: Iterator[bytes]) -> dict[str, list[dict[str, Any]]]:
     """By type."""
-    found: dict[str, list[dict[str, Any]]] = {"run": [], "error": [], "unsupported": [], "header": [], "workload": []}
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         record = json.loads(line)
         found[record["type"]].append(record)
