@@ -231,7 +231,7 @@ def test_xen_is_compared_exactly_with_the_same_linux_on_the_same_machine(guest: 
     (events,) = (one for side in kept if side.session.side == "B" for one in side.events if one.row == ROWS[0])
     each = {name: count / events.regions for name, count in events.counts.items()}
     # the program's call, and the Linux's own to return from it; some more where its clock ticks
-    assert each == {**each, "syscalls": pytest.approx(2, abs=0.05), "cr3_writes": pytest.approx(2, abs=0.05)}
+    assert all(2 <= each[name] < 2.05 for name in ("syscalls", "cr3_writes"))
 
 
 @pytest.mark.guest
