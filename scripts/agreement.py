@@ -1,4 +1,4 @@
-"""A against A: what Kernometer says of two sides that are the same. Prints the tables of docs/agreement.md.
+"""A against A: what Kernometer says of two sides that are the same. Prints the table of docs/agreement.md.
 
 usage: .venv/bin/python scripts/agreement.py [--pairs N] [--blocks N] [--sessions N] [--seconds S] [WORKLOAD...]
 
@@ -64,32 +64,24 @@ def compare_pair(store: str, options: argparse.Namespace, number: int) -> list[d
     return judged(store, "compare", *(f"label:{side}" for side in sides))
 
 
-def line(number: int, rows: list[dict[str, Any]]) -> str:
-    verdicts = Counter(row["verdict"] for row in rows)
-    away = [abs(math.log(row["ratio"])) for row in rows if row["ratio"]]
-    far = sum(distance > math.log1p(FAR) for distance in away)
-    cells = [number, len(rows), *(verdicts[name] for name in ("slower", "faster", "equivalent", "undecided", "failed"))]
-    return "| " + " | ".join(map(str, cells)) + f" | {100 * math.expm1(median(away)):.2f} % | {far} |"
-
-
 HEAD = (
-    "| pair | rows | slower | faster | equivalent | undecided | failed | median difference | rows over 10 % |\n"
-    "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    "| by | pairs | rows | slower | faster | equivalent | undecided | neither | hold 1 | median apart | over 10 % |\n"
+    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
 )
 
 
-def summary(pairs: list[list[dict[str, Any]]]) -> str:
-    rows = [row for pair in pairs for row in pair if row["ratio"]]
-    alarms = sum(row["verdict"] in ("slower", "faster") for row in rows)
-    away = [abs(math.log(row["ratio"])) for row in rows]
-    far = sum(distance > math.log1p(FAR) for distance in away)
-    held = sum(row["low"] <= 1 <= row["high"] for row in rows if row["low"] is not None)
-    told = sum(row["low"] is not None for row in rows)
-    return (
-        f"False alarms: {alarms} of {len(rows)} rows ({100 * alarms / len(rows):.1f} %). "
-        f"The 95 % interval holds 1 in {held} of {told} ({100 * held / told:.1f} %). "
-        f"Two sides differ by more than 10 % in {far} of {len(rows)} ({100 * far / len(rows):.1f} %)."
-    )
+def line(verb: str, pairs: list[list[dict[str, Any]]]) -> str:
+    """One verb's: of all its rows; of the median difference, the least and the most that a pair had."""
+    away = [[abs(math.log(row["ratio"])) for row in pair if row["ratio"]] for pair in pairs]
+    medians = [100 * math.expm1(median(distances)) for distances in away]
+    rows = [row for pair in pairs for row in pair]
+    verdicts = Counter(row["verdict"] for row in rows)
+    told = [row for row in rows if row["low"] is not None]
+    held = sum(row["low"] <= 1 <= row["high"] for row in told)
+    four = [verdicts.pop(name, 0) for name in ("slower", "faster", "equivalent", "undecided")]
+    far = sum(distance > math.log1p(FAR) for distances in away for distance in distances)
+    cells = (f"`{verb}`", len(pairs), len(rows), *four, verdicts.total(), f"{held} ({100 * held / len(told):.1f} %)")
+    return "| " + " | ".join(map(str, cells)) + f" | {min(medians):.2f} to {max(medians):.2f} % | {far} |"
 
 
 def main() -> None:
@@ -102,13 +94,13 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store")
+        print(HEAD, flush=True)
         for verb in ("ab", "compare"):
-            print(f"\n### By `{verb}`\n\n{HEAD}", flush=True)
             pairs = []
             for number in range(1, options.pairs + 1):
+                print(f"{verb}: pair {number} of {options.pairs}", file=sys.stderr)
                 pairs.append(ab_pair(store, options) if verb == "ab" else compare_pair(store, options, number))
-                print(line(number, pairs[-1]), flush=True)
-            print(f"\n{summary(pairs)}", flush=True)
+            print(line(verb, pairs), flush=True)
 
 
 if __name__ == "__main__":

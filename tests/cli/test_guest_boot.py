@@ -189,6 +189,25 @@ def test_a_front_end_that_is_killed_asks_qemu_to_end(fake: Fake) -> None:
     assert (fake.folder / "state" / "asked").exists()
 
 
+#: QEMU as it is where its main loop slept without a timer: it goes on once a signal wakes it.
+ASLEEP = "signal.signal(signal.SIGCONT, lambda *_: say('awake'))\nsay('# ')\nsignal.pause()\nsay(' again')"
+
+
+def test_a_qemu_that_sleeps_is_woken_on_a_terminal(fake: Fake) -> None:
+    """Expected: it goes on, as it would with the next key. Broken: a guest whose clock stands still until then."""
+    fake.runs(ASLEEP)
+    with on_terminal((*COMMAND, "linux-9.9"), fake.environment) as terminal:
+        assert b"awake" in terminal.see(b" again")
+        assert terminal.status() == 0
+
+
+@pytest.mark.parametrize("before", ["", "line()\nline()\n"], ids=["lines to type", "all typed"])
+def test_a_qemu_that_sleeps_is_woken_without_a_terminal(fake: Fake, before: str) -> None:
+    """Expected: as on a terminal. Broken: with all lines typed, a wait for ever."""
+    fake.runs(f"say('# ')\n{before}{ASLEEP}")
+    assert typed(fake, b"one\n").stdout.endswith(b"awake again")
+
+
 def test_ctrl_c_is_the_guests(fake: Fake) -> None:
     """Expected: a byte that the guest reads. Broken: the front end ends, and the guest with it."""
     fake.runs("raw(); say('raw')\nselect.select([0], [], [])\nsay(f'read {os.read(0, 9)}')")

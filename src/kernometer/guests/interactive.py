@@ -46,7 +46,7 @@ def attended(argv: Sequence[str], folder: Path, *, shell: bool) -> None:
         try:
             if not terminal:
                 _type(process, shell=shell)
-            status = process.wait()
+            status = _awaited(process)
         finally:
             process.kill()
             process.wait()
@@ -63,6 +63,20 @@ def _started(argv: Sequence[str], folder: Path, *, terminal: bool) -> subprocess
         return subprocess.Popen(argv, cwd=folder, stdin=pipe, stdout=pipe, preexec_fn=die)
     except OSError as error:
         raise TargetError(f"{argv[0]} cannot be started: {error.strerror}.", "Reinstall qemu-system-x86.") from error
+
+
+def _awaited(process: subprocess.Popen[bytes]) -> int:
+    """QEMU's status. Till then it is woken, since it may have fallen asleep for good (see qemu.Accelerator)."""
+    while True:
+        try:
+            return process.wait(QUIET_SECONDS)
+        except subprocess.TimeoutExpired:
+            _wake(process)
+
+
+def _wake(process: subprocess.Popen[bytes]) -> None:
+    """QEMU's main loop, by a signal that does nothing else: whoever uses a terminal is told by it to set it anew."""
+    process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
@@ -106,7 +120,7 @@ def _type(process: subprocess.Popen[bytes], *, shell: bool) -> None:
     output = process.stdout.fileno()
     while True:
         wanted = [output] if typist.done else [output, *typist.waits_for]
-        readable, _, _ = select.select(wanted, [], [], None if typist.done else QUIET_SECONDS)
+        readable, _, _ = select.select(wanted, [], [], QUIET_SECONDS)
         if output in readable:
             piece = os.read(output, PIECE)
             if not piece:
@@ -116,6 +130,7 @@ def _type(process: subprocess.Popen[bytes], *, shell: bool) -> None:
         elif readable:
             typist.read()
         else:
+            _wake(process)
             typist.hear_nothing()
 
 

@@ -30,7 +30,10 @@ MEMORY, STATE = "memory", "state"
 MONITOR, DEBUGGER = 0, 1
 
 #: How instructions are executed: counted one by one (by path), emulated without that, or by the processor itself.
-#: icount-sleep: counted too, and an idle guest waits in the host's time: one that is talked to sees no time-out.
+#: icount-sleep: counted too, and an idle guest waits in the host's time: one that is talked to sees no time-out. Its
+#: clock then goes on by a timer of QEMU's main loop, and now and then, most of all beside other work, QEMU 7.2 and 10.0
+#: sleep without having set it: the clock stands still, and with it the serial port's interrupt for what was typed
+#: last. Whatever wakes that loop sets the timer.
 Accelerator = Literal["icount", "icount-sleep", "tcg", "kvm"]
 MachineType = Literal["microvm", "pc", "q35"]
 #: Of a guest by path: booted to be saved, or going on from where it was; "": booted and measured.

@@ -41,10 +41,8 @@ else:  # pexpect itself knows no type of what is read
 class _Bounded(_Spawn):
     """Counts and remembers what is read, and wakes QEMU while nothing is.
 
-    Under `-icount sleep=on` the clock of a guest that idles goes on by a timer of QEMU's main loop. Now and then, most
-    of all beside other work, QEMU 7.2 and 10.0 sleep without having set it: the guest's clock stands still, and with it
-    the serial port's interrupt for what was typed last. Whatever wakes that loop sets the timer; an empty line for the
-    monitor does, and no guest sees it. (One for lines: QMP's is read by a thread of its own, and wakes nobody.)
+    One that counts may have fallen asleep for good (see qemu.Accelerator). An empty line for its monitor wakes it, and
+    no guest sees that. (The monitor for people: QMP's is read by a thread of its own, and wakes nobody.)
     """
 
     def __init__(self, line: socket.socket, monitor: socket.socket) -> None:
