@@ -196,8 +196,9 @@ def test_a_system_that_goes_wrong_is_an_error_that_names_the_step(
 ) -> None:
     """Expected: TargetError with step and cause; QEMU and its folder gone. Broken: a hang, or half a result."""
     target = plays(script, DESCRIPTION.replace("[power_off]\nseconds = 20", "[power_off]\nseconds = 1"))
-    with pytest.raises(TargetError, match=words):
+    with pytest.raises(TargetError, match=words) as raised:
         run(target)
+    assert ("--dry-run" in raised.value.next_step) == ("QEMU said" in raised.value.text)
     assert ended(tmp_path)
 
 
