@@ -258,4 +258,5 @@ def _with_words_of_qemu(error: TargetError, folder: Path) -> TargetError:
     if not said:
         return error
     text = f"{error.text} QEMU said: {said.splitlines()[-1][:300]}"
-    return TargetError(text, f"{error.next_step} --dry-run prints the command.", f"{error.last_output.rstrip()}\n{said}")
+    next_step = f"{error.next_step} --dry-run prints the command."
+    return TargetError(text, next_step, f"{error.last_output.rstrip()}\n{said}")
