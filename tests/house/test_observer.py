@@ -38,16 +38,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     return calls
 
 
-def test_what_exceeds_the_limit_comes_first(
+def test_what_exceeds_the_limit_is_counted_and_stands_out(
     asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Known truth: 10 % in one row. Expected: it alone comes first, not 2.5 ± 1 %. Broken: lost in the table."""
+    """Known truth: 10 % in one row. Expected: it alone is counted and bold, not 2.5 ± 1 %. Broken: lost in the table."""
     monkeypatch.setattr(observer, "without_counters", lambda: "")
     assert observer.main(WORDS, BUILDS) == 0
     out = capsys.readouterr().out
-    _, told, listed, summary, table = out.strip().split("\n\n")
-    assert told == "Beyond ±2 %: 1 of 9 intervals."
-    assert listed == "- `a` with verification: **1.100 (1.089 to 1.111)**"
+    caption, summary, table = out.strip().split("\n\n")
+    assert caption.splitlines()[1] == "Beyond ±2 %, in bold below: 1 of 9 intervals."
+    assert table.count("**") == 2 and "**1.100 (1.089 to 1.111)**" in table
     assert summary.splitlines()[-1] == "| verification | `-DV` | 3 | 1.025 | ±1.0 % | 1 | 1 |"
     assert table.splitlines()[0] == "| row | the meter | the counters | verification |"
     assert table.splitlines()[2].startswith("| `a` | 1.000 (0.990 to 1.010) |")
