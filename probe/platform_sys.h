@@ -18,9 +18,10 @@
 #define km_sys_write(fd, from, n) ((long)write(fd, from, n))
 #endif
 
-/* Not on 32-bit systems whose time_t outgrew the call, nor on NetBSD, which renamed it. */
+/* Not on 32-bit systems whose time_t outgrew the call (that it still has a number says nothing: Debian 13's Arm), nor
+ * on NetBSD, which renamed it. */
 #if HAVE_SYSCALL && defined(SYS_gettimeofday)
-#define HAVE_SYS_GETTIMEOFDAY 1
+#define HAVE_SYS_GETTIMEOFDAY (sizeof(time_t) <= sizeof(long))
 #define km_sys_gettimeofday(to) ((int)syscall(SYS_gettimeofday, to, NULL))
 #else
 #define HAVE_SYS_GETTIMEOFDAY 0

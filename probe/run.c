@@ -34,7 +34,8 @@ static void engine_init(struct engine *e, const struct options *o, const struct 
 	e->o = o;
 	e->row = row;
 	e->run = run;
-	snprintf(e->dir, sizeof e->dir, "%s", dir);
+	if (dir != e->dir) /* in a first call's process that could not be a fresh program, it is */
+		snprintf(e->dir, sizeof e->dir, "%s", dir);
 	e->random = seed_of(e);
 	e->km.workload = row->workload;
 	e->km.point = row->point;

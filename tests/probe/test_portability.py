@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -154,6 +155,28 @@ def test_the_front_end_leaves_the_clock_to_a_probe_that_has_no_monotonic_one(bui
     assert done.returncode == 0, done.stderr
     [kept] = tmp_path.rglob("*.ndjson")
     assert '"clock":"gettimeofday"' in kept.read_text()
+
+
+def test_a_first_call_by_a_probe_that_cannot_execute_itself_has_its_runs_folder(probe: Path) -> None:
+    """As under qemu-user. Expected: its file is made below --dir. Broken: in the root of the file system, where only
+    root may."""
+    file = os.memfd_create("probe")
+    os.write(file, probe.read_bytes())
+    with tempfile.TemporaryDirectory() as work:
+        Path(work).chmod(0o777)
+        done = subprocess.run(
+            ["nobody-finds-it", "--dir", work, *portability.TINY, "syscall/open-close@cold"],
+            executable=f"/proc/self/fd/{file}",
+            pass_fds=[file],
+            user=65534 if os.geteuid() == 0 else None,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    os.close(file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '"capabilities":' in done.stdout and '"self"' not in done.stdout
 
 
 # MINIX 3.4, played -------------------------------------------------------------------------------------------------
