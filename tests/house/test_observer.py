@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def test_what_exceeds_the_limit_is_counted_and_stands_out(
     asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Known truth: 10 % in one row. Expected: it alone is counted and bold, not 2.5 ± 1 %. Broken: lost in the table."""
+    """Known truth: 10 % in one row. Expected: it alone is bold, not 2.5 ± 1 %. Broken: lost in the table."""
     monkeypatch.setattr(observer, "without_counters", lambda: "")
     assert observer.main(WORDS, BUILDS) == 0
     out = capsys.readouterr().out
