@@ -45,8 +45,10 @@ _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35
 #: Debian 12's name for microvm's firmware leads to qboot, Debian 13's to SeaBIOS: that has ACPI's tables where QEMU
 #: loads the initramfs, and leaves interrupts on that come to a Linux as exceptions.
 _FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
-#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has; before QEMU 8 `max` had neither.
-_NO_ERMS = "-erms,-fsrm"
+#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has. Where instructions are counted QEMU
+#: 10 aborts when an x2APIC is written to ("Bad icount read"): that reads the clock at the wrong time. Xen writes to one
+#: where it can. Before QEMU 8 `max` had neither.
+_NO_ERMS = "-erms,-fsrm,-x2apic"
 _DISPLAYS: dict[Display, tuple[str, ...]] = {
     "": (),
     "bochs-drm": ("-device", "bochs-display,xres=1024,yres=768"),
