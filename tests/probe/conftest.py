@@ -33,9 +33,9 @@ def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """Starts a long run of a row and waits until it has `peers` processes; with none, until it has waited for some.
+    """Starts a long run of a row and waits until it measures, and has `peers` processes.
 
-    A child that lives for a millisecond is gone before a search of /proc comes to it: its parent's switches show it.
+    Its switches show that: a child that lives for a millisecond is gone before a search of /proc comes to it.
     """
     started: list[subprocess.Popen[str]] = []
 
@@ -47,8 +47,8 @@ def start(probe: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
         )  # fmt: skip  # as a command line
         started.append(driver)
         run = until(lambda: children(driver.pid), "no run began")[0]
+        until(lambda: switches(run) > WAITED, "the run waits for nobody")
         if peers == 0:
-            until(lambda: switches(run) > WAITED, "the run does not wait for a child")
             return Running(driver, run, [])
         seen = until(lambda: found if len(found := children(run)) >= peers else None, "the processes did not start")
         return Running(driver, run, seen)

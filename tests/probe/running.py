@@ -17,7 +17,7 @@ TINY = ("--runs", "1", "--seconds", "0.02")
 LONG = ("--only", "time", "--runs", "1", "--samples", "4096", "--seconds", "30")
 #: One for rows that are over in microseconds: 4096 calibrated samples of them take less than finding one does.
 BATCHED = ("--batch", "2000")
-#: Voluntary switches after which a run that makes short-lived children is in its measuring loop.
+#: Switches after which a run is in its measuring loop: before, it may have children that try something out.
 WAITED = 20
 #: A wait's limit, far beyond what a busy machine takes.
 LIMIT_SECONDS = 300.0
@@ -62,12 +62,12 @@ def children(process: int) -> list[int]:
 
 
 def switches(process: int) -> int:
-    """How often it has waited; -1 when it is gone."""
+    """How often it has given up the processor, or lost it; -1 when it is gone."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
         return -1
-    return int(status.rpartition("\nvoluntary_ctxt_switches:")[2].split()[0])
+    return sum(int(words[1]) for line in status.splitlines() if "ctxt_switches" in (words := line.split())[0])
 
 
 def until(what: Callable[[], Any], text: str) -> Any:
