@@ -45,9 +45,8 @@ _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35
 #: Debian 12's name for microvm's firmware leads to qboot, Debian 13's to SeaBIOS: that has ACPI's tables where QEMU
 #: loads the initramfs, and leaves interrupts on that come to a Linux as exceptions.
 _FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
-#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has. Where instructions are counted QEMU
-#: 10 aborts when an x2APIC is written to ("Bad icount read"): that reads the clock at the wrong time. Xen writes to one
-#: where it can. Before QEMU 8 `max` had neither.
+#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has. QEMU 10 aborts ("Bad icount read")
+#: where an x2APIC is written to while instructions are counted, as Xen does if it can. Before QEMU 8 `max` had neither.
 _NO_ERMS = "-erms,-fsrm,-x2apic"
 _DISPLAYS: dict[Display, tuple[str, ...]] = {
     "": (),
