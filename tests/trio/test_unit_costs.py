@@ -106,7 +106,7 @@ def test_the_figure_is_what_the_plugin_counted(result: Result, row: str) -> None
 #: equal, and of the last two the latter has more iterations.
 SCRIPT = """\
 at() {
-    probe-trio --continue --by time --clock cycles --runs 1 --half-width 0 --seconds 1000 --samples $2 --batch $3 $1 >o
+    probe-trio --continue --only time --by time --clock cycles --runs 1 --seconds 1000 --samples $2 --batch $3 $1 >o
     grep -q '"type":"run"' o || cat o
     echo "= $1"
     cat /proc/trio/counters
