@@ -25,7 +25,7 @@ BOOT = Boot(
 RECIPE = """\
 qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine microvm,pcie=on
 -bios qboot.rom -accel tcg -icount shift=0,sleep=off -rtc clock=vm,base=2025-01-01T00:00:00
--smp 1 -cpu max,-erms,-fsrm -m 2048 -seed 1
+-smp 1 -cpu max,-erms,-fsrm,-x2apic -m 2048 -seed 1
 -kernel /k/vmlinux -append COMMANDLINE -initrd initrd -serial file:console -chardev file,id=bulk,path=bulk
 -device isa-debugcon,iobase=0xe9,chardev=bulk"""
 
