@@ -59,7 +59,7 @@ def compare_pair(store: str, options: argparse.Namespace, number: int) -> list[d
     sides = (f"a{number}", f"b{number}")
     for session in range(options.sessions):
         for side in sides if session % 2 == 0 else sides[::-1]:
-            words = ("--json", "--seconds", str(options.seconds), "--label", side)
+            words = ("--json", "--runs", "10", "--seconds", str(options.seconds), "--label", side)
             kernometer(store, "run", *words, *options.workloads)
     return judged(store, "compare", *(f"label:{side}" for side in sides))
 
