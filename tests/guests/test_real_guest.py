@@ -70,6 +70,8 @@ def excess(run: dict[str, Any], events: dict[str, Any]) -> int:
     the kernel, but for a tick that comes into it.
     """
     bracket = min(run["loop_cost"])
+    assert run["loop_cost"].count(bracket) >= len(run["loop_cost"]) - 1
+    assert events["empty"]["irets"] <= 1
     outside = events["empty"]["user"] - events["empty_regions"] * bracket
     around, rest = divmod(outside, events["empty_regions"])
     assert rest == 0

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,7 +113,8 @@ def nothing_left(folder: Path, those: dict[int, str]) -> Iterator[None]:
 
 def records(lines: Iterator[bytes]) -> dict[str, list[dict[str, Any]]]:
     """By type."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    types = ("run", "calibration", "count", "error", "unsupported", "header", "workload")
+    found: dict[str, list[dict[str, Any]]] = {each: [] for each in types}
     for line in lines:
         record = json.loads(line)
         found[record["type"]].append(record)

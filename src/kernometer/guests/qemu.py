@@ -45,9 +45,10 @@ _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35
 #: Debian 12's name for microvm's firmware leads to qboot, Debian 13's to SeaBIOS: that has ACPI's tables where QEMU
 #: loads the initramfs, and leaves interrupts on that come to a Linux as exceptions.
 _FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
-#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has. QEMU 10 aborts ("Bad icount read")
-#: where an x2APIC is written to while instructions are counted, as Xen does if it can. Before QEMU 8 `max` had neither.
-_NO_ERMS = "-erms,-fsrm,-x2apic"
+#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has; before QEMU 8 `max` had neither.
+_NO_ERMS = "-erms,-fsrm"
+#: While it counts, QEMU 10 aborts ("Bad icount read") where an x2APIC is written to, as Xen does if it can.
+_NO_X2 = ",-x2apic"
 _DISPLAYS: dict[Display, tuple[str, ...]] = {
     "": (),
     "bochs-drm": ("-device", "bochs-display,xres=1024,yres=768"),
@@ -101,12 +102,13 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         """The options that make it. `memory`: it is the file MEMORY, with what the guest writes or without."""
         sharing = "on" if memory == "shared" else "off"
         backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
+        counted = accelerator.startswith("icount")
         return (
             *(("-object", backend) if memory else ()),
             *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else ""), *_FIRMWARE.get(self.type, ())),
             *_ACCELERATION[accelerator],
-            *("-smp", "1", "-cpu", self.cpu.replace("-erms", _NO_ERMS), "-m", str(self.memory_mib)),
-            *(("-seed", str(self.seed)) if accelerator.startswith("icount") else ()),
+            *("-smp", "1", "-cpu", self.cpu.replace("-erms", _NO_ERMS) + _NO_X2 * counted, "-m", str(self.memory_mib)),
+            *(("-seed", str(self.seed)) if counted else ()),
             *_DISPLAYS[self.display],
         )
 
