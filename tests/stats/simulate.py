@@ -183,3 +183,11 @@ def upper_bound(share: float, trials: int, sigmas: float = 3.3) -> float:
 def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Student's t with 3 degrees of freedom, scaled to a standard deviation of 1."""
     return np.asarray(rng.standard_t(3, shape) / math.sqrt(3))
+
+
+def drifting(rng: np.random.Generator, shape: tuple[int, int], neighbours: float) -> NDArray[np.float64]:
+    """Series of units of variance 1 along the last axis, each correlated with the one before: AR(1)."""
+    made = rng.standard_normal(shape)
+    for i in range(1, shape[1]):
+        made[:, i] = neighbours * made[:, i - 1] + math.sqrt(1 - neighbours**2) * made[:, i]
+    return made

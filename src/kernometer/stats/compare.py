@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from kernometer.results.model import Result
 from kernometer.stats import path
 from kernometer.stats.differences import check_comparable, differences
 from kernometer.stats.floors import Layout
-from kernometer.stats.history import Grain, History, Spread, grain, spread
+from kernometer.stats.history import Grain, History, Spread, grain, spread, unit_key, unit_starts
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 from kernometer.stats.power import units_needed
+from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
 from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 
@@ -68,10 +70,15 @@ def compare_many(
         parts.append((other, slice(len(drafts), len(drafts) + len(made)), of))
         drafts.extend(made)
     judged = judge(drafts, delta)
-    return tuple(_comparison(of_baseline, other, judged[where], of, delta) for other, where, of in parts)
+    return tuple(
+        _comparison(of_baseline, other, judged[where], (UNITS[of], *_in_a_row_remark(drafts[where])), delta)
+        for other, where, of in parts
+    )
 
 
-def _comparison(a: Side, b: Side, rows: tuple[RowComparison, ...], of: Grain, delta: float) -> Comparison:
+def _comparison(
+    a: Side, b: Side, rows: tuple[RowComparison, ...], remarks: tuple[str, ...], delta: float
+) -> Comparison:
     same, differ = differences(a.results, b.results)
     return Comparison(
         a=a.name,
@@ -81,7 +88,7 @@ def _comparison(a: Side, b: Side, rows: tuple[RowComparison, ...], of: Grain, de
         rows=rows,
         same=same,
         differs=differ,
-        remarks=(UNADJUSTED, UNITS[of], *one_sided_remark(a, b), *disturbance_remark(rows, a.name, b.name)),
+        remarks=(UNADJUSTED, *remarks, *one_sided_remark(a, b), *disturbance_remark(rows, a.name, b.name)),
     )
 
 
@@ -94,6 +101,18 @@ UNITS = {
 }
 
 
+def _in_a_row_remark(drafts: Sequence[Draft]) -> tuple[str, ...]:
+    """What it cost that the sides did not take turns."""
+    costs = [draft.cost for draft in drafts if draft.neighbours]
+    if not costs:
+        return ()
+    return (
+        f"the sides were measured in a row, not in turn, and neighbours are alike: intervals are {median(costs):.1f} "
+        f"times as wide as in turn (median of the rows), and ratios lean on what lies next to the change of sides; "
+        f"measure in turn (A B B A …), or use kernometer ab",
+    )
+
+
 def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta: float) -> Draft:
     comparison, logs_a, logs_b = bare(row, a, b, of)
     without = without_ratio(row, a, b)
@@ -102,10 +121,9 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
         return Draft(replace(comparison, verdict=found, notes=notes))
     units = min(len(logs_a), len(logs_b))
     if units >= 2:
-        contrast = welch(logs_a, logs_b)
-        sd = math.sqrt(float(contrast.se) ** 2 / (1 / len(logs_a) + 1 / len(logs_b)))
-        second = bootstrap_difference(logs_a, logs_b) if units >= BOOTSTRAP_UNITS else None
-        return Draft(comparison, contrast, second, sd_log=sd, units=units)
+        key = unit_key(of, (*a.entries, *b.entries))
+        starts = [unit_starts(one.entries, row, key) for one in (a, b)]
+        return _with_own_spread(Draft(comparison, units=units), (logs_a, logs_b), starts)
     spreads = [_single_spread(row, one, logs, of, history) for one, logs in ((a, logs_a), (b, logs_b))]
     if None in spreads:
         missing = _missing_without_history(comparison.a, comparison.b, units, delta)
@@ -122,6 +140,19 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
         note += ", of other rows"
     sd = math.sqrt((of_a.variance + of_b.variance) / 2)
     return Draft(replace(comparison, notes=(note, *comparison.notes)), contrast, sd_log=sd, units=units)
+
+
+def _with_own_spread(bare: Draft, logs: Sequence[list[float]], starts: Sequence[list[float]]) -> Draft:
+    """Two units a side or more tell how far units lie apart; of A, then of B."""
+    contrast = welch(*logs)
+    if in_a_row(*starts):
+        wide = generalised(*logs, *starts)
+        sd = float(wide.se) / math.sqrt(variance_in_a_row(bare.units, NEIGHBOURS))
+        cost = float(wide.half_width() / contrast.half_width()) if contrast.se > 0 else 1.0
+        return replace(bare, contrast=wide, sd_log=sd, neighbours=NEIGHBOURS, cost=cost)
+    sd = float(contrast.se) / math.sqrt(1 / len(logs[0]) + 1 / len(logs[1]))
+    second = bootstrap_difference(*logs) if bare.units >= BOOTSTRAP_UNITS else None
+    return replace(bare, contrast=contrast, second=second, sd_log=sd)
 
 
 def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: History | None) -> Spread | None:

@@ -146,12 +146,24 @@ def unit_key(of: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
 
 def unit_logs(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
     """A log figure each unit: the mean of its sessions'."""
+    return [math.fsum(logs) / len(logs) for logs in _by_unit(entries, row, key, lambda one: one.log(row))]
+
+
+def unit_starts(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
+    """When each of these units began, in the same order."""
+    return [min(starts) for starts in _by_unit(entries, row, key, lambda one: one.start)]
+
+
+def _by_unit(
+    entries: Iterable[Entry], row: str, key: Callable[[Entry], str], value: Callable[[Entry], float | None]
+) -> Collection[list[float]]:
+    """By units, the value of each session that has the row's cost."""
     units: dict[str, list[float]] = {}
     for one in entries:
-        log = one.log(row)
-        if log is not None:
-            units.setdefault(key(one), []).append(log)
-    return [math.fsum(logs) / len(logs) for logs in units.values()]
+        found = value(one)
+        if found is not None and one.log(row) is not None:
+            units.setdefault(key(one), []).append(found)
+    return units.values()
 
 
 def spread(history: History, row: str, like: Entry, of: Grain, without: Collection[str]) -> Spread | None:

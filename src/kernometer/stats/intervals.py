@@ -34,8 +34,12 @@ class Contrast:
 
     def interval(self, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Both ends of the two-sided t interval, on the logarithm."""
-        half = t_quantile(0.5 + level / 2, self.df) * self.se
+        half = self.half_width(level)
         return self.log_ratio - half, self.log_ratio + half
+
+    def half_width(self, level: float = LEVEL) -> NDArray[np.float64]:
+        """Of that interval."""
+        return t_quantile(0.5 + level / 2, self.df) * self.se
 
     def p(self) -> NDArray[np.float64]:
         """Two-sided p value of "no difference". Without any spread: 1 at no difference, else 0."""
@@ -76,8 +80,13 @@ def welch(a: ArrayLike, b: ArrayLike) -> Contrast:
         np.asarray(y.mean(axis=-1) - x.mean(axis=-1)),
         (np.asarray(x.var(axis=-1, ddof=1) / n), n - 1.0),
         (np.asarray(y.var(axis=-1, ddof=1) / m), m - 1.0),
-        cautious=n != m and min(n, m) < SETTLED_UNITS,
+        cautious=unsettled(n, m),
     )
+
+
+def unsettled(n: int, m: int) -> bool:
+    """Whether sides of n and m units are judged with the smaller one's degrees of freedom."""
+    return n != m and min(n, m) < SETTLED_UNITS
 
 
 def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float], cautious: bool = False) -> Contrast:

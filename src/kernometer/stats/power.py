@@ -7,6 +7,7 @@ from bisect import bisect_left
 
 from kernometer.stats.distributions import noncentrality, t_quantile
 from kernometer.stats.intervals import LEVEL
+from kernometer.stats.serial import BATCHES, variance_in_a_row
 
 #: A difference counts as visible where it would be found in 4 comparisons of 5, the convention of the field.
 POWER = 0.80
@@ -26,15 +27,18 @@ def smallest_ratio(se: float, df: float) -> float:
     return math.expm1(min(smallest_log(se, df), 700.0))
 
 
-def units_needed(sd_log: float, delta: float, *, paired: bool) -> int | None:
+def units_needed(sd_log: float, delta: float, *, paired: bool, neighbours: float = 0.0) -> int | None:
     """How many units (pairs of a block, or units a side) show a difference of delta; None: beyond `MOST_UNITS`.
 
-    `sd_log`: the standard deviation of one unit's log (paired: of one block's log ratio).
+    `sd_log`: the standard deviation of one unit's log (paired: of one block's log ratio). `neighbours`: the correlation
+    that the interval allows for, of units measured in a row.
     """
     target = math.log1p(delta)
 
     def seen(n: int) -> bool:
-        return smallest_log(sd_log * math.sqrt((1 if paired else 2) / n), (1 if paired else 2) * (n - 1)) <= target
+        variance = 1 / n if paired else variance_in_a_row(n, neighbours)
+        independent = min(n, BATCHES) if neighbours else n
+        return smallest_log(sd_log * math.sqrt(variance), (1 if paired else 2) * (independent - 1)) <= target
 
     candidates = range(2, MOST_UNITS + 1)
     at = bisect_left(candidates, True, key=seen)

@@ -26,6 +26,8 @@ class Draft:
     second: tuple[float, float] | None = None  #: a bootstrap interval of the log ratio that a verdict must hold under
     sd_log: float = 0.0  #: of one unit (paired: of one block's log ratio)
     paired: bool = False
+    neighbours: float = 0.0  #: correlation of units in a row that the contrast allows for …
+    cost: float = 1.0  #: … and how many times as wide this made the interval
     units: int = 0  #: pairs, or units of the smaller side
     seconds_per_unit: float = 0.0  #: of a block
 
@@ -89,7 +91,7 @@ def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: 
 def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float) -> RowComparison:
     """Adds what these runs could have seen, and what it would take to see delta."""
     row = replace(row, smallest=smallest_ratio(float(contrast.se), float(contrast.df)))
-    needed = units_needed(draft.sd_log, delta, paired=draft.paired)
+    needed = units_needed(draft.sd_log, delta, paired=draft.paired, neighbours=draft.neighbours)
     if needed is None:
         return replace(row, notes=(*row.notes, "no number of further units like these would show it"))
     # Where delta could be seen already, the difference lies near delta's edge, or near the test's: one more unit.
