@@ -158,9 +158,12 @@ enum {
 /* The compiler must compute `value` (an integer) here, and may not assume what memory holds after. */
 #if defined(__GNUC__) || defined(__clang__)
 #define KM_KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
+/* The same, and it may not assume what the variable holds after: GCC 14 unrolls a loop that it can count. */
+#define KM_UNKNOWN(variable) __asm__ volatile("" : "+r"(variable) : : "memory")
 #else
 extern volatile uintptr_t km_kept;
 #define KM_KEEP(value) (km_kept = (uintptr_t)(value))
+#define KM_UNKNOWN(variable) ((variable) = KM_KEEP(variable))
 #endif
 /* The same for a double. */
 extern volatile double km_kept_double;

@@ -10,8 +10,10 @@
 static void empty_loop(void *state, uint64_t n)
 {
 	(void)state;
-	while (n--)
-		KM_KEEP(n);
+	while (n > 0) {
+		n--;
+		KM_UNKNOWN(n);
+	}
 }
 
 static KM_NOINLINE uint64_t timed(struct engine *e, void (*f)(void *, uint64_t), void *state, uint64_t n)
