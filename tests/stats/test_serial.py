@@ -53,6 +53,15 @@ def test_neighbours_alike_are_no_difference(kind: str, count: int, neighbours: f
     assert found(made) <= upper_bound(0.05, len(made))
 
 
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_pause_between_the_sides_lets_the_mood_change(count: int) -> None:
+    """Between A and B, time for twenty units. Expected: 5 % at most differ. Broken: the last of A and the first of B
+    are taken for neighbours, and the difference of the moods for one of the sides (9 to 17 %)."""
+    units = drifting(np.random.default_rng(8), (1000, 2 * count + 20), 0.7)
+    made = contrasts(units, "A" * count + "-" * 20 + "B" * count)
+    assert found(made) <= upper_bound(0.05, len(made))
+
+
 @pytest.mark.slow(minutes=1)
 @pytest.mark.parametrize(
     "turns", ["AABB", "AABBB", "AABAABBB", "AAABBBAAABBB", "AABBBBAA", "BBBBBAAAAABBBBB", "A" * 5 + "B" * 15]

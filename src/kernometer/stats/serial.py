@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from kernometer.stats.intervals import Contrast, from_variances, unsettled
@@ -26,11 +26,16 @@ def in_a_row(starts_a: Sequence[float], starts_b: Sequence[float]) -> bool:
 
     By the times when units began, at least 2 a side. False where the sides took turns: there it brings them together.
     """
-    n, m = len(starts_a), len(starts_b)
-    r = _correlation((*starts_a, *starts_b))
-    own_a, own_b, between = r[:n, :n].mean(), r[n:, n:].mean(), r[:n, n:].mean()
+    import numpy as np
+
+    starts = np.asarray([*starts_a, *starts_b], dtype=np.float64)
+    ordered = np.argsort(starts, kind="stable")
+    of_b, steps = ordered >= len(starts_a), np.diff(starts[ordered])
+    r = _correlation(steps, float(np.median(steps)))
+    own_a, own_b, between = (r[np.ix_(x, y)].mean() for x, y in ((~of_b, ~of_b), (of_b, of_b), (~of_b, of_b)))
     # Of units of variance 1, s²/n is expected to be (1 - own) / (n - 1), and the mean's variance is own.
-    return bool(own_a + own_b - 2 * between > (1 - own_a) / (n - 1) + (1 - own_b) / (m - 1))
+    expected = (1 - own_a) / (len(starts_a) - 1) + (1 - own_b) / (len(starts_b) - 1)
+    return bool(own_a + own_b - 2 * between > expected)
 
 
 def generalised(
@@ -43,21 +48,20 @@ def generalised(
     """
     import numpy as np
 
-    logs_a, first_a = _batches(a, starts_a)
-    logs_b, first_b = _batches(b, starts_b)
-    y, r, n = np.array(logs_a + logs_b), _correlation(first_a + first_b), len(logs_a)
-    sides = np.stack([np.ones(len(y)), np.arange(len(y)) >= n])
+    y, of_b, steps = _batches(a, b, starts_a, starts_b)
+    usual = float(np.median(np.diff(sorted((*starts_a, *starts_b)))))
+    r, sides = _correlation(steps, usual), np.stack([np.ones(len(y)), of_b])
     whitened = sides @ np.linalg.inv(r)
     w = np.linalg.solve(whitened @ sides.T, whitened)[1]
     u, parts = np.zeros(len(y)), []
-    for side in (slice(0, n), slice(n, None)):
-        own, logs = r[side, side], y[side]
+    for side in (~of_b, of_b):
+        own, logs = r[np.ix_(side, side)], y[side]
         inverse = np.linalg.inv(own)
         e = logs - logs @ inverse.sum(axis=0) / inverse.sum()
         variance = e @ inverse @ e / (len(logs) - 1)
         u[side] = w[side] * math.sqrt(variance)
         parts.append((u[side] @ own @ u[side], len(logs) - 1.0))
-    df = from_variances(0.0, *parts, cautious=unsettled(n, len(y) - n)).df
+    df = from_variances(0.0, *parts, cautious=unsettled(int((~of_b).sum()), int(of_b.sum()))).df
     return Contrast(np.asarray(w @ y), np.asarray(math.sqrt(u @ r @ u)), df)
 
 
@@ -69,17 +73,35 @@ def variance_in_a_row(n: int, neighbours: float) -> float:
     return float(of_batch * (1 - neighbours**2) / (neighbours + steady * (1 + (count - 1) * steady) / 2))
 
 
-def _correlation(starts: Sequence[float]) -> NDArray[np.float64]:
-    """`NEIGHBOURS` to the power of how many places units lie apart in order of time: AR(1)."""
+def _correlation(steps: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
+    """`NEIGHBOURS` to the power of how many places units lie apart in order of time: AR(1), for n - 1 steps.
+
+    A pause is as many places as the usual step goes into it: nothing says that the mood outlasts it.
+    """
     import numpy as np
 
-    places = np.argsort(np.argsort(starts, kind="stable"))
+    places = np.concatenate([[0.0], np.cumsum(np.maximum(1.0, steps // (usual or math.inf)))])
     return np.asarray(NEIGHBOURS ** np.abs(np.subtract.outer(places, places)), dtype=np.float64)
 
 
-def _batches(logs: Sequence[float], starts: Sequence[float]) -> tuple[list[float], list[float]]:
-    """At most `BATCHES` means of units that follow one another, and when each batch began."""
-    units = sorted(zip(starts, logs, strict=True))
-    count = min(BATCHES, len(units))
-    batches = [units[i:j] for i, j in pairwise(len(units) * k // count for k in range(count + 1))]
-    return [math.fsum(log for _, log in batch) / len(batch) for batch in batches], [batch[0][0] for batch in batches]
+def _batches(
+    a: Sequence[float], b: Sequence[float], starts_a: Sequence[float], starts_b: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Units that follow one another, in order of time: their mean, whether they are of B, the steps in between.
+
+    No batch spans units of the other side. A step is that from the last unit of a batch to the first of the next.
+    """
+    import numpy as np
+
+    sides = ((False, starts_a, a), (True, starts_b, b))
+    units = [(start, log, is_b) for is_b, starts, logs in sides for start, log in zip(starts, logs, strict=True)]
+    means, of_b, first, last = [], [], [], []
+    for is_b, group in groupby(sorted(units, key=lambda unit: unit[0]), key=lambda unit: unit[2]):
+        starts, logs, _ = zip(*group, strict=True)
+        count = min(len(logs), math.ceil(BATCHES * len(logs) / len(b if is_b else a)))
+        for i, j in pairwise(len(logs) * k // count for k in range(count + 1)):
+            means.append(math.fsum(logs[i:j]) / (j - i))
+            of_b.append(is_b)
+            first.append(starts[i])
+            last.append(starts[j - 1])
+    return np.array(means), np.array(of_b), np.subtract(first[1:], last[:-1])
