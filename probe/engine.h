@@ -54,6 +54,8 @@ struct row {
 };
 /* All rows in the registry's order; `*n` of them. Lives as long as the program. */
 const struct row *registry_rows(size_t *n);
+/* The row of this name alone, which takes a hundredth of the time and memory; NULL: there is none. */
+const struct row *registry_row(const char *name);
 /* Does this row belong to what was asked for: by its name, its workload's name (in this profile), or a pattern? */
 int row_selected(const struct row *, const struct options *);
 int workload_is_by(const struct workload *, enum by); /* does it mean something so? */
@@ -224,6 +226,7 @@ struct series { /* samples of one thing */
 };
 struct measured {
 	struct series op, loop, baseline;
+	uint64_t loop_every; /* samples of op between two of loop; 0: those of loop came afterwards */
 	uint64_t clock_cost[64];
 	size_t nclock_cost;
 	const char *stopped;
@@ -240,6 +243,12 @@ struct measured {
 uint64_t measure_once(struct engine *, struct meter *, void *state, uint64_t n, int baseline);
 void measure_clock_cost(struct engine *, struct measured *); /* by time: two reads with nothing between */
 void measure_bracket(struct engine *, struct measured *);    /* by path: an empty region, into r->loop */
+/* The empty loop beside samples tells what state the core was in: a neighbour on it, its frequency. Sample i lies
+ * between its readings i / every and i / every + 1, the last of which ends the samples; those of a baseline go on. */
+uint64_t loop_first(struct engine *, struct measured *); /* what it took, ns; 0: this probe has none */
+/* Sets how often, by what the first reading and the first sample took; 0: not at all, the clock is too coarse. */
+void loop_every(const struct engine *, struct measured *, uint64_t loop, uint64_t sample);
+void loop_beside(struct engine *, struct measured *, const struct series *samples, int last); /* if one is due */
 /* By time: the batch of each series; nothing else is kept. */
 void calibrate_row(struct engine *, void *state, struct measured *);
 /* By time: samples of calibrated batches; without clock, loop and baseline where they are counted. */

@@ -201,18 +201,15 @@ static int internal(int argc, char **argv)
 {
 	struct options o;
 	enum role role;
-	size_t n;
-	const struct row *rows = registry_rows(&n);
+	const struct row *row;
 
 	if (argc < 3)
 		return 2;
 	memset(&o, 0, sizeof o);
 	role = strcmp(argv[2], role_name(COLD)) == 0 ? COLD : (enum role)phase(argv[2]);
 	parse(&o, argc - 2, argv + 2); /* it gathers the row where the role stood */
-	for (size_t i = 0; i < n && o.nrows == 1; i++)
-		if (strcmp(rows[i].name, o.rows[0]) == 0)
-			return run_row(&o, role, &rows[i], o.first_run, o.dir);
-	return 2;
+	row = o.nrows == 1 ? registry_row(o.rows[0]) : NULL;
+	return row ? run_row(&o, role, row, o.first_run, o.dir) : 2;
 }
 
 static int print_marked(const struct options *o)

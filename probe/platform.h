@@ -225,6 +225,11 @@ ssize_t km_fb_write(int fd, const void *, size_t n, size_t offset);
 #define KM_METER 1
 #endif
 
+/* 0: a probe that runs no empty loop between its samples, to measure what the loop does to them. */
+#ifndef KM_BESIDE
+#define KM_BESIDE 1
+#endif
+
 /* 0: a probe that checks nothing, to measure what checking costs. Its compiler takes every check as passed, and leaves
  * it out; a row that fails with checks must not be run without them. */
 #ifndef KM_VERIFY

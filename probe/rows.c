@@ -51,6 +51,27 @@ const struct row *registry_rows(size_t *n)
 	return rows;
 }
 
+const struct row *registry_row(const char *name)
+{
+	static struct row row;
+	unsigned before = 0;
+
+	for (const struct workload *const *w = registry; *w; w++) {
+		size_t n = strlen((*w)->name);
+		int may_be = strncmp(name, (*w)->name, n) == 0 && (name[n] == '@' || name[n] == '\0');
+
+		for (const struct point *p = (*w)->points; p->profile && before < MAX_ROWS; p++, before++) {
+			if (!may_be)
+				continue;
+			row = (struct row){ .workload = *w, .point = p, .id = 2 * before + 2 };
+			name_row(&row);
+			if (strcmp(row.name, name) == 0)
+				return &row;
+		}
+	}
+	return NULL;
+}
+
 /* `*` stands for any number of characters, every other character for itself. */
 static int matches(const char *pattern, const char *name)
 {

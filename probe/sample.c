@@ -1,13 +1,16 @@
-/* sample.c: samples. By time of a batch that was calibrated before, in a process that does nothing else, with clock and
- * empty loop measured the same way next to them; by path the fixed plan. Everything is shipped raw. */
+/* sample.c: samples. By time of a batch that was calibrated before, in a process that does nothing else, with the empty
+ * loop between them and the clock after them; by path the fixed plan. Everything is shipped raw. */
 #include "engine.h"
 
 #define LEAST_SAMPLES 5 /* whatever they take, up to the hard limit */
 #define HARD_LIMIT 4    /* times the time asked for: another run tells more than another long sample of this one */
 #define LOOP_SAMPLES 11
-#define LOOP_LEAST 16384 /* iterations of the empty loop in a sample: enough to see it */
+#define LOOP_BATCH 8192 /* iterations of the empty loop beside a sample: some microseconds */
+#define LOOP_STEPS 100  /* clock steps that it takes at least; a coarser clock would not tell its levels apart */
+#define LOOP_SHARE 10   /* one part in so many of the time goes to it, at most */
 
-static void empty_loop(void *state, uint64_t n)
+/* register: unoptimised, gcc would count in memory, where the loop takes 0.5 or 3 ns, by what was stored before. */
+static void empty_loop(void *state, register uint64_t n)
 {
 	(void)state;
 	while (n > 0) {
@@ -112,13 +115,21 @@ void measure_clock_cost(struct engine *e, struct measured *r)
 	}
 }
 
-static void measure_loop(struct engine *e, struct measured *r)
+static uint64_t loop_once(struct engine *e, struct measured *r)
 {
-	double scale = e->clock->ns_per_tick;
+	uint64_t ns = (uint64_t)((double)timed(e, empty_loop, NULL, r->loop.batch) * e->clock->ns_per_tick + 0.5);
 
-	r->loop.batch = r->op.batch > LOOP_LEAST ? r->op.batch : LOOP_LEAST;
+	series_add(e, &r->loop, ns);
+	return ns;
+}
+
+/* The clock is too coarse to see the empty loop beside each sample: what one iteration costs is found afterwards. */
+static void loop_afterwards(struct engine *e, struct measured *r)
+{
+	r->loop.batch = r->op.batch > LOOP_BATCH ? r->op.batch : LOOP_BATCH;
+	r->loop.n = 0;
 	for (int i = 0; i < LOOP_SAMPLES; i++)
-		series_add(e, &r->loop, (uint64_t)((double)timed(e, empty_loop, NULL, r->loop.batch) * scale + 0.5));
+		loop_once(e, r);
 }
 
 /* Why sampling ends; NULL: it goes on. */
@@ -133,9 +144,28 @@ static const char *enough(const struct engine *e, const struct measured *r, uint
 	return NULL;
 }
 
-static const char *sample_batches(struct engine *e, struct meter *m, void *state, struct measured *r)
+uint64_t loop_first(struct engine *e, struct measured *r)
 {
-	uint64_t start = clock_wall();
+	r->loop.batch = LOOP_BATCH;
+	return KM_BESIDE ? loop_once(e, r) : 0;
+}
+
+void loop_every(const struct engine *e, struct measured *r, uint64_t loop, uint64_t sample)
+{
+	if ((double)loop >= LOOP_STEPS * e->clock->resolution_ns)
+		r->loop_every = 1 + LOOP_SHARE * loop / (sample > 0 ? sample : 1);
+}
+
+void loop_beside(struct engine *e, struct measured *r, const struct series *samples, int last)
+{
+	if (r->loop_every && (last || samples->n % r->loop_every == 0))
+		loop_once(e, r);
+}
+
+/* A counting run reads no empty loop. */
+static const char *sample_batches(struct engine *e, struct meter *m, void *state, struct measured *r, enum role role)
+{
+	uint64_t start = clock_wall(), loop = role != COUNT ? loop_first(e, r) : 0;
 	const char *why;
 
 	do {
@@ -144,7 +174,10 @@ static const char *sample_batches(struct engine *e, struct meter *m, void *state
 		note_disturbance(r, m);
 		series_add(e, &r->op, t);
 		r->iterations += r->op.batch;
+		if (r->op.n == 1)
+			loop_every(e, r, loop, t);
 		why = enough(e, r, clock_wall() - start);
+		loop_beside(e, r, &r->op, why != NULL);
 	} while (!why);
 	return why;
 }
@@ -175,6 +208,7 @@ static void count_row(struct engine *e, struct meter *m, void *state, struct mea
 void sample_row(struct engine *e, struct meter *m, void *state, struct measured *r, enum role role)
 {
 	uint64_t limit;
+	int more;
 
 	if (e->row->workload->unit == UNIT_COUNT) {
 		count_row(e, m, state, r);
@@ -185,19 +219,22 @@ void sample_row(struct engine *e, struct meter *m, void *state, struct measured 
 	if (e->row->workload->max_batch && r->op.batch > e->row->workload->max_batch)
 		r->op.batch = e->row->workload->max_batch;
 	meter_run_begin(m);
-	r->stopped = sample_batches(e, m, state, r);
+	r->stopped = sample_batches(e, m, state, r, role);
 	meter_run_end(m);
 	if (role == COUNT)
 		return;
 	measure_clock_cost(e, r);
-	measure_loop(e, r);
+	if (!r->loop_every)
+		loop_afterwards(e, r);
 	if (!e->row->workload->baseline)
 		return;
 	r->baseline.batch = (uint64_t)e->o->baseline_batch;
 	limit = clock_wall() + (uint64_t)(e->o->seconds * 1e9 / 4);
-	do
+	do {
 		series_add(e, &r->baseline, measure_once(e, NULL, state, r->baseline.batch, 1));
-	while (r->baseline.n < LEAST_SAMPLES || (r->baseline.n < r->op.n / 2 && clock_wall() < limit));
+		more = r->baseline.n < LEAST_SAMPLES || (r->baseline.n < r->op.n / 2 && clock_wall() < limit);
+		loop_beside(e, r, &r->baseline, !more);
+	} while (more);
 }
 
 void measure_bracket(struct engine *e, struct measured *r)

@@ -30,6 +30,7 @@ from scripts.section import AGREEMENT, here, written
 #: What is left out, and the flags of the build that leaves it out.
 BUILDS = {
     "the meter": "-DKM_METER=0",
+    "the loop beside": "-DKM_BESIDE=0",
     "the counters": "-DHAVE_PERF_EVENT=0",
     "verification": "-DKM_VERIFY=0",
     "nothing (the same code, placed otherwise)": "-falign-functions=64",

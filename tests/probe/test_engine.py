@@ -65,7 +65,28 @@ def test_batch_is_calibrated_far_above_the_clock(probe: Path, tmp_path: Path) ->
     assert median(run["samples"]) >= 1000 * run["resolution_ns"]
     assert run["batch"] > 100
     assert run["iterations"] == run["batch"] * len(run["samples"])
-    assert len(run["clock_cost"]) > 10 and len(run["loop_cost"]) > 10
+    assert len(run["clock_cost"]) > 10
+
+
+def test_the_empty_loop_lies_between_the_samples(probe: Path, tmp_path: Path) -> None:
+    """Expected: a reading before the first sample, after every `loop_every`-th, and after the last."""
+    (run,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "syscall/getppid@")
+    (short,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "--batch", "1", "syscall/getppid@")
+    for one in (run, short):
+        assert len(one["loop_cost"]) == 1 + math.ceil(len(one["samples"]) / one["loop_every"])
+    assert short["loop_every"] > 10  # a reading takes longer than ten such samples
+    (cold,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "syscall/getppid@cold")
+    assert cold["loop_every"] == 1 and len(cold["loop_cost"]) == 1 + len(cold["samples"])
+    (run,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "sig/catch")
+    of_each = [math.ceil(len(one["samples"]) / run["loop_every"]) for one in (run, run["baseline"])]
+    assert len(run["loop_cost"]) == 1 + sum(of_each)
+
+
+def test_a_clock_that_cannot_see_the_empty_loop_measures_it_afterwards(probe: Path, tmp_path: Path) -> None:
+    """Expected: as many iterations as a sample has, so that it is seen at all."""
+    (run,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "--clock", "gettimeofday", "syscall/getppid@")
+    assert run["loop_every"] == 0
+    assert len(run["loop_cost"]) == 11 and run["loop_batch"] >= run["batch"]
 
 
 def test_batch_and_samples_may_be_given(probe: Path, tmp_path: Path) -> None:

@@ -184,7 +184,9 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     samples: Samples  #: gross, clock and loop still inside: ns by time, instructions by path; of unit "count": counts
     clock_cost: ClockCosts = ()  #: samples of two clock reads with nothing between; same unit
     loop_batch: Count = 0
-    loop_cost: Costs = ()  #: samples of `loop_batch` empty iterations, clock inside
+    #: By time: sample i lies between loop_cost[i // loop_every] and the next; 0: loop_cost came after the samples.
+    loop_every: Count = 0
+    loop_cost: Costs = ()  #: readings of `loop_batch` empty iterations, clock inside
     baseline: Baseline | None = None
     resolution_ns: Amount = 0.0
     stopped: Name = ""  #: "time", "samples", "plan"; in old sessions "half-width" too

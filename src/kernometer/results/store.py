@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
 from kernometer.results.model import By, Result, Session
@@ -49,6 +51,11 @@ def read_file(path: Path) -> Result:
         raise ResultError(f"{path}: {error.text}", error.next_step) from error
 
 
+def raw(result: Result) -> Result:
+    """The same without what tells the state of the core, so that every sample counts alike."""
+    return replace(result, runs=tuple(replace(run, loop_every=0) for run in result.runs))
+
+
 def _chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb", buffering=0) as file:
         while chunk := file.read(CHUNK):
@@ -58,8 +65,9 @@ def _chunks(path: Path) -> Iterator[bytes]:
 class Store:
     """A folder of results. Nothing in it is changed by looking, but the index, which is a copy."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, raw: bool = False) -> None:
+        """`raw`: what is read comes without the state of the core."""
+        self.folder, self.raw = folder, raw
 
     def create(self, session: Session) -> ResultWriter:
         """A new file for that session. Raises ResultError where the store cannot take one, UsageError for its label."""
@@ -147,12 +155,16 @@ class Store:
             )
         return found
 
+    def read(self, path: Path) -> Result:
+        """As `read_file`, and `raw` if the store was opened so."""
+        return raw(read_file(path)) if self.raw else read_file(path)
+
     def load(self, name: str) -> Result:
-        return read_file(self.resolve(name))
+        return self.read(self.resolve(name))
 
     def load_set(self, name: str) -> tuple[Result, ...]:
         """As `resolve_set`, read."""
-        return tuple(read_file(path) for path in self.resolve_set(name))
+        return tuple(self.read(path) for path in self.resolve_set(name))
 
     def history(self, like: Result, *, newest: int = 30) -> Iterator[Result]:
         """Other complete sessions of the same host, target, way of taking time and profile; newest first.
@@ -165,7 +177,7 @@ class Store:
                 continue
             if one.host != host or one.profile != session.profile:
                 continue
-            yield read_file(one.path)
+            yield self.read(one.path)
             given += 1
             if given == newest:
                 return
@@ -182,7 +194,7 @@ class Store:
                 alike.setdefault((one.machine, one.profile, one.rows), []).append(one.path)
         for group in groups.values():
             if len({machine for machine, _profile, _rows in group}) >= machines:
-                yield from (read_file(path) for paths in group.values() for path in paths[:newest])
+                yield from (self.read(path) for paths in group.values() for path in paths[:newest])
 
     def _existing(self, path: Path) -> Path:
         if path.exists() or (self.folder / path).exists():
