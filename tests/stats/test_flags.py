@@ -85,6 +85,15 @@ def test_one_run_below_resolution_takes_the_row_with_it() -> None:
     assert row_of(exact_run(100.0), exact_run(100.0, run=1), exact_run(0.1, run=2)).cost is None
 
 
+def test_one_run_of_many_below_resolution_is_left_out_and_told() -> None:
+    """Of twenty runs one, whose baseline was interrupted. Expected: the cost of the others, and that it is told."""
+    runs = [exact_run(100.0 if number else 0.1, run=number) for number in range(20)]
+    found = row_of(*runs)
+    assert found.cost == pytest.approx(100.0) and len(found.runs) == 19
+    assert any("1 of 20 runs resolved nothing" in flag.detail for flag in found.flags)
+    assert row_of(*[exact_run(0.1 if number < 3 else 100.0, run=number) for number in range(20)]).cost is None
+
+
 def test_nothing_by_path_is_below_resolution_and_one_instruction_is_not() -> None:
     assert figure(path_result("p", {ROW: 0}), ROW).cost is None
     assert figure(path_result("p", {ROW: 1}), ROW).cost == 1

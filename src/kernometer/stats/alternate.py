@@ -10,15 +10,21 @@ from statistics import fmean, median_low
 from kernometer.errors import ResultError
 from kernometer.results.model import Result
 from kernometer.stats import path
+from kernometer.stats.core import core_of, core_of_both
 from kernometer.stats.differences import check_comparable, differences
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain
-from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired
-from kernometer.stats.model import Comparison, RowFigure
+from kernometer.stats.intervals import Contrast, paired
+from kernometer.stats.model import Comparison, FlagCode, RowFigure
 from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
-from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
+
+OTHER_LOOPS = "the probes are built differently, and so are their empty loops: they are not held against each other"
+
+#: The reference differs between the sides by more than this, relative, with a probability below that: it is not used.
+MOVED, MOVED_P = 0.001, 0.01
 
 
 def ab(
@@ -35,7 +41,8 @@ def ab(
     Raises ResultError where the two results are not the sides of one `ab`.
     """
     check_comparable((a,), (b,))
-    of_a, of_b = side(name_a, (a,)), side(name_b, (b,))
+    core = core_of_both(a, b)
+    of_a, of_b = side(name_a, (a,), core), side(name_b, (b,), core)
     if a.session.by == "path":
         return path.compare_counts(of_a, of_b, delta=delta, floors=floors)
     if a.session.experiment != b.session.experiment:
@@ -43,7 +50,10 @@ def ab(
             f"{a.session.id} and {b.session.id} are not the two sides of one `ab`",
             "kernometer compare judges results that were measured apart",
         )
-    rows = judge([_draft(row, of_a, of_b) for row in rows_of(of_a, of_b)], delta)
+    names = rows_of(of_a, of_b)
+    other_loops = core is None and core_of(a.runs) is not None and core_of(b.runs) is not None
+    moved = (OTHER_LOOPS,) if other_loops else reference_moved(of_a, of_b, names)
+    rows = judge([_draft(row, of_a, of_b, use_reference=not moved) for row in names], delta)
     same, differ = differences((a,), (b,))
     return Comparison(
         a=name_a,
@@ -53,11 +63,38 @@ def ab(
         rows=rows,
         same=same,
         differs=differ,
-        remarks=(UNADJUSTED, THE_BLOCK, *one_sided_remark(of_a, of_b), *disturbance_remark(rows, name_a, name_b)),
+        remarks=(
+            UNADJUSTED,
+            THE_BLOCK,
+            *moved,
+            *one_sided_remark(of_a, of_b),
+            *disturbance_remark(rows, name_a, name_b),
+        ),
     )
 
 
-def _draft(row: str, a: Side, b: Side) -> Draft:
+def reference_moved(a: Side, b: Side, names: Sequence[str]) -> tuple[str, ...]:
+    """A remark where the empty loop itself takes longer on one side, over all rows: then it corrects nothing."""
+    apart: dict[int, list[float]] = {}
+    for row in names:
+        for block, difference in _beside(a.figures_of(row), b.figures_of(row)).items():
+            apart.setdefault(block, []).append(difference)
+    if len(apart) < 2:
+        return ()
+    contrast = paired([fmean(of) for of in apart.values()])
+    if not _moved(contrast):
+        return ()
+    return (
+        f"the empty loop takes {ratio(float(contrast.log_ratio)):.4f} times as long on {b.name}: what is compared "
+        "moves the reference, so that it corrects nothing",
+    )
+
+
+def _moved(contrast: Contrast) -> bool:
+    return abs(float(contrast.log_ratio)) > MOVED and float(contrast.p()) < MOVED_P
+
+
+def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
     comparison, _, _ = bare(row, a, b, Grain.SESSION)
     without = without_ratio(row, a, b)
     if without is not None:
@@ -82,11 +119,18 @@ def _draft(row: str, a: Side, b: Side) -> Draft:
             )
         )
     differences_log = [blocks_b[block] - blocks_a[block] for block in blocks]
-    contrast = paired(differences_log)
+    beside = _beside([figure_a], [figure_b]) if use_reference else {}
+    reference = [beside[block] for block in blocks if block in beside]
+    if len(reference) < len(blocks) or _moved(paired(reference)):
+        reference = []
+    contrast = paired(differences_log, reference or None)
+    alike = [any(flag.code is FlagCode.SHARED for flag in figure.flags) for figure in (figure_a, figure_b)]
+    if alike[0] != alike[1]:
+        note = f"no quiet core for {b.name if alike[1] else a.name}: the difference may be the neighbour's"
+        return Draft(replace(comparison, ratio=ratio(float(contrast.log_ratio)), notes=(note, *notes)))
     return Draft(
         comparison,
         contrast,
-        bootstrap_difference(None, differences_log) if len(blocks) >= BOOTSTRAP_UNITS else None,
         sd_log=float(contrast.se) * math.sqrt(len(blocks)),
         paired=True,
         units=len(blocks),
@@ -100,6 +144,14 @@ def block_logs(figure: RowFigure) -> dict[int, float]:
     for run in figure.runs:
         blocks.setdefault(run.block, []).append(math.log(run.cost))
     return {block: fmean(logs) for block, logs in blocks.items()}
+
+
+def _beside(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> dict[int, float]:
+    """By block: the difference of the logs of what the empty loop took beside the samples that count."""
+    of_a, of_b = (
+        {run.block: math.log(run.reference) for figure in of for run in figure.runs if run.reference} for of in (a, b)
+    )
+    return {block: of_b[block] - log for block, log in of_a.items() if block in of_b}
 
 
 def seconds_per_block(figure: RowFigure) -> float:

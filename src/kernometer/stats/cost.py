@@ -9,6 +9,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING
 
 from kernometer.results.model import Baseline, By, Run
+from kernometer.stats.core import enough, quiet_baseline, quiet_samples, readings
 from kernometer.stats.model import RunFigure
 from kernometer.stats.warmup import warmup
 
@@ -76,11 +77,14 @@ def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
     return ""
 
 
-def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns") -> RunCost:
-    """The figure of one usable run: ns per operation by time, instructions by path; of a count its inverse."""
+def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns", edge: float | None = None) -> RunCost:
+    """The figure of one usable run: ns per operation by time, instructions by path; of a count its inverse.
+
+    `edge`: of the quiet level (stats/core.py); a run with fewer than `ENOUGH` quiet samples is taken whole.
+    """
     if unit == "count":
         return _of_count(run)
-    return _by_path(run, less_baseline) if by == "path" else _by_time(run, less_baseline)
+    return _by_path(run, less_baseline) if by == "path" else _by_time(run, less_baseline, edge)
 
 
 def _by_path(run: Run, less_baseline: bool) -> RunCost:
@@ -124,17 +128,23 @@ def _of_count(run: Run) -> RunCost:
     return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
 
-def _by_time(run: Run, less_baseline: bool) -> RunCost:
+def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
     import numpy as np
 
     clock_samples = np.asarray(run.clock_cost, dtype=np.float64)
     clock = middle_of(clock_samples) if run.clock_cost else 0.0
-    loop = 0.0
-    if run.loop_cost and run.loop_batch > 0:
-        loop = max(0.0, (middle_of(np.asarray(run.loop_cost, dtype=np.float64)) - clock) / run.loop_batch)
-    samples = np.asarray(run.samples, dtype=np.float64)
-    warm = warmup(samples)
+    samples, beside = np.asarray(run.samples, dtype=np.float64), readings(run)
+    edge = edge if run.loop_every else None
+    quiet = quiet_samples(run, edge)
+    settled = edge is None or (
+        enough(quiet) and not (less_baseline and run.baseline and not enough(quiet_baseline(run, edge)))
+    )
+    if edge is not None and settled:
+        samples, beside = samples[quiet], beside[beside <= edge]
+    warm = warmup(samples)  # a neighbour that comes or goes is no transient
     kept = samples[warm:]
+    reference = middle_of(beside) if len(beside) else None
+    loop = 0.0 if reference is None else max(0.0, reference - clock / run.loop_batch)
     middle = middle_of(kept)
     error = median_error(kept)
     net = middle - clock - loop * run.batch
@@ -145,7 +155,7 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
     ]
     base = None
     if run.baseline is not None:
-        base, base_error = _baseline(run.baseline, clock, loop)
+        base, base_error = _baseline(run.baseline, quiet_baseline(run, edge if settled else None), clock, loop)
         if less_baseline:
             net -= base * run.batch
             error = math.hypot(error, base_error * run.batch)
@@ -161,6 +171,8 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
         warmup=warm,
         seconds=run.seconds,
         batch=run.batch,
+        quiet=float(quiet.mean()) if settled else 0.0,
+        reference=reference if run.loop_every else None,
     )
     return RunCost(
         figure,
@@ -171,11 +183,13 @@ def _by_time(run: Run, less_baseline: bool) -> RunCost:
     )
 
 
-def _baseline(baseline: Baseline, clock: float, loop: float) -> tuple[float, float]:
-    """The baseline's net cost of one iteration and the standard error of its median, ns."""
+def _baseline(baseline: Baseline, quiet: NDArray[np.bool_], clock: float, loop: float) -> tuple[float, float]:
+    """The baseline's net cost of one iteration and the standard error of its median, ns; of its quiet samples."""
     import numpy as np
 
     samples = np.asarray(baseline.samples, dtype=np.float64)
+    if enough(quiet):
+        samples = samples[quiet]
     kept = samples[warmup(samples) :]
     return (middle_of(kept) - clock) / baseline.batch - loop, median_error(kept) / baseline.batch
 

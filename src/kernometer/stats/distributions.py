@@ -32,6 +32,11 @@ def t_below(df: ArrayLike, t: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(_special().stdtr(df, t), dtype=np.float64)
 
 
+def binomial_below(k: int, n: int) -> float:
+    """Probability of at most k heads in n throws of a coin."""
+    return float(_special().bdtr(k, n, 0.5))
+
+
 def noncentrality(df: float, q: float, t: float) -> float:
     """By how many standard errors a t's mean must be moved for it to be below `t` with probability q."""
     return float(_special().nctdtrinc(df, q, t))

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from statistics import median_low
+from itertools import compress
+from statistics import median, median_low
 
 from kernometer.errors import ResultError
 from kernometer.results.model import By, Counting, Result, Run, Workload
+from kernometer.stats.core import Core, core_of
 from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
 from kernometer.stats.flags import flags
 from kernometer.stats.model import Flag, FlagCode, RowFigure
 
 #: The setting that is the folder for temporary files; and what stands among a row's conditions that no setting is.
 FOLDER, RELATION = "folder", "relation of its two CPUs"
+#: Runs with quiet samples that a figure needs, if others have none: with fewer, all samples of all runs count.
+LEAST_QUIET = 3
+#: A run that resolved nothing is left out where at most one of so many is such a one: a moment's noise, not the row.
+UNRESOLVED = 10
+#: Fewer runs: the least and the largest of four hold the median in 87 of 100 cases, those of five in 94.
+FEW_FOR_MEDIAN = 5
 
 
-def figures(result: Result) -> dict[str, RowFigure]:
-    """The figure of every row that has a run, in the result's order."""
+def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
+    """The figure of every row that has a run, in the result's order.
+
+    `core`: what the empty loop says where this result is one of several that belong together; None: of this one.
+    """
     runs: dict[str, list[Run]] = {}
     for run in result.runs:
         runs.setdefault(run.row, []).append(run)
     counted = result.counted()
-    return {row: _figure(result, row, of_row, counted.get(row, ())) for row, of_row in runs.items()}
+    edge = _edge(core or core_of(result.runs))
+    return {row: _figure(result, row, of_row, counted.get(row, ()), edge) for row, of_row in runs.items()}
+
+
+def _edge(core: Core | None) -> float | None:
+    return core.edge if core else None
 
 
 def figure(result: Result, row: str) -> RowFigure:
@@ -31,10 +47,12 @@ def figure(result: Result, row: str) -> RowFigure:
     runs = result.runs_of(row)
     if not runs:
         raise ResultError(f"the result {result.session.id} has no run of {row}", "kernometer show lists its rows")
-    return _figure(result, row, runs, result.counted().get(row, ()))
+    return _figure(result, row, runs, result.counted().get(row, ()), _edge(core_of(result.runs)))
 
 
-def _figure(result: Result, row: str, runs: Sequence[Run], counted: Sequence[Counting] | Sequence[Run]) -> RowFigure:
+def _figure(
+    result: Result, row: str, runs: Sequence[Run], counted: Sequence[Counting] | Sequence[Run], edge: float | None
+) -> RowFigure:
     by = result.session.by
     workload = result.workloads.get(runs[0].workload)
     less_baseline = workload is not None and workload.figure_less_baseline
@@ -48,7 +66,8 @@ def _figure(result: Result, row: str, runs: Sequence[Run], counted: Sequence[Cou
             remarks.append(Flag(FlagCode.PROBE, f"run {run.run} could not be used: {why}"))
         else:
             good.append(run)
-    costs = [run_cost(run, by, less_baseline, unit) for run in good]
+    good, costs, left_out = _settled(good, by, lambda run, edge: run_cost(run, by, less_baseline, unit, edge), edge)
+    remarks += left_out
     empty = RowFigure(
         row=row,
         workload=runs[0].workload,
@@ -73,6 +92,26 @@ def _figure(result: Result, row: str, runs: Sequence[Run], counted: Sequence[Cou
     return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
 
 
+def _settled(
+    runs: list[Run], by: By, cost_of: Callable[[Run, float | None], RunCost], edge: float | None
+) -> tuple[list[Run], list[RunCost], list[Flag]]:
+    """The runs that a figure is made of, with their costs: of the quiet core if there are enough, and resolved."""
+    costs = [cost_of(run, edge) for run in runs]
+    told: list[Flag] = []
+    quiet = [cost.figure.quiet > 0 for cost in costs]
+    if LEAST_QUIET <= sum(quiet) < len(runs):
+        runs, costs = list(compress(runs, quiet)), list(compress(costs, quiet))
+    elif not all(quiet):
+        told.append(Flag(FlagCode.SHARED, f"{quiet.count(False)} of {len(runs)} runs found no quiet core"))
+        costs = [cost_of(run, None) for run in runs]
+    below = [cost.below for cost in costs]
+    if by == "time" and 0 < sum(below) <= len(runs) / UNRESOLVED:
+        told.append(Flag(FlagCode.OUTLIERS, f"{sum(below)} of {len(runs)} runs resolved nothing and are left out"))
+        resolved = [not one for one in below]
+        runs, costs = list(compress(runs, resolved)), list(compress(costs, resolved))
+    return runs, costs, told
+
+
 def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) -> dict[str, str]:
     """What the platform tells of what the figure hangs on. The folder for temporary files holds no row of a disk's."""
     told = result.header.settings if result.header else {}
@@ -94,22 +133,30 @@ def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -
     """Adds the row's own figure, or only its gross one where a run saw nothing above the clock's resolution."""
     gross = _middle([cost.figure.gross for cost in costs], by)
     baselines = [cost.figure.baseline for cost in costs if cost.figure.baseline is not None]
-    # A baseline may be nothing at all, or below nothing: its mean is the plain one.
-    baseline = (median_low(baselines) if by == "path" else math.fsum(baselines) / len(baselines)) if baselines else None
+    baseline = (median_low(baselines) if by == "path" else median(baselines)) if baselines else None
     row = replace(row, gross=gross, baseline=baseline)
     if any(cost.below for cost in costs):
         return row
     values = [cost.figure.cost for cost in costs]
-    low, high = (min(values), max(values)) if by == "path" else log_interval(values)
+    low, high = (min(values), max(values)) if by == "path" else _interval(values)
     exact = by == "path" and low == high
     return with_values(replace(row, cost=_middle(values, by), low=low, high=high, exact=exact), moved)
 
 
 def _middle(values: Sequence[float], by: By) -> float | None:
-    """Of the runs: by time the geometric mean, by path a count that was counted. None where it would be no cost."""
+    """The median of the runs; by path a count that was counted. None where it would be no cost."""
     if by == "path":
         return median_low(values)
-    return geometric(values) if min(values) > 0 else None
+    return median(values) if min(values) > 0 else None
+
+
+def _interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
+    """95 % interval of the median of these runs; too few for that have the one that normal logarithms would have."""
+    if len(costs) < FEW_FOR_MEDIAN:
+        return log_interval(costs)
+    from kernometer.stats.intervals import median_interval
+
+    return median_interval(costs)
 
 
 def log_interval(costs: Sequence[float]) -> tuple[float | None, float | None]:

@@ -13,6 +13,7 @@ from enum import Enum
 from statistics import median
 
 from kernometer.results.model import Result
+from kernometer.stats.core import Core
 from kernometer.stats.figures import figures
 from kernometer.stats.floors import probe_of
 from kernometer.stats.model import RowFigure
@@ -74,8 +75,8 @@ class Spread:
     of_row: bool  #: False: other rows stood in for this one
 
 
-def entry(result: Result) -> Entry:
-    """What a comparison needs of one result."""
+def entry(result: Result, core: Core | None = None) -> Entry:
+    """What a comparison needs of one result; `core` as for `figures`."""
     session, header = result.session, result.header
     name = session.host_id or (header.uname.get("nodename", "") if header else "")
     host = (name, str(header.cpu.get("model", "")) if header else "")
@@ -96,7 +97,7 @@ def entry(result: Result) -> Entry:
         boot=session.boot,
         start=session.started,
         end=session.started + max(0.0, seconds),
-        figures=figures(result),
+        figures=figures(result, core),
     )
 
 

@@ -5,10 +5,11 @@ Everything here works along the last axis, so that one call serves a row and ten
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernometer.stats.distributions import t_below, t_quantile
+from kernometer.stats.distributions import binomial_below, t_below, t_quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +20,11 @@ LEVEL = 0.95
 #: From how many units a bootstrap may speak: on 10 a percentile interval of 95 % misses in 8 cases of 100.
 BOOTSTRAP_UNITS = 20
 RESAMPLES = 2000
+#: The share of blocks at either end whose size does not count, from so many blocks on: with ten, differences that take
+#: three values reject 8.4 % of equal means.
+TRIM, TRIM_FROM = 0.1, 20
+#: Blocks from which on a control variate's slope is taken off: it costs a degree of freedom.
+LEAST_FOR_SLOPE = 6
 #: Sides of uneven size are judged with the smaller one's degrees of freedom, unless it has so many units: Welch's own
 #: are liberal there. Two units against five, the two spread four times as far, reject 10.5 % of equal means.
 SETTLED_UNITS = 5
@@ -53,17 +59,78 @@ class Contrast:
 
 def mean_interval(logs: ArrayLike, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """t interval of the mean of logs, shape (..., n), n >= 2."""
-    return paired(logs).interval(level)
+    return mean_of(logs).interval(level)
 
 
-def paired(differences: ArrayLike) -> Contrast:
-    """Paired t: differences of logs within blocks, shape (..., n), n >= 2 blocks."""
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % interval of the median of the distribution that two or more values are of, whatever its shape.
+
+    Between order statistics, interpolated (Hettmansperger and Sheather, Statistics & Probability Letters 4, 1986). The
+    least and the largest of n hold it in 1 - 2^(1-n) of all cases: 94 % for five values, less for fewer.
+    """
+    ordered, n = sorted(values), len(values)
+
+    def level(k: int) -> float:  # of the k-th value from either end
+        return 1 - 2 * binomial_below(k - 1, n)
+
+    k = 1
+    while level(k + 1) >= LEVEL:
+        k += 1
+    if level(k) <= LEVEL or 2 * (k + 1) > n:
+        return ordered[k - 1], ordered[n - k]
+    part = (level(k) - LEVEL) / (level(k) - level(k + 1))
+    inward = (n - k) * part / (k + (n - 2 * k) * part)
+    low = (1 - inward) * ordered[k - 1] + inward * ordered[k]
+    high = (1 - inward) * ordered[n - k] + inward * ordered[n - k - 1]
+    return low, high
+
+
+def mean_of(values: ArrayLike) -> Contrast:
+    """Student's t of a mean: values of shape (..., n), n >= 2."""
+    import numpy as np
+
+    d = np.asarray(values, dtype=np.float64)
+    n = d.shape[-1]
+    se = np.asarray(d.std(axis=-1, ddof=1) / np.sqrt(n))
+    return Contrast(np.asarray(d.mean(axis=-1)), se, np.full(se.shape, n - 1.0))
+
+
+def paired(differences: ArrayLike, beside: ArrayLike | None = None) -> Contrast:
+    """Differences of logs within blocks, shape (..., n), n >= 2, so that one wild block in ten decides nothing.
+
+    The mean without the tenth at either end, its error from the differences with that tenth pulled in (Yuen and Dixon
+    1973); fewer than `TRIM_FROM` blocks have Student's t. `beside`, of the same shape: the differences of a control
+    variate, whose part is taken off. Its slope is the median of the slopes of all pairs (Theil 1950, Sen 1968); its
+    error and one degree of freedom are in the interval, which is that of blocks where the control variate is equal.
+    """
     import numpy as np
 
     d = np.asarray(differences, dtype=np.float64)
     n = d.shape[-1]
-    se = np.asarray(d.std(axis=-1, ddof=1) / np.sqrt(n))
-    return Contrast(np.asarray(d.mean(axis=-1)), se, np.full(se.shape, n - 1.0))
+    if beside is None or n < LEAST_FOR_SLOPE:
+        return _trimmed(d)
+    x = np.asarray(beside, dtype=np.float64)
+    first, second = np.triu_indices(n, 1)
+    run = x[..., second] - x[..., first]
+    slopes = (d[..., second] - d[..., first]) / np.where(run == 0, np.nan, run)
+    slope = np.nanmedian(np.where(np.isnan(slopes).all(axis=-1, keepdims=True), 0.0, slopes), axis=-1, keepdims=True)
+    rest = _trimmed(d - slope * x)
+    squares = ((x - x.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+    away = np.where(squares > 0, n * x.mean(axis=-1) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
+    return Contrast(rest.log_ratio, rest.se * np.sqrt(1 + away), rest.df - 1)
+
+
+def _trimmed(d: NDArray[np.float64]) -> Contrast:
+    import numpy as np
+
+    n = d.shape[-1]
+    if n < TRIM_FROM:
+        return mean_of(d)
+    cut = int(TRIM * n)
+    ordered = np.sort(d, axis=-1)
+    pulled = np.clip(ordered, ordered[..., cut : cut + 1], ordered[..., n - cut - 1 : n - cut])
+    se = np.asarray(pulled.std(axis=-1, ddof=1) / ((1 - 2 * cut / n) * np.sqrt(n)))
+    return Contrast(np.asarray(ordered[..., cut : n - cut].mean(axis=-1)), se, np.full(se.shape, n - 2.0 * cut - 1))
 
 
 def welch(a: ArrayLike, b: ArrayLike) -> Contrast:

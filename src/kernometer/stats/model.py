@@ -24,6 +24,7 @@ class FlagCode(Enum):
     BELOW_RESOLUTION = "below-resolution"
     COARSE_CLOCK = "coarse-clock"
     DISTURBED = "disturbed"
+    SHARED = "shared"  #: no quiet state of the core to take a figure from
     COUNTS_DISAGREE = "counts-disagree"
     NOT_PINNED = "not-pinned"
     UNSTABLE = "unstable"  #: runs differ more than the samples within them explain
@@ -40,7 +41,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class RunFigure:
-    """One run: the median of its samples after warm-up, net of clock, loop and (where so defined) baseline."""
+    """One run: the median of its quiet samples after warm-up, net of clock, loop and (where so defined) baseline."""
 
     run: int
     block: int
@@ -51,13 +52,16 @@ class RunFigure:
     warmup: int  #: leading samples left out
     seconds: float
     batch: int = 1  #: iterations in one sample
+    #: The share of its samples in the quiet state of the core, the only ones that count; 0: too few, so all count.
+    quiet: float = 1.0
+    reference: float | None = None  #: ns of one iteration of the empty loop beside the samples that count
 
 
 @dataclass(frozen=True, slots=True)
 class RowFigure:
     """One row of one result.
 
-    `cost` is the geometric mean of the runs' costs; `low` and `high` are its 95 % interval *within this session*.
+    `cost` is the median of the runs' costs; `low` and `high` are its 95 % interval *within this session*.
     `value` is the same in the row's own unit: ns, B/s or 1/s (by path: instructions); `value_low` <= `value_high`.
     None where nothing above the clock's resolution was seen.
     """

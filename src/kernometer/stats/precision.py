@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from statistics import fmean, median, stdev
+from statistics import fmean, median, quantiles, stdev
 
 from kernometer.results.model import Run
+from kernometer.stats.cost import IQR_OF_SD, MEDIAN_OF_MEAN
 from kernometer.stats.distributions import t_quantile
+from kernometer.stats.figures import FEW_FOR_MEDIAN
 from kernometer.stats.intervals import LEVEL
 from kernometer.stats.model import RowFigure
 
@@ -23,7 +25,7 @@ WIDE_LOG = 0.05
 
 
 def runs_until(sd_log: float, half_width: float) -> int | None:
-    """The least number of runs whose geometric mean has a 95 % t interval within ±half_width (0.01: 1 %).
+    """The least number of runs whose median has a 95 % interval within ±half_width (0.01: 1 %), if they are normal.
 
     `sd_log`: the standard deviation of one run's log cost, taken as known. None beyond `MOST_RUNS`. Raises ValueError
     for a width that is none.
@@ -33,7 +35,8 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
     target = math.log1p(half_width)
 
     def narrow(n: int) -> bool:
-        return float(t_quantile(0.5 + LEVEL / 2, n - 1)) * sd_log / math.sqrt(n) <= target
+        of_mean = float(t_quantile(0.5 + LEVEL / 2, n - 1)) * sd_log / math.sqrt(n)
+        return of_mean * (MEDIAN_OF_MEAN if n >= FEW_FOR_MEDIAN else 1) <= target
 
     candidates = range(LEAST_RUNS, MOST_RUNS + 1)
     at = bisect_left(candidates, True, key=narrow)
@@ -41,10 +44,17 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
 
 
 def spread(row: RowFigure) -> float | None:
-    """Standard deviation of the logs of its runs' costs; None for fewer than two runs, or one below the resolution."""
+    """Standard deviation of the logs of its runs' costs; None for fewer than two runs, or one below the resolution.
+
+    From `FEW_FOR_MEDIAN` runs on by their quartiles: a wild run hardly moves the interval of a median.
+    """
     if row.cost is None or len(row.runs) < LEAST_RUNS:
         return None
-    return stdev(math.log(run.cost) for run in row.runs)
+    logs = [math.log(run.cost) for run in row.runs]
+    if len(logs) < FEW_FOR_MEDIAN:
+        return stdev(logs)
+    low, _, high = quantiles(logs, n=4, method="inclusive")
+    return (high - low) / IQR_OF_SD
 
 
 def seconds_until(row: RowFigure, half_width: float) -> float | None:

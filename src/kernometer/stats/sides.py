@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernometer.results.model import Result
+from kernometer.stats.core import Core
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
 from kernometer.stats.model import FlagCode, RowComparison, RowFigure, Verdict
@@ -57,8 +58,9 @@ class Side:
         return tuple(f"{what} in {n} of {len(self.results)} sessions of {self.name}" for n, what in found if n)
 
 
-def side(name: str, results: Sequence[Result]) -> Side:
-    return Side(name, tuple(results), tuple(entry(result) for result in results))
+def side(name: str, results: Sequence[Result], core: Core | None = None) -> Side:
+    """`core`: of an `ab`, what the empty loop says of both sides together."""
+    return Side(name, tuple(results), tuple(entry(result, core) for result in results))
 
 
 def rows_of(a: Side, b: Side) -> tuple[str, ...]:

@@ -1,0 +1,153 @@
+"""The state of the core beside each sample, as the empty loop tells it. docs/statistics.md, "The state of the core"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernometer.results.model import Result, Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: No level is so many times as slow as the fastest readings: those were interrupted.
+INTERRUPTED = 4.0
+#: Two levels are at least so far apart. Frequency alone moves the loop by less; a thread beside it doubles its time.
+APART = 1.25
+#: A level holds at least this share of the readings …
+LEAST_SHARE = 0.01
+#: … and between two the readings are at most this share as dense as at the less dense of them.
+VALLEY = 0.5
+#: Width of a bin of the histogram that levels are read from, on the logarithm.
+BIN = 0.02
+#: Empty loops of two builds are the same one if their quiet levels are within this factor.
+ALIKE = 1.1
+#: Fewer readings tell no levels.
+LEAST_READINGS = 100
+#: Quiet samples that a run's figure needs, and their share: among few, those that a neighbour met unseen decide.
+ENOUGH, ENOUGH_SHARE = 5, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What the readings of one measurement say: of a session, or of both sides of an `ab`."""
+
+    #: ns of one iteration; a reading above it is not of the quiet level. None: there is only one level.
+    edge: float | None
+    shared: float  #: the share of all samples beside which a reading is above the edge
+
+
+def core_of(runs: Iterable[Run]) -> Core | None:
+    """What the readings beside the samples of all these runs say; None where there are none, or too few."""
+    import numpy as np
+
+    beside = [run for run in runs if run.loop_every and run.loop_batch]
+    if sum(len(run.loop_cost) for run in beside) < LEAST_READINGS:
+        return None
+    edge = levels(np.concatenate([readings(run) for run in beside]))
+    if edge is None:
+        return Core(None, 0.0)
+    quiet = sum(int(np.count_nonzero(quiet_samples(run, edge))) for run in beside)
+    return Core(edge, 1 - quiet / sum(len(run.samples) for run in beside))
+
+
+def core_of_both(a: Result, b: Result) -> Core | None:
+    """The same of two sides that were measured in turn; None where their empty loops cannot be compared.
+
+    Another compiler makes another loop. Of probes that were built differently the quiet levels must be within `ALIKE`.
+    """
+    together = core_of((*a.runs, *b.runs))
+    if a.header is None or b.header is None or a.header.probe == b.header.probe or together is None:
+        return together
+    quiet = [_quiet_level(side.runs) for side in (a, b)]
+    return together if max(quiet) <= ALIKE * min(quiet) else None
+
+
+def _quiet_level(runs: Sequence[Run]) -> float:
+    """Median ns of one iteration of the readings in the fastest level."""
+    import numpy as np
+
+    found = core_of(runs)
+    times = np.concatenate([readings(run) for run in runs if run.loop_every and run.loop_batch])
+    return float(np.median(times[times <= found.edge] if found and found.edge else times))
+
+
+def readings(run: Run) -> NDArray[np.float64]:
+    """Of the empty loop, ns an iteration, clock inside, shape (readings,); cold rows and those by path have none."""
+    import numpy as np
+
+    return np.asarray(run.loop_cost if run.loop_batch else (), dtype=np.float64) / max(run.loop_batch, 1)
+
+
+def levels(times: NDArray[np.float64]) -> float | None:
+    """The edge between the fastest level of these readings and what is slower; None where there is one level.
+
+    Shape (n,), any unit. The split of the logarithms into two classes whose means are the furthest apart for their
+    spread (Otsu, IEEE Trans. SMC 9, 1979); it counts if the classes are levels (`APART`, `LEAST_SHARE`, `VALLEY`), and
+    the edge is where the readings between them are the least dense.
+    """
+    import numpy as np
+
+    logs = np.log(times[times > 0])
+    if len(logs) == 0:
+        return None
+    logs = logs[logs < np.quantile(logs, LEAST_SHARE) + math.log(INTERRUPTED)]
+    counts, ends = np.histogram(logs, bins=max(2, math.ceil(np.ptp(logs) / BIN)))
+    middles = (ends[:-1] + ends[1:]) / 2
+    below = np.cumsum(counts)[:-1] / len(logs)
+    sums = np.cumsum(counts * middles)[:-1] / len(logs)
+    total = float(counts @ middles) / len(logs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        away = (total - sums) / (1 - below) - sums / below
+    levels_apart = (away >= math.log(APART)) & (below >= LEAST_SHARE) & (below <= 1 - LEAST_SHARE)
+    if not levels_apart.any():
+        return None
+    between = np.where(levels_apart, below * (1 - below) * away**2, -1.0)
+    split = _middle_of(between > (1 - 1e-9) * between.max()) + 1
+    density = np.convolve(counts, np.ones(3) / 3, "same")
+    fast, slow = int(np.argmax(density[:split])), split + int(np.argmax(density[split:]))
+    valley = density[fast : slow + 1]
+    if valley.min() > VALLEY * min(density[fast], density[slow]):
+        return None
+    return math.exp(float(middles[fast + _middle_of(valley == valley.min())]))
+
+
+def _middle_of(chosen: NDArray[np.bool_]) -> int:
+    """The middle one of equals: between two narrow levels nearly every split is as good."""
+    import numpy as np
+
+    places = np.flatnonzero(chosen)
+    return int(places[len(places) // 2])
+
+
+def enough(quiet: NDArray[np.bool_]) -> bool:
+    """Whether these samples give a figure of the quiet core."""
+    return int(quiet.sum()) >= max(ENOUGH, ENOUGH_SHARE * len(quiet))
+
+
+def quiet_samples(run: Run, edge: float | None) -> NDArray[np.bool_]:
+    """Which samples lie between two readings of the fastest level, shape (samples,). Without an edge: all of them."""
+    return _quiet(run, edge, len(run.samples), 0)
+
+
+def quiet_baseline(run: Run, edge: float | None) -> NDArray[np.bool_]:
+    """The same of its baseline's samples, whose readings go on where those of the samples end."""
+    of_samples = -(-len(run.samples) // run.loop_every) if run.loop_every else 0
+    return _quiet(run, edge, len(run.baseline.samples) if run.baseline else 0, of_samples)
+
+
+def _quiet(run: Run, edge: float | None, samples: int, first: int) -> NDArray[np.bool_]:
+    """Of so many samples, the first of which comes after reading `first`."""
+    import numpy as np
+
+    of = np.arange(samples)
+    if edge is None or not run.loop_every:
+        return of >= 0
+    quiet = readings(run) <= edge
+    before = first + of // run.loop_every
+    known = before + 1 < len(quiet)  # a record from a file may hold fewer
+    before = np.where(known, before, 0)
+    return np.asarray(known & quiet[before] & quiet[np.minimum(before + 1, len(quiet) - 1)])

@@ -1,0 +1,49 @@
+"""What disturbed a whole session, each cause as a share that was measured. docs/statistics.md, "A noisy machine"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from kernometer.results.model import Result, Run
+from kernometer.stats.core import core_of
+from kernometer.stats.flags import OTHERS_BUSY, waits_for_its_own
+
+#: Shares from which on a cause is worth a word: of the samples, of the CPU's time, of the runs.
+SHARED, TAKEN, BUSY = 0.05, 0.05, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """Of one session by time; what the platform does not tell is 0."""
+
+    shared: float  #: of the samples, those with a neighbour on the core; figures are of the others
+    stolen: float  #: of the time of the runs, what the hypervisor gave to others
+    waited: float  #: of the time of the runs that wait for nothing of their own, what they waited for their CPU
+    busy: float  #: of the runs, those during which the other CPUs were more than half busy
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing of it is worth a word."""
+        return self.shared < SHARED and max(self.stolen, self.waited) < TAKEN and self.busy < BUSY
+
+
+def disturbance(result: Result) -> Disturbance | None:
+    """None by path, where nothing disturbs, and of a session without a run."""
+    if result.session.by == "path" or not result.runs:
+        return None
+    core, counted = core_of(result.runs), result.counted()
+    alone = [run for run in result.runs if not waits_for_its_own((run,), counted.get(run.row, ()))]
+    return Disturbance(
+        shared=core.shared if core else 0.0,
+        stolen=_share(result.runs, "steal_ns"),
+        waited=_share(alone, "run_delay_ns"),
+        busy=fmean(run.meter.get("others_busy", 0.0) > OTHERS_BUSY for run in alone) if alone else 0.0,
+    )
+
+
+def _share(runs: Sequence[Run], what: str) -> float:
+    told = [run for run in runs if run.meter.get(what, -1.0) >= 0 and run.meter.get("wall_ns", 0.0) > 0]
+    wall = sum(run.meter["wall_ns"] for run in told)
+    return sum(run.meter[what] for run in told) / wall if wall else 0.0
