@@ -8,6 +8,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -131,11 +132,31 @@ def test_show_has_a_curve_as_one_and_its_points_where_asked_for(store: Store) ->
     assert [one["row"] for one in told["rows"]] == [point["row"] for point in told["curves"][0]["points"]] == rows
 
 
+def test_figures_are_of_the_quiet_core_and_raw_ones_an_option_away(store: Store) -> None:
+    """A neighbour is there for 60 of 100 samples, which take half as long again. Expected: the sentence at the top says
+    so, the figure is that of the other 40, and `--raw` gives that of all, without the sentence."""
+    loop = (3_000,) * 41 + (6_900,) * 60
+    samples = (100_000,) * 40 + (150_000,) * 60
+    runs = [make.run(number, samples=samples, loop_batch=8192, loop_every=1, loop_cost=loop) for number in range(3)]
+    fill(store, *(msgspec.structs.replace(run, involuntary=(), migrated=()) for run in runs))
+    shown, plain = call(store, "show", "@last").output, call(store, "show", "@last", "--raw").output
+    assert "a neighbour shared the core in 60 % of the samples; figures are of" in shown.replace("\n", " ")
+    assert "neighbour" not in plain
+    quiet, every = (
+        json.loads(call(store, "show", "@last", "--json", *words).stdout)["rows"][0]["value"]
+        for words in ((), ("--raw",))
+    )
+    assert quiet == pytest.approx(99.5, abs=0.5)
+    assert every == pytest.approx(149.2, abs=0.5)
+
+
 def test_details_say_what_was_seen_at_each_row(store: Store) -> None:
     fill(store, *(make.run(number, migrated=tuple(range(20))) for number in range(3)))
     brief, full = call(store, "show", "@last").output, call(store, "show", "@last", "--details").output
     assert len(full.splitlines()) > len(brief.splitlines())
-    assert "disturbed (1 row)" in brief
+    assert "Flags not shown: disturbed on 1 of 1 rows" in brief
+    assert "disturbed (1 row)" in full
+    assert "moved to another CPU in 20 of 20 samples" in full
 
 
 def test_details_say_what_figures_hang_on(store: Store) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kernometer.cli import options
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status
@@ -50,6 +50,7 @@ SECONDS = 0.02
 @options.points
 @options.different_machines
 @options.dry_run
+@raw_option
 @json_option
 @pass_env
 def command(
@@ -83,7 +84,6 @@ def command(
     from kernometer.cli.layouts import known_layouts
     from kernometer.cli.progress import progress
     from kernometer.cli.show_comparisons import show_comparisons
-    from kernometer.results.store import read_file
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
 
@@ -104,7 +104,7 @@ def command(
         rounds = blocks if by == "time" else 1  # counts do not vary: one block says it all
         with progress(env, 2 * rounds * plan.units) as listen:
             paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
-    results = (read_file(paths[0]), read_file(paths[1]))
+    results = (env.store().read(paths[0]), env.store().read(paths[1]))
     names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
     floors = known_layouts(env.store()) if by == "path" else ()
     comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli import options
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
@@ -37,6 +37,7 @@ the spread between sessions comes from this host's history, if it has one."""
 @options.report
 @options.points
 @options.different_machines
+@raw_option
 @json_option
 @pass_env
 def command(

@@ -30,6 +30,7 @@ class Env:
     store_folder: Path | None = None  #: None: the XDG data home
     color: bool = True  #: False: --no-color or NO_COLOR
     json: bool = False  #: --json: one JSON document on `out`, nothing else there
+    raw: bool = False  #: --raw: every sample counts alike, whatever the state of the core
 
     @property
     def is_terminal(self) -> bool:
@@ -57,7 +58,7 @@ class Env:
         """The store of results. Raises ResultError where there is no place for one."""
         from kernometer.results.store import Store, default_folder
 
-        return Store(self.store_folder or default_folder())
+        return Store(self.store_folder or default_folder(), raw=self.raw)
 
     def say(self, text: str) -> None:
         """A remark for the person, apart from the output."""
@@ -78,12 +79,16 @@ def _columns() -> int:
 pass_env = click.make_pass_decorator(Env)
 
 
-def json_option(command: _F) -> _F:
-    """Adds `--json`, which sets `Env.json`; the command takes no argument for it."""
+def _flag_of_env(name: str, help_text: str) -> Callable[[_F], _F]:
+    """A flag `--NAME` that sets `Env.NAME`; the command takes no argument for it."""
 
     def remember(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
         env = context.find_object(Env)
         if env is not None:  # None while a man page or a completion is made
-            env.json = value
+            setattr(env, name, value)
 
-    return click.option("--json", is_flag=True, expose_value=False, callback=remember, help="Print JSON.")(command)
+    return click.option(f"--{name}", is_flag=True, expose_value=False, callback=remember, help=help_text)
+
+
+json_option = _flag_of_env("json", "Print JSON.")
+raw_option = _flag_of_env("raw", "Count every sample alike, whatever the state of the core (docs/statistics.md).")

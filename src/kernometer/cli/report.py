@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.env import Env, pass_env, raw_option
 from kernometer.results.model import Result
 from kernometer.stats.model import Comparison
 
@@ -44,6 +44,7 @@ against; the two sides of one 'ab' are judged by their blocks."""
 @click.option(
     "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
 )
+@raw_option
 @pass_env
 def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> None:
     """Write one HTML file about the results: figures, distributions, and with two or more how they compare.

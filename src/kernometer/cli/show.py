@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import click
 
 from kernometer.cli import options
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
 from kernometer.stats.model import RowFigure
 
@@ -19,6 +19,7 @@ from kernometer.stats.model import RowFigure
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
 @click.option("--details", is_flag=True, help="Give, for every flag, what was seen at each row.")
 @options.points
+@raw_option
 @json_option
 @pass_env
 def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: bool) -> None:

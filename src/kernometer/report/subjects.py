@@ -11,8 +11,9 @@ from typing import Any
 from kernometer.report.curves import definitions
 from kernometer.report.units import exact_text, format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
-from kernometer.report.warnings import WORDS
+from kernometer.report.warnings import FOLDED, WORDS, noisy
 from kernometer.results.model import Counting, Result, Run, Workload
+from kernometer.stats.disturbance import disturbance
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.floors import Layout, with_floors
 from kernometer.stats.history import Entry, entry
@@ -105,7 +106,7 @@ def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
 def single(figure: RowFigure) -> Figure:
     """A value and its 95 % interval, in the row's own unit; of equal counts that they are exact."""
     codes = dict.fromkeys(flag.code for flag in figure.flags)
-    tags = tuple(Tag(code.value, WORDS[code].label) for code in codes)
+    tags = tuple(Tag(code.value, WORDS[code].label) for code in codes if code not in FOLDED)
     if figure.value is None:
         below = FlagCode.BELOW_RESOLUTION in codes
         return Figure(None, "below resolution" if below else "no figure", "", tags)
@@ -132,11 +133,12 @@ def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
 
 def _session(result: Result) -> SessionView:
     started = datetime.fromtimestamp(min(max(result.session.started, 0.0), 4e9), UTC)
-    note = ""
+    notes = [noisy(disturbance(result))]
     if result.end is None:
-        note = "the file was cut off"
+        notes.append("the file was cut off")
     elif not result.end.complete:
-        note = f"not whole: {result.end.reason or 'no reason given'}"
+        notes.append(f"not whole: {result.end.reason or 'no reason given'}")
+    note = " ".join(filter(None, notes))
     damage = [sentence(line) for line in result.damage[:DAMAGE]]
     if len(result.damage) > DAMAGE:
         damage.append(f"and {len(result.damage) - DAMAGE} more")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -22,9 +24,10 @@ from kernometer.report.curves import (
     value_text,
 )
 from kernometer.report.units import format_value
-from kernometer.report.warnings import WORDS
+from kernometer.report.warnings import WORDS, folded, noisy
 from kernometer.results.model import Header, Result, Workload
 from kernometer.stats.curves import Curve
+from kernometer.stats.disturbance import disturbance
 from kernometer.stats.model import FlagCode, RowFigure
 from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
@@ -61,7 +64,16 @@ def print_result(
     if facts:
         console.print(facts_table(result))
         console.print()
+    noise = noisy(disturbance(result))
+    if noise:
+        console.print(Text(noise), end="\n\n")
     ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
+    hidden = frozenset() if details else folded(list(ordered.values()))
+    below = Counter(code for figure in ordered.values() for code in {flag.code for flag in figure.flags} & hidden)
+    ordered = {
+        row: replace(figure, flags=tuple(flag for flag in figure.flags if flag.code not in hidden))
+        for row, figure in ordered.items()
+    }
     rows, workloads = list(ordered.values()), {} if points else result.workloads
     if rows:
         lines = lines_of(ordered, workloads, named)
@@ -69,6 +81,9 @@ def print_result(
         console.print()
     hang = hangs_on(rows, workloads) if details else []
     flagged = remarks(rows, workloads, details=details)
+    if below:
+        counts = ", ".join(f"{WORDS[code].label} on {below[code]}" for code in FlagCode if code in below)
+        flagged.append(f"Flags not shown: {counts} of {len(rows)} rows; --details shows them.")
     for text in (*legend(rows), *flagged, *hang, *not_measured(result), *result.damage):
         console.print(Text(printable(text, LINE)))
 

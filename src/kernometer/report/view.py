@@ -25,7 +25,7 @@ class SessionView:
 
     id: str
     started: str  #: UTC, to the minute
-    note: str  #: "" or why it is not whole
+    note: str  #: "", or what disturbed it, and why it is not whole
     damage: tuple[str, ...] = ()  #: what could not be read, as sentences
 
 

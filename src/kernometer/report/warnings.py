@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernometer.stats.model import FlagCode
+from kernometer.stats.disturbance import BUSY, SHARED, TAKEN, Disturbance
+from kernometer.stats.model import FlagCode, RowFigure
 
 #: Of a label: the table's column is this wide.
 LABEL_WIDTH = 12
@@ -34,6 +37,11 @@ WORDS: dict[FlagCode, Wording] = {
         "disturbed",
         "Something else had the CPU during some runs. They are in the figure like all others.",
         "Stop what else runs, or measure on an idle CPU; kernometer check names what disturbs here.",
+    ),
+    FlagCode.SHARED: Wording(
+        "shared core",
+        "A neighbour was on the core beside nearly all samples, so that the figure is not of a quiet core.",
+        "Measure again at another time, on another CPU, or by path.",
     ),
     FlagCode.COUNTS_DISAGREE: Wording(
         "counts off",
@@ -66,6 +74,34 @@ WORDS: dict[FlagCode, Wording] = {
         "Read it; kernometer show prints it in full.",
     ),
 }
+
+
+#: Flags that ask for nothing to be done about a row.
+FOLDED = frozenset({FlagCode.DISTURBED, FlagCode.OUTLIERS})
+#: A flag on more than this share of the rows says something of the machine, not of a row; from so many rows on.
+COMMON, COMMON_FROM = 0.5, 8
+
+
+def folded(figures: Sequence[RowFigure]) -> frozenset[FlagCode]:
+    """Flags that are told once below a table, and not beside rows."""
+    counts = Counter(code for figure in figures for code in {flag.code for flag in figure.flags})
+    common = {code for code, n in counts.items() if len(figures) >= COMMON_FROM and n > COMMON * len(figures)}
+    return (FOLDED | common) - {FlagCode.BELOW_RESOLUTION}
+
+
+def noisy(found: Disturbance | None) -> str:
+    """What disturbed a session, how much, and what to do, as one sentence; "" where nothing did."""
+    if found is None or found.quiet:
+        return ""
+    causes = [
+        (found.shared, SHARED, "a neighbour shared the core in {} of the samples"),
+        (found.stolen, TAKEN, "the hypervisor took the CPU for {} of the time"),
+        (found.waited, TAKEN, "other processes had the CPU for {} of the time"),
+        (found.busy, BUSY, "the other CPUs were busy during {} of the runs"),
+    ]
+    told = ", ".join(words.format(f"{100 * share:.0f} %") for share, least, words in causes if share >= least)
+    rest = "figures are of the quiet rest" if found.shared >= SHARED else "stop what else runs, or measure by path"
+    return f"A noisy machine: {told}; {rest}."
 
 
 def explain(code: FlagCode) -> str:
