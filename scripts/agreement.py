@@ -1,9 +1,11 @@
-"""A against A: what Kernometer says of two sides that are the same. Prints the table of docs/agreement.md.
+"""A against A: what Kernometer says of two sides that are the same, after one, three and ten minutes.
 
-usage: .venv/bin/python scripts/agreement.py [--pairs N] [--blocks N] [--sessions N] [--seconds S] [WORKLOAD...]
+usage: .venv/bin/python -m scripts.agreement [--minutes M] [--series N] [--write] [WORKLOAD...]
 
-Every *pair* is an experiment of its own: by `ab`, both sides this host's probe, in alternating blocks; by `compare`,
-two labels whose sessions were taken in turn. What is not "equivalent" or "undecided" is a false alarm.
+A series takes M minutes twice: for the blocks of an `ab` of this host with itself, and for sessions one after another.
+Both are cut into windows of a tenth, of three tenths and of the whole. A window of blocks is an experiment; a window of
+sessions is two: dealt out in turn (A B B A …) and in a row (A … A B … B), since all of them are of one kernel. What is
+not "equivalent" or "undecided" is a false alarm.
 """
 
 from __future__ import annotations
@@ -15,10 +17,20 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import msgspec
+
+from kernometer.results.model import Result
+from kernometer.results.store import Store
+from kernometer.stats.alternate import ab
+from kernometer.stats.compare import compare
+from kernometer.stats.model import RowComparison, Verdict
+from scripts.section import AGREEMENT, here, written
 
 #: A handful of every family, so that ten pairs take minutes.
 WORKLOADS = (
@@ -27,8 +39,10 @@ WORKLOADS = (
     "sig/catch", "mem/touch", "mem/fault-cow", "mem/fault-file", "fs/read", "fs/write", "cpu/arith-double",
     "cpu/hanoi",
 )  # fmt: skip  # names as they are said, not one a line
-#: What the suites of today are held to: two runs of the same kernel that differ by more.
-FAR = 0.10
+#: Tenths of a series that the windows have.
+WINDOWS = (1, 3, 10)
+#: Blocks of an `ab` that tells how long a block takes.
+PILOT = 5
 
 
 def kernometer(store: str, *words: str) -> str:
@@ -50,58 +64,99 @@ def judged(store: str, verb: str, *words: str) -> list[dict[str, Any]]:
     return rows
 
 
-def ab_pair(store: str, options: argparse.Namespace) -> list[dict[str, Any]]:
-    words = ("--blocks", str(options.blocks), "--seconds", str(options.seconds))
-    return judged(store, "ab", *words, "local", "local", *options.workloads)
+def both_sides(store: str, blocks: int, workloads: Sequence[str]) -> tuple[Result, Result]:
+    judged(store, "ab", "--blocks", str(blocks), "local", "local", *workloads)
+    last = (Store(Path(store)).load(name) for name in ("@last", "@1"))
+    a, b = sorted(last, key=lambda side: side.session.side)
+    return a, b
 
 
-def compare_pair(store: str, options: argparse.Namespace, number: int) -> list[dict[str, Any]]:
-    sides = (f"a{number}", f"b{number}")
-    for session in range(options.sessions):
-        for side in sides if session % 2 == 0 else sides[::-1]:
-            words = ("--json", "--runs", "10", "--seconds", str(options.seconds), "--label", side)
-            kernometer(store, "run", *words, *options.workloads)
-    return judged(store, "compare", *(f"label:{side}" for side in sides))
+def minutes_of_blocks(store: str, minutes: float, workloads: Sequence[str]) -> tuple[Result, Result]:
+    """Both sides of an `ab` that takes so long."""
+    seconds = sum(run.seconds for side in both_sides(store, PILOT, workloads) for run in side.runs) / PILOT
+    return both_sides(store, max(20, int(60 * minutes / seconds)), workloads)
+
+
+def minutes_of_sessions(store: str, minutes: float, workloads: Sequence[str]) -> list[Result]:
+    end = time.monotonic() + 60 * minutes
+    results: list[Result] = []
+    while time.monotonic() < end or len(results) < 4 * max(WINDOWS):
+        kernometer(store, "run", "--json", "--runs", "5", *workloads)
+        results.append(Store(Path(store)).load("@last"))
+    return results
+
+
+def windows(length: int, tenths: int, multiple: int) -> Iterator[slice]:
+    """The windows of so many tenths that lie side by side in a series of `length`; each a multiple of so many long."""
+    long = length * tenths // 10 // multiple * multiple
+    for first in range(0, length - long + 1, long):
+        yield slice(first, first + long)
+
+
+def of_blocks(a: Result, b: Result, window: slice) -> tuple[RowComparison, ...]:
+    def cut(side: Result) -> Result:
+        return msgspec.structs.replace(
+            side, runs=tuple(run for run in side.runs if window.start <= run.block < window.stop)
+        )
+
+    return ab(cut(a), cut(b)).rows
+
+
+def of_sessions(results: Sequence[Result], *, in_turn: bool) -> tuple[RowComparison, ...]:
+    half = len(results) // 2
+    of_a = [number % 4 in (0, 3) if in_turn else number < half for number in range(len(results))]
+    a, b = ([one for one, is_a in zip(results, of_a, strict=True) if is_a is side] for side in (True, False))
+    return compare(a, b, history=None).rows
 
 
 HEAD = (
-    "| by | pairs | rows | slower | faster | equivalent | undecided | neither | hold 1 | median apart | over 10 % |\n"
-    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    "| by | minutes | experiments | rows | false alarms | decided at ±2 % | hold 1 | median half-width |\n"
+    "|---|---:|---:|---:|---:|---:|---:|---:|"
 )
 
 
-def line(verb: str, pairs: list[list[dict[str, Any]]]) -> str:
-    """One verb's: of all its rows; of the median difference, the least and the most that a pair had."""
-    away = [[abs(math.log(row["ratio"])) for row in pair if row["ratio"]] for pair in pairs]
-    medians = [100 * math.expm1(median(distances)) for distances in away]
-    rows = [row for pair in pairs for row in pair]
-    verdicts = Counter(row["verdict"] for row in rows)
-    told = [row for row in rows if row["low"] is not None]
-    held = sum(row["low"] <= 1 <= row["high"] for row in told)
-    four = [verdicts.pop(name, 0) for name in ("slower", "faster", "equivalent", "undecided")]
-    far = sum(distance > math.log1p(FAR) for distances in away for distance in distances)
-    cells = (f"`{verb}`", len(pairs), len(rows), *four, verdicts.total(), f"{held} ({100 * held / len(told):.1f} %)")
-    return "| " + " | ".join(map(str, cells)) + f" | {min(medians):.2f} to {max(medians):.2f} % | {far} |"
+def line(name: str, minutes: float, experiments: Sequence[Sequence[RowComparison]]) -> str:
+    rows = [row for experiment in experiments for row in experiment]
+    told = [row for row in rows if row.low is not None and row.high is not None]
+    alarms = sum(row.verdict in (Verdict.SLOWER, Verdict.FASTER) for row in rows)
+    decided = sum(row.verdict is Verdict.EQUIVALENT for row in rows)
+    held = sum(row.low <= 1 <= row.high for row in told)  # type: ignore[operator]  # both are there
+    width = math.expm1(median(math.log(row.high / row.low) / 2 for row in told))  # type: ignore[operator]  # the same
+    cells = (name, f"{minutes:.0f}", len(experiments), len(rows), alarms)
+    shares = (f"{decided} ({decided / len(rows):.0%})", f"{held} ({held / len(told):.1%})", f"±{width:.2%}")
+    return "| " + " | ".join((*map(str, cells), *(share.replace("%", " %") for share in shares))) + " |"
 
 
-def main() -> None:
+def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--blocks", type=int, default=10, help="of an ab")
-    parser.add_argument("--sessions", type=int, default=4, help="a side, of a compare")
-    parser.add_argument("--seconds", type=float, default=0.03, help="of sampling, one run of one row")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of a series")
+    parser.add_argument("--series", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
     parser.add_argument("workloads", nargs="*", default=WORKLOADS)
-    options = parser.parse_args()
+    options = parser.parse_args(words)
+    found: dict[tuple[str, int], list[tuple[RowComparison, ...]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        store = str(Path(folder) / "store")
-        print(HEAD, flush=True)
-        for verb in ("ab", "compare"):
-            pairs = []
-            for number in range(1, options.pairs + 1):
-                print(f"{verb}: pair {number} of {options.pairs}", file=sys.stderr)
-                pairs.append(ab_pair(store, options) if verb == "ab" else compare_pair(store, options, number))
-            print(line(verb, pairs), flush=True)
+        for number in range(options.series):
+            print(f"series {number + 1} of {options.series}", file=sys.stderr)
+            store = str(Path(folder) / str(number))
+            a, b = minutes_of_blocks(store, options.minutes, options.workloads)
+            sessions = minutes_of_sessions(store, options.minutes, options.workloads)
+            blocks = 1 + max(run.block for run in a.runs)
+            for tenths in WINDOWS:
+                found.setdefault(("`ab`", tenths), []).extend(
+                    of_blocks(a, b, window) for window in windows(blocks, tenths, 1)
+                )
+                for name, in_turn in (("`compare`, in turn", True), ("`compare`, in a row", False)):
+                    found.setdefault((name, tenths), []).extend(
+                        of_sessions(sessions[window], in_turn=in_turn) for window in windows(len(sessions), tenths, 4)
+                    )
+    lines = [line(name, options.minutes * tenths / 10, found[name, tenths]) for name, tenths in sorted(found)]
+    text = f"{here()}; {options.series} series.\n\n" + "\n".join((HEAD, *lines))
+    print(text)
+    if options.write:
+        AGREEMENT.write_text(written(AGREEMENT.read_text(), "scripts/agreement", text))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,9 +1,10 @@
 """Kernometer against other suites, pair by pair: the second half of docs/agreement.md.
 
-usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--witness] [--write] [WORD...]
+usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--witness|--causes] [--write] [WORD...]
 
 A WORD chooses the pairs whose row, package or command holds it; without one all pairs are measured. With `--witness`
-the other side is a program of our own that shares nothing with the probe (witness.c). `--write` puts the table into
+the other side is a program of our own that shares nothing with the probe (witness.c); with `--causes` pairs that lie
+far apart have what is held to be the cause on both sides (cause.c). `--write` puts the table into
 docs/agreement.md, between its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
 """
 
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
-from scripts.peers.pairs import PAIRS, Pair, witness
+from scripts.peers.pairs import PAIRS, Pair, causes, witness
 from scripts.section import AGREEMENT, here, written
 
 HEAD = (
@@ -42,9 +43,9 @@ def significant(value: float) -> str:
 
 def line(found: Agreement | Absent) -> str:
     pair = found.pair
-    ours = " + ".join(f"`kernometer run {row}`" if pair.command else f"`{row}`" for row in pair.rows)
-    if pair.figure == "gross":
-        ours += " (gross)"
+    sides = [f"`kernometer run {row}`" if pair.command else f"`{row}`" for row in pair.rows]
+    sides += [f"`{shlex.join(pair.added)}`"] if pair.added else []
+    ours = " + ".join(sides) + (" (gross)" if pair.figure == "gross" and pair.rows else "")
     cells = [pair.one, ours, f"`{shlex.join(pair.theirs)}`".replace("|", "\\|")]
     if isinstance(found, Absent):
         cells += ["", "", "", f"not measured: {found.why}".replace("|", "\\|").replace("\n", " ")]
@@ -80,10 +81,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=float, default=0.3, help="of sampling, one run of ours")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--witness", action="store_true", help="against our own second program")
+    parser.add_argument("--causes", action="store_true", help="with the causes of the great differences on both sides")
     parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args(words)
-    pairs = chosen(witness() if options.witness else PAIRS, options.words)
+    pairs = chosen(witness() if options.witness else causes() if options.causes else PAIRS, options.words)
     if options.blocks < LEAST_BLOCKS or not pairs:
         parser.error("an interval needs two blocks" if pairs else "no pair holds any of these words")
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
@@ -91,9 +93,8 @@ def main(words: Sequence[str]) -> int:
         found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
     table = report(found, options.blocks)
     if options.write:
-        AGREEMENT.write_text(
-            written(AGREEMENT.read_text(), f"scripts/peers{' --witness' if options.witness else ''}", table)
-        )
+        which = " --witness" if options.witness else " --causes" if options.causes else ""
+        AGREEMENT.write_text(written(AGREEMENT.read_text(), f"scripts/peers{which}", table))
     else:
         print(table)
     return int(any(isinstance(one, Absent) for one in found))

@@ -60,8 +60,16 @@ def last_cpus(count: int) -> list[int]:
     return allowed[-count:]
 
 
-def ours(pair: Pair, seconds: float, block: int, seed: int) -> float:
-    """One run of each of its rows (for a command: as many executions as fit), summed; ns of an operation."""
+def ours(pair: Pair, seconds: float, block: int, seed: int, folder: Path) -> float:
+    """One run of each of its rows (for a command: as many executions as fit) and what is added, in ns of an operation.
+
+    Raises ReadingError, SideError.
+    """
+    added = pair.read_added(output(pair.added, folder, pair.cpus)) if pair.added else 0.0
+    return added + (of_rows(pair, seconds, block, seed) if pair.rows else 0.0)
+
+
+def of_rows(pair: Pair, seconds: float, block: int, seed: int) -> float:
     words = () if pair.command else tuple(map(exactly, pair.rows))
     effort = EFFORTS["full"]
     plan = Plan("time", "full", words, pair.rows, effort, seed, pair.command)
@@ -143,9 +151,9 @@ def measure(
             pair = pairs[number]
             try:
                 if chance.random() < 0.5:
-                    a, b = ours(pair, seconds, block, seed), theirs(pair, homes[number])
+                    a, b = ours(pair, seconds, block, seed, homes[number]), theirs(pair, homes[number])
                 else:
-                    b, a = theirs(pair, homes[number]), ours(pair, seconds, block, seed)
+                    b, a = theirs(pair, homes[number]), ours(pair, seconds, block, seed, homes[number])
             except (SideError, ReadingError, KernometerError) as error:
                 failed[number] = str(error)
                 say(f"{pair.name} against {pair.theirs[0]}: {error}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from scripts.peers import __main__ as peers
 from scripts.peers import reading
 from scripts.peers.measuring import Absent, Agreement, agreement, measure
-from scripts.peers.pairs import PAIRS, Pair, witness
+from scripts.peers.pairs import PAIRS, Pair, causes, witness
 from scripts.peers.reading import MIB, Reading, ReadingError
 from scripts.section import AGREEMENT, written
 
@@ -100,7 +101,10 @@ def test_a_program_that_fails_has_no_figure(tmp_path: Path) -> None:
 
 
 def test_the_page_takes_the_table_between_its_markers() -> None:
-    for script in ("scripts/peers", "scripts/peers --witness", "scripts/observer"):
+    for script in (
+        "scripts/peers", "scripts/peers --witness", "scripts/peers --causes", "scripts/observer", "scripts/agreement",
+        "scripts/deciders",
+    ):  # fmt: skip  # a list of names
         page = written(AGREEMENT.read_text(), script, "| new |")
         assert page.count("| new |") == 1
         assert written(page, script, "| newer |").count("| new |") == 0
@@ -130,6 +134,25 @@ def test_the_witness_is_compiled_and_measures_the_same_operation(pair: Pair, tmp
     (found,) = measure([pair], 2, 0.02, 1, tmp_path, print)
     assert isinstance(found, Agreement), found.why
     assert 0.01 < found.ratio < 100
+
+
+@pytest.mark.parametrize("pair", causes(), ids=lambda pair: pair.theirs[1].strip("-"))
+def test_a_cause_is_measured_on_both_sides(pair: Pair, tmp_path: Path) -> None:
+    """Expected: a figure of the same size, within a factor of 100 on a busy machine, and what was added is named."""
+    (found,) = measure([short(pair)], 2, 0.02, 1, tmp_path, print)
+    assert isinstance(found, Agreement), found.why
+    assert 0.01 < found.ratio < 100
+    assert shlex.join(pair.added) in peers.line(found)
+
+
+def test_what_is_added_counts_for_our_side(tmp_path: Path) -> None:
+    """Known truth: `echo` says 100 ns on their side, 300 more than the row on ours. Broken: what is added is lost."""
+    said = Pair((), "-", ("echo", "witness: 100 ns"), reading.witness, "one", "why", added=("echo", "witness: 300 ns"))
+    (found,) = measure([said], 2, 0.02, 1, tmp_path, print)
+    assert isinstance(found, Agreement)
+    assert (found.ours, found.theirs) == pytest.approx((300, 100))
+    (found,) = measure([replace(said, rows=("syscall/getppid",))], 2, 0.02, 1, tmp_path, print)
+    assert isinstance(found, Agreement) and found.ours > 300
 
 
 def test_a_witness_that_does_not_compile_is_told_with_the_compilers_words(tmp_path: Path) -> None:
