@@ -35,6 +35,7 @@ DIFFERENCE = 0.03
 #: Instructions of A's filter: long enough that B's can be 3 % of a call longer.
 FILTER = 100
 SECCOMP = Path(__file__).parents[1] / "tests" / "measuring" / "seccomp.c"
+WITNESS = Path(__file__).parent / "peers" / "witness.c"
 #: Seconds after which a tool is given up, beyond those that it was given.
 PATIENCE = 60.0
 CALLS = 1_000_000
@@ -116,24 +117,26 @@ int main(void) { for (long i = 0; i < %d; i++) syscall(SYS_getppid); return 0; }
 """
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """The filter's program, and hyperfine's loop of calls."""
+def built(folder: Path) -> tuple[Path, Path, Path]:
+    """The filter's program, hyperfine's loop of calls, and a program that tells what a call costs."""
     loop = folder / "loop.c"
     loop.write_text(LOOP % CALLS)
-    for source in (SECCOMP, loop):
+    for source in (SECCOMP, loop, WITNESS):
         subprocess.run(("cc", "-O2", "-o", folder / source.stem, source), check=True, timeout=PATIENCE)
-    return folder / "seccomp", folder / "loop"
+    return folder / "seccomp", folder / "loop", folder / "witness"
 
 
-def longer(seccomp: Path) -> tuple[int, float]:
-    """The length of the filter that makes a call 3 % dearer than `FILTER` does, and by what share it does."""
+def longer(seccomp: Path, witness: Path) -> tuple[int, float]:
+    """The length of the filter that makes a call 3 % dearer than `FILTER` does, and by what share it does.
+
+    Both programs give medians of bursts shorter than a time slice, so that what else runs is not in them.
+    """
 
     def cost(length: int) -> float:
         return median(float(output((str(seccomp), str(length)), PATIENCE)) for _ in range(5))
 
-    calls = ("perf", "bench", "syscall", "basic", "-l", str(5 * CALLS))
     short = cost(FILTER)
-    call = short + median(reading.perf_usecs(output(calls, PATIENCE)) for _ in range(5))
+    call = short + median(reading.witness(output((str(witness), "getppid"), PATIENCE)) for _ in range(5))
     lengths = range(FILTER, 2 * FILTER)
     found = lengths[bisect_left(lengths, DIFFERENCE * call, key=lambda length: cost(length) - short)]
     return found, (cost(found) - short) / call
@@ -165,11 +168,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
     options = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as folder:
-        seccomp, loop = built(Path(folder))
+        seccomp, loop, witness = built(Path(folder))
         tools: dict[str, Tool] = {"kernometer ab": kernometer, "perf bench": perf, "hyperfine": hyperfine(str(loop))}
         tools |= {"lmbench": lmbench(options.lmbench)} if options.lmbench else {}
         tools |= {"UnixBench": unixbench(options.unixbench)} if options.unixbench else {}
-        length, dearer = longer(seccomp)
+        length, dearer = longer(seccomp, witness)
         a, b = ((str(seccomp), str(of)) for of in (FILTER, length))
         answers: dict[str, list[tuple[str, str]]] = {name: [] for name in tools}
         for number in range(options.tries):
