@@ -139,7 +139,7 @@ def test_the_witness_is_compiled_and_measures_the_same_operation(pair: Pair, tmp
 @pytest.mark.parametrize("pair", causes(), ids=lambda pair: pair.theirs[1].strip("-"))
 def test_a_cause_is_measured_on_both_sides(pair: Pair, tmp_path: Path) -> None:
     """Expected: a figure of the same size, within a factor of 100 on a busy machine, and what was added is named."""
-    (found,) = measure([short(pair)], 2, 0.02, 1, tmp_path, print)
+    (found,) = measure([pair], 2, 0.02, 1, tmp_path, print)
     assert isinstance(found, Agreement), found.why
     assert 0.01 < found.ratio < 100
     assert shlex.join(pair.added) in peers.line(found)
@@ -148,10 +148,13 @@ def test_a_cause_is_measured_on_both_sides(pair: Pair, tmp_path: Path) -> None:
 def test_what_is_added_counts_for_our_side(tmp_path: Path) -> None:
     """Known truth: `echo` says 100 ns on their side, 300 more than the row on ours. Broken: what is added is lost."""
     said = Pair((), "-", ("echo", "witness: 100 ns"), reading.witness, "one", "why", added=("echo", "witness: 300 ns"))
-    (found,) = measure([said], 2, 0.02, 1, tmp_path, print)
+    folders = [tmp_path / name for name in ("alone", "with-a-row")]
+    for folder in folders:
+        folder.mkdir()
+    (found,) = measure([said], 2, 0.02, 1, folders[0], print)
     assert isinstance(found, Agreement)
     assert (found.ours, found.theirs) == pytest.approx((300, 100))
-    (found,) = measure([replace(said, rows=("syscall/getppid",))], 2, 0.02, 1, tmp_path, print)
+    (found,) = measure([replace(said, rows=("syscall/getppid@",))], 2, 0.02, 1, folders[1], print)
     assert isinstance(found, Agreement) and found.ours > 300
 
 
