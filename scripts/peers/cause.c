@@ -200,7 +200,7 @@ static void sigsegv_once(void)
 	for (int i = 0; i < 3; i++)
 		check(sigaction(of[i], &action, NULL) == 0, "sigaction");
 	if (sigsetjmp(before, 1) == 0)
-		*nowhere = 1;
+		*nowhere = 1; // NOLINT(clang-analyzer-optin.core.FixedAddressDereference): the fault is wanted
 }
 
 #define MESSAGE 512
@@ -227,7 +227,9 @@ static char *from, *to;
 
 static void memory_begin(void)
 {
-	check((from = malloc(MIB)) && (to = malloc(MIB)), "malloc");
+	from = malloc(MIB);
+	to = malloc(MIB);
+	check(from && to, "malloc");
 	memset(from, 1, MIB);
 	memset(to, 2, MIB);
 }

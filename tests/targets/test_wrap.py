@@ -248,6 +248,16 @@ def test_a_kernel_that_ends_early_is_an_error_with_its_words(tmp_path: Path) -> 
     assert list((tmp_path / "t").iterdir()) == []
 
 
+def test_gvisor_is_given_a_file_that_is_never_full(tmp_path: Path) -> None:
+    """gVisor may tell a program whose pipe is full EAGAIN, and has a position of its own for each descriptor. Expected:
+    a regular file opened for appending. Broken: under load `seq` ends with "write error", and its last lines lack."""
+    flags = "sed -n 's/^flags:.*\\(.\\)...$/\\1/p' /proc/self/fdinfo"
+    runsc = script(tmp_path / "runsc", f"[ -f /proc/self/fd/1 ] && echo regular; {flags}/1 /proc/self/fdinfo/2")
+    (tmp_path / "t").mkdir()
+    done = called("gvisor", "true", env=environment(tmp_path / "t", RUNSC=runsc))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"regular\n2\n2\n", b"")
+
+
 #: A kernel's program that puts itself into a session of its own, as UML does, with a process that it does not end.
 SESSION = '[ -n "$OWN" ] || OWN=1 exec setsid "$0" "$@"; sleep 1000 & echo >&2 here'
 
