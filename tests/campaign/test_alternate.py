@@ -120,6 +120,16 @@ def test_a_row_that_one_arm_cannot_calibrate_is_measured_in_neither(tmp_path: Pa
     assert {run.row for result in results for run in result.runs} == {"syscall/getppid", "syscall/getppid@cold"}
 
 
+@pytest.mark.parametrize("quick_start", [True, False])
+def test_where_no_row_is_left_nothing_is_timed(tmp_path: Path, quick_start: bool) -> None:
+    """The only row fails in one arm. Expected: no block. Broken: no word is left, which means the whole profile."""
+    a = Pretended({"proc/fork-exit": 1}, quick_start=quick_start)
+    b = Pretended({}, quick_start=quick_start)
+    plan = Plan("time", "quick", ROWS[1:2], ROWS[1:2], EFFORTS["quick"], 7)
+    measure_pair(plan, (a, b), Store(tmp_path), "", 2, lambda _: None)
+    assert [len(arm.calls) for arm in (a, b)] == [1, 1]
+
+
 @pytest.mark.parametrize("batches", [{}, {"syscall/getppid": 1}])
 def test_first_calls_need_no_batch(tmp_path: Path, batches: dict[str, int]) -> None:
     results = [read_file(path) for path in measured(tmp_path, Pretended(batches), Pretended(batches))]

@@ -23,8 +23,8 @@ ROW = "syscall/getppid"
 PATIENCE = 60.0
 
 
-def lines() -> list[bytes]:
-    return make.lines([make.header(by="path"), make.workload(), make.run(0, ROW), make.run(1, ROW)])
+def lines(by: By) -> list[bytes]:
+    return make.lines([make.header(by=by), make.workload(), make.run(0, ROW), make.run(1, ROW)])
 
 
 def plan(by: By = "path") -> Plan:
@@ -53,7 +53,7 @@ class Fake:
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         self.jobs.append(job)
-        *first, last = lines()
+        *first, last = lines(job.by)
         yield from first
         self.before(until)
         yield last

@@ -17,9 +17,12 @@ import msgspec
 import pytest
 
 from kernometer.cache import sha256
+from kernometer.campaign.plan import EFFORTS, Plan
+from kernometer.campaign.session import records
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.store import Manifest
+from kernometer.results.model import By
 from kernometer.targets import booting
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.parse import target_of
@@ -353,6 +356,17 @@ def test_a_kernel_that_pays_no_heed_is_asked_row_by_row_all_the_same(boots: Boot
     """Expected: definitions once and a run a row. Broken: as many headers as rows."""
     found = of_rows(boots, tmp_path, "said = [WORKLOAD, RUN.replace('syscall/getppid', row)]")
     assert [record["type"] for record in found] == ["workload", "run", "run", "run", "run"]
+
+
+@pytest.mark.parametrize("by", ["path", "time"])
+def test_an_image_that_always_runs_its_own_rows_is_an_error(boots: Boots, by: By) -> None:
+    """An init that ignores what it is asked for. Expected: an error that names the first row nobody asked for. Broken:
+    its rows are kept, and the session is complete without the one that was asked for."""
+    text = f"#kernometer begin 1\n{lines(WORKLOAD, RUN)}#kernometer end 2\n"
+    target = replace(boots(f"bulk({text!r}); events()"), accelerator="icount" if by == "path" else "tcg")
+    plan = Plan(by, "quick", ("syscall/stat",), ("syscall/stat",), EFFORTS["quick"], 1)
+    with pytest.raises(TargetError, match=r"record of syscall/getppid.* another job's results"):
+        list(records(target, plan.job(), Deadline.after(60)))
 
 
 def test_a_guest_that_cannot_be_saved_says_so_and_each_row_boots(boots: Boots, tmp_path: Path) -> None:

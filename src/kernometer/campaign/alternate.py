@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kernometer.campaign.plan import Plan, exactly
+from kernometer.campaign.plan import Phase, Plan, exactly
 from kernometer.campaign.session import new_session, records, telling_what_is_kept
 from kernometer.results.model import AnyRecord, Calibration, Failure, Header, Unsupported, Workload
 from kernometer.results.store import Store
@@ -55,11 +55,11 @@ def measure_pair(
         arms = (_Arm(targets[0], first), _Arm(targets[1], second))
         if plan.by == "time" and not plan.command:
             plan = _prepared(plan, arms, listen)
-        for block, group in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
+        for block, part in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
             order = list(arms)
-            _generator(plan.seed, block, *group).shuffle(order)
+            _generator(plan.seed, block, *part.words).shuffle(order)
             for arm in order:
-                arm.time(replace(plan, words=group), block, listen)
+                arm.time(part, block, listen)
     return first.path, second.path
 
 
@@ -67,14 +67,14 @@ def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord],
     """Calibrates and counts all rows in both arms; the plan, without rows that cannot be calibrated in one of them."""
     without = set[str]()
     for arm in arms:
-        without |= arm.run(plan, listen, "--only", "calibrate") | arm.refused
+        without |= arm.run(plan, listen, only="calibrate") | arm.refused
     a, b = arms
     a.batches, b.batches = common_batches(a.batches, b.batches)
     rows = tuple(row for row in plan.rows if row not in without)
     if rows != plan.rows:
         plan = replace(plan, rows=rows, words=tuple(exactly(row) for row in rows))
     for arm in arms if rows else ():
-        arm.run(plan, listen, "--only", "count")
+        arm.run(plan, listen, only="count")
     return plan
 
 
@@ -90,15 +90,15 @@ def common_batches(a: Mapping[str, Batch], b: Mapping[str, Batch]) -> tuple[dict
     return of_a, of_b
 
 
-def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """(block, rows), each block's rows in an order of its own."""
-    for block in range(blocks):
+def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, Plan]]:
+    """(block, what is to be timed in it), each block's rows in an order of its own."""
+    for block in range(blocks if plan.rows or plan.command else 0):
         rows = list(plan.rows)
         _generator(plan.seed, block).shuffle(rows)
         if fine and rows:
-            yield from ((block, (exactly(row),)) for row in rows)
+            yield from ((block, replace(plan, words=(exactly(row),), rows=(row,))) for row in rows)
         else:
-            yield block, plan.words
+            yield block, plan
 
 
 def _generator(seed: int, *parts: object) -> random.Random:
@@ -121,22 +121,20 @@ class _Arm:
     def time(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
         """One run of each of the plan's rows."""
         words: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
-        if plan.by == "time" and not plan.command:
-            words += ("--only", "time")
         if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
             words += ("--continue",)
-        self.run(plan, listen, *words)
+        self.run(plan, listen, *words, only="time" if plan.by == "time" and not plan.command else "")
 
-    def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str) -> set[str]:
+    def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str, only: Phase = "") -> set[str]:
         """One call of the probe with these words; the rows that failed in it."""
         failed = set()
         asked = {word.removesuffix("@") for word in plan.words}
-        only = asked if asked and asked <= self.batches.keys() else self.batches.keys()  # as short a word as will do
-        if only:
-            of_rows = sorted((self.ids[row], *self.batches[row]) for row in only)
+        named = asked if asked and asked <= self.batches.keys() else self.batches.keys()  # as short a word as will do
+        if named:
+            of_rows = sorted((self.ids[row], *self.batches[row]) for row in named)
             words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
         until = Deadline.after(plan.patience + CALL_PATIENCE)
-        for record, line in records(self.target, plan.job(*words, runs=1), until):
+        for record, line in records(self.target, plan.job(*words, only=only, runs=1), until):
             if isinstance(record, Calibration):
                 self.batches[record.row] = (record.batch, record.baseline_batch)
             elif isinstance(record, Failure):

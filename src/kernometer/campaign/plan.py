@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import Literal
 
 import msgspec
 
@@ -38,6 +39,10 @@ class Effort:
 EFFORTS = {"quick": Effort(5, 0.015, 0.01, 200), "full": Effort(5, 0.02, 0.005, 200)}
 
 
+#: A thing that the probe does by time, where not all of them: its option --only.
+Phase = Literal["", "calibrate", "count", "time"]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One session, or one side of an `ab`."""
@@ -51,6 +56,7 @@ class Plan:
     command: tuple[str, ...] = ()  #: `run -- COMMAND`: then there are no rows
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what rows need of a guest, by row
     program: Program = "probe"  #: whose rows they are
+    unsupported: tuple[str, ...] = ()  #: meant too, but not supported where the list was made
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
         """The probe's arguments, with `extra` before the rows."""
@@ -63,13 +69,19 @@ class Plan:
             fixed += ("--clock", effort.clock) if effort.clock else ()
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
-    def job(self, *extra: str, runs: int | None = None) -> Job:
-        """A call of the program that carries it out; by path also a call for each row, the same in every plan."""
+    def job(self, *extra: str, only: Phase = "", runs: int | None = None) -> Job:
+        """A call of the program that carries it out, or that phase of it (by time); by path also a call for each row,
+        the same in every plan.
+        """
+        extra = ("--only", only, *extra) if only else extra
         needs = frozenset[str]().union(*self.needs.values())
         each = ("--by", "path", "--seed", str(self.seed), "--continue")
         calls = [Call(row, (*each, exactly(row)), self.needs.get(row, frozenset())) for row in self.rows]
         by_path = tuple(calls) if self.by == "path" else ()
-        return Job(self.arguments(*extra, runs=runs), self.by, needs, program=self.program, calls=by_path)
+        arguments = self.arguments(*extra, runs=runs)
+        timed = frozenset(self.rows if only in ("", "time") else ())
+        allowed = frozenset((*self.rows, *self.unsupported))
+        return Job(arguments, self.by, needs, program=self.program, calls=by_path, rows=timed, allowed=allowed)
 
     @property
     def units(self) -> int:
@@ -139,9 +151,10 @@ def plan_of(
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
     found = definitions(by, profile, words, target, program)
     rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
+    unsupported = tuple(row.row for one in found for row in one.rows if row.unsupported)
     needs = {row.row: frozenset(row.needs) for one in found for row in one.rows if row.needs and not row.unsupported}
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
     if by == "time" and "budget" not in given and "runs" not in given:
         effort = replace(effort, budget=min(BUDGETS[profile], ROW_SECONDS * len(rows)))
-    return Plan(by, profile, tuple(words), rows, effort, seed, needs=needs, program=program)
+    return Plan(by, profile, tuple(words), rows, effort, seed, (), needs, program, unsupported)

@@ -52,6 +52,8 @@ class Job:
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
     program: Program = "probe"  #: one of the target's `programs`
     calls: tuple[Call, ...] = ()  #: the same rows, each by itself; none: `arguments` are no rows by path
+    rows: frozenset[str] = frozenset()  #: of each a run, a failure, or why it is unsupported must come
+    allowed: frozenset[str] = frozenset()  #: records of these may come too
 
 
 @dataclass(frozen=True, slots=True)

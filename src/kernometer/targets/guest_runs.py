@@ -85,7 +85,7 @@ class Guests:
     def _definitions(self) -> Lines:
         """Header, definitions, and which rows cannot be measured here. They are asked of a guest without needs.
 
-        A kernel of one's own may pay no heed to what it is asked for: other records are left out, here and of a row.
+        A system that measures whatever it is asked for does so here too: other records are left out.
         """
         words = self.given(self.job.needs).arguments
         for line in self._guest((*words, *DEFINE, *self.job.arguments), frozenset(), self._rows):
