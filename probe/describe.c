@@ -6,7 +6,11 @@
 #ifndef KM_SOURCE_DIGEST
 #define KM_SOURCE_DIGEST "unknown"
 #endif
-#ifndef KM_FLAGS
+#if !defined(KM_FLAGS) && defined(__OPTIMIZE__)
+#define KM_FLAGS "not told; the compiler optimised"
+#elif !defined(KM_FLAGS) && (defined(__GNUC__) || defined(__clang__))
+#define KM_FLAGS "not told; the compiler did not optimise"
+#elif !defined(KM_FLAGS)
 #define KM_FLAGS "unknown"
 #endif
 

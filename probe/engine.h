@@ -133,7 +133,7 @@ void meter_sample_end(struct meter *);             /* adds to the totals */
 long meter_last_involuntary(const struct meter *); /* in the last sample */
 int meter_last_migrated(const struct meter *);
 void meter_run_end(struct meter *);
-const struct happened *meter_happened(const struct meter *);
+const struct happened *meter_happened(struct meter *); /* after the last sample: it may nap */
 const struct disturbance *meter_disturbance(const struct meter *);
 
 /* counters.c: instructions and cycles, user and kernel, in the samples of a counting run --------------------- */

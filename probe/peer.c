@@ -111,7 +111,9 @@ void km_unsupported(struct km *km, const char *format, ...)
 
 void km_lacking(struct km *km, const char *call)
 {
-	static const int absent[] = { ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT, EOPNOTSUPP, ENETUNREACH, EADDRNOTAVAIL };
+	/* ENOENT: MINIX 3 has these calls, and nobody has started the server that answers them. */
+	static const int absent[] = { ENOSYS,      EAFNOSUPPORT,  EPROTONOSUPPORT, EOPNOTSUPP,
+				      ENETUNREACH, EADDRNOTAVAIL, ENOENT };
 
 	for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
 		if (errno == absent[i])

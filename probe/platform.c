@@ -4,6 +4,9 @@
 #if HAVE_PDEATHSIG
 #include <sys/prctl.h>
 #endif
+#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#include <cpuid.h>
+#endif
 
 volatile double km_kept_double;
 #if !defined(__GNUC__) && !defined(__clang__)
@@ -225,10 +228,25 @@ void platform_die_with_parent(void)
 #endif
 }
 
+/* What the processor says of itself, where it is an x86; or "". */
+static void cpu_brand(char *to, size_t n)
+{
+	char brand[49] = "";
+#if defined(bit_SSE2) /* cpuid.h is there */
+	unsigned words[12];
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!__get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
+				 &words[4 * i + 3]))
+			return;
+	memcpy(brand, words, sizeof words);
+#endif
+	snprintf(to, n, "%s", brand + strspn(brand, " "));
+}
+
 void platform_cpu_model(char *to, size_t n)
 {
 	to[0] = '\0';
-	(void)n;
 #if HAVE_PROC
 	{
 		static const char *const keys[] = { "model name", "Model", "Hardware", "cpu model", "cpu" };
@@ -250,6 +268,8 @@ void platform_cpu_model(char *to, size_t n)
 			fclose(f);
 	}
 #endif
+	if (!to[0])
+		cpu_brand(to, n);
 }
 
 const char *errno_name(int error)

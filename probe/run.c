@@ -154,7 +154,7 @@ static void emit_claim(struct json *j, const struct claim *c)
 	emit_named(j, "claimed", claims, sizeof claims / sizeof claims[0]);
 }
 
-static void emit_happened(struct json *j, const struct meter *m)
+static void emit_happened(struct json *j, struct meter *m)
 {
 	const struct happened *h = meter_happened(m);
 	const struct named counts[] = {
@@ -225,7 +225,7 @@ static void emit_calibration(struct engine *e, const struct measured *r, double 
 }
 
 /* What happened, and no figure: the samples say how much longer it took with all this attached. */
-static void emit_count(struct engine *e, const struct measured *r, const struct meter *m, double seconds)
+static void emit_count(struct engine *e, const struct measured *r, struct meter *m, double seconds)
 {
 	struct json j;
 
@@ -239,7 +239,7 @@ static void emit_count(struct engine *e, const struct measured *r, const struct 
 	json_end(&j);
 }
 
-static void emit_run(struct engine *e, const struct measured *r, const struct meter *m, double seconds)
+static void emit_run(struct engine *e, const struct measured *r, struct meter *m, double seconds)
 {
 	struct json j;
 

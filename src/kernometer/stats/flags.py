@@ -136,7 +136,10 @@ def counts_disagree(counted: Sequence[Counting] | Sequence[Run]) -> Flag | None:
     for one in counted:
         for what, claim in one.claimed.items():
             happened = one.happened.get(what, -1.0)
-            if claim >= 0 and happened >= 0 and not counts_agree(claim * one.iterations, happened):
+            preempted = one.happened.get("involuntary", 0.0) if what == "any_switches" else 0.0
+            # Of all switches some may be another process's doing: none of the involuntary ones, or all of them.
+            likely = min(max(claim * one.iterations, happened - preempted), happened)
+            if claim >= 0 and happened >= 0 and not counts_agree(claim * one.iterations, likely):
                 wrong.setdefault(what, (happened / max(one.iterations, 1), claim))
     if not wrong:
         return None
