@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -12,12 +13,14 @@ from types import FrameType
 import click
 
 from kernometer.cli import kernometer
-from kernometer.errors import KernometerError, Status, TargetError
+from kernometer.errors import KernometerError, ResultError, Status, TargetError
 from kernometer.text import printable
 
 #: Characters of a dead target's output that are shown; its end says most.
 LAST_OUTPUT = 2000
 NAME = "kernometer"
+#: What a device without room answers.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,6 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Status.INTERRUPTED
     except BrokenPipeError:
         return _quiet()
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        what = error.filename or "The output (or a temporary file)"
+        _tell(ResultError(f"{what} cannot be written: {error.strerror}.", "Free some space there, or write elsewhere."))
+        _quiet()
+        return Status.RESULT
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -180,6 +181,18 @@ sys.argv[1:] = ["trial"]
 sys.exit(main())
 """
     assert without_reader([sys.executable, "-c", code]) == (0, b"")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["man"], ["workloads", "--json"]])
+def test_a_full_device_is_an_error_in_words(words: list[str]) -> None:
+    """Expected: what is full and what helps. Broken: a traceback, or the interpreter's complaint and 120."""
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "kernometer", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == Status.RESULT
+    assert done.stderr.startswith(
+        "kernometer: The output (or a temporary file) cannot be written: No space left on device.\nnext: "
+    )
 
 
 def test_an_output_that_knows_no_plus_minus_gets_an_escape() -> None:

@@ -15,9 +15,10 @@ from click.testing import CliRunner, Result
 from kernometer.__main__ import main
 from kernometer.cli import kernometer
 from kernometer.cli.list import state
-from kernometer.errors import ResultError, Status
+from kernometer.errors import ResultError, Status, UsageError
 from kernometer.report.export import COLUMNS
 from kernometer.report.table import broken
+from kernometer.results.model import Failure, RowInfo
 from kernometer.results.store import Store
 from kernometer.results.summary import Summary
 from tests.results import make
@@ -182,6 +183,33 @@ def test_a_damaged_result_is_shown_with_what_is_wrong(store: Store) -> None:
     assert "syscall/getppid" in shown
 
 
+def test_a_row_without_a_figure_says_what_became_of_it(store: Store) -> None:
+    """Expected: damaged lines, the failure, the reason. Broken: no word but that there is no figure."""
+    name = fill(store)
+    path = store.resolve(name)
+    path.write_bytes(path.read_bytes().replace(b'"samples":[15', b'"samples":[x'))
+    for row, said in (
+        ("syscall/getppid", r"Line \d+ was left out"),
+        ("proc/execl", "It failed: fork: EAGAIN"),
+        ("ctx/*", "It is unsupported: no sched_yield"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            call(store, "show", str(path), row)
+
+
+def test_a_time_that_no_calendar_has_is_damage(store: Store, tmp_path: Path) -> None:
+    """Expected: the file and the field, from every command. Broken: a traceback where a date is made of it."""
+    path = store.resolve(fill(store))
+    path.write_bytes(path.read_bytes().replace(b'"started":1795000000.0', b'"started":1e17'))
+    for words in (
+        ["report", str(path), "-o", str(tmp_path / "r.html")],
+        ["show", str(path)],
+        ["export", "--csv", str(path)],
+    ):
+        with pytest.raises(ResultError, match=r"\$.started"):
+            call(store, *words)
+
+
 def test_nothing_from_a_machine_reaches_the_terminal_as_it_came(store: Store) -> None:
     """Expected: escapes as text. Broken: a result file of a stranger drives the terminal, or rich's markup."""
     with store.create(make.session(target=HOSTILE, machine=HOSTILE, host={HOSTILE: HOSTILE})) as file:
@@ -217,6 +245,16 @@ def test_a_table_of_rows_has_every_row_with_its_status(store: Store) -> None:
     assert lines[0]["result"] == name
     assert float(lines[0]["value_low"]) <= float(lines[0]["value"]) <= float(lines[0]["value_high"])
     assert (lines[0]["runs"], lines[0]["samples"], lines[1]["value"]) == ("3", "60", "")
+
+
+def test_a_failed_row_is_exported_with_its_definition(store: Store) -> None:
+    """Expected: unit, direction, parameters, as of a measured row. Broken: empty columns for what the file knows."""
+    info = RowInfo(row="ctx/ring@procs=8", id=4, params={"procs": 8})
+    with store.create(make.session()) as file:
+        file.add(make.workload("ctx/ring", per="hop", rows=(info,)))
+        file.add(Failure(row=info.row, text="fork: EAGAIN"))
+    (line,) = table(call(store, "export", "--csv", "@last").stdout)
+    assert [line[key] for key in ("per", "unit", "better", "params")] == ["hop", "ns", "lower", '{"procs":8}']
 
 
 def test_a_table_of_runs_and_one_of_samples_hold_what_was_measured(store: Store) -> None:
@@ -280,8 +318,9 @@ def test_a_file_appears_only_when_it_is_whole(store: Store, tmp_path: Path) -> N
 
 def test_a_form_must_be_named(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     fill(store)
-    assert main(["--store", str(store.folder), "export", "@last"]) == Status.USAGE
-    assert "--csv or --json" in capsys.readouterr().err
+    for words in ([], ["--csv", "--json"]):
+        assert main(["--store", str(store.folder), "export", "@last", *words]) == Status.USAGE
+        assert "--csv or --json" in capsys.readouterr().err
 
 
 # list

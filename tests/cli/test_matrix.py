@@ -24,6 +24,8 @@ from tests.measuring.real import kernometer as called
 from tests.results import make
 
 ROW = "syscall/getppid"
+#: That row and no other of its workload.
+ONLY = f"{ROW}@"
 #: The kernel 9.9 takes 10 % more than 9.8, and memory moves every count by its last digits.
 QEMU = f"""#!{sys.executable}
 import sys
@@ -89,7 +91,7 @@ def call(store: Store, *words: str) -> Result:
     return done
 
 
-MATRIX = ("matrix", "--by", "path", "--workloads", ROW)
+MATRIX = ("matrix", "--by", "path", "--workloads", ONLY)
 
 
 def test_a_matrix_measures_each_guest_and_judges_them(store: Store, tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_one_aside_takes_no_part_in_the_series(store: Store) -> None:
 
 def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
     """The real probe. Expected: rounds, and a table. Broken: one session a target, or all of one first."""
-    on = ("--on", "local,wrap:env", "--workloads", f"{ROW}@", "--boots", "2", "--label", "t")
+    on = ("--on", "local,wrap:env", "--workloads", ONLY, "--boots", "2", "--label", "t")
     done = called(tmp_path, "matrix", *on)
     assert "wrap:env against local" in done.stdout
     order = [one.target for one in reversed(Store(tmp_path).summaries(label="t"))]
@@ -157,10 +159,12 @@ def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
         (("matrix",), UsageError, "Either stored results or targets"),
         (("matrix", "label:k", "--on", "local"), UsageError, "Either stored results or targets"),
         ((*MATRIX, "--on", "qemu:linux-9.8"), UsageError, "two targets at least"),
+        ((*MATRIX, "--on", "local,bogus"), UsageError, "'local,bogus' is no target"),
+        ((*MATRIX, "--on", "local", "--on", "bogus"), UsageError, "'bogus' is no target"),
         ((*MATRIX, "--on", "local,qemu:linux-9.8"), UsageError, "cannot be measured by path"),
         ((*MATRIX, "--on", "qemu:linux-9.8,qemu:linux-9.8+memory=512"), UsageError, "not of one machine"),
         (("matrix", "label:none"), ResultError, "No stored session"),
-        (("floors", ROW), UsageError, "which guest to measure"),
+        (("floors", ONLY), UsageError, "which guest to measure"),
         (("floors", "--on", "local"), UsageError, "they are of guests"),
     ],
 )
@@ -194,7 +198,7 @@ def test_dry_runs_print_what_would_be_started(store: Store) -> None:
 
 
 def test_floors_are_measured_kept_as_sessions_and_shown(store: Store) -> None:
-    done = call(store, "floors", "--on", "qemu:linux-9.8", "--rotations", "3", ROW)
+    done = call(store, "floors", "--on", "qemu:linux-9.8", "--rotations", "3", ONLY)
     assert "syscall/getppid  0.50 %    400   402" in done.output
     assert "3 machines" in done.output
     kept = store.summaries(label="layout")
@@ -219,7 +223,7 @@ def test_every_command_that_judges_uses_the_floors_of_the_store(store: Store, tm
         rotated(store, standard.session, number, count)
     sides = [f"label:k@{target}" for target in on]
     words = {
-        "ab": ("ab", "--by", "path", *on, ROW),
+        "ab": ("ab", "--by", "path", *on, ONLY),
         "compare": ("compare", *sides),
         "report": ("report", *sides, "-o", str(tmp_path / "out.html")),
         "matrix": ("matrix", "label:k"),
@@ -283,7 +287,7 @@ def test_workloads_are_split_at_commas_before_a_family(words: tuple[str, ...], e
 
 def test_the_sessions_that_are_kept_say_on_which_board(store: Store) -> None:
     """Expected: the machine without what floors rotate. Broken: floors of one kernel are no group."""
-    call(store, "floors", "--on", "qemu:linux-9.8", "--rotations", "3", ROW)
+    call(store, "floors", "--on", "qemu:linux-9.8", "--rotations", "3", ONLY)
     sessions = [store.load(one.id).session for one in store.summaries()]
     assert {one.format for one in sessions} == {FORMAT}
     assert len({one.machine for one in sessions}) == 3

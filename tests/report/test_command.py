@@ -94,7 +94,7 @@ def test_an_unknown_result_and_a_bad_place_are_named(
     assert main(["--store", folder, "report", "@last", "-o", str(tmp_path / "no" / "out.html")]) == Status.RESULT
     said = capsys.readouterr().err
     assert str(tmp_path / "no" / "out.html") in said
-    assert "-o FILE" in said
+    assert "Name another file" in said
     assert main(["--store", folder, "report"]) == Status.USAGE
 
 

@@ -157,7 +157,7 @@ def test_a_place_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path: P
         with pytest.raises(ResultError, match=re.escape(str(path))) as caught:
             write(path, "new")
         assert caught.value.status is Status.RESULT
-        assert "-o FILE" in caught.value.next_step
+        assert "Name another file" in caught.value.next_step
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "kept"
 

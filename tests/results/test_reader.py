@@ -179,6 +179,16 @@ def test_the_limits_hold_and_say_so() -> None:
     assert "over the limit of 200 samples" in result.damage[1]
 
 
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(b"", "it is empty"), (b"x" * 70_000, "it is over 60,000 bytes"), (b"x" * 5000, "over 4,000 bytes")],
+)
+def test_a_file_without_a_line_says_why(data: bytes, why: str) -> None:
+    """Expected: that it is too large. Broken: a file of 600 MB is called empty."""
+    with pytest.raises(ResultError, match=why):
+        parse([data], TIGHT)
+
+
 def test_a_line_without_end_takes_no_memory() -> None:
     """Expected: about a chunk. Broken: the whole of an endless line is gathered before it is refused."""
 

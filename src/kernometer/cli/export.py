@@ -22,15 +22,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", metavar="RESULT...", nargs=-1, required=True)
-@click.option("--csv", "kind", flag_value="csv", help="Comma-separated values, with a line of column names.")
-@click.option("--json", "kind", flag_value="json", help="A JSON array of objects with the same columns.")
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
 @click.option(
     "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What a line is."
 )
 @click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once whole.")
 @pass_env
-def command(env: Env, names: tuple[str, ...], kind: str | None, per: Per, samples: bool, output: Path | None) -> None:
+def command(
+    env: Env,
+    names: tuple[str, ...],
+    as_csv: bool,
+    as_json: bool,
+    per: Per,
+    samples: bool,
+    output: Path | None,
+) -> None:
     """Write the figures of each RESULT as one flat table. RESULT is a session's id or the beginning of one, a label,
     @last, @1, a file, or label:NAME for all sessions of a label.
 
@@ -42,13 +50,13 @@ def command(env: Env, names: tuple[str, ...], kind: str | None, per: Per, sample
       kernometer export --csv --per run label:before label:after -o runs.csv
       kernometer export --json --samples @last
     """
-    if kind is None:
-        raise UsageError("Say in which form.", "Add --csv or --json.")
+    if as_csv == as_json:
+        raise UsageError("Say in which form: one of the two.", "Give --csv or --json.")
     per = "sample" if samples else per
     store = env.store()
     paths = dict.fromkeys(path for name in names for path in store.resolve_set(name))
     with _opened(env, output) as out:
-        (_write_csv if kind == "csv" else _write_json)(out, _lines(list(paths), per), per)
+        (_write_csv if as_csv else _write_json)(out, _lines(list(paths), per), per)
 
 
 def _lines(paths: list[Path], per: Per) -> Iterator[Line]:

@@ -118,12 +118,12 @@ def command(
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
-    """All of them, before anything is measured. Raises UsageError for fewer than two, MissingError for a guest."""
+    """All of them, before anything is measured. Raises UsageError for one that is none, and for fewer than two."""
     from kernometer.targets.parse import target_of
 
-    if len(specs) < 2:
-        raise UsageError("A matrix needs two targets at least.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
     found = [stack.enter_context(closing(target_of(spec))) for spec in specs]
+    if len(found) < 2:
+        raise UsageError("A matrix needs two targets at least.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
     check_by(by, *found)
     return found
 

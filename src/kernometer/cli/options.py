@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 from pathlib import Path
 
 import click
 
+from kernometer.errors import ResultError
 from kernometer.targets.parse import FORMS
+
+#: What a result's records and the probe hold of a seed, and the probe of a batch.
+MOST_SEED, MOST_BATCH = (1 << 63) - 1, 2_000_000_000
+
+
+class Real(click.FloatRange):
+    """A range that not-a-number is outside of: it passes every comparison with the bounds."""
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return found
+
+
+def _writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Raises ResultError where the report could not be written: now, and not after measuring."""
+    if path is not None and (path.is_file() or not path.exists()):  # else a device or a pipe, which is opened later
+        try:
+            tempfile.TemporaryFile(dir=path.parent).close()
+        except OSError as error:
+            text = f"The report cannot be written to {path}: {error.strerror}."
+            raise ResultError(text, "Name another file with --report FILE.") from error
+    return path
+
 
 #: A paragraph for the foot of a command's help.
 TARGETS = f"TARGET: {', '.join(f'{form} ({what})' for form, what in FORMS)}."
@@ -26,9 +54,11 @@ by = click.option(
     help="Take time, or count instructions (on a guest).",
 )
 label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
-seconds = click.option("--seconds", type=click.FloatRange(0.0001, 3600), help="Of sampling in one run of one row.")
+seconds = click.option("--seconds", type=Real(0.0001, 3600), help="Of sampling in one run of one row.")
 batch = click.option(
-    "--batch", type=click.IntRange(0), help="Iterations in one sample; 1 times each [default: calibrated]."
+    "--batch",
+    type=click.IntRange(0, MOST_BATCH),
+    help="Iterations in one sample; 1 times each [default: calibrated].",
 )
 #: The probe's clocks that times can be taken with.
 CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
@@ -36,16 +66,17 @@ clock = click.option(
     "--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic, if there is one]."
 )
 seed = click.option(
-    "--seed", type=click.IntRange(0), help="Of the order of things and the workloads' data [default: drawn; by path 1]."
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    help="Of the order of things and the workloads' data [default: drawn; by path 1].",
 )
-delta = click.option(
-    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
-)
+delta = click.option("--delta", type=Real(0.0001, 1), default=0.02, show_default=True, help="What counts as equal.")
 report = click.option(
     "--report",
     "report_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
+    callback=_writable,
     help="Also write the report, one HTML file.",
 )
 different_machines = click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli import options
 from kernometer.cli.env import Env, pass_env, raw_option
 from kernometer.results.model import Result
 from kernometer.stats.model import Comparison
@@ -41,9 +42,7 @@ against; the two sides of one 'ab' are judged by their blocks."""
     show_default=True,
     help="Where to write it; an existing file is replaced.",
 )
-@click.option(
-    "--delta", type=click.FloatRange(0.0001, 1), default=0.02, show_default=True, help="What counts as equal."
-)
+@options.delta
 @raw_option
 @pass_env
 def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> None:

@@ -52,9 +52,9 @@ measured until then is kept). Others: see 'kernometer man'.
 @options.unit_costs
 @options.label
 @click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, so many, each in a fresh process.")
-@click.option("--budget", type=click.FloatRange(0, 86400), help="Seconds in which further runs narrow intervals.")
+@click.option("--budget", type=options.Real(0, 86400), help="Seconds in which further runs narrow intervals.")
 @options.seconds
-@click.option("--half-width", type=click.FloatRange(0, 1), help="No further runs once an interval is this narrow.")
+@click.option("--half-width", type=options.Real(0, 1), help="No further runs once an interval is this narrow.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
 @options.batch
 @options.clock
@@ -111,8 +111,10 @@ def command(
             path = measure(plan, target, store, label, listen)
     result = read_file(path)
     named = None if points else words
-    _show(env, store, result, named, beside_last=beside_last, report_file=report_file)
-    env.say(f"The session is kept in {path}.")
+    try:
+        _show(env, store, result, named, beside_last=beside_last, report_file=report_file)
+    finally:
+        env.say(f"The session is kept in {path}.")
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
 
 

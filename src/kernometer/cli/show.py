@@ -11,6 +11,7 @@ import click
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
+from kernometer.results.model import Result
 from kernometer.stats.model import RowFigure
 
 
@@ -46,15 +47,17 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: b
         return
     store = env.store()
     result = store.load(name)
-    chosen = choose(figures_of(store, result), rows)
+    chosen = choose(result, figures_of(store, result), rows)
     if env.json:
         click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
         return
     print_result(env.console(), result, chosen, details=details, points=points, named=rows)
 
 
-def choose(figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:
-    """The rows that any of the words means; all of them without a word. Raises UsageError for one that means none."""
+def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:
+    """The rows that any of the words means; all of them without a word. Raises UsageError for one that means none, with
+    what became of it: it failed, is unsupported, or was on a line that cannot be read.
+    """
     if not wanted:
         return dict(figures)
     found: dict[str, RowFigure] = {}
@@ -65,6 +68,10 @@ def choose(figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[st
             if word in (row, figure.workload) or fnmatchcase(row, word) or fnmatchcase(figure.workload, word)
         }
         if not matching:
-            raise UsageError(f"The result has no figure of {word!r}.", "Leave ROW out to see all of its rows.")
+            without = [(one.row, f"It failed: {one.text}") for one in result.failures]
+            without += [(one.row, f"It is unsupported: {one.reason}.") for one in result.unsupported]
+            became = [why for row, why in without if fnmatchcase(row, word) or row.partition("@")[0] == word]
+            said = " ".join(dict.fromkeys((f"The result has no figure of {word!r}.", *became[:3], *result.damage[:3])))
+            raise UsageError(said, "Leave ROW out to see all of its rows.")
         found |= matching
     return found

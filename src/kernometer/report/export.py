@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from kernometer.results.model import Counting, Result, Run
+from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.stats.curves import curves
 from kernometer.stats.model import RowFigure, RunFigure
 from kernometer.stats.order import in_registry_order
@@ -84,12 +84,11 @@ def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
     for row in in_registry_order((result,), figures):
         curve, x = places.get(row, ("", None))
         yield _row(figures[row], failed.get(row, "")) | _counted(counted[row][0]) | {"curve": curve, "x": x}
-    for row, text in reversed(failed.items()):
+    without = [(row, "failed", text) for row, text in reversed(failed.items())]
+    without += [(one.row, "unsupported", one.reason) for one in result.unsupported]
+    for row, status, note in without:
         if row not in figures:
-            yield _no_figure(row, "failed", text)
-    for one in result.unsupported:
-        if one.row not in figures:
-            yield _no_figure(one.row, "unsupported", one.reason)
+            yield _no_figure(row, status, note, result.workloads.get(row.partition("@")[0]))
 
 
 def _row(figure: RowFigure, note: str) -> Line:
@@ -127,15 +126,20 @@ def _counted(of: Counting | Run) -> Line:
     }
 
 
-def _no_figure(row: str, status: str, note: str) -> Line:
+def _no_figure(row: str, status: str, note: str, defined: Workload | None) -> Line:
+    """What the result knows of it: its definition, unless the platform has none of it."""
+    params = {one.row: one.params for one in defined.rows}.get(row, {}) if defined else {}
     known: Line = {
         "row": row,
         "workload": row.partition("@")[0],
         "status": status,
         "note": note,
-        "params": "{}",
+        "params": _json(params),
         "curve": "",
+        "flags": "",
     }
+    if defined is not None:
+        known |= {"per": defined.per, "unit": defined.unit, "better": defined.better}
     return dict.fromkeys(COLUMNS["row"]) | {"runs": 0, "samples": 0} | known
 
 

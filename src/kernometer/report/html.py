@@ -76,7 +76,8 @@ def write(path: Path, content: str | bytes, what: str = "report") -> None:
         if unfinished:
             Path(unfinished).unlink(missing_ok=True)
         raise ResultError(
-            f"The {what} cannot be written to {path}: {error.strerror or error}.", "Name another file with -o FILE."
+            f"The {what} cannot be written to {path}: {error.strerror or error}.",
+            "Name another file, in a folder that you may write to.",
         ) from error
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)

@@ -132,7 +132,7 @@ def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
 
 
 def _session(result: Result) -> SessionView:
-    started = datetime.fromtimestamp(min(max(result.session.started, 0.0), 4e9), UTC)
+    started = datetime.fromtimestamp(result.session.started, UTC)
     notes = [noisy(disturbance(result))]
     if result.end is None:
         notes.append("the file was cut off")

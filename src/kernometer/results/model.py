@@ -22,6 +22,7 @@ NAME_CHARACTERS = 300
 TEXT_CHARACTERS = 20_000
 SAMPLES_PER_RUN = 1 << 20
 LARGEST = 1e18  #: ns: 31 years
+LAST_SECOND = 253402300800.0  #: the year 10000, which no calendar of ours has
 
 Name = Annotated[str, Meta(max_length=NAME_CHARACTERS)]
 Text = Annotated[str, Meta(max_length=TEXT_CHARACTERS)]
@@ -70,7 +71,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     target: Text  #: "local", "ssh:…", "wrap:…", "qemu:…", "console:…"
     by: By
     profile: Name
-    started: Amount  #: seconds since the epoch, UTC
+    started: Annotated[float, Meta(ge=0, lt=LAST_SECOND)]  #: since the epoch, UTC
     kernometer: Name  #: version of the front end
     command: tuple[Text, ...] = ()  #: as the user typed it
     launch: tuple[Text, ...] = ()  #: the exact command that the target was started with

@@ -251,7 +251,8 @@ def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
     lines = _lines(chunks, gathered)
     first = next(lines, None)
     if first is None:
-        raise not_ours("it is empty")
+        why = next(iter((*gathered.whole_damage, *gathered.damage)), "It is empty.")
+        raise not_ours(f"{why[0].lower()}{why[1:-1]}")
     gathered.session = _first(first[1])
     count = 1
     for number, line in lines:
