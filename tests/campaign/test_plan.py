@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernometer.campaign.plan import BUDGETS, EFFORTS, ROW_SECONDS, definitions, exactly, plan_of
+from kernometer.campaign.plan import BUDGETS, EFFORTS, ROW_SECONDS, Plan, definitions, exactly, plan_of
 from kernometer.errors import UsageError
 from kernometer.targets.base import Call
 
@@ -72,6 +72,16 @@ def test_what_the_user_says_is_done() -> None:
     plan = plan_of(None, "time", "quick", (), 1, seconds=3.0, runs=2)
     assert (plan.effort.seconds, plan.effort.runs, plan.effort.budget) == (3.0, 2, 0)
     assert plan.effort.samples == EFFORTS["quick"].samples
+
+
+def test_silence_is_limited_by_what_a_run_may_take() -> None:
+    """Expected: five minutes beyond the sampling. A user's command says nothing until its last execution: there the
+    session's own limit stands. Broken: an hour of nothing, or a command of a minute that is given up."""
+    row = plan_of(None, "time", "quick", ("syscall/getppid@",), 1)
+    assert 300 <= row.job().silence < 320 < row.patience
+    assert replace(row, effort=replace(row.effort, seconds=3600.0)).job().silence > 10 * 3600
+    command = Plan("time", "quick", (), (), EFFORTS["quick"], 1, ("sleep", "100"))
+    assert command.job().silence == command.patience
 
 
 def test_by_path_has_only_rows_with_a_plan() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import stat
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
-from kernometer.targets import build
+from kernometer.targets import build, stream
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.build import Recipe
 from kernometer.targets.local import LocalTarget, from_spec
@@ -69,6 +70,56 @@ def test_wrapper_that_does_not_run_the_probe_is_an_error(command: str, text: str
         lines(from_spec(f"wrap:{command}"))
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        'printf Starting; exec "$@"',
+        'printf Starting >&2; "$@"; status=$?; printf Done >&2; exit $status',
+        '"$@"; status=$?; yes | head -c 1000000; exit $status',
+    ],
+)
+def test_what_a_wrapper_says_beside_the_probe_does_no_harm(script: str) -> None:
+    """Words without a newline, on either stream, and many after the end. Broken: the whole output is lost."""
+    assert any(line.startswith(b'{"type":"run"') for line in lines(from_spec(f"wrap:sh -c {shlex.quote(script)} sh")))
+
+
+@pytest.mark.parametrize(
+    ("script", "how"), [("exit 7", "left with status 7"), ("exit 1", "status 1"), ("kill -9 $$", "died of signal 9")]
+)
+def test_a_wrapper_that_ends_badly_is_an_error_though_the_output_is_whole(script: str, how: str) -> None:
+    """Expected: the status, also 1 where no row failed. Broken: a kernel that crashed at its end is complete."""
+    found: list[bytes] = []
+    with pytest.raises(TargetError, match=how):
+        found.extend(from_spec(f"wrap:sh -c '\"$@\"; {script}' sh").run(TINY, Deadline.after(120)))
+    assert any(line.startswith(b'{"type":"run"') for line in found)
+
+
+def test_status_1_is_that_of_rows_that_failed() -> None:
+    found = lines(from_spec("wrap:env"), Job(("--runs", "1", "--", "false")))
+    assert found[-1].startswith(b'{"type":"error"')
+
+
+def test_a_wrapper_that_does_not_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "END_SECONDS", 0.2)
+    with pytest.raises(TargetError, match="did not end within"):
+        lines(from_spec("wrap:sh -c '\"$@\"; sleep 600' sh"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "step"),
+    [
+        ("probe:/bin/true", 0, "must be a probe"),
+        ("wrap:false", 1, "Try: false echo hello"),
+        ("wrap:sh -c 'exit 3'", 3, ""),
+    ],
+)
+def test_what_is_no_probe_is_said_with_its_status_and_a_next_step(spec: str, status: int, step: str) -> None:
+    with pytest.raises(TargetError, match=rf"never began\. It left with status {status}\.") as caught:
+        lines(from_spec(spec))
+    assert step in caught.value.next_step
+    assert caught.value.next_step
+
+
 @pytest.mark.parametrize("spec", ["", "nothing", "wrap:", "wrap:'", "probe:/nowhere", "ssh", "local:'"])
 def test_spec_that_is_no_target_names_what_would_be(spec: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -93,10 +144,15 @@ def fake_compiler(folder: Path, script: str) -> str:
 
 def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    failing = fake_compiler(tmp_path, "echo 'probe.c:1: no such header' >&2; exit 1")
-    with pytest.raises(BuildError, match="does not compile") as caught:
-        build.probe(Recipe(failing))
-    assert "no such header" in caught.value.last_output
+    for said, step in (
+        ("probe.c:1:10: fatal error: stdio.h: No such file", "headers"),
+        ("no option --x", "do its flags"),
+    ):
+        failing = fake_compiler(tmp_path, f"echo '{said}' >&2; exit 1")
+        with pytest.raises(BuildError, match="does not compile") as caught:
+            build.probe(Recipe(failing))
+        assert said in caught.value.last_output
+        assert step in caught.value.next_step
     assert list((tmp_path / "cache" / "kernometer" / "probes").iterdir()) == []
 
 

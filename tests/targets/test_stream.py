@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -11,17 +12,17 @@ import pytest
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.targets.base import Deadline
-from kernometer.targets.stream import between_markers, lines_of, running
+from kernometer.targets.stream import between_markers, running
 
 LINE = b'{"type":"end","complete":true}'
 #: Seconds; far beyond what is needed, so that only a wait without end reaches it.
 FAR = 60.0
 
 
-def said_by(code: str, *, seconds: float = FAR, max_bytes: int = 1 << 20) -> Iterator[bytes]:
+def said_by(code: str, *, seconds: float = FAR, silence: float = FAR, max_bytes: int = 1 << 20) -> Iterator[bytes]:
     """The lines of a Python program."""
-    with running([sys.executable, "-c", code]) as output:
-        yield from lines_of(output, Deadline.after(seconds), max_bytes, "it")
+    with running([sys.executable, "-c", code]) as child:
+        yield from child.lines(Deadline.after(seconds), max_bytes, "it", silence)
 
 
 def test_lines_come_whole_whatever_the_pieces_and_the_line_ends() -> None:
@@ -54,6 +55,52 @@ def test_silent_process_is_given_up_and_killed() -> None:
     """Expected: an error at the deadline, and no process. Broken: a hang."""
     with pytest.raises(TargetError, match="no sign of life"):
         list(said_by("import time\nprint('x', flush=True)\ntime.sleep(600)", seconds=1.0))
+
+
+def test_process_that_falls_silent_is_given_up_long_before_its_time() -> None:
+    """Expected: an error after the limit of silence, though it says things on its error stream. Broken: an hour."""
+    code = (
+        "import sys,time\nprint('x', flush=True)\nwhile True: print('y', file=sys.stderr, flush=True); time.sleep(0.1)"
+    )
+    with pytest.raises(TargetError, match="no sign of life for 1 s") as caught:
+        list(said_by(code, silence=1.0))
+    assert "y\ny" in caught.value.last_output
+
+
+def test_what_is_waiting_to_be_read_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """We were stopped (Ctrl-Z) for longer than the limit. Expected: what came meanwhile is read. Broken: given up."""
+    with running([sys.executable, "-c", "print('a'); print('b')"]) as child:
+        time.sleep(1)
+        monkeypatch.setattr(Deadline, "left", lambda _self: 0.0)
+        monkeypatch.setattr(Deadline, "passed", property(lambda self: self.at < 0))
+        assert list(child.lines(Deadline.after(FAR), 1 << 20, "it", 0.1)) == [b"a", b"b"]
+
+
+def test_markers_stand_at_the_end_of_a_line_that_another_program_began() -> None:
+    """Expected: the records. Broken: a word without a newline ("Starting…") before the marker loses all output."""
+    lines = [b"Starting#kernometer begin 1", LINE, b"#kernometer end 1"]
+    assert list(between_markers(iter(lines), "it")) == [LINE]
+
+
+def test_a_killed_front_end_takes_the_whole_group_and_its_folder_along(tmp_path: Path) -> None:
+    """A wrapper's child, and SIGKILL. Expected: none is left, nor the folder. Broken: the target lives on, unseen."""
+    (tmp_path / "scratch").mkdir()
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom kernometer.targets.base import Deadline\n"
+        "from kernometer.targets.stream import running\n"
+        "with running(['sh', '-c', 'sleep 600 & echo $!; wait'], scratch=Path(sys.argv[1])) as child:\n"
+        "    for line in child.lines(Deadline.after(600), 1000, 'it'): print(line.decode(), flush=True)"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "scratch")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as front:
+        assert front.stdout is not None
+        pid = int(front.stdout.readline())
+        assert alive(pid)
+        front.kill()
+    until = Deadline.after(FAR)
+    while alive(pid) or (tmp_path / "scratch").exists():
+        assert not until.passed
+        time.sleep(0.05)
 
 
 def test_process_that_prints_without_end_is_stopped() -> None:

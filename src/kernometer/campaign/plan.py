@@ -12,7 +12,7 @@ import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
-from kernometer.targets.base import Call, Deadline, Job, Program, Target
+from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Program, Target
 from kernometer.targets.local import lister
 
 #: Seconds that a session of each profile takes at the most, where its rows let it: quick is to end within a minute,
@@ -81,7 +81,16 @@ class Plan:
         arguments = self.arguments(*extra, runs=runs)
         timed = frozenset(self.rows if only in ("", "time") else ())
         allowed = frozenset((*self.rows, *self.unsupported))
-        return Job(arguments, self.by, needs, program=self.program, calls=by_path, rows=timed, allowed=allowed)
+        return Job(
+            arguments,
+            self.by,
+            needs,
+            silence=self.silence,
+            program=self.program,
+            calls=by_path,
+            rows=timed,
+            allowed=allowed,
+        )
 
     @property
     def units(self) -> int:
@@ -89,10 +98,18 @@ class Plan:
         return self.effort.runs * (3 if self.command else len(self.rows)) if self.by == "time" else len(self.rows)
 
     @property
+    def silence(self) -> float:
+        """Seconds without a word after which the target is given up. A command of the user's takes what it takes."""
+        return self.patience if self.command else SILENCE_SECONDS + self._per_run
+
+    @property
     def patience(self) -> float:
         """Seconds after which the whole is given up: far beyond what any machine needs, since a wait must end."""
-        per_run = 12 * self.effort.seconds + 5
-        return 600 + self.effort.budget + (self.units + 2 * len(self.rows)) * per_run
+        return 600 + self.effort.budget + (self.units + 2 * len(self.rows)) * self._per_run
+
+    @property
+    def _per_run(self) -> float:
+        return 12 * self.effort.seconds + 5 if self.by == "time" else 0.0
 
 
 def definitions(

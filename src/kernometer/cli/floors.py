@@ -111,7 +111,7 @@ def _measure(env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str, jo
     from kernometer.cli.progress import progress
     from kernometer.results.store import read_file
 
-    with progress(env, len(targets) * plan.units) as listen:
+    with progress(env, len(targets) * plan.units, plan.silence) as listen:
         outcomes = measure_at_once(plan, targets, env.store(), label, jobs, listen)
     tell_errors(env, outcomes)
     rows = any(read_file(path).failures for outcome in outcomes for path in outcome.paths)

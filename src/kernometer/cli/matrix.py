@@ -141,7 +141,7 @@ def _measured(
     label = label or f"matrix-{new_session_id().partition('-')[0]}"
     rounds = boots if plan.by == "time" else 1  # counts do not vary
     outcomes: list[Outcome]
-    with progress(env, rounds * len(targets) * plan.units) as listen:
+    with progress(env, rounds * len(targets) * plan.units, plan.silence) as listen:
         if plan.by == "path":
             at_once = jobs or len(os.sched_getaffinity(0))
             outcomes = measure_at_once(plan, targets, store, label, at_once, listen)

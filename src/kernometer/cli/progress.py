@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from kernometer.campaign.session import is_step
@@ -15,23 +16,60 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+Listener = Callable[["AnyRecord"], None]
 #: Seconds between two lines where there is no terminal.
 LINE_SECONDS = 10.0
+#: Seconds without a record after which a person is told.
+QUIET_SECONDS = 30.0
 #: Share of the steps after which the time left is told: before that it is mostly the start of a guest.
 TELLING_SHARE = 0.1
 
 
 @contextmanager
-def progress(env: Env, steps: int, budget: float = 0.0) -> Iterator[Callable[[AnyRecord], None]]:
+def progress(env: Env, steps: int, silence: float, budget: float = 0.0) -> Iterator[Callable[[AnyRecord], None]]:
     """Gives a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
 
-    Failed rows are told at once, above the bar.
+    Failed rows are told at once, above the bar, and a target that says nothing, which is given up after `silence`
+    seconds.
     """
     if env.err.isatty():
         with _bar(env, timed=budget > 0) as bar:
-            yield _on_terminal(bar, bar.add_task("starting", total=budget or steps, runs=0), timed=budget > 0)
+            task = bar.add_task("starting", total=budget or steps, runs=0)
+            with _telling_silence(_on_terminal(bar, task, timed=budget > 0), silence, bar.console.print) as listen:
+                yield listen
     else:
-        yield _on_stream(env, steps, budget)
+        with _telling_silence(_on_stream(env, steps, budget), silence, env.say) as listen:
+            yield listen
+
+
+@contextmanager
+def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None]) -> Iterator[Listener]:
+    """The same listener. A thread, which sleeps while records come, says how long none has: at 30 s, 60 s, 120 s, …"""
+    heard = time.monotonic()
+    done = Event()
+
+    def watch() -> None:
+        next_word = QUIET_SECONDS
+        while not done.wait(max(0.0, heard + next_word - time.monotonic())):
+            quiet = time.monotonic() - heard
+            if quiet >= next_word:
+                say(f"no word from the target for {quiet:.0f} s; after {silence:.0f} s it is given up")
+                next_word *= 2
+            elif quiet < QUIET_SECONDS:
+                next_word = QUIET_SECONDS
+
+    def both(record: AnyRecord) -> None:
+        nonlocal heard
+        heard = time.monotonic()
+        listen(record)
+
+    thread = Thread(target=watch, name="silence", daemon=True)
+    thread.start()
+    try:
+        yield both
+    finally:
+        done.set()
+        thread.join()
 
 
 def _bar(env: Env, *, timed: bool) -> Progress:

@@ -107,7 +107,7 @@ def command(
             print_commands(env, plan, (target,))
             return
         tell_notes(env, by, target)
-        with progress(env, plan.units, plan.effort.budget) as listen:
+        with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
             path = measure(plan, target, store, label, listen)
     result = read_file(path)
     named = None if points else words

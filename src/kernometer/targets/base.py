@@ -29,6 +29,9 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
+#: A target that prints nothing for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
+SILENCE_SECONDS = 300.0
+
 #: What measures: the probe, or its engine with the units of Trio's own (trio/user/probe-trio). Each has one registry.
 Program = Literal["probe", "probe-trio"]
 
@@ -50,6 +53,7 @@ class Job:
     by: By = "time"
     needs: frozenset[str] = frozenset()  #: what the rows' `needs` in the registry name together; a guest provides it
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
+    silence: float = SILENCE_SECONDS  #: without a word, of a process; more is a TargetError
     program: Program = "probe"  #: one of the target's `programs`
     calls: tuple[Call, ...] = ()  #: the same rows, each by itself; none: `arguments` are no rows by path
     rows: frozenset[str] = frozenset()  #: of each a run, a failure, or why it is unsupported must come

@@ -11,12 +11,10 @@ from kernometer.errors import TargetError
 from kernometer.guests import events, initramfs, programs, store, trio
 from kernometer.guests.emulator import SAID, end_of
 from kernometer.targets import build
-from kernometer.targets.base import Deadline, Program
+from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
 from kernometer.targets.side_by_side import Lines
 from kernometer.targets.stream import LAST_OUTPUT, Splitter, between_markers, shown
 
-#: A guest that prints nothing for so long hangs: a boot takes seconds, no row by path more than a few.
-SILENCE_SECONDS = 300.0
 #: From the end marker to the end of QEMU.
 SHUTDOWN_SECONDS = 60.0
 #: From a panic's words on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,

@@ -27,6 +27,8 @@ COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2",)
 #: Among the words of a recipe: the probe is to be linked when it starts. No flag of the compiler's.
 DYNAMIC = "-dynamic"
+#: What compilers say where a header or a library is not there.
+_LACKS = re.compile(r"\.h: No such|\.h' file not found|include file '.*' not found|cannot find (-l|crt)")
 #: In a probe's folder in the cache: the command that made it.
 COMMAND = "command"
 
@@ -167,8 +169,12 @@ def _compile(command: tuple[str, ...], folder: Path) -> None:
     argv = [*command, *defines, "-o", "probe", "probe.c", "-lpthread"]
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
     if done.returncode != 0:
+        said = done.stderr + done.stdout
+        lacks = _LACKS.search(said)
         raise BuildError(
             f"The probe does not compile: {shlex.join(argv)} left with {done.returncode}.",
-            "A C library's headers may be missing (Debian, Ubuntu: apt-get install libc6-dev).",
-            done.stderr + done.stdout,
+            "A C library's headers may be missing (Debian, Ubuntu: apt-get install libc6-dev)."
+            if lacks
+            else "Look at the compiler's words: do its flags suit it? local:'COMPILER FLAGS' and CC name others.",
+            said,
         )

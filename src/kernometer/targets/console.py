@@ -24,8 +24,8 @@ from kernometer.guests.emulator import SAID, end_of, talking
 from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
 from kernometer.results.model import By
 from kernometer.targets import build
-from kernometer.targets.base import Deadline, Job, Place, Program
-from kernometer.targets.booting import SILENCE_SECONDS, counts_of
+from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Program
+from kernometer.targets.booting import counts_of
 from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console

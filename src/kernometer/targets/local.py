@@ -20,7 +20,7 @@ from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.identity import host_id
-from kernometer.targets.stream import between_markers, lines_of, running
+from kernometer.targets.stream import running
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,20 @@ class LocalTarget:
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         with TemporaryDirectory(prefix="kernometer-", ignore_cleanup_errors=True) as folder:
             environment = os.environ | {"TMPDIR": folder}
-            with running(self.describe(job), environment) as output:
-                yield from between_markers(lines_of(output, until, job.max_bytes, self.name), self.name)
+            words = self.describe(job)
+            with running(words, environment, scratch=Path(folder), next_step=self._next_step) as child:
+                yield from child.records(job, until, self.name)
 
     def close(self) -> None:
         """Nothing outlives a call."""
+
+    @property
+    def _next_step(self) -> str:
+        """Where the probe's words do not come as they should."""
+        if self.prefix:
+            command = shlex.join((*self.prefix, "echo", "hello"))
+            return f"It must run the words behind it and pass on their output and status. Try: {command}"
+        return "The program must be a probe: 'make -C probe' builds build/probe there." if self.path else ""
 
 
 def lister(program: Program) -> LocalTarget:

@@ -7,7 +7,6 @@ Where that cannot be, a static binary of this host's is sent, if the machine typ
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from kernometer.targets import build, ssh_link
 from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.identity import hashed
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
-from kernometer.targets.stream import LAST_OUTPUT, between_markers, lines_of, shown
+from kernometer.targets.stream import LAST_OUTPUT, shown
 
 #: Two names of one machine type: dual boot is one machine.
 SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}
@@ -80,10 +79,8 @@ class SshTarget:
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         self._prepared()
         try:
-            with self._link.call(self.describe(job), PIPE) as output:
-                lines = lines_of(output, until, job.max_bytes, self.name)
-                yield from between_markers(lines, self.name)
-                deque(lines, maxlen=0)  # to the end of the call: it cleans up, and is not to be hurried
+            with self._link.call(self.describe(job), PIPE) as child:
+                yield from child.records(job, until, self.name)
         except TargetError as error:
             raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
 
@@ -146,14 +143,15 @@ class SshTarget:
         until = Deadline.after(build.COMPILE_SECONDS)
         said: list[bytes] = []
         try:
-            with self._link.send(ssh_link.argv(self.host, ssh_link.command(*words)), content) as output:
-                said.extend(lines_of(output, until, MAX_ANSWER, self.name))
+            with self._link.send(ssh_link.argv(self.host, ssh_link.command(*words)), content) as child:
+                said.extend(child.lines(until, MAX_ANSWER, self.name))
+                errors = child.said()
         except TargetError as error:
             raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
         if said and said[-1].startswith(INSTALLED):
             return replace(remote, probe=shown(said[-1].removeprefix(INSTALLED)))
         failed = said.pop().removeprefix(FAILED) if said and said[-1].startswith(FAILED) else b""
-        last = shown(b"\n".join(said)[-LAST_OUTPUT:])
+        last = "\n".join((errors, shown(b"\n".join(said)[-LAST_OUTPUT:]))).strip()
         if failed == b"compile":
             raise BuildError(f"The probe does not compile on {self.name} ({remote.compiler} -O2).", "", last)
         what, step = FAILURES.get(failed, ("it ended before the probe was in place", TRY_AGAIN))

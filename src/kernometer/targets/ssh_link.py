@@ -12,14 +12,14 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.targets.base import Deadline
-from kernometer.targets.stream import LAST_OUTPUT, lines_of, running, shown
+from kernometer.targets.stream import LAST_OUTPUT, Child, running, shown
 
 #: Seconds from the start of ssh to the remote shell's answer, jump hosts included.
 CONNECT_SECONDS = 60.0
@@ -121,35 +121,35 @@ class Link:
         self.host = host
         self._open = ExitStack()
         self._folder: Path | None = None
-        self._output: IO[bytes] | None = None  #: the master's
+        self._master: Child | None = None
 
     def look(self, probe: str) -> Remote:
         """Connects, and asks what is there. Raises MissingError without ssh, TargetError with the cause."""
         made = tempfile.TemporaryDirectory(prefix="kernometer-ssh-", ignore_cleanup_errors=True)
         self._folder = Path(self._open.enter_context(made))
         words = argv(self.host, command("look", probe), master=True)
-        self._output = self._open.enter_context(self.call(words, subprocess.PIPE))
-        return self._answer(lines_of(self._output, Deadline.after(CONNECT_SECONDS), MAX_ANSWER, f"ssh:{self.host}"))
+        self._master = self._open.enter_context(self.call(words, subprocess.PIPE))
+        return self._answer(self._master.lines(Deadline.after(CONNECT_SECONDS), MAX_ANSWER, f"ssh:{self.host}"))
 
     @contextmanager
-    def send(self, words: tuple[str, ...], content: bytes) -> Iterator[IO[bytes]]:
+    def send(self, words: tuple[str, ...], content: bytes) -> Iterator[Child]:
         """As `call`, with `content` for its input, from a file: so nobody waits for a remote end that does not read."""
         with tempfile.TemporaryFile(dir=self._folder) as file:
             file.write(content)
             file.seek(0)
-            with self.call(words, file) as output:
-                yield output
+            with self.call(words, file) as child:
+                yield child
 
     @contextmanager
-    def call(self, words: tuple[str, ...], stdin: int | IO[bytes]) -> Iterator[IO[bytes]]:
-        """The output of one call, of `words` from `argv`; when the block is left it ends, here and there.
+    def call(self, words: tuple[str, ...], stdin: int | IO[bytes]) -> Iterator[Child]:
+        """One call, of `words` from `argv`; when the block is left it ends, here and there.
 
         Raises MissingError without ssh.
         """
         environment = os.environ | {"SSH_ASKPASS_REQUIRE": "never"}  # a jump host's ssh is not in batch mode
         try:
-            with running(words, environment, stdin=stdin, folder=self._folder) as output:
-                yield output
+            with running(words, environment, stdin=stdin, folder=self._folder, scratch=self._folder) as child:
+                yield child
         except MissingError as error:
             raise MissingError(
                 "There is no ssh here.", "Install OpenSSH's client (Debian, Ubuntu: apt-get install openssh-client)."
@@ -161,7 +161,7 @@ class Link:
         failed, last = f"ssh:{self.host} ended before it answered.", ""
         try:
             for line in lines:
-                if line == b"#kernometer look":
+                if line.endswith(b"#kernometer look"):
                     facts = {}
                 elif facts is None:
                     other = [*other[-50:], line]
@@ -177,22 +177,15 @@ class Link:
 
     def explained(self, error: TargetError) -> TargetError:
         """The same error with what ssh said, if it did, and what to do about that."""
-        last = "\n".join(filter(None, (error.last_output.rstrip("\n"), self._said())))[-LAST_OUTPUT:]
+        said = self._master.said() if self._master is not None else ""
+        last = "\n".join(filter(None, (error.last_output.rstrip("\n"), said)))[-LAST_OUTPUT:]
         for pattern, step in CAUSES:
             for line in reversed(last.splitlines()):
                 if re.search(pattern, line):
                     return TargetError(f"{error.text} ssh said: {line[:300]}", step.format(host=self.host), last)
         return TargetError(error.text, error.next_step.format(host=self.host), last)
 
-    def _said(self) -> str:
-        """What the master said since it was last read."""
-        if self._output is None:
-            return ""
-        with suppress(BlockingIOError):
-            return shown(os.read(self._output.fileno(), LAST_OUTPUT)).rstrip("\n")
-        return ""
-
     def close(self) -> None:
         """Ends the master, and removes the folder. May be called twice."""
-        self._folder = self._output = None
+        self._folder = self._master = None
         self._open.close()

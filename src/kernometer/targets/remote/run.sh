@@ -8,7 +8,7 @@ trap : HUP INT TERM
 trap "" PIPE
 work=$(mktemp -d "${TMPDIR:-/tmp}/kernometer-XXXXXX") || exit
 exec 3<&0
-TMPDIR=$work "$probe" "$@" </dev/null 2>&1 3<&- &
+TMPDIR=$work "$probe" "$@" </dev/null 3<&- &
 run=$!
 {
 	trap - HUP INT TERM

@@ -1,0 +1,42 @@
+"""What a person is told while a measurement goes on."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from kernometer.cli import progress as module
+from kernometer.cli.env import Env
+from kernometer.cli.progress import progress
+from tests.results import make
+
+#: Seconds; far beyond what is needed.
+FAR = 60.0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("err", [io.StringIO(), Terminal()], ids=["stream", "terminal"])
+def test_a_target_that_says_nothing_is_told_of_on_the_way(err: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: how long, and when it is given up; again after a record. Broken: a terminal that stands still."""
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.2)
+    until = time.monotonic() + FAR
+    with progress(Env(io.StringIO(), err, color=False), 1, 300.0) as listen:
+        for times in (1, 2):
+            while err.getvalue().count("no word from the target for 0 s; after 300 s it is given up") < times:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            listen(make.run())
+
+
+def test_nothing_is_said_while_records_come() -> None:
+    err = io.StringIO()
+    with progress(Env(io.StringIO(), err), 3, 300.0) as listen:
+        for number in range(3):
+            listen(make.run(number))
+    assert err.getvalue() == ""
