@@ -4,13 +4,16 @@ KM_TEST_SEED ?=
 PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test test-all lint format lock clean distclean
+.PHONY: help setup setup-guests setup-test run test test-all lint format lock clean distclean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## installs what is missing for measuring: system packages, then .venv from the locked requirements
 	@scripts/setup run
+
+setup-guests: ## installs what guests need in addition: QEMU, zstd, a static C library, busybox, tools for their disks
+	@scripts/setup guests
 
 setup-test: ## the same, and what the tests need in addition
 	@scripts/setup test

@@ -63,7 +63,7 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
     ("words", "status", "said"),
     [
         (("add",), 2, "SYSTEM|NAME"),
-        (("add", "linux"), 2, "Which versions"),
+        (("add", "linux", ""), 2, "not a Linux series"),
         (("add", "linux", "6.1", "six"), 2, "not a Linux series"),
         (("add", "plan9", "4"), 2, "no system 'plan9'"),
         (("add", "linux", "6.1", "--append", "a+b"), 2, "'a+b' is no option"),
@@ -96,7 +96,7 @@ def test_what_is_refused(tmp_path: Path, kernel: Path, words: tuple[str, ...], s
 def test_a_list_of_nothing_says_how_to_add_one(tmp_path: Path) -> None:
     done = kernometer(tmp_path, "guest", "list")
     assert done.stdout == ""
-    assert "guest add linux 6.1" in done.stderr
+    assert "guest add linux'" in done.stderr
 
 
 def test_a_name_from_a_file_cannot_clear_the_screen(tmp_path: Path, kernel: Path) -> None:

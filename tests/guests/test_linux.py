@@ -70,6 +70,33 @@ def test_a_package_becomes_a_guest_and_leaves_nothing_else(mirror: Repository, m
 
 
 @needs_apt
+def test_the_releases_own_kernel_is_a_guest_without_a_version(mirror: Repository) -> None:
+    """Expected: linux, of the series that the release installs, though it has a newer one."""
+    own = mirror.package("linux-image-amd64", "6.1.27-1") | {"Depends": "linux-image-6.1.0-9-amd64 (= 6.1.27-1)"}
+    kernel = mirror.package("linux-image-6.1.0-9-amd64", "6.1.27-1", {"boot/vmlinuz-6.1.0-9-amd64": bzimage()})
+    mirror.suite("bookworm", [own, kernel, mirror.package("linux-image-6.12.9+deb12-amd64")])
+    mirror.system("bookworm")
+    guest = linux.add()
+    assert (guest.name, guest.manifest.release) == ("linux", "6.1.0-9-amd64")
+    assert store.find("linux") == guest
+
+
+@needs_apt
+@pytest.mark.parametrize("missing", ["zstd", "qemu-system-x86_64"])
+def test_what_is_not_here_is_named_before_anything_is_fetched(
+    mirror: Repository, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    """Expected: the package and the command for it, no question to the mirror. Broken: 100 MB, then an error."""
+    found = shutil.which
+    monkeypatch.setattr("shutil.which", lambda name: None if name == missing else found(name))
+    with pytest.raises(MissingError, match=f"no {missing} here") as caught:
+        linux.add("6.1")
+    assert "apt-get install " in caught.value.next_step
+    assert "make setup-guests" in caught.value.next_step
+    assert mirror.asked == []
+
+
+@needs_apt
 def test_a_kernel_in_parts_becomes_one_guest(mirror: Repository, module: Compile) -> None:
     """Expected: image, configuration and modules from three packages, each with its digest. Broken: no modules."""
     release = "7.2.1+deb13-cloud-amd64"

@@ -47,6 +47,24 @@ def test_guests_are_listed_by_number_found_and_removed() -> None:
         store.remove("linux-6.2")
 
 
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("linux", "guest add linux'"),
+        ("linux-6.1-cloud", "guest add linux 6.1-cloud'"),
+        ("xen", "guest add xen'"),
+        ("xen-linux-6.12", "guest add xen --dom0 linux-6.12'"),
+        ("trio-micro", "guest add trio'"),
+        ("my-kernel", "guest add my-kernel --kernel FILE'"),
+    ],
+)
+def test_the_command_that_is_named_adds_the_guest(name: str, step: str) -> None:
+    """Expected: words that guest add takes. Broken: 'guest add trio micro', which is refused."""
+    with pytest.raises(MissingError) as caught:
+        store.find(name)
+    assert step in caught.value.next_step
+
+
 def test_a_changed_kernel_is_not_booted() -> None:
     """Expected: TargetError before a boot. Broken: counts of a damaged kernel under the name of another."""
     guest = made("linux-6.1")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import apt, suites
+from kernometer.guests import apt, linux, suites
 from kernometer.guests.apt import Origin
 from kernometer.guests.sourcelist import Source
 from tests.guests.repository import Repository
@@ -85,20 +85,64 @@ def test_a_series_that_is_nowhere_lists_those_that_are(mirror: Repository, tmp_p
     """Expected: those of all suites and of the flavour asked for, in the order of numbers. Broken: 6.12 before 6.2."""
     names = ("linux-image-6.12.1+deb13-amd64", "linux-image-6.2.1+deb13-amd64", "linux-image-6.3.1+deb13-rt-amd64")
     mirror.suite("sid", [mirror.package(name) for name in names], kind="unstable")
-    with pytest.raises(MissingError, match=r"no Linux 5\.4") as caught:
-        fetch(tmp_path, "5.4")
+    with pytest.raises(MissingError, match=r"no Linux 9\.9") as caught:
+        fetch(tmp_path, "9.9")
     assert "They have 6.1, 6.2, 6.12." in caught.value.next_step
     with pytest.raises(MissingError, match=r"flavour rt") as caught:
-        fetch(tmp_path, "5.4", "rt")
+        fetch(tmp_path, "9.9", "rt")
     assert "They have 6.3." in caught.value.next_step
+
+
+def test_a_series_that_has_left_the_mirrors_is_refused_at_once(mirror: Repository, tmp_path: Path) -> None:
+    """Expected: an error without a question to the mirror. Broken: minutes of package lists, and then the error."""
+    with pytest.raises(MissingError, match=r"Linux 5\.4 has left the mirrors"):
+        fetch(tmp_path, "5.4")
+    assert mirror.asked == []
+
+
+def test_a_series_older_than_the_systems_is_not_looked_for_in_later_releases(
+    mirror: Repository, tmp_path: Path
+) -> None:
+    """Expected: earlier releases alone are asked. Broken: a dozen suites, none of which can have it."""
+    with pytest.raises(MissingError, match=r"no Linux 5\.15"):
+        fetch(tmp_path, "5.15")
+    assert {path.split("/dists/")[1].partition("/")[0] for path in mirror.asked if "/dists/" in path} == {
+        *("bookworm", "bookworm-security"),
+        *("bullseye", "bullseye-updates", "bullseye-security", "bullseye-backports"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("suite", "origin", "own", "kernel"),
+    [
+        ("bookworm", "Debian", "linux-image-amd64", "linux-image-6.1.0-10-amd64 (= 6.1.100-1)"),
+        ("trixie", "Debian", "linux-image-amd64", "linux-image-6.12.57+deb13-amd64 (= 6.12.57-1)"),
+        (
+            *("noble", "Ubuntu", "linux-image-generic"),
+            "linux-image-6.8.0-31-generic | linux-image-unsigned-6.8.0-31-generic, linux-firmware",
+        ),
+    ],
+)
+def test_the_releases_own_series_is_known(mirror: Repository, suite: str, origin: str, own: str, kernel: str) -> None:
+    """Expected: what the release installs, and not the newest that it has. Broken: the README fails on Ubuntu."""
+    newer = mirror.package("linux-image-7.9.0-1-amd64", "7.9-1")
+    mirror.suite(suite, [mirror.package(own, "1") | {"Depends": kernel}, newer], origin=origin)
+    mirror.system(suite)
+    assert kernel.startswith(f"linux-image-{suites.own_series(linux.silently)}.")
+
+
+def test_without_a_kernel_of_its_own_a_series_must_be_named(mirror: Repository) -> None:
+    mirror.system("bookworm")
+    with pytest.raises(MissingError, match="no kernel of their own"):
+        suites.own_series(linux.silently)
 
 
 def test_what_the_mirror_has_not_is_not_asked_for_again_soon(mirror: Repository, tmp_path: Path) -> None:
     """Expected: lists and their absence are remembered for hours. Broken: every series asks for a dozen suites."""
-    for series in ("5.4", "5.5"):
+    for series in ("9.4", "9.5"):
         with pytest.raises(MissingError):
             fetch(tmp_path, series)
-        if series == "5.4":
+        if series == "9.4":
             mirror.asked.clear()
     assert mirror.asked == []
 
@@ -263,7 +307,7 @@ def test_which_suites_are_tried_and_where() -> None:
         Origin("http://mirror/debian", "bookworm", "bookworm", "Debian"),
         Origin("http://security/debian", "bookworm-security", "bookworm-security", "Debian"),
     )
-    found = list(suites.beyond(sources, origins, older=False))
+    found = list(suites.beyond(sources, origins, "later", "earlier"))
     assert [[one.suite for one in group] for group in found[:4]] == [
         ["bookworm-updates"],
         ["bookworm-backports"],
@@ -272,9 +316,7 @@ def test_which_suites_are_tried_and_where() -> None:
     ]
     assert [one.suite for group in found[-3:] for one in group if "-" not in one.suite] == ["sid", "bullseye"]
     assert {one.uri for group in found for one in group} == {"http://mirror/debian/", "http://security/debian"}
-    for_older = list(suites.beyond(sources, origins, older=True))
-    assert for_older[0] == found[-2]
-    assert set(for_older) == set(found)
+    assert list(suites.beyond(sources, origins, "earlier")) == found[-2:]
     assert found[-1][0].components == ("main",)
     assert found[-1][0].trust == (("Signed-By", "/key"),)
 
@@ -283,11 +325,11 @@ def test_a_system_of_ubuntus_is_asked_for_its_updates_and_no_debian() -> None:
     """Expected: the release's own updates. Broken: Debian's suites on Ubuntu's mirror, with Ubuntu's keys."""
     source = Source("http://mirror/ubuntu", "noble", ("main", "universe"))
     origin = Origin("http://mirror/ubuntu", "noble", "noble", "Ubuntu")
-    found = list(suites.beyond((source,), (origin,), older=False))
+    found = list(suites.beyond((source,), (origin,), "later"))
     assert [[one.suite for one in group] for group in found] == [["noble-updates", "noble-security"]]
     debian = Source("http://mirror/debian", "trixie", ("main",))
     origins = (origin, Origin(debian.uri, "trixie", "trixie", "Debian"))
-    assert ["sid"] in [[one.suite for one in group] for group in suites.beyond((source, debian), origins, older=False)]
+    assert ["sid"] in [[one.suite for one in group] for group in suites.beyond((source, debian), origins, "later")]
 
 
 @pytest.fixture

@@ -132,6 +132,18 @@ def test_only_what_is_missing_is_installed_and_each_has_its_reason(system: Syste
     assert call.endswith("--no-install-recommends python3 python3-venv (noninteractive)")
 
 
+def test_what_guests_need_is_installed_for_them_alone(system: System) -> None:
+    """Expected: QEMU and zstd, and nothing of the tests'. Broken: a newcomer meets them one error at a time."""
+    system.add("cc", "exit 0")
+    system.add_apt()
+    system.add_python()
+    assert "zstd" not in system.setup("run").stdout
+    done = system.setup("guests")
+    assert "setup:   zstd (unpacks a guest's kernel)" in done.stdout
+    [call] = [line for line in system.calls.splitlines() if "qemu-system-x86" in line]
+    assert not {"clang", "chromium", "shellcheck"} & set(call.split())
+
+
 def test_nothing_is_done_twice(system: System) -> None:
     """Expected: the second call is silent and calls nothing. Broken: every `make run` waits for pip."""
     system.add_all_but_python()
@@ -309,5 +321,5 @@ def test_pips_words_are_shown_where_it_fails(system: System) -> None:
 
 def test_a_wrong_word_is_a_usage_error(system: System) -> None:
     done = system.setup("everything")
-    assert (done.returncode, done.stderr) == (2, "usage: scripts/setup run|test\n")
+    assert (done.returncode, done.stderr) == (2, "usage: scripts/setup run|guests|test\n")
     assert not (system.checkout / "build").exists()

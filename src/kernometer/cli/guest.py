@@ -26,7 +26,7 @@ def command() -> None:
 
     \b
     Examples:
-      kernometer guest add linux 6.1 6.12
+      kernometer guest add linux
       kernometer guest list
       kernometer guest boot linux-6.1
       kernometer guest rm linux-6.1
@@ -50,7 +50,7 @@ def list_(env: Env) -> None:
         return
     if not found:
         env.say(f"There are no guests in {store.guests_folder()}.")
-        env.say("'kernometer guest add linux 6.1' fetches one.")
+        env.say("'kernometer guest add linux' fetches one.")
         return
     _print(env, found)
 

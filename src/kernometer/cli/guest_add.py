@@ -89,9 +89,10 @@ def add(
 ) -> None:
     """Make guests, which 'run --on qemu:GUEST' boots.
 
-    SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud. The newest kernel of each comes from this system's
-    package sources or from further suites of the same mirrors, as apt has checked it, some 100 MB each. Root rights are
-    not needed and nothing is installed. A guest that is here already is replaced by the newest of its version; with
+    SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud; without one it is the kernel of this release, and
+    the guest's name is linux. The newest of each comes from this system's package sources or from further suites of the
+    same mirrors, as apt has checked it, some 100 MB each. Root rights are not needed and nothing is installed; QEMU and
+    zstd must be here. A guest that is here already is replaced by the newest of its version; with
     --append, --machine, --memory or --cpu it stays, and that variant of it is listed.
 
     SYSTEM trio is Kernometer's own kernel, built from its sources by the C compiler that is here; what it takes are
@@ -101,6 +102,7 @@ def add(
 
     \b
     Examples:
+      kernometer guest add linux
       kernometer guest add linux 6.1 6.12 6.1-cloud
       kernometer guest add linux 6.1 --append mitigations=off
       kernometer guest add mine --kernel arch/x86/boot/bzImage
@@ -131,14 +133,13 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
 
     wanted.refuse("for a kernel from a file", module=wanted.modules, output=wanted.output)
     wanted.refuse("for xen", dom0=wanted.dom0)
-    if not wanted.versions:
-        raise UsageError("Which versions of linux?", "For example: kernometer guest add linux 6.1 6.12")
-    for version in wanted.versions:
-        linux.check_version(version)
-    for version in wanted.versions:
-        name = f"linux-{version}"
+    for each in wanted.versions:
+        linux.check_version(each)
+    for version in wanted.versions or (None,):
+        name = linux.name_of(version)
         if not (wanted.words and any(guest.name == name for guest in store.listed())):
-            env.say(f"{name}: looking for the newest Linux {version} …")
+            what = f"the newest Linux {version}" if version else "the Linux that this release installs"
+            env.say(f"{name}: looking for {what} …")
             _say_added(env, linux.add(version, env.say))
         if wanted.words:
             found = wanted.variant(name)

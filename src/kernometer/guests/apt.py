@@ -99,6 +99,7 @@ class Apt:
             # Containers switch these two off, and every question would then parse the lists again.
             "Dir::Cache::pkgcache=pkgcache.bin",
             "Dir::Cache::srcpkgcache=srcpkgcache.bin",
+            "Acquire::Languages=none",  # no translated descriptions, which are megabytes
             f"Dir::State::status={self.state}/{_STATUS}",  # empty: what is installed here is no candidate
             # For root apt would fetch as the user _apt, who has no way into root's cache; signatures are checked alike.
             *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import lzma
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -17,7 +16,8 @@ import threading
 import zlib
 from collections.abc import Callable
 
-from kernometer.errors import MissingError, TargetError
+from kernometer.errors import TargetError
+from kernometer.guests import programs
 
 #: More than any kernel unpacks to; a damaged or hostile image must not fill the memory.
 MAX_UNPACKED = 1 << 30
@@ -137,10 +137,7 @@ def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
     """A decompressor that is a program. The build appends the unpacked size to the stream: four bytes, cut here."""
 
     def decompress(payload: bytes) -> bytes:
-        if shutil.which(name) is None:
-            raise MissingError(
-                f"This kernel is packed with {name}, and there is no program {name} here.", f"Install {name}."
-            )
+        programs.need(f"This kernel is packed with {name}", name)
         size = int.from_bytes(payload[-4:], "little")
         if size > MAX_UNPACKED:
             raise TargetError("The packed kernel claims to be larger than 1 GiB.", NOT_A_KERNEL)
@@ -171,8 +168,7 @@ def _piped(argv: tuple[str, ...], data: bytes, limit: int) -> tuple[bytes, str]:
 
 def unpack_zstd(data: bytes, limit: int) -> bytes:
     """A whole zstd stream, of at most `limit` bytes unpacked. Raises MissingError without zstd, TargetError."""
-    if shutil.which("zstd") is None:
-        raise MissingError("This is packed with zstd, and there is no program zstd here.", "Install zstd.")
+    programs.need("This is packed with zstd", "zstd")
     unpacked, told = _piped(("zstd", "-dcq"), data, limit + 1)
     if told or not unpacked or len(unpacked) > limit:
         raise TargetError(f"A zstd stream is damaged, or larger than {limit >> 20} MiB: zstd said {told!r}.")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import drivers, kernelpackage, store, suites, variant
+from kernometer.guests import drivers, kernelpackage, programs, store, suites, variant
 from kernometer.guests.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
-from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests.qemu import COMMAND_LINE, PROGRAM, Machine
 from kernometer.guests.suites import Say
 
 #: "6.1", "6.1-cloud".
@@ -26,15 +26,19 @@ def silently(_: str) -> None:
     """For callers that show nothing."""
 
 
-def add(version: str, say: Say = silently) -> store.Guest:
-    """Downloads, unpacks and keeps the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud").
+def add(version: str | None = None, say: Say = silently) -> store.Guest:
+    """Downloads, unpacks and keeps the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud");
+    None: the series that this release installs, as the guest `linux`.
 
     A guest of that name is replaced; the variants that were asked for stay listed. `say` is told what takes time and
-    what is not as usual. No root rights are needed. Raises UsageError for what is no version, MissingError where no
-    package source has it, TargetError where apt or the image fails.
+    what is not as usual. No root rights are needed. Raises UsageError for what is no version, MissingError, before
+    anything is fetched, where a program is not here, or where no package source has the version; TargetError where apt
+    or the image fails.
     """
-    series, flavour = check_version(version)
-    name = f"linux-{version}"
+    series, flavour = ("", "") if version is None else check_version(version)
+    name = name_of(version)
+    programs.need("A guest is unpacked from a package and booted by QEMU", PROGRAM, "zstd")
+    series = series or suites.own_series(say)
     with store.new_folder() as folder:
         fetched = suites.fetch(series, flavour, folder, say)
         say(f"Unpacking {fetched.package.name} …")
@@ -115,6 +119,11 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
             variants=variants_of(name),
         )
         return store.keep(folder, manifest)
+
+
+def name_of(version: str | None) -> str:
+    """The guest's name: "linux-6.1", or "linux" for the release's own."""
+    return "linux" if version is None else f"linux-{version}"
 
 
 def check_version(version: str) -> tuple[str, str]:

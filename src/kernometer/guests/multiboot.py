@@ -8,7 +8,6 @@ that Linux gets (a module @initramfs), or as the static probe with its arguments
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from kernometer.cache import sha256
-from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import linux, store
+from kernometer.errors import TargetError, UsageError
+from kernometer.guests import linux, programs, store
 from kernometer.guests.bzimage import MAX_UNPACKED
 from kernometer.guests.qemu import Machine
 
@@ -139,11 +138,7 @@ def _header_flags(kernel: bytes) -> int | None:
 
 def _as_elf32(kernel: bytes, name: str) -> bytes:
     """The same segments in an ELF file of 32 bits. The code in it stays what it was."""
-    if shutil.which("objcopy") is None:
-        raise MissingError(
-            f"{name} is an ELF file of 64 bits, which no multiboot loader takes; objcopy converts it.",
-            "Debian, Ubuntu: apt-get install binutils.",
-        )
+    programs.need(f"{name} is an ELF file of 64 bits, which objcopy converts for multiboot loaders", "objcopy")
     with tempfile.TemporaryDirectory(prefix="kernometer-objcopy-") as made:
         wide, narrow = Path(made, "wide"), Path(made, "narrow")
         wide.write_bytes(kernel)

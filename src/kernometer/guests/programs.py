@@ -17,8 +17,31 @@ MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.una
 #: A file that names an interpreter in its first page is not static.
 INTERPRETER = b"/lib64/ld-linux"
 PAGE = 4096
+#: What guests need of others' programs, and the package of Debian's and Ubuntu's that has each.
+PACKAGES = {
+    "gcc": "gcc",
+    "ld": "binutils",
+    "lz4": "lz4",
+    "make": "make",
+    "objcopy": "binutils",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "zstd": "zstd",
+}
 #: Where init is when it has made everything ready: far from every other program and kernel.
 READY = 0x70000000
+
+
+def need(what: str, *names: str) -> None:
+    """Raises MissingError, with the command that installs them, where programs of PACKAGES are not here; `what`, the
+    beginning of a sentence, says what needs them."""
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        packages = " ".join(dict.fromkeys(PACKAGES[name] for name in missing))
+        raise MissingError(
+            f"{what}, and there is no {' and no '.join(missing)} here.",
+            f"Debian, Ubuntu: apt-get install {packages}. In a checkout 'make setup-guests' installs all that guests "
+            "need.",
+        )
 
 
 def static_compiler() -> tuple[str, ...]:

@@ -280,5 +280,12 @@ def checked(name: str) -> str:
 
 
 def _again(name: str) -> str:
+    """How a guest of that name comes to be."""
     system, _, version = name.partition("-")
-    return f"'kernometer guest add {system} {version}' adds it." if version else "See 'kernometer guest list'."
+    if system == "linux":
+        return f"'kernometer guest add {name.replace('-', ' ', 1)}' adds it."
+    if system == "xen":
+        return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
+    if system == "trio":
+        return "'kernometer guest add trio' adds every structure of Trio that there is."
+    return f"'kernometer guest add {name} --kernel FILE' makes it of a kernel of your own."

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import apt as apt_module
@@ -24,6 +25,11 @@ from kernometer.text import printable
 DISTRIBUTIONS = ("Debian", "Debian Backports", "Ubuntu")
 #: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
+#: The first of them begins with this series; what is older has left the mirrors.
+OLDEST = "5.10"
+#: What a release's own kernel is installed by: Debian's, Ubuntu's.
+OWN = ("linux-image-amd64", "linux-image-generic")
+Direction = Literal["earlier", "later"]
 UNSTABLE = "sid"
 #: What a Release file calls a suite that is rolling (its updates: testing-updates): it expires within days, where its
 #: mirror stands still.
@@ -105,6 +111,11 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     series there are, TargetError where apt fails.
     """
     apt_module.need()
+    if _number(series) < _number(OLDEST):
+        raise MissingError(
+            f"Linux {series} has left the mirrors: {RELEASES[0]}, the oldest release there, begins with {OLDEST}.",
+            "With a kernel of your own: kernometer guest add NAME --kernel FILE",
+        )
     there: set[str] = set()
     left_out: list[str] = []
     for candidates in _shelves(series, say, left_out):
@@ -127,6 +138,17 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     raise _none(f"Linux {series}" + (f" of flavour {flavour}" if flavour else ""), there, left_out)
 
 
+def own_series(say: Say) -> str:
+    """Of the kernel that this release installs. Raises MissingError where its package sources have none."""
+    apt_module.need()
+    for apt in _system(say):
+        for package in apt.show(set(OWN) & set(apt.names("linux-image-"))):
+            for name in package.depends:
+                if kernel := kernel_name(name):
+                    return kernel.series
+    raise MissingError("This system's package sources have no kernel of their own.", "Name a series, such as 6.12.")
+
+
 def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
     series = sorted(there, key=_number)
     has = f"They have {', '.join(series)}." if series else "They name no kernel packages of this kind at all."
@@ -145,7 +167,7 @@ def source(package: str, folder: Path) -> Path:
     except (MissingError, TargetError) as error:
         own = Apt.private("system")
         own.update(LISTS_HOURS)
-        for one in chain.from_iterable(beyond(sourcelist.system(), own.origins(), older=True)):
+        for one in chain.from_iterable(beyond(sourcelist.system(), own.origins(), "earlier", "later")):
             try:
                 return apt_module.source(package, folder, one)
             except UnreachableError:
@@ -160,18 +182,15 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
 
     A suite whose lists cannot be trusted is left out, and `left_out` says so.
     """
-    yield _kernels(Apt())
-    own = Apt.private("system")
-    if not own.fresh(LISTS_HOURS):
-        say("Fetching the system's package lists …")
-    own.update(LISTS_HOURS)
-    kernels = _kernels(own)
-    yield kernels
-    older = kernels != () and all(_number(series) < _number(one.name.series) for one in kernels)
+    for own in _system(say):
+        kernels = _kernels(own)
+        yield kernels
+    older = all(_number(series) < _number(one.name.series) for one in kernels)
+    directions: tuple[Direction, ...] = ("earlier",) if older else ("later",)
     origins = own.origins()
     if not any(one.origin.startswith("Debian") for one in origins):
         left_out.append("Debian's are looked into where apt has a source of Debian's, with its keyring.")
-    for sources in beyond(sourcelist.system(), origins, older):
+    for sources in beyond(sourcelist.system(), origins, *(directions if kernels else ("later", "earlier"))):
         found: list[Candidate] = []
         for source in sources:
             try:
@@ -185,16 +204,26 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
         yield tuple(found)
 
 
+def _system(say: Say) -> Iterator[Apt]:
+    """The system's sources: with the lists that it has, then with lists fetched into the cache."""
+    yield Apt()
+    own = Apt.private("system")
+    if not own.fresh(LISTS_HOURS):
+        say("Fetching the system's package lists …")
+    own.update(LISTS_HOURS)
+    yield own
+
+
 def _number(series: str) -> list[int]:
     """For sorting: 6.2 before 6.12."""
     return [int(number) for number in series.split(".")]
 
 
 def beyond(
-    sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...], older: bool
+    sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...], *directions: Direction
 ) -> Iterator[tuple[Source, ...]]:
-    """Suites to try after the system's own, those that are tried together as one tuple; earlier releases last, or first
-    where what is looked for is `older` than what the system's have. Pure.
+    """Suites to try after the system's own, those that are tried together as one tuple: of earlier releases, of later
+    ones, or of both. A release's kernels are newer than all of the one before. Pure.
 
     `origins` says which of `sources` are a distribution's: others' mirrors are asked for nothing.
     """
@@ -208,14 +237,14 @@ def beyond(
             distribution = origin.origin.partition(" ")[0]
             security = distribution == "Debian" and origin.codename.endswith("-security")
             mirrors.setdefault("security" if security else distribution, source)
-    for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors, older):
+    for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors, directions):
         found = tuple(mirrors[mirror(name)].of(name) for name in names if name not in here and mirror(name) in mirrors)
         if found:
             yield found
 
 
 def _names(
-    bases: set[str], mirrors: Container[str], older: bool
+    bases: set[str], mirrors: Container[str], directions: tuple[Direction, ...]
 ) -> Iterator[tuple[tuple[str, ...], Callable[[str], str]]]:
     """Names of suites that are tried together, and which mirror each is on."""
     if "Ubuntu" in mirrors:
@@ -223,8 +252,8 @@ def _names(
             yield (f"{release}-updates", f"{release}-security"), lambda _: "Ubuntu"
     if "Debian" in mirrors:
         own = max((RELEASES.index(name) for name in bases if name in RELEASES), default=len(RELEASES))
-        later, earlier = (*RELEASES[own:], UNSTABLE), RELEASES[:own][::-1]
-        for release in (*earlier, *later) if older else (*later, *earlier):
+        releases = {"later": (*RELEASES[own:], UNSTABLE), "earlier": RELEASES[:own][::-1]}
+        for release in chain.from_iterable(releases[direction] for direction in directions):
             if release == UNSTABLE:
                 yield (UNSTABLE,), _debian
                 continue

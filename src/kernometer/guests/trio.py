@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
-from kernometer.errors import BuildError, MissingError, UsageError
+from kernometer.errors import BuildError, UsageError
 from kernometer.guests import building, linux, programs, store
 from kernometer.guests.suites import Say
 
@@ -26,8 +26,7 @@ STRUCTURES = ("mono",)
 BUILT_IN = ("bochs", "brd", "minix")
 #: Measures the unit costs that Trio alone has: its file, and its folder in the sources of the user programs.
 PROBE = "probe-trio"
-#: Programs, and the package of Debian's that has each.
-_PROGRAMS = {"gcc": "gcc", "ld": "binutils", "objcopy": "binutils", "make": "make"}
+_NEEDS = "Trio is built here"
 #: Seconds; it takes some ten on one core.
 BUILD_SECONDS = 300.0
 #: What the kernel is made from; the rest of the folder is text, tests, and programs for the guest.
@@ -77,7 +76,7 @@ def is_trio(guest: store.Guest) -> bool:
 
 def built(structure: str, say: Say = linux.silently) -> Path:
     """The kernel, an ELF file, from the cache where these sources were built by this compiler. Raises as `add` does."""
-    _check_programs(*_PROGRAMS)
+    programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     name = f"trio-{structure}.elf"
 
@@ -94,7 +93,7 @@ def probe() -> Path:
     Compiler and flags are those of the probe that guests get, so that figures of both stand side by side.
     """
     compiler, *flags = programs.static_compiler()
-    _check_programs("make")
+    programs.need(_NEEDS, "make")
     engine, user = source_folder("probe"), source_folder("trio") / "user"
     parts = (user / "Makefile", *sorted(engine.glob("*.[ch]")), *sorted((user / PROBE).glob("*.[ch]")))
     digest = sha256("\n".join(f"{part.name} {sha256(part.read_bytes())}" for part in parts).encode())
@@ -109,16 +108,6 @@ def probe() -> Path:
 def build(sources: Path, folder: Path, structure: str) -> None:
     """Compiles the kernel, with `folder` for what is built; nothing is written to `sources`. Raises BuildError."""
     _make(sources, folder, f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
-
-
-def _check_programs(*names: str) -> None:
-    missing = [program for program in names if shutil.which(program) is None]
-    if missing:
-        packages = " ".join(dict.fromkeys(_PROGRAMS[program] for program in missing))
-        raise MissingError(
-            f"Trio is built here, and there is no {' and no '.join(missing)}.",
-            f"Debian, Ubuntu: apt-get install {packages}.",
-        )
 
 
 def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:
