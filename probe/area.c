@@ -68,3 +68,27 @@ KM_NOINLINE unsigned long km_sum(const void *from, size_t bytes)
 	}
 	return a + b + c + d;
 }
+
+KM_NOINLINE unsigned long km_sum_wide(const void *from, size_t bytes, int forward)
+{
+	const volatile km_wide *at = from;
+	size_t step = forward ? KM_SUM_WORDS : 0;
+	km_wide a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+	unsigned long words[sizeof a / sizeof(unsigned long)], sum = 0;
+
+	for (size_t left = bytes / (KM_SUM_WORDS * sizeof a); left > 0; left--, at += step) {
+		a += at[0];
+		b += at[1];
+		c += at[2];
+		d += at[3];
+		a += at[4];
+		b += at[5];
+		c += at[6];
+		d += at[7];
+	}
+	a += b + c + d;
+	memcpy(words, &a, sizeof a);
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		sum += words[i];
+	return sum;
+}

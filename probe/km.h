@@ -29,7 +29,8 @@ enum setting {
 	SET_FOLDER = 1 << 3, /* file system and mount options of the folder for temporary files */
 	SET_CLOCK_SOURCE = 1 << 4,
 	SET_VDSO = 1 << 5,
-	SET_GOVERNOR = 1 << 6
+	SET_GOVERNOR = 1 << 6,
+	SET_DEVICE = 1 << 7 /* the block device of that folder, and its queue */
 };
 
 #define KM_PARAMS 4 /* parameters a workload may have */
@@ -138,6 +139,9 @@ void km_area_free(struct km *, void *, size_t bytes);
 /* The sum of all machine words, each by a load of its own, KM_SUM_WORDS of them unrolled: `bytes` is a multiple. */
 #define KM_SUM_WORDS 8
 unsigned long km_sum(const void *, size_t bytes);
+/* The same by the widest loads, KM_SUM_WORDS of km_wide unrolled. Without `forward` the first ones are loaded again and
+ * again: as many loads, by the same instructions, all of them near. */
+unsigned long km_sum_wide(const void *, size_t bytes, int forward);
 /* A path inside this run's temporary folder, into `to` of KM_PATH bytes; returns `to`. */
 #define KM_PATH 1024
 char *km_path(struct km *, char *to, const char *name);

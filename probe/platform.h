@@ -96,6 +96,11 @@ struct km_no_timer {
 #if HAVE_AFFINITY
 #include <sched.h>
 #endif
+#if defined(O_DIRECT) /* a file read and written past the kernel's cache; 0: there is no such flag here */
+#define KM_O_DIRECT O_DIRECT
+#else
+#define KM_O_DIRECT 0
+#endif
 #if HAVE_SYSCALL
 #include <sys/syscall.h>
 #endif
@@ -147,6 +152,25 @@ enum {
 #define KM_UNREACHABLE ((void)0)
 #endif
 
+/* The widest words that the compiler was told to make single loads of (-mavx2 and the like), by GCC's vector extension,
+ * which clang has too; elsewhere machine words. */
+#if defined(__AVX512F__)
+#define KM_WIDE_BYTES 64
+#elif defined(__AVX__)
+#define KM_WIDE_BYTES 32
+#elif defined(__SSE2__) || defined(__ARM_NEON)
+#define KM_WIDE_BYTES 16
+#elif ULONG_MAX > 0xffffffff
+#define KM_WIDE_BYTES 8
+#else
+#define KM_WIDE_BYTES 4
+#endif
+#if KM_WIDE_BYTES > 8
+typedef unsigned long km_wide __attribute__((vector_size(KM_WIDE_BYTES)));
+#else
+typedef unsigned long km_wide;
+#endif
+
 /* A function of a part that the platform lacks: it fails, and says so. */
 #define KM_LACKS(type, name, parameters, failure) \
 	type name parameters                      \
@@ -189,7 +213,9 @@ long km_cache_resident(int fd, size_t bytes);         /* the file's pages in mem
 int km_free_space(const char *path, uint64_t *bytes); /* of the file system, for us: 0, or -1 with errno */
 int km_file_limit(uint64_t *bytes);                   /* the largest file that this process may write: 0, or -1 */
 int km_limit_memory(uint64_t bytes);                  /* this process's address space, from now on: 0, or -1 */
-long km_faults(void);                                 /* of this process, with and without I/O; -1 where not told */
+/* Limits how many processes this user may have: 0, or -1. A superuser, who has no limit, becomes nobody first. */
+int km_limit_processes(uint64_t most);
+long km_faults(void); /* of this process, with and without I/O; -1 where not told */
 /* The file system's name, "" where the platform does not tell: figures of files belong to it. */
 void km_file_system(const char *path, char *to, size_t n);
 /* Is this on a file system of that kind ("ext4"; "minix": version 3)? 1, 0, or -1 where the platform does not tell. */

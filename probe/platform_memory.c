@@ -315,6 +315,21 @@ int km_limit_memory(uint64_t bytes)
 KM_LACKS(int, km_limit_memory, (uint64_t bytes KM_UNUSED), -1)
 #endif
 
+#if HAVE_GETRUSAGE && defined(RLIMIT_NPROC)
+#define NOBODY 65534
+int km_limit_processes(uint64_t most)
+{
+	struct rlimit limit;
+
+	if ((geteuid() == 0 && setuid(NOBODY) != 0) || getrlimit(RLIMIT_NPROC, &limit) != 0)
+		return -1;
+	limit.rlim_cur = (rlim_t)most;
+	return setrlimit(RLIMIT_NPROC, &limit);
+}
+#else
+KM_LACKS(int, km_limit_processes, (uint64_t most KM_UNUSED), -1)
+#endif
+
 long km_faults(void)
 {
 #if HAVE_GETRUSAGE

@@ -1,6 +1,9 @@
 /* platform_system.c: what the system tells of itself, and of this program as it was loaded. */
 #include "engine.h"
 
+#if HAVE_PROC
+#include <sys/sysmacros.h>
+#endif
 #if HAVE_AUXV
 #include <elf.h>
 #include <sys/auxv.h>
@@ -61,6 +64,7 @@ static const struct {
 	{ SET_OVERCOMMIT, "overcommit_memory", KM_PROC "/sys/vm/overcommit_memory" },
 	{ SET_ADDRESS_RANDOM, "randomize_va_space", KM_PROC "/sys/kernel/randomize_va_space" },
 	{ SET_FOLDER, "folder", NULL },
+	{ SET_DEVICE, "device", NULL },
 	{ SET_VDSO, "vdso", NULL },
 };
 
@@ -114,6 +118,35 @@ static void setting_line(const char *file, char *to, size_t n)
 	snprintf(to, n, "%s", word);
 }
 
+/* The block device that it lies on, or a part of which, and its queue; no file system of several devices has one. */
+static void device_of(const char *dir, char *to, size_t n)
+{
+#if HAVE_PROC
+	static const char *const told[] = { "scheduler", "nr_requests", "rotational", "write_cache" };
+	char file[KM_PATH], value[64], *device;
+	struct stat s;
+
+	if (stat(dir, &s) != 0)
+		return;
+	snprintf(file, sizeof file, KM_SYS "/dev/block/%u:%u", major(s.st_dev), minor(s.st_dev));
+	device = realpath(file, NULL);
+	snprintf(to, n, "%s", device ? strrchr(device, '/') + 1 : "");
+	for (size_t i = 0; device && i < sizeof told / sizeof told[0]; i++) {
+		value[0] = '\0';
+		for (int part = 0; part < 2 && !value[0]; part++) {
+			snprintf(file, sizeof file, "%s%s/queue/%s", device, part ? "/.." : "", told[i]);
+			setting_line(file, value, sizeof value);
+		}
+		snprintf(to + strlen(to), n - strlen(to), ", %s %s", told[i], value);
+	}
+	free(device);
+#else
+	(void)dir;
+	(void)to;
+	(void)n;
+#endif
+}
+
 /* Whether the CPU is in the file's list: "0-3,8". */
 static int cpu_listed(const char *file, int cpu)
 {
@@ -162,6 +195,8 @@ void platform_setting(unsigned setting, const char *dir, char *to, size_t n)
 	to[0] = '\0';
 	if (setting == SET_FOLDER)
 		mount_of(dir, to, n);
+	if (setting == SET_DEVICE)
+		device_of(dir, to, n);
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
 		if (settings[i].setting == setting && settings[i].file)
 			setting_line(settings[i].file, to, n);

@@ -17,17 +17,18 @@
 	X(sig_install) X(sig_catch) X(sig_raise) \
 	X(mem_alloc) X(mem_touch) X(mem_fault_prot) X(mem_fault_cow) X(mem_fault_file) \
 	X(mem_mmap_munmap) X(mem_mmap_munmap_file) X(mem_latency) X(mem_latency_random) X(mem_read_bw) \
-	X(mem_write_bw) X(mem_copy_bw) X(mem_zero_copy_half) \
+	X(mem_read_bw_wide) X(mem_write_bw) X(mem_copy_bw) X(mem_zero_copy_half) \
 	X(fs_read) X(fs_write) X(fs_copy) X(fs_create_read) X(fs_read_buffer) X(fs_read_buffer_uncached) \
 	X(fs_mmap_read) X(fs_mmap_read_uncached) X(fs_read_64k) X(fs_read_open2close) X(fs_mmap_open2close) \
-	X(fs_create_delete) X(fs_rename) X(fs_fsync) X(fs_iotest) X(fs_iotest_latency) \
+	X(fs_create_delete) X(fs_rename) X(fs_fsync) X(fs_iotest) X(fs_iotest_latency) X(fs_iotest_disk) \
 	X(fb_info) X(fb_fill) X(fb_fill_mmap) X(fb_blit) X(fb_blit_mmap) X(fb_text) X(fb_text_mmap) X(fb_rotate) \
 	X(fb_rotate_mmap) X(fb_cursor) X(fb_cursor_mmap) \
 	X(cpu_dhrystone) X(cpu_whetstone) X(cpu_arith_short) X(cpu_arith_int) X(cpu_arith_long) X(cpu_arith_float) \
 	X(cpu_arith_double) X(cpu_arithoh) X(cpu_arith_double_soft) X(cpu_hanoi) \
 	X(sh_script_1) X(sh_script_8) X(sh_script_16) X(sh_script_busybox_1) X(sh_script_busybox_8) \
 	X(sh_script_busybox_16) X(sh_cc) X(sh_cc_tcc) X(sh_dc) X(sh_dc_busybox) \
-	X(load_multiuser) X(limit_processes) X(limit_files) X(limit_memory)
+	X(load_multiuser) X(limit_processes) X(limit_processes_own) X(limit_files) X(limit_memory) \
+	X(limit_memory_touched)
 
 /* clang-format on */
 #define DECLARE(symbol) extern const struct workload symbol;

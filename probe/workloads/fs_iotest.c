@@ -4,21 +4,19 @@
  *
  * Each process has a part of the file of its own, and a descriptor: where two met in one block, no kernel promises that
  * a read sees a whole write, and a checksum that fails would say nothing. The file is in the cache; IOtest's figures
- * were those of a disk's seeks. */
+ * were those of a disk's seeks, and so are those of fs/iotest-disk, which goes past the cache. */
 #include "../km.h"
 
 #define FS_IOTEST_BLOCK 512
 #define FS_IOTEST_WORDS (FS_IOTEST_BLOCK / 8)
-#define FS_IOTEST_SIZES 8 /* 512 bytes to 64 KiB */
-#define FS_IOTEST_LARGEST ((size_t)FS_IOTEST_BLOCK << (FS_IOTEST_SIZES - 1))
-#define FS_IOTEST_TURNS 8 /* of every size, in an iteration; of each process */
-#define FS_IOTEST_REQUESTS (FS_IOTEST_TURNS * FS_IOTEST_SIZES)
-#define FS_IOTEST_BYTES (FS_IOTEST_TURNS * (2 * FS_IOTEST_LARGEST - FS_IOTEST_BLOCK)) /* that they move */
-#define FS_IOTEST_PROCS 8
+#define FS_IOTEST_LARGEST (64UL << 10)
+#define FS_IOTEST_PROCS 32
 #define FS_IOTEST_PART (1UL << 20)        /* of the file, a process */
 #define FS_IOTEST_PART_PATH (256UL << 10) /* the same by path */
+#define FS_IOTEST_DISK (64UL << 20)       /* the whole file past the cache */
 
-enum fs_iotest_param { FS_IOTEST_ARG_PROCS, FS_IOTEST_ARG_WRITES };
+enum fs_iotest_param { FS_IOTEST_ARG_PROCS, FS_IOTEST_ARG_WRITES, FS_IOTEST_ARG_RANDOM };
+#define FS_IOTEST_REREAD UINT64_MAX /* in place of a number of iterations */
 enum fs_iotest_word { FS_IOTEST_PLACE, FS_IOTEST_VERSION, FS_IOTEST_SUM = FS_IOTEST_WORDS - 1 };
 
 struct fs_iotest_done { /* what a process answers */
@@ -29,6 +27,10 @@ struct fs_iotest {
 	struct km *km;
 	int procs, number; /* in all; this process's */
 	int writes;        /* every second request is a write */
+	int direct;        /* past the cache, by requests of pages */
+	int forward;       /* each request begins where the last one ended */
+	size_t least;      /* bytes of the smallest request */
+	unsigned sizes;    /* each twice the one before it; in an iteration as many turns of each, of each process */
 	size_t part;       /* bytes of each process */
 	uint64_t seed;
 	int ask[FS_IOTEST_PROCS][2], answer[FS_IOTEST_PROCS][2];
@@ -36,7 +38,7 @@ struct fs_iotest {
 	struct fs_iotest_done done; /* in all */
 	/* A process's own: */
 	int fd;
-	uint64_t random, version;
+	uint64_t random, version, next;
 	uint64_t filler; /* the sum of the words of a block that never change */
 	uint64_t *buffer;
 	uint64_t *written; /* the version of each block of its part; 0: the first one */
@@ -65,6 +67,16 @@ static void fs_iotest_check(const struct fs_iotest *f, const uint64_t *block, ui
 	if (block[FS_IOTEST_PLACE] != place)
 		km_fail(f->km, "block %" PRIu64 " was read where block %" PRIu64 " should be", block[FS_IOTEST_PLACE],
 			place);
+}
+
+static unsigned fs_iotest_requests(const struct fs_iotest *f) /* of a process, in an iteration */
+{
+	return f->sizes * f->sizes;
+}
+
+static size_t fs_iotest_bytes(const struct fs_iotest *f)
+{
+	return f->sizes * ((f->least << f->sizes) - f->least);
 }
 
 /* Fills the buffer as if it were the file from `place` on. */
@@ -106,6 +118,11 @@ static void fs_iotest_make_file(struct fs_iotest *f)
 		fs_iotest_fill(f, at / FS_IOTEST_BLOCK, FS_IOTEST_LARGEST);
 		km_write_all(f->km, f->fd, f->buffer, FS_IOTEST_LARGEST);
 	}
+	if (f->direct) {
+		km_uncached_setup(f->km, f->fd, bytes);
+		if (!KM_O_DIRECT || fcntl(f->fd, F_SETFL, KM_O_DIRECT) != 0)
+			km_unsupported(f->km, "no file can be read past the cache here (O_DIRECT)");
+	}
 	km_close(&f->fd);
 }
 
@@ -124,13 +141,15 @@ static void fs_iotest_versions(struct fs_iotest *f, uint64_t place, size_t bytes
 
 static void fs_iotest_request(struct fs_iotest *f, unsigned k)
 {
-	size_t size = (size_t)FS_IOTEST_BLOCK << k * 3 % FS_IOTEST_SIZES;
-	uint64_t places = (f->part - size) / FS_IOTEST_BLOCK + 1, place;
-	int writes = f->writes && (k ^ k / FS_IOTEST_SIZES) & 1; /* each size as often read as written */
+	size_t size = f->least << k * 3 % f->sizes;
+	uint64_t places = (f->part - size) / f->least + 1, place;
+	int writes = f->writes && (k ^ k / f->sizes) & 1; /* each size as often read as written */
 	ssize_t moved;
 
 	f->random += UINT64_C(0x9e3779b97f4a7c15);
-	place = (uint64_t)f->number * (f->part / FS_IOTEST_BLOCK) + km_mix(f->random) % places;
+	place = (f->forward ? f->next : km_mix(f->random)) % places;
+	f->next = place + size / f->least;
+	place = ((uint64_t)f->number * f->part + place * f->least) / FS_IOTEST_BLOCK;
 	if (lseek(f->fd, (off_t)(place * FS_IOTEST_BLOCK), SEEK_SET) < 0)
 		km_fail_call(f->km, "lseek");
 	if (writes) {
@@ -147,6 +166,19 @@ static void fs_iotest_request(struct fs_iotest *f, unsigned k)
 	fs_iotest_versions(f, place, size, writes);
 	f->done.requests++;
 	f->done.bytes += size;
+}
+
+static void fs_iotest_reread(struct fs_iotest *f)
+{
+	uint64_t first = (uint64_t)f->number * f->part;
+
+	if (lseek(f->fd, (off_t)first, SEEK_SET) < 0)
+		km_fail_call(f->km, "lseek");
+	for (size_t at = 0; at < f->part; at += FS_IOTEST_LARGEST) {
+		km_read_all(f->km, f->fd, f->buffer, FS_IOTEST_LARGEST);
+		fs_iotest_check_all(f, (first + at) / FS_IOTEST_BLOCK, FS_IOTEST_LARGEST);
+		fs_iotest_versions(f, (first + at) / FS_IOTEST_BLOCK, FS_IOTEST_LARGEST, 0);
+	}
 }
 
 /* One process: told how many iterations, it makes their requests and answers what it has done. Its ends of the other
@@ -168,13 +200,16 @@ static void fs_iotest_peer(struct km *km, void *state)
 	f->random = f->seed + (uint64_t)f->number;
 	fs_iotest_lay(f); /* once more: the pages are its own from now on */
 	memset(f->written, 0, f->part / FS_IOTEST_BLOCK * sizeof *f->written);
-	f->fd = open(fs_iotest_name, O_RDWR);
+	f->fd = open(fs_iotest_name, O_RDWR | (f->direct ? KM_O_DIRECT : 0));
 	if (f->fd < 0)
 		km_fail_call(km, "open");
 	while ((got = km_get(f->ask[f->number][0], &n, sizeof n)) > 0) {
 		memset(&f->done, 0, sizeof f->done);
-		for (n *= FS_IOTEST_REQUESTS; n > 0; n--)
-			fs_iotest_request(f, (unsigned)(n % FS_IOTEST_REQUESTS));
+		if (n == FS_IOTEST_REREAD)
+			fs_iotest_reread(f);
+		else
+			for (n *= fs_iotest_requests(f); n > 0; n--)
+				fs_iotest_request(f, (unsigned)(n % fs_iotest_requests(f)));
 		if (km_put(f->answer[f->number][1], &f->done, sizeof f->done) <= 0)
 			break;
 	}
@@ -190,9 +225,15 @@ static struct fs_iotest *fs_iotest_setup_with(struct km *km)
 	f->km = km;
 	f->procs = (int)km->arg[FS_IOTEST_ARG_PROCS];
 	f->writes = km->arg[FS_IOTEST_ARG_WRITES] > 0;
+	f->direct = km->workload->params[FS_IOTEST_ARG_RANDOM] != NULL;
+	f->forward = f->direct && !km->arg[FS_IOTEST_ARG_RANDOM];
+	f->least = f->direct ? 4096 : FS_IOTEST_BLOCK;
+	f->sizes = f->direct ? 4 : 8;
 	f->part = km->by == BY_PATH ? FS_IOTEST_PART_PATH : FS_IOTEST_PART;
+	if (f->direct)
+		f->part = FS_IOTEST_DISK / (size_t)f->procs;
 	f->seed = km_random(km);
-	f->buffer = km_alloc(km, FS_IOTEST_LARGEST);
+	f->buffer = f->direct ? km_area(km, FS_IOTEST_LARGEST) : km_alloc(km, FS_IOTEST_LARGEST);
 	f->written = km_alloc(km, f->part / FS_IOTEST_BLOCK * sizeof *f->written);
 	fs_iotest_lay(f);
 	km_room(km, 1, (uint64_t)f->procs * f->part);
@@ -217,7 +258,7 @@ static void *fs_iotest_setup(struct km *km)
 {
 	struct fs_iotest *f = fs_iotest_setup_with(km);
 
-	km->bytes = (double)f->procs * FS_IOTEST_BYTES;
+	km->bytes = (double)f->procs * (double)fs_iotest_bytes(f);
 	return f;
 }
 
@@ -227,7 +268,7 @@ static void *fs_iotest_latency_setup(struct km *km)
 {
 	struct fs_iotest *f = fs_iotest_setup_with(km);
 
-	km->ops = FS_IOTEST_REQUESTS;
+	km->ops = fs_iotest_requests(f);
 	return f;
 }
 
@@ -245,23 +286,16 @@ static void fs_iotest_run(void *state, uint64_t n) /* timed: from the first proc
 	}
 }
 
-/* And the whole file once more, block by block. */
+/* And the whole file once more, by those who know what they wrote last. */
 static void fs_iotest_verify(void *state, uint64_t n)
 {
 	struct fs_iotest *f = state;
 	uint64_t each = n * (uint64_t)f->procs;
 
-	if (f->done.requests != each * FS_IOTEST_REQUESTS || f->done.bytes != each * FS_IOTEST_BYTES)
+	if (f->done.requests != each * fs_iotest_requests(f) || f->done.bytes != each * fs_iotest_bytes(f))
 		km_fail(f->km, "%" PRIu64 " requests moved %" PRIu64 " bytes, not %" PRIu64 " and %" PRIu64,
-			f->done.requests, f->done.bytes, each * FS_IOTEST_REQUESTS, each * FS_IOTEST_BYTES);
-	f->fd = open(fs_iotest_name, O_RDONLY);
-	if (f->fd < 0)
-		km_fail_call(f->km, "open");
-	for (size_t at = 0; at < (size_t)f->procs * f->part; at += FS_IOTEST_LARGEST) {
-		km_read_all(f->km, f->fd, f->buffer, FS_IOTEST_LARGEST);
-		fs_iotest_check_all(f, at / FS_IOTEST_BLOCK, FS_IOTEST_LARGEST);
-	}
-	km_close(&f->fd);
+			f->done.requests, f->done.bytes, each * fs_iotest_requests(f), each * fs_iotest_bytes(f));
+	fs_iotest_run(f, FS_IOTEST_REREAD);
 }
 
 static void fs_iotest_teardown(void *state)
@@ -274,7 +308,10 @@ static void fs_iotest_teardown(void *state)
 		km_peer_end(f->km, f->peer[i]);
 		km_close(&f->answer[i][0]);
 	}
-	km_free(f->buffer);
+	if (f->direct)
+		km_area_free(f->km, f->buffer, FS_IOTEST_LARGEST);
+	else
+		km_free(f->buffer);
 	km_free(f->written);
 	km_free(f);
 }
@@ -300,6 +337,14 @@ static const struct point fs_iotest_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
+#define FS_IOTEST_DISK_AT(procs, writes, random) { { procs, writes, random }, FULL, 0, OTHER_CPU, 0 }
+static const struct point fs_iotest_disk_points[] = {
+	FS_IOTEST_DISK_AT(1, 0, 0),  FS_IOTEST_DISK_AT(8, 0, 0),  FS_IOTEST_DISK_AT(32, 0, 0),
+	FS_IOTEST_DISK_AT(1, 0, 1),  FS_IOTEST_DISK_AT(8, 0, 1),  FS_IOTEST_DISK_AT(32, 0, 1),
+	FS_IOTEST_DISK_AT(1, 50, 1), FS_IOTEST_DISK_AT(8, 50, 1), FS_IOTEST_DISK_AT(32, 50, 1),
+	{ { 0 }, 0, 0, 0, 0 },
+};
+
 #define FS_IOTEST_WHAT                                                                                                 \
 	"so many processes make requests of 512 bytes to 64 KiB at random places of a cached file, `writes` per cent " \
 	"of "                                                                                                          \
@@ -311,13 +356,14 @@ static const struct point fs_iotest_points[] = {
 	"word to "                                                                                                     \
 	"each process and its answer, by pipes"
 
-#define FS_IOTEST_ROW                                                                                      \
-	.source = "C (IOtest)", .settings = SET_FOLDER, .params = { "procs", "writes" }, .curve = "procs", \
-	.run = fs_iotest_run, .verify = fs_iotest_verify, .teardown = fs_iotest_teardown
+#define FS_IOTEST_ROW                                                                               \
+	.source = "C (IOtest)", .curve = "procs", .run = fs_iotest_run, .verify = fs_iotest_verify, \
+	.teardown = fs_iotest_teardown
+#define FS_IOTEST_CACHED_ROW FS_IOTEST_ROW, .settings = SET_FOLDER, .params = { "procs", "writes" }
 
 const struct workload fs_iotest = {
 	.name = "fs/iotest",
-	FS_IOTEST_ROW,
+	FS_IOTEST_CACHED_ROW,
 	.per = "round of requests",
 	.unit = UNIT_BYTES_PER_S,
 	.what = FS_IOTEST_WHAT,
@@ -328,7 +374,7 @@ const struct workload fs_iotest = {
 
 const struct workload fs_iotest_latency = {
 	.name = "fs/iotest-latency",
-	FS_IOTEST_ROW,
+	FS_IOTEST_CACHED_ROW,
 	.per = "request",
 	.only = BY_TIME,
 	.what = FS_IOTEST_WHAT ": how long one takes, on the mean, for the process that makes it",
@@ -336,4 +382,21 @@ const struct workload fs_iotest_latency = {
 	"; the time of all, divided by one process's requests (Little's law), the wait for a CPU included",
 	.points = fs_iotest_points + FS_IOTEST_APART,
 	.setup = fs_iotest_latency_setup,
+};
+
+const struct workload fs_iotest_disk = {
+	.name = "fs/iotest-disk",
+	FS_IOTEST_ROW,
+	.per = "round of requests",
+	.unit = UNIT_BYTES_PER_S,
+	.only = BY_TIME,
+	.what = "so many processes make requests of 4 to 32 KiB to a file of 64 MiB past the kernel's cache, "
+		"`writes` per cent of them writes, at random places or (`random` 0) one after another (O_DIRECT)",
+	.inside = "what fs/iotest holds, with 16 requests of each process (every size four times) in its part of the "
+		  "file; a write is done when the disk has it in its own cache",
+	.needs = CAP_FADVISE,
+	.settings = SET_FOLDER | SET_DEVICE,
+	.params = { "procs", "writes", "random" },
+	.points = fs_iotest_disk_points,
+	.setup = fs_iotest_setup,
 };

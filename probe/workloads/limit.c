@@ -5,6 +5,8 @@
  *
  * A climb must not harm the host, so it ends at `most` steps. A ceiling of ours is no limit of the system's: where the
  * first climb, in setup, reaches it, the row is unsupported and says so; no figure stands for a limit that was not met.
+ * limit/processes-own sets a limit for itself. When a climb is refused, another process that was there before tries a
+ * step too, and the row tells whether it was refused one.
  *
  * Memory: a system refuses memory when it refuses to promise it (Linux: by RLIMIT_AS, by the accounting of
  * vm.overcommit_memory=2, or at the end of the address space). What it promised and does not have is not refused but
@@ -33,7 +35,10 @@ struct limit {
 		int fd;
 		int *block;
 	} *held;
-	int gate[2]; /* processes: children leave when its writing end is closed */
+	int gate[2];           /* processes: children leave when its writing end is closed */
+	int ask[2], answer[2]; /* of the other process */
+	long other;
+	int refused; /* the errno of its step when the last climb was refused; 0: it was given one */
 };
 
 static int limit_refused(const struct limit *l)
@@ -55,6 +60,10 @@ static uint64_t limit_climb(struct limit *l)
 		km_fail_call(l->km, l->kind->call);
 	if (n == 0)
 		km_fail(l->km, "%s: the first one was refused: %s", l->kind->call, strerror(errno));
+	if (n < l->most) {
+		km_write_all(l->km, l->ask[1], "", 1);
+		km_read_all(l->km, l->answer[0], &l->refused, sizeof l->refused);
+	}
 	l->kind->give_back(l, n);
 	if (l->kind->take(l, 0) != 0)
 		km_fail(l->km, "%s: after %" PRIu64 " %s were given back not one is to be had: %s", l->kind->call, n,
@@ -63,7 +72,23 @@ static uint64_t limit_climb(struct limit *l)
 	return n;
 }
 
-static void *limit_setup(struct km *km, const struct limit_kind *kind)
+/* The other process takes a step each time that it is asked to, and gives it back. */
+static void limit_peer(struct km *km, void *state)
+{
+	struct limit *l = state;
+	char asked;
+
+	km_close(&l->ask[1]);
+	while (km_get(l->ask[0], &asked, 1) > 0) {
+		l->refused = l->kind->take(l, 0) == 0 ? 0 : errno;
+		if (l->refused == 0)
+			l->kind->give_back(l, 1);
+		km_write_all(km, l->answer[1], &l->refused, sizeof l->refused);
+	}
+}
+
+/* From now on there is the other process; a limit that is set later is not its own. */
+static struct limit *limit_new(struct km *km, const struct limit_kind *kind)
 {
 	struct limit *l = km_alloc(km, sizeof *l);
 
@@ -71,9 +96,21 @@ static void *limit_setup(struct km *km, const struct limit_kind *kind)
 	l->kind = kind;
 	l->most = (uint64_t)km->arg[LIMIT_MOST];
 	l->held = km_alloc(km, (size_t)l->most * sizeof *l->held);
+	km_pipe(km, l->ask);
+	km_pipe(km, l->answer);
+	l->other = km_peer(km, limit_peer, l);
+	km_close(&l->ask[0]);
+	km_close(&l->answer[1]);
+	return l;
+}
+
+static void *limit_find(struct limit *l)
+{
 	if (limit_climb(l) == l->most)
-		km_unsupported(km, "not refused up to %" PRIu64 " %s: the limit, if there is one, lies higher", l->most,
-			       kind->things);
+		km_unsupported(l->km, "not refused up to %" PRIu64 " %s: the limit, if there is one, lies higher",
+			       l->most, l->kind->things);
+	km_warn(l->km, "others", "at the limit another process %s%s",
+		l->refused ? "was refused one too: " : "was given one", l->refused ? strerror(l->refused) : "");
 	return l;
 }
 
@@ -90,6 +127,9 @@ static void limit_teardown(void *state)
 {
 	struct limit *l = state;
 
+	km_close(&l->ask[1]);
+	km_peer_end(l->km, l->other);
+	km_close(&l->answer[0]);
 	km_free(l->held);
 	km_free(l);
 }
@@ -186,26 +226,46 @@ static const struct limit_kind limit_of_memory = {
 
 static void *limit_processes_setup(struct km *km)
 {
-	return limit_setup(km, &limit_process);
+	return limit_find(limit_new(km, &limit_process));
+}
+
+/* An ordinary user's other processes count too: the limit is raised until one more fits. */
+static void *limit_processes_own_setup(struct km *km)
+{
+	struct limit *l = limit_new(km, &limit_process);
+	int refused = 1;
+
+	for (uint64_t own = (uint64_t)km->arg[LIMIT_OWN], most = own; refused; most += own) {
+		if (km_limit_processes(most) != 0)
+			km_unsupported(km, "no limit of processes can be set here: %s", strerror(errno));
+		refused = limit_process_take(l, 0) != 0;
+	}
+	limit_process_give_back(l, 1);
+	return limit_find(l);
 }
 
 static void *limit_files_setup(struct km *km)
 {
-	return limit_setup(km, &limit_file);
+	return limit_find(limit_new(km, &limit_file));
 }
 
 static void *limit_memory_setup(struct km *km)
 {
 	long own = km->arg[LIMIT_OWN];
+	struct limit *l = limit_new(km, &limit_of_memory);
 
 	if (own > 0 && km_limit_memory((uint64_t)own << 20) != 0)
 		km_lacking(km, "setrlimit");
-	return limit_setup(km, &limit_of_memory);
+	return limit_find(l);
 }
 
-#define LIMIT_ROW                                                   \
-	.unit = UNIT_COUNT, .source = "C", .self_timed = limit_run, \
-	.counted = { offsetof(struct limit, climbs), "climbs were made" }, .teardown = limit_teardown, .max_batch = 1
+#define LIMIT_ROW                                                                                   \
+	.unit = UNIT_COUNT, .revision = 1 /* another process, and pipes to it */, .source = "C",    \
+	.self_timed = limit_run, .counted = { offsetof(struct limit, climbs), "climbs were made" }, \
+	.teardown = limit_teardown, .max_batch = 1
+
+#define LIMIT_PROCESSES_INSIDE \
+	"nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed"
 
 const struct workload limit_processes = {
 	.name = "limit/processes",
@@ -213,10 +273,23 @@ const struct workload limit_processes = {
 	.per = "processes",
 	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
 		"is no figure",
-	.inside = "nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed",
+	.inside = LIMIT_PROCESSES_INSIDE,
 	.params = { "most" },
-	.points = KM_POINTS({ .arg = { 500 }, .profile = FULL, .path_n = 1 }, { .arg = { 2000 }, .profile = FULL }),
+	.points = KM_POINTS({ .arg = { 500 }, .profile = FULL, .path_n = 1 },
+			    { .arg = { 2000 }, .profile = FULL, .path_n = 1 }),
 	.setup = limit_processes_setup,
+};
+
+const struct workload limit_processes_own = {
+	.name = "limit/processes-own",
+	LIMIT_ROW,
+	.per = "processes",
+	.what = "limit/processes under a limit of `own` processes (RLIMIT_NPROC) that the process set for itself, as "
+		"nobody if it was root; of a multiple where the user has as many already",
+	.inside = LIMIT_PROCESSES_INSIDE,
+	.params = { "most", "own" },
+	.points = KM_POINTS({ .arg = { 500, 40 }, .profile = FULL, .path_n = 1 }),
+	.setup = limit_processes_own_setup,
 };
 
 const struct workload limit_files = {

@@ -76,6 +76,26 @@ static void mem_read_bw_verify(void *state, uint64_t n)
 		km_fail(b->km, "the words read are not those of the working set");
 }
 
+/* mem/read-bw-wide ---------------------------------------------------------------------------------------------- */
+
+static void mem_read_bw_wide_run(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	for (uint64_t left = n * b->passes; left > 0; left--) {
+		b->sum += km_sum_wide(b->area, b->bytes, 1);
+		b->pass++;
+	}
+}
+
+static void mem_read_bw_wide_limit(void *state, uint64_t n)
+{
+	struct mem_bw *b = state;
+
+	for (uint64_t left = n * b->passes; left > 0; left--)
+		KM_KEEP(km_sum_wide(b->area, b->bytes, 0));
+}
+
 /* mem/write-bw: each pass writes its own number ------------------------------------------------------------------ */
 
 static KM_NOINLINE void mem_bw_put(volatile unsigned long *at, size_t bytes, unsigned long word)
@@ -168,6 +188,13 @@ static const struct point mem_bw_points[] = {
 	MEM_BW_AT(32 << 20, FULL), MEM_BW_AT(64 << 20, FULL), { { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
+/* G's figure has steps at the caches' ends: two sizes and more in each. */
+static const struct point mem_read_bw_wide_points[] = {
+	MEM_BW_AT(8 << 10, FULL),  MEM_BW_AT(16 << 10, FULL),  MEM_BW_AT(32 << 10, FULL),
+	MEM_BW_AT(64 << 10, FULL), MEM_BW_AT(256 << 10, FULL), MEM_BW_AT(1 << 20, FULL),
+	MEM_BW_AT(4 << 20, FULL),  MEM_BW_AT(64 << 20, FULL),  { { 0 }, 0, 0, ONE_CPU, 0 },
+};
+
 #define MEM_BW_INSIDE                                                                                                 \
 	", each of one machine word, 8 unrolled, never wider; sets below 64 KiB several times an iteration; the set " \
 	"is in "                                                                                                      \
@@ -175,15 +202,37 @@ static const struct point mem_bw_points[] = {
 
 #define MEM_BW_ROW                                                                                               \
 	.per = "pass", .unit = UNIT_BYTES_PER_S, .only = BY_TIME, .source = "G figure 4", .params = { "bytes" }, \
-	.curve = "bytes", .points = mem_bw_points, .teardown = mem_bw_teardown
+	.curve = "bytes", .teardown = mem_bw_teardown
 
 const struct workload mem_read_bw = {
 	.name = "mem/read-bw",
 	MEM_BW_ROW,
 	.what = "read a working set of so many bytes from start to end, over and over, and add its words up",
 	.inside = "loads into four sums" MEM_BW_INSIDE,
+	.points = mem_bw_points,
 	.setup = mem_read_bw_setup,
 	.run = mem_read_bw_run,
+	.verify = mem_read_bw_verify,
+};
+
+#define MEM_BW_TEXT(number) #number
+#define MEM_BW_DECIMAL(number) MEM_BW_TEXT(number)
+const struct workload mem_read_bw_wide = {
+	.name = "mem/read-bw-wide",
+	MEM_BW_ROW,
+	.what = "read a working set of so many bytes by the widest loads that the compiler was told to make, and add "
+		"its "
+		"words up",
+	.inside = "loads of " MEM_BW_DECIMAL(
+		KM_WIDE_BYTES) " bytes into four sums, 8 unrolled; sets below 64 KiB several "
+			       "times an iteration; the set is in ordinary pages, touched before",
+	.subtracts =
+		"the limit of the loop itself: as many of the same loads of one place, which is always near (shown "
+		"beside, not subtracted)",
+	.points = mem_read_bw_wide_points,
+	.setup = mem_read_bw_setup,
+	.run = mem_read_bw_wide_run,
+	.baseline = mem_read_bw_wide_limit,
 	.verify = mem_read_bw_verify,
 };
 
@@ -192,6 +241,7 @@ const struct workload mem_write_bw = {
 	MEM_BW_ROW,
 	.what = "write a working set of so many bytes from start to end, over and over",
 	.inside = "stores" MEM_BW_INSIDE,
+	.points = mem_bw_points,
 	.setup = mem_write_bw_setup,
 	.run = mem_write_bw_run,
 	.verify = mem_write_bw_verify,
@@ -202,6 +252,7 @@ const struct workload mem_copy_bw = {
 	MEM_BW_ROW,
 	.what = "copy the first half of a working set of so many bytes onto the second, over and over: bytes copied",
 	.inside = "loads and stores (not libc's memcpy)" MEM_BW_INSIDE,
+	.points = mem_bw_points,
 	.setup = mem_copy_bw_setup,
 	.run = mem_copy_bw_run,
 	.verify = mem_copy_bw_verify,

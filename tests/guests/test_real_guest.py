@@ -90,6 +90,17 @@ def test_messages_need_no_more_than_the_guest_has(guest: QemuTarget) -> None:
 
 
 @pytest.mark.guest
+def test_memory_runs_out_in_a_small_guest_and_the_writer_is_killed(linux_6_1: store.Guest) -> None:
+    """Expected: less than the guest has, its writer killed, another row measured. Broken: the probe itself goes."""
+    small = QemuTarget.from_spec(f"{linux_6_1.name}+memory=256")
+    records = [json.loads(line) for line in boot(small, "limit/memory-touched", "syscall/getppid@")]
+    runs = {record["workload"]: record for record in records if record["type"] == "run"}
+    assert set(runs) == {"limit/memory-touched", "syscall/getppid"}
+    assert 50 < runs["limit/memory-touched"]["samples"][0] < 256
+    assert [warning["code"] for warning in runs["limit/memory-touched"]["warnings"]] == ["killed"]
+
+
+@pytest.mark.guest
 def test_two_boots_count_the_same(two_boots: tuple[list[bytes], list[bytes]]) -> None:
     """Expected: equality, samples and events and all. Broken: an option of the recipe is missing."""
     first, second = two_boots

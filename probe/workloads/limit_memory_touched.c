@@ -1,0 +1,89 @@
+/* limit/memory-touched: how many MiB a process can map and write until it is refused one or killed (C: MINIX 3 ran out
+ * of memory). A child does it, and sends a byte for each MiB. By path alone: there the memory is a guest's, and nobody
+ * else is harmed. */
+#include "../km.h"
+
+#define LIMIT_TOUCHED_STEP (1UL << 20)
+
+struct limit_touched {
+	struct km *km;
+	uint64_t most, climbs;
+	int killed; /* the signal that the last child was killed by; 0: none */
+};
+
+static void limit_touched_child(const struct limit_touched *l, int made)
+{
+	for (uint64_t i = 0; i < l->most; i++) {
+		void *block = km_map_fresh(LIMIT_TOUCHED_STEP, 1);
+
+		if (!block)
+			break;
+		memset(block, 1, LIMIT_TOUCHED_STEP);
+		if (km_put(made, "", 1) <= 0)
+			break;
+	}
+	_exit(0);
+}
+
+static uint64_t limit_touched_run(void *state, uint64_t n) /* a count: nothing is timed */
+{
+	struct limit_touched *l = state;
+	uint64_t touched = 0;
+	int made[2], status;
+	pid_t child;
+	char one;
+
+	km_pipe(l->km, made);
+	child = fork();
+	if (child < 0)
+		km_fail_call(l->km, "fork");
+	if (child == 0)
+		limit_touched_child(l, made[1]);
+	km_close(&made[1]);
+	while (km_get(made[0], &one, 1) > 0)
+		touched++;
+	km_close(&made[0]);
+	if (waitpid(child, &status, 0) != child)
+		km_fail_call(l->km, "waitpid");
+	l->killed = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	l->climbs += n;
+	return touched;
+}
+
+static void *limit_touched_setup(struct km *km)
+{
+	struct limit_touched *l = km_alloc(km, sizeof *l);
+
+	l->km = km;
+	l->most = (uint64_t)km->arg[0];
+	if (limit_touched_run(l, 0) == l->most)
+		km_unsupported(km, "not refused up to %" PRIu64 " MiB: give the guest less memory (+memory=256)",
+			       l->most);
+	if (l->killed)
+		km_warn(km, "killed", "nothing was refused: the process was killed by signal %d; its parent goes on",
+			l->killed);
+	return l;
+}
+
+const struct workload limit_memory_touched = {
+	.name = "limit/memory-touched",
+	.per = "MiB",
+	.unit = UNIT_COUNT,
+	.only = BY_PATH,
+	.source = "C",
+	.what = "how many MiB a process can map and write until it is refused one or killed; at `most` we stop, and "
+		"then "
+		"there is no figure",
+	.inside =
+		"nothing; private mappings of 1 MiB, each written, are counted by the parent of the process that makes "
+		"them",
+	.needs = CAP_MMAP,
+	.settings = SET_OVERCOMMIT,
+	.params = { "most" },
+	.points = KM_POINTS({ .arg = { 512 }, .profile = FULL, .path_n = 1 }),
+	.setup = limit_touched_setup,
+	.self_timed = limit_touched_run,
+	.counted = { offsetof(struct limit_touched, climbs), "climbs were made" },
+	.teardown = km_free,
+	.max_batch = 1,
+};
