@@ -15,6 +15,8 @@ struct ipc_transport {
 	int (*put)(const struct ipc_lat *, int to, const void *); /* 0, or -1 with errno */
 	int (*get)(const struct ipc_lat *, int from, void *);     /* the same; waits */
 	int (*close)(int);                                        /* what a side puts to; NULL: nothing to close */
+	int (*pair)(int end[2]);                                  /* sockets: connected, or -1 with errno */
+	const char *pair_call;
 };
 
 enum { IPC_LAT_PUT, IPC_LAT_GET };
@@ -174,37 +176,14 @@ static int ipc_lat_fd_get(const struct ipc_lat *p, int from, void *word)
 	return got == (ssize_t)p->by->bytes ? 0 : -1;
 }
 
-static void ipc_lat_socket(int near[2], int far[2], const int end[2])
+static void ipc_lat_pair_open(struct ipc_lat *p, int near[2], int far[2])
 {
+	int end[2];
+
+	if (p->by->pair(end) != 0)
+		km_lacking(p->km, p->by->pair_call);
 	near[IPC_LAT_PUT] = near[IPC_LAT_GET] = end[0];
 	far[IPC_LAT_PUT] = far[IPC_LAT_GET] = end[1];
-}
-
-static void ipc_lat_unix_open(struct ipc_lat *p, int near[2], int far[2])
-{
-	int end[2];
-
-	if (km_socket_unix(end) != 0)
-		km_lacking(p->km, "socketpair");
-	ipc_lat_socket(near, far, end);
-}
-
-static void ipc_lat_tcp_open(struct ipc_lat *p, int near[2], int far[2])
-{
-	int end[2];
-
-	if (km_socket_tcp(end) != 0)
-		km_lacking(p->km, "a TCP connection over loopback");
-	ipc_lat_socket(near, far, end);
-}
-
-static void ipc_lat_udp_open(struct ipc_lat *p, int near[2], int far[2])
-{
-	int end[2];
-
-	if (km_socket_udp(end) != 0)
-		km_lacking(p->km, "UDP sockets of loopback");
-	ipc_lat_socket(near, far, end);
 }
 
 static void ipc_lat_event_open(struct ipc_lat *p, int near[2], int far[2])
@@ -215,14 +194,14 @@ static void ipc_lat_event_open(struct ipc_lat *p, int near[2], int far[2])
 		km_lacking(p->km, "eventfd");
 }
 
-static const struct ipc_transport ipc_lat_unix = { "write",        "read",         1,    ipc_lat_unix_open,
-						   ipc_lat_fd_put, ipc_lat_fd_get, close };
-static const struct ipc_transport ipc_lat_tcp = { "write",        "read",         1,    ipc_lat_tcp_open,
-						  ipc_lat_fd_put, ipc_lat_fd_get, close };
-static const struct ipc_transport ipc_lat_udp = { "write",        "read",         1,    ipc_lat_udp_open,
-						  ipc_lat_fd_put, ipc_lat_fd_get, close };
-static const struct ipc_transport ipc_lat_event = { "write",        "read",         8,    ipc_lat_event_open,
-						    ipc_lat_fd_put, ipc_lat_fd_get, close };
+#define IPC_LAT_PAIR(pair, call) \
+	{ "write", "read", 1, ipc_lat_pair_open, ipc_lat_fd_put, ipc_lat_fd_get, close, pair, call }
+static const struct ipc_transport ipc_lat_unix = IPC_LAT_PAIR(km_socket_unix, "socketpair");
+static const struct ipc_transport ipc_lat_tcp = IPC_LAT_PAIR(km_socket_tcp, "a TCP connection over loopback");
+static const struct ipc_transport ipc_lat_udp = IPC_LAT_PAIR(km_socket_udp, "UDP sockets of loopback");
+static const struct ipc_transport ipc_lat_event = {
+	"write", "read", 8, ipc_lat_event_open, ipc_lat_fd_put, ipc_lat_fd_get, close, NULL, NULL
+};
 
 /* System V: one queue, a type for each direction of each line. ------------------------------------------------- */
 
@@ -245,8 +224,9 @@ static int ipc_lat_sysv_get(const struct ipc_lat *p, int from, void *word)
 	return km_queue_get(p->queue, from, word);
 }
 
-static const struct ipc_transport ipc_lat_sysv = { "msgsnd",         "msgrcv",         8,   ipc_lat_sysv_open,
-						   ipc_lat_sysv_put, ipc_lat_sysv_get, NULL };
+static const struct ipc_transport ipc_lat_sysv = {
+	"msgsnd", "msgrcv", 8, ipc_lat_sysv_open, ipc_lat_sysv_put, ipc_lat_sysv_get, NULL, NULL, NULL
+};
 
 /* POSIX: a queue for each direction of each line. -------------------------------------------------------------- */
 
@@ -280,8 +260,9 @@ static int ipc_lat_mq_get(const struct ipc_lat *p, int from, void *word)
 	return km_mq_get(from, word);
 }
 
-static const struct ipc_transport ipc_lat_mq = { "mq_send",      "mq_receive",   8,          ipc_lat_mq_open,
-						 ipc_lat_mq_put, ipc_lat_mq_get, km_mq_close };
+static const struct ipc_transport ipc_lat_mq = { "mq_send",       "mq_receive",   8,
+						 ipc_lat_mq_open, ipc_lat_mq_put, ipc_lat_mq_get,
+						 km_mq_close,     NULL,           NULL };
 
 /* The registry's rows. ----------------------------------------------------------------------------------------- */
 
