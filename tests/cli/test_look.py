@@ -155,7 +155,7 @@ def test_details_say_what_was_seen_at_each_row(store: Store) -> None:
     fill(store, *(make.run(number, migrated=tuple(range(20))) for number in range(3)))
     brief, full = call(store, "show", "@last").output, call(store, "show", "@last", "--details").output
     assert len(full.splitlines()) > len(brief.splitlines())
-    assert "Flags not shown: disturbed on 1 of 1 rows" in brief
+    assert "Flags not shown: disturbed on 1 of 1 row;" in brief
     assert "disturbed (1 row)" in full
     assert "moved to another CPU in 20 of 20 samples" in full
 
@@ -167,8 +167,7 @@ def test_details_say_what_figures_hang_on(store: Store) -> None:
         file.add(make.workload(settings=("governor", "transparent_hugepage")))
         file.add(make.run(relation="sibling"))
     shown = call(store, "show", "@last", "--details").output
-    assert "governor: powersave (syscall/getppid)" in shown
-    assert "relation of its two CPUs: sibling (syscall/getppid)" in shown
+    assert "governor: powersave; relation of its two CPUs: sibling (syscall/getppid)" in shown
     assert "vdso" not in shown
     assert "hang on" not in call(store, "show", "@last").output
 

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from kernometer.report.compared import named_view
 from kernometer.report.verdicts import print_comparison
+from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
+from tests.report import factory
 
 ROWS = (
     RowComparison(row="w/equal", workload="w/equal", verdict=Verdict.EQUIVALENT, ratio=1.001, low=0.99, high=1.01),
@@ -30,9 +33,10 @@ COMPARISON = Comparison(
 )
 
 
-def shown(comparison: Comparison) -> list[str]:
+def shown(comparison: Comparison, width: int = 80, *, whole: bool = False) -> list[str]:
     out = io.StringIO()
-    print_comparison(Console(file=out, width=80, markup=False, highlight=False), comparison, {})
+    console = Console(file=out, width=width, markup=False, highlight=False)
+    print_comparison(console, named_view(comparison, {}), whole=whole)
     return out.getvalue().splitlines()
 
 
@@ -48,7 +52,7 @@ def test_rows_stand_by_effect_and_an_undecided_one_says_what_it_takes() -> None:
     order = [line.split()[0] for line in lines if line.startswith("w/") and ":" not in line]
     assert order == ["w/slow", "w/open", "w/equal", "w/broken"]
     (open_row,) = (number for number, line in enumerate(lines) if line.startswith("w/open "))
-    assert "sees 23 %, +12 ses." in lines[open_row + 1]
+    assert "sees 23 %, +12 sessions" in lines[open_row + 1]
     assert "w/broken: failed on B: fork: EAGAIN" in lines
     assert "w/open: only this row" in lines
 
@@ -66,7 +70,45 @@ def test_ratio_of_counts_is_exact_and_has_its_floor() -> None:
 
 def test_note_that_many_rows_share_is_said_once() -> None:
     many = tuple(replace(ROWS[2], row=f"w/{number}", notes=("the history is short",)) for number in range(9))
-    assert shown(replace(COMPARISON, rows=many)).count("the history is short") == 1
+    assert shown(replace(COMPARISON, rows=many), whole=True).count("the history is short") == 1
+
+
+def test_sides_are_a_and_b_whatever_their_names_share() -> None:
+    """Expected: two heads that differ. Broken: `local:gcc -…` twice."""
+    lines = shown(replace(COMPARISON, a="local:gcc -O0", b="local:gcc -O2"))
+    assert "A: local:gcc -O0; B: local:gcc -O2" in lines
+    assert any(line.split()[:4] == ["row", "A", "B", "ratio"] for line in lines)
+
+
+def test_many_rows_are_the_first_and_the_largest_and_all_where_asked_for() -> None:
+    """Expected: of 105 rows those people ask for, what failed, and the dozen decided ones that differ most."""
+    rows = [replace(ROWS[1], row=f"w/{n:03}", ratio=1.5 + n / 100) for n in range(100)]
+    many = replace(COMPARISON, rows=(*rows, replace(ROWS[0], row="sig/catch"), ROWS[3], *ROWS[2:3]))
+    lines = [line.split()[0] for line in shown(many) if line.startswith(("w/", "sig/")) and ":" not in line]
+    assert lines == [*(f"w/{n:03}" for n in range(99, 87, -1)), "sig/catch", "w/broken"]
+    assert "--all shows all 103" in " ".join(" ".join(shown(many)).split())
+    assert sum(line.startswith("w/") and ":" not in line for line in shown(many, whole=True)) == 102
+
+
+def test_too_few_sessions_are_one_sentence_and_what_moved_most() -> None:
+    """Expected: no verdict and no "+44871 sessions" on 40 rows that have no interval. Broken: 40 times undecided."""
+    rows = [
+        RowComparison(f"w/{n:02}", "w", Verdict.UNDECIDED, ratio=1 + n / 100, sessions_missing=44871, notes=("why",))
+        for n in range(40)
+    ]
+    lines = shown(replace(COMPARISON, rows=tuple(rows), differs=(), remarks=()))
+    assert lines[0].startswith("B against A: nothing can be decided with one session on a side")
+    assert [line.split()[0] for line in lines if line.startswith("w/")] == [f"w/{n}" for n in range(39, 27, -1)]
+    assert not any(word in line for line in lines for word in ("undecided", "sessions a side", "44871", "why"))
+
+
+def test_no_word_is_cut_at_60_columns() -> None:
+    """Expected: B's figure below A's and the interval below its ratio. Broken: `equival…`, `unde…`."""
+    figure = figures(factory.result(runs=3, samples=12))["syscall/work-0"]
+    long = replace(ROWS[2], row="syscall/work-0@message=65536,total=1048576,other-cpu", a=figure, b=figure)
+    lines = shown(replace(COMPARISON, rows=(*ROWS, long)), width=60)
+    assert max(map(len, lines)) <= 60
+    assert not any("…" in line for line in lines)
 
 
 def test_lines_fit_80_columns_and_escapes_are_not_obeyed() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.report.warnings import LABEL_WIDTH, WORDS, explain
+from kernometer.report.warnings import WORDS, explain
 from kernometer.stats.model import FlagCode
 
 DOCS = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -19,13 +19,15 @@ STATS = Path(__file__).parents[2] / "src" / "kernometer" / "stats"
 @pytest.mark.parametrize("code", FlagCode, ids=lambda code: code.value)
 def test_every_flag_is_worded(code: FlagCode) -> None:
     words = WORDS[code]
-    assert 0 < len(words.label) <= LABEL_WIDTH
+    assert words.label and len(words.letter) == 1
     assert words.sentence.endswith(".") and words.advice.endswith(".")
     assert explain(code) == f"{words.sentence} {words.advice}"
 
 
 def test_labels_are_told_apart() -> None:
-    assert len({words.label for words in WORDS.values()}) == len(WORDS)
+    assert (
+        len({words.label for words in WORDS.values()}) == len({words.letter for words in WORDS.values()}) == len(WORDS)
+    )
 
 
 def test_importing_the_rules_imports_neither_numpy_nor_scipy() -> None:

@@ -47,6 +47,7 @@ SECONDS = 0.02
 @options.label
 @options.seed
 @options.report
+@options.whole
 @options.points
 @options.different_machines
 @options.dry_run
@@ -69,6 +70,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
+    whole: bool,
     points: bool,
     different_machines: bool,
     dry_run: bool,
@@ -109,5 +111,5 @@ def command(
     floors = known_layouts(env.store()) if by == "path" else ()
     comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
     systems = {name: [result] for name, result in zip(names, results, strict=True)}
-    show_comparisons(env, systems, (comparison,), report_file, points=points)
+    show_comparisons(env, systems, (comparison,), report_file, whole=whole, points=points)
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)

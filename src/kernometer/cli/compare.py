@@ -35,6 +35,7 @@ the spread between sessions comes from this host's history, if it has one."""
 @click.option("--baseline", metavar="RESULT", help="What the others are judged against [default: the first].")
 @options.delta
 @options.report
+@options.whole
 @options.points
 @options.different_machines
 @raw_option
@@ -46,6 +47,7 @@ def command(
     baseline: str | None,
     delta: float,
     report_file: Path | None,
+    whole: bool,
     points: bool,
     different_machines: bool,
 ) -> None:
@@ -79,7 +81,7 @@ def command(
         name_baseline=first,
         floors=known_layouts(store) if ways == {"path"} else (),
     )
-    show_comparisons(env, sets, comparisons, report_file, history, points=points)
+    show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points)
 
 
 def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str, ...]]:

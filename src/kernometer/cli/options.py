@@ -82,6 +82,7 @@ report = click.option(
 different_machines = click.option(
     "--different-machines", is_flag=True, help="Compare guests although their virtual machines differ."
 )
+whole = click.option("--all", "whole", is_flag=True, help="Every row, not only those that people ask for first.")
 points = click.option("--points", is_flag=True, help="Every point of a curve as a row of its own.")
 unit_costs = click.option(
     "--unit-costs",

@@ -60,6 +60,7 @@ measured until then is kept). Others: see 'kernometer man'.
 @options.clock
 @options.seed
 @options.report
+@options.whole
 @options.points
 @click.option(
     "--beside-last",
@@ -80,6 +81,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
+    whole: bool,
     points: bool,
     beside_last: bool,
     dry_run: bool,
@@ -110,9 +112,8 @@ def command(
         with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
             path = measure(plan, target, store, label, listen)
     result = read_file(path)
-    named = None if points else words
     try:
-        _show(env, store, result, named, beside_last=beside_last, report_file=report_file)
+        _show(env, store, result, words, whole=whole, points=points, beside_last=beside_last, report_file=report_file)
     finally:
         env.say(f"The session is kept in {path}.")
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
@@ -122,14 +123,16 @@ def _show(
     env: Env,
     store: Store,
     result: Result,
-    named: Sequence[str] | None,
+    named: Sequence[str],
     *,
+    whole: bool,
+    points: bool,
     beside_last: bool,
     report_file: Path | None,
 ) -> None:
     """The table or JSON; with `beside_last` also the session before, and how far this host's sessions lie apart.
 
-    `named`: rows asked for by name, which are shown as rows; None: every point of a curve is.
+    `named`: rows asked for by name, all of which are shown.
     """
     from kernometer.cli.layouts import figures_of
     from kernometer.cli.show_comparisons import show_comparisons, write_report
@@ -141,7 +144,7 @@ def _show(
     if env.json:
         click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
     else:
-        print_result(env.console(), result, found, points=named is None, named=named or ())
+        print_result(env.console(), result, found, whole=whole, points=points, named=named)
     before = list(store.history(result)) if beside_last else []
     if not before:
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
@@ -153,7 +156,7 @@ def _show(
     comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
     if not env.json:
         env.console().print()
-        show_comparisons(env, systems, (comparison,), None, points=named is None)
+        show_comparisons(env, systems, (comparison,), None, whole=whole, points=points)
         _print_spread(env, [found, *(one.figures for one in history.entries)])
     write_report(env, systems, (comparison,), history, report_file)
 

@@ -19,16 +19,18 @@ from kernometer.stats.model import RowFigure
 @click.argument("name", metavar="RESULT")
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
 @click.option("--details", is_flag=True, help="Give, for every flag, what was seen at each row.")
+@options.whole
 @options.points
 @raw_option
 @json_option
 @pass_env
-def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: bool) -> None:
+def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bool, points: bool) -> None:
     """Show the figures of RESULT: a session's id or the beginning of one, a label (its newest session), @last, @1
     (the last but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published': which there are).
 
-    ROW is a workload, a row, or a pattern with * (all rows, if none is given). Rows that differ in one parameter are
-    shown as one curve: its plot on a logarithmic scale, its lowest and its highest value.
+    ROW is a workload, a row, or a pattern with *. Without one, the rows that people ask for first are shown, or with
+    --all every row. Rows that differ in one parameter are shown as one curve: its plot on a logarithmic scale, its
+    lowest and its highest value.
 
     \b
     Examples:
@@ -51,7 +53,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, points: b
     if env.json:
         click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
         return
-    print_result(env.console(), result, chosen, details=details, points=points, named=rows)
+    print_result(env.console(), result, chosen, whole=whole, details=details, points=points, named=rows)
 
 
 def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:

@@ -27,11 +27,12 @@ def show_comparisons(
     report_file: Path | None,
     history: History | None = None,
     *,
+    whole: bool = False,
     points: bool = False,
 ) -> None:
     """Prints them all; where --json was given as one JSON array. Then the report, if a file is named.
 
-    `points`: every point of a curve as a row of the table; in JSON rows are always complete.
+    `whole`: every line of many; `points`: the same, every point of a curve as a row. In JSON rows are always complete.
     """
     from kernometer.report.curves import comparison_document, definitions
 
@@ -40,11 +41,12 @@ def show_comparisons(
         made = [msgspec.to_builtins(one) | {"curves": comparison_document(one, workloads)} for one in comparisons]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:
+        from kernometer.report.compared import named_view
         from kernometer.report.verdicts import print_comparison
 
-        console = env.console()
         for comparison in comparisons:
-            print_comparison(console, comparison, {} if points else workloads)
+            view = named_view(comparison, {} if points else workloads)
+            print_comparison(env.console(), view, whole=whole or points)
     write_report(env, systems, comparisons, history, report_file)
 
 

@@ -6,10 +6,11 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
-from kernometer.report import curve_plots
-from kernometer.report.curves import spread_of, value_text, x_text
-from kernometer.report.subjects import Subject, name, pooled, pooled_figure, rows_of, sentence, single, workloads_of
-from kernometer.report.view import NOTHING, AbsoluteRow, CurveView, Family, WorkloadView
+from kernometer.report import curve_plots, evidence, first
+from kernometer.report.axis import Axis, Span, axis_of, percent_label, span
+from kernometer.report.curves import spread_of, x_text
+from kernometer.report.subjects import Subject, figure_of, name, pooled_figure, rows_of, sentence, single, workloads_of
+from kernometer.report.view import AbsoluteRow, CurveView, Family, Figures, WorkloadView
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, with_points
 from kernometer.stats.load import peak
@@ -31,6 +32,9 @@ TITLES = {
     "limit": "Limits",
     "cmd": "Commands",
 }
+#: What the axis of single intervals shows at the least; wider ones are cut.
+REACH = 0.05
+UNDEFINED = "not defined in this result's registry"
 
 
 def family(row: str) -> tuple[str, str]:
@@ -45,17 +49,48 @@ def anchor(row: str) -> str:
     return f"row-{plain}-{hashlib.blake2s(row.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
 
 
-def families(subjects: Sequence[Subject]) -> tuple[Family, ...]:
+def figures(subjects: Sequence[Subject]) -> Figures:
     """All rows of all subjects, in the registry's order; what the registry does not know comes last."""
     definitions = workloads_of(subjects)
     tree: dict[str, dict[str, list[str]]] = {}
-    for row in rows_of(subjects):
+    rows = rows_of(subjects)
+    for row in rows:
         workload = workload_of(row)
         tree.setdefault(family(workload)[0], {}).setdefault(workload, []).append(row)
-    return tuple(
-        Family(*family(key), tuple(_workload(name_, definitions, rows, subjects) for name_, rows in inner.items()))
-        for key, inner in tree.items()
+    axis = axis_of([_around(subject, row) for subject in subjects for row in rows], REACH, percent_label)
+    return Figures(
+        title=first.title(subjects),
+        lead=first.lead(subjects),
+        trust=first.trust(subjects),
+        axis=axis,
+        systems=tuple(subject.system for subject in subjects),
+        first=tuple(_row(row, subjects, axis) for row in first.FIRST if row in rows),
+        families=tuple(
+            Family(*family(key), tuple(_workload(one, definitions, of, subjects, axis) for one, of in inner.items()))
+            for key, inner in tree.items()
+        ),
+        flags=evidence.flags(subjects),
+        absences=evidence.absences(subjects),
+        slower=evidence.slower(subjects),
     )
+
+
+def _row(row: str, subjects: Sequence[Subject], axis: Axis, parameters: str = "") -> AbsoluteRow:
+    return AbsoluteRow(
+        row=name(row),
+        parameters=parameters or name(row.partition("@")[2]),
+        anchor=anchor(row),
+        figures=tuple(figure_of(subject, row) for subject in subjects),
+        bar=axis.bar(_around(subjects[0], row)) if len(subjects) == 1 else None,
+    )
+
+
+def _around(subject: Subject, row: str) -> Span | None:
+    """The interval relative to its figure; None where there is none."""
+    figure = pooled_figure(subject.of(row))
+    if figure is None or not figure.value or figure.value_low is None or figure.value_high is None:
+        return None
+    return span(1.0, figure.value_low / figure.value, figure.value_high / figure.value)
 
 
 def workload_of(row: str) -> str:
@@ -64,37 +99,23 @@ def workload_of(row: str) -> str:
 
 
 def _workload(
-    key: str, definitions: Mapping[str, Workload], rows: Sequence[str], subjects: Sequence[Subject]
+    key: str, definitions: Mapping[str, Workload], rows: Sequence[str], subjects: Sequence[Subject], axis: Axis
 ) -> WorkloadView:
     definition = definitions.get(key)
-    gathered_rows = gathered(
-        {row: tuple(pooled_figure(subject.of(row)) for subject in subjects) for row in rows}, definitions
-    )
-    curves = tuple(_curve(one, subjects) for one in gathered_rows if not isinstance(one, str))
-    figures = [figure for row in rows for subject in subjects for figure in subject.of(row)]
-    shown = tuple(
-        AbsoluteRow(
-            row=name(row),
-            parameters=name(row[len(key) + 1 :]),
-            anchor=anchor(row),
-            figures=tuple(pooled(subject.of(row)) for subject in subjects),
-        )
-        for row in gathered_rows
-        if isinstance(row, str)
-    )
-    if definition is None:
-        return WorkloadView(name(key), "not defined in this result's registry", "", "", "", "", "", "", shown)
+    found = gathered({row: tuple(pooled_figure(subject.of(row)) for subject in subjects) for row in rows}, definitions)
+    lines = tuple(_row(one, subjects, axis) if isinstance(one, str) else _curve(one, subjects, axis) for one in found)
+    figure = next(figure for row in rows for subject in subjects for figure in subject.of(row))
     return WorkloadView(
         name=name(key),
-        what=sentence(definition.what),
-        unit=_unit(figures[0]) if figures else name(definition.unit),
-        direction=f"{figures[0].better if figures else definition.better} is better",
-        inside=sentence(definition.inside),
+        what=sentence(definition.what if definition else UNDEFINED),
+        unit=_unit(figure),
+        per="" if figure.unit == "B/s" else name(figure.per),  # a bandwidth is per second, not per block
+        better=name(figure.better),
+        inside=sentence(definition.inside if definition else ""),
         subtracts=_subtracts(definition),
         hangs_on=sentence("; ".join(_hangs_on(rows, subjects))),
-        source=sentence(definition.source),
-        rows=shown,
-        curves=curves,
+        source=sentence(definition.source if definition else ""),
+        lines=lines,
     )
 
 
@@ -112,27 +133,28 @@ def _hangs_on(rows: Sequence[str], subjects: Sequence[Subject]) -> list[str]:
     ]
 
 
-def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subject]) -> CurveView:
+def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subject], axis: Axis) -> CurveView:
     """All systems' figures along the parameter, drawn and in rows; their ends in words."""
     title, parameter = name(curve.name), name(curve.parameter)
     lines = [
         curve_plots.Line(subject.letter, index, tuple(point.of[index] for point in curve.points))
         for index, subject in enumerate(subjects)
     ]
-    summary = "; ".join([spread_of(curve), *filter(None, (_ends(curve, line) for line in lines))])
-    rows = tuple(
-        AbsoluteRow(
-            row=name(point.row),
-            parameters=x_text(point.x),
-            anchor=anchor(point.row),
-            figures=tuple(NOTHING if figure is None else single(figure) for figure in point.of),
-        )
-        for point in curve.points
+    summary = sentence("; ".join([spread_of(curve), *filter(None, (_ends(curve, line) for line in lines))]))
+    rows = {point.row: _row(point.row, subjects, axis, x_text(point.x)) for point in curve.points}
+    ends = extremes(with_points(curve, lines[0].figures))
+    text = f"{summary}. The table of its points has every figure."
+    return CurveView(
+        name=title,
+        parameter=parameter,
+        span=spread_of(curve),
+        summary=summary,
+        ends=tuple(rows[one.row] for one in ends or ()),
+        plot=curve_plots.values(
+            parameter, [point.x for point in curve.points], lines, f"{title}, along {parameter}", text
+        ),
+        rows=tuple(rows.values()),
     )
-    text = f"{sentence(summary)}. The table of its points has every figure."
-    xs = [point.x for point in curve.points]
-    plot = curve_plots.values(parameter, xs, lines, f"{title}, along {parameter}", text)
-    return CurveView(title, parameter, sentence(summary), plot, rows)
 
 
 def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) -> str:
@@ -142,7 +164,7 @@ def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) ->
     if ends is None:
         return ""
     at = {point.row: x_text(point.x) for point in of_system.points}
-    low, high = (f"{value_text(one)} at {at[one.row]}" for one in ends)
+    low, high = (f"{single(one).text} at {at[one.row]}" for one in ends)
     top = peak(of_system)
     flat = top is not None and top.first != top.last
     told = f" (not told from {x_text(top.first)} to {x_text(top.last)})" if top is not None and flat else ""
@@ -155,14 +177,14 @@ def _unit(figure: RowFigure) -> str:
     words = {
         "ns": f"time per {per}",
         "B/s": "bytes per second",
-        "1/s": f"{per}s per second",
+        "1/s": f"{per}, times per second",
         "count": f"{per}, counted",
     }
     return words.get(figure.unit, f"{name(figure.unit)} per {per}")
 
 
-def _subtracts(definition: Workload) -> str:
+def _subtracts(definition: Workload | None) -> str:
     """What is taken off besides the clock and the empty loop, which every figure is net of."""
-    if not definition.subtracts:
+    if definition is None or not definition.subtracts:
         return ""
     return f"{'Less' if definition.figure_less_baseline else 'Beside it'}: {sentence(definition.subtracts)}"

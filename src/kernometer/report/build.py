@@ -9,8 +9,8 @@ from kernometer.errors import ResultError
 from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
-from kernometer.report.subjects import Subject, gather, name
-from kernometer.report.view import Page
+from kernometer.report.subjects import Subject, gather, name, rows_of, workloads_of
+from kernometer.report.view import Page, System
 from kernometer.results.model import Result
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
@@ -32,25 +32,21 @@ def build(
         raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
     subjects = gather(list(systems.items()) if systems else groups(results, comparisons), floors)
     _check(subjects, comparisons)
+    workloads, rows = workloads_of(subjects), rows_of(subjects)
     views = tuple(
-        compared.view(comparison, _subject(subjects, comparison.a), _subject(subjects, comparison.b))
+        compared.view(comparison, _system(subjects, comparison.a), _system(subjects, comparison.b), workloads, rows)
         for comparison in comparisons
     )
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
-        title=_title(subjects),
-        lead=_lead(subjects),
+        figures=absolute.figures(subjects),
         by=" and ".join(ways),
         bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
         made=f"Kernometer {__version__}",
-        systems=tuple(subject.system for subject in subjects),
         comparisons=views,
-        families=absolute.families(subjects),
-        flags=evidence.flags(subjects),
         truth=evidence.truth(subjects),
         counters=evidence.counters(subjects),
         events=evidence.events(subjects),
-        absences=evidence.absences(subjects),
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),
@@ -108,30 +104,5 @@ def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> No
                 )
 
 
-def _subject(subjects: Sequence[Subject], title: str) -> Subject:
-    return next(subject for subject in subjects if subject.key == title)
-
-
-def _title(subjects: Sequence[Subject]) -> str:
-    """What the page is about: of one system which kernel ran where, of more their names."""
-    names = [subject.system.name for subject in subjects]
-    if len(names) > 1:
-        return " against ".join(reversed(names)) if len(names) == 2 else ", ".join(names)
-    facts = {fact.name: fact.value for fact in subjects[0].system.facts}
-    return " on ".join(facts[key] for key in ("Kernel", "Host") if key in facts) or names[0]
-
-
-def _lead(subjects: Sequence[Subject]) -> str:
-    """The first sentence where nothing is compared."""
-    rows = len({row for subject in subjects for entry in subject.entries for row in entry.figures})
-    sessions = sum(len(subject.results) for subject in subjects)
-    failed = len(
-        {
-            (failure.row, result.session.id)
-            for subject in subjects
-            for result in subject.results
-            for failure in result.failures
-        }
-    )
-    text = f"{rows} row{'s' if rows != 1 else ''} measured in {sessions} session{'s' if sessions != 1 else ''}"
-    return f"{text}, {failed} failed." if failed else f"{text}."
+def _system(subjects: Sequence[Subject], title: str) -> System:
+    return next(subject.system for subject in subjects if subject.key == title)

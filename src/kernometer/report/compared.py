@@ -1,52 +1,72 @@
-"""From a Comparison to what the page shows of it: table, tallies, the strip of what differs, the forest plot."""
+"""From a Comparison to what table and page show of it: lines, tallies, what differs, what to look at first."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from markupsafe import escape
-
-from kernometer.report import curve_plots, forest
+from kernometer.report import curve_plots
 from kernometer.report.absolute import anchor, family
+from kernometer.report.axis import Axis, axis_of, span
 from kernometer.report.curves import crossing_lines, ratio_range, spread_of, x_text
-from kernometer.report.subjects import Subject, name, rows_of, sentence, single, workloads_of
-from kernometer.report.units import exact_text, format_percent
-from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, Figure, Plot, Tally
+from kernometer.report.first import FEW, FIRST
+from kernometer.report.subjects import name, sentence, short, single
+from kernometer.report.units import format_factor, format_percent, ratio_text
+from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, System, Tally
+from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
-from kernometer.stats.model import Comparison, Difference, RowComparison, RowFigure, Verdict
+from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
 
 #: A note that so many rows share is said once, under the table.
 SHARED = 4
-_DIGEST = re.compile(r"[0-9a-f]{32,}")
+#: More sessions than that are not counted: nobody would measure them.
+MOST_SESSIONS = 100
+#: What a curve without a decided difference is called: the first of these that a point of it is.
+WITHOUT_STEP = (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED, Verdict.NOT_THERE)
+DECIDED = (Verdict.SLOWER, Verdict.FASTER)
+
+Line = RowComparison | Curve[RowComparison]
 
 
-def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
-    """Everything the page says of B against A."""
-    ordered = {row.row: row for row in _in_order(comparison.rows, (a, b))}
-    lines = [ordered[one] if isinstance(one, str) else one for one in gathered(ordered, workloads_of((a, b)))]
-    points = _points(lines)
-    axis = forest.domain(points, comparison.delta) if points else (0.5, 2.0)
-    delta = f"{comparison.delta * 100:.3g}\u00a0%"
+def view(
+    comparison: Comparison,
+    a: System,
+    b: System,
+    workloads: Mapping[str, Workload],
+    order: Sequence[str] = (),
+) -> ComparisonView:
+    """Everything that is said of B against A.
+
+    `workloads`: the definitions, which say what forms a curve; none: every point is a row. `order`: the registry's
+    rows; those that it does not have come last.
+    """
+    place = {row: index for index, row in enumerate(order)}
+    rows = {one.row: one for one in sorted(comparison.rows, key=lambda row: place.get(row.row, len(place)))}
+    lines = [rows[one] if isinstance(one, str) else one for one in gathered(rows, workloads)]
+    where = f"against-{b.letter.lower()}"
     footnotes = footnotes_of(comparison.rows)
-    rows = [_row(line, footnotes) for line in lines if not isinstance(line, Curve)]
-    letters = (a.letter, b.letter)
+    shown = [standing(line) for line in lines]
+    axis = axis_of([None if one is None else span(one.ratio, one.low, one.high) for one in shown], comparison.delta)
+    of = {_name(line): _line(line, footnotes, axis, where) for line in lines}
+    families: dict[str, list[ComparedRow]] = {}
+    for line in lines:
+        families.setdefault(family(_name(line))[1], []).append(of[_name(line)])
     curves = [line for line in lines if isinstance(line, Curve)]
     return ComparisonView(
-        anchor=f"against-{b.letter.lower()}",
-        a=a.system,
-        b=b.system,
-        sentence=_headline(comparison.sentence),
-        interval="Interval" if comparison.method == "path" else "95\u00a0% interval",
-        delta=delta,
+        anchor=where,
+        a=a,
+        b=b,
+        sentence=sentence(comparison.sentence),
+        decided=not comparison.undecidable,
+        by_path=comparison.method == "path",
+        delta=f"{comparison.delta * 100:.3g} %",
+        axis=axis,
         tallies=tuple(_tally(verdict, comparison.count(verdict)) for verdict in Verdict),
-        wide=_plots(points, comparison, axis, "wide", letters),
-        narrow=_plots(points, comparison, axis, "narrow", letters),
-        undrawn=len(lines) - len(points),
-        families=_families(rows),
-        curves=tuple(_curve(curve, comparison.delta, footnotes, letters) for curve in curves),
+        first=tuple(of[_name(line)] for line in _first(lines, decided=not comparison.undecidable)),
+        families=tuple((title, tuple(members)) for title, members in families.items()),
+        curves=tuple(_curve(curve, comparison.delta, footnotes, axis, (a, b), where) for curve in curves),
         same=tuple(map(_contrast, comparison.same)),
         differs=tuple(map(_contrast, comparison.differs)),
         footnotes=tuple(map(sentence, footnotes)),
@@ -54,28 +74,65 @@ def view(comparison: Comparison, a: Subject, b: Subject) -> ComparisonView:
     )
 
 
+def named_view(comparison: Comparison, workloads: Mapping[str, Workload]) -> ComparisonView:
+    """`view` of two systems of which only the names are shown, as the terminal has it."""
+    a, b = (System(sign, name(title), (), ()) for sign, title in zip("AB", (comparison.a, comparison.b), strict=True))
+    return view(comparison, a, b, workloads)
+
+
+def standing(line: Line) -> RowComparison | None:
+    """The row that stands for a line; None for a curve of which no point has a ratio."""
+    if isinstance(line, RowComparison):
+        return line
+    point = shown_point(line)
+    return None if point is None else point.of
+
+
+def curve_verdict(curve: Curve[RowComparison]) -> Verdict:
+    """That of its largest decided difference; where there is none, whether its points are equivalent."""
+    most, counts = largest(curve), tally(curve)
+    return most.verdict if most is not None else next(one for one in WITHOUT_STEP if one in counts)
+
+
+def _name(line: Line) -> str:
+    return line.name if isinstance(line, Curve) else line.row
+
+
+def _effect(line: Line) -> float:
+    """The logarithm of its ratio; 0 where it has none."""
+    row = standing(line)
+    return math.log(row.ratio) if row is not None and row.ratio is not None and 0 < row.ratio < math.inf else 0.0
+
+
+def _first(lines: Sequence[Line], *, decided: bool) -> list[Line]:
+    """What people ask for first, what failed, and what was decided to differ most; where nothing can be decided what
+    moved most. The largest ratio first. Few lines are all shown."""
+    moved = [line for line in lines if not decided or _verdict(line) in DECIDED]
+    most = sorted(moved, key=lambda line: -abs(_effect(line)))[: len(FIRST)]
+    wanted = [line for line in lines if decided and (_name(line) in FIRST or _verdict(line) is Verdict.FAILED)]
+    chosen = lines if len(lines) <= FEW else {_name(line): line for line in (*most, *wanted)}.values()
+    return sorted(chosen, key=lambda line: ((row := standing(line)) is None or row.ratio is None, -_effect(line)))
+
+
+def _verdict(line: Line) -> Verdict:
+    return curve_verdict(line) if isinstance(line, Curve) else line.verdict
+
+
 def _tally(verdict: Verdict, count: int) -> Tally:
     return Tally(verdict.name.lower(), count, verdict.value)
 
 
-def _families(rows: Sequence[ComparedRow]) -> tuple[tuple[str, tuple[ComparedRow, ...]], ...]:
-    found: dict[str, list[ComparedRow]] = {}
-    for row in rows:
-        found.setdefault(family(row.row)[1], []).append(row)
-    return tuple((title, tuple(members)) for title, members in found.items())
-
-
 def missing(row: RowComparison) -> str:
-    """Of an undecided row: what these runs could have seen, and what it takes to see δ."""
+    """Of an undecided row: the difference that these runs could have seen, and what it takes to see δ."""
     parts = []
     if row.smallest is not None and math.isfinite(row.smallest):
-        parts.append(f"could have seen {_percent(row.smallest)}")
+        parts.append(f"sees {format_factor(row.smallest)}")
     if row.minutes_missing is not None and math.isfinite(row.minutes_missing):
-        parts.append(f"needs about {_minutes(row.minutes_missing)} more")
+        parts.append(f"+{_minutes(row.minutes_missing)}")
     if row.sessions_missing is not None:
-        plural = "" if row.sessions_missing == 1 else "s"
-        parts.append(f"needs {row.sessions_missing} more session{plural} a side")
-    return "; ".join(parts)
+        more = min(row.sessions_missing, MOST_SESSIONS)
+        parts.append(f"+{more}{' or more' * (more < row.sessions_missing)} session{'' if more == 1 else 's'}")
+    return ", ".join(parts)
 
 
 def footnotes_of(rows: Sequence[RowComparison]) -> list[str]:
@@ -89,44 +146,79 @@ def own_notes(row: RowComparison, footnotes: Sequence[str]) -> list[str]:
     return [note for note in row.notes if note not in footnotes]
 
 
-def _row(row: RowComparison, footnotes: Sequence[str]) -> ComparedRow:
-    own = [missing(row)] if row.verdict is Verdict.UNDECIDED else []
-    own += own_notes(row, footnotes)
-    interval = exact_text(row)
+def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> ComparedRow:
+    """A row; a curve as the point of its largest decided difference, or where none is decided how far ratios reach."""
+    if isinstance(line, RowComparison):
+        return _row(line, footnotes, axis)
+    point, most = shown_point(line), largest(line)
+    made = _row(line.points[0].of if point is None else point.of, footnotes, axis)
+    undecided = [one.of for one in line.points if one.of.verdict is Verdict.UNDECIDED]
+    worst = max(undecided, key=lambda row: row.smallest or 0.0, default=None)
+    at = [f"at {x_text(point.x)}"] if point is not None and most is not None else []
+    notes = [*at, *([missing(worst)] if worst is not None else []), *crossing_lines(line)]
+    counts = Counter(note for one in line.points for note in own_notes(one.of, footnotes))
+    return replace(
+        made,
+        row=name(line.name),
+        anchor=f"{where}-{anchor(line.name)}",
+        a=NOTHING if most is None else made.a,
+        b=NOTHING if most is None else made.b,
+        ratio_text=ratio_range(line) if most is None else made.ratio_text,
+        interval="" if most is None else made.interval,
+        floor="" if most is None else made.floor,
+        verdict=curve_verdict(line),
+        verdicts=tuple(_tally(verdict, count) for verdict, count in tally(line).items()),
+        note=tuple(filter(None, notes)),
+        why=tuple(sentence(f"{note} ({count} of {len(line.points)} points)") for note, count in counts.items()),
+    )
+
+
+def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRow:
+    interval = "exact" if row.exact else ""
     if row.low is not None and row.high is not None:
-        interval = f"{forest.ratio_text(row.low)} – {forest.ratio_text(row.high)}"
+        interval = f"[{ratio_text(row.low)}, {ratio_text(row.high)}]"
     return ComparedRow(
         row=name(row.row),
         anchor=anchor(row.row),
-        a=_figure(row.a),
-        b=_figure(row.b),
+        a=single(row.a),
+        b=single(row.b),
         ratio=row.ratio,
-        ratio_text="–" if row.ratio is None else forest.ratio_text(row.ratio),
+        ratio_text="–" if row.ratio is None else ratio_text(row.ratio),
         interval=interval,
+        floor=format_percent(row.floor) if row.exact and row.floor is not None else "",
         verdict=row.verdict,
-        note=sentence("; ".join(filter(None, own))),
+        verdicts=(_tally(row.verdict, 1),),
+        note=tuple(filter(None, [missing(row)])) if row.verdict is Verdict.UNDECIDED else (),
+        why=tuple(map(sentence, own_notes(row, footnotes))),
         footnotes=tuple(number for number, note in enumerate(footnotes, 1) if note in row.notes),
+        bar=None if row.verdict is Verdict.FAILED else axis.bar(span(row.ratio, row.low, row.high)),
     )
 
 
 def _curve(
-    curve: Curve[RowComparison], delta: float, footnotes: Sequence[str], letters: tuple[str, str]
+    curve: Curve[RowComparison],
+    delta: float,
+    footnotes: Sequence[str],
+    axis: Axis,
+    systems: tuple[System, System],
+    where: str,
 ) -> ComparedCurve:
     title, parameter = name(curve.name), name(curve.parameter)
+    a, b = (system.letter for system in systems)
     counts = tally(curve)
-    summary = "; ".join((spread_of(curve), largest_words(curve), *crossing_lines(curve)))
+    summary = sentence("; ".join((spread_of(curve), largest_words(curve), *crossing_lines(curve))))
     text = (
-        f"{', '.join(f'{count} {verdict.value}' for verdict, count in counts.items())} of {sentence(summary)}. "
+        f"{', '.join(f'{count} {verdict.value}' for verdict, count in counts.items())} of {summary}. "
         "The table of its points has every figure."
     )
-    drawn = f"Ratio of {letters[1]} to {letters[0]}, {title}, along {parameter}"
     return ComparedCurve(
         name=title,
+        anchor=f"{where}-{anchor(curve.name)}",
         parameter=parameter,
-        summary=sentence(summary),
+        summary=summary,
         tallies=tuple(_tally(verdict, count) for verdict, count in counts.items()),
-        plot=curve_plots.ratios(curve, delta, letters[1], drawn, text),
-        rows=tuple(_row(point.of, footnotes) for point in curve.points),
+        plot=curve_plots.ratios(curve, delta, b, f"Ratio of {b} to {a}, {title}, along {parameter}", text),
+        rows=tuple(_row(point.of, footnotes, axis) for point in curve.points),
         xs=tuple(x_text(point.x) for point in curve.points),
     )
 
@@ -139,96 +231,13 @@ def largest_words(curve: Curve[RowComparison]) -> str:
     at = next(x_text(point.x) for point in curve.points if point.of is most)
     interval = ""
     if most.low is not None and most.high is not None:
-        interval = f" [{forest.ratio_text(most.low)}, {forest.ratio_text(most.high)}]"
-    return f"largest decided difference {forest.ratio_text(most.ratio)}{interval} at {at}"
-
-
-def _figure(figure: RowFigure | None) -> Figure:
-    return NOTHING if figure is None else single(figure)
+        interval = f" [{ratio_text(most.low)}, {ratio_text(most.high)}]"
+    return f"largest decided difference {ratio_text(most.ratio)}{interval} at {at}"
 
 
 def _contrast(difference: Difference) -> Contrast:
     return Contrast(name(difference.what), short(difference.a), short(difference.b))
 
 
-def short(text: str) -> str:
-    """A digest by its beginning."""
-    return f"{text[:12]}…" if _DIGEST.fullmatch(text) else sentence(text)
-
-
-def _headline(text: str) -> str:
-    """The verdict sentence, in which no line ends between a number and what it counts."""
-    return re.sub(r"(?<=[ ±]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", sentence(text))
-
-
-def _in_order(rows: Sequence[RowComparison], subjects: Sequence[Subject]) -> list[RowComparison]:
-    """In the registry's order; rows without a run in any of them last."""
-    place = {row: index for index, row in enumerate(rows_of(subjects))}
-    return sorted(rows, key=lambda row: place.get(row.row, len(place)))
-
-
-def _points(lines: Sequence[RowComparison | Curve[RowComparison]]) -> list[forest.Point]:
-    """Rows with a ratio, a curve by the point that stands for it; one without an interval is its point alone."""
-    found = []
-    for line in lines:
-        if isinstance(line, Curve):
-            point = shown_point(line)
-            if point is None:
-                continue
-            row, title = point.of, f"{line.name} at {x_text(point.x)}"
-        else:
-            row, title = line, line.row
-        if row.verdict is Verdict.FAILED or row.ratio is None or not (0 < row.ratio < math.inf):
-            continue
-        low, high = (
-            end if end is not None and 0 < end < math.inf else edge
-            for end, edge in ((row.low, row.ratio), (row.high, row.ratio))
-        )
-        ends = min(low, row.ratio), max(high, row.ratio)
-        known = row.low is not None and row.high is not None
-        found.append(forest.Point(name(title), row.ratio, *ends, row.verdict, known=known, exact=row.exact))
-    return found
-
-
-def _plots(
-    points: Sequence[forest.Point],
-    comparison: Comparison,
-    axis: tuple[float, float],
-    layout: forest.Layout,
-    letters: tuple[str, str],
-) -> tuple[Plot, ...]:
-    """The parts of the forest plot in one layout, each an accessible image."""
-    if not points:
-        return ()
-    parts = forest.parts(points)
-    plots = []
-    for number, part in enumerate(parts, 1):
-        drawing = forest.svg(forest.spec(part, delta=comparison.delta, axis=axis, layout=layout, names=letters))
-        of = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
-        intervals = "" if comparison.method == "path" else ", with 95 % intervals"
-        title = f"Ratio of {letters[1]} to {letters[0]} by row{intervals}{of}"
-        text = (
-            f"{len(part)} rows from {part[0].name} at {forest.ratio_text(part[0].ratio)} to {part[-1].name} at "
-            f"{forest.ratio_text(part[-1].ratio)}. The comparison table has every figure."
-        )
-        width, height = forest.size(layout, len(part))
-        plots.append(Plot(image(drawing, title, text, width, height), width))
-    return tuple(plots)
-
-
-def image(drawing: str, title: str, text: str, width: int, height: int) -> str:
-    """Vega's element in one that scales, says what it is, and hides its many parts from a screen reader."""
-    inner = drawing[drawing.index(">") + 1 : drawing.rindex("</svg>")]
-    return (
-        f'<svg role="img" viewBox="0 0 {width} {height}" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title><desc>{escape(text)}</desc>"
-        f'<g aria-hidden="true" font-family="sans-serif">{inner}</g></svg>'
-    )
-
-
-def _percent(share: float) -> str:
-    return format_percent(share) if share < 1 else f"a factor of {1 + share:.3g}"
-
-
 def _minutes(minutes: float) -> str:
-    return f"{max(1, minutes):.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+    return f"{max(1, math.ceil(minutes))} min" if minutes < 120 else f"{minutes / 60:.0f} h"

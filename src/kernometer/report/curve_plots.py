@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from markupsafe import escape
 
 from kernometer.report.curves import x_text
-from kernometer.report.forest import ratio_text
-from kernometer.report.units import format_value
+from kernometer.report.units import format_value, ratio_text
 from kernometer.report.view import Plot
 from kernometer.stats.curves import Curve
 from kernometer.stats.model import RowComparison, RowFigure, Verdict

@@ -7,40 +7,49 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kernometer.report.subjects import Subject, name, rows_of, sentence
+from kernometer.report.subjects import Subject, name, names_of, rows_of, sentence, workloads_of
 from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
 from kernometer.report.warnings import WORDS, explain
 from kernometer.results.model import Counting, Events, Run
 from kernometer.stats.model import Flag, FlagCode
 
-#: Rows of one reason that the page lists; of more it says how many there are.
-FLAG_ITEMS = 400
+#: Times as long from which on a row's counting run is told of.
+TOLD_COUNTING = 1.1
 #: Of what `check` says, that which touches figures: what makes them wander, then what shapes them evenly.
 SEVERITIES = ("disturbs", "note")
 
 
 def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
-    """Every flag, by reason, in the order of FlagCode."""
-    found: dict[FlagCode, list[FlagItem]] = {}
+    """Every flag, by reason, in the order of FlagCode; what many rows share is said once."""
+    found: dict[FlagCode, dict[tuple[str, str], list[str]]] = {}
     for row in rows_of(subjects):
         for subject in subjects:
-            details: dict[FlagCode, list[str]] = {}
             for flag in _flags_of(subject, row):
-                details.setdefault(flag.code, []).append(flag.detail)
-            for code, texts in details.items():
-                more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
-                found.setdefault(code, []).append(FlagItem(name(row), subject.letter, sentence(texts[0]) + more))
+                found.setdefault(flag.code, {}).setdefault((subject.letter, flag.detail), []).append(row)
+    workloads = workloads_of(subjects)
     return tuple(
         FlagGroup(
             code=code.value,
             title=WORDS[code].label,
+            letter=WORDS[code].letter,
             meaning=explain(code),
-            items=tuple(found[code][:FLAG_ITEMS]),
-            more=max(0, len(found[code]) - FLAG_ITEMS),
+            count=len({(letter, row) for (letter, _detail), rows in found[code].items() for row in rows}),
+            folded=all(code in subject.hidden for subject in subjects),
+            items=tuple(
+                FlagItem(names_of(rows, workloads), letter, sentence(detail))
+                for (letter, detail), rows in found[code].items()
+            ),
         )
         for code in FlagCode
         if code in found
     )
+
+
+def slower(subjects: Sequence[Subject]) -> dict[str, float]:
+    """Rows that took longer while events were counted: how many times as long."""
+    known = {row: [one.counting for subject in subjects for one in subject.of(row)] for row in rows_of(subjects)}
+    most = {row: max((one for one in of if one is not None), default=1.0) for row, of in known.items()}
+    return {name(row): times for row, times in most.items() if times >= TOLD_COUNTING}
 
 
 def truth(subjects: Sequence[Subject]) -> Counts:
@@ -120,17 +129,22 @@ def _vector(vector: Events) -> dict[str, str]:
 
 
 def absences(subjects: Sequence[Subject]) -> tuple[Absence, ...]:
-    """Rows that failed or that a platform cannot do; a reason that comes again and again is listed once."""
-    found: dict[Absence, None] = {}
+    """Rows that failed or that a platform cannot do, gathered by system and reason."""
+    found: dict[tuple[str, str, str], list[str]] = {}
     for subject in subjects:
         for result in subject.results:
             for failure in result.failures:
-                cause = " ".join(part for part in (failure.call, failure.errno) if part)
-                reason = failure.text if not cause or cause in failure.text else f"{failure.text} ({cause})"
-                found[Absence(name(failure.row), subject.letter, "failed", sentence(reason))] = None
+                cause = [part for part in (failure.call, failure.errno) if part]
+                known = all(part in failure.text for part in cause)
+                reason = failure.text if known else f"{failure.text} ({' '.join(cause)})"
+                found.setdefault(("failed", reason, subject.letter), []).append(failure.row)
             for lacking in result.unsupported:
-                found[Absence(name(lacking.row), subject.letter, "unsupported", sentence(lacking.reason))] = None
-    return tuple(sorted(found, key=lambda absence: (absence.kind, absence.row, absence.system)))
+                found.setdefault(("not on this platform", lacking.reason, subject.letter), []).append(lacking.row)
+    workloads = workloads_of(subjects)
+    return tuple(
+        Absence(names_of(rows, workloads), letter, kind, sentence(reason))
+        for (kind, reason, letter), rows in sorted(found.items(), key=lambda item: (item[0][0], item[1][0], item[0][2]))
+    )
 
 
 def findings(subjects: Sequence[Subject]) -> tuple[Finding, ...]:

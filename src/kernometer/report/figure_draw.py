@@ -10,9 +10,10 @@ import math
 from typing import Any
 
 from kernometer.report.figure_points import Drawing, Panel
-from kernometer.report.forest import PRINT
 
 WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
+#: On white.
+PAPER, INK, MUTED, GRID = "#ffffff", "#1b1f23", "#57606a", "#d8dde2"
 #: Colours that stay apart in the usual kinds of colour blindness, on white.
 COLOURS = ("#1a5fb4", "#b0420a", "#2f7d4f", "#8f4fa8", "#8a6d00", "#3f4a54", "#c2387a", "#0f8a8a", "#6a737d", "#5b3a1e")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
@@ -44,7 +45,7 @@ def spec(drawing: Drawing) -> dict[str, Any]:
     makers = {"curves": _curves, "samples": _curves, "bars": _bars, "grid": _grid}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "background": PRINT.paper,
+        "background": PAPER,
         "padding": 16,
         "config": _config(),
         "title": {
@@ -59,7 +60,7 @@ def spec(drawing: Drawing) -> dict[str, Any]:
 
 
 def _config() -> dict[str, Any]:
-    axis = {"labelColor": PRINT.muted, "titleColor": PRINT.ink, "gridColor": PRINT.grid, "tickColor": PRINT.grid}
+    axis = {"labelColor": MUTED, "titleColor": INK, "gridColor": GRID, "tickColor": GRID}
     return {
         "font": "sans-serif",
         "view": {"stroke": None},
@@ -71,7 +72,7 @@ def _config() -> dict[str, Any]:
             "symbolStrokeWidth": 1.6,
             "symbolOpacity": 1,
         },
-        "title": {"fontSize": 14, "subtitleFontSize": 11, "subtitleColor": PRINT.muted, "color": PRINT.ink},
+        "title": {"fontSize": 14, "subtitleFontSize": 11, "subtitleColor": MUTED, "color": INK},
     }
 
 
@@ -215,12 +216,12 @@ def _bars(panel: Panel) -> dict[str, Any]:
             {"mark": {"type": "bar"}, "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour}},
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "rule", "color": PRINT.ink, "strokeWidth": 1.2},
+                "mark": {"type": "rule", "color": INK, "strokeWidth": 1.2},
                 "encoding": {**ends, "y": y, "yOffset": offset},
             },
             {
                 "transform": [{"calculate": "isValid(datum.high) ? max(datum.high, datum.y) : datum.y", "as": "end"}],
-                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 10, "color": PRINT.muted},
+                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 10, "color": MUTED},
                 "encoding": {
                     "x": {"field": "end", "type": "quantitative"},
                     "y": y,
@@ -252,7 +253,7 @@ def _grid(panel: Panel) -> dict[str, Any]:
         "y": {"field": "row", "type": "ordinal", "axis": None},
         "text": {"field": "text", "type": "nominal"},
     }
-    mark: dict[str, Any] = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": PRINT.ink}
+    mark: dict[str, Any] = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": INK}
     layers: list[dict[str, Any]] = [
         {
             "transform": [{"filter": f"datum.weight === '{weight}'"}],

@@ -1,13 +1,14 @@
 """The report: one HTML file that opens with no network and reads without JavaScript (it has none).
 
-The forest plot is drawn by Vega-Lite (forest.py); the small charts of each row by hand (small.py says why, with the
-measured cost of both). CSS is inlined; a content security policy forbids the page everything else, so that even a
+Intervals are drawn by CSS in the cells of tables (axis.py); the small charts of each row by hand (small.py says why,
+with the measured cost). CSS is inlined; a content security policy forbids the page everything else, so that even a
 string that slipped through could load and run nothing.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from kernometer.errors import ResultError
 from kernometer.report.build import Systems, build
@@ -101,13 +102,25 @@ def _template_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["breakable"] = breakable
+    environment.filters |= {"breakable": breakable, "code": code, "solid": solid}
     return environment
 
 
 def breakable(row: str) -> Markup:
     """A row's name that a line may end in, between its parameters; still the same text to copy and to search."""
     return Markup("<wbr>@").join(Markup(",<wbr>").join(part.split(",")) for part in row.split("@"))
+
+
+def code(text: str) -> Markup:
+    """Text with what stands in backticks as code."""
+    parts = text.split("`")
+    marked = (Markup("<code>{}</code>").format(part) if odd % 2 else escape(part) for odd, part in enumerate(parts))
+    return Markup("").join(marked) if len(parts) % 2 else escape(text)
+
+
+def solid(text: str) -> str:
+    """A sentence in which no line ends between a number and what it counts."""
+    return re.sub(r"(?<=[ ±]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", text)
 
 
 def _css(*names: str) -> Markup:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 
 from kernometer import __version__
 from kernometer.report.absolute import family
-from kernometer.report.compared import footnotes_of, missing, own_notes, short
+from kernometer.report.compared import curve_verdict, footnotes_of, missing, own_notes
 from kernometer.report.curves import definitions, x_text
-from kernometer.report.forest import ratio_text
 from kernometer.report.heads import short_names
-from kernometer.report.subjects import gather, name, sentence
-from kernometer.report.units import NOTHING, exact_text, format_value
+from kernometer.report.subjects import gather, name, sentence, short
+from kernometer.report.units import NOTHING, exact_text, format_value, ratio_text
 from kernometer.report.view import System
 from kernometer.results.model import Workload
-from kernometer.stats.curves import Curve, extremes, gathered, largest, shown_point, tally, with_points
+from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tally, with_points
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.series import Change, Series, Step, change_size
 
@@ -27,8 +26,9 @@ KINDS = 5
 SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×", Verdict.NOT_THERE: "–"}
 #: Verdicts whose notes stand at each cell, however many share them.
 TOLD = frozenset({Verdict.FAILED, Verdict.NOT_THERE})
-#: What a curve without a decided difference is called: the first of these that a point of it is.
-WITHOUT_STEP = (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED, Verdict.NOT_THERE)
+#: Ratios at which the next darker step of a cell's colour begins; the same downwards.
+STEPS = (1.05, 1.1, 1.25, 1.5, 2.0)
+_DECIDED = frozenset({Verdict.SLOWER.value, Verdict.FASTER.value})
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
 
 
@@ -41,6 +41,14 @@ class Cell:
     words: str  #: ratio and verdict
     note: str  #: why it failed or is not there, what is missing to decide it
     ratio: float | None
+
+    @property
+    def colour(self) -> str:
+        """As a CSS class: s1 to s6 for slower, f1 to f6 for faster, else its kind."""
+        if self.ratio is None or not (self.kind in _DECIDED and 0 < self.ratio < math.inf):
+            return self.kind.replace(" ", "_")
+        away = max(self.ratio, 1 / self.ratio)
+        return f"{'s' if self.ratio > 1 else 'f'}{1 + sum(away >= edge for edge in STEPS)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +179,11 @@ def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
         return _cell(None, shared)
     words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
     note = "; ".join(dict.fromkeys(note for one in curve.points for note in own_notes(one.of, shared)))
-    if point is not None and largest(curve) is point.of:
-        ratio = ratio_text(point.of.ratio or 1.0)
-        kind, sign, words = point.of.verdict, ratio, f"{ratio} {point.of.verdict.value} at {x_text(point.x)}; {words}"
-    else:
-        kind = next(one for one in WITHOUT_STEP if one in counts)
-        sign = SIGNS[kind]
+    kind = curve_verdict(curve)
+    sign = SIGNS.get(kind, "")
+    if point is not None and not sign:
+        sign = ratio_text(point.of.ratio or 1.0)
+        words = f"{sign} {kind.value} at {x_text(point.x)}; {words}"
     return Cell(kind.value, sign, words, sentence(note), point.of.ratio if point is not None else None)
 
 
@@ -274,8 +281,3 @@ def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) ->
             if name:
                 named.append(comparison.b)
     return tuple(sentence(remark.replace("\0", ", ".join(names))) for remark, names in found.items())
-
-
-def finite(ratio: float | None) -> bool:
-    """Whether a ratio can stand on a logarithmic scale."""
-    return ratio is not None and 0 < ratio < math.inf

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.forest import ratio_text
-from kernometer.report.units import NOTHING, format_value
+from kernometer.report.units import NOTHING, format_value, ratio_text
 from kernometer.results.model import Paper, Publication, Published, Stated
 from kernometer.results.published import PREFIX
 from kernometer.stats.model import RowFigure

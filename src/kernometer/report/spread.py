@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from kernometer.report.subjects import Subject, name
-from kernometer.report.units import format_percent
+from kernometer.report.units import format_factor
 from kernometer.report.view import Spread, SpreadRow
 from kernometer.stats.history import History
 from kernometer.stats.noise import HostNoise, known_spread, spread_between_sessions
+
+#: Fewer sessions tell no limit: with two it would be 18 times their difference.
+LEAST = 3
 
 
 def spreads(subjects: Sequence[Subject], history: History | None) -> tuple[Spread, ...]:
     """Of each subject with two sessions or more; of single sessions that are the same thing; of the host's history."""
     found = [
-        spread_view(spread_between_sessions([entry.figures for entry in subject.entries]), f"of {subject.system.name}")
+        spread_view(spread_between_sessions(subject.figures), f"of {subject.system.name}")
         for subject in subjects
         if len(subject.entries) > 1
     ]
     if not found and _same_thing(subjects):
-        figures = [entry.figures for subject in subjects for entry in subject.entries]
+        figures = [of for subject in subjects for of in subject.figures]
         found.append(spread_view(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
     if history is not None:
         found.append(spread_view(known_spread(history, subjects[0].entries[0]), "known of this host"))
@@ -41,20 +45,23 @@ def spread_view(noise: HostNoise | None, which: str) -> Spread | None:
         SpreadRow(
             row=name(row.row),
             sessions=row.sessions,
-            deviation=_percent(row.sd),
-            interval=f"{_percent(row.low)} – {_percent(row.high)}",
+            deviation=format_factor(row.sd),
+            interval=f"{format_factor(row.low)} – {format_factor(row.high)}",
             limit=row.limit,
-            limit_text=_percent(row.limit),
+            limit_text=format_factor(row.limit),
         )
         for row in sorted(noise.rows.values(), key=lambda row: -row.limit)
     ]
-    summary = (
-        f"Between the {noise.sessions} sessions {which}, the median row spreads by {_percent(noise.typical)} (one "
+    if noise.sessions < LEAST:
+        apart = format_factor(math.expm1(math.sqrt(2) * noise.typical))
+        text = (
+            f"Between the two sessions {which}, the median row differs by {apart}, {name(noise.worst)} most. "
+            "Three sessions tell how far apart sessions lie."
+        )
+        return Spread(text, ())
+    text = (
+        f"Between the {noise.sessions} sessions {which}, the median row spreads by {format_factor(noise.typical)} (one "
         f"standard deviation): two single sessions of the same thing differ there by more than "
-        f"{_percent(noise.limit)} in 5 pairs of 100. {name(noise.worst)} spreads most."
+        f"{format_factor(noise.limit)} in 5 pairs of 100. {name(noise.worst)} spreads most."
     )
-    return Spread(summary.replace(" %", "\u00a0%"), tuple(rows))
-
-
-def _percent(share: float) -> str:
-    return format_percent(share) if share < 10 else f"a factor of {1 + share:.2g}"
+    return Spread(text, tuple(rows))

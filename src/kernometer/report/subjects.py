@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from kernometer.report.curves import definitions
-from kernometer.report.units import exact_text, format_interval, format_value
+from kernometer.report.units import exact_text, format_half_width, format_interval, format_value
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
-from kernometer.report.warnings import FOLDED, WORDS, noisy
+from kernometer.report.warnings import WORDS, folded, noisy
 from kernometer.results.model import Counting, Result, Run, Workload
+from kernometer.stats.curves import gathered
 from kernometer.stats.disturbance import disturbance
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.floors import Layout, with_floors
@@ -25,6 +27,7 @@ from kernometer.text import printable
 NAME, TEXT = 120, 600
 #: Sentences about what could not be read of a file.
 DAMAGE = 3
+_DIGEST = re.compile(r"[0-9a-f]{32,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,11 @@ class Subject:
     key: str  #: its name as comparisons have it
     system: System
     results: tuple[Result, ...]
-    entries: tuple[Entry, ...]
+    figures: tuple[Mapping[str, RowFigure], ...]  #: of each result
+    entries: tuple[Entry, ...]  #: of each result; none where only its own figures are shown
     runs: Mapping[str, tuple[Run, ...]]  #: of each row, of all results: a page asks for each of hundreds of rows
     counted: Mapping[str, tuple[Counting | Run, ...]]  #: the same of Result.counted
+    hidden: frozenset[FlagCode]  #: flags that stand beside no row
 
     @property
     def letter(self) -> str:
@@ -44,7 +49,7 @@ class Subject:
 
     def of(self, row: str) -> list[RowFigure]:
         """The row's figure in every session that has it."""
-        return [one.figures[row] for one in self.entries if row in one.figures]
+        return [figures[row] for figures in self.figures if row in figures]
 
 
 def name(text: str) -> str:
@@ -64,15 +69,33 @@ def gather(groups: Sequence[tuple[str, Sequence[Result]]], floors: Sequence[Layo
     """One subject for each group (its name and its results), lettered in order. `floors`: what is known of layouts."""
     subjects = []
     for index, (title, results) in enumerate(groups):
-        system = System(letter(index), name(title), _facts(results), tuple(map(_session, results)))
-        entries = tuple(_entry(result, floors) for result in results)
-        subjects.append(Subject(title, system, tuple(results), entries, _runs(results), _counted(results)))
+        entries = [entry(result) for result in results]
+        known = [with_floors(one.figures, of, floors) for one, of in zip(entries, results, strict=True)]
+        subjects.append(subject(letter(index), title, results, known, entries))
     return tuple(subjects)
 
 
-def _entry(result: Result, floors: Sequence[Layout]) -> Entry:
-    found = entry(result)
-    return replace(found, figures=with_floors(found.figures, result, floors))
+def subject(
+    sign: str,
+    title: str,
+    results: Sequence[Result],
+    figures: Sequence[Mapping[str, RowFigure]],
+    entries: Sequence[Entry] = (),
+    *,
+    every_flag: bool = False,
+) -> Subject:
+    """The system of these results, with these figures of each; `every_flag`: also those that say little of one row."""
+    flagged = [one for of in figures for one in of.values()]
+    return Subject(
+        key=title,
+        system=System(sign, name(title), _facts(results), tuple(map(_session, results))),
+        results=tuple(results),
+        figures=tuple(figures),
+        entries=tuple(entries),
+        runs=_runs(results),
+        counted=_counted(results),
+        hidden=frozenset() if every_flag else folded(flagged),
+    )
 
 
 def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
@@ -93,9 +116,9 @@ def _counted(results: Sequence[Result]) -> dict[str, tuple[Counting | Run, ...]]
 
 
 def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:
-    """Every row that has a run of some subject, in the registry's order; what that does not know comes last."""
+    """Every row that has a figure in some subject, in the registry's order; what that does not know comes last."""
     results = [result for subject in subjects for result in subject.results]
-    return in_registry_order(results, dict.fromkeys(row for result in results for row in result.rows))
+    return in_registry_order(results, dict.fromkeys(row for one in subjects for of in one.figures for row in of))
 
 
 def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
@@ -103,25 +126,39 @@ def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
     return definitions(result for subject in subjects for result in subject.results)
 
 
-def single(figure: RowFigure) -> Figure:
-    """A value and its 95 % interval, in the row's own unit; of equal counts that they are exact."""
+def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
+    """Rows for a sentence: those of one curve under its name, with their number."""
+    return sentence(
+        ", ".join(
+            one if isinstance(one, str) else f"{one.name} ({len(one.points)} points)"
+            for one in gathered(dict.fromkeys(rows), workloads)
+        )
+    )
+
+
+def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) -> Figure:
+    """A value and its 95 % interval, in the row's own unit; of equal counts that they are exact. Flags but `hidden`."""
+    if figure is None:
+        return NOTHING
     codes = dict.fromkeys(flag.code for flag in figure.flags)
-    tags = tuple(Tag(code.value, WORDS[code].label) for code in codes if code not in FOLDED)
+    tags = tuple(Tag(code.value, WORDS[code].label, WORDS[code].letter) for code in codes if code not in hidden)
+    runs = len(figure.runs)
     if figure.value is None:
         below = FlagCode.BELOW_RESOLUTION in codes
-        return Figure(None, "below resolution" if below else "no figure", "", tags)
+        return Figure(None, "below resolution" if below else "no figure", runs=runs, tags=tags)
     interval, half_width = "", None
     if figure.value_low is not None and figure.value_high is not None:
         interval = format_interval(figure.value_low, figure.value_high, figure.unit)
         half_width = (figure.value_high - figure.value_low) / 2
-    interval = exact_text(figure) or interval
-    return Figure(figure.value, format_value(figure.value, figure.unit, half_width), interval, tags)
+    exact = exact_text(figure)
+    accuracy = exact or format_half_width(figure.value, figure.value_low, figure.value_high)
+    text = format_value(figure.value, figure.unit, half_width)
+    return Figure(figure.value, text, exact or interval, accuracy, runs, tags)
 
 
-def pooled(figures: Sequence[RowFigure]) -> Figure:
+def figure_of(subject: Subject, row: str) -> Figure:
     """`pooled_figure` in words."""
-    figure = pooled_figure(figures)
-    return NOTHING if figure is None else single(figure)
+    return single(pooled_figure(subject.of(row)), subject.hidden)
 
 
 def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
@@ -133,56 +170,72 @@ def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
 
 def _session(result: Result) -> SessionView:
     started = datetime.fromtimestamp(result.session.started, UTC)
-    notes = [noisy(disturbance(result))]
-    if result.end is None:
-        notes.append("the file was cut off")
-    elif not result.end.complete:
-        notes.append(f"not whole: {result.end.reason or 'no reason given'}")
-    note = " ".join(filter(None, notes))
+    end = result.end
+    state = "cut off, or still being measured" if end is None else "complete"
+    if end is not None and not end.complete:
+        state = f"not complete: {end.reason or 'no reason given'}"
+    state = f"{end.seconds:.0f} s, {state}" if end is not None else state
     damage = [sentence(line) for line in result.damage[:DAMAGE]]
     if len(result.damage) > DAMAGE:
         damage.append(f"and {len(result.damage) - DAMAGE} more")
-    return SessionView(name(result.session.id), f"{started:%Y-%m-%d %H:%M} UTC", sentence(note), tuple(damage))
+    note = sentence(noisy(disturbance(result)))
+    when = f"{started:%Y-%m-%d %H:%M} UTC"
+    whole = end is not None and end.complete
+    return SessionView(name(result.session.id), when, sentence(state), whole, note, tuple(damage))
 
 
 def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:
     """What a reader needs to place a system; values that differ between its sessions are all named."""
-    listed = {
-        "Target": [result.session.target for result in results],
-        "Machine": [result.session.machine for result in results],
-        "Kernel": [_kernel(result) for result in results],
-        "Host": [_header(result, "uname").get("nodename", "") for result in results],
-        "CPU": [_cpu(result) for result in results],
-        "Probe": [_probe(result) for result in results],
-        "Clock": [result.header.clock if result.header else "" for result in results],
-        "Profile": [f"{result.session.profile}, by {result.session.by}" for result in results],
-    }
+    each = [_facts_of(result) for result in results]
     facts = []
-    for key, values in listed.items():
-        different = [name(str(value)) for value in dict.fromkeys(values) if value]
+    for key in dict.fromkeys(key for one in each for key in one):
+        different = [sentence(value) for value in dict.fromkeys(one.get(key, "") for one in each) if value]
         if different:
             facts.append(Fact(key, "; ".join(different[:6])))
     return tuple(facts)
 
 
-def _header(result: Result, part: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = getattr(result.header, part) if result.header else {}
-    return found
+def _facts_of(result: Result) -> dict[str, str]:
+    """Name and value, "" where it is not known; not yet safe to print."""
+    session, header = result.session, result.header
+    facts = {
+        "Target": f"{session.target}, by {session.by}, profile {session.profile}",
+        "Label": session.label,
+        "Machine": session.machine,
+        "Experiment": f"{session.experiment}, side {session.side}" if session.experiment else "",
+    }
+    if header is not None:
+        uname, probe = header.uname, header.probe
+        chosen = next((clock for clock in header.clocks if clock.get("name") == header.clock), {})
+        told = (*(probe.get(key) for key in ("version", "compiler", "flags", "libc", "linkage", "source_digest")),)
+        facts |= {
+            "Kernel": " ".join(str(uname[key]) for key in ("sysname", "release", "machine") if uname.get(key)),
+            "Host": str(uname.get("nodename", "")),
+            "CPU": f"{header.cpu.get('model', '')}, {header.cpu.get('online', '?')} online",
+            "Clock": ", ".join([header.clock, *_clock(chosen)]),
+            "Clocks": "; ".join(f"{one.get('name')} {' / '.join(_clock(one, short=True))}" for one in header.clocks),
+            "Probe": " ".join(short(str(part)) for part in told if part),
+            "Counters": f"none: {header.counters}" if header.counters else "",
+        }
+    return facts | {"Disturbing": "; ".join(_disturbing(session.host))}
 
 
-def _kernel(result: Result) -> str:
-    uname = _header(result, "uname")
-    return " ".join(str(uname[key]) for key in ("sysname", "release", "machine") if uname.get(key))
+def _clock(clock: Mapping[str, Any], *, short: bool = False) -> list[str]:
+    """One of the platform's clocks: its resolution and the cost of one read, as measured, or why it is not there."""
+    if "unsupported" in clock:
+        return [str(clock["unsupported"])]
+    words = (("resolution_ns", "resolution "), ("cost_ns", "one read "))
+    known = [(key, word) for key, word in words if isinstance(clock.get(key), int | float)]
+    return [f"{'' if short else word}{format_value(clock[key], 'ns')}" for key, word in known]
 
 
-def _cpu(result: Result) -> str:
-    cpu = _header(result, "cpu")
-    online = cpu.get("online")
-    return f"{cpu.get('model', '')} ({online} online)" if online else str(cpu.get("model", ""))
+def _disturbing(host: Mapping[str, Any]) -> list[str]:
+    """What `check` found to disturb measuring when the session began. The record is a file's: any shape may come."""
+    findings = host.get("findings")
+    found = [one for one in findings if isinstance(one, dict)] if isinstance(findings, list) else []
+    return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found if one.get("severity") == "disturbs"]
 
 
-def _probe(result: Result) -> str:
-    probe = _header(result, "probe")
-    digest = str(probe.get("source_digest", ""))[:12]
-    told = (*(probe.get(key) for key in ("version", "compiler", "libc", "linkage")), digest)
-    return " ".join(str(part) for part in told if part)
+def short(text: str) -> str:
+    """A digest by its beginning."""
+    return f"{text[:12]}…" if _DIGEST.fullmatch(text) else sentence(text)

@@ -67,6 +67,16 @@ def format_percent(share: float) -> str:
     return f"{_number(percent, 0, _magnitude(percent) - 1)} %"
 
 
+def format_factor(share: float) -> str:
+    """`format_percent` up to a hundred per cent, `a factor of 2.5` from there on."""
+    return format_percent(share) if share < 1 else f"a factor of {1 + share:.3g}"
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio with the digits that can matter: three decimals near 1, four digits far from it."""
+    return f"{ratio:.3f}" if 0.1 <= ratio < 10 else f"{ratio:.4g}"
+
+
 def _last_place(value: float, unit: str, half_width: float | None) -> int:
     """The power of ten that the last digit shown stands for."""
     if value == 0:

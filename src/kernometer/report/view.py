@@ -1,13 +1,16 @@
-"""The view model of the report: every figure formatted, its raw value beside it where a test or a chart needs it.
+"""The view model of table and page: every figure formatted, its raw value beside it where a test or a chart needs it.
 
-Plain values, built by build.py and its parts, laid out by templates/report.html.j2. Every string that came from a
-machine or a user has passed `text.printable` and is cut to a length; escaping for HTML is the template's.
+Plain values, built by build.py and its parts. The terminal prints them (table.py, verdicts.py), the page lays them out
+(templates/report.html.j2). Every string that came from a machine or a user has passed `text.printable` and is cut to a
+length; escaping for HTML is the template's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernometer.report.axis import Axis, Bar
 from kernometer.stats.model import Verdict
 
 
@@ -25,7 +28,9 @@ class SessionView:
 
     id: str
     started: str  #: UTC, to the minute
-    note: str  #: "", or what disturbed it, and why it is not whole
+    state: str  #: how long it took, and whether it is whole
+    whole: bool
+    note: str  #: "", or what disturbed it
     damage: tuple[str, ...] = ()  #: what could not be read, as sentences
 
 
@@ -45,6 +50,7 @@ class Tag:
 
     code: str
     label: str
+    letter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,8 @@ class Figure:
     raw: float | None
     text: str
     interval: str = ""
+    accuracy: str = ""  #: how far the interval reaches: ±0.8 %
+    runs: int = 0
     tags: tuple[Tag, ...] = ()
 
 
@@ -62,7 +70,7 @@ NOTHING = Figure(None, "–")
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many rows got a verdict; with its mark it is the forest plot's legend."""
+    """How many rows got a verdict."""
 
     verdict: str  #: as a CSS class
     count: int
@@ -71,7 +79,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One row of the comparison table."""
+    """One line of a comparison: a row, or a curve by the point that stands for it."""
 
     row: str
     anchor: str
@@ -80,9 +88,13 @@ class ComparedRow:
     ratio: float | None
     ratio_text: str
     interval: str
+    floor: str  #: by path: what other states of the guest, or layouts, move the count by
     verdict: Verdict
-    note: str  #: for undecided rows what could have been seen and what is missing; for failed and absent ones why
+    verdicts: tuple[Tally, ...]  #: one; of a curve those of its points
+    note: tuple[str, ...]  #: of undecided rows what could have been seen, and what is missing; of a curve where it is
+    why: tuple[str, ...]  #: for failed and absent rows, and what else concerns this one alone
     footnotes: tuple[int, ...] = ()  #: numbers, from 1, of the notes that it shares with other rows
+    bar: Bar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,7 @@ class ComparedCurve:
     """A curve of the comparison: its picture and, folded, its points."""
 
     name: str
+    anchor: str
     parameter: str
     summary: str  #: how many points, and its largest decided difference
     tallies: tuple[Tally, ...]  #: of its points; verdicts that none got are left out
@@ -128,13 +141,13 @@ class ComparisonView:
     a: System
     b: System
     sentence: str
-    interval: str  #: what the column beside the ratios is called
+    decided: bool  #: False: no row has an interval, and there is no verdict to show
+    by_path: bool
     delta: str
+    axis: Axis
     tallies: tuple[Tally, ...]
-    wide: tuple[Plot, ...]
-    narrow: tuple[Plot, ...]
-    undrawn: int  #: rows, and curves, without a ratio
-    families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]  #: rows that stand alone
+    first: tuple[ComparedRow, ...]  #: what people ask for first, and what differs most; the largest ratio first
+    families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]  #: rows, and a line a curve
     curves: tuple[ComparedCurve, ...]
     same: tuple[Contrast, ...]
     differs: tuple[Contrast, ...]
@@ -142,10 +155,13 @@ class ComparisonView:
     remarks: tuple[str, ...]
 
     @property
-    def rows(self) -> tuple[ComparedRow, ...]:
-        """All rows: the table's, in its order, then the curves' points."""
-        alone = (row for _family, rows in self.families for row in rows)
-        return (*alone, *(row for curve in self.curves for row in curve.rows))
+    def interval(self) -> str:
+        """What the column beside the ratios is called."""
+        return "Interval" if self.by_path else "95 % interval"
+
+    @property
+    def lines(self) -> tuple[ComparedRow, ...]:
+        return tuple(row for _family, rows in self.families for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +172,12 @@ class AbsoluteRow:
     parameters: str  #: what follows the workload's name
     anchor: str
     figures: tuple[Figure, ...]
+    bar: Bar | None = None  #: where there is one system: its interval around its figure
+
+    @property
+    def rows(self) -> tuple[AbsoluteRow, ...]:
+        """Itself, as a curve has its points."""
+        return (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,25 +186,36 @@ class CurveView:
 
     name: str
     parameter: str
+    span: str  #: how many points, from where to where
     summary: str
+    ends: tuple[AbsoluteRow, ...]  #: of the first system the lowest point and the highest; none where it has no value
     plot: Plot | None  #: None where no point has a figure
     rows: tuple[AbsoluteRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadView:
-    """A definition with its rows."""
+    """A definition with its rows and curves, in the registry's order."""
 
     name: str
     what: str
-    unit: str  #: "ns per call"
-    direction: str  #: "lower is better"
+    unit: str  #: "time per call"
+    per: str  #: "call"; "" where the unit says it
+    better: str  #: "lower" or "higher"
     inside: str
     subtracts: str  #: besides the clock and the empty loop
     hangs_on: str  #: settings of the system, with each system's values; the relation of two CPUs
     source: str
-    rows: tuple[AbsoluteRow, ...]  #: those that stand alone
-    curves: tuple[CurveView, ...] = ()
+    lines: tuple[AbsoluteRow | CurveView, ...]
+
+    @property
+    def rows(self) -> tuple[AbsoluteRow, ...]:
+        """Those that stand alone."""
+        return tuple(line for line in self.lines if isinstance(line, AbsoluteRow))
+
+    @property
+    def curves(self) -> tuple[CurveView, ...]:
+        return tuple(line for line in self.lines if isinstance(line, CurveView))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +226,10 @@ class Family:
     title: str
     workloads: tuple[WorkloadView, ...]
 
-    @property
-    def alone(self) -> tuple[WorkloadView, ...]:
-        """Those with rows that are no points of a curve."""
-        return tuple(workload for workload in self.workloads if workload.rows)
-
-    @property
-    def curves(self) -> tuple[CurveView, ...]:
-        return tuple(curve for workload in self.workloads for curve in workload.curves)
-
 
 @dataclass(frozen=True, slots=True)
 class FlagItem:
-    row: str
+    rows: str  #: those of one curve under its name, with their number
     system: str  #: its letter
     detail: str
 
@@ -216,9 +240,11 @@ class FlagGroup:
 
     code: str
     title: str
+    letter: str
     meaning: str
+    count: int  #: of figures
+    folded: bool  #: so many have it, or it asks for so little, that it stands beside no row
     items: tuple[FlagItem, ...]
-    more: int = 0  #: items beyond those listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +269,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A row without a figure."""
+    """Rows without a figure, for one reason."""
 
-    row: str
+    rows: str  #: those of one curve under its name, with their number
     system: str
-    kind: str  #: "failed" or "unsupported"
+    kind: str  #: "failed" or "not on this platform"
     reason: str
 
 
@@ -307,22 +333,37 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class Figures:
+    """What is known of every row of every system: all that the terminal shows of a session."""
+
+    title: str
+    lead: str  #: what was measured
+    trust: str  #: whether it can be trusted
+    axis: Axis  #: on which single intervals are drawn
+    systems: tuple[System, ...]
+    first: tuple[AbsoluteRow, ...]  #: what people ask for first
+    families: tuple[Family, ...]
+    flags: tuple[FlagGroup, ...]
+    absences: tuple[Absence, ...]
+    slower: Mapping[str, float]  #: rows that took longer in the run that counts: how many times as long
+
+    @property
+    def workloads(self) -> tuple[WorkloadView, ...]:
+        return tuple(workload for family in self.families for workload in family.workloads)
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """The whole report."""
 
-    title: str
-    lead: str  #: the first sentence where there is no comparison
+    figures: Figures
     by: str  #: "time", "path", or both
     bracket: str  #: what every figure is net of, and what the gross samples hold
     made: str  #: who wrote the page
-    systems: tuple[System, ...]
     comparisons: tuple[ComparisonView, ...]
-    families: tuple[Family, ...]
-    flags: tuple[FlagGroup, ...]
     truth: Counts
     counters: Counts
     events: Counts  #: by path: what the emulator's plugin counted in a timed region
-    absences: tuple[Absence, ...]
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]
@@ -334,6 +375,11 @@ class Page:
     order_buckets: int  #: stretches of a run of which its drawing keeps the smallest and the largest sample
 
     @property
+    def title(self) -> str:
+        return self.figures.title
+
+    @property
     def drawn(self) -> frozenset[str]:
-        """Anchors of the rows whose samples are on the page."""
-        return frozenset(one.anchor for _family, rows in self.distributions for one in rows)
+        """Anchors of the rows whose samples are on the page, and of the curves that are compared there."""
+        samples = (one.anchor for _family, rows in self.distributions for one in rows)
+        return frozenset((*samples, *(curve.anchor for one in self.comparisons for curve in one.curves)))

@@ -140,8 +140,19 @@ class Comparison:
         return sum(row.verdict is verdict for row in self.rows)
 
     @property
+    def undecidable(self) -> bool:
+        """Whether no row has an interval, for want of sessions, so that nothing can be decided."""
+        judged = [row for row in self.rows if row.ratio is not None]
+        return bool(judged) and not any(row.exact or row.low is not None for row in judged)
+
+    @property
     def sentence(self) -> str:
         """The first line of every comparison."""
+        if self.undecidable:
+            return (
+                f"{self.b} against {self.a}: nothing can be decided with one session on a side and fewer than three "
+                "earlier ones of this host; measure more sessions, or in turn (kernometer ab)"
+            )
         lacking = self.count(Verdict.NOT_THERE)
         return (
             f"{self.b} against {self.a}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "

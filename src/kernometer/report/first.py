@@ -1,0 +1,77 @@
+"""What a reader is told first: what was measured, whether it can be trusted, and the rows that people ask for first."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from kernometer.report.subjects import Subject, rows_of, sentence
+from kernometer.report.units import format_percent
+from kernometer.report.warnings import noisy
+from kernometer.stats.disturbance import disturbance
+from kernometer.stats.model import RowFigure
+
+#: The rows that people ask for first, in the order in which they ask.
+FIRST: tuple[str, ...] = tuple(
+    tomllib.loads(files("kernometer.report").joinpath("first.toml").read_text(encoding="utf-8"))["rows"]
+)
+#: As many lines are shown whole: who asked for so few wants them all.
+FEW = 2 * len(FIRST)
+
+
+def title(subjects: Sequence[Subject]) -> str:
+    """What it is about: of one system which kernel ran where, of more their names."""
+    names = [subject.system.name for subject in subjects]
+    if len(names) > 1:
+        return " against ".join(reversed(names)) if len(names) == 2 else ", ".join(names)
+    facts = {fact.name: fact.value for fact in subjects[0].system.facts}
+    return " on ".join(facts[key] for key in ("Kernel", "Host") if key in facts) or names[0]
+
+
+def lead(subjects: Sequence[Subject]) -> str:
+    """What was measured: how many rows, in how many sessions, and how many failed."""
+    sessions = [result for subject in subjects for result in subject.results]
+    failed = len({(failure.row, result.session.id) for result in sessions for failure in result.failures})
+    text = f"{_number(len(rows_of(subjects)), 'row')} measured in {_number(len(sessions), 'session')}"
+    return f"{text}, {failed} failed." if failed else f"{text}."
+
+
+def trust(subjects: Sequence[Subject]) -> str:
+    """Whether they can be trusted, in one sentence: what is not whole, what disturbed, how well they are known."""
+    results = [result for subject in subjects for result in subject.results]
+    figures = [one for subject in subjects for of in subject.figures for one in of.values() if one.value is not None]
+    noises = [noise for noise in (noisy(disturbance(result)) for result in results) if noise]
+    cut = [view.state for subject in subjects for view in subject.system.sessions if not view.whole]
+    parts = [f"{_share_of(cut, results)}not whole: {cut[0]}"] if cut else []
+    if noises:
+        parts.append(_share_of(noises, results) + noises[0].rstrip("."))
+    elif any(result.session.by == "time" for result in results):
+        parts.append("nothing else was seen at work")
+    text = "; ".join([*parts, *_known(figures)])
+    return sentence(f"{text[:1].upper()}{text[1:]}.") if text else ""
+
+
+def _share_of(some: Sequence[object], every: Sequence[object]) -> str:
+    return f"{len(some)} of {len(every)} sessions: " if len(every) > 1 else ""
+
+
+def _known(figures: Sequence[RowFigure]) -> list[str]:
+    """How far the intervals of the figures reach: the median row's, and that of nine in ten; of counts how many are
+    exact."""
+    exact = sum(figure.exact for figure in figures)
+    if exact:
+        return [f"{exact} of {len(figures)} counts are exact, and hang on nothing else that the machine does"]
+    shares = sorted(
+        max(one.value_high - one.value, one.value - one.value_low) / abs(one.value)
+        for one in figures
+        if one.value and one.value_low is not None and one.value_high is not None
+    )
+    if not shares:
+        return ["no figure has an interval"] if figures else []
+    half, most = (format_percent(shares[round(share * (len(shares) - 1))]) for share in (0.5, 0.9))
+    return [f"half of the figures are known to ±{half} within a session, nine in ten to ±{most}"]
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
