@@ -109,8 +109,9 @@ def _first(lines: Sequence[Line], *, decided: bool) -> list[Line]:
     moved most. The largest ratio first. Few lines are all shown."""
     moved = [line for line in lines if not decided or _verdict(line) in DECIDED]
     most = sorted(moved, key=lambda line: -abs(_effect(line)))[: len(FIRST)]
-    wanted = [line for line in lines if decided and (_name(line) in FIRST or _verdict(line) is Verdict.FAILED)]
-    chosen = lines if len(lines) <= FEW else {_name(line): line for line in (*most, *wanted)}.values()
+    wanted = [line for line in lines if decided and _name(line) in FIRST]
+    failed = [line for line in lines if decided and _verdict(line) is Verdict.FAILED][: len(FIRST)]
+    chosen = lines if len(lines) <= FEW else {_name(line): line for line in (*most, *wanted, *failed)}.values()
     return sorted(chosen, key=lambda line: ((row := standing(line)) is None or row.ratio is None, -_effect(line)))
 
 

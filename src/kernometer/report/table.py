@@ -201,7 +201,8 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
     if few:
         letters = ", ".join(f"{group.letter} {group.title}" for group in view.flags if group.code in codes)
         [session] = view.systems[0].sessions
-        yield f"{f'Flags: {letters}. ' if letters else ''}These are the rows that people ask for first; for all:"
+        yield from [f"Flags: {letters}."] if letters else []
+        yield "These are the rows that people ask for first. All of them:"
         yield f"kernometer show {session.id} --all"
     elif not details and (folded := [group for group in view.flags if group.folded]):
         counts = ", ".join(f"{group.title} on {group.count}" for group in folded)
