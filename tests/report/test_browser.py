@@ -88,7 +88,7 @@ def test_axe_finds_nothing(
 def test_axe_would_find_something(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
     """Expected: a page whose images lost their names is not passed. Broken: axe did not run, and all is well."""
     broken = tmp_path / "broken.html"
-    text = pages["two"].read_text(encoding="utf-8")
+    text = pages["curves"].read_text(encoding="utf-8")
     broken.write_text(
         text.replace("<title>", "<desc>").replace("</title>", "</desc>").replace("aria-label", "data-was")
     )

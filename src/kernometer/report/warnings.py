@@ -79,7 +79,7 @@ WORDS: dict[FlagCode, Wording] = {
         "r",
         "remark",
         "The workload made a remark of its own.",
-        "Read it; kernometer show prints it in full.",
+        "Read it; kernometer show --details prints it in full.",
     ),
 }
 
