@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "compare": Entry("judge", "kernometer.cli.compare", "Judge stored results against each other."),
     "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
+    "import": Entry("look", "kernometer.cli.importing", "Keep results of lmbench, UnixBench, perf bench and others."),
     "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
     "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
     "figure": Entry("look", "kernometer.cli.figure", "Draw a figure of the literature from results."),

@@ -54,20 +54,20 @@ def command(
     """Judge stored results, B (and C…) against A: faster, slower, equivalent, undecided.
 
     The first line is the verdict; every difference between the sides that is not what is compared (hardware,
-    compiler, probe) is named under it. A published table (published/NAME:SYSTEM) has no samples: its ratios are given,
-    and nothing is decided.
+    compiler, probe) is named under it. A published table (published/NAME:SYSTEM) or an imported result has no samples:
+    its ratios are given, and nothing is decided.
     """
     from kernometer.cli import published
     from kernometer.cli.layouts import known_layouts
     from kernometer.cli.show_comparisons import show_comparisons
-    from kernometer.results.published import is_published
     from kernometer.stats.compare import compare_many
 
     first, others = _sides(names, baseline)
-    if any(is_published(name) for name in (first, *others)):
-        published.compare(env, first, others, report_file)
-        return
     store = env.store()
+    sides = {name: store.column(name) for name in (first, *others)}
+    if any(sides.values()):
+        published.compare(env, sides, report_file)
+        return
     sets = {name: store.load_set(name) for name in (first, *others)}
     ways = {one.session.by for results in sets.values() for one in results}
     if not different_machines and len(ways) == 1:  # times beside counts are refused by the statistics, with the reason

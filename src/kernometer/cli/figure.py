@@ -15,6 +15,7 @@ from kernometer.results.model import Result
 if TYPE_CHECKING:
     from kernometer.report.figure import Figure
     from kernometer.report.figure_points import Source
+    from kernometer.results.published import Column
 
 EPILOG = """\b
 Examples:
@@ -23,7 +24,8 @@ Examples:
   kernometer figure miao-6 label:gcc label:clang -o arithmetic.svg
   kernometer figure griffiths-2 @last -o ring.pdf
 
-RESULT: an id or its beginning, a label, @last, @1…, a file, a published table."""
+RESULT: an id or its beginning, a label, @last, @1…, a file, a published table,
+an imported result."""
 
 
 @click.command(epilog=EPILOG)
@@ -86,13 +88,12 @@ def _list(env: Env) -> None:
 
 def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
     """Each result once, in the order of the words; a whole published table is its systems."""
-    from kernometer.results.published import is_published
-
-    different = list(dict.fromkeys(words))
-    measured = _measured(env, [word for word in different if not is_published(word)])
+    store = env.store()
+    columns = {word: store.column(word) for word in words}
+    measured = _measured(env, [word for word, column in columns.items() if column is None])
     sources: list[Source] = []
-    for word in different:
-        sources += [measured[word]] if word in measured else _published(figure, word)
+    for word, column in columns.items():
+        sources += [measured[word]] if column is None else _published(figure, column)
     return sources
 
 
@@ -110,18 +111,17 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     return {word: source_of(names[one.session.id], one, figures(one)) for word, one in results.items()}
 
 
-def _published(figure: Figure, word: str) -> list[Source]:
+def _published(figure: Figure, column: Column) -> list[Source]:
     """The system that is named; of a whole table all that have what the figure draws, its reference first."""
     from kernometer.report.figure_points import source_of_published
-    from kernometer.results.published import load
 
-    column = load(word)
     chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
     chosen.sort(key=lambda one: one.system != figure.reference)
-    made = [source_of_published(one.name, column.publication, one.system) for one in chosen]
+    suite = column.publication.paper.suite  # one machine's results of several years bear its one name
+    made = [source_of_published(column.name if suite else one.name, column.publication, one.system) for one in chosen]
     if not any(source.values for source in made):
         raise UsageError(
-            f"{word} prints no figures of rows that our catalogue has.", "Give a result that was measured."
+            f"{column.name} prints no figures of rows that our catalogue has.", "Give a result that was measured."
         )
     return [source for source in made if column.system or (source.values and _whole(figure, source))]
 

@@ -35,10 +35,9 @@ def command(env: Env, label: str, target: str, by: str | None, newest: int | Non
       kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
     """
     if published:
-        from kernometer.cli.published import show
-        from kernometer.results.published import ALL
+        from kernometer.cli.published import show_all
 
-        show(env, ALL, ())
+        show_all(env)
         return
     store = env.store()
     callable_ = [one.path for one in store.summaries() if not one.problem and not one.growing]

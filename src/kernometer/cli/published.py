@@ -1,34 +1,40 @@
-"""What `show`, `list` and `compare` do where a name means a published table."""
+"""What `show`, `list` and `compare` do where a name means a published table or an imported result."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.results.model import Published
-from kernometer.results.published import ALL, PREFIX, Column, is_published, load, names
+from kernometer.results.published import PREFIX, Column, load, names
 from kernometer.text import printable
 
+if TYPE_CHECKING:
+    from kernometer.stats.published import Pair
 
-def show(env: Env, name: str, rows: tuple[str, ...]) -> None:
-    """`show published` names them all, `show published/NAME[:SYSTEM] [ROW]…` shows one."""
+
+def show_all(env: Env) -> None:
+    """`show published` and `list --published` name every table."""
     from kernometer.report import published as report
 
-    if name == ALL:
-        papers = [load(PREFIX + one).publication for one in names()]
-        if env.json:
-            _print_json(env, [report.document(one, one.figures)["paper"] for one in papers])
-        else:
-            report.print_papers(env.console(), papers)
-        return
-    column = load(name)
+    papers = [load(PREFIX + one).publication for one in names()]
+    if env.json:
+        _print_json(env, [report.document(one, one.figures)["paper"] for one in papers])
+    else:
+        report.print_papers(env.console(), papers)
+
+
+def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
+    """`show published/NAME[:SYSTEM] [ROW]…`, and the same of an imported result."""
+    from kernometer.report import published as report
+
     figures = [one for one in column.publication.figures if column.system in ("", one.system)]
     chosen = _choose(figures, rows)
     if env.json:
@@ -41,7 +47,7 @@ def _choose(figures: Sequence[Published], rows: tuple[str, ...]) -> list[Publish
     """Those whose row as printed, table, or row of ours any of the words means."""
     for word in rows:
         if not any(_means(word, one) for one in figures):
-            raise UsageError(f"The paper has no row {printable(word, 80)!r}.", "Leave ROW out to see all of them.")
+            raise UsageError(f"It has no row {printable(word, 80)!r}.", "Leave ROW out to see all of them.")
     return [one for one in figures if not rows or any(_means(word, one) for word in rows)]
 
 
@@ -49,72 +55,68 @@ def _means(word: str, one: Published) -> bool:
     return any(fnmatchcase(name, word) or name.partition("@")[0] == word for name in (one.row, one.table, *one.ours))
 
 
-def compare(env: Env, first: str, others: Sequence[str], report_file: Path | None) -> None:
-    """Each of the others against the first, where at least one of the two is published: arithmetic, no verdict."""
+def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | None) -> None:
+    """Each of the others against the first, where at least one of the two has no samples: arithmetic, no verdict."""
     if report_file is not None:
         raise UsageError(
-            "A report holds measured results; a published table has no samples to show.",
+            "A report holds measured results; a published table or an imported result has no samples to show.",
             "Leave --report out, or draw a figure: kernometer figure --list.",
         )
-    apart = [name for name in others if not is_published(name)]
-    if not is_published(first) and apart:
+    first, *others = sides
+    apart = [name for name in others if sides[name] is None]
+    if sides[first] is None and apart:
         raise UsageError(
-            f"{apart[0]} is judged against {first} by samples, which a published table lacks.",
+            f"{apart[0]} is judged against {first} by samples, which others of these lack.",
             "Compare the two measured results in a call of their own.",
         )
-    documents = [_compare(env, first, other) for other in others]
+    documents = [_compare(env, (first, other), (sides[first], sides[other])) for other in others]
     if env.json:
         _print_json(env, documents)
 
 
-def _compare(env: Env, a: str, b: str) -> dict[str, Any]:
+def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Column | None]) -> dict[str, Any]:
     """Prints one comparison, unless JSON is wanted; gives it as a document."""
     from kernometer.report import published as report
 
-    if is_published(a) and is_published(b):
-        return _two_columns(env, _of_one_system(a), _of_one_system(b))
-    first = is_published(a)
-    column = _of_one_system(a if first else b)
-    found = _beside(env, column, b if first else a)
-    paper = column.publication.paper
+    columns = [_of_one_system(one) for one in sides if one is not None]
+    first = sides[0] is not None
+    pairs = _two_columns(*columns) if len(columns) == 2 else _beside(env, columns[0], names[first], first=first)
     if not env.json:
-        report.print_beside(env.console(), (a, b), column.publication, found, published_first=first)
-    return report.beside_document((a, b), paper, found, published_first=first)
+        report.print_pairs(env.console(), names, columns[0].publication, pairs)
+    return report.pairs_document(names, columns[0].publication.paper, pairs)
 
 
-def _two_columns(env: Env, a: Column, b: Column) -> dict[str, Any]:
-    from kernometer.report import published as report
+def _two_columns(a: Column, b: Column) -> Sequence[Pair]:
     from kernometer.stats.published import columns
 
-    if a.publication.paper.name != b.publication.paper.name:
+    papers = a.publication.paper, b.publication.paper
+    if papers[0].name != papers[1].name and (not papers[0].suite or papers[0].suite != papers[1].suite):
         raise UsageError(
-            "Two papers have no rows in common: each has its own machine and its own programs.",
-            "Compare two systems of one paper, or each paper with a measured result.",
+            "Two papers or suites have no rows in common: each has its own programs.",
+            "Compare two systems of one paper, two results of one suite, or each with a measured result.",
         )
-    pairs = columns(a.publication, a.system, b.system)
+    pairs = columns(a.publication, a.system, b.publication, b.system)
     if not pairs:
-        raise UsageError(f"{a.name} and {b.name} have no row in common.", f"See 'kernometer show {PREFIX[:-1]}'.")
-    if not env.json:
-        report.print_pairs(env.console(), (a.name, b.name), a.publication.paper, pairs)
-    return report.pairs_document((a.name, b.name), pairs)
+        raise UsageError(f"{a.name} and {b.name} have no row in common.", "'kernometer show' names the rows of each.")
+    return pairs
 
 
-def _beside(env: Env, column: Column, measured: str) -> Any:
+def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence[Pair]:
     from kernometer.stats.figures import figures
     from kernometer.stats.published import beside
 
     results = env.store().load_set(measured)
     if len(results) > 1:
         raise UsageError(
-            f"{measured} is a set of {len(results)} sessions; a published table is held against one.",
+            f"{measured} is a set of {len(results)} sessions; figures without samples are held against one.",
             "Give one session: its id, @last, or its label without 'label:'.",
         )
     [result] = results
     if result.session.by != "time":
         raise UsageError(
-            f"{measured} counts instructions, and the papers measured times.", "Compare with a result by time."
+            f"{measured} counts instructions, and {column.name} measured times.", "Compare with a result by time."
         )
-    found = beside(column.publication, column.system, figures(result))
+    found = beside(column.publication, column.system, figures(result), first=first)
     if not found:
         rows = dict.fromkeys(
             row for one in column.publication.figures if one.system == column.system for row in one.ours
@@ -127,14 +129,11 @@ def _beside(env: Env, column: Column, measured: str) -> Any:
     return found
 
 
-def _of_one_system(name: str) -> Column:
-    """Raises UsageError where the name is that of a whole paper."""
-    if name == ALL:
-        raise UsageError("Say which paper and which system.", "For example: published/miao-2011:linux.")
-    column = load(name)
+def _of_one_system(column: Column) -> Column:
+    """Raises UsageError where it is a whole paper."""
     if not column.system:
-        systems = [one.system for one in column.publication.paper.systems]
-        raise UsageError(f"{name} has several systems.", f"Say which: {', '.join(f'{name}:{one}' for one in systems)}.")
+        systems = [f"{column.name}:{one.system}" for one in column.publication.paper.systems]
+        raise UsageError(f"{column.name} has several systems.", f"Say which: {', '.join(systems)}.")
     return column
 
 

@@ -25,8 +25,8 @@ from kernometer.stats.model import RowFigure
 @json_option
 @pass_env
 def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bool, points: bool) -> None:
-    """Show the figures of RESULT: a session's id or the beginning of one, a label (its newest session), @last, @1
-    (the last but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published': which there are).
+    """Show the figures of RESULT: an id or the beginning of one, a label (its newest session), @last, @1 (the last
+    but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published': which there are).
 
     ROW is a workload, a row, or a pattern with *. Without one, the rows that people ask for first are shown, or with
     --all every row. Rows that differ in one parameter are shown as one curve: its plot on a logarithmic scale, its
@@ -42,12 +42,15 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
     from kernometer.cli import published
     from kernometer.cli.layouts import figures_of
     from kernometer.report.table import document, print_result
-    from kernometer.results.published import is_published
+    from kernometer.results.published import ALL
 
-    if is_published(name):
-        published.show(env, name, rows)
+    if name == ALL:
+        published.show_all(env)
         return
     store = env.store()
+    if column := store.column(name):
+        published.show(env, column, rows)
+        return
     result = store.load(name)
     chosen = choose(result, figures_of(store, result), rows)
     if env.json:

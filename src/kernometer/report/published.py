@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -11,15 +12,16 @@ from rich.text import Text
 from kernometer.report.units import NOTHING, format_value, ratio_text
 from kernometer.results.model import Paper, Publication, Published, Stated
 from kernometer.results.published import PREFIX
-from kernometer.stats.model import RowFigure
-from kernometer.stats.published import Check, Holds, Pair, checks, ratio_of_costs, shown
+from kernometer.stats.published import Check, Holds, Pair, checks, shown
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 #: Said wherever published figures are compared.
-NO_VERDICT = "Published figures have no samples: there is no interval, and no verdict."
+NO_VERDICT = "Figures as printed have no samples: there is no interval, and no verdict."
+#: Fields of a Pair that a measured side fills.
+_OURS = ("unit", "published", "printed")
 _DIRECTION = {"lower": "↓", "higher": "↑", "": ""}
 
 
@@ -36,7 +38,9 @@ def _say(console: Console, *lines: str, style: str = "") -> None:
 
 
 def who(paper: Paper) -> str:
-    """Authors, year, title: one line."""
+    """Authors, year, title: one line; of an imported result the suite and the file."""
+    if paper.suite:
+        return f"{paper.title}, imported from {paper.where}"
     year = f" {paper.year}" if paper.year else " (no date)"
     return f"{', '.join(paper.authors)}{year}: {paper.title}" + (f". {paper.where}" if paper.where else "")
 
@@ -64,6 +68,8 @@ def print_publication(console: Console, publication: Publication, figures: Seque
     _say(console, who(paper), style="bold")
     if paper.machine:
         _say(console, f"on {paper.machine}")
+    _say(console, *(f"{key}: {value}" for key, value in paper.conditions.items()), style="dim")
+    _say(console, *(f"It lacks {one}." for one in paper.lacks))
     for name in dict.fromkeys(one.table for one in figures):
         inside = [one for one in figures if one.table == name]
         systems = _systems(publication, inside)
@@ -90,6 +96,7 @@ def _notes(figures: Iterable[Published]) -> list[str]:
     found: dict[str, dict[str, None]] = {}
     for one in figures:
         notes = [one.note] if one.note else []
+        notes += [f"differs from {one.differs}"] if one.differs else []
         notes += [f"read as {one.meant}"] if one.meant and not one.note else []
         for note in notes:
             found.setdefault(note, {})[one.row] = None
@@ -124,49 +131,34 @@ def _computed(check: Check) -> str:
     return " to ".join(ends) + unit
 
 
-def print_pairs(console: Console, names: tuple[str, str], paper: Paper, pairs: Sequence[Pair]) -> None:
-    """Two systems of one paper: each row, and the ratio of costs."""
-    _say(console, f"{names[1]} against {names[0]}, as published: {len(pairs)} rows. {NO_VERDICT}", style="bold")
-    _say(console, who(paper))
-    table = _table("row", "A", "B", "ratio", right=("A", "B", "ratio"))
+def print_pairs(console: Console, names: tuple[str, str], publication: Publication, pairs: Sequence[Pair]) -> None:
+    """Two systems of one paper or suite; or one of them, `publication`'s, and a measured result, in our units."""
+    paper, measured = publication.paper, bool(pairs[0].published)
+    _say(console, f"{names[1]} against {names[0]}: {len(pairs)} rows that both have. {NO_VERDICT}", style="bold")
+    _say(console, f"{who(paper)}; on {paper.machine or 'a machine not named'}")
+    if measured:
+        _say(console, different(paper), style="yellow")
+    heads = ("row", "A", "B", "ratio", "as printed") if measured else ("row", "A", "B", "ratio")
+    table = _table(*heads, right=("A", "B", "ratio"))
     for pair in pairs:
-        ratio = NOTHING if pair.ratio is None else ratio_text(pair.ratio)
-        table.add_row(*(Text(cell) for cell in (pair.row, pair.a, pair.b, ratio)))
+        sides = (one if isinstance(one, str) else format_value(one, pair.unit) for one in (pair.a, pair.b))
+        cells = (pair.row, *sides, NOTHING if pair.ratio is None else ratio_text(pair.ratio))
+        printed = (f"{pair.published.rpartition(': ')[2]}: {pair.printed}",) if measured else ()
+        table.add_row(*(Text(printable(cell)) for cell in (*cells, *printed)))
     console.print(table)
     _say(console, f"A: {names[0]}; B: {names[1]}; ratio: cost of B over cost of A, above 1 where B is slower.")
     _say(console, *dict.fromkeys(f"{pair.row}: {pair.note}" for pair in pairs if pair.note), style="dim")
-
-
-def print_beside(
-    console: Console,
-    names: tuple[str, str],
-    publication: Publication,
-    found: Sequence[tuple[Published, RowFigure, float]],
-    *,
-    published_first: bool,
-) -> None:
-    """A published system and a measured result, in our units."""
-    count = len({ours.row for _, ours, _ in found})
-    _say(console, f"{names[1]} against {names[0]}: {count} rows that both have. {NO_VERDICT}", style="bold")
-    _say(console, f"published: {who(publication.paper)}; on {publication.paper.machine or 'a machine not named'}")
-    _say(console, different(publication.paper), style="yellow")
-    table = _table("row", "A", "B", "ratio", "as published", right=("A", "B", "ratio"))
-    for one, ours, value in found:
-        sides = [format_value(value, ours.unit), format_value(ours.value, ours.unit)]
-        low_high = (value, ours.value or value)
-        if not published_first:
-            sides.reverse()
-            low_high = low_high[::-1]
-        ratio = ratio_text(ratio_of_costs(ours.better, *low_high))
-        table.add_row(*(Text(printable(cell)) for cell in (ours.row, *sides, ratio, f"{one.row}: {shown(one)}")))
-    console.print(table)
-    _say(console, f"A: {names[0]}; B: {names[1]}; ratio: cost of B over cost of A, above 1 where B is slower.")
+    apart = {one.differs: one.row for one in publication.figures if one.differs and measured}
+    _say(console, *(f"not compared: {row} differs from {differs}" for differs, row in apart.items()), style="dim")
 
 
 def different(paper: Paper) -> str:
     """What keeps a ratio of the two from being the kernels' alone."""
     year = f", year ({paper.year})" if paper.year else ", year"
-    return f"The two sides differ in machine{year}, compiler and probe: the ratio is not that of the kernels alone."
+    what = (
+        f"program ({paper.title}), compiler, perhaps machine" if paper.suite else f"machine{year}, compiler and probe"
+    )
+    return f"The two sides differ in {what}: the ratio is not that of the kernels alone."
 
 
 # For programs --------------------------------------------------------------------------------------------------------
@@ -187,32 +179,9 @@ def _ends(check: Check) -> list[float] | None:
     return None if check.low is None or check.high is None else [check.low, check.high]
 
 
-def pairs_document(names: tuple[str, str], pairs: Sequence[Pair]) -> dict[str, Any]:
-    """`compare published/…:A published/…:B --json`: as with measured ones, but that nothing is decided."""
-    rows = [
-        {"row": one.row, "better": one.better, "a": one.a, "b": one.b, "ratio": one.ratio, "note": one.note}
-        for one in pairs
-    ]
-    return _compared(names, rows)
-
-
-def beside_document(
-    names: tuple[str, str],
-    paper: Paper,
-    found: Sequence[tuple[Published, RowFigure, float]],
-    *,
-    published_first: bool,
-) -> dict[str, Any]:
-    """The same of a published system and a measured result; values in the row's unit."""
-    rows = []
-    for one, ours, value in found:
-        sides = (value, ours.value or value) if published_first else (ours.value or value, value)
-        ratio = ratio_of_costs(ours.better, *sides)
-        more = {"unit": ours.unit, "published": f"{one.table}: {one.row}", "printed": shown(one), "note": one.note}
-        rows.append({"row": ours.row, "better": ours.better, "a": sides[0], "b": sides[1], "ratio": ratio, **more})
-    return {**_compared(names, rows), "differs": different(paper)}
-
-
-def _compared(names: tuple[str, str], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def pairs_document(names: tuple[str, str], paper: Paper, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """`compare … --json`: as with measured ones, but nothing is decided. A measured row's values are in its unit."""
     decided = {"verdict": None, "low": None, "high": None}
-    return {"a": names[0], "b": names[1], "why": NO_VERDICT, "rows": [{**row, **decided} for row in rows]}
+    rows = [{key: value for key, value in asdict(one).items() if one.unit or key not in _OURS} for one in pairs]
+    differs = {"differs": different(paper)} if pairs[0].unit else {}
+    return {"a": names[0], "b": names[1], "why": NO_VERDICT, "rows": [{**row, **decided} for row in rows], **differs}

@@ -256,7 +256,7 @@ class Scale(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Paper(Record, kw_only=True, frozen=True, tag="paper"):
-    """First line of a published table, in place of a session: where its figures come from. Facts alone."""
+    """First line of a published table or an imported result, in place of a session: where its figures come from."""
 
     format: Positive
     name: Name  #: as published/NAME calls it
@@ -269,10 +269,15 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     tables: dict[Name, Text] = {}  #: what each table holds, in our words
     units: dict[Name, Scale] = {}  #: of the units that ours has an equal of
     notes: tuple[Text, ...] = ()  #: about the whole
+    suite: Name = ""  #: the program whose output was imported; "" for a paper, and then the rest is empty too
+    label: Name = ""  #: as a session has it
+    imported: Amount = 0.0  #: seconds since the epoch, UTC, when that was done
+    conditions: dict[Name, Text] = {}  #: under which it was measured, as the suite names them
+    lacks: tuple[Text, ...] = ()  #: what a session of ours would hold and this does not
 
 
 class Published(Record, kw_only=True, frozen=True, tag="published"):
-    """One figure of a paper."""
+    """One figure of a paper or of another suite."""
 
     table: Name  #: "table 1", or where in the text
     row: Name
@@ -285,6 +290,7 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     meant: Name = ""  #: the unit that it must be, where the printed one cannot be right
     better: Literal["", "lower", "higher"] = ""  #: "": a fact about the set-up
     ours: tuple[Name, ...] = ()  #: rows of the catalogue with the same definition, the closest first
+    differs: Text = ""  #: in what its definition differs from a row of the catalogue that seems the same
     note: Text = ""
 
 

@@ -1,6 +1,7 @@
-"""The tables of the literature: files in the result format that travel with the sources and inside the package.
+"""Figures without samples: the tables of the literature, which travel with the sources and inside the package, and
+what was imported from other suites into a store. Both are files of the result format that begin with a `paper`.
 
-`published` means them all, `published/NAME` one paper, `published/NAME:SYSTEM` one column of it; on the command line
+`published` means all tables, `published/NAME` one paper, `published/NAME:SYSTEM` one column of it; on the command line
 these names stand where results do, whatever the working folder.
 """
 
@@ -9,21 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 
 from kernometer.cache import source_folder
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.model import FORMAT, Paper, Publication, Published, Stated
-from kernometer.results.reader import DamagedError, parse_record
+from kernometer.results.reader import DEFAULT, DamagedError, parse_record
 from kernometer.text import printable
 
 ALL = "published"
 PREFIX = ALL + "/"
 _SUFFIX = ".ndjson"
+_HEAD = b'{"type":"paper"'
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What `published/NAME[:SYSTEM]` means."""
+    """What `published/NAME[:SYSTEM]`, or the name of an imported result, means."""
 
     name: str  #: as it was called
     publication: Publication
@@ -43,6 +46,8 @@ def names() -> list[str]:
 
 def load(name: str) -> Column:
     """Raises ResultError where there is no such paper, UsageError where it has no such system."""
+    if name == ALL:
+        raise UsageError("Say which paper and which system.", "For example: published/miao-2011:linux.")
     paper, _, system = name.removeprefix(PREFIX).partition(":")
     known = names()
     if paper not in known:
@@ -62,8 +67,23 @@ def load(name: str) -> Column:
     return Column(name, publication, system)
 
 
+def of_file(path: Path) -> Publication | None:
+    """What the file holds if it begins with a `paper`; None if it does not, or cannot be read.
+
+    Raises ResultError where the rest of it is not as it should be.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_HEAD)) != _HEAD:
+                return None
+            rest = file.read(DEFAULT.file_bytes)
+    except OSError:  # the reader of sessions says what is wrong
+        return None
+    return parse((_HEAD + rest).splitlines())
+
+
 def parse(lines: Iterable[bytes]) -> Publication:
-    """A whole file. It is ours, so that nothing of it is left out: raises ResultError at the first line that is odd."""
+    """A whole file, written by us: nothing of it is left out. Raises ResultError at the first line that is odd."""
     paper, figures, stated = None, list[Published](), list[Stated]()
     for number, line in enumerate(lines, 1):
         try:

@@ -276,8 +276,8 @@ def _first(line: bytes) -> Session:
         raise not_ours(f"its first line cannot be read ({error})") from None
     if isinstance(record, Paper):
         raise ResultError(
-            "This is a published table: it has no samples.",
-            f"'kernometer show published/{printable(record.name, 60)}' and 'kernometer compare' read it.",
+            "This is a published table or an imported result: it has no samples, and this command works on samples.",
+            "'kernometer show', 'compare' and 'figure' take it.",
         )
     if not isinstance(record, Session):
         raise not_ours("its first line is not that of a session")

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
-from kernometer.results.model import By, Result, Session
-from kernometer.results.published import is_published
+from kernometer.results.model import By, Publication, Result, Session
+from kernometer.results.published import Column, is_published, load, of_file
 from kernometer.results.reader import parse
-from kernometer.results.summary import Summary, host_key, summarize
-from kernometer.results.writer import SUFFIX, ResultWriter, store_error
+from kernometer.results.summary import Summary, host_key, summarize, summarize_imported
+from kernometer.results.writer import SUFFIX, ResultWriter, store_error, write_publication
 from kernometer.text import printable
 
 LABEL = "label:"
@@ -73,6 +73,11 @@ class Store:
         """A new file for that session. Raises ResultError where the store cannot take one, UsageError for its label."""
         _check_label(session.label)
         return ResultWriter(self.folder, session)
+
+    def keep(self, publication: Publication) -> Path:
+        """Stores an imported result; its file. Raises as `create` does."""
+        _check_label(publication.paper.label)
+        return write_publication(self.folder, publication)
 
     @contextmanager
     def measuring(self, by: By) -> Iterator[None]:
@@ -166,6 +171,22 @@ class Store:
         """As `resolve_set`, read."""
         return tuple(self.read(path) for path in self.resolve_set(name))
 
+    def column(self, name: str) -> Column | None:
+        """The published table or the imported result that RESULT means; None where it means sessions.
+
+        Raises ResultError where it means nothing, UsageError where it means several imported results.
+        """
+        if is_published(name):
+            return load(name)
+        paths = self.resolve_set(name)
+        publication = of_file(paths[0])
+        if publication is None:
+            return None
+        if len(paths) > 1:
+            raise UsageError(f"{name} is {len(paths)} results without samples.", "Give one: 'kernometer list'.")
+        paper = publication.paper
+        return Column(name, publication, paper.systems[0].system if paper.suite and paper.systems else "")
+
     def history(self, like: Result, *, newest: int = 30) -> Iterator[Result]:
         """Other complete sessions of the same host, target, way of taking time and profile; newest first.
 
@@ -239,7 +260,8 @@ def _check_label(label: str) -> None:
 
 def _summary_of(path: Path) -> Summary:
     try:
-        return summarize(path, read_file(path))
+        imported = of_file(path)
+        return summarize_imported(path, imported) if imported else summarize(path, read_file(path))
     except ResultError as error:
         return Summary(path=path, problem=error.text)
 

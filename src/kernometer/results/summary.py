@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.results.model import Result
+from kernometer.results.model import Publication, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,22 @@ def summarize(path: Path, result: Result) -> Summary:
         failures=len({failure.row for failure in result.failures}),
         complete=end is not None and end.complete,
         damage=len(result.damage),
+    )
+
+
+def summarize_imported(path: Path, publication: Publication) -> Summary:
+    """Of figures without samples: the suite stands for the target, the machine's own words for the kernel."""
+    paper = publication.paper
+    return Summary(
+        path=path,
+        id=paper.name,
+        label=paper.label,
+        target=paper.suite or "published",
+        by="time",
+        started=paper.imported,
+        kernel=paper.systems[0].name if paper.systems else "",
+        rows=len(publication.figures),
+        complete=True,
     )
 
 

@@ -21,7 +21,7 @@ from typing import Self
 import msgspec
 
 from kernometer.errors import ResultError
-from kernometer.results.model import AnyRecord, End, Failure, Run, Session, Unsupported
+from kernometer.results.model import AnyRecord, End, Failure, Publication, Run, Session, Unsupported
 from kernometer.results.reader import DamagedError, parse_record
 
 SUFFIX = ".ndjson"
@@ -150,6 +150,23 @@ class ResultWriter:
         with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self._file)
+
+
+def write_publication(folder: Path, publication: Publication) -> Path:
+    """A new file for an imported result, whole or not at all. Raises ResultError where the store cannot take it."""
+    final = folder / (publication.paper.name + SUFFIX)
+    scratch = final.with_suffix(".new")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        records: tuple[AnyRecord, ...] = (publication.paper, *publication.figures)
+        scratch.write_bytes(b"".join(_encoded(one) + b"\n" for one in records))
+        scratch.rename(final)
+    except OSError as error:
+        raise store_error(folder, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+    return final
 
 
 def _encoded(record: AnyRecord) -> bytes:

@@ -41,10 +41,13 @@ class Pair:
 
     row: str
     better: str
-    a: str  #: as shown, with its unit
-    b: str
+    a: str | float  #: as printed, with its unit; where one side was measured the number in `unit`
+    b: str | float
     ratio: float | None = None
     note: str = ""
+    unit: str = ""
+    published: str = ""  #: which row is held against the measured one
+    printed: str = ""
 
 
 def checks(publication: Publication) -> tuple[Check, ...]:
@@ -113,20 +116,26 @@ def name_of(figure: Published) -> str:
     return f"{figure.table}: {figure.row}"
 
 
-def columns(publication: Publication, a: str, b: str) -> tuple[Pair, ...]:
-    """System `b` of a paper against its system `a`, in every row that both have and that has a direction."""
-    of_b = {(one.table, one.row): one for one in publication.figures if one.system == b}
+def columns(of_a: Publication, a: str, of_b: Publication, b: str) -> tuple[Pair, ...]:
+    """System `b` against system `a`, of one paper or one suite, in every row of both that has a direction."""
+    theirs = {(one.table, one.row): one for one in of_b.figures if one.system == b}
     return tuple(
-        Pair(name_of(one), one.better, shown(one), shown(other), _ratio(one, other), _note(one, other))
-        for one in publication.figures
-        if one.system == a and one.better and (other := of_b.get((one.table, one.row))) is not None
+        Pair(name_of(one), one.better, shown(one), shown(other), ratio, _note(one, other))
+        for one in of_a.figures
+        if one.system == a and one.better and (other := theirs.get((one.table, one.row))) is not None
+        for ratio in (_ratio(one.better, _scaled(of_a.paper, one), _scaled(of_b.paper, other)),)
     )
 
 
-def _ratio(a: Published, b: Published) -> float | None:
-    if a.value is None or b.value is None or a.value <= 0 or b.value <= 0:
-        return None
-    return ratio_of_costs(a.better, a.value, b.value)
+def _scaled(paper: Paper, figure: Published) -> tuple[str, float]:
+    """The figure with its unit: in ours where the paper's has an equal; 0 where it has no number."""
+    scale = paper.units.get(figure.meant or figure.unit)
+    value = figure.value or 0.0
+    return (scale.unit, value * scale.factor) if scale is not None else (figure.meant or figure.unit, value)
+
+
+def _ratio(better: str, a: tuple[str, float], b: tuple[str, float]) -> float | None:
+    return ratio_of_costs(better, a[1], b[1]) if a[0] == b[0] and a[1] > 0 and b[1] > 0 else None
 
 
 def _note(*figures: Published) -> str:
@@ -148,17 +157,17 @@ def in_unit(value: float, unit: Unit | str, wanted: str) -> float | None:
     return 1e9 / value if {unit, wanted} == {"ns", "1/s"} else None
 
 
-def beside(
-    publication: Publication, system: str, measured: Mapping[str, RowFigure]
-) -> tuple[tuple[Published, RowFigure, float], ...]:
-    """Each figure of that system with the row that measures the same, and its value in that row's unit."""
+def beside(column: Publication, system: str, measured: Mapping[str, RowFigure], *, first: bool) -> tuple[Pair, ...]:
+    """Each figure of that system and the row that measures the same, in that row's unit; `first`: it is A."""
     found = []
-    for one in publication.figures:
+    for one in column.figures:
         for row in one.ours if one.system == system else ():
             ours = measured.get(row)
-            value = in_our_unit(publication.paper, one, ours.unit) if ours is not None else None
+            value = in_our_unit(column.paper, one, ours.unit) if ours is not None else None
             if ours is not None and ours.value is not None and ours.value > 0 and value is not None:
-                found.append((one, ours, value))
+                a, b = (value, ours.value) if first else (ours.value, value)
+                ratio = ratio_of_costs(ours.better, a, b)
+                found.append(Pair(row, ours.better, a, b, ratio, one.note, ours.unit, name_of(one), shown(one)))
     return tuple(found)
 
 

@@ -1,0 +1,51 @@
+"""Imported results shown and compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import Status
+from kernometer.results.store import Store
+from tests.cli.storing import call, fill
+
+OUTPUTS = Path(__file__).resolve().parents[1] / "results" / "outputs"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_imported_results_are_shown_compared_and_drawn(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: conditions and what lacks in `show`; the rows of one definition in `compare` with a session, the others
+    named with their difference; two of a suite row by row; a figure; and no samples for who needs some."""
+    said = call(store, capsys, "import", str(OUTPUTS / "lmbench.txt"), "--label", "old")
+    assert "26 figures, " in said
+    shown = call(store, capsys, "show", "old")
+    assert "MHZ: 2300 MHz" in shown and "It lacks samples" in shown and "syscall/getppid" in shown
+    fill(store, label="ours")
+    beside = json.loads(call(store, capsys, "compare", "old", "ours", "--json"))
+    assert [(row["row"], row["a"], row["verdict"]) for row in beside[0]["rows"]] == [("syscall/getppid", 142.0, None)]
+    told = " ".join(call(store, capsys, "compare", "ours", "old").split())
+    assert "not compared: Pipe latency differs from ctx/pipe-pair: one byte instead of a word" in told
+    call(store, capsys, "import", str(OUTPUTS / "lmbench.txt"), "--label", "new")
+    assert "26 rows" in call(store, capsys, "compare", "old", "new")
+    assert "1.741" in call(store, capsys, "figure", "griffiths-1", "old")
+    assert "no samples" in call(store, capsys, "report", "old", status=Status.RESULT)
+    call(store, capsys, "import", str(OUTPUTS / "hyperfine.json"), "--label", "whole")
+    assert "no rows in common" in call(store, capsys, "compare", "old", "whole", status=Status.USAGE)
+
+
+def test_what_cannot_be_imported_is_said(store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("nothing of the kind")
+    assert "no output of a suite" in call(store, capsys, "import", str(tmp_path / "x"), status=Status.RESULT)
+    assert "cannot be read" in call(store, capsys, "import", str(tmp_path), status=Status.RESULT)
+    simple = str(OUTPUTS / "perf-simple.txt")
+    assert "--command" in call(store, capsys, "import", simple, status=Status.USAGE)
+    assert "cannot be a label" in call(
+        store, capsys, "import", simple, "--command", "perf bench sched pipe", "--label", "a/b", status=Status.USAGE
+    )
+    assert store.summaries() == []
