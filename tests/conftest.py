@@ -12,6 +12,7 @@ from __future__ import annotations
 import signal
 import time
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,12 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The options that a developer always gives are not what is tested."""
+    monkeypatch.setattr("kernometer.cli.config.path", lambda: Path("/nowhere"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -12,7 +12,7 @@ from types import FrameType
 
 import click
 
-from kernometer.cli import kernometer
+from kernometer.cli import config, kernometer
 from kernometer.errors import KernometerError, ResultError, Status, TargetError
 from kernometer.text import printable
 
@@ -63,9 +63,12 @@ def _run(arguments: Sequence[str]) -> int:
     if wanted:
         from click.shell_completion import shell_complete
 
+        from kernometer.cli import completion  # noqa: F401  # it registers our own script for bash
+
         return shell_complete(kernometer, {}, NAME, "_KERNOMETER_COMPLETE", wanted)
+    given = config.options(kernometer, config.read())
     try:
-        with kernometer.make_context(NAME, list(arguments)) as context:
+        with kernometer.make_context(NAME, list(arguments), default_map=given) as context:
             status = kernometer.invoke(context)
     except click.exceptions.Exit as leaving:
         status = leaving.exit_code

@@ -8,11 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernometer.__main__ import main
+from kernometer.cache import cache_folder
 from kernometer.cli.completion import SHELLS
 from kernometer.errors import Status
+from kernometer.guests.store import MANIFEST, Manifest
+from kernometer.results.store import Store
+from kernometer.targets import build
+from tests.results import make
 
 
 @pytest.fixture
@@ -32,14 +38,49 @@ def path(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("script", ["bash"], indirect=True)
 @pytest.mark.parametrize(
-    ("words", "completed"), [("comple", ["completion"]), ("--no", ["--no-color"]), ("completion z", ["zsh"])]
+    ("words", "completed"),
+    [
+        ("comple", ["completion"]),
+        ("--no", ["--no-color"]),
+        ("completion z", ["zsh"]),
+        ("run ctx/pipe-p", ["ctx/pipe-pair"]),
+        ("run ctx/pipe-pair@same", ["same-cpu"]),
+        ("run --on wr", ["wrap:"]),
+        ("run --on qemu:linux-9", ["linux-9.9", "linux-9.9+nosmt"]),
+        ("guest rm linux-9.9", ["linux-9.9", "linux-9.9+nosmt"]),
+        ("show bef", ["before"]),
+        ("compare label:bef", ["before"]),
+        ("compare before @l", ["last"]),
+        ("figure miao-3 published/mi", ["published/miao-2011"]),
+        ("rm 2026", ["20261121T080154Z-e04017"]),
+    ],
 )
-def test_bash_completes(script: str, path: str, words: str, completed: list[str]) -> None:
-    """Expected: commands, flags and arguments, in bash itself. Broken: a script that completes file names only."""
+def test_bash_completes(script: str, path: str, words: str, completed: list[str], tmp_path: Path) -> None:
+    """Expected: commands, flags, rows, targets, results and guests, in bash itself, which breaks words at : and @.
+    Broken: file names only, or `same-cpu` put behind the row that it is the end of."""
+    home = tmp_path / "home"
+    with Store(home / "kernometer" / "results").create(make.session(label="before", id="20261121T080154Z-e04017")):
+        pass
+    guest = home / "kernometer" / "guests" / "linux-9.9"
+    guest.mkdir(parents=True)
+    made = Manifest(
+        name="linux-9.9",
+        package="linux-image",
+        version="9.9",
+        release="9.9",
+        package_sha256="",
+        kernel_sha256="",
+        kernel_bytes=1,
+        variants=("linux-9.9+nosmt",),
+    )
+    (guest / MANIFEST).write_bytes(msgspec.json.encode(made))
+    compiled = cache_folder() / "probes"
+    (home / "kernometer" / "probes").symlink_to(compiled)
+    build.probe()
     ask = f"""
 {script}
-COMP_WORDS=(kernometer {words})
-COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+COMP_LINE='kernometer {words}'
+COMP_POINT=${{#COMP_LINE}}
 _kernometer_completion kernometer
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
@@ -49,7 +90,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         text=True,
         timeout=60,
         check=False,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "XDG_DATA_HOME": str(home), "XDG_CACHE_HOME": str(home)},
     )
     assert done.stdout.split() == completed, done.stderr
 

@@ -1,4 +1,4 @@
-"""Imported results shown and compared."""
+"""Imported results shown and compared; removal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from kernometer.errors import Status
 from kernometer.results.store import Store
 from tests.cli.storing import call, fill
+from tests.results import make
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "results" / "outputs"
 
@@ -17,6 +18,9 @@ OUTPUTS = Path(__file__).resolve().parents[1] / "results" / "outputs"
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
+
+
+# import
 
 
 def test_imported_results_are_shown_compared_and_drawn(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,3 +53,25 @@ def test_what_cannot_be_imported_is_said(store: Store, capsys: pytest.CaptureFix
         store, capsys, "import", simple, "--command", "perf bench sched pipe", "--label", "a/b", status=Status.USAGE
     )
     assert store.summaries() == []
+
+
+# rm
+
+
+def test_rm_removes_what_it_names_and_nothing_where_one_name_is_wrong(
+    store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Expected: all or nothing; a set only with --yes; no file outside the store, none that grows."""
+    first, second, third = fill(store, label="a"), fill(store, label="a"), fill(store)
+    (store.folder / "broken.ndjson").write_text("{")
+    (tmp_path / "other.ndjson").write_bytes((store.folder / f"{first}.ndjson").read_bytes())
+    for words in (["@last", "nobody"], ["@last", "label:a"], ["@last", str(tmp_path / "other.ndjson")]):
+        status = Status.RESULT if words[1] == "nobody" else Status.USAGE
+        assert call(store, capsys, "rm", *words, status=status)
+    with store.create(make.session()) as growing:
+        assert "being measured" in call(store, capsys, "rm", growing.path.stem, status=Status.USAGE)
+        assert len(store.summaries()) == 5
+    assert call(store, capsys, "rm", third, "broken.ndjson") == f"{third}: removed\nbroken: removed\n"
+    call(store, capsys, "rm", "label:a", "--yes")
+    assert [one.id for one in store.summaries()] == [growing.path.stem]
+    assert (tmp_path / "other.ndjson").exists() and first != second

@@ -47,6 +47,7 @@ COMMANDS: dict[str, Entry] = {
     "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
     "figure": Entry("look", "kernometer.cli.figure", "Draw a figure of the literature from results."),
     "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
+    "rm": Entry("look", "kernometer.cli.rm", "Remove stored results."),
     "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
     "check": Entry("host", "kernometer.cli.check", "Say what disturbs measuring on this host, and what to do."),
     "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
@@ -33,9 +33,9 @@ SECONDS = 0.02
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("a", metavar="TARGET-A")
-@click.argument("b", metavar="TARGET-B")
-@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
+@click.argument("a", metavar="TARGET-A", shell_complete=complete.targets)
+@click.argument("b", metavar="TARGET-B", shell_complete=complete.targets)
+@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
 @options.profile
 @options.by
 @options.unit_costs

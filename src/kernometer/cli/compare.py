@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
@@ -31,7 +31,7 @@ the spread between sessions comes from this host's history, if it has one."""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("names", metavar="A B...", nargs=-1)
+@click.argument("names", metavar="A B...", nargs=-1, shell_complete=complete.results)
 @click.option("--baseline", metavar="RESULT", help="What the others are judged against [default: the first].")
 @options.delta
 @options.report

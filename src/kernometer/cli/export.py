@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from kernometer.cli import complete
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import ResultError, UsageError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", metavar="RESULT...", nargs=-1, required=True)
+@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=complete.results)
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
 @click.option(

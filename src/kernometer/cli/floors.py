@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.many import tell_errors
@@ -42,7 +42,7 @@ SHOWN = 20
 
 
 @click.command(epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]...", nargs=-1)
+@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=complete.rows)
 @click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
 @options.profile
 @click.option("--rotations", type=click.IntRange(3, 17), default=ROTATIONS, show_default=True, help="Machines a guest.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernometer.cli import complete
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.guest_add import add
 from kernometer.cli.guest_boot import boot
@@ -56,7 +57,7 @@ def list_(env: Env) -> None:
 
 
 @command.command()
-@click.argument("names", metavar="GUEST...", nargs=-1, required=True)
+@click.argument("names", metavar="GUEST...", nargs=-1, required=True, shell_complete=complete.guests)
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
     """Remove guests, or variants from the list. Results that were measured with them stay."""

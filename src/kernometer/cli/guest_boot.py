@@ -7,13 +7,13 @@ import shlex
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, pass_env
 from kernometer.results.model import By
 
 
 @click.command()
-@click.argument("spec", metavar="GUEST")
+@click.argument("spec", metavar="GUEST", shell_complete=complete.guests)
 @options.by
 @click.option("--gdb", is_flag=True, help="Wait for a debugger before the first instruction, and say how to attach.")
 @options.dry_run

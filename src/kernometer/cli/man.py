@@ -18,7 +18,24 @@ ENVIRONMENT = {
     "NO_COLOR": "Any value: no colour, as --no-color.",
     "COLUMNS": "The width of tables where the output is not a terminal.",
     "XDG_DATA_HOME": "The folder that holds kernometer/results [default: ~/.local/share].",
+    "XDG_CONFIG_HOME": "The folder that holds kernometer/config.toml [default: ~/.config].",
 }
+
+CONFIGURATION = """\
+kernometer/config.toml in the XDG config home holds options that are always given: kernometer's own at the top, those of
+a command in its table, by their long names without dashes. Flags are true or false, repeated options lists.
+
+\b
+store = "/data/results"
+[run]
+profile = "full"
+half-width = 0.005
+[guest.add]
+machine = "q35"
+
+The command line goes before the environment, that before this file, and this file before the
+default. A file that is no TOML, an option that is not there or a value that it does not take ends every command with
+status 2, and the error names file, table and option."""
 
 
 @click.command()
@@ -57,6 +74,8 @@ def page(group: click.Group, root: click.Context) -> Iterator[str]:
     yield ".SH COMMANDS"
     for context in commands(group, root):
         yield from section(context)
+    yield ".SH CONFIGURATION"
+    yield from prose(CONFIGURATION)
     yield from environment(root)
     yield from statuses()
     yield from examples(group, root)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.lists import workloads as split_workloads
@@ -42,8 +42,15 @@ BOOTS = 5
 
 
 @click.command(epilog=EPILOG)
-@click.argument("names", metavar="[RESULT]...", nargs=-1)
-@click.option("--on", "specs", metavar="T[,T...]", multiple=True, help="Targets to measure, in the series' order.")
+@click.argument("names", metavar="[RESULT]...", nargs=-1, shell_complete=complete.results)
+@click.option(
+    "--on",
+    "specs",
+    metavar="T[,T...]",
+    multiple=True,
+    shell_complete=complete.targets,
+    help="Targets to measure, in the series' order.",
+)
 @click.option("--aside", metavar="T[,T...]", multiple=True, help="Further ones, held against the baseline alone.")
 @click.option(
     "--workloads", metavar="W[,W...]", multiple=True, help="Workloads, rows, patterns [default: the profile]."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, pass_env, raw_option
 from kernometer.results.model import Result
 from kernometer.stats.model import Comparison
@@ -32,7 +32,7 @@ against; the two sides of one 'ab' are judged by their blocks."""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("names", metavar="A [B...]", nargs=-1, required=True)
+@click.argument("names", metavar="A [B...]", nargs=-1, required=True, shell_complete=complete.results)
 @click.option(
     "-o",
     "--output",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
@@ -38,7 +38,7 @@ measured until then is kept). Others: see 'kernometer man'.
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1)
+@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
 @options.profile
 @click.option(
     "--on",
@@ -46,6 +46,7 @@ measured until then is kept). Others: see 'kernometer man'.
     metavar="TARGET",
     default="local",
     show_default=True,
+    shell_complete=complete.targets,
     help="Where; the forms of TARGET stand below.",
 )
 @options.by

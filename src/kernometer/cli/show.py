@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import click
 
-from kernometer.cli import options
+from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
@@ -16,7 +16,7 @@ from kernometer.stats.model import RowFigure
 
 
 @click.command()
-@click.argument("name", metavar="RESULT")
+@click.argument("name", metavar="RESULT", shell_complete=complete.results)
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
 @click.option("--details", is_flag=True, help="Give, for every flag, what was seen at each row.")
 @options.whole

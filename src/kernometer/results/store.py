@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from kernometer.results.model import By, Publication, Result, Session
 from kernometer.results.published import Column, is_published, load, of_file
 from kernometer.results.reader import parse
 from kernometer.results.summary import Summary, host_key, summarize, summarize_imported
-from kernometer.results.writer import SUFFIX, ResultWriter, store_error, write_publication
+from kernometer.results.writer import SUFFIX, ResultWriter, is_growing, store_error, write_publication
 from kernometer.text import printable
 
 LABEL = "label:"
@@ -216,6 +216,27 @@ class Store:
         for group in groups.values():
             if len({machine for machine, _profile, _rows in group}) >= machines:
                 yield from (self.read(path) for paths in group.values() for path in paths[:newest])
+
+    def remove(self, names: Sequence[str], *, sets: bool) -> list[Path]:
+        """Removes what the names mean, all of it or (where one of them cannot be) nothing; what was removed.
+
+        Raises UsageError for a file outside the store, and without `sets` for a name that means several sessions.
+        """
+        found = {path: name for name in names for path in self.resolve_set(name)}
+        for path, name in found.items():
+            shown = printable(name, 80)
+            if path.parent.resolve() != self.folder.resolve():
+                raise UsageError(f"{shown} is not in the store {self.folder}.", "Remove the file itself.")
+            if is_growing(path):
+                raise UsageError(f"{shown} is being measured.", "Stop that first, by Ctrl-C.")
+            if not sets and [*found.values()].count(name) > 1:
+                raise UsageError(f"{shown} is {[*found.values()].count(name)} sessions.", "To remove them all: --yes.")
+        try:
+            for path in found:
+                path.unlink()
+        except OSError as error:
+            raise store_error(self.folder, error) from error
+        return [*found]
 
     def _existing(self, path: Path) -> Path:
         if path.exists() or (self.folder / path).exists():

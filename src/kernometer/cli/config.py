@@ -1,0 +1,70 @@
+"""The options that one always gives, from kernometer/config.toml in the XDG config home.
+
+What the command line says comes first, then the environment, then this file, then the default that --help shows.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernometer.errors import UsageError
+from kernometer.text import printable
+
+
+def path() -> Path:
+    given = os.environ.get("XDG_CONFIG_HOME", "")
+    return (Path(given) if given.startswith("/") else Path("~/.config").expanduser()) / "kernometer" / "config.toml"
+
+
+def read() -> dict[str, Any]:
+    """The file as it is; {} without one. Raises UsageError where it cannot be read."""
+    try:
+        return tomllib.loads(path().read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: TOML's errors and UTF-8's
+        raise _wrong("", str(error)) from error
+    except RuntimeError:  # there is no home
+        return {}
+
+
+def options(command: click.Command, given: Mapping[str, Any], section: str = "") -> dict[str, Any]:
+    """Options by the names of their parameters and those of commands below a group, as click's default_map has them.
+
+    Raises UsageError, naming file, section and option, for what the command does not have or take.
+    """
+    context = click.Context(command)
+    known = {flag: one for one in command.params if isinstance(one, click.Option) for flag in one.opts}
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        below = command.get_command(context, key) if isinstance(command, click.Group) else None
+        option = known.get(f"--{key}")
+        if below is not None and isinstance(value, dict):
+            found[key] = options(below, value, f"{section}.{key}".strip("."))
+        elif option is None or option.is_eager or option.name is None:
+            raise _wrong(section, f"there is no {'command' if isinstance(value, dict) else 'option'} {key!r}")
+        else:
+            found[option.name] = _checked(option, context, value, section, key)
+    return found
+
+
+def _checked(option: click.Option, context: click.Context, value: Any, section: str, key: str) -> Any:
+    is_one = isinstance(value, bool if option.is_flag else list if option.multiple else str | int | float)
+    if not is_one or isinstance(value, bool) != option.is_flag:
+        meant = "true or false" if option.is_flag else "a list" if option.multiple else "a text or a number"
+        raise _wrong(section, f"{key} is to be {meant}")
+    try:
+        return option.type_cast_value(context, value)
+    except click.BadParameter as error:
+        raise _wrong(section, f"{key}: {error.message.rstrip('.')}") from error
+
+
+def _wrong(section: str, why: str) -> UsageError:
+    where = f"{path()}{f', [{section}]' if section else ''}"
+    return UsageError(f"{where}: {printable(why, 300)}.", "See CONFIGURATION in 'kernometer man'.")

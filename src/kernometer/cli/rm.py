@@ -1,0 +1,22 @@
+"""`kernometer rm`: removes stored results."""
+
+from __future__ import annotations
+
+import click
+
+from kernometer.cli import complete
+from kernometer.cli.env import Env, pass_env
+
+
+@click.command()
+@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=complete.results)
+@click.option("--yes", is_flag=True, help="Also all sessions of a label, where there is more than one.")
+@pass_env
+def command(env: Env, names: tuple[str, ...], yes: bool) -> None:
+    """Remove stored results for good: every RESULT, or none of them where one cannot be.
+
+    RESULT is an id or the beginning of one, a label (its newest session), @last, @1, label:NAME for all sessions of a
+    label, or the name of a file of the store (for one that cannot be read).
+    """
+    for path in env.store().remove(names, sets=yes):
+        click.echo(f"{path.stem}: removed", file=env.out)
