@@ -32,6 +32,8 @@ def test_the_file_goes_before_the_default_and_after_all_else(
     assert (words[words.index("--seed") + 1], words[words.index("--half-width") + 1]) == ("42", "0.5")
     assert main(["run", "syscall/stat", "--seed", "1"]) == 0
     assert "--seed 1 " in capsys.readouterr().out
+    assert main(["run", "--again", "@last"]) == 0
+    assert "--seed 7 " in capsys.readouterr().out
     monkeypatch.setenv("KERNOMETER_STORE", str(store.folder / "none"))
     assert main(["show", "@last"]) == Status.RESULT
     assert main(["--store", str(store.folder), "show", "@last"]) == 0

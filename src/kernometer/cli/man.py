@@ -33,7 +33,7 @@ half-width = 0.005
 [guest.add]
 machine = "q35"
 
-The command line goes before the environment, that before this file, and this file before the
+The command line goes before the environment, that before 'run --again', that before this file, and this file before the
 default. A file that is no TOML, an option that is not there or a value that it does not take ends every command with
 status 2, and the error names file, table and option."""
 

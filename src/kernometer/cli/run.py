@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import again, complete, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, tell_notes
-from kernometer.cli.words import TakesCommand
+from kernometer.cli.words import TakesCommand, rows_of
 from kernometer.errors import Status
 from kernometer.results.model import By, Result
 from kernometer.stats.model import RowFigure
@@ -28,6 +28,7 @@ Examples:
   kernometer run syscall/getppid 'ctx/*'      some workloads
   kernometer run -- tar cf /dev/null /usr/include
   kernometer run --by path --on qemu:linux-6.1 proc/fork-exit
+  kernometer run --again @last                a session's rows, options and seed
 
 Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
 measured until then is kept). Others: see 'kernometer man'.
@@ -39,6 +40,7 @@ measured until then is kept). Others: see 'kernometer man'.
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
 @click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
+@again.option
 @options.profile
 @click.option(
     "--on",
@@ -101,7 +103,7 @@ def command(
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
-    store = env.store()
+    store, words = env.store(), rows_of(click.get_current_context(), words)
     with closing(target_of(spec)) as target:
         check_by(by, target)
         program = program_for(target, unit_costs=unit_costs)

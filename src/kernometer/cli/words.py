@@ -6,7 +6,7 @@ import click
 
 from kernometer.errors import UsageError
 
-_KEY = "kernometer.command"
+_KEY, _AGAIN = "kernometer.command", "kernometer.again"
 
 
 class TakesCommand(click.Command):
@@ -18,6 +18,22 @@ class TakesCommand(click.Command):
             ctx.meta[_KEY] = tuple(args[at + 1 :])
             args = args[:at]
         return super().parse_args(ctx, args)
+
+
+def repeat(context: click.Context, rows: tuple[str, ...], command: tuple[str, ...]) -> None:
+    """What is meant where no words are given: a stored session's rows, or what followed `--` in its `command`."""
+    context.meta[_AGAIN] = (rows, command[command.index("--") + 1 :] if not rows and "--" in command else ())
+
+
+def rows_of(context: click.Context, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The rows that were `given`; where neither they nor a command were, those that are repeated."""
+    again: tuple[tuple[str, ...], tuple[str, ...]] = context.meta.get(_AGAIN, ((), ()))
+    rows, command = again
+    if given or _KEY in context.meta:
+        return given
+    if command:
+        context.meta[_KEY] = command
+    return rows
 
 
 def command_of(context: click.Context) -> tuple[str, ...]:

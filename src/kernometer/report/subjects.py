@@ -203,6 +203,7 @@ def _facts_of(result: Result) -> dict[str, str]:
         "Label": session.label,
         "Machine": session.machine,
         "Experiment": f"{session.experiment}, side {session.side}" if session.experiment else "",
+        "Again": f"kernometer run --again {session.id}" if not session.experiment else "",
     }
     if header is not None:
         uname, probe = header.uname, header.probe
