@@ -319,6 +319,33 @@ def test_pips_words_are_shown_where_it_fails(system: System) -> None:
     assert not list((system.checkout / ".venv").glob("*.stamp"))
 
 
+@pytest.mark.parametrize("step", ['"$2" = pip', '"$1" = -m'])
+def test_a_full_disk_is_not_blamed_on_the_package_index(system: System, step: str) -> None:
+    """While pip installs, while .venv is made. Expected: which folders need room. Broken: a search for a proxy."""
+    system.add_all_but_python()
+    system.add_python()
+    python = system.programs / "python3"
+    full = f'[ {step} ] && echo "OSError: [Errno 28] No space left on device" && exit 1\n'
+    head, bang, inner = python.read_text().rpartition("#!/bin/bash\n") if "pip" in step else ("", "#!/bin/bash\n", "")
+    python.write_text(head + bang + full + (inner or python.read_text()))
+    done = system.setup()
+    assert done.returncode == 6
+    assert "the disk is full" in done.stderr
+    assert "index" not in done.stderr
+    assert "python3-venv" not in done.stderr
+
+
+def test_ctrl_c_in_pip_is_an_interruption(system: System) -> None:
+    """pip takes the signal for itself and leaves with 1. Expected: 130. Broken: the package index is blamed."""
+    system.add_all_but_python()
+    system.add_python()
+    python = system.programs / "python3"
+    stops = '[ "$2" = pip ] && { kill -INT $PPID; echo "Operation cancelled"; exit 1; }\n'
+    python.write_text(python.read_text().replace("#!/bin/bash\n[", f"#!/bin/bash\n{stops}["))
+    done = system.setup()
+    assert (done.returncode, "interrupted" in done.stderr, "index" in done.stderr) == (130, True, False)
+
+
 def test_a_wrong_word_is_a_usage_error(system: System) -> None:
     done = system.setup("everything")
     assert (done.returncode, done.stderr) == (2, "usage: scripts/setup run|guests|test\n")

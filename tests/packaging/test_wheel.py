@@ -13,14 +13,14 @@ import pytest
 from tests.checkout import ROOT, copy_to, names
 
 
-def run(words: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
+def run(words: list[str], folder: Path, env: dict[str, str] | None = None, seconds: float = 300) -> str:
     """A program's output; fails with all that it printed."""
     done = subprocess.run(
         words,
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=seconds,
         check=False,
         env={**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **(env or {})},
     )
