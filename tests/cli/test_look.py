@@ -254,6 +254,7 @@ def test_a_failed_row_is_exported_with_its_definition(store: Store) -> None:
         file.add(Failure(row=info.row, text="fork: EAGAIN"))
     (line,) = table(call(store, "export", "--csv", "@last").stdout)
     assert [line[key] for key in ("per", "unit", "better", "params")] == ["hop", "ns", "lower", '{"procs":8}']
+    assert (line["result"], line["target"], line["by"]) == (file.path.stem, "local", "time")
 
 
 def test_a_table_of_runs_and_one_of_samples_hold_what_was_measured(store: Store) -> None:

@@ -140,7 +140,7 @@ def _no_figure(row: str, status: str, note: str, defined: Workload | None) -> Li
     }
     if defined is not None:
         known |= {"per": defined.per, "unit": defined.unit, "better": defined.better}
-    return dict.fromkeys(COLUMNS["row"]) | {"runs": 0, "samples": 0} | known
+    return dict.fromkeys(COLUMNS["row"][len(_SESSION) :]) | {"runs": 0, "samples": 0} | known
 
 
 def _runs(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
