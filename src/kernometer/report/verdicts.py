@@ -93,7 +93,9 @@ def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: boo
         found.append(["A, B", *(f"{row.a.text}\n{row.b.text}" for row in lines)])
     else:
         found += [["A", *(row.a.text for row in lines)], ["B", *(row.b.text for row in lines)]]
-    ratios = ("\n".join((f"{row.ratio_text}{gap}{row.interval}".strip(), *row.note)) for row in lines)
+    ratios = (f"{row.ratio_text}{gap}{row.interval}".strip() for row in lines)
+    if view.decided:
+        ratios = ("\n".join((ratio, *row.note)) for ratio, row in zip(ratios, lines, strict=True))
     found.append(["ratio" if view.by_path or not view.decided else "ratio [95 %]", *ratios])
     if view.by_path:
         found.append(["floor", *(row.floor for row in lines)])
