@@ -135,7 +135,7 @@ void km_uncached_setup(struct km *km, int fd, uint64_t bytes)
 	if (stay > 0)
 		km_unsupported(km,
 			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as on "
-			       "a file system that lives in memory: give a folder on a disk with --dir",
+			       "a file system that lives in memory: give a folder on a disk with TMPDIR or --dir",
 			       stay);
 }
 

@@ -231,7 +231,7 @@ void platform_die_with_parent(void)
 /* What the processor says of itself, where it is an x86; or "". */
 static void cpu_brand(char *to, size_t n)
 {
-	char brand[49] = "";
+	char brand[49] = "", *at = brand;
 #if defined(bit_SSE2) /* cpuid.h is there */
 	unsigned words[12];
 
@@ -241,7 +241,9 @@ static void cpu_brand(char *to, size_t n)
 			return;
 	memcpy(brand, words, sizeof words);
 #endif
-	snprintf(to, n, "%s", brand + strspn(brand, " "));
+	while (*at == ' ')
+		at++;
+	snprintf(to, n, "%s", at);
 }
 
 void platform_cpu_model(char *to, size_t n)
