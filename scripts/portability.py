@@ -42,6 +42,8 @@ EXECUTES_ITSELF: Mapping[str, str] = {
     "proc/shell": r"exit status 126",
     "load/multiuser": r"ENOEXEC",
 }
+#: qemu-user needs threads of its own, which count as the user's processes: under such a limit it cannot start a child.
+COUNTS_THREADS: Mapping[str, str] = {"limit/processes-own": r"(left|ended) with status"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Build:
 
 
 def emulated(compiler: str, runner: str, what: str) -> Build:
-    return Build((compiler, "-O2", "-static", *STRICT), what, runner, EXECUTES_ITSELF)
+    return Build((compiler, "-O2", "-static", *STRICT), what, runner, {**EXECUTES_ITSELF, **COUNTS_THREADS})
 
 
 BUILDS = {
@@ -164,7 +166,7 @@ def line(build: Build, found: Outcome) -> str:
     others = {row: text for row, text in found.errors.items() if row not in excepted}
     reasons = [grouped(found.unsupported.values())] if found.unsupported else []
     if excepted:
-        reasons.append(f"{len(excepted)} execute their own file, which qemu-user hands to this host's kernel")
+        reasons.append(f"{len(excepted)} execute their own file or limit their processes, which qemu-user cannot do")
     if others:
         reasons.append("failed: " + "; ".join(f"{row}: {text}" for row, text in others.items()))
     not_run = len(found.unsupported) + len(found.errors)
