@@ -20,7 +20,7 @@
 
 enum counter {
 	USER,
-	KERNEL, /* by the half of the address space that the instruction lies in */
+	KERNEL, /* by the half of the address space that the instruction lies in; outside long mode by the ring */
 	SYSCALLS,
 	SYSRETS,
 	INTS,
@@ -215,7 +215,7 @@ static unsigned long marker_of(const unsigned char *b, size_t n)
 	return (unsigned long)b[3] | (unsigned long)b[4] << 8 | (unsigned long)b[5] << 16 | (unsigned long)b[6] << 24;
 }
 
-static void instrument(struct qemu_plugin_insn *insn)
+static void instrument(struct qemu_plugin_insn *insn, int ring)
 {
 	unsigned char bytes[MAX_INSN + 3] = { 0 };
 	size_t n = copy_bytes(insn, bytes, MAX_INSN);
@@ -226,7 +226,7 @@ static void instrument(struct qemu_plugin_insn *insn)
 	if (marker >> 16 == MARK_BEGIN || marker >> 16 == MARK_END)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, marker >> 16 == MARK_BEGIN ? at_begin : at_end,
 						       QEMU_PLUGIN_CB_NO_REGS, region_of(marker & 0xffff));
-	count_at(insn, qemu_plugin_insn_vaddr(insn) >> 63 ? KERNEL : USER);
+	count_at(insn, (ring == LONG_MODE ? qemu_plugin_insn_vaddr(insn) >> 63 : ring < 3) ? KERNEL : USER);
 	if (class != NOTHING)
 		count_at(insn, class);
 	if (d.lock)
@@ -236,10 +236,11 @@ static void instrument(struct qemu_plugin_insn *insn)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
+	int ring = ring_of_translation();
 
 	(void)id;
 	for (i = 0; i < n; i++)
-		instrument(qemu_plugin_tb_get_insn(tb, i));
+		instrument(qemu_plugin_tb_get_insn(tb, i), ring);
 }
 
 static void write_region(FILE *to, unsigned int id, const struct region *region, const char *separator)

@@ -2,7 +2,8 @@
  *
  * No Debian package ships qemu-plugin.h; the interface is documented in QEMU's docs/devel/tcg-plugins.rst. The compiler
  * is told KM_PLUGIN_API, the interface's number in the QEMU at hand (guests/plugin.py): 1 up to QEMU 8.2, 2 in 9.0,
- * 3 in 9.1, 4 in 9.2 and later. The only place for #if: events.c sees count_at(), counters() and copy_bytes(). */
+ * 3 in 9.1, 4 in 9.2 and later. The only place for #if: events.c sees count_at(), counters(), copy_bytes() and
+ * ring_of_translation(). */
 #ifndef KM_QEMU_API_H
 #define KM_QEMU_API_H
 
@@ -49,6 +50,46 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 EXPORT int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *, int argc, char **argv);
 EXPORT extern int qemu_plugin_version;
 int qemu_plugin_version = KM_PLUGIN_API;
+
+/* QEMU's own functions, since no interface reads a register while code is translated: programs that load modules, as
+ * Debian's and Ubuntu's do, export them. NULL elsewhere. Registers have gdb's numbers (QEMU, target/i386/gdbstub.c). */
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} GByteArray;
+__attribute__((weak)) void *qemu_get_cpu(int index);
+__attribute__((weak)) int x86_cpu_gdb_read_register(void *cpu, GByteArray *to, int number);
+__attribute__((weak)) GByteArray *g_byte_array_new(void);
+__attribute__((weak)) GByteArray *g_byte_array_set_size(GByteArray *, unsigned int);
+
+#define REGISTER_CS 18
+#define REGISTER_EFER 32
+#define EFER_LMA 0x400u
+
+/* The low two bytes of a register of the one processor. */
+static inline unsigned int register_of_cpu(int number)
+{
+	static GByteArray *bytes;
+
+	if (bytes == NULL)
+		bytes = g_byte_array_new();
+	g_byte_array_set_size(bytes, 0);
+	if (x86_cpu_gdb_read_register(qemu_get_cpu(0), bytes, number) < 2)
+		return 0;
+	return (unsigned int)bytes->data[0] | (unsigned int)bytes->data[1] << 8;
+}
+
+#define LONG_MODE (-1)
+
+/* The ring for which code is being translated, since QEMU keeps translations apart by it; LONG_MODE in that mode, and
+ * where QEMU does not tell. */
+static inline int ring_of_translation(void)
+{
+	if (x86_cpu_gdb_read_register == NULL || qemu_get_cpu == NULL || g_byte_array_new == NULL ||
+	    g_byte_array_set_size == NULL || register_of_cpu(REGISTER_EFER) & EFER_LMA)
+		return LONG_MODE;
+	return register_of_cpu(REGISTER_CS) & 3;
+}
 
 #define MAX_COUNTERS 32
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, MissingError
-from kernometer.guests import plugin
-from kernometer.guests.qemu import QemuVersion
+from kernometer.guests import events, plugin
+from kernometer.guests.qemu import Boot, Machine, QemuVersion, argv, detect
 
-UNIT = Path(__file__).parent / "units" / "classify.c"
+HERE = Path(__file__).parent
+UNIT = HERE / "units" / "classify.c"
 
 #: The instruction in AT&T syntax, and what it is counted as beside "user". The assembler gives the bytes.
 INSTRUCTIONS = (
@@ -140,6 +141,37 @@ def test_it_compiles_without_a_warning_for_every_interface(api: int, compiler: s
     words = [*plugin.FLAGS, "-Wall", "-Wextra", "-pedantic", f"-DKM_PLUGIN_API={api}", "-o", str(tmp_path / "e.so")]
     done = subprocess.run([compiler, *words, str(source)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("cpu", ["max,-erms", "pentium3"])
+def test_user_and_kernel_of_a_kernel_of_32_bits_are_told_by_privilege(cpu: str, tmp_path: Path) -> None:
+    """Expected: marker, 21 nops and int are the user's, 10 nops and iret the kernel's. Broken: all is the user's, since
+    both lie in the lower half of the address space."""
+    kernel = tmp_path / "rings"
+    flags = ("-m32", "-nostdlib", "-static", "-no-pie", f"-Wl,-T,{HERE}/tiny.ld,--build-id=none")
+    subprocess.run(["gcc", *flags, "-o", kernel, HERE / "rings.s"], check=True, timeout=60)
+    (tmp_path / "console").touch()
+    version = detect()
+    boot = Boot(
+        machine=Machine(type="pc", cpu=cpu, memory_mib=32),
+        accelerator="icount",
+        kernel=kernel,
+        initrd="",
+        command_line="",
+        console=tmp_path / "console",
+        bulk=tmp_path / "bulk",
+        plugin=plugin.build(version),
+        events=tmp_path / "events.json",
+    )
+    subprocess.run(argv(boot), check=True, timeout=120, stdin=subprocess.DEVNULL)
+    counts = events.parse((tmp_path / "events.json").read_bytes())["2"].counts
+    assert {name: counts[name] for name in ("user", "kernel", "ints", "irets")} == {
+        "user": 23,
+        "kernel": 11,
+        "ints": 1,
+        "irets": 1,
+    }
 
 
 def test_the_built_plugin_is_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ int main(void)
 		found = "nothing";
 		found_all[0] = '\0';
 		marked = NULL;
-		instrument(NULL);
+		instrument(NULL, LONG_MODE);
 		if (marked != NULL)
 			found = marked == at_begin ? "begin" : "end";
 		if (strcmp(found, name) != 0)
