@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.guests import linux, store
-from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests.qemu import COMMAND_LINE, Device, Machine
 from tests.guests.test_bzimage import KERNEL
 from tests.guests.test_store import made
 from tests.measuring.real import kernometer
@@ -30,13 +30,15 @@ def kernel(tmp_path: Path) -> Path:
 def test_a_kernel_from_a_file_keeps_what_was_given_as_its_own(tmp_path: Path, kernel: Path) -> None:
     """Expected: words, machine, memory and processor in the manifest and in the list. Broken: the standard machine."""
     words = ("--append", "mitigations=off  nosmt", "--machine", "q35", "--memory", "512", "--cpu", "Nehalem,-erms")
-    done = kernometer(tmp_path, "guest", "add", "mine", "--kernel", str(kernel), *words)
+    more = ("--device", "VGA", "--device", "virtio-rng-pci")
+    done = kernometer(tmp_path, "guest", "add", "mine", "--kernel", str(kernel), *words, *more)
     assert done.stdout == f"mine: {kernel} 6.9.1-mine\n"
     manifest = store.find("mine").manifest
-    assert manifest.machine == Machine(type="q35", memory_mib=512, cpu="Nehalem,-erms")
+    devices: tuple[Device, ...] = ("VGA", "virtio-rng-pci")
+    assert manifest.machine == Machine(type="q35", memory_mib=512, cpu="Nehalem,-erms", devices=devices)
     assert manifest.command_line == f"{COMMAND_LINE} mitigations=off nosmt"
     listed = kernometer(tmp_path, "guest", "list").stdout
-    for part in ("6.9.1-mine", "q35", "512 MiB", "Nehalem,-erms", "mitigations=off nosmt"):
+    for part in ("6.9.1-mine", "q35", "512 MiB", "Nehalem,-erms", *devices, "mitigations=off nosmt"):
         assert part in listed
     assert max(map(len, listed.splitlines())) <= 80
     assert str(kernel) in listed.replace("\n    ", "")

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import store
+from kernometer.guests.qemu import Machine
 from kernometer.targets import console as console_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget
@@ -339,6 +342,34 @@ def test_a_spec_that_names_nothing_says_what_is_there(spec: str, words: str) -> 
     with pytest.raises(UsageError, match=words) as caught:
         target_of(spec)
     assert caught.value.next_step
+
+
+@pytest.mark.usefixtures("plays")
+def test_a_guest_at_a_console_has_its_own_devices_and_no_disk(tmp_path: Path) -> None:
+    """Expected: one VGA, of the guest and of the description; a note on the console alone. Broken: QEMU refuses two, or
+    a disk is blamed that is not there."""
+    plays_with = tmp_path / "ramdisk.toml"
+    plays_with.write_text('system = "x"\n[boot]\ndevices = ["VGA"]\n[files]\nway = "none"\n[compile]\ncommand = ""\n')
+    with store.new_folder() as folder:
+        (folder / store.KERNEL).write_bytes(b"kernel")
+        digest = sha256(b"kernel")
+        made = store.Manifest(
+            name="minix",
+            package="/minix",
+            version="-",
+            release="",
+            package_sha256=digest,
+            kernel_sha256=digest,
+            kernel_bytes=6,
+            machine=Machine(type="pc", devices=("VGA", "virtio-rng-pci")),
+        )
+        store.keep(folder, made)
+    target = target_of(f"console:{plays_with}:qemu:minix")
+    assert [word for word in target.describe(Job((), "path")) if word == "VGA"] == ["VGA"]
+    place = target.place("path")
+    assert "pc with VGA with virtio-rng-pci;" in place.machine
+    (note,) = (note for note in place.notes if "in use" in note)
+    assert note.startswith("A console is in use")
 
 
 def test_a_guest_that_is_not_here_is_missing(plays: Plays) -> None:

@@ -131,9 +131,9 @@ def test_the_whole_command_for_a_disk() -> None:
     """Expected: exactly this; the disk is never written to, a comma in its path is no separator."""
     assert words(described(boot="devices = ['VGA']\nmemory = 64"), DISK) == (
         "qemu -no-user-config -nodefaults -display none -no-reboot"
-        " -machine pc -accel tcg -smp 1 -cpu max,-erms,-fsrm -m 64"
+        " -machine pc -accel tcg -smp 1 -cpu max,-erms,-fsrm -m 64 -device VGA"
         " -chardev socket,id=console,fd=0 -serial chardev:console"
-        " -chardev socket,id=monitor,fd=1 -mon chardev=monitor -device VGA"
+        " -chardev socket,id=monitor,fd=1 -mon chardev=monitor"
         " -drive if=none,id=image,file=/disks/a,,b.img,format=raw,snapshot=on"
         " -device ide-hd,drive=image,bus=ide.0,bootindex=0"
         " -drive if=none,id=job,file=job.iso,format=raw,readonly=on -device ide-cd,drive=job,bus=ide.1"

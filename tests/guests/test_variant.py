@@ -6,7 +6,7 @@ import pytest
 
 from kernometer.errors import UsageError
 from kernometer.guests import variant
-from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests.qemu import COMMAND_LINE, Machine, QemuVersion
 from kernometer.guests.variant import Variant
 from kernometer.targets import guest_runs
 
@@ -29,6 +29,15 @@ def test_the_guests_own_machine_is_what_is_changed() -> None:
     """Expected: a guest on pc stays there. Broken: any word moves it to the standard machine."""
     own = Machine(type="pc", memory_mib=512)
     assert variant.parse("xen+seed=3").machine(own) == Machine(type="pc", memory_mib=512, seed=3)
+
+
+def test_devices_are_added_to_the_guests_own_and_named() -> None:
+    """Expected: both, for QEMU and in the machine's name. Broken: counts with a VGA pass for those without."""
+    found = variant.parse("minix+device=virtio-rng-pci").machine(Machine(type="pc", devices=("VGA",)))
+    assert found.devices == ("VGA", "virtio-rng-pci")
+    assert " ".join(found.argv("tcg")).endswith("-device VGA -device virtio-rng-pci")
+    assert "; pc with VGA with virtio-rng-pci; " in found.text(QemuVersion(7, 2, 22), "icount")
+    assert variant.parse("minix+device=VGA").command_line("") == ""
 
 
 @pytest.mark.parametrize("spec", ["linux-6.1+b=2+a=1", "linux-6.1+a=1+b=2", "linux-6.1+a=1+a=1", "linux-6.1+cpu=max"])
@@ -54,6 +63,8 @@ def test_a_kernel_without_a_command_line_gets_the_words_alone() -> None:
         ("linux-6.1+machine=pc+machine=q35", "machine is said twice"),
         ("linux-6.1+memory=1024+seed=2+memory=1024", "memory is said twice"),
         ("linux-6.1+machine=virt", "no such machine"),
+        ("linux-6.1+device=vfio-pci,host=0", "no such device"),
+        ("linux-6.1+device=", "no such device"),
         ("linux-6.1+machine", "no such machine"),
         ("linux-6.1+cpu=", "no processor model"),
         ("linux-6.1+memory=31", "not from 32"),

@@ -120,6 +120,7 @@ def _machine(guest: Guest) -> str:
         made.machine.type if made.machine.type != usual.type else "",
         f"{made.machine.memory_mib} MiB" if made.machine.memory_mib != usual.memory_mib else "",
         f"-cpu {made.machine.cpu}" if made.machine.cpu != usual.cpu else "",
+        *made.machine.devices,
         made.command_line.removeprefix(COMMAND_LINE).strip(),
     ]
     return ", ".join(part for part in parts if part)

@@ -27,7 +27,7 @@ class Wanted:
     versions: tuple[str, ...]
     kernel: Path | None
     modules: tuple[str, ...]
-    words: tuple[str, ...]  #: of --append, --machine, --cpu and --memory, as a variant has them
+    words: tuple[str, ...]  #: of --append, --machine, --cpu, --memory and --device, as a variant has them
     output: Output | None
     dom0: str | None
 
@@ -68,6 +68,13 @@ class Wanted:
 @click.option("--memory", metavar="MIB", type=click.IntRange(32), help="The guest's memory in MiB [default: 2048].")
 @click.option("--cpu", metavar="MODEL", help="QEMU's processor model [default: max,-erms].")
 @click.option(
+    "--device",
+    "devices",
+    metavar="NAME",
+    multiple=True,
+    help="A device of QEMU's that the kernel needs in order to start: VGA, say; may be given again.",
+)
+@click.option(
     "--output",
     type=click.Choice(get_args(Output)),
     help="Where a multiboot guest prints the probe's lines [default: debug-port].",
@@ -84,6 +91,7 @@ def add(
     machine: str | None,
     memory: int | None,
     cpu: str | None,
+    devices: tuple[str, ...],
     output: Output | None,
     dom0: str | None,
 ) -> None:
@@ -93,7 +101,7 @@ def add(
     the guest's name is linux. The newest of each comes from this system's package sources or from further suites of the
     same mirrors, as apt has checked it, some 100 MB each. Root rights are not needed and nothing is installed; QEMU and
     zstd must be here. A guest that is here already is replaced by the newest of its version; with
-    --append, --machine, --memory or --cpu it stays, and that variant of it is listed.
+    --append, --machine, --memory, --cpu or --device it stays, and that variant of it is listed.
 
     SYSTEM trio is Kernometer's own kernel, built from its sources by the C compiler that is here; what it takes are
     structures: mono, which is trio-mono. Without one all are built.
@@ -109,7 +117,7 @@ def add(
       kernometer guest add xen --dom0 linux-6.1
       kernometer guest add trio
     """
-    given = (("machine", machine), ("cpu", cpu), ("memory", memory))
+    given = (("machine", machine), ("cpu", cpu), ("memory", memory), *(("device", each) for each in devices))
     words = (*append.split(), *(f"{key}={value}" for key, value in given if value is not None))
     wanted = Wanted(name, versions, kernel, modules, words, output, dom0)
     wanted.variant("guest")

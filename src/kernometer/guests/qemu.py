@@ -40,6 +40,8 @@ MachineType = Literal["microvm", "pc", "q35"]
 Phase = Literal["", "saved", "restored"]
 #: By the driver of /dev/fb0: see displays.py. "": the guest has no display.
 Display = Literal["", "bochs-drm", "vesafb"]
+#: QEMU's devices that a kernel may need in order to start, and that bring in nothing of the host's.
+Device = Literal["VGA", "cirrus-vga", "isa-vga", "bochs-display", "virtio-rng-pci"]
 
 _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35": "q35"}
 #: Debian 12's name for microvm's firmware leads to qboot, Debian 13's to SeaBIOS: that has ACPI's tables where QEMU
@@ -83,6 +85,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     cpu: str = "max,-erms"
     memory_mib: int = 2048
     display: Display = ""
+    devices: tuple[Device, ...] = ()
     seed: int = 1  #: of the guest's random numbers (rdrand); by path only
     history: int = 0  #: which rows the guest ran before it was ready, by path only: see guest_runs.FAMILIES; 0: none
 
@@ -95,8 +98,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     def board(self, version: QemuVersion, accelerator: Accelerator) -> str:
         """The same without memory, seed and history: what the rotated machines of a layout floor share."""
         how = {"icount": "tcg icount", "icount-sleep": "tcg icount sleep", "tcg": "tcg", "kvm": "kvm"}[accelerator]
-        shown = f" with {self.display}" if self.display else ""
-        return f"QEMU {version} {how}; {_TYPES[self.type]}{shown}; -cpu {self.cpu}; 1 CPU"
+        added = "".join(f" with {each}" for each in (self.display, *self.devices) if each)
+        return f"QEMU {version} {how}; {_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator, memory: Literal["", "shared", "private"] = "") -> tuple[str, ...]:
         """The options that make it. `memory`: it is the file MEMORY, with what the guest writes or without."""
@@ -110,6 +113,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             *("-smp", "1", "-cpu", self.cpu.replace("-erms", _NO_ERMS) + _NO_X2 * counted, "-m", str(self.memory_mib)),
             *(("-seed", str(self.seed)) if counted else ()),
             *_DISPLAYS[self.display],
+            *(word for device in self.devices for word in ("-device", device)),
         )
 
 

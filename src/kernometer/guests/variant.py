@@ -1,7 +1,8 @@
 """Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with what the words after each `+` say.
 
-`machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=` and `display=` change the virtual machine; every other word is
-added to the kernel's command line. A variant needs no adding: its name says all that it is. Pure.
+`machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=`, `display=` and `device=` (one or more) change the virtual
+machine; every other word is added to the kernel's command line. A variant needs no adding: its name says all that it
+is. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import get_args
 import msgspec
 
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Display, Machine, MachineType
+from kernometer.guests.qemu import Device, Display, Machine, MachineType
 
 #: What a word may hold: enough for kernel options, and nothing that QEMU, a shell or a file name takes for its own.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")
@@ -36,10 +37,11 @@ class Variant:
     def machine(self, usual: Machine) -> Machine:
         """`usual` with what the words change."""
         changes: dict[str, str | int] = {}
+        devices: tuple[str, ...] = usual.devices
         said: set[str] = set()
         for word in self.words:
             key, _, value = word.partition("=")
-            if key in _OURS and key in said:
+            if key in _OURS and key in said and key != "device":
                 raise UsageError(f"{key} is said twice in {self.name}.", "Leave one of them out.")
             said.add(key)
             if key == "machine":
@@ -54,12 +56,16 @@ class Variant:
                 if not value or value not in get_args(Display):
                     raise UsageError(f"{word!r}: no such display.", f"One of: {', '.join(get_args(Display)[1:])}.")
                 changes["display"] = value
+            elif key == "device":
+                if value not in get_args(Device):
+                    raise UsageError(f"{word!r}: no such device.", f"One of: {', '.join(get_args(Device))}.")
+                devices = (*devices, value)
             elif key in _NUMBERS:
                 field, values = _NUMBERS[key]
                 if not value.isdecimal() or int(value) not in values:
                     raise UsageError(f"{word!r}: not from {values.start} to {values.stop - 1}.")
                 changes[field] = int(value)
-        machine = msgspec.structs.replace(usual, **changes)
+        machine = msgspec.structs.replace(usual, devices=devices, **changes)
         if machine.display == "vesafb" and machine.type == "microvm":
             raise UsageError("display=vesafb needs a firmware that sets a VESA mode.", "Add +machine=pc.")
         return machine
@@ -88,7 +94,7 @@ class Variant:
 #: Machines of the rotation: from half of the memory to one and a half of it.
 ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS), "history": ("history", range(ROTATIONS))}
-_OURS = {"machine", "cpu", "display", *_NUMBERS}
+_OURS = {"machine", "cpu", "display", "device", *_NUMBERS}
 
 
 def parse(spec: str) -> Variant:

@@ -38,7 +38,10 @@ END_SECONDS = 30.0
 KVM_SECONDS = 60.0
 SOURCE = "probe.c"
 
-DISK_IN_USE = "A disk and a console are in use: counts may differ a little between boots of the same system."
+INPUT = (
+    "{used} in use, and what is typed comes in the host's time: where the timer's ticks fall, and what the system did "
+    "before a row, differ from boot to boot. Rows that fork or switch processes move most: measure several sessions."
+)
 UNTRIED = "The description {name} is untried: nobody has run it yet."
 
 
@@ -82,11 +85,13 @@ class ConsoleTarget:
     def place(self, by: By) -> Place:
         """A system boots for every call, so it is no boot that two sessions could share."""
         accelerator, remark = self._accelerator(by)
+        loaded = self._boots()
         notes = [UNTRIED.format(name=self.system.name)] if not self.system.description.tried else []
         notes += [remark] if remark else []
         if by == "path":
-            notes += [DISK_IN_USE, *([self.without_plugin] if self.without_plugin else [])]
-        machine, loaded = self._machine(), self._boots()
+            used = "A console is" if isinstance(loaded, boot.Kernel) else "A disk and a console are"
+            notes += [INPUT.format(used=used), *([self.without_plugin] if self.without_plugin else [])]
+        machine = self._machine()
         return Place(
             machine=machine.text(self.qemu, accelerator),
             board=machine.board(self.qemu, accelerator),
@@ -184,10 +189,12 @@ class ConsoleTarget:
         return carried
 
     def _machine(self) -> Machine:
-        """The description's; a guest that is booted by its kernel knows its own."""
+        """The description's; a guest that is booted by its kernel knows its own, and has the description's devices."""
+        described = self.system.description.machine
         if isinstance(self.boots, images.Image):
-            return self.system.description.machine
-        return self.boots.machine(store.find(self.boots.guest).manifest.machine)
+            return described
+        own = self.boots.machine(store.find(self.boots.guest).manifest.machine)
+        return msgspec.structs.replace(own, devices=tuple(dict.fromkeys((*own.devices, *described.devices))))
 
     def _boots(self) -> images.Image | boot.Kernel:
         if isinstance(self.boots, images.Image):

@@ -51,8 +51,6 @@ def argv(
         *("-chardev", f"socket,id=console,fd={CONSOLE}", "-serial", "chardev:console"),
         *("-chardev", f"socket,id=monitor,fd={MONITOR}", "-mon", "chardev=monitor"),
     ]
-    for device in boot.devices:
-        words += ["-device", device]
     words += _kernel(boots) if isinstance(boots, Kernel) else _image(boots, boot.media, boot.bus)
     if described.files.way == "cdrom":
         reader = "virtio-blk-pci,drive=job" if machine.type == "microvm" else "ide-cd,drive=job,bus=ide.1"

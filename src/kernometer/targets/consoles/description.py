@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from kernometer.cache import sha256
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Machine, MachineType
+from kernometer.guests.qemu import Device, Machine, MachineType
 
 SHIPPED = Path(__file__).with_name("systems")
 MAX_BYTES = 1 << 16
@@ -24,8 +24,6 @@ MAX_BYTES = 1 << 16
 #: Where none is given: no step of a system at hand took a tenth of it, and all of them end.
 Seconds = Annotated[float, Meta(gt=0, le=7200)]
 
-#: QEMU's devices that a system may need in order to start, and that bring in nothing of the host's.
-Device = Literal["VGA", "cirrus-vga", "isa-vga", "bochs-display", "virtio-rng-pci"]
 NetworkCard = Literal["e1000", "ne2k_pci", "rtl8139", "pcnet", "virtio-net-pci"]
 
 #: What stands in braces in commands; a brace that a shell knows (`${HOME}`, `{ list; }`) is none of them.
@@ -189,7 +187,8 @@ class Description(Part, frozen=True, kw_only=True):
 
     @property
     def machine(self) -> Machine:
-        return Machine(type=self.boot.machine, cpu=self.boot.cpu, memory_mib=self.boot.memory)
+        boot = self.boot
+        return Machine(type=boot.machine, cpu=boot.cpu, memory_mib=boot.memory, devices=boot.devices)
 
     @property
     def source(self) -> str:
