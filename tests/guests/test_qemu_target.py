@@ -169,6 +169,7 @@ def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
             "console('(XEN) Panic on CPU 0:\\r\\n(XEN) Could not construct d0\\r\\n')",
             "panicked: Could not construct d0",
         ),
+        ("console('minix boots\\nkernel panic: no tty\\n')", "kernel panicked: no tty"),
         ("bulk('x' * 3_000_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("bulk('#kernometer begin 1\\n' + '{}\\n' * 500_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("console('x' * 9_000_000); time.sleep(60)", "on its console"),
@@ -204,6 +205,62 @@ def test_a_guest_that_falls_silent_is_given_up(boots: Boots, monkeypatch: pytest
         run(boots("bulk(GOOD[:70]); time.sleep(600)"), seconds=600)
 
 
+@pytest.mark.parametrize(
+    ("emulator", "console", "step"),
+    [
+        ("sleep 600", "", "--device VGA"),
+        ("while :; do :; done", "", "--device VGA"),
+        ("while :; do :; done", "MINIX 3.4.0\r\n# ", "console: answers it"),
+        ("sleep 600", "tty: no display\n", "guest boot"),
+    ],
+)
+def test_a_mute_guest_ends_with_its_last_words_and_what_to_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, emulator: str, console: str, step: str
+) -> None:
+    """Expected: soon, what its console said last, and a next step. Broken: minutes, and nothing to go by."""
+    monkeypatch.setattr(booting, "HALTED_SECONDS" if "sleep" in emulator else "MUTE_SECONDS", 0.3)
+    for name, text in ((booting.CONSOLE, console), (booting.BULK, "")):
+        (tmp_path / name).write_text(text)
+    watch = booting.Watch(tmp_path, "qemu:mute")
+    with subprocess.Popen(["sh", "-c", f"exec {emulator}" if "sleep" in emulator else emulator]) as process:
+        with pytest.raises(booting.MuteError, match="qemu:mute does not begin to measure") as caught:
+            while True:
+                watch.silence(process.pid)
+                time.sleep(0.01)
+        process.kill()
+    error = booting.explained(caught.value, tmp_path, "qemu:mute")
+    assert console.replace("\r", "").strip() in error.last_output
+    assert step in error.next_step
+
+
+def test_a_guest_that_says_nothing_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: the same on the whole way. Broken: five minutes."""
+    monkeypatch.setattr(booting, "HALTED_SECONDS", 0.3)
+    with pytest.raises(booting.MuteError):
+        run(boots("time.sleep(600)"), seconds=600)
+
+
+def test_a_guest_that_measures_may_be_silent_for_longer(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: its records. Broken: a row that computes for a minute passes for a guest that never began."""
+    monkeypatch.setattr(booting, "MUTE_SECONDS", 1.0)
+    begins = "begin, rest = GOOD.split('\\n', 1)\nbulk(begin + '\\n')\n"
+    slowly = f"{begins}while time.process_time() < 2: pass\nbulk(rest); events()"
+    assert len(run(boots(slowly))) == 3
+
+
+def test_a_mute_guest_is_not_booted_again_without_being_saved(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: the first boot's error. Broken: it is told as a guest that cannot be saved, and is waited for again."""
+
+    def save(*_: object) -> Iterator[int]:
+        while True:
+            yield os.getpid()
+
+    monkeypatch.setattr(booting, "HALTED_SECONDS", 0.0)
+    monkeypatch.setattr(saving, "save", save)
+    with pytest.raises(booting.MuteError):
+        replace(boots(""), saved=None).place("path")
+
+
 def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the panic's words after a moment of grace. Broken: five minutes of silence, as Xen spins on."""
     monkeypatch.setattr(booting, "PANIC_SECONDS", 0.5)
@@ -214,10 +271,10 @@ def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch
 def test_a_guest_that_panics_before_it_is_saved_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the panic's words, as above. Broken: five minutes, until the boot's time is up."""
 
-    def save(_words: tuple[str, ...], folder: Path, _ready: int, _into: Path, until: Deadline) -> Iterator[None]:
+    def save(_words: tuple[str, ...], folder: Path, _ready: int, _into: Path, until: Deadline) -> Iterator[int]:
         (folder / booting.CONSOLE).write_text("Kernel panic - not syncing: No init\n")
         while not until.passed:
-            yield None
+            yield os.getpid()
         pytest.fail("nobody looked at the console")
 
     monkeypatch.setattr(booting, "PANIC_SECONDS", 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from kernometer.guests.emulator import SAID, end_of
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
 from kernometer.targets.side_by_side import Lines
-from kernometer.targets.stream import LAST_OUTPUT, Splitter, between_markers, shown
+from kernometer.targets.stream import BEGIN, LAST_OUTPUT, Splitter, between_markers, shown
 
 #: From the end marker to the end of QEMU.
 SHUTDOWN_SECONDS = 60.0
@@ -22,6 +23,12 @@ SHUTDOWN_SECONDS = 60.0
 PANIC_SECONDS = 20.0
 #: Of the console, where a panic's words are looked for: a trace follows them.
 PANIC_BYTES = 16 << 10
+#: Of the emulator's processor time, which a busy host does not stretch: a guest that prints nothing for so long before
+#: it measures is given up. Kernels at hand begin to measure after 5 to 20.
+MUTE_SECONDS = 60.0
+#: The same, by the clock, where the guest's processor has halted for good: the emulator computes nothing, or goes from
+#: timer to timer, which takes more of the system's time than of its own.
+HALTED_SECONDS = 20.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
@@ -29,9 +36,18 @@ INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "ev
 #: What init is told by fw_cfg.
 TOLD, BEFORE = "command", "before"
 
-_PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d")
-_PANIC = re.compile(r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)")
+#: Of Linux, Xen, and (at a line's beginning) MINIX and the BSDs.
+_PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^(?:kernel )?panic: ", re.MULTILINE)
+_PANIC = re.compile(
+    r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)|^(?:kernel )?panic: (.*)", re.MULTILINE
+)
+#: How the last line of a console ends where somebody is to type.
+_PROMPT = re.compile(r"([Ll]ogin|[Pp]assword): *\Z|[#$%>] *\Z")
 _INIT_FAILED = re.compile(r"#init failed (.*)")
+
+
+class MuteError(TargetError):
+    """The guest does not begin to measure, and prints nothing more."""
 
 
 def initrd(program: Program, files: Mapping[str, bytes]) -> bytes:
@@ -72,6 +88,7 @@ def _lines(
     splitter = Splitter(name, max_bytes)
     quiet = Deadline.after(SILENCE_SECONDS)
     watch = Watch(folder, name)
+    begun = False
     with (folder / output).open("rb") as file:
         while True:
             ended = process.poll() is not None  # before reading: what it wrote last is then in the file
@@ -80,15 +97,19 @@ def _lines(
                 break
             if until.passed or quiet.passed:
                 when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without a word"
-                raise TargetError(f"{name} was not done {when}.", "", splitter.tail)
+                raise (TargetError if begun else MuteError)(f"{name} was not done {when}.", "", splitter.tail)
             if output != CONSOLE:
                 watch.size()
             if not piece:
                 watch.panic()
+                if not begun:
+                    watch.silence(process.pid)
                 yield None
                 continue
             quiet = Deadline.after(SILENCE_SECONDS)
-            yield from splitter.feed(piece)
+            for line in splitter.feed(piece):
+                begun = begun or BEGIN.search(line) is not None
+                yield line
     yield from splitter.rest()
 
 
@@ -99,6 +120,9 @@ class Watch:
         self._console, self._name = folder / CONSOLE, name
         self._panicked: Deadline | None = None
         self._looked_at = 0  #: bytes
+        self._printed = 0  #: bytes of all outputs
+        self._at_print = 0.0  #: the emulator's processor time when the guest last printed
+        self._looks: tuple[Deadline, float, float] | None = None  #: when to look again; user and system time now
 
     def size(self) -> None:
         """A console that is not the output may hold so much and no more."""
@@ -115,19 +139,49 @@ class Watch:
             if _PANIC_BEGINS.search(end_of(self._console, PANIC_BYTES)):
                 self._panicked = Deadline.after(PANIC_SECONDS)
 
+    def silence(self, pid: int) -> None:
+        """Of a guest that has not begun to measure; `pid` is the emulator's."""
+        printed = sum(self._console.with_name(name).stat().st_size for name in (CONSOLE, BULK))
+        try:
+            words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            return
+        user, system = (int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in words[11:13])  # proc(5)
+        if printed != self._printed or self._looks is None:
+            self._printed, self._at_print = printed, user + system
+            self._looks = Deadline.after(HALTED_SECONDS), user, system
+        until, user_then, system_then = self._looks
+        halted = until.passed and user - user_then <= system - system_then
+        if halted or user + system - self._at_print > MUTE_SECONDS:
+            raise MuteError(f"{self._name} does not begin to measure, and prints nothing more.")
+        if until.passed:
+            self._looks = Deadline.after(HALTED_SECONDS), user, system
+
 
 def explained(error: TargetError, folder: Path, name: str) -> TargetError:
     """The same error with what is known of its cause: a kernel's panic, init's word, QEMU's; and the last output."""
     console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
     text = error.text
     if panic := _PANIC.search(shown(end_of(folder / CONSOLE, PANIC_BYTES))):
-        text = f"{name}: the guest's kernel panicked: {(panic[1] or panic[2]).strip()}."
+        text = f"{name}: the guest's kernel panicked: {''.join(filter(None, panic.groups())).strip()}."
     elif failed := _INIT_FAILED.search(bulk):
         text = f"{name}: the guest's init failed: {failed[1].strip()}."
     elif said:
         text = f"{text} QEMU said: {said.strip().splitlines()[-1][:300]}"
     last = "\n".join(part.rstrip("\n") for part in (console, bulk, said) if part)
-    return TargetError(text, "The guest's last output is below; --dry-run prints the command.", last)
+    step = "The guest's last output is below; --dry-run prints the command."
+    return MuteError(text, _to_try(console), last) if isinstance(error, MuteError) else TargetError(text, step, last)
+
+
+def _to_try(console: str) -> str:
+    """With a guest that never began, by what its console said last."""
+    if not console.strip():
+        return (
+            "Its console said nothing: have it use the serial line, or add it with the device it needs (--device VGA)."
+        )
+    if _PROMPT.search(console):
+        return "It waits at a prompt, which is below: console: answers it (docs/console.md)."
+    return "What its console said last is below; 'kernometer guest boot' boots it on the terminal."
 
 
 def counts_of(folder: Path) -> dict[str, events.Region]:

@@ -178,9 +178,11 @@ class Guests:
             (into / INITRD).write_bytes(kit.initrd)
             try:
                 watch = booting.Watch(folder, self.name)
-                for _ in saving.save(argv(boot), folder, programs.READY, into, until):
+                for pid in saving.save(argv(boot), folder, programs.READY, into, until):
                     watch.size()
                     watch.panic()
+                    if not boot.machine.history:  # what runs before prints nothing
+                        watch.silence(pid)
                     yield None
             except TargetError as error:
                 raise explained(error, folder, self.name) from error

@@ -22,7 +22,7 @@ from kernometer.guests.remembered import until_reboot
 from kernometer.results.model import By
 from kernometer.targets import tsc
 from kernometer.targets.base import Deadline, Job, Place, Program
-from kernometer.targets.booting import BEFORE, BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, TOLD
+from kernometer.targets.booting import BEFORE, BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, TOLD, MuteError
 from kernometer.targets.guest_runs import Guests
 from kernometer.targets.identity import host_id
 from kernometer.targets.side_by_side import side_by_side, slots
@@ -195,7 +195,7 @@ class QemuTarget:
         try:
             for _ in replace(self, saved=True).run(job, Deadline.after(SAVING_SECONDS)):
                 pass
-        except BuildError:
+        except (BuildError, MuteError):
             raise
         except TargetError as error:
             return _Saving(error.text.rstrip("."))

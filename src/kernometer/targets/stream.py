@@ -31,7 +31,7 @@ LAST_SECONDS = 1.0
 _Line = TypeVar("_Line", bytes, bytes | None)
 
 #: A marker ends its line; a line that another program did not end may stand before it.
-_BEGIN = re.compile(rb"#kernometer begin (\d{1,6})$")
+BEGIN = re.compile(rb"#kernometer begin (\d{1,6})$")
 _END = re.compile(rb"#kernometer end (\d{1,9})$")
 _FAILED = b'{"type":"error"'
 
@@ -235,7 +235,7 @@ def between_markers(lines: Iterator[_Line], name: str) -> Iterator[_Line]:
             yield line
             continue
         if records < 0:
-            if _BEGIN.search(line):
+            if BEGIN.search(line):
                 records = 0
                 continue
         elif line.startswith(b"{"):

@@ -22,21 +22,21 @@ _CAPABILITIES = {"capabilities": [{"capability": "x-ignore-shared", "state": Tru
 _DOING, _SKIPPED, _WORDS = b"\x0bglobalstate", 8, 100
 
 
-def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: Deadline) -> Iterator[None]:
+def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: Deadline) -> Iterator[int]:
     """Boots by `words` (of phase `saved`) in `folder`, up to the instruction at `ready`, and saves the guest `into`.
 
-    Yields None for as long as it boots. Raises TargetError: LostError where QEMU ended or hung.
+    Yields the emulator's process id for as long as that takes. Raises TargetError: LostError where QEMU ended or hung.
     """
     (into / qemu.MEMORY).touch()
     (folder / qemu.MEMORY).symlink_to(into / qemu.MEMORY)
-    with talking(words, folder, 2) as (_, (monitor, debugger)):
+    with talking(words, folder, 2) as (process, (monitor, debugger)):
         ask = Monitor(monitor, until)
         at = Debugger(debugger, until)
         at.run_to(ready)
         while not at.stopped():
             if until.passed:
                 raise LostError("The guest was not ready when its time was up.")
-            yield None
+            yield process.pid
         soon = Deadline.after(min(STATE_SECONDS, until.left()))
         ask.execute("migrate-set-capabilities", **_CAPABILITIES)
         ask.execute("migrate", uri=f"exec:cat >{qemu.STATE}.part && mv {qemu.STATE}.part {qemu.STATE}")
@@ -45,7 +45,7 @@ def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: De
                 raise TargetError("QEMU could not save the guest.")
             if soon.passed:
                 raise LostError("QEMU did not save the guest in time.")
-            yield None
+            yield process.pid
     (into / qemu.STATE).write_bytes(as_running((folder / qemu.STATE).read_bytes()))
 
 
