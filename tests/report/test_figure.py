@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 import subprocess
 from fnmatch import fnmatchcase
+from functools import cache
 from xml.etree import ElementTree
 
 import pytest
@@ -28,7 +30,7 @@ from tests.stats.simulate import path_result
 NAMES = (
     *("chawla-1", "chawla-3", "chawla-4", "chawla-5", "chawla-6", "corbet-1", "corbet-2"),
     *("griffiths-1", "griffiths-2", "griffiths-3", "griffiths-4", "griffiths-5", "loew-1", "loew-2"),
-    *("miao-3", "miao-4", "miao-5", "miao-6", "miao-7"),
+    *("miao-2", "miao-3", "miao-4", "miao-5", "miao-6", "miao-7", "miao-aim"),
 )
 
 
@@ -78,18 +80,25 @@ def test_a_figure_is_drawn_in_every_form(name: str) -> None:
     assert all(float(line["y"]) > 0 for line in lines)
 
 
+@cache
+def catalogue() -> dict[str, bool]:
+    """Every row of the probe, and whether it can be measured by path."""
+    done = subprocess.run(
+        [build.probe(), "--list", "--json", "--profile", "full"], capture_output=True, text=True, check=True, timeout=60
+    )
+    workloads = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"type":"workload"')]
+    return {row["row"]: row["path_n"] > 0 for workload in workloads for row in workload["rows"]}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_its_rows_are_in_the_catalogue(name: str) -> None:
-    """Broken: a row was renamed, and the figure can be drawn of nothing."""
-    done = subprocess.run(
-        [build.probe(), "--list", "--profile", "full"], capture_output=True, text=True, check=True, timeout=60
-    )
-    known = set(done.stdout.split())
-    figure = find(name)
-    for group in figure.group:
-        assert all(any(matches(row, pattern) for row in known) for pattern in group.rows), group
-    for bar in figure.bar:
-        assert all(row in known for row in bar.rows), bar
+    """Expected: the last row of a part that has a meaning by path can be measured so, and no row of another part.
+    Broken: a row was renamed, and the figure can be drawn of nothing."""
+    for part in find(name).parts:
+        found = [[row for row in catalogue() if matches(row, pattern)] for pattern in part.rows]
+        assert all(found), part
+        assert any(catalogue()[row] for row in found[-1]) is part.by_path, part
+        assert part.by_path or not any(catalogue()[row] for rows in found for row in rows), part
 
 
 @pytest.mark.parametrize("name", ["miao-3", "miao-4", "miao-5", "miao-6", "miao-7"])
@@ -142,7 +151,7 @@ def test_missing_rows_are_answered_with_the_command_that_measures_them() -> None
         "Measure them: kernometer run --profile full " + " ".join(f"'{group.rows[0]}'" for group in figure.group) + "."
     )
     single = find("chawla-1")
-    with pytest.raises(UsageError, match="lacks") as batched:
+    with pytest.raises(UsageError, match="by itself; mine has syscall/getpid in batches of 8") as batched:
         draw(single, [Source("mine", {}, runs={row: make.run(row=row, batch=8) for row in rows_for(single)})])
     assert "--batch 1" in batched.value.next_step
 
@@ -165,6 +174,76 @@ def test_a_row_that_the_platform_cannot_do_is_said_and_the_rest_is_drawn() -> No
     made = draw(figure, [Source(whole.name, values, lacking)])
     assert len(made.panels[0].series) == 1
     assert "nothing drops the cache" in made.remarks[0]
+
+
+def counted(name: str, **counts: float) -> Source:
+    """A session by path that has what can be measured so of the figure's rows."""
+    figure = find(name)
+    patterns = [row for part in figure.parts for row in part.rows]
+    rows = [row for row, by_path in catalogue().items() if by_path and any(matches(row, one) for one in patterns)]
+    values = {row: Value(counts.get("count", 500.0), "instructions", moved=counts.get("moved", 0)) for row in rows}
+    runs = {row: make.run(row=row, batch=1) for row in rows}
+    return Source("counted", values, runs=runs, by="path", target="qemu:linux-6.1")
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"griffiths-1", "griffiths-4"}))
+def test_a_figure_is_drawn_from_a_session_by_path(name: str) -> None:
+    """Expected: counts, called so. Broken: refused for rows that there are by time alone; "seconds" over counts."""
+    made = draw(find(name), [counted(name), counted(name, count=1000.0)])
+    for panel in made.panels:
+        assert any(series.points for series in panel.series)
+        if panel.kind == "bars":
+            assert {point.y for point in panel.series[1].points} == {50.0}
+            assert panel.x_title == "operations per instruction, counted = 100 (more is better)"
+        else:
+            assert panel.unit == "instructions"
+            assert panel.y_title.endswith("instructions")
+
+
+def test_rows_that_stand_for_others_and_rows_by_time_alone_are_said() -> None:
+    remarks = draw(find("miao-7"), [counted("miao-7"), counted("miao-7")]).remarks
+    assert remarks[0] == "UnixBench: syscall/mix (counted, counted), not syscall/mix-fixed-time"
+    assert remarks[1:] == ("not drawn: syscall/mix-loops@loops=10000 (counted): it is measured by time alone",)
+    with pytest.raises(UsageError, match="by time alone"):
+        draw(find("griffiths-1"), [counted("griffiths-1")])
+
+
+def test_a_row_that_all_results_have_goes_before_one_that_some_have() -> None:
+    """Broken: the system's own dc of one result against busybox's of another, though both have busybox's."""
+    values = {row: Value(100.0, "1/s") for bar in find("miao-2").bar for row in bar.rows}
+    [panel] = draw(find("miao-2"), [Source("all", values), Source("some", values)]).panels
+    assert len(panel.series[0].points) == 3
+    some = {row: value for row, value in values.items() if row != "sh/dc"}
+    made = draw(find("miao-2"), [Source("all", values), Source("some", some)])
+    assert made.remarks == ("dc: sqrt(2): sh/dc-busybox (all, some), not sh/dc",)
+
+
+def test_a_count_is_scaled_to_the_bytes_that_the_figure_shows() -> None:
+    """Expected: 64 MiB by reads of 1 KiB are 65536 reads. Broken: the count of one read under the title of 64 MiB."""
+    point = draw(find("chawla-5"), [counted("chawla-5", count=700.0, moved=1024)]).panels[0].series[0].points[0]
+    assert point.y == 700.0 * 65536
+
+
+def test_the_command_for_rows_by_path_measures_by_path() -> None:
+    with pytest.raises(UsageError) as refused:
+        draw(find("miao-4"), [Source("a", {}, by="path", target="qemu:x y"), counted("miao-4")])
+    assert refused.value.next_step == (
+        "Measure them: kernometer run --profile full --by path --on 'qemu:x y' "
+        "sh/script-busybox-1 sh/script-busybox-8 sh/script-busybox-16."
+    )
+    with pytest.raises(UsageError, match="others counts"):
+        draw(find("miao-4"), [source(find("miao-4"), "timed"), counted("miao-4")])
+
+
+def test_what_a_grid_lacks_is_said() -> None:
+    """Expected: rows that were not measured, and the paper's 0.00 as below resolution. Broken: a blank and no word."""
+    [remark] = draw(find("loew-1"), [counted("loew-1")]).remarks
+    assert remark.startswith("counted lacks 6 of 9 rows fs/create-read@files=*,reads=*: (10, 1000) (100, 100)")
+    publication = published.load("published/loew-2016").publication
+    made = draw(find("loew-1"), [source_of_published("MINIX 3", publication, "minix3")])
+    assert made.panels[0].series[0].blank == {"10, 10": "below resolution"}
+    assert made.remarks == ("not drawn: fs/create-read@files=10,reads=10 (MINIX 3): below resolution: printed as 0.00",)
+    assert b"below resolution" in picture(made, "svg")
 
 
 def test_bars_need_a_second_result() -> None:

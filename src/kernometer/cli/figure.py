@@ -105,8 +105,6 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     from kernometer.stats.figures import figures
 
     results = {word: _one(env, word) for word in words}
-    if len({one.session.by for one in results.values()}) > 1:
-        raise UsageError("Some of these results are times, others counts of instructions.", "Draw a figure of each.")
     systems = name_systems([(one,) for one in results.values()])
     names = {members[0].session.id: name for name, members in systems.items()}
     return {word: source_of(names[one.session.id], one, figures(one)) for word, one in results.items()}

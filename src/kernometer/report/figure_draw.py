@@ -240,6 +240,8 @@ def _grid(panel: Panel) -> dict[str, Any]:
     for place, one in enumerate(panel.series):
         for point in one.points:
             found.setdefault(str(point.x), {})[place] = digits(point.y)
+        for x, word in one.blank.items():
+            found.setdefault(x, {})[place] = word
     lines = [heads]
     lines += [[*key.split(", "), *(of.get(i, "") for i in range(len(panel.series)))] for key, of in found.items()]
     cells = [

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
+from itertools import product
 
 from kernometer.errors import UsageError
-from kernometer.report.figure import FACTORS, Figure, Group, Kind, YAxis, command
-from kernometer.results.model import Publication, Result, Run
+from kernometer.report.figure import FACTORS, RATES, Bar, Figure, Group, Kind, YAxis, command
+from kernometer.results.model import By, Publication, Result, Run
 from kernometer.stats.curves import LEAST_POINTS, finite, tags
 from kernometer.stats.model import RowFigure
 from kernometer.stats.published import in_unit
 
 #: Iterations in one sample of a figure that shows each by itself.
 SINGLE = 1
+#: What stands in a grid for a figure that the clock could not tell from nothing.
+BELOW = "below resolution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Value:
     unit: str
     low: float | None = None
     high: float | None = None
+    moved: float = 0  #: bytes of one operation, where it moves any
 
     @property
     def better_lower(self) -> bool:
@@ -42,6 +47,8 @@ class Source:
     lacking: Mapping[str, str] = field(default_factory=dict)  #: rows that it tried and has not, with the reason
     runs: Mapping[str, Run] = field(default_factory=dict)  #: the first of each row
     published: bool = False
+    by: By = "time"
+    target: str = "local"  #: where it was measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,7 @@ class Series:
     label: str
     source: int  #: number of the result
     points: tuple[Point, ...]
+    blank: Mapping[str, str] = field(default_factory=dict)  #: of a grid: place to the word that stands there
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,71 +92,98 @@ def source_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> So
     for run in result.runs:
         first.setdefault(run.row, run)
     lacking = {one.row: one.reason for one in result.unsupported} | {one.row: one.text for one in result.failures}
-    lacking |= {row: "nothing above the clock's resolution" for row, one in figures.items() if one.value is None}
+    lacking |= {row: f"{BELOW}: nothing above the clock's" for row, one in figures.items() if one.value is None}
     values = {
-        row: Value(one.value, one.unit, *((None, None) if one.exact else (one.value_low, one.value_high)))
+        row: Value(
+            one.value, one.unit, *((None, None) if one.exact else (one.value_low, one.value_high)), first[row].bytes
+        )
         for row, one in figures.items()
         if one.value is not None and one.value > 0
     }
-    return Source(name, values, {row: why for row, why in lacking.items() if row not in values}, first)
+    lacking = {row: why for row, why in lacking.items() if row not in values}
+    return Source(name, values, lacking, first, by=result.session.by, target=result.session.target)
 
 
 def source_of_published(name: str, publication: Publication, system: str) -> Source:
     """One system of a published table, its figures under the names of our rows that come closest."""
     values: dict[str, Value] = {}
+    lacking: dict[str, str] = {}
     for one in publication.figures:
         scale = publication.paper.units.get(one.meant or one.unit)
-        if one.system == system and one.ours and scale is not None and one.value:
-            values.setdefault(one.ours[0], Value(one.value * scale.factor, scale.unit))
-    return Source(name, values, published=True)
+        if one.system == system and one.ours and scale is not None:
+            if one.value:
+                values.setdefault(one.ours[0], Value(one.value * scale.factor, scale.unit))
+            else:
+                lacking[one.ours[0]] = f"{BELOW}: printed as {one.printed}"
+    return Source(name, values, {row: why for row, why in lacking.items() if row not in values}, published=True)
 
 
 def draw(figure: Figure, sources: Sequence[Source]) -> Drawing:
     """The figure of those sources. Raises UsageError where rows are lacking, with the command that measures them."""
     makers = {"curves": _curves, "bars": _bars, "grid": _grid, "samples": _samples}
-    lacks = _Lacks(figure, [], {})
+    if len({source.by for source in sources}) > 1:
+        raise UsageError("Some of these results are times, others counts of instructions.", "Draw a figure of each.")
+    lacks = _Lacks(figure)
     panels = tuple(makers[figure.kind](figure, sources, lacks))
     lacks.raise_if_any()
     if not any(series.points for panel in panels for series in panel.series):
         reasons = "; ".join(f"{row}: {why}" for row, why in lacks.tried.items())
         raise UsageError(f"Nothing of {figure.name} could be measured there: {reasons}.", "Give another result.")
-    return Drawing(figure, panels, tuple(f"not drawn: {row}: {why}" for row, why in lacks.tried.items()))
+    tried = (f"not drawn: {row}: {why}" for row, why in lacks.tried.items())
+    return Drawing(figure, panels, (*lacks.remarks, *tried))
 
 
 @dataclass(slots=True)
 class _Lacks:
-    """What a source lacks: rows that were never asked for, and rows that it tried."""
+    """What a source lacks: rows that were never asked for, and rows that it tried; and what stands for others."""
 
     figure: Figure
-    rows: list[tuple[Source, str]]
-    tried: dict[str, str]
+    rows: list[tuple[Source, Group | Bar]] = field(default_factory=list)
+    tried: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
-    def note(self, source: Source, patterns: Sequence[str]) -> None:
-        tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in patterns)}
-        if tried:
+    def note(self, source: Source, part: Group | Bar) -> None:
+        tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in part.rows)}
+        if source.by == "path" and not part.by_path:
+            self.tried[f"{part.rows[0]} ({source.name})"] = "it is measured by time alone"
+        elif tried:
             self.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
         else:
-            self.rows.append((source, patterns[0]))
+            self.rows.append((source, part))
+
+    def chosen(
+        self, part: Group | Bar, sources: Sequence[Source], has: Callable[[Source, str], object]
+    ) -> list[str | None]:
+        """Of a part's rows the one to draw of each source: the first that all have, else the first that it has."""
+        common = next((row for row in part.rows if all(has(source, row) for source in sources)), None)
+        rows = [common or next((row for row in part.rows if has(source, row)), None) for source in sources]
+        other: dict[str, list[str]] = {}
+        for source, row in zip(sources, rows, strict=True):
+            if row is None:
+                self.note(source, part)
+            elif row != part.rows[0]:
+                other.setdefault(row, []).append(source.name)
+        self.remarks += [f"{part.label}: {row} ({', '.join(of)}), not {part.rows[0]}" for row, of in other.items()]
+        return rows
 
     def raise_if_any(self) -> None:
         if not self.rows:
             return
         source = self.rows[0][0]
-        rows = [row for of, row in self.rows if of is source]
+        parts = [part for of, part in self.rows if of is source]
+        rows = [part.rows[0] for part in parts]
+        wanted = parts if source.published else self.figure.parts  # one session that has them all
+        measure = command(self.figure, wanted, source.by, source.target)
         if source.published:
             raise UsageError(
-                f"{source.name} gives no figures for {self.figure.name}: {', '.join(rows)}.",
-                f"Measure it: {command(self.figure, rows)}.",
+                f"{source.name} gives no figures for {self.figure.name}: {', '.join(rows)}.", f"Measure it: {measure}."
             )
-        raise UsageError(
-            f"{self.figure.name} needs rows that {source.name} lacks: {', '.join(rows)}.",
-            f"Measure them: {command(self.figure, self._all())}.",
-        )
-
-    def _all(self) -> list[str]:
-        """All rows of the figure: one session that has them together."""
-        groups = [row for group in self.figure.group for row in group.rows]
-        return [*dict.fromkeys([*groups, *(bar.rows[0] for bar in self.figure.bar)])]
+        batches = [f"{row} in batches of {source.runs[row].batch}" for row in rows if row in source.runs]
+        if self.figure.kind == "samples" and len(batches) == len(rows):
+            said = f"{self.figure.name} shows each iteration by itself; {source.name} has {', '.join(batches)}."
+        else:
+            said = f"{self.figure.name} needs rows that {source.name} lacks: {', '.join(rows)}."
+        raise UsageError(said, f"Measure them: {measure}.")
 
 
 # Curves --------------------------------------------------------------------------------------------------------------
@@ -163,41 +198,43 @@ def matches(row: str, pattern: str) -> bool:
 def _curves(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     found: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
-        for number, source in enumerate(sources):
-            lines = {
-                label: points
-                for label, points in _lines(figure.x.of, group, source).items()
-                if len(points) >= LEAST_POINTS
-            }
-            if not lines:
-                lacks.note(source, group.rows)
+        lines_of = partial(_lines, figure.x.of, group.label)
+        rows = lacks.chosen(group, sources, lines_of)
+        for number, (source, row) in enumerate(zip(sources, rows, strict=True)):
+            lines = lines_of(source, row) if row else {}
             found += [(group, _label(label, sources, number), number, points) for label, points in lines.items()]
-    counted = any(value.unit == "instructions" for *_, points in found for value in points.values())
     for place, axis in enumerate(figure.y):
         series = tuple(
             Series(label, number, tuple(_point(axis, x, points[x]) for x in sorted(points)))
             for group, label, number, points in found
             if group.axis in (None, place)
         )
-        unit = "instructions" if counted else axis.unit
-        title = f"{axis.title}, {unit}"
-        yield Panel(figure.kind, "", figure.x.title, title, unit, series, figure.x.base, axis.log)
+        unit, title = _scale(axis, sources)
+        if series or place == 0:
+            yield Panel(figure.kind, "", figure.x.title, title, unit, series, figure.x.base, axis.log)
+
+
+def _scale(axis: YAxis, sources: Sequence[Source]) -> tuple[str, str]:
+    """The axis's unit and its title: a session by path has counts, and counts are no rate."""
+    if sources[0].by == "time":
+        return axis.unit, f"{axis.title}, {axis.unit}"
+    return "instructions", f"{'one operation' if axis.unit in RATES else axis.title}, instructions"
 
 
 def _label(label: str, sources: Sequence[Source], number: int) -> str:
     return ", ".join(filter(None, (label, sources[number].name if len(sources) > 1 or not label else "")))
 
 
-def _lines(parameter: str, group: Group, source: Source) -> dict[str, dict[float, Value]]:
+def _lines(parameter: str, label: str, source: Source, pattern: str) -> dict[str, dict[float, Value]]:
     """Label to the points of that line, lines and rows by their numbers: of two rows in one place the larger stays."""
     lines: dict[str, dict[float, Value]] = {}
-    for pattern in group.rows:
-        for row in sorted(source.values, key=_numbers):
-            value, known = source.values[row], tags(row)
-            x = finite(known.get(parameter, ""))
-            if x is not None and matches(row, pattern):
-                lines.setdefault(_filled(group.label, known), {})[x] = value
-    return dict(sorted(lines.items(), key=lambda line: [float(part) for part in re.findall(r"\d+", line[0])]))
+    for row in sorted(source.values, key=_numbers):
+        value, known = source.values[row], tags(row)
+        x = finite(known.get(parameter, ""))
+        if x is not None and matches(row, pattern):
+            lines.setdefault(_filled(label, known), {})[x] = value
+    ordered = sorted(lines.items(), key=lambda line: [float(part) for part in re.findall(r"\d+", line[0])])
+    return {name: points for name, points in ordered if len(points) >= LEAST_POINTS}
 
 
 def _filled(label: str, known: Mapping[str, str]) -> str:
@@ -211,7 +248,7 @@ def _point(axis: YAxis, x: float, value: Value) -> Point:
         if of is None:
             return None
         if value.unit == "instructions":
-            return of * (x if axis.times_x else 1)
+            return of * (x if axis.times_x else axis.whole / value.moved if axis.whole and value.moved else 1)
         if axis.whole:
             of = axis.whole / of * 1e9
         return of * (x if axis.times_x else 1) / FACTORS[axis.unit]
@@ -229,7 +266,7 @@ def _ordered(x: float | str, y: float | None, low: float | None, high: float | N
 
 
 def _bars(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
-    """Each source's speed where the first source's is 100."""
+    """Each source's speed where the first source's is 100; by path, of what as many instructions do."""
     if len(sources) < 2:
         raise UsageError(
             f"{figure.name} needs two results or more: the first is 100, the others are held against it.",
@@ -237,16 +274,15 @@ def _bars(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
         )
     points: list[list[Point]] = [[] for _ in sources]
     for bar in figure.bar:
-        values = [next((source.values[row] for row in bar.rows if row in source.values), None) for source in sources]
-        for source, value in zip(sources, values, strict=True):
-            if value is None:
-                lacks.note(source, bar.rows)
+        rows = lacks.chosen(bar, sources, lambda source, row: row in source.values)
+        values = [source.values.get(row or "") for source, row in zip(sources, rows, strict=True)]
         reference = values[0]
         for number, value in enumerate(values):
             if reference is not None and value is not None:
                 points[number] += _bar(bar.label, reference, value, itself=number == 0)
     series = tuple(Series(source.name, number, tuple(points[number])) for number, source in enumerate(sources))
-    yield Panel(figure.kind, "", f"speed, {sources[0].name} = 100 (more is better)", "", "first = 100", series)
+    of = "speed" if sources[0].by == "time" else "operations per instruction"
+    yield Panel(figure.kind, "", f"{of}, {sources[0].name} = 100 (more is better)", "", "first = 100", series)
 
 
 def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterable[Point]:
@@ -281,16 +317,30 @@ def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
         for group in figure.group:
             rows = [row for row in source.values if any(matches(row, one) for one in group.rows)]
             points = tuple(_point_at(axis, _key(row), source.values[row]) for row in sorted(rows, key=_numbers))
-            if not points and not source.published:
-                lacks.note(source, group.rows)
             if points:
                 label = f"{source.name} ({group.label})" if group.label and not source.published else source.name
-                series.append(Series(label, number, points))
+                series.append(Series(label, number, points, _blank(figure, group, source, lacks)))
+            elif not source.published:
+                lacks.note(source, group)
         if source.published and not any(one.source == number for one in series):
-            lacks.note(source, figure.group[0].rows)
-    counted = any(value.unit == "instructions" for source in sources for value in source.values.values())
-    unit = "instructions" if counted else axis.unit
-    yield Panel(figure.kind, "", ", ".join(figure.heads), f"{axis.title}", unit, tuple(series))
+            lacks.note(source, figure.group[0])
+    unit, _title = _scale(axis, sources)
+    title = axis.title if sources[0].by == "time" else unit
+    yield Panel(figure.kind, "", ", ".join(figure.heads), title, unit, tuple(series))
+
+
+def _blank(figure: Figure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
+    """The word at each place whose row was tried; both these rows and those that nobody tried are told of."""
+    tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in group.rows)}
+    lacks.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
+    there = {_key(row) for row in (*source.values, *tried) if any(matches(row, one) for one in group.rows)}
+    places = [", ".join(f"{value:g}" for value in place) for place in product(*figure.places)]
+    absent = [f"({place})" for place in places if place not in there]
+    if absent and not source.published:
+        why = "; by path the full profile has those that are short enough" if source.by == "path" else ""
+        rows = f"{len(absent)} of {len(places)} rows {group.rows[0]}"
+        lacks.remarks.append(f"{source.name} lacks {rows}: {' '.join(absent)}{why}")
+    return {_key(row): BELOW if why.startswith(BELOW) else "none" for row, why in tried.items()}
 
 
 def _numbers(row: str) -> tuple[float, ...]:
@@ -313,11 +363,11 @@ def _samples(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterat
         for number, source in enumerate(sources):
             run = next((source.runs[row] for row in group.rows if row in source.runs), None)
             if run is None or run.batch != SINGLE:
-                lacks.note(source, group.rows)
+                lacks.note(source, group)
                 continue
             points = tuple(Point(place, sample / run.ops) for place, sample in enumerate(run.samples, 1) if sample > 0)
             mean = sum(point.y for point in points) / max(1, len(points))
             series.append(Series(f"{source.name}: mean of {len(points)}: {mean:.4g}", number, points))
         for axis in figure.y:
-            title = f"{axis.title}, {axis.unit}"
-            yield Panel(figure.kind, group.label, figure.x.title, title, axis.unit, tuple(series), 0, axis.log)
+            unit, title = _scale(axis, sources)
+            yield Panel(figure.kind, group.label, figure.x.title, title, unit, tuple(series), 0, axis.log)

@@ -42,7 +42,7 @@ def print_drawing(console: Console, drawing: Drawing) -> None:
     console.print(Text(printable(f"The original: {drawing.figure.shows}")))
     for panel in drawing.panels:
         console.print()
-        about = ", ".join(filter(None, (panel.title, panel.y_title)))
+        about = panel.x_title if panel.kind == "bars" else ", ".join(filter(None, (panel.title, panel.y_title)))
         if about:
             console.print(Text(printable(about)))
         console.print(_summary(panel) if panel.kind == "samples" else _table(panel))
@@ -63,10 +63,12 @@ def _table(panel: Panel) -> Table:
     for number, one in enumerate(panel.series):
         for point in one.points:
             places.setdefault(point.x, {})[number] = point
+        for place in one.blank:
+            places.setdefault(place, {})
     order = [*places] if any(isinstance(x, str) for x in places) else sorted(places, key=float)
     for x in order:
         shown = _place(panel, x)
-        cells = [_cell(places[x].get(number)) for number in range(len(panel.series))]
+        cells = [_cell(places[x].get(number)) or one.blank.get(str(x), "") for number, one in enumerate(panel.series)]
         table.add_row(*(Text(printable(cell)) for cell in (*shown, *cells)))
     return table
 
