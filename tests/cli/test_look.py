@@ -18,7 +18,7 @@ from kernometer.cli.list import state
 from kernometer.errors import ResultError, Status, UsageError
 from kernometer.report.export import COLUMNS
 from kernometer.report.table import broken
-from kernometer.results.model import Failure, RowInfo
+from kernometer.results.model import Baseline, Failure, RowInfo
 from kernometer.results.store import Store
 from kernometer.results.summary import Summary
 from tests.results import make
@@ -170,6 +170,18 @@ def test_details_say_what_figures_hang_on(store: Store) -> None:
     assert "governor: powersave; relation of its two CPUs: sibling (syscall/getppid)" in shown
     assert "vdso" not in shown
     assert "hang on" not in call(store, "show", "@last").output
+
+
+@pytest.mark.parametrize(("less", "place"), [(False, "Beside it"), (True, "Less")])
+def test_details_say_the_overhead_that_was_measured_beside_a_row(store: Store, *, less: bool, place: str) -> None:
+    """Expected: its cost, where it is, and what it is. Broken: only `show --json` has it."""
+    with store.create(make.session()) as file:
+        file.add(make.header())
+        file.add(make.workload(subtracts="two writes within one process", figure_less_baseline=less))
+        file.add(make.run(baseline=Baseline(batch=10, samples=(20_000, 20_000))))
+    shown = call(store, "show", "@last", "--details").output.replace("\n", " ")
+    assert f"syscall/getppid: 2.00 µs. {place}: two writes within one process" in shown
+    assert "two writes" not in call(store, "show", "@last").output
 
 
 def test_a_damaged_result_is_shown_with_what_is_wrong(store: Store) -> None:

@@ -81,14 +81,14 @@ def print_publication(console: Console, publication: Publication, figures: Seque
             cells = {one.system: one for one in inside if one.row == row}
             first = next(iter(cells.values()))
             values = [shown(cells[system]) if system in cells else "" for system in systems]
-            ours = first.ours[0] if first.ours else ""
+            ours = first.ours[0] if first.ours else f"{first.overhead_of[0]}, its overhead" if first.overhead_of else ""
             table.add_row(*(Text(cell) for cell in (row, *values, _DIRECTION[first.better], ours)))
         console.print(table)
         _say(console, *_notes(inside), style="dim")
     if publication.stated:
         console.print()
         print_stated(console, publication)
-    _say(console, *paper.notes)
+    _say(console, *paper.notes, *(f"left out: {one}" for one in paper.left_out))
 
 
 def _notes(figures: Iterable[Published]) -> list[str]:

@@ -143,9 +143,11 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) 
     codes = dict.fromkeys(flag.code for flag in figure.flags)
     tags = tuple(Tag(code.value, WORDS[code].label, WORDS[code].letter) for code in codes if code not in hidden)
     runs = len(figure.runs)
+    unit = "instructions" if figure.unit == "instructions" else "ns"
+    overhead = "" if figure.baseline is None else format_value(figure.baseline, unit)
     if figure.value is None:
         below = FlagCode.BELOW_RESOLUTION in codes
-        return Figure(None, "below resolution" if below else "no figure", runs=runs, tags=tags)
+        return Figure(None, "below resolution" if below else "no figure", runs=runs, tags=tags, overhead=overhead)
     interval, half_width = "", None
     if figure.value_low is not None and figure.value_high is not None:
         interval = format_interval(figure.value_low, figure.value_high, figure.unit)
@@ -153,7 +155,7 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) 
     exact = exact_text(figure)
     accuracy = exact or format_half_width(figure.value, figure.value_low, figure.value_high)
     text = format_value(figure.value, figure.unit, half_width)
-    return Figure(figure.value, text, exact or interval, accuracy, runs, tags)
+    return Figure(figure.value, text, exact or interval, accuracy, runs, tags, overhead)
 
 
 def figure_of(subject: Subject, row: str) -> Figure:

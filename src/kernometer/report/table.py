@@ -209,6 +209,7 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
         yield f"Flags not shown: {counts} of {_rows(len(figures))}; --details shows them."
     if details:
         yield from _hangs_on(view)
+        yield from _overheads(view)
         if view.slower:
             yield f"counters: while events were counted, in a run of their own, {_rows(len(view.slower))} took longer:"
             yield from (f"  {row}: {times:.3g} times as long" for row, times in view.slower.items())
@@ -239,6 +240,13 @@ def _hangs_on(view: Figures) -> Iterator[str]:
     if found:
         yield "Figures hang on"
         yield from (f"  {detail} ({', '.join(names)})" for detail, names in found.items())
+
+
+def _overheads(view: Figures) -> Iterator[str]:
+    """What was measured beside rows, and whether it is still in their figures."""
+    rows = [(of, row, row.figures[0].overhead) for of in view.workloads for line in of.lines for row in line.rows]
+    lines = [f"  {row.row}: {overhead}. {of.subtracts}" for of, row, overhead in rows if overhead]
+    yield from ["Overhead (less: taken off the figure; beside it: still in it)", *lines] if lines else []
 
 
 def _rows(count: int) -> str:

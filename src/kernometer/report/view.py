@@ -63,6 +63,7 @@ class Figure:
     accuracy: str = ""  #: how far the interval reaches: ±0.8 %
     runs: int = 0
     tags: tuple[Tag, ...] = ()
+    overhead: str = ""  #: what was measured beside the row, if anything
 
 
 NOTHING = Figure(None, "–")

@@ -269,6 +269,7 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     tables: dict[Name, Text] = {}  #: what each table holds, in our words
     units: dict[Name, Scale] = {}  #: of the units that ours has an equal of
     notes: tuple[Text, ...] = ()  #: about the whole
+    left_out: tuple[Text, ...] = ()  #: what the paper has and this file has not
     suite: Name = ""  #: the program whose output was imported; "" for a paper, and then the rest is empty too
     label: Name = ""  #: as a session has it
     imported: Amount = 0.0  #: seconds since the epoch, UTC, when that was done
@@ -290,6 +291,7 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     meant: Name = ""  #: the unit that it must be, where the printed one cannot be right
     better: Literal["", "lower", "higher"] = ""  #: "": a fact about the set-up
     ours: tuple[Name, ...] = ()  #: rows of the catalogue with the same definition, the closest first
+    overhead_of: tuple[Name, ...] = ()  #: rows of the catalogue whose overhead, measured beside them, is the same
     differs: Text = ""  #: in what its definition differs from a row of the catalogue that seems the same
     note: Text = ""
 

@@ -7,7 +7,7 @@ arithmetic, and is called so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 
@@ -160,15 +160,20 @@ def in_unit(value: float, unit: Unit | str, wanted: str) -> float | None:
 def beside(column: Publication, system: str, measured: Mapping[str, RowFigure], *, first: bool) -> tuple[Pair, ...]:
     """Each figure of that system and the row that measures the same, in that row's unit; `first`: it is A."""
     found = []
-    for one in column.figures:
-        for row in one.ours if one.system == system else ():
-            ours = measured.get(row)
+    for one in (figure for figure in column.figures if figure.system == system):
+        rows = [measured.get(row) for row in one.ours] + [_overhead(measured.get(row)) for row in one.overhead_of]
+        for ours in rows:
             value = in_our_unit(column.paper, one, ours.unit) if ours is not None else None
             if ours is not None and ours.value is not None and ours.value > 0 and value is not None:
                 a, b = (value, ours.value) if first else (ours.value, value)
                 ratio = ratio_of_costs(ours.better, a, b)
-                found.append(Pair(row, ours.better, a, b, ratio, one.note, ours.unit, name_of(one), shown(one)))
+                found.append(Pair(ours.row, ours.better, a, b, ratio, one.note, ours.unit, name_of(one), shown(one)))
     return tuple(found)
+
+
+def _overhead(row: RowFigure | None) -> RowFigure | None:
+    """What was measured beside a row, as a row of its own."""
+    return row and replace(row, row=f"{row.row}, its overhead", value=row.baseline, unit="ns", better="lower")
 
 
 def ratio_of_costs(better: str, a: float, b: float) -> float:
