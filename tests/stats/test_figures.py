@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernometer.errors import ResultError
@@ -162,6 +162,7 @@ def test_missing_baseline_of_a_row_that_needs_one_is_no_figure() -> None:
     counts=st.dictionaries(st.sampled_from(["faults", "reads"]), st.floats()),
     by=st.sampled_from(["time", "path"]),
 )
+@example(samples=[1021], clock=[], batch=1, ops=2.2e-309, moved=0.0, meter={}, counts={}, by="path")
 @settings(max_examples=150, deadline=None)
 def test_no_record_makes_figures_raise(
     samples: list[int],

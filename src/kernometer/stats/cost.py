@@ -66,7 +66,7 @@ def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
         return "it counted nothing"
     if not 1 <= run.batch < LARGEST or run.loop_batch >= LARGEST:
         return f"a batch of {run.batch} is impossible"
-    if not (0 < run.ops < LARGEST):
+    if not (1 / LARGEST < run.ops < LARGEST):  # less would make any sample infinite
         return f"{run.ops} operations in an iteration are impossible"
     if not (0 <= run.resolution_ns < LARGEST and 0 <= run.seconds < LARGEST):
         return "its clock's resolution or its length is impossible"
