@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
+import io
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -15,7 +13,8 @@ import click
 
 from kernometer.cli import complete
 from kernometer.cli.env import Env, pass_env
-from kernometer.errors import ResultError, UsageError
+from kernometer.errors import UsageError
+from kernometer.report.whole import whole_file
 
 if TYPE_CHECKING:
     from kernometer.report.export import Line, Per
@@ -56,8 +55,14 @@ def command(
     per = "sample" if samples else per
     store = env.store()
     paths = dict.fromkeys(path for name in names for path in store.resolve_set(name))
-    with _opened(env, output) as out:
-        (_write_csv if as_csv else _write_json)(out, _lines(list(paths), per), per)
+    form = _write_csv if as_csv else _write_json
+    if output is None:
+        form(env.out, _lines(list(paths), per), per)
+        return
+    with whole_file(output, "table") as file:
+        out = io.TextIOWrapper(file, "utf-8", newline="")
+        form(out, _lines(list(paths), per), per)
+        out.detach()
 
 
 def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
@@ -86,34 +91,3 @@ def _write_json(out: TextIO, lines: Iterator[Line], _per: Per) -> None:
         out.write(separator + json.dumps(line, ensure_ascii=True, allow_nan=False))
         separator = ",\n"
     out.write("[]\n" if separator == "[\n" else "\n]\n")
-
-
-@contextlib.contextmanager
-def _opened(env: Env, output: Path | None) -> Iterator[TextIO]:
-    """`env.out`, or a file that appears, or replaces an older one, only when it is whole."""
-    if output is None:
-        yield env.out
-        return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
-    except OSError as error:
-        raise _unwritable(output, error) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(output)
-    except OSError as error:
-        raise _unwritable(output, error) from error
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _unwritable(output: Path, error: OSError) -> ResultError:
-    return ResultError(f"{output} cannot be written: {error.strerror}.", "Give another file with --output.")
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

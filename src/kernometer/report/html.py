@@ -7,9 +7,7 @@ string that slipped through could load and run nothing.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -18,9 +16,9 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from kernometer.errors import ResultError
 from kernometer.report.build import Systems, build
 from kernometer.report.view import Page
+from kernometer.report.whole import whole_file
 from kernometer.results.model import Result
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
@@ -57,39 +55,8 @@ def fill(template: str, page: object, *styles: str) -> str:
 
 def write(path: Path, content: str | bytes, what: str = "report") -> None:
     """Writes a file whole or not at all. Raises ResultError, with `what` it is, where it cannot be written."""
-    data = content.encode() if isinstance(content, str) else content
-    folder = path.parent
-    unfinished = ""
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe: replacing it would take it from the whole system
-            path.write_bytes(data)
-            return
-        with tempfile.NamedTemporaryFile(
-            "wb", dir=folder, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
-        ) as file:
-            unfinished = file.name
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(unfinished).chmod(0o666 & ~_umask())  # as any other file: the temporary one is its owner's alone
-        Path(unfinished).replace(path)
-    except OSError as error:
-        if unfinished:
-            Path(unfinished).unlink(missing_ok=True)
-        raise ResultError(
-            f"The {what} cannot be written to {path}: {error.strerror or error}.",
-            "Name another file, in a folder that you may write to.",
-        ) from error
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """The process's mask; to read it is to set it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    with whole_file(path, what) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 @cache
