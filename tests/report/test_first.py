@@ -68,9 +68,12 @@ def test_all_rows_are_shown_where_they_are_asked_for_or_few(many: Result) -> Non
 
 def test_lines_fit_60_columns_and_no_word_is_cut(many: Result) -> None:
     """Expected: names break after `@` and `,`. Broken: `disturb/ed`."""
-    lines = shown(many, width=60)
-    assert max(map(len, lines)) <= 60
-    assert not any("…" in line for line in lines)
+    units = structs.replace(
+        many, workloads=many.workloads | {"cpu/work-5": make.workload("cpu/work-5", per="calculation")}
+    )
+    for lines in (shown(many, width=60), shown(units, width=60, whole=True)):
+        assert max(map(len, lines)) <= 60
+        assert not any("…" in line for line in lines)
 
 
 def test_whether_to_trust_it_is_one_sentence() -> None:

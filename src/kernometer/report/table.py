@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 #: The narrowest column of row names; below it the terminal is too narrow for a table.
-NARROWEST = 20
+NARROWEST = 14
 GAP = 2
 #: Eight heights, for a stream that can write blocks and for one that cannot; and a point that has no value.
 BLOCKS, ASCII = "▁▂▃▄▅▆▇█", "_.-:=+*#"
@@ -108,7 +108,8 @@ def _table(lines: Sequence[Line], width: int, heights: str) -> Table:
     counted = any(of.unit.startswith("instructions") for of, _line in lines)
     heads = ("value", "±" if counted else "±95 %", "per", "", "runs", "")
     cells = [one for line in lines for one in _cells(*line, heights, width)]
-    sizes = [max(map(len, column)) for column in zip(heads, *(one[1:] for one in cells), strict=True)]
+    columns = zip(heads, *(one[1:] for one in cells), strict=True)
+    sizes = [max(len(part) for cell in column for part in cell.split("\n")) for column in columns]
     gap = GAP
     if width - sum(sizes) - gap * len(heads) < NARROWEST:  # names of units break between their words
         sizes[2], gap = max(len(word) for one in cells for word in ("per", *one[3].split())), 1
@@ -130,7 +131,8 @@ def _cells(of: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width:
     common = (of.per, _DIRECTION.get(of.better, ""))
     if isinstance(line, AbsoluteRow):
         [figure] = line.figures
-        yield line.row, figure.text, figure.accuracy, *common, str(figure.runs), _letters([figure])
+        value = figure.text if figure.raw is not None else figure.text.replace(" ", "\n")
+        yield line.row, value, figure.accuracy, *common, str(figure.runs), _letters([figure])
         return
     figures = [row.figures[0] for row in line.rows]
     runs = sorted({figure.runs for figure in figures})
