@@ -26,7 +26,8 @@ __asm__(".text\n"
 	".set km_region_number, km_region_number + 1\n"
 	".endr\n");
 
-extern const char km_begin_stubs[], km_end_stubs[];
+/* By the very names above: on macOS a C name alone means a symbol with an underscore before it. */
+extern const char km_begin_stubs[] __asm__("km_begin_stubs"), km_end_stubs[] __asm__("km_end_stubs");
 
 /* A function pointer made of an address: ISO C has no such cast, POSIX's dlsym has the same need. */
 static void call_stub(const char *stubs, unsigned region)

@@ -15,6 +15,7 @@
 #else
 #include "platform_posix.h"
 #endif
+#include "platform_common.h" /* outside of #if: the one file holds a header's text where it is first included */
 
 #include <sys/types.h>
 #include <sys/stat.h>

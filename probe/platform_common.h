@@ -1,5 +1,5 @@
 /* platform_common.h: what a system has unless its own header or the command line (-DHAVE_X=0) has said otherwise: most
- * of POSIX, and what Linux alone has where KM_LINUX is 1. Included by platform_linux.h and platform_posix.h. */
+ * of POSIX, and what Linux alone has where KM_LINUX is 1. The headers of the two played systems say all themselves. */
 #ifndef KM_PLATFORM_COMMON_H
 #define KM_PLATFORM_COMMON_H
 

@@ -30,6 +30,5 @@
 #elif !defined(HAVE_AUXV) && (__GLIBC__ > 2 || __GLIBC__ == 2 && __GLIBC_MINOR__ >= 16)
 #define HAVE_AUXV 1
 #endif
-#include "platform_common.h"
 
 #endif

@@ -35,6 +35,8 @@
 #if !defined(HAVE_STATVFS_NAME) && defined(__NetBSD__)
 #define HAVE_STATVFS_NAME 1
 #endif
-#include "platform_common.h"
+#if !defined(HAVE_VFORK) && defined(__APPLE__)
+#define HAVE_VFORK 0 /* deprecated: its use is a warning */
+#endif
 
 #endif

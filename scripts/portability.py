@@ -66,6 +66,11 @@ def emulated(compiler: str, runner: str, what: str) -> Build:
     return Build((compiler, "-O2", "-static", *STRICT), what, runner, {**EXECUTES_ITSELF, **COUNTS_THREADS})
 
 
+def by_zig(target: str, what: str) -> Build:
+    """Zig's C compiler (`ziglang`, of the requirements for tests) brings the headers and libc of its target with it."""
+    return Build((sys.executable, "-m", "ziglang", "cc", "-target", target, "-O2", *STRICT), what)
+
+
 BUILDS = {
     "gcc": Build(("gcc", "-O2", *STRICT), "x86-64, glibc, gcc"),
     "clang": Build(("clang", "-O2", *STRICT), "x86-64, glibc, clang"),
@@ -78,6 +83,15 @@ BUILDS = {
     "minix34": Build(("gcc", "-O2", "-DKM_MINIX34", *STRICT), "what MINIX 3.4 has, played on Linux"),
     "bare": Build(("gcc", "-O2", "-DKM_BARE", *STRICT), "nothing beyond an old POSIX system"),
     "bare-i686": Build(("i686-linux-gnu-gcc", "-O2", "-static", "-DKM_BARE", *STRICT), "the same, off_t of 32 bits"),
+}
+
+#: Systems for which the probe is compiled and linked, and that nothing here can run.
+NOT_RUN = {
+    "macos-arm64": by_zig("aarch64-macos", "macOS, Arm of 64 bits"),
+    "macos-x86-64": by_zig("x86_64-macos", "macOS, x86-64"),
+    "freebsd": by_zig("x86_64-freebsd", "FreeBSD, x86-64"),
+    "netbsd": by_zig("x86_64-netbsd", "NetBSD, x86-64"),
+    "openbsd": by_zig("x86_64-openbsd", "OpenBSD, x86-64"),
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from kernometer.stats.flags import COARSE_STEP
 from scripts import portability
-from scripts.portability import BUILDS, ROOT, Outcome
+from scripts.portability import BUILDS, NOT_RUN, ROOT, Outcome
 
 PROBE = ROOT / "probe"
 PAGE = (ROOT / "docs/portability.md").read_text()
@@ -245,6 +245,28 @@ def test_memory_that_is_not_shared_after_all_is_noticed(built: Any, tmp_path: Pa
     assert not found.runs
     assert not found.errors
     assert all("mmap: " in reason or "one CPU only" in reason for reason in found.unsupported.values())
+
+
+# systems that are not here -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "macos-x86-64",
+        *(pytest.param(name, marks=pytest.mark.slow(minutes=0.1)) for name in NOT_RUN if name != "macos-x86-64"),
+    ],
+)
+def test_the_probe_compiles_and_links_for_a_system_that_is_not_here(name: str, tmp_path: Path) -> None:
+    """Expected: no warning, every symbol found. Broken: the one file holds a header's text where only Linux reads it;
+    assembly names a symbol without the underscore of macOS."""
+    assert portability.compiled(NOT_RUN[name], portability.amalgam(tmp_path)).stat().st_mode & 0o111
+
+
+def test_the_page_names_every_system_that_is_compiled_for() -> None:
+    """Expected: a line for each, as compiled and not run. Broken: a system is claimed that no test compiles for."""
+    lines = re.findall(r"^\| (.+?) \| in a test, by Zig \| nowhere", PAGE, flags=re.MULTILINE)
+    assert lines == [build.what for build in NOT_RUN.values()]
 
 
 # every row, every build --------------------------------------------------------------------------------------------
