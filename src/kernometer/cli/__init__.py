@@ -37,7 +37,7 @@ GROUPS = {
 COMMANDS: dict[str, Entry] = {
     "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
     "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and judge."),
-    "matrix": Entry("measure", "kernometer.cli.matrix", "Hold many systems against one: a table and a heat map."),
+    "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
     "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
     "compare": Entry("judge", "kernometer.cli.compare", "Judge stored results against each other."),
     "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),

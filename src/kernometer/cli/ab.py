@@ -39,7 +39,7 @@ SECONDS = 0.02
 @options.profile
 @options.by
 @options.unit_costs
-@click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Of each row.")
+@click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Blocks of each row.")
 @options.seconds
 @options.batch
 @options.clock

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
 @click.option(
-    "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What a line is."
+    "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What one line holds."
 )
 @click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once whole.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once complete.")
 @pass_env
 def command(
     env: Env,

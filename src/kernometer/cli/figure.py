@@ -38,13 +38,13 @@ an imported result."""
     "--output",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it there; the suffix says how: .svg, .pdf, .png or .csv [default: a table here].",
+    help="Write this file: .svg, .pdf, .png or .csv [default: a table here].",
 )
 @pass_env
 def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, output: Path | None) -> None:
     """Draw the figure NAME of the literature from each RESULT: the same axes and series, with 95 % intervals.
 
-    In bars the first RESULT is 100, the others are held against it. Where a result lacks rows, the command that
+    In bars the first RESULT is 100, and the others are relative to it. Where a result lacks rows, the command that
     measures them is named.
     """
     from kernometer.report.figure import find

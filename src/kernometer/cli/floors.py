@@ -46,8 +46,8 @@ SHOWN = 20
 @click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
 @options.profile
 @click.option("--rotations", type=click.IntRange(3, 17), default=ROTATIONS, show_default=True, help="Machines a guest.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests at once [default: one a CPU].")
-@click.option("--label", metavar="L", default=LABEL, show_default=True, help="That the sessions are kept under.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one a CPU].")
+@click.option("--label", metavar="L", default=LABEL, show_default=True, help="Label of the sessions.")
 @click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not the first {SHOWN}.")
 @options.dry_run
 @json_option
@@ -66,8 +66,7 @@ def command(
     """Measure layout floors: how far a row's count moves where nothing but the layout does.
 
     Each guest is measured by path on machines that differ in the memory's size, the seed of its random numbers and what
-    ran before. A difference between two builds of a kernel that is smaller than that may be an accident, and is not
-    decided.
+    ran before. A smaller difference between two builds of a kernel may be an accident, and is not decided.
     """
     from kernometer.campaign.rotation import on_rotated_machines
     from kernometer.cli.layouts import known_layouts

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command() -> None:
     """Kernels to measure under QEMU, by path or by time: 'kernometer run --by path --on qemu:GUEST'.
 
-    A variant needs no adding: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command line and
+    A variant need not be added: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command line and
     other memory.
 
     \b

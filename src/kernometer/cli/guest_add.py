@@ -103,8 +103,8 @@ def add(
     zstd must be here. A guest that is here already is replaced by the newest of its version; with
     --append, --machine, --memory, --cpu or --device it stays, and that variant of it is listed.
 
-    SYSTEM trio is Kernometer's own kernel, built from its sources by the C compiler that is here; what it takes are
-    structures: mono, which is trio-mono. Without one all are built.
+    SYSTEM trio is Kernometer's own kernel, built from its sources by the C compiler that is here. It takes
+    structures: mono makes trio-mono. Without one all are built.
 
     NAME with --kernel makes a guest from a copy of your own kernel; the other options are its usual ones.
 

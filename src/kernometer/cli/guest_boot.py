@@ -19,7 +19,7 @@ from kernometer.results.model import By
 @options.dry_run
 @pass_env
 def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
-    """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal, to play in.
+    """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal.
 
     There is a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
     once, Ctrl-C is the guest's. Without a terminal the standard input is typed, a line at each prompt. --by path counts

@@ -51,16 +51,18 @@ BOOTS = 5
     shell_complete=complete.targets,
     help="Targets to measure, in the series' order.",
 )
-@click.option("--aside", metavar="T[,T...]", multiple=True, help="Further ones, held against the baseline alone.")
+@click.option("--aside", metavar="T[,T...]", multiple=True, help="Further ones, judged against the baseline alone.")
 @click.option(
     "--workloads", metavar="W[,W...]", multiple=True, help="Workloads, rows, patterns [default: the profile]."
 )
 @options.profile
 @options.by
 @options.unit_costs
-@click.option("--boots", type=click.IntRange(1, 1000), default=BOOTS, show_default=True, help="Sessions each, by time.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests at once, by path [default: one a CPU].")
-@click.option("--baseline", metavar="T", default="", help="What all are held against [default: the first].")
+@click.option(
+    "--boots", type=click.IntRange(1, 1000), default=BOOTS, show_default=True, help="Sessions per target, by time."
+)
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel, by path [default: one a CPU].")
+@click.option("--baseline", metavar="T", default="", help="What all are judged against [default: the first].")
 @options.label
 @options.seed
 @options.delta
@@ -90,11 +92,11 @@ def command(
     different_machines: bool,
     dry_run: bool,
 ) -> None:
-    """Hold many systems against one: operation by system, and which operations got longer, and when.
+    """Compare many systems with one: operation by system, and which operations got longer, and when.
 
     With --on it measures: counts of several guests at once; times in rounds, each in random order, one session a
-    target and round. A target that fails is a column with its reason, and the others go on. With RESULTs it measures
-    nothing.
+    target and round. A target that fails is a column with its reason, and the others go on. With RESULTs it reads
+    stored sessions instead.
     """
     from kernometer.cli.columns import stored
 

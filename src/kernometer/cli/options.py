@@ -51,24 +51,24 @@ by = click.option(
     type=click.Choice(["time", "path"]),
     default="time",
     show_default=True,
-    help="Take time, or count instructions (on a guest).",
+    help="Measure time, or count instructions (on a guest).",
 )
 label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
-seconds = click.option("--seconds", type=Real(0.0001, 3600), help="Of sampling in one run of one row.")
+seconds = click.option("--seconds", type=Real(0.0001, 3600), help="Seconds of sampling in one run.")
 batch = click.option(
     "--batch",
     type=click.IntRange(0, MOST_BATCH),
-    help="Iterations in one sample; 1 times each [default: calibrated].",
+    help="Iterations in one sample; 1 times each of them [default: calibrated].",
 )
 #: The probe's clocks that times can be taken with.
 CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
 clock = click.option(
-    "--clock", type=click.Choice(CLOCKS), help="To take times with [default: monotonic, if there is one]."
+    "--clock", type=click.Choice(CLOCKS), help="Clock to take times with [default: monotonic, if there is one]."
 )
 seed = click.option(
     "--seed",
     type=click.IntRange(0, MOST_SEED),
-    help="Of the order of things and the workloads' data [default: drawn; by path 1].",
+    help="Seed of the order of rows and of the workloads' data [default: drawn; by path 1].",
 )
 delta = click.option("--delta", type=Real(0.0001, 1), default=0.02, show_default=True, help="What counts as equal.")
 report = click.option(
@@ -82,8 +82,8 @@ report = click.option(
 different_machines = click.option(
     "--different-machines", is_flag=True, help="Compare guests although their virtual machines differ."
 )
-whole = click.option("--all", "whole", is_flag=True, help="Every row, not only those that people ask for first.")
-points = click.option("--points", is_flag=True, help="Every point of a curve as a row of its own.")
+whole = click.option("--all", "whole", is_flag=True, help="Show every row, not only those that people ask for first.")
+points = click.option("--points", is_flag=True, help="Show every point of a curve as a row of its own.")
 unit_costs = click.option(
     "--unit-costs",
     is_flag=True,

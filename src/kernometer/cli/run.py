@@ -49,16 +49,16 @@ measured until then is kept). Others: see 'kernometer man'.
     default="local",
     show_default=True,
     shell_complete=complete.targets,
-    help="Where; the forms of TARGET stand below.",
+    help="What to measure; the forms of TARGET are listed below.",
 )
 @options.by
 @options.unit_costs
 @options.label
-@click.option("--runs", type=click.IntRange(1, 10000), help="Of each row, so many, each in a fresh process.")
-@click.option("--budget", type=options.Real(0, 86400), help="Seconds in which further runs narrow intervals.")
+@click.option("--runs", type=click.IntRange(1, 10000), help="Runs of each row, each in a fresh process.")
+@click.option("--budget", type=options.Real(0, 86400), help="Seconds for further runs, which narrow the intervals.")
 @options.seconds
-@click.option("--half-width", type=options.Real(0, 1), help="No further runs once an interval is this narrow.")
-@click.option("--samples", type=click.IntRange(1, 4096), help="At most, in one run.")
+@click.option("--half-width", type=options.Real(0, 1), help="Stop a row's runs once its interval is this narrow.")
+@click.option("--samples", type=click.IntRange(1, 4096), help="Most samples of one run.")
 @options.batch
 @options.clock
 @options.seed
