@@ -34,16 +34,16 @@ SECONDS = 1500
 
 #: A process under qemu-user that executes its own file hands it to this host's kernel, which knows no such processor
 #: (unless binfmt_misc was set up). Said by the row, or by the status of its child or of /bin/sh.
-EXECUTES_ITSELF: Mapping[str, str] = {
+#: qemu-user's own threads count as the user's processes: under a limit of them it cannot start a child.
+QEMU_USER: Mapping[str, str] = {
     "proc/execl": r"ENOEXEC",
     "proc/fork-exec": r"ENOEXEC",
     "proc/vfork-exec": r"ENOEXEC",
     "proc/spawn": r"ENOEXEC|exit status 127",
     "proc/shell": r"exit status 126",
     "load/multiuser": r"ENOEXEC",
+    "limit/processes-own": r"(left|ended) with status",
 }
-#: qemu-user needs threads of its own, which count as the user's processes: under such a limit it cannot start a child.
-COUNTS_THREADS: Mapping[str, str] = {"limit/processes-own": r"(left|ended) with status"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,13 @@ class Build:
 
 
 def emulated(compiler: str, runner: str, what: str) -> Build:
-    return Build((compiler, "-O2", "-static", *STRICT), what, runner, {**EXECUTES_ITSELF, **COUNTS_THREADS})
+    return Build((compiler, "-O2", "-static", *STRICT), what, runner, QEMU_USER)
 
 
-def by_zig(target: str, what: str) -> Build:
+def by_zig(target: str, what: str, runner: str = "") -> Build:
     """Zig's C compiler (`ziglang`, of the requirements for tests) brings the headers and libc of its target with it."""
-    return Build((sys.executable, "-m", "ziglang", "cc", "-target", target, "-O2", *STRICT), what)
+    excepted = QEMU_USER if runner else {}
+    return Build((sys.executable, "-m", "ziglang", "cc", "-target", target, "-O2", *STRICT), what, runner, excepted)
 
 
 BUILDS = {
@@ -78,7 +79,8 @@ BUILDS = {
     "musl": Build(("musl-gcc", "-O2", "-static", *STRICT), "x86-64, musl, static"),
     "i686": Build(("i686-linux-gnu-gcc", "-O2", "-static", *STRICT), "x86 of 32 bits, static"),
     "arm": emulated("arm-linux-gnueabihf-gcc", "qemu-arm-static", "Arm of 32 bits, under qemu-user"),
-    "aarch64": emulated("aarch64-linux-gnu-gcc", "qemu-aarch64-static", "Arm of 64 bits, under qemu-user"),
+    "aarch64": by_zig("aarch64-linux-musl", "Arm of 64 bits, musl, under qemu-user", "qemu-aarch64-static"),
+    "riscv64": by_zig("riscv64-linux-musl", "RISC-V of 64 bits, musl, under qemu-user", "qemu-riscv64-static"),
     "powerpc": emulated("powerpc-linux-gnu-gcc", "qemu-ppc-static", "PowerPC of 32 bits, big-endian, under qemu-user"),
     "minix34": Build(("gcc", "-O2", "-DKM_MINIX34", *STRICT), "what MINIX 3.4 has, played on Linux"),
     "bare": Build(("gcc", "-O2", "-DKM_BARE", *STRICT), "nothing beyond an old POSIX system"),
