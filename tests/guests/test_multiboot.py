@@ -275,7 +275,7 @@ def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, 
     append = ("--append", "root=a,b quiet", "--output", output)
     done = kernometer(tmp_path, "guest", "add", added, "--kernel", str(kernel), *words, *append)
     assert added in done.stdout
-    run = ("run", "--by", "path", "--on", f"qemu:{added}", "--seed", "1", "syscall/getppid")
+    run = ("run", "--by", "path", "--on", f"qemu:{added}", "--seed", "1", "syscall/getppid@")
     document = json.loads(kernometer(tmp_path, *run, "--json").stdout)
     (row,) = document["rows"]
     assert row["row"] == "syscall/getppid"
@@ -287,7 +287,7 @@ def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, 
     told = result.header.uname["version"].split("|")
     assert told[:3] == ["guest/vmlinux root=a,b quiet", "guest/said a=1,2  b[ker]", "initrd[707]"]
     assert told[3].startswith("probe --continue --only define --by path ")
-    assert told[3].endswith("syscall/getppid[ELF]")
+    assert told[3].endswith("syscall/getppid@[ELF]")
 
 
 @pytest.mark.guest

@@ -41,7 +41,8 @@ options = sys.argv[sys.argv.index('-append') + 1]
 with open(LOG, 'a') as log:
     print(options, phase, runs, block, ROW in job and LACKING in job, file=log)
 slow = 1 + ('slow=1' in options)
-lines = [] if '--continue' in job else [HEADER, WORKLOAD, UNSUPPORTED]
+lines = [] if '--continue' in job else [HEADER, WORKLOAD]
+lines += [UNSUPPORTED] if LACKING in job else []
 lines += [CALIBRATION] if phase == 'calibrate' else []
 for number in range(first, first + runs) if phase in ('all', 'time') else ():
     wobble = 1 + 0.001 * (number * 7 % 5)
