@@ -47,6 +47,13 @@ def test_json_is_the_record_that_sessions_keep(capsys: pytest.CaptureFixture[str
     assert set(record["findings"][0]) == {"name", "value", "effect", "advice", "severity"}
 
 
+def test_text_is_as_wide_as_the_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(["check"]) == Status.DONE
+    title, *_ = capsys.readouterr().out.partition("\n\n")
+    assert len(title.replace("\n", " ")) > 50 >= max(map(len, title.split("\n")))
+
+
 def test_text_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == Status.DONE
     assert "Nothing to do: " in capsys.readouterr().out

@@ -341,9 +341,17 @@ def test_a_form_must_be_named(store: Store, capsys: pytest.CaptureFixture[str]) 
 def test_the_list_names_each_result_as_others_may_call_it(store: Store) -> None:
     old, new = (fill(store, started=float(number), label=f"set{number}") for number in range(2))
     lines = call(store, "list").output.splitlines()
-    assert re.search(rf"^@last +{new} +set1 +local +Linux 6.1.0 +time +1 +1 failed", lines[1])
+    assert re.search(rf"^@last +{new} +set1 +local +time +1 +1 failed", lines[1])
     assert re.search(rf"^@1 +{old} ", lines[2])
     assert max(map(len, lines)) <= 80
+    assert "local   Linux 6.1.0  time" in call(store, "list", width=100).output
+
+
+def test_the_list_cuts_no_word_at_80_columns(store: Store) -> None:
+    """Expected: a line for each result. Broken: `qemu:linu` above `x-6.1`, since a kernel's release takes the room."""
+    fill(store, label="before", target="qemu:linux-6.12")
+    (line,) = call(store, "list").output.splitlines()[1:]
+    assert " before  qemu:linux-6.12  time " in line
 
 
 def test_filters_do_not_change_what_a_place_means(store: Store) -> None:

@@ -39,10 +39,10 @@ def command(env: Env) -> None:
     if env.json:
         click.echo(json.dumps(report.as_record(), indent=2, ensure_ascii=False), file=env.out)
         return
-    click.echo("\n".join(lines(report)), file=env.out)
+    click.echo("\n".join(lines(report, min(env.console().width, WIDTH))), file=env.out)
 
 
-def lines(report: HostReport, width: int = WIDTH) -> Iterator[str]:
+def lines(report: HostReport, width: int) -> Iterator[str]:
     """The report as text of at most `width` columns; only a command is not broken, since it is to be copied."""
     yield from _wrapped(", ".join(_head(report)) or "This host tells nothing about itself.", width)
     for severity, title in TITLES.items():

@@ -53,6 +53,10 @@ def command(env: Env, label: str, target: str, by: str | None, newest: int | Non
         env.say("'kernometer run' measures this machine.")
 
 
+#: From this width on there is room for the kernels; on a narrower screen they would cut all other words.
+WIDE = 100
+
+
 def _call(place: int | None) -> str:
     return "" if place is None else "@last" if place == 0 else f"@{place}"
 
@@ -70,14 +74,16 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
     table.add_column("id", no_wrap=True)
-    for head in ("label", "target", "kernel", "by"):
+    wide = console.width >= WIDE
+    for head in ("label", "target", *(["kernel"] if wide else []), "by"):
         table.add_column(head, overflow="fold")
     table.add_column("rows", justify="right")
     table.add_column("", overflow="fold")
     for name, one in named:
-        cells = (one.label, one.target, one.kernel, one.by, str(one.rows) if not one.problem else "", state(one))
-        shown = one.id or one.path.name
-        table.add_row(name, *(Text(printable(cell, 200)) for cell in (shown, *cells)))
+        kernel = [one.kernel] if wide else []
+        cells = (one.id or one.path.name, one.label, one.target, *kernel, one.by)
+        rows = "" if one.problem else str(one.rows)
+        table.add_row(name, *(Text(printable(cell, 200)) for cell in (*cells, rows, state(one))))
     console.print(table)
 
 
