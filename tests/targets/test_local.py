@@ -156,6 +156,15 @@ def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert list((tmp_path / "cache" / "kernometer" / "probes").iterdir()) == []
 
 
+def test_compiler_that_does_not_end_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Expected: an error after the limit. Broken: a traceback, or a compiler that waits for the terminal for ever."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "COMPILE_SECONDS", 0.2)
+    waits = fake_compiler(tmp_path, "[ $1 = --version ] || exec sleep 1000")
+    with pytest.raises(BuildError, match=r"was not done after 0 s: .*probe\.c"):
+        build.probe(Recipe(waits))
+
+
 def test_probe_is_compiled_once_and_again_when_the_compiler_changes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

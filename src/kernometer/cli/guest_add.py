@@ -65,7 +65,9 @@ class Wanted:
 )
 @click.option("--append", metavar="WORDS", default="", help="Further words of the kernel's command line.")
 @click.option("--machine", metavar="TYPE", help="microvm (the standard one), pc or q35.")
-@click.option("--memory", metavar="MIB", type=click.IntRange(32), help="The guest's memory in MiB [default: 2048].")
+@click.option(
+    "--memory", metavar="MIB", type=click.IntRange(32, (1 << 20) - 1), help="The guest's memory in MiB [default: 2048]."
+)
 @click.option("--cpu", metavar="MODEL", help="QEMU's processor model [default: max,-erms].")
 @click.option(
     "--device",

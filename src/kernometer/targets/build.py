@@ -92,8 +92,19 @@ def amalgam() -> str:
 def _version(path: str) -> str:
     """The first line of what it says of itself: part of the cache's key, since a compiler is upgraded in place."""
     flag = "-v" if Path(path).name.startswith("tcc") else "--version"
-    done = subprocess.run([path, flag], capture_output=True, text=True, timeout=60, check=False)
+    done = _called([path, flag], 60)
     return (done.stdout or done.stderr).partition("\n")[0]
+
+
+def _called(argv: list[str], seconds: float, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A compiler's call. Raises BuildError where it is not done in time."""
+    try:
+        return subprocess.run(
+            argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        text = f"{argv[0]} was not done after {seconds:.0f} s: {shlex.join(argv)}."
+        raise BuildError(text, "Does it wait for something? local:'COMPILER FLAGS' and CC name another.") from error
 
 
 @cache
@@ -167,7 +178,7 @@ def _compile(command: tuple[str, ...], folder: Path) -> None:
     shown = shlex.join([Path(command[0]).name, *command[1:]])
     defines = [f'-DKM_FLAGS="{shown}"'.replace("\\", ""), *([f'-DKM_LIBC="{_musl()}"'] if _musl() else [])]
     argv = [*command, *defines, "-o", "probe", "probe.c", "-lpthread"]
-    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+    done = _called(argv, COMPILE_SECONDS, folder)
     if done.returncode != 0:
         said = done.stderr + done.stdout
         lacks = _LACKS.search(said)
