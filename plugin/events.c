@@ -1,11 +1,11 @@
 /* events.c: counts what happens inside the timed regions of a probe, from outside the guest.
  *
- * A plugin of QEMU's TCG for x86-64 guests. A region is framed by two long NOPs (docs/architecture.md, "Region
- * markers"), which are found when code is translated; only these two instructions get a callback. All else is counted
- * by additions that QEMU compiles into the translated code, one instruction at a time: by blocks the ends of a region
- * would be wrong. Nothing here touches the guest: its own counts are the same with and without the plugin.
+ * A plugin of QEMU's TCG for x86-64 guests. Two long NOPs frame a region (docs/architecture.md, "Region markers"); the
+ * plugin finds them when QEMU translates code, and only these two instructions get a callback. For everything else QEMU
+ * compiles additions into the translated code, one per instruction: counts per block would be wrong at the ends of a
+ * region. Nothing here affects the guest: its own counts are the same with and without the plugin.
  *
- * Arguments: out=PATH, where a JSON object is written when QEMU ends. */
+ * Arguments: out=PATH, where it writes a JSON object when QEMU ends. */
 #include "qemu_api.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 
 enum counter {
 	USER,
-	KERNEL, /* by the half of the address space that the instruction lies in; outside long mode by the ring */
+	KERNEL, /* by the half of the address space that the instruction is in; outside long mode by the ring */
 	SYSCALLS,
 	SYSRETS,
 	INTS,
@@ -49,8 +49,8 @@ static const char *const counter_names[COUNTERS] = {
 	"wrmsr",  "invlpg",    "cpuid",        "port_io", "hlt",  "locked",
 };
 
-/* All regions of one id. An end without a begin is not a region; a begin after a begin starts anew: the process that
- * was inside was killed there. */
+/* All regions of one id. An end without a begin is no region; a begin after a begin starts anew: the process inside was
+ * killed. */
 struct region {
 	uint64_t complete, cut_off;
 	int open;
@@ -97,10 +97,10 @@ static void at_end(unsigned int vcpu, void *userdata)
 		region->sum[i] += now[i] - region->at_begin[i];
 }
 
-/* Prefixes of an instruction, the last REX among them, and what follows. */
+/* Prefixes of an instruction (of REX the last), and what follows. */
 struct decoded {
 	int rep, lock, operand16;
-	const unsigned char *op; /* up to three bytes; those that the instruction lacks are 0 */
+	const unsigned char *op; /* up to three bytes; missing ones are 0 */
 };
 
 static struct decoded skip_prefixes(const unsigned char *bytes)
@@ -122,7 +122,7 @@ static struct decoded skip_prefixes(const unsigned char *bytes)
 	}
 }
 
-/* Group 15 and group 9 with an operand in memory: the ways to save and restore the FPU's state. */
+/* Group 15 and group 9 with an operand in memory: saving and restoring the FPU's state. */
 static enum counter classify_fpu(unsigned char opcode, unsigned char modrm, const struct decoded *d)
 {
 	int field = modrm >> 3 & 7;
@@ -294,7 +294,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		if (strncmp(argv[i], "out=", 4) == 0)
 			file_name = strdup(argv[i] + 4);
 	if (file_name == NULL) {
-		fputs("events plugin: give out=PATH\n", stderr);
+		fputs("events plugin: out=PATH is missing\n", stderr);
 		return -1;
 	}
 	counters_open();

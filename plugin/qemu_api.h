@@ -1,8 +1,8 @@
 /* qemu_api.h: the few parts of QEMU's plugin interface that events.c uses, declared by hand.
  *
- * No Debian package ships qemu-plugin.h; the interface is documented in QEMU's docs/devel/tcg-plugins.rst. The compiler
- * is told KM_PLUGIN_API, the interface's number in the QEMU at hand (guests/plugin.py): 1 up to QEMU 8.2, 2 in 9.0,
- * 3 in 9.1, 4 in 9.2 and later. The only place for #if: events.c sees count_at(), counters(), copy_bytes() and
+ * No Debian package contains qemu-plugin.h; QEMU's docs/devel/tcg-plugins.rst documents the interface. The compiler
+ * gets KM_PLUGIN_API, the interface's number in the installed QEMU (guests/plugin.py): 1 up to QEMU 8.2, 2 in 9.0, 3 in
+ * 9.1, 4 in 9.2 and later. The only place for #if: events.c sees count_at(), counters(), copy_bytes() and
  * ring_of_translation(). */
 #ifndef KM_QEMU_API_H
 #define KM_QEMU_API_H
@@ -22,7 +22,7 @@ typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
-/* Of QEMU's struct only the beginning is declared: it is never made here, only read. */
+/* Only the beginning of QEMU's struct: it is read here, never made. */
 typedef struct {
 	const char *target_name;
 	struct {
@@ -51,8 +51,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *, int argc, 
 EXPORT extern int qemu_plugin_version;
 int qemu_plugin_version = KM_PLUGIN_API;
 
-/* QEMU's own functions, since no interface reads a register while code is translated: programs that load modules, as
- * Debian's and Ubuntu's do, export them. NULL elsewhere. Registers have gdb's numbers (QEMU, target/i386/gdbstub.c). */
+/* QEMU's own functions, since no interface reads a register during translation: programs that load modules, as Debian's
+ * and Ubuntu's do, export them. NULL elsewhere. Registers have gdb's numbers (QEMU, target/i386/gdbstub.c). */
 typedef struct {
 	uint8_t *data;
 	unsigned int len;
@@ -81,7 +81,7 @@ static inline unsigned int register_of_cpu(int number)
 
 #define LONG_MODE (-1)
 
-/* The ring for which code is being translated, since QEMU keeps translations apart by it; LONG_MODE in that mode, and
+/* The ring for which QEMU translates code, since it keeps translations of rings apart; LONG_MODE in that mode, and
  * where QEMU does not tell. */
 static inline int ring_of_translation(void)
 {

@@ -1,7 +1,7 @@
-/* area.c: memory for working sets, and sums of words whose loads no compiler widens or leaves out. */
+/* area.c: memory for working sets, and sums of words whose loads no compiler widens or omits. */
 #include "km.h"
 
-/* What malloc gave stands in the word before the area. */
+/* The word before the area stores the address that malloc returned. */
 static void *area_of_malloc(struct km *km, size_t bytes)
 {
 	char *block = malloc(bytes + 2 * km->page), *at;
@@ -34,7 +34,8 @@ void *km_area_huge(struct km *km, size_t bytes)
 	if (why)
 		km_unsupported(km, "%s", why);
 	if (bytes % huge != 0)
-		km_unsupported(km, "a huge page has %lu KiB here", (unsigned long)(huge / 1024));
+		km_unsupported(km, "the working set is no multiple of a huge page, which has %lu KiB here",
+			       (unsigned long)(huge / 1024));
 	at = km_map_huge(bytes, huge);
 	if (!at)
 		km_lacking(km, "madvise");
@@ -50,7 +51,7 @@ void km_area_free(struct km *km, void *at, size_t bytes)
 	free(((void **)at)[-1]);
 }
 
-/* Four sums: with one, the adds and not the loads would be what takes the time. */
+/* Four sums: with one, the additions would take the time, not the loads. */
 KM_NOINLINE unsigned long km_sum(const void *from, size_t bytes)
 {
 	const volatile unsigned long *at = from, *end = &at[bytes / sizeof *at];

@@ -1,10 +1,10 @@
-/* calibrate.c: how many iterations of a row make one sample. By time, once a session, in a process of its own: every
- * run of the row has the batch that was found here. */
+/* calibrate.c: finds how many iterations of a row make one sample. By time, once a session, in a process of its own:
+ * every run of the row uses the batch found here. */
 #include "engine.h"
 
-#define RESOLUTIONS 1000 /* a sample is that many clock steps at least: a step is then 0.1 % */
-#define LEAST_STEPS 10   /* where so many would take too long: a step is then visible, but is no figure by itself */
-#define CLOCK_COSTS 100  /* and that many clock reads: what is subtracted is then below 2 % */
+#define RESOLUTIONS 1000 /* a sample takes at least that many clock steps: a step is then 0.1 % */
+#define LEAST_STEPS 10   /* the least where so many would take too long: a sample is then clearly more than a step */
+#define CLOCK_COSTS 100  /* and at least that many clock reads: the subtracted cost is then below 2 % */
 #define CHECKS 2         /* further measurements of a batch that seems long enough */
 
 static double larger(double a, double b)
@@ -12,8 +12,8 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* The least ns that one sample is to take. A clock so coarse that this would eat the whole time gets an eighth of it,
- * or a few of its steps: one step is then a visible part of a sample. */
+/* The least time of one sample, ns. Where the clock is so coarse that one sample would take all the time, a sample
+ * takes an eighth of it, or a few clock steps: one step is then a visible part of a sample. */
 static double least_sample(const struct engine *e)
 {
 	double budget = e->o->seconds * 1e9, steps = RESOLUTIONS * e->clock->resolution_ns;
@@ -22,8 +22,8 @@ static double least_sample(const struct engine *e)
 	return steps > budget / 8 ? larger(budget / 8, LEAST_STEPS * e->clock->resolution_ns) : wanted;
 }
 
-/* The least of several measurements of n iterations: one that was interrupted, or found cold caches, is too long, and
- * its batch would be too short. Ends at the first that is below `least`. */
+/* The least of several measurements of n iterations: an interrupted measurement, or one with cold caches, takes too
+ * long, and its batch would be too short. Stops at the first one below `least`. */
 static double least_of(struct engine *e, void *state, uint64_t n, double least, uint64_t limit, int baseline)
 {
 	double t = (double)measure_once(e, NULL, state, n, baseline);

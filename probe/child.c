@@ -1,8 +1,8 @@
 /* child.c: pipes between a workload's processes, and the children that a workload forks itself.
  *
- * Whoever finds the other side gone learns it from the pipe, by the end of file or EPIPE: which is why every process
- * closes the ends that are not its own. A child that a workload forks reports by a pipe that exists before it: nothing
- * is added to the timed path as long as nothing fails. */
+ * A process learns from the pipe that the other side has exited, by end of file or EPIPE: so every process closes the
+ * ends that are not its own. A child that a workload forks reports its failure through a pipe made before the fork:
+ * without a failure, this adds nothing to the timed path. */
 #include "km.h"
 
 enum { KM_CHILD_FAILED = 126 };
@@ -76,7 +76,7 @@ void km_child_fail(int report, const char *call)
 	_exit(KM_CHILD_FAILED);
 }
 
-/* Why a child did not leave with 0. It is gone: what it sent is in the pipe by now, and nothing more will come. */
+/* Reports why a child did not exit with 0. The child has exited: the pipe already contains all that it sent. */
 void km_child_failed(struct km *km, int status, int report)
 {
 	struct km_last_words words;
@@ -89,7 +89,7 @@ void km_child_failed(struct km *km, int status, int report)
 		errno = words.error;
 		km_fail_call(km, words.call);
 	}
-	km_fail(km, "a child left with exit status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	km_fail(km, "a child exited with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 void km_child_wait(struct km *km, long pid, int report)

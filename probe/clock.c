@@ -1,11 +1,11 @@
-/* clock.c: every clock the platform has, with its measured resolution and the cost of one read. */
+/* clock.c: every clock of the platform, with its measured resolution and the cost of one read. */
 #include "engine.h"
 
 #include <sys/times.h>
 
 static uint64_t nanoseconds(uint64_t s, uint64_t ns)
 {
-#ifdef KM_CLOCK_TICKS_PER_S /* this system plays another, whose clocks are coarse */
+#ifdef KM_CLOCK_TICKS_PER_S /* a test: this system stands in for one with coarse clocks */
 	ns = ns * KM_CLOCK_TICKS_PER_S / 1000000000u * 1000000000u / KM_CLOCK_TICKS_PER_S;
 #endif
 	return s * 1000000000u + ns;
@@ -61,7 +61,7 @@ uint64_t clock_cycles(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* cpuid waits for every instruction before it (K, section 3.2). On a virtual machine it traps: that is its cost. */
+/* cpuid waits for every instruction before it (K, section 3.2). On a virtual machine it traps, at a cost. */
 static uint64_t read_cycles_serialised(void)
 {
 	uint32_t low, high;
@@ -143,7 +143,7 @@ const char *clock_default(void)
 {
 	size_t i = 0;
 
-	while (table[i].unsupported) /* gettimeofday always is there */
+	while (table[i].unsupported) /* every platform has gettimeofday */
 		i++;
 	return table[i].name;
 }
@@ -157,7 +157,7 @@ uint64_t clock_wall(void)
 #endif
 }
 
-/* The wall clock, right after its next step. */
+/* The wall clock's reading right after its next step. */
 static uint64_t wall_step(void)
 {
 	uint64_t before = clock_wall(), now;
@@ -168,7 +168,7 @@ static uint64_t wall_step(void)
 	return now;
 }
 
-/* Ticks of `c` against the wall clock over `span` ns; the span's ends are each within one wall reading of a step. */
+/* Ticks of `c` against the wall clock over `span` ns; each end of the span is exact to one wall reading. */
 static double rate(struct clock_source *c, uint64_t span)
 {
 	uint64_t w0 = wall_step(), t0 = c->read(), w1, t1;
@@ -188,11 +188,11 @@ static int ticks_ascending(const void *a, const void *b)
 }
 
 #define INTERVALS 2048
-#define ROUNDING 4096 /* a coarse clock's steps differ by their rounding to ns: by less than this part of them */
+#define ROUNDING 4096 /* steps of a coarse clock differ by their rounding to ns, by less than this part */
 
-/* The smallest step of a clock, in ticks: the least that two intervals differ by, or that one is long. Intervals of
- * bare reads are all as long as a read takes; so these have work of varied length in them. Of at most `reads` of
- * them, but of two steps at least (a clock of 16.67 ms shows one in a million), and never longer than two seconds. */
+/* The smallest step of a clock, in ticks: the shortest interval, or the smallest difference between two. Intervals of
+ * bare reads are all as long as a read; so these contain work of varied length. Takes at most `reads` intervals, but at
+ * least two steps (a clock of 16.67 ms shows one in a million reads), and never longer than two seconds. */
 static uint64_t smallest_step(struct clock_source *c, long reads)
 {
 	static uint64_t interval[INTERVALS];
@@ -231,7 +231,7 @@ void clock_measure(struct clock_source *c, int thorough)
 		c->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	else if (c->ns_per_tick == 0)
 		c->ns_per_tick = rate(c, thorough ? 50000000 : 5000000);
-	if (c->read == read_cycles_serialised) /* on a virtual machine each read is an exit to the hypervisor */
+	if (c->read == read_cycles_serialised) /* on a virtual machine each read exits to the hypervisor */
 		reads /= 50;
 	if (c->read == read_times) /* ticks of 10 ms: two steps are enough */
 		reads = 2;
@@ -241,7 +241,7 @@ void clock_measure(struct clock_source *c, int thorough)
 	if (c->read == read_cycles_serialised)
 		reads /= 50;
 	t0 = wall_step();
-	do { /* again only where one step of the wall clock is longer than all these reads */
+	do { /* repeated only where all these reads take less than one step of the wall clock */
 		for (long i = 0; i < reads; i++)
 			(void)c->read();
 		done += (double)reads;

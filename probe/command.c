@@ -1,6 +1,6 @@
-/* command.c: a whole command of the user's as three rows: cmd/NAME@time=real, user and system.
+/* command.c: times a user's command as three rows: cmd/NAME@time=real, user and system.
  *
- * A sample is one execution: fork, exec, wait. Its output goes to /dev/null, its input comes from there; a status other
+ * A sample is one execution: fork, exec, wait. Its input comes from /dev/null and its output goes there; a status other
  * than 0 is an error, since a command that fails early looks fast. */
 #include "engine.h"
 
@@ -35,7 +35,7 @@ static void child_times(uint64_t *user, uint64_t *system)
 }
 #endif
 
-/* The child: only its errno comes back, through a pipe that a successful exec closes. */
+/* The child. It returns its errno alone, through a pipe that a successful exec closes. */
 static KM_NORETURN void become(char **command, int null, int errors)
 {
 	int error;
@@ -92,7 +92,7 @@ static void command_failed(const char *name, const struct options *o, const stru
 	else if (WIFSIGNALED(x->status))
 		snprintf(text, sizeof text, "was killed by signal %d", WTERMSIG(x->status));
 	else
-		snprintf(text, sizeof text, "left with status %d: only a command that succeeds is timed",
+		snprintf(text, sizeof text, "exited with status %d: only a command that succeeds is timed",
 			 WEXITSTATUS(x->status));
 	json_error(stdout, row, o->first_run, o->block, text, "", "");
 }
@@ -113,7 +113,7 @@ static void emit_command(const char *name)
 	json_string(&j, NULL, "time");
 	json_close(&j, ']');
 	json_string(&j, "source", "L (time), K");
-	json_string(&j, "what", "a command of the user's, whole: real, user and system time of one execution");
+	json_string(&j, "what", "a user's command: real, user and system time of one whole execution");
 	json_string(&j, "inside", "fork, exec, the command, wait; its output goes to /dev/null");
 	json_open(&j, "params", '[');
 	json_string(&j, NULL, "time");

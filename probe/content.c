@@ -1,9 +1,9 @@
-/* content.c: files whose every byte is known, and the room for them. */
+/* content.c: files whose every byte is known, and the disk space for them. */
 #include "km.h"
 
 #define CONTENT_CHUNK (256 * 1024)
 
-/* A counter through a mixer: any word without those before it. */
+/* A counter through a mixer: computes any word without those before it. */
 uint64_t km_content_word(uint64_t seed, uint64_t index)
 {
 	return km_mix(seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15));
@@ -46,7 +46,7 @@ static void content_say_where(struct km *km, const char *folder)
 
 void km_room(struct km *km, unsigned files, uint64_t bytes)
 {
-	/* A file takes whole blocks and an entry: a block more each, and a margin for the file system's own. */
+	/* A file takes whole blocks and an entry: one more block each, and a margin for the file system. */
 	uint64_t need = files * (bytes + 4096) + 256 * 1024, have;
 	char folder[KM_PATH];
 
@@ -56,18 +56,18 @@ void km_room(struct km *km, unsigned files, uint64_t bytes)
 	content_say_where(km, km_path(km, folder, "."));
 	if (km_free_space(folder, &have) != 0) {
 		if (errno == ENOSYS)
-			return; /* then a full disk shows at the write itself */
+			return; /* a full disk then fails the write itself */
 		km_fail_call(km, "statvfs");
 	}
 	if (have < need)
 		km_fail(km,
-			"needs %" PRIu64 " KiB of disk, and %" PRIu64
-			" KiB are free in %s: free some, or choose another folder with --dir",
+			"needs %" PRIu64 " KiB of disk, but only %" PRIu64
+			" KiB are free in %s: free some, or choose another directory with --dir or TMPDIR",
 			(need + 1023) / 1024, have / 1024, folder);
 }
 
-/* A cache treats a page's first reads in their own ways (Linux moves it between lists at the second): a file that was
- * read twice is one in use, and what a read of it costs stays as it is. */
+/* A cache treats a page's first reads differently (Linux moves the page between lists at the second): a file read twice
+ * counts as in use, and the cost of reading it no longer changes. */
 #define CONTENT_WARM_PASSES 2
 static void content_warm(struct km *km, int fd, char *chunk, uint64_t bytes)
 {
@@ -115,7 +115,7 @@ void km_rewind(struct km *km, int fd)
 		km_fail_call(km, "lseek");
 }
 
-/* How many of the file's pages are still in the cache after the kernel was asked to drop them. */
+/* Asks the kernel to drop the file's pages; returns how many are still in the cache. */
 static long content_drop(struct km *km, int fd, uint64_t bytes)
 {
 	if (km_cache_drop(fd) != 0)
@@ -127,15 +127,15 @@ void km_uncached_setup(struct km *km, int fd, uint64_t bytes)
 {
 	long stay;
 
-	if (fsync(fd) != 0) /* what is not on the disk yet cannot be dropped */
+	if (fsync(fd) != 0) /* the kernel drops only pages that are on the disk */
 		km_fail_call(km, "fsync");
 	stay = content_drop(km, fd, bytes);
 	if (stay < 0)
-		km_unsupported(km, "nothing here tells whether a file has left the cache (no mincore)");
+		km_unsupported(km, "this platform cannot tell whether a file has left the cache (no mincore)");
 	if (stay > 0)
 		km_unsupported(km,
 			       "%ld of the file's pages stayed in memory when the kernel was asked to drop them, as on "
-			       "a file system that lives in memory: give a folder on a disk with TMPDIR or --dir",
+			       "a file system in memory: name a directory on a disk with --dir or TMPDIR",
 			       stay);
 }
 
@@ -147,5 +147,5 @@ void km_uncache(struct km *km, int fd, uint64_t bytes)
 	for (int i = 0; i < CONTENT_DROPS && stay != 0; i++)
 		stay = content_drop(km, fd, bytes);
 	if (stay != 0)
-		km_fail(km, "%ld of the file's pages would not leave the cache", stay);
+		km_fail(km, "%ld of the file's pages did not leave the cache", stay);
 }

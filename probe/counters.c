@@ -1,7 +1,7 @@
-/* counters.c: the processor's own counters (instructions and cycles, user and kernel) in the samples of a counting
- * run, through perf_event_open where the kernel and its settings allow it. They follow this process and the children it
- * makes. On a virtual machine each switch of the process saves and restores them through the hypervisor, which makes it
- * up to a hundred times as long: so a process that is timed has none, and descends from none that has them open. */
+/* counters.c: the processor's counters (instructions and cycles, user and kernel) in the samples of a counting run,
+ * through perf_event_open where the kernel and its settings allow it. They count this process and its children. On a
+ * virtual machine each process switch saves and restores them through the hypervisor, which makes the switch up to a
+ * hundred times as long: so no timed process has them open, nor any of its ancestors. */
 #include "engine.h"
 
 const char *const counter_names[N_COUNTERS] = { "instructions_user", "instructions_kernel", "cycles_user",
@@ -24,7 +24,7 @@ static int open_one(int i)
 	a.exclude_kernel = i % 2 == 0;
 	a.exclude_user = i % 2 == 1;
 	a.exclude_hv = 1;
-	a.disabled = i == 0; /* of a group the leader decides */
+	a.disabled = i == 0; /* the leader switches the whole group */
 	a.inherit = 1;
 	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	return (int)syscall(SYS_perf_event_open, &a, 0, -1, fds[0], (unsigned long)PERF_FLAG_FD_CLOEXEC);
@@ -39,7 +39,7 @@ static void close_all(void)
 	}
 }
 
-/* Which of them cannot be opened; N_COUNTERS: all are open. Otherwise none is, and errno says why. */
+/* The first counter that cannot be opened, with errno; then none is open. N_COUNTERS: all are open. */
 static int open_all(void)
 {
 	for (int i = 0; i < N_COUNTERS; i++) {
@@ -69,7 +69,6 @@ const char *counters_missing(void)
 	return why;
 }
 
-/* One call for all of them, since they are one group. */
 static void group(unsigned long request)
 {
 	if (fds[0] >= 0)
@@ -89,7 +88,7 @@ void counters_off(void)
 static int read_all(double values[N_COUNTERS])
 {
 	for (int i = 0; i < N_COUNTERS; i++) {
-		uint64_t r[3]; /* value, time enabled, time running: less means it shared the counter */
+		uint64_t r[3]; /* value, time enabled, time running; less running than enabled: it shared the counter */
 
 		if (fds[i] < 0 || read(fds[i], r, sizeof r) != (ssize_t)sizeof r || r[2] < r[1] || r[2] == 0)
 			return 0;
@@ -98,7 +97,7 @@ static int read_all(double values[N_COUNTERS])
 	return 1;
 }
 
-#define EMPTY 64 /* intervals with nothing in them, whose mean is what switching counts of itself */
+#define EMPTY 64 /* empty intervals, whose mean is what the switching itself counts */
 static double empty[N_COUNTERS];
 
 void counters_open(void)

@@ -1,13 +1,12 @@
-/* disk.c: folders on disks with a certain file system, for the rows that need one.
+/* disk.c: directories on disks with a certain file system, for the rows that need one.
  *
- * Such a row is by path alone: on an emulated machine the disk is memory, and what is counted is the file system's
- * work. Whoever starts the probe says where the disks are; that they are what they are said to be is looked at here,
- * where the platform tells. */
+ * Such a row is by path alone: on an emulated machine the disk is memory, and the count is the file system's work. The
+ * caller names the disks; where the platform tells a disk's file system, the probe compares it with the row's. */
 #include "engine.h"
 
 static const char *const kinds[N_DISKS] = { "ext4", "minix" };
 
-/* The place of its folder in struct folders: 0 is --dir's, then one for each kind. */
+/* Its directory's index in struct folders: 0 is that in --dir, then one for each kind. */
 static unsigned slot_of(const struct row *row)
 {
 	enum place place = row ? row->point->place : ONE_CPU;
@@ -42,11 +41,12 @@ const char *disk_missing(const struct options *o, const struct row *row)
 
 	if (slot == 0 || o->disk[slot - 1].dir)
 		return NULL;
-	return o->disk[slot - 1].why_not ? o->disk[slot - 1].why_not
-					 : "needs a disk with this file system: say where one is with --disk KIND=DIR";
+	return o->disk[slot - 1].why_not
+		       ? o->disk[slot - 1].why_not
+		       : "needs a disk with this file system: name a directory on one with --disk KIND=DIR";
 }
 
-/* A new folder that nobody else may enter, in `dir`: what mkdtemp does, which not every platform has. */
+/* Makes a new directory in `dir` for this user alone, as mkdtemp does, which not every platform has. */
 static int make_folder(char path[KM_PATH], const char *dir)
 {
 	unsigned long process = (unsigned long)getpid();
@@ -76,12 +76,12 @@ const char *disk_folder(struct folders *f, const struct options *o, const struct
 		char found[64];
 
 		km_file_system(dir, found, sizeof found);
-		snprintf(why, size, "%s was given for %s, and is on %s", dir, kind, found);
+		snprintf(why, size, "%s was given for %s, but is on %s", dir, kind, found);
 		return NULL;
 	}
 	if (make_folder(path, dir) == 0)
 		return path;
 	path[0] = '\0';
-	snprintf(why, size, "cannot make a temporary folder in %s: %s", dir, strerror(errno));
+	snprintf(why, size, "cannot make a temporary directory in %s: %s", dir, strerror(errno));
 	return NULL;
 }

@@ -1,13 +1,12 @@
-/* display.c: is there a frame buffer for the rows that need one, and the driver that a row names?
+/* display.c: is there a frame buffer for the rows that need one, and has it the driver that a row names?
  *
- * A row that names its driver is by path alone: on an emulated machine the display is given, and what is counted is its
- * driver's work. "bochs-drm" is the kernel's driver for the display that Linux's driver of that name is for: so one row
- * compares two kernels on one machine.
- * What the driver says of itself is compared with the row's name before anything is run. */
+ * A row that names a driver is by path alone: an emulated machine always has the display, and the count is the driver's
+ * work. "bochs-drm" is the kernel's driver for the display that Linux's driver of that name drives: so one row compares
+ * two kernels on one machine. The driver's own name is compared with the row's before anything runs. */
 #include "engine.h"
 
 static const struct {
-	const char *name, *says[2]; /* beginnings of what drivers call themselves: Linux's, Trio's */
+	const char *name, *says[2]; /* beginnings of the drivers' own names: Linux's, Trio's */
 } displays[] = { { "bochs-drm", { "bochs-drm", "bochs-display" } }, { "vesafb", { "VESA VGA", NULL } } };
 
 static unsigned number_of(const struct row *row)
@@ -53,7 +52,7 @@ const char *display_missing(const struct row *row)
 	}
 	if (!wanted || is_driver(row, fb.driver))
 		return NULL;
-	snprintf(why, sizeof why, "the frame buffer here is %s: add display=%s to the guest's name for this one",
+	snprintf(why, sizeof why, "the frame buffer here is %s: for this row add display=%s to the guest's name",
 		 fb.driver, wanted);
 	return why;
 }

@@ -1,13 +1,13 @@
-/* driver.c: a fresh process for everything that is done for a row: their order, their limits, what they print, and what
- * they leave behind. Nothing that one does (crash, hang, fill the disk, lose a child) reaches the next one.
- * By time each row is calibrated, then each is counted, then all are timed in turn (schedule.c). */
+/* driver.c: runs everything for a row in a fresh process: decides the order, sets limits, checks and passes on what it
+ * prints, and removes what it leaves behind. A process that crashes, hangs, fills the disk or loses a child does not
+ * affect the next. By time each row is calibrated, then each is counted, then all are timed in turn (schedule.c). */
 #include "engine.h"
 
 #include <dirent.h>
 #include <sys/select.h>
 
 #define RUN_SECONDS_TIME 60           /* beyond ten times the sampling time: set-up of the largest row */
-#define RUN_SECONDS_PATH 900          /* of the emulated machine's own clock */
+#define RUN_SECONDS_PATH 900          /* by the emulated machine's own clock */
 #define MOST_OUTPUT ((size_t)4 << 20) /* bytes a run may print */
 
 static volatile sig_atomic_t stopped_by;
@@ -32,7 +32,7 @@ static void catch_signals(void)
 		sigaction(numbers[i], &a, NULL);
 }
 
-/* Everything below `path`, and `path`; never through a symbolic link. */
+/* Removes `path` and everything below it; never follows a symbolic link. */
 static void remove_tree(const char *path)
 {
 	char below[KM_PATH];
@@ -52,7 +52,7 @@ static void remove_tree(const char *path)
 	}
 }
 
-/* The same until it is gone: a process that was killed while it made a file ends after it, a moment later. */
+/* Removes it until it is gone: a process killed while it makes a file still finishes making it. */
 static void remove_folder(const char *path)
 {
 	struct stat s;
@@ -71,7 +71,7 @@ static void report(const struct options *o, const struct row *row, long run, con
 	json_error(stdout, row->name, run, o->block, text, "", "");
 }
 
-/* Reads until the run closes its output, dies, or time is up. The bytes; *full: it ended by itself. */
+/* Reads until the run closes its output, dies, or time is up. Returns the bytes read; *full: the output is complete. */
 static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 {
 	uint64_t limit = clock_wall() + (uint64_t)(seconds * 1e9);
@@ -102,9 +102,9 @@ static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 struct plan { /* of one row */
 	const struct row *row;
 	long batch, baseline_batch; /* 0: not calibrated */
-	int once;                   /* not calibrated and not counted: a first call, or a count of its own */
-	int refused; /* this platform cannot do it, or it could not be calibrated: trying again would end the same */
-	long runs;   /* timed ones begun */
+	int once;                   /* neither calibrated nor counted: a first call, or a row that counts */
+	int refused;                /* unsupported here, or not calibrated: another try would end the same */
+	long runs;                  /* timed ones begun */
 };
 
 static int says_unsupported(const char *text, size_t n)
@@ -114,7 +114,7 @@ static int says_unsupported(const char *text, size_t n)
 	return n >= sizeof start && memcmp(text, start, sizeof start - 1) == 0;
 }
 
-/* What the process printed, if it is records; otherwise why it has none. 1 if the row failed. */
+/* Passes on what the process printed if it is records; otherwise reports why there are none. 1 if the row failed. */
 static int relay(const struct options *o, struct plan *p, long run, const char *text, size_t n, int full, int status,
 		 double seconds)
 {
@@ -139,12 +139,12 @@ static int relay(const struct options *o, struct plan *p, long run, const char *
 	else if (WIFSIGNALED(status))
 		snprintf(why, sizeof why, "was killed by signal %d", WTERMSIG(status));
 	else
-		snprintf(why, sizeof why, "left with status %d and no result", WEXITSTATUS(status));
+		snprintf(why, sizeof why, "exited with status %d and no result", WEXITSTATUS(status));
 	report(o, p->row, run, why);
 	return 1;
 }
 
-/* One process for one row. Its text, ended by a zero, is in `text` afterwards. 1 if the row failed. */
+/* Runs one process for one row; stores its output, ended by a zero, in `text`. 1 if the row failed. */
 static int one_process(const struct options *o, enum role role, struct plan *p, struct folders *folders, char *text)
 {
 	struct options own = *o;
@@ -169,7 +169,7 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 	fcntl(out[0], F_SETFD, FD_CLOEXEC);
 	running = (pid_t)spawn(&own, role, p->row, run, dir, out[1], run_row);
 	if (running > 0)
-		platform_lead_group(running); /* here too: whichever of us comes first */
+		platform_lead_group(running); /* the child does the same: whichever is first */
 	close(out[1]);
 	n = gather(out[0], text, MOST_OUTPUT, seconds, &full);
 	text[n] = '\0';
@@ -179,17 +179,17 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 			kill(-running, SIGKILL);
 		while (waitpid(running, &status, 0) < 0 && errno == EINTR)
 			;
-		kill(-running, SIGKILL); /* what it left behind */
+		kill(-running, SIGKILL); /* its remaining processes */
 	}
 	failed = relay(o, p, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
 	running = 0;
 	remove_folder(dir);
-	if (disk_needed(p->row)) /* what this row left to be written is not written during the next one */
+	if (disk_needed(p->row)) /* the disk finishes this row's writes before the next row */
 		km_sync(base);
 	return failed;
 }
 
-/* A new order every time, so that no row always follows the same one (Fisher and Yates; by path as it stands). */
+/* A new order every time, so that no row always follows the same one (Fisher and Yates); by path the given order. */
 static void shuffle(size_t *order, size_t n, const struct options *o)
 {
 	static uint64_t times;
@@ -205,7 +205,7 @@ static void shuffle(size_t *order, size_t n, const struct options *o)
 	}
 }
 
-/* The rows asked for that can be run here; the others are said to be unsupported, once. */
+/* The selected rows that can run here; reports each of the others as unsupported, once. */
 static size_t choose(const struct options *o, struct plan *plans)
 {
 	size_t all, n = 0;
@@ -236,7 +236,6 @@ static size_t choose(const struct options *o, struct plan *plans)
 	return n;
 }
 
-/* The number behind `key` in a record. */
 static double record_number(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -251,7 +250,7 @@ static int samples_ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of a record's samples: gross, which is enough to tell how far runs differ. */
+/* The median of a record's samples, overhead included: exact enough to see how much runs differ. */
 static double middle_sample(const char *text)
 {
 	static const char key[] = "\"samples\":[";
@@ -279,7 +278,7 @@ struct drive { /* one call of the program */
 	long failed;
 };
 
-/* Whether a row cannot be counted or timed for want of a batch: then that is its failure, told once. */
+/* Whether a row that needs a batch has none: reports that as its failure, once. */
 static int lacks_batch(struct drive *d, struct plan *p)
 {
 	if (p->once || p->batch > 0)
@@ -290,7 +289,7 @@ static int lacks_batch(struct drive *d, struct plan *p)
 	return 1;
 }
 
-/* CALIBRATE or COUNT, once for every row that has such a thing and is not calibrated yet, or is. */
+/* CALIBRATE or COUNT, once for every row that needs it. */
 static void once_each(struct drive *d, enum role role)
 {
 	static size_t order[MAX_REGIONS / 2];
@@ -306,7 +305,7 @@ static void once_each(struct drive *d, enum role role)
 		if (role == COUNT && lacks_batch(d, p))
 			continue;
 		if (one_process(d->o, role, p, &d->folders, d->text)) {
-			/* A counting run that is killed may be too slow with all that is attached: the row is timed. */
+			/* A counting run may be killed because the counters slow it: the row is timed all the same. */
 			p->refused = role == CALIBRATE || d->text[0] == '{';
 			d->failed++;
 		} else if (role == CALIBRATE) {
@@ -330,7 +329,7 @@ static void time_once(struct drive *d, size_t i)
 	d->pace[i].over = p->refused;
 }
 
-/* The runs that are asked for, of all rows in turn; then further rounds within the budget. */
+/* The requested runs, of all rows in turn; then further rounds within the budget. */
 static void time_all(struct drive *d, uint64_t start)
 {
 	static size_t order[MAX_REGIONS / 2];
@@ -368,7 +367,7 @@ int drive(const struct options *o)
 		return 2;
 	}
 	if (!disk_folder(&d.folders, o, NULL, why, sizeof why)) {
-		fprintf(stderr, "probe: %s; name another with --dir\n", why);
+		fprintf(stderr, "probe: %s; name another with --dir or TMPDIR\n", why);
 		return 2;
 	}
 	catch_signals();

@@ -1,4 +1,4 @@
-/* emit.c: records as NDJSON. One line a record, flushed, so that a reader sees each as soon as it is whole. */
+/* emit.c: records as NDJSON. Each is one line, flushed, so that a reader sees it as soon as it is complete. */
 #include "engine.h"
 
 unsigned long emitted_lines;
@@ -10,8 +10,8 @@ static void separator(struct json *j)
 	j->first = 0;
 }
 
-/* What came from the system (names, models) may hold any byte: what is not plain ASCII is escaped, byte by byte,
- * as Latin-1, so that the line is JSON whatever it was. */
+/* Text from the system (names, models) may contain any byte: each byte that is not plain ASCII is escaped as Latin-1,
+ * so that the line is always valid JSON. */
 static void quoted(struct json *j, const char *s)
 {
 	fputc('"', j->to);
@@ -100,7 +100,7 @@ void json_end(struct json *j)
 	fflush(j->to);
 }
 
-/* A row that went wrong; `call` and `error` (an errno's name) are "" where no call is to blame. */
+/* A row that failed; `call` and `error` (an errno's name) are "" where no call failed. */
 void json_error(FILE *to, const char *row, long run, long block, const char *text, const char *call, const char *error)
 {
 	struct json j;

@@ -1,4 +1,4 @@
-/* engine.h: what the files of the probe share among themselves. A workload includes km.h alone. */
+/* engine.h: what the probe's own files share. A workload includes km.h alone. */
 #ifndef KM_ENGINE_H
 #define KM_ENGINE_H
 
@@ -10,32 +10,32 @@
 #define MAX_CPUS 1024
 
 #define N_DISKS 2    /* kinds of disks that rows may need: see disk.c */
-#define N_PROGRAMS 4 /* programs that a guest may be told to be without */
+#define N_PROGRAMS 4 /* programs that a guest may lack */
 #define MAX_REGIONS 2048
 
-/* What a process of its own does for a row. By time a row is calibrated once, counted once, and timed many times; each
- * sample of a cold row is a process too. By path there is one TIME, which counts as well. */
+/* What a process does for a row. By time a row is calibrated once, counted once, and timed many times; each sample of a
+ * cold row is a process too. By path there is one TIME, which also counts. */
 enum role { DEFINE = 0, CALIBRATE = 1, COUNT = 2, TIME = 4, COLD = 8 };
 
 struct options {
 	enum by by;
 	enum profile profile;
-	unsigned phases; /* of by time: CALIBRATE | COUNT | TIME */
+	unsigned phases; /* by time: CALIBRATE | COUNT | TIME */
 	long runs, first_run, block;
-	double seconds;    /* of sampling, one run of one row */
-	double budget;     /* seconds of the whole call, as long as which further timed runs are made; 0: none are */
-	double half_width; /* no further ones of a row whose relative 95 % half-width between runs is below it */
-	long samples;      /* at the most, one run */
+	double seconds;    /* of sampling in one run of one row */
+	double budget;     /* seconds of the whole call, which further timed runs fill; 0: no further runs */
+	double half_width; /* ends a row's further runs: its relative 95 % half-width between runs is below */
+	long samples;      /* at most, in one run */
 	uint64_t seed;
 	const char *dir; /* where temporary folders go */
-	struct {         /* a folder on a disk of each kind, or why there is none; neither where nobody told */
+	struct {         /* a directory on a disk of each kind, or why there is none; or neither */
 		const char *dir, *why_not;
 	} disk[N_DISKS];
-	const char *no_program[N_PROGRAMS]; /* NAME=REASON: what a guest could not be given for its rows */
+	const char *no_program[N_PROGRAMS]; /* NAME=REASON: why a guest lacks a program */
 	int nno_program;
 	long cpu;                   /* to pin to; -1: the last one allowed */
 	long batch, baseline_batch; /* 0: calibrated */
-	const char *batches;        /* ID=N[/M],…: of the rows with these ids, in place of `batch`; or NULL */
+	const char *batches;        /* ID=N[/M],…: for the rows with these ids, in place of `batch`; or NULL */
 	const char *clock;
 	char **rows; /* names and patterns; none: the whole profile */
 	int nrows;
@@ -49,46 +49,46 @@ extern const struct workload *const registry[]; /* NULL ends it */
 struct row {
 	const struct workload *workload;
 	const struct point *point;
-	unsigned id; /* of its region; even, from 2; its baseline's is the next */
+	unsigned id; /* of its region; even, from 2; its baseline has the next */
 	char name[ROW_NAME];
 };
-/* All rows in the registry's order; `*n` of them. Lives as long as the program. */
+/* All rows in the registry's order; `*n` of them. Valid as long as the program runs. */
 const struct row *registry_rows(size_t *n);
-/* The row of this name alone, which takes a hundredth of the time and memory; NULL: there is none. */
+/* The row of this name alone, in a hundredth of the time and memory; NULL: there is none. */
 const struct row *registry_row(const char *name);
-/* Does this row belong to what was asked for: by its name, its workload's name (in this profile), or a pattern? */
+/* Whether the row is selected: by its name, its workload's name (in this profile), or a pattern. */
 int row_selected(const struct row *, const struct options *);
-int workload_is_by(const struct workload *, enum by); /* does it mean something so? */
-/* Why this row cannot be run here by time or path; NULL if it can, given what it needs. */
+int workload_is_by(const struct workload *, enum by); /* whether it has a meaning by time or path */
+/* Why this row cannot run here by time or path; NULL if it can, provided its disk, display and program are there. */
 const char *row_unsupported(const struct row *, enum by);
 const char *unit_name(enum unit);
 /* The value of --batch: N[/M], or ID=N[/M],… with the ids of rows. 0, or -1 for a word that is neither. */
 int batch_option(struct options *, const char *word);
-/* The batch that the options give this row and its baseline; 0: it is to be calibrated. */
+/* The batch that the options set for this row and its baseline; 0: to be calibrated. */
 void row_batch(const struct row *, const struct options *, long *op, long *baseline);
 
 /* platform.c ------------------------------------------------------------------------------------------------- */
-unsigned platform_capabilities(void);                /* CAP_* that are there */
-const char *platform_capability(unsigned number);    /* the names of those, from 0; NULL ends them */
-const char *platform_missing(unsigned capabilities); /* the first of these that is not there, as a sentence */
+unsigned platform_capabilities(void);                /* CAP_* that this platform has */
+const char *platform_capability(unsigned number);    /* their names, from 0; NULL ends them */
+const char *platform_missing(unsigned capabilities); /* the first missing one, as a sentence */
 const char *platform_self(const char *argv0);        /* this program's path, or NULL */
-int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0 where the platform does not tell */
+int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0: unknown */
 int platform_online_cpus(void);
 int platform_pin(int cpu); /* 0, or -1 with errno */
-/* It leads a process group of its own: this process (0), or a child, if that can be said for it. */
+/* Makes this process (0) the leader of a process group of its own, or a child, where the platform allows that. */
 void platform_lead_group(pid_t);
 int platform_allow(const int *cpus, int n); /* to run on any of these: 0, or -1 with errno */
-int platform_current_cpu(void);             /* -1 where the platform does not tell */
-void platform_die_with_parent(void);        /* where there is such a thing */
+int platform_current_cpu(void);             /* -1: unknown */
+void platform_die_with_parent(void);        /* where the platform can do that */
 void platform_cpu_model(char *to, size_t n);
 const char *platform_name(void);
-/* platform_system.c: what the system tells of itself and of this program. */
+/* platform_system.c: what the system tells about itself and this program. */
 void platform_libc(char *to, size_t n);              /* "musl 1.2.3", "glibc 2.36"; "unknown" */
 const char *platform_linkage(void);                  /* "static", "dynamic", "unknown" */
-const char *platform_setting_name(unsigned setting); /* of one SET_*; NULL: there is no such bit */
-/* Its value, "" where the platform does not tell; `dir` is the folder for temporary files. */
+const char *platform_setting_name(unsigned setting); /* of one SET_*; NULL: no such bit */
+/* Its value, "" if unknown; `dir` is the directory for temporary files. */
 void platform_setting(unsigned setting, const char *dir, char *to, size_t n);
-/* How near they are: "sibling" (threads of a core), "same-cache", "same-package", "other-package"; "unknown". */
+/* How close two CPUs are: "sibling" (threads of a core), "same-cache", "same-package", "other-package"; "unknown". */
 const char *platform_cpu_relation(int cpu, int other);
 const char *errno_name(int);
 
@@ -97,15 +97,14 @@ struct clock_source {
 	const char *name;
 	uint64_t (*read)(void);  /* ns, or ticks for those with ns_per_tick */
 	double ns_per_tick;      /* 1 unless it is a counter; 0 until measured */
-	const char *unsupported; /* why not here; NULL if it is */
-	double resolution_ns;    /* smallest step seen; measured by clock_measure */
+	const char *unsupported; /* why this platform lacks it; or NULL */
+	double resolution_ns;    /* smallest step seen by clock_measure */
 	double cost_ns;          /* of one read */
 };
 struct clock_source *clock_table(size_t *n);
-/* NULL if there is no such clock here. */
-struct clock_source *clock_find(const char *name);
-const char *clock_default(void); /* the first of the table that is here and measures time */
-/* Its resolution, its rate (counters) and its cost; `thorough` for the header, otherwise a few milliseconds. */
+struct clock_source *clock_find(const char *name); /* NULL: no such clock here */
+const char *clock_default(void);                   /* the first supported one that measures time */
+/* Measures its resolution, rate (counters) and cost; `thorough` for the header, otherwise in a few milliseconds. */
 void clock_measure(struct clock_source *, int thorough);
 uint64_t clock_cycles(void); /* plain; by path: the count of instructions */
 uint64_t clock_wall(void);   /* ns, for deadlines */
@@ -115,40 +114,40 @@ void mark_begin(unsigned region);
 void mark_end(unsigned region);
 
 /* meter.c ---------------------------------------------------------------------------------------------------- */
-/* What happened in timed samples, in the measuring process; -1 where the platform does not tell. */
+/* What happened in timed samples, in the measuring process; -1: unknown. */
 struct happened {
 	double faults, major_faults, switches, involuntary, reads, writes;
 };
-/* What disturbed a whole run; -1 where the platform does not tell. */
+/* What disturbed a whole run; -1: unknown. */
 struct disturbance {
 	double wall_ns, cpu_ns, run_delay_ns, steal_ns, tick_ns, others_busy;
 };
 struct meter;
-/* `self_cpu`, `peer_cpu`: whose load is ours; -1: unknown. `counts`: what happened is counted too, which perturbs;
- * otherwise a sample is asked for its involuntary switches and its CPU alone, and nothing stays open. */
+/* `self_cpu`, `peer_cpu`: whose load is the probe's own; -1: unknown. `counts`: also count what happened, which
+ * perturbs; otherwise a sample's involuntary switches and CPU alone are read, and nothing stays open. */
 struct meter *meter_new(int self_cpu, int peer_cpu, int counts);
-void meter_run_begin(struct meter *); /* from here on; what it counted before is forgotten */
+void meter_run_begin(struct meter *); /* forgets what it counted before */
 void meter_sample_begin(struct meter *);
 void meter_sample_end(struct meter *);             /* adds to the totals */
 long meter_last_involuntary(const struct meter *); /* in the last sample */
 int meter_last_migrated(const struct meter *);
 void meter_run_end(struct meter *);
-const struct happened *meter_happened(struct meter *); /* after the last sample: it may nap */
+const struct happened *meter_happened(struct meter *); /* after the last sample: it may sleep */
 const struct disturbance *meter_disturbance(const struct meter *);
 
 /* counters.c: instructions and cycles, user and kernel, in the samples of a counting run --------------------- */
 #define N_COUNTERS 4
 extern const char *const counter_names[N_COUNTERS];
-/* Why they cannot be had here: call and errno; "" if they can. None stays open: that would slow what is measured. */
+/* Why they cannot be opened here: call and errno; "" if they can. Leaves none open: that would slow the measurement. */
 const char *counters_missing(void);
-void counters_open(void); /* where they can be had; otherwise the others do nothing */
+void counters_open(void); /* where possible; otherwise the others do nothing */
 void counters_on(void);
 void counters_off(void);
-/* Of `intervals` from on to off, less what switching itself counts; 1 if they counted all the time. */
+/* Counts of `intervals` from on to off, less what the switching itself counts; 1 if they counted all the time. */
 int counters_read(double values[N_COUNTERS], uint64_t intervals);
 
 /* emit.c ----------------------------------------------------------------------------------------------------- */
-extern unsigned long emitted_lines; /* by this process; the end marker tells, so that a reader misses none */
+extern unsigned long emitted_lines; /* by this process; the end marker tells how many, so that a reader misses none */
 struct json {
 	FILE *to;
 	int first;
@@ -194,14 +193,14 @@ struct engine {
 	struct km km;
 	uint64_t done; /* iterations of run, calibration included */
 };
-/* Does what the role says, verifies, prints one record to stdout (COLD: its figure, a decimal number). The exit status
- * of the process. */
+/* Does what the role says, verifies, prints one record to stdout (COLD: its figure, a decimal number). Returns the exit
+ * status of the process. */
 int run_row(const struct options *, enum role, const struct row *, long run, const char *dir);
 
 /* spawn.c ---------------------------------------------------------------------------------------------------- */
 const char *role_name(enum role);
-/* A new process that does this for a row, `out` its stdout: this program again, or, where its path is not known, a fork
- * that calls `here`. The process id, or -1. */
+/* A new process that does this for a row, with `out` as its stdout: this program again, or, where its path is unknown,
+ * a fork that calls `here`. The process id, or -1. */
 long spawn(const struct options *, enum role, const struct row *, long run, const char *dir, int out,
 	   int (*here)(const struct options *, enum role, const struct row *, long, const char *));
 
@@ -210,12 +209,12 @@ struct pace { /* of one row; zeroed at first */
 	unsigned long runs;
 	double mean, squares; /* of the runs' figures: sum of squared deviations */
 	double seconds;       /* spent on it */
-	int over;             /* it is not to be run again */
+	int over;             /* no further runs */
 };
 void pace_add(struct pace *, double figure, double seconds);
-double pace_half_width(const struct pace *); /* relative, 95 %, between runs; 1 where nothing can be said */
-/* Puts the numbers of the rows that take part in the next round into `chosen`; how many: 0, and it is over. `share`:
- * seconds that each row may spend before others need more; `left`: of the whole budget. */
+double pace_half_width(const struct pace *); /* relative, 95 %, between runs; 1 if unknown */
+/* Stores the numbers of the rows of the next round in `chosen` and returns how many; 0: no further round. `share`:
+ * seconds that each row may take before others need more; `left`: of the whole budget. */
 size_t next_round(const struct pace *, size_t n, double half_width, double share, double left, size_t *chosen);
 
 /* sample.c -------------------------------------------------------------------------------------------- */
@@ -226,7 +225,7 @@ struct series { /* samples of one thing */
 };
 struct measured {
 	struct series op, loop, baseline;
-	uint64_t loop_every; /* samples of op between two of loop; 0: those of loop came afterwards */
+	uint64_t loop_every; /* samples of op between two of loop; 0: those of loop come last */
 	uint64_t clock_cost[64];
 	size_t nclock_cost;
 	const char *stopped;
@@ -239,19 +238,18 @@ struct measured {
 	uint64_t migrated[MAX_SAMPLES];
 	size_t nmigrated;
 };
-/* n iterations between the engine's clock readings, hooks and meter around it. `region` is used by path. */
+/* n iterations between the engine's clock readings, with hooks and meter around it. By path it uses `region`. */
 uint64_t measure_once(struct engine *, struct meter *, void *state, uint64_t n, int baseline);
 void measure_clock_cost(struct engine *, struct measured *); /* by time: two reads with nothing between */
 void measure_bracket(struct engine *, struct measured *);    /* by path: an empty region, into r->loop */
-/* The empty loop beside samples tells what state the core was in: a neighbour on it, its frequency. Sample i lies
- * between its readings i / every and i / every + 1, the last of which ends the samples; those of a baseline go on. */
-uint64_t loop_first(struct engine *, struct measured *); /* what it took, ns; 0: this probe has none */
-/* Sets how often, by what the first reading and the first sample took; 0: not at all, the clock is too coarse. */
+/* The empty loop beside the samples shows the core's state: another program on it, its frequency. Sample i lies between
+ * loop readings i / every and i / every + 1, the last of which ends the samples; a baseline's samples continue. */
+uint64_t loop_first(struct engine *, struct measured *); /* its time, ns; 0: this probe has no loop */
+/* Sets how often, by the time of the first reading and the first sample; 0: never, the clock is too coarse. */
 void loop_every(const struct engine *, struct measured *, uint64_t loop, uint64_t sample);
 void loop_beside(struct engine *, struct measured *, const struct series *samples, int last); /* if one is due */
-/* By time: the batch of each series; nothing else is kept. */
-void calibrate_row(struct engine *, void *state, struct measured *);
-/* By time: samples of calibrated batches; without clock, loop and baseline where they are counted. */
+void calibrate_row(struct engine *, void *state, struct measured *); /* by time: stores each series' batch alone */
+/* By time: samples of calibrated batches; COUNT omits clock, loop and baseline. */
 void sample_row(struct engine *, struct meter *, void *state, struct measured *, enum role);
 void path_row(struct engine *, struct meter *, void *state, struct measured *);
 void series_add(struct engine *, struct series *, uint64_t value);
@@ -263,23 +261,23 @@ int drive(const struct options *); /* the exit status */
 /* display.c: the driver of the frame buffer, for the rows that name one ------------------------------------------ */
 const char *display_needed(const struct row *); /* "bochs-drm", "vesafb"; NULL: any, or none */
 const char *display_missing(
-	const struct row *); /* why the frame buffer here will not do for it; NULL if it does, or none is needed */
+	const struct row *); /* why the frame buffer here does not serve; NULL if it does, or the row needs none */
 
-/* disk.c: folders on disks with a certain file system, for the rows that need one ------------------------------ */
-const char *disk_needed(const struct row *); /* its kind, "ext4" or "minix"; NULL: any file system will do */
-/* KIND=DIR, or, where `gives` is 0, KIND=REASON why there is none. 0, or -1 for what is neither. */
+/* disk.c: directories on disks with a certain file system, for the rows that need one -------------------------- */
+const char *disk_needed(const struct row *); /* its kind, "ext4" or "minix"; NULL: any file system */
+/* KIND=DIR; with `gives` 0, KIND=REASON why there is none. 0, or -1 for a word that is neither. */
 int disk_option(struct options *, const char *word, int gives);
-const char *disk_missing(const struct options *, const struct row *); /* why its disk is not here; or NULL */
+const char *disk_missing(const struct options *, const struct row *); /* why its disk is missing; or NULL */
 #define FOLDERS (1 + N_DISKS)
-struct folders { /* this call's temporary folders: in --dir, and on each disk; "" until made */
+struct folders { /* this call's temporary directories: in --dir, and on each disk; "" until made */
 	char path[FOLDERS][KM_PATH];
 };
-/* The one for this row (NULL: that in --dir), made if it is not there yet; or NULL, and why not in `why`. */
+/* The one for this row (NULL: that in --dir), made at the first use; or NULL, and the cause in `why`. */
 const char *disk_folder(struct folders *, const struct options *, const struct row *, char *why, size_t size);
 
 /* program.c: programs that rows run --------------------------------------------------------------------------- */
-int program_option(struct options *, const char *word); /* NAME=REASON: 0, or -1 for what is not that, or too many */
-const char *program_missing(const struct options *, const struct row *); /* why its program is not here; or NULL */
+int program_option(struct options *, const char *word); /* NAME=REASON: 0, or -1 for another word, or too many */
+const char *program_missing(const struct options *, const struct row *); /* why its program is missing; or NULL */
 
 /* command.c: `-- COMMAND` as rows cmd/NAME ------------------------------------------------------------------- */
 int run_command(const struct options *);

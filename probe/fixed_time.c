@@ -1,5 +1,5 @@
-/* fixed_time.c: as many iterations as a fixed time allows: an alarm ends the loop, and what it made is counted. This is
- * UnixBench's way of taking time, and M's first. */
+/* fixed_time.c: as many iterations as fit in a fixed time: an alarm ends the loop, and the iterations are counted.
+ * This is UnixBench's way of timing, and M's first. */
 #include "km.h"
 
 #define FIXED_TIME_US 50000

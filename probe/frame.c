@@ -1,5 +1,5 @@
-/* frame.c: a part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. Both ways the same code
- * makes the lines, in the process's memory or where they are shown, so that nothing but the way differs. */
+/* frame.c: a part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. Both ways run the same
+ * code to make the lines, in the process's memory or in the frame buffer, so that only the way differs. */
 #include "engine.h"
 
 static size_t offset_of(const struct km_frame *f, long x, long y)
@@ -62,7 +62,7 @@ void km_frame_open(struct km_frame *f, struct km *km, long width, long height)
 	if (f->fb.unusual)
 		km_unsupported(km, "the frame buffer is %s: %s", f->fb.driver, f->fb.unusual);
 	if ((long)f->fb.width < width || (long)f->fb.height < height)
-		km_unsupported(km, "the screen has %u x %u pixels: too small", f->fb.width, f->fb.height);
+		km_unsupported(km, "the screen of %u x %u pixels is too small", f->fb.width, f->fb.height);
 	km_warn(km, "frame-buffer", "the frame buffer was %s, %u x %u pixels", f->fb.driver, f->fb.width, f->fb.height);
 	if (mapped && !(f->map = km_fb_map(f->fd, &f->fb)))
 		km_fail_call(km, "mmap " KM_FB);
@@ -137,8 +137,8 @@ void km_frame_settle(void *state, uint64_t n)
 			uint32_t wanted = f->pixel(f, f->drawn - 1, x, y);
 
 			if (f->line[x] != wanted)
-				km_fail(f->km, "pixel %ld, %ld is %08" PRIx32 " and should be %08" PRIx32, x, y,
-					f->line[x], wanted);
+				km_fail(f->km, "pixel %ld, %ld is %08" PRIx32 ", not %08" PRIx32, x, y, f->line[x],
+					wanted);
 		}
 	}
 	f->checked = f->drawn;
@@ -167,7 +167,7 @@ void km_frame_teardown(void *state)
 	km_free(f);
 }
 
-/* By time on whatever display there is; by path the driver is named. */
+/* By time on any display; by path each row names the driver. */
 const struct point km_frame_points[] = { { { 64, 64 }, FULL, 0, ONE_CPU, 0 },
 					 { { 320, 200 }, FULL, 0, ONE_CPU, 0 },
 					 { { 64, 64 }, FULL, 20, ON_BOCHS_DRM, 0 },

@@ -1,9 +1,9 @@
 /* km.h: all that a workload sees of the probe.
  *
  * A workload is one file under workloads/: a state struct, setup, run, verify, teardown, and its registry row at the
- * foot. The engine (sample.c, and what it is called by) owns the clock, the batch, the samples and the output.
- * Each run of each row has a process of its own, a process group of its own and a temporary folder of its own; the
- * driver kills the group and removes the folder, whatever happens in it. */
+ * end. The engine (sample.c and its callers) owns the clock, the batch, the samples and the output. Each run of each
+ * row has its own process, process group and temporary directory; the driver kills the group and removes the directory,
+ * whatever happens in it. */
 #ifndef KM_H
 #define KM_H
 
@@ -12,25 +12,25 @@
 enum better { LOWER, HIGHER };
 enum by { BY_EITHER, BY_TIME, BY_PATH };
 enum profile { FULL = 1, QUICK = 2 }; /* a quick row is in the full profile too */
-/* Where a row runs: SAME_CPU and OTHER_CPU have more than one process; ON_EXT4 and ON_MINIX have one, whose files are
- * on a disk with that file system (by path; see --disk); ON_BOCHS_DRM and ON_VESAFB have one, which draws on a display
- * with that driver (by path). */
+/* Where a row runs: SAME_CPU and OTHER_CPU have several processes; ON_EXT4 and ON_MINIX have one, whose files are on a
+ * disk with that file system (by path; see --disk); ON_BOCHS_DRM and ON_VESAFB have one, which draws on a display with
+ * that driver (by path). */
 enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX, ON_BOCHS_DRM, ON_VESAFB };
-/* Lower is better for UNIT_NS, higher for the others. A sample of UNIT_COUNT is a count, not a time: how many until the
- * system refused. */
+/* Lower is better for UNIT_NS, higher for the others. A sample of UNIT_COUNT is a count of steps until the system
+ * refuses one, not a time. */
 enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S, UNIT_COUNT };
 
-/* Settings of the system that figures hang on. The header tells their values; the clock's speed (SET_GOVERNOR) is
- * named for every workload by time. platform_system.c has their names and where they are found. */
+/* System settings that figures depend on. The header reports their values; the clock's speed (SET_GOVERNOR) belongs to
+ * every workload by time. platform_system.c has their names and where they are found. */
 enum setting {
 	SET_HUGE_PAGES = 1 << 0,
 	SET_OVERCOMMIT = 1 << 1,
 	SET_ADDRESS_RANDOM = 1 << 2,
-	SET_FOLDER = 1 << 3, /* file system and mount options of the folder for temporary files */
+	SET_FOLDER = 1 << 3, /* file system and mount options of the directory for temporary files */
 	SET_CLOCK_SOURCE = 1 << 4,
 	SET_VDSO = 1 << 5,
 	SET_GOVERNOR = 1 << 6,
-	SET_DEVICE = 1 << 7 /* the block device of that folder, and its queue */
+	SET_DEVICE = 1 << 7 /* the block device of that directory, and its queue */
 };
 
 #define KM_PARAMS 4 /* parameters a workload may have */
@@ -40,30 +40,30 @@ enum setting {
 struct point {
 	long arg[KM_PARAMS]; /* in the order of workload.params */
 	enum profile profile;
-	unsigned path_n; /* iterations by path; 0: this row is not by path */
+	unsigned path_n; /* iterations by path; 0: no row by path */
 	enum place place;
-	int cold; /* the first call in a fresh process, not a repeated one */
+	int cold; /* the first call in a fresh process */
 };
 
 /* A workload's few rows, written where it is defined: KM_POINTS({ .profile = QUICK, .path_n = 50 }). */
 #define KM_POINTS(...) ((const struct point[]){ __VA_ARGS__, { .profile = 0 } })
 
-/* What one iteration claims to do in the measuring process; the meter counts what happened beside it. */
+/* What one iteration claims to do in the measuring process; the meter counts what really happened. */
 struct claim {
 	double syscalls;      /* system calls of any kind */
-	double reads, writes; /* read- and write-class calls, reaped children's included */
-	double faults;        /* page faults without I/O, its reaped children's included */
+	double reads, writes; /* read- and write-class calls, with reaped children's */
+	double faults;        /* page faults without I/O, with reaped children's */
 	double switches;      /* voluntary context switches */
 	double children;      /* processes created and reaped */
-	/* Switches, voluntary or not; 0 is no claim here, since others cause them too. Of two processes on one CPU, the
-	 * woken one may take it at once or when the other waits. */
+	/* Switches, voluntary or not; 0 is no claim here, since others cause them too. Of two processes on one CPU, a
+	 * woken one may take it at once, or when the other one waits. */
 	double any_switches;
 };
 
 struct km;
 
-/* A row's revision is this and its workload's own. This one is raised when the way of measuring changes for all rows, a
- * workload's when its definition does: figures of two revisions are not compared. */
+/* A row's revision is the sum of this and its workload's own. This one rises when the way of measuring changes for all
+ * rows, a workload's when its definition does: figures of two revisions are not compared. */
 #define KM_REVISION 2
 
 struct workload {
@@ -71,36 +71,36 @@ struct workload {
 	unsigned revision;             /* its own, 0 at first */
 	const char *per;               /* one operation, in words: "call", "round trip" */
 	enum unit unit;                /* of the figure by time, UNIT_NS if not set; by path: instructions per op */
-	enum by only;                  /* the one way in which it means something, if not BY_EITHER */
+	enum by only;                  /* the one way in which it has a meaning, if not BY_EITHER */
 	const char *source;            /* paper and table, as in the catalogue */
 	const char *what;              /* the definition, one line */
-	const char *inside;            /* what the timed region holds */
+	const char *inside;            /* what the timed region contains */
 	const char *subtracts;         /* what `baseline` is, in words; NULL: clock and loop only */
-	int figure_less_baseline;      /* the figure is net of it, not shown beside it */
+	int figure_less_baseline;      /* the figure is net of it; otherwise it is shown beside */
 	unsigned needs;                /* CAP_*: missing ones make every row unsupported */
-	unsigned settings;             /* SET_*: what its figure hangs on beside the kernel */
+	unsigned settings;             /* SET_*: what its figure depends on besides the kernel */
 	const char *params[KM_PARAMS]; /* names, lower case; NULL ends them */
-	const char *curve; /* the parameter along which its rows form curves, the others fixed; NULL: they form none */
-	const char *guest_needs; /* what a guest must be given for its rows ("busybox", "tcc"); NULL: nothing */
+	const char *curve;       /* the parameter along which its rows form curves, the others fixed; NULL: none */
+	const char *guest_needs; /* the program that its rows need in a guest ("busybox", "tcc"); or NULL */
 	const struct point *points;
 
-	/* Its state; may set km->ops, km->bytes and km->claim; outside every timed region. A reason why this platform
-	 * cannot do it is given by km_unsupported(). */
+	/* Makes its state; may set km->ops, km->bytes and km->claim; outside every timed region. Calls km_unsupported()
+	 * with the reason where this platform cannot do it. */
 	void *(*setup)(struct km *);
 	void (*run)(void *state, uint64_t n);      /* timed: n iterations, nothing else */
-	void (*baseline)(void *state, uint64_t n); /* what is subtracted or shown beside it, timed likewise */
+	void (*baseline)(void *state, uint64_t n); /* what is subtracted or shown beside, timed likewise */
 	void (*prepare)(void *state, uint64_t n);  /* before each sample of n iterations, untimed; or NULL */
-	void (*settle)(void *state, uint64_t n);   /* after each sample, untimed; may be NULL */
+	void (*settle)(void *state, uint64_t n);   /* after each sample, untimed; or NULL */
 	/* Instead of run, for work that no single process can time (exec): calls km_begin and km_end itself and
 	 * returns the difference, for n iterations. With UNIT_COUNT: returns the count, of one iteration. */
 	uint64_t (*self_timed)(void *state, uint64_t n);
-	void (*verify)(void *state, uint64_t n); /* n: iterations in all; km_fail if the work is wrong */
+	void (*verify)(void *state, uint64_t n); /* n: all iterations; km_fail if the work is wrong */
 	struct {
-		size_t at;      /* of a uint64_t in the state, which must be the number of iterations in all */
-		const char *of; /* what it counted, in words; NULL: there is no such number */
+		size_t at;      /* of a uint64_t in the state, which must be the number of all iterations */
+		const char *of; /* what it counts, in words; NULL: no such number */
 	} counted;
 	void (*teardown)(void *state);
-	uint64_t max_batch; /* 0: no limit; else iterations per sample at the most */
+	uint64_t max_batch; /* iterations per sample at most; 0: no limit */
 };
 
 /* What a workload may read and set. */
@@ -118,11 +118,11 @@ struct km {
 	struct engine *engine; /* private */
 };
 
-/* Ends this run with an error line that names the row and why; from a peer it reaches the parent by a pipe. */
+/* Ends this run with an error line with the row and the cause; a peer's error reaches the parent through a pipe. */
 void km_fail(struct km *, const char *format, ...) KM_NORETURN KM_PRINTF(2, 3);
 /* The same, with the call's name and errno: km_fail_call(km, "fork") prints "fork: EAGAIN (Resource ...)". */
 void km_fail_call(struct km *, const char *call) KM_NORETURN;
-/* Ends this run, from setup only, by saying why this platform cannot do it. */
+/* Ends this run, from setup only, with the reason why this platform cannot do it. */
 void km_unsupported(struct km *, const char *format, ...) KM_NORETURN KM_PRINTF(2, 3);
 /* A remark that belongs to the figure: `code` is a short constant word, the rest a sentence. */
 void km_warn(struct km *, const char *code, const char *format, ...) KM_PRINTF(3, 4);
@@ -130,64 +130,63 @@ void km_warn(struct km *, const char *code, const char *format, ...) KM_PRINTF(3
 /* Memory that setup needs: never NULL, zeroed; freed by km_free. */
 void *km_alloc(struct km *, size_t bytes);
 void km_free(void *);
-/* area.c: memory of a working set: at a page's start, not touched yet, in ordinary (never huge) pages where that can be
- * asked for. Never NULL. */
+/* area.c: memory of a working set: page-aligned, not touched yet, in ordinary (never huge) pages where the system takes
+ * such a request. Never NULL. */
 void *km_area(struct km *, size_t bytes);
-/* The same in huge pages; the row is unsupported, with the reason, where they cannot be asked for. For setup. */
+/* The same in huge pages; the row is unsupported, with the reason, where the system has none. For setup. */
 void *km_area_huge(struct km *, size_t bytes);
 void km_area_free(struct km *, void *, size_t bytes);
-/* The sum of all machine words, each by a load of its own, KM_SUM_WORDS of them unrolled: `bytes` is a multiple. */
+/* The sum of all machine words, each by its own load, KM_SUM_WORDS of them unrolled: `bytes` is a multiple. */
 #define KM_SUM_WORDS 8
 unsigned long km_sum(const void *, size_t bytes);
-/* The same by the widest loads, KM_SUM_WORDS of km_wide unrolled. Without `forward` the first ones are loaded again and
- * again: as many loads, by the same instructions, all of them near. */
+/* The same by the widest loads, KM_SUM_WORDS of km_wide unrolled. Without `forward` it loads the first ones again and
+ * again: as many loads by the same instructions, all from the nearest cache. */
 unsigned long km_sum_wide(const void *, size_t bytes, int forward);
 /* A path inside this run's temporary folder, into `to` of KM_PATH bytes; returns `to`. */
 #define KM_PATH 1024
 char *km_path(struct km *, char *to, const char *name);
-/* The next number of this run's generator, reseeded for every run: no row's work depends on what ran before. */
+/* The next number of this run's generator, which every run reseeds: no row's work depends on what ran before. */
 uint64_t km_random(struct km *);
 /* Scatters a counter over all 64 bits. */
 uint64_t km_mix(uint64_t);
 
-/* Starts a peer process that runs body(km, state) and exits 0; placed as the row says (the caller and the peers on one
- * CPU, or the peers elsewhere). Never returns an error: it ends the run. Whatever the peer dies of becomes the run's
- * error: a parent that finds its pipe closed need only call km_fail. */
+/* Starts a peer process that runs body(km, state) and exits 0; placed as the row says (on the caller's CPU, or
+ * elsewhere). Never returns an error: it ends the run. Whatever kills the peer becomes the run's error: a parent that
+ * finds its pipe closed need only call km_fail. */
 long km_peer(struct km *, void (*body)(struct km *, void *), void *state);
-/* In a peer: it, and what it starts, may run on every CPU that the probe may use, as the scheduler will have it. */
+/* In a peer: lets it, and what it starts, run on every CPU that the probe may use, as the scheduler decides. */
 void km_all_cpus(struct km *);
-/* Waits, for two seconds at the most, until that peer has left with 0; otherwise km_fail. */
+/* Waits two seconds at most for that peer to exit with 0; otherwise km_fail. */
 void km_peer_end(struct km *, long pid);
-/* Forks; never -1. A plain child for workloads whose subject is fork itself has no business here: call fork(). */
 
-/* watch.c: for processes that wait for each other where nothing but the wait's own end would tell that the other has
- * died. km_watch before km_peer, km_watch_parent first thing in the peer: then a waiting call fails with EINTR when the
- * other one has gone, and a peer whose parent has gone leaves. km_watch_end before the peers are told to leave. */
+/* watch.c: for processes that wait for each other by a call that does not return when the other one dies. km_watch
+ * before km_peer, km_watch_parent first thing in the peer: then a waiting call fails with EINTR when the other one has
+ * exited, and a peer whose parent has exited exits too. km_watch_end before the peers are told to exit. */
 void km_watch(struct km *);
 void km_watch_parent(struct km *);
 void km_watch_end(struct km *);
-void km_watch_look(struct km *); /* km_fail if a peer has left */
-/* After a call that failed: km_fail unless it was interrupted, and not by a peer's end; then it is to be made again. */
+void km_watch_look(struct km *); /* km_fail if a peer has exited */
+/* After a failed call: km_fail, unless a signal other than a peer's end interrupted it; then the caller repeats it. */
 void km_interrupted(struct km *, const char *call);
-/* For what the kernel keeps when all who use it have died: a keeper, in a session of its own so that no signal to the
- * run's group reaches it, makes it by make(), and calls discard(id) once this process and its peers are gone. Returns
- * the id; or -1 with make's errno. Before km_peer. */
+/* For what the kernel keeps when all its users have died: a keeper, in a session of its own so that no signal to the
+ * run's group reaches it, makes it by make(), and calls discard(id) once this process and its peers have exited.
+ * Returns the id; or -1 with make's errno. Before km_peer. */
 struct km_keeper {
-	int alive; /* a pipe's end that all but the keeper hold */
+	int alive; /* a pipe's end, open in all processes but the keeper */
 	long pid;
 };
 int km_keep(struct km *, struct km_keeper *, int (*make)(void), int (*discard)(int id));
-void km_keep_end(struct km *, struct km_keeper *); /* discarded now; km_fail unless it was */
+void km_keep_end(struct km *, struct km_keeper *); /* discards it now, or km_fail */
 /* Pins the calling thread as km_peer would place the first peer. */
 void km_place_thread(struct km *);
-/* After something that setup asked for failed: km_unsupported where errno says that the system has no such thing,
+/* After something that setup asked for failed: km_unsupported where errno means that the system has no such thing,
  * km_fail_call otherwise. */
 void km_lacking(struct km *, const char *call) KM_NORETURN;
 
 /* For self_timed only: the marker, then the clock (begin); the clock, then the marker (end). */
 uint64_t km_begin(struct km *);
 uint64_t km_end(struct km *);
-/* The same in a program that a self-timed workload executes; it has no struct km, and is told these three. */
+/* The same in a program that a self-timed workload executes; it has no struct km, and receives these three. */
 unsigned km_region(struct km *);
 const char *km_clock_name(struct km *);
 uint64_t km_internal_begin(enum by, const char *clock, unsigned region);
@@ -195,33 +194,33 @@ uint64_t km_internal_end(enum by, const char *clock, unsigned region);
 /* What main calls for `--internal execl`: the next link of proc/execl's chain. */
 int proc_execl_main(int argc, char **argv);
 
-/* How the clock of this name is read, in its own ticks; or the row is unsupported. For setup. */
+/* The function that reads the clock of this name, in its own ticks; or the row is unsupported. For setup. */
 uint64_t (*km_clock_read(struct km *, const char *name))(void);
 
-/* All of `n` bytes or km_fail: pipes and files give and take in pieces, and EINTR is not an end. */
+/* All of `n` bytes or km_fail: pipes and files transfer in pieces, and EINTR is no end. */
 void km_write_all(struct km *, int fd, const void *, size_t n);
 void km_read_all(struct km *, int fd, void *, size_t n);
 
-/* child.c: what several workloads' processes have in common. The low ones take no km: they serve children too that a
- * workload forks itself, which must not end the run of the process that measures. */
+/* child.c: what several workloads' processes share. The low-level ones take no km: children that a workload forks
+ * itself use them too, and must not end the run of the measuring process. */
 void km_pipe(struct km *, int end[2]);      /* closed on exec; or km_fail */
-void km_close(int *fd);                     /* closes what is open, and leaves -1 */
-int km_get(int fd, void *, size_t n);       /* 1: all of it; 0: the other side has left; -1: errno */
+void km_close(int *fd);                     /* closes it if open, and sets -1 */
+int km_get(int fd, void *, size_t n);       /* 1: all of it; 0: the other side has exited; -1: errno */
 int km_put(int fd, const void *, size_t n); /* the same */
 /* In such a child: sends call and errno to `report`, a pipe made by km_pipe, and exits. Safe after vfork. */
 void km_child_fail(int report, const char *call) KM_NORETURN;
-/* In its parent: waits for it, and km_fail unless it left with 0; what it sent is then read from `report`. */
+/* In its parent: waits for it, and km_fail with what it sent to `report` unless it exited with 0. */
 void km_child_wait(struct km *, long pid, int report);
 
-/* Ends this run with why a child did not leave as it should; it has been waited for. */
+/* Ends this run with the cause of a child's failure; the child has been waited for. */
 void km_child_failed(struct km *, int status, int report) KM_NORETURN;
 
-/* program.c: programs of the system's, run in the run's folder, with PATH, LC_ALL=C and TMPDIR as all environment. */
+/* program.c: the system's programs, run in the run's directory with PATH, LC_ALL=C and TMPDIR as all environment. */
 #define KM_WORDS 8
 struct km_command {
 	char file[KM_PATH];          /* what is executed */
 	const char *words[KM_WORDS]; /* its arguments, argv[0] first */
-	const char *in, *out; /* names in the run's folder, or NULL: /dev/null; what it prints is added to `out` */
+	const char *in, *out; /* names in the run's directory, or NULL: /dev/null; its output is appended to `out` */
 	char *environment[4];
 	int report[2];
 };
@@ -230,74 +229,74 @@ void km_program(struct km *, char *to, const char *name, const char *advice);
 void km_command_init(struct km *, struct km_command *, const char *path); /* NULL: the PATH of this process */
 void km_command_free(struct km_command *);
 long km_command_start(struct km *, const struct km_command *);
-/* Waits for it; km_fail, with the first line of what it said, unless it left with that status. */
+/* Waits for it; km_fail, with the first line of its standard error, unless it exited with that status. */
 void km_command_end(struct km *, const struct km_command *, long pid, int wanted);
-int km_file_line(const char *path, char *to, size_t size); /* its first line, and whether there is one */
-/* Files in the run's folder, whole, or km_fail. What is read has a zero at its end; freed by km_free. */
+int km_file_line(const char *path, char *to, size_t size); /* its first line; 0: there is none */
+/* Whole files in the run's directory, or km_fail. The text read ends with a zero; km_free frees it. */
 char *km_file_text(struct km *, const char *name, size_t *bytes);
 void km_file_make(struct km *, const char *name, const char *text, size_t bytes);
 void km_file_gone(struct km *, const char *name); /* removes it */
 
-/* content.c: files whose every byte is known. The content is a function of a seed and of the offset, so that what was
- * read can be checked without a copy of it. */
+/* content.c: files whose every byte is known: a function of a seed and the offset, so that what was read can be checked
+ * without a copy of it. */
 #define KM_CONTENT_WORD 8
 uint64_t km_content_word(uint64_t seed, uint64_t index);                      /* the 8 bytes at offset 8 * index */
 void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset); /* both in multiples of 8 */
-/* km_fail, naming the offset, unless these bytes (of which the first stands at `offset`) are that content's. */
+/* km_fail, with the offset, unless these bytes (the first of them at `offset`) are that content's. */
 void km_content_check(struct km *, const void *, size_t bytes, uint64_t seed, uint64_t offset);
-/* km_fail, with what is missing and what to do, unless `files` more files of `bytes` each fit in the run's folder. */
+/* km_fail, with what is missing and a remedy, unless `files` more files of `bytes` each fit in the run's directory. */
 void km_room(struct km *, unsigned files, uint64_t bytes);
-/* A new file in the run's folder with that content, open for reading and writing, at its start, read before; or
+/* A new file in the run's directory with that content, open for reading and writing, at its start, read before; or
  * km_fail. */
 int km_content_file(struct km *, const char *name, uint64_t seed, uint64_t bytes);
-/* A read or write that did not move `wanted` bytes: km_fail that tells a failed call from a short one. */
+/* A read or write that did not move `wanted` bytes: km_fail, which tells a failed call from a short one. */
 void km_moved(struct km *, const char *call, ssize_t moved, size_t wanted) KM_NORETURN;
 void km_rewind(struct km *, int fd); /* to the file's start, or km_fail */
-/* For files outside the kernel's cache. In setup: the file is on its disk, or km_unsupported where it cannot leave the
- * cache, or nothing tells whether it has. Before each sample: it has left the cache, or km_fail. */
+/* For files outside the kernel's cache. In setup: writes the file to its disk; km_unsupported where it cannot leave the
+ * cache, or the platform cannot tell. Before each sample: drops the file from the cache, or km_fail. */
 void km_uncached_setup(struct km *, int fd, uint64_t bytes);
 void km_uncache(struct km *, int fd, uint64_t bytes);
 
 /* fixed_time.c: for the fixed-time form of a workload, self-timed, with max_batch 1. An iteration is stated, not done:
- * the time of one alarm's period is given as that of `stated` operations. In setup; for one period, in which
- * run(state, 1) is repeated and *done counts; in teardown. */
+ * one alarm period is reported as the time of `stated` operations. In setup; for one period, in which run(state, 1) is
+ * repeated and *done counts; in teardown. */
 void km_fixed_time_setup(struct km *, double stated);
 uint64_t km_fixed_time(struct km *, void (*run)(void *, uint64_t), void *state, const uint64_t *done, uint64_t n);
 void km_fixed_time_teardown(void);
 
-/* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. What it
- * held is put back at the end. Each of these calls works or ends the run. */
+/* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. Its former
+ * content is restored at the end. Each of these calls works or ends the run. */
 struct km_frame {
 	struct km *km;
 	int fd;
 	struct km_fb fb;
 	long width, height;      /* of what is drawn, pixels */
 	unsigned char *map;      /* the frame buffer; NULL: by write */
-	uint32_t *line, *before; /* where a line is made to be written; what the screen held */
-	uint64_t drawn, checked; /* iterations so far; and when they were last seen to be right */
-	/* Makes line y of iteration k; and what its pixel is to be, found in another way. */
+	uint32_t *line, *before; /* a line to be written; the screen's former content */
+	uint64_t drawn, checked; /* iterations so far; those at the last successful check */
+	/* Makes line y of iteration k; and computes its pixel independently. */
 	void (*make)(const struct km_frame *, uint64_t k, long y, uint32_t *to);
 	uint32_t (*pixel)(const struct km_frame *, uint64_t k, long x, long y);
 	void *more; /* the workload's */
 };
 int km_frame_device(struct km *, int how); /* the opened device; or the row is unsupported */
-/* Sets all but make, pixel and more, and of km ops (a pixel each) and claim. Mapped if the workload needs CAP_MMAP. */
+/* Sets all but make, pixel and more, and km's ops (a pixel each) and claim. Mapped if the workload needs CAP_MMAP. */
 void km_frame_open(struct km_frame *, struct km *, long width, long height);
-/* A new one of the row's width and height, opened: the state of a workload that has no other. */
+/* A new one of the row's width and height, opened: the state of a workload that needs no other. */
 struct km_frame *km_frame_new(struct km *, void (*make)(const struct km_frame *, uint64_t k, long y, uint32_t *to),
 			      uint32_t (*pixel)(const struct km_frame *, uint64_t k, long x, long y));
-/* A workload's own functions, whose state is a km_frame from km_alloc, or begins with one. */
+/* Functions for a workload whose state is a km_frame from km_alloc, or begins with one. */
 void km_frame_draw(void *, uint64_t n);      /* n iterations */
-void km_frame_only_make(void *, uint64_t n); /* the same lines, made in memory and not shown */
+void km_frame_only_make(void *, uint64_t n); /* the same lines, made in memory, not shown */
 void km_frame_settle(void *, uint64_t n);    /* reads the last iteration back, pixel for pixel */
-void km_frame_verify(void *, uint64_t n);    /* were there n iterations, the last of them checked? */
+void km_frame_verify(void *, uint64_t n);    /* n iterations, the last one checked; or km_fail */
 void km_frame_teardown(void *);              /* frees more and the state too */
 void km_frame_put(struct km_frame *, long x, long y, const uint32_t *, long n); /* n pixels of a line */
 void km_frame_get(struct km_frame *, long x, long y, uint32_t *, long n);
 uint32_t km_frame_colour(const struct km_frame *, unsigned red, unsigned green, unsigned blue);
 uint32_t km_frame_picture(const struct km_frame *, uint64_t k, long x, long y); /* its pixel; inverted for odd k */
 extern const struct point km_frame_points[];                                    /* parameters: width, height */
-/* What the definitions have in common of workloads that draw with these alone. */
+/* Common fields of the definitions of workloads that draw with these alone. */
 #define KM_FRAME_ROW                                                                               \
 	.per = "pixel", .unit = UNIT_PER_S, .source = "L part I",                                  \
 	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)", \

@@ -6,32 +6,32 @@ static const char usage[] =
 	"       probe [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	"       probe --list [--json] [--profile quick|full] [ROW...]\n"
 	"\n"
-	"Measures the kernel that it runs on and prints a JSON object a line. A ROW is a workload's name, a row's\n"
-	"name (ctx/pipe-pair@same-cpu; syscall/getpid@ without its other rows) or a pattern (syscall/*); none: the "
-	"whole\n"
-	"profile. With -- it times that command.\n"
+	"Measures the kernel that it runs on and prints one JSON object a line. A ROW is a workload's name, a row's\n"
+	"name (ctx/pipe-pair@same-cpu; syscall/getpid@ without its other rows) or a pattern (syscall/*); without a "
+	"ROW\n"
+	"it measures the whole profile. With -- it times that command.\n"
 	"\n"
 	"  --runs N          timed runs of each row, each in a fresh process (5; by path 1)\n"
-	"  --budget S        go on with further runs until the whole call has taken S seconds (0)\n"
+	"  --budget S        add further runs until the whole call has taken S seconds (0)\n"
 	"  --half-width P    or until a row's relative 95 % half-width between runs is below P (0.01)\n"
-	"  --seconds S       of sampling in one run of one row (0.02)\n"
-	"  --samples N       at most, in one run (200)\n"
+	"  --seconds S       sampling time in one run of one row (0.02)\n"
+	"  --samples N       samples in one run, at most (200)\n"
 	"  --batch N[/M]     iterations in one sample, M of what is subtracted from it; 0: calibrate (0)\n"
-	"  --batch ID=N[/M],...  the same of single rows, by their ids (--list --json)\n"
-	"  --only WHAT       calibrate, count or time: that alone, of the three things done by time;\n"
-	"                    or define: header and definitions alone\n"
-	"  --clock NAME      take times with this clock (monotonic, or gettimeofday where there is no such clock)\n"
+	"  --batch ID=N[/M],...  the same for single rows, by their ids (--list --json)\n"
+	"  --only WHAT       calibrate, count or time: only that of the three steps by time;\n"
+	"                    define: only header and definitions\n"
+	"  --clock NAME      time with this clock (monotonic, or gettimeofday where there is no such clock)\n"
 	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
-	"  --seed N          of the order of rows and of the numbers that workloads draw (1)\n"
-	"  --dir DIR         where temporary files go (TMPDIR, or /tmp)\n"
-	"  --disk KIND=DIR   a folder on a disk with ext4 or minix (version 3), for rows that need one (by path)\n"
+	"  --seed N          seed of the order of rows and of the numbers that workloads draw (1)\n"
+	"  --dir DIR         directory for temporary files (TMPDIR, or /tmp)\n"
+	"  --disk KIND=DIR   a directory on a disk with ext4 or minix (version 3), for rows that need one (by path)\n"
 	"  --no-disk KIND=REASON   why there is none\n"
-	"  --no-program NAME=REASON   why a program that rows run is not here\n"
-	"  --first-run N, --block N   what the runs are called in the output (0)\n"
-	"  --continue        the output goes on from an earlier call's: no header, no definitions\n"
+	"  --no-program NAME=REASON   why a program that rows run is missing\n"
+	"  --first-run N, --block N   numbers of the first run and of the block in the output (0)\n"
+	"  --continue        continue an earlier call's output: no header, no definitions\n"
 	"  --version, --help\n"
 	"\n"
-	"Exit status: 0 done, 1 a row failed, 2 the command line, 128 + N stopped by signal N.\n";
+	"Exit status: 0 done, 1 a row failed, 2 wrong command line, 128 + N stopped by signal N.\n";
 
 static KM_NORETURN void refuse(const char *text, const char *word)
 {
@@ -90,7 +90,7 @@ static void no_program(struct options *o, const char *word)
 		refuse("not NAME=REASON, or too many of them", word);
 }
 
-/* One option and its value at argv[i]; how many words it took. */
+/* Reads one option and its value at argv[i]; returns how many words it took. */
 static int option(struct options *o, char **argv, int i)
 {
 	const char *name = argv[i], *value = argv[i + 1];
@@ -142,7 +142,7 @@ static int option(struct options *o, char **argv, int i)
 	return 2;
 }
 
-/* The rows are gathered at the beginning of argv itself, behind what was read of it. */
+/* Gathers the rows at the beginning of argv itself, behind the words already read. */
 static void parse(struct options *o, int argc, char **argv)
 {
 	const char *dir = getenv("TMPDIR");
@@ -177,7 +177,7 @@ static void parse(struct options *o, int argc, char **argv)
 		refuse("a command is missing after", "--");
 }
 
-/* A word that selects nothing is an error: a typing mistake must not look like a measurement. */
+/* A word that selects nothing is an error: a typing error must not look like a measurement. */
 static void check_rows(const struct options *o)
 {
 	size_t n;
@@ -207,7 +207,7 @@ static int internal(int argc, char **argv)
 		return 2;
 	memset(&o, 0, sizeof o);
 	role = strcmp(argv[2], role_name(COLD)) == 0 ? COLD : (enum role)phase(argv[2]);
-	parse(&o, argc - 2, argv + 2); /* it gathers the row where the role stood */
+	parse(&o, argc - 2, argv + 2); /* gathers the row in the role's place */
 	row = o.nrows == 1 ? registry_row(o.rows[0]) : NULL;
 	return row ? run_row(&o, role, row, o.first_run, o.dir) : 2;
 }
@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 {
 	struct options o;
 
-	/* First of all, since the exec rows time what stands before it: programs that leave, or execute on, at once. */
+	/* First of all, since the exec rows time what precedes it: programs that exit, or exec again, at once. */
 	if (argc > 2 && strcmp(argv[1], "--internal") == 0 && strcmp(argv[2], "exit") == 0)
 		return 0;
 	if (argc > 2 && strcmp(argv[1], "--internal") == 0 && strcmp(argv[2], "execl") == 0)

@@ -1,8 +1,8 @@
 /* marker.c: the long NOPs that begin and end a timed region and name it by their displacement.
  *
  * `0F 1F 80 disp32` is nopl disp32(%rax): one harmless instruction on any x86 kernel, which an emulator's plugin finds
- * when it translates it. The displacement is part of the instruction, so a table holds one stub (8 bytes: the NOP and a
- * return) for each region, written as bytes because not every assembler knows the mnemonic. */
+ * during translation. The displacement is part of the instruction, so a table has one stub (8 bytes: the NOP and a
+ * return) for each region, written as bytes because not every assembler has the mnemonic. */
 #include "engine.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -26,10 +26,10 @@ __asm__(".text\n"
 	".set km_region_number, km_region_number + 1\n"
 	".endr\n");
 
-/* By the very names above: on macOS a C name alone means a symbol with an underscore before it. */
+/* By exactly the names above: on macOS the symbol of a C name has an underscore before it. */
 extern const char km_begin_stubs[] __asm__("km_begin_stubs"), km_end_stubs[] __asm__("km_end_stubs");
 
-/* A function pointer made of an address: ISO C has no such cast, POSIX's dlsym has the same need. */
+/* Makes a function pointer from an address: ISO C has no such cast; POSIX's dlsym needs the same. */
 static void call_stub(const char *stubs, unsigned region)
 {
 	union {
@@ -51,7 +51,7 @@ void mark_end(unsigned region)
 	call_stub(km_end_stubs, region);
 }
 
-#else /* no marker is defined for this processor: a plugin sees no regions and the counts stand alone */
+#else /* this processor has no marker: a plugin sees no regions */
 
 void mark_begin(unsigned region)
 {

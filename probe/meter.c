@@ -1,4 +1,4 @@
-/* meter.c: what happened in the samples, and what disturbed the run, by whatever the platform tells.
+/* meter.c: what happened in the samples, and what disturbed the run, as far as the platform tells.
  *
  * Everything is read outside the timed region, right before and right after it. What the platform does not tell is -1,
  * never 0. */
@@ -57,7 +57,7 @@ static void read_io(struct meter *m, struct reading *r)
 	r->writes = field(text, "syscw: ");
 }
 
-/* Time spent runnable and not running: field 2 of schedstat, ns. */
+/* Time spent runnable but not running: field 2 of schedstat, ns. */
 static double run_delay(void)
 {
 	char text[128];
@@ -73,7 +73,7 @@ static int is_ours(const struct meter *m, int cpu)
 	return m->self_cpu < 0 || cpu == m->self_cpu || cpu == m->peer_cpu;
 }
 
-/* Ticks of all CPUs but ours, busy and in all; and what was stolen of each of ours, on average. */
+/* Ticks of all CPUs but ours, busy and in all; and ticks stolen from each of ours, on average. */
 static void cpu_ticks(const struct meter *m, double *busy, double *all, double *steal)
 {
 	char line[512];
@@ -85,7 +85,7 @@ static void cpu_ticks(const struct meter *m, double *busy, double *all, double *
 		double t[8] = { 0 };
 		int cpu;
 
-		if (line[3] == ' ') /* the sum of all; %d would take its first number for a CPU's */
+		if (line[3] == ' ') /* the sum of all: %d would read its first figure as a CPU's number */
 			continue;
 		if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, t, t + 1, t + 2, t + 3, t + 4, t + 5,
 			   t + 6, t + 7) < 8)
@@ -216,7 +216,7 @@ void meter_sample_end(struct meter *m)
 	add(&t->major_faults, m->before.major_faults, m->after.major_faults);
 	add(&t->switches, m->before.switches, m->after.switches);
 	add(&t->involuntary, m->before.involuntary, m->after.involuntary);
-	/* The reading of the counter before the sample is itself a read, counted after it was shown. */
+	/* The reading before the sample is itself a read, which the counter includes afterwards. */
 	add(&t->reads, m->before.reads < 0 ? -1 : m->before.reads + 1, m->after.reads);
 	add(&t->writes, m->before.writes, m->after.writes);
 }
@@ -254,7 +254,7 @@ void meter_run_end(struct meter *m)
 		close(m->io);
 }
 
-/* A system that counts no switches answers 0 for ever. Asked after the samples, since it takes a nap to find out. */
+/* A system that counts no switches always returns 0. Asked after the samples, since the test sleeps. */
 static int switches_are_counted(void)
 {
 	struct timeval nap = { 0, 1000 };
@@ -272,7 +272,7 @@ const struct happened *meter_happened(struct meter *m)
 
 	if (t->switches == 0 && t->involuntary == 0 && !switches_are_counted())
 		t->switches = t->involuntary = -1;
-	if (t->faults == 0 && m->after.faults + m->after.major_faults == 0) /* to be loaded makes some */
+	if (t->faults == 0 && m->after.faults + m->after.major_faults == 0) /* loading the program causes some */
 		t->faults = t->major_faults = -1;
 	return t;
 }

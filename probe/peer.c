@@ -1,4 +1,4 @@
-/* peer.c: what workloads are offered (km.h): failing, warnings, memory, temporary paths, numbers, peers. */
+/* peer.c: what km.h offers workloads: failing, warnings, memory, temporary paths, numbers, peers. */
 #include "engine.h"
 
 #include <sys/select.h>
@@ -10,7 +10,6 @@ static void emit_failure(struct engine *e, const char *text, const char *call, c
 	json_error(stdout, e->row->name, e->run, e->o->block, text, call, error);
 }
 
-/* Is there something to read within `seconds`? */
 static int readable(int fd, double seconds)
 {
 	struct timeval limit;
@@ -23,7 +22,7 @@ static int readable(int fd, double seconds)
 	return select(fd + 1, &set, NULL, NULL, &limit) > 0;
 }
 
-/* The signal that a peer was killed by, of those that are not reaped yet; 0 if none was. */
+/* The signal that killed a peer, of those not reaped yet; 0: none. */
 static int peer_killed(void)
 {
 	int status;
@@ -48,7 +47,7 @@ static KM_NORETURN void fail(struct engine *e, const char *text, const char *cal
 			_exit(1);
 		_exit(2);
 	}
-	/* A peer's death reaches this process as an end of file: the cause may be a moment behind it. */
+	/* A peer's death reaches this process as an end of file: the cause may arrive a moment later. */
 	if (e->npeers > 0 && readable(e->report[0], 0.2)) {
 		n = read(e->report[0], cause, sizeof cause - 1);
 		if (n > 0) {
@@ -111,7 +110,7 @@ void km_unsupported(struct km *km, const char *format, ...)
 
 void km_lacking(struct km *km, const char *call)
 {
-	/* ENOENT: MINIX 3 has these calls, and nobody has started the server that answers them. */
+	/* ENOENT: MINIX 3 has these calls, but the server that answers them is not started. */
 	static const int absent[] = { ENOSYS,      EAFNOSUPPORT,  EPROTONOSUPPORT, EOPNOTSUPP,
 				      ENETUNREACH, EADDRNOTAVAIL, ENOENT };
 
@@ -139,7 +138,7 @@ void *km_alloc(struct km *km, size_t bytes)
 	void *p = calloc(1, bytes ? bytes : 1);
 
 	if (!p)
-		km_fail(km, "malloc: ENOMEM: %lu bytes are not to be had", (unsigned long)bytes);
+		km_fail(km, "malloc: ENOMEM: cannot allocate %lu bytes", (unsigned long)bytes);
 	return p;
 }
 
@@ -153,7 +152,7 @@ char *km_path(struct km *km, char *to, const char *name)
 	int n = snprintf(to, KM_PATH, "%s/%s", km->engine->dir, name);
 
 	if (n < 0 || n >= KM_PATH)
-		km_fail(km, "the temporary folder's name is too long for %s", name);
+		km_fail(km, "the temporary directory's name is too long for %s", name);
 	return to;
 }
 
@@ -170,7 +169,7 @@ uint64_t km_random(struct km *km)
 	return km_mix(km->engine->random += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* On one CPU they inherit this process's; elsewhere they go round the allowed ones, the next one first. */
+/* On one CPU peers inherit this process's; elsewhere they take the allowed ones in turn, from the next one on. */
 static void place_peer(struct engine *e, int number)
 {
 	int at = 0;
@@ -225,7 +224,7 @@ void km_peer_end(struct km *km, long pid)
 
 	while ((got = waitpid((pid_t)pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
 		if (clock_wall() > limit)
-			km_fail(km, "a peer process did not leave within %d s", PEER_SECONDS);
+			km_fail(km, "a peer process did not exit within %d s", PEER_SECONDS);
 		nap.tv_sec = 0;
 		nap.tv_usec = 200;
 		select(0, NULL, NULL, NULL, &nap);
@@ -235,7 +234,7 @@ void km_peer_end(struct km *km, long pid)
 	if (WIFSIGNALED(status))
 		km_fail(km, "a peer process was killed by signal %d", WTERMSIG(status));
 	if (WEXITSTATUS(status) != 0)
-		km_fail(km, "a peer process left with status %d", WEXITSTATUS(status));
+		km_fail(km, "a peer process exited with status %d", WEXITSTATUS(status));
 }
 
 void km_write_all(struct km *km, int fd, const void *from, size_t n)

@@ -1,4 +1,4 @@
-/* platform.c: what this platform has and can tell, in functions, so that no other file asks for its name. */
+/* platform.c: what this platform has and can tell, in functions, so that no other file tests for its name. */
 #include "engine.h"
 
 #if HAVE_PDEATHSIG
@@ -76,7 +76,7 @@ const char *platform_missing(unsigned wanted)
 	for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
 		if (missing & capabilities[i].cap)
 			return capabilities[i].missing;
-	return missing & CAP_SELF ? "the program cannot find its own file, to execute it" : NULL;
+	return missing & CAP_SELF ? "the program cannot find its own file to execute it" : NULL;
 }
 
 const char *platform_name(void)
@@ -84,7 +84,7 @@ const char *platform_name(void)
 	return KM_PLATFORM;
 }
 
-/* Along PATH as the shell that started us did: fork-exec rows must not search. */
+/* Searches PATH as the shell that started us did: fork-exec rows must not search. */
 static int find_on_path(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -134,7 +134,7 @@ const char *platform_self(const char *argv0)
 
 int platform_online_cpus(void)
 {
-#if defined(KM_ONLINE_CPUS) /* this system plays another */
+#if defined(KM_ONLINE_CPUS) /* a test: this system stands in for another */
 	return KM_ONLINE_CPUS;
 #elif defined(_SC_NPROCESSORS_ONLN)
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -216,7 +216,7 @@ void platform_lead_group(pid_t process)
 #if HAVE_SETPGID
 	(void)setpgid(process, process);
 #else
-	if (process == 0) /* a session's first process leads a group too, but nobody else can make it one */
+	if (process == 0) /* a new session is a new group, which a process can make for itself alone */
 		(void)setsid();
 #endif
 }
@@ -228,11 +228,11 @@ void platform_die_with_parent(void)
 #endif
 }
 
-/* What the processor says of itself, where it is an x86; or "". */
+/* The processor's own name, where it is an x86; or "". */
 static void cpu_brand(char *to, size_t n)
 {
 	char brand[49] = "", *at = brand;
-#if defined(bit_SSE2) /* cpuid.h is there */
+#if defined(bit_SSE2) /* cpuid.h is included */
 	unsigned words[12];
 
 	for (unsigned i = 0; i < 3; i++)

@@ -1,8 +1,8 @@
 /* platform.h: what this platform has. The only place for #ifdef, together with platform_*.h (one file a family).
  *
- * Each feature is HAVE_X, 0 or 1, set here by the system's name and overridable from the command line (-DHAVE_X=0);
- * with -DKM_BARE all of them are 0, with -DKM_MINIX34 they are as on MINIX 3.4. A missing one makes its workloads
- * unsupported, with the reason; a stub never answers success. */
+ * Each feature is HAVE_X, 0 or 1, set here by the system's name; the command line overrides it (-DHAVE_X=0). With
+ * -DKM_BARE all of them are 0, with -DKM_MINIX34 they are as on MINIX 3.4. A missing feature makes its workloads
+ * unsupported, with the reason; a stub never returns success. */
 #ifndef KM_PLATFORM_H
 #define KM_PLATFORM_H
 
@@ -15,7 +15,7 @@
 #else
 #include "platform_posix.h"
 #endif
-#include "platform_common.h" /* outside of #if: the one file holds a header's text where it is first included */
+#include "platform_common.h" /* outside of #if: the one-file probe has a header's text where it is first included */
 
 #include <sys/types.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@
 #if HAVE_MMAP
 #include <sys/mman.h>
 #endif
-#ifndef KM_SHARED_ANONYMOUS /* MAP_PRIVATE where such a mapping is made, and is not shared after fork */
+#ifndef KM_SHARED_ANONYMOUS /* MAP_PRIVATE where such a mapping succeeds but is not shared after fork */
 #define KM_SHARED_ANONYMOUS MAP_SHARED
 #endif
 #if HAVE_GETRUSAGE
@@ -71,7 +71,7 @@ struct km_no_thread {
 #if !HAVE_VFORK
 #define vfork() (errno = ENOSYS, (pid_t) - 1)
 #endif
-#if !HAVE_SETITIMER /* nor, maybe, what belongs to it */
+#if !HAVE_SETITIMER /* its types may be missing too */
 struct km_no_timer {
 	struct timeval it_interval, it_value;
 };
@@ -80,7 +80,7 @@ struct km_no_timer {
 #define ITIMER_REAL 0
 #define setitimer(which, value, old) ((void)(which), (void)(value), (void)(old), errno = ENOSYS, -1)
 #endif
-/* Where it is unknown, a descriptor that must not be inherited is told so by fcntl, a moment later. */
+/* Where it is unknown, fcntl marks a descriptor that must not be inherited, a moment later. */
 #if !defined(O_CLOEXEC)
 #define O_CLOEXEC 0
 #endif
@@ -88,7 +88,7 @@ struct km_no_timer {
 #undef HAVE_CLOCK_RAW
 #define HAVE_CLOCK_RAW 0
 #endif
-#ifndef KM_PROC /* where they are: tests lay out ones of their own */
+#ifndef KM_PROC /* where they are: tests use their own */
 #define KM_PROC "/proc"
 #endif
 #ifndef KM_SYS
@@ -97,7 +97,7 @@ struct km_no_timer {
 #if HAVE_AFFINITY
 #include <sched.h>
 #endif
-#if defined(O_DIRECT) /* a file read and written past the kernel's cache; 0: there is no such flag here */
+#if defined(O_DIRECT) /* reads and writes a file past the kernel's cache; 0: no such flag here */
 #define KM_O_DIRECT O_DIRECT
 #else
 #define KM_O_DIRECT 0
@@ -107,7 +107,7 @@ struct km_no_timer {
 #endif
 #include "platform_sys.h"
 
-/* What a workload may need. platform.c holds the sentence that a missing one is reported with. */
+/* What a workload may need. platform.c has the sentence that reports a missing one. */
 enum {
 	CAP_MMAP = 1 << 0,
 	CAP_MPROTECT = 1 << 1,
@@ -140,7 +140,7 @@ enum {
 #define KM_PRINTF(string, first) __attribute__((__format__(__printf__, string, first)))
 #if defined(__clang__)
 #define KM_NOINLINE __attribute__((noinline))
-#else /* nor a copy of it with constants for its arguments */
+#else /* also without copies for constant arguments */
 #define KM_NOINLINE __attribute__((noinline, noclone))
 #endif
 #define KM_UNUSED __attribute__((unused))
@@ -153,8 +153,8 @@ enum {
 #define KM_UNREACHABLE ((void)0)
 #endif
 
-/* The widest words that the compiler was told to make single loads of (-mavx2 and the like), by GCC's vector extension,
- * which clang has too; elsewhere machine words. */
+/* The widest words that the compiler may load at once (-mavx2 and the like), by GCC's vector extension, which clang has
+ * too; elsewhere machine words. */
 #if defined(__AVX512F__)
 #define KM_WIDE_BYTES 64
 #elif defined(__AVX__)
@@ -172,7 +172,7 @@ typedef unsigned long km_wide __attribute__((vector_size(KM_WIDE_BYTES)));
 typedef unsigned long km_wide;
 #endif
 
-/* A function of a part that the platform lacks: it fails, and says so. */
+/* A function that the platform lacks: it fails with ENOSYS. */
 #define KM_LACKS(type, name, parameters, failure) \
 	type name parameters                      \
 	{                                         \
@@ -180,10 +180,10 @@ typedef unsigned long km_wide;
 		return failure;                   \
 	}
 
-/* The compiler must compute `value` (an integer) here, and may not assume what memory holds after. */
+/* Makes the compiler compute `value` (an integer) here, and assume nothing about memory afterwards. */
 #if defined(__GNUC__) || defined(__clang__)
 #define KM_KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
-/* The same, and it may not assume what the variable holds after: GCC 14 unrolls a loop that it can count. */
+/* The same, and it may assume nothing about the variable afterwards: GCC 14 unrolls a loop that it can count. */
 #define KM_UNKNOWN(variable) __asm__ volatile("" : "+r"(variable) : : "memory")
 #else
 extern volatile uintptr_t km_kept;
@@ -195,70 +195,69 @@ extern volatile double km_kept_double;
 #define KM_KEEP_DOUBLE(value) (km_kept_double = (value))
 
 /* platform_memory.c: mappings, the page cache, free space. What the platform does not have fails with ENOSYS. */
-/* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where that can be asked for;
- * NULL with errno. Without `writable` a write to it faults for ever. */
+/* Fresh private memory, zero-filled at the first touch, in ordinary (never huge) pages where the system takes such a
+ * request; NULL with errno. Without `writable` every write to it faults. */
 void *km_map_fresh(size_t bytes, int writable);
-/* Why huge pages cannot be asked for; or NULL, and the size of one. */
+/* Why huge pages are not available; or NULL, and the size of one. */
 const char *km_huge_missing(size_t *page);
-/* Fresh private memory for writing, at a huge page's start, in huge pages if the system has free ones; NULL with
- * errno. */
+/* Fresh private memory for writing, at a huge page's start, in huge pages if any are free; NULL with errno. */
 void *km_map_huge(size_t bytes, size_t page);
-long km_huge_bytes(const void *at); /* of the mapping that begins there, in huge pages; -1 where nothing tells */
-/* The same as km_map_fresh for writing, in pages as the system chooses to give them. */
+long km_huge_bytes(const void *at); /* of the mapping that begins there, in huge pages; -1: unknown */
+/* The same as km_map_fresh for writing, in pages of the system's choice. */
 void *km_map_plain(size_t bytes);
-/* A file, shared, for reading; over what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
+/* A file, shared, for reading; replaces what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
 void *km_map_file(void *where, int fd, off_t offset, size_t bytes);
 int km_unmap(void *, size_t bytes);                   /* 0, or -1 with errno */
 int km_cache_drop(int fd);                            /* asks the kernel to drop the file's cached pages: 0, or -1 */
-long km_cache_resident(int fd, size_t bytes);         /* the file's pages in memory; -1 where nothing tells */
-int km_free_space(const char *path, uint64_t *bytes); /* of the file system, for us: 0, or -1 with errno */
+long km_cache_resident(int fd, size_t bytes);         /* the file's pages in memory; -1: unknown */
+int km_free_space(const char *path, uint64_t *bytes); /* of the file system, for this user: 0, or -1 with errno */
 int km_file_limit(uint64_t *bytes);                   /* the largest file that this process may write: 0, or -1 */
 int km_limit_memory(uint64_t bytes);                  /* this process's address space, from now on: 0, or -1 */
 /* Limits how many processes this user may have: 0, or -1. A superuser, who has no limit, becomes nobody first. */
 int km_limit_processes(uint64_t most);
-long km_faults(void); /* of this process, with and without I/O; -1 where not told */
-/* The file system's name, "" where the platform does not tell: figures of files belong to it. */
+long km_faults(void); /* of this process, with and without I/O; -1: unknown */
+/* The file system's name, "" if unknown: figures of files depend on it. */
 void km_file_system(const char *path, char *to, size_t n);
-/* Is this on a file system of that kind ("ext4"; "minix": version 3)? 1, 0, or -1 where the platform does not tell. */
+/* Is this on a file system of that kind ("ext4"; "minix": version 3)? 1, 0, or -1: unknown. */
 int km_on_file_system(const char *path, const char *kind);
-void km_sync(const char *path); /* what its file system has yet to write is written */
-int km_fix_malloc(void);        /* malloc's threshold for mmap stays at 128 KiB: 1 if so */
-void km_trim_malloc(void);      /* malloc gives free memory back to the kernel, where it can */
-int km_from_heap(void *);       /* is this block of malloc's in the brk heap? -1: not told */
+void km_sync(const char *path); /* its file system writes everything to the disk */
+int km_fix_malloc(void);        /* fixes malloc's threshold for mmap at 128 KiB: 1 if it could */
+void km_trim_malloc(void);      /* malloc returns free memory to the kernel, where it can */
+int km_from_heap(void *);       /* whether malloc took this block from the brk heap; -1: unknown */
 
-/* platform_fb.c: the first frame buffer, as Linux programs know it; ENOSYS where there is no such thing. */
+/* platform_fb.c: the first frame buffer, by Linux's interface; elsewhere ENOSYS. */
 #define KM_FB "/dev/fb0"
 struct km_fb {
-	char driver[17]; /* what it calls itself */
+	char driver[17]; /* its own name */
 	unsigned width, height, bits;
 	unsigned shift[3];   /* red, green, blue within a pixel */
 	size_t pitch;        /* bytes from line to line */
-	size_t start, bytes; /* where what is shown begins; all of its memory */
-	const char *unusual; /* NULL: pixels of 32 bits, 8 for each colour, one after another; else what they are */
+	size_t start, bytes; /* where the visible part begins; all of its memory */
+	const char *unusual; /* NULL: pixels of 32 bits, 8 for each colour, one after another; else how they differ */
 };
 int km_fb_info(int fd, struct km_fb *);                      /* two ioctls: 0, or -1 with errno */
 void *km_fb_map(int fd, const struct km_fb *);               /* for reading and writing, shared; NULL with errno */
 ssize_t km_fb_read(int fd, void *, size_t n, size_t offset); /* as pread and pwrite */
 ssize_t km_fb_write(int fd, const void *, size_t n, size_t offset);
 
-/* A probe that is slower by a known amount, to test that such a difference is found and has the right size: so many
- * iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it anyway. */
+/* For tests: makes the probe slower by a known amount, to test that such a difference is found with the right size. So
+ * many iterations of the empty loop are added to every iteration of a workload. The loop alone is timed beside it. */
 #ifndef KM_HANDICAP
 #define KM_HANDICAP 0
 #endif
 
-/* 0: a probe that reads nothing of what happened and what disturbed, to measure what reading it costs. */
+/* 0: reads nothing of what happened and what disturbed, to measure the cost of reading it. */
 #ifndef KM_METER
 #define KM_METER 1
 #endif
 
-/* 0: a probe that runs no empty loop between its samples, to measure what the loop does to them. */
+/* 0: runs no empty loop between samples, to measure the loop's effect on them. */
 #ifndef KM_BESIDE
 #define KM_BESIDE 1
 #endif
 
-/* 0: a probe that checks nothing, to measure what checking costs. Its compiler takes every check as passed, and leaves
- * it out; a row that fails with checks must not be run without them. */
+/* 0: checks nothing, to measure the cost of checking. The compiler takes every check as passed and omits it: a row that
+ * fails with checks must not be run without them. */
 #ifndef KM_VERIFY
 #define KM_VERIFY 1
 #endif

@@ -1,5 +1,5 @@
-/* platform_bare.h: KM_BARE, a build with every capability switched off: what is left on an old POSIX system such as
- * MINIX 3.1, and what a port begins with. POSIX.1-1990, select, gettimeofday and snprintf are all that it needs;
+/* platform_bare.h: KM_BARE, a build with every capability switched off: what remains on an old POSIX system such as
+ * MINIX 3.1, and the start of a port. It needs POSIX.1-1990, select, gettimeofday and snprintf alone;
  * docs/portability.md lists the functions. Included before any system header. */
 #ifndef KM_PLATFORM_BARE_H
 #define KM_PLATFORM_BARE_H
@@ -7,7 +7,7 @@
 #define _XOPEN_SOURCE 600 /* and no _FILE_OFFSET_BITS: files are as large as off_t is by itself */
 #define KM_PLATFORM "bare"
 
-/* One a line, none conditional: a test holds this list against every HAVE_X that the probe's headers name. */
+/* One a line, none conditional: a test compares this list with every HAVE_X in the probe's headers. */
 #define HAVE_AFFINITY 0
 #define HAVE_AUXV 0
 #define HAVE_CLOCK_GETTIME 0

@@ -1,10 +1,10 @@
-/* platform_common.h: what a system has unless its own header or the command line (-DHAVE_X=0) has said otherwise: most
- * of POSIX, and what Linux alone has where KM_LINUX is 1. The headers of the two played systems say all themselves. */
+/* platform_common.h: what a system has unless its own header or the command line (-DHAVE_X=0) differs: most of POSIX,
+ * and, where KM_LINUX is 1, what Linux alone has. The headers for KM_BARE and KM_MINIX34 set everything themselves. */
 #ifndef KM_PLATFORM_COMMON_H
 #define KM_PLATFORM_COMMON_H
 
 #ifndef HAVE_AFFINITY
-#define HAVE_AFFINITY KM_LINUX /* no two systems agree on it; Linux's is the one that is written */
+#define HAVE_AFFINITY KM_LINUX /* no two systems agree on it; the probe has Linux's */
 #endif
 #ifndef HAVE_AUXV
 #define HAVE_AUXV 0 /* getauxval */

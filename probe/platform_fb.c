@@ -1,4 +1,4 @@
-/* platform_fb.c: the first frame buffer, as Linux programs know it: /dev/fb0. Elsewhere each call fails with ENOSYS. */
+/* platform_fb.c: the first frame buffer, by Linux's interface: /dev/fb0. Elsewhere each call fails with ENOSYS. */
 #include "engine.h"
 
 #if HAVE_FRAME_BUFFER
@@ -33,7 +33,7 @@ int km_fb_info(int fd, struct km_fb *fb)
 	fb->shift[2] = var.blue.offset;
 	fb->pitch = fix.line_length;
 	fb->bytes = fix.smem_len;
-	/* What is shown may begin within the memory: the screen is panned. */
+	/* The visible part may begin within the memory: the screen is panned. */
 	fb->start = (size_t)var.yoffset * fix.line_length + (size_t)var.xoffset * (var.bits_per_pixel / 8);
 	fb->unusual = unusual(&var, &fix);
 	return 0;

@@ -67,7 +67,7 @@ static void ipc_loopback(struct sockaddr_in *at, unsigned port)
 	at->sin_port = htons((uint16_t)port);
 }
 
-/* A socket of loopback at a port of the kernel's choice: its descriptor, or -1. */
+/* A loopback socket at a port of the kernel's choice: its descriptor, or -1. */
 static int ipc_bound(int type, unsigned *port)
 {
 	struct sockaddr_in at;
@@ -119,7 +119,7 @@ int km_socket_close_hard(int fd)
 	return close(fd) == 0 && set == 0 ? 0 : -1;
 }
 
-/* A connection is made before anybody accepts it: both ends are one process's. */
+/* The connection exists before anybody accepts it: one process has both ends. */
 int km_socket_tcp(int end[2])
 {
 	unsigned port;
@@ -213,7 +213,7 @@ KM_LACKS(int, km_queue_remove, (int id KM_UNUSED), -1)
 
 #if HAVE_POSIX_MQ
 
-/* Its type is a number here and a pointer there; a handle is a place in this table. */
+/* mqd_t is a number here and a pointer there; a handle is an index of this table. */
 static mqd_t ipc_queues[8];
 static int ipc_nqueues;
 
@@ -280,7 +280,7 @@ KM_LACKS(int, km_event_new, (void), -1)
 #endif
 
 #if HAVE_SHARED_MAP && HAVE_MMAP && defined(MAP_ANONYMOUS)
-/* Does a child's store reach us? There are systems where the mapping is made, and each process has its own. */
+/* Does a child's store reach us? On some systems the mapping succeeds, and each process has its own. */
 static int ipc_is_shared(volatile char *at)
 {
 	pid_t child = fork(), got;
@@ -321,7 +321,7 @@ void *km_map_shared(size_t bytes)
 KM_LACKS(void *, km_map_shared, (size_t bytes KM_UNUSED), NULL)
 #endif
 
-#if HAVE_FUTEX && !defined(SYS_futex) && defined(SYS_futex_time64) /* without a time limit they are one */
+#if HAVE_FUTEX && !defined(SYS_futex) && defined(SYS_futex_time64) /* without a time limit they are the same */
 #define SYS_futex SYS_futex_time64
 #endif
 enum { IPC_FUTEX_WAIT = 0, IPC_FUTEX_WAKE = 1 };

@@ -1,11 +1,11 @@
-/* platform_ipc.h: what processes reach each other by, where it has no one form on all systems. What the platform does
- * not have fails with ENOSYS. Included by km.h. */
+/* platform_ipc.h: communication between processes, as far as systems differ in it. What the platform does not have
+ * fails with ENOSYS. Included by km.h. */
 #ifndef KM_PLATFORM_IPC_H
 #define KM_PLATFORM_IPC_H
 
 #include "platform.h"
 
-/* Sockets, of this host alone; all are closed on exec. Each: 0, or -1 with errno. */
+/* Sockets on this host alone, closed on exec. Each: 0, or -1 with errno. */
 int km_socket_unix(int end[2]);                /* a connected pair of streams */
 int km_socket_tcp(int end[2]);                 /* the same over loopback, with TCP_NODELAY on both */
 int km_socket_udp(int end[2]);                 /* two datagram sockets of loopback, each connected to the other */
@@ -14,27 +14,27 @@ int km_socket_connect(int *fd, unsigned port); /* a new TCP connection to it */
 int km_socket_accept(int fd);                  /* waits: the new descriptor, or -1 */
 int km_socket_close_hard(int fd);              /* closes by a reset: no TIME_WAIT, the port is free at once */
 
-/* System V message queues. Messages are of 8 bytes; `type` is positive. */
+/* System V message queues. Messages have 8 bytes; `type` is positive. */
 int km_queue_new(void); /* an id, or -1 */
 int km_queue_put(int id, long type, const void *word);
 int km_queue_get(int id, long type, void *word); /* waits */
 int km_queue_remove(int id);
 
-/* POSIX message queues of one message of 8 bytes. The name is gone before km_mq_new returns. */
-int km_mq_new(const char *name); /* a handle, good in children too, or -1 */
+/* POSIX message queues of one message of 8 bytes. km_mq_new removes the name before it returns. */
+int km_mq_new(const char *name); /* a handle, valid in children too, or -1 */
 int km_mq_put(int handle, const void *word);
 int km_mq_get(int handle, void *word); /* waits */
 int km_mq_close(int handle);
 
 int km_event_new(void); /* an eventfd, read and written by words; or -1 */
 
-/* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: it was made, and was not shared). Released
- * by km_unmap. */
+/* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: the mapping succeeded but was not shared).
+ * Released by km_unmap. */
 void *km_map_shared(size_t bytes);
 
-/* While *word is `seen`, waits until it is woken: 0, or -1 with errno (EAGAIN: it was another already). */
+/* Waits while *word is `seen`, until it is woken: 0, or -1 with errno (EAGAIN: it had changed before). */
 int km_futex_wait(volatile uint32_t *word, uint32_t seen);
-int km_futex_wake(volatile uint32_t *word); /* one that waits: how many were woken, or -1 */
+int km_futex_wake(volatile uint32_t *word); /* wakes one waiter: how many were woken, or -1 */
 
 int km_yield(void); /* sched_yield */
 

@@ -11,12 +11,12 @@
 #define KM_LINUX 1
 #include <features.h>
 #if !defined(HAVE_POSIX_MQ) && !(__GLIBC__ == 2 && __GLIBC_MINOR__ < 34)
-#define HAVE_POSIX_MQ 1 /* not in librt, with which a bare `cc probe.c` does not link */
+#define HAVE_POSIX_MQ 1 /* not in librt, which a bare `cc probe.c` does not link */
 #endif
 #if !defined(HAVE_MALLOPT) && defined(__GLIBC__)
 #define HAVE_MALLOPT 1
 #endif
-/* Headers of the kernel's, which a C library may lack, and glibc's before 2.16. */
+/* A C library may lack the kernel's headers; glibc has <sys/auxv.h> from 2.16 on. */
 #ifdef __has_include
 #if !defined(HAVE_AUXV) && __has_include(<sys/auxv.h>)
 #define HAVE_AUXV 1

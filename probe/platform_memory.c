@@ -61,7 +61,7 @@ void *km_map_plain(size_t bytes)
 	return memory_private(bytes, PROT_READ | PROT_WRITE);
 }
 
-/* A kernel built without huge pages answers EINVAL: nothing is lost. */
+/* A kernel built without huge pages returns EINVAL: nothing is lost. */
 static int memory_refuse_huge(void *at, size_t bytes)
 {
 #if HAVE_NOHUGEPAGE
@@ -107,10 +107,10 @@ const char *km_huge_missing(size_t *page)
 	if (!HAVE_MMAP || !HAVE_NOHUGEPAGE || !km_file_line(HUGE_PAGES "enabled", line, sizeof line))
 		return "this system has no transparent huge pages";
 	if (strstr(line, "[never]"))
-		return "transparent_hugepage is never here: echo madvise >" HUGE_PAGES "enabled";
+		return "transparent_hugepage is set to never here: echo madvise >" HUGE_PAGES "enabled";
 	if (km_file_line(HUGE_PAGES "hpage_pmd_size", line, sizeof line))
 		*page = (size_t)strtoul(line, NULL, 10);
-	return *page > 0 ? NULL : "the size of a huge page is not told";
+	return *page > 0 ? NULL : "this system does not tell the size of a huge page";
 }
 
 void *km_map_huge(size_t bytes, size_t page)
@@ -169,7 +169,7 @@ int km_cache_drop(int fd)
 KM_LACKS(int, km_cache_drop, (int fd KM_UNUSED), -1)
 #endif
 
-/* The mapping is made for the question alone: one that stays would hold no page, but its touch would. */
+/* Maps the file for this question alone: a lasting mapping would keep no page in memory, but a touch of it would. */
 long km_cache_resident(int fd, size_t bytes)
 {
 #if HAVE_MMAP && HAVE_MINCORE
@@ -357,7 +357,7 @@ void km_trim_malloc(void)
 #endif
 }
 
-/* The heap ends at the break; where mappings lie below it at all, they are much further away than this. */
+/* The heap ends at the break; mappings, where they lie below it at all, are much further away than this. */
 #define HEAP_AT_MOST ((uintptr_t)1 << 30)
 int km_from_heap(void *block)
 {

@@ -1,8 +1,8 @@
-/* platform_minix34.h: MINIX 3.4, as it was met: what links there, not what its headers declare (semaphore.h, mqueue.h,
- * aio.h, sched.h and sys/msg.h stand there without functions). Included before any system header.
+/* platform_minix34.h: MINIX 3.4 as found: what links there, not what its headers declare (semaphore.h, mqueue.h, aio.h,
+ * sched.h and sys/msg.h declare functions that do not exist). Included before any system header.
  *
- * With KM_MINIX34 another system plays it, for tests: the same capabilities, one CPU, clocks of 1/60 s, and a shared
- * anonymous mapping that is made, and is not shared. */
+ * With KM_MINIX34 another system stands in for it in tests: the same capabilities, one CPU, clocks of 1/60 s, and a
+ * shared anonymous mapping that succeeds but is not shared. */
 #ifndef KM_PLATFORM_MINIX34_H
 #define KM_PLATFORM_MINIX34_H
 
@@ -15,14 +15,14 @@
 #define _DEFAULT_SOURCE /* vfork, MAP_ANONYMOUS */
 #define KM_PLATFORM "minix 3.4, played"
 #define KM_ONLINE_CPUS 1
-#define KM_CLOCK_TICKS_PER_S 60         /* every clock of the system counts them */
-#define KM_SHARED_ANONYMOUS MAP_PRIVATE /* what such a mapping turns out to be */
+#define KM_CLOCK_TICKS_PER_S 60         /* the unit of every clock of the system */
+#define KM_SHARED_ANONYMOUS MAP_PRIVATE /* what such a mapping really is */
 #endif
 
 #define HAVE_AFFINITY 0
 #define HAVE_AUXV 0
 #define HAVE_CLOCK_GETTIME 1
-#define HAVE_CLOCK_RAW 0 /* CLOCK_REALTIME and CLOCK_MONOTONIC are all */
+#define HAVE_CLOCK_RAW 0 /* there are CLOCK_REALTIME and CLOCK_MONOTONIC alone */
 #define HAVE_EVENTFD 0
 #define HAVE_FADVISE 0
 #define HAVE_FRAME_BUFFER 0
@@ -32,21 +32,21 @@
 #define HAVE_MALLOPT 0
 #define HAVE_MINCORE 0
 #define HAVE_MMAP 1
-#define HAVE_MPROTECT 0 /* declared, and not there to link with */
+#define HAVE_MPROTECT 0 /* declared, but does not link */
 #define HAVE_NOHUGEPAGE 0
 #define HAVE_PDEATHSIG 0
 #define HAVE_PERF_EVENT 0
 #define HAVE_POLL 1
 #define HAVE_POSIX_MQ 0
 #define HAVE_POSIX_SPAWN 1
-#define HAVE_PROC 0 /* there is a /proc, and nothing in it is as in Linux's */
+#define HAVE_PROC 0 /* there is a /proc, but nothing in it is as in Linux's */
 #define HAVE_PTHREAD 0
 #define HAVE_SBRK 0
 #define HAVE_SCHED_YIELD 0
 #define HAVE_SETITIMER 1
 #define HAVE_SETPGID 1
-#ifndef HAVE_SHARED_MAP   /* overridable, to see that a workload notices */
-#define HAVE_SHARED_MAP 0 /* MAP_SHARED | MAP_ANON succeeds, and is not shared after fork */
+#ifndef HAVE_SHARED_MAP   /* overridable, to test that a workload notices */
+#define HAVE_SHARED_MAP 0 /* MAP_SHARED | MAP_ANON succeeds but is not shared after fork */
 #endif
 #define HAVE_STATFS_MAGIC 0
 #define HAVE_STATVFS 1
@@ -58,7 +58,7 @@
 #define HAVE_SYNCFS 0
 #define HAVE_SYSCALL 0
 #define HAVE_SYSV_MSG 0
-#define HAVE_UNIX_SOCKETS 1 /* where their server was started; else the row says so */
+#define HAVE_UNIX_SOCKETS 1 /* if their server is started; otherwise the row is unsupported */
 #define HAVE_VFORK 1
 
 #endif

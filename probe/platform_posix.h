@@ -1,4 +1,4 @@
-/* platform_posix.h: any other POSIX system: what POSIX.1-2001 has, and what the system's name tells. */
+/* platform_posix.h: any other POSIX system: what POSIX.1-2001 has, and what the system's name implies. */
 #ifndef KM_PLATFORM_POSIX_H
 #define KM_PLATFORM_POSIX_H
 
@@ -36,7 +36,7 @@
 #define HAVE_STATVFS_NAME 1
 #endif
 #if !defined(HAVE_VFORK) && defined(__APPLE__)
-#define HAVE_VFORK 0 /* deprecated: its use is a warning */
+#define HAVE_VFORK 0 /* deprecated: the compiler warns */
 #endif
 
 #endif

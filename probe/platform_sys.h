@@ -1,6 +1,6 @@
-/* platform_sys.h: the kernel entered past libc: past its caches (getpid), its fast paths (gettimeofday) and its
- * cancellation points (read, write). Where there is no syscall(2), libc's own function stands in for those calls that
- * no libc answers by itself; for the others HAVE_SYS_X says that there is no way. Included by platform.h. */
+/* platform_sys.h: calls that enter the kernel past libc: past its caches (getpid), its fast paths (gettimeofday) and
+ * its cancellation points (read, write). Without syscall(2), libc's own function replaces those calls that no libc
+ * answers itself; for the others HAVE_SYS_X tells that there is no way. Included by platform.h. */
 #ifndef KM_PLATFORM_SYS_H
 #define KM_PLATFORM_SYS_H
 
@@ -13,13 +13,13 @@
 #else
 #define km_sys_getppid() ((long)getppid())
 #define km_sys_getpgid() ((long)getpgrp()) /* the one that MINIX 3 has */
-#define km_sys_getpid() ((long)getpid())   /* some libcs remember it */
+#define km_sys_getpid() ((long)getpid())   /* some libcs cache it */
 #define km_sys_read(fd, to, n) ((long)read(fd, to, n))
 #define km_sys_write(fd, from, n) ((long)write(fd, from, n))
 #endif
 
-/* Not on 32-bit systems whose time_t outgrew the call (that it still has a number says nothing: Debian 13's Arm), nor
- * on NetBSD, which renamed it. */
+/* Not on 32-bit systems whose time_t outgrew the call (which may still have a number: Debian 13's Arm), nor on NetBSD,
+ * which renamed it. */
 #if HAVE_SYSCALL && defined(SYS_gettimeofday)
 #define HAVE_SYS_GETTIMEOFDAY (sizeof(time_t) <= sizeof(long))
 #define km_sys_gettimeofday(to) ((int)syscall(SYS_gettimeofday, to, NULL))

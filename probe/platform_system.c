@@ -1,4 +1,4 @@
-/* platform_system.c: what the system tells of itself, and of this program as it was loaded. */
+/* platform_system.c: what the system tells about itself, and about this program as it was loaded. */
 #include "engine.h"
 
 #if HAVE_PROC
@@ -17,10 +17,10 @@ typedef Elf32_Phdr program_header;
 #include <gnu/libc-version.h>
 #endif
 
-/* musl's headers tell no version; who builds the probe may (KM_LIBC). They are known by their guards. */
+/* musl's headers do not tell its version; the builder may (KM_LIBC). Their include guards identify musl. */
 void platform_libc(char *to, size_t n)
 {
-#if defined(__UCLIBC__) /* which says __GLIBC__ too */
+#if defined(__UCLIBC__) /* which defines __GLIBC__ too */
 	snprintf(to, n, "uclibc %d.%d.%d", __UCLIBC_MAJOR__, __UCLIBC_MINOR__, __UCLIBC_SUBLEVEL__);
 #elif defined(__GLIBC__) && HAVE_AUXV
 	snprintf(to, n, "glibc %s", gnu_get_libc_version());
@@ -35,8 +35,8 @@ void platform_libc(char *to, size_t n)
 #endif
 }
 
-/* Whether the kernel was told to load an interpreter, which links the libraries; a static program that can be moved in
- * memory has a dynamic section too. */
+/* Whether the kernel loaded an interpreter, which links the libraries; a static position-independent program has a
+ * dynamic section too. */
 const char *platform_linkage(void)
 {
 #if HAVE_AUXV
@@ -56,7 +56,7 @@ const char *platform_linkage(void)
 
 static const struct {
 	unsigned setting;
-	const char *name, *file; /* the file's first line; of words the one in brackets */
+	const char *name, *file; /* the value is the file's first line, or its word in brackets */
 } settings[] = {
 	{ SET_GOVERNOR, "governor", KM_SYS "/devices/system/cpu/cpu0/cpufreq/scaling_governor" },
 	{ SET_CLOCK_SOURCE, "clocksource", KM_SYS "/devices/system/clocksource/clocksource0/current_clocksource" },
@@ -76,7 +76,7 @@ const char *platform_setting_name(unsigned setting)
 	return NULL;
 }
 
-/* Of the mount that it lies on: type and options, as the list of mounts has them; the last of two on one point. */
+/* Type and options of the mount that `dir` is on, from the list of mounts; the last of two on one point. */
 static void mount_of(const char *dir, char *to, size_t n)
 {
 #if HAVE_PROC
@@ -118,7 +118,7 @@ static void setting_line(const char *file, char *to, size_t n)
 	snprintf(to, n, "%s", word);
 }
 
-/* The block device that it lies on, or a part of which, and its queue; no file system of several devices has one. */
+/* The block device that `dir` is on, or a part of, and its queue; a file system on several devices has none. */
 static void device_of(const char *dir, char *to, size_t n)
 {
 #if HAVE_PROC

@@ -1,11 +1,11 @@
-/* program.c: programs of the system's that a workload runs: found by PATH, started in the run's folder with an
+/* program.c: programs of the system that a workload runs: found by PATH, started in the run's directory with an
  * environment that is always the same, and waited for.
  *
- * They are children of the process that measures, and so of its process group: the driver kills them with it. What they
- * write, temporary files included, lies in the run's folder, which the driver removes. */
+ * They are children of the measuring process, and so of its process group: the driver kills them with it. Their files,
+ * temporary ones included, are in the run's directory, which the driver removes. */
 #include "engine.h"
 
-#define SAID "said" /* in the run's folder: what programs print on their standard error */
+#define SAID "said" /* in the run's directory: the programs' standard error */
 
 static const char *search_path(void)
 {
@@ -14,7 +14,7 @@ static const char *search_path(void)
 	return path && path[0] ? path : "/bin:/usr/bin";
 }
 
-/* The first executable file of that name in an absolute folder of PATH: 1, or 0 without one. */
+/* The first executable file of that name in an absolute directory of PATH: 1, or 0: none. */
 static int look_up(char *to, const char *name)
 {
 	for (const char *at = search_path(), *end; *at; at = *end ? end + 1 : end) {
@@ -75,7 +75,7 @@ long km_command_start(struct km *km, const struct km_command *c)
 		km_fail_call(km, "fork");
 	if (pid > 0)
 		return (long)pid;
-	signal(SIGPIPE, SIG_DFL); /* ignored by us: a shell's tools expect to be ended by it */
+	signal(SIGPIPE, SIG_DFL); /* we ignore it: a shell's tools expect it to end them */
 	if (chdir(km->engine->dir) != 0)
 		km_child_fail(c->report[1], "chdir");
 	redirect(c, c->in, O_RDONLY, 0);
@@ -97,7 +97,7 @@ void km_command_end(struct km *km, const struct km_command *c, long pid, int wan
 	if (WIFEXITED(status) && WEXITSTATUS(status) == wanted)
 		return;
 	if (WIFEXITED(status) && km_file_line(km_path(km, name, SAID), said, sizeof said))
-		km_fail(km, "%s left with exit status %d: %s", c->words[0], WEXITSTATUS(status), said);
+		km_fail(km, "%s exited with status %d: %s", c->words[0], WEXITSTATUS(status), said);
 	km_child_failed(km, status, c->report[0]);
 }
 

@@ -1,7 +1,7 @@
 /* registry.c: the one list of workloads, in the order in which they are shown. */
 #include "engine.h"
 
-/* clang-format off */ /* it would take the list for one expression */
+/* clang-format off */ /* it would read the list as one expression */
 #define WORKLOADS(X) \
 	X(clock_read_monotonic) X(clock_read_monotonic_raw) X(clock_read_gettimeofday) X(clock_read_times) \
 	X(clock_read_cycles) X(clock_read_cycles_serialised) \

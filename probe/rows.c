@@ -1,4 +1,4 @@
-/* rows.c: rows, their names, and which of them were asked for. A row is a workload at one point of its parameters. */
+/* rows.c: rows, their names, and which of them are selected. A row is a workload at one point of its parameters. */
 #include "engine.h"
 
 #define MAX_ROWS (MAX_REGIONS / 2 - 1)
@@ -72,7 +72,7 @@ const struct row *registry_row(const char *name)
 	return NULL;
 }
 
-/* `*` stands for any number of characters, every other character for itself. */
+/* `*` matches any number of characters, every other character itself. */
 static int matches(const char *pattern, const char *name)
 {
 	if (*pattern == '*')
@@ -95,7 +95,7 @@ static int in_profile(const struct row *r, enum profile profile)
 	return 1;
 }
 
-/* A row without parameters bears its workload's name; with an @ at the end that name means this row alone. */
+/* A row without parameters has its workload's name; with an @ at the end that name selects this row alone. */
 static int is_only(const char *word, const char *name)
 {
 	size_t n = strlen(name);
@@ -137,9 +137,9 @@ const char *row_unsupported(const struct row *r, enum by by)
 	if (!workload_is_by(r->workload, by))
 		return by == BY_PATH ? "means nothing by path" : "means nothing by time";
 	if (by == BY_TIME && disk_needed(r))
-		return "is for a disk of memory, and by path alone: by time name a folder on the disk with --dir";
+		return "needs a disk in memory, by path alone: by time name a disk's directory with --dir or TMPDIR";
 	if (by == BY_TIME && display_needed(r))
-		return "names a display's driver, and is by path alone: by time take the row without it";
+		return "names a display's driver, by path alone: by time use the row without it";
 	if (by == BY_PATH && r->point->path_n == 0 && r->workload->needs & CAP_FRAME_BUFFER)
 		return "depends on the display's driver by path: name the row with bochs-drm or vesafb";
 	if (by == BY_PATH && r->point->path_n == 0)
@@ -159,7 +159,7 @@ const char *unit_name(enum unit unit)
 	return names[unit];
 }
 
-/* N or N/M at `word`; without M it is N too. Where it ends; NULL if it is neither. */
+/* N or N/M at `word`; without M it is N too. Returns where it ends; NULL for another word. */
 static const char *batch_at(const char *word, long *op, long *baseline)
 {
 	char *end;
@@ -176,7 +176,7 @@ static const char *batch_at(const char *word, long *op, long *baseline)
 	return end;
 }
 
-/* The batch that a list gives to this id (0: to none, the list is looked through). -1 if it is no such list. */
+/* The batch that a list sets for this id (0: checks the list alone). -1 if it is no such list. */
 static int batch_listed(const char *list, unsigned long id, long *op, long *baseline)
 {
 	for (const char *at = list; at; at = *at == ',' ? at + 1 : NULL) {

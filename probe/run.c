@@ -1,4 +1,4 @@
-/* run.c: what a process of its own does for a row, from set-up to its record: calibrates, counts, or times it. */
+/* run.c: what a process does for one row, from set-up to its record: calibrates, counts, or times it. */
 #include "engine.h"
 
 static void place_self(struct engine *e)
@@ -17,7 +17,7 @@ static void place_self(struct engine *e)
 			e->peer_cpu = e->cpus[(i + 1) % e->ncpus];
 }
 
-/* The same numbers for a row in every run with one seed, other numbers for another row: FNV-1a over its name. */
+/* One seed gives a row the same numbers in every run, and another row other numbers: FNV-1a over its name. */
 static uint64_t seed_of(const struct engine *e)
 {
 	uint64_t h = UINT64_C(14695981039346656037) ^ e->o->seed;
@@ -34,7 +34,7 @@ static void engine_init(struct engine *e, const struct options *o, const struct 
 	e->o = o;
 	e->row = row;
 	e->run = run;
-	if (dir != e->dir) /* in a first call's process that could not be a fresh program, it is */
+	if (dir != e->dir) /* equal in a first call's process that is a fork, not a fresh program */
 		snprintf(e->dir, sizeof e->dir, "%s", dir);
 	e->random = seed_of(e);
 	e->km.workload = row->workload;
@@ -68,7 +68,7 @@ const char *km_clock_name(struct km *km)
 	return km->engine->o->clock;
 }
 
-/* What brackets a region that times itself: the clock alone, or (by path: no clock) the marker and the counter. */
+/* Brackets a region that times itself: the clock alone, or (by path: no clock) the marker and the counter. */
 static uint64_t bracket_begin(const struct clock_source *c, unsigned region)
 {
 	if (c)
@@ -121,13 +121,13 @@ uint64_t (*km_clock_read(struct km *km, const char *name))(void)
 				km_unsupported(km, "%s", clocks[i].unsupported);
 			return clocks[i].read;
 		}
-	km_fail(km, "no clock is named %s", name);
+	km_fail(km, "this platform has no clock named %s", name);
 	return NULL;
 }
 
 struct named {
 	const char *name;
-	double value; /* negative: the platform does not tell */
+	double value; /* negative: unknown */
 };
 
 static void emit_named(struct json *j, const char *key, const struct named *values, size_t n)
@@ -224,7 +224,7 @@ static void emit_calibration(struct engine *e, const struct measured *r, double 
 	json_end(&j);
 }
 
-/* What happened, and no figure: the samples say how much longer it took with all this attached. */
+/* What happened, without a figure: the samples show how much longer they took with counters and meters. */
 static void emit_count(struct engine *e, const struct measured *r, struct meter *m, double seconds)
 {
 	struct json j;
@@ -273,7 +273,7 @@ static void emit_run(struct engine *e, const struct measured *r, struct meter *m
 	emit_disturbed_samples(&j, r);
 	json_unsigned(&j, "iterations", r->iterations);
 	emit_disturbance(&j, m);
-	if (e->o->by == BY_PATH) { /* nothing that is attached there changes a count: one run does all */
+	if (e->o->by == BY_PATH) { /* metering changes no count there: one run does everything */
 		emit_happened(&j, m);
 		emit_claim(&j, &e->km.claim);
 	}
@@ -288,7 +288,7 @@ static void emit_run(struct engine *e, const struct measured *r, struct meter *m
 	json_end(&j);
 }
 
-/* One sample of a cold row: a fresh process makes it and prints a number; a record it prints instead is an error. */
+/* One sample of a cold row: a fresh process makes it and prints a number; a record instead is an error. */
 static uint64_t cold_sample(struct engine *e)
 {
 	char text[2048];
@@ -333,7 +333,7 @@ static void cold_row(struct engine *e, struct meter *m, struct measured *r)
 
 	clock_measure(e->clock, 0);
 	if (by_time)
-		loop_every(e, r, loop_first(e, r), UINT64_MAX); /* a process takes long against a reading */
+		loop_every(e, r, loop_first(e, r), UINT64_MAX); /* a process takes much longer than a reading */
 	r->op.batch = 1;
 	r->stopped = e->o->by == BY_PATH ? "plan" : "samples";
 	meter_run_begin(m);
@@ -386,7 +386,7 @@ static void cold_call(struct engine *e)
 
 	if (e->o->by == BY_TIME && e->clock->ns_per_tick == 0)
 		clock_measure(e->clock, 0);
-	for (int i = 0; i < CLOCK_READS; i++) /* the clock is warm: what is cold is the call */
+	for (int i = 0; i < CLOCK_READS; i++) /* warms the clock: only the call is cold */
 		(void)e->clock->read();
 	t = measure_once(e, NULL, state, 1, 0);
 	verify_and_end(e, state);

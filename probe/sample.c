@@ -1,13 +1,13 @@
-/* sample.c: samples. By time of a batch that was calibrated before, in a process that does nothing else, with the empty
- * loop between them and the clock after them; by path the fixed plan. Everything is shipped raw. */
+/* sample.c: samples. By time: a batch calibrated before, in a process that does nothing else, with the empty loop
+ * between samples and the clock's cost after them; by path: the fixed plan. All values are printed raw. */
 #include "engine.h"
 
-#define LEAST_SAMPLES 5 /* whatever they take, up to the hard limit */
-#define HARD_LIMIT 4    /* times the time asked for: another run tells more than another long sample of this one */
+#define LEAST_SAMPLES 5 /* however long, up to the hard limit */
+#define HARD_LIMIT 4    /* times the requested time: another run tells more than another long sample */
 #define LOOP_SAMPLES 11
 #define LOOP_BATCH 8192 /* iterations of the empty loop beside a sample: some microseconds */
-#define LOOP_STEPS 100  /* clock steps that it takes at least; a coarser clock would not tell its levels apart */
-#define LOOP_SHARE 10   /* one part in so many of the time goes to it, at most */
+#define LOOP_STEPS 100  /* clock steps, the loop's least time; a coarser clock would not tell its levels apart */
+#define LOOP_SHARE 10   /* it takes at most one part in so many of the time */
 
 /* register: unoptimised, gcc would count in memory, where the loop takes 0.5 or 3 ns, by what was stored before. */
 static void empty_loop(void *state, register uint64_t n)
@@ -31,7 +31,7 @@ static KM_NOINLINE uint64_t timed(struct engine *e, void (*f)(void *, uint64_t),
 	return t1 - t0;
 }
 
-/* By path: one region. The empty bracket (region 0) goes the same way, so that its count is subtracted exactly. */
+/* By path: one region. The empty bracket (region 0) runs the same code, so that its count is subtracted exactly. */
 static KM_NOINLINE uint64_t counted(unsigned region, void (*f)(void *, uint64_t), void *state, uint64_t n)
 {
 	uint64_t t0, t1;
@@ -69,7 +69,7 @@ uint64_t measure_once(struct engine *e, struct meter *m, void *state, uint64_t n
 		w->prepare(state, n);
 	if (m) {
 		meter_sample_begin(m);
-		counters_on(); /* of a counting run: nothing otherwise */
+		counters_on(); /* in a counting run; otherwise nothing */
 	}
 	t = elapsed(e, state, n, baseline);
 	if (m) {
@@ -123,7 +123,7 @@ static uint64_t loop_once(struct engine *e, struct measured *r)
 	return ns;
 }
 
-/* The clock is too coarse to see the empty loop beside each sample: what one iteration costs is found afterwards. */
+/* The clock is too coarse for the empty loop beside each sample: measures the cost of one iteration afterwards. */
 static void loop_afterwards(struct engine *e, struct measured *r)
 {
 	r->loop.batch = r->op.batch > LOOP_BATCH ? r->op.batch : LOOP_BATCH;
@@ -132,7 +132,7 @@ static void loop_afterwards(struct engine *e, struct measured *r)
 		loop_once(e, r);
 }
 
-/* Why sampling ends; NULL: it goes on. */
+/* Why sampling ends; NULL: it continues. */
 static const char *enough(const struct engine *e, const struct measured *r, uint64_t spent)
 {
 	double seconds = (double)spent / 1e9;
@@ -162,7 +162,7 @@ void loop_beside(struct engine *e, struct measured *r, const struct series *samp
 		loop_once(e, r);
 }
 
-/* A counting run reads no empty loop. */
+/* COUNT runs no empty loop. */
 static const char *sample_batches(struct engine *e, struct meter *m, void *state, struct measured *r, enum role role)
 {
 	uint64_t start = clock_wall(), loop = role != COUNT ? loop_first(e, r) : 0;
@@ -182,7 +182,7 @@ static const char *sample_batches(struct engine *e, struct meter *m, void *state
 	return why;
 }
 
-/* Counts: the clock decides only when there are enough of them, so that none of its cost is measured. */
+/* Rows that count: the clock decides only when to stop, so that none of its cost is measured. */
 static void count_row(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
 	uint64_t limit = clock_wall() + (uint64_t)(e->o->seconds * 1e9);
@@ -244,7 +244,7 @@ void measure_bracket(struct engine *e, struct measured *r)
 		series_add(e, &r->loop, counted(0, empty_loop, NULL, 1));
 }
 
-/* By path: the fixed plan, the same on every kernel: no calibration, no stopping rule; each iteration a region. */
+/* By path: the fixed plan, the same on every kernel, without calibration or stopping rule; each iteration a region. */
 void path_row(struct engine *e, struct meter *m, void *state, struct measured *r)
 {
 	unsigned n = e->row->point->path_n;

@@ -1,11 +1,11 @@
-/* schedule.c: which rows are timed again. Runs differ by more than the samples within them, so what narrows an interval
- * is further runs: short ones, of all rows in turn, until each row's interval between runs is as narrow as asked, or
- * its share of the time is spent; what is left goes to the rows that need it most. */
+/* schedule.c: chooses the rows that are timed again. Runs differ by more than the samples within them, so further runs
+ * narrow an interval: short ones, of all rows in turn, until each row's interval between runs is narrow enough, or its
+ * share of the time is used up; the remaining time goes to the rows that need it most. */
 #include "engine.h"
 
-#define NARROW_FROM 8 /* runs: an interval of fewer is too often narrow by chance to stop at it */
+#define NARROW_FROM 8 /* runs: an interval of fewer runs is too often narrow by chance */
 #define MOST_RUNS 1000
-#define MEDIAN_OF_MEAN 1.2533 /* standard error of a median against that of a mean: the figure is the runs' median */
+#define MEDIAN_OF_MEAN 1.2533 /* standard error of a median over that of a mean: the figure is the runs' median */
 
 void pace_add(struct pace *p, double figure, double seconds)
 {
@@ -23,7 +23,7 @@ static double t_quantile(double df)
 	return 1.96 + 2.4 / df + 3.5 / (df * df);
 }
 
-/* Newton's method. (The probe does without libm: a bare `cc probe.c` links.) */
+/* Newton's method. (The probe needs no libm: a bare `cc probe.c` links.) */
 static double square_root(double x)
 {
 	double r = x > 1 ? x : 1;
@@ -49,7 +49,7 @@ static int goes_on(const struct pace *p, double half_width, double left)
 	return p->runs < NARROW_FROM || pace_half_width(p) >= half_width;
 }
 
-/* Those that need it most: the half whose intervals are the widest. */
+/* The rows that need it most: the half with the widest intervals. */
 static size_t widest(const struct pace *p, size_t n, size_t *chosen)
 {
 	static double width[MAX_REGIONS / 2];

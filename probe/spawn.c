@@ -1,4 +1,4 @@
-/* spawn.c: this program again, as a process of its own that does one thing for one row. */
+/* spawn.c: starts this program again, as a process that does one thing for one row. */
 #include "engine.h"
 
 const char *role_name(enum role role)
@@ -6,7 +6,7 @@ const char *role_name(enum role role)
 	return role == CALIBRATE ? "calibrate" : role == COUNT ? "count" : role == TIME ? "time" : "cold";
 }
 
-/* The words of this program's call as its own child; `text` is where the numbers stand. NULL ends them. */
+/* The words of this program's call as its own child; `text` stores the numbers. NULL ends the words. */
 static void child_words(const char *words[32], char text[7][64], const struct options *o, enum role role,
 			const struct row *row, long run, const char *dir)
 {
@@ -57,15 +57,15 @@ long spawn(const struct options *o, enum role role, const struct row *row, long 
 	pid = fork();
 	if (pid != 0)
 		return (long)pid;
-	if (role != COLD) /* the driver kills a run by its group; a cold process belongs to its run's */
+	if (role != COLD) /* the driver kills a run by its group; a cold process stays in its run's */
 		platform_lead_group(0);
 	platform_die_with_parent();
 	if (dup2(out, 1) < 0)
 		_exit(127);
 	close(out);
 	child_words(words, text, o, role, row, run, dir);
-	if (words[0]) /* execv's argument is not const for history's sake */
+	if (words[0]) /* execv's argument is not const for historical reasons */
 		execv(words[0], (char **)(uintptr_t)words);
 	exit(here(o, role, row, run, dir));
-	return -1; /* tcc does not know that exit does not return */
+	return -1; /* for tcc, which expects exit to return */
 }

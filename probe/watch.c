@@ -1,12 +1,11 @@
-/* watch.c: processes that wait for each other where no end of file tells that the other one has died: message queues,
- * futexes, signals' own calls. Nothing is added to the timed path: a handler makes the waiting call fail with EINTR.
- *
- * A signal may come just before the call that it is to interrupt; so an alarm repeats it. */
+/* watch.c: processes that wait for each other by a call that does not return when the other one dies: message queues,
+ * futexes, signals. Nothing is added to the timed path: a handler makes the waiting call fail with EINTR. A signal may
+ * come just before the call that it is to interrupt; so an alarm repeats it. */
 #include "engine.h"
 
 enum { WATCH_SECONDS = 1 };
 
-static volatile sig_atomic_t watch_left; /* a peer of this process has left */
+static volatile sig_atomic_t watch_left; /* a peer of this process has exited */
 static volatile sig_atomic_t watch_is_peer;
 static pid_t watch_parent;
 
@@ -57,7 +56,7 @@ void km_watch_end(struct km *km)
 void km_watch_look(struct km *km)
 {
 	if (watch_left)
-		km_fail(km, "a peer process has left");
+		km_fail(km, "a peer process has exited");
 }
 
 void km_interrupted(struct km *km, const char *call)
@@ -78,7 +77,7 @@ static void watch_keeper(int alive, int answer, int (*make)(void), int (*discard
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
-	for (int fd = 0; fd < 3; fd++) /* the driver waits for the end of the run's output */
+	for (int fd = 0; fd < 3; fd++) /* the driver waits until the run's output closes */
 		close(fd);
 	made.id = make();
 	made.error = errno;
@@ -111,7 +110,7 @@ int km_keep(struct km *km, struct km_keeper *keeper, int (*make)(void), int (*di
 	close(answer[1]);
 	keeper->alive = alive[1];
 	if (km_get(answer[0], &made, sizeof made) <= 0)
-		km_fail(km, "the keeper of what the kernel keeps has left");
+		km_fail(km, "the keeper of what the kernel keeps has exited");
 	close(answer[0]);
 	errno = made.error;
 	return made.id;

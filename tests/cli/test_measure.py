@@ -41,7 +41,7 @@ def test_run_beside_the_last_shows_both_and_the_hosts_spread(tmp_path: Path) -> 
 
 def test_row_that_fails_is_told_and_is_status_1(tmp_path: Path) -> None:
     done = kernometer(tmp_path, "run", *TINY, "--", "false", status=1)
-    assert "left with status 1" in done.stdout
+    assert "exited with status 1" in done.stdout
     assert Store(tmp_path).load("@last").failures
 
 

@@ -71,7 +71,7 @@ def test_by_path_the_driver_is_the_one_that_the_row_names(draw: Draw, tag: str) 
     (missing,) = set(DRIVERS) - {tag}
     assert (
         other["reason"]
-        == f"the frame buffer here is {DRIVERS[tag]}: add display={missing} to the guest's name for this one"
+        == f"the frame buffer here is {DRIVERS[tag]}: for this row add display={missing} to the guest's name"
     )
 
 

@@ -127,7 +127,7 @@ def test_a_program_that_vanishes_is_reported_by_call_and_errno(
     assert error["row"] == row
     assert error["call"] == call
     assert error["errno"] == ("ENOENT" if call else "")
-    assert call or error["text"] == "a child left with exit status 127"
+    assert call or error["text"] == "a child exited with status 127"
 
 
 def test_too_few_descriptors_are_an_error_that_names_the_call(probe: Path, tmp_path: Path) -> None:
