@@ -140,7 +140,7 @@ void km_area_free(struct km *, void *, size_t bytes);
 #define KM_SUM_WORDS 8
 unsigned long km_sum(const void *, size_t bytes);
 /* The same by the widest loads, KM_SUM_WORDS of km_wide unrolled. Without `forward` it loads the first ones again and
- * again: as many loads by the same instructions, all from the nearest cache. */
+ * again: as many loads by the same instructions, all of them near. */
 unsigned long km_sum_wide(const void *, size_t bytes, int forward);
 /* A path inside this run's temporary folder, into `to` of KM_PATH bytes; returns `to`. */
 #define KM_PATH 1024

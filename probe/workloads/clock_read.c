@@ -1,4 +1,4 @@
-/* clock_read.c: clock/…: what one read of each clock costs. Their resolutions stand in the result's header. */
+/* clock_read.c: clock/…: the cost of one read of each clock. The result's header has their resolutions. */
 #include "../km.h"
 
 struct clock_state {
@@ -38,12 +38,12 @@ static void clock_verify(void *state, uint64_t n)
 		km_fail(c->km, "the clock ran backwards: %" PRIu64 ", then %" PRIu64, c->first, c->last);
 }
 
-/* clang-format off */ /* it would put a row's fields under one another, in the middle of the line */
+/* clang-format off */ /* it would put a row's fields one below another, in mid-line */
 #define CLOCK(symbol, clock, capability, hangs_on, definition) \
 	const struct workload symbol = { \
 		.name = "clock/" clock, .per = "read", \
 		.source = "K table 2", \
-		.what = definition, .inside = "one read by a function pointer, as every sample's two are", \
+		.what = definition, .inside = "one read through a function pointer, as each sample's two reads are", \
 		.needs = capability, .settings = hangs_on, .points = KM_POINTS({ .profile = QUICK, .path_n = 100 }), \
 		.setup = clock_setup, .run = clock_run, .verify = clock_verify, .teardown = km_free }
 /* clang-format on */

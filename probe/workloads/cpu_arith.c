@@ -1,9 +1,9 @@
 /* cpu/arith-short, -int, -long, -float, -double and cpu/arithoh: UnixBench's arithmetic, after M table 1: the sum of
  * i*i / (i*i - 1) for i = 2 to 101, in one type, so that division dominates; arithoh is the loop without it.
  *
- * The bounds are read from volatile memory in each iteration: no compiler can fold a division away, nor compute the
- * sum once for all iterations; KM_KEEP holds it to one division at a time. Each sum is held against its closed form. A
- * compiler may divide in 32 bits where operands of a longer type fit, as clang does for long. */
+ * Each iteration reads the bounds from volatile memory: no compiler can fold a division away or compute the sum once
+ * for all iterations; KM_KEEP keeps it to one division at a time. Each sum is compared with its closed form. A compiler
+ * may divide in 32 bits where operands of a longer type fit, as clang does for long. */
 #include "../km.h"
 
 #define ARITH_FIRST 2
@@ -15,8 +15,8 @@
 struct cpu_arith {
 	struct km *km;
 	volatile int first, last;
-	double low, high; /* what a sum must lie between */
-	uint64_t right;   /* iterations whose sum does */
+	double low, high; /* a right sum's bounds */
+	uint64_t right;   /* iterations with a right sum */
 };
 
 static void *cpu_arith_new(struct km *km, double expected, double tolerance)
@@ -53,7 +53,7 @@ static void *cpu_arithoh_setup(struct km *km)
 	return cpu_arith_new(km, ARITH_LAST + 1, 0);
 }
 
-/* The casts keep short short: C computes with int and would not come back by itself. */
+/* The casts keep short short: C computes with int and would not convert back by itself. */
 #define CPU_ARITH_RUN(name, type)                                                        \
 	static void name(void *state, uint64_t n)                                        \
 	{                                                                                \
@@ -113,7 +113,7 @@ const struct workload cpu_arithoh = {
 	.per = "loop of 100",
 	CPU_ARITH_ROW,
 	.what = "the loop of cpu/arith-int without its arithmetic",
-	.inside = "100 times round an empty loop",
+	.inside = "100 iterations of an empty loop",
 	.setup = cpu_arithoh_setup,
 	.run = cpu_arithoh_run,
 };

@@ -1,9 +1,9 @@
-/* cpu/arith-double-soft: cpu/arith-double in IEEE 754 double arithmetic made of integers alone: what a system pays that
- * has no floating-point unit or does not switch it on (M's factors 68 and 36).
+/* cpu/arith-double-soft: cpu/arith-double in IEEE 754 double arithmetic made of integers alone: the cost on a system
+ * that has no floating-point unit or does not switch it on (M's factors 68 and 36).
  *
- * Written from the standard: round to nearest, ties to even; subnormals, infinities, signed zeros. A NaN that goes in
- * comes out quieted, the first one first; an invalid operation gives the one NaN below. No flags are kept. Numbers are
- * uint64_t in the standard's interchange format. tests/probe compares bit for bit with the hardware. */
+ * Written from the standard: round to nearest, ties to even; subnormals, infinities, signed zeros. Of NaN operands the
+ * first comes out, quieted; an invalid operation gives the one NaN below. There are no flags. Numbers are uint64_t in
+ * the standard's interchange format. tests/probe compares bit for bit with the hardware. */
 #include "../km.h"
 
 #define SOFT_SIGN (UINT64_C(1) << 63)
@@ -12,9 +12,9 @@
 #define SOFT_QUIET (UINT64_C(1) << 51)
 #define SOFT_NAN (SOFT_SIGN | SOFT_INF | SOFT_QUIET)
 #define SOFT_FRACTION (SOFT_HIDDEN - 1)
-#define SOFT_TOP 62 /* bit of the leading one while we work: 10 spare below */
+#define SOFT_TOP 62 /* bit of the leading one during the work: 10 spare below */
 
-/* value = mant * 2^(exp - 1075) for what is taken apart; a zero has mant 0. */
+/* The parts of a number: value = mant * 2^(exp - 1075); a zero has mant 0. */
 struct soft_parts {
 	uint64_t sign, mant;
 	int exp;
@@ -48,7 +48,7 @@ static int soft_leading_zeros(uint64_t a)
 	return n;
 }
 
-/* Shifts right and keeps, in the lowest bit, whether anything was lost: all that rounding needs to know of it. */
+/* Shifts right and keeps, in the lowest bit, whether any bit was lost: all that rounding needs. */
 static uint64_t soft_shift_right(uint64_t a, int by)
 {
 	if (by <= 0)
@@ -68,11 +68,11 @@ static struct soft_parts soft_take(uint64_t a)
 	if (p.exp > 0)
 		p.mant |= SOFT_HIDDEN;
 	else
-		p.exp = 1; /* a subnormal's, whose hidden bit is 0 */
+		p.exp = 1; /* a subnormal: its hidden bit is 0 */
 	return p;
 }
 
-/* The same with the leading one brought to bit 52: for operands of * and /, whose exponent may leave its range. */
+/* The same with the leading one moved to bit 52: for operands of * and /, whose exponent may leave its range. */
 static struct soft_parts soft_take_normal(uint64_t a)
 {
 	struct soft_parts p = soft_take(a);
@@ -103,11 +103,11 @@ static uint64_t soft_round(uint64_t sign, uint64_t mant, int exp)
 	rest = mant & 0x3ff;
 	mant >>= 10;
 	mant += rest > 0x200 || (rest == 0x200 && (mant & 1));
-	/* A carry out of the fraction, and a subnormal that became normal, go into the exponent by themselves. */
+	/* A carry out of the fraction increments the exponent, which also makes a subnormal normal. */
 	return sign | (((uint64_t)(exp - 1) << 52) + mant);
 }
 
-/* NaN and infinity of a sum; both operands are not finite at once or one is. */
+/* NaN and infinity of a sum; at least one operand is not finite. */
 static uint64_t soft_add_special(uint64_t a, uint64_t b)
 {
 	if (soft_is_nan(a) || soft_is_nan(b))
@@ -191,7 +191,7 @@ static KM_NOINLINE uint64_t soft_div(uint64_t a, uint64_t b)
 		return sign;
 	x = soft_take_normal(a);
 	y = soft_take_normal(b);
-	/* By hand, in digits of 11 bits: what is left is below 2^53, so that a digit more fits 64 bits. */
+	/* Long division in digits of 11 bits: the remainder is below 2^53, so that one more digit fits 64 bits. */
 	quotient = x.mant / y.mant;
 	rest = x.mant % y.mant;
 	for (int digit = 0; digit < 5; digit++) {
@@ -216,7 +216,7 @@ static KM_NOINLINE uint64_t soft_from_int(int64_t i)
 struct cpu_soft {
 	struct km *km;
 	volatile int first, last;
-	uint64_t right; /* sums that came out as they must, to the last bit */
+	uint64_t right; /* sums right to the last bit */
 };
 
 static void *cpu_soft_setup(struct km *km)

@@ -2,10 +2,10 @@
  * statements, types and kinds of parameters as in an average systems program, with the register attribute where he
  * allows it (M's "Dhrystone 2 using register variables").
  *
- * His names are kept short: p1 to p8 are his Proc_1 to Proc_8, f1 to f3 his Func_1 to Func_3. His rules that no
- * procedure is merged into its caller, and that they stand in two files, are kept by KM_NOINLINE and by giving those of
- * the second file to the linker: a compiler must expect any arguments. strcpy and strcmp are libc's or the compiler's,
- * which he names as the program's weak side. The final values are the ones that he publishes. */
+ * Short names: p1 to p8 are his Proc_1 to Proc_8, f1 to f3 his Func_1 to Func_3. His rules: no procedure is merged into
+ * its caller (KM_NOINLINE), and they are in two files (here those of the second have external linkage, so that a
+ * compiler must expect any arguments). strcpy and strcmp are libc's or the compiler's, which he calls the program's
+ * weak side. The final values are those he publishes. */
 #include "../km.h"
 
 enum dhry_ident { DHRY_1, DHRY_2, DHRY_3, DHRY_4, DHRY_5 };
@@ -32,7 +32,6 @@ struct dhry_record {
 	} u;
 };
 
-/* His global variables. */
 static struct dhry_record *dhry_head, *dhry_second;
 static int dhry_int, dhry_bool;
 static char dhry_ch1, dhry_ch2;
@@ -185,7 +184,7 @@ static KM_NOINLINE void dhry_p5(void)
 	dhry_bool = 0;
 }
 
-/* The main program's local variables, which verify looks at. */
+/* The main program's local variables, which verify checks. */
 struct cpu_dhry {
 	struct km *km;
 	uint64_t loops;
@@ -239,7 +238,7 @@ static KM_NOINLINE void cpu_dhry_loop(struct cpu_dhry *s, int run)
 	dhry_p8(dhry_array1, dhry_array2, int1, int3);
 	dhry_p1(dhry_head);
 	for (c = 'A'; c <= dhry_ch2; c++)
-		if (s->ident == dhry_f1(c, 'C')) { /* never so, as in the original */
+		if (s->ident == dhry_f1(c, 'C')) { /* never true, as in the original */
 			dhry_p6(DHRY_1, &s->ident);
 			strcpy(s->text2, DHRY_THIRD);
 			int2 = run;
@@ -262,7 +261,7 @@ static void cpu_dhry_run(void *state, uint64_t n)
 	while (n--) {
 		run = (run + 1) & INT_MAX;
 		cpu_dhry_loop(s, run);
-		KM_KEEP(s); /* what the loop left in memory is looked at */
+		KM_KEEP(s); /* the loop's stores are kept */
 	}
 	s->loops += (uint64_t)(dhry_array2[8][7] - DHRY_ARRAY_START);
 	dhry_array2[8][7] = DHRY_ARRAY_START;

@@ -1,4 +1,4 @@
-/* cpu/hanoi: recursion, by the Tower of Hanoi with 10 discs: 1023 calls that move a disc each (M table 1). */
+/* cpu/hanoi: recursion, by the Tower of Hanoi with 10 discs: 1023 calls that each move a disc (M table 1). */
 #include "../km.h"
 
 #define HANOI_DISCS 10
@@ -35,7 +35,7 @@ static KM_NOINLINE void cpu_hanoi_move(struct cpu_hanoi *s, int discs, int from,
 	s->peg[to][s->height[to]++] = disc;
 	s->moves += disc == discs; /* only the right disc counts */
 	cpu_hanoi_move(s, discs - 1, other, to);
-	KM_KEEP(discs); /* or the second call becomes a jump */
+	KM_KEEP(discs); /* otherwise the second call becomes a jump */
 }
 
 static void cpu_hanoi_run(void *state, uint64_t n)
@@ -59,7 +59,7 @@ static void cpu_hanoi_verify(void *state, uint64_t n)
 		km_fail(s->km, "%" PRIu64 " right moves in %" PRIu64 " solutions", s->moves, n);
 	for (int i = 0; i < HANOI_DISCS; i++)
 		if (s->height[s->from] != HANOI_DISCS || s->peg[s->from][i] != HANOI_DISCS - i)
-			km_fail(s->km, "the tower does not stand where it should");
+			km_fail(s->km, "the tower is on the wrong peg");
 }
 
 const struct workload cpu_hanoi = {

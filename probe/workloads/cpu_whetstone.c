@@ -1,13 +1,13 @@
 /* cpu/whetstone: the Whetstone benchmark in double precision, from Curnow and Wichmann, "A synthetic benchmark"
  * (Computer Journal 19(1), 1976): their modules 2 to 4, 6 to 9 and 11 with their weights, for one million Whetstone
- * instructions; modules 1, 5 and 10 have the weight 0 and are left out, as they may be.
+ * instructions; modules 1, 5 and 10 have the weight 0 and may be omitted.
  *
- * The standard functions are part of the measure and here are our own: the same on every system, and the program links
- * without a mathematics library. They are good to a few units in the last place where the modules need them; tests
- * compare them with libm. No values are printed from within: verify looks at those each module leaves. */
+ * The standard functions are part of the measure and are our own here: the same on every system, and the program links
+ * without a mathematics library. They are exact to a few units in the last place where the modules need them; tests
+ * compare them with libm. The modules print nothing: verify checks the values that each leaves. */
 #include "../km.h"
 
-#define WHET_I 10 /* their i: that many times 100 000 Whetstone instructions */
+#define WHET_I 10 /* their i: 100 000 Whetstone instructions each */
 #define WHET_T 0.499975
 #define WHET_T1 0.50025
 #define WHET_T2 2.0
@@ -161,8 +161,8 @@ static KM_NOINLINE double whet_cos(double x)
 
 /* The modules --------------------------------------------------------------------------------------------------- */
 
-/* What each module leaves, in this order: e1 of 2 and of 3, j of 4, e1[1] and e1[2] of 6, x and y of 7, z of 8,
- * e1[1] to e1[3] of 9, x of 11. */
+/* The values that each module leaves: e1 of 2 and of 3, j of 4, e1[1] and e1[2] of 6, x and y of 7, z of 8, e1[1] to
+ * e1[3] of 9, x of 11. */
 #define WHET_LEFT 18
 
 /* Their global variables; arrays begin at 1, as theirs do. */
@@ -174,7 +174,7 @@ struct cpu_whet {
 	double left[WHET_LEFT], sum[WHET_LEFT]; /* of one iteration, of all */
 };
 
-/* Their procedures are the linker's too, so that a compiler must expect any arguments. */
+/* Their procedures with external linkage, so that a compiler must expect any arguments. */
 void whet_pa(const struct cpu_whet *s, double *e);
 void whet_p3(const struct cpu_whet *s, double x, double y, double *z);
 void whet_p0(struct cpu_whet *s);
@@ -231,7 +231,7 @@ static KM_NOINLINE void whet_module4(struct cpu_whet *s)
 	s->left[8] = j;
 }
 
-/* Integer arithmetic. The numbers do not change, which no compiler may know: it meets them in memory. */
+/* Integer arithmetic. The numbers are constant, which memory hides from the compiler. */
 static KM_NOINLINE void whet_module6(struct cpu_whet *s)
 {
 	s->j = 1;
@@ -346,7 +346,7 @@ static void cpu_whet_run(void *state, uint64_t n)
 	}
 }
 
-/* The values of the published program, here from arithmetic with 60 digits. Double differs by less than 1e-14. */
+/* The values of the published program, computed with 60 digits. Double differs by less than 1e-14. */
 static const double whet_right[WHET_LEFT] = { -0.068342198629951953,
 					      -0.462637656263568039,
 					      -0.729718387843690335,

@@ -1,5 +1,5 @@
-/* ctx/pipe-pair: two processes, one word to and fro over two pipes (K table 4; M: UnixBench's pipe-based context
- * switching). The parent sends an odd word, the peer answers the next one: an answer can only be the peer's. */
+/* ctx/pipe-pair: two processes pass one word back and forth over two pipes (K table 4; M: UnixBench's pipe-based
+ * context switching). The parent sends an odd word, the peer replies with the next: only the peer can send that. */
 #include "../km.h"
 
 struct pipe_pair {
@@ -55,7 +55,7 @@ static void pipe_pair_run(void *state, uint64_t n) /* timed: n words there and b
 		km_write_all(p->km, p->there[1], &word, sizeof word);
 		km_read_all(p->km, p->back[0], &word, sizeof word);
 		if (word != 2 * p->sent)
-			km_fail(p->km, "word %" PRIu64 " was answered by %" PRIu64, 2 * p->sent - 1, word);
+			km_fail(p->km, "the reply to word %" PRIu64 " was %" PRIu64, 2 * p->sent - 1, word);
 	}
 }
 
@@ -90,7 +90,7 @@ const struct workload ctx_pipe_pair = {
 	.name = "ctx/pipe-pair",
 	.per = "round trip",
 	.source = "K table 4; M",
-	.what = "two processes pass one word (8 bytes) to and fro over two pipes",
+	.what = "two processes pass one word (8 bytes) back and forth over two pipes",
 	.inside = "in each of the two processes one write and one read of a word, and the switches between them",
 	.subtracts =
 		"a word written to and read from one pipe twice, within one process (the same four calls, no switch)",

@@ -1,8 +1,8 @@
-/* ctx/ring: a token round a ring of processes, by pipes (G figures 2 and 3, after lmbench's lat_ctx).
+/* ctx/ring: a token goes round a ring of processes, by pipes (G figures 2 and 3, after lmbench's lat_ctx).
  *
- * Process 0 is the one that measures; pipe i leads from process i to the next one. Each process holds only the read end
- * before it and the write end after it: whoever dies, the next one sees the end of file and leaves, and so on to
- * process 0. Each hop adds 1 to the token's first byte. */
+ * Process 0 measures; pipe i leads from process i to the next one. Each process has open only the read end before it
+ * and the write end after it: when one dies, the next one sees the end of file and exits, and so on to process 0. Each
+ * hop adds 1 to the token's first byte. */
 #include "../km.h"
 
 enum ctx_ring_param { CTX_RING_PROCS, CTX_RING_TOKEN, CTX_RING_WS };
@@ -10,14 +10,14 @@ enum ctx_ring_param { CTX_RING_PROCS, CTX_RING_TOKEN, CTX_RING_WS };
 struct ctx_ring {
 	struct km *km;
 	long procs;
-	size_t token;                /* bytes that really go round: at least 1, to wake the next process */
-	unsigned char *bytes, *sent; /* the token; as process 0 last sent it, but for the first byte */
+	size_t token;                /* bytes sent: at least 1, to wake the next process */
+	unsigned char *bytes, *sent; /* the token; its last sent state, but for the first byte */
 	size_t words;                /* of the working set */
-	uint64_t *set, sum;          /* each process has a set of its own, with the same sum */
+	uint64_t *set, sum;          /* each process has its own set, with the same sum */
 	int from, to;                /* this process's ends */
 	int first, next;             /* not this process's: process 0's write end, the next process's read end */
 	int own[2];                  /* the baseline's pipe */
-	size_t piece;                /* what it takes at once from a single process */
+	size_t piece;                /* what it takes from a single process at once */
 	uint64_t rounds;
 	long peer[96];
 };
@@ -29,10 +29,10 @@ static void ctx_ring_touch(struct ctx_ring *r)
 	for (size_t i = 0; i < r->words; i++)
 		sum += r->set[i];
 	if (sum != r->sum)
-		km_fail(r->km, "the working set's sum is %" PRIu64 " instead of %" PRIu64, sum, r->sum);
+		km_fail(r->km, "the working set's sum is %" PRIu64 ", not %" PRIu64, sum, r->sum);
 }
 
-/* A working set of this process alone: written here, after the fork. */
+/* This process's own working set: written here, after the fork. */
 static void ctx_ring_set(struct ctx_ring *r)
 {
 	r->sum = 0;
@@ -82,7 +82,7 @@ static void ctx_ring_start(struct ctx_ring *r)
 	ctx_ring_set(r);
 }
 
-/* The baseline's pipe, and how much of the token it takes while nobody else reads. */
+/* The baseline's pipe, and how much of the token it takes while nobody reads. */
 static void ctx_ring_own_pipe(struct ctx_ring *r)
 {
 	ssize_t taken;
@@ -98,7 +98,7 @@ static void ctx_ring_own_pipe(struct ctx_ring *r)
 	if (fcntl(r->own[1], F_SETFL, 0) != 0)
 		km_fail_call(r->km, "fcntl");
 	if (r->piece < r->token)
-		km_warn(r->km, "pipe-capacity", "a pipe holds %zu bytes: the baseline passes its token in pieces",
+		km_warn(r->km, "pipe-capacity", "a pipe takes %zu bytes: the baseline passes its token in pieces",
 			r->piece);
 }
 
@@ -117,11 +117,11 @@ static void *ctx_ring_setup(struct km *km)
 	ctx_ring_start(r);
 	ctx_ring_own_pipe(r);
 	km->ops = (double)r->procs;
-	if ((long)r->token <= fpathconf(r->to, _PC_PIPE_BUF)) { /* else in pieces, as the system likes */
+	if ((long)r->token <= fpathconf(r->to, _PC_PIPE_BUF)) { /* otherwise in pieces of the system's choice */
 		km->claim.syscalls = 2;
 		km->claim.reads = km->claim.writes = 1;
 	}
-	if (r->procs == 2) /* in a longer ring this process may lose the CPU once more, or not */
+	if (r->procs == 2) /* in a longer ring this process may or may not lose the CPU once more */
 		km->claim.any_switches = 1;
 	km->claim.faults = 0;
 	return r;
@@ -138,7 +138,7 @@ static void ctx_ring_run(void *state, uint64_t n) /* timed: n rounds, each of `p
 		km_read_all(r->km, r->from, r->bytes, r->token);
 		ctx_ring_touch(r);
 		if (r->bytes[0] != (unsigned char)(sent + r->procs - 1))
-			km_fail(r->km, "the token came back after %d hops instead of %ld",
+			km_fail(r->km, "the token came back after %d hops, not %ld",
 				(unsigned char)(r->bytes[0] - sent), r->procs - 1);
 		r->rounds++;
 	}
@@ -173,7 +173,7 @@ static void ctx_ring_teardown(void *state)
 {
 	struct ctx_ring *r = state;
 
-	km_close(&r->to); /* process 1 leaves, and so the next one, and so on */
+	km_close(&r->to); /* process 1 exits, and so the next one, and so on */
 	for (long i = 1; i < r->procs; i++)
 		km_peer_end(r->km, r->peer[i]);
 	km_close(&r->from);
@@ -194,7 +194,7 @@ static void ctx_ring_teardown(void *state)
 		{ { 64, token, ws }, FULL, 3, SAME_CPU, 0 }, { { 96, token, ws }, FULL, 3, SAME_CPU, 0 }
 
 static const struct point ctx_ring_points[] = {
-	/* G calls the size "of the token", lat_ctx's size is that of the working set: both. */
+	/* G calls the size "of the token"; lat_ctx's size is the working set's: both. */
 	CTX_RING_LINE(0, 0, QUICK),
 	CTX_RING_LINE(4096, 0, FULL),
 	CTX_RING_LINE(8192, 0, FULL),
@@ -218,10 +218,10 @@ const struct workload ctx_ring = {
 	.name = "ctx/ring",
 	.per = "hop",
 	.source = "G figures 2 and 3",
-	.what = "a token of `token` bytes (0: the one byte that it takes to wake) goes round `procs` processes by "
+	.what = "a token of `token` bytes (0: the one byte that wakes a process) goes round `procs` processes by "
 		"pipes; each reads all words of a working set of `ws` bytes before it passes the token on",
-	.inside = "per hop one write, one switch, one read of the token, and the reading of the working set",
-	.subtracts = "per hop the same write, read and working set within one process by one pipe (so the cost of "
+	.inside = "per hop one write, one switch, one read of the token, and reading the working set",
+	.subtracts = "per hop the same write, read and working set within one process by one pipe (the cost of "
 		     "refilling caches stays in the figure)",
 	.figure_less_baseline = 1,
 	.params = { "procs", "token", "ws" },

@@ -1,9 +1,9 @@
 /* ctx/ring-pid and ctx/ring-pid-hops: a token that sums process ids, forks included (L table 2).
  *
- * L does not say whether a "pass" is a hop or a round, and the MINIX column hardly grows with the ring, as if it were a
- * hop: so both are rows. One iteration is the whole: fork procs - 1 children, send the token, reap them. Process 0 (the
- * parent) reads from the last child. The token starts where its last hop will end at the parent: with the parent if the
- * number of hops is a multiple of procs, else with the child that is so many hops away. */
+ * L does not define a "pass" as a hop or a round, and the MINIX column hardly grows with the ring, as if it were a hop:
+ * so both are rows. One iteration is the whole: fork procs - 1 children, send the token, reap them. Process 0 (the
+ * parent) reads from the last child. The token starts so that its last hop ends at the parent: at the parent if the
+ * number of hops is a multiple of procs, otherwise at the child that is so many hops away. */
 #include "../km.h"
 
 enum ring_pid_param { RING_PID_PROCS, RING_PID_PASSES };
@@ -12,7 +12,7 @@ enum { RING_PID_MAX = 200 };
 struct ring_pid {
 	struct km *km;
 	long procs;
-	uint64_t hops, start; /* of one iteration; the process that sends first */
+	uint64_t hops, start; /* of one iteration; the first sender */
 	int report[2];        /* children's failures */
 	int first, next;      /* not this process's: the parent's write end, the next child's read end */
 	int from, to;
@@ -20,7 +20,7 @@ struct ring_pid {
 	uint64_t done;
 };
 
-/* Child `i`: passes the token until the one before it has gone. */
+/* Child `i`: passes the token until the process before it has exited. */
 static void ring_pid_child(struct ring_pid *r, uint64_t i) KM_NORETURN;
 static void ring_pid_child(struct ring_pid *r, uint64_t i)
 {
@@ -69,7 +69,7 @@ static void ring_pid_fork(struct ring_pid *r)
 	r->to = r->first;
 }
 
-/* The ring is broken: what its children say, now that they all leave. */
+/* The ring is broken: reports its children's failures once they have all exited. */
 static void ring_pid_broken(struct ring_pid *r) KM_NORETURN;
 static void ring_pid_broken(struct ring_pid *r)
 {
@@ -93,7 +93,7 @@ static void ring_pid_check(struct ring_pid *r, uint64_t sum)
 	}
 	all = all * (r->hops / procs) + part;
 	if (sum != all)
-		km_fail(r->km, "the process ids sum to %" PRIu64 " instead of %" PRIu64, sum, all);
+		km_fail(r->km, "the sum of process ids is %" PRIu64 ", not %" PRIu64, sum, all);
 }
 
 static void ring_pid_run(void *state, uint64_t n) /* timed: n times fork, pass, reap, and the sum's check */
@@ -111,7 +111,7 @@ static void ring_pid_run(void *state, uint64_t n) /* timed: n times fork, pass, 
 			if (km_put(r->to, &sum, sizeof sum) <= 0 || km_get(r->from, &sum, sizeof sum) <= 0)
 				ring_pid_broken(r);
 		}
-		km_close(&r->to); /* child 1 leaves, and so the next one, and so on */
+		km_close(&r->to); /* child 1 exits, and so the next one, and so on */
 		for (long i = 1; i < r->procs; i++)
 			km_child_wait(r->km, (long)r->pid[i], r->report[0]);
 		km_close(&r->from);
@@ -156,7 +156,7 @@ static void ring_pid_teardown(void *state)
 	km_free(r);
 }
 
-/* By path a row stays below 2e8 instructions: the two largest rings of rounds do not. */
+/* By path a row stays below 2e8 instructions, which the two largest rings of rounds exceed. */
 static const struct point ring_pid_points[] = {
 	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },   { { 10, 100 }, QUICK, 2, SAME_CPU, 0 },
 	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },  { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
@@ -183,7 +183,7 @@ const struct workload ctx_ring_pid = {
 	.name = "ctx/ring-pid",
 	CTX_RING_PID_ROW,
 	.source = "L table 2, its \"times passed\" read as rounds",
-	.what = "a ring of `procs` processes is made, a token that sums their process ids goes round it `rounds` times",
+	.what = "make a ring of `procs` processes and pass a token that sums their process ids round it `rounds` times",
 	.params = { "procs", "rounds" },
 	.points = ring_pid_points,
 	.setup = ring_pid_setup,
@@ -193,7 +193,7 @@ const struct workload ctx_ring_pid_hops = {
 	.name = "ctx/ring-pid-hops",
 	CTX_RING_PID_ROW,
 	.source = "L table 2, its \"times passed\" read as hops",
-	.what = "a ring of `procs` processes is made, a token that sums process ids is passed on `hops` times in all",
+	.what = "make a ring of `procs` processes and pass a token that sums process ids on `hops` times in all",
 	.params = { "procs", "hops" },
 	.points = ring_pid_hops_points,
 	.setup = ring_pid_hops_setup,

@@ -1,14 +1,14 @@
 /* ctx/signal-pair: SIGUSR1 from parent to peer, SIGUSR2 back (K table 4), waiting by sigsuspend.
  *
- * What a process waits for is blocked but inside sigsuspend, so no signal is lost between looking and waiting. Each
- * side has at most one pending, so none is merged. A pipe would tell of a dead peer, a signal does not: the parent is
- * woken by SIGCHLD, and the peer looks every SIGNAL_PAIR_LOOK seconds whether its parent is still there. */
+ * A process blocks its signal except inside sigsuspend, so no signal is lost between test and wait. Each side has at
+ * most one pending, so none is merged. A signal, unlike a pipe, does not report a dead peer: SIGCHLD wakes the parent,
+ * and the peer checks every SIGNAL_PAIR_LOOK seconds whether its parent is still there. */
 #include "../km.h"
 
 enum { SIGNAL_PAIR_LOOK = 2, SIGNAL_PAIR_WRAP = 0x7f };
 
 static volatile sig_atomic_t signal_pair_got;  /* SIGUSR1 and SIGUSR2 handled by this process, modulo 128 */
-static volatile sig_atomic_t signal_pair_told; /* SIGTERM or SIGALRM (peer), SIGCHLD (parent): which */
+static volatile sig_atomic_t signal_pair_told; /* SIGTERM or SIGALRM (peer), SIGCHLD (parent) */
 
 struct signal_pair {
 	struct km *km;
@@ -38,7 +38,7 @@ static void signal_pair_action(struct km *km, int number, struct sigaction *befo
 		km_fail_call(km, "sigaction");
 }
 
-/* Waits for the peer's parent to send a signal; 0 when it is time to leave. */
+/* Waits for a signal from the peer's parent; 0 when the peer is to exit. */
 static int signal_pair_next(const struct signal_pair *p, const sigset_t *open, int seen)
 {
 	while (signal_pair_got == seen) {
@@ -95,7 +95,7 @@ static void *signal_pair_setup(struct km *km)
 	signal_pair_action(km, SIGCHLD, &p->chld);
 	p->peer = km_peer(km, signal_pair_peer, p);
 
-	mask = p->open = p->before; /* the peer inherits all five blocked; here only two stay so */
+	mask = p->open = p->before; /* the peer inherits all five blocked; here two stay blocked */
 	sigaddset(&mask, SIGUSR2);
 	sigaddset(&mask, SIGCHLD);
 	sigdelset(&mask, SIGUSR1);
@@ -122,7 +122,7 @@ static void signal_pair_run(void *state, uint64_t n) /* timed: n signals there a
 		while (signal_pair_got == seen && !signal_pair_told)
 			sigsuspend(&p->open);
 		if (signal_pair_got != ((seen + 1) & SIGNAL_PAIR_WRAP))
-			km_fail(p->km, signal_pair_told ? "the peer has gone" : "one signal was answered by several");
+			km_fail(p->km, signal_pair_told ? "the peer has exited" : "several signals replied to one");
 		p->sent++;
 	}
 }

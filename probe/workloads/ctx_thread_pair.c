@@ -1,4 +1,4 @@
-/* ctx/thread-pair: two threads of one process hand a turn to and fro by a mutex and condition variables. */
+/* ctx/thread-pair: two threads of one process pass a turn back and forth by a mutex and condition variables. */
 #include "../km.h"
 
 enum thread_pair_turn { THREAD_PAIR_MAIN, THREAD_PAIR_OTHER, THREAD_PAIR_END };
@@ -20,7 +20,7 @@ static void thread_pair_check(struct thread_pair *p, int error, const char *call
 	km_fail_call(p->km, call);
 }
 
-/* The lock is free before the signal is sent: otherwise the woken thread would have to wait for it once more. */
+/* Unlocks before it signals: otherwise the woken thread would have to wait for the lock once more. */
 static void thread_pair_give(struct thread_pair *p, enum thread_pair_turn turn, pthread_cond_t *to)
 {
 	p->turn = turn;
@@ -100,9 +100,8 @@ const struct workload ctx_thread_pair = {
 	.name = "ctx/thread-pair",
 	.per = "round trip",
 	.source = "beyond the sources",
-	.what = "two threads of a process hand a turn to and fro by a mutex and two condition variables",
-	.inside = "in each of the two threads one signal and one wait or more, what the mutex costs, and the switches "
-		  "between them",
+	.what = "two threads of a process pass a turn back and forth by a mutex and two condition variables",
+	.inside = "in each thread one signal, one wait or more and the mutex; the switches between them",
 	.needs = CAP_PTHREAD,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 100, .place = SAME_CPU },
 			    { .profile = FULL, .place = OTHER_CPU }),

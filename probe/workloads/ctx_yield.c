@@ -1,8 +1,8 @@
-/* ctx/yield: two processes on one CPU hand over by sched_yield.
+/* ctx/yield: two processes on one CPU pass a turn by sched_yield.
  *
- * A yield promises no switch: so a turn is handed over in shared memory, and each yields until it is its own. Where the
- * scheduler gives way at once, a round trip is one yield of each. How many there were is counted, and said where there
- * were more. The peer yields while samples are taken and sleeps otherwise: nobody competes with the baseline. */
+ * A yield guarantees no switch: so the turn is in shared memory, and each process yields until it is its own. If the
+ * scheduler switches at once, a round trip is one yield of each; a warning reports more. The peer yields during samples
+ * and sleeps otherwise: it does not compete with the baseline. */
 #include "../km.h"
 
 enum ctx_yield_turn { CTX_YIELD_PARENT, CTX_YIELD_PEER, CTX_YIELD_SLEEP, CTX_YIELD_ASLEEP };
@@ -121,7 +121,7 @@ static void ctx_yield_verify(void *state, uint64_t n)
 		km_fail(p->km, "%" PRIu64 " turns were handed over, %lu taken (modulo 2^32), %" PRIu64 " counted",
 			p->made, (unsigned long)p->turn[1], n);
 	if (n > 0 && p->yields > n + n / 10)
-		km_warn(p->km, "yields", "a round trip took %.2f yields of each process: not every yield gave way",
+		km_warn(p->km, "yields", "a round trip took %.2f yields of each process: not every yield switched",
 			(double)p->yields / (double)n);
 }
 
@@ -140,9 +140,9 @@ const struct workload ctx_yield = {
 	.name = "ctx/yield",
 	.per = "round trip",
 	.source = "beyond the sources",
-	.what = "two processes on one CPU hand a turn to and fro in shared memory, and give way by sched_yield",
+	.what = "two processes on one CPU pass a turn back and forth in shared memory, and switch by sched_yield",
 	.inside = "one yield of each process or more, the stores of the turn, and the switches between them",
-	.subtracts = "two yields where nobody else wants the CPU",
+	.subtracts = "two yields while no other process wants the CPU",
 	.needs = CAP_SCHED_YIELD | CAP_SHARED_MAP | CAP_MMAP,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 200, .place = SAME_CPU }),
 	.setup = ctx_yield_setup,

@@ -1,4 +1,4 @@
-/* fb/blit: a picture from memory on the screen; two pictures in turn, the second the first one's negative. */
+/* fb/blit: copies a picture from memory to the screen; alternates between a picture and its negative. */
 #include "../km.h"
 
 static uint32_t fb_blit_pixel(const struct km_frame *f, uint64_t k, long x, long y)

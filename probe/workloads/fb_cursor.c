@@ -1,5 +1,5 @@
-/* fb/cursor: a cursor with a transparent part moves over a picture: what it hid is put back, what it will hide is read,
- * and both are drawn into one. */
+/* fb/cursor: moves a cursor with a transparent part over a picture: restores what it hid, reads what it will hide, and
+ * draws both into one. */
 #include "../km.h"
 
 #define FB_CURSOR_WIDTH 320 /* of the picture, pixels */
@@ -115,8 +115,7 @@ const struct workload fb_cursor = {
 	.name = "fb/cursor",
 	FB_CURSOR_ROW,
 	.what = "a square cursor moved over a picture; a pixel is one of the cursor's, moved",
-	.inside = "for each line of the cursor a pwrite of what it hid, a pread of what it hides next, the drawing of "
-		  "both into one, a pwrite",
+	.inside = "per cursor line a pwrite of what it hid, a pread of what it hides next, drawing both, a pwrite",
 	.needs = CAP_FRAME_BUFFER,
 	.setup = fb_cursor_setup,
 };

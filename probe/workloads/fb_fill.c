@@ -1,4 +1,4 @@
-/* fb/fill: a rectangle of the screen in one colour, another one each time. */
+/* fb/fill: fills a rectangle of the screen with one colour, another one each time. */
 #include "../km.h"
 
 static uint32_t fb_fill_pixel(const struct km_frame *f, uint64_t k, long x, long y)

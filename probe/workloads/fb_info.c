@@ -1,4 +1,4 @@
-/* fb/info: what a program asks of a frame buffer before it draws: its size, and how its pixels lie. */
+/* fb/info: the questions of a program to a frame buffer before it draws: its size and its pixels' layout. */
 #include "../km.h"
 
 /* <linux/fb.h> has the shorter name. */
@@ -6,7 +6,7 @@ struct fb_info_state {
 	struct km *km;
 	int fd;
 	struct km_fb first;
-	uint64_t same; /* answers that were the first one's */
+	uint64_t same; /* answers equal to the first one */
 };
 
 static void *fb_info_setup(struct km *km)
@@ -57,7 +57,7 @@ const struct workload fb_info = {
 	.name = "fb/info",
 	.per = "query",
 	.source = "L part I",
-	.what = "a frame buffer's size and layout asked for by its two ioctls (variable and fixed screen information)",
+	.what = "a frame buffer's size and layout, read by its two ioctls (variable and fixed screen information)",
 	.inside = "two calls, the copying of their answers, comparisons",
 	.needs = CAP_FRAME_BUFFER,
 	.points = KM_POINTS({ .profile = FULL }, { .profile = FULL, .path_n = 500, .place = ON_BOCHS_DRM },

@@ -1,17 +1,17 @@
-/* fb/rotate: a picture turned in software by a quarter, to the right and to the left in turn. Linux's frame buffers
- * take a wish for rotation, and most drivers do nothing with it. */
+/* fb/rotate: turns a picture in software by a quarter, to the right and to the left in turn. Linux's frame buffers
+ * accept a request for rotation, but most drivers ignore it. */
 #include "../km.h"
 
-/* By the picture's pixel that comes to lie there: x and y are the turned picture's. */
+/* By the source picture's pixel for this place: x and y are the turned picture's. */
 static uint32_t fb_rotate_pixel(const struct km_frame *f, uint64_t k, long x, long y)
 {
 	return k & 1 ? km_frame_picture(f, 0, f->height - 1 - y, x) : km_frame_picture(f, 0, y, f->width - 1 - x);
 }
 
-/* A line of the turned picture is a column of the other, from its foot up, or in a turn to the left down. */
+/* A line of the turned picture is a column of the other, from the bottom up, or in a turn to the left down. */
 static void fb_rotate_make(const struct km_frame *f, uint64_t k, long y, uint32_t *to)
 {
-	long step = k & 1 ? f->height : -f->height; /* the height is now what the picture's width was */
+	long step = k & 1 ? f->height : -f->height; /* the height is now the picture's former width */
 	const uint32_t *from = f->more;
 
 	from += k & 1 ? f->height - 1 - y : y + (f->width - 1) * f->height;
@@ -38,7 +38,7 @@ static void *fb_rotate_setup(struct km *km)
 const struct workload fb_rotate = {
 	.name = "fb/rotate",
 	KM_FRAME_ROW,
-	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, by write",
+	.what = "a picture turned by a quarter and drawn, to the right and to the left in turn, by write",
 	.inside = "the turning in software; a line made in memory and a pwrite for it, for each line",
 	.needs = CAP_FRAME_BUFFER,
 	.setup = fb_rotate_setup,
@@ -47,8 +47,7 @@ const struct workload fb_rotate = {
 const struct workload fb_rotate_mmap = {
 	.name = "fb/rotate-mmap",
 	KM_FRAME_ROW,
-	.what = "a picture of so many pixels drawn turned by a quarter, to the right and to the left in turn, in the "
-		"mapped frame buffer",
+	.what = "a picture turned by a quarter, to the right and left in turn, and drawn in the mapped frame buffer",
 	.inside = "the turning in software; for each line, its pixels made in the mapped frame buffer; page faults of "
 		  "the first touch and of a driver that watches for changes",
 	.needs = CAP_FRAME_BUFFER | CAP_MMAP,

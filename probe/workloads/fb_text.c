@@ -1,5 +1,5 @@
-/* fb/text: characters of 8 x 8 pixels, white on black, in a font of seven letters. The text moves on by one character
- * each time. */
+/* fb/text: characters of 8 x 8 pixels, white on black, in a font of seven letters. The text moves by one character each
+ * time. */
 #include "../km.h"
 
 #define FB_TEXT_SIDE 8
@@ -15,7 +15,7 @@ static const unsigned char fb_text_font[][FB_TEXT_SIDE] = {
 	{ 0xfe, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0 }, /* T */
 };
 
-/* KERNOMETER and a space, again and again: the glyph of its character number `at`. */
+/* KERNOMETER and a space, repeated: the glyph of character number `at`. */
 static const unsigned char *fb_text_glyph(uint64_t at)
 {
 	static const unsigned char text[] = { 1, 2, 3, 4, 5, 6, 2, 7, 2, 3, 0 };

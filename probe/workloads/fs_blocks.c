@@ -1,6 +1,6 @@
-/* fs/read, fs/write, fs/copy: one block after another from the start of a file to its end, and again from the start, as
- * UnixBench's fstime does. The files have their full length before the first sample: a write overwrites and never
- * extends. By path the files have the blocks of the plan only; what a block costs stays the same. */
+/* fs/read, fs/write, fs/copy: one block after another from start to end of a file, over and over, as UnixBench's fstime
+ * does. The files have their full length before the first sample: a write overwrites and never extends. By path the
+ * files have the plan's blocks only; the cost of a block stays the same. */
 #include "km.h"
 
 struct fs_blocks {
@@ -8,10 +8,10 @@ struct fs_blocks {
 	int from, to;                /* -1: this workload has no such file */
 	size_t size;                 /* of a block, bytes */
 	uint64_t blocks;             /* in a file */
-	uint64_t from_seed, to_seed; /* of what the files hold at first */
-	uint64_t at;                 /* the block that comes next */
+	uint64_t from_seed, to_seed; /* of the files' first content */
+	uint64_t at;                 /* the next block */
 	uint64_t done, checked;      /* blocks moved and, of them, checked */
-	uint64_t sum;                /* of the first words of the blocks read since then */
+	uint64_t sum;                /* of the first words of the blocks read since the check */
 	uint64_t *buffer;            /* a block */
 };
 
@@ -29,7 +29,7 @@ static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 	f->from_seed = km_random(km);
 	f->to_seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
-	memset(f->buffer, 1, f->size); /* its pages are there before the first block */
+	memset(f->buffer, 1, f->size); /* touches its pages before the first block */
 	bytes = f->blocks * f->size;
 	km_room(km, (unsigned)(reads + writes), bytes);
 	if (reads)
@@ -40,7 +40,7 @@ static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 	km->claim.reads = reads;
 	km->claim.writes = writes;
 	km->claim.faults = 0;
-	km->claim.syscalls = (reads + writes) * (1 + 1 / (double)f->blocks); /* at its end, a file is rewound */
+	km->claim.syscalls = (reads + writes) * (1 + 1 / (double)f->blocks); /* one more for the rewind at the end */
 	return f;
 }
 
@@ -89,7 +89,7 @@ static uint64_t fs_blocks_offset(const struct fs_blocks *f, uint64_t move)
 	return move % f->blocks * f->size;
 }
 
-/* Each block read since the last time by its first word, and the last one whole. */
+/* Checks each block read since the last time by its first word, and the last one whole. */
 static void fs_blocks_settle(void *state, uint64_t n)
 {
 	struct fs_blocks *f = state;
@@ -99,7 +99,7 @@ static void fs_blocks_settle(void *state, uint64_t n)
 	for (; f->checked < f->done; f->checked++)
 		sum += km_content_word(f->from_seed, fs_blocks_offset(f, f->checked) / KM_CONTENT_WORD);
 	if (sum != f->sum)
-		km_fail(f->km, "the blocks read are not those of the file");
+		km_fail(f->km, "the blocks read differ from the file's");
 	f->sum = 0;
 	if (f->done > 0)
 		km_content_check(f->km, f->buffer, f->size, f->from_seed, fs_blocks_offset(f, f->done - 1));
@@ -130,7 +130,7 @@ static void fs_read_verify(void *state, uint64_t n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " blocks were checked", f->checked, n);
 }
 
-/* fs/write: each block carries in its first word which write it was ------------------------------------------- */
+/* fs/write: each block contains the number of its write in its first word ------------------------------------- */
 
 static void *fs_write_setup(struct km *km)
 {
@@ -164,7 +164,7 @@ static void fs_write_verify(void *state, uint64_t n)
 			continue;
 		}
 		if (block[0] != (n - 1 - k) / f->blocks * f->blocks + k)
-			km_fail(f->km, "block %" PRIu64 " does not hold its last write", k);
+			km_fail(f->km, "block %" PRIu64 " does not contain its last write", k);
 		km_content_check(f->km, block + 1, f->size - sizeof *block, f->from_seed, sizeof *block);
 	}
 	km_free(block);
@@ -219,7 +219,7 @@ static const struct point fs_blocks_points[] = {
 const struct workload fs_read = {
 	.name = "fs/read",
 	FS_BLOCKS_ROW,
-	.what = "read a file in blocks of one size, from start to end, over and over",
+	.what = "read a file in blocks of `bufsize` bytes, from start to end, over and over",
 	.inside = "one read" FS_BLOCKS_INSIDE,
 	.setup = fs_read_setup,
 	.run = fs_read_run,
@@ -230,7 +230,7 @@ const struct workload fs_read = {
 const struct workload fs_write = {
 	.name = "fs/write",
 	FS_BLOCKS_ROW,
-	.what = "overwrite a file in blocks of one size, from start to end, over and over",
+	.what = "overwrite a file in blocks of `bufsize` bytes, from start to end, over and over",
 	.inside = "one write, which overwrites: the file never grows; no fsync" FS_BLOCKS_INSIDE,
 	.setup = fs_write_setup,
 	.run = fs_write_run,
@@ -240,9 +240,8 @@ const struct workload fs_write = {
 const struct workload fs_copy = {
 	.name = "fs/copy",
 	FS_BLOCKS_ROW,
-	.what = "copy a file over another in blocks of one size, over and over",
-	.inside = "one read and one write, which overwrites: the file never grows; no fsync; "
-		  "a block counts once" FS_BLOCKS_INSIDE,
+	.what = "copy a file over another in blocks of `bufsize` bytes, over and over; a block counts once",
+	.inside = "one read and one write, which overwrites: the file never grows; no fsync" FS_BLOCKS_INSIDE,
 	.setup = fs_copy_setup,
 	.run = fs_copy_run,
 	.settle = fs_blocks_settle,

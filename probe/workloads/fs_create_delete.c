@@ -1,6 +1,5 @@
-/* fs/create-delete: files are created, written and closed, then deleted, as lmbench's lat_fs does: all of an iteration
- * are there before the first one goes. Names are short and relative to the run's folder, so that its depth costs
- * nothing. */
+/* fs/create-delete: creates, writes and closes files, then deletes them, as lmbench's lat_fs does: all of an iteration
+ * exist before the first is deleted. Names are short and relative to the run's directory: its depth costs nothing. */
 #include "../km.h"
 
 #define FS_CREATE_DELETE_FILES 16
@@ -34,7 +33,7 @@ static void *fs_create_delete_setup(struct km *km)
 	return f;
 }
 
-/* O_EXCL: it was not there, so the one before it of this name is gone. */
+/* O_EXCL: the former file of this name was deleted. */
 static void fs_create_delete_create(struct fs_create_delete *f, const char *name)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -96,7 +95,7 @@ const struct workload fs_create_delete = {
 	.name = "fs/create-delete",
 	.per = "file",
 	.source = "lmbench lat_fs",
-	.what = "create 16 files of so many bytes in an empty folder, then delete them: per file",
+	.what = "create 16 files of `bytes` bytes in an empty directory, then delete them: per file",
 	.inside = "open, write (none for an empty file), close of each; then unlink of each",
 	.settings = SET_FOLDER,
 	.params = { "bytes" },

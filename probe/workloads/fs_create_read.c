@@ -1,8 +1,8 @@
-/* fs/create-read: Loew's program: create so many files with an array's contents, then open and read them so many times.
- * The figure is the whole time, as in the table. The files are removed after each iteration, outside.
+/* fs/create-read: Loew's program: creates `files` files with an array's contents, then opens and reads them `reads`
+ * times. The figure is the whole time, as in the table. The files are removed after each iteration, untimed.
  *
  * The source gives neither the array's size nor the order of reading: here 1024 bytes, and one pass over all files
- * after another. Names are short and relative to the run's folder, so that its depth costs nothing. */
+ * after another. Names are short and relative to the run's directory: its depth costs nothing. */
 #include "km.h"
 
 #define FS_CREATE_READ_BYTES 1024
@@ -11,7 +11,7 @@
 struct fs_create_read {
 	struct km *km;
 	long files, reads;
-	int made; /* files are there */
+	int made; /* the files exist */
 	char (*name)[FS_CREATE_READ_NAME];
 	uint64_t seed;
 	uint64_t sum, checked; /* of first words read; iterations checked */
@@ -86,14 +86,14 @@ static void fs_create_read_run(void *state, uint64_t n)
 			fs_create_read_read(f, i);
 }
 
-/* Of each read the file's own first word; of the last one everything. */
+/* Checks the first word of each file read, and all of the last one. */
 static void fs_create_read_settle(void *state, uint64_t n)
 {
 	struct fs_create_read *f = state;
 	uint64_t files = (uint64_t)f->files, once = files * f->seed + files * (files - 1) / 2;
 
 	if (f->sum != once * (uint64_t)f->reads)
-		km_fail(f->km, "what was read is not what was written");
+		km_fail(f->km, "the data read differ from the data written");
 	km_content_check(f->km, f->back + 1, sizeof f->back - KM_CONTENT_WORD, f->seed, KM_CONTENT_WORD);
 	for (long i = 0; i < f->files; i++)
 		if (unlink(f->name[i]) != 0)
@@ -125,9 +125,8 @@ const struct workload fs_create_read = {
 	.name = "fs/create-read",
 	.per = "whole run",
 	.source = "L table 1",
-	.what = "create so many files with an array's contents (1024 bytes), then open and read each so many times",
-	.inside = "open, write, close of each new file; then `reads` passes over all files: open, read, close of each; "
-		  "removing them is outside",
+	.what = "create `files` files with an array's contents (1024 bytes), then open and read each `reads` times",
+	.inside = "open, write, close of each new file; then `reads` passes over all: open, read, close; no removal",
 	.settings = SET_FOLDER,
 	.params = { "files", "reads" },
 	.points = fs_create_read_points,

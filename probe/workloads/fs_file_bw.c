@@ -1,6 +1,6 @@
-/* fs/read-64k, fs/read-open2close, fs/mmap-open2close: a whole cached file a time, by its size, as lmbench's bw_file_rd
- * and bw_mmap_rd do. Read: in pieces of 64 KiB, a smaller file at once. Mapped: all its words are added up, since
- * without a load there would be no work; what is read is copied by the kernel and not looked at again. */
+/* fs/read-64k, fs/read-open2close, fs/mmap-open2close: a whole cached file, by its size, as lmbench's bw_file_rd and
+ * bw_mmap_rd do. Read: in pieces of 64 KiB, a smaller file at once; the kernel copies the data, and they are not read
+ * again. Mapped: all words are added up, since without loads there would be no work. */
 #include "../km.h"
 
 #define FS_FILE_BW_PIECE ((size_t)64 << 10)
@@ -15,10 +15,10 @@ struct fs_file_bw {
 	unsigned long *buffer;
 };
 
-/* Relative to the run's folder, so that its depth costs nothing. */
+/* Relative to the run's directory: its depth costs nothing. */
 static const char fs_file_bw_name[] = "data";
 
-/* The file, read once piece by piece: what each pass must find. */
+/* Makes the file and reads it once piece by piece: each pass must find the same. */
 static struct fs_file_bw *fs_file_bw_setup(struct km *km, int whole)
 {
 	struct fs_file_bw *f = km_alloc(km, sizeof *f);
@@ -75,10 +75,10 @@ static void fs_file_bw_verify(void *state, uint64_t n)
 
 	(void)n;
 	if (f->sum != (unsigned long)f->done * f->wanted)
-		km_fail(f->km, "the data read are not those of the file");
+		km_fail(f->km, "the data read differ from the file's");
 }
 
-/* All passes by their pieces' first words, and the last piece whole. */
+/* Checks all passes by their pieces' first words, and the last piece whole. */
 static void fs_file_bw_settle(void *state, uint64_t n)
 {
 	struct fs_file_bw *f = state;
@@ -199,7 +199,7 @@ const struct workload fs_read_64k = {
 	.name = "fs/read-64k",
 	FS_FILE_BW_ROW,
 	.source = "G figure 5 (lmbench's bw_file_rd, io_only)",
-	.what = "read a cached file of so many bytes, which is open, in pieces of 64 KiB",
+	.what = "read an open, cached file of `bytes` bytes in pieces of 64 KiB",
 	.inside = "all reads of the file, each piece's first word added up, and one lseek to its start",
 	.setup = fs_read_64k_setup,
 	.run = fs_read_64k_run,
@@ -210,7 +210,7 @@ const struct workload fs_read_open2close = {
 	.name = "fs/read-open2close",
 	FS_FILE_BW_ROW,
 	.source = "G figure 5 (lmbench's bw_file_rd, open2close)",
-	.what = "open a cached file of so many bytes, read it in pieces of 64 KiB, close it",
+	.what = "open a cached file of `bytes` bytes, read it in pieces of 64 KiB, close it",
 	.inside = "open, all reads of the file, each piece's first word added up, and close",
 	.setup = fs_read_open2close_setup,
 	.run = fs_read_open2close_run,
@@ -221,9 +221,8 @@ const struct workload fs_mmap_open2close = {
 	.name = "fs/mmap-open2close",
 	FS_FILE_BW_ROW,
 	.source = "G figure 5 (lmbench's bw_mmap_rd, open2close)",
-	.what = "open a cached file of so many bytes, map it, add all its words up, unmap and close it",
-	.inside = "open, mmap, loads of one machine word each (never wider) with the faults of the file's pages, "
-		  "munmap, close",
+	.what = "open a cached file of `bytes` bytes, map it, add all its words up, unmap and close it",
+	.inside = "open, mmap, loads of one machine word each (never wider) with their page faults, munmap, close",
 	.needs = CAP_MMAP,
 	.setup = fs_mmap_open2close_setup,
 	.run = fs_mmap_open2close_run,

@@ -1,6 +1,6 @@
-/* fs/fsync: blocks of a file are overwritten one after another, each made durable before the next. What durable means
- * is the file system's affair and the disk's: on one that lives in memory fsync has nothing to do, and the run says so;
- * whether a disk's own cache is written out is not seen from here. */
+/* fs/fsync: overwrites blocks of a file one after another, each made durable before the next. The file system and the
+ * disk decide what durable means: on a file system in memory fsync does nothing, and a warning says so; whether the
+ * disk writes its own cache out is not visible here. */
 #include "../km.h"
 
 #define FS_FSYNC_BLOCKS 16
@@ -9,7 +9,7 @@ struct fs_fsync {
 	struct km *km;
 	int fd;
 	size_t size;       /* of a block, bytes */
-	uint64_t old, new; /* seeds: of what the file holds at first, and of what is written */
+	uint64_t old, new; /* seeds of the file's first content, and of the blocks written */
 	uint64_t done;
 	uint64_t *block; /* its first word is the number of the write */
 };
@@ -20,7 +20,8 @@ static void fs_fsync_say_durability(struct km *km)
 
 	km_file_system(km_path(km, folder, "."), name, sizeof name);
 	if (strcmp(name, "tmpfs") == 0 || strcmp(name, "ramfs") == 0)
-		km_warn(km, "not-durable", "on %s fsync writes nothing: the figure is that of the calls alone", name);
+		km_warn(km, "not-durable", "on %s fsync writes nothing: the figure is the cost of the calls alone",
+			name);
 }
 
 static void *fs_fsync_setup(struct km *km)
@@ -75,7 +76,7 @@ static void fs_fsync_verify(void *state, uint64_t n)
 			continue;
 		}
 		if (f->block[0] != (n - 1 - k) / FS_FSYNC_BLOCKS * FS_FSYNC_BLOCKS + k)
-			km_fail(f->km, "block %" PRIu64 " does not hold its last write", k);
+			km_fail(f->km, "block %" PRIu64 " does not contain its last write", k);
 		km_content_check(f->km, f->block + 1, f->size - sizeof *f->block, f->new, sizeof *f->block);
 	}
 }
@@ -99,7 +100,7 @@ const struct workload fs_fsync = {
 	.name = "fs/fsync",
 	.per = "block",
 	.source = "beyond the sources (durability)",
-	.what = "overwrite the next block of so many bytes of a file of 16 blocks, and make it durable",
+	.what = "overwrite the next block of `bytes` bytes of a file of 16 blocks, and make it durable",
 	.inside = "one write, one fsync and its wait for the disk; after the last block an lseek to the start",
 	.settings = SET_FOLDER,
 	.params = { "bytes" },

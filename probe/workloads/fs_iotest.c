@@ -1,10 +1,10 @@
-/* fs/iotest, fs/iotest-latency: so many processes make requests of varying sizes at random places of a file: reads
- * alone, then reads and writes by turns, as IOtest exercises a disk. Every block of 512 bytes carries its place, the
+/* fs/iotest, fs/iotest-latency: `procs` processes make requests of varying sizes at random places of a file: reads
+ * alone, then reads and writes in turn, as IOtest exercises a disk. Every block of 512 bytes contains its place, the
  * number of its last write and a checksum; each read of it checks all three.
  *
- * Each process has a part of the file of its own, and a descriptor: where two met in one block, no kernel promises that
- * a read sees a whole write, and a checksum that fails would say nothing. The file is in the cache; IOtest's figures
- * were those of a disk's seeks, and so are those of fs/iotest-disk, which goes past the cache. */
+ * Each process has its own part of the file and its own descriptor: no kernel guarantees that a read sees a whole write
+ * of another process, and a wrong checksum would mean nothing. The file is in the cache; IOtest's figures are those of
+ * a disk's seeks, as are those of fs/iotest-disk, which bypasses the cache. */
 #include "../km.h"
 
 #define FS_IOTEST_BLOCK 512
@@ -19,7 +19,7 @@ enum fs_iotest_param { FS_IOTEST_ARG_PROCS, FS_IOTEST_ARG_WRITES, FS_IOTEST_ARG_
 #define FS_IOTEST_REREAD UINT64_MAX /* in place of a number of iterations */
 enum fs_iotest_word { FS_IOTEST_PLACE, FS_IOTEST_VERSION, FS_IOTEST_SUM = FS_IOTEST_WORDS - 1 };
 
-struct fs_iotest_done { /* what a process answers */
+struct fs_iotest_done { /* a process's reply */
 	uint64_t requests, bytes;
 };
 
@@ -30,8 +30,8 @@ struct fs_iotest {
 	int direct;        /* past the cache, by requests of pages */
 	int forward;       /* each request begins where the last one ended */
 	size_t least;      /* bytes of the smallest request */
-	unsigned sizes;    /* each twice the one before it; in an iteration as many turns of each, of each process */
-	size_t part;       /* bytes of each process */
+	unsigned sizes;    /* each twice the former; in an iteration each process uses each equally often */
+	size_t part;       /* bytes per process */
 	uint64_t seed;
 	int ask[FS_IOTEST_PROCS][2], answer[FS_IOTEST_PROCS][2];
 	long peer[FS_IOTEST_PROCS];
@@ -46,7 +46,7 @@ struct fs_iotest {
 
 static const char fs_iotest_name[] = "data";
 
-/* Sets the words of a block that tell it from others; its sum is then the seed. */
+/* Sets the words of a block that differ between blocks; its sum is then the seed. */
 static void fs_iotest_stamp(const struct fs_iotest *f, uint64_t *block, uint64_t place)
 {
 	block[FS_IOTEST_PLACE] = place;
@@ -96,7 +96,7 @@ static void fs_iotest_check_all(const struct fs_iotest *f, uint64_t place, size_
 		fs_iotest_check(f, block, place++);
 }
 
-/* Between stamp and checksum every block holds the same words: a stamp is then three stores, whatever is written. */
+/* Between stamp and checksum every block contains the same words: so a stamp is three stores, whatever is written. */
 static void fs_iotest_lay(struct fs_iotest *f)
 {
 	km_content_fill(f->buffer, FS_IOTEST_BLOCK, f->seed, 0);
@@ -126,8 +126,7 @@ static void fs_iotest_make_file(struct fs_iotest *f)
 	km_close(&f->fd);
 }
 
-/* Of the blocks in the buffer, written or read just now, the first at `place`: is the last write of each the one that
- * is remembered, or remembered from now on? */
+/* Compares each block in the buffer, the first at `place`, with the version of its last write; `writes`: records it. */
 static void fs_iotest_versions(struct fs_iotest *f, uint64_t place, size_t bytes, int writes)
 {
 	uint64_t *written = &f->written[place % (f->part / FS_IOTEST_BLOCK)];
@@ -136,14 +135,14 @@ static void fs_iotest_versions(struct fs_iotest *f, uint64_t place, size_t bytes
 		if (writes)
 			*written = f->version;
 		else if (f->buffer[at + FS_IOTEST_VERSION] != *written)
-			km_fail(f->km, "block %" PRIu64 " does not hold its last write", place);
+			km_fail(f->km, "block %" PRIu64 " does not contain its last write", place);
 }
 
 static void fs_iotest_request(struct fs_iotest *f, unsigned k)
 {
 	size_t size = f->least << k * 3 % f->sizes;
 	uint64_t places = (f->part - size) / f->least + 1, place;
-	int writes = f->writes && (k ^ k / f->sizes) & 1; /* each size as often read as written */
+	int writes = f->writes && (k ^ k / f->sizes) & 1; /* reads each size as often as it writes it */
 	ssize_t moved;
 
 	f->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -181,8 +180,8 @@ static void fs_iotest_reread(struct fs_iotest *f)
 	}
 }
 
-/* One process: told how many iterations, it makes their requests and answers what it has done. Its ends of the other
- * processes' pipes are closed, or nobody would find them gone. */
+/* One process: receives a number of iterations, makes their requests and replies with what it has done. It closes its
+ * ends of the other processes' pipes: otherwise nobody would see them end. */
 static void fs_iotest_peer(struct km *km, void *state)
 {
 	struct fs_iotest *f = state;
@@ -198,7 +197,7 @@ static void fs_iotest_peer(struct km *km, void *state)
 		}
 	}
 	f->random = f->seed + (uint64_t)f->number;
-	fs_iotest_lay(f); /* once more: the pages are its own from now on */
+	fs_iotest_lay(f); /* once more: makes the pages its own */
 	memset(f->written, 0, f->part / FS_IOTEST_BLOCK * sizeof *f->written);
 	f->fd = open(fs_iotest_name, O_RDWR | (f->direct ? KM_O_DIRECT : 0));
 	if (f->fd < 0)
@@ -262,8 +261,8 @@ static void *fs_iotest_setup(struct km *km)
 	return f;
 }
 
-/* By Little's law: of so many processes that have one request each under way at all times, a request takes as long as
- * one process needs for all its own, divided by their number. */
+/* Little's law: while so many processes always have one request each in progress, a request takes the time that one
+ * process needs for all its own, divided by their number. */
 static void *fs_iotest_latency_setup(struct km *km)
 {
 	struct fs_iotest *f = fs_iotest_setup_with(km);
@@ -286,7 +285,7 @@ static void fs_iotest_run(void *state, uint64_t n) /* timed: from the first proc
 	}
 }
 
-/* And the whole file once more, by those who know what they wrote last. */
+/* Then checks the whole file once more, by each process's record of its last writes. */
 static void fs_iotest_verify(void *state, uint64_t n)
 {
 	struct fs_iotest *f = state;
@@ -316,7 +315,7 @@ static void fs_iotest_teardown(void *state)
 	km_free(f);
 }
 
-#define FS_IOTEST_APART 8 /* from this one on each process has a CPU: fs/iotest-latency has these alone */
+#define FS_IOTEST_APART 8 /* from here on each process has a CPU: fs/iotest-latency has these alone */
 static const struct point fs_iotest_points[] = {
 	{ { 1, 0 }, FULL, 4, SAME_CPU, 0 },
 	{ { 2, 0 }, FULL, 3, SAME_CPU, 0 },
@@ -346,15 +345,12 @@ static const struct point fs_iotest_disk_points[] = {
 };
 
 #define FS_IOTEST_WHAT                                                                                                 \
-	"so many processes make requests of 512 bytes to 64 KiB at random places of a cached file, `writes` per cent " \
-	"of "                                                                                                          \
-	"them writes"
-#define FS_IOTEST_INSIDE                                                                                               \
-	"64 requests of each process (every size eight times): lseek, read and its blocks' checksums, or the blocks' " \
-	"stamps and "                                                                                                  \
-	"write (not synced), each process in a part of the file of its own (1 MiB; by path 256 KiB); per sample a "    \
-	"word to "                                                                                                     \
-	"each process and its answer, by pipes"
+	"`procs` processes make requests of 512 bytes to 64 KiB at random places of a cached file, `writes` per cent " \
+	"of them writes"
+#define FS_IOTEST_INSIDE                                                                                             \
+	"64 requests of each process (every size eight times): lseek, read and its blocks' checksums, or the "       \
+	"blocks' stamps and write (not synced), each process in its own part of the file (1 MiB; by path 256 KiB); " \
+	"per sample a word to each process and its reply, by pipes"
 
 #define FS_IOTEST_ROW                                                                               \
 	.source = "C (IOtest)", .curve = "procs", .run = fs_iotest_run, .verify = fs_iotest_verify, \
@@ -377,9 +373,9 @@ const struct workload fs_iotest_latency = {
 	FS_IOTEST_CACHED_ROW,
 	.per = "request",
 	.only = BY_TIME,
-	.what = FS_IOTEST_WHAT ": how long one takes, on the mean, for the process that makes it",
+	.what = FS_IOTEST_WHAT ": the mean time of one for its process",
 	.inside = FS_IOTEST_INSIDE
-	"; the time of all, divided by one process's requests (Little's law), the wait for a CPU included",
+	"; the time of all, divided by one process's requests (Little's law), with the wait for a CPU",
 	.points = fs_iotest_points + FS_IOTEST_APART,
 	.setup = fs_iotest_latency_setup,
 };
@@ -390,10 +386,10 @@ const struct workload fs_iotest_disk = {
 	.per = "round of requests",
 	.unit = UNIT_BYTES_PER_S,
 	.only = BY_TIME,
-	.what = "so many processes make requests of 4 to 32 KiB to a file of 64 MiB past the kernel's cache, "
+	.what = "`procs` processes make requests of 4 to 32 KiB to a file of 64 MiB past the kernel's cache, "
 		"`writes` per cent of them writes, at random places or (`random` 0) one after another (O_DIRECT)",
-	.inside = "what fs/iotest holds, with 16 requests of each process (every size four times) in its part of the "
-		  "file; a write is done when the disk has it in its own cache",
+	.inside = "as fs/iotest, with 16 requests of each process (every size four times) in its part of the "
+		  "file; a write ends when it is in the disk's own cache",
 	.needs = CAP_FADVISE,
 	.settings = SET_FOLDER | SET_DEVICE,
 	.params = { "procs", "writes", "random" },

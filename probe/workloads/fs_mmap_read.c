@@ -1,8 +1,8 @@
-/* fs/mmap-read, fs/mmap-read-uncached: a file of random bytes, mapped and copied through a buffer of 4 bytes to 64 KiB.
+/* fs/mmap-read, fs/mmap-read-uncached: a mapped file of random bytes, copied through a buffer of 4 bytes to 64 KiB.
  *
- * An iteration is the whole file, freshly mapped before: each of its pages is met for the first time, by a fault. Once
- * mapped and met, a page is memory like any other, and a second pass would say nothing of the kernel. Uncached, the
- * file is dropped from the cache before it is mapped, and seen to have left it; the source crowds it out of memory. */
+ * An iteration is the whole file, freshly mapped before: the first access to each page faults. Afterwards a page is
+ * memory like any other, and a second pass would tell nothing about the kernel. Uncached, the file is dropped from the
+ * cache before it is mapped, and the drop is checked; the source fills memory to displace it. */
 #include "../km.h"
 
 #define FS_MMAP_READ_PATH (256 << 10) /* by path the file is no longer than this */
@@ -24,7 +24,7 @@ static size_t fs_mmap_read_bytes(const struct fs_mmap_read *f)
 	return (size_t)f->copies * f->size;
 }
 
-/* The content's first 4 bytes at this offset, which every buffer has; the compiler sees an ordinary load. */
+/* The content's first 4 bytes at this offset, which every buffer has; the compiler makes an ordinary load. */
 static uint32_t fs_mmap_read_word(const struct fs_mmap_read *f, uint64_t offset)
 {
 	uint64_t word = km_content_word(f->seed, offset / KM_CONTENT_WORD);
@@ -43,7 +43,7 @@ static void *fs_mmap_read_setup(struct km *km)
 	f->size = (size_t)km->arg[0];
 	f->seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
-	memset(f->buffer, 1, f->size); /* its pages are there before the first copy */
+	memset(f->buffer, 1, f->size); /* touches its pages before the first copy */
 	if (km->by == BY_PATH && bytes > FS_MMAP_READ_PATH)
 		bytes = FS_MMAP_READ_PATH;
 	f->copies = bytes / f->size;
@@ -71,7 +71,7 @@ static void fs_mmap_read_prepare(void *state, uint64_t n)
 	struct fs_mmap_read *f = state;
 
 	if (n != 1)
-		km_fail(f->km, "one iteration a sample: the file is freshly mapped once only");
+		km_fail(f->km, "one iteration a sample: the file is freshly mapped only once");
 	if (f->uncached)
 		km_uncache(f->km, f->fd, fs_mmap_read_bytes(f));
 	f->map = km_map_file(NULL, f->fd, 0, fs_mmap_read_bytes(f));
@@ -102,13 +102,13 @@ static void fs_mmap_read_unmap(struct fs_mmap_read *f)
 	f->map = NULL;
 }
 
-/* Each piece by its first word, and the last one whole. */
+/* Checks each piece by its first word, and the last one whole. */
 static void fs_mmap_read_settle(void *state, uint64_t n)
 {
 	struct fs_mmap_read *f = state;
 
 	if (f->sum != f->wanted)
-		km_fail(f->km, "the data copied are not those of the file");
+		km_fail(f->km, "the data copied differ from the file's");
 	km_content_check(f->km, f->buffer, f->size, f->seed, (f->copies - 1) * f->size);
 	fs_mmap_read_unmap(f);
 	f->checked += n;
@@ -132,8 +132,8 @@ static void fs_mmap_read_teardown(void *state)
 	km_free(f);
 }
 
-/* With the smallest buffer the small file only: 64 MiB by 4 bytes are a quarter of a second of calls, and no more
- * faults a byte. */
+/* The smallest buffer copies the small file only: 64 MiB by 4 bytes are a quarter of a second of calls, and no more
+ * faults per byte. */
 static const struct point fs_mmap_read_points[] = {
 	{ { 4, 4096 }, FULL, 2, ONE_CPU, 0 },
 	{ { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },
@@ -157,10 +157,9 @@ static const struct point fs_mmap_read_points[] = {
 const struct workload fs_mmap_read = {
 	.name = "fs/mmap-read",
 	FS_MMAP_READ_ROW,
-	.what = "copy a cached file of random bytes (K: 64 MiB) from a fresh mapping, piece by piece, to a buffer of "
-		"so many bytes",
-	.inside = "libc's memcpy of all pieces of the file, once, and the faults of its pages; mapping and unmapping "
-		  "are outside; by path the file is 256 KiB long",
+	.what = "copy a cached file of random bytes (K: 64 MiB) from a fresh mapping in pieces of `buffer` bytes",
+	.inside = "libc's memcpy of the whole file and the faults of its pages; not mmap and munmap; "
+		  "by path the file is 256 KiB long",
 	.needs = CAP_MMAP,
 	.points = fs_mmap_read_points,
 	.setup = fs_mmap_read_setup,
@@ -170,9 +169,9 @@ const struct workload fs_mmap_read_uncached = {
 	.name = "fs/mmap-read-uncached",
 	FS_MMAP_READ_ROW,
 	.only = BY_TIME,
-	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
-	.inside = "libc's memcpy of all pieces of the file, once, the faults of its pages and their waits for the "
-		  "disk, read-ahead included; what the disk or a hypervisor caches is unknown",
+	.what = "the same for a file outside the kernel's cache: dropped by posix_fadvise, checked by mincore",
+	.inside = "libc's memcpy of the whole file, the faults of its pages and their waits for the disk, with "
+		  "read-ahead; what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
 	.points = KM_POINTS({ { 4, 4096 }, FULL, 0, ONE_CPU, 0 }, { { 256, 4096 }, FULL, 0, ONE_CPU, 0 },
 			    { { 65536, 4096 }, FULL, 0, ONE_CPU, 0 }, { { 256, 65536 }, FULL, 0, ONE_CPU, 0 },

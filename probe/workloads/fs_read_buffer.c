@@ -1,9 +1,9 @@
 /* fs/read-buffer, fs/read-buffer-uncached: a file of random bytes read with buffers of 4 bytes to 64 KiB.
  *
- * Cached, an iteration is one read, from start to end of the file and again from its start. Uncached, an iteration is
- * the whole file, dropped from the kernel's cache before: shorter pieces would time the read-ahead. That the file has
- * left the cache is seen, page by page (mincore), before each sample; a file system that lives in memory has nothing
- * uncached, and the row says so. What lies below the kernel (a disk's own cache, a hypervisor's) stays as it is. */
+ * Cached, an iteration is one read, from start to end of the file, over and over. Uncached, it is the whole file,
+ * dropped from the kernel's cache before: shorter pieces would time the read-ahead. Before each sample mincore checks
+ * page by page that the file has left the cache; on a file system in memory nothing is uncached, and the row is
+ * unsupported. Caches below the kernel (a disk's own, a hypervisor's) stay as they are. */
 #include "km.h"
 
 struct fs_read_buffer {
@@ -28,7 +28,7 @@ static void *fs_read_buffer_setup(struct km *km)
 	f->size = (size_t)km->arg[0];
 	f->seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
-	memset(f->buffer, 1, f->size); /* its pages are there before the first read */
+	memset(f->buffer, 1, f->size); /* touches its pages before the first read */
 	if (km->by == BY_PATH && bytes > FS_READ_BUFFER_PATH)
 		bytes = FS_READ_BUFFER_PATH;
 	if (km->by == BY_PATH && bytes > f->size * km->point->path_n)
@@ -43,7 +43,7 @@ static void *fs_read_buffer_setup(struct km *km)
 	return f;
 }
 
-/* The content's first 4 bytes at this offset, which every buffer has; the compiler sees an ordinary load. */
+/* The content's first 4 bytes at this offset, which every buffer has; the compiler makes an ordinary load. */
 static uint32_t fs_read_buffer_word(const struct fs_read_buffer *f, uint64_t offset)
 {
 	uint64_t word = km_content_word(f->seed, offset / KM_CONTENT_WORD);
@@ -77,7 +77,7 @@ static void fs_read_buffer_run(void *state, uint64_t n)
 	fs_read_buffer_reads(state, n);
 }
 
-/* Each read since the last time by its first word, and the last one whole. */
+/* Checks each read since the last time by its first word, and the last one whole. */
 static void fs_read_buffer_settle(void *state, uint64_t n)
 {
 	struct fs_read_buffer *f = state;
@@ -87,7 +87,7 @@ static void fs_read_buffer_settle(void *state, uint64_t n)
 	for (; f->checked < f->done; f->checked++)
 		sum += fs_read_buffer_word(f, f->checked % f->calls * f->size);
 	if (sum != f->sum)
-		km_fail(f->km, "the data read are not those of the file");
+		km_fail(f->km, "the data read differ from the file's");
 	f->sum = 0;
 	km_content_check(f->km, f->buffer, f->size, f->seed, (f->done - 1) % f->calls * f->size);
 }
@@ -128,7 +128,7 @@ static void fs_read_buffer_uncached_prepare(void *state, uint64_t n)
 	struct fs_read_buffer *f = state;
 
 	if (n != 1)
-		km_fail(f->km, "one iteration a sample: the file is uncached once only");
+		km_fail(f->km, "one iteration a sample: the file is uncached only once");
 	km_uncache(f->km, f->fd, f->calls * f->size);
 }
 
@@ -167,9 +167,9 @@ static const struct point fs_read_buffer_uncached_points[] = {
 const struct workload fs_read_buffer = {
 	.name = "fs/read-buffer",
 	FS_READ_BUFFER_ROW,
-	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of so many bytes",
-	.inside = "one read an iteration, and after the last of the file an lseek to its start; by path the file is as "
-		  "long as the plan, which leaves a read as it is",
+	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of `buffer` bytes",
+	.inside = "one read, and after the last of the file an lseek to its start; by path the file is as long as "
+		  "the plan, which does not change a read",
 	.points = fs_read_buffer_points,
 	.setup = fs_read_buffer_setup,
 	.run = fs_read_buffer_run,
@@ -179,9 +179,9 @@ const struct workload fs_read_buffer_uncached = {
 	.name = "fs/read-buffer-uncached",
 	FS_READ_BUFFER_ROW,
 	.only = BY_TIME,
-	.what = "the same of a file that is not in the kernel's cache: dropped by posix_fadvise, seen gone by mincore",
-	.inside = "all reads of the file, once, and their waits for the disk, read-ahead included; what the disk or a "
-		  "hypervisor caches is unknown",
+	.what = "the same for a file outside the kernel's cache: dropped by posix_fadvise, checked by mincore",
+	.inside = "all reads of the file and their waits for the disk, with read-ahead; "
+		  "what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
 	.points = fs_read_buffer_uncached_points,
 	.max_batch = 1,

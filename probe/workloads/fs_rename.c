@@ -1,4 +1,4 @@
-/* fs/rename: a file gets another name in the same folder, and at the next iteration its first one back. */
+/* fs/rename: a file gets another name in the same directory, and at the next iteration its first one back. */
 #include "../km.h"
 
 struct fs_rename {
@@ -48,16 +48,16 @@ static void fs_rename_verify(void *state, uint64_t n)
 	if (f->done != n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " renames were made", f->done, n);
 	if (lstat(fs_rename_names[n % 2], &s) != 0 || s.st_ino != f->inode)
-		km_fail(f->km, "after %" PRIu64 " renames the file is not at its name", n);
+		km_fail(f->km, "after %" PRIu64 " renames the file does not have its new name", n);
 	if (lstat(fs_rename_names[(n + 1) % 2], &s) == 0 || errno != ENOENT)
-		km_fail(f->km, "after %" PRIu64 " renames the file is still at its other name", n);
+		km_fail(f->km, "after %" PRIu64 " renames the file still has its old name", n);
 }
 
 const struct workload fs_rename = {
 	.name = "fs/rename",
 	.per = "rename",
 	.source = "beyond the sources",
-	.what = "an empty file gets another name in the same folder; no file has that name",
+	.what = "an empty file gets another name in the same directory; no file has that name",
 	.inside = "one rename",
 	.settings = SET_FOLDER,
 	.points = KM_POINTS({ { 0 }, QUICK, 100, ONE_CPU, 0 }, { { 0 }, FULL, 100, ON_EXT4, 0 },

@@ -1,21 +1,20 @@
 /* ipc/pipe-bw, unix-bw, tcp-bw: bytes from one process to another by a pipe or a stream socket (as lmbench's bw_pipe,
  * bw_unix and bw_tcp).
  *
- * The peer sends only what was asked for, by a second pipe or over the same socket, so nothing waits when a sample
- * begins; one word asks for one iteration's bytes. The first word of each message is its number; the rest is the same
- * each time, and known. */
+ * The peer sends only on request, by a second pipe or over the same socket, so nothing is pending when a sample begins;
+ * one word requests one iteration's bytes. The first word of each message is its number; the rest is constant. */
 #include "../km.h"
 
 enum ipc_bw_param { IPC_BW_TOTAL, IPC_BW_MESSAGE };
 
-/* A process's two descriptors, which are one where it has a socket. */
+/* A process's two descriptors, which are equal for a socket. */
 struct ipc_bw_ends {
 	int in, out;
 };
 
 struct ipc_bw {
 	struct km *km;
-	size_t message;        /* bytes in one write, and in a read at the most */
+	size_t message;        /* bytes in one write, and in a read at most */
 	uint64_t messages;     /* of one iteration */
 	uint64_t *sent, *got;  /* one message each */
 	uint64_t number, done; /* messages; iterations */
@@ -42,7 +41,7 @@ static void ipc_bw_peer(struct km *km, void *state)
 			p->sent[0] = ++p->number;
 			got = km_put(p->peers.out, p->sent, p->message);
 		}
-	if (got < 0 && errno != ECONNRESET) /* of a socket: the parent has died with something unread */
+	if (got < 0 && errno != ECONNRESET) /* a socket's: the parent has died with data unread */
 		km_fail_call(km, "read or write of the peer");
 }
 
@@ -148,7 +147,7 @@ const struct workload ipc_pipe_bw = {
 	IPC_BW_ROW,
 	.source = "G's suite (lmbench's bw_pipe)",
 	.what = "`total` bytes go from one process to another by a pipe, in writes of `message` bytes",
-	.inside = "one word that asks for the transfer, all its writes and reads, one comparison a message",
+	.inside = "one word that requests the transfer, all its writes and reads, one comparison a message",
 	.points = KM_POINTS({ { 1 << 20, 65536 }, QUICK, 12, SAME_CPU, 0 },
 			    { { 1 << 20, 65536 }, QUICK, 0, OTHER_CPU, 0 }, { { 1 << 20, 4096 }, FULL, 8, SAME_CPU, 0 },
 			    { { 1 << 20, 4096 }, FULL, 0, OTHER_CPU, 0 }),
@@ -159,9 +158,8 @@ const struct workload ipc_unix_bw = {
 	.name = "ipc/unix-bw",
 	IPC_BW_ROW,
 	.source = "G's closing wish: network (lmbench's bw_unix)",
-	.what = "`total` bytes go from one process to another by a UNIX-domain stream socket, in writes of `message` "
-		"bytes",
-	.inside = "one word that asks for the transfer, all its writes and reads, one comparison a message",
+	.what = "`total` bytes go from one process to another by a UNIX stream socket, in writes of `message` bytes",
+	.inside = "one word that requests the transfer, all its writes and reads, one comparison a message",
 	.needs = CAP_UNIX_SOCKETS,
 	.points = ipc_socket_bw_points,
 	.setup = ipc_unix_bw_setup,
@@ -173,8 +171,8 @@ const struct workload ipc_tcp_bw = {
 	.source = "G's closing wish: network (lmbench's bw_tcp)",
 	.what = "`total` bytes go from one process to another by a TCP connection of loopback with TCP_NODELAY, in "
 		"writes of `message` bytes",
-	.inside = "one word that asks for the transfer, all its writes and reads, the way through the loopback device, "
-		  "one comparison a message",
+	.inside =
+		"one request word, all writes and reads of the transfer, the loopback device, one comparison a message",
 	.needs = CAP_INET_SOCKETS,
 	.points = ipc_socket_bw_points,
 	.setup = ipc_tcp_bw_setup,

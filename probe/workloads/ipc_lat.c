@@ -1,8 +1,8 @@
-/* ipc/unix-lat, tcp-lat, udp-lat (as lmbench's lat_unix, lat_tcp, lat_udp), sysv-msg, posix-mq, eventfd: one message to
- * and fro between two processes, by what the system has for it. All are one loop with other calls in it.
+/* ipc/unix-lat, tcp-lat, udp-lat (as lmbench's lat_unix, lat_tcp, lat_udp), sysv-msg, posix-mq, eventfd: one message
+ * goes back and forth between two processes, by each means of the system. All are one loop with different calls.
  *
- * The parent sends an odd number, the peer answers the next one: an answer can only be the peer's. An eventfd holds a
- * sum: it is read to zero before the next number is added. */
+ * The parent sends an odd number, the peer replies with the next: only the peer can send that. An eventfd adds numbers
+ * up: it is read to zero before the next number is added. */
 #include "../km.h"
 
 struct ipc_lat;
@@ -10,12 +10,12 @@ struct ipc_lat;
 struct ipc_transport {
 	const char *put_call, *get_call;
 	size_t bytes; /* of a message: 1 or 8 */
-	/* Makes one more line: where each of two sides puts and gets. What `near` puts, `far` gets. */
+	/* Makes one more line: the descriptors by which each side puts and gets. What `near` puts, `far` gets. */
 	void (*open)(struct ipc_lat *, int near[2], int far[2]);
 	int (*put)(const struct ipc_lat *, int to, const void *); /* 0, or -1 with errno */
 	int (*get)(const struct ipc_lat *, int from, void *);     /* the same; waits */
-	int (*close)(int);                                        /* what a side puts to; NULL: nothing to close */
-	int (*pair)(int end[2]);                                  /* sockets: connected, or -1 with errno */
+	int (*close)(int);       /* a side's descriptor for put; NULL: nothing to close */
+	int (*pair)(int end[2]); /* sockets: connected, or -1 with errno */
 	const char *pair_call;
 };
 
@@ -24,7 +24,7 @@ enum { IPC_LAT_PUT, IPC_LAT_GET };
 struct ipc_lat {
 	struct km *km;
 	const struct ipc_transport *by;
-	int near[2], far[2];         /* the parent's places, the peer's: of PUT and GET */
+	int near[2], far[2];         /* the parent's and the peer's descriptors, of PUT and GET */
 	int own_near[2], own_far[2]; /* the baseline's: both are the parent's */
 	int lines;                   /* opened so far */
 	int queue;                   /* System V: the one queue, a type for each side of a line */
@@ -33,7 +33,7 @@ struct ipc_lat {
 	long peer;
 };
 
-/* A message of 1 byte holds its number modulo 256. */
+/* A message of 1 byte contains its number modulo 256. */
 union ipc_lat_word {
 	uint64_t number;
 	unsigned char byte;
@@ -52,7 +52,7 @@ static uint64_t ipc_lat_value(const struct ipc_transport *by, const union ipc_la
 	return by->bytes == 1 ? word->byte : word->number;
 }
 
-/* Calls that a handler interrupts are made again, as long as the other one lives. */
+/* Repeats calls that a handler interrupts, as long as the other process lives. */
 static void ipc_lat_put(const struct ipc_lat *p, int to, const union ipc_lat_word *word)
 {
 	while (p->by->put(p, to, word) != 0)
@@ -65,7 +65,7 @@ static void ipc_lat_get(const struct ipc_lat *p, int from, union ipc_lat_word *w
 		km_interrupted(p->km, p->by->get_call);
 }
 
-/* An even number is none of the parent's: it ends the peer. */
+/* An even number is never the parent's message: it ends the peer. */
 static void ipc_lat_peer(struct km *km, void *state)
 {
 	struct ipc_lat *p = state;
@@ -111,7 +111,7 @@ static void ipc_lat_run(void *state, uint64_t n) /* timed: n messages there and 
 		ipc_lat_put(p, p->near[IPC_LAT_PUT], &word);
 		ipc_lat_get(p, p->near[IPC_LAT_GET], &word);
 		if (ipc_lat_value(p->by, &word) != ((number + 1) & mask))
-			km_fail(p->km, "message %" PRIu64 " was answered by %" PRIu64, number,
+			km_fail(p->km, "the reply to message %" PRIu64 " was %" PRIu64, number,
 				ipc_lat_value(p->by, &word));
 	}
 }
@@ -166,7 +166,7 @@ static int ipc_lat_fd_put(const struct ipc_lat *p, int to, const void *word)
 	return write(to, word, p->by->bytes) == (ssize_t)p->by->bytes ? 0 : -1;
 }
 
-/* End of file: the other one has died, and the watch will say so. */
+/* End of file: the other process has died, and the watch reports it. */
 static int ipc_lat_fd_get(const struct ipc_lat *p, int from, void *word)
 {
 	ssize_t got = read(from, word, p->by->bytes);
@@ -264,14 +264,12 @@ static const struct ipc_transport ipc_lat_mq = { "mq_send",       "mq_receive", 
 						 ipc_lat_mq_open, ipc_lat_mq_put, ipc_lat_mq_get,
 						 km_mq_close,     NULL,           NULL };
 
-/* The registry's rows. ----------------------------------------------------------------------------------------- */
-
 static void *ipc_unix_lat_setup(struct km *km)
 {
 	void *state = ipc_lat_setup(km, &ipc_lat_unix);
 
 	km->claim.reads = km->claim.writes = 1;
-	km->claim.any_switches = 0; /* the writer may be preempted by whom it wakes, and wait all the same */
+	km->claim.any_switches = 0; /* the process it wakes may preempt the writer, which then waits all the same */
 	return state;
 }
 
@@ -315,9 +313,8 @@ const struct workload ipc_unix_lat = {
 	.name = "ipc/unix-lat",
 	IPC_LAT_ROW,
 	.source = "G's closing wish: network (lmbench's lat_unix)",
-	.what = "two processes pass one byte to and fro over a pair of connected UNIX-domain stream sockets",
-	.inside = "in each of the two processes one write and one read of a byte by indirect calls, and the switches "
-		  "between them",
+	.what = "two processes pass one byte back and forth over a pair of connected UNIX-domain stream sockets",
+	.inside = "in each process one write and one read of a byte by indirect calls; the switches between them",
 	.needs = CAP_UNIX_SOCKETS,
 	.setup = ipc_unix_lat_setup,
 };
@@ -326,9 +323,9 @@ const struct workload ipc_tcp_lat = {
 	.name = "ipc/tcp-lat",
 	IPC_LAT_ROW,
 	.source = "G's closing wish: network (lmbench's lat_tcp)",
-	.what = "two processes pass one byte to and fro over a TCP connection of loopback with TCP_NODELAY",
-	.inside = "in each of the two processes one write and one read of a byte by indirect calls, the way through "
-		  "the loopback device, and the switches between them",
+	.what = "two processes pass one byte back and forth over a TCP connection of loopback with TCP_NODELAY",
+	.inside =
+		"in each process one write and one read of a byte by indirect calls; the loopback device; the switches",
 	.needs = CAP_INET_SOCKETS,
 	.setup = ipc_tcp_lat_setup,
 };
@@ -337,9 +334,9 @@ const struct workload ipc_udp_lat = {
 	.name = "ipc/udp-lat",
 	IPC_LAT_ROW,
 	.source = "G's closing wish: network (lmbench's lat_udp)",
-	.what = "two processes pass a datagram of one byte to and fro over connected UDP sockets of loopback",
-	.inside = "in each of the two processes one write and one read of a byte by indirect calls, the way through "
-		  "the loopback device, and the switches between them",
+	.what = "two processes pass a datagram of one byte back and forth over connected UDP sockets of loopback",
+	.inside =
+		"in each process one write and one read of a byte by indirect calls; the loopback device; the switches",
 	.needs = CAP_INET_SOCKETS,
 	.setup = ipc_udp_lat_setup,
 };
@@ -348,10 +345,9 @@ const struct workload ipc_sysv_msg = {
 	.name = "ipc/sysv-msg",
 	IPC_LAT_ROW,
 	.source = "beyond the sources",
-	.what = "two processes pass one word (8 bytes) to and fro over a System V message queue, a type for each "
-		"direction",
-	.inside = "in each of the two processes one msgsnd and one msgrcv of a word by indirect calls, copies of 8 "
-		  "bytes, and the switches between them",
+	.what = "two processes pass one word (8 bytes) back and forth over a System V queue, a type for each direction",
+	.inside = "in each process one msgsnd and one msgrcv of a word by indirect calls, copies of 8 bytes; "
+		  "the switches between them",
 	.needs = CAP_SYSV_MSG,
 	.setup = ipc_sysv_msg_setup,
 };
@@ -360,9 +356,9 @@ const struct workload ipc_posix_mq = {
 	.name = "ipc/posix-mq",
 	IPC_LAT_ROW,
 	.source = "beyond the sources",
-	.what = "two processes pass one word (8 bytes) to and fro over two POSIX message queues of one message",
-	.inside = "in each of the two processes one mq_send and one mq_receive of a word by indirect calls, and the "
-		  "switches between them",
+	.what = "two processes pass one word (8 bytes) back and forth over two POSIX message queues of one message",
+	.inside =
+		"in each process one mq_send and one mq_receive of a word by indirect calls; the switches between them",
 	.needs = CAP_POSIX_MQ,
 	.setup = ipc_posix_mq_setup,
 };
@@ -371,9 +367,8 @@ const struct workload ipc_eventfd = {
 	.name = "ipc/eventfd",
 	IPC_LAT_ROW,
 	.source = "beyond the sources",
-	.what = "two processes pass one word (8 bytes) to and fro over two eventfds",
-	.inside = "in each of the two processes one write and one read of a word by indirect calls, and the switches "
-		  "between them",
+	.what = "two processes pass one word (8 bytes) back and forth over two eventfds",
+	.inside = "in each process one write and one read of a word by indirect calls; the switches between them",
 	.needs = CAP_EVENTFD,
 	.setup = ipc_eventfd_setup,
 };

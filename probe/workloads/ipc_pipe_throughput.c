@@ -6,7 +6,7 @@ enum { PIPE_THROUGHPUT_BYTES = 512 };
 struct pipe_throughput {
 	struct km *km;
 	int end[2];
-	uint64_t loops; /* the block's first word, so that no loop can see the one before */
+	uint64_t loops; /* the block's first word, which tells loops apart */
 	uint64_t in[PIPE_THROUGHPUT_BYTES / sizeof(uint64_t)], out[PIPE_THROUGHPUT_BYTES / sizeof(uint64_t)];
 };
 

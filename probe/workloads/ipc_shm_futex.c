@@ -1,12 +1,12 @@
-/* ipc/shm-futex: a word of shared memory to and fro between two processes, each waiting by a futex.
+/* ipc/shm-futex: two processes pass a word of shared memory back and forth, each waiting by a futex.
  *
- * Nobody spins: who finds the word unchanged asks the kernel to wait. On two CPUs the answer may be there before that,
- * and the call is not made. The word is all that is handed over, so that no order of other stores matters. */
+ * Nobody spins: a process that finds the word unchanged asks the kernel to wait. On two CPUs the reply may arrive
+ * before that, and saves the call. Only the word is passed, so that the order of other stores does not matter. */
 #include "../km.h"
 
 struct shm_futex {
 	struct km *km;
-	volatile uint32_t *word; /* odd: the parent's, the peer is to answer with the next; even: the peer's */
+	volatile uint32_t *word; /* odd: the parent's, to which the peer replies with the next; even: the peer's */
 	volatile uint32_t *own;  /* the baseline's */
 	uint64_t sent, echoed;
 	long peer;
@@ -75,11 +75,11 @@ static void shm_futex_run(void *state, uint64_t n) /* timed: n words there and b
 		shm_futex_put(p->km, p->word, number);
 		back = shm_futex_await(p->km, p->word, 1);
 		if (back != number + 1)
-			km_fail(p->km, "word %lu was answered by %lu", (unsigned long)number, (unsigned long)back);
+			km_fail(p->km, "the reply to word %lu was %lu", (unsigned long)number, (unsigned long)back);
 	}
 }
 
-static void shm_futex_baseline(void *state, uint64_t n) /* timed: two wakes of nobody, two waits that need not */
+static void shm_futex_baseline(void *state, uint64_t n) /* timed: two wakes of nobody, two waits that return at once */
 {
 	struct shm_futex *p = state;
 
@@ -89,7 +89,7 @@ static void shm_futex_baseline(void *state, uint64_t n) /* timed: two wakes of n
 
 			shm_futex_put(p->km, p->own, value);
 			if (km_futex_wait(p->own, value + 1) == 0 || errno != EAGAIN)
-				km_fail(p->km, "a futex whose word had changed was waited for");
+				km_fail(p->km, "the kernel waited for a futex whose word had changed");
 		}
 }
 
@@ -117,9 +117,8 @@ const struct workload ipc_shm_futex = {
 	.name = "ipc/shm-futex",
 	.per = "round trip",
 	.source = "beyond the sources",
-	.what = "two processes pass one word of shared memory to and fro, and wait for it by a futex",
-	.inside =
-		"in each of the two processes one store, one wake, at the most one wait, and the switches between them",
+	.what = "two processes pass one word of shared memory back and forth, and wait for it by a futex",
+	.inside = "in each of the two processes one store, one wake, at most one wait, and the switches between them",
 	.subtracts = "two wakes of nobody and two waits for a word that has changed, within one process (the same four "
 		     "calls, no switch)",
 	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | CAP_SYSCALL,

@@ -1,8 +1,8 @@
-/* ipc/tcp-connect: a TCP connection of loopback is made, accepted and closed (as lmbench's lat_connect).
+/* ipc/tcp-connect: makes, accepts and closes a TCP connection of loopback (as lmbench's lat_connect).
  *
- * Who closes first keeps the port for a minute (TIME_WAIT), and some 28,000 connections later there is none left. So
- * the parent closes by a reset, and the peer waits for it: neither side keeps anything. The one connection of a run
- * that ends in the ordinary way tells the peer to leave. */
+ * The side that closes first keeps the port for a minute (TIME_WAIT), and some 28,000 connections later none is left.
+ * So the parent closes by a reset, and the peer waits for it: neither side keeps anything. Only the connection that
+ * tells the peer to exit ends in the ordinary way. */
 #include "../km.h"
 
 struct tcp_connect {
@@ -51,7 +51,7 @@ static void *tcp_connect_setup(struct km *km)
 	km_watch(km);
 	p->peer = km_peer(km, tcp_connect_peer, p);
 	km_close(&p->report[1]);
-	km_close(&p->listener); /* once the peer has died connections are refused */
+	km_close(&p->listener); /* connections fail once the peer has died */
 	km->claim.syscalls = 5; /* socket, connect, read, setsockopt, close */
 	km->claim.reads = 1;
 	return p;
@@ -110,7 +110,7 @@ const struct workload ipc_tcp_connect = {
 	.what = "a process connects to another by TCP over loopback, is accepted, and closes",
 	.inside = "socket, connect, the read of one byte that proves the other's accept, close by a reset (SO_LINGER "
 		  "0, so that no port stays in TIME_WAIT); in the other process accept, the byte's write, a read that "
-		  "the reset ends, close, as far as they are not done in the next iteration",
+		  "the reset ends, close, unless they fall into the next iteration",
 	.needs = CAP_INET_SOCKETS,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 30, .place = SAME_CPU },
 			    { .profile = FULL, .place = OTHER_CPU }),

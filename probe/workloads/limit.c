@@ -1,16 +1,15 @@
 /* limit/processes, files, memory: how many until the system refuses (C: MINIX 3 ran out of processes and of memory).
  *
- * An iteration is one climb: steps are taken until one is refused, with an errno that says so; the steps are given
- * back; and one more must succeed, or the system has not recovered. The figure is the number of steps.
+ * An iteration is one climb: steps until the system refuses one with an expected errno; then it returns all steps, and
+ * one more must succeed, or the system has not recovered. The figure is the number of steps.
  *
- * A climb must not harm the host, so it ends at `most` steps. A ceiling of ours is no limit of the system's: where the
- * first climb, in setup, reaches it, the row is unsupported and says so; no figure stands for a limit that was not met.
- * limit/processes-own sets a limit for itself. When a climb is refused, another process that was there before tries a
- * step too, and the row tells whether it was refused one.
+ * To leave the host unharmed a climb ends at `most` steps. Our ceiling is no limit of the system: where the first
+ * climb, in setup, reaches it, the row is unsupported with that reason. limit/processes-own sets a limit for itself.
+ * When a climb is refused, another process that existed before tries a step too; a warning reports whether it got one.
  *
  * Memory: a system refuses memory when it refuses to promise it (Linux: by RLIMIT_AS, by the accounting of
- * vm.overcommit_memory=2, or at the end of the address space). What it promised and does not have is not refused but
- * taken from somebody, with SIGKILL: so one page of each step is touched, which proves the step, and no more. */
+ * vm.overcommit_memory=2, or at the end of the address space). For promised memory that it lacks it kills a process
+ * with SIGKILL instead. So one page of each step is touched, which proves the step, and no more. */
 #include "../km.h"
 
 enum limit_param { LIMIT_MOST, LIMIT_OWN };
@@ -21,7 +20,7 @@ struct limit;
 struct limit_kind {
 	const char *call;
 	const char *things;
-	int refusals[LIMIT_ERRORS];                    /* the errnos of a clean refusal; 0: none */
+	int refusals[LIMIT_ERRORS];                    /* the errnos of a refusal; 0: none */
 	int (*take)(struct limit *, uint64_t number);  /* 0, or -1 with errno */
 	void (*give_back)(struct limit *, uint64_t n); /* steps 0 to n - 1 */
 };
@@ -30,7 +29,7 @@ struct limit {
 	struct km *km;
 	const struct limit_kind *kind;
 	uint64_t most, climbs;
-	union { /* what step i holds */
+	union { /* of step i */
 		pid_t child;
 		int fd;
 		int *block;
@@ -38,7 +37,7 @@ struct limit {
 	int gate[2];           /* processes: children leave when its writing end is closed */
 	int ask[2], answer[2]; /* of the other process */
 	long other;
-	int refused; /* the errno of its step when the last climb was refused; 0: it was given one */
+	int refused; /* the errno of its step when the last climb was refused; 0: it got one */
 };
 
 static int limit_refused(const struct limit *l)
@@ -49,7 +48,7 @@ static int limit_refused(const struct limit *l)
 	return 0;
 }
 
-/* One climb, and the one step after it: how many steps were taken. */
+/* One climb, and the one step after it: returns the number of steps. */
 static uint64_t limit_climb(struct limit *l)
 {
 	uint64_t n = 0;
@@ -66,13 +65,13 @@ static uint64_t limit_climb(struct limit *l)
 	}
 	l->kind->give_back(l, n);
 	if (l->kind->take(l, 0) != 0)
-		km_fail(l->km, "%s: after %" PRIu64 " %s were given back not one is to be had: %s", l->kind->call, n,
-			l->kind->things, strerror(errno));
+		km_fail(l->km, "%s: after %" PRIu64 " %s were returned the system refuses even one: %s", l->kind->call,
+			n, l->kind->things, strerror(errno));
 	l->kind->give_back(l, 1);
 	return n;
 }
 
-/* The other process takes a step each time that it is asked to, and gives it back. */
+/* The other process takes a step on each request, and returns it. */
 static void limit_peer(struct km *km, void *state)
 {
 	struct limit *l = state;
@@ -87,7 +86,7 @@ static void limit_peer(struct km *km, void *state)
 	}
 }
 
-/* From now on there is the other process; a limit that is set later is not its own. */
+/* Starts the other process; a limit that is set later does not apply to it. */
 static struct limit *limit_new(struct km *km, const struct limit_kind *kind)
 {
 	struct limit *l = km_alloc(km, sizeof *l);
@@ -134,7 +133,7 @@ static void limit_teardown(void *state)
 	km_free(l);
 }
 
-/* Processes: children that wait for the end of a pipe, which comes when their parent closes it or dies. --------- */
+/* Processes: children that wait for the end of a pipe, which their parent's close or death causes. --------------- */
 
 static int limit_process_take(struct limit *l, uint64_t number)
 {
@@ -178,7 +177,7 @@ static const struct limit_kind limit_process = {
 	"fork", "processes", { EAGAIN, ENOMEM, 0 }, limit_process_take, limit_process_give_back
 };
 
-/* Files: /dev/null, opened anew each time, so that the system's table fills as well as the process's. ------------ */
+/* Files: /dev/null, opened anew each time, to fill the system's table as well as the process's. ------------------ */
 
 static int limit_file_take(struct limit *l, uint64_t number)
 {
@@ -214,7 +213,7 @@ static void limit_memory_give_back(struct limit *l, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		if (*l->held[i].block != LIMIT_WORD + (int)i)
-			km_fail(l->km, "MiB %" PRIu64 " does not hold what was written to it", i);
+			km_fail(l->km, "MiB %" PRIu64 " does not contain what was written to it", i);
 		if (km_unmap(l->held[i].block, LIMIT_STEP) != 0)
 			km_fail_call(l->km, "munmap");
 	}
@@ -229,7 +228,7 @@ static void *limit_processes_setup(struct km *km)
 	return limit_find(limit_new(km, &limit_process));
 }
 
-/* An ordinary user's other processes count too: the limit is raised until one more fits. */
+/* An ordinary user's other processes count too: raises the limit until one more fits. */
 static void *limit_processes_own_setup(struct km *km)
 {
 	struct limit *l = limit_new(km, &limit_process);
@@ -237,7 +236,7 @@ static void *limit_processes_own_setup(struct km *km)
 
 	for (uint64_t own = (uint64_t)km->arg[LIMIT_OWN], most = own; refused; most += own) {
 		if (km_limit_processes(most) != 0)
-			km_unsupported(km, "no limit of processes can be set here: %s", strerror(errno));
+			km_unsupported(km, "no limit on processes can be set here: %s", strerror(errno));
 		refused = limit_process_take(l, 0) != 0;
 	}
 	limit_process_give_back(l, 1);
@@ -264,15 +263,13 @@ static void *limit_memory_setup(struct km *km)
 	.self_timed = limit_run, .counted = { offsetof(struct limit, climbs), "climbs were made" }, \
 	.teardown = limit_teardown, .max_batch = 1
 
-#define LIMIT_PROCESSES_INSIDE \
-	"nothing; forks are counted until EAGAIN or ENOMEM, then all are reaped, and one more must succeed"
+#define LIMIT_PROCESSES_INSIDE "nothing; it counts forks until EAGAIN or ENOMEM, reaps all, and one more must succeed"
 
 const struct workload limit_processes = {
 	.name = "limit/processes",
 	LIMIT_ROW,
 	.per = "processes",
-	.what = "how many waiting children a process can have until fork is refused; at `most` we stop, and then there "
-		"is no figure",
+	.what = "how many waiting children a process can have until fork is refused; no figure if `most` succeed",
 	.inside = LIMIT_PROCESSES_INSIDE,
 	.params = { "most" },
 	.points = KM_POINTS({ .arg = { 500 }, .profile = FULL, .path_n = 1 },
@@ -284,8 +281,8 @@ const struct workload limit_processes_own = {
 	.name = "limit/processes-own",
 	LIMIT_ROW,
 	.per = "processes",
-	.what = "limit/processes under a limit of `own` processes (RLIMIT_NPROC) that the process set for itself, as "
-		"nobody if it was root; of a multiple where the user has as many already",
+	.what = "limit/processes under a limit of `own` processes (RLIMIT_NPROC) that the process sets for itself, as "
+		"nobody if it was root; of a multiple if the user has as many already",
 	.inside = LIMIT_PROCESSES_INSIDE,
 	.params = { "most", "own" },
 	.points = KM_POINTS({ .arg = { 500, 40 }, .profile = FULL, .path_n = 1 }),
@@ -296,10 +293,10 @@ const struct workload limit_files = {
 	.name = "limit/files",
 	LIMIT_ROW,
 	.per = "open files",
-	.what = "how many files a process can have open, beside its own few, until open is refused; at `most` we stop, "
-		"and then there is no figure",
-	.inside = "nothing; opens of /dev/null are counted until EMFILE, ENFILE or ENOMEM, then all are closed, and "
-		  "one more must succeed",
+	.what = "how many files a process can open, besides its own few, until open is refused; "
+		"no figure if `most` succeed",
+	.inside =
+		"nothing; it counts opens of /dev/null until EMFILE, ENFILE or ENOMEM, closes all; one more must work",
 	.params = { "most" },
 	.points = KM_POINTS({ .arg = { 8192 }, .profile = FULL, .path_n = 2 }, { .arg = { 65536 }, .profile = FULL }),
 	.setup = limit_files_setup,
@@ -309,10 +306,10 @@ const struct workload limit_memory = {
 	.name = "limit/memory",
 	LIMIT_ROW,
 	.per = "MiB",
-	.what = "how many MiB a process can map, beside its own few, until it is refused, under a limit of `own_mib` "
-		"that it set for itself (0: none); at `most` we stop, and then there is no figure",
-	.inside = "nothing; private mappings of 1 MiB, one word of each written, are counted until ENOMEM or EAGAIN, "
-		  "then all are read and unmapped, and one more must succeed",
+	.what = "how many MiB a process can map, besides its own few, until it is refused, under a limit of `own_mib` "
+		"that it sets for itself (0: none); no figure if `most` succeed",
+	.inside = "nothing; it counts private mappings of 1 MiB, one word of each written, until ENOMEM or EAGAIN, "
+		  "reads and unmaps all, and one more must succeed",
 	.needs = CAP_MMAP,
 	.settings = SET_OVERCOMMIT,
 	.params = { "most", "own_mib" },

@@ -8,7 +8,7 @@
 struct limit_touched {
 	struct km *km;
 	uint64_t most, climbs;
-	int killed; /* the signal that the last child was killed by; 0: none */
+	int killed; /* the signal that killed the last child; 0: none */
 };
 
 static void limit_touched_child(const struct limit_touched *l, int made)
@@ -71,12 +71,8 @@ const struct workload limit_memory_touched = {
 	.unit = UNIT_COUNT,
 	.only = BY_PATH,
 	.source = "C",
-	.what = "how many MiB a process can map and write until it is refused one or killed; at `most` we stop, and "
-		"then "
-		"there is no figure",
-	.inside =
-		"nothing; private mappings of 1 MiB, each written, are counted by the parent of the process that makes "
-		"them",
+	.what = "how many MiB a process can map and write until refused or killed; no figure if `most` succeed",
+	.inside = "nothing; the parent counts private mappings of 1 MiB, each written, that its child makes",
 	.needs = CAP_MMAP,
 	.settings = SET_OVERCOMMIT,
 	.params = { "most" },

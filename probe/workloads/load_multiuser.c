@@ -1,13 +1,11 @@
-/* load/multiuser: as many users as asked for at once, each a process that does five jobs, an AIM-style mix of what
- * else is measured alone (M section 2.3). Jobs a second against users is the curve: its peak, and where two systems'
- * curves cross, are read off it.
+/* load/multiuser: `users` users at once, each a process that does five jobs, an AIM-style mix of what other rows
+ * measure alone (M section 2.3). The curve is jobs a second against users, with its peak, and where two systems' curves
+ * cross.
  *
- * The five jobs: a program is executed; words go through a pipe; a file is made, read and removed; arithmetic; a sort.
- * Each is a fixed amount of work of about the same time. Users begin with different jobs: user k with number k modulo
- * 5. A process of its own (the gate) lets the users in: it may use every CPU, as they may, while the one that measures
- * stays where it is. */
+ * The five jobs: execute a program; pass words through a pipe; make, read and remove a file; arithmetic; a sort. Each
+ * is a fixed amount of work of about the same time. User k begins with job number k modulo 5. A separate process (the
+ * gate) starts the users: it may use every CPU, as they may, while the measuring process stays where it is. */
 #include "../km.h"
-
 #define MULTIUSER_JOBS 5
 #define MULTIUSER_WORDS 40 /* of MULTIUSER_WORD bytes through a pipe, which holds 4 KiB at least */
 #define MULTIUSER_WORD 512
@@ -20,18 +18,18 @@
 struct load_multiuser {
 	struct km *km;
 	int there[2], back[2]; /* to the gate, and from it */
-	int report[2];         /* of users that fail */
+	int report[2];         /* of users' failures */
 	long gate;
 	uint64_t wanted; /* the sum over a user's jobs */
 	uint64_t jobs, sum;
 };
 
-/* What a user has done; what the gate tells of all. */
+/* What one user has done; the gate reports it for all. */
 struct load_multiuser_done {
 	uint64_t jobs, sum;
 };
 
-/* A job returns a sum over what it did; where a call fails it ends the user. */
+/* A job returns a sum over what it did; a failed call ends the user. */
 
 static uint64_t load_multiuser_exec(struct load_multiuser *s, long user)
 {
@@ -151,7 +149,7 @@ static struct load_multiuser_done load_multiuser_user(struct load_multiuser *s, 
 	return done;
 }
 
-/* One round: all users in, their answers, all out. Answers are smaller than PIPE_BUF: none is torn. */
+/* One round: all users in, their replies, all out. Replies are smaller than PIPE_BUF, so none is split. */
 static struct load_multiuser_done load_multiuser_round(struct km *km, struct load_multiuser *s)
 {
 	struct load_multiuser_done all = { 0, 0 }, one;
@@ -194,7 +192,7 @@ static void load_multiuser_gate(struct km *km, void *state)
 	}
 }
 
-/* A user's sum without pipe, file or program. */
+/* A user's sum, computed without pipe, file or program. */
 static uint64_t load_multiuser_wanted(struct load_multiuser *s)
 {
 	uint64_t sum = 1 + MULTIUSER_WORDS * (MULTIUSER_WORDS - 1) / 2;
@@ -242,7 +240,7 @@ static void load_multiuser_verify(void *state, uint64_t n)
 	uint64_t users = n * (uint64_t)s->km->arg[0];
 
 	if (s->jobs != users * MULTIUSER_JOBS || s->sum != users * s->wanted)
-		km_fail(s->km, "%" PRIu64 " users came, and %" PRIu64 " jobs of sum %" PRIu64 " were done", users,
+		km_fail(s->km, "%" PRIu64 " users came and did %" PRIu64 " jobs with %" PRIu64 " as their sum", users,
 			s->jobs, s->sum);
 }
 
@@ -275,8 +273,8 @@ const struct workload load_multiuser = {
 	.source = "M section 2.3",
 	.what = "N users at once on all CPUs, each a process with 5 jobs: an execve, 40 x 512 B by pipe, 4 files of 16 "
 		"KiB, 100,000 additions of mixed numbers, a sort of 2048",
-	.inside = "for each user: fork, the jobs and the checking of what they did, exit, waitpid; for all: one word "
-		  "to the process that starts them, and back",
+	.inside =
+		"for each user: fork, the jobs and their checks, exit, waitpid; for all: one word to the gate and back",
 	.needs = CAP_SELF,
 	.settings = SET_FOLDER,
 	.params = { "users" },

@@ -1,7 +1,7 @@
-/* mem/alloc: what malloc costs by size, from 128 bytes to 4096 pages. Nothing is touched beyond what malloc itself
- * writes, and nothing is freed inside the timed region: the source's program never frees.
+/* mem/alloc: the cost of malloc by size, from 128 bytes to 4096 pages. Only malloc itself touches the blocks, and the
+ * timed region frees none: the source's program never frees.
  *
- * An iteration is a chain of many blocks, and a sample is one iteration: how many blocks lie between two frees decides
+ * An iteration is a chain of many blocks, and a sample is one iteration: the number of blocks between two frees decides
  * how much of the heap is new, so that a calibrated batch would change the figure itself. */
 #include "../km.h"
 
@@ -15,7 +15,7 @@ struct mem_alloc {
 	uint64_t chain;   /* blocks in one iteration */
 	size_t live;      /* blocks not yet freed */
 	uint64_t checked; /* iterations */
-	int fixed, heap;  /* malloc's threshold stays; blocks come from the heap (-1: not told) */
+	int fixed, heap;  /* malloc's threshold stays; blocks come from the heap (-1: unknown) */
 	uint64_t *block[MEM_ALLOC_CHAIN];
 };
 
@@ -45,7 +45,7 @@ static void *mem_alloc_setup(struct km *km)
 	m->fixed = km_fix_malloc();
 	if (m->fixed && m->bytes >= MEM_ALLOC_MAPPED) {
 		km->claim.syscalls = km->ops;
-		km->claim.faults = km->ops; /* malloc writes a block's head in front of it */
+		km->claim.faults = km->ops; /* malloc writes a block's header before it */
 	}
 	mem_alloc_say_where(m);
 	return m;
@@ -73,7 +73,7 @@ static void mem_alloc_run(void *state, uint64_t n)
 	}
 }
 
-/* Every block gets its number before the first is looked at: two that overlap show. */
+/* Writes a number into every block before it checks the first: two overlapping blocks show. */
 static void mem_alloc_settle(void *state, uint64_t n)
 {
 	struct mem_alloc *m = state;
@@ -81,7 +81,7 @@ static void mem_alloc_settle(void *state, uint64_t n)
 	if (m->live != n * m->chain)
 		km_fail(m->km, "%lu blocks, not %" PRIu64, (unsigned long)m->live, n * m->chain);
 	if (m->fixed && km_from_heap(m->block[m->live - 1]) != m->heap)
-		km_fail(m->km, "blocks came from the heap and from mappings by turns");
+		km_fail(m->km, "blocks came from the heap and from mappings in turn");
 	for (size_t i = 0; i < m->live; i++)
 		m->block[i][0] = m->block[i][m->bytes / sizeof(uint64_t) - 1] = i;
 	for (size_t i = 0; i < m->live; i++) {
@@ -89,7 +89,7 @@ static void mem_alloc_settle(void *state, uint64_t n)
 			km_fail(m->km, "block %lu overlaps another", (unsigned long)i);
 		free(m->block[i]);
 	}
-	km_trim_malloc(); /* or the next sample finds this one's pages in the heap */
+	km_trim_malloc(); /* otherwise the next sample finds this one's pages in the heap */
 	m->live = 0;
 	m->checked += n;
 }
@@ -114,9 +114,9 @@ const struct workload mem_alloc = {
 	.name = "mem/alloc",
 	.per = "malloc",
 	.source = "K figure 3",
-	.what = "malloc of so many bytes: 128 to 4096, then 1 to 4096 pages of 4096",
+	.what = "malloc of `bytes` bytes: 128 to 4096, then 1 to 4096 pages of 4096",
 	.inside = "a chain of mallocs (1024, fewer above 64 KiB: 64 MiB in all), their system calls and the faults on "
-		  "blocks' heads; the heap is trimmed before, glibc's threshold for mappings held at 128 KiB; no free",
+		  "blocks' headers; heap trimmed before, glibc's threshold for mappings fixed at 128 KiB; no free",
 	.settings = SET_HUGE_PAGES,
 	.params = { "bytes" },
 	.curve = "bytes",

@@ -1,9 +1,9 @@
 /* mem/read-bw, mem/write-bw, mem/copy-bw: a working set read, written or copied by loads and stores of one machine word
- * each. The accesses are volatile: no compiler makes them wider, fewer, or a call of libc's memcpy, whose width is a
- * choice of each libc for each processor. What is compared is so the same program everywhere. */
+ * each. The accesses are volatile: no compiler makes them wider, fewer, or a call of libc's memcpy, whose width depends
+ * on libc and processor. So every system runs the same program. */
 #include "../km.h"
 
-#define MEM_BW_LEAST (64UL << 10) /* bytes of one iteration: small sets are gone through several times */
+#define MEM_BW_LEAST (64UL << 10) /* bytes of one iteration: it passes through small sets several times */
 #define MEM_BW_UNROLLED 8
 
 struct mem_bw {
@@ -73,7 +73,7 @@ static void mem_read_bw_verify(void *state, uint64_t n)
 
 	mem_bw_check_passes(b, n);
 	if (b->sum != (unsigned long)b->pass * b->wanted)
-		km_fail(b->km, "the words read are not those of the working set");
+		km_fail(b->km, "the words read differ from the working set's");
 }
 
 /* mem/read-bw-wide ---------------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static void mem_write_bw_verify(void *state, uint64_t n)
 	mem_bw_check_passes(b, n);
 	for (size_t i = 0; n > 0 && i < b->bytes / sizeof *b->area; i++)
 		if (b->area[i] != (unsigned long)b->pass)
-			km_fail(b->km, "word %lu does not hold what was written last", (unsigned long)i);
+			km_fail(b->km, "word %lu does not contain what was written last", (unsigned long)i);
 }
 
 /* mem/copy-bw: the first half onto the second; its first word is the pass's number ------------------------------- */
@@ -195,10 +195,9 @@ static const struct point mem_read_bw_wide_points[] = {
 	MEM_BW_AT(4 << 20, FULL),  MEM_BW_AT(64 << 20, FULL),  { { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
-#define MEM_BW_INSIDE                                                                                                 \
-	", each of one machine word, 8 unrolled, never wider; sets below 64 KiB several times an iteration; the set " \
-	"is in "                                                                                                      \
-	"ordinary pages, touched before"
+#define MEM_BW_INSIDE                                                                                                  \
+	", each of one machine word, 8 unrolled, never wider; sets below 64 KiB several times an iteration; ordinary " \
+	"pages, touched before"
 
 #define MEM_BW_ROW                                                                                               \
 	.per = "pass", .unit = UNIT_BYTES_PER_S, .only = BY_TIME, .source = "G figure 4", .params = { "bytes" }, \
@@ -207,7 +206,7 @@ static const struct point mem_read_bw_wide_points[] = {
 const struct workload mem_read_bw = {
 	.name = "mem/read-bw",
 	MEM_BW_ROW,
-	.what = "read a working set of so many bytes from start to end, over and over, and add its words up",
+	.what = "read a working set of `bytes` bytes from start to end, over and over, and add its words up",
 	.inside = "loads into four sums" MEM_BW_INSIDE,
 	.points = mem_bw_points,
 	.setup = mem_read_bw_setup,
@@ -220,15 +219,11 @@ const struct workload mem_read_bw = {
 const struct workload mem_read_bw_wide = {
 	.name = "mem/read-bw-wide",
 	MEM_BW_ROW,
-	.what = "read a working set of so many bytes by the widest loads that the compiler was told to make, and add "
-		"its "
-		"words up",
-	.inside = "loads of " MEM_BW_DECIMAL(
-		KM_WIDE_BYTES) " bytes into four sums, 8 unrolled; sets below 64 KiB several "
-			       "times an iteration; the set is in ordinary pages, touched before",
-	.subtracts =
-		"the limit of the loop itself: as many of the same loads of one place, which is always near (shown "
-		"beside, not subtracted)",
+	.what = "add up a working set of `bytes` bytes by the widest loads that the compiler was told to make",
+	.inside = "loads of " MEM_BW_DECIMAL(KM_WIDE_BYTES) " bytes into four sums, 8 unrolled; "
+							    "sets below 64 KiB several times an iteration; "
+							    "ordinary pages, touched before",
+	.subtracts = "the loop's own limit: as many of the same loads of one near place (shown beside, not subtracted)",
 	.points = mem_read_bw_wide_points,
 	.setup = mem_read_bw_setup,
 	.run = mem_read_bw_wide_run,
@@ -239,7 +234,7 @@ const struct workload mem_read_bw_wide = {
 const struct workload mem_write_bw = {
 	.name = "mem/write-bw",
 	MEM_BW_ROW,
-	.what = "write a working set of so many bytes from start to end, over and over",
+	.what = "write a working set of `bytes` bytes from start to end, over and over",
 	.inside = "stores" MEM_BW_INSIDE,
 	.points = mem_bw_points,
 	.setup = mem_write_bw_setup,
@@ -250,7 +245,7 @@ const struct workload mem_write_bw = {
 const struct workload mem_copy_bw = {
 	.name = "mem/copy-bw",
 	MEM_BW_ROW,
-	.what = "copy the first half of a working set of so many bytes onto the second, over and over: bytes copied",
+	.what = "copy the first half of a working set of `bytes` bytes onto the second, over and over: bytes copied",
 	.inside = "loads and stores (not libc's memcpy)" MEM_BW_INSIDE,
 	.points = mem_bw_points,
 	.setup = mem_copy_bw_setup,

@@ -1,6 +1,6 @@
-/* mem/fault-cow: the first write to a page that fork has left shared, copy-on-write, between parent and child. A child
- * is forked before each sample and lives, asleep, until after it: the kernel must copy, and cannot just take the page
- * over. Afterwards the child looks at its own view: nothing of what the parent wrote may be in it. */
+/* mem/fault-cow: the first write to a page that parent and child share after fork, copy-on-write. A child is forked
+ * before each sample and sleeps until after it: the kernel must copy the page, and cannot just take it over. Afterwards
+ * the child checks that it sees nothing of what the parent wrote. */
 #include "km.h"
 
 #define MEM_FAULT_COW_BATCH 256 /* pages */
@@ -9,7 +9,7 @@ struct mem_fault_cow {
 	struct km *km;
 	size_t page;
 	char *area;      /* MEM_FAULT_COW_BATCH pages, written before the fork */
-	uintptr_t round; /* what the parent has last written everywhere; what the child must see */
+	uintptr_t round; /* what the parent wrote last; what the child must see */
 	long child;
 	int ready[2], go[2]; /* child to parent, parent to child */
 	uint64_t checked;
@@ -41,7 +41,7 @@ static void mem_fault_cow_child(struct km *km, void *state)
 	struct mem_fault_cow *f = state;
 	char byte = 0;
 
-	km_close(&f->go[1]); /* or the parent's death would not be seen */
+	km_close(&f->go[1]); /* otherwise it would not see the parent's death */
 	km_write_all(km, f->ready[1], &byte, 1);
 	km_read_all(km, f->go[0], &byte, 1);
 	for (size_t i = 0; i < MEM_FAULT_COW_BATCH; i++)
@@ -49,9 +49,8 @@ static void mem_fault_cow_child(struct km *km, void *state)
 			km_fail(km, "the child sees what the parent wrote into page %lu", (unsigned long)i);
 }
 
-/* Linux puts new pages on its lists of pages in use (LRU) some at a time. A write fault on one that still waits puts
- * all on that wait: 4,750 instructions for those of a fork, in some runs of a kernel and not in others. So does
- * munmap. */
+/* Linux puts new pages on its lists of pages in use (LRU) in groups. A write fault on a page that still waits puts all
+ * waiting pages on, as munmap does: 4,750 instructions for those of a fork, in some runs of a kernel only. */
 static void mem_fault_cow_drain(const struct mem_fault_cow *f)
 {
 	char *other = km_map_fresh(f->page, 1);
@@ -100,7 +99,7 @@ static void mem_fault_cow_settle(void *state, uint64_t n)
 	km_close(&f->go[1]);
 	for (size_t i = 0; i < MEM_FAULT_COW_BATCH; i++)
 		if (*(uintptr_t *)(f->area + i * f->page) != f->round + (i < n))
-			km_fail(f->km, "page %lu does not hold what the parent wrote", (unsigned long)i);
+			km_fail(f->km, "page %lu does not contain what the parent wrote", (unsigned long)i);
 	f->checked += n;
 }
 
@@ -119,7 +118,7 @@ const struct workload mem_fault_cow = {
 	.per = "page",
 	.source = "K (beyond: copy-on-write)",
 	.what = "parent's first write of one word to each page that it shares with a forked, sleeping child",
-	.inside = "one store a page and its fault: a page is taken and the old one copied into it; not fork, which is "
+	.inside = "one store a page and its fault: a page allocated and the old one copied into it; not fork, which is "
 		  "before the sample, nor the child's end after it; ordinary pages, not huge ones",
 	.needs = CAP_MMAP,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 20 }),

@@ -1,9 +1,9 @@
-/* mem/fault-file: the touch of a page of a file that is in the cache and freshly mapped. Kernels map more than the
- * page that was touched (Linux: the 16 around it, with MADV_RANDOM too), so that a figure per page touched is 16 times
- * too low, as lmbench's lat_pagefault is. Two ways, both per fault that happened:
+/* mem/fault-file: the touch of a cached, freshly mapped page of a file. Kernels map more than the touched page (Linux:
+ * the 16 around it, with MADV_RANDOM too), so that a figure per page touched is 16 times too low, as lmbench's
+ * lat_pagefault is. Two ways, both per fault that happened:
  *
- * pages=1: each page is a mapping of its own; there is nothing around it to map: one page, one fault, everywhere.
- * pages=N: one mapping of N pages, all touched; how many faults that makes is counted in set-up and told. */
+ * pages=1: each page is a mapping of its own, without neighbours to map: one page, one fault, everywhere.
+ * pages=N: one mapping of N pages, all touched; set-up counts the faults and reports them. */
 #include "km.h"
 
 #define MEM_FAULT_FILE_BATCH 64 /* iterations */
@@ -18,8 +18,8 @@ struct mem_fault_file {
 	uint64_t sum, wanted, checked;
 };
 
-/* Mapping k begins so far from the first, in memory and in the file alike. As much again is left out between two, lest
- * the kernel joins them or maps one's pages at a fault in the other. */
+/* Mapping k's distance from the first, in memory and in the file alike. A gap of a mapping's size follows each, so that
+ * the kernel does not join them or map one's pages at a fault in the other. */
 static size_t mem_fault_file_offset(const struct mem_fault_file *f, uint64_t k)
 {
 	return 2 * (size_t)k * f->bytes;
@@ -32,7 +32,7 @@ static void mem_fault_file_unmap(struct mem_fault_file *f)
 	f->arena = NULL;
 }
 
-/* At a multiple of its size, so that each mapping is cut into the same windows by a kernel that maps around. */
+/* At a multiple of its size, so that a kernel that maps around cuts each mapping into the same windows. */
 static void mem_fault_file_reserve(struct mem_fault_file *f, uint64_t n)
 {
 	f->arena_bytes = mem_fault_file_offset(f, n) + f->bytes;
@@ -79,7 +79,7 @@ static void mem_fault_file_settle(void *state, uint64_t n)
 	struct mem_fault_file *f = state;
 
 	if (f->sum != f->wanted)
-		km_fail(f->km, "the pages do not hold what was written to the file");
+		km_fail(f->km, "the pages do not contain what was written to the file");
 	mem_fault_file_unmap(f);
 	f->checked += n;
 }
@@ -112,7 +112,7 @@ static void *mem_fault_file_setup(struct km *km)
 	bytes = mem_fault_file_offset(f, km->by == BY_PATH ? 1 : MEM_FAULT_FILE_BATCH);
 	km_room(km, 1, bytes);
 	f->fd = km_content_file(km, "mapped", f->seed, bytes);
-	(void)mem_fault_file_count(f); /* the first time the count may hold this program's own first touches */
+	(void)mem_fault_file_count(f); /* the first count may include this program's own first touches */
 	km->ops = mem_fault_file_count(f);
 	f->checked = 0;
 	if (pages == 1 && km->ops != 1)

@@ -1,9 +1,9 @@
-/* mem/fault-prot: a store to a page that may only be read, from the fault to the handler and back. The page is never
- * made writable: the store is taken up again after each return from the handler and faults anew, as in lmbench's
- * lat_sig prot. (With an mprotect in the handler the second try is, on some kernels, a fault of its own: two for one.)
+/* mem/fault-prot: a store to a read-only page, from the fault to the handler and back. The page never becomes writable:
+ * after each return from the handler the store is repeated and faults anew, as in lmbench's lat_sig prot. (After an
+ * mprotect in the handler the second try is, on some kernels, a fault of its own: two for one.)
  *
- * The only way out of such a store is a jump from a last, surplus fault: an iteration is several faults that return and
- * one that does not, and the baseline is the latter. */
+ * Only a jump from a last, surplus fault ends such a store: an iteration is several faults that return and one that
+ * does not, and the baseline is the latter. */
 #include "km.h"
 
 #include <setjmp.h>
@@ -13,9 +13,9 @@
 struct mem_fault_prot {
 	struct km *km;
 	volatile char *page;
-	volatile uint64_t left;   /* returns to the store that are still due */
+	volatile uint64_t left;   /* returns to the store still due */
 	volatile uint64_t caught; /* faults that the handler saw, in all */
-	uint64_t jumps;           /* of them: left by a jump */
+	uint64_t jumps;           /* of them, ended by a jump */
 	sigjmp_buf out;
 };
 
@@ -31,7 +31,7 @@ static void mem_fault_prot_caught(int number)
 		siglongjmp(p->out, 1);
 }
 
-/* SA_NODEFER: the jump leaves no signal blocked, and needs no system call to see to it. Some kernels call it SIGBUS. */
+/* SA_NODEFER: the jump leaves no signal blocked, without a system call. Some kernels send SIGBUS. */
 static void mem_fault_prot_handle(struct mem_fault_prot *p, void (*handler)(int))
 {
 	struct sigaction action;
@@ -61,7 +61,7 @@ static void *mem_fault_prot_setup(struct km *km)
 	p->page = km_map_fresh(km->page, 0);
 	if (!p->page)
 		km_fail_call(km, "mmap");
-	KM_KEEP((uintptr_t)*p->page); /* it is there: what faults is the protection */
+	KM_KEEP((uintptr_t)*p->page); /* maps the page: only the protection faults */
 	mem_fault_prot_now = p;
 	mem_fault_prot_handle(p, mem_fault_prot_caught);
 	mem_fault_prot_store(p, 0);
@@ -69,7 +69,7 @@ static void *mem_fault_prot_setup(struct km *km)
 		km_unsupported(km, "a store to a page mapped for reading raises no signal here");
 	p->caught = p->jumps = 0;
 	km->ops = MEM_FAULT_PROT_RETURNS;
-	km->claim.syscalls = km->ops; /* the return from the handler; faults that become signals are in no rusage */
+	km->claim.syscalls = km->ops; /* the return from the handler; rusage counts no faults that become signals */
 	return p;
 }
 
@@ -112,7 +112,7 @@ const struct workload mem_fault_prot = {
 	.source = "K, lmbench lat_sig prot",
 	.what = "store to a read-only page, caught by a SIGSEGV handler that returns to the store: it faults again",
 	.inside = "16 times fault, delivery of the signal, a handler that counts, return to the store",
-	.subtracts = "one more such fault, left by a jump from the handler, as the store never succeeds",
+	.subtracts = "one more such fault, ended by a jump from the handler, as the store never succeeds",
 	.figure_less_baseline = 1,
 	.needs = CAP_MMAP,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),

@@ -1,12 +1,11 @@
-/* mem/latency, mem/latency-random: dependent loads. The working set holds one pointer every `stride` bytes; each leads
- * to the next, all of them in one ring, so that a load begins when the one before has ended.
+/* mem/latency, mem/latency-random: dependent loads. The working set has one pointer every `stride` bytes; each leads to
+ * the next, all in one ring, so that a load begins when the one before has ended.
  *
  * mem/latency walks down through memory by the stride, as lmbench's lat_mem_rd does. Hardware prefetchers follow such a
- * walk, the better the smaller the stride: this is why the source's lines differ by stride. mem/latency-random visits
- * the same places in an order that no prefetcher follows: x -> a x + c modulo their number, a power of two, which is
- * one ring for every odd c where a is 1 modulo 4 (Hull and Dobell, 1962), and can be laid out without being walked. */
+ * walk, the better the smaller the stride: so the source's lines differ by stride. mem/latency-random visits the same
+ * places in an order that no prefetcher follows: x -> a x + c modulo their number, a power of two, which is one ring
+ * for every odd c where a is 1 modulo 4 (Hull and Dobell, 1962), and can be laid out without walking it. */
 #include "../km.h"
-
 #define MEM_LATENCY_LOADS 64                 /* in an iteration */
 #define MEM_LATENCY_WARM (UINT64_C(1) << 20) /* loads before the first sample, at the most */
 
@@ -32,7 +31,7 @@ static uint64_t mem_latency_next(const struct mem_latency *l, uint64_t place)
 	return place ? place - 1 : l->places - 1;
 }
 
-/* So many places further on; by squaring where the order is random. */
+/* The place so many steps on; by squaring where the order is random. */
 static uint64_t mem_latency_after(const struct mem_latency *l, uint64_t place, uint64_t loads)
 {
 	uint64_t a = l->order.a, c = l->order.c;
@@ -53,7 +52,7 @@ static uint64_t mem_latency_first(const struct mem_latency *l)
 	return l->places - 1;
 }
 
-/* Laid out downwards as well: what the cache holds longest is then what is visited first, as in every later round. */
+/* Laid out downwards as well: so the lines that the cache keeps longest are visited first, as in every later round. */
 static void mem_latency_lay(struct mem_latency *l)
 {
 	for (uint64_t i = l->places; i-- > 0;)
@@ -164,10 +163,9 @@ const struct workload mem_latency = {
 	.name = "mem/latency",
 	MEM_LATENCY_ROW,
 	.source = "G figure 1 (lmbench's lat_mem_rd)",
-	.what = "dependent loads down through a working set of so many bytes, each `stride` bytes below the last, "
-		"round and round",
+	.what = "dependent loads down through a working set of `bytes` bytes in steps of `stride` bytes, over and over",
 	.inside = "64 loads an iteration, each of the pointer that the next one follows; prefetchers can follow the "
-		  "constant stride; ordinary pages (huge ones refused where they can be), touched before",
+		  "constant stride; ordinary pages (huge ones refused where possible), touched before",
 	.points = mem_latency_points,
 	.setup = mem_latency_setup,
 };
@@ -176,11 +174,10 @@ const struct workload mem_latency_random = {
 	.name = "mem/latency-random",
 	MEM_LATENCY_ROW,
 	.source = "beyond the sources",
-	.what = "dependent loads from every `stride` bytes of a working set of so many bytes, in one fixed scattered "
-		"order",
+	.what = "dependent loads of every `stride` bytes of a working set of `bytes` bytes in a fixed scattered order",
 	.inside =
 		"64 loads an iteration, each of the pointer that the next one follows; no prefetcher follows the order "
-		"(place x leads to a x + c); ordinary pages (huge ones refused where they can be), touched before",
+		"(place x leads to a x + c); ordinary pages (huge ones refused where possible), touched before",
 	.points = mem_latency_random_points,
 	.setup = mem_latency_random_setup,
 };

@@ -1,5 +1,5 @@
-/* mem/mmap-munmap, mem/mmap-munmap-file: memory or a cached file is mapped, one word of every 16 KiB touched (as
- * lmbench's lat_mmap steps), and unmapped: what a mapping costs from its beginning to its end. */
+/* mem/mmap-munmap, mem/mmap-munmap-file: maps memory or a cached file, touches one word of every 16 KiB (as lmbench's
+ * lat_mmap steps), and unmaps it: the whole cost of a mapping. */
 #include "../km.h"
 
 #define MEM_MMAP_STEP ((size_t)16 << 10)
@@ -48,7 +48,7 @@ static void mem_mmap_run(void *state, uint64_t n)
 		for (size_t i = 0; i < m->bytes; i += MEM_MMAP_STEP)
 			*(volatile uint64_t *)(void *)(at + i) = m->done + i;
 		if (*(const volatile uint64_t *)(const void *)last != m->done + m->bytes - MEM_MMAP_STEP)
-			km_fail(m->km, "the last page touched does not hold what was written");
+			km_fail(m->km, "the last page touched does not contain what was written");
 		mem_mmap_end(m, at);
 	}
 }
@@ -58,7 +58,7 @@ static void mem_mmap_verify(void *state, uint64_t n)
 	struct mem_mmap *m = state;
 
 	if (m->sum != n * m->wanted)
-		km_fail(m->km, "the pages do not hold what was written to the file");
+		km_fail(m->km, "the pages do not contain what was written to the file");
 }
 
 static void mem_mmap_teardown(void *state)
@@ -121,9 +121,8 @@ static const struct point mem_mmap_file_points[] = {
 const struct workload mem_mmap_munmap = {
 	.name = "mem/mmap-munmap",
 	MEM_MMAP_ROW,
-	.what = "map so many bytes of fresh memory, write one word of every 16 KiB, unmap",
-	.inside = "mmap (private, anonymous), the stores and their faults, munmap; huge pages where the system gives "
-		  "them",
+	.what = "map `bytes` bytes of fresh memory, write one word of every 16 KiB, unmap",
+	.inside = "mmap (private, anonymous), the stores and their faults, munmap; huge pages if the system gives them",
 	.settings = SET_HUGE_PAGES,
 	.points = mem_mmap_points,
 	.setup = mem_mmap_setup,
@@ -133,7 +132,7 @@ const struct workload mem_mmap_munmap = {
 const struct workload mem_mmap_munmap_file = {
 	.name = "mem/mmap-munmap-file",
 	MEM_MMAP_ROW,
-	.what = "map so many bytes of a cached file, read one word of every 16 KiB, unmap",
+	.what = "map `bytes` bytes of a cached file, read one word of every 16 KiB, unmap",
 	.inside = "mmap (shared, for reading), the loads and their faults (fewer than loads where the kernel maps "
 		  "pages around the one touched), munmap",
 	.points = mem_mmap_file_points,

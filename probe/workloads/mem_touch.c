@@ -1,5 +1,5 @@
-/* mem/touch: the first write to each page of memory that was just allocated. The memory is mapped before each sample
- * and unmapped after it, so that malloc's habits stay out and no page is written for the second time. */
+/* mem/touch: the first write to each page of freshly allocated memory. The memory is mapped before each sample and
+ * unmapped after it: malloc takes no part, and no page is written twice. */
 #include "../km.h"
 
 #define MEM_TOUCH_BATCH 16 /* at 4096 pages of 4 KiB: 256 MiB */
@@ -8,7 +8,7 @@ struct mem_touch {
 	struct km *km;
 	size_t page, bytes;  /* of one iteration */
 	char *area;          /* mapped: from prepare to settle */
-	uint64_t iterations; /* it has room for */
+	uint64_t iterations; /* that fit */
 	uint64_t checked;    /* iterations, in all */
 };
 
@@ -57,7 +57,7 @@ static void mem_touch_settle(void *state, uint64_t n)
 
 	for (char *at = t->area; at < t->area + n * t->bytes; at += t->page)
 		if (*(uintptr_t *)at != (uintptr_t)at)
-			km_fail(t->km, "page %lu does not hold what was written",
+			km_fail(t->km, "page %lu does not contain what was written",
 				(unsigned long)((size_t)(at - t->area) / t->page));
 	mem_touch_unmap(t);
 	t->checked += n;
@@ -78,9 +78,9 @@ const struct workload mem_touch = {
 	.name = "mem/touch",
 	.per = "page",
 	.source = "K figure 4",
-	.what = "first write of one word to each of so many pages just allocated",
+	.what = "first write of one word to each of `pages` pages just allocated",
 	.inside = "one store a page and the fault that it causes: an iteration touches all pages; not the mapping "
-		  "(mmap, private, anonymous, huge pages refused where they can be; K took malloc)",
+		  "(mmap, private, anonymous, huge pages refused where possible; K used malloc)",
 	.needs = CAP_MMAP,
 	.params = { "pages" },
 	.curve = "pages",

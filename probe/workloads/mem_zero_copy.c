@@ -1,7 +1,6 @@
-/* mem/zero-copy-half: a block is allocated, zeroed, and its first half copied onto the second, as the source describes
- * its memory test. The block is fresh from the kernel each time, so that its pages are part of what is measured, and
- * mostly that: what they cost alone stands beside it. The source's tool allocates once and times the copying alone,
- * which is mem/copy-bw. */
+/* mem/zero-copy-half: allocates a block, zeroes it, and copies its first half onto the second, as the source describes
+ * its memory test. Each block is fresh from the kernel: its pages are a part of the measurement, mostly the largest,
+ * and their cost is shown beside it. The source's tool allocates once and times the copying alone, as mem/copy-bw. */
 #include "../km.h"
 
 struct mem_zero_copy {
@@ -79,8 +78,8 @@ const struct workload mem_zero_copy_half = {
 	.unit = UNIT_BYTES_PER_S,
 	.only = BY_TIME,
 	.source = "G figure 4",
-	.what = "allocate a block of so many bytes, zero it, copy its first half onto the second, give it back: the "
-		"block's bytes a second",
+	.what = "allocate a block of `bytes` bytes, zero it, copy its first half onto the second, free it: "
+		"the block's bytes a second",
 	.inside = "mmap, libc's memset and memcpy, the faults of all pages (huge ones where the system gives them), "
 		  "munmap, two words compared",
 	.subtracts =

@@ -1,6 +1,6 @@
-/* proc/fork-exec, proc/vfork-exec, proc/spawn, proc/shell: a process that runs a program which exits at once (as
- * lmbench's lat_proc). The program is this one, as `--internal exit`; its environment is empty, so that its path does
- * not depend on the caller's. */
+/* proc/fork-exec, proc/vfork-exec, proc/spawn, proc/shell: a process runs a program that exits at once (as lmbench's
+ * lat_proc). The program is this one, as `--internal exit`; its environment is empty, so that its path does not depend
+ * on the caller's. */
 #include "../km.h"
 
 struct proc_exec {
@@ -29,7 +29,7 @@ static pid_t proc_exec_by_vfork(struct proc_exec *p)
 {
 	pid_t pid = vfork();
 
-	if (pid == 0) { /* the parent's memory and stack until exec: touch nothing */
+	if (pid == 0) { /* shares the parent's memory and stack until exec: touches nothing */
 		execve(p->file, p->argv, p->environment);
 		km_child_fail(p->report[1], "execve");
 	}
@@ -62,7 +62,7 @@ static struct proc_exec *proc_exec_new(struct km *km, pid_t (*start)(struct proc
 	p->argv[2] = leave;
 	km_pipe(km, p->report);
 	km->claim.children = 1;
-	if (start == proc_exec_by_fork) /* else the start may wait for the child too */
+	if (start == proc_exec_by_fork) /* otherwise the start may wait for the child too */
 		km->claim.any_switches = 1;
 	return p;
 }
@@ -82,7 +82,7 @@ static void *proc_spawn_setup(struct km *km)
 	return proc_exec_new(km, proc_exec_by_spawn, "posix_spawn");
 }
 
-/* 'FILE' --internal exit, as the shell reads it: each ' of the file's name as '\''. */
+/* 'FILE' --internal exit, for the shell: each ' in the file's name as '\''. */
 static char *proc_shell_command(struct km *km)
 {
 	static const char tail[] = "' --internal exit";
@@ -135,7 +135,7 @@ static void proc_exec_verify(void *state, uint64_t n)
 	if (p->reaped != n)
 		km_fail(p->km, "%" PRIu64 " programs were run, %" PRIu64 " counted", p->reaped, n);
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
-		km_fail(p->km, "a child is left that nobody made");
+		km_fail(p->km, "an unknown child is left");
 }
 
 static void proc_exec_teardown(void *state)
@@ -155,7 +155,7 @@ static void proc_exec_teardown(void *state)
 const struct workload proc_fork_exec = {
 	.name = "proc/fork-exec",
 	PROC_EXEC_ROW,
-	.what = "a process is created by fork, executes this program, which exits at once, and is waited for",
+	.what = "fork a process that executes this program, which exits at once, and wait for it",
 	.inside = "fork, execve, the program's start and exit, waitpid",
 	.needs = CAP_SELF,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 25 }),
@@ -185,8 +185,8 @@ const struct workload proc_spawn = {
 const struct workload proc_shell = {
 	.name = "proc/shell",
 	PROC_EXEC_ROW,
-	.what = "a process is created by fork, executes `/bin/sh -c` with this program, and is waited for",
-	.inside = "fork, execve of the shell, its start, its running the program, that one's start and exit, waitpid",
+	.what = "fork a process that executes `/bin/sh -c` with this program, and wait for it",
+	.inside = "fork, execve and start of the shell, which runs the program, the program's start and exit, waitpid",
 	.needs = CAP_SELF,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 8 }),
 	.setup = proc_shell_setup,

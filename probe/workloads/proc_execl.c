@@ -1,8 +1,8 @@
 /* proc/execl: a process replaces itself over and over (M: UnixBench's execl throughput).
  *
- * No single image can time it: the first one reads the clock, the last one reads it again, and in between the first
- * reading travels as an argument. All arguments have a fixed width and are rewritten in place, and the environment is
- * empty, so each image does the same work. The last one sends its result by a pipe. */
+ * No single image can time it: the first one reads the clock, passes the reading on as an argument, and the last one
+ * reads the clock again. All arguments have a fixed width and are rewritten in place, and the environment is empty, so
+ * each image does the same work. The last one sends its result by a pipe. */
 #include "../km.h"
 
 enum {
@@ -54,7 +54,7 @@ static void *proc_execl_setup(struct km *km)
 	p->km = km;
 	km_pipe(km, p->result);
 	km_pipe(km, p->report);
-	/* The images write to both. The result is read when they have gone: there by then, or never. */
+	/* The images write to both. The result is read when they have exited: it is there by then, or never. */
 	if (fcntl(p->result[1], F_SETFD, 0) != 0 || fcntl(p->report[1], F_SETFD, 0) != 0 ||
 	    fcntl(p->result[0], F_SETFL, O_NONBLOCK) != 0)
 		km_fail_call(km, "fcntl");
@@ -73,7 +73,7 @@ static void *proc_execl_setup(struct km *km)
 	return p;
 }
 
-/* One image of the chain: `argv` is what the one before it, or proc_execl_self_timed, has left. */
+/* One image of the chain: `argv` comes from the image before it, or from proc_execl_self_timed. */
 int proc_execl_main(int argc, char **argv)
 {
 	char *environment[1] = { NULL };
@@ -105,7 +105,7 @@ int proc_execl_main(int argc, char **argv)
 	return 1;
 }
 
-/* Timed by the images: from the first one's marker to the last one's, n times execve and a program's start. */
+/* The images time it: from the first one's marker to the last one's, n times execve and a program's start. */
 static uint64_t proc_execl_self_timed(void *state, uint64_t n)
 {
 	struct proc_execl *p = state;
@@ -125,7 +125,7 @@ static uint64_t proc_execl_self_timed(void *state, uint64_t n)
 	if (read(p->result[0], &result, sizeof result) != (ssize_t)sizeof result)
 		km_fail_call(p->km, "read of the last image's result");
 	if (result.images != n)
-		km_fail(p->km, "%" PRIu64 " images followed each other instead of %" PRIu64, result.images, n);
+		km_fail(p->km, "%" PRIu64 " images followed each other, not %" PRIu64, result.images, n);
 	p->images += result.images;
 	return result.ticks;
 }

@@ -1,10 +1,10 @@
 /* proc/fork-exit and proc/fork-rss: fork, the child exits, the parent waits (M: UnixBench's process creation), with
- * more or less touched memory in the parent: flat over its size is copy-on-write, a slope is copying, of memory or of
- * the tables that map it, which are shorter for huge pages (fork-rss-huge). fork-exit also in
- * M's two other forms, as syscall/mix: N in a row timed once, and as many as a fixed time allows. */
+ * more or less touched memory in the parent: a flat curve means copy-on-write, a slope copying, of memory or of its
+ * page tables, which are shorter for huge pages (fork-rss-huge). fork-exit also in M's two other forms, as syscall/mix:
+ * N in a row timed once, and as many as fit in a fixed time. */
 #include "../km.h"
 
-#define FORK_STATED 10 /* processes that one iteration of the fixed-time form states the time of */
+#define FORK_STATED 10 /* processes whose time one iteration of the fixed-time form states */
 
 enum { FORK_RSS_KIB };
 
@@ -61,7 +61,7 @@ static void *proc_fork_rss_huge_setup(struct km *km)
 	if (huge >= 0 && (size_t)huge != p->pages * km->page)
 		km_unsupported(km, "of %ld KiB the system gave %ld in huge pages", km->arg[FORK_RSS_KIB], huge / 1024);
 	if (huge < 0)
-		km_unsupported(km, "nothing tells whether memory is in huge pages here");
+		km_unsupported(km, "this platform cannot tell whether memory is in huge pages");
 	p->huge = 1;
 	return p;
 }
@@ -100,7 +100,7 @@ static void proc_fork_exit_loops_run(void *state, uint64_t n)
 		proc_fork_run(p, (uint64_t)p->km->arg[0]);
 }
 
-/* As many as a fixed time allows ------------------------------------------------------------------------------- */
+/* As many as fit in a fixed time ------------------------------------------------------------------------------- */
 
 static void *proc_fork_exit_fixed_time_setup(struct km *km)
 {
@@ -124,7 +124,7 @@ static void proc_fork_verify(void *state, uint64_t n)
 	if (p->reaped != n)
 		km_fail(p->km, "%" PRIu64 " children were reaped, %" PRIu64 " counted", p->reaped, n);
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
-		km_fail(p->km, "a child is left that nobody made");
+		km_fail(p->km, "an unknown child is left");
 	for (size_t i = 0; i < p->pages; i++)
 		if (p->memory[i * p->words] != i + 1)
 			km_fail(p->km, "page %zu of the parent's memory changed", i);
@@ -168,11 +168,11 @@ static const struct point proc_fork_exit_loops_points[] = {
 	{ .arg = { 1 }, .profile = FULL, .path_n = 50 },
 	{ .arg = { 10 }, .profile = FULL, .path_n = 10 },
 	{ .arg = { 100 }, .profile = FULL, .path_n = 3 },
-	{ .arg = { 1000 }, .profile = FULL }, /* by path ten times the row before it, and nothing new */
+	{ .arg = { 1000 }, .profile = FULL }, /* by path just ten times the row before it */
 	{ .profile = 0 },
 };
 
-/* By path up to 4 MiB: what a page costs shows there as exactly as at 256 MiB. */
+/* By path up to 4 MiB: the cost of a page shows there as exactly as at 256 MiB. */
 static const struct point proc_fork_rss_points[] = {
 	{ { 0 }, QUICK, 40, ONE_CPU, 0 },
 	{ { 1024 }, FULL, 25, ONE_CPU, 0 },
@@ -189,7 +189,7 @@ const struct workload proc_fork_exit = {
 	.name = "proc/fork-exit",
 	PROC_FORK_ROW,
 	.source = "M",
-	.what = "a process is created, exits at once, and is waited for",
+	.what = "fork a process that exits at once, and wait for it",
 	.inside = "one fork, the child's _exit, one waitpid",
 	.settings = SET_ADDRESS_RANDOM,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 50 }),
@@ -201,7 +201,7 @@ const struct workload proc_fork_exit_loops = {
 	.per = "set of processes",
 	.source = "M table 2",
 	.what = "N processes of proc/fork-exit in a row, timed once: M's microsecond form",
-	.inside = "N times what proc/fork-exit holds",
+	.inside = "N times what proc/fork-exit contains",
 	.settings = SET_ADDRESS_RANDOM,
 	.params = { "loops" },
 	.curve = "loops",
@@ -219,7 +219,7 @@ const struct workload proc_fork_exit_fixed_time = {
 	.only = BY_TIME,
 	.source = "M table 1",
 	.what = "processes of proc/fork-exit until an alarm set 50 ms ahead: M's fixed-time form",
-	.inside = "what proc/fork-exit holds, a test of the alarm's flag, one signal in 50 ms",
+	.inside = "what proc/fork-exit contains, a test of the alarm's flag, one signal in 50 ms",
 	.needs = CAP_SETITIMER,
 	.settings = SET_ADDRESS_RANDOM,
 	.max_batch = 1,
@@ -235,9 +235,9 @@ const struct workload proc_fork_rss = {
 	PROC_FORK_ROW,
 	.revision = 1, /* ordinary pages; before, as the system chose */
 	.source = "M (its explanation of the factor 182)",
-	.what = "proc/fork-exit by a process that has written to each page of `rss_kib` KiB more memory, in ordinary "
-		"pages",
-	.inside = "one fork, the child's _exit, one waitpid; nobody touches the memory meanwhile",
+	.what = "proc/fork-exit by a process that has written to each page of `rss_kib` KiB more memory (ordinary "
+		"pages)",
+	.inside = "one fork, the child's _exit, one waitpid; no process touches the memory meanwhile",
 	.settings = SET_OVERCOMMIT | SET_ADDRESS_RANDOM,
 	.params = { "rss_kib" },
 	.curve = "rss_kib",
@@ -249,13 +249,13 @@ const struct workload proc_fork_rss_huge = {
 	.name = "proc/fork-rss-huge",
 	PROC_FORK_ROW,
 	.source = "after M (its explanation of the factor 182)",
-	.what = "proc/fork-rss with memory that lies in huge pages, all of it",
-	.inside = "one fork, the child's _exit, one waitpid; nobody touches the memory meanwhile",
+	.what = "proc/fork-rss with all its memory in huge pages",
+	.inside = "one fork, the child's _exit, one waitpid; no process touches the memory meanwhile",
 	.needs = CAP_MMAP,
 	.settings = SET_OVERCOMMIT | SET_ADDRESS_RANDOM | SET_HUGE_PAGES,
 	.params = { "rss_kib" },
 	.curve = "rss_kib",
-	/* By path 4 and 8 MiB: what a huge page costs shows between them. */
+	/* By path 4 and 8 MiB: the difference is the cost of huge pages. */
 	.points = KM_POINTS({ { 4096 }, FULL, 25, ONE_CPU, 0 }, { { 8192 }, FULL, 25, ONE_CPU, 0 },
 			    { { 65536 }, FULL, 0, ONE_CPU, 0 }, { { 262144 }, FULL, 0, ONE_CPU, 0 }),
 	.setup = proc_fork_rss_huge_setup,

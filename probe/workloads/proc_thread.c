@@ -1,4 +1,4 @@
-/* proc/thread: a thread is created and joined. It counts itself and hands the count back: work and join are seen. */
+/* proc/thread: creates and joins a thread, which counts itself and returns the count: work and join are checked. */
 #include "../km.h"
 
 struct proc_thread {
@@ -44,7 +44,7 @@ static void proc_thread_run(void *state, uint64_t n) /* timed: n times create an
 			km_fail_call(p->km, "pthread_join");
 		}
 		if (result != &p->made || p->made != before + 1)
-			km_fail(p->km, "a thread was joined that had not run");
+			km_fail(p->km, "a thread that had not run was joined");
 	}
 }
 
@@ -52,7 +52,7 @@ const struct workload proc_thread = {
 	.name = "proc/thread",
 	.per = "thread",
 	.source = "beyond the sources",
-	.what = "a POSIX thread is created with default attributes, counts itself, and is joined",
+	.what = "create a POSIX thread with default attributes, which counts itself, and join it",
 	.inside = "pthread_create, the thread's start and end, pthread_join",
 	.needs = CAP_PTHREAD,
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 100 }),

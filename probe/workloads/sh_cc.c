@@ -1,9 +1,9 @@
-/* sh/cc: a fixed C file is compiled and linked (M: UnixBench's C compiler throughput), by the compiler of PATH, and by
- * tcc, which a guest is given as one static file. Which compiler it was belongs to the figure, and is remarked. The
- * program that comes out is run after each sample, and must find what it computes right. */
+/* sh/cc: compiles and links a fixed C file (M: UnixBench's C compiler throughput), by the compiler of PATH, and by tcc,
+ * which a guest gets as one static file. A remark names the compiler, on which the figure depends. The compiled program
+ * runs after each sample, and its result must be right. */
 #include "../km.h"
 
-#define SH_CC_STATUS 25 /* what the program leaves with: there are so many primes below 100 */
+#define SH_CC_STATUS 25 /* the program's exit status: the number of primes below 100 */
 #define SH_CC_FILE "program.c"
 #define SH_CC_PROGRAM "program"
 
@@ -13,7 +13,7 @@ struct sh_cc {
 	uint64_t compiled, ran;
 };
 
-/* No header is included: these are the system's, not the compiler's work, and differ. */
+/* Includes no header: these are the system's, not the compiler's work, and differ. */
 static const char *const sh_cc_text[] = {
 	"struct pair { unsigned key; long value; };\n"
 	"enum kind { ADD, SUB, MUL, DIV, KINDS };\n"
@@ -90,7 +90,7 @@ static void sh_cc_make_file(struct km *km)
 	km_file_make(km, SH_CC_FILE, text, strlen(text));
 }
 
-/* Its name and version, as the first line of what it says of itself. */
+/* The compiler's name and version: the first line that it prints about itself. */
 static void sh_cc_remark(struct km *km, const struct sh_cc *s, const char *option)
 {
 	struct km_command asked = s->compiler;
@@ -137,7 +137,7 @@ static void *sh_cc_tcc_setup(struct km *km)
 	return sh_cc_new(km, "tcc", "-v", "Debian, Ubuntu: apt-get install tcc");
 }
 
-static void sh_cc_run(void *state, uint64_t n) /* timed: n times the compiler is started, and waited for */
+static void sh_cc_run(void *state, uint64_t n) /* timed: n times starts the compiler and waits for it */
 {
 	struct sh_cc *s = state;
 
@@ -147,7 +147,7 @@ static void sh_cc_run(void *state, uint64_t n) /* timed: n times the compiler is
 	}
 }
 
-/* The program is removed after it has run: the next one cannot be this one. */
+/* Removes the program after its run, so that the next one is new. */
 static void sh_cc_settle(void *state, uint64_t n)
 {
 	struct sh_cc *s = state;

@@ -1,9 +1,9 @@
-/* sh/dc: dc computes the square root of 2 to 99 digits (M: UnixBench). The system's dc, and busybox's: two programs,
- * two rows. What is printed is checked without knowing it: the square of those digits lies below 2, and that of the
- * number one step above them does not. */
+/* sh/dc: dc computes the square root of 2 to 99 digits (M: UnixBench). Two rows: the system's dc, and busybox's. The
+ * output is checked without knowing it: the square of those digits is below 2, and that of the number one step above is
+ * not. */
 #include "../km.h"
 
-#define SH_DC_DIGITS 100 /* one before the point, 99 behind it */
+#define SH_DC_DIGITS 100 /* one before the point, 99 after it */
 
 struct sh_dc {
 	struct km *km;
@@ -41,7 +41,7 @@ static void *sh_dc_busybox_setup(struct km *km)
 	return sh_dc_new(km, "busybox", "Debian, Ubuntu: apt-get install busybox-static");
 }
 
-static void sh_dc_run(void *state, uint64_t n) /* timed: n times dc is started, reads, computes, prints and leaves */
+static void sh_dc_run(void *state, uint64_t n) /* timed: n times dc starts, reads, computes, prints and exits */
 {
 	struct sh_dc *s = state;
 
@@ -51,7 +51,7 @@ static void sh_dc_run(void *state, uint64_t n) /* timed: n times dc is started, 
 	}
 }
 
-/* The digits' square, as a number of 200 digits: is it 2 or more? */
+/* Is the square of the digits, a number of 200 digits, 2 or more? */
 static int sh_dc_two(const int digit[SH_DC_DIGITS])
 {
 	int square[2 * SH_DC_DIGITS] = { 0 }; /* the lowest first */
@@ -94,7 +94,7 @@ static void sh_dc_settle(void *state, uint64_t n)
 		if (*c == '\\' || *c == '\n' || (*c == '.' && count == 1))
 			continue;
 		if (*c < '0' || *c > '9')
-			km_fail(s->km, "dc printed what is no number: %.40s", text);
+			km_fail(s->km, "dc printed no number: %.40s", text);
 		digit[count++] = *c - '0';
 		if (count < SH_DC_DIGITS)
 			continue;
@@ -121,7 +121,7 @@ static void sh_dc_teardown(void *state)
 
 #define SH_DC_ROW                                                                                                \
 	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER,                         \
-	.inside = "fork, execve of dc, its reading a file of one line, the root, its output to a file, waitpid", \
+	.inside = "fork, execve of dc, which reads a file of one line, the root, its output to a file, waitpid", \
 	.run = sh_dc_run, .settle = sh_dc_settle,                                                                \
 	.counted = { offsetof(struct sh_dc, checked), "answers were right" }, .teardown = sh_dc_teardown
 

@@ -1,15 +1,14 @@
-/* sh/script-N: a script of sort, od, grep, tee and wc over a fixed text, by N shells at once (M: UnixBench's shell
- * scripts, whose loop is one such set). With the system's shell and tools, and with busybox, shell and tools in one
- * program: M and C found that the shell decides, and busybox is the same on every kernel. All are on the one CPU of
- * the run, so that "at once" means the same wherever there are more.
- *
- * The script itself compares what wc counted; what the other tools wrote is read after each sample. */
+/* sh/script-N: N shells at once run a script of sort, od, grep, tee and wc over a fixed text (M: UnixBench's shell
+ * scripts, whose loop is one such set). With the system's shell and tools, and with busybox, which has both in one
+ * program: M and C found that the shell decides, and busybox is the same on every kernel. All are on the run's one CPU,
+ * so that "at once" means the same on systems with more. The script itself compares what wc counted; the other tools'
+ * output is checked after each sample. */
 #include "../km.h"
 
 #define SH_SCRIPT_LINES 96
 #define SH_SCRIPT_LINE 64 /* bytes of a line, at the most */
 #define SH_SCRIPT_MOST 16
-#define SH_SCRIPT_TOOLS "tools" /* in the run's folder: busybox under each tool's name */
+#define SH_SCRIPT_TOOLS "tools" /* in the run's directory: busybox under each tool's name */
 
 struct sh_script {
 	struct km *km;
@@ -17,7 +16,7 @@ struct sh_script {
 	const char *tools; /* SH_SCRIPT_TOOLS, or NULL: the system's */
 	int at_once;
 	char number[SH_SCRIPT_MOST][12], counts[64];
-	char *sorted, *found; /* what must be in the files */
+	char *sorted, *found; /* the files' right content */
 	uint64_t bytes, sum;  /* of the text */
 	uint64_t sets;
 };
@@ -25,7 +24,7 @@ struct sh_script {
 static const char *const sh_script_tools[] = { "sort", "od", "grep", "tee", "wc" };
 enum { SH_SCRIPT_NTOOLS = sizeof sh_script_tools / sizeof sh_script_tools[0] };
 
-/* $1: which of those at once; $2: what wc must count. POSIX utilities alone, with options that POSIX has. */
+/* $1: the number of the shell; $2: the right count of wc. POSIX utilities alone, with POSIX options. */
 static const char sh_script_text[] = "sort text >sorted.$1\n"
 				     "od -An -v -tx1 sorted.$1 | sort >dumped.$1\n"
 				     "grep the sorted.$1 | tee found.$1 | wc >counted.$1\n"
@@ -52,7 +51,7 @@ static int sh_script_order(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* The text's file; and from it what every file of the script must hold. */
+/* Makes the text's file, and computes what every file of the script must contain. */
 static void sh_script_make_text(struct sh_script *s)
 {
 	static char lines[SH_SCRIPT_LINES][SH_SCRIPT_LINE];
@@ -82,7 +81,7 @@ static void sh_script_make_text(struct sh_script *s)
 	snprintf(s->counts, sizeof s->counts, "%u %u %lu", found_lines, found_words, (unsigned long)strlen(s->found));
 }
 
-/* busybox under the tools' names in a folder that is all of PATH: no other program can be found. */
+/* busybox under the tools' names in a directory that is the whole PATH: it leads to no other program. */
 static void sh_script_link(struct sh_script *s)
 {
 	char path[KM_PATH], name[64];
@@ -145,7 +144,7 @@ static void *sh_script_busybox_setup(struct km *km)
 	return s;
 }
 
-static void sh_script_run(void *state, uint64_t n) /* timed: n times all shells are started, and waited for */
+static void sh_script_run(void *state, uint64_t n) /* timed: n times starts all shells and waits for them */
 {
 	struct sh_script *s = state;
 	long pid[SH_SCRIPT_MOST];
@@ -167,7 +166,7 @@ static void sh_script_same(struct sh_script *s, const char *name, const char *wa
 	char *text = km_file_text(s->km, name, &bytes);
 
 	if (bytes != strlen(wanted) || memcmp(text, wanted, bytes) != 0)
-		km_fail(s->km, "%s does not hold what it should", name);
+		km_fail(s->km, "%s has the wrong content", name);
 	km_free(text);
 	km_file_gone(s->km, name);
 }
@@ -189,7 +188,7 @@ static void sh_script_dumped(struct sh_script *s, const char *name)
 		at = end;
 	}
 	if (bytes != s->bytes || sum != s->sum)
-		km_fail(s->km, "%s holds %" PRIu64 " bytes of sum %" PRIu64 ", not %" PRIu64 " of sum %" PRIu64, name,
+		km_fail(s->km, "%s has %" PRIu64 " bytes of sum %" PRIu64 ", not %" PRIu64 " of sum %" PRIu64, name,
 			bytes, sum, s->bytes, s->sum);
 	km_free(text);
 	km_file_gone(s->km, name);
@@ -221,14 +220,14 @@ static void sh_script_teardown(void *state)
 	km_free(s);
 }
 
-#define SH_SCRIPT_ROW                                                                                                  \
-	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                          \
-	.inside = "for each script: fork, execve of the shell, its three pipelines and its two comparisons, waitpid; " \
-		  "all on one CPU",                                                                                    \
-	.run = sh_script_run, .settle = sh_script_settle,                                                              \
+#define SH_SCRIPT_ROW                                                                                              \
+	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                      \
+	.inside = "for each script: fork, execve of the shell, its three pipelines and two comparisons, waitpid; " \
+		  "all on one CPU",                                                                                \
+	.run = sh_script_run, .settle = sh_script_settle,                                                          \
 	.counted = { offsetof(struct sh_script, sets), "sets of scripts ended well" }, .teardown = sh_script_teardown
 
-/* Their argument, how many at once, is no parameter: it is in the name, as in UnixBench. */
+/* The number at once is no parameter: it is in the name, as in UnixBench. */
 #define SH_SCRIPT(at_once, of, does, in)                                    \
 	const struct workload sh_script_##at_once = {                       \
 		.name = "sh/script-" #at_once,                              \
@@ -252,8 +251,8 @@ static void sh_script_teardown(void *state)
 
 SH_SCRIPT(1, "script", "a script, sort, od, sort; grep, tee, wc over a text of 3 KB, by /bin/sh and the tools of PATH",
 	  QUICK);
-SH_SCRIPT(8, "set of 8 scripts", "8 at once of the script of sh/script-1, until the last has ended", FULL);
-SH_SCRIPT(16, "set of 16 scripts", "16 at once of the script of sh/script-1, until the last has ended", FULL);
+SH_SCRIPT(8, "set of 8 scripts", "8 of the script of sh/script-1 at once, until the last ends", FULL);
+SH_SCRIPT(16, "set of 16 scripts", "16 of the script of sh/script-1 at once, until the last ends", FULL);
 SH_SCRIPT_BUSYBOX(1, "script", 3);
 SH_SCRIPT_BUSYBOX(8, "set of 8 scripts", 2);
 SH_SCRIPT_BUSYBOX(16, "set of 16 scripts", 1);

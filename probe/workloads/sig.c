@@ -1,8 +1,8 @@
 /* sig/install, catch, raise: signals within one process.
  *
- * install: sigaction over a handler that is there.   catch: kill to oneself, less kill with signal 0 (which only looks
- * the process up): delivery, handler and return.   raise: all of raise(3), whatever libc does around it, and delivery,
- * handler and return; nothing subtracted. It is what ctx/signal-pair takes off. */
+ * install: sigaction replaces a handler. catch: kill to oneself, less kill with signal 0 (which only looks up the
+ * process): delivery, handler and return. raise: all of raise(3), with what libc does around it, and delivery, handler
+ * and return; nothing subtracted. ctx/signal-pair subtracts it. */
 #include "../km.h"
 
 struct sig {
@@ -66,7 +66,7 @@ static void *sig_raise_setup(struct km *km)
 {
 	void *s = sig_setup(km);
 
-	km->claim = (struct claim){ .syscalls = NO_CLAIM }; /* libc decides what raise is made of */
+	km->claim = (struct claim){ .syscalls = NO_CLAIM }; /* the calls in raise depend on libc */
 	return s;
 }
 
@@ -83,7 +83,7 @@ static void sig_install_run(void *state, uint64_t n)
 	}
 }
 
-/* The signal is delivered before kill or raise returns: POSIX says so for a process of one thread. */
+/* The signal is delivered before kill or raise returns, as POSIX requires for a process of one thread. */
 static void sig_catch_run(void *state, uint64_t n)
 {
 	struct sig *s = state;
@@ -142,8 +142,8 @@ const struct workload sig_install = {
 	SIG_ROW,
 	.per = "call",
 	.source = "K, lmbench",
-	.what = "sigaction installs a handler for SIGUSR1 and gives back the one before",
-	.inside = "the handler's structure filled in, libc's sigaction, a comparison of the old handler",
+	.what = "sigaction installs a handler for SIGUSR1 and returns the old one",
+	.inside = "filling in the handler's structure, libc's sigaction, a comparison of the old handler",
 	.setup = sig_install_setup,
 	.run = sig_install_run,
 	.verify = sig_install_verify,
@@ -153,9 +153,9 @@ const struct workload sig_catch = {
 	.name = "sig/catch",
 	SIG_HANDLED,
 	.source = "K, lmbench",
-	.what = "SIGUSR1 to oneself is delivered, handled and returned from, less the cost of sending",
-	.inside = "kill of the own process, delivery, a handler that counts, the return from it",
-	.subtracts = "kill of the own process with signal 0",
+	.what = "delivery of SIGUSR1 to oneself, its handler and the return, less the cost of sending",
+	.inside = "kill to the process itself, delivery, a handler that counts, the return from it",
+	.subtracts = "kill to the process itself with signal 0",
 	.figure_less_baseline = 1,
 	.setup = sig_catch_setup,
 	.run = sig_catch_run,

@@ -1,10 +1,10 @@
-/* syscall/write-null, read-zero: one byte to and from a device that does nothing with it. */
+/* syscall/write-null, read-zero: one byte to and from a device that does no work. */
 #include "../km.h"
 
 struct syscall_device {
 	struct km *km;
 	int fd;
-	uint64_t moved; /* bytes that arrived as they should */
+	uint64_t moved; /* bytes that arrived right */
 };
 
 static struct syscall_device *syscall_device_open(struct km *km, const char *path, int how)
@@ -54,7 +54,7 @@ static void syscall_read_zero_run(void *state, uint64_t n)
 	struct syscall_device *s = state;
 
 	while (n--) {
-		volatile char byte = 1; /* a read that leaves it alone is found out */
+		volatile char byte = 1; /* detects a read that does not write it */
 
 		if (km_sys_read(s->fd, (char *)&byte, 1) != 1)
 			km_fail_call(s->km, "read");
@@ -79,7 +79,7 @@ const struct workload syscall_write_null = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_write_null_setup,
 	.run = syscall_write_null_run,
-	.counted = { offsetof(struct syscall_device, moved), "bytes were moved rightly" },
+	.counted = { offsetof(struct syscall_device, moved), "bytes were moved correctly" },
 	.teardown = syscall_device_teardown,
 };
 
@@ -92,6 +92,6 @@ const struct workload syscall_read_zero = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }),
 	.setup = syscall_read_zero_setup,
 	.run = syscall_read_zero_run,
-	.counted = { offsetof(struct syscall_device, moved), "bytes were moved rightly" },
+	.counted = { offsetof(struct syscall_device, moved), "bytes were moved correctly" },
 	.teardown = syscall_device_teardown,
 };

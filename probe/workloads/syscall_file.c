@@ -1,8 +1,6 @@
-/* syscall/stat, fstat, open-close, lseek: calls on one small file, whose inode is cached.
- *
- * The file is named from its own folder, by one component: a lookup costs by the component, and the temporary folder
- * lies at another depth on every machine. All four go through libc, which adds nothing to them but a check for thread
- * cancellation in open and close. */
+/* syscall/stat, fstat, open-close, lseek: calls on one small file with a cached inode. The name is one component,
+ * relative to the file's directory: a lookup costs by the component, and machines differ in the temporary directory's
+ * depth. All four go through libc, which adds only a check for thread cancellation in open and close. */
 #include "../km.h"
 
 #define SYSCALL_FILE_NAME "file"
@@ -49,7 +47,7 @@ static void syscall_stat_run(void *state, uint64_t n)
 	struct stat about;
 
 	while (n--) {
-		about.st_size = -1; /* an answer that was not written is found out */
+		about.st_size = -1; /* detects an answer that was not written */
 		if (stat(SYSCALL_FILE_NAME, &about) != 0)
 			km_fail_call(s->km, "stat");
 		s->good += syscall_file_is_right(&about);
@@ -118,7 +116,7 @@ const struct workload syscall_stat = {
 	.name = "syscall/stat",
 	SYSCALL_FILE_ROW,
 	.source = "G, lmbench",
-	.what = "stat of a file in the current folder, its inode cached",
+	.what = "stat of a file in the current directory, its inode cached",
 	.inside = "libc's stat, comparisons of size and type",
 	.run = syscall_stat_run,
 };
@@ -137,7 +135,7 @@ const struct workload syscall_open_close = {
 	SYSCALL_FILE_GOOD,
 	.per = "open and close",
 	.source = "G, L, lmbench",
-	.what = "open for reading, and close, of a file in the current folder, its inode cached",
+	.what = "open for reading, and close, of a file in the current directory, its inode cached",
 	.inside = "libc's open and close, comparisons of their results",
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }),
 	.setup = syscall_open_close_setup,

@@ -1,11 +1,10 @@
 /* syscall/mix: the five calls of UnixBench's "System Call Overhead", in the three forms that M measures: many at a
- * time, N in a row timed once (table 2), and as many as a fixed time allows (table 1). The three must agree (figure 7).
- *
- * Standard input is made /dev/null first, so that dup and close cost the same wherever the probe runs. */
+ * time, N in a row timed once (table 2), and as many as fit in a fixed time (table 1). The three must agree (figure 7).
+ * Standard input is /dev/null, so that dup and close cost the same wherever the probe runs. */
 #include "../km.h"
 
 #define MIX_MASK 022
-#define MIX_STATED 1000 /* loops that one iteration of the fixed-time form states the time of */
+#define MIX_STATED 1000 /* loops whose time one iteration of the fixed-time form states */
 
 struct syscall_mix {
 	struct km *km;
@@ -26,8 +25,7 @@ static void *syscall_mix_setup(struct km *km)
 		km_fail_call(km, "dup2");
 	s->old_mask = umask(MIX_MASK);
 	if (!HAVE_SYSCALL)
-		km_warn(km, "libc",
-			"no syscall(2) here: a libc that remembers getpid's answer makes this four calls, not five");
+		km_warn(km, "libc", "no syscall(2) here: if libc caches getpid's answer, this is four calls, not five");
 	km->claim = (struct claim){ .syscalls = 5, .faults = km->point->cold ? NO_CLAIM : 0 };
 	return s;
 }
@@ -95,7 +93,7 @@ static void syscall_mix_loops_verify(void *state, uint64_t n)
 	syscall_mix_verify(s, n * (uint64_t)s->km->arg[0]);
 }
 
-/* As many as a fixed time allows ------------------------------------------------------------------------------- */
+/* As many as fit in a fixed time ------------------------------------------------------------------------------- */
 
 static void *syscall_mix_fixed_time_setup(struct km *km)
 {
@@ -131,7 +129,7 @@ static const struct point syscall_mix_loops_points[] = {
 	{ .arg = { 10 }, .profile = FULL, .path_n = 300 },
 	{ .arg = { 100 }, .profile = FULL, .path_n = 30 },
 	{ .arg = { 1000 }, .profile = FULL, .path_n = 3 },
-	{ .arg = { 10000 }, .profile = FULL }, /* by path ten times the row before it, and nothing new */
+	{ .arg = { 10000 }, .profile = FULL }, /* by path just ten times the row before it */
 	{ .profile = 0 },
 };
 
@@ -153,7 +151,7 @@ const struct workload syscall_mix_loops = {
 	.per = "set of loops",
 	.source = "M table 2",
 	.what = "N loops of syscall/mix in a row, timed once: M's microsecond form",
-	.inside = "N times what syscall/mix holds",
+	.inside = "N times what syscall/mix contains",
 	.params = { "loops" },
 	.curve = "loops",
 	.max_batch = 1,
@@ -170,7 +168,7 @@ const struct workload syscall_mix_fixed_time = {
 	.only = BY_TIME,
 	.source = "M table 1",
 	.what = "loops of syscall/mix until an alarm set 50 ms ahead: M's fixed-time form",
-	.inside = "what syscall/mix holds, a test of the alarm's flag, one signal in 50 ms",
+	.inside = "what syscall/mix contains, a test of the alarm's flag, one signal in 50 ms",
 	.needs = CAP_SETITIMER,
 	.max_batch = 1,
 	.points = KM_POINTS({ .profile = FULL }),

@@ -1,9 +1,9 @@
-/* syscall/getppid, getpid, getpgid: the cheapest calls there are, through the kernel. */
+/* syscall/getppid, getpid, getpgid: the cheapest calls, through the kernel. */
 #include "../km.h"
 
 struct syscall_pid {
 	struct km *km;
-	uint64_t sum; /* of answer + 1: an error adds nothing, a process 0 does */
+	uint64_t sum; /* of result + 1: an error adds 0, a process 0 adds 1 */
 };
 
 static void *syscall_pid_setup(struct km *km)
@@ -30,8 +30,8 @@ static uint64_t syscall_pid_least(uint64_t (*now)(void), pid_t (*call)(void), ui
 	return least;
 }
 
-/* Does libc remember the number? Then calls of getpid take next to nothing beside as many of getppid, which may change.
- * There are enough of them when a coarse clock has seen a dozen steps; by path a step is an instruction. */
+/* Does libc cache the number? Then getpid takes next to nothing compared with getppid, whose result may change. The
+ * calls suffice when a coarse clock has made a dozen steps; by path a step is an instruction. */
 #define SYSCALL_PID_ENOUGH 200000000 /* ns, or ticks of a finer clock */
 static int syscall_pid_remembered(struct km *km)
 {
@@ -47,9 +47,9 @@ static void *syscall_getpid_setup(struct km *km)
 {
 	if (!HAVE_SYSCALL && km->point->cold)
 		km_unsupported(km,
-			       "without syscall(2) getpid is called before, to see whether libc remembers its answer");
+			       "without syscall(2) getpid is called before, to test whether libc caches its result");
 	if (!HAVE_SYSCALL && syscall_pid_remembered(km))
-		km_unsupported(km, "this platform has no syscall(2), and its libc remembers what getpid answered");
+		km_unsupported(km, "this platform has no syscall(2), and its libc caches getpid's result");
 	return syscall_pid_setup(km);
 }
 
@@ -77,11 +77,11 @@ static void syscall_getpgid_run(void *state, uint64_t n)
 		s->sum += (uint64_t)km_sys_getpgid() + 1;
 }
 
-/* The right answer is asked for only now: before the run it would have warmed a cold one. */
+/* Asks for the right result only now: before the run that would have warmed a cold call. */
 static void syscall_pid_check(const struct syscall_pid *s, uint64_t n, pid_t answer)
 {
 	if (s->sum != n * ((uint64_t)answer + 1))
-		km_fail(s->km, "not all of %" PRIu64 " calls answered %ld", n, (long)answer);
+		km_fail(s->km, "not all of %" PRIu64 " calls returned %ld", n, (long)answer);
 }
 
 static void syscall_getppid_verify(void *state, uint64_t n)
@@ -118,9 +118,7 @@ const struct workload syscall_getpid = {
 	.name = "syscall/getpid",
 	SYSCALL_PID_ROW,
 	.what = "getpid through the kernel, libc's caching bypassed",
-	.inside = "libc's syscall(2) where there is one (its getpid where not, if it is seen to call the kernel each "
-		  "time), "
-		  "the call, one addition",
+	.inside = "libc's syscall(2) or, without it, a getpid that enters the kernel each time, the call, one addition",
 	.setup = syscall_getpid_setup,
 	.run = syscall_getpid_run,
 	.verify = syscall_getpid_verify,

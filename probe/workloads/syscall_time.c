@@ -1,4 +1,4 @@
-/* syscall/gettimeofday through the kernel, and gettimeofday-fast by whatever way libc has (on Linux the vDSO). */
+/* syscall/gettimeofday through the kernel, and gettimeofday-fast as libc does it (on Linux by the vDSO). */
 #include "../km.h"
 
 struct syscall_time {
@@ -29,7 +29,7 @@ static void *syscall_gettimeofday_fast_setup(struct km *km)
 {
 	struct syscall_time *s = syscall_time_new(km);
 
-	km->claim.syscalls = NO_CLAIM; /* 0 or 1: that is what the two rows tell */
+	km->claim.syscalls = NO_CLAIM; /* 0 or 1: the two rows show which */
 	return s;
 }
 
@@ -44,7 +44,7 @@ static void syscall_gettimeofday_run(void *state, uint64_t n)
 	struct timeval now;
 
 	while (n--) {
-		now.tv_usec = -1; /* an answer that was not written is found out */
+		now.tv_usec = -1; /* detects an answer that was not written */
 		if (km_sys_gettimeofday(&now) != 0)
 			km_fail_call(s->km, "gettimeofday");
 		s->good += syscall_time_is_right(&now);

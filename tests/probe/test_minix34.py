@@ -72,7 +72,7 @@ def test_getpid_without_syscall_is_libc_s_unless_it_remembers(
     reasons = {record["row"]: record["reason"] for record in of_type(text, "unsupported")}
     assert "called before" in reasons.pop("syscall/getpid@cold")
     assert runs == (set() if remembers else {"syscall/getpid"})
-    assert ["libc remembers" in reason for reason in reasons.values()] == ([True] * remembers)
+    assert ["libc caches" in reason for reason in reasons.values()] == ([True] * remembers)
 
 
 def test_header_tells_processor_and_flags_of_a_plain_build(minix: Path, tmp_path: Path) -> None:

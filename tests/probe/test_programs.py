@@ -88,11 +88,11 @@ def test_wrong_digits_are_an_error(step: int, probe: Path, tmp_path: Path) -> No
     ("row", "name", "script", "words"),
     [
         ("sh/dc", "dc", "exit 0", "0 answers of 100 digits"),
-        ("sh/dc", "dc", "echo none", "what is no number"),
+        ("sh/dc", "dc", "echo none", "printed no number"),
         ("sh/dc", "dc", "echo no luck >&2; exit 3", "dc exited with status 3: no luck"),
         ("sh/script-1", "sort", "busybox sort | busybox head -n 90", "exited with status 1"),
         ("sh/script-1", "wc", "busybox wc -l", "exited with status 1"),
-        ("sh/script-1", "od", "busybox head -c 100 text | busybox od -An -v -tx1", "dumped.0 holds 100 bytes"),
+        ("sh/script-1", "od", "busybox head -c 100 text | busybox od -An -v -tx1", "dumped.0 has 100 bytes"),
         ("sh/script-1", "tee", "busybox cat", "found.0"),
         ("sh/cc", "cc", '[ "$1" = --version ] || exit 1', "exit status 1"),
         ("sh/cc", "cc", "exit 0", "execve: ENOENT"),

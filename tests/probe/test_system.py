@@ -74,7 +74,7 @@ def test_header_names_the_disk_and_its_queue(system: tuple[Path, Path], tmp_path
     ("files", "reason"),
     [
         ({}, "no transparent huge pages"),
-        ({f"{HUGE}/enabled": "always madvise [never]"}, "transparent_hugepage is never"),
+        ({f"{HUGE}/enabled": "always madvise [never]"}, "transparent_hugepage is set to never"),
         ({f"{HUGE}/enabled": "[always] madvise never", f"{HUGE}/hpage_pmd_size": str(512 << 20)}, "has 524288 KiB"),
     ],
 )
