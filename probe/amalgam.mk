@@ -1,4 +1,4 @@
-# The one-file probe and the digest of the sources, which is the same in both builds. GNU make.
+# The one-file probe, and the sources' digest, which is the same in both builds. GNU make.
 KM_SOURCES := $(shell sh amalgamate.sh --list)
 KM_DIGEST := $(shell sh amalgamate.sh --digest)
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes one C file of the probe, for a system where nothing but a C compiler is at hand: cc -O2 -o probe probe.c
+# Makes one C file of the probe, for a system with nothing but a C compiler: cc -O2 -o probe probe.c
 #
 # usage: amalgamate.sh > probe.c      the file
-#        amalgamate.sh --list         the sources in their order, a line each, from this folder on
-#        amalgamate.sh --digest       SHA-256 over names and texts of the sources in that order, 64 hex digits
+#        amalgamate.sh --list         the sources in their order, a line each, relative to this directory
+#        amalgamate.sh --digest       SHA-256 over the sources' names and texts in that order, 64 hex digits
 #
-# Headers stand where they are first included, and only there. There are no #line directives: a compiler's message
-# names the line of the file that its reader holds; a comment at each part names the source it came from.
+# Each header is inserted where it is first included. There are no #line directives: a compiler's message names the line
+# of the reader's file; a comment at each part names its source.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -51,7 +51,7 @@ parts() {
 			failed = 1
 			exit 1
 		}
-		# `name` is from this folder on; workloads include engine headers by their plain name.
+		# `name` is relative to this directory; workloads include engine headers by their plain name.
 		function put(name,    line, inner) {
 			printf "\n/* ==== %s ==== */\n", name
 			while ((got = (getline line < name)) > 0) {

@@ -1,11 +1,11 @@
-"""A against A: what Kernometer says of two sides that are the same, after one, three and ten minutes.
+"""A against A: the verdicts of Kernometer on two equal sides, after one, three and ten minutes.
 
 usage: .venv/bin/python -m scripts.agreement [--minutes M] [--series N] [--write] [WORKLOAD...]
 
-A series takes M minutes twice: for the blocks of an `ab` of this host with itself, and for sessions one after another.
-Both are cut into windows of a tenth, of three tenths and of the whole. A window of blocks is an experiment; a window of
-sessions is two: dealt out in turn (A B B A …) and in a row (A … A B … B), since all of them are of one kernel. What is
-not "equivalent" or "undecided" is a false alarm.
+A series takes M minutes twice: for the blocks of an `ab` of this host with itself, and for successive sessions. Both
+are cut into windows of a tenth, of three tenths and of the whole. A window of blocks is one experiment; a window of
+sessions is two: in turn (A B B A …) and in a row (A … A B … B), since all are of one kernel. A verdict other than
+"equivalent" or "undecided" is a false alarm.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from kernometer.stats.compare import compare
 from kernometer.stats.model import RowComparison, Verdict
 from scripts.section import AGREEMENT, here, written
 
-#: A handful of every family, so that ten pairs take minutes.
+#: A few of every family, so that ten pairs take minutes.
 WORKLOADS = (
     "clock/monotonic", "syscall/getppid", "syscall/write-null", "syscall/stat", "syscall/open-close", "syscall/mix",
     "ctx/pipe-pair", "ctx/signal-pair", "ipc/pipe-throughput", "proc/fork-exit", "proc/fork-exec", "proc/thread",
     "sig/catch", "mem/touch", "mem/fault-cow", "mem/fault-file", "fs/read", "fs/write", "cpu/arith-double",
     "cpu/hanoi",
-)  # fmt: skip  # names as they are said, not one a line
-#: Tenths of a series that the windows have.
+)  # fmt: skip  # names in reading order, not one a line
+#: Lengths of the windows, in tenths of a series.
 WINDOWS = (1, 3, 10)
-#: Blocks of an `ab` that tells how long a block takes.
+#: Blocks of an `ab` that finds how long a block takes.
 PILOT = 5
 
 
@@ -72,7 +72,7 @@ def both_sides(store: str, blocks: int, workloads: Sequence[str]) -> tuple[Resul
 
 
 def minutes_of_blocks(store: str, minutes: float, workloads: Sequence[str]) -> tuple[Result, Result]:
-    """Both sides of an `ab` that takes so long."""
+    """Both sides of an `ab` of that length."""
     seconds = sum(run.seconds for side in both_sides(store, PILOT, workloads) for run in side.runs) / PILOT
     return both_sides(store, max(20, int(60 * minutes / seconds)), workloads)
 
@@ -87,7 +87,7 @@ def minutes_of_sessions(store: str, minutes: float, workloads: Sequence[str]) ->
 
 
 def windows(length: int, tenths: int, multiple: int) -> Iterator[slice]:
-    """The windows of so many tenths that lie side by side in a series of `length`; each a multiple of so many long."""
+    """Adjacent windows of `tenths` tenths in a series of `length`; each window's length is a multiple of `multiple`."""
     long = length * tenths // 10 // multiple * multiple
     for first in range(0, length - long + 1, long):
         yield slice(first, first + long)
@@ -120,7 +120,7 @@ def line(name: str, minutes: float, experiments: Sequence[Sequence[RowComparison
     told = [row for row in rows if row.low is not None and row.high is not None]
     alarms = sum(row.verdict in (Verdict.SLOWER, Verdict.FASTER) for row in rows)
     decided = sum(row.verdict is Verdict.EQUIVALENT for row in rows)
-    held = sum(row.low <= 1 <= row.high for row in told)  # type: ignore[operator]  # both are there
+    held = sum(row.low <= 1 <= row.high for row in told)  # type: ignore[operator]  # both are set
     width = math.expm1(median(math.log(row.high / row.low) / 2 for row in told))  # type: ignore[operator]  # the same
     cells = (name, f"{minutes:.0f}", len(experiments), len(rows), alarms)
     shares = (f"{decided} ({decided / len(rows):.0%})", f"{held} ({held / len(told):.1%})", f"±{width:.2%}")
@@ -129,9 +129,9 @@ def line(name: str, minutes: float, experiments: Sequence[Sequence[RowComparison
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=10.0, help="of a series")
+    parser.add_argument("--minutes", type=float, default=10.0, help="length of a series")
     parser.add_argument("--series", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
     parser.add_argument("workloads", nargs="*", default=WORKLOADS)
     options = parser.parse_args(words)
     found: dict[tuple[str, int], list[tuple[RowComparison, ...]]] = {}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a result costs: the tables of docs/cost.md.
+"""The cost of a result: the tables of docs/cost.md.
 
 usage: .venv/bin/python -m scripts.cost [--write] [--rows] [--store DIR] [--quick RESULT --full RESULT]
 
 Measures the quick and the full profile of this machine, eleven minutes in all, and writes how long a row takes until
-its 95 % interval is below ±5, ±2 and ±1 %. With `--quick` and `--full` (named as for `kernometer show`) it takes those
+its 95 % interval is below ±5, ±2 and ±1 %. With `--quick` and `--full` (named as for `kernometer show`) it reads those
 sessions and measures nothing. `--rows` prints every row by itself.
 """
 
@@ -28,12 +28,12 @@ from scripts.section import written
 
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 WIDTHS = (0.05, 0.02, 0.01)
-#: How many of the slowest are named.
+#: How many of the slowest rows to name.
 SLOWEST = 5
 
 
 def measured(store: Path, profile: str) -> str:
-    """Measures a profile into the store; the name of its session. Rows that fail are in the tables by their number."""
+    """Measures a profile into the store; the name of its session. The tables count rows that fail."""
     words = ("--store", str(store), "run", "--profile", profile, "--json", "--label", f"cost-{profile}")
     done = subprocess.run((sys.executable, "-m", "kernometer", *words), stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 1):
@@ -42,10 +42,10 @@ def measured(store: Path, profile: str) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Two digits, in the unit that fits; a dash where there is no answer."""
+    """Two digits, in the fitting unit; a dash for None."""
     if seconds is None:
         return "–"
-    if seconds < 99.5:  # which two digits would round to 100
+    if seconds < 99.5:  # two digits would round more to 100
         return f"{seconds:.2g} s"
     return f"{seconds / 60:.2g} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
 
@@ -69,7 +69,7 @@ def of_profiles(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _range(values: Sequence[float | None]) -> str:
-    """The median row and, of several, the slowest: one without an answer is the slowest of all."""
+    """The median row and, of several, the slowest: None is the slowest of all."""
     ordered = sorted(float("inf") if value is None else value for value in values)
     shown = [
         duration(None if value == float("inf") else value) for value in (ordered[(len(ordered) - 1) // 2], ordered[-1])
@@ -78,7 +78,7 @@ def _range(values: Sequence[float | None]) -> str:
 
 
 def of_groups(groups: dict[str, list[RowFigure]], head: str) -> Iterator[str]:
-    """A line a group: its rows, a run of them, and the time to each width (the median row, the slowest)."""
+    """A line a group: its rows, one run's time, and the time to each width (the median row, the slowest)."""
     yield f"| {head} | rows | a run | " + " | ".join(f"until ±{100 * width:g} %" for width in WIDTHS) + " |"
     yield "|---|---:|---:|" + "---:|" * len(WIDTHS)
     for name, rows in groups.items():
@@ -88,7 +88,7 @@ def of_groups(groups: dict[str, list[RowFigure]], head: str) -> Iterator[str]:
 
 
 def slowest(result: Result, rows: dict[str, RowFigure], key: Callable[[RowFigure], float | None]) -> Iterator[str]:
-    """The rows with the largest key (seconds; None: without end), and what bounds each."""
+    """The rows with the largest key (seconds; None: infinite), and what bounds each."""
     yield "| row | time | runs differ by (sd) | what bounds it |"
     yield "|---|---:|---:|---|"
 
@@ -131,9 +131,9 @@ def report(quick: Result, full: Result, each_row: bool) -> str:
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="into docs/cost.md")
-    parser.add_argument("--rows", action="store_true", help="a line a row, not a workload")
-    parser.add_argument("--store", type=Path, help="the folder of results; a passing one where it measures")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/cost.md")
+    parser.add_argument("--rows", action="store_true", help="one line for each row, not for each workload")
+    parser.add_argument("--store", type=Path, help="the directory of results; a temporary one if it measures")
     parser.add_argument("--quick", metavar="RESULT")
     parser.add_argument("--full", metavar="RESULT")
     options = parser.parse_args(words)

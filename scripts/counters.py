@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Path lengths, as the emulator counts them, against a processor's own counters: the table that docs/path.md asks for.
+"""Path lengths by the emulator's count against a processor's own counters: the table that docs/path.md asks for.
 
 usage: .venv/bin/python scripts/counters.py [--store DIR] BY-PATH BY-TIME
 
-BY-PATH is a session by path of a guest, BY-TIME one by time of a machine that runs the same kernel and lets the probe
-count; both are named as for `kernometer show`.
+BY-PATH is a session by path of a guest; BY-TIME is a session by time of a machine with the same kernel, where the probe
+may count. Both are named as for `kernometer show`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row in both worlds, in instructions per operation."""
+    """A row by path and by hardware, in instructions per operation."""
 
     row: str
     path: float
     hardware: Counted
-    batch: int  #: iterations in a sample of the hardware's: the fewer, the more of a sample is not the operation
+    batch: int  #: iterations in a hardware sample: the fewer, the larger the sample's part beside the operation
 
     @property
     def ratio(self) -> float:
@@ -50,7 +50,7 @@ class Line:
 
 
 def header_of(result: Result, by: str) -> Header:
-    """Raises ResultError for a session of another kind, or without what is needed."""
+    """Raises ResultError for a session of another kind, or without header or counters."""
     name = f"{result.session.id} ({result.session.target})"
     if result.session.by != by:
         raise ResultError(f"{name} is by {result.session.by}, not by {by}.", "The session by path comes first.")
@@ -65,7 +65,7 @@ def header_of(result: Result, by: str) -> Header:
 
 
 def check_kernels(path: Header, time: Header) -> None:
-    """Raises ResultError where the two kernels are not one: a table of two would show their difference."""
+    """Raises ResultError if the kernels differ: the table would show their difference."""
     kernels = [(one.uname.get("release", ""), one.uname.get("version", "")) for one in (path, time)]
     if kernels[0] != kernels[1]:
         told = " and ".join(f"{release} {version}" for release, version in kernels)
@@ -86,9 +86,9 @@ def hardware_count(counted: Sequence[Counting], ops: float) -> Counted:
 
 
 def lines(path: Result, time: Result) -> Iterator[Line]:
-    """The rows that both sessions have. One whose figure has a baseline taken off is left out: the counters saw none.
+    """The rows of both sessions, without rows whose figure is net of a baseline: the counters count none.
 
-    Raises ResultError where the sessions cannot be set side by side, or nothing is left.
+    Raises ResultError if the sessions cannot be compared, or no row remains.
     """
     check_kernels(header_of(path, "path"), header_of(time, "time"))
     found = False
@@ -120,7 +120,7 @@ def table(found: Sequence[Line]) -> str:
 
 
 def caption(path: Result, time: Result) -> str:
-    """What the table was made of."""
+    """The sources of the table."""
     header = header_of(time, "time")
     machine = f"Hardware: {header.cpu.get('model', '')}, less what switching the counters counts."
     return f"Linux {header.uname.get('release', '')}. By path: {path.session.machine}. {machine}"
@@ -128,7 +128,7 @@ def caption(path: Result, time: Result) -> str:
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=Path, help="the folder of results; Kernometer's own by default")
+    parser.add_argument("--store", type=Path, help="the directory of results; Kernometer's own by default")
     parser.add_argument("path", metavar="BY-PATH")
     parser.add_argument("time", metavar="BY-TIME")
     return parser.parse_args(words)

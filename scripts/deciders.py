@@ -2,15 +2,15 @@
 
 usage: .venv/bin/python -m scripts.deciders [--tries N] [--seconds S] [--write] [--lmbench DIR] [--unixbench DIR]
 
-The kernel is this one behind a seccomp filter, whose length decides what a system call costs: in half of the tries both
-sides have the same filter, in the others B's is longer, by so much that getppid takes 3 % longer there (measured first,
-by the program of tests/measuring/seccomp.c). Each tool has the same seconds for a try and answers by what it prints:
+The kernel is this one behind a seccomp filter, whose length sets the cost of a system call: in half of the tries both
+sides have the same filter, in the others B's is longer, so that getppid takes 3 % longer there (measured first, by the
+program of tests/measuring/seccomp.c). Each tool has the same seconds for a try, and its output is its answer:
 
 - a tool that prints one number a side: "slower" where B's is more than half of 3 % above A's, else "the same";
 - hyperfine: "slower" where its ratio less its error is above 1, else "the same";
 - kernometer ab: its verdict; "undecided" is no answer.
 
-`--lmbench` and `--unixbench` name folders in which these were built; without them they are left out.
+`--lmbench` and `--unixbench` name the directories where these were built; without them they are omitted.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ DIFFERENCE = 0.03
 FILTER = 100
 SECCOMP = Path(__file__).parents[1] / "tests" / "measuring" / "seccomp.c"
 WITNESS = Path(__file__).parent / "peers" / "witness.c"
-#: Seconds after which a tool is given up, beyond those that it was given.
+#: Seconds that a tool may exceed its time by.
 PATIENCE = 60.0
 CALLS = 1_000_000
 
-#: The words in front of a command that put it on side A and on side B; seconds; the answer.
+#: The words before a command that put it on side A and on side B; seconds; the answer.
 Tool = Callable[[Sequence[str], Sequence[str], float], str]
 
 
@@ -52,7 +52,7 @@ def output(words: Sequence[str], seconds: float) -> str:
 
 
 def by_number(words: Callable[[float], Sequence[str]], read: reading.Reading) -> Tool:
-    """A tool that prints one number: run once a side, for half of the seconds each."""
+    """A tool that prints one number: runs once a side, for half of the seconds each."""
 
     def ask(a: Sequence[str], b: Sequence[str], seconds: float) -> str:
         of_a, of_b = (read(output((*side, *words(seconds / 2)), seconds)) for side in (a, b))
@@ -62,7 +62,7 @@ def by_number(words: Callable[[float], Sequence[str]], read: reading.Reading) ->
 
 
 def lmbench(folder: Path) -> Tool:
-    """Its own repetitions of 0.2 s, as many as the time holds; that length its scripts hand over as well (ENOUGH)."""
+    """Its own repetitions of 0.2 s, as many as fit; its scripts pass the same length (ENOUGH)."""
     fixed = ("env", "ENOUGH=200000", "TIMING_O=0", "LOOP_O=0")
     return by_number(
         lambda seconds: (*fixed, f"{folder}/lat_syscall", "-W", "0", "-N", str(max(1, int(seconds / 0.3))), "null"),
@@ -78,14 +78,14 @@ def unixbench(folder: Path) -> Tool:
 
 
 def perf(a: Sequence[str], b: Sequence[str], seconds: float) -> str:
-    """As many loops as a first one says fit."""
+    """As many loops as fit, by the time of a first call."""
     first = reading.perf_usecs(output((*a, "perf", "bench", "syscall", "basic", "-l", str(CALLS)), seconds))
     loops = str(int(seconds / 2 / (first * 1e-9)))
     return by_number(lambda _: ("perf", "bench", "syscall", "basic", "-l", loops), reading.perf_usecs)(a, b, seconds)
 
 
 def hyperfine(program: str) -> Tool:
-    """Two commands of some 0.1 s side by side, as many runs as fit; the errors as it computes them."""
+    """Two commands of some 0.1 s, as many runs as fit; the errors by its own formula."""
 
     def ask(a: Sequence[str], b: Sequence[str], seconds: float) -> str:
         with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def hyperfine(program: str) -> Tool:
 
 
 def kernometer(a: Sequence[str], b: Sequence[str], seconds: float) -> str:
-    """A block of one row takes 0.1 s, and what surrounds an `ab` 3 s."""
+    """A block of one row takes 0.1 s, and the rest of an `ab` 3 s."""
     blocks = str(max(10, int((seconds - 3) / 0.1)))
     with tempfile.TemporaryDirectory() as store:
         sides = (f"wrap:{' '.join(side)}" for side in (a, b))
@@ -118,7 +118,7 @@ int main(void) { for (long i = 0; i < %d; i++) syscall(SYS_getppid); return 0; }
 
 
 def built(folder: Path) -> tuple[Path, Path, Path]:
-    """The filter's program, hyperfine's loop of calls, and a program that tells what a call costs."""
+    """The filter's program, hyperfine's loop of calls, and a program that measures a call's cost."""
     loop = folder / "loop.c"
     loop.write_text(LOOP % CALLS)
     for source in (SECCOMP, loop, WITNESS):
@@ -127,9 +127,9 @@ def built(folder: Path) -> tuple[Path, Path, Path]:
 
 
 def longer(seccomp: Path, witness: Path) -> tuple[int, float]:
-    """The length of the filter that makes a call 3 % dearer than `FILTER` does, and by what share it does.
+    """The length of the filter that makes a call 3 % dearer than `FILTER` does, and the exact share.
 
-    Both programs give medians of bursts shorter than a time slice, so that what else runs is not in them.
+    Both programs print medians of bursts shorter than a time slice, so that other programs do not disturb them.
     """
 
     def cost(length: int) -> float:
@@ -161,11 +161,11 @@ HEAD = (
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tries", type=int, default=20, help="half of them with a difference")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each tool, a try")
-    parser.add_argument("--lmbench", type=Path, help="where its lat_syscall is")
-    parser.add_argument("--unixbench", type=Path, help="where its syscall is")
-    parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
+    parser.add_argument("--tries", type=int, default=20, help="number of tries, half of them with a difference")
+    parser.add_argument("--seconds", type=float, default=20.0, help="time of each tool in one try")
+    parser.add_argument("--lmbench", type=Path, help="directory of its lat_syscall")
+    parser.add_argument("--unixbench", type=Path, help="directory of its syscall")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
     options = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as folder:
         seccomp, loop, witness = built(Path(folder))

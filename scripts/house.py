@@ -1,7 +1,7 @@
 """Rules of this project that no ready linter has: an exception to a rule names its reason; C is no wider than the
-screen, comments included (clang-format leaves them alone); news fragments read well.
+screen, comments included (clang-format ignores them); news fragments are sentences.
 
-usage: scripts/house.py [FOLDER]      (the checkout by default); exit status 1 where something was found
+usage: scripts/house.py [DIR]      (the checkout by default); exit status 1 if it finds something
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-#: The comments that switch a rule off, with what follows them as `reason`.
+#: The comments that switch a rule off; `reason` is the rest of the line.
 EXCEPTIONS = {
     ".py": (
         re.compile(r"#\s*noqa(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?(?P<reason>[^\n]*)"),
@@ -28,7 +28,7 @@ EXCEPTIONS = {
     ),
     ".sh": (re.compile(r"#\s*shellcheck\s+disable=[\w,]+(?P<reason>[^\n]*)"),),
 }
-#: Their subject is such comments.
+#: Files about such comments.
 SPEAK_OF_THEM = {"scripts/house.py", "tests/house/test_lint.py"}
 SUFFIXES = {".h": ".c", ".bash": ".sh", "": ".sh"}
 
@@ -39,7 +39,7 @@ LONGEST_FRAGMENT = 400
 
 
 def has_reason(text: str) -> bool:
-    """Whether words stand there: two at least, of six letters in all."""
+    """Whether the text has at least two words, of six letters in all."""
     words = re.findall(r"[^\W\d_]+", text)
     return len(words) >= 2 and sum(map(len, words)) >= 6
 
@@ -75,7 +75,7 @@ def bare_settings(text: str) -> Iterator[str]:
 
 
 def bad_fragments(fragments: dict[str, str]) -> Iterator[str]:
-    """What is wrong with the files in news/ (name → text), README.md apart."""
+    """What is wrong with the files in news/ (name → text), except README.md."""
     for name, text in sorted(fragments.items()):
         if not FRAGMENT.fullmatch(name):
             yield f"news/{name}: not <issue or +words>.<{'|'.join(KINDS)}>.md"
@@ -86,7 +86,7 @@ def bad_fragments(fragments: dict[str, str]) -> Iterator[str]:
 
 
 def tracked(root: Path) -> list[str]:
-    """Files of the checkout: what git has or would take."""
+    """Files of the checkout: those that git tracks or would add."""
     listed = subprocess.run(
         ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         capture_output=True,
@@ -98,7 +98,7 @@ def tracked(root: Path) -> list[str]:
 
 
 def findings(root: Path) -> Iterator[str]:
-    """Everything that is wrong, a line each."""
+    """Every finding, a line each."""
     names = tracked(root)
     for name in names:
         if Path(name).suffix in {*EXCEPTIONS, *SUFFIXES} and name not in SPEAK_OF_THEM:

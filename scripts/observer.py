@@ -1,11 +1,11 @@
-"""What measuring changes: the probe as shipped against builds of it that leave one part of measuring out.
+"""What measuring changes: the probe as shipped against builds of it that omit one part of measuring.
 
 usage: .venv/bin/python -m scripts.observer [--blocks N] [--seconds S] [--json | --write] [WORKLOAD...]
 
-Each build is set against the probe as shipped by `kernometer ab`: row by row of the quick profile (or of the workloads
-named) in alternating blocks on the same CPU, batch and linkage. The ratio is the cost as shipped over that without the
-part: 1.05 says that the part adds 5 %. `--write` puts the table into docs/agreement.md, otherwise it is printed. Twenty
-blocks of all rows take about ten minutes.
+`kernometer ab` compares each build with the probe as shipped: row by row of the quick profile (or of the workloads
+named) in alternating blocks, with the same CPU, batch and linkage. The ratio is the cost as shipped over that without
+the part: 1.05 means that the part adds 5 %. `--write` puts the table into docs/agreement.md; otherwise it is printed.
+Twenty blocks of all rows take about ten minutes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kernometer.targets.local import from_spec
 from scripts.agreement import judged
 from scripts.section import AGREEMENT, here, written
 
-#: What is left out, and the flags of the build that leaves it out.
+#: The omitted part, and the flags of the build that omits it.
 BUILDS = {
     "the meter": "-DKM_METER=0",
     "the loop beside": "-DKM_BESIDE=0",
@@ -38,13 +38,13 @@ BUILDS = {
 COUNTERS = "the counters"
 #: Seconds for one run of the null call.
 PATIENCE = 60
-#: A part that changes a row by more is to leave the timed runs, or to be named on the row's page.
+#: A part that changes a row by more must leave the timed runs, or the row's page must name it.
 LIMIT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one part does to one row: cost with it over cost without, with the 95 % interval of paired blocks."""
+    """One part's effect on one row: cost with it over cost without, with the 95 % interval of paired blocks."""
 
     part: str
     row: str
@@ -54,7 +54,7 @@ class Effect:
 
     @property
     def beyond(self) -> bool:
-        """Whether the whole interval is."""
+        """Whether the whole interval is beyond LIMIT."""
         return self.low > 1 + LIMIT or self.high < 1 / (1 + LIMIT)
 
     def __str__(self) -> str:
@@ -63,20 +63,20 @@ class Effect:
 
 
 def effects(part: str, rows: Sequence[Mapping[str, Any]]) -> list[Effect]:
-    """Of the rows that an `ab` judged, by name; those without an interval (a side failed) are left out."""
+    """Of the rows that an `ab` judged, by name, without those that have no interval (a side failed)."""
     with_interval = sorted((row for row in rows if row["low"] is not None), key=lambda row: str(row["row"]))
     return [Effect(part, row["row"], row["ratio"], row["low"], row["high"]) for row in with_interval]
 
 
 def measured(part: str, flags: str, options: argparse.Namespace) -> list[Effect]:
-    """One `ab` of the build against the probe as shipped. Ends the program, with the compiler's words, if it fails."""
+    """One `ab` of the build against the probe as shipped. Ends the program, with the compiler's output, if it fails."""
     words = ("--blocks", str(options.blocks), "--seconds", str(options.seconds))
     with tempfile.TemporaryDirectory(prefix="observer-") as store:
         return effects(part, judged(store, "ab", *words, f"local:{flags}", "local", *options.workloads))
 
 
 def without_counters() -> str:
-    """Why there are no hardware counters here; "" where there are."""
+    """Why there are no hardware counters here; "" if there are."""
     row = "syscall/getppid"
     job = Job(("--only", "calibrate", "--seconds", "0.001", f"{row}@"), allowed=frozenset((row,)))
     headers = [one for one, _ in records(from_spec("local"), job, Deadline.after(PATIENCE)) if isinstance(one, Header)]
@@ -104,7 +104,7 @@ def summary(part: str, flags: str, found: Sequence[Effect], silent: str) -> str:
 
 
 def table(found: Sequence[Effect]) -> str:
-    """A line a row, a column a part; parts that were not measured have none."""
+    """A line a row, a column for each measured part."""
     parts = list(dict.fromkeys(one.part for one in found))
     cells = {(one.row, one.part): str(one) for one in found}
     head = [f"| row | {' | '.join(parts)} |", f"|---|{'---:|' * len(parts)}"]
@@ -131,9 +131,9 @@ def report(builds: Mapping[str, str], found: Sequence[Effect], silent: str, opti
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=20, help="at least 2")
-    parser.add_argument("--seconds", type=float, default=0.03, help="of sampling, one run of one row")
-    parser.add_argument("--json", action="store_true", help="a list of effects instead of the tables")
-    parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
+    parser.add_argument("--seconds", type=float, default=0.03, help="sampling time of one run of one row")
+    parser.add_argument("--json", action="store_true", help="print a list of effects instead of the tables")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD")
     return parser.parse_args(words)
 

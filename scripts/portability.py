@@ -3,9 +3,9 @@
 
 usage: .venv/bin/python scripts/portability.py [--write] [BUILD...]
 
-Without names all builds whose tools are installed here. Every row of the full profile runs once, with tiny limits: that
-it does its work and that its work is right is what this tells, and no figure. `--write` puts each build's line into the
-page as soon as it is known, in place of the old one.
+Without names: all builds whose tools are installed here. Every row of the full profile runs once, with tiny limits: the
+run shows that it works right, and gives no figure. `--write` writes each build's line into the page as soon as it is
+known, in place of the old one.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ HEAD = "| build | clock | rows that run | that do not | why: rows, reason |\n|--
 #: Each row once, one iteration a sample, whatever the calibration would say.
 TINY = ("--profile", "full", "--runs", "1", "--batch", "1", "--samples", "2", "--seconds", "0.01")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
-#: A whole profile in an emulator beside other work.
+#: For a whole profile in an emulator on a busy machine.
 SECONDS = 1500
 
-#: A process under qemu-user that executes its own file hands it to this host's kernel, which knows no such processor
-#: (unless binfmt_misc was set up). Said by the row, or by the status of its child or of /bin/sh.
+#: A process under qemu-user that executes its own file passes it to this host's kernel, which lacks that processor
+#: (unless binfmt_misc is set up). The row reports it, or its child's or /bin/sh's status shows it.
 #: qemu-user's own threads count as the user's processes: under a limit of them it cannot start a child.
 QEMU_USER: Mapping[str, str] = {
     "proc/execl": r"ENOEXEC",
     "proc/fork-exec": r"ENOEXEC",
     "proc/vfork-exec": r"ENOEXEC",
-    "proc/spawn": r"ENOEXEC|exit status 127",
-    "proc/shell": r"exit status 126",
+    "proc/spawn": r"ENOEXEC|exited with status 127",
+    "proc/shell": r"exited with status 126",
     "load/multiuser": r"ENOEXEC",
-    "limit/processes-own": r"(left|ended) with status",
+    "limit/processes-own": r"(exited|ended) with status",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One way to build the probe. `runner` executes what this processor cannot."""
+    """One way to build the probe. `runner` executes programs for other processors."""
 
     compiler: tuple[str, ...]
     what: str  #: for the table
     runner: str = ""
-    #: Workloads that this runner, not the probe, gets wrong, and what they say then.
+    #: Workloads that fail because of the runner, not the probe, and their error.
     excepted: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -67,7 +67,7 @@ def emulated(compiler: str, runner: str, what: str) -> Build:
 
 
 def by_zig(target: str, what: str, runner: str = "") -> Build:
-    """Zig's C compiler (`ziglang`, of the requirements for tests) brings the headers and libc of its target with it."""
+    """Zig's C compiler (`ziglang`, of the requirements for tests) contains the headers and libc of its target."""
     excepted = QEMU_USER if runner else {}
     return Build((sys.executable, "-m", "ziglang", "cc", "-target", target, "-O2", *STRICT), what, runner, excepted)
 
@@ -87,7 +87,7 @@ BUILDS = {
     "bare-i686": Build(("i686-linux-gnu-gcc", "-O2", "-static", "-DKM_BARE", *STRICT), "the same, off_t of 32 bits"),
 }
 
-#: Systems for which the probe is compiled and linked, and that nothing here can run.
+#: Systems for which the probe compiles and links, but which nothing here can run.
 NOT_RUN = {
     "macos-arm64": by_zig("aarch64-macos", "macOS, Arm of 64 bits"),
     "macos-x86-64": by_zig("x86_64-macos", "macOS, x86-64"),
@@ -99,7 +99,7 @@ NOT_RUN = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What every row of a build gave, by its name, and the files that it left behind."""
+    """The result of every row of a build, by its name, and the files left behind."""
 
     header: Mapping[str, object]
     runs: Mapping[str, Mapping[str, object]]
@@ -136,7 +136,7 @@ def records(text: str) -> list[dict[str, object]]:
 
 
 def outcome(build: Build, probe: Path, folder: Path, words: Sequence[str] = TINY) -> Outcome:
-    """Runs it in `folder`, an empty one. The probe's own status is that of its rows, which are told one by one."""
+    """Runs it in the empty `folder`. The probe's own status only sums up the rows' results."""
     runner = (build.runner,) if build.runner else ()
     done = subprocess.run(
         [*runner, str(probe), "--dir", str(folder), *words],
@@ -148,7 +148,7 @@ def outcome(build: Build, probe: Path, folder: Path, words: Sequence[str] = TINY
     )
     found = records(done.stdout)
     if done.returncode not in (0, 1) or not found or found[0]["type"] != "header":
-        raise SystemExit(f"{probe} left with {done.returncode}: {done.stderr}")
+        raise SystemExit(f"{probe} exited with status {done.returncode}: {done.stderr}")
 
     def by_row(kind: str) -> dict[str, dict[str, object]]:
         return {str(record["row"]): record for record in found if record["type"] == kind}
@@ -163,7 +163,7 @@ def outcome(build: Build, probe: Path, folder: Path, words: Sequence[str] = TINY
 
 
 def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
-    """Those errors that its runner is known for."""
+    """The known errors of its runner."""
     return {
         row: text
         for row, text in errors.items()

@@ -1,4 +1,4 @@
-"""A part of a page that a script writes: what stands between its two markers, and where it was measured."""
+"""A script's part of a page: the text between its two markers, and where it was measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def here() -> str:
 
 
 def written(page: str, script: str, text: str) -> str:
-    """The page with `text` between the markers of this script. Raises ValueError where the page has them not."""
+    """The page with `text` between the markers of this script. Raises ValueError if the page lacks them."""
     begin, end = f"<!-- {script}: begin; written by it -->", f"<!-- {script}: end -->"
     head, found_begin, rest = page.partition(begin)
     _, found_end, foot = rest.partition(end)

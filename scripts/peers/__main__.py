@@ -2,10 +2,10 @@
 
 usage: .venv/bin/python -m scripts.peers [--blocks N] [--seconds S] [--seed N] [--witness|--causes] [--write] [WORD...]
 
-A WORD chooses the pairs whose row, package or command holds it; without one all pairs are measured. With `--witness`
-the other side is a program of our own that shares nothing with the probe (witness.c); with `--causes` pairs that lie
-far apart have what is held to be the cause on both sides (cause.c). `--write` puts the table into
-docs/agreement.md, between its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
+A WORD selects the pairs whose row, package or command contains it; without one all pairs are measured. With `--witness`
+the other side is a program of our own that shares nothing with the probe (witness.c); with `--causes` pairs with a
+large difference have its supposed cause on both sides (cause.c). `--write` puts the table into docs/agreement.md,
+between its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def line(found: Agreement | Absent) -> str:
 
 
 def versions(found: Sequence[Agreement | Absent]) -> str:
-    """Of the packages that were measured, as dpkg knows them; a machine without dpkg names none."""
+    """Versions of the measured packages, by dpkg; without dpkg none."""
     packages = sorted({one.pair.package for one in found if isinstance(one, Agreement)})
     try:
         done = subprocess.run(
@@ -78,16 +78,16 @@ def report(found: Sequence[Agreement | Absent], blocks: int) -> str:
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=20, help="at least 2")
-    parser.add_argument("--seconds", type=float, default=0.3, help="of sampling, one run of ours")
+    parser.add_argument("--seconds", type=float, default=0.3, help="sampling time of one run of ours")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
-    parser.add_argument("--witness", action="store_true", help="against our own second program")
-    parser.add_argument("--causes", action="store_true", help="with the causes of the great differences on both sides")
-    parser.add_argument("--write", action="store_true", help="into docs/agreement.md")
+    parser.add_argument("--witness", action="store_true", help="compare with our own second program")
+    parser.add_argument("--causes", action="store_true", help="put the causes of large differences on both sides")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args(words)
     pairs = chosen(witness() if options.witness else causes() if options.causes else PAIRS, options.words)
     if options.blocks < LEAST_BLOCKS or not pairs:
-        parser.error("an interval needs two blocks" if pairs else "no pair holds any of these words")
+        parser.error("an interval needs two blocks" if pairs else "no pair contains any of these words")
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
         say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731  # one line, used once
         found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))

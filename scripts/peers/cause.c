@@ -1,9 +1,9 @@
 /* cause.c: operations as another suite does them, with the calls that strace shows there and ours lacks. If such a loop
- * takes as long as theirs, those calls are why theirs differs from our row.
+ * takes as long as theirs, those calls explain the difference.
  *
  * usage: cause eventfd|fork|thread|sigsegv|pipe|memcpy|memset|store     (under taskset)
  *
- * It prints the ns that one operation takes, of a loop of tenths of a second. */
+ * It prints the ns of one operation, from a loop of tenths of a second. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -24,8 +24,8 @@
 
 #define PAGE 4096
 #define MIB ((size_t)1 << 20)
-/* What it clears before each thread, by a debugger at memset; how often it takes a lock to see whether the thread has
- * started, which on one CPU it never has. */
+/* The bytes that it clears before each thread (by a debugger at memset), and how often it takes a lock to see whether
+ * the thread has started, which on one CPU it never has. */
 #define RECORDS 1440000
 #define LOOKS 1000
 /* Of stress-ng's forking process, by /proc/PID/maps and smaps_rollup: half of its mappings, KiB of its own. */
@@ -86,7 +86,7 @@ static void fork_begin(void)
 		char *fresh = mmap(NULL, bytes + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		check(fresh != MAP_FAILED, "mmap");
-		check(mprotect(fresh + bytes, PAGE, PROT_NONE) == 0, "mprotect"); /* the next one is no part of it */
+		check(mprotect(fresh + bytes, PAGE, PROT_NONE) == 0, "mprotect"); /* keeps it apart from the next one */
 		memset(fresh, 1, bytes);
 	}
 }
@@ -206,7 +206,7 @@ static void sigsegv_once(void)
 #define MESSAGE 512
 #define MESSAGES 200000
 
-/* One process writes all messages, the other reads them: its start, and every change of places, is inside. */
+/* One process writes all messages, the other reads them: the time includes its start and every switch. */
 static void pipe_once(void)
 {
 	char text[MESSAGE] = { 0 };

@@ -1,4 +1,4 @@
-"""Runs the two sides of each pair, block by block, and says how far they lie apart."""
+"""Runs the two sides of each pair, block by block, and computes their ratio."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from kernometer.targets.local import from_spec
 from scripts.peers.pairs import Pair
 from scripts.peers.reading import ReadingError
 
-#: Seconds after which a command of either side is given up.
+#: Seconds after which a command of either side is killed.
 PATIENCE = 120.0
-#: That an interval needs.
+#: The least for an interval.
 LEAST_BLOCKS = 2
 
 
@@ -53,15 +53,15 @@ class SideError(RuntimeError):
 
 
 def last_cpus(count: int) -> list[int]:
-    """Where both sides run: the probe pins itself to the last of those allowed, and its other process to the next."""
+    """Where both sides run: the probe pins itself to the last allowed one, and its other process to the next."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < count:
-        raise SideError(f"it needs {count} CPUs, and there are {len(allowed)}")
+        raise SideError(f"it needs {count} CPUs, but there are {len(allowed)}")
     return allowed[-count:]
 
 
 def ours(pair: Pair, seconds: float, block: int, seed: int, folder: Path) -> float:
-    """One run of each of its rows (for a command: as many executions as fit) and what is added, in ns of an operation.
+    """One run of each of its rows (for a command: as many executions as fit) and `added`, in ns of an operation.
 
     Raises ReadingError, SideError.
     """
@@ -100,7 +100,7 @@ def theirs(pair: Pair, folder: Path) -> float:
 
 
 def output(command: Sequence[str], folder: Path, cpus: int) -> str:
-    """What it prints, both streams in one. Raises SideError if it fails."""
+    """Its output, both streams in one. Raises SideError if it fails."""
     where = ",".join(map(str, last_cpus(cpus)))
     try:
         done = subprocess.run(
@@ -117,17 +117,17 @@ def output(command: Sequence[str], folder: Path, cpus: int) -> str:
     except subprocess.TimeoutExpired as error:
         raise SideError(f"{command[0]} did not end within {PATIENCE:.0f} s") from error
     if done.returncode != 0:
-        raise SideError(f"{command[0]} left with status {done.returncode}: {done.stdout[-300:]}")
+        raise SideError(f"{command[0]} exited with status {done.returncode}: {done.stdout[-300:]}")
     return done.stdout
 
 
 def measure(
     pairs: Sequence[Pair], blocks: int, seconds: float, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Iterator[Agreement | Absent]:
-    """In each block every pair once, in an order of its own, and in each pair the two sides in an order of its own.
+    """In each block every pair once, in random order, and in each pair the two sides in random order.
 
-    A block in which either side fails has no ratio of that pair: it is told, and left out. A pair that fails in half of
-    the blocks or more, or whose program is missing, has no figure but the reason.
+    A block in which either side fails is reported, and gives no ratio of that pair. A pair that fails in half of the
+    blocks or more, or whose program is missing, has a reason in place of a figure.
     """
     absent: dict[int, str] = {}
     failed: dict[int, str] = {}

@@ -1,4 +1,4 @@
-/* nothing.c: preloaded, it makes every pread read nothing and succeed. What a program then takes is its own. */
+/* nothing.c: preloaded, it makes every pread read nothing and succeed. The remaining time is the program's own. */
 #define _GNU_SOURCE
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-"""The pairs: our row, their command, what one operation is on either side, and why the two differ."""
+"""The pairs: our row, their command, one operation on either side, and why the two differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripts.peers.reading import MIB, Reading
 
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
 FORK = "fork, exit of the child, wait"
-#: One thing that a whole command may be: nothing but its start and end, and work of the shell's own.
+#: Whole commands: one that only starts and ends, and one with work of the shell.
 COMMANDS: dict[str, tuple[str, ...]] = {"true": ("/bin/true",), "loop": ("/bin/sh", "-c", LOOP)}
 
 
@@ -21,17 +21,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {"true": ("/bin/true",), "loop": ("/bin/s
 class Pair:
     """One operation, measured by both."""
 
-    rows: tuple[str, ...]  #: ours; of several the sum is taken. `-- COMMAND`: a whole command's real time
-    package: str  #: Debian's, that has the other tool
-    theirs: tuple[str, ...]  #: their command; it is run in an empty folder
-    read: Reading  #: what it prints, in ns of an operation of ours
-    one: str  #: what an operation is, on either side
-    why: str  #: what each includes that the other does not
-    figure: Literal["cost", "gross"] = "cost"  #: ours: net of what the row subtracts, or with everything inside
-    cpus: int = 1  #: both sides are kept to so many CPUs, the last ones
-    file: str = ""  #: the file in that folder that holds its result; "": it is printed
-    before: tuple[str, ...] = ()  #: run once in that folder, before the first block
-    #: A command whose time is ours too, with the rows' (if there are any), and what it prints; () : there is none
+    rows: tuple[str, ...]  #: ours; of several the sum. `-- COMMAND`: a whole command's real time
+    package: str  #: Debian's, with the other tool
+    theirs: tuple[str, ...]  #: their command, run in an empty directory
+    read: Reading  #: its output, in ns of an operation of ours
+    one: str  #: the operation on either side
+    why: str  #: the parts of each that the other lacks
+    figure: Literal["cost", "gross"] = "cost"  #: ours: net of what the row subtracts, or gross
+    cpus: int = 1  #: both sides run on this many CPUs, the last ones
+    file: str = ""  #: the file in that directory with its result; "": it prints the result
+    before: tuple[str, ...] = ()  #: run once in that directory, before the first block
+    #: A command whose time is added to the rows' (if any), and its output; () : none
     added: tuple[str, ...] = ()
     read_added: Reading = reading.witness
 
@@ -41,7 +41,7 @@ class Pair:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Ours is a whole command: which one; else ()."""
+        """Our whole command; else ()."""
         return COMMANDS[self.rows[0].removeprefix("-- ")] if self.name.startswith("-- ") else ()
 
 
@@ -233,7 +233,7 @@ def witness() -> tuple[Pair, ...]:
 
 
 def causes() -> tuple[Pair, ...]:
-    """The pairs whose ratio lies outside 0.8 to 1.25, with what is held to be the cause on our side too."""
+    """The pairs whose ratio is outside 0.8 to 1.25, with its supposed cause on our side too."""
     here = Path(__file__).parent
     program = ("gcc", "-O2", "-pthread", "-o", "cause", str(here / "cause.c"))
     no_read = f"gcc -shared -fPIC -o nothing.so {here / 'nothing.c'} && {shlex.join((*FILEIO, 'prepare'))}"

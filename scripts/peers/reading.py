@@ -1,4 +1,4 @@
-"""What other tools print, read strictly: nanoseconds of one operation, or ReadingError. Never a 0 for "unreadable"."""
+"""Reads other tools' output strictly: nanoseconds of one operation, or ReadingError. Never 0 for "unreadable"."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MIB = 1 << 20
 
 
 class ReadingError(ValueError):
-    """An output that does not hold the figure, or holds it more than once."""
+    """An output without the figure, or with more than one."""
 
 
 def only(pattern: str, text: str) -> float:
-    """The number that the pattern's one group matches, in one place of the text alone; finite and above 0."""
+    """The number in the pattern's one group, which matches in one place of the text; finite and above 0."""
     found = re.findall(pattern, text, flags=re.MULTILINE)
     if len(found) != 1:
         raise ReadingError(f"{len(found)} figures where one should be ({pattern}): {text[-300:]!r}")
@@ -52,7 +52,7 @@ def stress_rate(name: str) -> Reading:
 
 
 def stress_nanoseconds(name: str, what: str) -> Reading:
-    """One of stress-ng's further metrics, which it gives in nanoseconds."""
+    """Another of stress-ng's metrics, in nanoseconds."""
     return lambda text: only(rf"^stress-ng: metrc: \[\d+\] {name} +([\d.]+) nanosecs {re.escape(what)} \(", text)
 
 
@@ -93,7 +93,7 @@ def fio(kind: str) -> Reading:
 
 
 def hyperfine(text: str) -> float:
-    """The median of its one command's times, which must all have ended with status 0."""
+    """The median of its one command's times; every execution must have status 0."""
     try:
         (result,) = json.loads(text)["results"]
         if any(result["exit_codes"]):

@@ -1,11 +1,11 @@
 /* witness.c: three operations timed by a program that shares no line with the probe. It is written from their
- * definitions alone, so that its figures tell whether the probe's are the operation's or the probe's own.
+ * definitions alone: so its figures show whether the probe's are the operation's or the probe's own.
  *
- * usage: witness getppid|pipe|fork [KIB [WRITES]]     (under taskset: the two processes of `pipe` are to share a CPU)
+ * usage: witness getppid|pipe|fork [KIB [WRITES]]     (under taskset: the two processes of `pipe` must share a CPU)
  *
- * It prints the median, over samples of some operations each, of the ns that one operation takes. What fork costs
- * depends on the process: KIB of memory, in three mappings as those of a heap, are touched first, and each child writes
- * to WRITES pages of the first one. */
+ * It prints the ns of one operation: the median over samples of several operations each. The cost of fork depends on
+ * the process: it first touches KIB of memory, in three mappings as those of a heap, and each child writes to WRITES
+ * pages of the first one. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void touch(size_t bytes)
 	void *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	check(fresh != MAP_FAILED, "mmap");
-	madvise(fresh, bytes, MADV_NOHUGEPAGE); /* a kernel without huge pages refuses, and has ordinary ones */
+	madvise(fresh, bytes, MADV_NOHUGEPAGE); /* a kernel without huge pages refuses, but has ordinary ones */
 	memory = fresh;
 	for (size_t i = 0; i < bytes; i += PAGE)
 		memory[i] = 1;
@@ -126,14 +126,14 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*operation)(void);
-		int batch; /* so many take about 0.3 ms */
+		int batch; /* a batch takes about 0.3 ms */
 	} known[] = { { "getppid", null_call, 3000 }, { "pipe", round_trip, 100 }, { "fork", fork_exit_wait, 3 } };
 
 	if (argc > 2)
 		touch((size_t)atol(argv[2]) << 10);
 	writes = argc > 3 ? atol(argv[3]) : 0;
 	if (argc > 2 && writes * PAGE > atol(argv[2]) << 9) {
-		fprintf(stderr, "witness: there are not so many pages to write to\n");
+		fprintf(stderr, "witness: too few pages for WRITES\n");
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof known / sizeof *known && argc > 1; i++)

@@ -162,4 +162,4 @@ def test_a_witness_that_does_not_compile_is_told_with_the_compilers_words(tmp_pa
     pair = witness()[0]
     (found,) = measure([replace(pair, before=(*pair.before, "-Dmain=0"))], 2, 0.01, 1, tmp_path, print)
     assert isinstance(found, Absent)
-    assert "left with status 1" in found.why and "witness.c" in found.why
+    assert "exited with status 1" in found.why and "witness.c" in found.why

@@ -94,7 +94,7 @@ def test_wrong_digits_are_an_error(step: int, probe: Path, tmp_path: Path) -> No
         ("sh/script-1", "wc", "busybox wc -l", "exited with status 1"),
         ("sh/script-1", "od", "busybox head -c 100 text | busybox od -An -v -tx1", "dumped.0 has 100 bytes"),
         ("sh/script-1", "tee", "busybox cat", "found.0"),
-        ("sh/cc", "cc", '[ "$1" = --version ] || exit 1', "exit status 1"),
+        ("sh/cc", "cc", '[ "$1" = --version ] || exit 1', "exited with status 1"),
         ("sh/cc", "cc", "exit 0", "execve: ENOENT"),
         ("sh/cc-tcc", "tcc", '[ "$1" = -v ] || { echo "exit 1" >program; }', "execve: EACCES"),
     ],
