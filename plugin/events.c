@@ -49,8 +49,7 @@ static const char *const counter_names[COUNTERS] = {
 	"wrmsr",  "invlpg",    "cpuid",        "port_io", "hlt",  "locked",
 };
 
-/* All regions of one id. An end without a begin is no region; a begin after a begin starts anew: the process inside was
- * killed. */
+/* All regions of one id. An end without a begin is none; a begin after a begin starts anew: the process was killed. */
 struct region {
 	uint64_t complete, cut_off;
 	int open;

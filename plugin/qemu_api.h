@@ -81,8 +81,7 @@ static inline unsigned int register_of_cpu(int number)
 
 #define LONG_MODE (-1)
 
-/* The ring for which QEMU translates code, since it keeps translations of rings apart; LONG_MODE in that mode, and
- * where QEMU does not tell. */
+/* The ring for which QEMU translates code: it keeps translations apart; LONG_MODE in that mode, or if unknown. */
 static inline int ring_of_translation(void)
 {
 	if (x86_cpu_gdb_read_register == NULL || qemu_get_cpu == NULL || g_byte_array_new == NULL ||

@@ -168,7 +168,6 @@ static void emit_row(struct json *j, const struct row *row, const struct options
 	json_close(j, '}');
 }
 
-/* The names of the settings that the workload's figure depends on. */
 static void emit_settings(struct json *j, const struct workload *w)
 {
 	unsigned settings = w->settings | (workload_is_by(w, BY_TIME) ? SET_GOVERNOR : 0);
@@ -181,7 +180,6 @@ static void emit_settings(struct json *j, const struct workload *w)
 	json_close(j, ']');
 }
 
-/* The definition, with its selected rows. */
 void emit_workload(FILE *to, const struct workload *w, const struct options *o)
 {
 	size_t n;

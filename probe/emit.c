@@ -10,8 +10,7 @@ static void separator(struct json *j)
 	j->first = 0;
 }
 
-/* Text from the system (names, models) may contain any byte: each byte that is not plain ASCII is escaped as Latin-1,
- * so that the line is always valid JSON. */
+/* Text from the system may contain any byte: one that is not plain ASCII is escaped as Latin-1, for valid JSON. */
 static void quoted(struct json *j, const char *s)
 {
 	fputc('"', j->to);

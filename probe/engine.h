@@ -27,7 +27,7 @@ struct options {
 	double half_width; /* ends a row's further runs: its relative 95 % half-width between runs is below */
 	long samples;      /* at most, in one run */
 	uint64_t seed;
-	const char *dir; /* where temporary folders go */
+	const char *dir; /* where temporary directories go */
 	struct {         /* a directory on a disk of each kind, or why there is none; or neither */
 		const char *dir, *why_not;
 	} disk[N_DISKS];
@@ -193,8 +193,7 @@ struct engine {
 	struct km km;
 	uint64_t done; /* iterations of run, calibration included */
 };
-/* Does what the role says, verifies, prints one record to stdout (COLD: its figure, a decimal number). Returns the exit
- * status of the process. */
+/* Does what the role says, verifies, prints one record (COLD: its figure, a decimal number); returns the status. */
 int run_row(const struct options *, enum role, const struct row *, long run, const char *dir);
 
 /* spawn.c ---------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,7 @@
  *
  * A workload is one file under workloads/: a state struct, setup, run, verify, teardown, and its registry row at the
  * end. The engine (sample.c and its callers) owns the clock, the batch, the samples and the output. Each run of each
- * row has its own process, process group and temporary directory; the driver kills the group and removes the directory,
- * whatever happens in it. */
+ * row has its own process, process group and temporary directory; the driver always kills and removes them. */
 #ifndef KM_H
 #define KM_H
 
@@ -12,12 +11,10 @@
 enum better { LOWER, HIGHER };
 enum by { BY_EITHER, BY_TIME, BY_PATH };
 enum profile { FULL = 1, QUICK = 2 }; /* a quick row is in the full profile too */
-/* Where a row runs: SAME_CPU and OTHER_CPU have several processes; ON_EXT4 and ON_MINIX have one, whose files are on a
- * disk with that file system (by path; see --disk); ON_BOCHS_DRM and ON_VESAFB have one, which draws on a display with
- * that driver (by path). */
+/* Where a row runs: SAME_CPU and OTHER_CPU have several processes; the others have one. ON_EXT4 and ON_MINIX have their
+ * files on a disk with that file system (see --disk), ON_BOCHS_DRM and ON_VESAFB draw by that driver: both by path. */
 enum place { ONE_CPU, SAME_CPU, OTHER_CPU, ON_EXT4, ON_MINIX, ON_BOCHS_DRM, ON_VESAFB };
-/* Lower is better for UNIT_NS, higher for the others. A sample of UNIT_COUNT is a count of steps until the system
- * refuses one, not a time. */
+/* Lower is better for UNIT_NS, higher for the others. A UNIT_COUNT is the number of steps before a refusal. */
 enum unit { UNIT_NS, UNIT_BYTES_PER_S, UNIT_PER_S, UNIT_COUNT };
 
 /* System settings that figures depend on. The header reports their values; the clock's speed (SET_GOVERNOR) belongs to
@@ -130,8 +127,7 @@ void km_warn(struct km *, const char *code, const char *format, ...) KM_PRINTF(3
 /* Memory that setup needs: never NULL, zeroed; freed by km_free. */
 void *km_alloc(struct km *, size_t bytes);
 void km_free(void *);
-/* area.c: memory of a working set: page-aligned, not touched yet, in ordinary (never huge) pages where the system takes
- * such a request. Never NULL. */
+/* area.c: memory of a working set: page-aligned, untouched, in ordinary (never huge) pages if possible. Never NULL. */
 void *km_area(struct km *, size_t bytes);
 /* The same in huge pages; the row is unsupported, with the reason, where the system has none. For setup. */
 void *km_area_huge(struct km *, size_t bytes);
@@ -142,7 +138,7 @@ unsigned long km_sum(const void *, size_t bytes);
 /* The same by the widest loads, KM_SUM_WORDS of km_wide unrolled. Without `forward` it loads the first ones again and
  * again: as many loads by the same instructions, all of them near. */
 unsigned long km_sum_wide(const void *, size_t bytes, int forward);
-/* A path inside this run's temporary folder, into `to` of KM_PATH bytes; returns `to`. */
+/* A path inside this run's temporary directory, into `to` of KM_PATH bytes; returns `to`. */
 #define KM_PATH 1024
 char *km_path(struct km *, char *to, const char *name);
 /* The next number of this run's generator, which every run reseeds: no row's work depends on what ran before. */
@@ -150,9 +146,8 @@ uint64_t km_random(struct km *);
 /* Scatters a counter over all 64 bits. */
 uint64_t km_mix(uint64_t);
 
-/* Starts a peer process that runs body(km, state) and exits 0; placed as the row says (on the caller's CPU, or
- * elsewhere). Never returns an error: it ends the run. Whatever kills the peer becomes the run's error: a parent that
- * finds its pipe closed need only call km_fail. */
+/* Starts a peer process that runs body(km, state) and exits 0; placed as the row says. Never returns an error: it ends
+ * the run. What kills the peer becomes the run's error: a parent that finds its pipe closed need only call km_fail. */
 long km_peer(struct km *, void (*body)(struct km *, void *), void *state);
 /* In a peer: lets it, and what it starts, run on every CPU that the probe may use, as the scheduler decides. */
 void km_all_cpus(struct km *);
@@ -179,8 +174,7 @@ int km_keep(struct km *, struct km_keeper *, int (*make)(void), int (*discard)(i
 void km_keep_end(struct km *, struct km_keeper *); /* discards it now, or km_fail */
 /* Pins the calling thread as km_peer would place the first peer. */
 void km_place_thread(struct km *);
-/* After something that setup asked for failed: km_unsupported where errno means that the system has no such thing,
- * km_fail_call otherwise. */
+/* After a failed request of setup: km_unsupported if errno means that the system lacks it, otherwise km_fail_call. */
 void km_lacking(struct km *, const char *call) KM_NORETURN;
 
 /* For self_timed only: the marker, then the clock (begin); the clock, then the marker (end). */
@@ -237,8 +231,7 @@ char *km_file_text(struct km *, const char *name, size_t *bytes);
 void km_file_make(struct km *, const char *name, const char *text, size_t bytes);
 void km_file_gone(struct km *, const char *name); /* removes it */
 
-/* content.c: files whose every byte is known: a function of a seed and the offset, so that what was read can be checked
- * without a copy of it. */
+/* content.c: files whose bytes are a function of a seed and the offset: what was read is checked without a copy. */
 #define KM_CONTENT_WORD 8
 uint64_t km_content_word(uint64_t seed, uint64_t index);                      /* the 8 bytes at offset 8 * index */
 void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset); /* both in multiples of 8 */
@@ -246,8 +239,7 @@ void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset); /*
 void km_content_check(struct km *, const void *, size_t bytes, uint64_t seed, uint64_t offset);
 /* km_fail, with what is missing and a remedy, unless `files` more files of `bytes` each fit in the run's directory. */
 void km_room(struct km *, unsigned files, uint64_t bytes);
-/* A new file in the run's directory with that content, open for reading and writing, at its start, read before; or
- * km_fail. */
+/* A new file in the run's directory with that content, open for both, at its start, read before; or km_fail. */
 int km_content_file(struct km *, const char *name, uint64_t seed, uint64_t bytes);
 /* A read or write that did not move `wanted` bytes: km_fail, which tells a failed call from a short one. */
 void km_moved(struct km *, const char *call, ssize_t moved, size_t wanted) KM_NORETURN;
@@ -258,8 +250,7 @@ void km_uncached_setup(struct km *, int fd, uint64_t bytes);
 void km_uncache(struct km *, int fd, uint64_t bytes);
 
 /* fixed_time.c: for the fixed-time form of a workload, self-timed, with max_batch 1. An iteration is stated, not done:
- * one alarm period is reported as the time of `stated` operations. In setup; for one period, in which run(state, 1) is
- * repeated and *done counts; in teardown. */
+ * one alarm period counts as `stated` operations. In setup; for one period of repeated run(state, 1); in teardown. */
 void km_fixed_time_setup(struct km *, double stated);
 uint64_t km_fixed_time(struct km *, void (*run)(void *, uint64_t), void *state, const uint64_t *done, uint64_t n);
 void km_fixed_time_teardown(void);

@@ -90,7 +90,6 @@ static void no_program(struct options *o, const char *word)
 		refuse("not NAME=REASON, or too many of them", word);
 }
 
-/* Reads one option and its value at argv[i]; returns how many words it took. */
 static int option(struct options *o, char **argv, int i)
 {
 	const char *name = argv[i], *value = argv[i + 1];

@@ -1,7 +1,6 @@
 /* meter.c: what happened in the samples, and what disturbed the run, as far as the platform tells.
  *
- * Everything is read outside the timed region, right before and right after it. What the platform does not tell is -1,
- * never 0. */
+ * Everything is read right before and right after the timed region. What the platform does not tell is -1, never 0. */
 #include "engine.h"
 
 #include <sys/select.h>

@@ -153,8 +153,7 @@ enum {
 #define KM_UNREACHABLE ((void)0)
 #endif
 
-/* The widest words that the compiler may load at once (-mavx2 and the like), by GCC's vector extension, which clang has
- * too; elsewhere machine words. */
+/* The widest words that the compiler may load at once (-mavx2 and the like): vectors of GCC and clang, or one word. */
 #if defined(__AVX512F__)
 #define KM_WIDE_BYTES 64
 #elif defined(__AVX__)

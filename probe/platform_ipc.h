@@ -1,5 +1,4 @@
-/* platform_ipc.h: communication between processes, as far as systems differ in it. What the platform does not have
- * fails with ENOSYS. Included by km.h. */
+/* platform_ipc.h: communication between processes where systems differ. A missing part fails with ENOSYS. For km.h. */
 #ifndef KM_PLATFORM_IPC_H
 #define KM_PLATFORM_IPC_H
 
@@ -28,8 +27,7 @@ int km_mq_close(int handle);
 
 int km_event_new(void); /* an eventfd, read and written by words; or -1 */
 
-/* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: the mapping succeeded but was not shared).
- * Released by km_unmap. */
+/* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: not shared). Released by km_unmap. */
 void *km_map_shared(size_t bytes);
 
 /* Waits while *word is `seen`, until it is woken: 0, or -1 with errno (EAGAIN: it had changed before). */

@@ -35,8 +35,7 @@ void platform_libc(char *to, size_t n)
 #endif
 }
 
-/* Whether the kernel loaded an interpreter, which links the libraries; a static position-independent program has a
- * dynamic section too. */
+/* Dynamic if the kernel loaded an interpreter; a static position-independent program has a dynamic section too. */
 const char *platform_linkage(void)
 {
 #if HAVE_AUXV

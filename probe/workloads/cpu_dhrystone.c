@@ -218,7 +218,6 @@ static void *cpu_dhry_setup(struct km *km)
 	return s;
 }
 
-/* His measured loop, run number `run`. */
 static KM_NOINLINE void cpu_dhry_loop(struct cpu_dhry *s, int run)
 {
 	register int int1 = 2, int2 = 3;

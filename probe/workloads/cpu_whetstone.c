@@ -161,8 +161,7 @@ static KM_NOINLINE double whet_cos(double x)
 
 /* The modules --------------------------------------------------------------------------------------------------- */
 
-/* The values that each module leaves: e1 of 2 and of 3, j of 4, e1[1] and e1[2] of 6, x and y of 7, z of 8, e1[1] to
- * e1[3] of 9, x of 11. */
+/* Each module's values: e1 of 2, of 3, j of 4, e1[1], e1[2] of 6, x, y of 7, z of 8, e1[1] to e1[3] of 9, x of 11. */
 #define WHET_LEFT 18
 
 /* Their global variables; arrays begin at 1, as theirs do. */

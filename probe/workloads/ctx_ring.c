@@ -1,8 +1,7 @@
 /* ctx/ring: a token goes round a ring of processes, by pipes (G figures 2 and 3, after lmbench's lat_ctx).
  *
- * Process 0 measures; pipe i leads from process i to the next one. Each process has open only the read end before it
- * and the write end after it: when one dies, the next one sees the end of file and exits, and so on to process 0. Each
- * hop adds 1 to the token's first byte. */
+ * Process 0 measures; pipe i leads from process i to the next. Each has open only the read end before it and the write
+ * end after it: when one dies, the next sees the end of file and exits, up to process 0. Each hop adds 1 to byte 0. */
 #include "../km.h"
 
 enum ctx_ring_param { CTX_RING_PROCS, CTX_RING_TOKEN, CTX_RING_WS };
@@ -185,8 +184,7 @@ static void ctx_ring_teardown(void *state)
 	km_free(r);
 }
 
-/* All N of lmbench's figure for one token and working set, on one CPU; `some` is the profile of N = 2, 8, 32. By path
- * about 200 hops each. */
+/* All N of lmbench's figure for one token and working set, on one CPU; `some`: N = 2, 8, 32. By path about 200 hops. */
 #define CTX_RING_LINE(token, ws, some)                                                                     \
 	{ { 2, token, ws }, some, 100, SAME_CPU, 0 }, { { 4, token, ws }, FULL, 50, SAME_CPU, 0 },         \
 		{ { 8, token, ws }, some, 25, SAME_CPU, 0 }, { { 16, token, ws }, FULL, 12, SAME_CPU, 0 }, \
@@ -206,7 +204,6 @@ static const struct point ctx_ring_points[] = {
 	CTX_RING_LINE(0, 16384, QUICK),
 	CTX_RING_LINE(0, 32768, FULL),
 	CTX_RING_LINE(0, 65536, FULL),
-	/* Process 0 on one CPU, the others on another. */
 	{ { 2, 0, 0 }, QUICK, 0, OTHER_CPU, 0 },
 	{ { 8, 0, 0 }, FULL, 0, OTHER_CPU, 0 },
 	{ { 2, 65536, 0 }, FULL, 0, OTHER_CPU, 0 },

@@ -60,7 +60,6 @@ static void *ctx_yield_setup(struct km *km)
 	return p;
 }
 
-/* Yields until it is this process's turn, or the peer sleeps. */
 static uint64_t ctx_yield_until(struct ctx_yield *p, enum ctx_yield_turn turn)
 {
 	uint64_t yields = 0;

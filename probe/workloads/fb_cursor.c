@@ -1,5 +1,4 @@
-/* fb/cursor: moves a cursor with a transparent part over a picture: restores what it hid, reads what it will hide, and
- * draws both into one. */
+/* fb/cursor: moves a partly transparent cursor: restores what it hid, reads what it will hide, draws both into one. */
 #include "../km.h"
 
 #define FB_CURSOR_WIDTH 320 /* of the picture, pixels */

@@ -1,5 +1,4 @@
-/* fb/text: characters of 8 x 8 pixels, white on black, in a font of seven letters. The text moves by one character each
- * time. */
+/* fb/text: white characters of 8 x 8 pixels on black, in a font of seven letters; they move by one character a time. */
 #include "../km.h"
 
 #define FB_TEXT_SIDE 8

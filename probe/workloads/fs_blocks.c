@@ -54,7 +54,6 @@ static void fs_blocks_teardown(void *state)
 	km_free(f);
 }
 
-/* The next block; at the end of a file the first one again. */
 static void fs_blocks_next(struct fs_blocks *f)
 {
 	f->done++;

@@ -79,7 +79,6 @@ static size_t fs_iotest_bytes(const struct fs_iotest *f)
 	return f->sizes * ((f->least << f->sizes) - f->least);
 }
 
-/* Fills the buffer as if it were the file from `place` on. */
 static void fs_iotest_fill(struct fs_iotest *f, uint64_t place, size_t bytes)
 {
 	uint64_t *end = &f->buffer[bytes / sizeof *f->buffer];
@@ -271,7 +270,7 @@ static void *fs_iotest_latency_setup(struct km *km)
 	return f;
 }
 
-static void fs_iotest_run(void *state, uint64_t n) /* timed: from the first process told to the last answer */
+static void fs_iotest_run(void *state, uint64_t n) /* timed: from the first request to the last reply */
 {
 	struct fs_iotest *f = state;
 	struct fs_iotest_done done;

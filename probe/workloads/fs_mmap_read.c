@@ -132,8 +132,7 @@ static void fs_mmap_read_teardown(void *state)
 	km_free(f);
 }
 
-/* The smallest buffer copies the small file only: 64 MiB by 4 bytes are a quarter of a second of calls, and no more
- * faults per byte. */
+/* The smallest buffer copies the small file only: 64 MiB by 4 bytes take a quarter of a second, for no more faults. */
 static const struct point fs_mmap_read_points[] = {
 	{ { 4, 4096 }, FULL, 2, ONE_CPU, 0 },
 	{ { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },

@@ -79,7 +79,7 @@ static void shm_futex_run(void *state, uint64_t n) /* timed: n words there and b
 	}
 }
 
-static void shm_futex_baseline(void *state, uint64_t n) /* timed: two wakes of nobody, two waits that return at once */
+static void shm_futex_baseline(void *state, uint64_t n) /* timed: two wakes without a waiter, two waits that return */
 {
 	struct shm_futex *p = state;
 

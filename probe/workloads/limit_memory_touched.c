@@ -1,6 +1,5 @@
 /* limit/memory-touched: how many MiB a process can map and write until it is refused one or killed (C: MINIX 3 ran out
- * of memory). A child does it, and sends a byte for each MiB. By path alone: there the memory is a guest's, and nobody
- * else is harmed. */
+ * of memory). A child does it, and sends a byte for each MiB. By path alone: in a guest nobody else is harmed. */
 #include "../km.h"
 
 #define LIMIT_TOUCHED_STEP (1UL << 20)

@@ -84,7 +84,6 @@ static void mem_fault_file_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-/* The faults of one iteration, the same each time. */
 static double mem_fault_file_count(struct mem_fault_file *f)
 {
 	long before, after;

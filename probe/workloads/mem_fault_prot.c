@@ -2,8 +2,8 @@
  * after each return from the handler the store is repeated and faults anew, as in lmbench's lat_sig prot. (After an
  * mprotect in the handler the second try is, on some kernels, a fault of its own: two for one.)
  *
- * Only a jump from a last, surplus fault ends such a store: an iteration is several faults that return and one that
- * does not, and the baseline is the latter. */
+ * Only a jump from a last, surplus fault ends the store: all other faults of an iteration return to it; the baseline is
+ * the surplus fault alone. */
 #include "km.h"
 
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 /* proc/fork-exec, proc/vfork-exec, proc/spawn, proc/shell: a process runs a program that exits at once (as lmbench's
- * lat_proc). The program is this one, as `--internal exit`; its environment is empty, so that its path does not depend
- * on the caller's. */
+ * lat_proc): this one, as `--internal exit`, with an empty environment: its path does not depend on the caller's. */
 #include "../km.h"
 
 struct proc_exec {

@@ -90,7 +90,6 @@ static void sh_cc_make_file(struct km *km)
 	km_file_make(km, SH_CC_FILE, text, strlen(text));
 }
 
-/* The compiler's name and version: the first line that it prints about itself. */
 static void sh_cc_remark(struct km *km, const struct sh_cc *s, const char *option)
 {
 	struct km_command asked = s->compiler;

@@ -1,6 +1,5 @@
 /* sh/dc: dc computes the square root of 2 to 99 digits (M: UnixBench). Two rows: the system's dc, and busybox's. The
- * output is checked without knowing it: the square of those digits is below 2, and that of the number one step above is
- * not. */
+ * check needs no known output: the square of those digits is below 2, and that of the number one step above is not. */
 #include "../km.h"
 
 #define SH_DC_DIGITS 100 /* one before the point, 99 after it */

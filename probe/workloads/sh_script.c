@@ -51,7 +51,6 @@ static int sh_script_order(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Makes the text's file, and computes what every file of the script must contain. */
 static void sh_script_make_text(struct sh_script *s)
 {
 	static char lines[SH_SCRIPT_LINES][SH_SCRIPT_LINE];

@@ -77,7 +77,7 @@ static void syscall_getpgid_run(void *state, uint64_t n)
 		s->sum += (uint64_t)km_sys_getpgid() + 1;
 }
 
-/* Asks for the right result only now: before the run that would have warmed a cold call. */
+/* Asks for the right result only now: before the run, that would have warmed a cold call. */
 static void syscall_pid_check(const struct syscall_pid *s, uint64_t n, pid_t answer)
 {
 	if (s->sum != n * ((uint64_t)answer + 1))

@@ -3,9 +3,8 @@
  *
  * usage: witness getppid|pipe|fork [KIB [WRITES]]     (under taskset: the two processes of `pipe` must share a CPU)
  *
- * It prints the ns of one operation: the median over samples of several operations each. The cost of fork depends on
- * the process: it first touches KIB of memory, in three mappings as those of a heap, and each child writes to WRITES
- * pages of the first one. */
+ * It prints the ns of one operation: the median over samples of several each. The cost of fork depends on the process:
+ * it first touches KIB of memory, in three mappings as a heap's; each child writes to WRITES pages of the first one. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
