@@ -178,7 +178,7 @@ static int ipc_lat_fd_get(const struct ipc_lat *p, int from, void *word)
 
 static void ipc_lat_pair_open(struct ipc_lat *p, int near[2], int far[2])
 {
-	int end[2];
+	int end[2] = { -1, -1 };
 
 	if (p->by->pair(end) != 0)
 		km_lacking(p->km, p->by->pair_call);
