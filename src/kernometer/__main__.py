@@ -16,21 +16,20 @@ from kernometer.cli import config, kernometer
 from kernometer.errors import KernometerError, ResultError, Status, TargetError
 from kernometer.text import printable
 
-#: Characters of a dead target's output that are shown; its end says most.
+#: How many characters of a dead target's output are shown: the last ones, which tell most.
 LAST_OUTPUT = 2000
 NAME = "kernometer"
-#: What a device without room answers.
+#: The errors of a full or failing device.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `kernometer ARGUMENTS…` and returns its exit status.
 
-    Without arguments they are the process's own, and so are its signals: being told to end, or losing the terminal,
-    is then taken as Ctrl-C is.
+    Without `arguments` it takes the process's own, and handles SIGTERM and SIGHUP as it handles Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows no "±" gets an escape, not a traceback
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without "±" gets an escape, not a traceback
             stream.reconfigure(errors="backslashreplace")
     if arguments is None:
         arguments = sys.argv[1:]
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """As click's own `main`, without its statuses: those of errors.Status are the only ones."""
+    """Like click's own `main`, but the exit status is always one of errors.Status."""
     wanted = os.environ.get("_KERNOMETER_COMPLETE", "")
     if wanted:
         from click.shell_completion import shell_complete
@@ -72,13 +71,13 @@ def _run(arguments: Sequence[str]) -> int:
             status = kernometer.invoke(context)
     except click.exceptions.Exit as leaving:
         status = leaving.exit_code
-    sys.stdout.flush()  # a reader that has gone shows here, while it can still be handled
+    sys.stdout.flush()  # raises BrokenPipeError here, where main handles it
     return int(status or Status.DONE)
 
 
 def _listen() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish is respected
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP on purpose
             signal.signal(number, _interrupt)
 
 
@@ -87,7 +86,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _tell(error: KernometerError) -> None:
-    """What is wrong, what the target last said, what to do next: on the error stream."""
+    """Prints on standard error what is wrong, the target's last output, and what to do next."""
     lines = [f"{NAME}: {printable(error.text, keep=chr(10))}"]
     if isinstance(error, TargetError) and error.last_output:
         shown = printable(error.last_output[-LAST_OUTPUT:], keep="\n").rstrip("\n")
@@ -98,12 +97,12 @@ def _tell(error: KernometerError) -> None:
 
 
 def _quiet() -> int:
-    """The reader of our output has gone (`| head`): nothing more can be said to it, and nothing is wrong."""
+    """The reader of our output has closed it (`| head`): print nothing more; this is no error."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())  # the interpreter flushes once more at its end
         os.close(nowhere)
-    except (OSError, ValueError):  # a stream without a descriptor has nothing left to flush to one
+    except (OSError, ValueError):  # the stream has no descriptor
         return Status.DONE
     return Status.DONE
 

@@ -1,4 +1,4 @@
-"""What can be had again: where it is kept, and programs compiled into it."""
+"""The cache directory: files that can be made again, and programs compiled into it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernometer.errors import BuildError, KernometerError, MissingError
 
-#: Seconds; what is compiled by `compiled` takes one or two.
+#: Seconds. A program of `compiled` takes one or two.
 COMPILE_SECONDS = 120
 
 
@@ -24,7 +24,7 @@ def cache_folder() -> Path:
 
 
 def source_folder(name: str) -> Path:
-    """Sources that travel with us (probe, plugin, trio): inside the installed package, or beside it in a checkout."""
+    """The sources of `name` (probe, plugin, trio): inside the installed package, or next to it in a checkout."""
     here = Path(__file__).resolve()
     for folder in (here.parent / f"_{name}", here.parents[2] / name):
         if folder.is_dir():
@@ -38,10 +38,10 @@ def sha256(data: bytes) -> str:
 
 
 def kept(final: Path, make: Callable[[Path], Path], failure: type[KernometerError] = BuildError) -> Path:
-    """`final`, a file or a folder in the cache; where it is not there, what `make` has made of it in the folder that it
-    is given, by the path that it answers with.
+    """Returns `final`, a file or a directory in the cache, after making it if it does not exist.
 
-    Two at once do not meet, and none is found half done. Raises `failure` where the cache cannot be written.
+    `make` makes it in the directory that it is given, and returns its path. Processes that make it at the same time
+    do not disturb each other, and `final` is never half done. Raises `failure` if the cache cannot be written.
     """
     if final.exists():
         return final
@@ -51,7 +51,7 @@ def kept(final: Path, make: Callable[[Path], Path], failure: type[KernometerErro
             made = make(Path(scratch))
             try:
                 made.rename(final)
-            except OSError:  # of a folder, another process was faster: its result is the same
+            except OSError:  # another process made the same directory first
                 if not final.exists():
                     raise
     except OSError as error:
@@ -61,10 +61,10 @@ def kept(final: Path, make: Callable[[Path], Path], failure: type[KernometerErro
 
 
 def compiled(name: str, command: Sequence[str], sources: Sequence[Path]) -> Path:
-    """What `command` makes of the first of `sources` (the others are included by it), from the cache if it is there.
+    """Compiles the first of `sources`, which includes the others, with `command`; a cached program is not built again.
 
-    `-o OUTPUT SOURCE` is added to the command. The file's name holds a digest of sources and command. Raises
-    MissingError without the compiler, BuildError with its words.
+    `-o OUTPUT SOURCE` is added to the command. The file's name contains a digest of sources and command. Raises
+    MissingError if there is no compiler, BuildError with the compiler's messages.
     """
     key = sha256(b"\0".join((repr(tuple(command)).encode(), *(source.read_bytes() for source in sources))))
 

@@ -1,10 +1,10 @@
 """Every error that a user may meet, and the exit status of each. The CLI prints `text` and `next_step`.
 
 KernometerError
-├── UsageError            2   words on the command line
-├── TargetError           3   a target died, hung, or printed what is not ours
-│   └── BuildError        4   the probe does not build
-├── ResultError           5   a result file or the store
+├── UsageError            2   the command line is wrong
+├── TargetError           3   a target died, hung, or printed something other than records
+│   └── BuildError        4   the probe does not compile
+├── ResultError           5   a result file or the store cannot be read or written
 ├── MissingError          6   something that must be installed first
 └── StoppedError        130   the user stopped it; what was measured is kept
 Also: 0 done; 1 done, and at least one row failed.
@@ -16,7 +16,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Exit statuses; the one list that docs and man page print."""
+    """Exit statuses. The docs and the man page print this list."""
 
     DONE = 0
     ROWS_FAILED = 1

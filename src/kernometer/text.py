@@ -1,4 +1,4 @@
-"""Strings that came from a machine, made safe to print: what a terminal would obey or hide is shown as an escape."""
+"""Makes strings from a machine safe to print: characters that a terminal would obey or hide become escapes."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_what_disturbs_comes_first_and_commands_stay_whole() -> None:
     """Expected: worst first, 80 columns, a command on one line. Broken: a command that no longer pastes."""
     shown = list(lines(REPORT, 80))
     assert shown[0] == "6.1, 1 CPU, 3.0 GiB"
-    order = [shown.index(title) for title in ("Disturbs measuring:", "Shapes the figures:", "Cannot be told here:")]
+    order = [shown.index(title) for title in ("Disturbs measuring:", "Shapes the figures:", "Not known on this host:")]
     assert order == sorted(order)
     assert f"    > {COMMAND}" in shown
     assert all(len(line) <= 80 for line in shown if COMMAND not in line)
@@ -37,7 +37,7 @@ def test_what_disturbs_comes_first_and_commands_stay_whole() -> None:
 
 
 def test_a_host_with_nothing_to_say_has_no_empty_sections() -> None:
-    assert list(lines(HostReport((), {}), 80)) == ["This host tells nothing about itself."]
+    assert list(lines(HostReport((), {}), 80)) == ["This host reports nothing about itself."]
 
 
 def test_json_is_the_record_that_sessions_keep(capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,7 @@ def test_one_aside_takes_no_part_in_the_series(store: Store) -> None:
     assert given["changes"] == []
     assert given["rows"][0]["cells"]["qemu:linux-9.9"]["verdict"] == "slower"
     assert json.loads(call(store, "matrix", "label:k", *aside, "--json").stdout) == given
-    with pytest.raises(UsageError, match="is no system of these"):
+    with pytest.raises(UsageError, match="is none of the systems"):
         call(store, "matrix", "label:k", "--aside", "qemu:linux-7")
 
 
@@ -156,16 +156,16 @@ def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "kind", "said"),
     [
-        (("matrix",), UsageError, "Either stored results or targets"),
-        (("matrix", "label:k", "--on", "local"), UsageError, "Either stored results or targets"),
-        ((*MATRIX, "--on", "qemu:linux-9.8"), UsageError, "two targets at least"),
+        (("matrix",), UsageError, "either stored results or targets"),
+        (("matrix", "label:k", "--on", "local"), UsageError, "either stored results or targets"),
+        ((*MATRIX, "--on", "qemu:linux-9.8"), UsageError, "at least two targets"),
         ((*MATRIX, "--on", "local,bogus"), UsageError, "'local,bogus' is no target"),
         ((*MATRIX, "--on", "local", "--on", "bogus"), UsageError, "'bogus' is no target"),
         ((*MATRIX, "--on", "local,qemu:linux-9.8"), UsageError, "cannot be measured by path"),
         ((*MATRIX, "--on", "qemu:linux-9.8,qemu:linux-9.8+memory=512"), UsageError, "not of one machine"),
         (("matrix", "label:none"), ResultError, "No stored session"),
-        (("floors", ONLY), UsageError, "which guest to measure"),
-        (("floors", "--on", "local"), UsageError, "they are of guests"),
+        (("floors", ONLY), UsageError, "guest to measure is missing"),
+        (("floors", "--on", "local"), UsageError, "Only guests have"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_measured(

@@ -17,7 +17,7 @@ from kernometer.cli.env import Env, no_color_wanted
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command: `module` holds it as `command`."""
+    """A command: the object `command` of `module`."""
 
     group: str
     module: str
@@ -36,10 +36,10 @@ GROUPS = {
 #: In the order that help shows, within each group.
 COMMANDS: dict[str, Entry] = {
     "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
-    "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and judge."),
+    "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and compare."),
     "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
     "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
-    "compare": Entry("judge", "kernometer.cli.compare", "Judge stored results against each other."),
+    "compare": Entry("judge", "kernometer.cli.compare", "Compare stored results with each other."),
     "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "import": Entry("look", "kernometer.cli.importing", "Keep results of lmbench, UnixBench, perf bench and others."),
@@ -98,7 +98,7 @@ class LazyGroup(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's own signature
-        """By group, from the table alone: no command is imported."""
+        """Prints the commands by group, from COMMANDS alone: no command is imported."""
         width = max(map(len, COMMANDS), default=0)
         for key, title in GROUPS.items():
             rows = [(name.ljust(width), entry.summary) for name, entry in COMMANDS.items() if entry.group == key]
@@ -120,7 +120,7 @@ class LazyGroup(click.Group):
     type=click.Path(file_okay=False, path_type=Path),
     help="Where results are kept [default: kernometer/results in the XDG data home].",
 )
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 says the same. Colour is for terminals only.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR=1. Only terminals get colour.")
 @click.pass_context
 def kernometer(context: click.Context, folder: Path | None, no_color: bool) -> None:
     """Measures operating-system kernels, compares them with honest statistics, and says why they differ.

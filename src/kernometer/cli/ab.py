@@ -28,7 +28,7 @@ Examples:
 
 #: Blocks: with twenty, a paired t has nineteen degrees of freedom and its factor is 2.09.
 BLOCKS = 20
-#: Of sampling, one run of one row in one block: blocks differ by more than the samples within them.
+#: Seconds of sampling in one run of one row in one block. Blocks differ by more than the samples within them.
 SECONDS = 0.02
 
 
@@ -77,8 +77,8 @@ def command(
 ) -> None:
     """Measure two targets in randomised alternating blocks and judge B against A.
 
-    What drifts (heat, load, neighbours) drifts for both, so that ratios within blocks are decided by what differs
-    between the targets. The first line is the verdict; a ratio is of costs, above 1 means that B is slower.
+    Drift (heat, load, neighbours) affects both targets alike, so that the ratios within blocks show what differs
+    between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower.
     """
     from contextlib import ExitStack, closing
 
@@ -103,7 +103,7 @@ def command(
             print_commands(env, plan, targets)
             return
         tell_notes(env, by, *targets)
-        rounds = blocks if by == "time" else 1  # counts do not vary: one block says it all
+        rounds = blocks if by == "time" else 1  # counts do not vary: one block is enough
         with progress(env, 2 * rounds * plan.units, plan.silence) as listen:
             paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
     results = (env.store().read(paths[0]), env.store().read(paths[1]))

@@ -12,7 +12,7 @@ from kernometer.cli.env import Env
 
 
 def _fill(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
-    """Before the other options are read, so that what the command line says of them stays."""
+    """Runs before the other options are read, so that options on the command line override the session's."""
     from kernometer.campaign.plan import Effort, exactly
 
     env = context.find_object(Env)
@@ -34,5 +34,5 @@ option = click.option(
     expose_value=False,
     callback=_fill,
     shell_complete=results,
-    help="Repeat a session: its target, rows, options and seed, where nothing else is said. Its label stays its own.",
+    help="Repeat a session: its target, rows, options (but for the label) and seed. Other options override its own.",
 )

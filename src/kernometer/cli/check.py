@@ -14,13 +14,13 @@ from kernometer.cli.env import WIDTH, Env, json_option, pass_env
 if TYPE_CHECKING:
     from kernometer.host.finding import Finding, HostReport, Severity
 
-#: In the order shown; the rest are named in one line at the end.
+#: In the order shown. The last line of the output names all other findings.
 TITLES: dict[Severity, str] = {
     "disturbs": "Disturbs measuring",
     "note": "Shapes the figures",
-    "unknown": "Cannot be told here",
+    "unknown": "Not known on this host",
 }
-#: Facts of the head line, where the host tells them.
+#: Facts of the first line, if the host reports them.
 HEAD = ("system", "kernel", "cpu")
 
 
@@ -28,10 +28,10 @@ HEAD = ("system", "kernel", "cpu")
 @json_option
 @pass_env
 def command(env: Env) -> None:
-    """Say what disturbs measuring on this host, and what to do about each.
+    """Show what disturbs measuring on this host, and what to do about it.
 
-    It looks for a third of a second and changes nothing. Every result that is measured here records what it found.
-    The commands it advises hold until the next boot.
+    It takes a third of a second and changes nothing. Every result that is measured here records the same findings.
+    The suggested commands take effect until the next boot.
     """
     from kernometer.host.check import check
 
@@ -43,8 +43,8 @@ def command(env: Env) -> None:
 
 
 def lines(report: HostReport, width: int) -> Iterator[str]:
-    """The report as text of at most `width` columns; only a command is not broken, since it is to be copied."""
-    yield from _wrapped(", ".join(_head(report)) or "This host tells nothing about itself.", width)
+    """The report as text of at most `width` columns. A command is never broken, so that it can be copied."""
+    yield from _wrapped(", ".join(_head(report)) or "This host reports nothing about itself.", width)
     for severity, title in TITLES.items():
         found = report.of(severity)
         if not found:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
-    """A column a target, in the order given. Raises ResultError where a file cannot be read."""
+    """One column per target, in the order given. Raises ResultError if a file cannot be read."""
     return [
         Column(
             outcome.target,
@@ -28,9 +28,9 @@ def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
 
 
 def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Column]:
-    """Sessions of one label and target are one column, one without a label is its own; those of a label by time.
+    """All sessions of one label and target are one column, by time; a session without a label is a column of its own.
 
-    Raises ResultError where a name means nothing, UsageError where `aside` names no column.
+    Raises ResultError if a name has no result, UsageError if `aside` names no column.
     """
     groups: dict[str, dict[str, Result]] = {}
     for result in (one for name in dict.fromkeys(names) for one in store.load_set(name)):
@@ -42,13 +42,13 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
     named = _named([*columns])
     unknown = [spec for spec in aside if spec not in named.values()]
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no system of these.", f"They are {', '.join(named.values())}.")
+        raise UsageError(f"{unknown[0]!r} is none of the systems.", f"They are {', '.join(named.values())}.")
     made = [Column(named[key], tuple(of), _why(of), named[key] in aside) for key, of in columns.items()]
     return sorted(made, key=lambda column: column.aside)
 
 
 def _named(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """By target where that tells them apart, else by label (or id), else by both."""
+    """Names by target if all differ, else by label (or id), else by both."""
     labels, targets = [label for label, _ in keys], [target for _, target in keys]
     if len(set(targets)) == len(keys):
         return dict(zip(keys, targets, strict=True))
@@ -58,7 +58,7 @@ def _named(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 
 def _why(results: Sequence[Result]) -> str:
-    """Why a session of a column is not whole; "" where all are."""
+    """Why a session of a column is not complete; "" if all are."""
     for result in results:
         if result.end is None:
             return "a session was cut off"

@@ -26,13 +26,13 @@ Examples:
   kernometer compare published/miao-2011:linux published/miao-2011:minix3
 
 RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
-set of all sessions of that label. The unit is the session: with one on a side
-the spread between sessions comes from this host's history, if it has one."""
+set of all sessions of that label. The unit is the session: if a side has only
+one, the spread between sessions comes from this host's earlier sessions."""
 
 
 @click.command(epilog=EPILOG)
 @click.argument("names", metavar="A B...", nargs=-1, shell_complete=complete.results)
-@click.option("--baseline", metavar="RESULT", help="What the others are judged against [default: the first].")
+@click.option("--baseline", metavar="RESULT", help="Compare the others with this one [default: the first].")
 @options.delta
 @options.report
 @options.whole
@@ -51,11 +51,11 @@ def command(
     points: bool,
     different_machines: bool,
 ) -> None:
-    """Judge stored results, B (and C…) against A: faster, slower, equivalent, undecided.
+    """Compare stored results, B (and C…) with A: faster, slower, equivalent, undecided.
 
-    The first line is the verdict; every difference between the sides that is not what is compared (hardware,
-    compiler, probe) is named under it. A published table (published/NAME:SYSTEM) or an imported result has no samples:
-    its ratios are given, and nothing is decided.
+    The first line is the verdict. Below it stands every other difference between the sides (hardware, compiler,
+    probe). A published table (published/NAME:SYSTEM) or an imported result has no samples: the output gives ratios
+    without a verdict.
     """
     from kernometer.cli import published
     from kernometer.cli.layouts import known_layouts
@@ -70,7 +70,7 @@ def command(
         return
     sets = {name: store.load_set(name) for name in (first, *others)}
     ways = {one.session.by for results in sets.values() for one in results}
-    if not different_machines and len(ways) == 1:  # times beside counts are refused by the statistics, with the reason
+    if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
         check_machines({name: {one.session.machine for one in results} for name, results in sets.items()})
     history = history_of_hosts(store, [result for results in sets.values() for result in results])
     comparisons = compare_many(
@@ -89,13 +89,13 @@ def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str
     others = tuple(dict.fromkeys(name for name in names if name != first))
     if not first or not others:
         raise UsageError(
-            "Two different results at least are needed.", "'kernometer list' shows them; for example: compare @1 @last"
+            "At least two different results are needed.", "'kernometer list' shows them; for example: compare @1 @last"
         )
     return first, others
 
 
 def history_of_hosts(store: Store, results: Sequence[Result]) -> History:
-    """Earlier sessions of the hosts concerned; those that are judged themselves take no part as history."""
+    """Earlier sessions of the hosts of `results`, without `results` themselves."""
     from kernometer.stats.history import history_of
 
     judged = {result.session.id for result in results}

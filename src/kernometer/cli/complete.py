@@ -1,6 +1,6 @@
-"""What a shell can complete beside commands and options: rows, targets, stored results, guests.
+"""What a shell can complete besides commands and options: rows, targets, stored results, guests.
 
-A completion prints nothing but candidates: whatever goes wrong, there are none.
+A completion prints candidates only; after any error it prints none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from kernometer.cli import config
 from kernometer.errors import KernometerError
 
-#: Sessions that are offered by id; every label is.
+#: How many sessions are offered by id. Every label is offered.
 NEWEST = 20
 
 _Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

@@ -28,8 +28,8 @@ complete -o nosort -o default -F %(complete_func)s %(prog_name)s
 
 @add_completion_class
 class Bash(BashComplete):
-    """bash breaks words at : and @, which targets, rows and names of results hold; so it is given the line, and only
-    what follows the last break is completed."""
+    """bash breaks words at : and @, which targets, rows and names of results contain. So the script passes the whole
+    line, and only the part after the last break is completed."""
 
     source_template = _BASH
 
@@ -51,7 +51,7 @@ SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @pass_env
 def command(env: Env, shell: str) -> None:
-    """Prints the script that completes commands, options, workloads, targets, stored results and guests.
+    """Print the script that completes commands, options, workloads, targets, stored results and guests.
 
     \b
     bash: eval "$(kernometer completion bash)" in ~/.bashrc

@@ -1,6 +1,6 @@
-"""The options that one always gives, from kernometer/config.toml in the XDG config home.
+"""Default options, from kernometer/config.toml in the XDG config home.
 
-What the command line says comes first, then the environment, then this file, then the default that --help shows.
+The command line overrides the environment, the environment this file, and this file the default that --help shows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def path() -> Path:
 
 
 def read() -> dict[str, Any]:
-    """The file as it is; {} without one. Raises UsageError where it cannot be read."""
+    """The file as it is; {} without one. Raises UsageError if it cannot be read."""
     try:
         return tomllib.loads(path().read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -35,9 +35,9 @@ def read() -> dict[str, Any]:
 
 
 def options(command: click.Command, given: Mapping[str, Any], section: str = "") -> dict[str, Any]:
-    """Options by the names of their parameters and those of commands below a group, as click's default_map has them.
+    """Options by the names of their parameters, nested by command, as in click's default_map.
 
-    Raises UsageError, naming file, section and option, for what the command does not have or take.
+    Raises UsageError, naming file, section and option, for an unknown option or a wrong value.
     """
     context = click.Context(command)
     known = {flag: one for one in command.params if isinstance(one, click.Option) for flag in one.opts}
@@ -58,7 +58,7 @@ def _checked(option: click.Option, context: click.Context, value: Any, section: 
     is_one = isinstance(value, bool if option.is_flag else list if option.multiple else str | int | float)
     if not is_one or isinstance(value, bool) != option.is_flag:
         meant = "true or false" if option.is_flag else "a list" if option.multiple else "a text or a number"
-        raise _wrong(section, f"{key} is to be {meant}")
+        raise _wrong(section, f"{key} must be {meant}")
     try:
         return option.type_cast_value(context, value)
     except click.BadParameter as error:

@@ -1,4 +1,4 @@
-"""What every command is given: its streams, the store, and how to show things."""
+"""What every command gets: its streams, the store, and how to show things."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kernometer.results.store import Store
 
-#: Columns where the output is not a terminal and COLUMNS says nothing.
+#: Columns if the output is no terminal and COLUMNS is not set.
 WIDTH = 80
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -30,11 +30,11 @@ class Env:
     store_folder: Path | None = None  #: None: the XDG data home
     color: bool = True  #: False: --no-color or NO_COLOR
     json: bool = False  #: --json: one JSON document on `out`, nothing else there
-    raw: bool = False  #: --raw: every sample counts alike, whatever the state of the core
+    raw: bool = False  #: --raw: every sample counts, also those taken while the core was shared
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person sees `out` as it is written."""
+        """Whether `out` is a terminal."""
         return self.out.isatty()
 
     def console(self, *, err: bool = False) -> Console:
@@ -55,13 +55,13 @@ class Env:
         )
 
     def store(self) -> Store:
-        """The store of results. Raises ResultError where there is no place for one."""
+        """The store of results. Raises ResultError if there is no place for one."""
         from kernometer.results.store import Store, default_folder
 
         return Store(self.store_folder or default_folder(), raw=self.raw)
 
     def say(self, text: str) -> None:
-        """A remark for the person, apart from the output."""
+        """Prints a remark for the user on standard error."""
         click.echo(text, file=self.err)
 
 
@@ -71,7 +71,7 @@ def no_color_wanted() -> bool:
 
 
 def _columns() -> int:
-    """COLUMNS where it is a sensible number."""
+    """COLUMNS if it is a sensible number."""
     given = os.environ.get("COLUMNS", "")
     return max(40, int(given)) if given.isdecimal() and len(given) < 5 else WIDTH
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
 @click.option(
-    "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What one line holds."
+    "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What one line is."
 )
 @click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once complete.")
@@ -51,7 +51,7 @@ def command(
       kernometer export --json --samples @last
     """
     if as_csv == as_json:
-        raise UsageError("Say in which form: one of the two.", "Give --csv or --json.")
+        raise UsageError("Exactly one of two formats is needed.", "Give --csv or --json.")
     per = "sample" if samples else per
     store = env.store()
     paths = dict.fromkeys(path for name in names for path in store.resolve_set(name))
@@ -66,7 +66,7 @@ def command(
 
 
 def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
-    """One result after the other, so that only one is held."""
+    """One result after the other, so that only one is in memory."""
     from kernometer.report.export import lines
     from kernometer.results.store import read_file
     from kernometer.stats.figures import figures

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  kernometer figure --list                             which there are
+  kernometer figure --list                             list all figures
   kernometer figure miao-3 published/miao-2011         the paper's own bars
   kernometer figure miao-6 label:gcc label:clang -o arithmetic.svg
   kernometer figure griffiths-2 @last -o ring.pdf
@@ -32,7 +32,7 @@ an imported result."""
 @click.command(epilog=EPILOG)
 @click.argument("name", metavar="[NAME]", required=False)
 @click.argument("results", metavar="[RESULT]...", nargs=-1, shell_complete=complete.results)
-@click.option("--list", "listed", is_flag=True, help="Name every figure, and say what the original shows.")
+@click.option("--list", "listed", is_flag=True, help="List every figure, with what the original shows.")
 @click.option(
     "-o",
     "--output",
@@ -44,8 +44,8 @@ an imported result."""
 def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, output: Path | None) -> None:
     """Draw the figure NAME of the literature from each RESULT: the same axes and series, with 95 % intervals.
 
-    In bars the first RESULT is 100, and the others are relative to it. Where a result lacks rows, the command that
-    measures them is named.
+    In bars the first RESULT is 100, and the others are relative to it. If a result lacks rows, the error names the
+    command that measures them.
     """
     from kernometer.report.figure import find
     from kernometer.report.figure_draw import FORMATS, picture
@@ -61,7 +61,7 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
     figure = find(name)
     form = output.suffix.removeprefix(".").lower() if output else ""
     if output and form not in (*FORMATS, "csv"):
-        raise UsageError(f"A file {output.name!r} says no form.", f"End it in .{', .'.join((*FORMATS, 'csv'))}.")
+        raise UsageError(f"{output.name!r} has no known suffix.", f"End it in .{', .'.join((*FORMATS, 'csv'))}.")
     if not results:
         raise UsageError("Of which result?", f"For example: kernometer figure {name} @last.")
     drawing = draw(figure, _sources(env, figure, results))
@@ -88,7 +88,7 @@ def _list(env: Env) -> None:
 
 
 def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
-    """Each result once, in the order of the words; a whole published table is its systems."""
+    """Each result once, in the order of the arguments; a whole published table becomes its systems."""
     store = env.store()
     columns = {word: store.column(word) for word in words}
     measured = _measured(env, [word for word, column in columns.items() if column is None])
@@ -99,7 +99,7 @@ def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
 
 
 def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
-    """Word to the session that it means, under a name that tells it from the others."""
+    """Argument to its session, under a name that differs from the others'."""
     from kernometer.cli.report import name_systems
     from kernometer.report.figure_points import source_of
     from kernometer.stats.figures import figures
@@ -111,31 +111,29 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
 
 
 def _published(figure: Figure, column: Column) -> list[Source]:
-    """The system that is named; of a whole table all that have what the figure draws, its reference first."""
+    """The named system; of a whole table every system that has the figure's rows, its reference first."""
     from kernometer.report.figure_points import source_of_published
 
     chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
     chosen.sort(key=lambda one: one.system != figure.reference)
-    suite = column.publication.paper.suite  # one machine's results of several years bear its one name
+    suite = column.publication.paper.suite  # one machine's results of several years have the same name
     made = [source_of_published(column.name if suite else one.name, column.publication, one.system) for one in chosen]
     if not any(source.values for source in made):
-        raise UsageError(
-            f"{column.name} prints no figures of rows that our catalogue has.", "Give a result that was measured."
-        )
+        raise UsageError(f"{column.name} has no figures of Kernometer's rows.", "Give a measured result.")
     return [source for source in made if column.system or (source.values and _whole(figure, source))]
 
 
 def _whole(figure: Figure, source: Source) -> bool:
-    """Whether it has all bars: a paper's systems that were not named one by one are left out else."""
+    """Whether it has all bars: otherwise a whole table's system is left out."""
     return all(any(row in source.values for row in bar.rows) for bar in figure.bar)
 
 
 def _one(env: Env, word: str) -> Result:
-    """One session; several as one source have no interval of their own here."""
+    """One session. Several sessions cannot be one source: they have no common interval here."""
     found = env.store().load_set(word)
     if len(found) > 1:
         raise UsageError(
-            f"{word} is a set of {len(found)} sessions; a figure shows sessions.",
+            f"{word} is a set of {len(found)} sessions; a figure shows single sessions.",
             "Give each by its id, or the newest by the label without 'label:'.",
         )
     return found[0]

@@ -1,4 +1,4 @@
-"""`kernometer floors`: measures how far a kernel's counts move by layout alone, and shows what is known of it."""
+"""`kernometer floors`: measures how far a kernel's counts move by layout alone, and shows the stored floors."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ EPILOG = """\b
 Examples:
   kernometer floors --on qemu:linux-6.1             measure, and show
   kernometer floors --on qemu:linux-6.1,qemu:linux-6.12 --rotations 9
-  kernometer floors                                 show what is known
+  kernometer floors                                 show the stored floors
 
-The machines: the guest's own, then each with another seed, 1/16 of the memory
-less, 1/16 more, 2/16 less… and other rows that ran before. Their sessions are
-ordinary ones by path, kept under the label; compare, ab, report and matrix
-find them there."""
+The machines: the guest's own, then others, each with another seed, another
+memory size (1/16 less, 1/16 more, 2/16 less…) and other rows run before. Their
+sessions are stored under the label as ordinary sessions by path; compare, ab,
+report and matrix find them there."""
 
 LABEL = "layout"
-#: Two builds that differ by layout alone are then told apart on 5 of 100 rows: docs/statistics.md, "Layout floors".
+#: With so many, two builds that differ by layout alone differ on 5 of 100 rows: docs/statistics.md, "Layout floors".
 ROTATIONS = 5
-#: That the table shows of rows whose count moved.
+#: How many rows whose count moved the table shows.
 SHOWN = 20
 
 
@@ -46,9 +46,9 @@ SHOWN = 20
 @click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
 @options.profile
 @click.option("--rotations", type=click.IntRange(3, 17), default=ROTATIONS, show_default=True, help="Machines a guest.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one a CPU].")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
 @click.option("--label", metavar="L", default=LABEL, show_default=True, help="Label of the sessions.")
-@click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not the first {SHOWN}.")
+@click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not only {SHOWN}.")
 @options.dry_run
 @json_option
 @pass_env
@@ -63,10 +63,10 @@ def command(
     every: bool,
     dry_run: bool,
 ) -> None:
-    """Measure layout floors: how far a row's count moves where nothing but the layout does.
+    """Measure layout floors: how far a row's count moves when only the layout changes.
 
-    Each guest is measured by path on machines that differ in the memory's size, the seed of its random numbers and what
-    ran before. A smaller difference between two builds of a kernel may be an accident, and is not decided.
+    Each guest is measured by path on machines that differ in memory size, random seed and the rows run before. A
+    difference between two builds of a kernel that is below the floor may be an accident, and stays undecided.
     """
     from kernometer.campaign.rotation import on_rotated_machines
     from kernometer.cli.layouts import known_layouts
@@ -85,7 +85,7 @@ def command(
             tell_notes(env, "path", *guests)
             failed = _measure(env, plan, rotated, label, jobs or len(os.sched_getaffinity(0)))
         elif words or dry_run:
-            raise UsageError("Nothing says which guest to measure.", "Name it: --on qemu:linux-6.1.")
+            raise UsageError("The guest to measure is missing.", "Name it: --on qemu:linux-6.1.")
     found = [layout for layout in known_layouts(env.store()) if not images or layout.image in images]
     _show(env, found, most=sys.maxsize if every else SHOWN)
     raise click.exceptions.Exit(Status.ROWS_FAILED if failed else Status.DONE)
@@ -99,7 +99,7 @@ def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
     for spec in specs:
         target = stack.enter_context(closing(target_of(spec)))
         if not isinstance(target, QemuTarget):
-            raise UsageError(f"{spec} has no layout floors: they are of guests.", "For example --on qemu:linux-6.1.")
+            raise UsageError(f"Only guests have layout floors, not {spec}.", "For example --on qemu:linux-6.1.")
         found.append(target)
     return found
 
@@ -124,7 +124,7 @@ def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
         click.echo(json.dumps([document(layout) for layout in found], ensure_ascii=False, indent=1), file=env.out)
         return
     if not found:
-        env.say("No kernel of the store was counted on three machines or more: kernometer floors --on qemu:GUEST.")
+        env.say("The store has no kernel counted on three or more machines: kernometer floors --on qemu:GUEST.")
     console = env.console()
     for number, layout in enumerate(found):
         if number:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Kernels to measure under QEMU, by path or by time: 'kernometer run --by path --on qemu:GUEST'.
 
-    A variant need not be added: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command line and
-    other memory.
+    A variant works without being added: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command
+    line and memory size.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ command.add_command(boot)
 @json_option
 @pass_env
 def list_(env: Env) -> None:
-    """List the guests that are here, with the package that each was made from."""
+    """List the guests on this host, with the package that each was made from."""
     from kernometer.guests import store
 
     found = store.listed()
@@ -60,7 +60,7 @@ def list_(env: Env) -> None:
 @click.argument("names", metavar="GUEST...", nargs=-1, required=True, shell_complete=complete.guests)
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
-    """Remove guests, or variants from the list. Results that were measured with them stay."""
+    """Remove guests, or variants from the list. Their results stay."""
     from kernometer.guests import linux, store
 
     for name in names:
@@ -78,7 +78,7 @@ def _document(guest: Guest) -> dict[str, Any]:
 
 
 def _print(env: Env, found: tuple[Guest, ...]) -> None:
-    """A line a guest; below it, indented, what is not usual about it and the variants of it."""
+    """One line per guest; below it, indented, its options that differ from the defaults, and its variants."""
     rows = [("guest", "kernel", "MB", "from"), *(_row(guest) for guest in found)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     _line(env, rows[0], widths)
@@ -112,7 +112,7 @@ def _folded(env: Env, text: str) -> None:
 
 
 def _machine(guest: Guest) -> str:
-    """What is not usual about a guest's own machine and command line."""
+    """The options of a guest's machine and command line that differ from the defaults."""
     from kernometer.guests.qemu import COMMAND_LINE, Machine
 
     made, usual = guest.manifest, Machine()

@@ -21,29 +21,29 @@ Output = Literal["debug-port", "serial"]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The words of one call."""
+    """The options of one call."""
 
     name: str
     versions: tuple[str, ...]
     kernel: Path | None
     modules: tuple[str, ...]
-    words: tuple[str, ...]  #: of --append, --machine, --cpu, --memory and --device, as a variant has them
+    words: tuple[str, ...]  #: from --append, --machine, --cpu, --memory and --device, as in a variant's name
     output: Output | None
     dom0: str | None
 
     def refuse(self, reason: str, **given: object) -> None:
-        """Raises UsageError for an option that means nothing here."""
+        """Raises UsageError for an option that does not apply here."""
         for name, value in given.items():
             if value:
                 raise UsageError(f"--{name} is {reason}.", "See 'kernometer guest add --help'.")
 
     def variant(self, guest: str) -> Variant:
-        """Checked: raises UsageError for a word that is no option."""
+        """The variant of these options. Raises UsageError for an argument that is no option."""
         from kernometer.guests import variant
 
         for word in self.words:
             if "+" in word:
-                raise UsageError(f"{word!r} is no option: a variant's name joins its words by +.")
+                raise UsageError(f"{word!r} cannot be an option: a variant's name joins its options by +.")
         return variant.parse("+".join((guest, *self.words)))
 
 
@@ -61,10 +61,10 @@ class Wanted:
     "modules",
     metavar="'FILE WORDS'",
     multiple=True,
-    help="A multiboot module and its arguments; may be given again. FILE may be @initramfs or @probe.",
+    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs or @probe.",
 )
-@click.option("--append", metavar="WORDS", default="", help="Further words of the kernel's command line.")
-@click.option("--machine", metavar="TYPE", help="microvm (the standard one), pc or q35.")
+@click.option("--append", metavar="WORDS", default="", help="Further options of the kernel's command line.")
+@click.option("--machine", metavar="TYPE", help="microvm (the default), pc or q35.")
 @click.option(
     "--memory", metavar="MIB", type=click.IntRange(32, (1 << 20) - 1), help="The guest's memory in MiB [default: 2048]."
 )
@@ -74,14 +74,14 @@ class Wanted:
     "devices",
     metavar="NAME",
     multiple=True,
-    help="A device of QEMU's that the kernel needs in order to start: VGA, say; may be given again.",
+    help="A QEMU device that the kernel needs in order to start, for example VGA; repeatable.",
 )
 @click.option(
     "--output",
     type=click.Choice(get_args(Output)),
     help="Where a multiboot guest prints the probe's lines [default: debug-port].",
 )
-@click.option("--dom0", metavar="GUEST", help="Of xen: the Linux that runs on it.")
+@click.option("--dom0", metavar="GUEST", help="For xen: the Linux that runs on it.")
 @pass_env
 def add(
     env: Env,
@@ -99,16 +99,16 @@ def add(
 ) -> None:
     """Make guests, which 'run --on qemu:GUEST' boots.
 
-    SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud; without one it is the kernel of this release, and
-    the guest's name is linux. The newest of each comes from this system's package sources or from further suites of the
-    same mirrors, as apt has checked it, some 100 MB each. Root rights are not needed and nothing is installed; QEMU and
-    zstd must be here. A guest that is here already is replaced by the newest of its version; with
-    --append, --machine, --memory, --cpu or --device it stays, and that variant of it is listed.
+    SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud. Without one it makes the guest linux, with the
+    kernel of this release. The newest kernel of each version comes from this system's package sources or from further
+    suites of the same mirrors, checked by apt, some 100 MB each. This needs no root rights and installs nothing, but
+    QEMU and zstd must be installed. An existing guest is replaced by the newest of its version; with --append,
+    --machine, --memory, --cpu or --device it stays, and its variant is added to the list.
 
-    SYSTEM trio is Kernometer's own kernel, built from its sources by the C compiler that is here. It takes
+    SYSTEM trio is Kernometer's own kernel, built from its sources by this host's C compiler. It takes
     structures: mono makes trio-mono. Without one all are built.
 
-    NAME with --kernel makes a guest from a copy of your own kernel; the other options are its usual ones.
+    NAME with --kernel makes a guest from a copy of your own kernel; the other options become the guest's defaults.
 
     \b
     Examples:

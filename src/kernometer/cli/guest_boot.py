@@ -1,4 +1,4 @@
-"""`kernometer guest boot`: a guest with its console on this terminal, and a debugger if one is wanted."""
+"""`kernometer guest boot`: a guest with its console on this terminal, and a debugger on request."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kernometer.results.model import By
 @click.command()
 @click.argument("spec", metavar="GUEST", shell_complete=complete.guests)
 @options.by
-@click.option("--gdb", is_flag=True, help="Wait for a debugger before the first instruction, and say how to attach.")
+@click.option("--gdb", is_flag=True, help="Wait for a debugger before the first instruction, and print how to attach.")
 @options.dry_run
 @pass_env
 def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
     """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal.
 
-    There is a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
-    once, Ctrl-C is the guest's. Without a terminal the standard input is typed, a line at each prompt. --by path counts
-    instructions, for a probe that you call by hand.
+    It starts a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
+    once, Ctrl-C goes to the guest. Without a terminal standard input is typed, one line at each prompt. With --by path
+    a probe that you call yourself counts instructions.
     """
     from kernometer.guests.gdb import how_to_attach
     from kernometer.guests.interactive import attended

@@ -15,16 +15,16 @@ from kernometer.errors import ResultError
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.label
 @click.option(
-    "--command", default="", help="What printed FILE, where that does not say so (perf bench --format=simple)."
+    "--command", default="", help="The command that printed FILE, if FILE lacks it (perf bench --format=simple)."
 )
 @pass_env
 def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None:
-    """Keep what other suites measured: lmbench's results files, UnixBench's reports, what perf bench prints, and the
+    """Store results of other suites: lmbench's results files, UnixBench's reports, the output of perf bench, and the
     JSON of hyperfine and pyperf.
 
-    Each becomes a result with the conditions that its file states, and says what it lacks. 'show', 'compare' and
-    'figure' take it; rows with the definition of one of ours are held against that one, and of others the difference
-    is told (docs/published.md).
+    Each file becomes a result with the conditions that it states, and a list of what it lacks. 'show', 'compare' and
+    'figure' take it. Its rows are compared with Kernometer's rows of the same definition; other rows come with a note
+    on the difference (docs/published.md).
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What is known of layouts: the floors that counts of two builds are held against, from the store."""
+"""Layout floors from the store: counts of two builds that differ by less stay undecided."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
-    """The figures of a result, by path with the floors that the store knows."""
+    """The figures of a result; by path with the floors from the store."""
     from kernometer.stats.figures import figures
     from kernometer.stats.floors import with_floors
 
@@ -21,7 +21,7 @@ def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
 
 
 def known_layouts(store: Store) -> tuple[Layout, ...]:
-    """Every kernel of the store that was counted on rotated machines. Raises ResultError where it cannot be read."""
+    """Every kernel of the store that was counted on rotated machines. Raises ResultError if it cannot be read."""
     from kernometer.stats.floors import MIN_MACHINES, layouts
 
     return layouts(store.rotated(MIN_MACHINES))

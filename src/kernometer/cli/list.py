@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
 @click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")
 @click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
-@click.option("--published", is_flag=True, help="The tables of the literature instead, which come with Kernometer.")
+@click.option("--published", is_flag=True, help="List the tables of the literature that come with Kernometer instead.")
 @json_option
 @pass_env
 def command(env: Env, label: str, target: str, by: str | None, newest: int | None, published: bool) -> None:
-    """List the stored results, newest first. The first column is how other commands may call them.
+    """List the stored results, newest first. Other commands take the names in the first column.
 
     \b
     Examples:
@@ -53,7 +53,7 @@ def command(env: Env, label: str, target: str, by: str | None, newest: int | Non
         env.say("'kernometer run' measures this machine.")
 
 
-#: From this width on there is room for the kernels; on a narrower screen they would cut all other words.
+#: From this width on the table shows the kernels; on a narrower screen they would cut all other columns.
 WIDE = 100
 
 
@@ -88,7 +88,7 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
 
 
 def state(one: Summary) -> str:
-    """What is not as it should be; "" where all is."""
+    """What is wrong with a session; "" if nothing is."""
     if one.problem:
         return "unreadable"
     if one.growing:

@@ -1,4 +1,4 @@
-"""Lists in one word of the command line, split at commas that separate: targets and rows hold commas of their own."""
+"""Lists in one argument, split at commas that separate: targets and rows contain commas of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kernometer man`: the manual page, made from the command tree itself, so that it has exactly the flags there are."""
+"""`kernometer man`: the manual page, made from the command tree, so that it lists exactly the existing options."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kernometer.errors import Status
 
 #: Variables that no option declares.
 ENVIRONMENT = {
-    "NO_COLOR": "Any value: no colour, as --no-color.",
-    "COLUMNS": "The width of tables where the output is not a terminal.",
-    "XDG_DATA_HOME": "The folder that holds kernometer/results [default: ~/.local/share].",
-    "XDG_CONFIG_HOME": "The folder that holds kernometer/config.toml [default: ~/.config].",
+    "NO_COLOR": "Any value: no colour, as with --no-color.",
+    "COLUMNS": "The width of tables if the output is not a terminal.",
+    "XDG_DATA_HOME": "The directory that contains kernometer/results [default: ~/.local/share].",
+    "XDG_CONFIG_HOME": "The directory that contains kernometer/config.toml [default: ~/.config].",
 }
 
 CONFIGURATION = """\
-kernometer/config.toml in the XDG config home holds options that are always given: kernometer's own at the top, those of
-a command in its table, by their long names without dashes. Flags are true or false, repeated options lists.
+kernometer/config.toml in the XDG config home contains default options: kernometer's own at the top, those of a command
+in its table, by their long names without dashes. Flags are true or false, repeatable options are lists.
 
 \b
 store = "/data/results"
@@ -33,15 +33,15 @@ half-width = 0.005
 [guest.add]
 machine = "q35"
 
-The command line goes before the environment, that before 'run --again', that before this file, and this file before the
-default. A file that is no TOML, an option that is not there or a value that it does not take ends every command with
-status 2, and the error names file, table and option."""
+The command line overrides the environment, the environment 'run --again', 'run --again' this file, and this file the
+default. With a file that is no TOML, an unknown option or a wrong value, every command ends with status 2, and the
+error names file, table and option."""
 
 
 @click.command()
 @pass_env
 def command(env: Env) -> None:
-    """Prints the manual page, made from the same table as --help.
+    """Print the manual page.
 
     To read it: kernometer man | man -l -
 
@@ -52,7 +52,7 @@ def command(env: Env) -> None:
 
 
 def escaped(text: str) -> str:
-    """Text as roff takes it: ASCII, no accidental requests, hyphens that can be copied into a shell."""
+    """Text for roff: ASCII, no accidental requests, hyphens that can be copied into a shell."""
     text = text.replace("\\", "\\[rs]").replace("-", "\\-").replace("'", "\\[aq]").replace("`", "\\[ga]")
     text = text.replace("^", "\\[ha]").replace("~", "\\[ti]")
     text = re.sub(r"[^\x00-\x7f]", lambda found: f"\\[u{ord(found.group()):04X}]", text)
@@ -82,7 +82,7 @@ def page(group: click.Group, root: click.Context) -> Iterator[str]:
 
 
 def commands(group: click.Group, parent: click.Context) -> Iterator[click.Context]:
-    """Every command, and under one that is a group its own."""
+    """Every command, each group followed by its own commands."""
     for name in group.list_commands(parent):
         found = group.get_command(parent, name)
         if found is None or found.hidden:
@@ -129,12 +129,12 @@ def options(context: click.Context) -> Iterator[str]:
     """Every option with its help, as --help has it."""
     for parameter in context.command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None and record[1]:  # an argument without a help text stands in the synopsis
+        if record is not None and record[1]:  # an argument without a help text is in the synopsis only
             yield from (".TP", f"\\fB{escaped(record[0])}\\fR", escaped(record[1]))
 
 
 def environment(root: click.Context) -> Iterator[str]:
-    """The variables that are read: those of options, then the conventional ones."""
+    """The environment variables: those of options, then the conventional ones."""
     told = {
         str(parameter.envvar): f"As {parameter.opts[0]}."
         for parameter in root.command.get_params(root)

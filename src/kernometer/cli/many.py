@@ -1,4 +1,4 @@
-"""What commands that measure many targets say of those that failed."""
+"""Prints the failures of commands that measure many targets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from kernometer.campaign.many import Outcome
 
-#: Lines of a dead target's output: its end says most.
+#: How many lines of a dead target's output are shown: the last ones, which tell most.
 LAST_LINES = 5
 #: Characters of one line.
 LINE = 300
 
 
 def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
-    """Each target that did not come to its end: why, what to do, what it last said."""
+    """Prints each target that failed: why, what to do, its last output."""
     for outcome in outcomes:
         error = outcome.error
         if error is None:

@@ -37,7 +37,7 @@ RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
 set of all sessions of that label. Sessions of one label and target are one
 system, in the order in which they were measured."""
 
-#: Five a side show a difference of 2 % where sessions spread by 1 %: docs/statistics.md, "Undecided".
+#: Five per side show a difference of 2 % if sessions spread by 1 %: docs/statistics.md, "Undecided".
 BOOTS = 5
 
 
@@ -49,9 +49,9 @@ BOOTS = 5
     metavar="T[,T...]",
     multiple=True,
     shell_complete=complete.targets,
-    help="Targets to measure, in the series' order.",
+    help="Targets to measure, in the order of the series.",
 )
-@click.option("--aside", metavar="T[,T...]", multiple=True, help="Further ones, judged against the baseline alone.")
+@click.option("--aside", metavar="T[,T...]", multiple=True, help="Further targets, compared with the baseline only.")
 @click.option(
     "--workloads", metavar="W[,W...]", multiple=True, help="Workloads, rows, patterns [default: the profile]."
 )
@@ -61,8 +61,8 @@ BOOTS = 5
 @click.option(
     "--boots", type=click.IntRange(1, 1000), default=BOOTS, show_default=True, help="Sessions per target, by time."
 )
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel, by path [default: one a CPU].")
-@click.option("--baseline", metavar="T", default="", help="What all are judged against [default: the first].")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel, by path [default: one per CPU].")
+@click.option("--baseline", metavar="T", default="", help="Compare all with this one [default: the first].")
 @options.label
 @options.seed
 @options.delta
@@ -94,15 +94,15 @@ def command(
 ) -> None:
     """Compare many systems with one: operation by system, and which operations got longer, and when.
 
-    With --on it measures: counts of several guests at once; times in rounds, each in random order, one session a
-    target and round. A target that fails is a column with its reason, and the others go on. With RESULTs it reads
-    stored sessions instead.
+    With --on it measures: counts on several guests in parallel; times in rounds, each in random order, with one
+    session per target and round. A target that fails becomes a column with the reason, and the others continue. With
+    RESULTs it reads stored sessions instead.
     """
     from kernometer.cli.columns import stored
 
     beside = split_targets(aside)
     if bool(names) == bool(specs):
-        raise UsageError("Either stored results or targets are needed.", "For example: kernometer matrix label:kernels")
+        raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")
     if names:
         columns = stored(env.store(), names, beside)
     else:
@@ -127,12 +127,12 @@ def command(
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
-    """All of them, before anything is measured. Raises UsageError for one that is none, and for fewer than two."""
+    """All targets, before anything is measured. Raises UsageError for an unknown one, and for fewer than two."""
     from kernometer.targets.parse import target_of
 
     found = [stack.enter_context(closing(target_of(spec))) for spec in specs]
     if len(found) < 2:
-        raise UsageError("A matrix needs two targets at least.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
+        raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
     check_by(by, *found)
     return found
 
@@ -158,7 +158,7 @@ def _measured(
             outcomes = measure_in_rounds(plan, targets, store, label, rounds, listen)
     tell_errors(env, outcomes)
     if any(outcome.paths for outcome in outcomes):
-        env.say(f"The sessions are kept under the label {label}: kernometer matrix 'label:{label}'")
+        env.say(f"The sessions are stored under the label {label}: kernometer matrix 'label:{label}'")
     return measured(outcomes, beside)
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, each defined once: names, type, help."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import click
 from kernometer.errors import ResultError
 from kernometer.targets.parse import FORMS
 
-#: What a result's records and the probe hold of a seed, and the probe of a batch.
+#: The largest seed in a result's records and in the probe, and the probe's largest batch.
 MOST_SEED, MOST_BATCH = (1 << 63) - 1, 2_000_000_000
 
 
 class Real(click.FloatRange):
-    """A range that not-a-number is outside of: it passes every comparison with the bounds."""
+    """A range that refuses not-a-number, which click's comparisons with the bounds would accept."""
 
     def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found = float(super().convert(value, param, ctx))
         if math.isnan(found):
-            self.fail(f"{value!r} is no number.", param, ctx)
+            self.fail(f"{value!r} is not a number.", param, ctx)
         return found
 
 
 def _writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Raises ResultError where the report could not be written: now, and not after measuring."""
-    if path is not None and (path.is_file() or not path.exists()):  # else a device or a pipe, which is opened later
+    """Raises ResultError before measuring if the report cannot be written."""
+    if path is not None and (path.is_file() or not path.exists()):  # a device or a pipe is opened later
         try:
             tempfile.TemporaryFile(dir=path.parent).close()
         except OSError as error:
@@ -53,17 +53,17 @@ by = click.option(
     show_default=True,
     help="Measure time, or count instructions (on a guest).",
 )
-label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes it as label:L.")
-seconds = click.option("--seconds", type=Real(0.0001, 3600), help="Seconds of sampling in one run.")
+label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes label:L.")
+seconds = click.option("--seconds", type=Real(0.0001, 3600), help="Seconds of sampling in each run.")
 batch = click.option(
     "--batch",
     type=click.IntRange(0, MOST_BATCH),
-    help="Iterations in one sample; 1 times each of them [default: calibrated].",
+    help="Iterations in one sample; 1 times every iteration [default: calibrated].",
 )
 #: The probe's clocks that times can be taken with.
 CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
 clock = click.option(
-    "--clock", type=click.Choice(CLOCKS), help="Clock to take times with [default: monotonic, if there is one]."
+    "--clock", type=click.Choice(CLOCKS), help="Clock for times [default: monotonic, if the system has it]."
 )
 seed = click.option(
     "--seed",
@@ -80,13 +80,13 @@ report = click.option(
     help="Also write the report, one HTML file.",
 )
 different_machines = click.option(
-    "--different-machines", is_flag=True, help="Compare guests although their virtual machines differ."
+    "--different-machines", is_flag=True, help="Compare guests even if their virtual machines differ."
 )
 whole = click.option("--all", "whole", is_flag=True, help="Show every row, not only those that people ask for first.")
-points = click.option("--points", is_flag=True, help="Show every point of a curve as a row of its own.")
+points = click.option("--points", is_flag=True, help="Show every point of a curve as its own row.")
 unit_costs = click.option(
     "--unit-costs",
     is_flag=True,
     help="Trio's unit costs instead of the workloads: kernel entry, service call, fault, switch, copy (docs/trio.md).",
 )
-dry_run = click.option("--dry-run", is_flag=True, help="Print what would be started, and leave.")
+dry_run = click.option("--dry-run", is_flag=True, help="Print the commands without running them.")

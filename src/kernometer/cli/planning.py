@@ -1,4 +1,4 @@
-"""From words and options to a plan; what `run` and `ab` share. Imports what is heavy only when it is called."""
+"""From arguments and options to a plan, for `run` and `ab`. Heavy modules are imported only when needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kernometer.targets.base import Program, Target
 if TYPE_CHECKING:
     from kernometer.campaign.plan import Plan
 
-#: Seconds of one run of a user's command, where nothing else is said: five executions at least whatever they take.
+#: Default seconds of one run of a user's command. A run has at least five executions, however long they take.
 COMMAND_SECONDS = 1.0
 
 
@@ -32,9 +32,9 @@ def plan_for(
     program: Program = "probe",
     **effort: float | str | None,
 ) -> Plan:
-    """The plan for rows of `program`, or for the command after `--`. Raises UsageError for words that mean nothing.
+    """The plan for rows of `program`, or for the command after `--`. Raises UsageError for unknown names.
 
-    Without a target (a dry run) nobody is asked what it has, and nobody connected to.
+    Without a target (a dry run) it opens no connection and asks no target for its rows.
     """
     from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 
@@ -44,7 +44,7 @@ def plan_for(
     if not timed:
         return plan_of(target, by, profile, words, seed, program, **effort)
     if words or program != "probe":
-        raise UsageError("Workloads and a command cannot be measured in one session.", "Make two sessions of it.")
+        raise UsageError("Workloads and a command cannot be measured in one session.", "Run them as two sessions.")
     if by != "time":
         raise UsageError("A command is measured by time.", "Leave --by path out.")
     given = {"seconds": COMMAND_SECONDS} | {key: value for key, value in effort.items() if value is not None}
@@ -52,7 +52,7 @@ def plan_for(
 
 
 def check_by(by: By, *targets: Target) -> None:
-    """Raises UsageError where a target cannot be measured that way."""
+    """Raises UsageError if a target cannot be measured that way."""
     for target in targets:
         if by not in target.by:
             raise UsageError(
@@ -61,7 +61,7 @@ def check_by(by: By, *targets: Target) -> None:
 
 
 def program_for(*targets: Target, unit_costs: bool) -> Program:
-    """What measures. Raises UsageError where it means nothing on one of the targets."""
+    """The program that measures. Raises UsageError if one of the targets has no such program."""
     if not unit_costs:
         return "probe"
     for target in targets:
@@ -74,13 +74,13 @@ def program_for(*targets: Target, unit_costs: bool) -> Program:
 
 
 def tell_notes(env: Env, by: By, *targets: Target) -> None:
-    """What the targets have to say before anything is measured, each thing once."""
+    """Prints the notes of all targets before measuring, each note once."""
     for note in dict.fromkeys(note for target in targets for note in target.place(by).notes):
         env.say(f"note: {note}")
 
 
 def check_machines(sides: Mapping[str, Collection[str]]) -> None:
-    """Raises UsageError, naming what differs, where the sides (name to machines) ran on different virtual machines."""
+    """Raises UsageError, naming the difference, if the sides (name to machines) ran on different virtual machines."""
     from kernometer.stats.differences import machine_differences
 
     machines = {machine for found in sides.values() for machine in found}
@@ -95,6 +95,6 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
 
 
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:
-    """What --dry-run shows: a line a target, as a shell would take it."""
+    """Prints one line per target, as a shell would take it, for --dry-run."""
     for target in targets:
         click.echo(shlex.join(target.describe(plan.job())), file=env.out)

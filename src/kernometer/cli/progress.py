@@ -1,4 +1,4 @@
-"""Progress of a measurement on the error stream: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a measurement on standard error: a bar on a terminal, otherwise a line from time to time."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 Listener = Callable[["AnyRecord"], None]
-#: Seconds between two lines where there is no terminal.
+#: Seconds between two lines without a terminal.
 LINE_SECONDS = 10.0
-#: Seconds without a record after which a person is told.
+#: Seconds without a record after which a message is printed.
 QUIET_SECONDS = 30.0
-#: Share of the steps after which the time left is told: before that it is mostly the start of a guest.
+#: Share of the steps after which the time left is shown: before that most of the time is the start of a guest.
 TELLING_SHARE = 0.1
 
 
 @contextmanager
 def progress(env: Env, steps: int, silence: float, budget: float = 0.0) -> Iterator[Callable[[AnyRecord], None]]:
-    """Gives a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
+    """Returns a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
 
-    Failed rows are told at once, above the bar, and a target that says nothing, which is given up after `silence`
-    seconds.
+    Failed rows are printed at once, above the bar, and so is a target without output, which is given up after
+    `silence` seconds.
     """
     if env.err.isatty():
         with _bar(env, timed=budget > 0) as bar:
@@ -44,7 +44,7 @@ def progress(env: Env, steps: int, silence: float, budget: float = 0.0) -> Itera
 
 @contextmanager
 def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None]) -> Iterator[Listener]:
-    """The same listener. A thread, which sleeps while records come, says how long none has: at 30 s, 60 s, 120 s, …"""
+    """The same listener, with a thread that prints how long no record came: after 30 s, 60 s, 120 s, …"""
     heard = time.monotonic()
     done = Event()
 
@@ -53,7 +53,7 @@ def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None
         while not done.wait(max(0.0, heard + next_word - time.monotonic())):
             quiet = time.monotonic() - heard
             if quiet >= next_word:
-                say(f"no word from the target for {quiet:.0f} s; after {silence:.0f} s it is given up")
+                say(f"no output from the target for {quiet:.0f} s; after {silence:.0f} s it is given up")
                 next_word *= 2
             elif quiet < QUIET_SECONDS:
                 next_word = QUIET_SECONDS
@@ -128,8 +128,8 @@ def _on_stream(env: Env, steps: int, budget: float) -> Callable[[AnyRecord], Non
 
 
 def _news(record: AnyRecord, told: set[str]) -> Iterator[str]:
-    """What a person wants to hear of while measuring goes on: each failed row once, and each reason why rows are
-    unsupported once, with the first of them; the table lists them all."""
+    """Messages during measuring: each failed row once, and each reason why rows are unsupported once, with the first
+    of them. The table lists them all."""
     if isinstance(record, Failure) and record.row not in told:
         told.add(record.row)
         yield printable(f"{record.row}: failed: {record.text}", 300)

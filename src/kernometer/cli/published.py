@@ -1,4 +1,4 @@
-"""What `show`, `list` and `compare` do where a name means a published table or an imported result."""
+"""What `show`, `list` and `compare` do with a published table or an imported result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def show_all(env: Env) -> None:
-    """`show published` and `list --published` name every table."""
+    """`show published` and `list --published`: every table."""
     from kernometer.report import published as report
 
     papers = [load(PREFIX + one).publication for one in names()]
@@ -32,7 +32,7 @@ def show_all(env: Env) -> None:
 
 
 def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
-    """`show published/NAME[:SYSTEM] [ROW]…`, and the same of an imported result."""
+    """`show published/NAME[:SYSTEM] [ROW]…`, and the same for an imported result."""
     from kernometer.report import published as report
 
     figures = [one for one in column.publication.figures if column.system in ("", one.system)]
@@ -44,10 +44,10 @@ def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
 
 
 def _choose(figures: Sequence[Published], rows: tuple[str, ...]) -> list[Published]:
-    """Those whose row as printed, table, or row of ours any of the words means."""
+    """Those whose printed row, table, or row of Kernometer matches one of the words."""
     for word in rows:
         if not any(_means(word, one) for one in figures):
-            raise UsageError(f"It has no row {printable(word, 80)!r}.", "Leave ROW out to see all of them.")
+            raise UsageError(f"The table has no row {printable(word, 80)!r}.", "Leave ROW out to see all of them.")
     return [one for one in figures if not rows or any(_means(word, one) for word in rows)]
 
 
@@ -56,7 +56,7 @@ def _means(word: str, one: Published) -> bool:
 
 
 def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | None) -> None:
-    """Each of the others against the first, where at least one of the two has no samples: arithmetic, no verdict."""
+    """Compares each with the first if at least one of the two has no samples: ratios without verdicts."""
     if report_file is not None:
         raise UsageError(
             "A report holds measured results; a published table or an imported result has no samples to show.",
@@ -66,8 +66,8 @@ def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | No
     apart = [name for name in others if sides[name] is None]
     if sides[first] is None and apart:
         raise UsageError(
-            f"{apart[0]} is judged against {first} by samples, which others of these lack.",
-            "Compare the two measured results in a call of their own.",
+            f"{apart[0]} and {first} are compared by their samples, but the other results have none.",
+            "Compare the two measured results in a separate call.",
         )
     documents = [_compare(env, (first, other), (sides[first], sides[other])) for other in others]
     if env.json:
@@ -75,7 +75,7 @@ def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | No
 
 
 def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Column | None]) -> dict[str, Any]:
-    """Prints one comparison, unless JSON is wanted; gives it as a document."""
+    """Prints one comparison, except with --json; returns it as a document."""
     from kernometer.report import published as report
 
     columns = [_of_one_system(one) for one in sides if one is not None]
@@ -108,7 +108,7 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
     results = env.store().load_set(measured)
     if len(results) > 1:
         raise UsageError(
-            f"{measured} is a set of {len(results)} sessions; figures without samples are held against one.",
+            f"{measured} is a set of {len(results)} sessions; figures without samples are compared with one session.",
             "Give one session: its id, @last, or its label without 'label:'.",
         )
     [result] = results
@@ -123,17 +123,17 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
         )
         some = " ".join(dict.fromkeys(row.partition("@")[0] for row in rows))
         raise UsageError(
-            f"{measured} has no row that {column.name} has too.",
-            f"Measure some: kernometer run --profile full {some}." if some else "Our catalogue has none of its rows.",
+            f"{measured} and {column.name} have no row in common.",
+            f"Measure some: kernometer run --profile full {some}." if some else "Kernometer has none of its rows.",
         )
     return found
 
 
 def _of_one_system(column: Column) -> Column:
-    """Raises UsageError where it is a whole paper."""
+    """Raises UsageError for a whole paper."""
     if not column.system:
         systems = [f"{column.name}:{one.system}" for one in column.publication.paper.systems]
-        raise UsageError(f"{column.name} has several systems.", f"Say which: {', '.join(systems)}.")
+        raise UsageError(f"{column.name} has several systems.", f"Name one: {', '.join(systems)}.")
     return column
 
 

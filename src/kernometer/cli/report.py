@@ -1,4 +1,4 @@
-"""`kernometer report`: results, and how they compare, as one HTML file."""
+"""`kernometer report`: results and their comparison as one HTML file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Examples:
   kernometer report label:v6.1 label:v6.6          sets of sessions, compared
 
 RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
-set of all sessions of that label. The first is what the others are judged
-against; the two sides of one 'ab' are judged by their blocks."""
+set of all sessions of that label. The others are compared with the first; the
+two sides of one 'ab' are compared by their blocks."""
 
 
 @click.command(epilog=EPILOG)
@@ -46,9 +46,9 @@ against; the two sides of one 'ab' are judged by their blocks."""
 @raw_option
 @pass_env
 def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> None:
-    """Write one HTML file about the results: figures, distributions, and with two or more how they compare.
+    """Write one HTML file about the results: figures, distributions, and a comparison of two or more.
 
-    It opens with no network and holds no script.
+    The file needs no network and contains no script.
     """
     from kernometer.cli.layouts import known_layouts
     from kernometer.report.html import render, write
@@ -70,7 +70,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
 def by_target(members: Sequence[Result]) -> list[Sequence[Result]]:
     """A set of sessions as sets of one target (and side) each, in the order in which these were first measured.
 
-    A matrix and an `ab` keep the sessions of all their targets under one label; these are no one system.
+    A matrix and an `ab` store the sessions of several targets under one label, and these are different systems.
     """
     found: dict[tuple[str, str], list[Result]] = {}
     for one in sorted(members, key=lambda one: (one.session.started, one.session.side)):
@@ -79,8 +79,8 @@ def by_target(members: Sequence[Result]) -> list[Sequence[Result]]:
 
 
 def name_systems(sets: Sequence[Sequence[Result]]) -> dict[str, Sequence[Result]]:
-    """Each set of sessions under a name that still means it tomorrow, as `@last` would not: its label, else its
-    target, its time, its id; the first kind of these by which all sets differ."""
+    """Each set of sessions under a name that stays valid, unlike `@last`: the first of label, target, time and id by
+    which all sets differ."""
     candidates = [
         [_common(one.session.label for one in members) for members in sets],
         [_common(one.session.target for one in members) for members in sets] if len(sets) > 1 else [],
@@ -93,7 +93,7 @@ def name_systems(sets: Sequence[Sequence[Result]]) -> dict[str, Sequence[Result]
 
 
 def _common(values: Iterable[str]) -> str:
-    """What all have, or nothing."""
+    """The value that all have in common, else ""."""
     different = set(values)
     return different.pop() if len(different) == 1 else ""
 
@@ -101,7 +101,7 @@ def _common(values: Iterable[str]) -> str:
 def _compare(
     systems: Mapping[str, Sequence[Result]], history: History, delta: float, floors: Sequence[Layout]
 ) -> Sequence[Comparison]:
-    """All against the first; the two sides of one `ab` as such. None where there is one system."""
+    """All against the first; the two sides of one `ab` by their blocks. Empty for a single system."""
     from kernometer.stats.alternate import ab
     from kernometer.stats.compare import compare_many
 

@@ -30,8 +30,8 @@ Examples:
   kernometer run --by path --on qemu:linux-6.1 proc/fork-exit
   kernometer run --again @last                a session's rows, options and seed
 
-Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (what was
-measured until then is kept). Others: see 'kernometer man'.
+Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (finished
+runs are kept). Others: see 'kernometer man'.
 
 """
     + options.TARGETS
@@ -49,16 +49,16 @@ measured until then is kept). Others: see 'kernometer man'.
     default="local",
     show_default=True,
     shell_complete=complete.targets,
-    help="What to measure; the forms of TARGET are listed below.",
+    help="The system to measure; the forms of TARGET are below.",
 )
 @options.by
 @options.unit_costs
 @options.label
 @click.option("--runs", type=click.IntRange(1, 10000), help="Runs of each row, each in a fresh process.")
-@click.option("--budget", type=options.Real(0, 86400), help="Seconds for further runs, which narrow the intervals.")
+@click.option("--budget", type=options.Real(0, 86400), help="Seconds for further runs, to narrow the intervals.")
 @options.seconds
-@click.option("--half-width", type=options.Real(0, 1), help="Stop a row's runs once its interval is this narrow.")
-@click.option("--samples", type=click.IntRange(1, 4096), help="Most samples of one run.")
+@click.option("--half-width", type=options.Real(0, 1), help="No more runs of a row once its interval is this narrow.")
+@click.option("--samples", type=click.IntRange(1, 4096), help="At most so many samples in each run.")
 @options.batch
 @options.clock
 @options.seed
@@ -68,7 +68,7 @@ measured until then is kept). Others: see 'kernometer man'.
 @click.option(
     "--beside-last",
     is_flag=True,
-    help="Show the session beside the last one of its kind, and how far this host's sessions lie apart.",
+    help="Compare with the last session of the same kind, and show how far this host's sessions lie apart.",
 )
 @options.dry_run
 @json_option
@@ -92,9 +92,9 @@ def command(
 ) -> None:
     """Measure a kernel: this machine's, or a guest's.
 
-    Runs the workloads (by default those of the profile), keeps the session in the store, and prints it as a table: a
-    figure with its 95 % interval within this session, its unit, and what disturbed it. A word is a workload
-    (ctx/pipe-pair), a row of one (ctx/pipe-pair@same-cpu) or a pattern ('syscall/*'). After -- it times a command.
+    Runs the workloads (by default those of the profile), stores the session, and prints a table: each figure with its
+    95 % interval within this session, its unit, and what disturbed it. WORKLOAD is a workload (ctx/pipe-pair), a row of
+    one (ctx/pipe-pair@same-cpu) or a pattern ('syscall/*'). A command after -- is timed instead.
     """
     from contextlib import closing
 
@@ -118,7 +118,7 @@ def command(
     try:
         _show(env, store, result, words, whole=whole, points=points, beside_last=beside_last, report_file=report_file)
     finally:
-        env.say(f"The session is kept in {path}.")
+        env.say(f"The session is stored in {path}.")
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
 
 
@@ -133,9 +133,9 @@ def _show(
     beside_last: bool,
     report_file: Path | None,
 ) -> None:
-    """The table or JSON; with `beside_last` also the session before, and how far this host's sessions lie apart.
+    """Prints the table or JSON; with `beside_last` also the last session, and how far this host's sessions lie apart.
 
-    `named`: rows asked for by name, all of which are shown.
+    `named`: rows given by name, all of which are shown.
     """
     from kernometer.cli.layouts import figures_of
     from kernometer.cli.show_comparisons import show_comparisons, write_report
@@ -155,7 +155,7 @@ def _show(
     history = history_of(before)
     systems = {"the session before": before[:1], "this session": [result]}
     last, this = systems
-    earlier = History(history.entries[1:])  # than both; their figures cost a third of a second a session, once
+    earlier = History(history.entries[1:])  # earlier than both; each session's figures take a third of a second, once
     comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
     if not env.json:
         env.console().print()

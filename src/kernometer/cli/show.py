@@ -18,7 +18,7 @@ from kernometer.stats.model import RowFigure
 @click.command()
 @click.argument("name", metavar="RESULT", shell_complete=complete.results)
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
-@click.option("--details", is_flag=True, help="Give, for every flag, what was seen at each row.")
+@click.option("--details", is_flag=True, help="Show, for every flag, the details of each row.")
 @options.whole
 @options.points
 @raw_option
@@ -26,7 +26,7 @@ from kernometer.stats.model import RowFigure
 @pass_env
 def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bool, points: bool) -> None:
     """Show the figures of RESULT: an id or the beginning of one, a label (its newest session), @last, @1 (the last
-    but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published': which there are).
+    but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published' lists all).
 
     ROW is a workload, a row, or a pattern with *. Without one, the rows that people ask for first are shown, or with
     --all every row. Rows that differ in one parameter are shown as one curve: its plot on a logarithmic scale, its
@@ -60,8 +60,8 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
 
 
 def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:
-    """The rows that any of the words means; all of them without a word. Raises UsageError for one that means none, with
-    what became of it: it failed, is unsupported, or was on a line that cannot be read.
+    """The rows that match any of the words; all rows without a word. Raises UsageError for a word without a row, with
+    the reason: the row failed, is unsupported, or was on a line that cannot be read.
     """
     if not wanted:
         return dict(figures)

@@ -1,4 +1,4 @@
-"""How every command that judges shows it: a table or JSON on the output, and the report if one was asked for."""
+"""Shows comparisons, for every command that judges: a table or JSON, and the report on request."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def show_comparisons(
     whole: bool = False,
     points: bool = False,
 ) -> None:
-    """Prints them all; where --json was given as one JSON array. Then the report, if a file is named.
+    """Prints them all, with --json as one JSON array. Then writes the report, if a file is named.
 
-    `whole`: every line of many; `points`: the same, every point of a curve as a row. In JSON rows are always complete.
+    `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
     from kernometer.report.curves import comparison_document, definitions
 
@@ -53,7 +53,7 @@ def show_comparisons(
 def write_report(
     env: Env, systems: Systems, comparisons: Sequence[Comparison], history: History | None, report_file: Path | None
 ) -> None:
-    """One HTML file, if one was asked for."""
+    """Writes one HTML file, if `report_file` is given."""
     if report_file is None:
         return
     from kernometer.cli.layouts import known_layouts

@@ -1,4 +1,4 @@
-"""A command whose arguments may end in `-- COMMAND…`, which click by itself would only strip of its dashes."""
+"""A command whose arguments may end in `-- COMMAND…`; click by itself would only remove the dashes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEY, _AGAIN = "kernometer.command", "kernometer.again"
 
 
 class TakesCommand(click.Command):
-    """Keeps what stands after the first `--` aside, whole and unread."""
+    """Keeps everything after the first `--` apart and unparsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -21,12 +21,12 @@ class TakesCommand(click.Command):
 
 
 def repeat(context: click.Context, rows: tuple[str, ...], command: tuple[str, ...]) -> None:
-    """What is meant where no words are given: a stored session's rows, or what followed `--` in its `command`."""
+    """Sets the defaults without arguments: a stored session's rows, or its `command` after `--`."""
     context.meta[_AGAIN] = (rows, command[command.index("--") + 1 :] if not rows and "--" in command else ())
 
 
 def rows_of(context: click.Context, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The rows that were `given`; where neither they nor a command were, those that are repeated."""
+    """The rows `given`; without rows and without a command, the rows of `repeat`."""
     again: tuple[tuple[str, ...], tuple[str, ...]] = context.meta.get(_AGAIN, ((), ()))
     rows, command = again
     if given or _KEY in context.meta:
@@ -37,7 +37,7 @@ def rows_of(context: click.Context, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def command_of(context: click.Context) -> tuple[str, ...]:
-    """The words after `--`, () where there is no `--`. Raises UsageError where there is nothing after it."""
+    """The arguments after `--`, () without `--`. Raises UsageError if nothing follows it."""
     words: tuple[str, ...] | None = context.meta.get(_KEY)
     if words is None:
         return ()

@@ -1,4 +1,4 @@
-"""`kernometer workloads`: what can be measured, from the probe's own registry."""
+"""`kernometer workloads`: the probe's registry of workloads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="[WORKLOAD]...", nargs=-1, shell_complete=complete.rows)
 @click.option("--profile", type=click.Choice(["quick", "full"]), default="full", show_default=True, help="Which rows.")
 @click.option(
-    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Measured which way."
+    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Rows for times or counts."
 )
 @options.unit_costs
 @json_option
 @pass_env
 def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: bool) -> None:
-    """List what can be measured; of those named (or matching a pattern), the whole definition.
+    """List all workloads, or print the full definition of those named (or matching a pattern).
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: 
             _print_definition(env.console(), one)
     else:
         _print_table(env.console(), found)
-        env.say(f"'kernometer workloads {'--unit-costs ' if unit_costs else ''}NAME' gives a definition and its rows.")
+        env.say(f"'kernometer workloads {'--unit-costs ' if unit_costs else ''}NAME' prints a definition and its rows.")
 
 
 def _print_table(console: Console, found: Sequence[Workload]) -> None:
@@ -95,6 +95,6 @@ def _facts(one: Workload) -> Iterator[tuple[str, str]]:
     unit = f"{one.unit} {'of' if counts else 'per'} {one.per}"
     yield "unit", f"{unit}, {one.better} is better; by {' and '.join(one.by)}"
     if one.settings:
-        yield "hangs on", f"{', '.join(one.settings)}: settings of the system, which a result's header tells"
+        yield "depends on", f"{', '.join(one.settings)}: settings of the system; a result's header lists them"
     yield "source", one.source
     yield "revision", str(one.revision)
