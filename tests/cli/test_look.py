@@ -169,7 +169,7 @@ def test_details_say_what_figures_hang_on(store: Store) -> None:
     shown = call(store, "show", "@last", "--details").output
     assert "governor: powersave; relation of its two CPUs: sibling (syscall/getppid)" in shown
     assert "vdso" not in shown
-    assert "hang on" not in call(store, "show", "@last").output
+    assert "depend on" not in call(store, "show", "@last").output
 
 
 @pytest.mark.parametrize(("less", "place"), [(False, "Beside it"), (True, "Less")])

@@ -93,7 +93,7 @@ def test_a_published_system_is_held_against_a_measured_result(tmp_path: Path) ->
         (["show", LINUX, "nothing"], "no row 'nothing'"),
         (["figure"], "Which figure?"),
         (["figure", "miao-3"], "Of which result?"),
-        (["figure", "miao-3", LINUX, "-o", "x.gif"], "no form"),
+        (["figure", "miao-3", LINUX, "-o", "x.gif"], "no known suffix"),
         (["figure", "miao-3", LINUX], "two results"),
         (["figure", "griffiths-1", "@last"], "'mem/latency@bytes=*,stride=*'"),
         (["figure", "griffiths-1", "published/griffiths-2006"], "no figures"),

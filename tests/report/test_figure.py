@@ -203,7 +203,7 @@ def test_a_figure_is_drawn_from_a_session_by_path(name: str) -> None:
 def test_rows_that_stand_for_others_and_rows_by_time_alone_are_said() -> None:
     remarks = draw(find("miao-7"), [counted("miao-7"), counted("miao-7")]).remarks
     assert remarks[0] == "UnixBench: syscall/mix (counted, counted), not syscall/mix-fixed-time"
-    assert remarks[1:] == ("not drawn: syscall/mix-loops@loops=10000 (counted): it is measured by time alone",)
+    assert remarks[1:] == ("not drawn: syscall/mix-loops@loops=10000 (counted): it can be measured by time only",)
     with pytest.raises(UsageError, match="by time alone"):
         draw(find("griffiths-1"), [counted("griffiths-1")])
 

@@ -32,7 +32,7 @@ TITLES = {
     "limit": "Limits",
     "cmd": "Commands",
 }
-#: What the axis of single intervals shows at the least; wider ones are cut.
+#: The least half width of the axis of single intervals; wider intervals are cut.
 REACH = 0.05
 UNDEFINED = "not defined in this result's registry"
 
@@ -44,13 +44,13 @@ def family(row: str) -> tuple[str, str]:
 
 
 def anchor(row: str) -> str:
-    """An id for the page: the row's name where it is one already, else what is left of it and a digest."""
+    """An HTML id for the row: its allowed characters and a digest of its name."""
     plain = re.sub(r"[^a-z0-9-]+", "-", row.lower())[:60].strip("-")
     return f"row-{plain}-{hashlib.blake2s(row.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
 
 
 def figures(subjects: Sequence[Subject]) -> Figures:
-    """All rows of all subjects, in the registry's order; what the registry does not know comes last."""
+    """All rows of all subjects, in the registry's order; rows that are not in the registry come last."""
     definitions = workloads_of(subjects)
     tree: dict[str, dict[str, list[str]]] = {}
     rows = rows_of(subjects)
@@ -86,7 +86,7 @@ def _row(row: str, subjects: Sequence[Subject], axis: Axis, parameters: str = ""
 
 
 def _around(subject: Subject, row: str) -> Span | None:
-    """The interval relative to its figure; None where there is none."""
+    """The interval relative to its figure; None if there is none."""
     figure = pooled_figure(subject.of(row))
     if figure is None or not figure.value or figure.value_low is None or figure.value_high is None:
         return None
@@ -120,7 +120,7 @@ def _workload(
 
 
 def _hangs_on(rows: Sequence[str], subjects: Sequence[Subject]) -> list[str]:
-    """A name and what each system has: `transparent_hugepage: madvise (A), always (B)`."""
+    """A name and each system's value: `transparent_hugepage: madvise (A), always (B)`."""
     found: dict[str, dict[str, dict[str, None]]] = {}
     for subject in subjects:
         for figure in (figure for row in rows for figure in subject.of(row)):
@@ -134,7 +134,7 @@ def _hangs_on(rows: Sequence[str], subjects: Sequence[Subject]) -> list[str]:
 
 
 def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subject], axis: Axis) -> CurveView:
-    """All systems' figures along the parameter, drawn and in rows; their ends in words."""
+    """All systems' figures along the parameter, as a drawing, as rows, and their ends as text."""
     title, parameter = name(curve.name), name(curve.parameter)
     lines = [
         curve_plots.Line(subject.letter, index, tuple(point.of[index] for point in curve.points))
@@ -143,7 +143,7 @@ def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subjec
     summary = sentence("; ".join([spread_of(curve), *filter(None, (_ends(curve, line) for line in lines))]))
     rows = {point.row: _row(point.row, subjects, axis, x_text(point.x)) for point in curve.points}
     ends = extremes(with_points(curve, lines[0].figures))
-    text = f"{summary}. The table of its points has every figure."
+    text = f"{summary}. The table of its points contains every figure."
     return CurveView(
         name=title,
         parameter=parameter,
@@ -158,7 +158,7 @@ def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subjec
 
 
 def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) -> str:
-    """`A 1.53 ns at 4096 to 19.5 ns at 8388608`; "" where the system has no value."""
+    """`A 1.53 ns at 4096 to 19.5 ns at 8388608`; "" if the system has no value."""
     of_system = with_points(curve, line.figures)
     ends = extremes(of_system)
     if ends is None:
@@ -172,7 +172,7 @@ def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) ->
 
 
 def _unit(figure: RowFigure) -> str:
-    """What a figure counts: time, instructions, a rate of the operation, or things."""
+    """The unit in words: time, instructions, a rate of the operation, or a count."""
     per = name(figure.per)
     words = {
         "ns": f"time per {per}",
@@ -184,7 +184,7 @@ def _unit(figure: RowFigure) -> str:
 
 
 def _subtracts(definition: Workload | None) -> str:
-    """What is taken off besides the clock and the empty loop, which every figure is net of."""
+    """What is subtracted besides the clock and the empty loop, which are subtracted from every figure."""
     if definition is None or not definition.subtracts:
         return ""
     return f"{'Less' if definition.figure_less_baseline else 'Beside it'}: {sentence(definition.subtracts)}"

@@ -1,6 +1,6 @@
-"""One logarithmic axis on which a table's intervals are drawn, a cell a row; places are in per cent of its width.
+"""One logarithmic axis for a table's intervals, one cell per row; places are in per cent of its width.
 
-The page draws them with CSS, so that one table serves screen, phone and paper and no name must be cut to fit a picture.
+The page draws them with CSS, so that one table works on screen, phone and paper, and no name must be cut.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from kernometer.report.units import ratio_text
 
-#: Ratios up to this, and down to its inverse, always lie on the axis. Beyond it only as far as CENTRAL of the rows make
-#: the axis long themselves, REACH times over: a broken row would else squeeze all others into a line.
+#: Ratios up to this, and down to its inverse, always lie on the axis. Beyond it the axis reaches REACH times as far as
+#: CENTRAL of the rows do: otherwise one broken row would squeeze all others into a line.
 ALWAYS = 20.0
 CENTRAL, REACH = 0.8, 5.0
-#: An interval goes on beyond the farthest estimate by this factor of its distance from 1 (on the logarithm) and is then
-#: cut: one undecided row would squeeze the others as well. What is cut ends in an arrow; its figures stand beside it.
+#: An interval is drawn beyond the farthest estimate by this factor of its distance from 1 (on the logarithm) and then
+#: cut: one undecided row would squeeze the others as well. A cut interval ends in an arrow; the table has its figures.
 WHISKER = 1.25
-#: Labels on an axis, about.
+#: About how many labels an axis has.
 TICKS = 5
-#: Round ratios above 1 that an axis may name, with those below 1 that belong to them.
+#: Round ratios above 1 for labels, each with its counterpart below 1.
 _ROUND = (
     *((1.001, 0.999), (1.002, 0.998), (1.005, 0.995), (1.01, 0.99), (1.02, 0.98), (1.05, 0.95), (1.1, 0.9), (1.2, 0.8)),
     *((1.5, 0.7), (2.0, 0.5), (3.0, 0.3), (5.0, 0.2), (10.0, 0.1), (20.0, 0.05), (50.0, 0.02), (100.0, 0.01)),
@@ -39,7 +39,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A span on an axis; one that goes on beyond an end is cut there."""
+    """A span on an axis, cut at the ends of the axis."""
 
     at: float
     low: float
@@ -70,7 +70,7 @@ class Axis:
 
     @property
     def band(self) -> tuple[float, float]:
-        """Where ±delta begins, and how wide it is."""
+        """Start and width of ±delta."""
         low, high = self.place(1 / (1 + self.delta)), self.place(1 + self.delta)
         return low, round(high - low, 2)
 
@@ -89,7 +89,7 @@ class Axis:
 
 
 def span(ratio: float | None, low: float | None, high: float | None) -> Span | None:
-    """None where the ratio cannot stand on a logarithmic axis; an end that cannot is the ratio itself."""
+    """None if a logarithmic axis has no place for the ratio; an end without a place becomes the ratio itself."""
     if ratio is None or not 0 < ratio < math.inf:
         return None
     ends = [end if end is not None and 0 < end < math.inf else ratio for end in (low, high)]
@@ -97,7 +97,7 @@ def span(ratio: float | None, low: float | None, high: float | None) -> Span | N
 
 
 def axis_of(spans: Iterable[Span | None], delta: float, label: Callable[[float], str] = ratio_text) -> Axis:
-    """The axis for these: the ±delta band, the ratios, and the intervals as far as they may reach."""
+    """The axis for these spans: it covers the ±delta band, the ratios, and part of the intervals."""
     known: Sequence[Span] = [one for one in spans if one is not None]
     band = 1.5 * math.log1p(delta)
     far = sorted(abs(math.log(one.ratio)) for one in known) or [0.0]

@@ -27,7 +27,7 @@ def build(
     systems: Systems | None = None,
     floors: Sequence[Layout] = (),
 ) -> Page:
-    """The whole page. Raises ResultError where there is no result, or results and comparisons do not fit."""
+    """The whole page. Raises ResultError if there is no result, or results and comparisons do not match."""
     if not results:
         raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
     subjects = gather(list(systems.items()) if systems else groups(results, comparisons), floors)
@@ -61,7 +61,7 @@ def groups(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list
     """Results by system, the baseline first.
 
     Without comparisons: by side of an `ab`, by label, or each session alone. With them, under the comparisons' names:
-    each result with the name that it bears itself, or else all in the order in which names and results were given.
+    each result under its own name, or else all in the order in which names and results were given.
     """
     named = list(dict.fromkeys(side for comparison in comparisons for side in (comparison.a, comparison.b)))
     own: dict[str, list[Result]] = {}
@@ -83,13 +83,13 @@ def groups(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list
 
 
 def _own_name(result: Result) -> str:
-    """What sets a result apart where nobody named it."""
+    """The default name of a result's system."""
     session = result.session
     return f"{session.target} ({session.side})" if session.experiment else session.label or session.id
 
 
 def _names(result: Result) -> tuple[str, ...]:
-    """What a comparison may call the system of that result."""
+    """The names that a comparison may use for the system of that result."""
     session = result.session
     return (session.id, session.label, f"label:{session.label}", session.side, session.target)
 
@@ -100,7 +100,8 @@ def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> No
         for title in (comparison.a, comparison.b):
             if title not in known:
                 raise ResultError(
-                    f"A comparison names {name(title)!r}, which is none of the systems.", "Report the results compared."
+                    f"A comparison names {name(title)!r}, which is none of the systems.",
+                    "Give the results that were compared.",
                 )
 
 

@@ -1,4 +1,4 @@
-"""From a Comparison to what table and page show of it: lines, tallies, what differs, what to look at first."""
+"""From a Comparison to its view for table and page: lines, tallies, what differs, what to look at first."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
 
-#: A note that so many rows share is said once, under the table.
+#: A note that so many rows share is printed once, under the table.
 SHARED = 4
-#: More sessions than that are not counted: nobody would measure them.
+#: Larger numbers of sessions are not shown: nobody would measure them.
 MOST_SESSIONS = 100
-#: What a curve without a decided difference is called: the first of these that a point of it is.
+#: The verdict of a curve without a decided difference: the first of these that one of its points has.
 WITHOUT_STEP = (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED, Verdict.NOT_THERE)
 DECIDED = (Verdict.SLOWER, Verdict.FASTER)
 
@@ -37,10 +37,10 @@ def view(
     workloads: Mapping[str, Workload],
     order: Sequence[str] = (),
 ) -> ComparisonView:
-    """Everything that is said of B against A.
+    """The whole view of B against A.
 
-    `workloads`: the definitions, which say what forms a curve; none: every point is a row. `order`: the registry's
-    rows; those that it does not have come last.
+    `workloads`: the definitions, which determine the curves; none: every point is a row. `order`: the registry's
+    rows; other rows come last.
     """
     place = {row: index for index, row in enumerate(order)}
     rows = {one.row: one for one in sorted(comparison.rows, key=lambda row: place.get(row.row, len(place)))}
@@ -75,13 +75,13 @@ def view(
 
 
 def named_view(comparison: Comparison, workloads: Mapping[str, Workload]) -> ComparisonView:
-    """`view` of two systems of which only the names are shown, as the terminal has it."""
+    """`view` for the terminal, which shows only the names of the two systems."""
     a, b = (System(sign, name(title), (), ()) for sign, title in zip("AB", (comparison.a, comparison.b), strict=True))
     return view(comparison, a, b, workloads)
 
 
 def standing(line: Line) -> RowComparison | None:
-    """The row that stands for a line; None for a curve of which no point has a ratio."""
+    """The row that represents a line; None for a curve without a ratio at any point."""
     if isinstance(line, RowComparison):
         return line
     point = shown_point(line)
@@ -89,7 +89,7 @@ def standing(line: Line) -> RowComparison | None:
 
 
 def curve_verdict(curve: Curve[RowComparison]) -> Verdict:
-    """That of its largest decided difference; where there is none, whether its points are equivalent."""
+    """The verdict of its largest decided difference; without one, the first of WITHOUT_STEP among its points."""
     most, counts = largest(curve), tally(curve)
     return most.verdict if most is not None else next(one for one in WITHOUT_STEP if one in counts)
 
@@ -99,14 +99,14 @@ def _name(line: Line) -> str:
 
 
 def _effect(line: Line) -> float:
-    """The logarithm of its ratio; 0 where it has none."""
+    """The logarithm of its ratio; 0 if it has none."""
     row = standing(line)
     return math.log(row.ratio) if row is not None and row.ratio is not None and 0 < row.ratio < math.inf else 0.0
 
 
 def _first(lines: Sequence[Line], *, decided: bool) -> list[Line]:
-    """What people ask for first, what failed, and what was decided to differ most; where nothing can be decided what
-    moved most. The largest ratio first. Few lines are all shown."""
+    """What people ask for first, what failed, and the largest decided differences, or without intervals the largest
+    ratios; the largest ratio first. If there are few lines, all of them."""
     moved = [line for line in lines if not decided or _verdict(line) in DECIDED]
     most = sorted(moved, key=lambda line: -abs(_effect(line)))[: len(FIRST)]
     wanted = [line for line in lines if decided and _name(line) in FIRST]
@@ -124,7 +124,7 @@ def _tally(verdict: Verdict, count: int) -> Tally:
 
 
 def missing(row: RowComparison) -> str:
-    """Of an undecided row: the difference that these runs could have seen, and what it takes to see δ."""
+    """For an undecided row: the difference that these runs could have detected, and what δ would take."""
     parts = []
     if row.smallest is not None and math.isfinite(row.smallest):
         parts.append(f"sees {format_factor(row.smallest)}")
@@ -137,18 +137,18 @@ def missing(row: RowComparison) -> str:
 
 
 def footnotes_of(rows: Sequence[RowComparison]) -> list[str]:
-    """Notes that many rows share, in the order of their first row."""
+    """Notes that at least SHARED rows share, in the order of their first row."""
     counted = Counter(note for row in rows for note in row.notes)
     return [note for note, count in counted.items() if count >= SHARED]
 
 
 def own_notes(row: RowComparison, footnotes: Sequence[str]) -> list[str]:
-    """Notes of this row alone."""
+    """The row's other notes."""
     return [note for note in row.notes if note not in footnotes]
 
 
 def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> ComparedRow:
-    """A row; a curve as the point of its largest decided difference, or where none is decided how far ratios reach."""
+    """A row; a curve as the point of its largest decided difference, or without one as the range of its ratios."""
     if isinstance(line, RowComparison):
         return _row(line, footnotes, axis)
     point, most = shown_point(line), largest(line)
@@ -210,7 +210,7 @@ def _curve(
     summary = sentence("; ".join((spread_of(curve), largest_words(curve), *crossing_lines(curve))))
     text = (
         f"{', '.join(f'{count} {verdict.value}' for verdict, count in counts.items())} of {summary}. "
-        "The table of its points has every figure."
+        "The table of its points contains every figure."
     )
     return ComparedCurve(
         name=title,
@@ -225,7 +225,7 @@ def _curve(
 
 
 def largest_words(curve: Curve[RowComparison]) -> str:
-    """`largest decided difference 1.103 [1.095, 1.112] at 524288`, or that there is none."""
+    """`largest decided difference 1.103 [1.095, 1.112] at 524288`, or `no decided difference, …`."""
     most = largest(curve)
     if most is None or most.ratio is None:
         return f"no decided difference, ratios {ratio_range(curve)}"

@@ -1,11 +1,11 @@
-"""A curve drawn as one: values of all systems along the parameter, or the ratio of two, with their intervals as bands.
+"""The drawing of a curve: values of all systems along the parameter, or the ratio of two, with intervals as bands.
 
 Written as SVG by hand, like the small charts: a full session has dozens of curves, and for one of 18 points of two
 systems vl-convert takes 75 ms and writes 43 KB (measured, beside other work); this takes 0.7 ms and writes 4 KB.
 
-A logarithmic axis where its values span more than a decade (a ratio always has one): else a linear one, from 0 for
-values, so that a flat curve looks flat. Systems differ by dash and by mark as well as by colour; verdicts have the
-marks of the forest plot. A point without a value is a gap in the line.
+Ratios, and values that span more than a decade, have a logarithmic axis. Other values have a linear one from 0, so that
+a flat curve looks flat. Systems differ by dash and by mark as well as by colour; verdicts have the marks of the forest
+plot. A point without a value is a gap in the line.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _EDGE, _BASE = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 DECADE = 10.0
 #: Between the middles of two labels of the x axis, in pixels; labels on the y axis at most.
 APART, MOST_TICKS = 48, 5
-#: Beyond the farthest ratio an interval is drawn as far as that reaches once more; what goes on is cut at the edge.
+#: Intervals are drawn up to this factor beyond twice the farthest ratio's distance, and cut at the edge.
 _SPARE = 1.06
 
-#: A mark a system, about the point that the path stands at, in pixels; as many systems have colours of their own.
+#: One mark per system, drawn around the current point, in pixels. As many systems have different colours.
 MARKS = (
     "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
     "m-2.7-2.7h5.4v5.4h-5.4z",
@@ -44,7 +44,7 @@ MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One system: a figure a point of the curve, None where it has none."""
+    """One system: a figure for each point of the curve, or None."""
 
     letter: str
     index: int  #: of the system on the page: its class
@@ -53,7 +53,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """From `low` at pixel `start` to `high` at pixel `end`; values beyond are put on the edge."""
+    """From `low` at pixel `start` to `high` at pixel `end`; values beyond lie on the edge."""
 
     low: float
     high: float
@@ -73,7 +73,7 @@ class _Axis:
 
 
 def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: str, text: str) -> Plot | None:
-    """Every system's values with their intervals. None where no point has a value."""
+    """Every system's values with their intervals. None if no point has a value."""
     known = [one for line in lines for one in line.figures if one is not None and _fine(one.value)]
     if not known:
         return None
@@ -93,7 +93,7 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
 def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, text: str) -> Plot | None:
     """The ratio along the parameter with its interval, the ±δ corridor, and each point's verdict as its mark.
 
-    `letter`: of the system that is slower where the ratio is above 1. None where no point has a ratio.
+    `letter` names the system that is slower if the ratio is above 1. None if no point has a ratio.
     """
     points = [one for one in curve.points if _fine(one.of.ratio)]
     if not points:
@@ -141,7 +141,7 @@ def _fine(value: float | None) -> bool:
 
 
 def _stretches(spans: Sequence[_Span]) -> Iterator[list[tuple[float, float, float, float]]]:
-    """What lies between gaps."""
+    """The stretches of points between gaps."""
     stretch: list[tuple[float, float, float, float]] = []
     for span in (*spans, None):
         if span is not None:
@@ -152,7 +152,7 @@ def _stretches(spans: Sequence[_Span]) -> Iterator[list[tuple[float, float, floa
 
 
 def _band(spans: Sequence[_Span]) -> str:
-    """There along the upper ends, back along the lower ones; a lone point has an upright line."""
+    """A path along the upper ends and back along the lower ones; a single point has an upright line."""
     paths = []
     for stretch in _stretches(spans):
         upper = [f"{x:.1f} {high:.1f}" for x, _y, _low, high in stretch]
@@ -181,7 +181,7 @@ def _x_axis(xs: Sequence[float]) -> _Axis:
 
 
 def _value_axis(figures: Sequence[RowFigure]) -> _Axis:
-    """Holds every value and its interval; one that reaches below a hundredth of the least value is cut there."""
+    """Covers every value and its interval; an interval is cut at a hundredth of the least value."""
     centre = [one.value for one in figures if one.value is not None]
     lows = [one.value_low for one in figures if _fine(one.value_low)]
     highs = [one.value_high for one in figures if _fine(one.value_high)]
@@ -193,7 +193,7 @@ def _value_axis(figures: Sequence[RowFigure]) -> _Axis:
 
 
 def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> _Axis:
-    """Logarithmic: the ratios and the corridor, and of the intervals as much again beyond them."""
+    """Logarithmic: covers the ratios and the corridor, and intervals up to twice that distance from 1."""
     centre = [one.ratio or 1.0 for one in rows]
     low, high = min(*centre, 1 / (1 + delta), 1.0), max(*centre, 1 + delta, 1.0)
     reach = high / low
@@ -205,7 +205,7 @@ def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> _Axis:
 
 
 def _x_ticks(axis: _Axis, xs: Sequence[float], parameter: str) -> Iterator[str]:
-    """At points of the curve: the first and the last, and between them those that leave each other room."""
+    """At points of the curve: the first, the last, and those between them that have room."""
     yield f'<path class="g" d="M{_LEFT} {_BASE}H{_EDGE}"/>'
     last, shown = axis(xs[-1]), -math.inf
     for value in xs:
@@ -235,7 +235,7 @@ def _y_ticks(axis: _Axis, label: Callable[[float], str]) -> Iterator[str]:
 
 
 def _round_values(axis: _Axis) -> list[float]:
-    """At most MOST_TICKS values that are easily read, at least two where the axis has them."""
+    """At most MOST_TICKS round values, at least two if the axis has them."""
     if axis.log and axis.high / axis.low > DECADE:
         return _decades(axis)
     for steps in range(MOST_TICKS, 1, -1):
@@ -247,7 +247,7 @@ def _round_values(axis: _Axis) -> list[float]:
 
 
 def _decades(axis: _Axis) -> list[float]:
-    """1, 2 and 5 of each power of ten where there is room, else 1 alone, else every so many powers."""
+    """1, 2 and 5 of each power of ten if there is room, else 1 alone, else every nth power."""
     powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
     for digits in ((1, 2, 5), (1, 3), (1,)):
         found = [digit * 10.0**power for power in powers for digit in digits]

@@ -1,4 +1,4 @@
-"""What is said of a curve in words, and a curve as a document. docs/statistics.md, "Curves"."""
+"""A curve as text and as a document. docs/statistics.md, "Curves"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def definitions(results: Iterable[Result]) -> dict[str, Workload]:
 
 
 def x_text(x: float) -> str:
-    """A parameter's value as row names have it: 4096, 0.5."""
+    """A parameter's value as in row names: 4096, 0.5."""
     return f"{x:.0f}" if x == int(x) and abs(x) < 1e15 else f"{x:g}"
 
 
@@ -33,18 +33,18 @@ def spread_of(curve: Curve[Any]) -> str:
 
 
 def ratio_range(curve: Curve[RowComparison]) -> str:
-    """Where nothing is decided: how far its points' ratios reach."""
+    """The range of its points' ratios, for a curve without a decided difference."""
     known = [point.of.ratio for point in curve.points if point.of.ratio is not None]
     return f"{min(known):.3f} … {max(known):.3f}" if known else NOTHING
 
 
 def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
-    """The curves that rows form, for programs: which rows they are, each with its parameter's value."""
+    """The curves of these rows, for programs: their rows, each with its parameter's value."""
     return [_document(one) for one in gathered(dict.fromkeys(rows), workloads) if not isinstance(one, str)]
 
 
 def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
-    """The same of a result, with the peak of those that have one (null: lower is better), as stats/load.py has it."""
+    """The same for a result, with each curve's peak (stats/load.py; null: lower is better)."""
     found = []
     for one in gathered(figures, workloads):
         if isinstance(one, str):
@@ -56,12 +56,12 @@ def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, W
 
 
 def crossing_lines(curve: Curve[RowComparison]) -> list[str]:
-    """Where the two sides change places: `crosses between 4 and 16`."""
+    """Between which values the ratio crosses 1: `crosses between 4 and 16`."""
     return [f"crosses between {x_text(one.before.x)} and {x_text(one.after.x)}" for one in crossings(curve)]
 
 
 def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
-    """The same of a comparison: the tally of verdicts, the largest decided difference (null: none), and crossings."""
+    """The same for a comparison, with the tally of verdicts, largest decided difference (null: none) and crossings."""
     found = []
     for one in gathered({row.row: row for row in comparison.rows}, workloads):
         if isinstance(one, str):

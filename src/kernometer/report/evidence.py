@@ -1,4 +1,4 @@
-"""What lets a reader trust or doubt a figure: flags, counts, counters, rows that have none, the host."""
+"""Evidence for and against figures: flags, counts, counters, rows without a figure, the host."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kernometer.report.warnings import WORDS, explain
 from kernometer.results.model import Counting, Events, Run
 from kernometer.stats.model import Flag, FlagCode
 
-#: Times as long from which on a row's counting run is told of.
+#: A row's counting run is mentioned if it took at least so many times as long.
 TOLD_COUNTING = 1.1
-#: Of what `check` says, that which touches figures: what makes them wander, then what shapes them evenly.
+#: The findings of `check` that affect figures: those that make them vary, then those that shift them evenly.
 SEVERITIES = ("disturbs", "note")
 
 
 def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
-    """Every flag, by reason, in the order of FlagCode; what many rows share is said once."""
+    """Every flag, by reason, in the order of FlagCode; a detail that many rows share stands once."""
     found: dict[FlagCode, dict[tuple[str, str], list[str]]] = {}
     for row in rows_of(subjects):
         for subject in subjects:
@@ -46,14 +46,14 @@ def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
 
 
 def slower(subjects: Sequence[Subject]) -> dict[str, float]:
-    """Rows that took longer while events were counted: how many times as long."""
+    """Rows that took longer while events were counted, with the factor."""
     known = {row: [one.counting for subject in subjects for one in subject.of(row)] for row in rows_of(subjects)}
     most = {row: max((one for one in of if one is not None), default=1.0) for row, of in known.items()}
     return {name(row): times for row, times in most.items() if times >= TOLD_COUNTING}
 
 
 def truth(subjects: Sequence[Subject]) -> Counts:
-    """What each row's iterations claim to do beside what was counted: "claimed / counted", per iteration."""
+    """What each row's iterations claim to do and what was counted: "claimed / counted", per iteration."""
     kinds: dict[str, None] = {}
     rows = []
     for row in rows_of(subjects):
@@ -76,13 +76,13 @@ def truth(subjects: Sequence[Subject]) -> Counts:
 
 def _truth_summary(wrong: Sequence[str], counted: int) -> str:
     if not wrong:
-        return f"All {counted} figures that claim what their iterations do were held against the counts, and fit."
+        return f"All {counted} figures that claim what their iterations do agree with the counts."
     shown = ", ".join(name(row) for row in dict.fromkeys(wrong[:8])) + (" and others" if len(wrong) > 8 else "")
-    return f"{counted} figures claim what their iterations do; of {len(wrong)} the counts do not fit: {shown}."
+    return f"{counted} figures claim what their iterations do; the counts of {len(wrong)} disagree: {shown}."
 
 
 def counters(subjects: Sequence[Subject]) -> Counts:
-    """Hardware counters per iteration, and for the subjects that have none the reason."""
+    """Hardware counters per iteration, and the reason for subjects without them."""
     kinds: dict[str, None] = {}
     rows, missing = [], []
     for subject in subjects:
@@ -103,7 +103,7 @@ def counters(subjects: Sequence[Subject]) -> Counts:
 
 
 def events(subjects: Sequence[Subject]) -> Counts:
-    """The event vector: by row, what happened in one timed region, less what happens in an empty one."""
+    """The event vector: by row, the events in one timed region, less those in an empty one."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     for subject in subjects:
         for result in subject.results:
@@ -129,7 +129,7 @@ def _vector(vector: Events) -> dict[str, str]:
 
 
 def absences(subjects: Sequence[Subject]) -> tuple[Absence, ...]:
-    """Rows that failed or that a platform cannot do, gathered by system and reason."""
+    """Rows that failed or that a platform does not support, grouped by system and reason."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for subject in subjects:
         for result in subject.results:
@@ -148,7 +148,7 @@ def absences(subjects: Sequence[Subject]) -> tuple[Absence, ...]:
 
 
 def findings(subjects: Sequence[Subject]) -> tuple[Finding, ...]:
-    """What `check` found to disturb or to shape figures, worst first, with the letters of who records it."""
+    """The findings of `check` that affect figures, worst first, with the letters of the systems."""
     letters: dict[Finding, dict[str, None]] = {}
     for subject in subjects:
         for result in subject.results:
@@ -165,7 +165,7 @@ def _flags_of(subject: Subject, row: str) -> list[Flag]:
 
 
 def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
-    """By kind, "claimed / counted" per iteration; a kind that nobody counts says so."""
+    """By kind, "claimed / counted" per iteration, or "not counted"."""
     kinds = dict.fromkeys(kind for one in counted for kind in one.claimed)
     found = {}
     for kind in kinds:
@@ -179,7 +179,7 @@ def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
 
 
 def _hardware(subject: Subject, row: str) -> dict[str, str]:
-    """Means per iteration, and what having the counters did to the row's time."""
+    """Means per iteration, and how the counters changed the row's time."""
     counted = subject.counted.get(row, ())
     kinds = dict.fromkeys(kind for one in counted for kind in one.hardware)
     means = {kind: [one.hardware[kind] for one in counted if kind in one.hardware] for kind in kinds}
@@ -189,7 +189,7 @@ def _hardware(subject: Subject, row: str) -> dict[str, str]:
 
 
 def _count(number: float) -> str:
-    """A count per iteration: whole where it is, three significant digits where it is not, with thousands apart."""
+    """A count per iteration: whole, or with three significant digits; thousands are separated."""
     if not math.isfinite(number):
         return "?"
     if number == round(number) or abs(number) >= 1000:
@@ -198,6 +198,6 @@ def _count(number: float) -> str:
 
 
 def _finding(item: Mapping[str, Any]) -> Finding:
-    """One finding of `check` as a session records it (host/finding.py), without its systems."""
+    """One finding of `check` from a session's record (host/finding.py), without its systems."""
     words = {key: sentence(str(item.get(key, ""))) for key in ("name", "value", "effect", "advice", "severity")}
     return Finding(systems="", **words)

@@ -1,6 +1,6 @@
-"""Results as flat tables for other programs: one line a row, a run or a sample. Pure.
+"""Results as flat tables for other programs: one line per row, run or sample. Pure.
 
-The columns are documented in docs/format.md and only ever added to at the end.
+docs/format.md documents the columns. New columns are only added at the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS: dict[Per, tuple[str, ...]] = {
     "sample": ("result", "row", "run", "block", "sample", "raw", "batch", "ops", "involuntary", "migrated"),
 }
 
-#: What a spreadsheet takes for the beginning of a formula.
+#: Characters that begin a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -53,7 +53,7 @@ def lines(result: Result, figures: Mapping[str, RowFigure], per: Per) -> Iterato
 
 
 def guarded(cell: Cell) -> Cell:
-    """A cell for CSV: text can neither drive a terminal nor be run by a spreadsheet."""
+    """A cell for CSV that neither controls a terminal nor is a formula in a spreadsheet."""
     if not isinstance(cell, str):
         return cell
     return ("'" if cell.startswith(_FORMULA) else "") + printable(cell)
@@ -77,7 +77,7 @@ def _session(result: Result) -> Line:
 
 
 def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
-    """Measured rows, then failed ones that have no figure, then those that this platform cannot do."""
+    """Measured rows, then failed rows without a figure, then rows that this platform does not support."""
     failed = {failure.row: failure.text for failure in reversed(result.failures)}
     places = {point.row: (of.name, point.x) for of in curves(figures, result.workloads) for point in of.points}
     counted = result.counted()
@@ -117,7 +117,7 @@ def _row(figure: RowFigure, note: str) -> Line:
 
 
 def _counted(of: Counting | Run) -> Line:
-    """What happened while all its iterations ran, what an iteration claims, and the hardware's counts of one."""
+    """Events of all iterations, claims of one iteration, and hardware counts of one iteration."""
     return {
         "iterations": of.iterations,
         "happened": _json(of.happened),
@@ -127,7 +127,7 @@ def _counted(of: Counting | Run) -> Line:
 
 
 def _no_figure(row: str, status: str, note: str, defined: Workload | None) -> Line:
-    """What the result knows of it: its definition, unless the platform has none of it."""
+    """A row without a figure: its definition, if the result has one."""
     params = {one.row: one.params for one in defined.rows}.get(row, {}) if defined else {}
     known: Line = {
         "row": row,
@@ -144,7 +144,7 @@ def _no_figure(row: str, status: str, note: str, defined: Workload | None) -> Li
 
 
 def _runs(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
-    """In the order they were made. A run without a usable figure has its record's values only."""
+    """The runs in their order. A run without a usable figure has only its record's values."""
     of_run = {(row, run.run, run.block): run for row, figure in figures.items() for run in figure.runs}
     for run in result.runs:
         if run.row in figures:
@@ -202,7 +202,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _iso(seconds: float) -> str:
-    """2026-11-21T07:30:12Z; empty where no calendar has it."""
+    """2026-11-21T07:30:12Z; "" for a time outside the calendar."""
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
     except (OverflowError, OSError, ValueError):

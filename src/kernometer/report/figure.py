@@ -1,7 +1,7 @@
-"""Named figures: the plots and grids of the sources, in their form, from any results. docs/figures.md.
+"""Named figures: the plots and grids of the sources, drawn in the same form from any results. docs/figures.md.
 
-What a figure is made of is data, a TOML file a paper in `figures/`: rows by pattern, axes, series, title, and what the
-original shows. This file knows its shape and finds it.
+`figures/` has one TOML file per paper with the figures' rows (patterns), axes, series, titles, and what the originals
+show. This module defines the format and loads the files.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kernometer.results.model import By
 from kernometer.text import printable
 
 Kind = Literal["curves", "bars", "grid", "samples"]
-#: One of a figure's unit is so many of the rows'.
+#: One of a figure's unit is so many of the rows' unit.
 FACTORS: dict[str, float] = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9, "MB/s": 1e6, "jobs/min": 1 / 60}
-#: Units of a rate: by path the row's figure is the instructions of one operation.
+#: Units of rates: by path their figure is the instructions of one operation.
 RATES = ("MB/s", "jobs/min")
 
 
@@ -33,22 +33,22 @@ class XAxis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
 
 class YAxis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What is drawn of a row. With several of them the figure has a panel each."""
+    """A y axis. Each axis of a figure has a panel of its own."""
 
     unit: str  #: of FACTORS
     title: str
     times_x: bool = False  #: multiplied by the parameter: all pages, not one
-    whole: float = 0.0  #: bytes whose time is drawn of a bandwidth; 0: none
+    whole: float = 0.0  #: a bandwidth is drawn as the time for so many bytes; 0: as it is
     log: bool = False
 
 
 class Group(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Rows that share a way of being drawn; in curves one line for each label that comes out."""
+    """Rows that are drawn alike; in curves one line for each resulting label."""
 
-    rows: tuple[str, ...]  #: patterns, the first of them that a result has; where it can be measured by path, the last
-    by_path: bool = True  #: whether it can
-    label: str = ""  #: of a line; {stride} is that parameter's value
-    axis: int | None = None  #: number of the one y axis that they stand on; None: on each
+    rows: tuple[str, ...]  #: patterns: the first one that a result has; the last can be measured by path
+    by_path: bool = True  #: whether it can be measured by path
+    label: str = ""  #: of a line; {stride} becomes that parameter's value
+    axis: int | None = None  #: number of their only y axis; None: all axes
 
 
 class Bar(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -70,8 +70,8 @@ class Figure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     bar: tuple[Bar, ...] = ()
     heads: tuple[str, ...] = ()  #: of a grid's first columns
     places: tuple[tuple[int, ...], ...] = ()  #: the original's values of each of them
-    reference: str = ""  #: the system of a published table that is 100; of results it is the first
-    options: str = ""  #: that `kernometer run` needs for its rows, beside the profile
+    reference: str = ""  #: the system of a published table that is 100; among results the first is
+    options: str = ""  #: options of `kernometer run` for its rows, besides the profile
 
     @property
     def parts(self) -> list[Group | Bar]:
@@ -91,7 +91,7 @@ def figures() -> dict[str, Figure]:
 
 
 def find(name: str) -> Figure:
-    """Raises UsageError where no figure has that name."""
+    """Raises UsageError if no figure has that name."""
     known = figures()
     if name not in known:
         close = get_close_matches(name, known, n=1)
@@ -103,7 +103,7 @@ def find(name: str) -> Figure:
 
 
 def command(figure: Figure, parts: Iterable[Group | Bar], by: By, target: str) -> str:
-    """What measures the rows of those parts as a session on `target` by time or by path does."""
+    """The command that measures the rows of those parts on `target`, by time or by path."""
     words = ["kernometer run --profile full"]
     if by == "path":
         words.append("--by path")

@@ -1,7 +1,7 @@
 """A named figure as SVG, PNG or PDF: one Vega-Lite specification, drawn by vl-convert.
 
-A series is told by its colour and by its mark's shape, the results of a figure by their line's dashes: nothing is
-carried by colour alone. Bands and whiskers are 95 % intervals within the session.
+Series differ in colour and in the shape of their marks, results in the dashes of their lines: nothing depends on
+colour alone. Bands and whiskers are 95 % intervals within the session.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from kernometer.report.figure_points import Drawing, Panel
 
 WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
-#: On white.
+#: Colours of a drawing on white.
 PAPER, INK, MUTED, GRID = "#ffffff", "#1b1f23", "#57606a", "#d8dde2"
-#: Colours that stay apart in the usual kinds of colour blindness, on white.
+#: Colours that can be told apart with the usual kinds of colour blindness, on white.
 COLOURS = ("#1a5fb4", "#b0420a", "#2f7d4f", "#8f4fa8", "#8a6d00", "#3f4a54", "#c2387a", "#0f8a8a", "#6a737d", "#5b3a1e")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4])
-#: How far beyond the lowest and the highest figure of a plot intervals are drawn.
+#: Intervals are drawn up to this factor beyond the lowest and the highest figure of a plot.
 REACH = 1.5
 #: The scale of a PNG: its pixels per CSS pixel.
 SHARP = 2.0
@@ -41,7 +41,7 @@ def picture(drawing: Drawing, form: str) -> bytes:
 
 
 def spec(drawing: Drawing) -> dict[str, Any]:
-    """The Vega-Lite specification: the panels below each other, title and what the original shows above them."""
+    """The Vega-Lite specification: the title, what the original shows, and the panels, one below the other."""
     makers = {"curves": _curves, "samples": _curves, "bars": _bars, "grid": _grid}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -77,7 +77,7 @@ def _config() -> dict[str, Any]:
 
 
 def _lines(sentences: list[str]) -> list[str]:
-    """Vega breaks no lines itself."""
+    """The sentences in lines: Vega does not break lines."""
     lines: list[str] = []
     for sentence in sentences:
         lines.append("")
@@ -112,8 +112,8 @@ def _cycle(values: tuple[str, ...], count: int) -> list[str]:
 
 
 def _data(panel: Panel) -> list[dict[str, Any]]:
-    """Every point; its interval is drawn as far as `REACH` times beyond the figures, and cut there: the interval of two
-    wild runs would press all figures of a plot into one line. The CSV has it whole."""
+    """Every point, its interval cut at `REACH` times beyond the figures: otherwise the interval of two wild runs would
+    press all figures of a plot into one line. The CSV has the whole interval."""
     ys = [point.y for one in panel.series for point in one.points if point.y is not None]
     least, most = (min(ys) / REACH, max(ys) * REACH) if ys else (0.0, 0.0)
     return [
@@ -131,14 +131,14 @@ def _data(panel: Panel) -> list[dict[str, Any]]:
 
 
 def _scale(log: int | bool, values: list[float]) -> dict[str, Any]:
-    """Logarithmic only where every value can stand on it."""
+    """Logarithmic only if all values are above 0."""
     if log and values and min(values) > 0:
         return {"type": "log", "base": 2 if log == 2 else 10, "nice": False} | ({"padding": 8} if log == 2 else {})
     return {"type": "linear", "zero": True}
 
 
 def _one_two_five(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten between: Vega's own labels on a logarithmic axis leave out the tens."""
+    """1, 2 and 5 times the powers of ten: Vega's own labels on a logarithmic axis leave out the tens."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [value for power in powers for step in (1, 2, 5) if low <= (value := step * 10.0**power) <= high]
 
@@ -150,7 +150,7 @@ def _curves(panel: Panel) -> dict[str, Any]:
     x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False, "labelExpr": _DIGITS, "labelOverlap": "greedy"}
     if panel.x_base == 2:
         x_axis["labelExpr"] = _BYTES
-    if panel.kind == "curves":  # a tick where a figure is: half a process is none
+    if panel.kind == "curves":  # ticks at figures only: there is no half process
         x_axis["values"] = sorted(set(numbers))
     x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
     y_axis = {"title": panel.y_title, "labelExpr": _DIGITS, "tickCount": 6}
@@ -198,7 +198,7 @@ def _without(code: dict[str, Any], channel: str) -> dict[str, Any]:
 
 
 def _bars(panel: Panel) -> dict[str, Any]:
-    """Horizontal, two or more a name; each with its figure in digits, since the shortest cannot be read off."""
+    """Horizontal bars, two or more per name, each with its figure in digits: the shortest cannot be read off."""
     data = [{**one, "figure": f"{one['y']:.3g}"} for one in _data(panel)]
     names = list(dict.fromkeys(one["x"] for one in data))
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
@@ -234,7 +234,7 @@ def _bars(panel: Panel) -> dict[str, Any]:
 
 
 def _grid(panel: Panel) -> dict[str, Any]:
-    """Text alone: the lines and columns that a program would print."""
+    """A grid as text, in lines and columns like a program's output."""
     heads = [*panel.x_title.split(", "), *(_short(f"{one.label}, {panel.unit}") for one in panel.series)]
     found: dict[str, dict[int, str]] = {}
     for place, one in enumerate(panel.series):
@@ -269,5 +269,5 @@ def _grid(panel: Panel) -> dict[str, Any]:
 
 
 def digits(value: float) -> str:
-    """Four digits, never an exponent for what a person may read."""
+    """Four digits, without an exponent for numbers of usual size."""
     return f"{value:.4g}" if 1e-4 <= abs(value) < 1e4 else f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""From results to what a named figure draws: panels of series of points, with their intervals. Pure."""
+"""From results to the panels, series, points and intervals of a named figure. Pure."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from kernometer.stats.curves import LEAST_POINTS, finite, tags
 from kernometer.stats.model import RowFigure
 from kernometer.stats.published import in_unit
 
-#: Iterations in one sample of a figure that shows each by itself.
+#: Iterations in one sample, for a figure that shows each iteration.
 SINGLE = 1
-#: What stands in a grid for a figure that the clock could not tell from nothing.
+#: A grid's text for a figure below the clock's resolution.
 BELOW = "below resolution"
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A row's figure in one source, in its unit; ends of the 95 % interval within the session, if it has one."""
+    """A row's figure in one source, in its unit, with the 95 % interval within the session, if there is one."""
 
     value: float
     unit: str
     low: float | None = None
     high: float | None = None
-    moved: float = 0  #: bytes of one operation, where it moves any
+    moved: float = 0  #: bytes that one operation moves
 
     @property
     def better_lower(self) -> bool:
@@ -40,11 +40,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A result or a system of a published table, as a figure sees it."""
+    """A result, or a system of a published table, for a figure."""
 
     name: str
     values: Mapping[str, Value]
-    lacking: Mapping[str, str] = field(default_factory=dict)  #: rows that it tried and has not, with the reason
+    lacking: Mapping[str, str] = field(default_factory=dict)  #: rows without a figure that were tried, with the reason
     runs: Mapping[str, Run] = field(default_factory=dict)  #: the first of each row
     published: bool = False
     by: By = "time"
@@ -64,7 +64,7 @@ class Series:
     label: str
     source: int  #: number of the result
     points: tuple[Point, ...]
-    blank: Mapping[str, str] = field(default_factory=dict)  #: of a grid: place to the word that stands there
+    blank: Mapping[str, str] = field(default_factory=dict)  #: for a grid: place to its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def source_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> So
 
 
 def source_of_published(name: str, publication: Publication, system: str) -> Source:
-    """One system of a published table, its figures under the names of our rows that come closest."""
+    """One system of a published table, its figures under the names of our closest rows."""
     values: dict[str, Value] = {}
     lacking: dict[str, str] = {}
     for one in publication.figures:
@@ -119,23 +119,23 @@ def source_of_published(name: str, publication: Publication, system: str) -> Sou
 
 
 def draw(figure: Figure, sources: Sequence[Source]) -> Drawing:
-    """The figure of those sources. Raises UsageError where rows are lacking, with the command that measures them."""
+    """The figure of those sources. Raises UsageError, with the command that measures them, if rows are missing."""
     makers = {"curves": _curves, "bars": _bars, "grid": _grid, "samples": _samples}
     if len({source.by for source in sources}) > 1:
-        raise UsageError("Some of these results are times, others counts of instructions.", "Draw a figure of each.")
+        raise UsageError("Some of these results are times, others counts of instructions.", "Draw two figures.")
     lacks = _Lacks(figure)
     panels = tuple(makers[figure.kind](figure, sources, lacks))
     lacks.raise_if_any()
     if not any(series.points for panel in panels for series in panel.series):
         reasons = "; ".join(f"{row}: {why}" for row, why in lacks.tried.items())
-        raise UsageError(f"Nothing of {figure.name} could be measured there: {reasons}.", "Give another result.")
+        raise UsageError(f"No row of {figure.name} could be measured there: {reasons}.", "Give another result.")
     tried = (f"not drawn: {row}: {why}" for row, why in lacks.tried.items())
     return Drawing(figure, panels, (*lacks.remarks, *tried))
 
 
 @dataclass(slots=True)
 class _Lacks:
-    """What a source lacks: rows that were never asked for, and rows that it tried; and what stands for others."""
+    """What the sources lack: rows that were not asked for, rows that failed, and rows that replace others."""
 
     figure: Figure
     rows: list[tuple[Source, Group | Bar]] = field(default_factory=list)
@@ -145,7 +145,7 @@ class _Lacks:
     def note(self, source: Source, part: Group | Bar) -> None:
         tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in part.rows)}
         if source.by == "path" and not part.by_path:
-            self.tried[f"{part.rows[0]} ({source.name})"] = "it is measured by time alone"
+            self.tried[f"{part.rows[0]} ({source.name})"] = "it can be measured by time only"
         elif tried:
             self.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
         else:
@@ -154,7 +154,7 @@ class _Lacks:
     def chosen(
         self, part: Group | Bar, sources: Sequence[Source], has: Callable[[Source, str], object]
     ) -> list[str | None]:
-        """Of a part's rows the one to draw of each source: the first that all have, else the first that it has."""
+        """The row of a part to draw for each source: the first row that all have, else the first that it has."""
         common = next((row for row in part.rows if all(has(source, row) for source in sources)), None)
         rows = [common or next((row for row in part.rows if has(source, row)), None) for source in sources]
         other: dict[str, list[str]] = {}
@@ -172,15 +172,15 @@ class _Lacks:
         source = self.rows[0][0]
         parts = [part for of, part in self.rows if of is source]
         rows = [part.rows[0] for part in parts]
-        wanted = parts if source.published else self.figure.parts  # one session that has them all
+        wanted = parts if source.published else self.figure.parts  # one session with all rows
         measure = command(self.figure, wanted, source.by, source.target)
         if source.published:
             raise UsageError(
-                f"{source.name} gives no figures for {self.figure.name}: {', '.join(rows)}.", f"Measure it: {measure}."
+                f"{source.name} has no figures for {self.figure.name}: {', '.join(rows)}.", f"Measure it: {measure}."
             )
         batches = [f"{row} in batches of {source.runs[row].batch}" for row in rows if row in source.runs]
         if self.figure.kind == "samples" and len(batches) == len(rows):
-            said = f"{self.figure.name} shows each iteration by itself; {source.name} has {', '.join(batches)}."
+            said = f"{self.figure.name} shows single iterations; {source.name} has {', '.join(batches)}."
         else:
             said = f"{self.figure.name} needs rows that {source.name} lacks: {', '.join(rows)}."
         raise UsageError(said, f"Measure them: {measure}.")
@@ -190,7 +190,7 @@ class _Lacks:
 
 
 def matches(row: str, pattern: str) -> bool:
-    """As the shell's, but that `*` stays within one tag: `bytes=*` does not mean the same row on another disk."""
+    """Like the shell's patterns, but `*` stays within one tag: `bytes=*` does not match a row on another disk."""
     parts, wanted = re.split("[@,]", row), re.split("[@,]", pattern)
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
@@ -215,7 +215,7 @@ def _curves(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterato
 
 
 def _scale(axis: YAxis, sources: Sequence[Source]) -> tuple[str, str]:
-    """The axis's unit and its title: a session by path has counts, and counts are no rate."""
+    """The axis's unit and title: a session by path has counts, and no rates."""
     if sources[0].by == "time":
         return axis.unit, f"{axis.title}, {axis.unit}"
     return "instructions", f"{'one operation' if axis.unit in RATES else axis.title}, instructions"
@@ -226,7 +226,7 @@ def _label(label: str, sources: Sequence[Source], number: int) -> str:
 
 
 def _lines(parameter: str, label: str, source: Source, pattern: str) -> dict[str, dict[float, Value]]:
-    """Label to the points of that line, lines and rows by their numbers: of two rows in one place the larger stays."""
+    """Label to the points of that line, in numerical order. If two rows have the same place, the larger value stays."""
     lines: dict[str, dict[float, Value]] = {}
     for row in sorted(source.values, key=_numbers):
         value, known = source.values[row], tags(row)
@@ -242,7 +242,7 @@ def _filled(label: str, known: Mapping[str, str]) -> str:
 
 
 def _point(axis: YAxis, x: float, value: Value) -> Point:
-    """The row on that axis. A time for so many bytes turns the interval round."""
+    """The row on that axis. For a time from a bandwidth the interval's ends are swapped."""
 
     def scaled(of: float | None) -> float | None:
         if of is None:
@@ -266,10 +266,10 @@ def _ordered(x: float | str, y: float | None, low: float | None, high: float | N
 
 
 def _bars(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
-    """Each source's speed where the first source's is 100; by path, of what as many instructions do."""
+    """Each source's speed if the first source's is 100; by path, operations per instruction."""
     if len(sources) < 2:
         raise UsageError(
-            f"{figure.name} needs two results or more: the first is 100, the others are held against it.",
+            f"{figure.name} needs two results or more: the first is 100, the others are relative to it.",
             f"For example: kernometer figure {figure.name} label:before label:after.",
         )
     points: list[list[Point]] = [[] for _ in sources]
@@ -286,9 +286,9 @@ def _bars(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
 
 
 def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterable[Point]:
-    """Nothing where the two do not measure the same kind of thing.
+    """Empty if the two measure different kinds of things.
 
-    The interval is that of a ratio of two figures whose errors are independent, on the logarithm.
+    The interval is that of a ratio of two figures with independent errors, on the logarithm.
     """
     of = in_unit(reference.value, reference.unit, value.unit)
     if of is None:
@@ -300,7 +300,7 @@ def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterabl
 
 
 def _half_width(value: Value) -> float:
-    """Of the interval on the logarithm."""
+    """Half the width of the interval on the logarithm."""
     if value.low is None or value.high is None or value.low <= 0:
         return 0.0
     return math.log(value.high / value.low) / 2
@@ -310,7 +310,7 @@ def _half_width(value: Value) -> float:
 
 
 def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
-    """Every row's figure under its parameters; a column for each source (and group, where it has more than one)."""
+    """Every row's figure under its parameters; a column for each source, or for each group of it."""
     [axis] = figure.y
     series = []
     for number, source in enumerate(sources):
@@ -330,14 +330,14 @@ def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
 
 
 def _blank(figure: Figure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
-    """The word at each place whose row was tried; both these rows and those that nobody tried are told of."""
+    """The text at each place without a figure whose row was tried. Notes all rows without a figure in `lacks`."""
     tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in group.rows)}
     lacks.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
     there = {_key(row) for row in (*source.values, *tried) if any(matches(row, one) for one in group.rows)}
     places = [", ".join(f"{value:g}" for value in place) for place in product(*figure.places)]
     absent = [f"({place})" for place in places if place not in there]
     if absent and not source.published:
-        why = "; by path the full profile has those that are short enough" if source.by == "path" else ""
+        why = "; by path the full profile contains only rows that are short enough" if source.by == "path" else ""
         rows = f"{len(absent)} of {len(places)} rows {group.rows[0]}"
         lacks.remarks.append(f"{source.name} lacks {rows}: {' '.join(absent)}{why}")
     return {_key(row): BELOW if why.startswith(BELOW) else "none" for row, why in tried.items()}
@@ -357,7 +357,7 @@ def _point_at(axis: YAxis, key: str, value: Value) -> Point:
 
 
 def _samples(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
-    """The samples of the first run of each row in the order taken, where each is one iteration."""
+    """The samples of the first run of each row, in order; each sample is one iteration."""
     for group in figure.group:
         series = []
         for number, source in enumerate(sources):

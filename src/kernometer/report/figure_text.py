@@ -1,4 +1,4 @@
-"""A named figure as a table for the terminal and as CSV: the points that are drawn, no other."""
+"""A named figure as a table for the terminal and as CSV: exactly the points of the drawing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("figure", "panel", "series", "x", "y", "y_low", "y_high", "unit")
 
 
 def as_csv(drawing: Drawing) -> str:
-    """A line a point; `y_low` and `y_high` are the interval's ends, empty where there is none."""
+    """One line per point; `y_low` and `y_high` are the interval's ends, empty if there is none."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -37,7 +37,7 @@ def as_csv(drawing: Drawing) -> str:
 
 
 def print_drawing(console: Console, drawing: Drawing) -> None:
-    """Each panel as a table: a line a place on the x axis, a column a series."""
+    """Each panel as a table: one line per place on the x axis, one column per series."""
     console.print(Text(printable(f"{drawing.figure.name}: {drawing.figure.title}"), "bold"))
     console.print(Text(printable(f"The original: {drawing.figure.shows}")))
     for panel in drawing.panels:
@@ -74,7 +74,7 @@ def _table(panel: Panel) -> Table:
 
 
 def _place(panel: Panel, x: float | str) -> list[str]:
-    """The cells before the figures: one, in a grid one a parameter."""
+    """The cells before the figures: one, or in a grid one per parameter."""
     if isinstance(x, str):
         return x.split(", ") if panel.kind == "grid" else [x]
     return [f"{x:,g}" if x < 1e6 else f"{x:,.0f}"]
@@ -96,7 +96,7 @@ def _cell(point: Point | None) -> str:
 
 
 def _summary(panel: Panel) -> Table:
-    """A thousand samples are no table: how many, and where they lie."""
+    """A table with number and quantiles of the samples, which are too many to list."""
     table = _bare("series", "samples", "least", "median", "mean", "largest")
     for one in panel.series:
         values = sorted(point.y for point in one.points)

@@ -1,4 +1,4 @@
-"""What a reader is told first: what was measured, whether it can be trusted, and the rows that people ask for first."""
+"""The summary of a report: what was measured, whether it can be trusted, and the rows that people ask for first."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kernometer.stats.model import RowFigure
 FIRST: tuple[str, ...] = tuple(
     tomllib.loads(files("kernometer.report").joinpath("first.toml").read_text(encoding="utf-8"))["rows"]
 )
-#: As many lines are shown whole: who asked for so few wants them all.
+#: Up to so many lines are all shown.
 FEW = 2 * len(FIRST)
 
 
 def title(subjects: Sequence[Subject]) -> str:
-    """What it is about: of one system which kernel ran where, of more their names."""
+    """For one system its kernel and host, for several their names."""
     names = [subject.system.name for subject in subjects]
     if len(names) > 1:
         return " against ".join(reversed(names)) if len(names) == 2 else ", ".join(names)
@@ -38,12 +38,12 @@ def lead(subjects: Sequence[Subject]) -> str:
 
 
 def trust(subjects: Sequence[Subject]) -> str:
-    """Whether they can be trusted, in one sentence: what is not whole, what disturbed, how well they are known."""
+    """Whether the figures can be trusted, in one sentence: incomplete sessions, disturbances, width of intervals."""
     results = [result for subject in subjects for result in subject.results]
     figures = [one for subject in subjects for of in subject.figures for one in of.values() if one.value is not None]
     noises = [noise for noise in (noisy(disturbance(result)) for result in results) if noise]
     cut = [view.state for subject in subjects for view in subject.system.sessions if not view.whole]
-    parts = [f"{_share_of(cut, results)}not whole: {cut[0]}"] if cut else []
+    parts = [f"{_share_of(cut, results)}not complete: {cut[0]}"] if cut else []
     if noises:
         parts.append(_share_of(noises, results) + noises[0].rstrip("."))
     elif any(result.session.by == "time" for result in results):
@@ -57,11 +57,10 @@ def _share_of(some: Sequence[object], every: Sequence[object]) -> str:
 
 
 def _known(figures: Sequence[RowFigure]) -> list[str]:
-    """How far the intervals of the figures reach: the median row's, and that of nine in ten; of counts how many are
-    exact."""
+    """The width of the figures' intervals: the median, and that of nine in ten; for counts how many are exact."""
     exact = sum(figure.exact for figure in figures)
     if exact:
-        return [f"{exact} of {len(figures)} counts are exact, and hang on nothing else that the machine does"]
+        return [f"{exact} of {len(figures)} counts are exact, and independent of what else the machine does"]
     shares = sorted(
         max(one.value_high - one.value, one.value - one.value_low) / abs(one.value)
         for one in figures

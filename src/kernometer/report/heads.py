@@ -1,4 +1,4 @@
-"""Short heads for columns: what tells systems apart, in lines that fit. Pure."""
+"""Short heads for columns: the distinct parts of systems' names, in lines that fit. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from kernometer.text import printable
 
-#: Of a name; what is longer is cut.
+#: Characters of a name; longer names are cut.
 NAME = 120
 _ENDS = re.compile(r".*[-+:/,@ ]")
 _PARTS = re.compile(r"[^-+:/,=@ ]*[-+:/,=@ ]|[^-+:/,=@ ]+")
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names without the beginning that all share, up to a separator: qemu:linux-6.1, qemu:linux-6.12 are 6.1, 6.12."""
+    """Names without their common beginning up to a separator: qemu:linux-6.1, qemu:linux-6.12 become 6.1, 6.12."""
     safe = [printable(name, NAME) for name in names]
     same = next((n for n, letters in enumerate(zip(*safe, strict=False)) if len(set(letters)) > 1), min(map(len, safe)))
     shared = _ENDS.match(safe[0][:same]) if len(safe) > 1 else None
@@ -23,7 +23,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def lines(name: str, width: int, most: int) -> list[str]:
-    """A name in at most `most` lines of `width` characters, broken after a separator where that is possible."""
+    """A name in at most `most` lines of `width` characters, broken after separators if possible."""
     found = [""]
     for part in _PARTS.findall(name):
         rest = part

@@ -1,8 +1,8 @@
-"""The report: one HTML file that opens with no network and reads without JavaScript (it has none).
+"""The report: one HTML file that needs no network and contains no JavaScript.
 
-Intervals are drawn by CSS in the cells of tables (axis.py); the small charts of each row by hand (small.py says why,
-with the measured cost). CSS is inlined; a content security policy forbids the page everything else, so that even a
-string that slipped through could load and run nothing.
+CSS draws the intervals in the cells of tables (axis.py); small.py writes the SVG of each row's charts. CSS is inlined.
+A content security policy forbids everything else, so that even a string that was not escaped could load and run
+nothing.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ def render(
 ) -> str:
     """The page of these results; with two systems or more, of their comparisons against the baseline.
 
-    `history`: earlier sessions, for the spread of the first result's host. `systems`: which results each
-    name in the comparisons means, the baseline first; needed where the results do not bear these names themselves.
-    `floors`: by path, what is known of layouts.
-    Raises ResultError where there is no result, or results and comparisons do not fit.
+    `history`: earlier sessions, for the spread of the first result's host. `systems`: the results of each name in
+    the comparisons, the baseline first; needed if the results have other names. `floors`: by path, the known layouts.
+    Raises ResultError if there is no result, or results and comparisons do not match.
     """
     return lay_out(build(results, comparisons, history, systems, floors))
 
@@ -49,19 +48,19 @@ def lay_out(page: Page) -> str:
 
 
 def fill(template: str, page: object, *styles: str) -> str:
-    """One of our templates with the page's values and these of our style sheets."""
+    """The page from this template, its values and these style sheets."""
     return _template_environment().get_template(template).render(page=page, css=_css(*styles))
 
 
 def write(path: Path, content: str | bytes, what: str = "report") -> None:
-    """Writes a file whole or not at all. Raises ResultError, with `what` it is, where it cannot be written."""
+    """Writes a file whole or not at all. Raises ResultError, naming `what` it is, if it cannot be written."""
     with whole_file(path, what) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @cache
 def _template_environment() -> Environment:
-    """Escapes everything but what is marked as markup: our own SVG and CSS."""
+    """Escapes everything except our own SVG and CSS, which are marked as markup."""
     environment = Environment(
         loader=PackageLoader("kernometer.report"),
         autoescape=True,
@@ -74,19 +73,19 @@ def _template_environment() -> Environment:
 
 
 def breakable(row: str) -> Markup:
-    """A row's name that a line may end in, between its parameters; still the same text to copy and to search."""
+    """A row's name with possible line breaks between its parameters; copying and searching find the same text."""
     return Markup("<wbr>@").join(Markup(",<wbr>").join(part.split(",")) for part in row.split("@"))
 
 
 def code(text: str) -> Markup:
-    """Text with what stands in backticks as code."""
+    """Text with the parts in backticks as code."""
     parts = text.split("`")
     marked = (Markup("<code>{}</code>").format(part) if odd % 2 else escape(part) for odd, part in enumerate(parts))
     return Markup("").join(marked) if len(parts) % 2 else escape(text)
 
 
 def solid(text: str) -> str:
-    """A sentence in which no line ends between a number and what it counts."""
+    """A sentence without line breaks between a number and its unit."""
     return re.sub(r"(?<=[ ±]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", text)
 
 

@@ -20,7 +20,7 @@ NAME = 120
 
 
 def print_layout(console: Console, layout: Layout, most: int) -> None:
-    """One kernel: its rows by floor, the largest first, at most so many; then what the others are."""
+    """One kernel: at most `most` rows by floor, the largest first; then a summary of the others."""
     rows = _sorted(layout)
     moved = [(row, spread) for row, spread in rows if spread.floor > 0]
     console.print(Text(printable(layout.image, NAME), "bold"))

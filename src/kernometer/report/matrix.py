@@ -1,7 +1,7 @@
-"""The matrix as one HTML file: the heat map, which operations got longer and when, and every cell in words.
+"""The matrix as one HTML file: the heat map, which operations got longer and when, and every cell as text.
 
-The heat map is a table: each cell's colour is the logarithm of its ratio in steps, each with an ink that can be read on
-it, and only repeats what sign and figure say.
+The heat map is a table. Each cell's colour is the logarithm of its ratio in steps, with readable text on it, and only
+repeats the cell's sign and figure.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from kernometer.stats.series import Series
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the template lays out."""
+    """The values for the template."""
 
     title: str
     by: str
     made: str
     lead: str
     matrix: MatrixView
-    legend: tuple[tuple[str, str], ...]  #: name of a colour, the ratios that it stands for
+    legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
 
 
 def render(of: Series) -> str:
-    """The page of a series. Raises whatever its parts do."""
+    """The page of a series."""
     return fill("matrix.html.j2", build(view(of)), "report.css", "matrix.css")
 
 
@@ -49,7 +49,7 @@ def build(of: MatrixView) -> Page:
 
 
 def _legend() -> tuple[tuple[str, str], ...]:
-    """From the most that is faster to the most that is slower."""
+    """From the fastest to the slowest."""
     edges = (1.0, *STEPS)
     slower = [f"{low:g} – {high:g}" for low, high in pairwise(edges)] + [f"above {edges[-1]:g}"]
     faster = [f"{1 / high:.2g} – {1 / low:.2g}" for low, high in pairwise(edges)]

@@ -11,12 +11,12 @@ from kernometer.report.curves import definitions, rows_document
 from kernometer.stats.model import RowComparison
 from kernometer.stats.series import Change, Column, Series
 
-#: Of a comparison's row.
+#: The fields of a comparison's row.
 _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "smallest", "sessions_missing", "notes")
 
 
 def document(of: Series) -> str:
-    """All of it; strings as they came."""
+    """The whole matrix; strings are not made printable."""
     others = [column for column in of.columns if column.name != of.baseline]
     made = {
         "by": next(one.session.by for column in of.columns for one in column.results),
@@ -56,7 +56,7 @@ def _system(column: Column) -> dict[str, Any]:
 
 
 def _cell(row: RowComparison | None) -> dict[str, Any] | None:
-    """None where the row was not measured on both."""
+    """None if the row was not measured on both."""
     if row is None:
         return None
     value = {"value": row.b.value if row.b is not None else None}

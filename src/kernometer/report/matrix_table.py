@@ -1,4 +1,4 @@
-"""The matrix on the terminal: a row an operation, a column a system, in groups of columns as the width allows."""
+"""The matrix on the terminal: one row per operation, one column per system, in groups of columns that fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GAP = 1
 LEGEND = (
     "Ratio of cost to {}'s: above 1, slower. = within ±{}; ? undecided; × failed; – not there; blank: not measured."
 )
-#: Not by colour alone: the figure or the sign stands there.
+#: Colours only repeat the figure or the sign.
 _STYLES = {
     Verdict.SLOWER.value: "red",
     Verdict.FASTER.value: "green",
@@ -34,7 +34,7 @@ _STYLES = {
 
 
 def print_matrix(console: Console, view: MatrixView) -> None:
-    """The sentences, the groups of columns, what the signs mean, and what changed when."""
+    """Prints the sentences, the groups of columns, the legend, and what changed when."""
     for text in view.sentences:
         console.print(Text(printable(text), "bold"))
     for system, why in view.failures:
@@ -61,7 +61,7 @@ def print_matrix(console: Console, view: MatrixView) -> None:
 
 
 def _tables(view: MatrixView, width: int) -> Iterator[Table]:
-    """Groups of columns; the baseline's figures stand in the first."""
+    """Groups of columns; the first contains the baseline's figures."""
     room = max(12, min(ROW, max((len(row.row) for row in view.rows), default=0)))
     start = 0
     while start < len(view.heads):
@@ -96,7 +96,7 @@ def _text(cell: Cell) -> Text:
 
 
 def _failures(view: MatrixView) -> Iterator[str]:
-    """Rows that failed or are not there on a system which did not fail as a whole, gathered by reason."""
+    """Rows that failed or are not there on a system that did not fail itself, grouped by reason."""
     whole = dict(view.failures)
     rows: dict[str, list[str]] = {}
     for row in view.rows:

@@ -1,4 +1,4 @@
-"""What the matrix shows: cells, heads, and which operations got longer, and when. Plain values, all text made safe."""
+"""The view model of the matrix: cells, heads, which operations got longer, and when. All text is printable."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tall
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.series import Change, Series, Step, change_size
 
-#: Differences that make a system another system; whatever else differs is told.
+#: Differences that are expected between systems. All others are reported.
 EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
 #: Kinds of events that a step names.
 KINDS = 5
 SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×", Verdict.NOT_THERE: "–"}
-#: Verdicts whose notes stand at each cell, however many share them.
+#: Verdicts whose notes stand at each cell, even if many cells share them.
 TOLD = frozenset({Verdict.FAILED, Verdict.NOT_THERE})
-#: Ratios at which the next darker step of a cell's colour begins; the same downwards.
+#: Ratios at which the next darker step of a cell's colour begins; their inverses likewise.
 STEPS = (1.05, 1.1, 1.25, 1.5, 2.0)
 _DECIDED = frozenset({Verdict.SLOWER.value, Verdict.FASTER.value})
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
@@ -37,9 +37,9 @@ class Cell:
     """One row on one system, against the baseline."""
 
     kind: str  #: a verdict's value, or ABSENT
-    sign: str  #: what a drawing has room for: the ratio where it is decided, else a sign
+    sign: str  #: the short text: the ratio if it is decided, else a sign
     words: str  #: ratio and verdict
-    note: str  #: why it failed or is not there, what is missing to decide it
+    note: str  #: why it failed or is not there, or what is missing for a verdict
     ratio: float | None
 
     @property
@@ -67,7 +67,7 @@ class StepView:
     after: str
     ratio: str
     more: str  #: the difference in the row's own unit
-    events: str  #: what happened more or less often, "" where that is not known
+    events: str  #: which events happened more or less often; "" if that is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class ChangeView:
     total: str  #: ratio of the last system to the first
     verdict: str  #: of that ratio
     steps: tuple[StepView, ...]
-    since: str  #: where no step shows it: the first system that is decided against the first one
+    since: str  #: if no step shows the change: the first system with a decided difference from the first one
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixView:
-    """All of it. `heads` are of the systems but the baseline, in the order of each row's cells."""
+    """The whole matrix. `heads` are those of the systems without the baseline, in the order of each row's cells."""
 
     by: str
     made: str
@@ -107,7 +107,7 @@ class MatrixView:
 
 
 def view(of: Series, *, points: bool = False) -> MatrixView:
-    """Everything that table and page say of a series. `points`: every point of a curve as a row of its own."""
+    """The view of a series for table and page. `points`: every point of a curve as a row of its own."""
     names = [column.name for column in of.columns]
     heads = dict(zip(names, short_names(names), strict=True))
     others = [column for column in of.columns if column.name != of.baseline]
@@ -160,7 +160,7 @@ def _row(
 def _curve(
     curve: Curve[tuple[RowComparison | None, ...]], figures: Mapping[str, RowFigure], notes: Sequence[Sequence[str]]
 ) -> MatrixRow:
-    """One line: on each system the point that stands for the curve there; its points as rows."""
+    """One line: on each system the point that represents the curve there; its points as rows."""
     ends = extremes(with_points(curve, [figures.get(point.row) for point in curve.points]))
     texts = [] if ends is None else list(dict.fromkeys(format_value(one.value, one.unit) for one in ends))
     cells = tuple(
@@ -172,7 +172,7 @@ def _curve(
 
 
 def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
-    """Its largest decided difference; where there is none, whether its points are equivalent."""
+    """Its largest decided difference; without one, the verdict of its points."""
     point = shown_point(curve)
     counts = tally(curve)
     if not counts:
@@ -204,7 +204,7 @@ def _figure(figure: RowFigure | None) -> str:
 def _changed(
     changes: Sequence[Change], workloads: Mapping[str, Workload], heads: dict[str, str]
 ) -> Iterator[ChangeView]:
-    """Changes in their order; of a curve that of the point which changed most, with the number of points."""
+    """Changes in their order; for a curve the point that changed most, with the number of points."""
     of_row = {change.row: change for change in changes}
     for line in gathered(of_row, workloads):
         if isinstance(line, str):
@@ -239,7 +239,7 @@ def _step(step: Step, heads: dict[str, str]) -> StepView:
 
 
 def _largest(step: Step) -> list[tuple[str, float]]:
-    """The kinds that changed most for their kind, in the order in which they were counted."""
+    """The kinds with the largest relative changes, in the order in which they were counted."""
     kept = sorted(step.events, key=lambda kind: -abs(step.events[kind]))[:KINDS]
     return [(kind, more) for kind, more in step.events.items() if kind in kept]
 
@@ -258,7 +258,7 @@ def _signed(count: float) -> str:
 
 
 def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple[str, ...]:
-    """What differs besides the system: each fact once, with the systems that differ in it."""
+    """Other differences than that of the systems: each fact once, with the systems that differ in it."""
     found: dict[tuple[str, str], list[str]] = {}
     for comparison in comparisons:
         for one in comparison.differs:
@@ -271,7 +271,7 @@ def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple
 
 
 def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) -> tuple[str, ...]:
-    """What all rows or all comparisons have in common, each said once; of several systems with all their names."""
+    """Remarks that rows or comparisons share, each once, with the names of all its systems."""
     found: dict[str, list[str]] = {}
     for comparison in comparisons:
         own = (f"{comparison.b}: {note}" for note in shared[comparison.b])

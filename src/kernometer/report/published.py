@@ -1,4 +1,4 @@
-"""Published tables for the terminal and as JSON: rows, what a paper states beside what its rows give, comparisons."""
+"""Published tables for the terminal and as JSON: rows, a paper's stated numbers with its rows, comparisons."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Said wherever published figures are compared.
-NO_VERDICT = "Figures as printed have no samples: there is no interval, and no verdict."
-#: Fields of a Pair that a measured side fills.
+#: Printed with every comparison of published figures.
+NO_VERDICT = "Published figures have no samples, so there is no interval and no verdict."
+#: Fields of a Pair that only exist with a measured side.
 _OURS = ("unit", "published", "printed")
 _DIRECTION = {"lower": "↓", "higher": "↑", "": ""}
 
@@ -38,7 +38,7 @@ def _say(console: Console, *lines: str, style: str = "") -> None:
 
 
 def who(paper: Paper) -> str:
-    """Authors, year, title: one line; of an imported result the suite and the file."""
+    """Authors, year, title in one line; for an imported result the suite and the file."""
     if paper.suite:
         return f"{paper.title}, imported from {paper.where}"
     year = f" {paper.year}" if paper.year else " (no date)"
@@ -46,7 +46,7 @@ def who(paper: Paper) -> str:
 
 
 def print_papers(console: Console, publications: Iterable[Publication]) -> None:
-    """Every paper that there is: how commands call it, its systems with figures, how many figures."""
+    """Every paper: its name for commands, its systems with figures, and how many figures."""
     table = _table("name", "figures", "stated", "systems", "paper", right=("figures", "stated"))
     table.columns[0].no_wrap = True
     for one in publications:
@@ -57,13 +57,13 @@ def print_papers(console: Console, publications: Iterable[Publication]) -> None:
 
 
 def _systems(publication: Publication, figures: Iterable[Published]) -> list[str]:
-    """Those that have a figure, in the paper's order."""
+    """The systems with a figure, in the paper's order."""
     used = {one.system for one in figures}
     return [one.system for one in publication.paper.systems if one.system in used]
 
 
 def print_publication(console: Console, publication: Publication, figures: Sequence[Published]) -> None:
-    """The paper, its tables with a column a system, and what it states against its own rows."""
+    """The paper, its tables with one column per system, and its stated numbers with its own rows."""
     paper = publication.paper
     _say(console, who(paper), style="bold")
     if paper.machine:
@@ -92,7 +92,7 @@ def print_publication(console: Console, publication: Publication, figures: Seque
 
 
 def _notes(figures: Iterable[Published]) -> list[str]:
-    """Each note with the rows that it belongs to."""
+    """Each note with its rows."""
     found: dict[str, dict[str, None]] = {}
     for one in figures:
         notes = [one.note] if one.note else []
@@ -104,7 +104,7 @@ def _notes(figures: Iterable[Published]) -> list[str]:
 
 
 def print_stated(console: Console, publication: Publication) -> None:
-    """What the paper's words say, beside what its rows give."""
+    """The numbers in the paper's text, next to the values that follow from its rows."""
     table = _table("stated", "as printed", "from the rows", "", right=("as printed", "from the rows"))
     found = checks(publication)
     for check in found:
@@ -132,7 +132,7 @@ def _computed(check: Check) -> str:
 
 
 def print_pairs(console: Console, names: tuple[str, str], publication: Publication, pairs: Sequence[Pair]) -> None:
-    """Two systems of one paper or suite; or one of them, `publication`'s, and a measured result, in our units."""
+    """Two systems of one paper or suite; or a system of `publication` and a measured result, in our units."""
     paper, measured = publication.paper, bool(pairs[0].published)
     _say(console, f"{names[1]} against {names[0]}: {len(pairs)} rows that both have. {NO_VERDICT}", style="bold")
     _say(console, f"{who(paper)}; on {paper.machine or 'a machine not named'}")
@@ -153,12 +153,12 @@ def print_pairs(console: Console, names: tuple[str, str], publication: Publicati
 
 
 def different(paper: Paper) -> str:
-    """What keeps a ratio of the two from being the kernels' alone."""
+    """The sentence on what else than the kernels affects a ratio of the two."""
     year = f", year ({paper.year})" if paper.year else ", year"
     what = (
         f"program ({paper.title}), compiler, perhaps machine" if paper.suite else f"machine{year}, compiler and probe"
     )
-    return f"The two sides differ in {what}: the ratio is not that of the kernels alone."
+    return f"The two sides also differ in {what}, so the ratio is not that of the kernels alone."
 
 
 # For programs --------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def _ends(check: Check) -> list[float] | None:
 
 
 def pairs_document(names: tuple[str, str], paper: Paper, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """`compare … --json`: as with measured ones, but nothing is decided. A measured row's values are in its unit."""
+    """`compare … --json`: as for measured results, but without verdicts. A measured row's values are in its unit."""
     decided = {"verdict": None, "low": None, "high": None}
     rows = [{key: value for key, value in asdict(one).items() if one.unit or key not in _OURS} for one in pairs]
     differs = {"differs": different(paper)} if pairs[0].unit else {}

@@ -1,4 +1,4 @@
-"""The raw samples of each row, gross, per operation: drawn, and summed up in words for who does not see the drawing."""
+"""The raw samples of each row, gross, per operation: a drawing, and a summary as its text alternative."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def distributions(subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[Distrib
 
 
 def per_operation(run: Run) -> tuple[float, ...]:
-    """The run's samples as cost of one operation, gross, in the order taken; what is no positive number is left out."""
+    """The run's samples as cost of one operation, gross, in order; only positive numbers."""
     work = run.batch * run.ops
     if not (math.isfinite(work) and work > 0):
         return ()
@@ -41,7 +41,7 @@ def _series(subject: Subject, index: int, row: str) -> small.Series:
 
 
 def _unit(row: str, subjects: Sequence[Subject]) -> str:
-    """Of what its samples hold: a rate's are times."""
+    """The unit of its samples: those of a rate are times."""
     results = [result for subject in subjects for result in subject.results]
     if any(one.unit == "count" for result in results if (one := result.workloads.get(workload_of(row)))):
         return "count"
@@ -77,7 +77,7 @@ def _quantiles(one: small.Series, label: Callable[[float], str]) -> Quantiles:
 
 
 def _decimated(series: Sequence[small.Series]) -> str:
-    """Which of the runs are drawn, where not all are."""
+    """Which runs are drawn; "" if all are."""
     cut = [
         f"{small.RUNS_DRAWN} of {len(one.runs)} runs of {one.letter}"
         for one in series

@@ -20,7 +20,7 @@ from kernometer.report.view import Plot
 
 ECDF_STEPS = 40
 ORDER_BUCKETS = 24
-#: Runs of one system that are drawn; of more, this many are taken, evenly.
+#: Runs of one system that are drawn; from more runs, this many are chosen evenly.
 RUNS_DRAWN = 12
 
 _WIDTH, _HEIGHT = 440, 190
@@ -41,7 +41,7 @@ class Series:
 
 
 def drawn(runs: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """The runs to draw: all, or RUNS_DRAWN of them, evenly chosen, the first and the last among them."""
+    """The runs to draw: all, or RUNS_DRAWN of them, evenly chosen, with the first and the last."""
     if len(runs) <= RUNS_DRAWN:
         return list(runs)
     return [runs[round(i * (len(runs) - 1) / (RUNS_DRAWN - 1))] for i in range(RUNS_DRAWN)]
@@ -53,7 +53,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def ecdf(series: Sequence[Series], title: str, text: str, label: Callable[[float], str]) -> Plot | None:
-    """Share of samples at or below a value, a step line a run, value on a logarithmic axis. None without samples."""
+    """Share of samples at or below a value on a logarithmic axis, one step line per run. None without samples."""
     low, high = _span(series)
     if high == 0:
         return None
@@ -70,7 +70,7 @@ def ecdf(series: Sequence[Series], title: str, text: str, label: Callable[[float
 
 
 def order(series: Sequence[Series], title: str, text: str, label: Callable[[float], str]) -> Plot | None:
-    """Samples from left to right as they were taken, run after run, one strip a system. None without samples."""
+    """Samples from left to right in order, run after run, one strip per system. None without samples."""
     low, high = _span(series)
     if high == 0:
         return None
@@ -102,7 +102,7 @@ class _Log:
     high: float
     start: float
     end: float
-    _per_log: float = field(init=False)  #: pixels; asked for half a million times a page
+    _per_log: float = field(init=False)  #: pixels; computed once, as a page uses it half a million times
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_per_log", (self.end - self.start) / math.log(self.high / self.low))
@@ -148,7 +148,7 @@ def _dots(run: Sequence[float], left: float, right: float, axis: _Log) -> str:
 
 
 def _kept(run: Sequence[float]) -> Iterator[int]:
-    """Indices of the smallest and the largest value of each bucket; of all values where there are few."""
+    """Indices of the smallest and the largest value of each bucket; of all values if there are few."""
     if len(run) <= 2 * ORDER_BUCKETS:
         yield from range(len(run))
         return
@@ -169,7 +169,7 @@ def _value_ticks(axis: _Log, label: Callable[[float], str]) -> str:
 
 
 def _strip_ground(letter: str, top: float, base: float, axis: _Log, label: Callable[[float], str]) -> str:
-    """The system's letter between the ends of the axis, in the margin, where no sample lies."""
+    """The system's letter between the ends of the axis, in the margin."""
     right = _GUTTER - 6
     return (
         f'<path class="g" d="M{_GUTTER} {top:.0f}H{_RIGHT_EDGE}M{_GUTTER} {base:.0f}H{_RIGHT_EDGE}"/>'

@@ -1,4 +1,4 @@
-"""A host's own spread: how far sessions of one thing lie apart, row by row. The figures are those of stats/noise.py."""
+"""A host's own spread: how far sessions of the same thing lie apart, row by row. stats/noise.py computes it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kernometer.report.view import Spread, SpreadRow
 from kernometer.stats.history import History
 from kernometer.stats.noise import HostNoise, known_spread, spread_between_sessions
 
-#: Fewer sessions tell no limit: with two it would be 18 times their difference.
+#: The least number of sessions for a limit: with two it would be 18 times their difference.
 LEAST = 3
 
 
 def spreads(subjects: Sequence[Subject], history: History | None) -> tuple[Spread, ...]:
-    """Of each subject with two sessions or more; of single sessions that are the same thing; of the host's history."""
+    """For each subject with two sessions or more, for single sessions of the same thing, and for the host's history."""
     found = [
         spread_view(spread_between_sessions(subject.figures), f"of {subject.system.name}")
         for subject in subjects
@@ -31,14 +31,14 @@ def spreads(subjects: Sequence[Subject], history: History | None) -> tuple[Sprea
 
 
 def _same_thing(subjects: Sequence[Subject]) -> bool:
-    """Whether the subjects are sessions of one kernel, host, target and probe: nothing but time lies between them."""
+    """Whether the subjects are sessions of one kernel, host, target and probe, which differ in time only."""
     entries = [entry for subject in subjects for entry in subject.entries]
     alone = not any(result.session.experiment for subject in subjects for result in subject.results)
     return alone and len(entries) > 1 and len({(entry.kind, entry.kernel) for entry in entries}) == 1
 
 
 def spread_view(noise: HostNoise | None, which: str) -> Spread | None:
-    """The spread of the sessions named by `which`, in words and rows; None where there is none."""
+    """The spread of the sessions named by `which`, as text and rows; None without a spread."""
     if noise is None:
         return None
     rows = [
@@ -56,7 +56,7 @@ def spread_view(noise: HostNoise | None, which: str) -> Spread | None:
         apart = format_factor(math.expm1(math.sqrt(2) * noise.typical))
         text = (
             f"Between the two sessions {which}, the median row differs by {apart}, {name(noise.worst)} most. "
-            "Three sessions tell how far apart sessions lie."
+            "Three sessions show how far apart sessions lie."
         )
         return Spread(text, ())
     text = (

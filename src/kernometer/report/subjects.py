@@ -1,4 +1,4 @@
-"""Who is compared: results gathered into systems, and the figure of one system for one row."""
+"""Results grouped into systems, and the figure of one system for one row."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from kernometer.stats.model import FlagCode, RowFigure
 from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
-#: Characters of a name (row, label, host) and of a text (an error, a remark) that a page shows.
+#: How many characters of a name (row, label, host) and of a text (an error, a remark) a page shows.
 NAME, TEXT = 120, 600
-#: Sentences about what could not be read of a file.
+#: How many sentences about damage in a file a page shows.
 DAMAGE = 3
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A system under test: its results and, beside each, what comparisons see of it."""
+    """A system under test: its results and, for each, its entry in comparisons."""
 
-    key: str  #: its name as comparisons have it
+    key: str  #: its name in comparisons
     system: System
     results: tuple[Result, ...]
     figures: tuple[Mapping[str, RowFigure], ...]  #: of each result
-    entries: tuple[Entry, ...]  #: of each result; none where only its own figures are shown
-    runs: Mapping[str, tuple[Run, ...]]  #: of each row, of all results: a page asks for each of hundreds of rows
+    entries: tuple[Entry, ...]  #: of each result; () if only its own figures are shown
+    runs: Mapping[str, tuple[Run, ...]]  #: by row, of all results
     counted: Mapping[str, tuple[Counting | Run, ...]]  #: the same of Result.counted
-    hidden: frozenset[FlagCode]  #: flags that stand beside no row
+    hidden: frozenset[FlagCode]  #: flags that are not shown at rows
 
     @property
     def letter(self) -> str:
         return self.system.letter
 
     def of(self, row: str) -> list[RowFigure]:
-        """The row's figure in every session that has it."""
+        """The row's figures in the sessions that have one."""
         return [figures[row] for figures in self.figures if row in figures]
 
 
@@ -66,7 +66,7 @@ def letter(index: int) -> str:
 
 
 def gather(groups: Sequence[tuple[str, Sequence[Result]]], floors: Sequence[Layout] = ()) -> tuple[Subject, ...]:
-    """One subject for each group (its name and its results), lettered in order. `floors`: what is known of layouts."""
+    """One subject for each group (its name and its results), lettered in order. `floors`: the known layouts."""
     subjects = []
     for index, (title, results) in enumerate(groups):
         entries = [entry(result) for result in results]
@@ -84,7 +84,7 @@ def subject(
     *,
     every_flag: bool = False,
 ) -> Subject:
-    """The system of these results, with these figures of each; `every_flag`: also those that say little of one row."""
+    """The system of these results, with these figures of each; `every_flag`: also flags that need no action."""
     flagged = [one for of in figures for one in of.values()]
     return Subject(
         key=title,
@@ -116,18 +116,18 @@ def _counted(results: Sequence[Result]) -> dict[str, tuple[Counting | Run, ...]]
 
 
 def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:
-    """Every row that has a figure in some subject, in the registry's order; what that does not know comes last."""
+    """Every row with a figure in some subject, in the registry's order; rows that are not in it come last."""
     results = [result for subject in subjects for result in subject.results]
     return in_registry_order(results, dict.fromkeys(row for one in subjects for of in one.figures for row in of))
 
 
 def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
-    """Every definition; where two subjects differ, the first."""
+    """Every definition; if two subjects differ, the first."""
     return definitions(result for subject in subjects for result in subject.results)
 
 
 def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
-    """Rows for a sentence: those of one curve under its name, with their number."""
+    """Row names for a sentence; the rows of one curve as its name and their number."""
     return sentence(
         ", ".join(
             one if isinstance(one, str) else f"{one.name} ({len(one.points)} points)"
@@ -137,7 +137,7 @@ def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
 
 
 def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) -> Figure:
-    """A value and its 95 % interval, in the row's own unit; of equal counts that they are exact. Flags but `hidden`."""
+    """A value in the row's own unit, its 95 % interval or "exact", and its flags without `hidden`."""
     if figure is None:
         return NOTHING
     codes = dict.fromkeys(flag.code for flag in figure.flags)
@@ -159,12 +159,12 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) 
 
 
 def figure_of(subject: Subject, row: str) -> Figure:
-    """`pooled_figure` in words."""
+    """`pooled_figure` as text."""
     return single(pooled_figure(subject.of(row)), subject.hidden)
 
 
 def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
-    """The figure of a system: its one session's, or its sessions' geometric mean with the interval between them."""
+    """The figure of a system: its only session's, or its sessions' geometric mean with the interval between them."""
     if not figures:
         return None
     return stats_pooled(figures, [figure.cost for figure in figures if figure.cost is not None])
@@ -187,7 +187,7 @@ def _session(result: Result) -> SessionView:
 
 
 def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:
-    """What a reader needs to place a system; values that differ between its sessions are all named."""
+    """The facts of a system; values that differ between its sessions are all listed."""
     each = [_facts_of(result) for result in results]
     facts = []
     for key in dict.fromkeys(key for one in each for key in one):
@@ -198,7 +198,7 @@ def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:
 
 
 def _facts_of(result: Result) -> dict[str, str]:
-    """Name and value, "" where it is not known; not yet safe to print."""
+    """Name and value, "" if not known; not yet safe to print."""
     session, header = result.session, result.header
     facts = {
         "Target": f"{session.target}, by {session.by}, profile {session.profile}",
@@ -224,7 +224,7 @@ def _facts_of(result: Result) -> dict[str, str]:
 
 
 def _clock(clock: Mapping[str, Any], *, short: bool = False) -> list[str]:
-    """One of the platform's clocks: its resolution and the cost of one read, as measured, or why it is not there."""
+    """One of the platform's clocks: its measured resolution and cost of one read, or why it is not there."""
     if "unsupported" in clock:
         return [str(clock["unsupported"])]
     words = (("resolution_ns", "resolution "), ("cost_ns", "one read "))
@@ -233,12 +233,12 @@ def _clock(clock: Mapping[str, Any], *, short: bool = False) -> list[str]:
 
 
 def _disturbing(host: Mapping[str, Any]) -> list[str]:
-    """What `check` found to disturb measuring when the session began. The record is a file's: any shape may come."""
+    """What disturbed measuring when the session began, by `check`. The record of a file may have any shape."""
     findings = host.get("findings")
     found = [one for one in findings if isinstance(one, dict)] if isinstance(findings, list) else []
     return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found if one.get("severity") == "disturbs"]
 
 
 def short(text: str) -> str:
-    """A digest by its beginning."""
+    """The beginning of a digest."""
     return f"{text[:12]}…" if _DIGEST.fullmatch(text) else sentence(text)

@@ -1,4 +1,4 @@
-"""A session on the terminal: what was measured, whether it can be trusted, its figures, and what is to be said of them.
+"""A session on the terminal: what was measured, whether it can be trusted, its figures, and notes on them.
 
 Prints `view.Figures`, as the page does. Used by `run` and `show`.
 """
@@ -25,15 +25,15 @@ from kernometer.stats.order import in_registry_order
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: The narrowest column of row names; below it the terminal is too narrow for a table.
+#: The narrowest column of row names.
 NARROWEST = 14
 GAP = 2
-#: Eight heights, for a stream that can write blocks and for one that cannot; and a point that has no value.
+#: Eight heights, for a stream that can write blocks and for one that cannot; and the sign of a point without a value.
 BLOCKS, ASCII = "▁▂▃▄▅▆▇█", "_.-:=+*#"
 NO_VALUE = "?"
-#: Values whose ratio is less fill a part of the height only: noise is not drawn as a mountain.
+#: Values whose ratio is less use only a part of the height, so that noise does not look like a mountain.
 FULL_HEIGHT = 2.0
-#: Characters of a plot; of more points as many are taken, evenly.
+#: Characters of a plot; from more points so many are chosen evenly.
 WIDEST = 48
 
 _DIRECTION = {"lower": "↓", "higher": "↑"}
@@ -53,10 +53,10 @@ def print_result(
     points: bool = False,
     named: Collection[str] = (),
 ) -> None:
-    """A result with these figures: the rows that people ask for first, or all of a few.
+    """Prints a result with these figures: the rows that people ask for first, or all rows if there are few.
 
-    `whole`: all of many too. `details`: the same, and what was seen at every row. `points`: every point of a curve as
-    a row; `named`: rows that were asked for by name, all of which are shown, as such.
+    `whole`: all rows. `details`: all rows, with the details of every flag. `points`: every point of a curve as a row.
+    `named`: rows given by name, all of which are shown as rows.
     """
     view = absolute.figures([subject("A", result.session.label, [result], [figures], every_flag=details)])
     lines = [line for of in view.workloads for line in _lines(of, points=points, named=named)]
@@ -95,7 +95,7 @@ Line = tuple[WorkloadView, AbsoluteRow | CurveView]
 
 
 def _lines(of: WorkloadView, *, points: bool, named: Collection[str]) -> Iterator[Line]:
-    """Its lines in their order; but the points of a curve whose every row was asked for by name."""
+    """Its lines in order; a curve whose rows are all in `named` as its points."""
     for line in of.lines:
         if isinstance(line, CurveView) and (points or all(row.row in named for row in line.rows)):
             yield from ((of, row) for row in line.rows)
@@ -104,7 +104,7 @@ def _lines(of: WorkloadView, *, points: bool, named: Collection[str]) -> Iterato
 
 
 def _table(lines: Sequence[Line], width: int, heights: str) -> Table:
-    """A line a row; a curve has a few: its name, its plot, its lowest and its highest value."""
+    """One line per row; a curve has several: its name, its plot, its lowest and its highest value."""
     counted = any(of.unit.startswith("instructions") for of, _line in lines)
     heads = ("value", "±" if counted else "±95 %", "per", "", "runs", "")
     cells = [one for line in lines for one in _cells(*line, heights, width)]
@@ -127,7 +127,7 @@ def _table(lines: Sequence[Line], width: int, heights: str) -> Table:
 
 
 def _cells(of: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width: int) -> Iterator[Cells]:
-    """The lines of a row, one, or of a curve; `width` is that of the first column."""
+    """The line of a row, or the lines of a curve; `width` is that of the first column."""
     common = (of.per, _DIRECTION.get(of.better, ""))
     if isinstance(line, AbsoluteRow):
         [figure] = line.figures
@@ -151,8 +151,8 @@ def _letters(figures: Iterable[Figure]) -> str:
 
 
 def broken(name: str, width: int) -> list[str]:
-    """A row's name in lines of at most `width`, broken after `@`, `,` and `/`; where these are too long, after `-` and
-    `=`, and anywhere at last."""
+    """A row's name in lines of at most `width`, broken after `@`, `,` and `/`, if necessary after `-` and `=`, or
+    anywhere."""
     lines = [""]
     for part in _BREAKS.findall(name):
         for piece in [part] if len(part) + 2 <= width else _FINER.findall(part):
@@ -168,7 +168,7 @@ def broken(name: str, width: int) -> list[str]:
 
 
 def signs(encoding: str | None) -> str:
-    """The heights that a stream of this encoding can write."""
+    """BLOCKS, or ASCII if this encoding has no blocks."""
     try:
         BLOCKS.encode(encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
@@ -190,7 +190,7 @@ def spark(values: Sequence[float | None], heights: str, width: int = WIDEST) -> 
 
 
 def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) -> Iterator[str]:
-    """What the signs mean, what is to be known of rows, and what was not measured."""
+    """The legend, notes on rows, and what was not measured."""
     figures = [row.figures[0] for _of, line in lines for row in line.rows]
     if figures:
         yield _legend(figures, {of.better for of, _line in lines})
@@ -198,7 +198,7 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
     for group in view.flags:
         if details or (group.code in codes and not few):
             yield f"{group.letter} {group.title} ({_rows(group.count)}): {group.meaning}"
-        if details or (group.code == "probe" and not few):  # nothing else says what a workload remarks
+        if details or (group.code == "probe" and not few):  # remarks of workloads are printed nowhere else
             yield from (f"  {item.rows}: {item.detail}" for item in group.items)
     if few:
         letters = ", ".join(f"{group.letter} {group.title}" for group in view.flags if group.code in codes)
@@ -220,12 +220,12 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
 
 
 def _legend(figures: Collection[Figure], directions: Collection[str]) -> str:
-    """What the table's signs mean, as far as it uses them."""
+    """The legend of the signs that the table uses."""
     kinds = []
     if any(figure.accuracy.startswith("exact") for figure in figures):
         kinds.append("exact: all counts equal")
     if any("floor" in figure.accuracy for figure in figures):
-        kinds.append("floor: how far other states of the guest moved the count")
+        kinds.append("floor: how far other states of the guest move the count")
     if any(figure.accuracy.startswith("±") for figure in figures):
         counted = any(figure.text.endswith("instr") for figure in figures)
         kinds.append(f"±: {'the spread of the runs' if counted else '95 % interval within this session'}")
@@ -234,21 +234,21 @@ def _legend(figures: Collection[Figure], directions: Collection[str]) -> str:
 
 
 def _hangs_on(view: Figures) -> Iterator[str]:
-    """What figures hang on beside the kernel, and which those are: settings, the relation of two CPUs."""
+    """What figures depend on besides the kernel (settings, the relation of two CPUs), with the workloads."""
     found: dict[str, list[str]] = {}
     for of in view.workloads:
         if of.hangs_on:
             found.setdefault(of.hangs_on, []).append(of.name)
     if found:
-        yield "Figures hang on"
+        yield "Figures also depend on"
         yield from (f"  {detail} ({', '.join(names)})" for detail, names in found.items())
 
 
 def _overheads(view: Figures) -> Iterator[str]:
-    """What was measured beside rows, and whether it is still in their figures."""
+    """The overheads that were measured with rows, and whether the figures still include them."""
     rows = [(of, row, row.figures[0].overhead) for of in view.workloads for line in of.lines for row in line.rows]
     lines = [f"  {row.row}: {overhead}. {of.subtracts}" for of, row, overhead in rows if overhead]
-    yield from ["Overhead (less: taken off the figure; beside it: still in it)", *lines] if lines else []
+    yield from ["Overhead (less: subtracted from the figure; beside it: still in it)", *lines] if lines else []
 
 
 def _rows(count: int) -> str:
@@ -256,7 +256,7 @@ def _rows(count: int) -> str:
 
 
 def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]:
-    """The same for programs (`show --json`): plain values, nothing rounded, every row."""
+    """For programs (`show --json`): plain values, not rounded, every row."""
     import msgspec
 
     plain = msgspec.to_builtins

@@ -1,7 +1,7 @@
-"""Figures as people read them: 146 ns, 12.3 µs, 1.53 GB/s, 2.31 M/s, 12,493 instr. Pure.
+"""Figures as text: 146 ns, 12.3 µs, 1.53 GB/s, 2.31 M/s, 12,493 instr. Pure.
 
-How many digits a figure has is how well it is known: the last one shown is the first one that its interval touches,
-between 2 and 5 digits in all; 3 where no interval is given. Digits before the point are never rounded away.
+The number of digits shows how well a figure is known: the last digit is the first one that its interval touches, with 2
+to 5 digits in all, or 3 without an interval. Digits before the point are never rounded away.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SCALES: dict[str, tuple[tuple[int, str], ...]] = {
 }
 _FEWEST, _USUAL, _MOST = 2, 3, 5
 NOTHING = "–"
-#: Beyond ten times the figure an interval's width says no more than that nothing is known.
+#: Half widths beyond ten times the figure are not shown: then nothing is known.
 _WILDEST = 10.0
 
 
@@ -28,7 +28,7 @@ def format_value(value: float | None, unit: str, half_width: float | None = None
     """`value` in `unit`, with a prefix and as many digits as `half_width` allows.
 
     `unit`: "ns", "B/s", "1/s", "instructions" or "count", which has neither prefix nor name.
-    `half_width` is half of the interval's width, in the same unit. None, and what is not finite, is a dash.
+    `half_width` is half of the interval's width, in the same unit. None and infinite values become a dash.
     """
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -68,17 +68,17 @@ def format_percent(share: float) -> str:
 
 
 def format_factor(share: float) -> str:
-    """`format_percent` up to a hundred per cent, `a factor of 2.5` from there on."""
+    """`format_percent` below a hundred per cent, otherwise `a factor of 2.5`."""
     return format_percent(share) if share < 1 else f"a factor of {1 + share:.3g}"
 
 
 def ratio_text(ratio: float) -> str:
-    """A ratio with the digits that can matter: three decimals near 1, four digits far from it."""
+    """A ratio with three decimals near 1, and four digits far from it."""
     return f"{ratio:.3f}" if 0.1 <= ratio < 10 else f"{ratio:.4g}"
 
 
 def _last_place(value: float, unit: str, half_width: float | None) -> int:
-    """The power of ten that the last digit shown stands for."""
+    """The power of ten of the last digit shown."""
     if value == 0:
         return 0
     magnitude = _magnitude(value)
@@ -93,7 +93,7 @@ def _last_place(value: float, unit: str, half_width: float | None) -> int:
 
 
 def _scale(value: float, unit: str, place: int) -> tuple[int, str]:
-    """The largest prefix under which the number, as it will be shown, is at least 1."""
+    """The largest prefix for which the number shown is at least 1."""
     scales = _SCALES.get(unit, ((0, unit),))
     rounded = abs(round(value, -place))
     return next((scale for scale in scales if rounded >= 10.0 ** scale[0]), scales[-1])
@@ -109,6 +109,6 @@ def _number(value: float, exponent: int, place: int) -> str:
 
 
 def exact_text(count: RowFigure | RowComparison) -> str:
-    """Of an exact count, or a ratio of two, that it is one, with the floor that is known; "" of any other."""
+    """ "exact" with the known floor, for an exact count or a ratio of two; "" for any other."""
     floor = "" if count.floor is None else f" (floor {format_percent(count.floor)})"
     return f"exact{floor}" if count.exact else ""

@@ -16,12 +16,12 @@ from kernometer.stats.model import Verdict
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Characters of a value that differs, of a note; of a row's name at the least.
+#: Characters of a value that differs, and of a note; the narrowest column of row names.
 VALUE, NOTE, NARROWEST = 60, 300, 14
 
 LEGEND = "undecided: the smallest difference that these runs could have seen (sees), and what more it takes to see ±{}"
 CURVES = "curves (*): the largest decided difference and where it is, or how far the ratios reach; --points lists all"
-#: Not by colour alone: the word stands beside it.
+#: Colours only repeat the verdict's word.
 _STYLES = {
     Verdict.SLOWER: "red",
     Verdict.FASTER: "green",
@@ -32,7 +32,7 @@ _STYLES = {
 
 
 def print_comparison(console: Console, view: ComparisonView, *, whole: bool = False) -> None:
-    """The sentence, every difference by name, the lines to look at first or all of them, and the remarks."""
+    """Prints the sentence, every difference by name, the lines to look at first or all lines, and the remarks."""
     console.print(Text(f"{view.sentence}", "bold"))
     console.print(Text(f"A: {view.a.name}; B: {view.b.name}"))
     for line in _differences(view):
@@ -83,9 +83,9 @@ def _table(view: ComparisonView, lines: Sequence[ComparedRow], width: int) -> Ta
 
 
 def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: bool) -> list[list[str | Text]]:
-    """Each with its head; `stacked`: B's figure below A's, and the interval below its ratio.
+    """The columns with their heads; `stacked`: B's figure below A's, and the interval below its ratio.
 
-    The ratio is of costs: above 1, B is slower. Under it what LEGEND explains.
+    The ratio is of costs: above 1, B is slower. LEGEND explains the text under it.
     """
     gap = "\n" if stacked else " "
     found: list[list[str | Text]] = [["row", *(row.row for row in lines)]]
@@ -103,12 +103,12 @@ def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: boo
 
 
 def _width(column: Sequence[str | Text]) -> int:
-    """With the space behind it."""
+    """The column's width with the space behind it."""
     return 1 + max(len(line) for cell in column for line in str(cell).split("\n"))
 
 
 def _verdict(row: ComparedRow) -> Text:
-    """Of a curve how many of its points got which."""
+    """The row's verdict; for a curve how many of its points have each verdict."""
     many = sum(one.count for one in row.verdicts) > 1
     words = [f"{one.count} {one.word}" if many else one.word for one in row.verdicts]
     return Text("\n".join(words), _STYLES.get(row.verdict, ""))

@@ -1,8 +1,8 @@
-"""The view model of table and page: every figure formatted, its raw value beside it where a test or a chart needs it.
+"""The view model of table and page: every figure formatted, with its raw value if a test or a chart needs it.
 
-Plain values, built by build.py and its parts. The terminal prints them (table.py, verdicts.py), the page lays them out
-(templates/report.html.j2). Every string that came from a machine or a user has passed `text.printable` and is cut to a
-length; escaping for HTML is the template's.
+Plain values, built by build.py and its parts. table.py and verdicts.py print them on the terminal,
+templates/report.html.j2 lays them out on the page. Every string from a machine or a user has passed `text.printable`
+and is cut; the template escapes for HTML.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SessionView:
 
     id: str
     started: str  #: UTC, to the minute
-    state: str  #: how long it took, and whether it is whole
+    state: str  #: how long it took, and whether it is complete
     whole: bool
     note: str  #: "", or what disturbed it
     damage: tuple[str, ...] = ()  #: what could not be read, as sentences
@@ -46,7 +46,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A flag of a figure, in short; FlagGroup explains it."""
+    """The short form of a figure's flag; FlagGroup explains it."""
 
     code: str
     label: str
@@ -55,7 +55,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value with its interval. `raw` is in the row's unit; None where there is no figure, and `text` says why."""
+    """A value with its interval. `raw` is in the row's unit; None without a figure, and `text` is the reason."""
 
     raw: float | None
     text: str
@@ -63,7 +63,7 @@ class Figure:
     accuracy: str = ""  #: how far the interval reaches: ±0.8 %
     runs: int = 0
     tags: tuple[Tag, ...] = ()
-    overhead: str = ""  #: what was measured beside the row, if anything
+    overhead: str = ""  #: the overhead that was measured with the row, if any
 
 
 NOTHING = Figure(None, "–")
@@ -80,7 +80,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One line of a comparison: a row, or a curve by the point that stands for it."""
+    """One line of a comparison: a row, or a curve by the point that represents it."""
 
     row: str
     anchor: str
@@ -89,18 +89,18 @@ class ComparedRow:
     ratio: float | None
     ratio_text: str
     interval: str
-    floor: str  #: by path: what other states of the guest, or layouts, move the count by
+    floor: str  #: by path: how far other states of the guest, or layouts, move the count
     verdict: Verdict
     verdicts: tuple[Tally, ...]  #: one; of a curve those of its points
-    note: tuple[str, ...]  #: of undecided rows what could have been seen, and what is missing; of a curve where it is
-    why: tuple[str, ...]  #: for failed and absent rows, and what else concerns this one alone
-    footnotes: tuple[int, ...] = ()  #: numbers, from 1, of the notes that it shares with other rows
+    note: tuple[str, ...]  #: undecided rows: what could have been seen, and what is missing; curves: at which value
+    why: tuple[str, ...]  #: reasons of failed and absent rows, and other notes of this row alone
+    footnotes: tuple[int, ...] = ()  #: numbers, from 1, of notes shared with other rows
     bar: Bar | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A static chart. `svg` is markup of our own making, safe to put into the page as it is."""
+    """A static chart. `svg` is our own markup, safe to put into the page."""
 
     svg: str
     width: int
@@ -108,21 +108,21 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCurve:
-    """A curve of the comparison: its picture and, folded, its points."""
+    """A curve of the comparison: its drawing and, folded, its points."""
 
     name: str
     anchor: str
     parameter: str
     summary: str  #: how many points, and its largest decided difference
-    tallies: tuple[Tally, ...]  #: of its points; verdicts that none got are left out
-    plot: Plot | None  #: None where no point has a ratio
+    tallies: tuple[Tally, ...]  #: of its points, without verdicts that no point has
+    plot: Plot | None  #: None if no point has a ratio
     rows: tuple[ComparedRow, ...]
     xs: tuple[str, ...]  #: the parameter's value of each row
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Something the two sides have in common (`a` == `b`), or not."""
+    """A fact that the two sides have in common (`a` == `b`), or in which they differ."""
 
     what: str
     a: str
@@ -130,13 +130,13 @@ class Contrast:
 
     @property
     def of_host(self) -> bool:
-        """Whether `check` found it: there are dozens, which stand apart."""
+        """Whether `check` found it. There are dozens, which are shown apart."""
         return self.what.startswith("host ")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """B against A, all of it."""
+    """B against A."""
 
     anchor: str
     a: System
@@ -157,7 +157,7 @@ class ComparisonView:
 
     @property
     def interval(self) -> str:
-        """What the column beside the ratios is called."""
+        """The head of the column of intervals."""
         return "Interval" if self.by_path else "95 % interval"
 
     @property
@@ -167,30 +167,30 @@ class ComparisonView:
 
 @dataclass(frozen=True, slots=True)
 class AbsoluteRow:
-    """One row of the absolute table: a figure a system, in the page's order of systems."""
+    """One row of the absolute table: one figure per system, in the page's order."""
 
     row: str
     parameters: str  #: what follows the workload's name
     anchor: str
     figures: tuple[Figure, ...]
-    bar: Bar | None = None  #: where there is one system: its interval around its figure
+    bar: Bar | None = None  #: for a single system: its interval around its figure
 
     @property
     def rows(self) -> tuple[AbsoluteRow, ...]:
-        """Itself, as a curve has its points."""
+        """The row itself, in the place of a curve's points."""
         return (self,)
 
 
 @dataclass(frozen=True, slots=True)
 class CurveView:
-    """A curve: the figures of all systems in one picture and, folded, its points; `parameters` are their values."""
+    """A curve: the figures of all systems in one drawing and, folded, its points; `parameters` are their values."""
 
     name: str
     parameter: str
-    span: str  #: how many points, from where to where
+    span: str  #: the number of points, and the first and last value
     summary: str
-    ends: tuple[AbsoluteRow, ...]  #: of the first system the lowest point and the highest; none where it has no value
-    plot: Plot | None  #: None where no point has a figure
+    ends: tuple[AbsoluteRow, ...]  #: the first system's lowest and highest point; none without a value
+    plot: Plot | None  #: None if no point has a figure
     rows: tuple[AbsoluteRow, ...]
 
 
@@ -201,17 +201,17 @@ class WorkloadView:
     name: str
     what: str
     unit: str  #: "time per call"
-    per: str  #: "call"; "" where the unit says it
+    per: str  #: "call"; "" if the unit contains it
     better: str  #: "lower" or "higher"
     inside: str
     subtracts: str  #: besides the clock and the empty loop
-    hangs_on: str  #: settings of the system, with each system's values; the relation of two CPUs
+    hangs_on: str  #: what it depends on: settings, with each system's values; the relation of two CPUs
     source: str
     lines: tuple[AbsoluteRow | CurveView, ...]
 
     @property
     def rows(self) -> tuple[AbsoluteRow, ...]:
-        """Those that stand alone."""
+        """The rows that belong to no curve."""
         return tuple(line for line in self.lines if isinstance(line, AbsoluteRow))
 
     @property
@@ -230,27 +230,27 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class FlagItem:
-    rows: str  #: those of one curve under its name, with their number
+    rows: str  #: row names; the rows of one curve as its name and their number
     system: str  #: its letter
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class FlagGroup:
-    """One reason to take figures with care, said once, and the rows it concerns."""
+    """One reason to take figures with care, and its rows."""
 
     code: str
     title: str
     letter: str
     meaning: str
     count: int  #: of figures
-    folded: bool  #: so many have it, or it asks for so little, that it stands beside no row
+    folded: bool  #: not shown at rows, as it is common or needs no action
     items: tuple[FlagItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CountsRow:
-    """Ground truth or hardware counters of one row and system; a cell a column, "" where nothing was counted."""
+    """Ground truth or hardware counters of one row and system: one cell per column, "" if nothing was counted."""
 
     row: str
     system: str
@@ -272,7 +272,7 @@ class Counts:
 class Absence:
     """Rows without a figure, for one reason."""
 
-    rows: str  #: those of one curve under its name, with their number
+    rows: str  #: row names; the rows of one curve as its name and their number
     system: str
     kind: str  #: "failed" or "not on this platform"
     reason: str
@@ -283,8 +283,8 @@ class Finding:
     """Something on a host that disturbs measuring, and what to do about it."""
 
     name: str
-    value: str  #: as the host has it
-    effect: str  #: how that disturbs
+    value: str  #: the host's value
+    effect: str  #: how it disturbs
     advice: str
     severity: str  #: "disturbs" or "note"
     systems: str  #: letters
@@ -292,7 +292,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SpreadRow:
-    """How one row spreads between sessions that should agree."""
+    """The spread of one row between sessions of the same thing."""
 
     row: str
     sessions: int
@@ -304,7 +304,7 @@ class SpreadRow:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Spread between sessions of one thing; `summary` is what to read first. Rows: the noisiest first."""
+    """Spread between sessions of the same thing, with a summary; the noisiest row first."""
 
     summary: str
     rows: tuple[SpreadRow, ...]
@@ -328,19 +328,19 @@ class Distribution:
     anchor: str
     summary: str
     quantiles: tuple[Quantiles, ...]
-    ecdf: Plot | None  #: None where no sample is above 0
+    ecdf: Plot | None  #: None if no sample is above 0
     order: Plot | None
     decimated: str  #: "" or what was left out of the drawing
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is known of every row of every system: all that the terminal shows of a session."""
+    """Every row of every system, as the terminal shows a session."""
 
     title: str
     lead: str  #: what was measured
     trust: str  #: whether it can be trusted
-    axis: Axis  #: on which single intervals are drawn
+    axis: Axis  #: of single intervals
     systems: tuple[System, ...]
     first: tuple[AbsoluteRow, ...]  #: what people ask for first
     families: tuple[Family, ...]
@@ -359,21 +359,19 @@ class Page:
 
     figures: Figures
     by: str  #: "time", "path", or both
-    bracket: str  #: what every figure is net of, and what the gross samples hold
-    made: str  #: who wrote the page
+    bracket: str  #: what is subtracted from every figure, and included in the gross samples
+    made: str  #: the program that wrote the page
     comparisons: tuple[ComparisonView, ...]
     truth: Counts
     counters: Counts
-    events: Counts  #: by path: what the emulator's plugin counted in a timed region
+    events: Counts  #: by path: the plugin's counts of a timed region
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]
     quantile_words: tuple[str, ...]
-    ecdf_steps: int  #: quantiles of a run that its drawing keeps
-    marks: tuple[
-        str, ...
-    ]  #: SVG paths of the marks that curves of systems have, in the systems' order, round and round
-    order_buckets: int  #: stretches of a run of which its drawing keeps the smallest and the largest sample
+    ecdf_steps: int  #: how many quantiles of a run its drawing keeps
+    marks: tuple[str, ...]  #: SVG paths of the systems' marks in curves, in order, repeated if there are more systems
+    order_buckets: int  #: stretches of a run whose smallest and largest samples its drawing keeps
 
     @property
     def title(self) -> str:
@@ -381,6 +379,6 @@ class Page:
 
     @property
     def drawn(self) -> frozenset[str]:
-        """Anchors of the rows whose samples are on the page, and of the curves that are compared there."""
+        """Anchors of the rows whose samples are on the page, and of the compared curves."""
         samples = (one.anchor for _family, rows in self.distributions for one in rows)
         return frozenset((*samples, *(curve.anchor for one in self.comparisons for curve in one.curves)))

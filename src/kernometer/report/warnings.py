@@ -1,4 +1,4 @@
-"""Every flag in words, once: for the table, the report and the docs. What each means: docs/statistics.md, "Flags"."""
+"""The text of every flag, for the table, the report and the docs. docs/statistics.md, "Flags"."""
 
 from __future__ import annotations
 
@@ -24,81 +24,81 @@ WORDS: dict[FlagCode, Wording] = {
     FlagCode.BELOW_RESOLUTION: Wording(
         "b",
         "below clock",
-        "The operation took less than the clock can tell from nothing, so there is no figure; that is not zero.",
-        "Leave the batch to calibration (no --batch), or choose a finer clock with --clock.",
+        "The operation took less time than the clock can resolve, so there is no figure; that does not mean zero.",
+        "Leave out --batch, so that the batch is calibrated, or choose a finer clock with --clock.",
     ),
     FlagCode.COARSE_CLOCK: Wording(
         "c",
         "coarse clock",
         "One step of the clock is more than 1 % of a sample, so the figure moves in visible steps.",
-        "Choose a finer clock (--clock) and no --batch of your own; a cold row is one call and cannot be longer.",
+        "Choose a finer clock (--clock) and leave out --batch; a cold row is one call and cannot be longer.",
     ),
     FlagCode.DISTURBED: Wording(
         "d",
         "disturbed",
-        "Something else had the CPU during some runs. They are in the figure like all others.",
-        "Stop what else runs, or measure on an idle CPU; kernometer check names what disturbs here.",
+        "Something else used the CPU during some runs. The figure includes these runs like all others.",
+        "Stop other programs, or measure on an idle CPU; kernometer check shows what disturbs here.",
     ),
     FlagCode.SHARED: Wording(
         "s",
         "shared core",
-        "A neighbour was on the core beside nearly all samples, so that the figure is not of a quiet core.",
+        "A neighbour used the core during nearly all samples, so the figure is not that of a quiet core.",
         "Measure again at another time, on another CPU, or by path.",
     ),
     FlagCode.COUNTS_DISAGREE: Wording(
         "x",
         "counts off",
         "The kernel counted other events (faults, switches, calls) than the workload claims to make.",
-        "Take the figure for what happened, not for what the name says; please report the row with this kernel.",
+        "The figure is the cost of what happened, not of what the name says; please report the row with this kernel.",
     ),
     FlagCode.NOT_PINNED: Wording(
         "p",
         "not pinned",
-        "The run was free to move between CPUs, so that where it ran is part of the figure.",
-        "Allow the process at least one CPU that it may bind itself to (taskset, the container's cpuset).",
+        "The run could move between CPUs, so the figure also depends on where it ran.",
+        "Allow the process at least one CPU to bind itself to (taskset, the container's cpuset).",
     ),
     FlagCode.UNSTABLE: Wording(
         "u",
         "unstable",
-        "Runs differ much more than the samples within them: each process found different conditions.",
-        "Make more runs, and look at the run order in the report for steps or drift.",
+        "Runs differ much more than the samples within them: conditions changed from process to process.",
+        "Make more runs, and look for steps or drift in the report, which shows the runs in order.",
     ),
     FlagCode.FEW_RUNS: Wording(
         "f",
         "few runs",
-        "Fewer than three runs: their interval is too wide to say much, or there is none.",
+        "Fewer than three runs: the interval is too wide to be of use, or there is none.",
         "Make more runs: --profile full, or a longer session.",
     ),
     FlagCode.OUTLIERS: Wording(
         "o",
         "outliers",
-        "Some samples or runs lie far from the rest. None was dropped.",
-        "Look at the distribution in the report; the median bears with a few, not with a second mode.",
+        "Some samples or runs lie far from the rest. The figure includes them all.",
+        "Look at the distribution in the report; the median tolerates a few outliers, but not a second mode.",
     ),
     FlagCode.PROBE: Wording(
         "r",
         "remark",
-        "The workload made a remark of its own.",
-        "Read it; kernometer show --details prints it in full.",
+        "The workload printed a remark.",
+        "Read the remark: kernometer show --details prints it in full.",
     ),
 }
 
 
-#: Flags that ask for nothing to be done about a row.
+#: Flags that need no action on a row.
 FOLDED = frozenset({FlagCode.DISTURBED, FlagCode.OUTLIERS})
-#: A flag on more than this share of the rows says something of the machine, not of a row; from so many rows on.
+#: A flag on more than this share of at least so many rows is caused by the machine, not by a row.
 COMMON, COMMON_FROM = 0.5, 8
 
 
 def folded(figures: Sequence[RowFigure]) -> frozenset[FlagCode]:
-    """Flags that are told once below a table, and not beside rows."""
+    """Flags that are explained once below a table, and not shown at rows."""
     counts = Counter(code for figure in figures for code in {flag.code for flag in figure.flags})
     common = {code for code, n in counts.items() if len(figures) >= COMMON_FROM and n > COMMON * len(figures)}
     return (FOLDED | common) - {FlagCode.BELOW_RESOLUTION}
 
 
 def noisy(found: Disturbance | None) -> str:
-    """What disturbed a session, how much, and what to do, as one sentence; "" where nothing did."""
+    """What disturbed a session, how much, and what to do, as one sentence; "" if nothing did."""
     if found is None or found.quiet:
         return ""
     causes = [

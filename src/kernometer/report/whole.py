@@ -1,4 +1,4 @@
-"""Files that appear, or replace an older one, only when they are whole."""
+"""Files that appear, or replace an older one, only when they are complete."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kernometer.errors import ResultError
 
 @contextmanager
 def whole_file(path: Path, what: str) -> Iterator[IO[bytes]]:
-    """To be written within the block, which leaves nothing if it fails.
+    """The file to write within the block. A block that fails leaves nothing behind.
 
-    Raises ResultError, with `what` it is, where it cannot be written.
+    Raises ResultError, naming `what` it is, if it cannot be written.
     """
     unfinished: Path | None = None
     try:
@@ -34,14 +34,14 @@ def whole_file(path: Path, what: str) -> Iterator[IO[bytes]]:
         unfinished.replace(path)
     except OSError as error:
         text = f"The {what} cannot be written to {path}: {error.strerror or error}."
-        raise ResultError(text, "Name another file, in a folder that you may write to.") from error
+        raise ResultError(text, "Name another file, in a directory that you may write to.") from error
     finally:
         if unfinished is not None:
             unfinished.unlink(missing_ok=True)
 
 
 def _umask() -> int:
-    """The process's mask; to read it is to set it."""
+    """The process's file mode mask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
