@@ -21,9 +21,9 @@ from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
 
-OTHER_LOOPS = "the probes are built differently, and so are their empty loops: they are not held against each other"
+OTHER_LOOPS = "the probes are built differently, and so are their empty loops, which are therefore not compared"
 
-#: The reference differs between the sides by more than this, relative, with a probability below that: it is not used.
+#: If the reference differs between the sides by more than MOVED (relative), with p below MOVED_P, it is not used.
 MOVED, MOVED_P = 0.001, 0.01
 
 
@@ -38,7 +38,7 @@ def ab(
 ) -> Comparison:
     """Judges the two sides of one `ab`, B against A. `delta` is relative; `floors` as for `compare`.
 
-    Raises ResultError where the two results are not the sides of one `ab`.
+    Raises ResultError if the two results are not the sides of one `ab`.
     """
     check_comparable((a,), (b,))
     core = core_of_both(a, b)
@@ -48,7 +48,7 @@ def ab(
     if a.session.experiment != b.session.experiment:
         raise ResultError(
             f"{a.session.id} and {b.session.id} are not the two sides of one `ab`",
-            "kernometer compare judges results that were measured apart",
+            "kernometer compare judges results that were measured separately",
         )
     names = rows_of(of_a, of_b)
     other_loops = core is None and core_of(a.runs) is not None and core_of(b.runs) is not None
@@ -74,7 +74,7 @@ def ab(
 
 
 def reference_moved(a: Side, b: Side, names: Sequence[str]) -> tuple[str, ...]:
-    """A remark where the empty loop itself takes longer on one side, over all rows: then it corrects nothing."""
+    """A remark if the empty loop itself takes longer on one side, over all rows: then it cannot correct figures."""
     apart: dict[int, list[float]] = {}
     for row in names:
         for block, difference in _beside(a.figures_of(row), b.figures_of(row)).items():
@@ -86,7 +86,7 @@ def reference_moved(a: Side, b: Side, names: Sequence[str]) -> tuple[str, ...]:
         return ()
     return (
         f"the empty loop takes {ratio(float(contrast.log_ratio)):.4f} times as long on {b.name}: what is compared "
-        "moves the reference, so that it corrects nothing",
+        "changes this reference, so that it cannot correct figures",
     )
 
 
@@ -115,7 +115,7 @@ def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
             replace(
                 comparison,
                 minutes_missing=(2 - len(blocks)) * seconds / 60,
-                notes=("fewer than two blocks have both sides: at least that many minutes more", *notes),
+                notes=("fewer than two blocks have both sides: at least that many more minutes", *notes),
             )
         )
     differences_log = [blocks_b[block] - blocks_a[block] for block in blocks]
@@ -126,7 +126,7 @@ def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
     contrast = paired(differences_log, reference or None)
     alike = [any(flag.code is FlagCode.SHARED for flag in figure.flags) for figure in (figure_a, figure_b)]
     if alike[0] != alike[1]:
-        note = f"no quiet core for {b.name if alike[1] else a.name}: the difference may be the neighbour's"
+        note = f"no quiet core for {b.name if alike[1] else a.name}: a neighbour may cause the difference"
         return Draft(replace(comparison, ratio=ratio(float(contrast.log_ratio)), notes=(note, *notes)))
     return Draft(
         comparison,
@@ -147,7 +147,7 @@ def block_logs(figure: RowFigure) -> dict[int, float]:
 
 
 def _beside(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> dict[int, float]:
-    """By block: the difference of the logs of what the empty loop took beside the samples that count."""
+    """By block: the difference of the logs of the empty loop's times next to the samples that count."""
     of_a, of_b = (
         {run.block: math.log(run.reference) for figure in of for run in figure.runs if run.reference} for of in (a, b)
     )
@@ -155,5 +155,5 @@ def _beside(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> dict[int, float]:
 
 
 def seconds_per_block(figure: RowFigure) -> float:
-    """What this row takes in one block, set-up included; s."""
+    """Seconds of this row in one block, with set-up."""
     return math.fsum(run.seconds for run in figure.runs) / len({run.block for run in figure.runs})

@@ -1,4 +1,4 @@
-"""Stored results against each other; the unit is the session, or what sessions share. docs/statistics.md, "compare"."""
+"""Compares stored results; the unit is the session, the boot or the occasion. docs/statistics.md, "compare"."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def compare(
 ) -> Comparison:
     """Judges B against A.
 
-    `history`: earlier sessions of this host (any, the fitting ones are found), asked where a side has one unit only.
-    `delta`: relative, 0.02 is 2 %. `floors`: by path, what is known of layouts.
-    Raises ResultError where a side is empty, a session stands on both, or times would meet counts.
+    `history`: earlier sessions of this host (unsuitable ones are ignored), used if a side has only one unit.
+    `delta`: relative, 0.02 is 2 %. `floors`: by path, the known layouts.
+    Raises ResultError if a side is empty, a session is on both sides, or one side has times and the other counts.
     """
     others = {name_b: b}
     return compare_many(a, others, history=history, delta=delta, name_baseline=name_a, floors=floors)[0]
@@ -92,7 +92,7 @@ def _comparison(
     )
 
 
-#: What the unit was, and why.
+#: The unit, and why.
 UNITS = {
     Grain.SESSION: "the unit is the session: the processes of one session share what differs between sessions",
     Grain.BOOT: "the unit is the boot: the sides ran in different boots, so sessions of one boot are not independent",
@@ -102,13 +102,13 @@ UNITS = {
 
 
 def _in_a_row_remark(drafts: Sequence[Draft]) -> tuple[str, ...]:
-    """What it cost that the sides did not take turns."""
+    """The cost of measuring the sides in a row and not in turn."""
     costs = [draft.cost for draft in drafts if draft.neighbours]
     if not costs:
         return ()
     return (
         f"the sides were measured in a row, not in turn, and neighbours are alike: intervals are {median(costs):.1f} "
-        f"times as wide as in turn (median of the rows), and ratios lean on what lies next to the change of sides; "
+        f"times as wide as in turn (median of the rows), and ratios depend most on units next to the change of sides; "
         f"measure in turn (A B B A …), or use kernometer ab",
     )
 
@@ -128,8 +128,8 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
     if None in spreads:
         missing = _missing_without_history(comparison.a, comparison.b, units, delta)
         note = (
-            f"one {of.value} on a side shows no spread between {of.value}s, and the history of this host holds fewer "
-            f"than three that would tell it: the ratio has no interval, and the number of sessions missing is the least"
+            f"one {of.value} on a side shows no spread between {of.value}s, and the history of this host has fewer "
+            f"than three to estimate it: the ratio has no interval, and the number of missing sessions is a lower bound"
         )
         seen = ratio(math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a))
         return Draft(replace(comparison, ratio=seen, sessions_missing=missing, notes=(note, *comparison.notes)))
@@ -143,7 +143,7 @@ def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta
 
 
 def _with_own_spread(bare: Draft, logs: Sequence[list[float]], starts: Sequence[list[float]]) -> Draft:
-    """Two units a side or more tell how far units lie apart; of A, then of B."""
+    """The draft with the spread between the units of each side, which have two units or more."""
     contrast = welch(*logs)
     if in_a_row(*starts):
         wide = generalised(*logs, *starts)
@@ -156,7 +156,7 @@ def _with_own_spread(bare: Draft, logs: Sequence[list[float]], starts: Sequence[
 
 
 def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: History | None) -> Spread | None:
-    """The spread of one side's units: its own from two units on, else the history's, but never less than within."""
+    """The spread of one side's units: its own from two units on, else the history's, but at least that within."""
     if len(logs) >= 2:
         middle = math.fsum(logs) / len(logs)
         return Spread(math.fsum((log - middle) ** 2 for log in logs) / (len(logs) - 1), len(logs) - 1, of_row=True)
@@ -170,14 +170,14 @@ def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: H
 
 
 def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: Spread) -> Contrast:
-    """With the lesser degrees of freedom: both spreads may be one and the same estimate."""
+    """The contrast with the lesser degrees of freedom, as both spreads may be the same estimate."""
     difference = math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a)
     parts = (of_a.variance / len(logs_a), of_a.df), (of_b.variance / len(logs_b), of_b.df)
     return from_variances(difference, *parts, cautious=True)
 
 
 def within_variance(figures: Sequence[RowFigure]) -> float:
-    """Variance of one unit's log figure as the runs within its sessions have it: the least that it can be."""
+    """A lower bound of the variance of one unit's log figure, from the runs within its sessions."""
     variances = []
     for figure in figures:
         logs = [math.log(run.cost) for run in figure.runs if run.cost > 0]
@@ -189,7 +189,7 @@ def within_variance(figures: Sequence[RowFigure]) -> float:
 
 
 def _missing_without_history(a: RowFigure | None, b: RowFigure | None, units: int, delta: float) -> int:
-    """At least so many more units a side, by the spread within the session: that between sessions is not known yet."""
+    """At least how many more units a side needs, by the spread within the session; that between them is not known."""
     within = max((within_variance([figure]) for figure in (a, b) if figure is not None), default=0.0)
     needed = units_needed(math.sqrt(within), delta, paired=False)
     return max(1, 2 - units, (needed or 0) - units)

@@ -1,4 +1,7 @@
-"""The state of the core beside each sample, as the empty loop tells it. docs/statistics.md, "The state of the core"."""
+"""The state of the core around each sample, from readings of the empty loop.
+
+docs/statistics.md, "The state of the core".
+"""
 
 from __future__ import annotations
 
@@ -13,35 +16,35 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: No level is so many times as slow as the fastest readings: those were interrupted.
+#: Readings so many times as slow as the fastest were interrupted, and form no level.
 INTERRUPTED = 4.0
-#: Two levels are at least so far apart. Frequency alone moves the loop by less; a thread beside it doubles its time.
+#: The least ratio of two levels. Frequency alone moves the loop by less; a sibling thread doubles its time.
 APART = 1.25
 #: A level holds at least this share of the readings …
 LEAST_SHARE = 0.01
 #: … and between two the readings are at most this share as dense as at the less dense of them.
 VALLEY = 0.5
-#: Width of a bin of the histogram that levels are read from, on the logarithm.
+#: Width of a bin of the histogram for levels, on the logarithm.
 BIN = 0.02
-#: Empty loops of two builds are the same one if their quiet levels are within this factor.
+#: Empty loops of two builds count as the same if their quiet levels are within this factor.
 ALIKE = 1.1
-#: Fewer readings tell no levels.
+#: The least number of readings for levels.
 LEAST_READINGS = 100
-#: Quiet samples that a run's figure needs, and their share: among few, those that a neighbour met unseen decide.
+#: The quiet samples that a run's figure needs, and their share. Few quiet samples may contain unseen disturbances.
 ENOUGH, ENOUGH_SHARE = 5, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What the readings of one measurement say: of a session, or of both sides of an `ab`."""
+    """The core's state during a session, or during both sides of an `ab`."""
 
-    #: ns of one iteration; a reading above it is not of the quiet level. None: there is only one level.
+    #: ns of one iteration; readings above it are not quiet. None: there is only one level.
     edge: float | None
     shared: float  #: the share of all samples beside which a reading is above the edge
 
 
 def core_of(runs: Iterable[Run]) -> Core | None:
-    """What the readings beside the samples of all these runs say; None where there are none, or too few."""
+    """The state from the readings of all these runs; None if there are no or too few readings."""
     import numpy as np
 
     beside = [run for run in runs if run.loop_every and run.loop_batch]
@@ -55,9 +58,9 @@ def core_of(runs: Iterable[Run]) -> Core | None:
 
 
 def core_of_both(a: Result, b: Result) -> Core | None:
-    """The same of two sides that were measured in turn; None where their empty loops cannot be compared.
+    """The same for two sides that were measured in turn; None if their empty loops cannot be compared.
 
-    Another compiler makes another loop. Of probes that were built differently the quiet levels must be within `ALIKE`.
+    Another compiler makes another loop. The quiet levels of probes with different builds must be within `ALIKE`.
     """
     together = core_of((*a.runs, *b.runs))
     if a.header is None or b.header is None or a.header.probe == b.header.probe or together is None:
@@ -67,7 +70,7 @@ def core_of_both(a: Result, b: Result) -> Core | None:
 
 
 def _quiet_level(runs: Sequence[Run]) -> float:
-    """Median ns of one iteration of the readings in the fastest level."""
+    """Median ns of one iteration in the fastest level."""
     import numpy as np
 
     found = core_of(runs)
@@ -76,17 +79,17 @@ def _quiet_level(runs: Sequence[Run]) -> float:
 
 
 def readings(run: Run) -> NDArray[np.float64]:
-    """Of the empty loop, ns an iteration, clock inside, shape (readings,); cold rows and those by path have none."""
+    """Readings of the empty loop, ns per iteration with the clock, shape (readings,); none in cold rows and by path."""
     import numpy as np
 
     return np.asarray(run.loop_cost if run.loop_batch else (), dtype=np.float64) / max(run.loop_batch, 1)
 
 
 def levels(times: NDArray[np.float64]) -> float | None:
-    """The edge between the fastest level of these readings and what is slower; None where there is one level.
+    """The edge between the fastest level of these readings and slower ones; None if there is only one level.
 
-    Shape (n,), any unit. The split of the logarithms into two classes whose means are the furthest apart for their
-    spread (Otsu, IEEE Trans. SMC 9, 1979); it counts if the classes are levels (`APART`, `LEAST_SHARE`, `VALLEY`), and
+    Shape (n,), any unit. It splits the logarithms into two classes whose means are the furthest apart for their spread
+    (Otsu, IEEE Trans. SMC 9, 1979). The split counts if the classes are levels (`APART`, `LEAST_SHARE`, `VALLEY`), and
     the edge is where the readings between them are the least dense.
     """
     import numpy as np
@@ -116,7 +119,7 @@ def levels(times: NDArray[np.float64]) -> float | None:
 
 
 def _middle_of(chosen: NDArray[np.bool_]) -> int:
-    """The middle one of equals: between two narrow levels nearly every split is as good."""
+    """The middle one of equally good splits: between two narrow levels there are many."""
     import numpy as np
 
     places = np.flatnonzero(chosen)
@@ -134,13 +137,13 @@ def quiet_samples(run: Run, edge: float | None) -> NDArray[np.bool_]:
 
 
 def quiet_baseline(run: Run, edge: float | None) -> NDArray[np.bool_]:
-    """The same of its baseline's samples, whose readings go on where those of the samples end."""
+    """The same for its baseline's samples, whose readings follow those of the samples."""
     of_samples = -(-len(run.samples) // run.loop_every) if run.loop_every else 0
     return _quiet(run, edge, len(run.baseline.samples) if run.baseline else 0, of_samples)
 
 
 def _quiet(run: Run, edge: float | None, samples: int, first: int) -> NDArray[np.bool_]:
-    """Of so many samples, the first of which comes after reading `first`."""
+    """Which of `samples` samples are quiet; the first comes after reading `first`."""
     import numpy as np
 
     of = np.arange(samples)
@@ -148,6 +151,6 @@ def _quiet(run: Run, edge: float | None, samples: int, first: int) -> NDArray[np
         return of >= 0
     quiet = readings(run) <= edge
     before = first + of // run.loop_every
-    known = before + 1 < len(quiet)  # a record from a file may hold fewer
+    known = before + 1 < len(quiet)  # a record from a file may have fewer
     before = np.where(known, before, 0)
     return np.asarray(known & quiet[before] & quiet[np.minimum(before + 1, len(quiet) - 1)])

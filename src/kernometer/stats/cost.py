@@ -1,4 +1,4 @@
-"""What one run says an operation costs, net and gross. docs/statistics.md, "Net cost" and "Below resolution"."""
+"""The cost of an operation by one run, net and gross. docs/statistics.md, "Net cost" and "Below resolution"."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: A sample's net time must span this many steps of the clock: with both its ends rounded to a step, a shorter one may
+#: A sample's net time must span this many steps of the clock: both its ends are rounded to a step, so a shorter one may
 #: read as one step or as none.
 CLOCK_STEPS = 2.0
-#: And this many standard deviations of the empty bracket, beyond which 3 brackets of 1,000 read by chance.
+#: And this many standard deviations of the empty bracket; by chance 3 brackets of 1,000 are longer.
 BRACKET_SPREADS = 3.0
-#: And this share of what its loop costs: where the compiler puts a loop changes its cost by as much as that.
+#: And this share of the loop's cost: its place in memory changes its cost by as much.
 LOOP_DOUBT = 1.0
-#: And, where a baseline is taken off, this many standard errors of the difference of the two medians.
+#: And, if a baseline is subtracted, this many standard errors of the difference of the two medians.
 BASELINE_ERRORS = 3.0
 #: Interquartile range of a normal distribution in standard deviations, and the standard error of a median against that
 #: of a mean: sqrt(pi / 2).
 IQR_OF_SD = 1.349
 MEDIAN_OF_MEAN = math.sqrt(math.pi / 2)
-#: Larger counts are no measurement, and would not fit a double.
+#: Larger counts are invalid, and would not fit a double.
 LARGEST = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """A run's figure, and what else of it the flags look at."""
+    """A run's figure, and other values for the flags."""
 
     figure: RunFigure
-    detection_limit: float  #: the least net cost per operation that this run could tell from nothing
+    detection_limit: float  #: the least net cost per operation that this run could detect
     step_share: float  #: the clock's resolution as a share of the median sample; 0 by path
     se_log: float  #: standard error of the figure's logarithm, from the spread of its samples
     far: int  #: samples far outside (`OUTLIERS`)
 
     @property
     def below(self) -> bool:
-        """Nothing was seen above what the clock resolves."""
+        """Whether the cost is below the detection limit."""
         return self.figure.cost <= self.detection_limit
 
 
 def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
-    """Why no figure can be made of this record; "" if one can. Records come from files and guests: checked here."""
+    """Why this record gives no figure; "" if it gives one. Records come from files and guests, so check them here."""
     for what, samples in (
         ("samples", run.samples),
         ("clock", run.clock_cost),
@@ -61,7 +61,7 @@ def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
         if any(not -LARGEST < value < LARGEST for value in samples):
             return f"a value of its {what} is out of range"
     if not run.samples:
-        return "it holds no samples"
+        return "it has no samples"
     if unit == "count" and min(run.samples) < 1:
         return "it counted nothing"
     if not 1 <= run.batch < LARGEST or run.loop_batch >= LARGEST:
@@ -71,16 +71,16 @@ def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
     if not (0 <= run.resolution_ns < LARGEST and 0 <= run.seconds < LARGEST):
         return "its clock's resolution or its length is impossible"
     if run.baseline is not None and not (1 <= run.baseline.batch < LARGEST and run.baseline.samples):
-        return "its baseline holds no samples"
+        return "its baseline has no samples"
     if less_baseline and run.baseline is None:
         return "the figure is net of a baseline, and none was measured"
     return ""
 
 
 def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns", edge: float | None = None) -> RunCost:
-    """The figure of one usable run: ns per operation by time, instructions by path; of a count its inverse.
+    """The figure of one usable run: ns per operation by time, instructions by path; for a count its inverse.
 
-    `edge`: of the quiet level (stats/core.py); a run with fewer than `ENOUGH` quiet samples is taken whole.
+    `edge`: that of the quiet level (stats/core.py). A run with fewer than `ENOUGH` quiet samples uses all its samples.
     """
     if unit == "count":
         return _of_count(run)
@@ -88,7 +88,7 @@ def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns", edge: floa
 
 
 def _by_path(run: Run, less_baseline: bool) -> RunCost:
-    """Counts are exact: the lower median is one that was counted, less the empty bracket (`loop_cost`, batch 1)."""
+    """Counts are exact: the lower median is a measured count, less the empty bracket (`loop_cost`, batch 1)."""
     bracket = median_low(run.loop_cost) if run.loop_cost else 0
     gross = median_low(run.samples)
     net = (gross - bracket) / run.batch
@@ -112,7 +112,7 @@ def _by_path(run: Run, less_baseline: bool) -> RunCost:
 
 
 def _of_count(run: Run) -> RunCost:
-    """The lower median is a count that was counted. Nothing is taken off: neither clock nor loop are in it."""
+    """The lower median is a measured count. Nothing is subtracted, as it includes neither clock nor loop."""
     cost = 1 / median_low(run.samples)
     figure = RunFigure(
         run=run.run,
@@ -141,7 +141,7 @@ def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
     )
     if edge is not None and settled:
         samples, beside = samples[quiet], beside[beside <= edge]
-    warm = warmup(samples)  # a neighbour that comes or goes is no transient
+    warm = warmup(samples)  # a neighbour that comes or goes is not a transient
     kept = samples[warm:]
     reference = middle_of(beside) if len(beside) else None
     loop = 0.0 if reference is None else max(0.0, reference - clock / run.loop_batch)
@@ -184,7 +184,7 @@ def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
 
 
 def _baseline(baseline: Baseline, quiet: NDArray[np.bool_], clock: float, loop: float) -> tuple[float, float]:
-    """The baseline's net cost of one iteration and the standard error of its median, ns; of its quiet samples."""
+    """The baseline's net cost of one iteration and the standard error of its median, ns, from its quiet samples."""
     import numpy as np
 
     samples = np.asarray(baseline.samples, dtype=np.float64)
@@ -195,7 +195,7 @@ def _baseline(baseline: Baseline, quiet: NDArray[np.bool_], clock: float, loop: 
 
 
 def robust_sd(x: NDArray[np.float64]) -> float:
-    """Standard deviation by the interquartile range, which a quarter of wild samples on a side cannot move far."""
+    """Standard deviation from the interquartile range: a quarter of wild samples on a side cannot move it far."""
     import numpy as np
 
     if len(x) < 2:
@@ -205,7 +205,7 @@ def robust_sd(x: NDArray[np.float64]) -> float:
 
 
 def quantile(ordered: NDArray[np.float64], q: float) -> float:
-    """Quantile of sorted values, linear between neighbours; numpy's own is slow on a few."""
+    """Quantile of sorted values, linear between neighbours; numpy's own is slow on few values."""
     at = q * (len(ordered) - 1)
     low = int(at)
     high = min(low + 1, len(ordered) - 1)
@@ -213,7 +213,6 @@ def quantile(ordered: NDArray[np.float64], q: float) -> float:
 
 
 def middle_of(x: NDArray[np.float64]) -> float:
-    """The median."""
     import numpy as np
 
     return quantile(np.sort(x), 0.5)
@@ -226,12 +225,12 @@ def median_error(x: NDArray[np.float64]) -> float:
 
 #: Tukey's outer fence, in interquartile ranges; beyond it lies one sample of 400,000 of a normal distribution.
 FENCE = 3.0
-#: Nearer to the quartile than this share of the median nothing is called far: a clock's steps make narrow quartiles.
+#: Samples within this share of the median from a quartile are never far: a clock's steps make narrow quartiles.
 FENCE_SHARE = 0.05
 
 
 def far_out(x: NDArray[np.float64], resolution: float) -> int:
-    """How many samples lie beyond the outer fences. None is dropped for it."""
+    """How many samples lie beyond the outer fences. They are not dropped."""
     import numpy as np
 
     ordered = np.sort(x)
@@ -241,7 +240,7 @@ def far_out(x: NDArray[np.float64], resolution: float) -> int:
 
 
 def geometric(costs: Sequence[float]) -> float:
-    """The geometric mean of positive costs; exact where all are equal, which exp(log) would not be."""
+    """The geometric mean of positive costs; exact if all are equal, unlike exp(log)."""
     if min(costs) == max(costs):
         return costs[0]
     return math.exp(math.fsum(math.log(cost) for cost in costs) / len(costs))

@@ -1,8 +1,8 @@
 """Rows that differ in one parameter, as one object. docs/statistics.md, "Curves".
 
-A curve is a workload's rows that agree in every parameter and placement but the one that the registry calls its
-`curve`. It is no figure of its own: its points are rows, with their samples, intervals and verdicts. What is said of it
-as a whole is its largest decided difference, after the one correction over all rows of the comparison.
+A curve consists of a workload's rows that differ only in the parameter that the registry calls `curve`. Its points are
+rows with their samples, intervals and verdicts. Its summary is its largest decided difference, after the one correction
+over all rows of the comparison.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from kernometer.results.model import Workload
 from kernometer.stats.model import RowComparison, RowFigure, Verdict
 
-#: Fewer points draw no curve: they stay rows.
+#: Fewer points are not a curve but rows.
 LEAST_POINTS = 3
 #: What separates a workload's name from its row's tags.
 TAGS = "@"
@@ -52,7 +52,7 @@ def tags(row: str) -> dict[str, str]:
 
 
 def finite(text: str) -> float | None:
-    """The number that stands there, if one does."""
+    """The finite number in `text`, if it is one."""
     try:
         value = float(text)
     except ValueError:
@@ -61,7 +61,7 @@ def finite(text: str) -> float | None:
 
 
 def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Curve[T], ...]:
-    """Every curve that `rows` (row to whatever is known of it) hold, in the order of their first rows."""
+    """Every curve of `rows` (row to any value), in the order of their first rows."""
     groups: dict[tuple[str, str], list[Point[T]]] = {}
     for row, of in rows.items():
         definition = workloads.get(row.partition(TAGS)[0])
@@ -82,7 +82,7 @@ def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Cu
 
 
 def gathered(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Curve[T] | str, ...]:
-    """`rows` with every curve as one, at the place of its first row; the names of those that stand alone."""
+    """`rows` with every curve at the place of its first row, and the names of the other rows."""
     of_row = {row: curve for curve in curves(rows, workloads) for row in curve.rows}
     seen: set[str] = set()
     found: list[Curve[T] | str] = []
@@ -97,21 +97,21 @@ def gathered(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[
 
 
 def name_of(row: str, parameter: str) -> str:
-    """The row's name with `*` for the value of `parameter`: what all points of its curve share."""
+    """The row's name with `*` for the value of `parameter`: the same for all points of its curve."""
     workload, at, behind = row.partition(TAGS)
     parts = (f"{parameter}=*" if tag.startswith(f"{parameter}=") else tag for tag in behind.split(","))
     return workload + at + ",".join(parts)
 
 
 def with_points(curve: Curve[Any], things: Sequence[T | None]) -> Curve[T]:
-    """The curve of something else about its points, one a point; those that have none are left out."""
+    """The curve with other values, one for each point; points without a value are left out."""
     known = zip(curve.points, things, strict=True)
     points = tuple(Point(point.x, point.row, of) for point, of in known if of is not None)
     return Curve(curve.name, curve.workload, curve.parameter, curve.fixed, points)
 
 
 def largest(curve: Curve[RowComparison]) -> RowComparison | None:
-    """The decided difference furthest from 1, slower or faster; None where no point was decided to differ."""
+    """The decided difference furthest from 1, slower or faster; None without a decided difference."""
     decided = [
         point.of
         for point in curve.points
@@ -123,10 +123,10 @@ def largest(curve: Curve[RowComparison]) -> RowComparison | None:
 
 
 def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
-    """The point that stands for the whole curve where there is room for one.
+    """The point that represents the whole curve.
 
-    That of the largest decided difference; where none is decided the ratio furthest from 1, whose verdict says so. None
-    where no point has a ratio.
+    That of the largest decided difference, else that of the ratio furthest from 1, whose verdict is then another. None
+    if no point has a ratio.
     """
     decided = largest(curve)
     if decided is not None:
@@ -136,13 +136,13 @@ def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
 
 
 def tally(curve: Curve[RowComparison]) -> dict[Verdict, int]:
-    """How many points got which verdict, in the verdicts' order; those that none got are left out."""
+    """How many points have each verdict, in the verdicts' order, without verdicts that no point has."""
     counts = {verdict: sum(point.of.verdict is verdict for point in curve.points) for verdict in Verdict}
     return {verdict: count for verdict, count in counts.items() if count}
 
 
 def extremes(curve: Curve[RowFigure]) -> tuple[RowFigure, RowFigure] | None:
-    """The points of the lowest and of the highest value; None where no point has one."""
+    """The points of the lowest and of the highest value; None if no point has a value."""
     known: Sequence[RowFigure] = [point.of for point in curve.points if point.of.value is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""What is the same on both sides, and what is not. docs/statistics.md, "What may be compared"."""
+"""Facts that are the same on both sides, and facts that differ. docs/statistics.md, "What may be compared"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernometer.errors import ResultError
 from kernometer.results.model import COMPARABLE, Result
 from kernometer.stats.model import Difference
 
-#: Shown beside what `COMPARABLE` asks for: they may be the very thing under comparison, so they are named as well.
+#: Facts that are shown besides those of `COMPARABLE`: they may be the difference under comparison.
 ALSO: dict[tuple[str, ...], str] = {
     ("session", "target"): "target",
     ("session", "command_line"): "kernel command line",
@@ -25,21 +25,21 @@ ALSO: dict[tuple[str, ...], str] = {
     ("header", "uname", "version"): "kernel build",
     ("header", "uname", "machine"): "architecture",
 }
-#: Facts that say when a result was made, not on what: every two results differ in them.
+#: Facts about the time of a result: every two results differ in them.
 MOMENTARY = frozenset({"load", "loadavg", "steal", "uptime", "time"})
-#: Facts from `check` are nested no deeper, and their text is cut.
+#: The deepest nesting of facts from `check`.
 DEEPEST = 3
 TEXT_LIMIT = 200
 
 
 def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
-    """Raises ResultError where no ratio would mean anything: nothing to compare, times against counts, itself."""
+    """Raises ResultError if a ratio would be meaningless: an empty side, times with counts, a session with itself."""
     if not a or not b:
         raise ResultError("a comparison needs at least one result on each side", "kernometer show lists the results")
     ways = {result.session.by for result in (*a, *b)}
     if len(ways) > 1:
         raise ResultError(
-            "results by time and by path cannot be compared: nanoseconds and counts of instructions have no ratio",
+            "results by time and by path cannot be compared: one are nanoseconds, the other instructions",
             "compare results that were measured the same way (kernometer run --by time, or --by path)",
         )
     both = {result.session.id for result in a} & {result.session.id for result in b}
@@ -51,13 +51,13 @@ def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
 
 
 def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
-    """(same, differs): every fact that both sides, or one of them, state. A side that varies within itself differs."""
+    """(same, differs): every fact that a side states. A fact that varies within a side counts as different."""
     facts_a, facts_b = [_facts(result) for result in a], [_facts(result) for result in b]
     same: list[Difference] = []
     differs: list[Difference] = []
     for what in dict.fromkeys(name for facts in (*facts_a, *facts_b) for name in facts):
         of_a, of_b = _values(facts_a, what), _values(facts_b, what)
-        if what == "machine" and of_a != of_b:  # long, and alike but for a word
+        if what == "machine" and of_a != of_b:  # long texts that differ in few words
             short = machine_differences({*of_a, *of_b})
             of_a, of_b = ([short[one] for one in of] for of in (of_a, of_b))
         difference = Difference(what, "; ".join(of_a) or "not known", "; ".join(of_b) or "not known")
@@ -66,7 +66,7 @@ def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Differe
 
 
 def different_machines(a: Sequence[Result], b: Sequence[Result]) -> Difference | None:
-    """The machines of two guests where they are not the same one; None for the same, or for no guests."""
+    """The machines of two guests if they differ; None if they are the same, or without guests."""
     of_a, of_b = ({result.session.machine for result in side} for side in (a, b))
     if of_a == of_b and len(of_a) == 1:
         return None
@@ -74,8 +74,8 @@ def different_machines(a: Sequence[Result], b: Sequence[Result]) -> Difference |
 
 
 def machine_differences(machines: Collection[str]) -> dict[str, str]:
-    """Each machine's text (results/model.Session.machine) to the parts of it that are not the same in all of them; to
-    the whole of it where texts are not of one kind (a virtual machine and this host itself, say)."""
+    """Each machine's text (results/model.Session.machine) to those of its parts that differ between the machines; to
+    the whole text if the texts are of different kinds (for example a virtual machine and this host itself)."""
     parts = {machine: machine.split("; ") for machine in machines}
     if len({len(one) for one in parts.values()}) > 1:
         return {machine: machine or "this host itself" for machine in machines}

@@ -1,6 +1,6 @@
-"""The few distributions that the rules need, on arrays; scipy is imported when the first is asked for.
+"""The distributions that the rules need, on arrays. scipy is imported by the first call.
 
-scipy.special alone: scipy.stats has them too, and takes twice as long to import.
+Only scipy.special: scipy.stats has them too, but takes twice as long to import.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def binomial_below(k: int, n: int) -> float:
 
 
 def noncentrality(df: float, q: float, t: float) -> float:
-    """By how many standard errors a t's mean must be moved for it to be below `t` with probability q."""
+    """How many standard errors a t's mean must move so that it is below `t` with probability q."""
     return float(_special().nctdtrinc(df, q, t))
 
 

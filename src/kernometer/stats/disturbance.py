@@ -1,4 +1,4 @@
-"""What disturbed a whole session, each cause as a share that was measured. docs/statistics.md, "A noisy machine"."""
+"""What disturbed a whole session, each cause as a measured share. docs/statistics.md, "A noisy machine"."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from kernometer.results.model import Result, Run
 from kernometer.stats.core import core_of
 from kernometer.stats.flags import OTHERS_BUSY, waits_for_its_own
 
-#: Shares from which on a cause is worth a word: of the samples, of the CPU's time, of the runs.
+#: Shares from which on a cause is reported: of the samples, of the CPU's time, of the runs.
 SHARED, TAKEN, BUSY = 0.05, 0.05, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """Of one session by time; what the platform does not tell is 0."""
+    """The causes of one session by time; those that the platform does not report are 0."""
 
-    shared: float  #: of the samples, those with a neighbour on the core; figures are of the others
-    stolen: float  #: of the time of the runs, what the hypervisor gave to others
-    waited: float  #: of the time of the runs that wait for nothing of their own, what they waited for their CPU
-    busy: float  #: of the runs, those during which the other CPUs were more than half busy
+    shared: float  #: share of the samples with a neighbour on the core; figures use the others
+    stolen: float  #: share of the runs' time that the hypervisor gave to others
+    waited: float  #: share of their time that runs without processes of their own waited for their CPU
+    busy: float  #: share of the runs during which the other CPUs were more than half busy
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing of it is worth a word."""
+        """Whether no cause reaches its share."""
         return self.shared < SHARED and max(self.stolen, self.waited) < TAKEN and self.busy < BUSY
 
 
 def disturbance(result: Result) -> Disturbance | None:
-    """None by path, where nothing disturbs, and of a session without a run."""
+    """The disturbance of a session; None by path, where nothing disturbs, and without a run."""
     if result.session.by == "path" or not result.runs:
         return None
     core, counted = core_of(result.runs), result.counted()

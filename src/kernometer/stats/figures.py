@@ -15,20 +15,20 @@ from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
 from kernometer.stats.flags import flags
 from kernometer.stats.model import Flag, FlagCode, RowFigure
 
-#: The setting that is the folder for temporary files; and what stands among a row's conditions that no setting is.
+#: The setting of the directory for temporary files, and the one condition of a row that is not a setting.
 FOLDER, RELATION = "folder", "relation of its two CPUs"
-#: Runs with quiet samples that a figure needs, if others have none: with fewer, all samples of all runs count.
+#: How many runs with quiet samples a figure needs. With fewer, all samples of all runs count.
 LEAST_QUIET = 3
-#: A run that resolved nothing is left out where at most one of so many is such a one: a moment's noise, not the row.
+#: A run below the resolution is left out if at most one of so many is: that is noise, not the row.
 UNRESOLVED = 10
-#: Fewer runs: the least and the largest of four hold the median in 87 of 100 cases, those of five in 94.
+#: Fewer runs are few: the least and the largest of four enclose the median in 87 of 100 cases, those of five in 94.
 FEW_FOR_MEDIAN = 5
 
 
 def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
     """The figure of every row that has a run, in the result's order.
 
-    `core`: what the empty loop says where this result is one of several that belong together; None: of this one.
+    `core`: the state of the core over several results that belong together; None: that of this result.
     """
     runs: dict[str, list[Run]] = {}
     for run in result.runs:
@@ -43,7 +43,7 @@ def _edge(core: Core | None) -> float | None:
 
 
 def figure(result: Result, row: str) -> RowFigure:
-    """The figure of one row. Raises ResultError where the result has no run of it."""
+    """The figure of one row. Raises ResultError if the result has no run of it."""
     runs = result.runs_of(row)
     if not runs:
         raise ResultError(f"the result {result.session.id} has no run of {row}", "kernometer show lists its rows")
@@ -95,7 +95,7 @@ def _figure(
 def _settled(
     runs: list[Run], by: By, cost_of: Callable[[Run, float | None], RunCost], edge: float | None
 ) -> tuple[list[Run], list[RunCost], list[Flag]]:
-    """The runs that a figure is made of, with their costs: of the quiet core if there are enough, and resolved."""
+    """The runs of a figure, with their costs: runs on a quiet core if there are enough, without unresolved ones."""
     costs = [cost_of(run, edge) for run in runs]
     told: list[Flag] = []
     quiet = [cost.figure.quiet > 0 for cost in costs]
@@ -113,7 +113,7 @@ def _settled(
 
 
 def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) -> dict[str, str]:
-    """What the platform tells of what the figure hangs on. The folder for temporary files holds no row of a disk's."""
+    """The values of what the figure depends on. A disk's rows do not use the directory for temporary files."""
     told = result.header.settings if result.header else {}
     of_disk = "disk" in runs[0].params
     names = [name for name in (workload.settings if workload else ()) if not (of_disk and name == FOLDER)]
@@ -123,14 +123,14 @@ def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) 
 
 
 def _times_as_long(counted: Sequence[Counting] | Sequence[Run], runs: Sequence[Run]) -> float | None:
-    """How many times as long a sample takes in the counting run; None where there is none."""
+    """How many times as long a sample takes in the counting run; None without one."""
     slow = [median_low(one.samples) / one.batch for one in counted if isinstance(one, Counting)]
     fast = [median_low(run.samples) / run.batch for run in runs]
     return median_low(slow) / median_low(fast) if slow and fast and median_low(fast) > 0 else None
 
 
 def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -> RowFigure:
-    """Adds the row's own figure, or only its gross one where a run saw nothing above the clock's resolution."""
+    """Adds the row's figure, or only the gross one if a run is below the clock's resolution."""
     gross = _middle([cost.figure.gross for cost in costs], by)
     baselines = [cost.figure.baseline for cost in costs if cost.figure.baseline is not None]
     baseline = (median_low(baselines) if by == "path" else median(baselines)) if baselines else None
@@ -144,14 +144,14 @@ def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -
 
 
 def _middle(values: Sequence[float], by: By) -> float | None:
-    """The median of the runs; by path a count that was counted. None where it would be no cost."""
+    """The median of the runs; by path a measured count. None if it would not be a cost."""
     if by == "path":
         return median_low(values)
     return median(values) if min(values) > 0 else None
 
 
 def _interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
-    """95 % interval of the median of these runs; too few for that have the one that normal logarithms would have."""
+    """95 % interval of the median of these runs; for too few runs that of normal logarithms."""
     if len(costs) < FEW_FOR_MEDIAN:
         return log_interval(costs)
     from kernometer.stats.intervals import median_interval
@@ -172,14 +172,14 @@ def log_interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def _exp(log: float) -> float:
-    """exp without overflow: two wild runs have an interval beyond any double."""
+    """exp without overflow: the interval of two wild runs may exceed any double."""
     return math.exp(min(log, 700.0))
 
 
 def with_values(row: RowFigure, moved: float) -> RowFigure:
     """Adds the figure in the row's own unit. `moved`: bytes per operation.
 
-    The ends of a rate and of a count are swapped: cheap is much.
+    The ends of a rate and of a count are swapped: a low cost is a high rate.
     """
     scale = {"B/s": moved * 1e9, "1/s": 1e9, "count": 1.0}.get(row.unit)
     if scale is None:
@@ -214,5 +214,5 @@ def pooled(rows: Sequence[RowFigure], costs: Sequence[float]) -> RowFigure:
     low, high = log_interval(costs)
     exact = low == high and all(row.exact for row in rows)
     together = replace(together, cost=geometric(costs), low=low, high=high, exact=exact)
-    moved = first.value * first.cost / 1e9  # bytes of an operation, from the figure that has both
+    moved = first.value * first.cost / 1e9  # bytes of an operation
     return with_values(together, moved)

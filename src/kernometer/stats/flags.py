@@ -1,4 +1,4 @@
-"""Why a figure is to be taken with care. docs/statistics.md, "Flags". A flag never drops or changes a figure."""
+"""Reasons to take a figure with care. docs/statistics.md, "Flags". A flag never drops or changes a figure."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ COARSE_STEP = 0.01
 FEW = 3
 #: UNSTABLE: runs' standard deviation. At 5 %, five runs leave an interval of +-6 %, three times the usual delta.
 UNSTABLE_SD = 0.05
-#: UNSTABLE: and so much more than the samples within the runs explain has a probability below this.
+#: UNSTABLE: and the samples within the runs explain such a deviation with a probability below this.
 UNSTABLE_P = 0.01
 #: By path: counts of the runs that differ by more than the default layout floor.
 UNSTABLE_PATH = 0.01
 #: OUTLIERS: share of a row's samples beyond the outer fences. Timer ticks alone hit one sample in nine on a virtual
 #: machine; at a fifth the median stands at the 62nd percentile of the rest, a third of their standard deviation away.
 OUTLIER_SHARE = 0.20
-#: OUTLIERS: from how many runs, how many scaled median deviations, and how far at least a whole run is called far.
+#: OUTLIERS: a whole run is far from so many runs on, at so many scaled median deviations, and at least so far away.
 OUTLIER_RUNS, OUTLIER_DEVIATIONS, OUTLIER_RUN_LOG = 8, 6.0, 0.05
 
 #: DISTURBED: share of the run's wall time that a hypervisor took, and that the process was runnable and did not run.
-#: Half of the usual delta: more could make a difference of delta all by itself.
+#: Half of the usual delta: more could by itself cause a difference of delta.
 STEAL_SHARE = 0.01
 DELAY_SHARE = 0.01
 #: DISTURBED: share of samples with an involuntary switch. Where a tenth is slow, the median stands at the 56th
 #: percentile of the undisturbed ones, 0.14 of their standard deviation.
 INVOLUNTARY_SHARE = 0.10
-#: DISTURBED: samples that ended on another CPU than they began on. Caches and clock change for all that follow.
+#: DISTURBED: samples that ended on another CPU than they began on. Caches and clock change for all later samples.
 MIGRATIONS = 0
-#: DISTURBED: load of the CPUs that are not ours: above a half, a sibling thread or the shared cache is contended.
+#: DISTURBED: load of the other CPUs: above a half, a sibling thread or the shared cache is contended.
 OTHERS_BUSY = 0.5
-#: Voluntary switches in an iteration, from which on a workload waits for a process of its own. Then its time in the run
-#: queue and its involuntary switches belong to the work.
+#: Voluntary switches per iteration from which on a workload waits for a process of its own. Then its time in the run
+#: queue and its involuntary switches are part of the work.
 WAITS = 0.01
 
 #: COUNTS_DISAGREE: relative tolerance, and a number that the start of a run may cost (first touches of code and stack).
@@ -56,7 +56,7 @@ def flags(
     unit: str = "ns",
     counted: Sequence[Counting] | Sequence[Run] = (),
 ) -> tuple[Flag, ...]:
-    """All flags of one row. `runs` and `costs` belong together, one each a run; `counted`: see Result.counted."""
+    """All flags of one row. `runs` and `costs` correspond, one each for a run; `counted`: see Result.counted."""
     wrong = counts_disagree(counted)
     waits = waits_for_its_own(runs, counted)
     disturbance = () if by == "path" or unit == "count" else (disturbed(runs, waits=waits),)
@@ -77,8 +77,8 @@ def below_resolution(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> 
     worst = min(below, key=lambda cost: cost.figure.cost)
     return Flag(
         FlagCode.BELOW_RESOLUTION,
-        f"{_of_runs(len(below), len(costs))} saw nothing above what can be resolved: {worst.figure.cost:.3g} {unit} "
-        f"net, where at least {worst.detection_limit:.3g} {unit} could be told from nothing",
+        f"{_of_runs(len(below), len(costs))} saw nothing above the resolution: {worst.figure.cost:.3g} {unit} net, "
+        f"and the least cost that could be detected is {worst.detection_limit:.3g} {unit}",
     )
 
 
@@ -90,7 +90,7 @@ def coarse_clock(_runs: Sequence[Run], costs: Sequence[RunCost], _by: By) -> Fla
 
 
 def disturbed(runs: Sequence[Run], *, waits: bool) -> Flag | None:
-    """Not by path: what another process does takes none of the guest's instructions. `waits`: see waits_for_its_own."""
+    """By time only: another process executes none of the guest's instructions. `waits`: see waits_for_its_own."""
     causes = {run.run: why for run in runs if (why := disturbances(run, waits=waits))}
     if not causes:
         return None
@@ -99,11 +99,11 @@ def disturbed(runs: Sequence[Run], *, waits: bool) -> Flag | None:
 
 
 def disturbances(run: Run, *, waits: bool) -> tuple[str, ...]:
-    """What disturbed one run, each with its figure. What the platform does not tell (absent, negative) is no cause."""
+    """What disturbed one run, each with its figure. A value that is not reported (absent, negative) is no cause."""
     why = []
     wall = run.meter.get("wall_ns", -1.0)
     if wall > 0:
-        # Steal (of the CPUs that the run used) comes in ticks: one of them may have begun before the run.
+        # Steal (of the CPUs that the run used) is counted in ticks: the first may have begun before the run.
         steal = (run.meter.get("steal_ns", -1.0) - max(0.0, run.meter.get("tick_ns", 0.0))) / wall
         if steal > STEAL_SHARE:
             why.append(f"{_percent(steal)} stolen by the hypervisor")
@@ -121,7 +121,7 @@ def disturbances(run: Run, *, waits: bool) -> tuple[str, ...]:
 
 
 def waits_for_its_own(runs: Sequence[Run], counted: Sequence[Counting] | Sequence[Run]) -> bool:
-    """Whether the work hands over to processes of its own, so that waiting for the CPU is part of it."""
+    """Whether the work switches to processes of its own, so that waiting for the CPU is part of it."""
     if any(run.peer_cpu >= 0 for run in runs):
         return True
     return any(
@@ -137,7 +137,7 @@ def counts_disagree(counted: Sequence[Counting] | Sequence[Run]) -> Flag | None:
         for what, claim in one.claimed.items():
             happened = one.happened.get(what, -1.0)
             preempted = one.happened.get("involuntary", 0.0) if what == "any_switches" else 0.0
-            # Of all switches some may be another process's doing: none of the involuntary ones, or all of them.
+            # Another process may have caused any number of the involuntary switches, from none to all.
             likely = min(max(claim * one.iterations, happened - preempted), happened)
             if claim >= 0 and happened >= 0 and not counts_agree(claim * one.iterations, likely):
                 wrong.setdefault(what, (happened / max(one.iterations, 1), claim))
@@ -153,7 +153,7 @@ def counts_disagree(counted: Sequence[Counting] | Sequence[Run]) -> Flag | None:
 
 
 def counts_agree(expected: float, happened: float) -> bool:
-    """Whether a count around all samples of a run fits the claim; nothing at all never fits a claim of at least one."""
+    """Whether a count around all samples of a run agrees with the claim; 0 never agrees with at least one."""
     if happened == 0 and expected >= 1:
         return False
     return abs(happened - expected) <= COUNT_SLACK + COUNT_TOLERANCE * expected
@@ -167,7 +167,7 @@ def not_pinned(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag |
 
 
 def unstable(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | None:
-    """Runs' spread against what the spread of the samples within them explains: a chi-square test of the ratio."""
+    """Compares the spread of the runs with the spread of the samples within them: a chi-square test of the ratio."""
     if len(costs) < 2 or any(cost.below for cost in costs):
         return None
     if by == "path":
@@ -197,7 +197,7 @@ def few_runs(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | N
 
 
 def outliers(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | None:
-    """Samples far out, and whole runs far from the others. Flagged, and in the figure all the same."""
+    """Samples far out, and whole runs far from the others. The figure still includes them."""
     if by == "path":
         return None
     details = []
@@ -224,7 +224,7 @@ def lone_runs(costs: Sequence[RunCost]) -> tuple[int, ...]:
 
 
 def probe_remarks(runs: Sequence[Run]) -> tuple[Flag, ...]:
-    """The workload's own remarks, each text once."""
+    """The workload's remarks, each text once."""
     said = (warning.get("text") or warning.get("code", "") for run in runs for warning in run.warnings)
     return tuple(Flag(FlagCode.PROBE, text) for text in dict.fromkeys(_cut(text, TEXT_LIMIT) for text in said) if text)
 

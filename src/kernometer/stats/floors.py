@@ -1,6 +1,6 @@
-"""Layout floors: how far a row's count moves where nothing but the layout does. docs/statistics.md, "Layout floors".
+"""Layout floors: how far a row's count moves when only the layout changes. docs/statistics.md, "Layout floors".
 
-A floor is derived from stored sessions of one kernel on rotated machines (other memory, other seed), never stored.
+A floor is computed from stored sessions of one kernel on rotated machines (other memory, other seed), never stored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kernometer.results.model import Result
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
 
-#: Rotated machines from which on a spread is taken for a floor: of two one cannot tell a spread from an accident.
+#: The least number of rotated machines for a floor: the difference of two may be an accident.
 MIN_MACHINES = 3
 
 
@@ -32,7 +32,7 @@ class RowSpread:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One kernel, as one probe counted it on rotated machines."""
+    """One kernel's counts by one probe on rotated machines."""
 
     image: str
     command_line: str
@@ -44,10 +44,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """What the counts of two builds are held against; a row that nobody has measured is not in `rows`."""
+    """The floors for the counts of two builds; rows without a measured floor are not in `rows`."""
 
     rows: Mapping[str, float]  #: relative
-    lacking: frozenset[str] = frozenset()  #: images for which other kernels' floors stand in, on some row
+    lacking: frozenset[str] = frozenset()  #: images that use other kernels' floors on some row
     others: int = 0  #: how many kernels these are
 
 
@@ -55,7 +55,7 @@ NONE = Floors({})
 
 
 def probe_of(result: Result) -> tuple[str, ...]:
-    """The probe's build: source, compiler, flags, libc. Another one has counts of its own."""
+    """The probe's build: source, compiler, flags, libc. Another build has other counts."""
     parts = ("source_digest", "compiler", "flags", "libc", "linkage")
     return tuple(str(result.header.probe.get(key, "")) for key in parts) if result.header else ()
 
@@ -63,8 +63,8 @@ def probe_of(result: Result) -> tuple[str, ...]:
 def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
     """Every kernel among them that was counted on `MIN_MACHINES` machines of one board by the same probe.
 
-    Sides of an `ab`, sessions that were cut off, those of no virtual machine of ours, and old ones, whose rows had what
-    earlier ones had left, take no part.
+    Ignores sides of an `ab`, sessions that were cut off, those on other machines than our virtual ones, and old ones,
+    whose rows depended on earlier rows.
     """
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
@@ -104,9 +104,9 @@ def _layout(group: Sequence[Result]) -> Layout | None:
 
 
 def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
-    """A row's floor: the largest that each compared kernel has of its own, by this probe and on this board.
+    """A row's floor: the largest of the compared kernels' own floors, by this probe and on this board.
 
-    A kernel that has none for a row is given the largest of all others in `known` on this board.
+    A kernel without a floor for a row gets the largest of all others in `known` on this board.
     """
     boards = {result.session.board for result in compared}
     fitting = [layout for layout in known if layout.board in boards]
@@ -126,7 +126,7 @@ def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
 
 
 def with_floors(found: Mapping[str, RowFigure], result: Result, known: Iterable[Layout]) -> dict[str, RowFigure]:
-    """The figures of a result, each with its row's own floor where that was measured: of this kernel by this probe."""
+    """The figures of a result, with their rows' floors if those were measured for this kernel by this probe."""
     which = (result.session.image, probe_of(result), result.session.board)
     own = [layout for layout in known if (layout.image, layout.probe, layout.board) == which]
     floors = {row: max(one.rows[row].floor for one in own if row in one.rows) for one in own for row in one.rows}

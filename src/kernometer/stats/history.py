@@ -1,4 +1,4 @@
-"""Sessions as units of comparison, and what earlier sessions tell of their spread.
+"""Sessions as units of comparison, and their spread by earlier sessions.
 
 docs/statistics.md, "The unit" and "One session a side".
 """
@@ -18,14 +18,14 @@ from kernometer.stats.figures import figures
 from kernometer.stats.floors import probe_of
 from kernometer.stats.model import RowFigure
 
-#: Sessions less than this apart belong to one occasion: they share the machine's mood (load, heat, memory layout).
+#: Sessions less than this apart belong to one occasion: they share the machine's condition (load, heat, memory layout).
 #: Half an hour is the scale on which a shared machine's neighbours come and go.
 OCCASION_GAP_SECONDS = 1800.0
-#: A spread between sessions is believed from three sessions on: with two its 95 % t factor is 12.7, with three 4.3.
+#: A spread between sessions needs three of them: with two its 95 % t factor is 12.7, with three 4.3.
 MIN_HISTORY_DF = 2
-#: Where the row itself has too little history, that of so many other rows may stand in …
+#: If the row itself has too little history, that of so many other rows replaces it …
 POOL_ROWS = 8
-#: … by the variance that this share of them keeps below: a row that nobody knows is taken for one of the noisier.
+#: … with the variance that this share of them stays below: an unknown row counts as one of the noisier.
 POOL_SHARE = 0.9
 
 
@@ -39,29 +39,29 @@ class Grain(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One session, as comparisons see it."""
+    """One session in a comparison."""
 
     session: str  #: its id
-    kind: tuple[str, ...]  #: host, target, probe, way, profile, effort: equal kinds spread alike
-    kernel: str  #: what may really differ between sessions of one kind; spread is taken within it
+    kind: tuple[str, ...]  #: host, target, probe, way, profile, effort: equal kinds have the same spread
+    kernel: str  #: may differ between sessions of one kind; spread is computed within one kernel
     boot: str
     start: float  #: seconds since the epoch
     end: float
     figures: Mapping[str, RowFigure]
 
     def log(self, row: str) -> float | None:
-        """Natural logarithm of the row's cost; None where this session has none."""
+        """Natural logarithm of the row's cost; None if this session has none."""
         figure = self.figures.get(row)
         return math.log(figure.cost) if figure is not None and figure.cost else None
 
     def revision(self, row: str) -> int:
-        """Of the row's definition; 0 where this session has no figure of it."""
+        """The revision of the row's definition; 0 if this session has no figure of it."""
         return self.figures[row].revision if row in self.figures else 0
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Earlier sessions, of this host or of any: only those of an equal kind are used."""
+    """Earlier sessions of any host: only those of an equal kind are used."""
 
     entries: tuple[Entry, ...]
 
@@ -72,11 +72,11 @@ class Spread:
 
     variance: float
     df: float
-    of_row: bool  #: False: other rows stood in for this one
+    of_row: bool  #: False: that of other rows
 
 
 def entry(result: Result, core: Core | None = None) -> Entry:
-    """What a comparison needs of one result; `core` as for `figures`."""
+    """The entry of one result; `core` as for `figures`."""
     session, header = result.session, result.header
     name = session.host_id or (header.uname.get("nodename", "") if header else "")
     host = (name, str(header.cpu.get("model", "")) if header else "")
@@ -106,7 +106,7 @@ def _text(effort: Mapping[str, object]) -> str:
 
 
 def history_of(results: Iterable[Result]) -> History:
-    """Earlier sessions as a history. The two sides of an `ab` are left out: they were not measured as sessions are."""
+    """Earlier sessions as a history, without the two sides of an `ab`, which were measured in blocks."""
     return History(tuple(entry(result) for result in results if not result.session.experiment))
 
 
@@ -123,11 +123,11 @@ def occasions(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def grain(a: Sequence[Entry], b: Sequence[Entry]) -> Grain:
-    """What must be the unit, so that what differs between two units of a side also differs between the sides."""
+    """The unit, chosen so that whatever differs between two units of a side also differs between the sides."""
     boots_a, boots_b = {one.boot for one in a}, {one.boot for one in b}
     together = occasions((*a, *b))
     met_a, met_b = (Counter(together[one.session] for one in side) for side in (a, b))
-    # Several occasions cancel where each met both sides alike, and are units themselves where not.
+    # Several occasions cancel if each affected both sides alike; otherwise they are units themselves.
     if len(met_a | met_b) > 1 and met_a != met_b:
         return Grain.OCCASION
     if "" not in boots_a | boots_b and boots_a != boots_b:
@@ -136,7 +136,7 @@ def grain(a: Sequence[Entry], b: Sequence[Entry]) -> Grain:
 
 
 def unit_key(of: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
-    """Names the unit that a session belongs to."""
+    """The function that names the unit of a session."""
     if of is Grain.OCCASION:
         numbers = occasions(among)
         return lambda one: str(numbers[one.session])
@@ -146,19 +146,19 @@ def unit_key(of: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
 
 
 def unit_logs(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
-    """A log figure each unit: the mean of its sessions'."""
+    """One log figure per unit: the mean of its sessions'."""
     return [math.fsum(logs) / len(logs) for logs in _by_unit(entries, row, key, lambda one: one.log(row))]
 
 
 def unit_starts(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
-    """When each of these units began, in the same order."""
+    """The start of each of these units, in the same order."""
     return [min(starts) for starts in _by_unit(entries, row, key, lambda one: one.start)]
 
 
 def _by_unit(
     entries: Iterable[Entry], row: str, key: Callable[[Entry], str], value: Callable[[Entry], float | None]
 ) -> Collection[list[float]]:
-    """By units, the value of each session that has the row's cost."""
+    """By unit, the values of the sessions that have the row's cost."""
     units: dict[str, list[float]] = {}
     for one in entries:
         found = value(one)
@@ -168,9 +168,9 @@ def _by_unit(
 
 
 def spread(history: History, row: str, like: Entry, of: Grain, without: Collection[str]) -> Spread | None:
-    """How units of the kind of `like` spread, from sessions that are not under judgement (`without`: their ids).
+    """The spread of units of the kind of `like`, without the sessions that are being compared (`without`: their ids).
 
-    None where fewer than three units are known, of this row or of enough others; a row's revisions are rows apart.
+    None if fewer than three units of this row, or of enough others, are known. Revisions of a row are different rows.
     """
     known = [one for one in history.entries if one.kind == like.kind and one.session not in without]
 
@@ -190,7 +190,7 @@ def spread(history: History, row: str, like: Entry, of: Grain, without: Collecti
 
 
 def _of_row(known: Sequence[Entry], row: str, of: Grain) -> Spread | None:
-    """Pooled within groups of one kernel; for sessions also within one occasion, as far as there are enough of them."""
+    """Pooled within groups of one kernel; for sessions also within one occasion, if there are enough of them."""
     key = unit_key(of, known)
     numbers = occasions(known)
     groupings: list[Callable[[Entry], str]] = [lambda one: one.kernel]

@@ -1,6 +1,6 @@
 """Intervals and tests on the logarithm. docs/statistics.md, "Ratios and intervals" and "Bootstrap".
 
-Everything here works along the last axis, so that one call serves a row and ten thousand simulated rows alike.
+All functions work along the last axis, for one row or for ten thousand simulated rows.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-#: Of every printed interval.
+#: The level of every printed interval.
 LEVEL = 0.95
-#: From how many units a bootstrap may speak: on 10 a percentile interval of 95 % misses in 8 cases of 100.
+#: The least number of units for a bootstrap: on 10 a percentile interval of 95 % misses in 8 cases of 100.
 BOOTSTRAP_UNITS = 20
 RESAMPLES = 2000
-#: The share of blocks at either end whose size does not count, from so many blocks on: with ten, differences that take
-#: three values reject 8.4 % of equal means.
+#: The share of blocks that is trimmed at either end, from so many blocks on: with ten, differences that have only three
+#: values reject 8.4 % of equal means.
 TRIM, TRIM_FROM = 0.1, 20
-#: Blocks from which on a control variate's slope is taken off: it costs a degree of freedom.
+#: The least number of blocks for a control variate, whose slope costs a degree of freedom.
 LEAST_FOR_SLOPE = 6
 #: Sides of uneven size are judged with the smaller one's degrees of freedom, unless it has so many units: Welch's own
-#: are liberal there. Two units against five, the two spread four times as far, reject 10.5 % of equal means.
+#: are too liberal. Two units against five, with four times the spread, reject 10.5 % of equal means.
 SETTLED_UNITS = 5
 
 
@@ -44,7 +44,7 @@ class Contrast:
         return self.log_ratio - half, self.log_ratio + half
 
     def half_width(self, level: float = LEVEL) -> NDArray[np.float64]:
-        """Of that interval."""
+        """Half the width of that interval."""
         return t_quantile(0.5 + level / 2, self.df) * self.se
 
     def p(self) -> NDArray[np.float64]:
@@ -63,10 +63,10 @@ def mean_interval(logs: ArrayLike, level: float = LEVEL) -> tuple[NDArray[np.flo
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % interval of the median of the distribution that two or more values are of, whatever its shape.
+    """95 % interval of the median of the distribution of two or more values, whatever its shape.
 
     Between order statistics, interpolated (Hettmansperger and Sheather, Statistics & Probability Letters 4, 1986). The
-    least and the largest of n hold it in 1 - 2^(1-n) of all cases: 94 % for five values, less for fewer.
+    least and the largest of n enclose it in 1 - 2^(1-n) of all cases: 94 % for five values, less for fewer.
     """
     ordered, n = sorted(values), len(values)
 
@@ -96,12 +96,12 @@ def mean_of(values: ArrayLike) -> Contrast:
 
 
 def paired(differences: ArrayLike, beside: ArrayLike | None = None) -> Contrast:
-    """Differences of logs within blocks, shape (..., n), n >= 2, so that one wild block in ten decides nothing.
+    """The contrast of differences of logs within blocks, shape (..., n >= 2); one wild block in ten decides nothing.
 
     The mean without the tenth at either end, its error from the differences with that tenth pulled in (Yuen and Dixon
     1973); fewer than `TRIM_FROM` blocks have Student's t. `beside`, of the same shape: the differences of a control
-    variate, whose part is taken off. Its slope is the median of the slopes of all pairs (Theil 1950, Sen 1968); its
-    error and one degree of freedom are in the interval, which is that of blocks where the control variate is equal.
+    variate, whose part is subtracted. Its slope is the median of the slopes of all pairs (Theil 1950, Sen 1968). The
+    interval includes its error and one degree of freedom, and is that of blocks with equal control variates.
     """
     import numpy as np
 
@@ -136,8 +136,8 @@ def _trimmed(d: NDArray[np.float64]) -> Contrast:
 def welch(a: ArrayLike, b: ArrayLike) -> Contrast:
     """Welch's t: logs of units of A, shape (..., n), and of B, shape (..., m); n, m >= 2. B less A.
 
-    Welch (1947), with Satterthwaite's degrees of freedom: the two sides need not have the same spread. Where they
-    are uneven and the smaller has fewer than `SETTLED_UNITS`: with its degrees of freedom (Hsu 1938), never liberal.
+    Welch (1947), with Satterthwaite's degrees of freedom: the two sides may have different spreads. If their sizes
+    differ and the smaller has fewer than `SETTLED_UNITS`, with its degrees of freedom (Hsu 1938), never liberal.
     """
     import numpy as np
 
@@ -159,7 +159,7 @@ def unsettled(n: int, m: int) -> bool:
 def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float], cautious: bool = False) -> Contrast:
     """A contrast whose variance is the sum of independent parts, each (variance, its degrees of freedom).
 
-    Satterthwaite (1946): df = (sum v)^2 / sum(v^2 / df); where all parts are 0, the sum of their df. `cautious`: the
+    Satterthwaite (1946): df = (sum v)^2 / sum(v^2 / df); if all parts are 0, the sum of their df. `cautious`: the
     least df of any part.
     """
     import numpy as np
@@ -177,10 +177,10 @@ def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float], cautio
 def bootstrap_difference(
     a: ArrayLike | None, b: ArrayLike, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 1
 ) -> tuple[float, float]:
-    """BCa interval of mean(b) - mean(a), or of mean(b) where `a` is None; shapes (n,) and (m,), at least 20 each.
+    """BCa interval of mean(b) - mean(a), or of mean(b) if `a` is None; shapes (n,) and (m,), at least 20 each.
 
     Efron (1987), by SciPy. Units are resampled, each side by itself. Raises ValueError below `BOOTSTRAP_UNITS`, where
-    its coverage is not what it says.
+    its coverage is below its level.
     """
     import numpy as np
     from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
@@ -194,7 +194,7 @@ def bootstrap_difference(
 
     if all(np.ptp(x) == 0 for x in sides):
         return float(difference(*sides)), float(difference(*sides))
-    # random_state: the name that the oldest SciPy allowed here knows
+    # random_state: the argument's name in the oldest SciPy allowed here
     found = stats.bootstrap(
         sides, difference, n_resamples=resamples, confidence_level=level, random_state=np.random.default_rng(seed)
     )

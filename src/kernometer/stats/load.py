@@ -1,6 +1,6 @@
-"""What is read off a curve against load: where one system does most, and where two systems change places.
+"""Two properties of a curve against load: its peak, and the points between which the ratio of two systems crosses 1.
 
-docs/statistics.md, "Curves". Pure; both are choices among the curve's points, never a fit to them.
+docs/statistics.md, "Curves". Pure; both are choices among the curve's points, not a fit.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kernometer.stats.model import RowComparison, RowFigure, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The point of the highest value, and how far around it none is told from it.
+    """The point of the highest value, and the range around it that cannot be told from it.
 
-    `first` and `last` are values of the parameter: all points between them have intervals that reach the peak's.
+    `first` and `last` are values of the parameter: the intervals of all points between them reach the peak's interval.
     """
 
     point: Point[RowFigure]
@@ -27,17 +27,17 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Two decided points, one slower and one faster, with none that is decided between them."""
+    """Two decided points, one slower and one faster, without a decided point between them."""
 
     before: Point[RowComparison]
     after: Point[RowComparison]
-    at: float  #: where the line between their ratios passes 1, both axes logarithmic; in the parameter's unit
+    at: float  #: where the line between their ratios crosses 1, both axes logarithmic; in the parameter's unit
 
 
 def peak(curve: Curve[RowFigure]) -> Peak | None:
-    """Of a curve whose values are better when higher; None for another, and for one that has no value.
+    """The peak of a curve whose values are better when higher; None for another curve, and without a value.
 
-    Without intervals (published figures) every point is told from every other.
+    Without intervals (published figures) the peak is a single point.
     """
     known = [index for index, point in enumerate(curve.points) if point.of.value is not None]
     if not known or curve.points[known[0]].of.better != "higher":
@@ -52,7 +52,7 @@ def peak(curve: Curve[RowFigure]) -> Peak | None:
 
 
 def crossings(curve: Curve[RowComparison]) -> tuple[Crossing, ...]:
-    """Every change of places, in the parameter's order; none where one side is ahead wherever a point is decided."""
+    """Every crossing, in the parameter's order; none if one side is ahead at all decided points."""
     decided = [
         point
         for point in curve.points
@@ -66,7 +66,7 @@ def crossings(curve: Curve[RowComparison]) -> tuple[Crossing, ...]:
 
 
 def _reach(figure: RowFigure, top: RowFigure) -> bool:
-    """Whether the intervals of both meet."""
+    """Whether the two intervals overlap."""
     if figure.value_high is None or top.value_low is None:
         return False
     return figure.value_high >= top.value_low

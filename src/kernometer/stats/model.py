@@ -1,4 +1,4 @@
-"""What the statistics say: figures of one result, comparisons of two. Plain values; see docs/statistics.md."""
+"""The statistics' values: figures of one result, comparisons of two. docs/statistics.md."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 
 class Verdict(Enum):
-    """About B against A. Slower: B costs more."""
+    """The verdict on B against A. Slower: B costs more."""
 
     SLOWER = "slower"
     FASTER = "faster"
     EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
     FAILED = "failed"
-    NOT_THERE = "not there"  #: a side cannot do it, and says why; nothing failed
+    NOT_THERE = "not there"  #: a side does not support it, with a reason; nothing failed
 
 
 class FlagCode(Enum):
-    """Why a figure is to be taken with care; worded once, in report/warnings.py, for table and report."""
+    """Why a figure is to be taken with care. report/warnings.py has the texts."""
 
     BELOW_RESOLUTION = "below-resolution"
     COARSE_CLOCK = "coarse-clock"
     DISTURBED = "disturbed"
-    SHARED = "shared"  #: no quiet state of the core to take a figure from
+    SHARED = "shared"  #: too few samples in the quiet state of the core
     COUNTS_DISAGREE = "counts-disagree"
     NOT_PINNED = "not-pinned"
     UNSTABLE = "unstable"  #: runs differ more than the samples within them explain
     FEW_RUNS = "few-runs"
     OUTLIERS = "outliers"
-    PROBE = "probe"  #: a remark of the workload's own
+    PROBE = "probe"  #: a remark of the workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class RunFigure:
-    """One run: the median of its quiet samples after warm-up, net of clock, loop and (where so defined) baseline."""
+    """One run: the median of its quiet samples after warm-up, net of clock, loop and (if so defined) baseline."""
 
     run: int
     block: int
     cost: float  #: ns (by path: instructions) per operation, net
-    gross: float  #: the same with everything still inside
+    gross: float  #: the same without any subtraction
     baseline: float | None  #: the baseline's own net cost per operation
-    samples: int  #: how many stand behind it
+    samples: int  #: how many the figure uses
     warmup: int  #: leading samples left out
     seconds: float
     batch: int = 1  #: iterations in one sample
@@ -63,7 +63,7 @@ class RowFigure:
 
     `cost` is the median of the runs' costs; `low` and `high` are its 95 % interval *within this session*.
     `value` is the same in the row's own unit: ns, B/s or 1/s (by path: instructions); `value_low` <= `value_high`.
-    None where nothing above the clock's resolution was seen.
+    They are None below the clock's resolution.
     """
 
     row: str
@@ -84,10 +84,10 @@ class RowFigure:
     flags: tuple[Flag, ...] = ()
     exact: bool = False  #: by path: all counts are equal
     floor: float | None = None  #: by path: how far other states of this guest move the count, relative; None: not known
-    revision: int = 1  #: of the row's definition: figures of two are not compared
-    #: What the figure hangs on beside the kernel, name to value: settings of the system, the relation of its two CPUs.
+    revision: int = 1  #: of the row's definition: figures of different revisions are not compared
+    #: What the figure depends on besides the kernel, name to value: settings, the relation of its two CPUs.
     conditions: dict[str, str] = field(default_factory=dict)
-    counting: float | None = None  #: how many times as long a sample took in the counting run; None: there was none
+    counting: float | None = None  #: how many times as long a sample took in the counting run; None: no such run
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +102,21 @@ class RowComparison:
     high: float | None = None
     p: float | None = None
     p_adjusted: float | None = None  #: Benjamini-Hochberg over all rows
-    units_a: int = 0  #: sessions, boots or blocks behind each side
+    units_a: int = 0  #: sessions, boots or blocks of each side
     units_b: int = 0
-    floor: float | None = None  #: by path, of two builds: the layout floor that the ratio was held against, relative
+    floor: float | None = None  #: by path, for two builds: the layout floor used for the verdict, relative
     exact: bool = False  #: by path: the counts of each side are all equal, and the ratio has no error
     smallest: float | None = None  #: smallest relative difference these runs could have seen (0.05: 5 %)
     minutes_missing: float | None = None  #: of further measuring until delta could be seen (ab)
     sessions_missing: int | None = None  #: further sessions a side (compare)
     a: RowFigure | None = None
     b: RowFigure | None = None
-    notes: tuple[str, ...] = ()  #: why undecided or failed, and what else is to be known
+    notes: tuple[str, ...] = ()  #: why undecided or failed, and other notes
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that is not the same on the two sides."""
+    """A fact with its values on the two sides."""
 
     what: str
     a: str
@@ -141,7 +141,7 @@ class Comparison:
 
     @property
     def undecidable(self) -> bool:
-        """Whether no row has an interval, for want of sessions, so that nothing can be decided."""
+        """Whether no row has an interval, as there are too few sessions to decide anything."""
         judged = [row for row in self.rows if row.ratio is not None]
         return bool(judged) and not any(row.exact or row.low is not None for row in judged)
 

@@ -1,4 +1,4 @@
-"""A host's own noise: how far two sessions of the same thing lie apart. docs/statistics.md, "Repeatability"."""
+"""A host's own noise: how far two sessions of the same thing differ. docs/statistics.md, "Repeatability"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernometer.stats.model import RowFigure
 
 @dataclass(frozen=True, slots=True)
 class RowNoise:
-    """How one row spreads between sessions that should agree. Relative: 0.01 is 1 %."""
+    """The spread of one row between sessions of the same thing. Relative: 0.01 is 1 %."""
 
     row: str
     sessions: int
@@ -23,7 +23,7 @@ class RowNoise:
     low: float  #: 95 % interval of `sd`, by chi-square
     high: float
     limit: (
-        float  #: the repeatability limit: two single sessions differ by more in 5 pairs of 100: no gate is set below it
+        float  #: the repeatability limit: two single sessions differ by more in 5 pairs of 100; no gate should be lower
     )
 
 
@@ -32,14 +32,14 @@ class HostNoise:
     """This host's own spread between sessions."""
 
     rows: dict[str, RowNoise]
-    sessions: int  #: of the row that has most
+    sessions: int  #: of the row with most sessions
     typical: float  #: the median row's standard deviation; relative
     worst: str  #: the row that spreads most
     limit: float  #: the median row's repeatability limit; relative
 
 
 def row_noise(row: str, variance: float, df: float) -> RowNoise:
-    """From a variance between sessions, df >= 1, to what may be said of it."""
+    """The noise from a variance between sessions, df >= 1."""
     sd = math.sqrt(variance)
     tail = (1 - LEVEL) / 2
     return RowNoise(
@@ -56,7 +56,7 @@ def spread_between_sessions(sessions: Sequence[Mapping[str, RowFigure]]) -> Host
     """The spread between sessions of the same thing; None with fewer than two that share a row.
 
     `sessions`: `figures(result)` of each, of one host, target and probe. Two sessions give an estimate too, with the
-    wide interval that one degree of freedom has.
+    wide interval of one degree of freedom.
     """
     noises: dict[str, RowNoise] = {}
     for row in dict.fromkeys(row for session in sessions for row in session):
@@ -70,7 +70,7 @@ def spread_between_sessions(sessions: Sequence[Mapping[str, RowFigure]]) -> Host
 
 
 def known_spread(history: History, like: Entry) -> HostNoise | None:
-    """The spread between sessions of one kind (`like`), from all that is known of them; None below three."""
+    """The spread between all known sessions of one kind (`like`); None below three."""
     noises = {}
     for row in like.figures:
         found = spread(history, row, like, Grain.SESSION, without=())

@@ -1,4 +1,4 @@
-"""In which order rows are shown: the registry's, whatever the order in which they were measured or defined."""
+"""Sorts rows in the registry's order, whatever the order in which they were measured or defined."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from kernometer.results.model import Result
 
 
 def in_registry_order(results: Iterable[Result], rows: Iterable[str]) -> tuple[str, ...]:
-    """Rows by their number in the registry; those that no result defines come last, as they came."""
+    """Rows by their number in the registry; rows that no result defines come last, in the given order."""
     place = {info.row: info.id for result in results for one in result.workloads.values() for info in one.rows}
     return tuple(sorted(rows, key=lambda row: place.get(row, math.inf)))

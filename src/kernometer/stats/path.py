@@ -1,4 +1,4 @@
-"""Counts of instructions against each other: no chance is in them, so no test. docs/statistics.md, "By path"."""
+"""Compares counts of instructions without a test, as they contain no chance. docs/statistics.md, "By path"."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kernometer.stats.history import Grain
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.sides import Side, bare, one_sided_remark, rows_of, without_ratio
 
-#: The layout floor of a row of which nobody has measured one. Of the 102 rows of the quick profile 94 stay within it on
-#: five rotated machines (docs/path.md): it is no substitute for measuring those that allocate and schedule most.
+#: The layout floor of a row without a measured one. Of the 102 rows of the quick profile 94 stay within it on five
+#: rotated machines (docs/path.md): it does not replace measuring the rows that allocate and schedule most.
 DEFAULT_LAYOUT_FLOOR = 0.01
 
 EXACT = "counts of one kernel by one probe: equal, or moved by the state that they began from"
@@ -25,9 +25,9 @@ FLOORED = "counts of two builds: differences below a row's layout floor are not 
 
 
 def kernel(result: Result) -> tuple[str, ...] | None:
-    """What is one kernel as one probe counts it: board, image, command line, probe. None where nobody knows.
+    """Identifies one kernel with one probe: board, image, command line, probe. None if not known.
 
-    On one machine its counts are equal, where each row begins from the same state.
+    On one machine its counts are equal if each row begins from the same state.
     """
     session = result.session
     if result.header is None or not session.image:
@@ -36,7 +36,7 @@ def kernel(result: Result) -> tuple[str, ...] | None:
 
 
 def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] = ()) -> Comparison:
-    """Judges counts. `floors`: what is known of layouts. A kernel is never faster or slower than itself."""
+    """Judges counts. `floors`: the known layouts. A kernel is never faster or slower than itself."""
     kernels = {kernel(result) for result in (*a.results, *b.results)}
     one = len(kernels) == 1 and None not in kernels
     found = floors_for((*a.results, *b.results), floors)
@@ -57,7 +57,7 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
 
 
 def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
-    """Whose layout floors are not of the kernel itself."""
+    """A remark on images that use other kernels' layout floors."""
     names = [side.name for side in (a, b) if any(one.session.image in floors.lacking for one in side.results)]
     if not names:
         return ()
@@ -68,7 +68,7 @@ def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
 
 
 def _told_apart(a: Side, b: Side) -> str:
-    """What the sides of one kernel differ in that can move counts; "" for nothing that is known."""
+    """The differences between two sides of one kernel that can move counts; "" if none are known."""
     sessions = [result.session for result in (*a.results, *b.results)]
     parts = (
         ("rows shared a guest, and began from what others had left", any(not one.state for one in sessions)),
@@ -107,11 +107,11 @@ def _count(figures: list[RowFigure]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Floored:
-    """The floor (never below the counts' own spread) takes the place of an interval's half width."""
+    """Judges with the floor (at least the counts' own spread) in the place of an interval's half width."""
 
     delta: float
     floors: Floors
-    one: str | None = None  #: not None: of one kernel, and what its counts may differ by; such a row is not decided
+    one: str | None = None  #: not None: both sides are one kernel, with these differences; the row stays undecided
 
     def judge(self, row: RowComparison, ratio: float, spread: float) -> RowComparison:
         if self.one is not None and ratio == 1:
@@ -135,6 +135,6 @@ class _Floored:
 
 
 def _own_spread(figures: list[RowFigure]) -> float:
-    """How far the counts of one side lie apart, relative: over its sessions and the runs within them."""
+    """The relative spread of one side's counts, over its sessions and the runs within them."""
     costs = [run.cost for figure in figures for run in figure.runs if run.cost > 0]
     return max(costs) / min(costs) - 1 if costs else 0.0

@@ -1,4 +1,4 @@
-"""What a comparison could have seen, and what it would take to see more. docs/statistics.md, "Undecided"."""
+"""The smallest difference that a comparison could see, and the units it needs. docs/statistics.md, "Undecided"."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kernometer.stats.distributions import noncentrality, t_quantile
 from kernometer.stats.intervals import LEVEL
 from kernometer.stats.serial import BATCHES, variance_in_a_row
 
-#: A difference counts as visible where it would be found in 4 comparisons of 5, the convention of the field.
+#: A difference counts as visible if 4 comparisons of 5 would find it, the convention of the field.
 POWER = 0.80
-#: Beyond it the answer is "not by more of the same".
+#: More units are not a useful answer.
 MOST_UNITS = 100_000
 
 
@@ -28,10 +28,10 @@ def smallest_ratio(se: float, df: float) -> float:
 
 
 def units_needed(sd_log: float, delta: float, *, paired: bool, neighbours: float = 0.0) -> int | None:
-    """How many units (pairs of a block, or units a side) show a difference of delta; None: beyond `MOST_UNITS`.
+    """How many units (pairs of a block, or units per side) show a difference of delta; None beyond `MOST_UNITS`.
 
     `sd_log`: the standard deviation of one unit's log (paired: of one block's log ratio). `neighbours`: the correlation
-    that the interval allows for, of units measured in a row.
+    between units measured in a row that the interval allows for.
     """
     target = math.log1p(delta)
 

@@ -1,4 +1,4 @@
-"""How long a row is measured until its interval is as narrow as asked. docs/statistics.md, "Time until a width"."""
+"""How long a row must be measured for an interval of a given width. docs/statistics.md, "Time until a width"."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kernometer.stats.figures import FEW_FOR_MEDIAN
 from kernometer.stats.intervals import LEVEL
 from kernometer.stats.model import RowFigure
 
-#: That an interval needs.
+#: The least number of runs for an interval.
 LEAST_RUNS = 2
-#: Beyond it the answer is "not by more of the same".
+#: More runs are not a useful answer.
 MOST_RUNS = 100_000
-#: A run with so few samples that was ended by its time is as long as its iteration (probe/sample.c: LEAST_SAMPLES).
+#: A run that its time ended with so few samples is as long as its iterations (probe/sample.c: LEAST_SAMPLES).
 FEW_SAMPLES = 5
-#: Runs that differ by more (standard deviation of their logs) are named as a reason beside any other.
+#: If runs differ by more (standard deviation of their logs), this is listed as a reason besides any other.
 WIDE_LOG = 0.05
 
 
@@ -28,7 +28,7 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
     """The least number of runs whose median has a 95 % interval within ±half_width (0.01: 1 %), if they are normal.
 
     `sd_log`: the standard deviation of one run's log cost, taken as known. None beyond `MOST_RUNS`. Raises ValueError
-    for a width that is none.
+    for an invalid width.
     """
     if not half_width > 0:
         raise ValueError(f"a half-width of {half_width} cannot be met")
@@ -44,9 +44,9 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
 
 
 def spread(row: RowFigure) -> float | None:
-    """Standard deviation of the logs of its runs' costs; None for fewer than two runs, or one below the resolution.
+    """Standard deviation of the logs of its runs' costs; None for fewer than two runs, or a run below the resolution.
 
-    From `FEW_FOR_MEDIAN` runs on by their quartiles: a wild run hardly moves the interval of a median.
+    From `FEW_FOR_MEDIAN` runs on from their quartiles, as a wild run hardly moves the interval of a median.
     """
     if row.cost is None or len(row.runs) < LEAST_RUNS:
         return None
@@ -58,7 +58,7 @@ def spread(row: RowFigure) -> float | None:
 
 
 def seconds_until(row: RowFigure, half_width: float) -> float | None:
-    """Wall seconds of runs like these, set-up included, until the interval is that narrow; None: not to be had so."""
+    """Wall seconds of runs like these, with set-up, until the interval is that narrow; None if runs cannot do it."""
     sd = spread(row)
     runs = None if sd is None else runs_until(sd, half_width)
     return None if runs is None else runs * fmean(run.seconds for run in row.runs)
@@ -70,7 +70,7 @@ def half_width(row: RowFigure) -> float | None:
 
 
 def bounds(row: RowFigure, runs: Sequence[Run]) -> str:
-    """What makes this row take its time, in words: one long iteration, what is not timed, the spread of its runs."""
+    """Why this row takes its time: one long iteration, untimed parts, the spread of its runs."""
     seconds = fmean(run.seconds for run in runs)
     timed = 0.0 if row.unit == "count" else fmean(_timed(run) for run in runs)
     words = []

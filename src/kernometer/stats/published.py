@@ -1,7 +1,6 @@
-"""What follows from a paper's figures: its stated ratios checked, its columns held against others. docs/published.md.
+"""Checks the ratios that a paper states, and compares its columns with others. docs/published.md.
 
-A published figure is one number: there are no samples, hence no interval, and nothing is decided. What is said here is
-arithmetic, and is called so.
+A published figure is one number without samples: hence there is no interval and no verdict, only arithmetic.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from kernometer.stats.model import RowFigure
 
 
 class Holds(Enum):
-    """What the paper's own rows say of a number that it states."""
+    """Whether a stated number agrees with the paper's own rows."""
 
     ROUNDED = "holds"  #: the rows give it, rounded to the digits printed
     TRUNCATED = "holds, its further digits cut off"
-    AMONG = "lies among the rows"  #: of several pairs, none of which it is
+    AMONG = "lies among the rows"  #: between the values of several pairs, equal to none
     NOT = "does not hold"
     NO_ROWS = "no rows"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A stated number beside what the rows give; `low` and `high` are equal where one pair of rows does."""
+    """A stated number and the rows' value; `low` and `high` are equal for a single pair of rows."""
 
     stated: Stated
     holds: Holds
@@ -37,16 +36,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One row of B against A. `ratio` is of costs: above 1, B is slower; None where a side has no number above 0."""
+    """One row of B against A. `ratio` is of costs: above 1, B is slower; None if a side has no number above 0."""
 
     row: str
     better: str
-    a: str | float  #: as printed, with its unit; where one side was measured the number in `unit`
+    a: str | float  #: as printed, with its unit; if one side was measured the number in `unit`
     b: str | float
     ratio: float | None = None
     note: str = ""
     unit: str = ""
-    published: str = ""  #: which row is held against the measured one
+    published: str = ""  #: the published row that is compared with the measured one
     printed: str = ""
 
 
@@ -78,7 +77,7 @@ def _check(figures: Sequence[Published], stated: Stated) -> Check:
 
 
 def _from_rows(figures: Sequence[Published], stated: Stated) -> list[float]:
-    """What the stated number would be by each pair of cells that it speaks of."""
+    """The stated number by each pair of cells that it refers to."""
     if stated.over is None or stated.under is None or not stated.form:
         return []
     over, under = _values(figures, stated.over), _values(figures, stated.under)
@@ -107,7 +106,7 @@ def _values(figures: Sequence[Published], cell: Cell) -> dict[str, float]:
 
 
 def shown(figure: Published) -> str:
-    """The cell as printed, with its unit where it is a number."""
+    """The cell as printed, with its unit if it is a number."""
     number = any(one is not None for one in (figure.value, figure.low, figure.high))
     return f"{figure.printed} {figure.unit if number else ''}".strip()
 
@@ -128,7 +127,7 @@ def columns(of_a: Publication, a: str, of_b: Publication, b: str) -> tuple[Pair,
 
 
 def _scaled(paper: Paper, figure: Published) -> tuple[str, float]:
-    """The figure with its unit: in ours where the paper's has an equal; 0 where it has no number."""
+    """The figure with its unit, in our unit if there is an equal one; 0 without a number."""
     scale = paper.units.get(figure.meant or figure.unit)
     value = figure.value or 0.0
     return (scale.unit, value * scale.factor) if scale is not None else (figure.meant or figure.unit, value)
@@ -143,7 +142,7 @@ def _note(*figures: Published) -> str:
 
 
 def in_our_unit(paper: Paper, figure: Published, unit: str) -> float | None:
-    """A published figure in a row's unit; None where the two do not measure the same kind of thing."""
+    """A published figure in a row's unit; None if the two measure different kinds of things."""
     scale = paper.units.get(figure.meant or figure.unit)
     if scale is None or figure.value is None or figure.value <= 0:
         return None
@@ -151,7 +150,7 @@ def in_our_unit(paper: Paper, figure: Published, unit: str) -> float | None:
 
 
 def in_unit(value: float, unit: Unit | str, wanted: str) -> float | None:
-    """A value above 0 in another of our units; None where the two do not measure the same kind of thing."""
+    """A value above 0 in another of our units; None if the two measure different kinds of things."""
     if unit == wanted:
         return value
     return 1e9 / value if {unit, wanted} == {"ns", "1/s"} else None
@@ -172,7 +171,7 @@ def beside(column: Publication, system: str, measured: Mapping[str, RowFigure], 
 
 
 def _overhead(row: RowFigure | None) -> RowFigure | None:
-    """What was measured beside a row, as a row of its own."""
+    """The overhead that was measured with a row, as its own row."""
     return row and replace(row, row=f"{row.row}, its overhead", value=row.baseline, unit="ns", better="lower")
 
 

@@ -1,4 +1,4 @@
-"""Units that follow one another are alike: a contrast by their order in time. docs/statistics.md, "In a row"."""
+"""Consecutive units are alike: a contrast that uses their order in time. docs/statistics.md, "In a row"."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The correlation of neighbouring units that an interval allows for where the sides were measured in a row: twice what
-#: sessions of one kernel had (0.3 to 0.4).
+#: The correlation of neighbouring units that an interval allows for if the sides were measured in a row: twice that of
+#: sessions of one kernel (0.3 to 0.4).
 NEIGHBOURS = 0.7
-#: A longer row is judged by so many batches a side, each the mean of the units in it (Schmeiser 1982): of a hundred
-#: sessions of one hour not only neighbours are alike, and sessions 29 minutes apart are one occasion all day.
+#: More units are judged by so many batches per side, each the mean of its units (Schmeiser 1982): of a hundred sessions
+#: in one hour not only neighbours are alike, and sessions 29 minutes apart are one occasion all day.
 BATCHES = 5
 
 
 def in_a_row(starts_a: Sequence[float], starts_b: Sequence[float]) -> bool:
-    """Whether correlation takes the sides' means further apart than Welch's t expects from the spread within the sides.
+    """Whether correlation moves the sides' means further apart than Welch's t expects from the spread within the sides.
 
-    By the times when units began, at least 2 a side. False where the sides took turns: there it brings them together.
+    Uses the units' starting times, at least 2 per side. False if the sides took turns: then it moves them together.
     """
     import numpy as np
 
@@ -41,10 +41,10 @@ def in_a_row(starts_a: Sequence[float], starts_b: Sequence[float]) -> bool:
 def generalised(
     a: Sequence[float], b: Sequence[float], starts_a: Sequence[float], starts_b: Sequence[float]
 ) -> Contrast:
-    """Welch's t with generalised least squares (Aitken 1935): logs of units and when they began, at least 2 a side.
+    """Welch's t with generalised least squares (Aitken 1935): logs and starting times of units, at least 2 per side.
 
     B less A, by the weights w that are best at the correlation R of the batches: d = w·y and se² = u'Ru, where u is w
-    times the side's standard deviation, and that comes from the side's own residuals: s² = e'R⁻¹e / (n - 1).
+    times the side's standard deviation, from the side's own residuals: s² = e'R⁻¹e / (n - 1).
     """
     import numpy as np
 
@@ -66,7 +66,7 @@ def generalised(
 
 
 def variance_in_a_row(n: int, neighbours: float) -> float:
-    """Of that d, for n units of A, then n of B, of variance 1, in closed form. Without correlation 2/n, as in turn."""
+    """The variance of that d for n units of A, then n of B, of variance 1, in closed form. Without correlation 2/n."""
     count, size, steady = min(n, BATCHES), max(1.0, n / BATCHES), 1 - neighbours
     # Of a batch's mean: Bayley and Hammersley (1946).
     of_batch = (size * (1 - neighbours**2) - 2 * neighbours * (1 - neighbours**size)) / (size * steady) ** 2
@@ -74,9 +74,9 @@ def variance_in_a_row(n: int, neighbours: float) -> float:
 
 
 def _correlation(steps: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
-    """`NEIGHBOURS` to the power of how many places units lie apart in order of time: AR(1), for n - 1 steps.
+    """`NEIGHBOURS` to the power of the units' distance in order of time: AR(1), for n - 1 steps.
 
-    A pause is as many places as the usual step goes into it: nothing says that the mood outlasts it.
+    A pause counts as many places as usual steps fit into it: the machine's condition may not outlast it.
     """
     import numpy as np
 
@@ -87,9 +87,9 @@ def _correlation(steps: NDArray[np.float64], usual: float) -> NDArray[np.float64
 def _batches(
     a: Sequence[float], b: Sequence[float], starts_a: Sequence[float], starts_b: Sequence[float]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
-    """Units that follow one another, in order of time: their mean, whether they are of B, the steps in between.
+    """Batches of consecutive units in order of time: their means, whether they are of B, and the steps between them.
 
-    No batch spans units of the other side. A step is that from the last unit of a batch to the first of the next.
+    No batch spans units of the other side. A step goes from the last unit of a batch to the first of the next.
     """
     import numpy as np
 

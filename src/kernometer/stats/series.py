@@ -16,12 +16,12 @@ from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.order import in_registry_order
 from kernometer.stats.verdict import DELTA
 
-#: A kind of event changed where an operation has so many more or fewer of it; timer ticks alone make smaller fractions.
+#: A kind of event changed if an operation has so many more or fewer of it; timer ticks alone make smaller fractions.
 EVENT_CHANGE = 0.25
-#: Sums of events speak of a change of the figure, a median, where the sum of instructions changed by as much, to this
-#: share: else they hold something besides (a start, a tick more) that the median leaves out.
+#: Sums of events explain a change of the figure, a median, only if the sum of instructions changed by as much, to this
+#: share. Otherwise they contain something else (a start, one more tick) that the median leaves out.
 EVENT_DOUBT = 0.25
-#: Counts that say how much and not what, which the figures say better; and those that go along with another one.
+#: Counts of amounts, for which the figures are better, and counts that always change with another one.
 NOT_EVENTS = frozenset({"instructions", "user", "kernel", "sysrets", "fpu_restores", "sti"})
 
 DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
@@ -29,12 +29,12 @@ DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One system: its sessions, and why they are not whole, or not there."""
+    """One system: its sessions, and why they are incomplete or missing."""
 
     name: str
     results: tuple[Result, ...]
     failure: str = ""
-    aside: bool = False  #: held against the baseline alone: it stands at no place of the series
+    aside: bool = False  #: compared with the baseline only, and not part of the series
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Step:
     before: str
     after: str
     row: RowComparison
-    events: Mapping[str, float]  #: by path: more of each kind in an operation; those alone that changed
+    events: Mapping[str, float]  #: by path: the change per operation of each kind that changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Change:
     """A row whose cost changed along the series."""
 
     row: str
-    steps: tuple[Step, ...]  #: none where it changed too slowly for any two neighbours to show it
-    total: RowComparison | None  #: the last system against the first; None where one of them has no figure
-    since: str = ""  #: where no step shows it: the first system that is decided against the first one
+    steps: tuple[Step, ...]  #: none if it changed too slowly for any two neighbours to show it
+    total: RowComparison | None  #: the last system against the first; None if one of them has no figure
+    since: str = ""  #: if no step shows the change: the first system with a decided difference from the first one
 
     @property
     def longer(self) -> bool:
-        """Whether it costs more in the end, or, where that is not decided, cost more for a while."""
+        """Whether it costs more in the end, or, if that is not decided, cost more for a while."""
         if self.total is not None and self.total.verdict in DECIDED:
             return self.total.verdict is Verdict.SLOWER
         return any(step.row.verdict is Verdict.SLOWER for step in self.steps)
@@ -72,11 +72,11 @@ class Series:
     columns: tuple[Column, ...]
     rows: tuple[str, ...]  #: in the registry's order
     figures: Mapping[str, RowFigure]  #: of the baseline
-    comparisons: Mapping[str, Comparison]  #: by system, without the baseline and those that have no session
+    comparisons: Mapping[str, Comparison]  #: by system, without the baseline and those without a session
     changes: tuple[Change, ...]  #: the largest first
 
     def cell(self, row: str, system: str) -> RowComparison | None:
-        """A row of one system against the baseline; None where it was not measured on both, and for the baseline."""
+        """A row of one system against the baseline; None if it was not measured on both, and for the baseline."""
         comparison = self.comparisons.get(system)
         found = next((one for one in comparison.rows if one.row == row), None) if comparison else None
         column = next(one for one in self.columns if one.name == system)
@@ -93,14 +93,14 @@ def series(
     delta: float = DELTA,
     floors: Sequence[Layout] = (),
 ) -> Series:
-    """Judges each system against the baseline (the first that has a session, unless named) and against the one before.
+    """Judges each system against the baseline (the first with a session, unless named) and against the one before.
 
-    Raises ResultError where fewer than two have a session, or the baseline has none.
+    Raises ResultError if fewer than two have a session, or the baseline has none.
     """
     whole = [column for column in columns if column.results]
     names = [column.name for column in whole]
     if len(whole) < 2:
-        raise ResultError("A matrix needs sessions of two systems at least.", "kernometer list shows what is stored.")
+        raise ResultError("A matrix needs sessions of at least two systems.", "kernometer list shows what is stored.")
     if baseline and baseline not in names:
         raise ResultError(f"The baseline {baseline} has no session.", f"It may be one of: {', '.join(names)}.")
     first = next(column for column in whole if column.name == (baseline or names[0]))
@@ -129,7 +129,7 @@ def _neighbours(
     delta: float,
     floors: Sequence[Layout],
 ) -> Comparison:
-    """B against the system before it, which may be the baseline: then it is judged already."""
+    """B against the system before it; if that is the baseline, the comparison exists already."""
     if a is first:
         return next(comparison for comparison in judged if comparison.b == b.name)
     (found,) = compare_many(
@@ -150,7 +150,7 @@ def _figures(column: Column) -> dict[str, RowFigure]:
 
 
 def _rows(results: Sequence[Result]) -> tuple[str, ...]:
-    """Every row that was tried, in the registry's order; what that does not know comes last."""
+    """Every row that was tried, in the registry's order; rows that are not in it come last."""
     tried = dict.fromkeys(row for result in results for row in (*result.rows, *(one.row for one in result.failures)))
     return in_registry_order(results, tried)
 
@@ -179,14 +179,14 @@ def _changes(
 
 
 def change_size(change: Change) -> float:
-    """The last system's ratio to the first; where there is none the largest step."""
+    """The last system's ratio to the first; without one the largest step."""
     if change.total is not None and change.total.ratio is not None:
         return change.total.ratio
     return max((step.row.ratio or 1.0 for step in change.steps), default=1.0)
 
 
 def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]:
-    """What one operation has more of on B than on A, as far as sums over all regions can tell."""
+    """The events that one operation has more of on B than on A, by sums over all regions."""
     before, after = (_in_an_operation(row.row, side) for side in (a, b))
     if not before or not after or row.a is None or row.b is None or row.a.cost is None or row.b.cost is None:
         return {}
@@ -198,7 +198,7 @@ def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]
 
 
 def _in_an_operation(row: str, column: Column) -> dict[str, float]:
-    """Each kind of event in one operation, less what an empty region has; nothing where nobody counted."""
+    """Each kind of event in one operation, less those of an empty region; empty without counts."""
     for result in column.results:
         ops = next((run.ops for run in result.runs if run.row == row), 1.0)
         for vector in result.events:

@@ -1,4 +1,4 @@
-"""The two sides of a comparison, and their rows: which there are, which failed. docs/statistics.md, "Verdicts"."""
+"""The two sides of a comparison and their rows, failed ones included. docs/statistics.md, "Verdicts"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
 from kernometer.stats.model import FlagCode, RowComparison, RowFigure, Verdict
 from kernometer.stats.verdict import ratio
 
-#: Of a failure's text, which came from a machine.
+#: Characters of a failure's text, which comes from a machine.
 TEXT_LIMIT = 200
 
 
@@ -25,7 +25,7 @@ class Side:
     entries: tuple[Entry, ...]
 
     def figures_of(self, row: str) -> list[RowFigure]:
-        """The row's figure in each session that has one."""
+        """The row's figures in the sessions that have one."""
         return [one.figures[row] for one in self.entries if row in one.figures]
 
     @property
@@ -39,7 +39,7 @@ class Side:
         return names
 
     def missing(self, row: str) -> tuple[Verdict, str]:
-        """Why this side has no figure of a row that was tried: it failed, or it is not there."""
+        """Why this side has no figure of a row that was tried: it failed, or is not there."""
         for result in self.results:
             for failure in result.failures:
                 if failure.row == row:
@@ -51,7 +51,7 @@ class Side:
         return Verdict.FAILED, f"no run on {self.name}"
 
     def partly(self, row: str) -> tuple[str, ...]:
-        """Notes where the row stands on less than was tried."""
+        """Notes on sessions in which the row failed or has no cost."""
         failed = sum(any(failure.row == row for failure in result.failures) for result in self.results)
         silent = sum(figure.cost is None for figure in self.figures_of(row))
         found = ((failed, "failed at least once"), (silent, "no cost"))
@@ -59,22 +59,22 @@ class Side:
 
 
 def side(name: str, results: Sequence[Result], core: Core | None = None) -> Side:
-    """`core`: of an `ab`, what the empty loop says of both sides together."""
+    """`core`: for an `ab`, the state of the core over both sides."""
     return Side(name, tuple(results), tuple(entry(result, core) for result in results))
 
 
 def rows_of(a: Side, b: Side) -> tuple[str, ...]:
-    """Rows that both sides tried, in A's order. Unsupported on both: not a row. On one side only: one_sided_remark."""
+    """Rows that both sides tried, in A's order, without rows unsupported on both. For others see one_sided_remark."""
     unsupported = [{one.row for result in side.results for one in result.unsupported} for side in (a, b)]
     return tuple(row for row in a.tried if row in b.tried and not (row in unsupported[0] and row in unsupported[1]))
 
 
-#: Names that a remark gives before it says how many more there are.
+#: How many names a remark lists.
 _NAMED = 5
 
 
 def one_sided_remark(a: Side, b: Side) -> tuple[str, ...]:
-    """Rows that only one side was asked for: nothing failed, but nothing can be compared, and it is said."""
+    """A remark on rows that only one side was asked for: nothing failed, but they cannot be compared."""
     remarks = []
     for one, other in ((a, b), (b, a)):
         alone = [row for row in one.tried if row not in other.tried]
@@ -85,7 +85,7 @@ def one_sided_remark(a: Side, b: Side) -> tuple[str, ...]:
 
 
 def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[float], list[float]]:
-    """A row before any judgement, and the log figures of the units of each side (empty where there is no cost)."""
+    """A row without a verdict, and the log figures of the units of each side (empty without a cost)."""
     figures_a, figures_b = a.figures_of(row), b.figures_of(row)
     every = (*a.entries, *b.entries)
     key = unit_key(of, every)
@@ -105,7 +105,7 @@ def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[flo
 
 
 def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[str, ...]:
-    """What the row's figure hangs on beside the kernel and is not the same on both sides: `governor: powersave | …`."""
+    """What the row's figure depends on, if it differs between the sides: `governor: powersave | …`."""
     names = dict.fromkeys(name for figure in (*a, *b) for name in figure.conditions)
     notes = []
     for name in names if a and b else ():
@@ -116,7 +116,7 @@ def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[
 
 
 def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
-    """Verdict and notes of a row that has no cost on a side, or not one definition; None where its costs compare."""
+    """Verdict and notes of a row without a cost on a side, or with different definitions; None if its costs compare."""
     missing = [one.missing(row) for one in (a, b) if not one.figures_of(row)]
     if missing:
         failed = any(verdict is Verdict.FAILED for verdict, _ in missing)
@@ -139,7 +139,7 @@ def _below(figure: RowFigure) -> bool:
 
 
 def disturbance_remark(rows: Sequence[RowComparison], name_a: str, name_b: str) -> tuple[str, ...]:
-    """How many rows stand on disturbed runs: they are judged like all others, and it is said."""
+    """A remark on how many rows have disturbed runs, which count like all others."""
     remarks = []
     for name, figures in ((name_a, [row.a for row in rows]), (name_b, [row.b for row in rows])):
         count = sum(f is not None and any(flag.code is FlagCode.DISTURBED for flag in f.flags) for f in figures)

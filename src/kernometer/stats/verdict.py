@@ -10,16 +10,16 @@ from kernometer.stats.intervals import Contrast
 from kernometer.stats.model import RowComparison, Verdict
 from kernometer.stats.power import smallest_ratio, units_needed
 
-#: Relative difference that is taken for none unless the user says otherwise.
+#: The default relative difference that counts as equal.
 DELTA = 0.02
-#: Share of false ones among all rows called slower or faster.
+#: The share of wrong verdicts among all rows called slower or faster.
 FALSE_DISCOVERY = 0.05
 UNADJUSTED = "intervals are 95 % each and unadjusted; slower and faster hold after Benjamini-Hochberg over all rows"
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A row before it is judged: what is known of it, and the contrast, where there is one."""
+    """A row before its verdict, with the contrast, if there is one."""
 
     row: RowComparison
     contrast: Contrast | None = None
@@ -33,9 +33,9 @@ class Draft:
 
 
 def verdict(low: float, high: float, rejected: bool, delta: float) -> Verdict:
-    """The rule itself, on a 95 % interval of log(cost of B / cost of A).
+    """The rule for a 95 % interval of log(cost of B / cost of A).
 
-    Equivalence first: a difference that is real and lies within delta is none that matters.
+    Equivalence comes first: a real difference within delta does not matter.
     """
     edge = math.log1p(delta)
     if -edge <= low and high <= edge:
@@ -60,7 +60,7 @@ def judge(drafts: Sequence[Draft], delta: float) -> tuple[RowComparison, ...]:
 def _adjusted(p: Sequence[float]) -> Sequence[float]:
     """By Benjamini and Hochberg (1995), in the order given: docs/statistics.md, "Many rows"."""
     if not p:
-        return p  # what follows takes most of a second to import
+        return p  # importing scipy.stats takes most of a second
     from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
 
     return [float(one) for one in stats.false_discovery_control(p)]
@@ -89,12 +89,12 @@ def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: 
 
 
 def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float) -> RowComparison:
-    """Adds what these runs could have seen, and what it would take to see delta."""
+    """Adds the smallest difference that these runs could have seen, and what it takes to see delta."""
     row = replace(row, smallest=smallest_ratio(float(contrast.se), float(contrast.df)))
     needed = units_needed(draft.sd_log, delta, paired=draft.paired, neighbours=draft.neighbours)
     if needed is None:
         return replace(row, notes=(*row.notes, "no number of further units like these would show it"))
-    # Where delta could be seen already, the difference lies near delta's edge, or near the test's: one more unit.
+    # If delta could be seen already, the difference lies near delta or near the test's limit: one more unit.
     missing = max(1, needed - draft.units)
     if draft.paired:
         return replace(row, minutes_missing=missing * draft.seconds_per_unit / 60)
@@ -102,5 +102,5 @@ def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float
 
 
 def ratio(log: float) -> float:
-    """exp, without overflow: the interval of two wild units is wider than any double."""
+    """exp without overflow: the interval of two wild units may exceed any double."""
     return math.exp(max(-700.0, min(log, 700.0)))

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Below it no transient is looked for: the rule could not find one at its 1 % level.
+#: Fewer samples are not searched: the rule could not find a transient at its 1 % level.
 MIN_SAMPLES = 16
 #: The shortest head that counts. One or two odd samples do not move a median.
 MIN_HEAD = 3
-#: Never more than this share is left out: what lasts longer than half a run is not a start, but how the run was.
+#: Never more than this share is left out: what lasts longer than half a run is not its start.
 MAX_SHARE = 0.5
 #: The largest |z| of a stationary run exceeds CRITICAL_BASE + CRITICAL_SLOPE ln(n) in 1 run of 100, for 16 to 4,096
-#: samples (simulated; tests/stats/test_warmup.py holds it).
+#: samples (simulated; tests/stats/test_warmup.py tests it).
 CRITICAL_BASE = 2.55
 CRITICAL_SLOPE = 0.15
 
@@ -36,12 +36,12 @@ def midranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def warmup(samples: NDArray[np.float64]) -> int:
-    """How many leading samples to leave out: 0 where none stand apart, at most half.
+    """How many leading samples to leave out: 0 without a transient, at most half.
 
-    Shape (n,): samples of one run in the order they were taken, any unit. For every cut k the ranks before it are held
-    against those after it (the Mann-Whitney z, exact for ties), as in rank tests for one change point
-    (Pettitt 1979); the largest |z|, made smaller where neighbouring samples of the second half are alike, must exceed
-    `critical(n)`. Ranks, so that one huge sample cannot make or hide a transient.
+    Shape (n,): samples of one run in the order taken, any unit. For every cut k the ranks before it are compared with
+    those after it (the Mann-Whitney z, exact for ties), as in rank tests for one change point (Pettitt 1979). The
+    largest |z|, reduced if neighbouring samples of the second half are alike, must exceed `critical(n)`. With ranks one
+    huge sample cannot make or hide a transient.
     """
     import numpy as np
 
@@ -60,9 +60,9 @@ def warmup(samples: NDArray[np.float64]) -> int:
 
 
 def inflation(x: NDArray[np.float64]) -> float:
-    """By how much neighbours that are alike widen the spread of a mean: sqrt((1 + r) / (1 - r)), r of lag 1, never < 1.
+    """How much similar neighbours widen the spread of a mean: sqrt((1 + r) / (1 - r)), r of lag 1, never < 1.
 
-    Taken from the second half of a run, where a transient at its start is over.
+    Computed from the second half of a run, after any transient at its start.
     """
     centred = x - x.mean()
     squares = float(centred @ centred)
