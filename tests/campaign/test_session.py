@@ -80,7 +80,7 @@ def test_lines_are_kept_as_the_probe_printed_them(tmp_path: Path) -> None:
 )
 def test_what_is_none_of_its_records_is_an_error_that_shows_it(line: bytes) -> None:
     """Expected: TargetError with the line. Broken: a guest or a host ends the session's file early, or renames it."""
-    with pytest.raises(TargetError, match="no record") as caught:
+    with pytest.raises(TargetError, match="not a record") as caught:
         said(line)
     assert caught.value.last_output
 
@@ -110,7 +110,7 @@ def test_another_jobs_record_is_the_targets_error(record: AnyRecord, tmp_path: P
 def test_a_row_that_never_came_is_the_targets_error() -> None:
     """Expected: the row's name. Broken: a complete session that lacks it. A calibration alone is no result."""
     lines = make.lines([make.header(), make.workload(), Calibration(row=ROW, workload=ROW, batch=1)])
-    with pytest.raises(TargetError, match=f"said nothing of {ROW}"):
+    with pytest.raises(TargetError, match=f"ended without a record of {ROW}"):
         said(*lines)
     assert len(said(*lines, job=PLAN.job(only="calibrate"))) == 3
 

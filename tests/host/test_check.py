@@ -154,7 +154,7 @@ def test_a_tuned_host_has_nothing_to_do(tmp_path: Path) -> None:
             },
             "disturbs",
             "battery",
-            "Plug it in.",
+            "Connect the power supply.",
         ),
         ("call filter", {"proc/self/status": "Seccomp:\t2\n"}, "note", "a filter", "seccomp=unconfined"),
     ],

@@ -1,7 +1,7 @@
-"""`ab`: two targets measured in randomised alternating blocks, so that whatever drifts does so for both.
+"""`ab`: measures two targets in randomised alternating blocks, so that drift affects both.
 
-By time all rows are calibrated and counted in both arms first; the runs of a row then have one batch in both.
-A block is one run of one row in each arm, right after one another, in random order. Where starting a target is dear
+By time all rows are calibrated and counted in both arms first; the runs of a row then have the same batch in both.
+A block is one run of one row in each arm, directly after each other, in random order. If starting a target takes long
 (a wrapper that boots a kernel) it is one run of every row in each arm.
 """
 
@@ -21,7 +21,7 @@ from kernometer.targets.base import Deadline, Target
 
 #: Iterations in one sample of a row, and of its baseline.
 Batch = tuple[int, int]
-#: Batches that differ by more are not made equal.
+#: Batches that differ by a larger factor are not made equal.
 MOST_APART = 10
 #: Seconds that a call may take beyond its plan's own: a wrapper that boots a kernel, on a loaded machine.
 CALL_PATIENCE = 300.0
@@ -35,9 +35,9 @@ def measure_pair(
     blocks: int,
     listen: Callable[[AnyRecord], None],
 ) -> tuple[Path, Path]:
-    """Measures both arms into two new files of the store that share an `experiment`; their paths.
+    """Measures both arms into two new files of the store that share an `experiment`; returns their paths.
 
-    Ctrl-C leaves whole blocks and at most one half of a block, which the judgement leaves out.
+    Ctrl-C leaves whole blocks and at most one half of a block, which the comparison ignores.
     """
     experiment = new_session_id()
     sessions = (
@@ -64,7 +64,7 @@ def measure_pair(
 
 
 def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord], None]) -> Plan:
-    """Calibrates and counts all rows in both arms; the plan, without rows that cannot be calibrated in one of them."""
+    """Calibrates and counts all rows in both arms. Returns the plan without rows that one arm cannot calibrate."""
     without = set[str]()
     for arm in arms:
         without |= arm.run(plan, listen, only="calibrate") | arm.refused
@@ -79,9 +79,9 @@ def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord],
 
 
 def common_batches(a: Mapping[str, Batch], b: Mapping[str, Batch]) -> tuple[dict[str, Batch], dict[str, Batch]]:
-    """What each arm is to use: the larger of the two, so that a sample is long enough in both.
+    """The batches for each arm: the larger of the two, so that a sample is long enough in both.
 
-    Each its own where they differ more than tenfold: the slower arm would take as many times as long.
+    If they differ more than tenfold each arm uses its own, as the slower arm would take as many times as long.
     """
     of_a, of_b = dict(a), dict(b)
     for row in a.keys() & b.keys():
@@ -91,7 +91,7 @@ def common_batches(a: Mapping[str, Batch], b: Mapping[str, Batch]) -> tuple[dict
 
 
 def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, Plan]]:
-    """(block, what is to be timed in it), each block's rows in an order of its own."""
+    """(block, its plan), each block with its rows in a new order."""
     for block in range(blocks if plan.rows or plan.command else 0):
         rows = list(plan.rows)
         _generator(plan.seed, block).shuffle(rows)
@@ -102,18 +102,18 @@ def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, Pla
 
 
 def _generator(seed: int, *parts: object) -> random.Random:
-    """A generator of its own for each decision, so that the order can be repeated from the seed."""
+    """A separate generator for each decision, so that the seed reproduces the order."""
     return random.Random(repr((seed, *parts)))  # noqa: S311 - an experiment's order, not a secret
 
 
 class _Arm:
-    """One target of the `ab` and its file. Header and definitions are asked for once."""
+    """One target of the `ab` and its file."""
 
     def __init__(self, target: Target, writer: ResultWriter) -> None:
         self.target = target
         self.writer = writer
         self.defined: set[str] = set()  #: rows whose definition is in the file
-        self.ids: dict[str, int] = {}  #: of these rows
+        self.ids: dict[str, int] = {}  #: those rows' ids
         self.refused: set[str] = set()
         self.batches: dict[str, Batch] = {}
         self.has_header = False
@@ -126,10 +126,10 @@ class _Arm:
         self.run(plan, listen, *words, only="time" if plan.by == "time" and not plan.command else "")
 
     def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str, only: Phase = "") -> set[str]:
-        """One call of the probe with these words; the rows that failed in it."""
+        """Calls the probe with these arguments; returns the rows that failed."""
         failed = set()
         asked = {word.removesuffix("@") for word in plan.words}
-        named = asked if asked and asked <= self.batches.keys() else self.batches.keys()  # as short a word as will do
+        named = asked if asked and asked <= self.batches.keys() else self.batches.keys()  # as few names as possible
         if named:
             of_rows = sorted((self.ids[row], *self.batches[row]) for row in named)
             words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
@@ -145,7 +145,7 @@ class _Arm:
         return failed
 
     def _is_new(self, record: AnyRecord) -> bool:
-        """Definitions, and rows that cannot be measured here, are kept once."""
+        """Whether to store the record: definitions and unsupported rows are stored once."""
         if isinstance(record, Header):
             new, self.has_header = not self.has_header, True
             return new

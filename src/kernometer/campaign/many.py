@@ -1,6 +1,6 @@
-"""Many targets in one campaign: counts several at once, times one after the other in random order.
+"""Measures many targets: counts on several at once, times one after the other in random order.
 
-A target that fails is an outcome with its reason, and the others go on.
+A target that fails becomes an outcome with the reason, and the others continue.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ Listen = Callable[["AnyRecord"], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one target."""
+    """The outcome of one target."""
 
     target: str
-    paths: tuple[Path, ...] = ()  #: its sessions, the oldest first; one that was cut off is among them
-    error: KernometerError | None = None  #: why it did not come to its end
+    paths: tuple[Path, ...] = ()  #: its sessions, the oldest first, also one that was cut off
+    error: KernometerError | None = None  #: why it failed
 
     @property
     def why(self) -> str:
-        """The error's text, without the target's name before it; "" where there is none."""
+        """The error's text, without the target's name before it; "" without an error."""
         return self.error.text.removeprefix(f"{self.target}: ") if self.error is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Until(Deadline):
-    """A deadline that may be called early: the waits of a thread cannot be interrupted otherwise."""
+    """A deadline that can end early: a thread's waits cannot be interrupted otherwise."""
 
     stop: Event
 
@@ -55,9 +55,9 @@ class _Until(Deadline):
 def measure_at_once(
     plan: Plan, targets: Sequence[Target], store: Store, label: str, jobs: int, listen: Listen
 ) -> list[Outcome]:
-    """A session of each target by path, `jobs` of them at any time; begun in the order given.
+    """Measures a session of each target by path, `jobs` of them at any time, started in the order given.
 
-    Ctrl-C ends all of them; what was measured is kept, and StoppedError says so. `listen` is called here alone.
+    Ctrl-C ends all of them, keeps what was measured, and raises StoppedError. Only this thread calls `listen`.
     """
     crew = _Crew(plan, store, label)
     waiting = deque(enumerate(targets))
@@ -87,7 +87,7 @@ def measure_at_once(
 
 
 class _Crew:
-    """Threads that measure a target each, and say every record, then the outcome or whatever else ended them."""
+    """Threads that measure one target each, and send every record, then the outcome or the exception."""
 
     def __init__(self, plan: Plan, store: Store, label: str) -> None:
         self.plan, self.store, self.label = plan, store, label
@@ -97,7 +97,7 @@ class _Crew:
         self._threads: list[Thread] = []
 
     def send(self, number: int, target: Target) -> None:
-        """Begins a session; its time is taken here, so that sessions lie in the order in which they were sent."""
+        """Starts a session. Its time is set here, so that sessions have the order of the calls."""
         session = new_session(self.plan, target, self.label)
 
         def work() -> None:
@@ -107,7 +107,7 @@ class _Crew:
             try:
                 outcome = _measured(self.plan, target, session, self.store, self._stop, tell)
                 self.said.put((number, outcome))
-            except BaseException as error:  # it is raised again where the crew is waited for
+            except BaseException as error:  # the waiting thread raises it again
                 self.said.put((number, error))
 
         thread = Thread(target=work, name=target.name)
@@ -125,9 +125,9 @@ class _Crew:
 def measure_in_rounds(
     plan: Plan, targets: Sequence[Target], store: Store, label: str, rounds: int, listen: Listen
 ) -> list[Outcome]:
-    """`rounds` sessions of each target by time, one at a time; in each round all targets in an order of its own.
+    """Measures `rounds` sessions of each target by time, one at a time; each round has a new order of all targets.
 
-    Each round has a seed of its own, from the plan's. A target that fails takes no further part. Ctrl-C as above.
+    Each round has its own seed, from the plan's. A target that fails is left out of later rounds. Ctrl-C as above.
     """
     outcomes = [Outcome(target.name) for target in targets]
     try:
@@ -155,7 +155,7 @@ def _in_turn(plan: Plan, target: Target, store: Store, label: str, listen: Liste
 
 
 def _measured(plan: Plan, target: Target, session: Session, store: Store, stop: Event, listen: Listen) -> Outcome:
-    """One session, kept as it goes. An error of ours is the outcome's; KeyboardInterrupt where `stop` was set."""
+    """Measures and stores one session. KernometerErrors become its outcome. KeyboardInterrupt if `stop` was set."""
     until = _Until(Deadline.after(plan.patience).at, stop)
     path = None
     error = None

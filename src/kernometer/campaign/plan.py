@@ -1,4 +1,4 @@
-"""What is to be measured: the rows, how often, and for how long."""
+"""The plan of a measurement: the rows, how often, and for how long."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from kernometer.results.model import By, Workload
 from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Program, Target
 from kernometer.targets.local import lister
 
-#: Seconds that a session of each profile takes at the most, where its rows let it: quick is to end within a minute,
-#: full within ten on two cores. The rest is for rows that take longer than their share (one iteration of seconds, say).
+#: The most seconds of a session of each profile, if its rows permit: quick must end within a minute, full within ten on
+#: two cores. The rest is for rows that take longer than their share (for example with one iteration of seconds).
 BUDGETS = {"quick": 50.0, "full": 480.0}
-#: Seconds a row beyond which few rows get no more of the budget.
+#: The most seconds per row, so that few rows do not use the whole budget.
 ROW_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard each row is tried; the probe's options of the same names. docs/statistics.md, "Effort"."""
+    """The effort for each row: the probe's options of the same names. docs/statistics.md, "Effort"."""
 
-    runs: int  #: timed ones of each row; more within the budget
-    seconds: float  #: of sampling, one run
-    half_width: float  #: relative, between runs: 0.01 is 1 %; no further runs below it
-    samples: int  #: at most, one run
-    budget: float = 0.0  #: seconds of the session, as long as which further runs are made; 0: none are
+    runs: int  #: timed runs of each row; more within the budget
+    seconds: float  #: of sampling in one run
+    half_width: float  #: relative, between runs: 0.01 is 1 %; below it no further runs
+    samples: int  #: the most in one run
+    budget: float = 0.0  #: seconds of the session for further runs; 0: no further runs
     batch: int = 0  #: iterations in one sample; 0: calibrated
-    clock: str = ""  #: to take times with; "": the probe's own choice, by what its platform has
+    clock: str = ""  #: for times; "": the probe chooses, depending on its platform
 
 
-#: By profile. Runs are short and many: they differ by more than the samples within them.
+#: By profile. Runs are short and many, as they differ by more than the samples within them.
 EFFORTS = {"quick": Effort(5, 0.015, 0.01, 200), "full": Effort(5, 0.02, 0.005, 200)}
 
 
-#: A thing that the probe does by time, where not all of them: its option --only.
+#: A single phase of the probe by time: its option --only.
 Phase = Literal["", "calibrate", "count", "time"]
 
 
@@ -49,14 +49,14 @@ class Plan:
 
     by: By
     profile: str
-    words: tuple[str, ...]  #: as the user wrote them: names, rows, patterns; none: the profile
-    rows: tuple[str, ...]  #: what they mean
+    words: tuple[str, ...]  #: the user's arguments: names, rows, patterns; none: the profile
+    rows: tuple[str, ...]  #: the rows of these arguments
     effort: Effort
     seed: int
-    command: tuple[str, ...] = ()  #: `run -- COMMAND`: then there are no rows
-    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what rows need of a guest, by row
-    program: Program = "probe"  #: whose rows they are
-    unsupported: tuple[str, ...] = ()  #: meant too, but not supported where the list was made
+    command: tuple[str, ...] = ()  #: of `run -- COMMAND`, which has no rows
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: a guest's features that rows need, by row
+    program: Program = "probe"  #: the program of the rows
+    unsupported: tuple[str, ...] = ()  #: further rows, not supported where the list was made
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
         """The probe's arguments, with `extra` before the rows."""
@@ -70,8 +70,8 @@ class Plan:
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     def job(self, *extra: str, only: Phase = "", runs: int | None = None) -> Job:
-        """A call of the program that carries it out, or that phase of it (by time); by path also a call for each row,
-        the same in every plan.
+        """The job that carries it out, or one phase of it (by time); by path with a call for each row, the same in all
+        plans.
         """
         extra = ("--only", only, *extra) if only else extra
         needs = frozenset[str]().union(*self.needs.values())
@@ -94,17 +94,17 @@ class Plan:
 
     @property
     def units(self) -> int:
-        """Runs of rows that are made in any case: what progress counts. (A command's three times come together.)"""
+        """The runs that are made in any case, for progress. (A command's three times are one run.)"""
         return self.effort.runs * (3 if self.command else len(self.rows)) if self.by == "time" else len(self.rows)
 
     @property
     def silence(self) -> float:
-        """Seconds without a word after which the target is given up. A command of the user's takes what it takes."""
+        """Seconds without output after which the target is given up. A user's command may take as long as it needs."""
         return self.patience if self.command else SILENCE_SECONDS + self._per_run
 
     @property
     def patience(self) -> float:
-        """Seconds after which the whole is given up: far beyond what any machine needs, since a wait must end."""
+        """Seconds after which the whole job is given up: far more than any machine needs."""
         return 600 + self.effort.budget + (self.units + 2 * len(self.rows)) * self._per_run
 
     @property
@@ -115,9 +115,9 @@ class Plan:
 def definitions(
     by: By, profile: str, words: Sequence[str] = (), target: Target | None = None, program: Program = "probe"
 ) -> tuple[Workload, ...]:
-    """What the program's registry has under these names. Raises UsageError for what it has not.
+    """The program's definitions of these names. Raises UsageError for unknown ones.
 
-    The target's own program is asked where that costs milliseconds, else this host's, which has the same registry.
+    Asks the target's program if that takes milliseconds, else this host's, which has the same registry.
     """
     if target is None or not target.quick_start:
         target = lister(program)
@@ -147,12 +147,12 @@ def _check_names(words: Sequence[str], known: Sequence[Workload], program: Progr
         raise UsageError(f"There is no workload {word!r}{_AMONG[program]}.", f"{hint}'{shown}' shows them all.")
 
 
-#: What a name was looked for among, where it is not what it usually is.
+#: The end of the error about an unknown name, by program.
 _AMONG: dict[Program, str] = {"probe": "", "probe-trio": " among Trio's unit costs"}
 
 
 def exactly(row: str) -> str:
-    """The word that means this row and no other: one without parameters bears the name of its whole workload."""
+    """The argument for this row alone: a row without parameters has the same name as its whole workload."""
     return row if "@" in row else f"{row}@"
 
 

@@ -1,4 +1,4 @@
-"""One session: a plan carried out on a target, kept as it goes."""
+"""One session: carries a plan out on a target, and stores each record at once."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from kernometer.results.writer import ResultWriter, new_session_id
 from kernometer.targets.base import Deadline, Job, Target
 from kernometer.text import printable
 
-NOT_ASKED = "Its probe must run with the arguments that it is given: --dry-run prints them."
+NOT_ASKED = "Its probe must run with the given arguments, which --dry-run prints."
 
 
 def new_session(plan: Plan, target: Target, label: str, experiment: str = "", arm: ArmLetter = "") -> Session:
-    """The first record of a result; it looks at this host where that bears on the figures."""
+    """The first record of a result, with `check` of this host if that affects the figures."""
     place = target.place(plan.by)
     return Session(
         format=FORMAT,
@@ -67,21 +67,21 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
 
 
 def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyRecord, bytes]]:
-    """What the target says: each record with the line that says it.
+    """The target's records, each with its line.
 
-    Raises TargetError for a line that is none (a probe's output has no noise), and where the records are not those of
-    this job: a system may run a probe of its own, and pay no heed to what it is asked for.
+    Raises TargetError for a line that is no record (a probe prints nothing else), and for records of another job: a
+    system may run its own probe and ignore the arguments.
     """
     come: set[str] = set()
     for line in target.run(job, until):
         try:
             record = parse_record(line)
-            line.decode()  # of a field that is not known the parser looks at no text
+            line.decode()  # the parser does not decode unknown fields
             if isinstance(record, Session | End | Paper | Published | Stated):
-                raise DamagedError("such a record is not the probe's")
+                raise DamagedError("the probe prints no such record")
         except (DamagedError, UnicodeDecodeError) as error:
             shown = line[:2000].decode("utf-8", "replace")
-            raise TargetError(f"{target.name} printed a line that is no record ({error}).", "", shown) from error
+            raise TargetError(f"{target.name} printed a line that is not a record ({error}).", "", shown) from error
         if foreign := _foreign(record, job):
             raise TargetError(f"{target.name} {foreign}: these are another job's results.", NOT_ASKED)
         if isinstance(record, Run | Failure | Unsupported):
@@ -89,11 +89,11 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
         yield record, line
     if lacking := sorted(job.rows - come):
         some = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
-        raise TargetError(f"{target.name} came to its end and said nothing of {some}.", NOT_ASKED)
+        raise TargetError(f"{target.name} ended without a record of {some}.", NOT_ASKED)
 
 
 def _foreign(record: AnyRecord, job: Job) -> str:
-    """What the record says that was not asked for; "" for one of this job's."""
+    """Why the record does not belong to this job; "" if it does."""
     if isinstance(record, Header) and record.by != job.by:
         return f"measured by {record.by}, and was asked for a measurement by {job.by}"
     row = getattr(record, "row", "")
@@ -103,9 +103,9 @@ def _foreign(record: AnyRecord, job: Job) -> str:
 
 
 def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Path:
-    """Measures a session into a new file of the store; its path.
+    """Measures a session into a new file of the store; returns its path.
 
-    Ctrl-C, and whatever else ends it early, leaves what was measured in the file.
+    If Ctrl-C or an error ends it early, the file keeps what was measured.
     """
     until = Deadline.after(plan.patience)
     writers: list[ResultWriter] = []
@@ -123,7 +123,7 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
 
 @contextmanager
 def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
-    """Ctrl-C and a target's error as an error that says what is kept. It stands outside the blocks of the writers."""
+    """Turns Ctrl-C and a target's error into an error that names the kept files. Use it outside the writers' blocks."""
     try:
         yield
     except (KeyboardInterrupt, TargetError) as stop:
@@ -139,5 +139,5 @@ def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
 
 
 def is_step(record: AnyRecord) -> bool:
-    """Whether progress counts this record: a run of a row that was done, or failed."""
+    """Whether progress counts this record: a row's run or failure."""
     return isinstance(record, Run | Failure)

@@ -1,4 +1,4 @@
-"""What disturbs measuring on this host, and what to do about each. Reads files only; changes nothing."""
+"""Finds what disturbs measuring on this host, and what to do about it. Reads files only; changes nothing."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kernometer.host.processor import processor_findings
 from kernometer.host.quota import quota
 from kernometer.host.tree import Tree
 
-#: Seconds between the two readings of who uses the CPUs: thirty of the kernel's ticks of 10 ms.
+#: Seconds between the two readings of CPU use: thirty of the kernel's ticks of 10 ms.
 INTERVAL = 0.3
 
 
 def check(
     root: Path = Path("/"), interval: float = INTERVAL, sleep: Callable[[float], object] = time.sleep
 ) -> HostReport:
-    """Looks at the host whose file system is below `root`; takes `interval` seconds and a little.
+    """Examines the host whose file system is below `root`; takes a little more than `interval` seconds.
 
-    Never raises for what is missing, unreadable or garbage: such a finding is `unknown`.
+    Never raises for missing, unreadable or invalid files: the finding is then `unknown`.
     """
     tree = Tree(root)
     before = moment(tree)

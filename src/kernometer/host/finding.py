@@ -1,11 +1,11 @@
-"""What a look at this host gives: findings, facts, and the record of both that a session keeps."""
+"""The findings and facts of this host, and their record in a session."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-#: `ok`: nothing to do. `note`: it shapes the figures, evenly. `disturbs`: it makes figures wander. `unknown`: not told.
+#: `ok`: nothing to do. `note`: shifts all figures evenly. `disturbs`: makes figures vary. `unknown`: not known.
 Severity = Literal["ok", "note", "disturbs", "unknown"]
 
 
@@ -13,10 +13,10 @@ Severity = Literal["ok", "note", "disturbs", "unknown"]
 class Finding:
     """One thing that may disturb measuring."""
 
-    name: str  #: a constant word or two: "governor", "huge pages"
-    value: str  #: as this host has it
-    effect: str  #: how that disturbs, one sentence; "" where it does not
-    advice: str  #: a command to copy, or a sentence, which ends with a full stop; "" where nothing is to do
+    name: str  #: one or two constant words: "governor", "huge pages"
+    value: str  #: this host's value
+    effect: str  #: how it disturbs, one sentence; "" if it does not
+    advice: str  #: a command to copy, or a sentence, which ends with a full stop; "" if nothing is to be done
     severity: Severity
 
 

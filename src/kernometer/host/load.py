@@ -1,4 +1,4 @@
-"""Findings about who else uses the CPUs: seen between two readings, a short while apart."""
+"""Findings about other use of the CPUs, from two readings a short time apart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from kernometer.host.finding import Finding
 from kernometer.host.tree import Tree, clean, whole
 
-#: Of one CPU's time: others' work above this is said to disturb. A tick in 0.3 s is 0.03.
+#: Other work above this share of one CPU's time disturbs. A tick in 0.3 s is 0.03.
 BUSY = 0.1
 #: Processes named in a finding.
 NAMED = 3
-#: Columns of /proc/stat's first line that are time not worked.
+#: Columns of idle time in /proc/stat's first line.
 IDLE, IOWAIT, STEAL, COLUMNS = 3, 4, 7, 8
 
 
@@ -19,7 +19,7 @@ IDLE, IOWAIT, STEAL, COLUMNS = 3, 4, 7, 8
 class Moment:
     """One reading: ticks of all CPUs by kind, ticks of each process, throttle events."""
 
-    ticks: tuple[int, ...]  #: user, nice, system, idle, iowait, irq, softirq, steal; () where not told
+    ticks: tuple[int, ...]  #: user, nice, system, idle, iowait, irq, softirq, steal; () if not known
     ncpus: int
     processes: dict[str, tuple[str, int]] = field(default_factory=dict)  #: pid → name, ticks
     throttled: int | None = None
@@ -39,7 +39,7 @@ def moment(tree: Tree) -> Moment:
 
 
 def _process(tree: Tree, pid: str) -> tuple[str, tuple[str, int]] | None:
-    """`PID (NAME) STATE …`: the name may hold anything, brackets and newlines too."""
+    """Parses `PID (NAME) STATE …`: the name may contain anything, even brackets and newlines."""
     head, bracket, rest = (tree.raw(f"proc/{pid}/stat") or "").rpartition(")")
     words = rest.split()
     if not bracket or len(words) < 13:
@@ -51,19 +51,19 @@ def _process(tree: Tree, pid: str) -> tuple[str, tuple[str, int]] | None:
 
 
 def throttle_count(tree: Tree) -> int | None:
-    """How often cores were slowed down for their temperature since boot; None where it is not told."""
+    """How often cores were slowed down for their temperature since boot; None if not known."""
     counts = [tree.number(f"{folder}/thermal_throttle/core_throttle_count") for folder in tree.cpu_folders()]
     told = [count for count in counts if count is not None]
     return sum(told) if told else None
 
 
 def load_findings(before: Moment, after: Moment, own: str) -> tuple[Finding, ...]:
-    """Steal, others' work, throttling between two readings. `own`: this process's id, whose work is not others'."""
+    """Steal, other work and throttling between two readings. `own`: this process's id, whose work is excluded."""
     return (steal(before, after), others(before, after, own), throttling(before, after))
 
 
 def _passed(before: Moment, after: Moment) -> tuple[int, ...]:
-    """Ticks by kind between the two; () where nothing passed, or a counter went back."""
+    """Ticks by kind between the two; () if no tick passed, or a counter went back."""
     if not before.ticks or not after.ticks:
         return ()
     passed = tuple(b - a for a, b in zip(before.ticks, after.ticks, strict=True))
@@ -74,7 +74,7 @@ def steal(before: Moment, after: Moment) -> Finding:
     """Time that a hypervisor gave to others while a CPU of ours had work."""
     passed = _passed(before, after)
     if not passed:
-        return Finding("steal", "not visible", "Whether a hypervisor takes time is not told.", "", "unknown")
+        return Finding("steal", "not visible", "This host does not report steal time.", "", "unknown")
     now = passed[STEAL] / sum(passed)
     since_boot = after.ticks[STEAL] / max(1, sum(after.ticks))
     value = f"{now:.1%} now, {since_boot:.2%} since boot"
@@ -83,14 +83,14 @@ def steal(before: Moment, after: Moment) -> Finding:
     return Finding(
         "steal",
         value,
-        "The hypervisor runs others on these CPUs: samples hold time in which nothing ran.",
-        "Measure when the machine below is quiet, on CPUs of its own, or by path.",
+        "The hypervisor runs other guests on these CPUs: samples include time in which nothing ran.",
+        "Measure when the physical machine is quiet, on dedicated CPUs, or by path.",
         "disturbs",
     )
 
 
 def _worked(before: Moment, after: Moment) -> dict[str, int]:
-    """Ticks that each process worked between the two, the busiest first; those that came or went are left out."""
+    """Ticks of each process between the two, the busiest first, without processes that began or ended."""
     both = before.processes.keys() & after.processes.keys()
     ticks = {pid: after.processes[pid][1] - before.processes[pid][1] for pid in both}
     return dict(sorted(((pid, n) for pid, n in ticks.items() if n > 0), key=lambda item: (-item[1], item[0])))
@@ -100,7 +100,7 @@ def others(before: Moment, after: Moment, own: str) -> Finding:
     """Work of others, in CPUs, and the processes that did most of it."""
     passed = _passed(before, after)
     if not passed:
-        return Finding("other work", "not visible", "Whether others work is not told.", "", "unknown")
+        return Finding("other work", "not visible", "This host does not report other work.", "", "unknown")
     worked = _worked(before, after)
     ours = worked.pop(own, 0)
     busy = sum(passed) - passed[IDLE] - passed[IOWAIT] - passed[STEAL] - ours
@@ -112,17 +112,17 @@ def others(before: Moment, after: Moment, own: str) -> Finding:
     advice = "Wait until it is done, or stop it."
     if worked:
         busiest = next(iter(worked))
-        advice = f"Wait until it is done, or hold it: kill -STOP {busiest} (kill -CONT {busiest} lets it go on)."
-    effect = "It takes the CPU between samples, and memory, caches and clock from them."
+        advice = f"Wait until it is done, or pause it: kill -STOP {busiest} (kill -CONT {busiest} resumes it)."
+    effect = "It uses the CPU between samples, and slows their memory, caches and clock."
     return Finding("other work", value, effect, advice, "disturbs")
 
 
 def throttling(before: Moment, after: Moment) -> Finding:
     """Cores slowed down for their temperature."""
     if before.throttled is None or after.throttled is None:
-        return Finding("throttling", "not visible", "Whether heat slows the CPUs is not told.", "", "unknown")
+        return Finding("throttling", "not visible", "This host does not report throttling.", "", "unknown")
     value = f"{after.throttled} times since boot"
     if after.throttled > before.throttled:
-        effect = "The CPUs are being slowed down for their temperature."
+        effect = "The CPUs run slower because of their temperature."
         return Finding("throttling", value, effect, "Let the machine cool down, or lower its load.", "disturbs")
     return Finding("throttling", value, "", "", "ok")

@@ -1,4 +1,4 @@
-"""Findings about the machine as a whole: what is below it, its power, filters in front of its kernel; and its facts."""
+"""Findings about the machine as a whole (virtualisation, power, system-call filter), and its facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernometer.host.memory import memory_bytes
 from kernometer.host.processor import governors, kernel_parameters, online_cpus, vulnerabilities
 from kernometer.host.tree import Tree, clean
 
-#: Kernel parameters that shape figures. Others are not recorded: a command line may hold what is nobody's business.
+#: Kernel parameters that affect figures. Others are not recorded: a command line may contain private data.
 PARAMETERS = (
     "clocksource cpuidle.off hugepages idle init_on_alloc init_on_free intel_idle.max_cstate intel_pstate isolcpus"
     " maxcpus mitigations nohz nohz_full nokaslr nopti nosmt nosmp page_poison page_table_check preempt"
@@ -27,7 +27,7 @@ def machine_findings(tree: Tree) -> tuple[Finding, ...]:
 
 
 def hypervisor(tree: Tree) -> str:
-    """What this machine runs on, as far as it says; "" for hardware, or where nothing says."""
+    """The hypervisor that this machine runs on; "" for hardware, or if not known."""
     vendor, product = (tree.text(f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name"))
     kind = tree.text("sys/hypervisor/type")
     flagged = "hypervisor" in (tree.raw("proc/cpuinfo") or "").split()
@@ -37,31 +37,31 @@ def hypervisor(tree: Tree) -> str:
 
 
 def virtualisation(tree: Tree) -> Finding:
-    """A machine below this one: exits to it cost, and it decides when we run."""
+    """Virtualisation: exits to the hypervisor take time, and it decides when we run."""
     below = hypervisor(tree)
     if below:
         return Finding(
             "virtualisation",
             below,
-            "Faults, timers and interrupts may leave for the hypervisor, which also decides when we run.",
-            "Compare results of this very machine only, or count instructions: --by path.",
+            "Faults, timers and interrupts may exit to the hypervisor, which also decides when we run.",
+            "Compare only results of this machine, or count instructions: --by path.",
             "note",
         )
     if not tree.raw("proc/cpuinfo"):
-        return Finding("virtualisation", "not visible", "Whether this is a machine is not told.", "", "unknown")
+        return Finding("virtualisation", "not visible", "This host does not report virtualisation.", "", "unknown")
     return Finding("virtualisation", "none seen", "", "", "ok")
 
 
 def power(tree: Tree) -> Finding:
-    """On battery, firmware slows the processor down as it sees fit."""
+    """Power supply: on battery, firmware may slow the processor down."""
     folder = "sys/class/power_supply"
     supplies = tree.names(folder)
     mains = [name for name in supplies if tree.text(f"{folder}/{name}/type") in ("Mains", "USB")]
     empty = [name for name in supplies if tree.text(f"{folder}/{name}/status") == "Discharging"]
     plugged = any(tree.number(f"{folder}/{name}/online") == 1 for name in mains)
     if empty and not plugged:
-        effect = "Firmware lowers clock and power limits to spare the battery."
-        return Finding("power", "battery", effect, "Plug it in.", "disturbs")
+        effect = "Firmware lowers clock and power limits to save the battery."
+        return Finding("power", "battery", effect, "Connect the power supply.", "disturbs")
     return Finding("power", "mains" if plugged else "no battery in use", "", "", "ok")
 
 
@@ -70,20 +70,20 @@ def call_filter(tree: Tree) -> Finding:
     mode = tree.fields("proc/self/status").get("Seccomp", "")
     value = FILTERS.get(mode)
     if value is None:
-        return Finding("call filter", "not visible", "Whether calls are filtered is not told.", "", "unknown")
+        return Finding("call filter", "not visible", "This host does not report call filters.", "", "unknown")
     if mode == "0":
         return Finding("call filter", value, "", "", "ok")
     return Finding(
         "call filter",
         value,
-        "Every system call first runs a filter program: calls cost more than the kernel's.",
-        "Measure outside of the container, or start it with --security-opt seccomp=unconfined.",
+        "Every system call first runs a filter program, which adds to the cost of the call.",
+        "Measure outside the container, or start it with --security-opt seccomp=unconfined.",
         "note",
     )
 
 
 def facts(tree: Tree) -> dict[str, Any]:
-    """What the host is: strings and numbers that a reader of a result needs to tell it from another."""
+    """Facts that identify the host to a reader of a result: strings and numbers."""
     cpuinfo = tree.fields("proc/cpuinfo")
     parameters = kernel_parameters(tree)
     found: dict[str, Any] = {
@@ -119,7 +119,7 @@ def _system(tree: Tree) -> str:
 
 
 def _values(tree: Tree, name: str) -> set[tuple[str, str]]:
-    """Different values of a CPU's topology file, told apart by socket."""
+    """The different values of a CPU's topology file, by socket."""
     folders = [f"{folder}/topology" for folder in tree.cpu_folders()]
     pairs = ((tree.text(f"{folder}/physical_package_id"), tree.text(f"{folder}/{name}")) for folder in folders)
     return {pair for pair in pairs if pair[1]}

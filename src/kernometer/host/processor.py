@@ -1,4 +1,4 @@
-"""Findings about the processor and its clock: what makes the same instructions take another time."""
+"""Findings about the processor and its clock, which change the time of the same instructions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def governors(tree: Tree) -> tuple[str, ...]:
 
 
 def vulnerabilities(tree: Tree) -> dict[str, str]:
-    """What the kernel says about each hardware vulnerability."""
+    """The kernel's status of each hardware vulnerability."""
     folder = f"{CPU}/vulnerabilities"
     return {clean(name): tree.text(f"{folder}/{name}") for name in tree.names(folder)[:100]}
 
@@ -50,7 +50,7 @@ def governor(tree: Tree) -> Finding:
         return Finding(
             "governor",
             "not visible",
-            "The frequency is chosen out of sight: by the hardware, or by the hypervisor.",
+            "The hardware or the hypervisor chooses the frequency.",
             "",
             "unknown",
         )
@@ -81,30 +81,30 @@ def turbo(tree: Tree) -> Finding:
                 f"echo {off} | sudo tee /{CPU}/{path}",
                 "disturbs",
             )
-    return Finding("turbo", "not visible", "Turbo is switched out of sight, if there is any.", "", "unknown")
+    return Finding("turbo", "not visible", "This host does not report whether turbo is on.", "", "unknown")
 
 
 def smt(tree: Tree) -> Finding:
-    """SMT: a sibling's work takes from this CPU's units and caches."""
+    """SMT: a sibling uses the same core's units and caches."""
     active, control = tree.number(f"{CPU}/smt/active"), tree.text(f"{CPU}/smt/control")
     if active is None:
-        return Finding("SMT", "not visible", "Whether two CPUs share a core is not told.", "", "unknown")
+        return Finding("SMT", "not visible", "This host does not report whether two CPUs share a core.", "", "unknown")
     if active == 0:
         return Finding("SMT", "off" if control in ("off", "forceoff") else "none", "", "", "ok")
     return Finding(
         "SMT",
         "on",
-        "What runs on the sibling takes from the same core's units and caches.",
+        "Work on the sibling CPU uses the same core's units and caches.",
         f"echo off | sudo tee /{CPU}/smt/control",
         "disturbs",
     )
 
 
 def mitigations(tree: Tree) -> Finding:
-    """Mitigations: no disturbance, but part of what a call costs."""
+    """Mitigations: no disturbance, but a part of the cost of a call."""
     told = vulnerabilities(tree)
     if not told:
-        return Finding("mitigations", "not visible", "Which are active is not told.", "", "unknown")
+        return Finding("mitigations", "not visible", "This host does not report which are active.", "", "unknown")
     active = [name for name, text in told.items() if text.startswith("Mitigation")]
     exposed = [name for name, text in told.items() if text.startswith("Vulnerable")]
     value = f"{len(active)} active, {len(exposed)} left out, {len(told) - len(active) - len(exposed)} not needed"
@@ -120,19 +120,19 @@ def mitigations(tree: Tree) -> Finding:
 
 
 def clock_source(tree: Tree) -> Finding:
-    """The clock source: a slow one costs a system call and a device access a reading."""
+    """The clock source: each reading of a slow one costs a system call and a device access."""
     folder = "sys/devices/system/clocksource/clocksource0"
     current = tree.text(f"{folder}/current_clocksource")
     available = tree.text(f"{folder}/available_clocksource").split()
     if not current:
-        return Finding("clock source", "not visible", "What time is read from is not told.", "", "unknown")
+        return Finding("clock source", "not visible", "This host does not report its clock source.", "", "unknown")
     if current in FAST_CLOCKS:
         return Finding("clock source", current, "", "", "ok")
     fast = next((name for name in available if name in FAST_CLOCKS), None)
     advice = (
         f"echo {fast} | sudo tee /{folder}/current_clocksource"
         if fast
-        else "The kernel has found no faster one reliable; 'dmesg | grep -i clocksource' says why."
+        else "The kernel has found no faster one reliable; 'dmesg | grep -i clocksource' shows why."
     )
     return Finding("clock source", current, "Each reading enters the kernel and may ask a device.", advice, "disturbs")
 
@@ -143,23 +143,23 @@ def allowed_cpus(tree: Tree) -> frozenset[int]:
 
 
 def online_cpus(tree: Tree) -> frozenset[int]:
-    """The CPUs that work."""
+    """The CPUs that are online."""
     return cpu_list(tree.text(f"{CPU}/online"))
 
 
 def cpus(tree: Tree) -> Finding:
-    """How many CPUs we may use: with a single one, everything else runs between our samples."""
+    """How many CPUs we may use: on a single one, everything else runs between our samples."""
     allowed, online = allowed_cpus(tree), online_cpus(tree)
     if not allowed:
-        return Finding("CPUs allowed", "not visible", "Which CPUs may be used is not told.", "", "unknown")
+        return Finding("CPUs allowed", "not visible", "This host does not report the allowed CPUs.", "", "unknown")
     value = f"{len(allowed)} of {len(online)}" if online else str(len(allowed))
     if len(allowed) == 1:
         wider = len(online) > 1
         advice = f"taskset -pc 0-{max(online)} $$" if wider else "Give the machine a second CPU."
-        effect = "Everything else runs on the CPU that is measured; rows on another CPU cannot be had."
+        effect = "Everything else runs on the measured CPU; rows on another CPU cannot be measured."
         return Finding("CPUs allowed", value, effect, advice, "disturbs")
     if allowed < online:
-        effect = "Only these are measured and pinned to."
+        effect = "Only these CPUs are used for measuring."
         return Finding("CPUs allowed", value, effect, f"taskset -pc 0-{max(online)} $$", "note")
     return Finding("CPUs allowed", value, "", "", "ok")
 
@@ -172,12 +172,12 @@ def isolation(tree: Tree) -> Finding:
     if given or isolated:
         return Finding("isolation", " ".join(given) or f"CPUs {tree.text(f'{CPU}/isolated')}", "", "", "ok")
     if not parameters:
-        return Finding("isolation", "not visible", "The kernel's command line is not told.", "", "unknown")
+        return Finding("isolation", "not visible", "This host does not show the kernel's command line.", "", "unknown")
     last = max(online_cpus(tree) | {1})
     return Finding(
         "isolation",
         "none",
-        "Ticks, interrupts and other processes share the CPU that is measured.",
+        "Ticks, interrupts and other processes share the measured CPU.",
         f"Boot with the kernel parameters isolcpus={last} nohz_full={last} rcu_nocbs={last}.",
         "note",
     )

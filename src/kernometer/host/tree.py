@@ -1,4 +1,4 @@
-"""Reading what Linux tells in files: never an exception, never a wait, never more than a page or two of text."""
+"""Reads Linux's files about itself, without exceptions or waits, and at most a page or two of text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kernometer.text import printable
 
-#: Where Linux tells about CPUs.
+#: Linux's directory of CPUs.
 CPU = "sys/devices/system/cpu"
-#: Bytes read of one file: /proc/stat of a large machine is the longest that matters.
+#: Bytes read of one file: /proc/stat of a large machine is the longest one needed.
 MOST_BYTES = 1 << 20
-#: Characters kept of one value: what is shown and recorded.
+#: Characters of one value that are shown and recorded.
 MOST_TEXT = 200
-#: Entries looked at in one folder, and CPUs in one list: garbage must not cost minutes.
+#: Entries of one directory, and CPUs of one list, that are read: invalid data must not take minutes.
 MOST_ENTRIES = 65536
 
 
@@ -26,9 +26,9 @@ class Tree:
     root: Path
 
     def raw(self, path: str) -> str | None:
-        """The text of a regular file; None where there is none, or it cannot be read."""
+        """The text of a regular file; None if it does not exist or cannot be read."""
         try:
-            handle = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not hold us
+            handle = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # do not wait on a FIFO
         except (OSError, ValueError):
             return None
         try:
@@ -41,15 +41,15 @@ class Tree:
             os.close(handle)
 
     def text(self, path: str) -> str:
-        """The file as one line that is safe to show; "" where there is none."""
+        """The file as one line that is safe to show; "" if it does not exist."""
         return clean(self.raw(path) or "")
 
     def number(self, path: str) -> int | None:
-        """The file as a decimal number; None where it is none."""
+        """The file as a decimal number; None if it is none."""
         return whole(self.text(path))
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """Names of a folder's entries, sorted; () where there is no folder."""
+        """Names of a directory's entries, sorted; () without a directory."""
         try:
             with os.scandir(self.root / folder) as entries:
                 return tuple(sorted(entry.name for _, entry in zip(range(MOST_ENTRIES), entries, strict=False)))
@@ -57,7 +57,7 @@ class Tree:
             return ()
 
     def cpu_folders(self) -> tuple[str, ...]:
-        """The folder of each CPU that is present."""
+        """The directory of each CPU that is present."""
         return tuple(f"{CPU}/{name}" for name in self.names(CPU) if name.startswith("cpu") and name[3:].isdecimal())
 
     def fields(self, path: str) -> dict[str, str]:
@@ -81,7 +81,7 @@ def _read(handle: int) -> bytes:
 
 
 def clean(text: str) -> str:
-    """One line, spaces collapsed, nothing that a terminal would obey, MOST_TEXT characters at most."""
+    """One line, spaces collapsed, safe for a terminal, at most MOST_TEXT characters."""
     return printable(" ".join(text[: 4 * MOST_TEXT].replace("\0", " ").split()), limit=MOST_TEXT)
 
 
@@ -92,7 +92,7 @@ def whole(text: str) -> int | None:
 
 
 def cpu_list(text: str) -> frozenset[int]:
-    """The CPUs of a list such as `0-3,8`; what is not one is left out."""
+    """The CPUs of a list such as `0-3,8`, without invalid parts."""
     found: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
@@ -103,7 +103,7 @@ def cpu_list(text: str) -> frozenset[int]:
 
 
 def chosen(text: str) -> str:
-    """The choice in brackets of `always [madvise] never`; "" where there is none."""
+    """The choice in brackets of `always [madvise] never`; "" if there is none."""
     _, opening, rest = text.partition("[")
     inner, closing, _ = rest.partition("]")
     return inner if opening and closing else ""
