@@ -76,7 +76,7 @@ def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None
         (("run", "--on", "local:-Dint=", ROW), 4, "does not compile"),
         (("run", "--on", "qemu:linux-0.99", ROW, "--by", "path"), 6, "guest add"),
         (("compare", "@last"), 2, "Two different results"),
-        (("compare", "@last", "@1"), 5, "is not there"),
+        (("compare", "@last", "@1"), 5, "There is no @"),
         (("ab", "local"), 2, "TARGET-B"),
     ],
 )

@@ -280,9 +280,9 @@ def test_a_read_only_store_is_found_before_measuring(
 def test_a_store_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ResultError, match="is no folder"):
+        with pytest.raises(ResultError, match="is not a directory"):
             Store(folder).create(make.session())
-        with pytest.raises(ResultError, match="is no folder"):
+        with pytest.raises(ResultError, match="is not a directory"):
             Store(folder).summaries()
 
 
@@ -396,7 +396,7 @@ def test_files_that_are_no_results_are_shown_as_such_and_are_never_chosen(store:
     good, bad = store.summaries()
     assert good.path == path
     assert bad.path.name == "noise.ndjson"
-    assert "no result of Kernometer" in bad.problem
+    assert "not a result of Kernometer" in bad.problem
     assert store.resolve("@last") == path
 
 

@@ -1,7 +1,7 @@
-"""From another suite's output to a publication: its figures, its conditions, what it lacks, and which rows of ours have
-the same definition (published/suites.toml). docs/published.md, "Imported results".
+"""From another suite's output to a publication: its figures, its conditions, what it lacks, and our rows of the same
+definition (published/suites.toml). docs/published.md, "Imported results".
 
-Output comes from anywhere: the answer is a publication within the model's limits, or a ResultError.
+Output may come from anywhere: the result is a publication within the model's limits, or a ResultError.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CUT = "its end: the file was cut off"
 
 @dataclass(slots=True)
 class _Output:
-    """What a suite's output says."""
+    """The contents of a suite's output."""
 
     suite: str
     version: str
@@ -41,16 +41,16 @@ class _Output:
 
 
 def publication(data: bytes, name: str, label: str = "", command: str = "") -> Publication:
-    """What the file `name` holds. `command` is the perf bench that printed it, where it does not say so itself.
+    """The publication in the file `name`. `command` is the perf bench that printed it, if the file does not name it.
 
-    Raises ResultError for what is no output of a suite that is known, UsageError where the command is lacking.
+    Raises ResultError if it is not the output of a known suite, UsageError if the command is missing.
     """
     if len(data) > MAX_BYTES:
         raise ResultError(f"{name} is over {MAX_BYTES >> 20} MiB.", "Give a suite's results file.")
     suites = tomllib.loads((source_folder("published") / "suites.toml").read_text("utf-8"))
     found = _read(data, name, command, suites["perf bench"]["loops"])
     if not 0 < len(found.figures) <= MAX_FIGURES:
-        raise ResultError(f"{name} holds {len(found.figures)} figures of {found.suite}.", "Was it cut off?")
+        raise ResultError(f"{name} contains {len(found.figures)} figures of {found.suite}.", "Was it cut off?")
     rules, said = suites[found.suite], [*found.conditions.items()][:MAX_CONDITIONS]
     units = msgspec.convert(rules["units"], dict[str, Scale])
     for unit in {unit for _row, _printed, unit, _note in found.figures if unit.startswith("sec for ")}:
@@ -93,7 +93,7 @@ def _figure(
 
 
 def _meant(row: str, rules: Mapping[str, str]) -> Iterator[str]:
-    """What the table says of that row."""
+    """The table's entries for that row."""
     for pattern, text in rules.items():
         if found := re.fullmatch(pattern, row):
             yield text.format(**{key: value.lower() for key, value in found.groupdict().items()})
@@ -119,20 +119,20 @@ def _read(data: bytes, name: str, command: str, loops: Mapping[str, int]) -> _Ou
     if "BYTE UNIX Benchmarks" in text:
         return _unixbench(text)
     if re.fullmatch(r"(# function .*\n)?\s*[\d.]+\s*", text):
-        step = "Say what printed it: --command 'perf bench --format=simple sched pipe -l 100000'."
-        raise UsageError(f"{name} holds a number without a name, as perf bench's simple format does.", step)
+        step = "Name the command that printed it: --command 'perf bench --format=simple sched pipe -l 100000'."
+        raise UsageError(f"{name} contains a number without a name, as perf bench's simple format does.", step)
     step = "Known are results files of lmbench, UnixBench's reports, perf bench, and JSON of hyperfine and pyperf."
-    raise ResultError(f"{name} is no output of a suite that is known.", step)
+    raise ResultError(f"{name} is not the output of a known suite.", step)
 
 
-#: Bounded, as everything below that is looked for in a file from anywhere.
+#: The patterns are bounded, as the file may come from anywhere.
 _NUMBER = r"(?<!\d)(\d{1,15}(?:\.\d{1,15})?)"
 _LMBENCH_LINE = re.compile(rf"(.{{1,80}}?): ?{_NUMBER} (microseconds|nanoseconds|milliseconds|[KM]B/sec)")
 _LMBENCH_POINT = re.compile(rf"{_NUMBER}\s+{_NUMBER}(?: MB/sec)?")
 
 
 def _lmbench(text: str) -> _Output:
-    """Lines with a unit, and under a heading pairs of numbers whose unit the heading tells. A date ends the file."""
+    """Lines with a unit, and pairs of numbers whose unit follows from their heading. A date ends the file."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     figures, skipped, heading, above = [], 0, "", "Memory load latency"
     for line in lines:
@@ -152,7 +152,7 @@ def _lmbench(text: str) -> _Output:
 
 
 def _place(heading: str, above: str, x: float) -> tuple[str, str] | None:
-    """Row and unit of a pair of numbers that begins with x; None where the heading is none that is known."""
+    """Row and unit of a pair of numbers that begins with x; None for an unknown heading."""
     if heading.startswith("size="):
         return f"{heading.split()[0]}: {x:g} processes", "microseconds"
     if heading.startswith("stride="):
@@ -163,7 +163,7 @@ def _place(heading: str, above: str, x: float) -> tuple[str, str] | None:
 
 
 def _size(size: float) -> int:
-    """The power of two, or once and a half one, that was meant: few digits are printed. Others stay as they are."""
+    """The nearest power of two, or one and a half times one, as few digits are printed. Others stay as they are."""
     below = 1 << max(0, round(size).bit_length() - 1)
     return next((one for one in (below, 3 * below // 2, 2 * below) if one and abs(size / one - 1) < 0.03), round(size))
 
@@ -189,7 +189,7 @@ def _unixbench(text: str) -> _Output:
 
 
 def _perf_bench(text: str, command: str, loops: Mapping[str, int]) -> _Output:
-    """What each benchmark says; in the simple format a total alone, of as many operations as the command says."""
+    """Each benchmark's figures; the simple format has only a total, with the command's number of operations."""
     called = re.search(r"(?<!\S)([a-z]\w*) ([a-z][\w-]*)", command.partition("bench")[2])
     given = re.search(r"(?:-l|--loop)[ =]?([1-9]\d{0,11})\b", command)
     if command and not called:
@@ -223,7 +223,7 @@ class _Benchmark(msgspec.Struct):
 
 
 class _Json(msgspec.Struct):
-    """hyperfine's `results`, or pyperf's `benchmarks`, whose metadata hold for all."""
+    """hyperfine's `results`, or pyperf's `benchmarks` with their common metadata."""
 
     results: tuple[_Command, ...] = ()
     benchmarks: tuple[_Benchmark, ...] = ()

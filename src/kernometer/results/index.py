@@ -1,8 +1,8 @@
-"""The index of a store: a table in sqlite3 of what the files say. It is a copy: losing it costs a second, no result.
+"""The index of a store: a sqlite3 table of the files' summaries. It is a copy: losing it costs a second, no result.
 
-Each use brings it up to date with the folder: a file is read again when its size or time has changed, and forgotten
-when it has gone. An index that is damaged, of another version, locked for too long or on a read-only disk is replaced
-by a new one, in memory if need be.
+Each use updates it from the directory: a file is read again when its size or time has changed, and removed when it is
+gone. An index that is damaged, of another version, locked for too long or on a read-only disk is replaced by a new one,
+if necessary in memory.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kernometer.results.writer import SUFFIX, is_growing
 
 NAME = "index.sqlite"
 VERSION = 2
-PATIENCE_S = 3.0  #: how long another process's transaction is waited for
+PATIENCE_S = 3.0  #: how long to wait for another process's transaction
 
-#: What is wrong with the disk, or another process is at it: a new index in the same place would fare no better.
+#: Errors of the disk, or of concurrent use: a new index in the same place would fail too.
 _NOT_ITS_FAULT = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -49,7 +49,7 @@ _SELECT = f"SELECT name, {', '.join(_COLUMNS)} FROM files ORDER BY started DESC,
 
 
 def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
-    """All results of a folder, newest first; `read` makes a summary of a file that is new or has changed."""
+    """All results of a directory, newest first; `read` makes a summary of a file that is new or has changed."""
     path = folder / NAME
     try:
         return _through(folder, str(path), read)
@@ -62,7 +62,7 @@ def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
 
 
 def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) -> list[Summary]:
-    """Brings that database up to date and gives its rows. Raises sqlite3.DatabaseError."""
+    """Updates that database and returns its rows. Raises sqlite3.DatabaseError."""
     with contextlib.closing(sqlite3.connect(database_name, timeout=PATIENCE_S, isolation_level=None)) as database:
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):

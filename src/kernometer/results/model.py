@@ -1,10 +1,10 @@
-"""The result model: one record a line, and what a file of them means. Pure: no file, no subprocess.
+"""The result model: one record per line, and the contents of a whole file. Pure: no file, no subprocess.
 
-A *result* is one session: the probe's rows, measured once over, in several runs of a fresh process each. Its file is
-NDJSON (docs/format.md), and holds what is needed to judge it later: host, probe, clocks, definitions, raw samples.
+A *result* is one session: the probe's rows, each measured in several runs of a fresh process. Its file is NDJSON
+(docs/format.md), and contains what is needed to judge it later: host, probe, clocks, definitions, raw samples.
 
-Format history (the number in `Session.format`; a reader takes its own number and every lower one, ignores fields that
-it does not know, and refuses a higher number by naming the version of Kernometer that wrote it):
+Format history (the number in `Session.format`; a reader takes its own number and every lower one, ignores unknown
+fields, and refuses a higher number with the version of Kernometer that wrote it):
 1: the first.
 """
 
@@ -17,12 +17,12 @@ from msgspec import Meta
 
 FORMAT = 1
 
-#: What no honest file exceeds: a number beyond it is damage, whoever wrote it. Decoding and the schema hold them.
+#: Limits: a larger number is damage. Decoding and the schema check them.
 NAME_CHARACTERS = 300
 TEXT_CHARACTERS = 20_000
 SAMPLES_PER_RUN = 1 << 20
 LARGEST = 1e18  #: ns: 31 years
-LAST_SECOND = 253402300800.0  #: the year 10000, which no calendar of ours has
+LAST_SECOND = 253402300800.0  #: the year 10000, which Python's calendar lacks
 
 Name = Annotated[str, Meta(max_length=NAME_CHARACTERS)]
 Text = Annotated[str, Meta(max_length=TEXT_CHARACTERS)]
@@ -39,8 +39,8 @@ By = Literal["time", "path"]
 Unit = Literal["ns", "B/s", "1/s", "count"]
 ArmLetter = Literal["", "A", "B"]  #: which arm of an `ab`; "" outside one
 
-#: What two results must have in common to be compared without a warning, as paths into the records. The first element
-#: is the record, the rest the way into it.
+#: Facts that two results must have in common to be compared without a warning, as paths into the records. The first
+#: element is the record.
 COMPARABLE: tuple[tuple[str, ...], ...] = (
     ("session", "by"),
     ("session", "machine"),
@@ -63,7 +63,7 @@ class Record(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
 
 
 class Session(Record, kw_only=True, frozen=True, tag="session"):
-    """First line, written by the front end: what was asked for, of whom, on what host."""
+    """First line, written by the front end: the job, the target and the host."""
 
     format: Positive
     id: Name  #: unique: UTC time, then random, e.g. 20261121T073012Z-1f3a9c
@@ -75,18 +75,18 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     kernometer: Name  #: version of the front end
     command: tuple[Text, ...] = ()  #: as the user typed it
     launch: tuple[Text, ...] = ()  #: the exact command that the target was started with
-    machine: Text = ""  #: what it ran on when that is not this host: QEMU's version, machine, CPU model; another host
+    machine: Text = ""  #: what it ran on if not this host: QEMU's version, machine, CPU model; another host
     board: Text = ""  #: the virtual machine without its memory's size and its seed, which layout floors rotate
-    image: Text = ""  #: the kernel image, where we booted it: with equal machine and probe its counts are equal
-    command_line: Text = ""  #: that the kernel was booted with, where we booted it
-    state: Literal["", "saved", "booted"] = ""  #: what each row went on from, by path: see docs/format.md
-    boot: Text = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
+    image: Text = ""  #: the kernel image, if we booted it: with equal machine and probe its counts are equal
+    command_line: Text = ""  #: the kernel's, if we booted it
+    state: Literal["", "saved", "booted"] = ""  #: the state that each row began from, by path: see docs/format.md
+    boot: Text = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
     host_id: Name = ""  #: identifies the host that it ran on, by a keyed hash of its machine-id; "" by path
     experiment: Name = ""  #: shared by the two sides of one `ab`
     side: ArmLetter = ""  #: "A" or "B" there
     seed: Count = 0
-    effort: dict[Name, Any] = {}  #: how hard each row was tried, as campaign/plan.Effort has it; {} in old sessions
-    host: dict[str, Any] = {}  #: what `check` found: {"findings": [...], "facts": {...}}
+    effort: dict[Name, Any] = {}  #: the fields of campaign/plan.Effort; {} in old sessions
+    host: dict[str, Any] = {}  #: the result of `check`: {"findings": [...], "facts": {...}}
 
 
 class Header(Record, kw_only=True, frozen=True, tag="header"):
@@ -101,27 +101,27 @@ class Header(Record, kw_only=True, frozen=True, tag="header"):
     page: Positive
     by: By
     seed: Count
-    counters: Text = ""  #: "" where hardware counters are read, else why not
-    settings: dict[Name, Text] = {}  #: of the system, that figures hang on: transparent_hugepage, governor, …
+    counters: Text = ""  #: "" if hardware counters are read, else why not
+    settings: dict[Name, Text] = {}  #: of the system, which figures depend on: transparent_hugepage, governor, …
 
 
 class RowInfo(msgspec.Struct, kw_only=True, frozen=True):
-    """A row as the registry has it."""
+    """A row of the registry."""
 
     row: Name  #: workload[@tag,…]
     id: Count  #: the displacement of its region markers
     params: dict[str, Any] = {}
     profiles: tuple[Name, ...] = ()
     path_n: Count = 0
-    unsupported: Text = ""  #: why not here; "" if it is
-    needs: tuple[Name, ...] = ()  #: what a guest must provide for it: "ext4", "minix" (a disk with that file system), …
+    unsupported: Text = ""  #: why it is not supported; "" if it is
+    needs: tuple[Name, ...] = ()  #: what a guest must provide: "ext4", "minix" (a disk with that file system), …
 
 
 class Workload(Record, kw_only=True, frozen=True, tag="workload"):
-    """A definition, as `probe --list --json` prints it: the one registry."""
+    """A definition of the registry, as `probe --list --json` prints it."""
 
     name: Name
-    revision: Positive = 1  #: raised when the definition changes, or the way of measuring; 1 where none was written yet
+    revision: Positive = 1  #: increases when the definition or the way of measuring changes; 1 in old files
     per: Name
     unit: Unit
     better: Literal["lower", "higher"]
@@ -131,21 +131,21 @@ class Workload(Record, kw_only=True, frozen=True, tag="workload"):
     inside: Text
     subtracts: Text = ""
     figure_less_baseline: bool = False
-    settings: tuple[Name, ...] = ()  #: those of the header's that its figure hangs on
+    settings: tuple[Name, ...] = ()  #: the header's settings that its figure depends on
     params: tuple[Name, ...] = ()
-    curve: Name = ""  #: the parameter along which its rows form curves, the others fixed; "": they form none
+    curve: Name = ""  #: the parameter along which its rows form curves, with the others fixed; "": no curves
     rows: tuple[RowInfo, ...] = ()
 
 
 class Baseline(msgspec.Struct, kw_only=True, frozen=True):
-    """What is subtracted from a row or shown beside it, measured next to it."""
+    """A cost that is subtracted from a row or shown with it, measured in the same run."""
 
     batch: Positive
-    samples: Samples  #: gross, in the clock's nanoseconds (by path: instructions), one a batch
+    samples: Samples  #: gross, in the clock's nanoseconds (by path: instructions), one per batch
 
 
 class Calibration(Record, kw_only=True, frozen=True, tag="calibration"):
-    """The batch that every run of a row has, found once a session in a process of its own (by time)."""
+    """The batch of every run of a row, found once per session in a separate process (by time)."""
 
     row: Name
     workload: Name
@@ -156,22 +156,22 @@ class Calibration(Record, kw_only=True, frozen=True, tag="calibration"):
 
 
 class Counting(Record, kw_only=True, frozen=True, tag="count"):
-    """What one run counted of a row, with everything attached that perturbs (by time). It gives no figure."""
+    """The counts of one run of a row, with counters that would perturb times (by time). It gives no figure."""
 
     row: Name
     workload: Name
     block: Count = 0
     batch: Positive
-    samples: Samples  #: ns, gross, with all that attached: how much longer than in a timed run
+    samples: Samples  #: ns, gross, with these counters: shows how much longer than in a timed run
     iterations: Count  #: in all samples together
     happened: dict[Name, Signed] = {}  #: counted around the samples: faults, switches, reads, writes, children, …
-    claimed: dict[Name, Signed] = {}  #: the same by the workload's claim, per iteration
+    claimed: dict[Name, Signed] = {}  #: the workload's claim, per iteration
     hardware: dict[Name, Signed] = {}  #: instructions and cycles, user and kernel, per iteration
     seconds: Amount = 0.0
 
 
 class Run(Record, kw_only=True, frozen=True, tag="run"):
-    """One run of one row, in a process of its own. By time nothing else is attached to it: see Counting."""
+    """One run of one row, in a separate process. By time without counters: see Counting."""
 
     row: Name
     workload: Name
@@ -182,22 +182,22 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     batch: Positive  #: iterations in one sample
     ops: Annotated[float, Meta(gt=0, le=LARGEST)] = 1.0  #: operations (`per`) in one iteration
     bytes: Amount = 0.0  #: bytes moved by one operation
-    samples: Samples  #: gross, clock and loop still inside: ns by time, instructions by path; of unit "count": counts
+    samples: Samples  #: gross, with clock and loop: ns by time, instructions by path; for unit "count": counts
     clock_cost: ClockCosts = ()  #: samples of two clock reads with nothing between; same unit
     loop_batch: Count = 0
     #: By time: sample i lies between loop_cost[i // loop_every] and the next; 0: loop_cost came after the samples.
     loop_every: Count = 0
-    loop_cost: Costs = ()  #: readings of `loop_batch` empty iterations, clock inside
+    loop_cost: Costs = ()  #: readings of `loop_batch` empty iterations, with the clock
     baseline: Baseline | None = None
     resolution_ns: Amount = 0.0
     stopped: Name = ""  #: "time", "samples", "plan"; in old sessions "half-width" too
     seconds: Amount = 0.0  #: wall time of the whole run, set-up included
     cpu: Number = -1  #: where it ran; -1: not pinned
     peer_cpu: Number = -1
-    relation: Name = ""  #: of the two, where they differ: "sibling", "same-cache", "same-package", "other-package", …
-    involuntary: tuple[tuple[Count, Count], ...] = ()  #: (sample, involuntary switches in it), where not 0
+    relation: Name = ""  #: of the two, if they differ: "sibling", "same-cache", "same-package", "other-package", …
+    involuntary: tuple[tuple[Count, Count], ...] = ()  #: (sample, involuntary switches in it), if not 0
     migrated: tuple[Count, ...] = ()  #: samples that ended on another CPU than they began on
-    iterations: Count = 0  #: of `run`, timed, in all
+    iterations: Count = 0  #: of all timed samples together
     happened: dict[Name, Signed] = {}  #: by path and in old sessions, as in Counting
     claimed: dict[Name, Signed] = {}  #: the same
     meter: dict[Name, Signed] = {}  #: steal_ns (mean of its CPUs), tick_ns, others_busy, run_delay_ns, wall_ns, cpu_ns
@@ -206,7 +206,7 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
 
 
 class Failure(Record, kw_only=True, frozen=True, tag="error"):
-    """A row that went wrong: it is reported, and has no figure."""
+    """A row that failed and has no figure."""
 
     row: Name
     text: Text
@@ -217,7 +217,7 @@ class Failure(Record, kw_only=True, frozen=True, tag="error"):
 
 
 class Unsupported(Record, kw_only=True, frozen=True, tag="unsupported"):
-    """A row that this platform cannot do, and why."""
+    """A row that this platform does not support, and why."""
 
     row: Name
     reason: Text
@@ -237,7 +237,7 @@ class End(Record, kw_only=True, frozen=True, tag="end"):
     """Last line: without it a file was cut off."""
 
     complete: bool
-    reason: Text = ""  #: "interrupted", or what the target died of
+    reason: Text = ""  #: "interrupted", or why the target died
     seconds: Amount = 0.0
 
 
@@ -245,11 +245,11 @@ class System(msgspec.Struct, kw_only=True, frozen=True):
     """A column of a paper's tables: an operating system, or a machine."""
 
     system: Name  #: as published/NAME:SYSTEM calls it
-    name: Text  #: as the paper does
+    name: Text  #: the paper's name
 
 
 class Scale(msgspec.Struct, kw_only=True, frozen=True):
-    """What a paper's unit is in one of ours."""
+    """A paper's unit in one of our units."""
 
     unit: Unit
     factor: Annotated[float, Meta(gt=0, le=LARGEST)]  #: one of the paper's is so many of ours
@@ -267,14 +267,14 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     machine: Text = ""  #: the hardware, as the paper names it
     systems: tuple[System, ...]
     tables: dict[Name, Text] = {}  #: what each table holds, in our words
-    units: dict[Name, Scale] = {}  #: of the units that ours has an equal of
+    units: dict[Name, Scale] = {}  #: for units with an equal one of ours
     notes: tuple[Text, ...] = ()  #: about the whole
-    left_out: tuple[Text, ...] = ()  #: what the paper has and this file has not
+    left_out: tuple[Text, ...] = ()  #: parts of the paper that are not in this file
     suite: Name = ""  #: the program whose output was imported; "" for a paper, and then the rest is empty too
-    label: Name = ""  #: as a session has it
-    imported: Amount = 0.0  #: seconds since the epoch, UTC, when that was done
-    conditions: dict[Name, Text] = {}  #: under which it was measured, as the suite names them
-    lacks: tuple[Text, ...] = ()  #: what a session of ours would hold and this does not
+    label: Name = ""  #: as in a session
+    imported: Amount = 0.0  #: when it was imported; seconds since the epoch, UTC
+    conditions: dict[Name, Text] = {}  #: the conditions of the measurement, with the suite's names
+    lacks: tuple[Text, ...] = ()  #: what a session of ours would contain and this does not
 
 
 class Published(Record, kw_only=True, frozen=True, tag="published"):
@@ -284,27 +284,27 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     row: Name
     system: Name
     printed: Text  #: the cell as printed
-    value: Signed | None = None  #: its number; None where it is none ("None", a range, a name)
+    value: Signed | None = None  #: its number; None if it is none ("None", a range, a name)
     low: Signed | None = None  #: ends of a range
     high: Signed | None = None
     unit: Name = ""  #: as printed
-    meant: Name = ""  #: the unit that it must be, where the printed one cannot be right
+    meant: Name = ""  #: the unit that it must be, if the printed one cannot be right
     better: Literal["", "lower", "higher"] = ""  #: "": a fact about the set-up
     ours: tuple[Name, ...] = ()  #: rows of the catalogue with the same definition, the closest first
-    overhead_of: tuple[Name, ...] = ()  #: rows of the catalogue whose overhead, measured beside them, is the same
-    differs: Text = ""  #: in what its definition differs from a row of the catalogue that seems the same
+    overhead_of: tuple[Name, ...] = ()  #: rows of the catalogue whose overhead, measured with them, is the same
+    differs: Text = ""  #: how its definition differs from a similar row of the catalogue
     note: Text = ""
 
 
 class Cell(msgspec.Struct, kw_only=True, frozen=True):
-    """Figures of the paper that a stated number follows from; `*` for a row: each row that both cells have."""
+    """Figures of the paper from which a stated number follows; `*` for a row: each row that both cells have."""
 
     table: Name
     row: Name
     system: Name
 
 
-#: What the paper says of `over` and `under`: how many times, what percentage of it, by what percentage more or less.
+#: The relation of `over` to `under`: how many times, what percentage of it, what percentage more or less.
 Form = Literal["", "times", "percent of", "percent more", "percent less"]
 
 
@@ -362,7 +362,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
         return tuple(dict.fromkeys(run.row for run in self.runs))
 
     def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:
-        """Of each row what says how often things happened: its counting runs; without them its runs themselves."""
+        """The records with counts of each row: its counting runs, or without them its runs."""
         countings: dict[str, list[Counting]] = {}
         for one in self.countings:
             countings.setdefault(one.row, []).append(one)

@@ -1,8 +1,8 @@
-"""Figures without samples: the tables of the literature, which travel with the sources and inside the package, and
-what was imported from other suites into a store. Both are files of the result format that begin with a `paper`.
+"""Figures without samples: the tables of the literature, which come with the sources and the package, and results of
+other suites in a store. Both are files of the result format that begin with a `paper`.
 
-`published` means all tables, `published/NAME` one paper, `published/NAME:SYSTEM` one column of it; on the command line
-these names stand where results do, whatever the working folder.
+`published` means all tables, `published/NAME` one paper, `published/NAME:SYSTEM` one column of it. The command line
+takes these names in the place of results, in any working directory.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _HEAD = b'{"type":"paper"'
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What `published/NAME[:SYSTEM]`, or the name of an imported result, means."""
+    """The tables of `published/NAME[:SYSTEM]`, or an imported result."""
 
-    name: str  #: as it was called
+    name: str  #: as the user wrote it
     publication: Publication
     system: str = ""  #: "": all of the paper's
 
 
 def is_published(name: str) -> bool:
-    """Whether a word where a result is expected means a published table; a file of that folder has its own name."""
+    """Whether the name of a result means a published table. A file of that directory is named by its path."""
     return name == ALL or (name.startswith(PREFIX) and not name.endswith(_SUFFIX))
 
 
 def names() -> list[str]:
-    """The papers that are there, by name."""
+    """The names of all papers."""
     folder = source_folder(ALL)
     return sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
 
 
 def load(name: str) -> Column:
-    """Raises ResultError where there is no such paper, UsageError where it has no such system."""
+    """Raises ResultError if there is no such paper, UsageError if it has no such system."""
     if name == ALL:
-        raise UsageError("Say which paper and which system.", "For example: published/miao-2011:linux.")
+        raise UsageError("The paper and its system are missing.", "For example: published/miao-2011:linux.")
     paper, _, system = name.removeprefix(PREFIX).partition(":")
     known = names()
     if paper not in known:
@@ -68,22 +68,22 @@ def load(name: str) -> Column:
 
 
 def of_file(path: Path) -> Publication | None:
-    """What the file holds if it begins with a `paper`; None if it does not, or cannot be read.
+    """The publication in the file if it begins with a `paper`; None if it does not, or cannot be read.
 
-    Raises ResultError where the rest of it is not as it should be.
+    Raises ResultError if the rest of it is damaged.
     """
     try:
         with path.open("rb") as file:
             if file.read(len(_HEAD)) != _HEAD:
                 return None
             rest = file.read(DEFAULT.file_bytes)
-    except OSError:  # the reader of sessions says what is wrong
+    except OSError:  # the reader of sessions reports it
         return None
     return parse((_HEAD + rest).splitlines())
 
 
 def parse(lines: Iterable[bytes]) -> Publication:
-    """A whole file, written by us: nothing of it is left out. Raises ResultError at the first line that is odd."""
+    """A whole file, written by us. Raises ResultError at the first invalid line."""
     paper, figures, stated = None, list[Published](), list[Stated]()
     for number, line in enumerate(lines, 1):
         try:

@@ -1,7 +1,7 @@
 """From the bytes of a result file to a Result. Pure: whoever calls opens the file.
 
-Whatever the bytes are, the answer is a Result or a ResultError, and memory stays within Limits: files travel between
-machines and are cut off, edited and forged. What cannot be read is said in `Result.damage`; the rest is kept.
+Any bytes give a Result or a ResultError, and memory stays within Limits: files are copied between machines, cut off,
+edited and forged. `Result.damage` lists what cannot be read; the rest is kept.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from kernometer.text import printable
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a file may hold. A session of every row of the full profile stays below a tenth of each."""
+    """The limits of a file. A session of every row of the full profile stays below a tenth of each."""
 
     line_bytes: int = 16 << 20
     file_bytes: int = 512 << 20
     records: int = 1 << 20
-    samples: int = 1 << 24  #: in all runs together; one run's are limited by the model
+    samples: int = 1 << 24  #: in all runs together; the model limits those of one run
     sentences: int = 100  #: of damage
 
 
@@ -48,11 +48,11 @@ DEFAULT = Limits()
 
 
 class DamagedError(ValueError):
-    """One line that is no record; its text is the reason, safe to print."""
+    """A line that is not a record; the text is the reason, safe to print."""
 
 
 class _Peek(msgspec.Struct):
-    """As much of a session or a header as is needed to know whether the rest can be understood."""
+    """The fields of a session or a header that show whether the rest can be read."""
 
     type: str
     format: int
@@ -66,7 +66,7 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def parse_record(line: bytes) -> AnyRecord:
-    """One record from one line. Raises DamagedError; ResultError where a newer format is spoken."""
+    """One record from one line. Raises DamagedError, or ResultError for a newer format."""
     try:
         record: AnyRecord = _DECODER.decode(line)
     except _UNREADABLE as error:
@@ -81,7 +81,7 @@ def parse_record(line: bytes) -> AnyRecord:
 
 
 def _refuse_newer(line: bytes) -> None:
-    """A newer format is a reason to stop, even (and most likely) where its records no longer decode."""
+    """Raises ResultError for a newer format, also if its records do not decode."""
     try:
         peek = _PEEK.decode(line)
     except _UNREADABLE:
@@ -92,7 +92,7 @@ def _refuse_newer(line: bytes) -> None:
         writer, name = "Kernometer", peek.kernometer
     else:
         writer, name = "the probe", bytes(peek.probe.get("version", b"")).decode("utf-8", "replace").strip('"')
-    version = printable(name, 40) or "(it does not say which)"
+    version = printable(name, 40) or "(unknown version)"
     raise ResultError(
         f"This result is in format {peek.format}, written by {writer} {version}; this version reads up to {FORMAT}.",
         f"Read it with {writer} {version} or newer.",
@@ -100,12 +100,12 @@ def _refuse_newer(line: bytes) -> None:
 
 
 def _disagreement(record: AnyRecord) -> str:
-    """What the parts of one record contradict in each other; "" if nothing. (Single values are the model's matter.)"""
+    """A contradiction between parts of one record; "" if there is none. (The model checks single values.)"""
     if not isinstance(record, Run):
         return ""
     count = len(record.samples)
     if any(sample >= count for sample, _ in record.involuntary) or any(sample >= count for sample in record.migrated):
-        return "a disturbance is placed at a sample that is not there"
+        return "a disturbance is placed at a missing sample"
     if record.loop_cost and not record.loop_batch:
         return "the empty loop has samples, but no iterations"
     return ""
@@ -138,9 +138,9 @@ class _Gathered:
             self.more_damage += 1
 
     def take(self, record: AnyRecord) -> str:
-        """Keeps a record, or says why not."""
+        """Keeps a record; returns "", or why it was not kept."""
         if self.end is not None:
-            return "stands after the last record"
+            return "it stands after the last record"
         match record:
             case Session():
                 return "a second session"
@@ -202,7 +202,7 @@ class _Gathered:
         return full
 
     def _hold(self, samples: int) -> str:
-        """Makes room for so many more samples, or says why not."""
+        """Counts so many more samples; returns "", or why there are too many."""
         if self.samples + samples > self.limits.samples:
             return f"over the limit of {self.limits.samples:,} samples in all"
         self.samples += samples
@@ -234,9 +234,9 @@ class _Gathered:
 
 
 def not_ours(reason: str) -> ResultError:
-    """The error of a file that is no result at all."""
+    """The error for a file that is not a result."""
     return ResultError(
-        f"This is no result of Kernometer: {reason}.",
+        f"This is not a result of Kernometer: {reason}.",
         "Give a session's id, a label, @last, or an .ndjson file that 'kernometer run' wrote; "
         "'kernometer list' shows what is stored.",
     )
@@ -245,7 +245,7 @@ def not_ours(reason: str) -> ResultError:
 def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
     """A whole file, given in pieces of any size (or as `[data]`).
 
-    Raises ResultError where it is no result of ours or is in a newer format.
+    Raises ResultError if it is not a result or is in a newer format.
     """
     gathered = _Gathered(limits)
     lines = _lines(chunks, gathered)
@@ -276,7 +276,7 @@ def _first(line: bytes) -> Session:
         raise not_ours(f"its first line cannot be read ({error})") from None
     if isinstance(record, Paper):
         raise ResultError(
-            "This is a published table or an imported result: it has no samples, and this command works on samples.",
+            "This is a published table or an imported result: it has no samples, and this command needs samples.",
             "'kernometer show', 'compare' and 'figure' take it.",
         )
     if not isinstance(record, Session):
@@ -285,7 +285,7 @@ def _first(line: bytes) -> Session:
 
 
 def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank, without their newline; never holds more than one line and one chunk."""
+    """Numbered lines that are not blank, without their newline; has at most one line and one chunk in memory."""
     limits = gathered.limits
     number, pending, skipping = 1, bytearray(), False
     for chunk in _first_bytes(chunks, gathered):
@@ -312,7 +312,7 @@ def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, 
 
 
 def _first_bytes(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[bytes]:
-    """As many bytes as a file may have."""
+    """The chunks, up to the limit of a file's bytes."""
     left = gathered.limits.file_bytes
     for chunk in chunks:
         if len(chunk) > left:

@@ -1,6 +1,6 @@
 """The published JSON schema of one line of a result file, made from the model.
 
-`python -m kernometer.results.schema > schema/result-1.schema.json` publishes it; a test sees that this was done.
+`python -m kernometer.results.schema > schema/result-1.schema.json` publishes it; a test compares them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAME = f"result-{FORMAT}.schema.json"
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of one line. Stricter than the reader: what this version does not write is an error here."""
+    """JSON Schema 2020-12 of one line. Stricter than the reader: it refuses what this version does not write."""
     (root,), parts = msgspec.json.schema_components((AnyRecord,), ref_template="#/$defs/{name}")
     for part in parts.values():
         if part.get("type") == "object" and "properties" in part:
@@ -34,7 +34,7 @@ def schema() -> dict[str, Any]:
 
 
 def _finish(node: Any) -> None:
-    """Drops what the docstrings say to programmers, and names that depend on the module's layout."""
+    """Removes docstrings, and names that depend on the module's layout."""
     if isinstance(node, dict):
         if isinstance(node.get("title"), str):
             node.pop("title")

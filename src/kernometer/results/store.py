@@ -1,4 +1,4 @@
-"""The store: a folder of result files, one a session, and the names by which a user calls for them."""
+"""The store: a directory of result files, one per session, and the names of results for users."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from kernometer.text import printable
 LABEL = "label:"
 LABEL_CHARACTERS = 100
 CHUNK = 1 << 20
-#: Locked while something is measured by time.
+#: The file that is locked while a session is measured by time.
 LOCK = "measuring.lock"
 
 _AT = re.compile(r"@(last|\d{1,6})")
 
 
 def default_folder() -> Path:
-    """kernometer/results in the XDG data home. Raises ResultError where there is neither that nor a home."""
+    """kernometer/results in the XDG data home. Raises ResultError if there is neither that nor a home."""
     given = os.environ.get("XDG_DATA_HOME", "")
     if given.startswith("/"):  # the XDG specification: a relative path is to be ignored
         return Path(given) / "kernometer" / "results"
     try:
         return Path.home() / ".local" / "share" / "kernometer" / "results"
     except RuntimeError as error:
-        raise ResultError("There is no home folder to keep results in.", "Say where with --store DIR.") from error
+        raise ResultError("There is no home directory for results.", "Name a directory with --store DIR.") from error
 
 
 def read_file(path: Path) -> Result:
-    """One file, stored or not. Raises ResultError, naming the file, where it cannot be read or is no result."""
+    """One file, stored or not. Raises ResultError, naming the file, if it cannot be read or is not a result."""
     try:
         return parse(_chunks(path))
     except OSError as error:
@@ -52,7 +52,7 @@ def read_file(path: Path) -> Result:
 
 
 def raw(result: Result) -> Result:
-    """The same without what tells the state of the core, so that every sample counts alike."""
+    """The same without the readings of the core's state, so that every sample counts."""
     return replace(result, runs=tuple(replace(run, loop_every=0) for run in result.runs))
 
 
@@ -63,27 +63,27 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 class Store:
-    """A folder of results. Nothing in it is changed by looking, but the index, which is a copy."""
+    """A directory of results. Reading changes nothing in it except the index, which is a copy."""
 
     def __init__(self, folder: Path, *, raw: bool = False) -> None:
-        """`raw`: what is read comes without the state of the core."""
+        """`raw`: results are read without the state of the core."""
         self.folder, self.raw = folder, raw
 
     def create(self, session: Session) -> ResultWriter:
-        """A new file for that session. Raises ResultError where the store cannot take one, UsageError for its label."""
+        """A new file for that session. Raises ResultError if it cannot be created, UsageError for its label."""
         _check_label(session.label)
         return ResultWriter(self.folder, session)
 
     def keep(self, publication: Publication) -> Path:
-        """Stores an imported result; its file. Raises as `create` does."""
+        """Stores an imported result; returns its file. Raises as `create` does."""
         _check_label(publication.paper.label)
         return write_publication(self.folder, publication)
 
     @contextmanager
     def measuring(self, by: By) -> Iterator[None]:
-        """Held while a session is measured by time into this store: a second one at once would disturb both.
+        """A lock for measuring a session by time into this store, as two sessions at once would disturb each other.
 
-        Raises ResultError where another holds it. Counts by path disturb nobody and are not disturbed.
+        Raises ResultError if another process holds it. Sessions by path neither disturb nor are disturbed.
         """
         if by == "path":
             yield
@@ -104,7 +104,7 @@ class Store:
             os.close(handle)
 
     def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
-        """Newest first; each filter that is not empty must be equal. A store that does not exist yet is empty."""
+        """Newest first; each filter that is not empty must match. A store that does not exist is empty."""
         try:
             found = index.summaries(self.folder, _summary_of)
         except FileNotFoundError:
@@ -116,15 +116,15 @@ class Store:
         return kept[:newest] if newest else kept
 
     def resolve(self, name: str) -> Path:
-        """The one file that RESULT means: an id, the beginning of one, a label (its newest), @last, @1, a path.
+        """The file of RESULT: an id, the beginning of one, a label (its newest), @last, @1, a path.
 
-        Raises ResultError where it means none, or more than one.
+        Raises ResultError if there is none, or more than one.
         """
         if name.startswith(LABEL):
             return self.resolve_set(name)[0]
         if is_published(name):
             raise ResultError(
-                f"{printable(name, 80)} is a published table: it has no samples, and this command works on samples.",
+                f"{printable(name, 80)} is a published table: it has no samples, and this command needs samples.",
                 "'kernometer show', 'compare' and 'figure' take it.",
             )
         if "/" in name or name.endswith(SUFFIX):
@@ -133,7 +133,7 @@ class Store:
         if name.startswith("@"):
             return _at(name, [one for one in found if not one.growing]).path
         same_id = [one for one in found if one.id == name]
-        if same_id:  # a copy of a file has its id too: the file that is named after it is the one
+        if same_id:  # a copy of a file has the same id: prefer the file that is named after it
             return next((one.path for one in same_id if one.path.name == name + SUFFIX), same_id[0].path)
         for one in found:
             if name and one.label == name:
@@ -141,16 +141,16 @@ class Store:
         return self._by_beginning(name, found)
 
     def resolve_set(self, name: str) -> tuple[Path, ...]:
-        """All files that RESULT means, newest first: with `label:NAME` a set of sessions, else the one.
+        """All files of RESULT, newest first: for `label:NAME` a set of sessions, else one.
 
-        `label:NAME@TARGET` is those of the set that ran on that target.
+        `label:NAME@TARGET` means the sessions of the set that ran on that target.
         """
         if not name.startswith(LABEL):
             return (self.resolve(name),)
         label, target = name.removeprefix(LABEL), ""
         whole = [one for one in self.summaries() if not one.problem and not one.growing]
         found = tuple(one.path for one in whole if label and one.label == label)
-        if not found:  # a label may hold an @ itself
+        if not found:  # a label may contain an @ itself
             label, _, target = label.partition("@")
             found = tuple(one.path for one in whole if label and (one.label, one.target) == (label, target))
         if not found:
@@ -161,7 +161,7 @@ class Store:
         return found
 
     def read(self, path: Path) -> Result:
-        """As `read_file`, and `raw` if the store was opened so."""
+        """As `read_file`, and `raw` if the store is."""
         return raw(read_file(path)) if self.raw else read_file(path)
 
     def load(self, name: str) -> Result:
@@ -172,9 +172,9 @@ class Store:
         return tuple(self.read(path) for path in self.resolve_set(name))
 
     def column(self, name: str) -> Column | None:
-        """The published table or the imported result that RESULT means; None where it means sessions.
+        """The published table or the imported result of RESULT; None if it means sessions.
 
-        Raises ResultError where it means nothing, UsageError where it means several imported results.
+        Raises ResultError for an unknown name, UsageError for several imported results.
         """
         if is_published(name):
             return load(name)
@@ -190,7 +190,7 @@ class Store:
     def history(self, like: Result, *, newest: int = 30) -> Iterator[Result]:
         """Other complete sessions of the same host, target, way of taking time and profile; newest first.
 
-        Sides of an `ab` are left out: they were measured in blocks, and not as sessions of their own.
+        Without sides of an `ab`, which were measured in blocks and not as sessions.
         """
         session, host, given = like.session, host_key(like), 0
         for one in self.summaries(target=session.target, by=session.by):
@@ -206,7 +206,7 @@ class Store:
     def rotated(self, machines: int, *, newest: int = 5) -> Iterator[Result]:
         """Sessions by path of every kernel that was counted on at least so many machines of one board.
 
-        Of each of its machines the `newest` of each size: what layout floors are derived from.
+        For each of its machines the `newest` of each size. Layout floors are computed from them.
         """
         groups: dict[tuple[str, str], dict[tuple[str, str, int], list[Path]]] = {}
         for one in self.summaries(by="path"):
@@ -218,7 +218,7 @@ class Store:
                 yield from (self.read(path) for paths in group.values() for path in paths[:newest])
 
     def remove(self, names: Sequence[str], *, sets: bool) -> list[Path]:
-        """Removes what the names mean, all of it or (where one of them cannot be) nothing; what was removed.
+        """Removes the files of the names, or none if one cannot be removed; returns the removed files.
 
         Raises UsageError for a file outside the store, and without `sets` for a name that means several sessions.
         """
@@ -226,9 +226,9 @@ class Store:
         for path, name in found.items():
             shown = printable(name, 80)
             if path.parent.resolve() != self.folder.resolve():
-                raise UsageError(f"{shown} is not in the store {self.folder}.", "Remove the file itself.")
+                raise UsageError(f"{shown} is not in the store {self.folder}.", "Remove the file with rm.")
             if is_growing(path):
-                raise UsageError(f"{shown} is being measured.", "Stop that first, by Ctrl-C.")
+                raise UsageError(f"{shown} is being measured.", "Stop it first with Ctrl-C.")
             if not sets and [*found.values()].count(name) > 1:
                 raise UsageError(f"{shown} is {[*found.values()].count(name)} sessions.", "To remove them all: --yes.")
         try:
@@ -260,7 +260,7 @@ class Store:
 
 
 def _locked(handle: int) -> bool:
-    """Takes the lock, if nobody has it. A file system without locks (some network ones) keeps nobody out."""
+    """Whether the lock could be taken. On a file system without locks (some network ones) it always can."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -271,11 +271,11 @@ def _locked(handle: int) -> bool:
 
 
 def _check_label(label: str) -> None:
-    """A label must be one that RESULT can mean."""
+    """Raises UsageError for a label that cannot be used as RESULT."""
     if len(label) > LABEL_CHARACTERS or not label.isprintable() or label.startswith((LABEL, "@", "-")) or "/" in label:
         raise UsageError(
             f"{printable(label, 80)!r} cannot be a label.",
-            f"Take up to {LABEL_CHARACTERS} printable characters, none of them '/', not '{LABEL}', '@' or '-' first.",
+            f"Use up to {LABEL_CHARACTERS} printable characters without '/', not beginning with '{LABEL}', '@' or '-'.",
         )
 
 
@@ -290,11 +290,11 @@ def _summary_of(path: Path) -> Summary:
 def _at(name: str, found: list[Summary]) -> Summary:
     match = _AT.fullmatch(name)
     if match is None:
-        raise ResultError(f"{printable(name, 40)} is no place in the list.", "Give @last, @1, @2, …")
+        raise ResultError(f"{printable(name, 40)} is not a place in the list.", "Give @last, @1, @2, …")
     place = 0 if match[1] == "last" else int(match[1])
     if place >= len(found):
         raise ResultError(
-            f"{name} is not there: {len(found)} results are stored.",
+            f"There is no {name}: {len(found)} results are stored.",
             "'kernometer run' measures this machine; 'kernometer list' shows what is stored.",
         )
     return found[place]

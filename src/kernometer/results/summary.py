@@ -1,4 +1,4 @@
-"""What the index keeps of a result, so that lists and names need not open every file. Pure."""
+"""The summary of a result in the index, so that lists and names need not open every file. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernometer.results.model import Publication, Result
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One result file of the store. `problem` is set, and all else but the path is empty, where it cannot be read."""
+    """One result file of the store. If it cannot be read, `problem` is set and all else but the path is empty."""
 
     path: Path
     id: str = ""
@@ -20,10 +20,10 @@ class Summary:
     by: str = ""
     profile: str = ""
     started: float = 0.0  #: seconds since the epoch, UTC
-    seconds: float = 0.0  #: that the session took; 0: not known
-    kernel: str = ""  #: name and release, as the probe's uname has them
+    seconds: float = 0.0  #: of the session; 0: not known
+    kernel: str = ""  #: name and release from the probe's uname
     host: str = ""  #: see host_key
-    machine: str = ""  #: as the session has them
+    machine: str = ""  #: from the session, as is board
     board: str = ""
     image: str = ""
     experiment: str = ""
@@ -34,7 +34,7 @@ class Summary:
     complete: bool = False
     damage: int = 0  #: sentences of damage
     problem: str = ""
-    growing: bool = False  #: a process is measuring it now; never in the index
+    growing: bool = False  #: a process is measuring it now; never set in the index
 
 
 def summarize(path: Path, result: Result) -> Summary:
@@ -65,7 +65,7 @@ def summarize(path: Path, result: Result) -> Summary:
 
 
 def summarize_imported(path: Path, publication: Publication) -> Summary:
-    """Of figures without samples: the suite stands for the target, the machine's own words for the kernel."""
+    """The summary of figures without samples: the suite as the target, the machine's description as the kernel."""
     paper = publication.paper
     return Summary(
         path=path,
@@ -83,8 +83,8 @@ def summarize_imported(path: Path, publication: Publication) -> Summary:
 def host_key(result: Result) -> str:
     """Equal for results of one machine: the guest's machine, and the host's id, architecture, CPU and its number.
 
-    Machines that were cloned from one image share an id, so the CPU stands beside it. A host without an id goes by its
-    name. The kernel is no part of it: a host stays the same host when its kernel is replaced.
+    Machines cloned from one image share an id, so the CPU is part of the key. A host without an id uses its name. The
+    kernel is not part of it: a host with a new kernel stays the same host.
     """
     header = result.header
     parts = [result.session.machine]

@@ -1,8 +1,8 @@
-"""Writing one result while it is measured: every record reaches the kernel as one whole line at once.
+"""Writes one result during the measurement: every record is written at once, as one whole line.
 
-The file has its final name from the first line on, and its last record says that it is complete: Ctrl-C, a killed
-process and a power cut leave a result that can be read, less what was not measured. (A name for unfinished files would
-make those the ones that nobody finds.) While it grows it is locked, so that a list can tell growing from cut off.
+The file has its final name from the first line on, and its last record marks it as complete. Ctrl-C, a killed process
+and a power cut leave a readable result without the rest. (Unfinished files under other names would not be found.) While
+it grows it is locked, so that a list can tell growing from cut off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernometer.results.model import AnyRecord, End, Failure, Publication, Run, 
 from kernometer.results.reader import DamagedError, parse_record
 
 SUFFIX = ".ndjson"
-#: Free bytes without which measuring is not begun: a quick session on one machine takes about one MB.
+#: The least free bytes to begin measuring: a quick session on one machine takes about one MB.
 MIN_FREE = 4 << 20
 
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6,32}")
@@ -37,28 +37,28 @@ _CAUSES = {
     errno.EROFS: ("is read-only", "Give another folder with --store DIR."),
     errno.EACCES: ("may not be written by you", "Change its permissions, or give another folder with --store DIR."),
     errno.EPERM: ("may not be written by you", "Change its permissions, or give another folder with --store DIR."),
-    errno.ENOTDIR: ("is no folder", "Give another folder with --store DIR."),
-    errno.EEXIST: ("is no folder", "Give another folder with --store DIR."),
-    errno.EIO: ("failed to answer", "Look at the disk (dmesg), or give another folder with --store DIR."),
+    errno.ENOTDIR: ("is not a directory", "Give another folder with --store DIR."),
+    errno.EEXIST: ("is not a directory", "Give another folder with --store DIR."),
+    errno.EIO: ("gave an input/output error", "Look at the disk (dmesg), or give another folder with --store DIR."),
 }
 
 
 def new_session_id() -> str:
-    """UTC time to the second, then 24 random bits: sorts by time, and does not clash between hosts."""
+    """UTC time to the second, then 24 random bits: sorts by time, and is unique between hosts."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 def store_error(folder: Path, error: OSError, kept: str = "") -> ResultError:
-    """What an OSError on the store means to the user; `kept` says what is safe nevertheless."""
+    """The error for an OSError on the store; `kept` names what is safe nevertheless."""
     state, step = _CAUSES.get(error.errno or 0, (f"gave an error ({error.strerror})", "Give another with --store DIR."))
     return ResultError(f"The store of results, {folder}, {state}." + (f" {kept}" if kept else ""), step)
 
 
 class ResultWriter:
-    """One growing file. Made by Store.create; use it in a `with`, which ends the file however the block ends."""
+    """One growing file, from Store.create. Use it in a `with`, which ends the file however the block ends."""
 
     def __init__(self, folder: Path, session: Session) -> None:
-        """Creates the file with the session as its first line, on the disk. Raises ResultError where it cannot."""
+        """Creates the file on the disk, with the session as its first line. Raises ResultError if that fails."""
         if not _ID.fullmatch(session.id):
             raise ValueError(f"a session's id comes from new_session_id(), not {session.id!r}")
         self.folder = folder
@@ -97,13 +97,13 @@ class ResultWriter:
             self.end(complete=True)
             return
         reason = "interrupted" if issubclass(kind, KeyboardInterrupt) else str(error) or kind.__name__
-        with contextlib.suppress(ResultError):  # the first error is the one to tell
+        with contextlib.suppress(ResultError):  # report only the first error
             self.end(complete=False, reason=reason[:1000])
 
     def add(self, record: AnyRecord, line: bytes = b"") -> None:
-        """Appends one record: as the `line` that the probe printed, fields included that we do not know; or encoded.
+        """Appends one record: as the `line` that the probe printed, with unknown fields; or encoded.
 
-        Raises ResultError where the store does not take it; what was there stays.
+        Raises ResultError if it cannot be written; earlier records stay.
         """
         if self._ended:
             raise ValueError("the result has ended")
@@ -114,7 +114,7 @@ class ResultWriter:
         self.kept += isinstance(record, Run | Failure | Unsupported)
 
     def end(self, *, complete: bool, reason: str = "") -> None:
-        """Writes the last record and brings all to the disk; a session without any row leaves no file behind."""
+        """Writes the last record and syncs the file; a session without any row leaves no file behind."""
         if self._ended:
             return
         self._ended = True
@@ -133,7 +133,7 @@ class ResultWriter:
         return f"What was measured until then ({self.kept} runs) is kept in {self.path}."
 
     def _append(self, line: bytes) -> None:
-        """One line or nothing of it: what fails halfway is cut off again, so that the next line begins a line."""
+        """Writes a whole line or nothing: a partial line is cut off again."""
         data = memoryview(line + b"\n")
         size = len(data)
         try:
@@ -153,7 +153,7 @@ class ResultWriter:
 
 
 def write_publication(folder: Path, publication: Publication) -> Path:
-    """A new file for an imported result, whole or not at all. Raises ResultError where the store cannot take it."""
+    """A new file for an imported result, whole or not at all. Raises ResultError if it cannot be written."""
     final = folder / (publication.paper.name + SUFFIX)
     scratch = final.with_suffix(".new")
     try:
@@ -170,7 +170,7 @@ def write_publication(folder: Path, publication: Publication) -> Path:
 
 
 def _encoded(record: AnyRecord) -> bytes:
-    """Raises ValueError for what a reader would refuse (a NaN comes out as null)."""
+    """The record as a line. Raises ValueError for a record that a reader would refuse (a NaN becomes null)."""
     line = _ENCODER.encode(record)
     try:
         parse_record(line)
@@ -180,14 +180,14 @@ def _encoded(record: AnyRecord) -> bytes:
 
 
 def _check_free(folder: Path) -> None:
-    """Raises OSError(ENOSPC) where the disk is all but full: better before measuring than in the middle of it."""
+    """Raises OSError(ENOSPC) before measuring if the disk is almost full."""
     space = os.statvfs(folder)
     if space.f_blocks and space.f_bavail * space.f_frsize < MIN_FREE:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _sync_folder(folder: Path) -> None:
-    """The name too must survive a power cut. File systems that cannot do this for a folder are let be."""
+    """Syncs the directory, so that the file's name survives a power cut. Some file systems cannot; that is ignored."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with contextlib.suppress(OSError):
