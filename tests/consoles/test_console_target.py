@@ -179,11 +179,11 @@ THREE = "#kernometer begin 1\n{}\n#kernometer end 3\n"
         ("system = Foreign()\nwhile True: system.say('garbage\\n' * 9999)", "boot: more than 8,388,608 bytes"),
         ("system = Foreign(password='other'); system.log_in(); system.serve()", "login: 'root' .* was refused"),
         ("system = Foreign(echo=True); system.log_in(); system.serve()", "shell: 'ab' was to be heard alone"),
-        (acting({"^cc ": ("sh: cc: not found\n", 127)}), "compile: .*left with status 127"),
-        (acting({"^cc ": ("/opt: No space left on device\n", 1)}), "compile: .*left with status 1"),
+        (acting({"^cc ": ("sh: cc: not found\n", 127)}), "compile: .*ended with status 127"),
+        (acting({"^cc ": ("/opt: No space left on device\n", 1)}), "compile: .*ended with status 1"),
         (acting({"^cksum": ("123 456 /mnt/probe.c\n", 0)}), "files: probe.c arrived with another checksum"),
-        (acting({"^cksum": (NO_FILE, 1)}), "files: 'cksum /mnt/probe.c' left with status 1"),
-        (acting({"=\\$": ("?\n", 0)}), "files: .* left no status"),
+        (acting({"^cksum": (NO_FILE, 1)}), "files: 'cksum /mnt/probe.c' ended with status 1"),
+        (acting({"=\\$": ("?\n", 0)}), "files: .* instead of a status"),
         (acting({"opt/probe$": ("Segmentation fault\n", 139)}), "never began"),
         (acting({"opt/probe$": ("#kernometer begin 1\n{}\n", 0)}), "stopped in the middle"),
         (acting({"opt/probe$": (THREE, 0)}), "3 records were sent and 1 arrived"),
@@ -234,7 +234,7 @@ def test_a_run_that_hangs_ends_with_the_deadline_or_its_silence(
     with pytest.raises(TargetError, match="run: it was not done when its time was up"):
         run(plays(script + WELL), seconds=8)
     monkeypatch.setattr(console_module, "SILENCE_SECONDS", 0.5)
-    with pytest.raises(TargetError, match="run: it was not done after 0 s without a word"):
+    with pytest.raises(TargetError, match="run: it was not done after 0 s without output"):
         run(plays(script + WELL), seconds=600)
     assert ended(tmp_path)
 
@@ -251,7 +251,7 @@ def test_a_system_that_cannot_switch_off_is_ended_when_it_says_so(plays: Plays, 
 
 def test_qemu_that_ends_badly_is_an_error(plays: Plays) -> None:
     """Expected: TargetError although all records came. Broken: a crash at the end passes unseen."""
-    with pytest.raises(TargetError, match=r"power-off: QEMU ended badly. QEMU said: abort"):
+    with pytest.raises(TargetError, match=r"power-off: QEMU ended with an error. QEMU said: abort"):
         run(
             plays(
                 "try:\n    "
@@ -331,7 +331,7 @@ def test_by_time_without_kvm_the_user_is_told(plays: Plays) -> None:
     ("spec", "words"),
     [
         ("console:", "needs a system and its image"),
-        ("console:nothing.img", "names no system and image"),
+        ("console:nothing.img", "has no system and image"),
         ("console:plan9:x.img", "no description 'plan9'"),
         ("console:freebsd:/no/such.img", "/no/such.img: No such file"),
         ("console:/no/such.toml:x.img", "/no/such.toml: No such file"),

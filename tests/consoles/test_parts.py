@@ -70,7 +70,7 @@ def test_a_cd_rom_holds_the_files_under_both_names(tmp_path: Path) -> None:
     (tmp_path / "job.iso").write_bytes(media.iso({"probe.c": data}))
     assert content(str(tmp_path / "job.iso"), "/probe.c") == data
     assert b"PROBE.C;1" in (tmp_path / "job.iso").read_bytes()
-    with pytest.raises(ValueError, match="no name for the oldest readers"):
+    with pytest.raises(ValueError, match="not a name for the oldest readers"):
         media.iso({"amalgamation.c": b""})
 
 

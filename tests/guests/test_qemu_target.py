@@ -156,8 +156,8 @@ def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
         ("print('qemu: no such machine', file=sys.stderr); sys.exit(1)", "QEMU said: qemu: no such machine"),
         ("bulk(GOOD[:70])", "stopped in the middle"),
         ("bulk(GOOD.replace('end 2', 'end 3'))", "3 records were sent and 2 arrived"),
-        ("bulk(GOOD); events(); sys.exit(3)", "QEMU ended badly"),
-        ("bulk(GOOD); events(); os.kill(os.getpid(), 11)", "QEMU ended badly"),
+        ("bulk(GOOD); events(); sys.exit(3)", "QEMU ended with an error"),
+        ("bulk(GOOD); events(); os.kill(os.getpid(), 11)", "QEMU ended with an error"),
         ("bulk(GOOD)", "plugin wrote no counts"),
         ("bulk(GOOD); events('{}')", "counts cannot be read"),
         ("bulk(GOOD); events(REGIONS[:-9])", "counts cannot be read"),
@@ -201,7 +201,7 @@ def test_a_guest_that_hangs_ends_with_the_deadline(boots: Boots, tmp_path: Path,
 def test_a_guest_that_falls_silent_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: an error long before the deadline. Broken: a hang costs the whole campaign's time."""
     monkeypatch.setattr(booting, "SILENCE_SECONDS", 0.5)
-    with pytest.raises(TargetError, match="without a word"):
+    with pytest.raises(TargetError, match="without output"):
         run(boots("bulk(GOOD[:70]); time.sleep(600)"), seconds=600)
 
 
@@ -380,7 +380,7 @@ def test_each_row_has_a_guest_of_its_own_and_they_come_in_the_order_asked_for(bo
         ("os.kill(os.getpid(), 11)", "never began"),
         ("bulk('x' * 2_000_000)", "more than 1,048,576 bytes"),
         ("console('Kernel panic - not syncing: Oops\\n'); sys.exit(0)", "kernel panicked: Oops"),
-        ("bulk('#kernometer begin 1\\n' + RUN + '#kernometer end 1\\n'); sys.exit(1)", "QEMU ended badly"),
+        ("bulk('#kernometer begin 1\\n' + RUN + '#kernometer end 1\\n'); sys.exit(1)", "QEMU ended with an error"),
     ],
 )
 def test_a_row_whose_guest_fails_is_a_failure_and_the_others_go_on(
@@ -431,7 +431,7 @@ def test_a_guest_that_cannot_be_saved_says_so_and_each_row_boots(boots: Boots, t
     target = replace(boots(obedient(tmp_path)), saved=None)
     for _ in range(2):
         (note,) = target.place("path").notes
-        assert "each row has a boot of its own" in note
+        assert "each row boots a guest" in note
         assert "-incoming" not in target.describe(ROWS_JOB)
     assert len((tmp_path / "log").read_text().split()) == 1
     assert left_behind(tmp_path) == []

@@ -175,7 +175,7 @@ def test_a_state_is_one_of_a_guest_that_runs() -> None:
     running = head + words + (8).to_bytes(4, "big") + b"running".ljust(100, b"\0") + tail
     assert saving.as_running(stopped) == running
     for other in (running, head, stopped[:40], b""):
-        with pytest.raises(TargetError, match="not known here"):
+        with pytest.raises(TargetError, match="in an unknown form"):
             saving.as_running(other)
 
 

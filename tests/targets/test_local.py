@@ -62,7 +62,7 @@ def test_wrapper_stands_before_the_probe() -> None:
         ("echo hello", "never began"),
         ("false", "never began"),
         ("sh -c 'echo \"#kernometer begin 1\"; kill -9 $$'", "stopped in the middle"),
-        ("no-such-wrapper", "is not there"),
+        ("no-such-wrapper", "There is no no-such-wrapper"),
     ],
 )
 def test_wrapper_that_does_not_run_the_probe_is_an_error(command: str, text: str) -> None:
@@ -146,7 +146,7 @@ def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for said, step in (
         ("probe.c:1:10: fatal error: stdio.h: No such file", "headers"),
-        ("no option --x", "do its flags"),
+        ("no option --x", "are its flags right"),
     ):
         failing = fake_compiler(tmp_path, f"echo '{said}' >&2; exit 1")
         with pytest.raises(BuildError, match="does not compile") as caught:

@@ -140,7 +140,7 @@ def test_static_probe_is_sent_where_headers_are_missing(server: Server, targets:
     targets.append(SshTarget(server.login("headless", with_path(folder), home="home-headless")))
     assert any(line.startswith(b'{"type":"run"') for line in lines(targets[0]))
     (note,) = targets[0].place("time").notes
-    assert "compiles no probe" in note
+    assert "cannot compile the probe" in note
 
 
 # What is an error ------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_word_that_is_no_host_never_reaches_ssh(host: str) -> None:
     [
         ("refused", "Port 1", "refused", "Is it up"),
         ("nowhere", "HostName nowhere.invalid", "resolve hostname", "Check the name"),
-        ("unknown", "UserKnownHostsFile /dev/null", "key verification failed", "connecting once by hand: ssh unknown"),
+        ("unknown", "UserKnownHostsFile /dev/null", "key verification failed", "connecting once yourself: ssh unknown"),
         ("stranger", "User box\nIdentityFile none", "Permission denied", "ssh-copy-id"),
         ("behind", "ProxyJump refused", "refused", "Is it up"),
         ("odd", "NoSuchOption 1", "ad configuration", "configuration"),

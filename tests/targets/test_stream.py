@@ -145,7 +145,7 @@ def test_whole_process_group_is_gone_when_the_iterator_is_closed() -> None:
 
 
 def test_command_that_is_not_there_says_so() -> None:
-    with pytest.raises(MissingError, match="no-such-program is not there"), running(["no-such-program"]):
+    with pytest.raises(MissingError, match="There is no no-such-program"), running(["no-such-program"]):
         pass
 
 

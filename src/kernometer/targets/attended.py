@@ -1,4 +1,4 @@
-"""A guest with the user at its console, instead of a job for its probe: what is in it, and what boots it."""
+"""A guest with the user at its console: its files and its boot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kernometer.targets import build
 from kernometer.targets.booting import lay_out
 from kernometer.targets.qemu import QemuTarget
 
-#: In the boot's folder, where QEMU is started.
+#: In the boot's directory, where QEMU is started.
 DEBUGGER = Path("gdb")
 
 
@@ -26,33 +26,33 @@ class Console:
 
     target: QemuTarget
     by: By = "time"
-    debugger: bool = False  #: wait for one before the first instruction
+    debugger: bool = False  #: wait for a debugger before the first instruction
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """QEMU's words; the relative names in them are files in a temporary folder, where it is started."""
+        """QEMU's arguments; their relative names are files in a temporary directory, where it is started."""
         boot = self._counting.boot(self.by)
         attended = replace(boot, console=None, plugin=None, events=None, told={})
         return argv(replace(attended, debugger=DEBUGGER) if self.debugger else attended)
 
     @property
     def note(self) -> str:
-        """What there is to say about the accelerator; "" where the guest runs as it should."""
+        """A note about the accelerator, or ""."""
         return " ".join(self.target.place(self.by).notes) if self.by == "time" else ""
 
     @property
     def has_shell(self) -> bool:
-        """Whether init is ours, and gives one."""
+        """Whether the first process is our init, which starts a shell."""
         return self.target.guest.has_init
 
     @property
     def _counting(self) -> QemuTarget:
-        """By path an idle guest waits: with a clock that jumps ahead, time-outs come before a person has typed."""
+        """By path an idle guest waits: if its clock jumped ahead, time-outs would come before a person has typed."""
         return replace(self.target, accelerator="icount-sleep") if self.by == "path" else self.target
 
     @contextmanager
     def folder(self, say: Callable[[str], None]) -> Iterator[Path]:
-        """The files of the boot, in a folder that only this user may enter. `say` is told what could not be put in."""
+        """The files of the boot, in a directory that only this user may enter. `say` prints what is missing in it."""
         self.target.guest.check()
         machine = self.target.variant.machine(self.target.guest.manifest.machine)
         with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
@@ -63,7 +63,7 @@ class Console:
 
 
 def _archive(say: Callable[[str], None], given: Mapping[str, bytes]) -> bytes:
-    """What a guest holds for its user: probe, busybox, a C compiler, and what is `given`."""
+    """The guest's archive: probe, busybox, a C compiler, and the files `given`."""
     probe = build.static_probe().read_bytes()
     files = dict(given)
     try:

@@ -1,4 +1,4 @@
-"""What a target is: something that runs the probe and gives back its lines."""
+"""The interface of a target, which runs the probe and returns its lines."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
-#: A target that prints nothing for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
+#: A target without output for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
 SILENCE_SECONDS = 300.0
 
-#: What measures: the probe, or its engine with the units of Trio's own (trio/user/probe-trio). Each has one registry.
+#: The measuring programs: the probe, or its engine with Trio's own units (trio/user/probe-trio). Each has a registry.
 Program = Literal["probe", "probe-trio"]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """By path: what measures one row, where each has a guest of its own. It depends on that row alone."""
+    """By path: the call that measures one row, if each row has its own guest. It depends on that row alone."""
 
     row: str
     arguments: tuple[str, ...]
-    needs: frozenset[str] = frozenset()  #: the row's in the registry; a guest provides it
+    needs: frozenset[str] = frozenset()  #: the row's `needs` in the registry, which a guest provides
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +51,32 @@ class Job:
 
     arguments: tuple[str, ...]
     by: By = "time"
-    needs: frozenset[str] = frozenset()  #: what the rows' `needs` in the registry name together; a guest provides it
+    needs: frozenset[str] = frozenset()  #: all rows' `needs` in the registry, which a guest provides
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
-    silence: float = SILENCE_SECONDS  #: without a word, of a process; more is a TargetError
+    silence: float = SILENCE_SECONDS  #: without output from a process; more is a TargetError
     program: Program = "probe"  #: one of the target's `programs`
-    calls: tuple[Call, ...] = ()  #: the same rows, each by itself; none: `arguments` are no rows by path
-    rows: frozenset[str] = frozenset()  #: of each a run, a failure, or why it is unsupported must come
-    allowed: frozenset[str] = frozenset()  #: records of these may come too
+    calls: tuple[Call, ...] = ()  #: one call for each row by path; none: `arguments` contain no rows by path
+    rows: frozenset[str] = frozenset()  #: each must have a run, a failure, or a reason why it is unsupported
+    allowed: frozenset[str] = frozenset()  #: other rows whose records are allowed
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session runs, as its first record keeps it; fields as in results/model.Session."""
+    """Where a session runs, for its first record; fields as in results/model.Session."""
 
-    machine: str = ""  #: what it runs on where that is not this host itself: a virtual machine, another host
-    board: str = ""  #: the virtual machine without its memory's size and its seed, where we make it
-    image: str = ""  #: the kernel image, where we boot it
-    state: Literal["", "saved", "booted"] = ""  #: what each row goes on from, where each has a guest of its own
-    boot: str = ""  #: identifies the boot; "" where nobody can tell, or every session is a boot of its own
-    host_id: str = ""  #: identifies the hardware; "" where nobody can tell, or by path, where it does not matter
-    command_line: str = ""  #: that the kernel was booted with, where we boot it
-    notes: tuple[str, ...] = ()  #: what the user should know before measuring: why there are no event vectors, say
-    here: bool = True  #: whether this host's own condition bears on it
+    machine: str = ""  #: what it runs on if not this host itself: a virtual machine, another host
+    board: str = ""  #: the virtual machine without its memory's size and its seed, if we make it
+    image: str = ""  #: the kernel image, if we boot it
+    state: Literal["", "saved", "booted"] = ""  #: the state that each row begins from, if each has its own guest
+    boot: str = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
+    host_id: str = ""  #: identifies the hardware; "" if not known, or by path, where it does not matter
+    command_line: str = ""  #: the kernel's, if we boot it
+    notes: tuple[str, ...] = ()  #: for the user before measuring: for example why there are no event vectors
+    here: bool = True  #: whether this host's condition affects it
 
 
 class Target(Protocol):
-    """One small interface. Implementations: local.py, ssh.py, qemu.py, console.py."""
+    """Implementations: local.py, ssh.py, qemu.py, console.py."""
 
     @property
     def name(self) -> str:
@@ -85,12 +85,12 @@ class Target(Protocol):
 
     @property
     def by(self) -> tuple[By, ...]:
-        """Which ways of taking time it can do."""
+        """The ways of measuring that it supports."""
         ...
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """Which measuring programs mean something there."""
+        """The measuring programs that it supports."""
         ...
 
     @property
@@ -99,7 +99,7 @@ class Target(Protocol):
         ...
 
     def place(self, by: By) -> Place:
-        """Where a session by time or by path would run. It may have to look (connect, try a boot): TargetError."""
+        """Where a session by time or by path would run. It may connect or boot for this, and raise TargetError."""
         ...
 
     def describe(self, job: Job) -> tuple[str, ...]:
@@ -109,11 +109,11 @@ class Target(Protocol):
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         """Yields the probe's lines between the markers as they come, without their newline.
 
-        Raises TargetError (with the last output) when it dies, hangs past `until`, or prints too much or garbage.
+        Raises TargetError (with the last output) if it dies, hangs past `until`, or prints too much or garbage.
         Closing the iterator early ends the target and all its processes.
         """
         ...
 
     def close(self) -> None:
-        """Lets go of what calls share (a connection). May be called twice; nothing is left behind after it."""
+        """Frees what calls share (a connection). May be called twice; leaves nothing behind."""
         ...

@@ -1,4 +1,4 @@
-"""One boot of a guest: the files of its folder, its output as it comes, and what its failing means."""
+"""One boot of a guest: the files of its directory, its output, and the causes of its failures."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from kernometer.targets.stream import BEGIN, LAST_OUTPUT, Splitter, between_mark
 
 #: From the end marker to the end of QEMU.
 SHUTDOWN_SECONDS = 60.0
-#: From a panic's words on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
-#: which take minutes where each instruction is counted.
+#: From a panic's message on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
+#: which take minutes if each instruction is counted.
 PANIC_SECONDS = 20.0
-#: Of the console, where a panic's words are looked for: a trace follows them.
+#: The last bytes of the console that are searched for a panic: a trace follows its message.
 PANIC_BYTES = 16 << 10
-#: Of the emulator's processor time, which a busy host does not stretch: a guest that prints nothing for so long before
-#: it measures is given up. Kernels at hand begin to measure after 5 to 20.
+#: A guest that prints nothing for so long before it measures is given up. It is the emulator's processor time, which a
+#: busy host does not stretch. Kernels tried so far begin to measure after 5 to 20.
 MUTE_SECONDS = 60.0
-#: The same, by the clock, where the guest's processor has halted for good: the emulator computes nothing, or goes from
-#: timer to timer, which takes more of the system's time than of its own.
+#: The same, in wall time, for a guest whose processor has halted for good: the emulator computes nothing, or goes from
+#: timer to timer, which takes more system time than user time.
 HALTED_SECONDS = 20.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
 INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "events.json"
-#: What init is told by fw_cfg.
+#: The files of fw_cfg for init.
 TOLD, BEFORE = "command", "before"
 
-#: Of Linux, Xen, and (at a line's beginning) MINIX and the BSDs.
+#: Panic messages of Linux, Xen, and (at a line's beginning) MINIX and the BSDs.
 _PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^(?:kernel )?panic: ", re.MULTILINE)
 _PANIC = re.compile(
     r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)|^(?:kernel )?panic: (.*)", re.MULTILINE
 )
-#: How the last line of a console ends where somebody is to type.
+#: The end of a console's last line if it waits for input.
 _PROMPT = re.compile(r"([Ll]ogin|[Pp]assword): *\Z|[#$%>] *\Z")
 _INIT_FAILED = re.compile(r"#init failed (.*)")
 
@@ -51,13 +51,13 @@ class MuteError(TargetError):
 
 
 def initrd(program: Program, files: Mapping[str, bytes]) -> bytes:
-    """The archive of a guest with this measuring program and these further files."""
+    """The archive of a guest with this measuring program and these other files."""
     measures = (trio.probe() if program == "probe-trio" else build.static_probe()).read_bytes()
     return initramfs.archive(initramfs.entries(programs.init().read_bytes(), measures, programs.busybox(), files))
 
 
 def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
-    """The files that QEMU finds in its folder: those of the guest's that are made for each boot, and empty ones."""
+    """Makes the files in QEMU's directory: those of the guest that are made for each boot, and empty ones."""
     for name in (CONSOLE, BULK):
         (folder / name).touch()
     if guest.manifest.modules:
@@ -71,32 +71,32 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
 def records(
     process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
 ) -> Lines:
-    """What stands between the markers of the file `output`; then waits for QEMU's end, which must be a good one."""
+    """The lines between the markers of the file `output`; then waits for QEMU's end and checks its status."""
     yield from between_markers(_lines(process, folder, output, max_bytes, until, name), name)
     shutdown = Deadline.after(min(SHUTDOWN_SECONDS, until.left()))
     for line in _lines(process, folder, output, max_bytes, shutdown, name):
         if line is None:
             yield None
     if process.returncode != 0:
-        raise TargetError(f"{name}: QEMU ended badly.")
+        raise TargetError(f"{name}: QEMU ended with an error.")
 
 
 def _lines(
     process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
 ) -> Lines:
-    """Follows the file that the guest's output goes to, from its beginning to QEMU's end; lines without LF or CRLF."""
+    """Follows the file of the guest's output, from its beginning to QEMU's end; lines without LF or CRLF."""
     splitter = Splitter(name, max_bytes)
     quiet = Deadline.after(SILENCE_SECONDS)
     watch = Watch(folder, name)
     begun = False
     with (folder / output).open("rb") as file:
         while True:
-            ended = process.poll() is not None  # before reading: what it wrote last is then in the file
+            ended = process.poll() is not None  # before reading, so that the last output is read
             piece = file.read(PIECE)
             if not piece and ended:
                 break
             if until.passed or quiet.passed:
-                when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without a word"
+                when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without output"
                 raise (TargetError if begun else MuteError)(f"{name} was not done {when}.", "", splitter.tail)
             if output != CONSOLE:
                 watch.size()
@@ -114,7 +114,7 @@ def _lines(
 
 
 class Watch:
-    """Looks at what a guest prints on its console. Each look raises TargetError where the guest is to be given up."""
+    """Checks what a guest prints on its console. Each check raises TargetError if the guest must be given up."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._console, self._name = folder / CONSOLE, name
@@ -125,12 +125,12 @@ class Watch:
         self._looks: tuple[Deadline, float, float] | None = None  #: when to look again; user and system time now
 
     def size(self) -> None:
-        """A console that is not the output may hold so much and no more."""
+        """Checks the size of a console that is not the output."""
         if self._console.stat().st_size > MAX_CONSOLE:
             raise TargetError(f"{self._name} printed more than {MAX_CONSOLE:,} bytes on its console.")
 
     def panic(self) -> None:
-        """A guest that panicked has a moment to end."""
+        """Checks that a guest ends soon after a panic."""
         if self._panicked is not None and self._panicked.passed:
             raise TargetError(f"{self._name} did not end after a panic.")
         size = self._console.stat().st_size
@@ -140,7 +140,7 @@ class Watch:
                 self._panicked = Deadline.after(PANIC_SECONDS)
 
     def silence(self, pid: int) -> None:
-        """Of a guest that has not begun to measure; `pid` is the emulator's."""
+        """Checks a guest that has not begun to measure; `pid` is the emulator's."""
         printed = sum(self._console.with_name(name).stat().st_size for name in (CONSOLE, BULK))
         try:
             words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -159,7 +159,7 @@ class Watch:
 
 
 def explained(error: TargetError, folder: Path, name: str) -> TargetError:
-    """The same error with what is known of its cause: a kernel's panic, init's word, QEMU's; and the last output."""
+    """The same error with its known cause: a kernel's panic, init's or QEMU's message; and the last output."""
     console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
     text = error.text
     if panic := _PANIC.search(shown(end_of(folder / CONSOLE, PANIC_BYTES))):
@@ -174,18 +174,16 @@ def explained(error: TargetError, folder: Path, name: str) -> TargetError:
 
 
 def _to_try(console: str) -> str:
-    """With a guest that never began, by what its console said last."""
+    """The next step for a guest that never began, by the last output on its console."""
     if not console.strip():
-        return (
-            "Its console said nothing: have it use the serial line, or add it with the device it needs (--device VGA)."
-        )
+        return "Its console printed nothing. It must use the serial line, or be added with a device (--device VGA)."
     if _PROMPT.search(console):
         return "It waits at a prompt, which is below: console: answers it (docs/console.md)."
-    return "What its console said last is below; 'kernometer guest boot' boots it on the terminal."
+    return "Its console's last output is below; 'kernometer guest boot' boots it on the terminal."
 
 
 def counts_of(folder: Path) -> dict[str, events.Region]:
-    """What the plugin wrote when QEMU ended."""
+    """The counts that the plugin wrote when QEMU ended."""
     path = folder / EVENTS
     if not path.is_file():
         raise TargetError("The plugin wrote no counts.", "Run it again.", shown(end_of(folder / SAID, LAST_OUTPUT)))

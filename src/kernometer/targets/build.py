@@ -1,7 +1,7 @@
-"""The probe's source, and a binary of it: compiled on first use, kept in the cache by what it is made of.
+"""The probe's source, and its binary: compiled on first use, and kept in the cache under a digest of its ingredients.
 
-One way for all: the sources become one C file (amalgamate.sh), which any C compiler builds with one command. On Linux
-the probe is linked statically, so that one file serves this host and its guests, and no dynamic linker is measured.
+amalgamate.sh makes one C file of the sources, which any C compiler builds with one command. On Linux the probe is
+linked statically, so that one file works on this host and its guests, and no dynamic linker is measured.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests import programs
 
-#: Seconds; the slowest compiler at hand takes about 20.
+#: Seconds; the slowest compiler tried so far takes about 20.
 COMPILE_SECONDS = 300
-#: Tried in this order where neither the user nor CC names one.
+#: Tried in this order if neither the user nor CC names one.
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2",)
-#: Among the words of a recipe: the probe is to be linked when it starts. No flag of the compiler's.
+#: In a recipe: link the probe dynamically. Not passed to the compiler.
 DYNAMIC = "-dynamic"
-#: What compilers say where a header or a library is not there.
+#: Compilers' messages about a missing header or library.
 _LACKS = re.compile(r"\.h: No such|\.h' file not found|include file '.*' not found|cannot find (-l|crt)")
-#: In a probe's folder in the cache: the command that made it.
+#: In a probe's directory in the cache: the command that made it.
 COMMAND = "command"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to compile: a compiler ("" for the first that is there), its flags, and whether to link dynamically."""
+    """How to compile: a compiler ("" for the first one found), its flags, and whether to link dynamically."""
 
     compiler: str = ""
     flags: tuple[str, ...] = FLAGS
@@ -43,7 +43,7 @@ class Recipe:
 
     @classmethod
     def of(cls, words: str) -> Recipe:
-        """From a user's words: `clang -O0`, `-m32`, `tcc`, `-dynamic`. Without a -O among them it is -O2."""
+        """From a user's text: `clang -O0`, `-m32`, `tcc`, `-dynamic`. Adds -O2 if it has no -O."""
         parts = shlex.split(words)
         named = bool(parts) and not parts[0].startswith("-")
         flags = tuple(flag for flag in (parts[1:] if named else parts) if flag != DYNAMIC)
@@ -51,9 +51,9 @@ class Recipe:
         return cls(parts[0] if named else "", flags if optimised else (*FLAGS, *flags), DYNAMIC in parts)
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """What is tried, in this order, without input and output: the first that works makes the probe.
+        """The commands to try in this order, without input and output: the first that works makes the probe.
 
-        musl's own compiler stands first where nobody names another. Raises MissingError without a compiler.
+        musl's own compiler comes first if nothing else is named. Raises MissingError without a compiler.
         """
         plain = (compiler(self), *self.flags)
         if self.dynamic or "-static" in self.flags or not sys.platform.startswith("linux"):
@@ -75,7 +75,7 @@ def compiler(recipe: Recipe) -> str:
         if found:
             return found
     raise MissingError(
-        f"There is no C compiler{f' named {given}' if given else ''} here.",
+        f"There is no C compiler{f' named {given}' if given else ''} on this host.",
         "Install one (Debian, Ubuntu: apt-get install gcc libc6-dev), or name one: CC=clang kernometer run.",
     )
 
@@ -85,19 +85,19 @@ def amalgam() -> str:
     script = source_folder("probe") / "amalgamate.sh"
     done = subprocess.run(["/bin/sh", str(script)], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
-        raise BuildError("The probe's sources cannot be put together.", "", done.stderr)
+        raise BuildError("The probe's sources cannot be joined into one file.", "", done.stderr)
     return done.stdout
 
 
 def _version(path: str) -> str:
-    """The first line of what it says of itself: part of the cache's key, since a compiler is upgraded in place."""
+    """The first line of its version message: part of the cache's key, since a compiler is upgraded in place."""
     flag = "-v" if Path(path).name.startswith("tcc") else "--version"
     done = _called([path, flag], 60)
     return (done.stdout or done.stderr).partition("\n")[0]
 
 
 def _called(argv: list[str], seconds: float, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """A compiler's call. Raises BuildError where it is not done in time."""
+    """Calls a compiler. Raises BuildError if it is not done in time."""
     try:
         return subprocess.run(
             argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
@@ -111,8 +111,8 @@ def _called(argv: list[str], seconds: float, folder: Path | None = None) -> subp
 def probe(recipe: Recipe = DEFAULT) -> Path:
     """A probe, compiled if the cache has none of these sources, compilers and flags.
 
-    Looked for once in a process: an `ab` asks hundreds of times.
-    Raises MissingError without a compiler, BuildError (with the compiler's words) where it does not compile.
+    Searched once per process, as an `ab` calls this hundreds of times.
+    Raises MissingError without a compiler, BuildError (with the compiler's messages) if it does not compile.
     """
     commands, source = recipe.commands(), amalgam()
     made_of = (source, _musl(), *(word for command in commands for word in (_version(command[0]), *command)))
@@ -138,7 +138,7 @@ def probe(recipe: Recipe = DEFAULT) -> Path:
 
 
 def note(recipe: Recipe = DEFAULT) -> str:
-    """What there is to say before measuring with this probe: that it had to be linked dynamically. Builds it."""
+    """Builds the probe. Returns a note if it had to be linked dynamically, else ""."""
     commands = recipe.commands()
     if len(commands) == 1 or probe(recipe).with_name(COMMAND).read_text() != shlex.join(commands[-1]):
         return ""
@@ -149,7 +149,7 @@ def note(recipe: Recipe = DEFAULT) -> str:
 
 
 def static_probe() -> Path:
-    """The probe that this host and its guests share. Raises MissingError where nothing here links statically."""
+    """The probe for this host and its guests. Raises MissingError if no compiler here links statically."""
     if said := note():
         raise MissingError("A guest's programs need a compiler that links statically.", said)
     return probe()
@@ -157,7 +157,7 @@ def static_probe() -> Path:
 
 @cache
 def _musl() -> str:
-    """`musl 1.2.3`, as its loader here says, since no macro of its headers does; "" where there is none."""
+    """`musl 1.2.3`, from its loader, since its headers have no such macro; "" without musl."""
     for loader in Path("/lib").glob(f"ld-musl-{os.uname().machine}.so.1"):
         said = subprocess.run([loader], capture_output=True, text=True, timeout=60, check=False).stderr
         if found := re.search(r"^Version ([0-9][\w.+-]{0,30})$", said, re.MULTILINE):
@@ -166,7 +166,7 @@ def _musl() -> str:
 
 
 def _start(folder: Path) -> None:
-    """Raises BuildError where it does not run: tcc links static programs that die in glibc's first function."""
+    """Raises BuildError if it does not run: tcc links static programs that die in glibc's first function."""
     try:
         subprocess.run([folder / "probe", "--list"], stdout=subprocess.DEVNULL, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError) as error:
@@ -183,9 +183,9 @@ def _compile(command: tuple[str, ...], folder: Path) -> None:
         said = done.stderr + done.stdout
         lacks = _LACKS.search(said)
         raise BuildError(
-            f"The probe does not compile: {shlex.join(argv)} left with {done.returncode}.",
+            f"The probe does not compile: {shlex.join(argv)} ended with status {done.returncode}.",
             "A C library's headers may be missing (Debian, Ubuntu: apt-get install libc6-dev)."
             if lacks
-            else "Look at the compiler's words: do its flags suit it? local:'COMPILER FLAGS' and CC name others.",
+            else "Read the compiler's messages: are its flags right? local:'COMPILER FLAGS' and CC name others.",
             said,
         )

@@ -1,7 +1,7 @@
-"""`console:SYSTEM:IMAGE`: a system with a disk of its own, booted under QEMU and talked to at its console.
+"""`console:SYSTEM:IMAGE`: a system with a disk of its own, booted under QEMU and driven at its console.
 
-A boot is one call of the probe: the disk is the same each time, since nothing is written to it; the probe's source is
-carried in and compiled there. What a system is like says its description (docs/console.md).
+A boot is one call of the probe: the disk is the same each time, since nothing is written to it. The probe's source is
+copied into the system and compiled there. A description defines how to drive the system (docs/console.md).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from kernometer.targets.consoles.serial import Console
 from kernometer.targets.identity import host_id
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
 
-#: From the system's last word to the end of QEMU.
+#: From the system's last output to the end of QEMU.
 END_SECONDS = 30.0
-#: A system that KVM runs has come up by then, emulated ones take ten times as long; without, this is lost once a boot.
+#: Under KVM a system boots in this time, and emulated in ten times as long. If KVM fails this is lost once per boot.
 KVM_SECONDS = 60.0
 SOURCE = "probe.c"
 
@@ -47,7 +47,7 @@ UNTRIED = "The description {name} is untried: nobody has run it yet."
 
 @dataclass(frozen=True, slots=True)
 class _Booted:
-    """A system that is up, or about to be."""
+    """A system that is booting or has booted."""
 
     folder: Path
     process: subprocess.Popen[bytes]
@@ -65,14 +65,14 @@ class ConsoleTarget:
     qemu: QemuVersion
     plugin: Path | None = None
     without_plugin: str = ""  #: why there is none
-    accelerator: Accelerator | None = None  #: None: found out; else no question
+    accelerator: Accelerator | None = None  #: None: detected
     by: ClassVar[tuple[By, ...]] = ("time", "path")
     programs: ClassVar[tuple[Program, ...]] = ("probe",)
     quick_start: ClassVar[bool] = False
 
     @classmethod
     def from_spec(cls, spec: str) -> ConsoleTarget:
-        """From the part after `console:`. Raises UsageError, also for a description that is none; MissingError."""
+        """From the part after `console:`. Raises UsageError, also for an invalid description, or MissingError."""
         system, what = _parts(spec)
         boots = variant.parse(what.removeprefix("qemu:")) if what.startswith("qemu:") else images.image(Path(what))
         version = detect()
@@ -83,7 +83,7 @@ class ConsoleTarget:
         return f"console:{self.spec}"
 
     def place(self, by: By) -> Place:
-        """A system boots for every call, so it is no boot that two sessions could share."""
+        """A system boots for every call, so two sessions never share a boot."""
         accelerator, remark = self._accelerator(by)
         loaded = self._boots()
         notes = [UNTRIED.format(name=self.system.name)] if not self.system.description.tried else []
@@ -103,7 +103,7 @@ class ConsoleTarget:
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:
-        """QEMU's argument vector; the relative names in it are files in a temporary folder, where it is started."""
+        """QEMU's argument vector; its relative names are files in a temporary directory, where it is started."""
         used = boot.Plugin(self.plugin, Path(boot.EVENTS)) if self.plugin and job.by == "path" else None
         return boot.argv(self.system.description, self._machine(), self._accelerator(job.by)[0], self._boots(), used)
 
@@ -119,11 +119,11 @@ class ConsoleTarget:
                 yield from map(msgspec.json.encode, rows.events(counts_of(booted.folder)))
 
     def close(self) -> None:
-        """Nothing outlives a call."""
+        """Does nothing: nothing outlives a call."""
 
     @contextmanager
     def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:
-        """QEMU, in a folder with what it needs; both are gone afterwards. Errors say what QEMU said."""
+        """QEMU in a directory with its files; removes both at the end. Errors contain QEMU's message."""
         with tempfile.TemporaryDirectory(prefix="kernometer-console-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
             carried = self._lay_out(folder)
@@ -135,7 +135,7 @@ class ConsoleTarget:
                     raise _with_words_of_qemu(error, folder) from error
 
     def _talk(self, booted: _Booted, job: Job) -> Iterator[bytes]:
-        """From the boot to the probe's last record, and to the prompt behind it."""
+        """From the boot to the probe's last record and the prompt after it."""
         dialogue = booted.dialogue
         dialogue.enter()
         dialogue.carry(booted.carried)
@@ -146,18 +146,18 @@ class ConsoleTarget:
             pass
 
     def _leave(self, booted: _Booted) -> None:
-        """The end must be a good one: by path QEMU's plugin writes its counts then."""
+        """Powers off and checks QEMU's status: by path QEMU's plugin writes its counts then."""
         if not booted.dialogue.leave():
             booted.process.terminate()
         try:
             status = booted.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            raise TargetError(f"{self.name}: power-off: QEMU goes on without its guest's console.") from None
+            raise TargetError(f"{self.name}: power-off: QEMU still runs after the guest's console closed.") from None
         if status != 0:
-            raise TargetError(f"{self.name}: power-off: QEMU ended badly.")
+            raise TargetError(f"{self.name}: power-off: QEMU ended with an error.")
 
     def _accelerator(self, by: By) -> tuple[Accelerator, str]:
-        """With what there is to say about it. By time KVM where it runs this system: a boot may have to show that."""
+        """The accelerator and a note. By time it is KVM if that runs this system, which a trial boot may test."""
         if self.accelerator is not None:
             return self.accelerator, ""
         if by == "path":
@@ -166,14 +166,14 @@ class ConsoleTarget:
         return kvm.find(self.name, key, self._try_kvm).accelerator
 
     def _try_kvm(self) -> None:
-        """Boots the system under KVM, logs in and powers off. Raises TargetError where that does not work."""
+        """Boots the system under KVM, logs in and powers off. Raises TargetError if that fails."""
         words = replace(self, accelerator="kvm").describe(Job(()))
         with self._booted(words, Deadline.after(KVM_SECONDS)) as booted:
             booted.dialogue.enter()
             self._leave(booted)
 
     def _lay_out(self, folder: Path) -> dict[str, bytes]:
-        """The files that QEMU needs in its folder; and what is to be carried into the guest."""
+        """Makes the files in QEMU's directory; returns the files to copy into the guest."""
         if isinstance(self.boots, variant.Variant):
             store.find(self.boots.guest).link(folder)
         described = self.system.description
@@ -189,7 +189,7 @@ class ConsoleTarget:
         return carried
 
     def _machine(self) -> Machine:
-        """The description's; a guest that is booted by its kernel knows its own, and has the description's devices."""
+        """The description's machine; for a guest booted by its kernel the guest's, with the description's devices."""
         described = self.system.description.machine
         if isinstance(self.boots, images.Image):
             return described
@@ -206,7 +206,7 @@ class ConsoleTarget:
         return boot.Kernel(guest.kernel_word, line, guest.initrd(""))
 
     def _image(self) -> str:
-        """Names what boots and how it is driven, by one digest."""
+        """Identifies what boots and how it is driven, by one digest."""
         if isinstance(self.boots, images.Image):
             what, of = self.boots.path.name, self.boots.digest
         else:
@@ -217,29 +217,29 @@ class ConsoleTarget:
 
 
 def _parts(spec: str) -> tuple[description.Loaded, str]:
-    """The description, and what boots: from `SYSTEM:IMAGE`, or `IMAGE` with a description beside it."""
+    """The description and the image, from `SYSTEM:IMAGE`, or `IMAGE` with a description next to it."""
     beside = Path(f"{spec}.toml")
     if spec and Path(spec).is_file() and beside.is_file():
         return description.load(beside, str(beside)), spec
     found = re.fullmatch(r"(.*?\.toml|[^:]*):(.+)", spec)
     if found is None:
         raise UsageError(
-            f"console:{spec} names no system and image." if spec else "console: needs a system and its image.",
+            f"console:{spec} has no system and image." if spec else "console: needs a system and its image.",
             f"console:SYSTEM:IMAGE, with SYSTEM one of {', '.join(description.shipped())} or a .toml file; or "
-            "console:IMAGE with IMAGE.toml beside it.",
+            "console:IMAGE with IMAGE.toml next to it.",
         )
     return description.find(found[1]), found[2]
 
 
 def _source(command: str) -> bytes:
-    """The probe as one file, which says how it is compiled."""
+    """The probe as one file that contains its compiler flags."""
     flags = re.sub(r"-o \{probe\}|\{source\}", "", command)
     shown_flags = re.sub(r'[\\"]', "", " ".join(flags.split()))
     return f'#define KM_FLAGS "{shown_flags}"\n{build.amalgam()}'.encode()
 
 
 def _unbroken(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Raises TargetError where something else was printed into a record: a kernel's message, say."""
+    """Raises TargetError if other output, for example a kernel's message, broke a record."""
     for line in lines:
         if line.startswith(b"{"):
             try:
@@ -254,13 +254,13 @@ def _unbroken(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
 def _broken(line: bytes, name: str) -> TargetError:
     return TargetError(
         f"{name}: run: a record was broken by other words on the console.",
-        "Run it again, or keep such words away: 'setup' of [shell] in the description.",
+        "Run it again, or keep such output away: 'setup' of [shell] in the description.",
         shown(line[-LAST_OUTPUT:]),
     )
 
 
 def _with_words_of_qemu(error: TargetError, folder: Path) -> TargetError:
-    """The same error, with what QEMU said where it said something."""
+    """The same error with QEMU's message, if it printed one."""
     said = shown(end_of(folder / SAID, LAST_OUTPUT // 4)).strip()
     if not said:
         return error

@@ -1,4 +1,4 @@
-"""Ends what was started should we be killed: SIGKILL lets nothing of ours run, and a target may not notice it."""
+"""Ends started processes if we are killed: after SIGKILL our own code cannot do it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ GRACE = 5
 
 @contextmanager
 def guard(scratch: Path | None) -> Iterator[Callable[[int], None]]:
-    """A shell that waits beside the block for our end, and is told the process group that it then has to end: first
-    asked to leave, then killed. After that it removes the folder `scratch`."""
+    """A shell that waits for our end during the block. Then it ends the process group that it was given, first with
+    SIGTERM, then with SIGKILL, and removes the directory `scratch`."""
     remove = f"rm -rf -- {shlex.quote(str(scratch))}" if scratch else ":"
     script = f'read -r group; read -r _ && exit; kill -s TERM -- "-$group" && sleep {GRACE}; '
     script += f'kill -s KILL -- "-$group"; {remove}'
@@ -26,7 +26,7 @@ def guard(scratch: Path | None) -> Iterator[Callable[[int], None]]:
     )
 
     def watch(group: int) -> None:
-        with suppress(OSError):  # it has gone itself
+        with suppress(OSError):  # the shell has ended
             print(group, file=shell.stdin, flush=True)
 
     try:

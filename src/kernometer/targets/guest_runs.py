@@ -1,7 +1,7 @@
-"""The guests of one job: one that names the rows, then one for each row, each in a QEMU of its own.
+"""The guests of one job: one that lists the rows, then one for each row, each in its own QEMU.
 
-What a row's guest has done before is the same whatever else is asked for: it boots, or goes on from where a guest was
-saved that had booted and not yet asked for its command. Which guest that is depends on what the row needs alone.
+The history of a row's guest does not depend on the other rows: it boots, or continues from a guest that was saved after
+booting and before asking for its command. Which saved guest that is depends only on the row's needs.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, coun
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import Lines
 
-#: The probe names the rows and runs none.
+#: The probe lists the rows and runs none.
 DEFINE = ("--only", "define")
-#: What guests with another history have run before they are ready: see _before.
+#: What guests with another history run before they are ready: see _before.
 FAMILIES = ("proc/*", "mem/*", "fs/*", "ipc/*", "ctx/*", "sig/*", "syscall/*", "cpu/*", "clock/*")
 _UNSUPPORTED = b'{"type":"unsupported"'
 _DEFINING = (b'{"type":"header"', b'{"type":"workload"', _UNSUPPORTED)
-#: For a guest to boot until it is ready.
+#: The time for a guest to boot until it is ready.
 BOOT_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Kit:
-    """What guests of rows with the same needs have in common."""
+    """The common parts of guests for rows with the same needs."""
 
-    initrd: bytes  #: empty where the guest takes none
-    words: tuple[str, ...]  #: for the probe: where its disks are
-    key: str  #: names what boots: its saved state has that name
+    initrd: bytes  #: empty if the guest takes none
+    words: tuple[str, ...]  #: arguments for the probe: where its disks are
+    key: str  #: identifies what boots, and names its saved state
 
 
 @dataclass(slots=True)
 class Guests:
-    """`held` keeps the saved guests that are used; None: nothing is saved, and each call of the probe has a boot."""
+    """`held` keeps the saved guests in use; None: nothing is saved, and each call of the probe boots."""
 
     name: str
     guest: store.Guest
     identity: str  #: QEMU's version and the kernel's image
     boot: Callable[[tuple[str, ...], Phase], Boot]  #: by the probe's arguments
-    given: Callable[[frozenset[str]], disks.Provided]  #: by what rows need
+    given: Callable[[frozenset[str]], disks.Provided]  #: by the rows' needs
     job: Job
     until: Deadline
     held: ExitStack | None
     _kits: dict[frozenset[str], _Kit] = field(default_factory=dict)
-    _saved: dict[str, TargetError | None] = field(default_factory=dict)  #: None: there; a key that is missing: not yet
-    _begun: set[str] = field(default_factory=set)  #: keys of what is there or being saved
+    _saved: dict[str, TargetError | None] = field(default_factory=dict)  #: None: saved; a missing key: not yet
+    _begun: set[str] = field(default_factory=set)  #: keys of guests that are saved or being saved
     _rows: events.Rows = field(default_factory=events.Rows)
     _defined: bool = False
     _unsupported: set[str] = field(default_factory=set)
 
     def all(self) -> Iterator[Lines]:
-        """What each has to say, in the order in which they are to begin."""
+        """The lines of each guest, in the order in which they must begin."""
         if not self.job.calls:
             yield self._guest(self.job.arguments, self.job.needs, self._rows)
             return
@@ -76,16 +76,16 @@ class Guests:
             yield self._row(call)
 
     def _made_ready(self, needs: frozenset[str]) -> Lines:
-        """Saves the guest for these needs; where that fails, those who use it say so."""
+        """Saves the guest for these needs. If that fails, the rows that use it report the error."""
         try:
             yield from self._state(self._kit(needs))
         except TargetError:
             return
 
     def _definitions(self) -> Lines:
-        """Header, definitions, and which rows cannot be measured here. They are asked of a guest without needs.
+        """Header, definitions, and unsupported rows, from a guest without needs.
 
-        A system that measures whatever it is asked for does so here too: other records are left out.
+        Leaves out other records, as some systems measure rows even here.
         """
         words = self.given(self.job.needs).arguments
         for line in self._guest((*words, *DEFINE, *self.job.arguments), frozenset(), self._rows):
@@ -96,7 +96,7 @@ class Guests:
         self._defined = True
 
     def _row(self, call: Call) -> Lines:
-        """All of a row or nothing: what came before its guest failed is no figure."""
+        """All records of a row or none: the records of a guest that fails later are no figure."""
         while not self._defined:
             yield None
         if call.row in self._unsupported:
@@ -116,7 +116,7 @@ class Guests:
         yield from come
 
     def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
-        """One call of the probe, in a guest that ends with it."""
+        """One call of the probe, in a guest that ends after it."""
         kit = self._kit(needs)
         state = yield from self._state(kit)
         boot = self.boot(arguments, "restored" if state else "")
@@ -145,13 +145,13 @@ class Guests:
         if needs not in self._kits:
             given = self.given(needs)
             initrd = booting.initrd(self.job.program, given.files) if self.guest.has_init else b""
-            boot = replace(self.boot((), "saved"), kernel=Path("kernel"))  # wherever the cache is
+            boot = replace(self.boot((), "saved"), kernel=Path("kernel"))  # independent of the cache's place
             key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd), *self._before(boot))).encode())
             self._kits[needs] = _Kit(initrd, given.arguments, key[:32])
         return self._kits[needs]
 
     def _state(self, kit: _Kit) -> Generator[None, None, Path | None]:
-        """The folder of the saved guest, None without one; None is yielded for as long as it boots."""
+        """Returns the directory of the saved guest, None without one; yields None while it boots."""
         if self.held is None:
             return None
         if kit.key not in self._begun:
@@ -181,7 +181,7 @@ class Guests:
                 for pid in saving.save(argv(boot), folder, programs.READY, into, until):
                     watch.size()
                     watch.panic()
-                    if not boot.machine.history:  # what runs before prints nothing
+                    if not boot.machine.history:  # the rows of a history print nothing
                         watch.silence(pid)
                     yield None
             except TargetError as error:
@@ -194,8 +194,8 @@ class Guests:
             (folder / BEFORE).write_bytes(command.encoded(self._before(boot)))
 
     def _before(self, boot: Boot) -> tuple[str, ...]:
-        """What a guest of this history runs before it is ready: history 3 is the first three families, 9 all nine, 10
-        all but the first, 16 the last two."""
+        """The rows that a guest of this history runs before it is ready: history 3 is the first three families, 9 all
+        nine, 10 all but the first, 16 the last two."""
         number = boot.machine.history
         if not number:
             return ()

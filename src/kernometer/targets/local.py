@@ -1,7 +1,7 @@
 """`local[:COMPILER FLAGS]`, `probe:PATH`, `wrap:COMMAND`: the probe as a process of this host.
 
-A wrapper may put another kernel between the probe and this one (user-mode Linux, gVisor), or change how this one
-treats it (taskset, chrt, a seccomp filter).
+A wrapper may put another kernel between the probe and this one (user-mode Linux, gVisor), or change how this kernel
+treats the probe (taskset, chrt, a seccomp filter).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernometer.targets.stream import running
 
 @dataclass(frozen=True, slots=True)
 class LocalTarget:
-    """A probe on this host. `prefix`: the words of a wrapper; `path`: a ready-made probe, instead of `recipe`."""
+    """A probe on this host. `prefix`: a wrapper's command; `path`: a ready-made probe, instead of `recipe`."""
 
     name: str
     recipe: build.Recipe = build.DEFAULT
@@ -39,8 +39,8 @@ class LocalTarget:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         return not self.prefix
 
-    def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
-        """The boot is this host's: sessions of one boot have more in common than those of several."""
+    def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
+        """The place with this host's boot: sessions of one boot have more in common than those of several."""
         said = "" if self.path else build.note(self.recipe)
         return Place(boot=boot_id(), host_id=host_id(), notes=(said,) if said else ())
 
@@ -55,19 +55,19 @@ class LocalTarget:
                 yield from child.records(job, until, self.name)
 
     def close(self) -> None:
-        """Nothing outlives a call."""
+        """Does nothing: nothing outlives a call."""
 
     @property
     def _next_step(self) -> str:
-        """Where the probe's words do not come as they should."""
+        """The next step if the probe's output is wrong."""
         if self.prefix:
             command = shlex.join((*self.prefix, "echo", "hello"))
-            return f"It must run the words behind it and pass on their output and status. Try: {command}"
+            return f"It must run the command after it and pass on its output and status. Try: {command}"
         return "The program must be a probe: 'make -C probe' builds build/probe there." if self.path else ""
 
 
 def lister(program: Program) -> LocalTarget:
-    """What lists the program's registry, which is the same on every platform. Raises MissingError, BuildError."""
+    """The target that lists the program's registry, which is the same everywhere. Raises MissingError, BuildError."""
     if program == "probe":
         return from_spec("local")
     from kernometer.guests import trio
@@ -87,7 +87,7 @@ def from_spec(spec: str) -> LocalTarget:
     if kind == "probe":
         path = Path(rest)
         if not os.access(path, os.X_OK) or path.is_dir():
-            raise UsageError(f"{rest!r} is no program that can be executed.", "Give the path of a built probe.")
+            raise UsageError(f"{rest!r} is not an executable program.", "Give the path of a built probe.")
         return LocalTarget(spec, path=path.resolve())
     if not words:
         raise UsageError(f"{spec!r} names no command.", "For example wrap:'taskset -c 1'.")

@@ -1,17 +1,17 @@
-"""From what the user writes to a target. The kinds are listed here alone."""
+"""From the user's text to a target. This module lists all kinds of targets."""
 
 from __future__ import annotations
 
 from kernometer.errors import UsageError
 from kernometer.targets.base import Target
 
-#: What may be written, for help and errors.
+#: The forms of a target, for help and errors.
 FORMS = (
     (
         "local",
         "this host; local:'clang -O0' names compiler and flags of the probe, -dynamic its linking",
     ),
-    ("probe:PATH", "this host, by a probe that was built before"),
+    ("probe:PATH", "this host, with a ready-made probe"),
     ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
     ("ssh:HOST", "another host, by the system's ssh: user@host, a name of your configuration, ssh://user@host:port"),
     ("qemu:linux-VERSION", "a guest kernel under QEMU, by path or by time (see 'kernometer guest')"),
@@ -20,7 +20,7 @@ FORMS = (
 
 
 def target_of(spec: str) -> Target:
-    """The target of that name. Raises UsageError where it is none; MissingError where its guest is not there."""
+    """The target of that name. Raises UsageError for an unknown form, MissingError for a missing guest."""
     kind, _, rest = spec.partition(":")
     if kind in ("local", "probe", "wrap"):
         from kernometer.targets.local import from_spec

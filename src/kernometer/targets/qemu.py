@@ -1,7 +1,7 @@
-"""`qemu:GUEST`: the probe in a kernel of its own under QEMU, by path or by time.
+"""`qemu:GUEST`: the probe in a guest kernel under QEMU, by path or by time.
 
-By time a boot is one call of the probe. By path each row has a guest of its own, which goes on from the same saved
-state, whatever else is asked for; of a guest that cannot be saved each row has a boot of its own.
+By time a boot is one call of the probe. By path each row has its own guest, which continues from the same saved state,
+whatever the other rows are. If a guest cannot be saved, each row has its own boot.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from kernometer.targets.guest_runs import Guests
 from kernometer.targets.identity import host_id
 from kernometer.targets.side_by_side import side_by_side, slots
 
-#: For a trial of saving and restoring: a boot, which takes ten.
+#: Seconds for a trial of saving and restoring; its boot takes ten.
 SAVING_SECONDS = 600.0
 _NO_INIT = "its first process is not our init"
 
 
 class _Saving(msgspec.Struct, frozen=True):
-    """`why` it does not work; "" where it does."""
+    """`why` saving does not work; "" if it does."""
 
     why: str = ""
 
@@ -47,8 +47,8 @@ class QemuTarget:
     qemu: QemuVersion
     plugin: Path | None = None
     without_plugin: str = ""  #: why there is none
-    accelerator: Accelerator | None = None  #: None: what suits the way of taking time, and works here
-    saved: bool | None = None  #: whether rows by path go on from a saved guest; None: where that works
+    accelerator: Accelerator | None = None  #: None: the one for times or counts that works here
+    saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
     by: ClassVar[tuple[By, ...]] = ("time", "path")
     quick_start: ClassVar[bool] = False
 
@@ -56,7 +56,7 @@ class QemuTarget:
     def from_spec(cls, spec: str) -> QemuTarget:
         """From the part after `qemu:`. Raises UsageError, or MissingError with the command that adds the guest.
 
-        Without a plugin (no compiler, say) there are counts and no event vectors; a note says so.
+        Without a plugin (for example without a compiler) there are counts but no event vectors, and a note.
         """
         if not spec:
             raise UsageError("qemu: needs the name of a guest.", "For example qemu:linux-6.1.")
@@ -73,12 +73,12 @@ class QemuTarget:
         return ("probe", "probe-trio") if trio.is_trio(self.guest) else ("probe",)
 
     def place(self, by: By) -> Place:
-        """A guest boots for every call, so it is no boot that two sessions could share."""
+        """A guest boots for every call, so two sessions never share a boot."""
         accelerator, note = self._accelerator(by)
         notes: tuple[str, ...] = (note,)
         why = self._why_not_saved() if by == "path" else ""
         if by == "path":
-            booted = f"{self.name} cannot be saved ({why}): each row has a boot of its own, which takes longer."
+            booted = f"{self.name} cannot be saved ({why}): each row boots a guest, which takes longer."
             notes = (self.without_plugin, booted if why else "")
         machine = self.variant.machine(self.guest.manifest.machine)
         return Place(
@@ -93,15 +93,15 @@ class QemuTarget:
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:
-        """QEMU's argument vector; the relative names in it are files in a temporary folder, where it is started.
+        """QEMU's argument vector; its relative names are files in a temporary directory, where it is started.
 
-        By path it is that of the first row, whose guest goes on from where one was saved.
+        By path it is that of the first row, whose guest continues from a saved one.
         """
         phase: Phase = "restored" if job.by == "path" and not self._why_not_saved() else ""
         return argv(self.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase))
 
     def boot(self, by: By, arguments: tuple[str, ...] = (), phase: Phase = "") -> Boot:
-        """What `describe` puts into words."""
+        """The boot that `describe` prints."""
         counted = by == "path" and self.plugin is not None and phase != "saved"
         accelerator, _ = self._accelerator(by)
         machine = self.variant.machine(self.guest.manifest.machine)
@@ -125,7 +125,7 @@ class QemuTarget:
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         """The probe's lines as they come, by path a row's `events` record after its run. See Target.run.
 
-        By path a row whose guest fails is an error of that row; what all rows need raises.
+        By path a guest that fails is an error of its row; an error that affects all rows is raised.
         """
         self.guest.check()
         by_path = job.by == "path"
@@ -144,15 +144,15 @@ class QemuTarget:
             yield from side_by_side(guests.all(), allowed, until, self.name)
 
     def close(self) -> None:
-        """Nothing outlives a call."""
+        """Does nothing: nothing outlives a call."""
 
     def _accelerator(self, by: By) -> tuple[Accelerator, str]:
-        """With what there is to say about it. By time KVM where it runs this guest: a boot may have to show that."""
+        """The accelerator and a note. By time it is KVM if that runs this guest, which a trial boot may test."""
         if self.accelerator is not None:
             return self.accelerator, ""
         if by == "path":
             return "icount", ""
-        self.guest.check()  # first: a damaged file is no fault of KVM's
+        self.guest.check()  # first, so that KVM is not blamed for a damaged file
         machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
         key = (self.qemu.text, self.guest.image, self.variant.name, machine)
         return kvm.find(self.name, key, self._try_kvm).accelerator
@@ -164,7 +164,7 @@ class QemuTarget:
             pass
 
     def _command_line(self, accelerator: Accelerator) -> str:
-        """An emulated Linux on microvm cannot be left to find out how fast its clock is: see tsc.py."""
+        """The kernel's command line. An emulated Linux on microvm must be given its clock's rate: see tsc.py."""
         made = self.guest.manifest
         machine = self.variant.machine(made.machine)
         told = accelerator == "tcg" and machine.type == "microvm" and not made.modules
@@ -172,7 +172,7 @@ class QemuTarget:
         return self.variant.command_line(" ".join((made.command_line, *words)))
 
     def _given(self, needs: frozenset[str]) -> disks.Provided:
-        """Files and words for the display of the machine, and for the disks and programs that rows need."""
+        """Files and arguments for the machine's display, and for the disks and programs that rows need."""
         made = self.guest.manifest
         display = displays.provide(self.guest, self.variant.machine(made.machine))
         for_disks = disks.provide(self.guest, needs, self.variant.command_line(made.command_line))
@@ -181,11 +181,11 @@ class QemuTarget:
         return disks.Provided({**given.files, **for_programs.files}, (*given.arguments, *for_programs.arguments))
 
     def _why_not_saved(self) -> str:
-        """Why rows by path have a boot each; "" where they go on from a saved guest, as a trial showed."""
+        """Why each row by path boots; "" if a trial showed that rows can continue from a saved guest."""
         if not self.guest.has_init:
             return _NO_INIT
         if self.saved is not None:
-            return "" if self.saved else "it is not to be"
+            return "" if self.saved else "saving is switched off"
         board = self.variant.machine(self.guest.manifest.machine).board(self.qemu, "icount")
         key = (self.qemu.text, self.guest.image, board, self._command_line("icount"))
         return until_reboot("saving", key, _Saving, self._try_saving).why

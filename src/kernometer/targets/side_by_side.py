@@ -1,4 +1,4 @@
-"""Guests side by side: as many at once as there are processors for them, in one thread, their lines in a set order."""
+"""Guests in parallel: as many as there are processors, in one thread, with their lines in a fixed order."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from threading import BoundedSemaphore
 from kernometer.errors import TargetError
 from kernometer.targets.base import Deadline
 
-#: Between two looks at what guests have written. They do not notice: they write to files.
+#: Seconds between two reads of the guests' output, which are files, so that reading does not disturb the guests.
 POLL_SECONDS = 0.01
-#: An emulator with what most rows touch of its guest's memory.
+#: An emulator with the part of its guest's memory that most rows touch.
 BYTES_EACH = 1536 << 20
 
-#: What a guest has to say: its lines, and None where there is none yet.
+#: A guest's lines, with None while there is none.
 Lines = Generator[bytes | None, None, None]
 
 
 @cache
 def slots() -> BoundedSemaphore:
-    """One for each guest that may run now, whatever session it belongs to."""
+    """One slot for each guest that may run now, for all sessions together."""
     return BoundedSemaphore(room())
 
 
 def room() -> int:
-    """How many guests run at once: by processors, and by the memory that was free at first."""
+    """How many guests run at once: by processors, and by the memory that was free at the start."""
     free = [line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:")]
     by_memory = int(free[0].split()[1]) * 1024 // BYTES_EACH if free else 1
     return max(1, min(len(os.sched_getaffinity(0)), by_memory))
@@ -42,7 +42,7 @@ class _Task:
         self.done = False
 
     def step(self) -> bool:
-        """Takes what has come; whether anything did."""
+        """Reads new lines; returns whether there were any."""
         for line in self._lines:
             if line is None:
                 return bool(self.said)
@@ -56,9 +56,9 @@ class _Task:
 
 
 def side_by_side(guests: Iterable[Lines], allowed: BoundedSemaphore, until: Deadline, name: str) -> Iterator[bytes]:
-    """What all of them say: all of the first, as it comes, then all of the second, and so on. They begin in this order.
+    """The lines of all guests: those of the first as they come, then those of the second, and so on.
 
-    An error of one ends all. Raises TargetError where time is up before `allowed` lets one begin.
+    The guests begin in this order. An error of one ends all. Raises TargetError if `until` passes before one can begin.
     """
     waiting, begun = deque(guests), deque[_Task]()
     try:

@@ -1,7 +1,7 @@
 """`ssh:HOST`: the probe on another host, by the system's ssh.
 
-The probe's source is copied over and compiled there, once: it is kept in that host's cache, by the source's digest.
-Where that cannot be, a static binary of this host's is sent, if the machine type is the same.
+The probe's source is copied to that host, compiled there once, and kept in that host's cache under the source's digest.
+If that fails, this host's static binary is sent, provided that the machine type is the same.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kernometer.targets.identity import hashed
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
 from kernometer.targets.stream import LAST_OUTPUT, shown
 
-#: Two names of one machine type: dual boot is one machine.
+#: Different names of the same machine type.
 SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}
 INSTALLED = b"#kernometer installed "
 FAILED = b"#kernometer failed "
-#: What install.sh could not do, by its word, and what helps; what it says before stands in the error.
+#: What install.sh could not do, by its keyword, and what helps; the error contains its earlier output.
 FAILURES = {
     b"folder": (
         "its cache cannot be written",
@@ -38,28 +38,28 @@ TRY_AGAIN = "Look at its last output. Is it still up? Try: ssh -o BatchMode=yes 
 
 
 class SshTarget:
-    """A probe on another host. Implements Target; connects when it is first asked for something there."""
+    """A probe on another host. Implements Target; connects on first use."""
 
     by: tuple[By, ...] = ("time",)
     programs: tuple[Program, ...] = ("probe",)
-    quick_start = True  #: a call over the control socket costs tens of milliseconds and the way there and back
+    quick_start = True  #: a call over the control socket takes tens of milliseconds and a round trip
 
     def __init__(self, host: str) -> None:
-        """Raises UsageError where `host` is none: it goes to ssh as it stands."""
+        """Raises UsageError for an invalid `host`, which is passed to ssh unchanged."""
         self.host = ssh_link.checked(host)
         self._link = Link(self.host)
-        self._remote: Remote | None = None  #: what it said when it was prepared
+        self._remote: Remote | None = None  #: its facts when it was prepared
 
     @property
     def name(self) -> str:
         return f"ssh:{self.host}"
 
-    def place(self, by: By) -> Place:  # noqa: ARG002  # by time is all that it can do
-        """The boot is the remote host's where it tells one. Connects. Raises TargetError."""
+    def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
+        """Connects. The boot is the remote host's, if known. Raises TargetError."""
         remote = self._prepared()
         notes: tuple[str, ...] = ()
         if remote.probe == "sent":
-            why = "compiles no probe" if remote.compiler else "has no C compiler"
+            why = "cannot compile the probe" if remote.compiler else "has no C compiler"
             notes = (f"{self.name} {why}: it runs a static one that was compiled here.",)
         if remote.probe == "dynamic" and remote.system == "Linux":
             notes = (f"{self.name}: the probe is linked dynamically: {remote.compiler} links no static program there.",)
@@ -73,7 +73,7 @@ class SshTarget:
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:
-        """As it can be typed, too: then ssh finds no control socket and connects for this call alone."""
+        """The command can also be typed: then ssh finds no control socket and connects for this call only."""
         return ssh_link.argv(self.host, ssh_link.command("run", self._probe, *job.arguments))
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
@@ -85,7 +85,7 @@ class SshTarget:
             raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
 
     def close(self) -> None:
-        """Ends the connection; nothing is left on either side but the probe in the cache there."""
+        """Ends the connection; only the probe in the remote cache is left."""
         self._remote = None
         self._link.close()
 
@@ -95,7 +95,7 @@ class SshTarget:
 
     @cached_property
     def _probe(self) -> str:
-        """The name of the probe on the other side, which says what it is made of."""
+        """The name of the remote probe, by its source."""
         return sha256(self._source)[:24]
 
     def _prepared(self) -> Remote:
@@ -110,7 +110,7 @@ class SshTarget:
         return self._remote
 
     def _install(self, remote: Remote) -> Remote:
-        """Compiles the probe there, or sends one. What was found, with how the probe came."""
+        """Compiles the probe there, or sends one. Returns the remote facts, with how the probe was made."""
         try:
             if remote.compiler:
                 return self._send(remote, "compiled", self._source)
@@ -120,7 +120,7 @@ class SshTarget:
         here = os.uname()
         if (remote.system, remote.machine) != (here.sysname, here.machine):
             raise type(error)(
-                f"{error.text} No program can be sent either: that is {remote.system or 'an unknown system'} "
+                f"{error.text} This host's program does not fit either: that is {remote.system or 'an unknown system'} "
                 f"{remote.machine}, and this is {here.sysname} {here.machine}.",
                 "Install a C compiler and its library's headers there.",
                 error.last_output,
@@ -138,7 +138,7 @@ class SshTarget:
             ) from failed
 
     def _send(self, remote: Remote, how: str, content: bytes) -> Remote:
-        """Raises BuildError where it does not compile, TargetError where anything else fails."""
+        """Raises BuildError if the probe does not compile, TargetError if anything else fails."""
         words = ("install", self._probe, str(len(content)), how, remote.compiler, remote.version)
         until = Deadline.after(build.COMPILE_SECONDS)
         said: list[bytes] = []

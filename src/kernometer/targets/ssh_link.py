@@ -1,8 +1,8 @@
-"""The system's ssh: a connection that calls share, its command lines, and what its failures mean.
+"""The system's ssh: a connection that calls share, its command lines, and the causes of its failures.
 
-Everything goes through one control socket in a private folder, which is ssh's working folder, so that the socket's
-path is short. The first call is the master; its remote end waits for the end of its input. So when the front end ends,
-however that happens, the pipes close, the remote ends of all calls notice, and the master leaves with the last of them.
+All calls use one control socket in a private directory, which is ssh's working directory, so that the socket's path is
+short. The first call is the master; its remote end waits for the end of its input. So when the front end ends for any
+reason, the pipes close, the remote ends of all calls notice, and the master ends with the last of them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kernometer.targets.stream import LAST_OUTPUT, Child, running, shown
 
 #: Seconds from the start of ssh to the remote shell's answer, jump hosts included.
 CONNECT_SECONDS = 60.0
-#: Bytes that may come before and with that answer: messages of the day, and a dozen lines.
+#: The most bytes before and with that answer: messages of the day, and a dozen lines.
 MAX_ANSWER = 1 << 18
 #: Characters of one of its lines.
 MAX_FACT = 200
 
 SCRIPTS = Path(__file__).with_name("remote")
-#: What we set, since without it ssh asks, waits without end, or does more than run a command; the rest is the user's.
+#: Options without which ssh asks, waits forever, or does more than run a command; all others are the user's.
 OPTIONS = (
     *("-T", "-x"),
     *("-o", "BatchMode=yes"),
@@ -44,12 +44,12 @@ OPTIONS = (
 )
 
 _IS_IT_UP = "Is it up, with an sshd? Try: ssh -o BatchMode=yes {host} true"
-#: What ssh says of itself, and what to do about it ({host} is the user's word); the first that fits any line.
+#: ssh's own messages, and what to do about them ({host} is the user's text); the first that matches any line.
 CAUSES = (
-    (r"^ssh: Could not resolve hostname", "Check the name; it goes to ssh as it stands."),
+    (r"^ssh: Could not resolve hostname", "Check the name, which is passed to ssh unchanged."),
     (
         r"Host key verification failed|IDENTIFICATION HAS CHANGED",
-        "Look at the host's key, and accept it by connecting once by hand: ssh {host}",
+        "Check the host's key, and accept it by connecting once yourself: ssh {host}",
     ),
     (
         r"Permission denied \(|Too many authentication failures",
@@ -62,32 +62,32 @@ CAUSES = (
         _IS_IT_UP,
     ),
 )
-#: Where ssh says nothing.
+#: If ssh prints nothing.
 NO_SHELL = "It must run commands for a POSIX sh. Try: ssh -o BatchMode=yes {host} uname -a"
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """What the remote host says of itself; every word of it untrusted."""
+    """The remote host's facts, all of them untrusted."""
 
     system: str  #: as uname -s
     machine: str  #: as uname -m
-    boot: str  #: identifies the boot; "" where it cannot tell
-    identity: str = field(repr=False)  #: its machine-id, which goes nowhere but through identity.hashed
+    boot: str  #: identifies the boot; "" if not known
+    identity: str = field(repr=False)  #: its machine-id, used only by identity.hashed
     compiler: str  #: the first C compiler there; "" for none
-    version: str  #: what that says of itself
-    probe: str  #: "compiled", "dynamic" or "sent" where this session's probe is there already, else ""
+    version: str  #: the compiler's version message
+    probe: str  #: "compiled", "dynamic" or "sent" if this session's probe is there already, else ""
 
 
 def checked(host: str) -> str:
     """A destination that ssh cannot take for an option. Raises UsageError."""
     if not host or host.startswith("-") or not host.isprintable() or " " in host:
-        raise UsageError(f"{host!r} is no host.", "For example ssh:user@host, or ssh:NAME from ssh's configuration.")
+        raise UsageError(f"{host!r} is not a host.", "For example ssh:user@host, or ssh:NAME from ssh's configuration.")
     return host
 
 
 def one_line(script: str) -> str:
-    """A script of ours as one line without comments: some login shells (csh) take no newline within quotes."""
+    """The script as one line without comments: some login shells (csh) take no newline within quotes."""
     lines = [line.strip() for line in script.splitlines()]
     line = ""
     for part in (part for part in lines if part and not part.startswith("#")):
@@ -97,20 +97,20 @@ def one_line(script: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """As sh, csh, zsh and fish all take for this one word: a quote, a backslash and a bang stand outside quotes."""
+    """The word quoted for sh, csh, zsh and fish alike: quotes, backslashes and bangs stand outside the quotes."""
     if re.fullmatch(r"[A-Za-z0-9_./,:@+-]+", word):
         return word
     return "'" + re.sub(r"['\\!]", lambda found: f"'\\{found[0]}'", word) + "'"
 
 
 def command(script: str, *arguments: str) -> str:
-    """What the remote login shell is given: sh with one of our scripts and its arguments."""
+    """The command for the remote login shell: sh with one of our scripts and its arguments."""
     text = one_line((SCRIPTS / f"{script}.sh").read_text())
     return " ".join(("exec", *map(quoted, ("sh", "-c", text, "kernometer", *arguments))))
 
 
 def argv(host: str, remote: str, *, master: bool = False) -> tuple[str, ...]:
-    """The exact ssh command; it is started in the private folder. Without a master it makes a connection of its own."""
+    """The exact ssh command, for the private directory. Without a master it makes a separate connection."""
     return ("ssh", *OPTIONS, "-o", f"ControlMaster={'yes' if master else 'no'}", "--", host, remote)
 
 
@@ -124,7 +124,7 @@ class Link:
         self._master: Child | None = None
 
     def look(self, probe: str) -> Remote:
-        """Connects, and asks what is there. Raises MissingError without ssh, TargetError with the cause."""
+        """Connects, and reads the host's facts. Raises MissingError without ssh, TargetError with the cause."""
         made = tempfile.TemporaryDirectory(prefix="kernometer-ssh-", ignore_cleanup_errors=True)
         self._folder = Path(self._open.enter_context(made))
         words = argv(self.host, command("look", probe), master=True)
@@ -133,7 +133,7 @@ class Link:
 
     @contextmanager
     def send(self, words: tuple[str, ...], content: bytes) -> Iterator[Child]:
-        """As `call`, with `content` for its input, from a file: so nobody waits for a remote end that does not read."""
+        """Like `call`, with `content` as its input: from a file, since the remote end may not read."""
         with tempfile.TemporaryFile(dir=self._folder) as file:
             file.write(content)
             file.seek(0)
@@ -142,7 +142,7 @@ class Link:
 
     @contextmanager
     def call(self, words: tuple[str, ...], stdin: int | IO[bytes]) -> Iterator[Child]:
-        """One call, of `words` from `argv`; when the block is left it ends, here and there.
+        """One call, of `words` from `argv`, which ends with the block, here and on the remote host.
 
         Raises MissingError without ssh.
         """
@@ -176,7 +176,7 @@ class Link:
         raise self.explained(TargetError(failed, NO_SHELL, "\n".join((*map(shown, other), last))))
 
     def explained(self, error: TargetError) -> TargetError:
-        """The same error with what ssh said, if it did, and what to do about that."""
+        """The same error with ssh's message, if there is one, and what to do about it."""
         said = self._master.said() if self._master is not None else ""
         last = "\n".join(filter(None, (error.last_output.rstrip("\n"), said)))[-LAST_OUTPUT:]
         for pattern, step in CAUSES:

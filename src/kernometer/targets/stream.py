@@ -1,4 +1,4 @@
-"""A process's output as lines, within limits of time, silence and size; the probe's records between their markers."""
+"""A process's output as lines, with limits of time, silence and size; the probe's records between their markers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from kernometer.targets.base import Deadline, Job
 from kernometer.targets.guard import GRACE, guard
 from kernometer.text import printable
 
-#: Bytes of the last output that an error holds.
+#: Bytes of the last output in an error.
 LAST_OUTPUT = 4000
-#: A line longer than that is no record of ours.
+#: Longer lines are not records.
 LINE_BYTES = 16 << 20
-#: From the last record to the end of the process: a wrapper may have a kernel to stop.
+#: From the last record to the end of the process: a wrapper may have to stop a kernel.
 END_SECONDS = 60.0
-#: For what comes on the error stream after the output's end.
+#: The time for standard error after the output's end.
 LAST_SECONDS = 1.0
 
-#: A line, or what there is of one yet.
+#: A line, or None while there is none.
 _Line = TypeVar("_Line", bytes, bytes | None)
 
-#: A marker ends its line; a line that another program did not end may stand before it.
+#: A marker ends its line; another program's unfinished line may precede it.
 BEGIN = re.compile(rb"#kernometer begin (\d{1,6})$")
 _END = re.compile(rb"#kernometer end (\d{1,9})$")
 _FAILED = b'{"type":"error"'
@@ -46,12 +46,12 @@ def running(
     scratch: Path | None = None,
     next_step: str = "",
 ) -> Iterator[Child]:
-    """A child in a session of its own; at the end of the block it and all of its process group are gone: asked to leave
-    first, then killed. So they are should we be killed, and `scratch` is removed then.
+    """A child in its own session. The end of the block ends its whole process group, first with SIGTERM, then with
+    SIGKILL. The same happens if we are killed, and `scratch` is then removed.
 
-    With PIPE for `stdin` that is open until the block's end, and its end is the first thing that asks the child to
-    leave. Raises MissingError where the command is not there. A TargetError of the block comes out with the end of the
-    child's error stream, its status where it has ended, and `next_step` where it has none.
+    With PIPE `stdin` stays open until the block's end; closing it is the first request to the child to end. Raises
+    MissingError if the command does not exist. A TargetError of the block gets the end of the child's standard error,
+    its status if it has ended, and `next_step` if it has none.
     """
     with guard(scratch) as watch:
         try:
@@ -65,7 +65,7 @@ def running(
                 env=environment,
             )
         except FileNotFoundError as error:
-            raise MissingError(f"{argv[0]} is not there.", "Install it, or give its path.") from error
+            raise MissingError(f"There is no {argv[0]}.", "Install it, or give its path.") from error
         except OSError as error:
             raise TargetError(f"{argv[0]} cannot be executed: {error.strerror}.") from error
         watch(process.pid)
@@ -88,7 +88,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _signal_group(process, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-    _signal_group(process, signal.SIGKILL)  # what a leader that left has left behind, too
+    _signal_group(process, signal.SIGKILL)  # also what an ended leader has left behind
     process.wait()
 
 
@@ -100,7 +100,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 class Child:
-    """A process of `running`. What it says on its error stream is apart from its output, and its end is kept."""
+    """A process of `running`. Its standard error is read apart from its output, and the end of it is kept."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -113,8 +113,8 @@ class Child:
     def lines(self, until: Deadline, max_bytes: int, name: str, silence: float = math.inf) -> Iterator[bytes]:
         """Lines without their newline (and without a carriage return before it), as they come.
 
-        Raises TargetError when `until` passes, after `silence` seconds without output, when there are more than
-        `max_bytes`, or when a line is too long to be one.
+        Raises TargetError if `until` passes, after `silence` seconds without output, if there are more than
+        `max_bytes`, or if a line is too long.
         """
         splitter = Splitter(name, max_bytes)
         quiet = Deadline.after(silence)
@@ -130,7 +130,7 @@ class Child:
         yield from splitter.rest()
 
     def records(self, job: Job, until: Deadline, name: str) -> Iterator[bytes]:
-        """What the probe says between its markers. Then it must end, and well: 1 is the status of failed rows."""
+        """The probe's lines between its markers. Then it must end with status 0, or 1 for failed rows."""
         failed = False
         for line in between_markers(self.lines(until, job.max_bytes, name, job.silence), name):
             failed |= line.startswith(_FAILED)
@@ -138,13 +138,13 @@ class Child:
         soon = Deadline.after(END_SECONDS)
         while (status := self._status()) is None:
             if soon.passed:
-                raise TargetError(f"{name} gave all records, and did not end within {END_SECONDS:.0f} s.")
+                raise TargetError(f"{name} gave all records, but did not end within {END_SECONDS:.0f} s.")
             self._read(0.05)
         if status not in (0, int(failed)):
-            raise TargetError(f"{name} gave all records, and did not end well.")
+            raise TargetError(f"{name} gave all records, but ended with an error.")
 
     def explained(self, error: TargetError, next_step: str) -> TargetError:
-        """The same error with what is known of its cause."""
+        """The same error with its known cause."""
         said, status = self.said(), self._status()
         how = "" if status is None else f"left with status {status}" if status >= 0 else f"died of signal {-status}"
         text = f"{error.text} It {how}." if how else error.text
@@ -152,7 +152,7 @@ class Child:
         return type(error)(text, error.next_step or next_step, last)
 
     def said(self) -> str:
-        """The end of what it said on its error stream since this was asked; waits a moment for more."""
+        """The end of its standard error since the last call; waits a moment for more."""
         soon = Deadline.after(LAST_SECONDS)
         while self._process.stderr in self._selector.get_map() and not soon.passed:
             self._read(soon.left())
@@ -160,23 +160,23 @@ class Child:
         return shown(said).rstrip("\n")
 
     def close(self) -> None:
-        """Its process has ended; nothing more is read."""
+        """Stops reading after the process has ended."""
         self._selector.close()
         for stream in filter(None, (self._process.stdout, self._process.stderr)):
             stream.close()
 
     def _status(self) -> int | None:
-        """None as long as it runs; where its output has ended the process does so in a moment."""
+        """The exit status, None while it runs; a process whose output has ended gets a moment to end."""
         if self._process.stdout not in self._selector.get_map():
             with suppress(subprocess.TimeoutExpired):
                 return self._process.wait(0.05)
         return self._process.poll()
 
     def _read(self, seconds: float) -> bytes | None:
-        """What comes of its output within so many seconds, b"" for nothing, None at its end."""
+        """The output that comes within so many seconds, b"" for nothing, None at its end."""
         come: bytes | None = b""
         timeout = None if math.isinf(seconds) else seconds
-        for key, _ in self._selector.select(timeout) or self._selector.select(0):  # again: we may have been stopped
+        for key, _ in self._selector.select(timeout) or self._selector.select(0):  # again, as we may have been stopped
             chunk = os.read(key.fd, 1 << 16)
             if not chunk:
                 self._selector.unregister(key.fileobj)
@@ -188,7 +188,7 @@ class Child:
 
 
 class Splitter:
-    """Bytes as they come to lines without LF or CRLF, within limits of size."""
+    """Splits bytes into lines without LF or CRLF, with limits of size."""
 
     def __init__(self, name: str, max_bytes: int) -> None:
         self.name = name
@@ -208,25 +208,25 @@ class Splitter:
             yield bytes(line).removesuffix(b"\r")
 
     def rest(self) -> tuple[bytes, ...]:
-        """What stands after the last newline, if anything does: to be asked for at the end."""
+        """The text after the last newline, for the end of the output."""
         return (bytes(self._pending),) if self._pending else ()
 
     @property
     def tail(self) -> str:
-        """What of the last line has come, to be shown."""
+        """The unfinished last line, to be shown."""
         return shown(self._pending[-LAST_OUTPUT:])
 
 
 def shown(data: bytes | bytearray) -> str:
-    """What a target said, as text that does no harm."""
+    """A target's output as text that is safe to print."""
     return printable(bytes(data).decode("utf-8", "replace").replace("\r\n", "\n"), keep="\n")
 
 
 def between_markers(lines: Iterator[_Line], name: str) -> Iterator[_Line]:
-    """The probe's records: what stands between the two marker lines and begins with a brace.
+    """The probe's records: the lines between the two markers that begin with a brace.
 
-    None, for "nothing yet", is handed on. Other lines are what else was on the console; they are kept for the error.
-    Raises TargetError where a marker is missing, or the end marker counts more records than came.
+    None, for "nothing yet", is passed on. Other lines are kept for errors. Raises TargetError if a marker is missing,
+    or if the end marker counts more records than arrived.
     """
     other: list[bytes] = []
     records = -1
@@ -246,11 +246,11 @@ def between_markers(lines: Iterator[_Line], name: str) -> Iterator[_Line]:
             if int(end[1]) != records:
                 raise TargetError(
                     f"{name}: {end[1].decode()} records were sent and {records} arrived.",
-                    "Whatever prints beside the probe must end its lines, or use the error stream.",
+                    "Other programs must end their lines, or use standard error.",
                     _last(other),
                 )
-            if records == 0:  # not even a header: it says why in words
-                raise TargetError(f"{name}: the probe could not begin.", "Its words are below.", _last(other))
+            if records == 0:  # without a header the other lines give the reason
+                raise TargetError(f"{name}: the probe could not begin.", "Its output is below.", _last(other))
             return
         other = [*other[-50:], line]
     begun = "stopped in the middle" if records >= 0 else "never began"

@@ -1,9 +1,9 @@
 """The rate of this host's time-stamp counter, which is also that of a guest that QEMU emulates by time.
 
-A kernel on microvm has nothing but the interval timer to find that rate by, and ticks to check it with. On a loaded
-host, where the read of an emulated port may take longer than what is timed, it does not find it, and waits for its
-first tick for ever; and where ticks come late it takes the counter for a bad clock, and keeps to ticks of 4 ms. So it
-is told the rate, and that the counter is good.
+A kernel on microvm has only the interval timer to find that rate, and ticks to check it. On a loaded host the read of
+an emulated port may take longer than the timed interval: then the kernel does not find the rate, and waits for its
+first tick forever. If ticks come late it rejects the counter and uses ticks of 4 ms. So its command line contains the
+rate, and that the counter is reliable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernometer.results.model import Header
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.local import from_spec
 
-#: Each takes some tenths of a second; the median of five is none that was interrupted.
+#: Each takes some tenths of a second; the median of five is not an interrupted one.
 MEASUREMENTS = 5
 SECONDS = 60.0
 #: Rounded to this: 0.02 % of 2.5 GHz, on the clock of an emulator, and the same word on the kernel's command line from
@@ -28,16 +28,16 @@ STEP_KHZ = 1000
 
 
 def kernel_words() -> tuple[str, ...]:
-    """What an emulated Linux is told on its command line; nothing where this host's counter is not known.
+    """Options for an emulated Linux's command line; none if this host's counter is not known.
 
-    Raises TargetError or MissingError where the probe cannot be asked for it.
+    Raises TargetError or MissingError if the probe cannot measure it.
     """
     khz = host_khz()
     return ("tsc=reliable", f"tsc_early_khz={khz}") if khz else ()
 
 
 def host_khz() -> int:
-    """In kHz; 0 where this processor has none that a guest would have too. Found once a boot of this host."""
+    """In kHz; 0 if this processor has no counter that a guest would have too. Measured once per boot of this host."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return 0
     return until_reboot("tsc", (), int, _measured)
@@ -59,4 +59,4 @@ def _once() -> float:
         for clock in clocks:
             if clock.get("name") == "cycles" and not clock.get("unsupported") and clock.get("ns_per_tick", 0) > 0:
                 return 1e6 / float(clock["ns_per_tick"])
-    raise TargetError("The probe does not say how fast this host's cycle counter is.", "Run 'kernometer check'.")
+    raise TargetError("The probe does not report the rate of this host's cycle counter.", "Run 'kernometer check'.")

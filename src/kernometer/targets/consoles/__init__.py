@@ -1,1 +1,1 @@
-"""Systems that bring their own disk: how each is described, booted and talked to at its console."""
+"""Systems with their own disk: their descriptions, their boot, and the dialogue at their console."""

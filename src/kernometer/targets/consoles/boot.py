@@ -1,4 +1,4 @@
-"""QEMU's argument vector for a system that is talked to at its serial console. Pure."""
+"""QEMU's argument vector for a system that is driven at its serial console. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from kernometer.guests.qemu import PROGRAM, Accelerator, Machine
 from kernometer.targets.consoles.description import Description
 from kernometer.targets.consoles.images import Image
 
-#: Names in the folder where QEMU is started.
+#: Names in the directory where QEMU is started.
 JOB, FILES, EVENTS = "job.iso", "files", "events.json"
-#: QEMU's descriptors: sockets that we hold the other ends of.
+#: QEMU's descriptors: sockets whose other ends are ours.
 CONSOLE, MONITOR = 0, 1
-#: The host as a guest of QEMU's user network sees it; nothing but its TFTP answers.
+#: The host's address in QEMU's user network, where only TFTP answers.
 SERVER = "10.0.2.2"
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel that QEMU loads by itself: a guest's."""
+    """A guest's kernel, which QEMU loads itself."""
 
     path: Path
     command_line: str
@@ -28,7 +28,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """QEMU's plugin, and where it writes."""
+    """QEMU's plugin and its output file."""
 
     path: Path
     events: Path
@@ -42,7 +42,7 @@ def argv(
     plugin: Plugin | None = None,
     program: str = PROGRAM,
 ) -> tuple[str, ...]:
-    """The command that boots the system, with what it needs to be given the probe's source."""
+    """The command that boots the system with the devices for the probe's source."""
     boot = described.boot
     words = [
         *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
@@ -64,7 +64,7 @@ def argv(
 
 
 def _image(image: Image, media: str, bus: str) -> list[str]:
-    """A disk is written to a temporary file that QEMU throws away: each boot begins from the same disk."""
+    """QEMU writes changes to a temporary file that it removes: each boot begins from the same disk."""
     drive = f"if=none,id=image,file={_value(image.path)},format={image.format}"
     if media == "cdrom":
         return ["-drive", f"{drive},readonly=on", "-device", "ide-cd,drive=image,bus=ide.0,bootindex=0"]
@@ -78,5 +78,5 @@ def _kernel(kernel: Kernel) -> list[str]:
 
 
 def _value(path: Path) -> str:
-    """QEMU takes a comma in an option for a separator, and two for one that is meant."""
+    """Doubles commas, which otherwise separate QEMU's options."""
     return str(path).replace(",", ",,")

@@ -1,7 +1,7 @@
-"""The description of a system: a TOML file that says how it boots, how one logs in, how to compile, how it powers off.
+"""The description of a system: a TOML file on how to boot, log in, compile and power off.
 
-docs/console.md explains every key. A description is decoded strictly: an unknown key, a wrong type, a pattern that is
-none are errors that name the file and the key.
+docs/console.md explains every key. An unknown key, a wrong type or an invalid pattern is an error that names the file
+and the key.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kernometer.guests.qemu import Device, Machine, MachineType
 SHIPPED = Path(__file__).with_name("systems")
 MAX_BYTES = 1 << 16
 
-#: Where none is given: no step of a system at hand took a tenth of it, and all of them end.
+#: Defaults: no step of the systems tried so far took a tenth of its limit.
 Seconds = Annotated[float, Meta(gt=0, le=7200)]
 
 NetworkCard = Literal["e1000", "ne2k_pci", "rtl8139", "pcnet", "virtio-net-pci"]
 
-#: What stands in braces in commands; a brace that a shell knows (`${HOME}`, `{ list; }`) is none of them.
+#: Names in braces in commands, but not a shell's braces (`${HOME}`, `{ list; }`).
 PLACE = re.compile(r"(?<!\$)\{([a-z]+)\}")
 
 
@@ -34,7 +34,7 @@ def _check_pattern(name: str, pattern: str) -> None:
     try:
         re.compile(pattern.encode())
     except re.error as error:
-        raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from error
+        raise ValueError(f"{name}: {pattern!r} is not a regular expression: {error}") from error
 
 
 def _check_places(name: str, command: str, known: Set[str], needed: Set[str] = frozenset()) -> None:
@@ -42,7 +42,7 @@ def _check_places(name: str, command: str, known: Set[str], needed: Set[str] = f
         raise ValueError(f"{name}: a command is one line")
     found = set(PLACE.findall(command))
     if unknown := found - known:
-        raise ValueError(f"{name}: {{{min(unknown)}}} means nothing here; known are {', '.join(sorted(known))}")
+        raise ValueError(f"{name}: {{{min(unknown)}}} is unknown here; known are {', '.join(sorted(known))}")
     if command and (lacking := needed - found):
         raise ValueError(f"{name}: {{{min(lacking)}}} is missing in {command!r}")
 
@@ -56,7 +56,7 @@ class Step(Part, frozen=True, kw_only=True):
 
     expect: str
     send: str = ""
-    maybe: bool = False  #: it may not come; then what follows it is waited for
+    maybe: bool = False  #: it may not come; then wait for the next step's pattern
 
     def __post_init__(self) -> None:
         _check_pattern("expect", self.expect)
@@ -64,7 +64,7 @@ class Step(Part, frozen=True, kw_only=True):
 
 
 class Boot(Part, frozen=True, kw_only=True):
-    """The virtual machine, and how long until the first thing that is waited for."""
+    """The virtual machine, and the time until the first expected output."""
 
     machine: MachineType = "pc"
     memory: Annotated[int, Meta(ge=8, le=1 << 20)] = 2048  #: MiB
@@ -72,9 +72,9 @@ class Boot(Part, frozen=True, kw_only=True):
     media: Literal["disk", "cdrom"] = "disk"
     bus: Literal["ide", "virtio"] = "ide"
     devices: tuple[Device, ...] = ()
-    firmware: Literal["screen", "serial"] = "screen"  #: where the BIOS and what uses it print: the loader's menu
+    firmware: Literal["screen", "serial"] = "screen"  #: where the BIOS and the loader's menu print
     steps: tuple[Step, ...] = ()  #: before the login: a loader's prompt on the serial line
-    panic: tuple[str, ...] = ()  #: what a dying kernel says
+    panic: tuple[str, ...] = ()  #: a dying kernel's messages
     seconds: Seconds = 600
 
     def __post_init__(self) -> None:
@@ -87,14 +87,14 @@ class Boot(Part, frozen=True, kw_only=True):
 
 
 class Login(Part, frozen=True, kw_only=True):
-    """None where `user` is empty: the system comes up with a shell."""
+    """The login. `user` is empty if the system starts with a shell."""
 
     user: str = ""
     password: str = ""
     prompt: str = r"login: *$"
     password_prompt: str = r"[Pp]assword: *$"  # noqa: S105 - what is printed, no password
     refused: str = r"[Ll]ogin incorrect"
-    steps: tuple[Step, ...] = ()  #: after the password: questions for the terminal's type, say
+    steps: tuple[Step, ...] = ()  #: after the password: for example a question for the terminal's type
     seconds: Seconds = 120
 
     def __post_init__(self) -> None:
@@ -103,11 +103,11 @@ class Login(Part, frozen=True, kw_only=True):
 
 
 class Shell(Part, frozen=True, kw_only=True):
-    """Its own prompt is needed once; then it gets one that nothing else prints."""
+    """The shell. Its own prompt is needed once; then it gets a prompt that nothing else prints."""
 
     prompt: str = r"[#$%] *$"
-    enter: str = ""  #: typed first: `exec /bin/sh`, where the login shell is no POSIX shell
-    setup: tuple[str, ...] = ()  #: typed next: what keeps messages off the console
+    enter: str = ""  #: typed first: `exec /bin/sh` if the login shell is not a POSIX shell
+    setup: tuple[str, ...] = ()  #: typed next: commands that keep messages off the console
     seconds: Seconds = 60  #: for each command
 
     def __post_init__(self) -> None:
@@ -115,16 +115,16 @@ class Shell(Part, frozen=True, kw_only=True):
 
 
 class Files(Part, frozen=True, kw_only=True):
-    """How the probe's source gets in."""
+    """How the probe's source is copied into the system."""
 
     way: Literal["cdrom", "serial", "network", "none"] = "cdrom"
-    folder: str = "/mnt"  #: where the source is then: the mount point, or a folder that can be written to
+    folder: str = "/mnt"  #: the directory of the source: the mount point, or a writable directory
     commands: tuple[str, ...] = ()  #: by CD-ROM: mount it; by network: bring it up, fetch `{name}` from `{server}`
     decode: str = "uudecode -o {file} {encoded}"  #: by serial line
-    encoding: Literal["uuencode", "base64"] = "uuencode"  #: of the lines sent: with uuencode's frame, or bare
+    encoding: Literal["uuencode", "base64"] = "uuencode"  #: of the lines sent: with or without uuencode's frame
     packed: bool = False  #: by serial line: sent as gzip, a quarter of the size; `decode` unpacks it
     card: NetworkCard = "e1000"
-    checksum: str = "cksum {source}"  #: "" where the system has no POSIX cksum: then nothing is checked
+    checksum: str = "cksum {source}"  #: "" if the system has no POSIX cksum: then nothing is checked
     seconds: Seconds = 600  #: for each command, and for sending
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class Files(Part, frozen=True, kw_only=True):
 
 
 class Compile(Part, frozen=True, kw_only=True):
-    """`command` is empty where the probe is in the image already, at `probe`."""
+    """`command` is empty if the image contains the probe already, at `probe`."""
 
     command: str = "cc -O2 -o {probe} {source} -lpthread"
     probe: str = "/tmp/km-probe"  # noqa: S108 - the guest's folder, in which nobody else is
@@ -146,7 +146,7 @@ class Compile(Part, frozen=True, kw_only=True):
 
 
 class Run(Part, frozen=True, kw_only=True):
-    """How the probe is called, and the file that its output waits in, by path, until the last row is done."""
+    """How the probe is called, and the file that keeps its output, by path, until the last row is done."""
 
     command: str = "{probe} {arguments}"
     output: str = "/tmp/km-output"  # noqa: S108 - the guest's folder, in which nobody else is
@@ -156,7 +156,7 @@ class Run(Part, frozen=True, kw_only=True):
 
 
 class PowerOff(Part, frozen=True, kw_only=True):
-    """`seen` is what is printed last where the system cannot switch the machine off; QEMU is ended then."""
+    """`seen` is the last output of a system that cannot switch the machine off; QEMU is ended then."""
 
     command: str = "poweroff"
     seen: str = ""
@@ -170,7 +170,7 @@ class Description(Part, frozen=True, kw_only=True):
     """A system that is driven at its console."""
 
     system: str  #: its name in words: "FreeBSD 14, amd64"
-    tried: str = ""  #: by whom, when, with which image; "" while nobody has
+    tried: str = ""  #: by whom, when, with which image; "" if untried
     boot: Boot = Boot()
     login: Login = Login()
     shell: Shell = Shell()
@@ -181,9 +181,9 @@ class Description(Part, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.files.way == "none") != (self.compile.command == ""):
-            raise ValueError('files: way = "none" and compile: command = "" go together: nothing goes in, all is there')
+            raise ValueError('files: way = "none" and compile: command = "" go together: the image has the probe')
         if self.boot.machine == "microvm" and self.boot.media == "cdrom":
-            raise ValueError("boot: a microvm boots from no CD-ROM")
+            raise ValueError("boot: a microvm cannot boot from a CD-ROM")
 
     @property
     def machine(self) -> Machine:
@@ -197,7 +197,7 @@ class Description(Part, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """A description with where it came from."""
+    """A description and its origin."""
 
     name: str  #: "freebsd", or the file's path as the user wrote it
     description: Description
@@ -210,7 +210,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def find(name: str) -> Loaded:
-    """A shipped description by its name, another by the path of its file. Raises UsageError."""
+    """A shipped description by its name, or another by the path of its file. Raises UsageError."""
     if name in shipped():
         return load(SHIPPED / f"{name}.toml", name)
     if not name.endswith(".toml"):
@@ -238,5 +238,5 @@ def load(path: Path, name: str) -> Loaded:
 
 
 def filled(command: str, places: dict[str, str]) -> str:
-    """`command` with what stands in braces put in; other braces are the shell's."""
+    """`command` with the values of the names in braces; other braces are the shell's."""
     return PLACE.sub(lambda found: places.get(found[1], found[0]), command)

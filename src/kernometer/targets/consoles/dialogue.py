@@ -1,7 +1,7 @@
-"""What is typed at the console of a system, step by step: from its boot to a shell that only we hear and talk to.
+"""The input for a system's console, step by step: from its boot to a shell without other output.
 
-The shell is told a prompt that nothing else prints, and the terminal not to echo. What is typed stays short: a line of
-a terminal holds 255 bytes on the systems with the least room, so longer commands go on after a backslash.
+The shell gets a prompt that nothing else prints, and the terminal does not echo. Typed lines stay short: some systems'
+terminals take lines of only 255 bytes, so longer commands continue after a backslash.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kernometer.targets.consoles.description import Description, Step, filled
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.stream import shown
 
-#: Bytes of a line that is typed, apart from a backslash at its end: well below 255, POSIX's least for a terminal.
+#: The most bytes of a typed line, without a backslash at its end: well below 255, POSIX's least for a terminal.
 TYPED = 200
-#: Lines of a file that are under way at once: together they fit into MINIX 3's input queue of 256 bytes.
+#: How many lines of a file are sent at once: together they fit into MINIX 3's input queue of 256 bytes.
 AT_ONCE = 3
-#: Words of a command's output that an error shows.
+#: How much of a command's output an error shows.
 SAID = 2000
 
 
@@ -42,7 +42,7 @@ class Dialogue:
         self._setup = f"stty -echo; PS1=K'M{token}> ' PS2=K'M{token}+ '; set +o emacs +o vi"
 
     def enter(self) -> None:
-        """From the first message to a prompt of ours. Raises TargetError that names the step."""
+        """From the first message to our own prompt. Raises TargetError, naming the step."""
         login, boot, shell = self._described.login, self._described.boot, self._described.shell
         if login.user:
             self._walk("boot", boot.steps, login.prompt, boot.seconds)
@@ -62,22 +62,22 @@ class Dialogue:
             self.command("shell", command, shell.seconds)
 
     def command(self, step: str, line: str, seconds: float) -> bytes:
-        """What it prints. Raises TargetError, with that, where it leaves with a status other than 0."""
+        """The command's output. Raises TargetError, with the output, if its status is not 0."""
         said = self._ask(step, line, seconds)
         status = self._ask(step, 'echo "=$?="', self._described.shell.seconds)
         found = re.search(rb"=(\d{1,3})=", status)
         if found is None:
-            raise self._console.error(step, f"{line!r} left no status but {shown(status)[:100]!r}")
+            raise self._console.error(step, f"{line!r} printed {shown(status)[:100]!r} instead of a status")
         if found[1] != b"0":
             raise TargetError(
-                f"{self._console.name}: {step}: {line!r} left with status {int(found[1])}.",
-                "What it said is below.",
+                f"{self._console.name}: {step}: {line!r} ended with status {int(found[1])}.",
+                "Its output is below.",
                 shown(said[-SAID:]),
             )
         return said
 
     def carry(self, files: Mapping[str, bytes]) -> None:
-        """The job's files into the guest, as the description says, and their checksum from there."""
+        """Copies the job's files into the guest by the description, and checks their checksums there."""
         way = self._described.files
         for name, data in files.items():
             places = {"server": SERVER, "name": name, "source": self._described.source}
@@ -93,19 +93,19 @@ class Dialogue:
                     raise TargetError(
                         f"{self._console.name}: files: {name} arrived with another checksum than {wanted[0]} (of "
                         f"{wanted[1]:,} bytes).",
-                        "What the guest's cksum said is below.",
+                        "The output of the guest's cksum is below.",
                         shown(said[-SAID:]),
                     )
 
     def compile(self) -> None:
-        """The probe, in the guest."""
+        """Compiles the probe in the guest."""
         how = self._described.compile
         if how.command:
             self.command("compile", filled(how.command, self._places()), how.seconds)
 
     def output(self, arguments: Sequence[str], *, live: bool, silence: float, max_bytes: int) -> Iterator[bytes]:
-        """The probe's lines: as they come, or from a file after its end, so that the serial line's interrupts, which
-        are work for the guest too, fall into no sample."""
+        """The probe's lines: as they come, or from a file after its end, so that no sample contains interrupts of the
+        serial line, which are work for the guest too."""
         words = shlex.join(arguments)
         run = filled(self._described.run.command, {**self._places(), "arguments": words})
         if not live:
@@ -116,7 +116,7 @@ class Dialogue:
         yield from self._console.lines("run", self.prompt, self._until, silence, max_bytes)
 
     def leave(self) -> bool:
-        """Powers off. Whether the machine stops by itself; else it has said that it may be switched off."""
+        """Powers off. Returns whether the machine stops by itself; otherwise it has printed `seen`."""
         off = self._described.power_off
         until = self._within(off.seconds)
         self._console.send("power-off", off.command)
@@ -127,7 +127,7 @@ class Dialogue:
         return True
 
     def _walk(self, step: str, steps: Sequence[Step], arrival: str, seconds: float, refused: str = "") -> None:
-        """The steps in their order, those left out that may not come and do not, until `arrival` comes."""
+        """Carries out the steps in order, without optional ones that do not come, until `arrival` comes."""
         until, login = self._within(seconds), self._described.login
         refusals = [re.compile(refused.encode())] if refused else []
         left = list(steps)
@@ -145,7 +145,7 @@ class Dialogue:
             del left[: found + 1]
 
     def _send(self, name: str, data: bytes) -> None:
-        """A file by the serial line: the guest's shell reads line by line and says when it has taken some."""
+        """Sends a file by the serial line: the guest's shell reads line by line and confirms groups of lines."""
         way, console = self._described.files, self._console
         until = self._within(way.seconds)
         coded, file = f"{way.folder.rstrip('/')}/km-coded", f"{way.folder.rstrip('/')}/{name}"
@@ -154,7 +154,7 @@ class Dialogue:
         console.send("files", f"{reader}; done 3>{coded}")
         lines = media.lines(gzip.compress(data, mtime=0) if way.packed else data, name, way.encoding)
         acknowledged = [re.compile(re.escape(self._taken))]
-        for at in range(-AT_ONCE, len(lines), AT_ONCE):  # at first nothing: the loop must have been read, and run
+        for at in range(-AT_ONCE, len(lines), AT_ONCE):  # first no lines: the shell must have started the loop
             for line in (*lines[max(0, at) : at + AT_ONCE], ","):
                 console.send("files", line)
             console.expect("files", acknowledged, until)
@@ -166,7 +166,7 @@ class Dialogue:
         return {"source": self._described.source, "probe": self._described.compile.probe}
 
     def _ask(self, step: str, line: str, seconds: float | None) -> bytes:
-        """What is printed from this line to the next prompt. `seconds` None: as long as the whole may take."""
+        """The output from this line to the next prompt. `seconds` None: as long as the whole job may take."""
         self._type(step, line)
         self._wait_for_prompt(step, seconds)
         return self._console.before
@@ -188,14 +188,14 @@ class Dialogue:
 
 
 def typed(line: str) -> list[str]:
-    """The line as it is typed: in pieces that a terminal takes, cut at spaces, each but the last with a backslash.
+    """The line in pieces that a terminal takes, cut at spaces, each but the last with a backslash.
 
-    Raises UsageError where a single word is too long, or would not arrive as it is.
+    Raises UsageError if a single word is too long, or would be changed on the way.
     """
     if not line.isascii() or not line.isprintable():
-        raise UsageError(f"{line[:100]!r} cannot be typed: ASCII characters alone can.")
+        raise UsageError(f"{line[:100]!r} cannot be typed: only ASCII characters can.")
     words = [""]
-    for part in line.split(" "):  # a space within quotes is no place to cut
+    for part in line.split(" "):  # do not cut at a space within quotes
         words[-1] += part
         if _is_whole(words[-1]):
             words.append("")
@@ -204,7 +204,7 @@ def typed(line: str) -> list[str]:
     pieces = [""]
     for word in filter(None, words):
         if len(word) > TYPED:
-            raise UsageError(f"{word[:60]!r}… is too long to be typed.", f"{TYPED} characters are the most.")
+            raise UsageError(f"{word[:60]!r}… is too long to be typed.", f"At most {TYPED} characters can be typed.")
         if len(pieces[-1]) + 1 + len(word) <= TYPED:
             pieces[-1] = f"{pieces[-1]} {word}".lstrip()
         else:

@@ -1,4 +1,4 @@
-"""The user's image: which of QEMU's formats it has, and its digest, which is taken once for every state of the file."""
+"""The user's image: its format for QEMU, and its digest, which is computed once for each state of the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernometer.cache import cache_folder, sha256
 from kernometer.errors import UsageError
 
 HEAD_BYTES = 512
-#: Beginnings of files; the format as QEMU names it. What none of them is, is a raw disk.
+#: Beginnings of files and QEMU's names of their formats. Any other file is a raw disk.
 FORMATS = ((b"QFI\xfb", "qcow2"), (b"KDMV", "vmdk"), (b"conectix", "vpc"), (b"<<< ", "vdi"), (b"vhdxfile", "vhdx"))
 COMPRESSED = (
     (b"\xfd7zXZ\0", "unxz"),
@@ -25,14 +25,14 @@ EXTERNAL_DATA = 1 << 2
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A disk or a CD-ROM; nothing writes to it."""
+    """A disk or a CD-ROM, which is never written to."""
 
     path: Path
     format: str
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file, kept in the cache for as long as its size and time of change stay as they are."""
+        """SHA-256 of the file, cached until its size or time of change differs."""
         status = self.path.stat()
         state = f"{self.path}\0{status.st_ino}\0{status.st_size}\0{status.st_mtime_ns}"
         kept = cache_folder() / "digests" / sha256(state.encode())
@@ -46,13 +46,13 @@ class Image:
             fresh = kept.with_suffix(".new")
             fresh.write_text(found, encoding="ascii")
             fresh.rename(kept)
-        except OSError:  # without a cache it is taken every time
+        except OSError:  # without a cache it is computed every time
             return found
         return found
 
 
 def image(path: Path) -> Image:
-    """Looks at the file's head. Raises UsageError for what is no image, or not a whole one."""
+    """Reads the file's head. Raises UsageError for a file that is not a complete image."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
@@ -66,7 +66,7 @@ def image(path: Path) -> Image:
     found = next((name for beginning, name in FORMATS if head.startswith(beginning)), "raw")
     if found == "qcow2" and _leads_elsewhere(head):
         raise UsageError(
-            f"{path} keeps data in another file, so that its digest does not say what it holds.",
+            f"{path} keeps data in another file, so its digest does not identify its contents.",
             "Make it whole: qemu-img convert -O qcow2.",
         )
     return Image(path.resolve(), found)

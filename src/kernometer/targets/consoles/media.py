@@ -1,4 +1,4 @@
-"""The files of a job on their way into a guest: a CD-ROM's image, lines for a terminal, and their checksum. Pure."""
+"""The files of a job for a guest: as a CD-ROM's image, as lines for a terminal, and their checksum. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import base64
 import io
 from collections.abc import Mapping
 
-#: Characters of a line that is sent: any terminal takes them, and a few at once fit into the smallest input queue.
+#: Characters of a sent line: any terminal takes them, and a few lines fit into the smallest input queue.
 LINE = 72
-#: Of POSIX's cksum: CRC-32 with this polynomial, highest bit first.
+#: POSIX's cksum: CRC-32 with this polynomial, highest bit first.
 POLYNOMIAL = 0x04C11DB7
 
 
@@ -25,7 +25,7 @@ def iso(files: Mapping[str, bytes]) -> bytes:
     for name, data in sorted(files.items()):
         stem, _, suffix = name.upper().partition(".")
         if not (stem.isalnum() and len(stem) <= 8 and len(suffix) <= 3):
-            raise ValueError(f"{name!r} is no name for the oldest readers of CD-ROMs")
+            raise ValueError(f"{name!r} is not a name for the oldest readers of CD-ROMs")
         contents.append(io.BytesIO(data))
         image.add_fp(contents[-1], len(data), f"/{stem}.{suffix};1", rr_name=name, file_mode=0o100444)
     written = io.BytesIO()
@@ -37,7 +37,7 @@ def iso(files: Mapping[str, bytes]) -> bytes:
 def lines(data: bytes, name: str, encoding: str) -> list[str]:
     """`data` in base64, with the frame of `uuencode -m` around it for that encoding; then a line that ends it.
 
-    No line of either holds a space, a backslash or a single dot.
+    No line contains a space, a backslash or a single dot.
     """
     coded = base64.b64encode(data).decode("ascii")
     body = [coded[at : at + LINE] for at in range(0, len(coded), LINE)]
@@ -58,7 +58,7 @@ _TABLE = _table()
 
 
 def cksum(data: bytes) -> int:
-    """What POSIX's `cksum` prints first: the CRC over the bytes, then over their number, lowest byte first."""
+    """The first number of POSIX's `cksum`: the CRC over the bytes, then over their number, lowest byte first."""
     length = len(data)
     rest = 0
     for byte in data + length.to_bytes((length.bit_length() + 7) // 8, "little"):

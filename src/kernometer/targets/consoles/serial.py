@@ -1,6 +1,6 @@
-"""A serial console on a socket: waiting for what a guest prints, and for nothing longer than it may take.
+"""A serial console on a socket: waits for a guest's output, always with a limit.
 
-All that is read is untrusted: limited in size, and shown escaped.
+All input is untrusted: limited in size, and shown escaped.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from kernometer.targets.base import Deadline
 from kernometer.targets.stream import LAST_OUTPUT, Splitter, shown
 
 PIECE = 1 << 16
-#: What a guest may print within one step: a boot's messages are a hundredth of it.
+#: The most output within one step: a boot's messages are a hundredth of it.
 STEP_BYTES = 8 << 20
-#: A pattern is looked for in so much of the end: a prompt is short, and a flood must not be searched over and over.
+#: Patterns are searched in the last bytes only: a prompt is short, and a flood must not be searched repeatedly.
 WINDOW = 4096
-#: QEMU takes what is typed as fast as the guest reads it.
+#: QEMU takes input only as fast as the guest reads it.
 SEND_SECONDS = 60.0
-#: What Enter sends.
+#: The Enter key.
 ENTER = b"\r"
-#: After so much silence QEMU is woken.
+#: QEMU is woken after so many seconds without output.
 WAKE_SECONDS = 1.0
 
 
 if TYPE_CHECKING:
     _Spawn = SocketSpawn[bytes]
-else:  # pexpect itself knows no type of what is read
+else:  # pexpect's own class has no type of its input
     _Spawn = SocketSpawn
 
 
 class _Bounded(_Spawn):
-    """Counts and remembers what is read, and wakes QEMU while nothing is.
+    """Counts and stores what is read, and wakes QEMU while there is no output.
 
-    One that counts may have fallen asleep for good (see qemu.Accelerator). An empty line for its monitor wakes it, and
-    no guest sees that. (The monitor for people: QMP's is read by a thread of its own, and wakes nobody.)
+    A counting QEMU may sleep for good (see qemu.Accelerator). An empty line on its monitor wakes it, invisibly for the
+    guest. (The human monitor: a separate thread reads QMP, which does not wake QEMU.)
     """
 
     def __init__(self, line: socket.socket, monitor: socket.socket) -> None:
@@ -72,17 +72,17 @@ class _Bounded(_Spawn):
         return chunk
 
     def _wake(self) -> None:
-        with suppress(OSError):  # full, or gone: then the console says so
+        with suppress(OSError):  # full, or gone: then the console fails too
             self._monitor.send(b"\n", socket.MSG_DONTWAIT)
             self._monitor.recv(PIECE, socket.MSG_DONTWAIT)
 
 
 class _FloodError(Exception):
-    """More than a step may print."""
+    """A step printed too much."""
 
 
 class Console:
-    """What is said and heard on the line. Every error names the step, and holds the last output."""
+    """Input and output of the line. Every error names the step, and contains the last output."""
 
     def __init__(self, line: socket.socket, monitor: socket.socket, name: str, panics: Sequence[str] = ()) -> None:
         line.settimeout(SEND_SECONDS)
@@ -91,9 +91,9 @@ class Console:
         self._panics = [re.compile(pattern.encode()) for pattern in panics]
 
     def expect(self, step: str, patterns: Sequence[re.Pattern[bytes]], until: Deadline) -> int:
-        """Waits for one of the patterns, the first in what comes; its index. What came before it is `before`.
+        """Waits for the first of the patterns in the output; returns its index. `before` is the output before it.
 
-        Raises TargetError when `until` passes first, when the kernel panics, or when the line is closed.
+        Raises TargetError if `until` passes first, if the kernel panics, or if the line is closed.
         """
         self._spawn.total = 0
         every = [*patterns, *self._panics]
@@ -116,7 +116,7 @@ class Console:
 
     @property
     def before(self) -> bytes:
-        """What came before the last pattern that was found."""
+        """The output before the last pattern that was found."""
         return bytes(self._spawn.before or b"")
 
     @property
@@ -125,16 +125,16 @@ class Console:
         return after if isinstance(after, bytes) else b""
 
     def send(self, step: str, text: str) -> None:
-        """Types it, and Enter."""
+        """Types `text` and Enter."""
         try:
             self._spawn.send(text.encode() + ENTER)
         except OSError as failure:
             raise self.error(step, f"nothing more can be typed: {failure.strerror or 'no room'}") from None
 
     def lines(self, step: str, end: bytes, until: Deadline, silence: float, max_bytes: int) -> Iterator[bytes]:
-        """Lines without LF or CRLF, as they come, until a line ends, so far, with `end` (a prompt).
+        """Lines without LF or CRLF, as they come, until an unfinished line ends with `end` (a prompt).
 
-        Raises TargetError when `until` passes, after `silence` seconds without a word, or for more than `max_bytes`.
+        Raises TargetError if `until` passes, after `silence` seconds without output, or for more than `max_bytes`.
         """
         splitter = Splitter(self.name, max_bytes)
         self._spawn.expect_list([re.compile(rb"(?s).*")], timeout=0)  # what has come already
@@ -152,7 +152,7 @@ class Console:
             try:
                 chunk = self._spawn.read_nonblocking(PIECE, max(left, 0.001))
             except pexpect.TIMEOUT:
-                when = "when its time was up" if until.passed else f"after {silence:.0f} s without a word"
+                when = "when its time was up" if until.passed else f"after {silence:.0f} s without output"
                 raise self.error(step, f"it was not done {when}") from None
             except pexpect.EOF:
                 raise self.error(step, "the machine stopped") from None
@@ -172,7 +172,7 @@ class Console:
             return
 
     def error(self, step: str, what: str) -> TargetError:
-        """`what` went wrong in this step, with the console's last output."""
+        """The error that `what` went wrong in this step, with the console's last output."""
         last = shown(b"".join(self._spawn.last)[-LAST_OUTPUT:])
         return TargetError(f"{self.name}: {step}: {what}.", "The console's last output is below.", last)
 

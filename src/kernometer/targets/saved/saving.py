@@ -1,4 +1,4 @@
-"""How a guest is stopped and saved, and how it goes on in another QEMU, from the very same state."""
+"""Stops and saves a guest, and restores it in another QEMU, from exactly the same state."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 STATE_SECONDS = 60.0
 #: The memory is in a file that the next QEMU maps; it is not in the state.
 _CAPABILITIES = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
-#: Where the state says what the machine was doing: after the section's name and two numbers the words' length, and the
-#: words themselves, in 100 bytes.
+#: The machine's run state in the saved state: after the section's name and two numbers come the text's length and the
+#: text, in 100 bytes.
 _DOING, _SKIPPED, _WORDS = b"\x0bglobalstate", 8, 100
 
 
 def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: Deadline) -> Iterator[int]:
     """Boots by `words` (of phase `saved`) in `folder`, up to the instruction at `ready`, and saves the guest `into`.
 
-    Yields the emulator's process id for as long as that takes. Raises TargetError: LostError where QEMU ended or hung.
+    Yields the emulator's process id during that time. Raises TargetError, or LostError if QEMU ended or hung.
     """
     (into / qemu.MEMORY).touch()
     (folder / qemu.MEMORY).symlink_to(into / qemu.MEMORY)
@@ -50,19 +50,19 @@ def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: De
 
 
 def as_running(state: bytes) -> bytes:
-    """The same state of a machine that was running, since one that a debugger stopped is not restored: QEMU 7.2 aborts.
+    """The same state of a running machine: QEMU 7.2 aborts if it restores one that a debugger stopped.
 
-    Raises TargetError where it does not say that it was stopped.
+    Raises TargetError if the state is not that of a stopped machine.
     """
     at = state.find(_DOING) + len(_DOING) + _SKIPPED
     if at < len(_DOING) + _SKIPPED or state[at + 4 : at + 10] != b"debug\0":
-        raise TargetError("QEMU saved the guest in a form that is not known here.")
+        raise TargetError("QEMU saved the guest in an unknown form.")
     words = b"running\0"
     return state[:at] + struct.pack(">I", len(words)) + words.ljust(_WORDS, b"\0") + state[at + 4 + _WORDS :]
 
 
 def restore(monitor: socket.socket, until: Deadline) -> None:
-    """Lets a QEMU of phase `restored` go on from STATE and MEMORY in its folder. Raises TargetError."""
+    """Lets a QEMU of phase `restored` continue from STATE and MEMORY in its directory. Raises TargetError."""
     ask = Monitor(monitor, Deadline.after(min(STATE_SECONDS, until.left())))
     ask.execute("migrate-set-capabilities", **_CAPABILITIES)
     ask.execute("migrate-incoming", uri=f"exec:cat {qemu.STATE}")

@@ -1,5 +1,5 @@
-"""Guests that were saved, kept in the cache: a folder each, with the file that is the guest's memory (sparse), the rest
-of its state, and its first file system. Several processes use them at once; what nobody uses goes when room is short.
+"""Saved guests in the cache: one directory each, with the guest's memory (a sparse file), the rest of its state, and
+its first file system. Several processes use them at once. Unused ones are removed to make room.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kernometer.cache import cache_folder
 from kernometer.errors import ResultError, TargetError
 from kernometer.targets.base import Deadline
 
-#: Kept at most: a guest's memory takes 60 to 300 MB on the disk, and a campaign of floors has some fifteen.
+#: The most that is kept: a guest's memory takes 60 to 300 MB on the disk, and a campaign of floors has some fifteen.
 MAX_STATES, MAX_DISK_BYTES = 64, 6 << 30
-#: In a state's folder: digests of the other files, written last of all.
+#: In a state's directory: digests of the other files, written last.
 DIGESTS = "digests"
-#: What a process that was killed left half made is removed after so many seconds.
+#: Incomplete states of killed processes are removed after so many seconds.
 STALE_SECONDS = 3600.0
 PAGE = 4096
 
@@ -32,10 +32,10 @@ def folder() -> Path:
 
 
 def obtain(key: str, save: Callable[[Path], Iterator[None]], held: ExitStack, until: Deadline) -> Iterator[None]:
-    """Makes sure that `folder() / key` is there and whole, until `held` is left; None while it is waited for.
+    """Ensures that `folder() / key` exists and is complete until the end of `held`; yields None while waiting.
 
-    `save` puts the files into the folder that it is given. What is damaged is made anew; of two who want the same, one
-    makes it. Raises what `save` raises, ResultError where the cache cannot be written.
+    `save` writes the files into the directory that it is given. A damaged state is made again. If two processes want
+    the same state, one makes it. Raises what `save` raises, ResultError if the cache cannot be written.
     """
     final = folder() / key
     try:
@@ -65,7 +65,7 @@ def obtain(key: str, save: Callable[[Path], Iterator[None]], held: ExitStack, un
 
 
 def _make(final: Path, save: Callable[[Path], Iterator[None]]) -> Iterator[None]:
-    if _whole(final):  # another was faster
+    if _whole(final):  # another process was faster
         return
     shutil.rmtree(final, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-", ignore_cleanup_errors=True) as scratch:
@@ -89,7 +89,7 @@ def _digests(state: Path) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Of the pages that are not zero, and where they lie: holes are skipped, wherever the file system has them."""
+    """The digest of the pages that are not zero, and their places; skips the file's holes."""
     found = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
         size, at = os.fstat(file.fileno()).st_size, 0
@@ -110,12 +110,12 @@ def _digest(path: Path) -> str:
 
 
 def _locked(state: Path, how: int) -> int | None:
-    """A descriptor that holds the lock beside `state`; None where another has it."""
+    """A descriptor that holds the lock of `state`; None if another process has it."""
     path = state.with_suffix(".lock")
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with suppress(OSError):
         fcntl.flock(lock, how | fcntl.LOCK_NB)
-        if os.fstat(lock).st_ino == path.stat().st_ino:  # nobody removed it meanwhile
+        if os.fstat(lock).st_ino == path.stat().st_ino:  # it was not removed meanwhile
             return lock
     os.close(lock)
     return None
@@ -127,7 +127,7 @@ def _unlock(lock: int | None) -> None:
 
 
 def _make_room() -> None:
-    """The least recently used go first; those in use stay."""
+    """Removes the least recently used states that are not in use."""
     for old in folder().glob(".new-*"):
         with suppress(FileNotFoundError):
             if old.stat().st_mtime < time.time() - STALE_SECONDS:

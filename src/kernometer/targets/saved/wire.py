@@ -1,8 +1,8 @@
-"""QEMU's monitor and its debugger's stub, each at the other end of a socket: the few messages that saving a guest and
-restoring it take. Every wait ends with its deadline, and no answer is taken to be short or sensible.
+"""QEMU's monitor and its debugger's stub, each on a socket: the few messages for saving and restoring a guest. Every
+wait has a deadline, and answers are checked for size and form.
 
 Formats: QEMU, docs/interop/qmp-spec.rst; GDB manual, "Remote Protocol". QEMU's own library for the monitor is made for
-asyncio, and its synchronous part serves the main thread alone: here several threads measure.
+asyncio, and its synchronous part works in the main thread only: here several threads measure.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import msgspec
 from kernometer.errors import TargetError
 from kernometer.targets.base import Deadline
 
-#: An answer of ours is some hundred bytes.
+#: Usual answers have some hundred bytes.
 MAX_ANSWER = 1 << 20
-#: Answers that are no answers to us: events.
+#: The most events before an answer.
 MAX_EVENTS = 1000
 
 _STOPPED = re.compile(rb"[TS]05.*", re.DOTALL)
 
 
 class LostError(TargetError):
-    """The other end closed, hung, or said what makes no sense."""
+    """The other end closed, hung, or sent invalid data."""
 
 
 class _Wire:
@@ -38,10 +38,10 @@ class _Wire:
             self._end.settimeout(max(0.001, self._until.left()))
             self._end.sendall(data)
         except OSError as error:
-            raise LostError(f"QEMU does not listen: {error}.") from error
+            raise LostError(f"QEMU does not take input: {error}.") from error
 
     def take(self, end: bytes, more: int = 0, seconds: float | None = None) -> bytes:
-        """What comes up to `end` and `more` bytes behind it, without waiting longer than `seconds`."""
+        """The bytes up to `end` and `more` bytes after it, without waiting longer than `seconds`."""
         while (at := self._come.find(end)) < 0 or len(self._come) < at + len(end) + more:
             if len(self._come) > MAX_ANSWER:
                 raise LostError(f"QEMU answered with more than {MAX_ANSWER:,} bytes.")
@@ -65,7 +65,7 @@ class _Wire:
 
 
 class Monitor:
-    """QMP: a JSON object a line."""
+    """QMP: one JSON object per line."""
 
     def __init__(self, end: socket.socket, until: Deadline) -> None:
         """Waits for the greeting."""
@@ -73,8 +73,8 @@ class Monitor:
         self._answer("QMP")
         self.execute("qmp_capabilities")
 
-    def execute(self, command: str, **arguments: object) -> Any:  # what a command answers is its own
-        """What QEMU returns. Raises LostError, or TargetError with QEMU's words where it refuses."""
+    def execute(self, command: str, **arguments: object) -> Any:  # each command has its own type of answer
+        """QEMU's answer. Raises LostError, or TargetError with QEMU's message if it refuses."""
         self._wire.send(msgspec.json.encode({"execute": command, "arguments": arguments}) + b"\n")
         return self._answer("return")
 
@@ -83,14 +83,14 @@ class Monitor:
             try:
                 said = msgspec.json.decode(self._wire.take(b"\n"), type=dict[str, Any])
             except msgspec.DecodeError as error:
-                raise LostError(f"QEMU's monitor said what is no answer: {error}.") from error
+                raise LostError(f"QEMU's monitor sent an invalid answer: {error}.") from error
             except TimeoutError:
                 raise LostError("QEMU's monitor does not answer.") from None
             if "error" in said:
                 raise TargetError(f"QEMU refused: {str(said['error'])[:300]}.")
             if key in said:
                 return said[key]
-        raise LostError("QEMU's monitor does not come to an answer.")
+        raise LostError("QEMU's monitor sends events and no answer.")
 
 
 class Debugger:
@@ -100,7 +100,7 @@ class Debugger:
         self._wire = _Wire(end, until)
 
     def run_to(self, address: int) -> None:
-        """Lets the guest go on, until it is about to execute the instruction there: see `stopped`."""
+        """Lets the guest run until it reaches the instruction at `address`: see `stopped`."""
         self._send(b"Z1,%x,1" % address)
         try:
             answer = self._packet(None)
@@ -111,7 +111,7 @@ class Debugger:
         self._send(b"c")
 
     def stopped(self) -> bool:
-        """Whether it is there; asks without waiting."""
+        """Whether it has reached it; does not wait."""
         try:
             answer = self._packet(0.0)
         except TimeoutError:
@@ -127,6 +127,6 @@ class Debugger:
         answer = self._wire.take(b"#", 2, seconds).lstrip(b"+")
         data, _, check = answer[1:].rpartition(b"#")
         if answer[:1] != b"$" or b"%02x" % (sum(data) & 0xFF) != check:
-            raise LostError(f"QEMU's debugger said what is no packet: {answer[:100]!r}.")
+            raise LostError(f"QEMU's debugger sent an invalid packet: {answer[:100]!r}.")
         self._wire.send(b"+")
         return data
