@@ -100,8 +100,7 @@ def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> No
         for title in (comparison.a, comparison.b):
             if title not in known:
                 raise ResultError(
-                    f"A comparison names {name(title)!r}, which is none of the systems.",
-                    "Give the results that were compared.",
+                    f"A comparison names {name(title)!r}, which is none of the systems.", "Give the compared results."
                 )
 
 

@@ -60,7 +60,7 @@ def _below(view: ComparisonView, lines: Sequence[ComparedRow]) -> Iterator[str]:
     yield from (f"{row.row}: {'; '.join(row.why)}" for row in lines if row.why)
     if len(lines) < len(view.lines):
         kind = "asked for first and those that differ most" if view.decided else "that moved most, by chance or not"
-        yield f"These are the rows {kind}; --all shows all {len(view.lines)}."
+        yield f"These are the rows {kind}; --all shows all of them."
     if view.decided and any(row.verdict is Verdict.UNDECIDED for row in lines):
         yield LEGEND.format(view.delta)
     if any("*" in row.row for row in lines):

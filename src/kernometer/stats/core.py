@@ -1,7 +1,4 @@
-"""The state of the core around each sample, from readings of the empty loop.
-
-docs/statistics.md, "The state of the core".
-"""
+"""The state of the core around each sample, from the empty loop. docs/statistics.md, "The state of the core"."""
 
 from __future__ import annotations
 
