@@ -69,7 +69,7 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
         (("add", "linux", "6.1", "six"), 2, "not a Linux series"),
         (("add", "plan9", "4"), 2, "no system 'plan9'"),
         (("add", "linux", "6.1", "--append", "a+b"), 2, "'a+b' cannot be an option"),
-        (("add", "linux", "6.1", "--append", "x;y"), 2, "is no option"),
+        (("add", "linux", "6.1", "--append", "x;y"), 2, "is invalid"),
         (("add", "linux", "6.1", "--machine", "z80"), 2, "no such machine"),
         (("add", "linux", "6.1", "--memory", "1"), 2, "memory"),
         (("add", "linux", "6.1", "--module", "x"), 2, "--module"),

@@ -93,7 +93,7 @@ def test_a_damaged_payload_is_an_error_of_ours(packer: str) -> None:
         (b"", "no setup header"),
         (bytes(2000), "no setup header"),
         (image(b"\x89LZO" + bytes(20)), "89 4c 5a 4f"),
-        (image(gzip.compress(b"not ELF", mtime=0)), "not an ELF file"),
+        (image(gzip.compress(b"not ELF", mtime=0)), "does not unpack to an ELF file"),
         (image(gzip.compress(KERNEL, mtime=0), version=0x0207), "older than 2.08"),
         (image(gzip.compress(KERNEL, mtime=0))[:3000], "cut off"),
     ],

@@ -106,7 +106,7 @@ def test_a_guest_without_the_packed_image_is_to_be_added_again(guest: store.Gues
         ("+display=vesafb+machine=microvm", "needs a firmware"),
         ("+display=", "no such display"),
         ("+display=sdl", "no such display"),
-        ("+display=bochs-drm+display=vesafb+machine=pc", "display is said twice"),
+        ("+display=bochs-drm+display=vesafb+machine=pc", "display is given twice"),
     ],
 )
 def test_a_display_that_cannot_be_is_refused(words: str, said: str) -> None:

@@ -26,7 +26,7 @@ def test_a_module_says_what_it_needs(module: Compile) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + bytes(58), b"\x7fELF\x01\x01" + bytes(90)])
 def test_what_is_no_module_is_said(content: bytes) -> None:
-    with pytest.raises(TargetError, match="x is no kernel module"):
+    with pytest.raises(TargetError, match="x is not a kernel module"):
         modinfo(content, "x")
 
 

@@ -155,7 +155,7 @@ ELF32 = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HH", 2, 3) + bytes(44)
         (ELF32 + bytes(2) + HEADER, "no multiboot header"),
         (ELF32 + bytes(8192) + HEADER, "no multiboot header"),
         (ELF32 + HEADER[:8] + b"abcd", "no multiboot header"),
-        (ELF32 + struct.pack("<I", 0xE85250D6), "multiboot 2 alone"),
+        (ELF32 + struct.pack("<I", 0xE85250D6), "only a header of multiboot 2"),
         (HEADER + bytes(100), "no ELF file"),
         (HEADER, "no ELF file"),
         (ELF32.replace(struct.pack("<HH", 2, 3), struct.pack("<HH", 2, 40)) + HEADER, "not a kernel for x86"),
@@ -183,7 +183,7 @@ def test_a_header_that_gives_addresses_needs_no_elf() -> None:
         ("", "no such module"),
         ("@disk", "no such module"),
         ("nowhere/ds", "No such file"),
-        (".", "no regular file"),
+        (".", "not a regular file"),
         ("empty", "is empty"),
         ("ds \N{LATIN SMALL LETTER E WITH ACUTE}", "printable ASCII"),
         ("ds a\nb", "printable ASCII"),
@@ -198,7 +198,7 @@ def test_a_module_that_is_none_is_refused(
     file(tmp_path, "empty", b"")
     os.mkfifo(tmp_path / "pipe")
     for each in (module, "pipe"):
-        with pytest.raises(UsageError, match="no regular file" if each == "pipe" else words):
+        with pytest.raises(UsageError, match="not a regular file" if each == "pipe" else words):
             multiboot.add("tiny", kernel, [each])
     assert store.listed() == ()
 

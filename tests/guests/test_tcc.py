@@ -125,7 +125,7 @@ def fake_source(monkeypatch: pytest.MonkeyPatch, configure: str) -> None:
 def test_a_build_that_fails_is_quoted_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fake_source(monkeypatch, "printf 'no \\033[1m luck\\n'; exit 3")
-    with pytest.raises(BuildError, match="left with 3") as caught:
+    with pytest.raises(BuildError, match="ended with status 3") as caught:
         tcc.toolchain()
     assert caught.value.last_output == "no \\x1b[1m luck\n"
     assert list((tmp_path / "kernometer" / "toolchains").iterdir()) == []

@@ -83,7 +83,7 @@ def test_what_does_not_build_is_an_error_with_the_compilers_words(sources: Path)
     """Expected: nothing is kept. Broken: half a kernel in the cache, found the next time."""
     (sources / "Makefile").write_text("all:\n\techo word.c:1: error: no such word >&2; exit 1\n")
     for _ in range(2):
-        with pytest.raises(BuildError, match="make left with 2") as caught:
+        with pytest.raises(BuildError, match="make ended with status 2") as caught:
             trio.add("mono")
         assert "word.c:1: error" in caught.value.last_output
     assert store.listed() == ()
@@ -177,5 +177,5 @@ def test_what_linux_gets_for_a_row_with_a_disk_is_still_a_list_of_drivers(source
     guest = store.Guest(sources, old)
     (words, reason) = disks.provide(guest, ("minix",), "").arguments
     assert words == "--no-disk"
-    assert "before these were kept" in reason
+    assert "before these were stored" in reason
     assert initramfs.DRIVERS not in disks.provide(guest, ("minix",), "").files

@@ -134,8 +134,8 @@ def test_a_linux_that_is_not_here_is_added(mirror: Repository) -> None:
         ("linux-6.1+machine=q35", "the virtual machine's"),
         ("linux-6.1+memory=1024", "the virtual machine's"),
         ("cloud", "lacks CONFIG_XEN_DOM0"),
-        ("tiny", "no Linux by itself"),
-        ("linux-6.1+", "no option"),
+        ("tiny", "not a Linux by itself"),
+        ("linux-6.1+", "is invalid"),
     ],
 )
 def test_what_cannot_be_the_first_domain_is_refused(dom0: str, words: str) -> None:
@@ -166,7 +166,7 @@ def test_a_kernel_from_a_file_is_believed() -> None:
 @needs_apt
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"\x7fELF" + bytes(100), "no multiboot header"), (None, "holds 0 hypervisors")],
+    [(b"\x7fELF" + bytes(100), "no multiboot header"), (None, "contains 0 hypervisors")],
 )
 def test_a_package_without_a_usable_hypervisor_leaves_no_guest(
     mirror: Repository, content: bytes | None, words: str

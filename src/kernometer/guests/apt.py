@@ -1,7 +1,7 @@
-"""Packages by the distribution's own tools: apt decides what is authentic and whose mirror is used.
+"""Packages by the distribution's own tools: apt checks signatures and chooses the mirror.
 
-Nothing here needs root. What is fetched beside the system's own package lists lives in a private state folder in the
-cache, filled by `apt-get update` from the system's sources, or from others of the same mirrors with the same keys.
+Nothing here needs root. Package lists other than the system's own are kept in a private state directory in the cache.
+`apt-get update` fetches them from the system's sources, or from other suites of the same mirrors with the same keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kernometer.guests import debsource, sourcelist
 QUERY_SECONDS = 60
 UPDATE_SECONDS = 300
 DOWNLOAD_SECONDS = 900
-#: Package lists that are older are fetched again before they are used.
+#: Older package lists are fetched again before use.
 LISTS_HOURS = 6
 
 _SOURCES, _STATUS, _LOCK, _UPDATED, _ABSENT = "fetched.sources", "status", "lock", "updated", "absent"
@@ -37,7 +37,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9+.~-]*")
 
 
 class ExpiredError(TargetError):
-    """The mirror's Release file is older than it may be by its own word."""
+    """The mirror's Release file is older than its own limit."""
 
 
 class UnreachableError(TargetError):
@@ -45,35 +45,35 @@ class UnreachableError(TargetError):
 
 
 class NoSuiteError(TargetError):
-    """The mirror answers, and has no such suite."""
+    """The mirror answers, but has no such suite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One candidate of one package, as the signed package lists have it."""
+    """One candidate of one package, from the signed package lists."""
 
     name: str
     version: str
     sha256: str
     size: int = 0  #: bytes to download
-    depends: tuple[str, ...] = ()  #: names of packages that it needs, of alternatives the first
+    depends: tuple[str, ...] = ()  #: names of required packages; the first one of alternatives
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose a suite is, by its signed Release file."""
+    """The origin of a suite, from its signed Release file."""
 
     uri: str
-    suite: str  #: as the source has it: "stable"
+    suite: str  #: the source's name: "stable"
     codename: str  #: "trixie", "trixie-security"
     origin: str  #: "Debian"
 
 
 @dataclass(frozen=True, slots=True)
 class Apt:
-    """apt with the system's package lists, or with a private state folder.
+    """apt with the system's package lists, or with a private state directory.
 
-    `sources` are those of the private state, as deb822; without any they are the system's.
+    `sources` are those of the private state, as deb822; "" means the system's.
     """
 
     state: Path | None = None
@@ -81,7 +81,7 @@ class Apt:
 
     @classmethod
     def private(cls, name: str, sources: str = "") -> Apt:
-        """In the cache, apart from what another mirror or other keys of the same `name` left there."""
+        """A private state in the cache, separate for each `name` and its mirrors and keys."""
         return cls(cache_folder() / "apt" / f"{name}-{sha256(sources.encode())[:8]}", sources)
 
     def options(self) -> tuple[str, ...]:
@@ -90,18 +90,18 @@ class Apt:
         own = (
             f"Dir::Etc::sourcelist={self.state}/{_SOURCES}",
             "Dir::Etc::sourceparts=-",
-            "Acquire::Check-Date=true",  # off in some containers; whether a suite's age counts, `sources` say
+            "Acquire::Check-Date=true",  # off in some containers; `sources` set whether a suite's age counts
         )
         settings = (
             f"Dir::State={self.state}/state",
             f"Dir::State::Lists={self.state}/lists",
             f"Dir::Cache={self.state}/cache",
-            # Containers switch these two off, and every question would then parse the lists again.
+            # Containers switch these two off; then every query would parse the lists again.
             "Dir::Cache::pkgcache=pkgcache.bin",
             "Dir::Cache::srcpkgcache=srcpkgcache.bin",
             "Acquire::Languages=none",  # no translated descriptions, which are megabytes
-            f"Dir::State::status={self.state}/{_STATUS}",  # empty: what is installed here is no candidate
-            # For root apt would fetch as the user _apt, who has no way into root's cache; signatures are checked alike.
+            f"Dir::State::status={self.state}/{_STATUS}",  # empty: installed packages are not candidates
+            # For root apt would fetch as the user _apt, who cannot enter root's cache. Signatures are still checked.
             *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),
             *(own if self.sources else ()),
         )
@@ -110,14 +110,13 @@ class Apt:
     def update(self, hours: float = 0.0) -> None:
         """Fetches the package lists into the private state, unless those there are younger than `hours`.
 
-        Raises NoSuiteError, ExpiredError, UnreachableError or (a bad signature) another TargetError, each with what
-        apt said.
+        Raises NoSuiteError, ExpiredError, UnreachableError or (a bad signature) another TargetError, with apt's output.
         """
         with self._locked() as state:
             if self.fresh(hours):
                 return
             if self._young(_ABSENT, hours):
-                raise NoSuiteError("The mirror had no such suite when it was last asked.")
+                raise NoSuiteError("The mirror had no such suite at the last update.")
             self.forget()
             (state / _SOURCES).write_text(self.sources)
             words = ("apt-get", *self.options(), "-q", "update")
@@ -135,20 +134,20 @@ class Apt:
         return self._young(_UPDATED, hours)
 
     def forget(self) -> None:
-        """The next update fetches, however young the lists are."""
+        """Makes the next update fetch, however young the lists are."""
         for stamp in (_UPDATED, _ABSENT):
             if self.state is not None:
                 (self.state / stamp).unlink(missing_ok=True)
 
     def _young(self, stamp: str, hours: float) -> bool:
-        """A stamp from the future, after a change of the clock, is not young."""
+        """Whether the stamp is younger than `hours`; one from the future, after a change of the clock, is not."""
         try:
             return self.state is not None and 0 <= time.time() - (self.state / stamp).stat().st_mtime < hours * 3600
         except OSError:
             return False
 
     def release(self, field: str) -> str:
-        """A field of the Release file that the last update checked; "" where it has none."""
+        """A field of the Release file that the last update checked; "" if it has no such field."""
         for path in sorted((self.state / "lists").glob("*Release")) if self.state else ():
             with path.open(encoding="utf-8", errors="replace") as file:
                 head = file.read(4096)
@@ -157,12 +156,12 @@ class Apt:
         return ""
 
     def names(self, prefix: str) -> list[str]:
-        """Names of packages that begin so, sorted."""
+        """The sorted names of packages with this prefix."""
         words = ("apt-cache", *self.options(), "pkgnames", prefix)
         return sorted(set(_run(words, QUERY_SECONDS, "apt cannot read its package lists.").split()))
 
     def show(self, names: Iterable[str]) -> tuple[Package, ...]:
-        """The candidates of these packages, as far as they can be downloaded."""
+        """The candidates of these packages that can be downloaded."""
         asked = tuple(names)
         if not asked:
             return ()
@@ -178,7 +177,7 @@ class Apt:
         return tuple(found)
 
     def origins(self) -> tuple[Origin, ...]:
-        """Whose the suites are that there are lists of."""
+        """The origins of all suites in the package lists."""
         shown = _run(("apt-cache", *self.options(), "policy"), QUERY_SECONDS, "apt cannot read its package lists.")
         found = []
         for match in _POLICY.finditer(shown):
@@ -187,7 +186,7 @@ class Apt:
         return tuple(dict.fromkeys(found))
 
     def suite(self, package: Package) -> str:
-        """Which suite the lists have this version from ("bookworm-security"); "" where apt does not say."""
+        """The suite of this version in the lists ("bookworm-security"); "" if not known."""
         words = ("apt-cache", *self.options(), "madison", package.name)
         for line in _run(words, QUERY_SECONDS, "apt cannot read its package lists.").splitlines():
             parts = [part.strip() for part in line.split("|")]
@@ -196,7 +195,7 @@ class Apt:
         return ""
 
     def download(self, package: Package, folder: Path) -> Path:
-        """The package's file in `folder`, authenticated by apt and compared with the lists' SHA-256."""
+        """The package's file in `folder`, authenticated by apt and checked against the lists' SHA-256."""
         before = set(folder.glob("*.deb"))
         _run(
             ("apt-get", *self.options(), "-q", "download", f"{package.name}={package.version}"),
@@ -206,18 +205,18 @@ class Apt:
         )
         files = [path for path in folder.glob("*.deb") if path not in before]
         if len(files) != 1:
-            raise TargetError(f"apt-get left {len(files)} package files where one was asked for.", "Try again.")
+            raise TargetError(f"apt-get left {len(files)} package files instead of one.", "Try again.")
         with files[0].open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != package.sha256:
-            raise TargetError(f"{package.name} is not what the package lists say: its SHA-256 differs.", "Try again.")
+            raise TargetError(f"{package.name} does not match the package lists: its SHA-256 differs.", "Try again.")
         return files[0]
 
     @contextmanager
     def _locked(self) -> Iterator[Path]:
-        """One update of a state folder at a time, other processes' included."""
+        """Allows one update of a state directory at a time, in all processes."""
         if self.state is None:
-            raise ValueError("the system's own lists are the administrator's")
+            raise ValueError("only the administrator updates the system's own lists")
         try:
             for folder in ("state/lists/partial", "lists/partial", "cache/archives/partial"):
                 (self.state / folder).mkdir(parents=True, exist_ok=True)
@@ -235,25 +234,24 @@ class Apt:
                 yield self.state
         except OSError as error:
             raise ResultError(
-                f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a folder that can be written to."
+                f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a writable directory."
             ) from error
 
 
 def source(package: str, folder: Path, suite: sourcelist.Source | None = None) -> Path:
-    """The unpacked source of a package of `suite`, else of this release, with Debian's patches applied: a folder in
-    `folder`.
+    """A directory in `folder` with the source of a package of `suite`, or else of this release, with Debian's patches.
 
-    It comes through apt from source lists of the system's own mirror, with the system's keys, and needs no deb-src line
-    of the administrator's. Raises MissingError where there is no such source, TargetError where apt fails.
+    apt fetches it by source lists of the system's own mirror, with the system's keys, and needs no deb-src line in the
+    system's sources. Raises MissingError if there is no such source, TargetError if apt fails.
     """
     if not _NAME.fullmatch(package):
-        raise ValueError(f"{package!r} is no package's name")
+        raise ValueError(f"{package!r} is not a package's name")
     need()
     stanzas = [
         one.stanza("deb-src") for one in ([suite] if suite else sourcelist.system()) if one.trust or one.components
     ]
     if not stanzas:
-        raise MissingError("apt has no package sources here.", "Look into /etc/apt/sources.list.d.")
+        raise MissingError("apt has no package sources here.", "Check /etc/apt/sources.list.d.")
     apt = Apt.private("source", "\n".join(stanzas))
     apt.update(LISTS_HOURS)
     words = ("apt-get", *apt.options(), "-q", "source", "--download-only", "--only-source", package)
@@ -265,14 +263,14 @@ def source(package: str, folder: Path, suite: sourcelist.Source | None = None) -
         raise
     found = list(folder.glob(f"{package}_*.dsc"))
     if len(found) != 1:
-        raise TargetError(f"apt-get left {len(found)} source descriptions where one was asked for.", "Try again.")
+        raise TargetError(f"apt-get left {len(found)} source descriptions instead of one.", "Try again.")
     return debsource.unpack(found[0], folder / package)
 
 
 def need() -> None:
-    """Raises MissingError where apt or dpkg are not here."""
+    """Raises MissingError without apt or dpkg."""
     if any(shutil.which(program) is None for program in ("apt-get", "apt-cache", "dpkg-deb")):
-        raise MissingError("Guests are made from packages, and apt and dpkg are not here.", "Use Debian or Ubuntu.")
+        raise MissingError("Guests are made from packages, and there is no apt or dpkg here.", "Use Debian or Ubuntu.")
 
 
 def newer(a: str, b: str) -> bool:
@@ -282,7 +280,7 @@ def newer(a: str, b: str) -> bool:
 
 
 def _sorted_out(error: TargetError, has_release: bool) -> KernometerError:
-    """The error of a failed update by what apt said; of a trusted source it asks for lists even without a Release."""
+    """The error of a failed update, by apt's output. (apt fetches a trusted source's lists even without a Release.)"""
     said = error.last_output
     if re.search(r"^E: Release file for .* is expired", said, re.MULTILINE):
         return ExpiredError(error.text, error.next_step, said)
@@ -290,14 +288,12 @@ def _sorted_out(error: TargetError, has_release: bool) -> KernometerError:
     if not has_release and re.search(absent, said, re.MULTILINE):
         return NoSuiteError(error.text, error.next_step, said)
     if re.search(r"Could not (resolve|connect)|Temporary failure|Unable to connect|Connection (timed|refused)", said):
-        return UnreachableError(
-            "The package mirror cannot be reached.", "Look at the network and at apt's sources.", said
-        )
+        return UnreachableError("The package mirror cannot be reached.", "Check the network and apt's sources.", said)
     return error
 
 
 def _run(words: tuple[str, ...], seconds: float, what: str, folder: Path | None = None) -> str:
-    """The program's output. Raises TargetError with `what` and the last that it said."""
+    """The program's output. Raises TargetError with `what` and its last messages."""
     try:
         done = subprocess.run(
             words,
@@ -311,8 +307,8 @@ def _run(words: tuple[str, ...], seconds: float, what: str, folder: Path | None 
     except FileNotFoundError as error:
         raise MissingError(f"There is no {words[0]} here.", "Guests need Debian's or Ubuntu's apt.") from error
     except subprocess.TimeoutExpired as error:
-        raise TargetError(f"{what} {words[0]} did not end in {seconds:.0f} s.", "Look at the network.") from error
+        raise TargetError(f"{what} {words[0]} did not end in {seconds:.0f} s.", "Check the network.") from error
     said = done.stderr.decode(errors="replace")
     if done.returncode != 0 or re.search(r"^(W: Failed to fetch|Err:)", said, re.MULTILINE):
-        raise TargetError(what, "What apt said last is below.", said.strip()[-2000:])
+        raise TargetError(what, "apt's last output is below.", said.strip()[-2000:])
     return done.stdout.decode(errors="replace")

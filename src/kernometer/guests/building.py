@@ -1,4 +1,4 @@
-"""Building with commands of others, configure and make: without what the user set for other builds, within a time."""
+"""Builds with configure and make: without the user's settings for other builds, and with a time limit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kernometer.text import printable
 def run(what: str, commands: Iterable[Sequence[str]], folder: Path, seconds: float, next_step: str = "") -> None:
     """Runs the commands in `folder` one after another, `seconds` for all of them. Python writes no bytecode there.
 
-    Raises BuildError for what fails or is not done by then, with its last output and `what` in its words; of a command
-    that is ended its children end too.
+    Raises BuildError, with `what` and the last output, for a command that fails or is not done by then. Its children
+    end with it.
     """
     until = time.monotonic() + seconds
     for command in commands:
@@ -27,11 +27,11 @@ def run(what: str, commands: Iterable[Sequence[str]], folder: Path, seconds: flo
             raise BuildError(f"{what} was not built after {seconds:.0f} s.", "Try again.") from error
         if status != 0:
             last = printable(said.decode(errors="replace")[-4000:], keep="\n")
-            raise BuildError(f"{what} does not build: {command[0]} left with {status}.", next_step, last)
+            raise BuildError(f"{what} does not build: {command[0]} ended with status {status}.", next_step, last)
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float) -> tuple[int, bytes]:
-    """Exit status and output. In a session of its own: make's children end with it."""
+    """Exit status and output. The command has its own session, so that make's children end with it."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
         command,

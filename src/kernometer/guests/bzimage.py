@@ -1,7 +1,7 @@
-"""From a bzImage to the ELF image inside it, which boots seconds faster (Linux, Documentation/arch/x86/boot.rst).
+"""Unpacks the ELF image in a bzImage, which boots seconds faster (Linux, Documentation/arch/x86/boot.rst).
 
-QEMU starts an ELF file directly when it holds a PVH note; the packed image would unpack itself under emulation first.
-Pure except for lz4 and zstd, for which Python 3.11 has no module: these go through the programs of those names.
+QEMU starts an ELF file with a PVH note directly; the packed image would unpack itself under emulation first.
+Pure except for lz4 and zstd: Python 3.11 has no module for them, so the programs of those names are run.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from kernometer.guests import programs
 
 #: More than any kernel unpacks to; a damaged or hostile image must not fill the memory.
 MAX_UNPACKED = 1 << 30
-#: Seconds that lz4 or zstd may take.
+#: The most seconds for lz4 or zstd.
 UNPACK_SECONDS = 120
 
 PT_NOTE = 4
-#: Xen's note that holds the entry point for 32-bit protected mode without paging (xen/include/public/elfnote.h).
+#: Xen's note with the entry point for 32-bit protected mode without paging (xen/include/public/elfnote.h).
 XEN_ELFNOTE_PHYS32_ENTRY = 18
 
 NOT_A_KERNEL = "Give the vmlinuz or bzImage of an x86-64 Linux kernel."
 
 
 def unpack(image: bytes) -> bytes:
-    """The ELF vmlinux that `image`, a bzImage, carries; an image that is ELF already is given back.
+    """The ELF vmlinux in `image`, a bzImage; an image that is already ELF is returned unchanged.
 
-    Raises TargetError where it is neither or is damaged, MissingError where lz4 or zstd is needed and not installed.
+    Raises TargetError if it is neither or is damaged, MissingError if lz4 or zstd is needed and not installed.
     """
     if image[:4] == b"\x7fELF":
         return image
@@ -45,16 +45,16 @@ def unpack(image: bytes) -> bytes:
             break
     else:
         raise TargetError(
-            f"The kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is not known.",
+            f"The kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is unknown.",
             "Use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd.",
         )
     if kernel[:4] != b"\x7fELF":
-        raise TargetError("What the kernel image unpacks to is not an ELF file.", NOT_A_KERNEL)
+        raise TargetError("The kernel image does not unpack to an ELF file.", NOT_A_KERNEL)
     return kernel
 
 
 def pvh_entry(kernel: bytes) -> int | None:
-    """The physical address at which QEMU would start this ELF64 kernel, or None where it has no PVH note."""
+    """The physical address at which QEMU would start this ELF64 kernel, or None without a PVH note."""
     try:
         phoff, phentsize, phnum = struct.unpack_from("<Q", kernel, 32) + struct.unpack_from("<HH", kernel, 54)
         for index in range(phnum):
@@ -68,7 +68,7 @@ def pvh_entry(kernel: bytes) -> int | None:
 
 
 def kernel_release(image: bytes) -> str:
-    """What `uname -r` will say, of a bzImage by its header or of an ELF image by its banner; "" where neither tells."""
+    """The kernel's `uname -r`, from a bzImage's header or an ELF image's banner; "" if not known."""
     if image[:4] == b"\x7fELF":
         found = re.search(rb"Linux version ([\w.+~-]{1,64}) \(", image)
     else:
@@ -78,7 +78,7 @@ def kernel_release(image: bytes) -> str:
 
 
 def _note(notes: bytes) -> int | None:
-    """Looks through one PT_NOTE segment; name and description are padded to four bytes each."""
+    """Searches one PT_NOTE segment; name and description are padded to four bytes each."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("<III", notes, at)
@@ -108,7 +108,7 @@ def _payload(image: bytes) -> bytes:
 
 
 def _bounded(payload: bytes, decompress: Callable[[bytes, int], bytes], done: Callable[[], bool]) -> bytes:
-    """Runs a decompressor object with a limit on what it gives; bytes after the stream are left alone."""
+    """Runs a decompressor with a limit on its output; ignores bytes after the stream."""
     try:
         kernel = decompress(payload, MAX_UNPACKED)
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
@@ -134,7 +134,7 @@ def _xz(payload: bytes) -> bytes:
 
 
 def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
-    """A decompressor that is a program. The build appends the unpacked size to the stream: four bytes, cut here."""
+    """A decompressor that runs a program, without the last four bytes: the build appends the unpacked size there."""
 
     def decompress(payload: bytes) -> bytes:
         programs.need(f"This kernel is packed with {name}", name)
@@ -143,14 +143,14 @@ def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
             raise TargetError("The packed kernel claims to be larger than 1 GiB.", NOT_A_KERNEL)
         kernel, told = _piped((name, *arguments), payload[:-4], size + 1)
         if len(kernel) != size:
-            raise TargetError(f"The packed kernel is damaged: {name} said {told!r}.", NOT_A_KERNEL)
+            raise TargetError(f"The packed kernel is damaged: {name} printed {told!r}.", NOT_A_KERNEL)
         return kernel
 
     return decompress
 
 
 def _piped(argv: tuple[str, ...], data: bytes, limit: int) -> tuple[bytes, str]:
-    """What a program makes of `data`, at most `limit` bytes of it, and what it said; it is ended after that."""
+    """A program's output for `data`, at most `limit` bytes, and its messages; ends the program after that."""
     with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as said:
         packed.write(data)
         packed.seek(0)
@@ -171,7 +171,7 @@ def unpack_zstd(data: bytes, limit: int) -> bytes:
     programs.need("This is packed with zstd", "zstd")
     unpacked, told = _piped(("zstd", "-dcq"), data, limit + 1)
     if told or not unpacked or len(unpacked) > limit:
-        raise TargetError(f"A zstd stream is damaged, or larger than {limit >> 20} MiB: zstd said {told!r}.")
+        raise TargetError(f"A zstd stream is damaged, or larger than {limit >> 20} MiB: zstd printed {told!r}.")
     return unpacked
 
 

@@ -1,6 +1,6 @@
-"""Debian source packages: what a .dsc names, checked by its SHA-256 and unpacked, with Debian's patches applied.
+"""Debian source packages: checks the files of a .dsc by their SHA-256, unpacks them and applies Debian's patches.
 
-By dpkg-source where it is installed, else by our code; the formats are dpkg-source(1)'s `3.0 (quilt)`, `3.0 (native)`
+It runs dpkg-source if that is installed. Our own code unpacks dpkg-source(1)'s formats `3.0 (quilt)`, `3.0 (native)`
 and `1.0` without a diff.
 """
 
@@ -16,15 +16,14 @@ from pathlib import Path, PurePosixPath
 from kernometer.errors import MissingError, TargetError
 
 UNPACK_SECONDS = 300
-#: The largest that anybody would want to unpack here.
+#: The most bytes that are unpacked.
 MAX_UNPACKED = 1 << 30
 
 
 def unpack(description: Path, into: Path) -> Path:
-    """The folder `into`, new, with the source that `description`, an authenticated .dsc, describes.
+    """Makes the directory `into` with the source of `description`, an authenticated .dsc.
 
-    Raises TargetError where a file is not what the .dsc says or cannot be unpacked, MissingError where a program is
-    needed that is not here.
+    Raises TargetError if a file does not match the .dsc or cannot be unpacked, MissingError if a program is missing.
     """
     files = checked(description)
     if shutil.which("dpkg-source"):
@@ -39,7 +38,7 @@ def unpack(description: Path, into: Path) -> Path:
     scratch.mkdir()
     _extract((originals or tarballs)[0], scratch)
     (scratch / _top(scratch)).rename(into)
-    shutil.rmtree(scratch, ignore_errors=True)  # gone already where the tarball has no folder of its own
+    shutil.rmtree(scratch, ignore_errors=True)  # it was moved if the tarball has no directory of its own
     for each in debian:
         _extract(each, into)
     _patch(into)
@@ -47,7 +46,7 @@ def unpack(description: Path, into: Path) -> Path:
 
 
 def checked(description: Path) -> tuple[Path, ...]:
-    """The files that a .dsc names, beside it. Raises TargetError where one is missing or another."""
+    """The files of a .dsc, in its directory. Raises TargetError if one is missing or differs."""
     text = description.read_text(errors="replace")
     block = re.search(r"^Checksums-Sha256:[ \t]*\n((?:[ \t]+\S.*\n)+)", text, re.MULTILINE)
     lines = [line.split() for line in block[1].splitlines()] if block else []
@@ -62,15 +61,15 @@ def checked(description: Path) -> tuple[Path, ...]:
         except OSError as error:
             raise TargetError(f"{name}: {error.strerror}.", "Try again.") from error
         if not right:
-            raise TargetError(f"{name} is not what {description.name} says: its SHA-256 differs.", "Try again.")
+            raise TargetError(f"{name} does not match {description.name}: its SHA-256 differs.", "Try again.")
         found.append(path)
     return tuple(found)
 
 
 def _extract(path: Path, into: Path) -> None:
-    """Files and folders only, so that no member leads out of `into`.
+    """Unpacks files and directories only, so that no member leads out of `into`.
 
-    tarfile's `data` filter would allow links too, but Python 3.11.2, that of Debian 12, has no filters.
+    tarfile's `data` filter would allow links too, but Debian 12's Python, 3.11.2, has no filters.
     """
     try:
         with tarfile.open(path) as archive:
@@ -79,15 +78,15 @@ def _extract(path: Path, into: Path) -> None:
             for member in archive:
                 name = PurePosixPath(member.name)
                 if name.is_absolute() or ".." in name.parts or not (member.isreg() or member.isdir()):
-                    raise tarfile.ExtractError(f"{member.name} is a link, a device or outside the archive's folder")
-            archive.extraction_filter = lambda member, _: member  # later Pythons warn where there is none
-            archive.extractall(into)  # noqa: S202  # the names were judged above
+                    raise tarfile.ExtractError(f"{member.name} is a link, a device or outside the archive's directory")
+            archive.extraction_filter = lambda member, _: member  # later Pythons warn without a filter
+            archive.extractall(into)  # noqa: S202  # the names are checked above
     except (tarfile.TarError, EOFError, OSError) as error:
         raise TargetError(f"{path.name} cannot be unpacked: {error}.", "apt-get install dpkg-dev.") from error
 
 
 def _top(folder: Path) -> str:
-    """A tarball of upstream's usually holds one folder; one that does not is that folder itself."""
+    """The tarball's only entry if that is a directory, as usual; else the tarball's own directory."""
     entries = list(folder.iterdir())
     return entries[0].name if len(entries) == 1 and entries[0].is_dir() else "."
 
@@ -98,7 +97,7 @@ def _patch(folder: Path) -> None:
     lines = series.read_text().splitlines() if series.is_file() else []
     names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
     if names and shutil.which("patch") is None:
-        raise MissingError("Debian's patches need a program patch.", "apt-get install dpkg-dev.")
+        raise MissingError("Debian's patches need the program patch.", "apt-get install dpkg-dev.")
     for name in names:
         _run(("patch", "-p1", "-s", "-f", "-d", str(folder), "-i", str(series.with_name(name))), name)
 
@@ -110,4 +109,4 @@ def _run(words: tuple[str, ...], what: str) -> None:
         raise TargetError(f"{words[0]} did not end in {UNPACK_SECONDS} s on {what}.", "Try again.") from error
     if done.returncode != 0:
         said = (done.stdout + done.stderr).decode(errors="replace").strip()[-2000:]
-        raise TargetError(f"{what}: {words[0]} failed.", "What it said is below.", said)
+        raise TargetError(f"{what}: {words[0]} failed.", "Its output is below.", said)

@@ -1,7 +1,7 @@
-"""Disks of memory for a guest, with ext4 and with MINIX FS version 3: their images, and what init needs for them.
+"""Memory disks for a guest, with ext4 and with MINIX FS version 3: their images and drivers.
 
-An emulated drive answers in the host's time and breaks exactness; a memory disk (Linux's brd) is filled from the
-initramfs. Images are made with the host's mkfs, without root rights; equal tools make equal bytes. They are carried
+An emulated drive answers in the host's time and makes counts inexact; a memory disk (Linux's brd) is filled from the
+initramfs. The host's mkfs makes the images, without root rights; equal tools make equal bytes. Images are stored
 without their holes: the size, then pieces of (offset, length, bytes), all numbers 64 bits, little-endian.
 """
 
@@ -20,22 +20,22 @@ from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError, ResultError, TargetError
 from kernometer.guests import drivers, initramfs, store
 
-#: Bytes of a disk: three times what the largest row by path and ext4's journal take.
+#: Bytes of a disk: three times as much as the largest row by path and ext4's journal need.
 SIZE = 16 << 20
-#: What lies on the disk when it is made, 2025-01-01: the guest's clock begins there.
+#: The time of the files on a new disk, 2025-01-01, when the guest's clock begins.
 MADE = 1735689600
 INODES = 2048
 BLOCK = 4096
 #: Seconds; mkfs takes a tenth of one.
 MKFS_SECONDS = 60
 
-#: In the guest: init_devices.c knows both.
+#: Paths in the guest, also in init_devices.c.
 IMAGES, MOUNTED = "etc/kernometer/disk", "/disk"
-#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB. A kernel that has one disk of its own, /dev/ram0,
-#: has one file system that it knows.
+#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB. A kernel with a built-in disk of its own has only
+#: /dev/ram0, and one file system.
 _BRD = f"rd_nr=2 rd_size={SIZE >> 10}"
 
-#: What kernels from 6.1 on and before mount, and what mkfs.ext4 makes by default today; no more, whatever its version.
+#: Features that mkfs.ext4 sets by default today, and that kernels from 6.1 on and before can mount.
 _EXT4_FEATURES = (
     *("none", "has_journal", "ext_attr", "resize_inode", "dir_index", "filetype", "extent", "64bit", "flex_bg"),
     *("sparse_super", "large_file", "huge_file", "dir_nlink", "extra_isize", "metadata_csum"),
@@ -43,7 +43,7 @@ _EXT4_FEATURES = (
 #: Instead of the host's mke2fs.conf.
 _EXT4_CONFIG = "[fs_types]\n\text4 = {\n\t}\n\tsmall = {\n\t}\n"
 _EXT4_UUID, _EXT4_HASH_SEED = "6b65726e-6f6d-4574-8572-657874340001", "6b65726e-6f6d-4574-8572-657874340002"
-#: Nothing is left for the kernel to do later: tables and journal are written out.
+#: Tables and journal are complete, so that the kernel does not initialise them later.
 _EXT4 = (
     *("mkfs.ext4", "-q", "-F", "-b", str(BLOCK), "-I", "256", "-N", str(INODES), "-m", "0", "-J", "size=4"),
     *("-O", ",".join(_EXT4_FEATURES), "-U", _EXT4_UUID),
@@ -54,7 +54,7 @@ _COMMANDS = {"ext4": _EXT4, "minix": _MINIX}
 _PACKAGES = {"ext4": "e2fsprogs", "minix": "util-linux, or util-linux-extra where that has mkfs.minix"}
 KINDS = tuple(_COMMANDS)
 
-#: An ordinary user's PATH leaves out the folders that have mkfs.
+#: Directories of mkfs, which an ordinary user's PATH does not contain.
 ADMIN_FOLDERS = ("/usr/sbin", "/sbin")
 
 _SUPERBLOCK, _MINIX3 = 1024, 0x4D5A
@@ -62,7 +62,7 @@ _SUPERBLOCK, _MINIX3 = 1024, 0x4D5A
 
 @dataclass(frozen=True, slots=True)
 class Provided:
-    """What a guest gets for the disks that its rows need: files of its initramfs, and words for the probe."""
+    """A guest's files and the probe's arguments for the disks that its rows need."""
 
     files: Mapping[str, bytes]
     arguments: tuple[str, ...]
@@ -71,8 +71,8 @@ class Provided:
 def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Provided:
     """Disks for those of `needs` that are kinds of disks, in a kernel booted with `command_line`.
 
-    For one that cannot be had there is the reason, in words for the probe. Raises TargetError where mkfs fails, or
-    where the guest's drivers are damaged.
+    For a disk that cannot be made the probe's arguments contain the reason. Raises TargetError if mkfs fails, or if the
+    guest's drivers are damaged.
     """
     images: dict[str, bytes] = {}
     words: list[str] = []
@@ -102,9 +102,9 @@ def _file(driver: str) -> str:
 
 
 def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tuple[tuple[str, bytes], ...]:
-    """Drivers for disks of these kinds, in the order of loading. Raises MissingError for what the kernel lacks."""
+    """Drivers for disks of these kinds, in the order of loading. Raises MissingError for a missing driver."""
     found = drivers.load_order(guest, ("brd", *kinds))
-    if guest.manifest.built_in:  # its memory disk is of this size
+    if guest.manifest.built_in:  # its memory disk has this size
         return found
     if "brd" not in (name for name, _ in found):
         sizes = re.findall(r"(?:^| )(?:brd\.rd_size|ramdisk_size)=(\d{1,9})(?= |$)", command_line)
@@ -117,9 +117,9 @@ def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tupl
 
 
 def image(kind: str) -> bytes:
-    """The image of a disk, without its holes; from the cache if it is there.
+    """The image of a disk, without its holes, from the cache if possible.
 
-    Raises MissingError without mkfs, TargetError where it fails, ResultError where the cache cannot be written.
+    Raises MissingError without mkfs, TargetError if it fails, ResultError if the cache cannot be written.
     """
     command = _COMMANDS[kind]
     program = _program(kind)
@@ -135,7 +135,7 @@ def image(kind: str) -> bytes:
 
 
 def sparse(whole: bytes) -> bytes:
-    """The form that init writes out: blocks of zeros are left out, neighbours share a piece."""
+    """The form that init unpacks: without blocks of zeros; adjacent blocks share a piece."""
     parts = [struct.pack("<Q", len(whole))]
     for offset, data in _pieces(whole):
         parts += (struct.pack("<QQ", offset, len(data)), data)
@@ -162,7 +162,7 @@ def _program(kind: str) -> str:
 
 
 def _made(kind: str, program: str, folder: Path) -> bytes:
-    """A whole image, holes and all."""
+    """A whole image with its holes."""
     file, config = folder / "disk", folder / "mke2fs.conf"
     config.write_text(_EXT4_CONFIG)
     with file.open("wb") as made:
@@ -172,11 +172,11 @@ def _made(kind: str, program: str, folder: Path) -> bytes:
 
 
 def _without_time(image: bytes) -> bytes:
-    """MINIX FS's one inode says when and for whom it was made: set to MADE and to root."""
+    """Sets the time and the owner of MINIX FS's only inode to MADE and root."""
     inodes, _, inode_blocks, zone_blocks = struct.unpack_from("<IHHH", image, _SUPERBLOCK)
     magic, _, block = struct.unpack_from("<HHH", image, _SUPERBLOCK + 24)
     if magic != _MINIX3 or inodes < INODES:
-        raise TargetError("mkfs.minix made something else than version 3 of its file system.")
+        raise TargetError("mkfs.minix did not make version 3 of its file system.")
     root = (2 + inode_blocks + zone_blocks) * block
     mode, links, _, _, size = struct.unpack_from("<HHHHI", image, root)
     changed = struct.pack("<HHHHIIII", mode, links, 0, 0, size, MADE, MADE, MADE)
@@ -184,7 +184,7 @@ def _without_time(image: bytes) -> bytes:
 
 
 def _run(words: tuple[str, ...], folder: Path, what: str) -> str:
-    """What it said. Raises TargetError with that where it fails."""
+    """The program's output. Raises TargetError with it if the program fails."""
     environment = {
         **os.environ,
         "LC_ALL": "C",
@@ -206,5 +206,5 @@ def _run(words: tuple[str, ...], folder: Path, what: str) -> str:
         raise TargetError(f"{what} cannot be run: {error}.", "Reinstall it.") from error
     said = done.stdout.decode(errors="replace")
     if done.returncode != 0:
-        raise TargetError(f"{what} left with status {done.returncode}.", "What it said is below.", said[-2000:])
+        raise TargetError(f"{what} ended with status {done.returncode}.", "Its output is below.", said[-2000:])
     return said

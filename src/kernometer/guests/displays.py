@@ -1,9 +1,9 @@
-"""Displays of a guest: what the kernel is told and given so that /dev/fb0 has the driver that the variant names.
+"""Displays of a guest: the kernel's options and drivers that give /dev/fb0 the driver of the variant.
 
 `display=bochs-drm` is QEMU's bochs-display and the kernel's driver for it: Linux's is a DRM module, Trio's is built
-in. `display=vesafb` is QEMU's VGA, whose BIOS sets a mode before the kernel begins, and Linux's built-in driver that
-draws in whatever was set: so the packed image must boot, by way of its real-mode code. Both show the same mode: 1024
-by 768 pixels of 32 bits.
+in. `display=vesafb` is QEMU's VGA, whose BIOS sets a mode before the kernel begins, and Linux's built-in driver, which
+draws in that mode: so the packed image must boot, by its real-mode code. Both have the same mode: 1024 by 768 pixels of
+32 bits.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from kernometer.guests.qemu import Machine
 
 #: VESA mode 0x144 of QEMU's VGA BIOS, as Linux counts modes (from 0x200): 1024 by 768, 32 bits.
 VESA_MODE = 0x344
-#: No cursor blinks on the console that the kernel puts on a frame buffer: its timer would draw inside timed regions.
+#: No blinking cursor on the kernel's frame-buffer console: its timer would draw inside timed regions.
 _STILL = "vt.global_cursor_default=0"
 
 
 def kernel_words(machine: Machine) -> tuple[str, ...]:
-    """For the kernel's command line."""
+    """The display's options for the kernel's command line."""
     return {"": (), "bochs-drm": (_STILL,), "vesafb": (f"vga={VESA_MODE}", _STILL)}[machine.display]
 
 
 def kernel(guest: store.Guest, machine: Machine) -> Path:
-    """What QEMU's -kernel is given. Raises MissingError where the guest has no image that sets a VESA mode."""
+    """The file for QEMU's -kernel. Raises MissingError if the guest has no image that sets a VESA mode."""
     if machine.display != "vesafb":
         return guest.kernel_word
     if guest.manifest.built_in:
@@ -35,7 +35,7 @@ def kernel(guest: store.Guest, machine: Machine) -> Path:
     if not guest.manifest.packed_sha256:
         system, _, version = guest.name.partition("-")
         raise MissingError(
-            f"{guest.name} has no packed image, which display=vesafb boots: it was added before this was kept, or is "
+            f"{guest.name} has no packed image, which display=vesafb boots: it was added before this was stored, or is "
             "not from a bzImage.",
             f"'kernometer guest add {system} {version}' adds it again; display=bochs-drm needs none.",
         )
@@ -43,9 +43,9 @@ def kernel(guest: store.Guest, machine: Machine) -> Path:
 
 
 def provide(guest: store.Guest, machine: Machine) -> Provided:
-    """The display's driver for init to load; nothing for a kernel of the user's own, which has it built in or not.
+    """The display's driver, which init loads; nothing for a user's own kernel, which may have it built in.
 
-    Raises MissingError where the guest's kernel has no such driver, TargetError where it is damaged.
+    Raises MissingError if the guest's kernel has no such driver, TargetError if it is damaged.
     """
     if machine.display != "bochs-drm" or guest.manifest.package.startswith("/") or "bochs" in guest.manifest.built_in:
         return Provided({}, ())
@@ -60,7 +60,7 @@ def provided(loaded: tuple[tuple[str, bytes], ...]) -> Provided:
 
 
 def together(first: Provided, second: Provided) -> Provided:
-    """Both: the first one's drivers are loaded first. A driver that both need is loaded once; init does not mind."""
+    """Both: the first one's drivers are loaded first. A driver may be listed twice; init ignores the second."""
     files = {**first.files, **second.files}
     lists = [each.files[initramfs.DRIVERS] for each in (first, second) if initramfs.DRIVERS in each.files]
     if lists:

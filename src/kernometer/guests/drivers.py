@@ -1,7 +1,7 @@
-"""Kernel modules of a Linux guest: those that rows need, uncompressed in the guest's folder, and the order of loading.
+"""Kernel modules of a Linux guest: those that rows need, uncompressed in the guest's directory, and their order.
 
-Kernel packages ship no modules.dep; it is made on the machine where they are installed. So dependencies are read from
-the modules themselves: section .modinfo holds `depends=` (symbols of others), `softdep=` and `alias=`, modinfo(8).
+Kernel packages contain no modules.dep; installing a package makes it. So dependencies are read from the modules:
+section .modinfo contains `depends=` (symbols of others), `softdep=` and `alias=`, modinfo(8).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.bzimage import unpack_zstd
 
-#: What a guest keeps, with what these need: memory disks, the file systems of `fs/` rows, the emulated display.
+#: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display.
 KEPT = ("bochs", "brd", "ext4", "minix")
-#: Where they lie in the guest.
+#: Their directory in the guest.
 FILES = "lib/drivers"
-#: In DRIVERS: the names of what is built into the kernel, one a line.
+#: In DRIVERS: the names of built-in modules, one per line.
 BUILT_IN = "built-in"
 #: A module is some megabytes at most.
 MAX_DRIVER = 64 << 20
@@ -31,7 +31,7 @@ _MODULES = frozenset((".ko", ".ko.xz", ".ko.zst"))
 
 @dataclass(frozen=True, slots=True)
 class Modinfo:
-    """What a module says about itself; names with `_` for `-`, as the kernel has them."""
+    """A module's own data; names have `_` for `-`, as in the kernel."""
 
     depends: tuple[str, ...] = ()
     softdeps: tuple[str, ...] = ()  #: the `pre:` ones: names of modules, or aliases of several
@@ -39,10 +39,10 @@ class Modinfo:
 
 
 def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
-    """(name, content) of `names` and all that they need, each after what it needs itself; built-in ones left out.
+    """(name, content) of `names` and their dependencies, each after its own dependencies; without built-in ones.
 
-    The same names give the same order. Raises MissingError, naming what the kernel lacks, or where the guest was added
-    before modules were kept.
+    The same names give the same order. Raises MissingError, with the missing modules, or if the guest was added before
+    modules were stored.
     """
     if guest.manifest.built_in:
         lacking = sorted(set(names) - set(guest.manifest.built_in))
@@ -54,7 +54,7 @@ def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, byt
     if missing:
         raise MissingError(
             f"The kernel of {guest.name} has no {', '.join(missing)}.",
-            " ".join(guest.manifest.remarks) or "Use a full flavour: cloud kernels leave much out.",
+            " ".join(guest.manifest.remarks) or "Use a full flavour: cloud kernels lack many modules.",
         )
     return tuple((name, found[name]) for name in order)
 
@@ -64,7 +64,7 @@ def resolved(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The order of loading of `names`, and the names that are neither in `found` nor `built_in`.
 
-    A soft dependency that nothing answers to is left out: the module does without it.
+    A soft dependency without a module is left out: the module works without it.
     """
     infos = {name: modinfo(content, name) for name, content in found.items()}
     by_alias: dict[str, list[str]] = {}
@@ -96,12 +96,12 @@ def resolved(
 
 
 def digest(found: Mapping[str, bytes]) -> str:
-    """Of names and contents, for the manifest."""
+    """The digest of names and contents, for the manifest."""
     return sha256("\n".join(f"{name} {sha256(found[name])}" for name in sorted(found)).encode())
 
 
 def keep(folder: Path, found: Mapping[str, bytes], built_in: Iterable[str]) -> None:
-    """Writes the drivers of the guest that is being made in `folder`."""
+    """Writes the drivers of a new guest into `folder`."""
     place = folder / store.DRIVERS
     place.mkdir()
     for name, content in found.items():
@@ -110,14 +110,14 @@ def keep(folder: Path, found: Mapping[str, bytes], built_in: Iterable[str]) -> N
 
 
 def name_of(file: str) -> str:
-    """The module's name from its file's (`kernel/crypto/crc32c-intel.ko.xz`: crc32c_intel); "" where it is none."""
+    """The module's name from its file's (`kernel/crypto/crc32c-intel.ko.xz`: crc32c_intel); "" for other files."""
     base = PurePosixPath(file).name
     stem, dot, kind = base.partition(".ko")
     return stem.replace("-", "_") if dot and dot + kind in _MODULES and stem else ""
 
 
 def uncompressed(file: str, content: bytes) -> bytes:
-    """The ELF object from a module's file, by its name's ending. Raises TargetError where it is damaged."""
+    """The ELF object from a module's file, by the file's suffix. Raises TargetError if it is damaged."""
     try:
         if file.endswith(".xz"):
             stream = lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER)
@@ -132,11 +132,11 @@ def uncompressed(file: str, content: bytes) -> bytes:
 
 
 def modinfo(content: bytes, name: str = "") -> Modinfo:
-    """From a module's ELF object. Raises TargetError where that is none, or has no such section."""
+    """From a module's ELF object. Raises TargetError for another file, or one without that section."""
     try:
         lines = [line.decode(errors="replace") for line in _section(content, b".modinfo").split(b"\0")]
     except (struct.error, IndexError, LookupError) as error:
-        raise TargetError(f"{name or 'This'} is no kernel module: {error}.", "Add the guest again.") from error
+        raise TargetError(f"{name or 'This'} is not a kernel module: {error}.", "Add the guest again.") from error
     found: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": []}
     for line in lines:
         key, _, value = line.partition("=")
@@ -148,7 +148,7 @@ def modinfo(content: bytes, name: str = "") -> Modinfo:
 
 
 def _pre(softdep: str) -> list[str]:
-    """`pre: a b post: c`: a and b; what comes after is for who asks for it."""
+    """The names a and b of `pre: a b post: c`."""
     found = []
     before = False
     for word in softdep.split():
@@ -181,7 +181,7 @@ def _kept(guest: store.Guest) -> tuple[dict[str, bytes], frozenset[str]]:
     if guest.manifest.package.startswith("/"):
         raise MissingError(f"{guest.name} is from a file and has no kernel modules.", "Use a guest from packages.")
     if not (place / BUILT_IN).is_file():
-        raise MissingError(f"{guest.name} has no kernel modules: it was added before these were kept.", again)
+        raise MissingError(f"{guest.name} has no kernel modules: it was added before these were stored.", again)
     try:
         found = {path.stem: path.read_bytes() for path in sorted(place.glob("*.ko"))}
         built_in = frozenset((place / BUILT_IN).read_text().split())

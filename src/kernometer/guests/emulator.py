@@ -1,4 +1,4 @@
-"""QEMU as a process: started in a folder of its own, and gone in every case when the block that uses it is left."""
+"""QEMU as a process: started in its own directory, and always ended at the end of the block that uses it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernometer.errors import TargetError
 
-#: In the folder: what QEMU itself says.
+#: In the directory: QEMU's own messages.
 SAID = "said"
 
 _LIBC = ctypes.CDLL(None)
@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
-    """In the child, before QEMU: the kernel ends it should we be killed, so that no QEMU is left behind."""
+    """In the child, before QEMU: makes the kernel end it if we are killed, so that no QEMU is left behind."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, by)
 
 
@@ -29,9 +29,9 @@ def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
 def started(
     argv: tuple[str, ...], folder: Path, sockets: Sequence[socket.socket] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """QEMU in a session of its own, so that Ctrl-C reaches us alone; killed and waited for in every case.
+    """QEMU in its own session, so that Ctrl-C reaches only us; always killed and waited for at the end.
 
-    `sockets`, two at most, become its descriptors 0 and 1.
+    `sockets`, at most two, become its descriptors 0 and 1.
     """
     with (folder / SAID).open("wb") as said:
         try:
@@ -60,7 +60,7 @@ def started(
 def talking(
     words: tuple[str, ...], folder: Path, sockets: int
 ) -> Iterator[tuple[subprocess.Popen[bytes], list[socket.socket]]]:
-    """QEMU as `started` does it, and our ends of the sockets that are its first descriptors."""
+    """QEMU, from `started`, and our ends of the sockets that are its first descriptors."""
     pairs = [socket.socketpair() for _ in range(sockets)]
     try:
         with started(words, folder, [theirs for _, theirs in pairs]) as process:
@@ -74,7 +74,7 @@ def talking(
 
 
 def end_of(path: Path, limit: int) -> bytes:
-    """The last bytes of a file that a guest or QEMU wrote; none where there is no such file."""
+    """The last bytes of a file that a guest or QEMU wrote; none without the file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - limit))

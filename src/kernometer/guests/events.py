@@ -1,4 +1,4 @@
-"""From what the plugin wrote to the records of the result: region numbers become rows. Pure."""
+"""From the plugin's output to the records of the result: region numbers become rows. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Meta
 from kernometer.errors import TargetError
 from kernometer.results.model import Events, Workload
 
-#: 2,048 regions with 4,096 counts each, in decimal, are below it.
+#: 2,048 regions with 4,096 counts each, in decimal, need less.
 MAX_FILE = 128 << 20
 EMPTY = "0"  #: the region of the empty bracket
 
@@ -21,7 +21,7 @@ class Region(msgspec.Struct, frozen=True):
     """All executions of one region."""
 
     complete: Count
-    cut_off: Count  #: begun and never ended: the process was killed inside
+    cut_off: Count  #: begun but never ended: the process was killed inside
     counts: dict[str, Count]
     each: tuple[Count, ...]  #: instructions from begin marker to end marker, of every execution
 
@@ -40,15 +40,15 @@ def parse(written: bytes) -> dict[str, Region]:
 
 
 class Rows:
-    """Collects, from the probe's lines as they pass, which region is which row and which rows were run."""
+    """Collects from the probe's lines which region belongs to which row, and which rows were run."""
 
     def __init__(self, known: Rows | None = None) -> None:
-        """`known` has seen the definitions of what is run."""
+        """`known` has read the definitions of the rows."""
         self._ids: dict[str, int] = dict(known._ids) if known else {}
         self._run: dict[str, None] = {}
 
     def see(self, line: bytes) -> None:
-        """Lines that do not decode are left to the reader of results, who reports them."""
+        """Reads one line. Ignores lines that do not decode: the reader of results reports them."""
         try:
             if line.startswith(b'{"type":"workload"'):
                 workload = msgspec.json.decode(line, type=Workload)
@@ -59,7 +59,7 @@ class Rows:
             return
 
     def events(self, regions: dict[str, Region]) -> tuple[Events, ...]:
-        """A record for every row that was run and whose regions were seen, in the order of the runs."""
+        """A record for every row that was run and has complete regions, in the order of the runs."""
         empty = regions.get(EMPTY)
         found = []
         for row in self._run:
@@ -79,6 +79,6 @@ class Rows:
 
 
 class _RunsRow(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
-    """The one field of a run's record that is of interest here."""
+    """The only field of a run's record that is needed here."""
 
     row: str

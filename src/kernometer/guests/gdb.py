@@ -1,4 +1,4 @@
-"""How a debugger is attached to a guest that waits for one. Pure."""
+"""How to attach a debugger to a guest that waits for it. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernometer.text import printable
 
 
 def how_to_attach(guest: store.Guest, socket: Path) -> str:
-    """The command line, and where names and addresses of the kernel's functions come from."""
+    """The command line, and where to find names and addresses of the kernel's functions."""
     made = guest.manifest
     command = shlex.join(("gdb", "-ex", f"target remote {socket}", str(guest.kernel)))
     lines = [

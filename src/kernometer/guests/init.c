@@ -1,9 +1,9 @@
-/* init.c: the first process of a guest. Mounts what a probe expects, loads drivers, fills disks, runs the command that
- * the emulator has for it, sends what it prints to the emulator's debug port, and powers the guest off. Where there is
- * no command there is a shell on the console.
+/* init.c: the first process of a guest. It mounts the file systems for a probe, loads drivers, fills disks, runs the
+ * emulator's command, sends the command's output to the emulator's debug port, and powers the guest off. Without a
+ * command it starts a shell on the console.
  *
- * Why the debug port (0xe9, isa-debugcon) and not the serial line: a byte costs one OUT and is gone; the serial driver
- * would go on interrupting at 115,200 baud of the guest's clock, inside the timed regions of the next row.
+ * Why the debug port (0xe9, isa-debugcon) and not the serial line: a byte costs one OUT and nothing later; the serial
+ * driver would continue to interrupt at 115,200 baud of the guest's clock, inside the timed regions of the next row.
  * Every line that init itself prints begins with "#init ". */
 #define _GNU_SOURCE /* SCHED_IDLE */
 #include "init.h"
@@ -32,7 +32,7 @@
 static int port_is_ours;
 static char buffer[65536];
 
-/* To the debug port; to the console where the kernel does not let us. */
+/* Writes to the debug port, or to the console if the kernel does not permit that. */
 static void say(const char *text, size_t n)
 {
 	unsigned long count = n;
@@ -62,7 +62,7 @@ void power_off(void)
 		pause();
 }
 
-/* On the console too: not every guest has the port. */
+/* Also on the console: not every guest has the port. */
 void give_up(const char *what)
 {
 	int n = snprintf(buffer, sizeof buffer, "#init failed %s: %s\n", what, strerror(errno));
@@ -92,9 +92,9 @@ static void mount_all(void)
 			give_up(mounts[i].where);
 }
 
-/* Starts the command, its output in a pipe whose other end is returned. What it says on its standard error goes to the
- * console. It must be started before init asks for the port: a child would inherit the port, and each switch to it
- * would then load an I/O bitmap. */
+/* Starts the command and returns the end of a pipe with its output. Its standard error is the console. It must be
+ * started before init gets the port: a child would inherit the port, and each switch to it would then load an I/O
+ * bitmap. */
 static int start(char **argv, pid_t *child)
 {
 	int ends[2];
@@ -117,7 +117,7 @@ static int start(char **argv, pid_t *child)
 	return ends[0];
 }
 
-/* Until the command has closed its output; what orphans do after that is not waited for. */
+/* Until the command has closed its output; does not wait for orphans after that. */
 static void relay(int from, int wanted)
 {
 	for (;;) {
@@ -132,7 +132,6 @@ static void relay(int from, int wanted)
 	}
 }
 
-/* Its output is relayed until it has ended. */
 static void run_command(char **argv)
 {
 	int status = 0, n;
@@ -148,7 +147,7 @@ static void run_command(char **argv)
 	say(buffer, (size_t)n);
 }
 
-/* What the guest has done before it is ready, for whoever wants to see what that changes. */
+/* Runs other rows before the guest is ready, to find whether they change later counts. */
 static void run_before(void)
 {
 	char **argv = read_command(BEFORE);
@@ -164,7 +163,7 @@ static void run_before(void)
 		give_up("waitpid");
 }
 
-/* As what runs only where nothing else wants to, or as any other. The system call itself: musl's function refuses. */
+/* Changes our scheduling policy. By the system call, as musl's function always fails. */
 static void become(int policy)
 {
 	static const struct sched_param none;
@@ -180,8 +179,8 @@ static long long nanoseconds(clockid_t clock)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Whether others had less than 2 of 20 ms, which are some of the kernel's ticks. (To yield is no question: Linux 6.16
- * goes on with who yields. What the host takes from a guest counts as the guest's own.) */
+/* Whether other tasks had less than 2 of 20 ms, which are some of the kernel's ticks. (Yielding shows nothing: Linux
+ * 6.16 continues the task that yields. Time that the host takes from a guest counts as the guest's own.) */
 static int alone(void)
 {
 	long long from = nanoseconds(CLOCK_MONOTONIC), own = nanoseconds(CLOCK_PROCESS_CPUTIME_ID), took;
@@ -192,9 +191,9 @@ static int alone(void)
 	return took - (nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - own) < 2000000;
 }
 
-/* Until the kernel's own threads have done what the boot left them: Linux 7.3 tests its ciphers for a second, beside
- * whatever is measured. A guest that never comes to rest is measured as it is. Trio has neither the threads nor the
- * call, and says of each call that it does not know. */
+/* Waits until the kernel's threads have done their work after the boot: Linux 7.3 tests its ciphers for a second, which
+ * would disturb rows. A guest that never comes to rest is measured as it is. Trio has neither the threads nor the call,
+ * and prints a message for each unknown call. */
 static void settle(void)
 {
 	const struct timespec moment = { 0, 100 * 1000 * 1000 };
@@ -208,7 +207,7 @@ static void settle(void)
 	become(SCHED_OTHER);
 }
 
-/* Where the emulator stops a guest that is to be saved; the linker puts it where nothing else is (programs.py). */
+/* The emulator stops a guest here to save it; the linker gives it an address of its own (programs.py). */
 __attribute__((noinline, section(".km_ready"))) static void ready(void)
 {
 	__asm__ volatile("");

@@ -1,15 +1,15 @@
-/* init.h: what the files of a guest's first process share. */
+/* init.h: the common declarations of a guest's first process. */
 #ifndef INIT_H
 #define INIT_H
 
-/* Ends the guest with a line "#init failed WHAT: errno's words". */
+/* Ends the guest with a line "#init failed WHAT: errno's message". */
 void give_up(const char *what) __attribute__((noreturn));
 void power_off(void) __attribute__((noreturn));
 
 /* init_command.c */
 #define COMMAND_BYTES 65536
 #define COMMAND_WORDS 1024
-char **read_command(const char *name); /* static storage, NULL at its end; NULL where the emulator has no such file */
+char **read_command(const char *name); /* static storage, NULL at its end; NULL without such a file */
 
 /* init_devices.c */
 void bring_up_loopback(void);

@@ -1,5 +1,5 @@
-/* init_command.c: what init is told, from files of the emulator's fw_cfg device (QEMU, docs/specs/fw_cfg.rst). The
- * device answers when it is asked, so that a guest that was saved before asks its new emulator. */
+/* init_command.c: reads init's command from files of the emulator's fw_cfg device (QEMU, docs/specs/fw_cfg.rst). A
+ * guest that was saved before reads the files of its new emulator. */
 #include "init.h"
 
 #include <sys/io.h>
@@ -30,8 +30,8 @@ static void take(void *to, size_t n)
 	__asm__ volatile("rep insb" : "+D"(to), "+c"(n) : "d"(DATA) : "memory");
 }
 
-/* In a process of its own, which leaves with an errno: to have asked for a port costs Linux before 5.5 an I/O bitmap at
- * each switch from then on, and children inherit it. */
+/* Runs in a separate process, whose exit status is an errno: once a process has asked for a port, Linux before 5.5
+ * loads an I/O bitmap at each switch to it, and children inherit that. */
 static int send_file(const char *name, int to)
 {
 	char signature[4];
@@ -56,7 +56,7 @@ static int send_file(const char *name, int to)
 		n = __builtin_bswap32(f.size);
 		if (n > sizeof text)
 			return EFBIG;
-		memset(text, 0, n); /* Xen reads a byte from the port before it finds that its page is not there yet */
+		memset(text, 0, n); /* or Xen reads a byte from the port before it finds the page missing */
 		outw(__builtin_bswap16(f.key), SELECTOR);
 		take(text, n);
 		for (size_t sent = 0; sent < n;) {
@@ -71,7 +71,7 @@ static int send_file(const char *name, int to)
 	return ENOENT;
 }
 
-/* How many bytes of the file have come; -1 where there is no such file. */
+/* The number of received bytes; -1 without such a file. */
 static ssize_t receive(const char *name)
 {
 	size_t n = 0;
@@ -102,7 +102,7 @@ static ssize_t receive(const char *name)
 	return (ssize_t)n;
 }
 
-/* A NUL after each word; an empty one is the first of the padding. A file without words is none. */
+/* Each word ends with a NUL; an empty word begins the padding. A file without words counts as missing. */
 char **read_command(const char *name)
 {
 	ssize_t n = receive(name);

@@ -1,4 +1,4 @@
-/* init_console.c: a shell on the console, with job control, for a guest that is booted to play in. */
+/* init_console.c: a shell on the console, with job control, for interactive use. */
 #include "init.h"
 
 #include <sys/ioctl.h>
@@ -12,8 +12,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The terminal behind /dev/console, which itself cannot control a session: the last that the kernel names; where it
- * names none, the first serial line. */
+/* The terminal of /dev/console, which itself cannot control a session: the last one in the kernel's list, or the first
+ * serial line without a list. */
 static int console_terminal(void)
 {
 	char names[256] = "ttyS0", path[300];
@@ -35,7 +35,7 @@ static int console_terminal(void)
 	fd = open(path, O_RDWR);
 	if (fd < 0)
 		give_up(path);
-	if (tcgetattr(fd, &t) == 0 && cfsetspeed(&t, B115200) == 0) /* emulators keep to a serial line's speed */
+	if (tcgetattr(fd, &t) == 0 && cfsetspeed(&t, B115200) == 0) /* emulators obey a serial line's speed */
 		tcsetattr(fd, TCSANOW, &t);
 	return fd;
 }

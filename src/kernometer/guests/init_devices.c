@@ -1,5 +1,4 @@
-/* init_devices.c: before anything is run the loopback device is brought up, drivers are loaded, and disks of memory are
- * filled and mounted. */
+/* init_devices.c: brings up the loopback device, loads drivers, and fills and mounts memory disks. */
 #include "init.h"
 
 #include <net/if.h>
@@ -20,8 +19,8 @@
 #define DRIVERS_FILE "/etc/kernometer/drivers"
 #define DISK_FOLDER "/etc/kernometer/disk/"
 
-/* DRIVERS_FILE holds a driver a line, in the order of loading: its file, a space, its parameters. One that is in the
- * kernel already, or is for another processor (crc32c-intel), is no loss: what cannot do without it will say so. */
+/* DRIVERS_FILE contains one driver per line, in the order of loading: its file, a space, its parameters. A driver that
+ * is in the kernel already, or is for another processor (crc32c-intel), is skipped: whatever needs it fails later. */
 void load_drivers(void)
 {
 	FILE *list = fopen(DRIVERS_FILE, "r");
@@ -45,7 +44,7 @@ void load_drivers(void)
 		fclose(list);
 }
 
-/* A kernel gives the device its address when it comes up. One without a network is no loss: rows that need it say. */
+/* The kernel sets the device's address when it comes up. Without a network the rows that need it report that. */
 void bring_up_loopback(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -74,9 +73,9 @@ static void put(int fd, const char *from, size_t n, uint64_t at, const char *dev
 	}
 }
 
-/* The image's form (disks.py writes it): its size, then pieces of offset, length and bytes; between them are zeros. A
- * memory disk takes a page when it is first written to: every block is written here, so that no row pays for that.
- * The cache over the device goes with the last close. */
+/* The image's form (written by disks.py): its size, then pieces of offset, length and bytes, with zeros between them. A
+ * memory disk allocates a page at its first write: every block is written here, so that this costs no row anything.
+ * The last close drops the device's cache. */
 static void fill(const char *device, const char *image, size_t bytes)
 {
 	static const char zeros[65536];
@@ -105,7 +104,7 @@ static void fill(const char *device, const char *image, size_t bytes)
 		give_up(device);
 }
 
-/* Disks of memory, /dev/ram0 and on, each with a file system of its kind, for those images that are there. */
+/* Makes memory disks, from /dev/ram0 on, each with its file system, for the images in the archive. */
 void make_disks(void)
 {
 	static const struct {

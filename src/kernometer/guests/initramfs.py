@@ -1,7 +1,7 @@
-"""The file system a guest starts from: a cpio archive in the kernel's "newc" form, written without root rights.
+"""A guest's first file system: a cpio archive in the kernel's "newc" form, written without root rights.
 
-Device nodes are records like any other, so nothing has to be made on the host. Equal contents give equal bytes: names
-are sorted, times are 0, inode numbers are positions; by path a guest's counts depend on every byte of it.
+Device nodes are ordinary records, so the host needs no nodes. Equal contents give equal bytes: names are sorted, times
+are 0, inode numbers are positions. By path a guest's counts depend on every byte of the archive.
 Format: Linux, Documentation/driver-api/early-userspace/buffer-format.rst.
 """
 
@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-#: Drivers to load, one a line in this order: the file's path, a space, the driver's parameters.
+#: Drivers to load, one per line in this order: the file's path, a space, the driver's parameters.
 DRIVERS = "etc/kernometer/drivers"
 PROBE = "bin/probe"
-#: Folders that init.c mounts on, or that programs expect.
+#: Directories that init.c mounts on, or that programs expect.
 FOLDERS = ("bin", "dev", "etc", "etc/kernometer", "proc", "sys", "tmp")
-#: The three nodes that are needed before devtmpfs is mounted: (name, mode, major, minor).
+#: The nodes that are needed before devtmpfs is mounted: (name, mode, major, minor).
 NODES = (("dev/console", 0o600, 5, 1), ("dev/null", 0o666, 1, 3), ("dev/zero", 0o666, 1, 5))
-#: Names under which busybox is found, for rows that run a shell. A console has them all.
+#: Names of busybox, for rows that run a shell. On a console busybox installs all its names.
 APPLETS = ("sh", "cat", "true", "false", "ls", "mount", "dmesg", "poweroff")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record: `mode` holds the kind of file too; a link's `data` is where it points."""
+    """One record: `mode` includes the type of file; a link's `data` is its target."""
 
     name: str
     mode: int
@@ -39,10 +39,10 @@ def entries(
     busybox: bytes = b"",
     extra: Mapping[str, bytes] | None = None,
 ) -> tuple[Entry, ...]:
-    """What a guest holds: init, the probe, busybox if there is one, and `extra`.
+    """The contents of a guest: init, the probe, busybox if there is one, and `extra`.
 
-    `extra` is name to content; what lies below bin/ can be executed, and folders on the way are made.
-    Raises ValueError for a name that is taken or leads elsewhere.
+    `extra` maps names to contents; files below bin/ are executable, and missing directories are added.
+    Raises ValueError for a name that is in use or leads elsewhere.
     """
     found = [Entry(name, stat.S_IFDIR | 0o755) for name in FOLDERS]
     found += [Entry(name, stat.S_IFCHR | mode, device=(major, minor)) for name, mode, major, minor in NODES]

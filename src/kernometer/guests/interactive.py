@@ -1,8 +1,8 @@
-"""QEMU on the user's terminal: a guest to play in. It ends when the guest powers off or the user leaves; not before,
-since nobody can say how long a person plays. In every other case it ends with us, and the terminal is as it was.
+"""QEMU on the user's terminal, for interactive use. It ends when the guest powers off or the user leaves, without a
+time limit. If our process ends, QEMU ends too, and the terminal gets its old settings.
 
-Without a terminal (a script on the standard input) what is read is typed for it, a line at each prompt: a serial line
-has no room for more, and loses what comes before the guest listens.
+Without a terminal (a script on standard input) the input is typed into the guest, one line at each prompt: a serial
+line has no room for more, and loses input from before the guest reads.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from kernometer.errors import TargetError
 from kernometer.guests.emulator import die_with_parent
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-#: What a shell asks with: `/tmp # `, or `> ` where a command goes on. A kernel's messages have no such beginning.
+#: A shell's prompt: `/tmp # `, or `> ` to continue a command. A kernel's messages do not begin like this.
 PROMPT = re.compile(rb"(\S{1,200} )?[#>] ")
-#: Seconds without output after which the next line is typed all the same: whatever reads now does not prompt.
+#: The next line is typed after so many seconds without output, as the reading program may not prompt.
 QUIET_SECONDS = 2.0
-#: Typed at the end of the input, so that a script need not say it.
+#: Typed at the end of the input, so that a script need not contain it.
 LAST_WORD = b"exit\n"
-#: What a terminal's line holds.
+#: The most bytes of a terminal's line.
 LINE_BYTES = 4000
 PIECE = 1 << 16
 
 
 def attended(argv: Sequence[str], folder: Path, *, shell: bool) -> None:
-    """Runs QEMU in `folder` with the caller's standard streams until it ends. `shell`: the guest has one that prompts.
+    """Runs QEMU in `folder` with the caller's standard streams until it ends. `shell`: the guest has a prompting shell.
 
-    Raises TargetError where it cannot be started or ends badly, and for a line that no terminal takes.
+    Raises TargetError if QEMU cannot be started or ends with an error, and for a line that is too long for a terminal.
     """
     terminal = os.isatty(STDIN)
     with _streams_as_they_were(), _gone_with_signals():
@@ -51,12 +51,12 @@ def attended(argv: Sequence[str], folder: Path, *, shell: bool) -> None:
             process.kill()
             process.wait()
     if status != 0:
-        raise TargetError(f"QEMU ended with status {status}.", "What it said is above; --dry-run prints the command.")
+        raise TargetError(f"QEMU ended with status {status}.", "Its output is above; --dry-run prints the command.")
 
 
 def _started(argv: Sequence[str], folder: Path, *, terminal: bool) -> subprocess.Popen[bytes]:
-    """In our process group, which the terminal obeys. Should we be killed, a QEMU that has changed the terminal is
-    asked to end, which changes it back, and any other is killed."""
+    """Starts QEMU in our process group, which the terminal controls. If we are killed, a QEMU on a terminal gets
+    SIGTERM, so that it restores the terminal, and any other is killed."""
     pipe = None if terminal else subprocess.PIPE
     die = partial(die_with_parent, signal.SIGTERM if terminal else signal.SIGKILL)
     try:
@@ -66,7 +66,7 @@ def _started(argv: Sequence[str], folder: Path, *, terminal: bool) -> subprocess
 
 
 def _awaited(process: subprocess.Popen[bytes]) -> int:
-    """QEMU's status. Till then it is woken, since it may have fallen asleep for good (see qemu.Accelerator)."""
+    """Waits for QEMU's status, and wakes QEMU meanwhile, as it may sleep for good (see qemu.Accelerator)."""
     while True:
         try:
             return process.wait(QUIET_SECONDS)
@@ -75,23 +75,23 @@ def _awaited(process: subprocess.Popen[bytes]) -> int:
 
 
 def _wake(process: subprocess.Popen[bytes]) -> None:
-    """QEMU's main loop, by a signal that does nothing else: whoever uses a terminal is told by it to set it anew."""
+    """Wakes QEMU's main loop, by a signal that otherwise only makes it set the terminal again."""
     process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
 def _streams_as_they_were() -> Iterator[None]:
-    """QEMU sets the terminal to raw and the streams not to block; both outlive a QEMU that was killed."""
+    """Restores the terminal and the streams: a killed QEMU leaves them raw and non-blocking."""
     flags = {}
     for stream in (STDIN, STDOUT, STDERR):
-        with suppress(OSError):  # closed by whoever started us
+        with suppress(OSError):  # closed by our parent
             flags[stream] = fcntl.fcntl(stream, fcntl.F_GETFL)
     settings = termios.tcgetattr(STDIN) if os.isatty(STDIN) else None
     try:
         yield
     finally:
         if settings is not None:
-            with suppress(termios.error):  # the terminal itself may be gone
+            with suppress(termios.error):  # the terminal may be gone
                 termios.tcsetattr(STDIN, termios.TCSADRAIN, settings)
         for stream, flag in flags.items():
             with suppress(OSError):
@@ -100,7 +100,7 @@ def _streams_as_they_were() -> Iterator[None]:
 
 @contextmanager
 def _gone_with_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP leave the block as an exception would, so that what must be cleaned up is."""
+    """Makes SIGTERM and SIGHUP exceptions in the block, so that the clean-up runs."""
 
     def leave(number: int, _frame: object) -> NoReturn:
         raise SystemExit(128 + number)
@@ -114,8 +114,8 @@ def _gone_with_signals() -> Iterator[None]:
 
 
 def _type(process: subprocess.Popen[bytes], *, shell: bool) -> None:
-    """Passes QEMU's output on until it ends, and types what stands on the standard input."""
-    assert process.stdin is not None and process.stdout is not None  # noqa: S101  # both were asked for as pipes
+    """Passes QEMU's output on until it ends, and types the standard input into the guest."""
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101  # both are pipes
     typist = _Typist(process.stdin.fileno(), shell=shell)
     output = process.stdout.fileno()
     while True:
@@ -143,13 +143,13 @@ class _Typist:
         self.done = False
         self._read = bytearray()
         self._at_end = False  #: of the standard input
-        self._line: bytes | None = b""  #: what has come of the output's last line; None: it shows what was typed
-        self._listens = False  #: the guest has prompted once, or without a shell said anything
-        self._may = False  #: type the next line
+        self._line: bytes | None = b""  #: the output's unfinished last line; None: it shows typed text
+        self._listens = False  #: the guest has prompted once, or without a shell printed anything
+        self._may = False  #: whether the next line may be typed
 
     @property
     def waits_for(self) -> tuple[int, ...]:
-        """The standard input, where a line may be typed and none is there."""
+        """The standard input, if a line may be typed but is not read yet."""
         return (STDIN,) if self._may and not self._at_end and b"\n" not in self._read else ()
 
     def hear(self, piece: bytes) -> None:
@@ -167,14 +167,14 @@ class _Typist:
     def read(self) -> None:
         try:
             piece = os.read(STDIN, PIECE)
-        except OSError:  # closed by whoever started us: an input without anything in it
+        except OSError:  # closed by our parent: an empty input
             piece = b""
         self._read += piece
         self._at_end = not piece
         self._next()
 
     def _next(self) -> None:
-        """Types a line, if one may be typed and there is one."""
+        """Types a line, if it may and there is one."""
         if self.done or not self._may:
             return
         line, newline, rest = self._read.partition(b"\n")
@@ -192,7 +192,7 @@ class _Typist:
 
 
 def _write(stream: int, data: bytes | bytearray) -> None:
-    """All of it; what a QEMU that has ended cannot take is lost with it."""
+    """Writes all of `data`; ignores that QEMU has ended."""
     with suppress(BrokenPipeError):
         while data:
             data = data[os.write(stream, data) :]

@@ -1,7 +1,7 @@
-"""What the Debian packages of one kernel hold: the packed image, its configuration, the modules that a guest keeps.
+"""The contents of one kernel's Debian packages: the packed image, its configuration, the modules for a guest.
 
-Read straight from the packages' archives: of 400 MB of modules only those that may be needed are looked at, and none of
-it touches the disk. A kernel is one package, or split into several (Ubuntu; Debian since 7.2).
+They are read directly from the packages' archives: of 400 MB of modules only those that may be needed, and nothing is
+written to the disk. A kernel is one package, or several (Ubuntu; Debian since 7.2).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path, PurePosixPath
 from kernometer.errors import TargetError
 from kernometer.guests import drivers
 
-#: A packed kernel and its configuration; far below what a hostile archive might hold.
+#: Limits the packed kernel and its configuration, as an archive may be hostile.
 MAX_MEMBER = 256 << 20
-#: Of all that is kept in memory of one kernel.
+#: The most bytes of one kernel's modules in memory.
 MAX_KEPT = 1 << 30
 UNPACK_SECONDS = 300
 
-#: Where the dependencies of drivers.KEPT lie: read in the first pass, so that a second one is the exception.
+#: Directories of drivers.KEPT's dependencies, for the first pass: a second one is then seldom needed.
 _LIKELY = (
     *("arch/x86/crypto/", "arch/x86/lib/", "crypto/", "lib/"),
     *("drivers/block/brd.", "drivers/gpu/drm/drm", "drivers/gpu/drm/tiny/", "drivers/gpu/drm/ttm/"),
@@ -34,7 +34,7 @@ _LIKELY = (
 
 @dataclass(slots=True)
 class Contents:
-    """`drivers`: those of drivers.KEPT that the kernel has as modules, with what they need; by name, uncompressed."""
+    """`drivers`: the kernel's modules of drivers.KEPT and their dependencies; by name, uncompressed."""
 
     release: str
     image: bytes
@@ -45,7 +45,7 @@ class Contents:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the passes over the packages have brought."""
+    """The results of the passes over the packages."""
 
     images: dict[str, bytes] = field(default_factory=dict)  #: by release
     config: bytes = b""
@@ -56,12 +56,12 @@ class _Seen:
 
 
 def read(packages: Sequence[Path]) -> Contents:
-    """Of the packages of one kernel. Raises TargetError where they hold no kernel, several, or are damaged."""
+    """Reads one kernel's packages. Raises TargetError if they contain no kernel or several, or are damaged."""
     seen = _Seen()
     for package in packages:
         _look(package, seen, lambda name, inside: inside.startswith(_LIKELY) or name in drivers.KEPT)
     if len(seen.images) != 1:
-        raise TargetError(f"{packages[0].name} holds {len(seen.images)} kernels.", "Report this package.")
+        raise TargetError(f"{packages[0].name} contains {len(seen.images)} kernels.", "Report this package.")
     ((release, image),) = seen.images.items()
     while True:
         order, missing = drivers.resolved(drivers.KEPT, seen.modules, seen.built_in)
@@ -74,7 +74,7 @@ def read(packages: Sequence[Path]) -> Contents:
 
 
 def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> None:
-    """One pass over a package's files; `wanted` is asked with a module's name and its path below kernel/."""
+    """One pass over a package's files; `wanted` gets a module's name and its path below kernel/."""
     with closing(files_of(package)) as files:
         for path, content in files:
             release, kind = _kind(path)
@@ -91,11 +91,11 @@ def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> Non
                     seen.modules[name] = drivers.uncompressed(kind, content())
                     seen.kept_bytes += len(seen.modules[name])
             if seen.kept_bytes > MAX_KEPT:
-                raise TargetError(f"{package.name} holds more than {MAX_KEPT >> 20} MiB of modules to keep.")
+                raise TargetError(f"{package.name} contains more than {MAX_KEPT >> 20} MiB of needed modules.")
 
 
 def _kind(path: PurePosixPath) -> tuple[str, str]:
-    """(release, file's name) of boot/vmlinuz-RELEASE and [usr/]lib/modules/RELEASE/**/NAME; ("", "") of all else."""
+    """(release, file's name) of boot/vmlinuz-RELEASE and [usr/]lib/modules/RELEASE/**/NAME; ("", "") of other paths."""
     parts = path.parts[1:] if path.parts[:1] == ("usr",) else path.parts
     if parts[:1] == ("boot",) and len(parts) == 2:
         name, _, release = parts[1].partition("-")
@@ -106,7 +106,7 @@ def _kind(path: PurePosixPath) -> tuple[str, str]:
 
 
 def files_of(package: Path) -> Generator[tuple[PurePosixPath, Callable[[], bytes]]]:
-    """Every regular file of a package: its path, and what gives its content until the next one is asked for."""
+    """Every regular file of a package: its path, and a function for its content, valid until the next file."""
     words = ("dpkg-deb", "--fsys-tarfile", str(package))
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         patience = threading.Timer(UNPACK_SECONDS, process.kill)
@@ -126,5 +126,5 @@ def files_of(package: Path) -> Generator[tuple[PurePosixPath, Callable[[], bytes
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     file = archive.extractfile(member)
     if file is None or member.size > MAX_MEMBER:
-        raise TargetError(f"{member.name} in the package is not a file of a sensible size.", "Report this package.")
+        raise TargetError(f"{member.name} in the package is too large, or not a file.", "Report this package.")
     return file.read()

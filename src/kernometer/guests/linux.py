@@ -1,4 +1,4 @@
-"""Linux guests: `linux-6.1` is the newest 6.1 in the distribution's packages; or one is made from a kernel's file."""
+"""Linux guests: `linux-6.1` is the newest 6.1 in the distribution's packages; others are made from a kernel's file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernometer.guests.suites import Say
 
 #: "6.1", "6.1-cloud".
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
-#: Names that say what a guest is made of.
+#: Names for guests from packages and for Trio's.
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*")
 
 _STANDARD = Machine()
@@ -23,17 +23,16 @@ _ELF64, _X86_64 = b"\x02", 62
 
 
 def silently(_: str) -> None:
-    """For callers that show nothing."""
+    """A `say` for callers that show nothing."""
 
 
 def add(version: str | None = None, say: Say = silently) -> store.Guest:
-    """Downloads, unpacks and keeps the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud");
+    """Downloads, unpacks and stores the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud");
     None: the series that this release installs, as the guest `linux`.
 
-    A guest of that name is replaced; the variants that were asked for stay listed. `say` is told what takes time and
-    what is not as usual. No root rights are needed. Raises UsageError for what is no version, MissingError, before
-    anything is fetched, where a program is not here, or where no package source has the version; TargetError where apt
-    or the image fails.
+    A guest of that name is replaced; its variants stay listed. `say` prints slow steps and anything unusual. No root
+    rights are needed. Raises UsageError for an invalid version, MissingError, before any download, if a program is
+    missing, or if no package source has the version; TargetError if apt or the image fails.
     """
     series, flavour = ("", "") if version is None else check_version(version)
     name = name_of(version)
@@ -76,16 +75,16 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
 
 
 def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: Machine = _STANDARD) -> store.Guest:
-    """Keeps a copy of a kernel of the user's own as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
+    """Stores a copy of a user's own kernel as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
 
-    `append` is added to the usual command line. A bzImage whose ELF image has no PVH entry boots as it is, which takes
-    longer. Raises UsageError for a name that is taken, TargetError for a file that is no kernel.
+    `append` is added to the usual command line. A bzImage whose ELF image has no PVH entry boots packed, which takes
+    longer. Raises UsageError for a reserved name, TargetError for a file that is not a kernel.
     """
     check_name(name)
     try:
         path = kernel.resolve(strict=True)
         if not path.is_file() or path.stat().st_size > MAX_UNPACKED:
-            raise TargetError(f"{kernel} is not a file of a sensible size.", "Give a bzImage or a vmlinux.")
+            raise TargetError(f"{kernel} is too large, or not a file.", "Give a bzImage or a vmlinux.")
         given = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{kernel}: {error.strerror}.", "Give a bzImage or a vmlinux.") from error
@@ -127,24 +126,24 @@ def name_of(version: str | None) -> str:
 
 
 def check_version(version: str) -> tuple[str, str]:
-    """Series and flavour of "6.1-cloud", ("6.1", "") of "6.1". Raises UsageError for what is neither."""
+    """Series and flavour of "6.1-cloud", ("6.1", "") of "6.1". Raises UsageError for anything else."""
     match = VERSION.fullmatch(version)
     if match is None:
         raise UsageError(
-            f"{version!r} is not a Linux series.", "Give two numbers, such as 6.1, and perhaps a flavour: 6.1-cloud."
+            f"{version!r} is not a Linux series.", "Give two numbers, such as 6.1, or add a flavour: 6.1-cloud."
         )
     return match["series"], match["flavour"] or ""
 
 
 def check_name(name: str) -> None:
-    """Raises UsageError for a name that a guest of the user's own may not have."""
+    """Raises UsageError for a name that a user's own guest may not have."""
     if TAKEN.fullmatch(name):
         raise UsageError(f"{name} is a name for guests from packages, or Trio's.", "Give another, such as my-kernel.")
     store.checked(name)
 
 
 def record(found: variant.Variant) -> store.Guest:
-    """Lists a variant with its guest. Raises MissingError where there is no such guest."""
+    """Lists a variant with its guest. Raises MissingError if there is no such guest."""
     guest = store.find(found.guest)
     if found.name in (guest.name, *guest.manifest.variants):
         return guest
@@ -152,7 +151,7 @@ def record(found: variant.Variant) -> store.Guest:
 
 
 def forget(name: str) -> None:
-    """Lists the variant `name` no longer. Raises MissingError where it is not listed."""
+    """Removes the variant `name` from the list. Raises MissingError if it is not listed."""
     found = variant.parse(name)
     guest = store.find(found.guest)
     if found.name not in guest.manifest.variants:
@@ -161,7 +160,7 @@ def forget(name: str) -> None:
 
 
 def variants_of(name: str) -> tuple[str, ...]:
-    """Those of the guest that is about to be replaced."""
+    """The variants of the guest that will be replaced."""
     try:
         return store.find(name).manifest.variants
     except (MissingError, TargetError):

@@ -1,8 +1,8 @@
-"""Guests that boot as multiboot kernels with modules: GNU Mach, MINIX, a kernel of one's own.
+"""Guests that boot as multiboot kernels with modules: GNU Mach, MINIX, a user's own kernel.
 
 QEMU loads them by the Multiboot Specification 0.6.96: a header in the kernel's first 8,192 bytes, an ELF file of 32
-bits, files beside it ("modules") with a string of words each. The job reaches such a kernel in two ways: as the archive
-that Linux gets (a module @initramfs), or as the static probe with its arguments (a module @probe).
+bits, further files ("modules") with a string of arguments each. Such a kernel gets the job in two ways: as the same
+archive as Linux (a module @initramfs), or as the static probe with its arguments (a module @probe).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kernometer.guests import linux, programs, store
 from kernometer.guests.bzimage import MAX_UNPACKED
 from kernometer.guests.qemu import Machine
 
-#: Such kernels were written for a PC: its timer, its interrupt controller, its way to power off.
+#: Such kernels need a PC: its timer, its interrupt controller, its way to power off.
 MACHINE = Machine(type="pc")
 
 #: The specification's magic number and search range.
 MAGIC, SEARCHED = 0x1BADB002, 8192
-#: The header gives addresses itself, so that the file's own format is not looked at.
+#: The header contains addresses, so that the file's own format is ignored.
 HAS_ADDRESSES = 1 << 16
 MAGIC_2 = struct.pack("<I", 0xE85250D6)
 SEARCHED_2 = 32768
@@ -38,14 +38,14 @@ _ELF64, _EM_386, _EM_X86_64 = 2, 3, 62
 _GZIP = b"\x1f\x8b"
 OBJCOPY_SECONDS = 60
 
-#: A module's name in the guest's folder, which the kernel sees.
+#: A module's name in the guest's directory, which the kernel sees.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
 _RESERVED = (store.KERNEL, store.CONFIG, store.MANIFEST, store.DRIVERS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A module as the user gave it, read."""
+    """A module of the user's command, with its content."""
 
     file: str
     arguments: str
@@ -61,11 +61,11 @@ def add(
     machine: Machine = MACHINE,
     output: Literal["debug-port", "serial"] = "debug-port",
 ) -> store.Guest:
-    """Keeps copies of a multiboot kernel and its modules, each `FILE WORDS…`, as the guest `name`.
+    """Stores copies of a multiboot kernel and its modules, each `FILE WORDS…`, as the guest `name`.
 
-    FILE is a path without spaces, @initramfs or @probe. A kernel that is packed with gzip is unpacked; modules stay as
-    they are. Raises UsageError for words that mean nothing, TargetError for a kernel that QEMU cannot load so,
-    MissingError where an ELF file of 64 bits needs objcopy and there is none.
+    FILE is a path without spaces, @initramfs or @probe. A kernel packed with gzip is unpacked; modules are not changed.
+    Raises UsageError for an invalid module, TargetError for a kernel that QEMU cannot load,
+    MissingError if an ELF file of 64 bits needs objcopy and there is none.
     """
     linux.check_name(name)
     _check_words(command_line)
@@ -103,11 +103,11 @@ def add(
 
 
 def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
-    """`kernel` as QEMU loads it, and what was done to it. Raises TargetError where it is no multiboot kernel."""
+    """`kernel` as QEMU loads it, and remarks on changes. Raises TargetError if it is not a multiboot kernel."""
     flags = _header_flags(kernel)
     if flags is None:
         if kernel.find(MAGIC_2, 0, SEARCHED_2) >= 0:
-            raise TargetError(f"{name} has a header of multiboot 2 alone.", "QEMU loads multiboot 1: give it that too.")
+            raise TargetError(f"{name} has only a header of multiboot 2.", "QEMU loads multiboot 1: add that header.")
         raise TargetError(
             f"{name} has no multiboot header in its first {SEARCHED:,} bytes.",
             "A Linux kernel, or one with a PVH note, takes no modules: kernometer guest add NAME --kernel FILE",
@@ -137,7 +137,7 @@ def _header_flags(kernel: bytes) -> int | None:
 
 
 def _as_elf32(kernel: bytes, name: str) -> bytes:
-    """The same segments in an ELF file of 32 bits. The code in it stays what it was."""
+    """The same segments, with unchanged code, in an ELF file of 32 bits."""
     programs.need(f"{name} is an ELF file of 64 bits, which objcopy converts for multiboot loaders", "objcopy")
     with tempfile.TemporaryDirectory(prefix="kernometer-objcopy-") as made:
         wide, narrow = Path(made, "wide"), Path(made, "narrow")
@@ -161,7 +161,7 @@ def _as_elf32(kernel: bytes, name: str) -> bytes:
 
 
 def _loaded(modules: Sequence[str]) -> tuple[_Loaded, ...]:
-    """Reads what the user gave, and names each file: as it was called, so far as nothing else is called so."""
+    """Reads the user's modules, and names each file: its own name unless that is already used."""
     found: list[_Loaded] = []
     names: dict[str, Path] = {}
     for module in modules:
@@ -182,7 +182,7 @@ def _loaded(modules: Sequence[str]) -> tuple[_Loaded, ...]:
 
 
 def _name(path: Path, names: dict[str, Path]) -> str:
-    """The file's own name; with a number where another file has it, and made up where it is none."""
+    """The file's own name, with a number if another file has it; "module" if it is not a valid name."""
     base = path.name if _NAME.fullmatch(path.name) else "module"
     name, number = base, 1
     while name in _RESERVED or names.get(name, path) != path:
@@ -195,7 +195,7 @@ def _name(path: Path, names: dict[str, Path]) -> str:
 def _read(path: Path, what: str) -> bytes:
     try:
         if path.exists() and not path.is_file():
-            raise UsageError(f"{path}, {what}, is no regular file.", "Give the file that was built.")
+            raise UsageError(f"{path}, {what}, is not a regular file.", "Give the file that was built.")
         if path.stat().st_size > MAX_UNPACKED:
             raise UsageError(f"{path} is larger than {MAX_UNPACKED >> 20} MiB.", "Give a smaller file.")
         content = path.read_bytes()
@@ -213,7 +213,7 @@ def _unpacked(content: bytes, kernel: Path) -> bytes:
 
 
 def gunzip(content: bytes, name: str) -> bytes:
-    """Raises TargetError where it is damaged, or larger than any kernel."""
+    """Unpacks it. Raises TargetError if it is damaged, or larger than any kernel."""
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         unpacked = stream.decompress(content, MAX_UNPACKED)
@@ -222,11 +222,11 @@ def gunzip(content: bytes, name: str) -> bytes:
             f"{name} cannot be unpacked: {error}.", "It is damaged: build or download it again."
         ) from error
     if not stream.eof:
-        raise TargetError(f"{name} ends early, or unpacks to more than a kernel is.", "Build or download it again.")
+        raise TargetError(f"{name} ends early, or unpacks to more than any kernel.", "Build or download it again.")
     return unpacked
 
 
 def _check_words(words: str) -> None:
-    """What a kernel is told goes through QEMU's command line, logs and results: one line of ASCII."""
+    """A kernel's arguments are copied to QEMU's command line, logs and results: they must be one line of ASCII."""
     if not (words.isascii() and words.isprintable()):
-        raise UsageError(f"{words!r}: only printable ASCII can be handed to a kernel.", "Leave the rest out.")
+        raise UsageError(f"{words!r}: only printable ASCII can be given to a kernel.", "Leave the rest out.")

@@ -1,4 +1,4 @@
-"""The emulator's plugin, built for the QEMU at hand and kept in the cache."""
+"""The emulator's plugin, built for the installed QEMU and kept in the cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def api_of(version: QemuVersion) -> int:
 
 
 def find(version: QemuVersion) -> tuple[Path | None, str]:
-    """The plugin for this QEMU; or None, and why there are no event vectors then: measuring goes on without."""
+    """The plugin for this QEMU; or None, and why there are no event vectors: measuring continues without them."""
     try:
         return build(version), ""
     except KernometerError as error:
@@ -33,9 +33,9 @@ def find(version: QemuVersion) -> tuple[Path | None, str]:
 
 
 def build(version: QemuVersion) -> Path:
-    """The plugin for this QEMU. Raises MissingError without a compiler, BuildError with what the compiler said.
+    """The plugin for this QEMU, compiled by CC if that is set.
 
-    CC is honoured, as make does.
+    Raises MissingError without a compiler, BuildError with the compiler's messages.
     """
     folder = source_folder("plugin")
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]

@@ -1,6 +1,6 @@
-"""What runs inside a guest beside the probe: static programs. How to compile them is the same for the probe.
+"""The static programs in a guest besides the probe, and their compiler, which is also the probe's.
 
-Linked with musl where it is installed: small, and no library of the host's version is part of the counts.
+They are linked with musl if it is installed: small, and the host's C library does not affect the counts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from kernometer.cache import compiled
 from kernometer.errors import MissingError
 
-#: musl's wrapper hides the kernel's headers; they come after its own.
+#: musl's wrapper hides the kernel's headers; these flags add them after its own.
 MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu")
-#: A file that names an interpreter in its first page is not static.
+#: A file with an interpreter in its first page is not static.
 INTERPRETER = b"/lib64/ld-linux"
 PAGE = 4096
-#: What guests need of others' programs, and the package of Debian's and Ubuntu's that has each.
+#: Other programs that guests need, and their packages in Debian and Ubuntu.
 PACKAGES = {
     "gcc": "gcc",
     "ld": "binutils",
@@ -27,13 +27,13 @@ PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
     "zstd": "zstd",
 }
-#: Where init is when it has made everything ready: far from every other program and kernel.
+#: The address of init when everything is ready: far from every other program and kernel.
 READY = 0x70000000
 
 
 def need(what: str, *names: str) -> None:
-    """Raises MissingError, with the command that installs them, where programs of PACKAGES are not here; `what`, the
-    beginning of a sentence, says what needs them."""
+    """Raises MissingError, with the command that installs them, if programs of PACKAGES are missing; `what`, the
+    beginning of a sentence, names what needs them."""
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         packages = " ".join(dict.fromkeys(PACKAGES[name] for name in missing))
@@ -45,7 +45,7 @@ def need(what: str, *names: str) -> None:
 
 
 def static_compiler() -> tuple[str, ...]:
-    """A compiler with flags, whose programs need nothing but a kernel: musl-gcc, else gcc with a static libc.
+    """A compiler with flags whose programs need only a kernel: musl-gcc, else gcc with a static libc.
 
     Raises MissingError without both.
     """
@@ -68,7 +68,7 @@ def init() -> Path:
 
 
 def busybox() -> bytes:
-    """The static busybox where it is installed, for rows that run a shell; else nothing."""
+    """The static busybox if it is installed, for rows that run a shell; else b""."""
     found = shutil.which("busybox")
     if found is None:
         return b""

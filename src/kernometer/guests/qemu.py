@@ -1,7 +1,7 @@
-"""QEMU as an instrument: its version, the virtual machine, and the argument vector. Pure but for asking the program.
+"""QEMU as an instrument: its version, the virtual machine, and the argument vector. Pure except for `detect`.
 
-Every option has a reason, given in docs/path.md and docs/machine.md; the argument vector is part of what a figure
-means, so a test holds it.
+docs/path.md and docs/machine.md give the reason for every option; figures depend on the argument vector, so a test
+compares it.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ VERSION_SECONDS = 60
 COMMAND_LINE = "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1"
 #: The debug port that init.c writes to.
 BULK_PORT = 0xE9
-#: Of a guest that is saved, in QEMU's folder: its memory, and the rest of its state.
+#: The files of a saved guest in QEMU's directory: its memory, and the rest of its state.
 MEMORY, STATE = "memory", "state"
-#: Sockets that QEMU is started with: its monitor, and the debugger's. As descriptors they need no name and no waiting.
+#: QEMU's sockets for its monitor and the debugger. As inherited descriptors they need no name and no waiting.
 MONITOR, DEBUGGER = 0, 1
 
-#: How instructions are executed: counted one by one (by path), emulated without that, or by the processor itself.
-#: icount-sleep: counted too, and an idle guest waits in the host's time: one that is talked to sees no time-out. Its
-#: clock then goes on by a timer of QEMU's main loop, and now and then, most of all beside other work, QEMU 7.2 and 10.0
-#: sleep without having set it: the clock stands still, and with it the serial port's interrupt for what was typed
-#: last. Whatever wakes that loop sets the timer.
+#: How instructions are executed: counted one by one (by path), emulated without counting, or by the processor itself.
+#: icount-sleep also counts, but an idle guest waits in the host's time, so that an interactive guest sees no time-out.
+#: A timer of QEMU's main loop then advances its clock. Sometimes, mostly with other work on the host, QEMU 7.2 and 10.0
+#: sleep without setting the timer: the clock stops, and so does the serial port's interrupt for the last input.
+#: Anything that wakes the loop sets the timer.
 Accelerator = Literal["icount", "icount-sleep", "tcg", "kvm"]
 MachineType = Literal["microvm", "pc", "q35"]
-#: Of a guest by path: booted to be saved, or going on from where it was; "": booted and measured.
+#: The phase of a guest by path: booted to be saved, or restored; "": booted and measured.
 Phase = Literal["", "saved", "restored"]
-#: By the driver of /dev/fb0: see displays.py. "": the guest has no display.
+#: The driver of /dev/fb0: see displays.py. "": the guest has no display.
 Display = Literal["", "bochs-drm", "vesafb"]
-#: QEMU's devices that a kernel may need in order to start, and that bring in nothing of the host's.
+#: QEMU's devices that a kernel may need to start, and that do not depend on the host.
 Device = Literal["VGA", "cirrus-vga", "isa-vga", "bochs-display", "virtio-rng-pci"]
 
 _TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35": "q35"}
-#: Debian 12's name for microvm's firmware leads to qboot, Debian 13's to SeaBIOS: that has ACPI's tables where QEMU
-#: loads the initramfs, and leaves interrupts on that come to a Linux as exceptions.
+#: microvm's own firmware file is qboot in Debian 12 and SeaBIOS in Debian 13. SeaBIOS has ACPI's tables where QEMU
+#: loads the initramfs, and leaves interrupts on that Linux gets as exceptions.
 _FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
-#: No processor has FSRM without ERMS, and Linux's memmove is broken on one that has; before QEMU 8 `max` had neither.
+#: No processor has FSRM without ERMS, and Linux's memmove fails on such a one; before QEMU 8 `max` had neither.
 _NO_ERMS = "-erms,-fsrm"
-#: While it counts, QEMU 10 aborts ("Bad icount read") where an x2APIC is written to, as Xen does if it can.
+#: While counting, QEMU 10 aborts ("Bad icount read") on a write to an x2APIC, which Xen uses if it can.
 _NO_X2 = ",-x2apic"
 _DISPLAYS: dict[Display, tuple[str, ...]] = {
     "": (),
@@ -67,7 +67,7 @@ _SHARING: dict[Phase, Literal["", "shared", "private"]] = {"": "", "saved": "sha
 
 @dataclass(frozen=True, slots=True, order=True)
 class QemuVersion:
-    """7.2.22 as numbers; `text` is the program's own first line, package and all."""
+    """7.2.22 as numbers; `text` is the program's own first line, with the package."""
 
     major: int
     minor: int
@@ -79,7 +79,7 @@ class QemuVersion:
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """A virtual machine, one processor of it; by default the standard one. docs/machine.md."""
+    """A virtual machine with one processor; by default the standard one. docs/machine.md."""
 
     type: MachineType = "microvm"
     cpu: str = "max,-erms"
@@ -87,22 +87,22 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     display: Display = ""
     devices: tuple[Device, ...] = ()
     seed: int = 1  #: of the guest's random numbers (rdrand); by path only
-    history: int = 0  #: which rows the guest ran before it was ready, by path only: see guest_runs.FAMILIES; 0: none
+    history: int = 0  #: the rows that the guest ran before it was ready, by path only: see guest_runs.FAMILIES; 0: none
 
     def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
-        """What two sessions must share for their figures to be comparable, as one line."""
+        """What must be equal for two sessions' figures to be comparable, as one line."""
         seed = f"; seed {self.seed}" if accelerator.startswith("icount") else ""
         history = f"; history {self.history}" if self.history else ""
         return f"{self.board(version, accelerator)}; {self.memory_mib} MiB{seed}{history}"
 
     def board(self, version: QemuVersion, accelerator: Accelerator) -> str:
-        """The same without memory, seed and history: what the rotated machines of a layout floor share."""
+        """The same without memory, seed and history, equal for all rotated machines of a layout floor."""
         how = {"icount": "tcg icount", "icount-sleep": "tcg icount sleep", "tcg": "tcg", "kvm": "kvm"}[accelerator]
         added = "".join(f" with {each}" for each in (self.display, *self.devices) if each)
         return f"QEMU {version} {how}; {_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator, memory: Literal["", "shared", "private"] = "") -> tuple[str, ...]:
-        """The options that make it. `memory`: it is the file MEMORY, with what the guest writes or without."""
+        """The options for it. `memory`: its memory is the file MEMORY, with or without the guest's writes."""
         sharing = "on" if memory == "shared" else "off"
         backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
         counted = accelerator.startswith("icount")
@@ -119,24 +119,24 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """Files and options of one boot. Folders of ours hold no comma, which QEMU would take for a separator."""
+    """Files and options of one boot."""
 
     machine: Machine
     accelerator: Accelerator
     kernel: Path
-    initrd: str  #: as -initrd takes it: a file, or multiboot modules with their arguments
+    initrd: str  #: for -initrd: a file, or multiboot modules with their arguments
     command_line: str
-    console: Path | None  #: what the serial line prints, a file, since a slow reader would disturb; None: the terminal
-    bulk: Path  #: what init sends through the debug port
+    console: Path | None  #: the file of the serial line's output, as a slow reader would disturb; None: the terminal
+    bulk: Path  #: init's output through the debug port
     plugin: Path | None = None
-    events: Path | None = None  #: where the plugin writes
-    told: Mapping[str, Path] = field(default_factory=dict)  #: what fw_cfg has for init: names to files
+    events: Path | None = None  #: the plugin's output
+    told: Mapping[str, Path] = field(default_factory=dict)  #: fw_cfg's files for init, by name
     phase: Phase = ""
-    debugger: Path | None = None  #: the socket where a debugger is waited for; one of TCP is open to every local user
+    debugger: Path | None = None  #: the debugger's socket; a TCP one would be open to every local user
 
 
 def detect(program: str = PROGRAM) -> QemuVersion:
-    """Asks the program. Raises MissingError where it is not installed, TargetError where its answer makes no sense."""
+    """The program's version. Raises MissingError if it is not installed, TargetError if its answer is invalid."""
     if shutil.which(program) is None:
         raise MissingError(f"There is no {program} here.", "Debian, Ubuntu: apt-get install qemu-system-x86.")
     try:
@@ -147,7 +147,7 @@ def detect(program: str = PROGRAM) -> QemuVersion:
 
 
 def parse_version(said: str) -> QemuVersion:
-    """From `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)` and what follows."""
+    """From `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)` and further lines."""
     line = said.split("\n", 1)[0].strip()
     match = re.search(r"version (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", line)
     if match is None:
@@ -160,7 +160,7 @@ def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
     """The command that boots a guest."""
     for path in (boot.kernel, boot.console, boot.bulk, boot.plugin, boot.events, boot.debugger):
         if path is not None and "," in str(path):
-            raise TargetError(f"{path}: QEMU takes a comma in a path for a separator.", "Set XDG_CACHE_HOME.")
+            raise TargetError(f"{path}: QEMU treats a comma in a path as a separator.", "Set XDG_CACHE_HOME.")
     words = [
         *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
         *boot.machine.argv(boot.accelerator, _SHARING[boot.phase]),

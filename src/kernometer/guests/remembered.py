@@ -1,5 +1,5 @@
-"""What was found out about this host, kept until it boots again: a finding that costs seconds is not made anew for
-every session. A file each in the cache folder; whoever doubts one removes it."""
+"""Stores findings about this host until it boots again, as they take seconds: one file each in the cache, which a user
+may remove."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import msgspec
 from kernometer.cache import cache_folder, sha256
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-#: A finding is a few words.
+#: The most bytes of a finding, which is a few words.
 MAX_BYTES = 1 << 16
 
 _T = TypeVar("_T")
 
 
 def boot_id() -> str:
-    """Identifies this host's boot; "" where the system does not tell."""
+    """Identifies this host's boot; "" if the system does not report it."""
     try:
         return BOOT_ID.read_text().strip()
     except OSError:
@@ -33,9 +33,9 @@ def folder() -> Path:
 
 
 def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[], _T]) -> _T:
-    """What `find` returns, from the cache where it was found with the same `key` since this host booted.
+    """The result of `find`, from the cache if it was found with the same `key` since this host booted.
 
-    What cannot be kept, or read again as `kind`, is found anew. Errors of `find` are passed on, and not remembered.
+    A finding that cannot be stored, or read again as `kind`, is found again. Errors of `find` are raised, not stored.
     """
     boot = boot_id()
     if not boot:
@@ -51,7 +51,7 @@ def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[
 
 
 def _keep(path: Path, data: bytes, boot: str) -> None:
-    """Whole or not at all; those of earlier boots go."""
+    """Stores it completely or not at all; removes those of earlier boots."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         made = Path(scratch) / "finding"

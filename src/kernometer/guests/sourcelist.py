@@ -1,6 +1,6 @@
-"""The system's package sources as apt has them: one-line (`*.list`) and deb822 (`*.sources`), sources.list(5).
+"""The system's package sources for apt: one-line (`*.list`) and deb822 (`*.sources`), sources.list(5).
 
-Only what a source of ours needs is kept of them: where it is, which suite, and what proves that it is genuine.
+Only the parts that our own sources need are read: the place, the suite, and the keys.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from kernometer.errors import MissingError, TargetError
 
 QUERY_SECONDS = 60
-#: A file of sources with a key in it is some kilobytes.
+#: The most bytes of a file of sources; one with a key has some kilobytes.
 MAX_FILE = 1 << 20
-#: Options that say whom to trust; they hold for every suite of the same mirror. deb822's spelling.
+#: Options of trust, which apply to every suite of the same mirror. deb822's spelling.
 TRUST = ("Signed-By", "Trusted")
 
 _ONE_LINE = re.compile(
@@ -32,14 +32,14 @@ class Source:
     uri: str
     suite: str  #: "bookworm-updates"
     components: tuple[str, ...]
-    trust: tuple[tuple[str, str], ...] = ()  #: those of TRUST that are given; a key may have several lines
+    trust: tuple[tuple[str, str], ...] = ()  #: the given options of TRUST; a key may have several lines
 
     def of(self, suite: str) -> Source:
-        """Another suite of the same mirror, with the same keys; its main component, where kernels are."""
+        """Another suite of the same mirror, with the same keys; only its main component, which has the kernels."""
         return replace(self, suite=suite, components=("main",))
 
     def stanza(self, kind: str = "deb", extra: str = "") -> str:
-        """As deb822, for apt; package lists (`deb`) or source lists (`deb-src`) and no further files."""
+        """The source as deb822 for apt, with only package lists (`deb`) or source lists (`deb-src`)."""
         lines = [
             f"Types: {kind}",
             f"URIs: {self.uri}",
@@ -56,7 +56,7 @@ class Source:
 def system() -> tuple[Source, ...]:
     """Every enabled source of binary packages on this system, in apt's order of files.
 
-    Raises MissingError without apt, TargetError where a file cannot be read.
+    Raises MissingError without apt, TargetError if a file cannot be read.
     """
     found: list[Source] = []
     for path in _files():
@@ -69,7 +69,7 @@ def system() -> tuple[Source, ...]:
 
 
 def parse_one_line(text: str) -> Iterator[Source]:
-    """From `deb [signed-by=/…] http://mirror/debian bookworm main`, a line each."""
+    """From lines such as `deb [signed-by=/…] http://mirror/debian bookworm main`."""
     for line in text.splitlines():
         match = _ONE_LINE.match(line.strip())
         if match is None or match["suite"].endswith("/"):
@@ -80,7 +80,7 @@ def parse_one_line(text: str) -> Iterator[Source]:
 
 
 def parse_deb822(text: str) -> Iterator[Source]:
-    """From stanzas of `Name: value`, in which a line that begins with a space goes on with the value above it."""
+    """From stanzas of `Name: value`, in which a line that begins with a space continues the value above it."""
     text = re.sub(r"^#.*\n?", "", text, flags=re.MULTILINE)
     for stanza in re.split(r"\n[ \t]*\n", text):
         fields: dict[str, str] = {}
@@ -97,7 +97,7 @@ def parse_deb822(text: str) -> Iterator[Source]:
 
 
 def _files() -> list[Path]:
-    """Where apt's own configuration says that sources are."""
+    """The files of sources in apt's own configuration."""
     words = ("apt-config", "shell", "file", "Dir::Etc::sourcelist/f", "parts", "Dir::Etc::sourceparts/d")
     try:
         done = subprocess.run(words, capture_output=True, timeout=QUERY_SECONDS, check=False)

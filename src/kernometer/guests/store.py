@@ -1,6 +1,6 @@
-"""Where guests are kept: a folder each under the XDG cache home, with a manifest that says what is in it.
+"""The store of guests: one directory each under the XDG cache home, with a manifest of its contents.
 
-A guest is a download that can be had again, so it is a cache; what its manifest says is checked before each boot.
+It is a cache, as a guest can be downloaded again. The manifest's digests are checked before each boot.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from kernometer.guests.qemu import COMMAND_LINE, Machine
 KERNEL = "vmlinux"
 PACKED = "bzImage"
 CONFIG = "config"
-DRIVERS = "drivers"  #: folder of loadable kernel modules, see drivers.py
-INITRAMFS = "@initramfs"  #: in the place of a multiboot module's file: the archive that is made for the job
-PROBE = "@probe"  #: the same: the static probe, the job's arguments after its own
-LINK = "guest"  #: in the folder that QEMU is started in: leads to the guest's folder
+DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
+INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's archive
+PROBE = "@probe"  #: the same: the static probe, with the job's arguments after its own
+LINK = "guest"  #: in QEMU's working directory: a link to the guest's directory
 MANIFEST = "manifest.json"
-#: A manifest is a few hundred bytes.
+#: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A multiboot module: a file that the loader puts into memory beside the kernel, with words for it."""
+    """A multiboot module: a file that the loader puts into memory next to the kernel, with arguments."""
 
-    file: str  #: its name in the guest's folder, or INITRAMFS or PROBE
+    file: str  #: its name in the guest's directory, or INITRAMFS or PROBE
     arguments: str = ""
-    sha256: str = ""  #: "" for what is made for the job
+    sha256: str = ""  #: "" if it is made for the job
 
     @property
     def made(self) -> bool:
@@ -48,27 +48,27 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a guest is made of, where that came from, and how it boots."""
+    """A guest's files, their origin, and how it boots."""
 
     name: str  #: "linux-6.1"
-    package: str  #: the package's name; a file's path where it was made from a file
+    package: str  #: the package's name, or the path of the file that it was made from
     version: str  #: and its version
-    suite: str = ""  #: of the package sources that the package came from: "trixie-backports"
-    parts: tuple[str, ...] = ()  #: further packages that the kernel came in, each as "NAME SHA-256"
-    remarks: tuple[str, ...] = ()  #: what a reader must know of how it was had: "the Release file had expired"
-    release: str  #: the kernel's own name for itself, as in `uname -r`; "" where nobody knows before it boots
+    suite: str = ""  #: the suite of the package: "trixie-backports"
+    parts: tuple[str, ...] = ()  #: further packages of the kernel, each as "NAME SHA-256"
+    remarks: tuple[str, ...] = ()  #: for readers, about its origin: "the Release file had expired"
+    release: str  #: the kernel's `uname -r`; "" if not known before it boots
     package_sha256: str
     kernel_sha256: str  #: of the file that boots: for Linux the unpacked ELF file
     kernel_bytes: int
-    packed_sha256: str = ""  #: of the bzImage that it was in, which boots where a firmware has work to do; "" without
-    config_sha256: str = ""  #: of the kernel's build configuration, "" where the package has none
-    drivers_sha256: str = ""  #: of the kernel modules that were kept, see drivers.digest
-    built_in: tuple[str, ...] = ()  #: of a kernel that loads no modules: those of drivers.KEPT that are part of it
+    packed_sha256: str = ""  #: of its bzImage, which boots if a firmware is needed; "" without
+    config_sha256: str = ""  #: of the kernel's build configuration; "" without
+    drivers_sha256: str = ""  #: of the stored kernel modules, see drivers.digest
+    built_in: tuple[str, ...] = ()  #: of a kernel without loadable modules: its own ones of drivers.KEPT
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
-    modules: tuple[Module, ...] = ()  #: in the order of loading; none: the initramfs alone, as Linux takes it
-    output: Literal["debug-port", "serial"] = "debug-port"  #: where the probe's lines come out
-    variants: tuple[str, ...] = ()  #: names under which the user asked for it, to be listed: see variant.py
+    modules: tuple[Module, ...] = ()  #: in the order of loading; none: only the initramfs, as for Linux
+    output: Literal["debug-port", "serial"] = "debug-port"  #: where the probe's lines are printed
+    variants: tuple[str, ...] = ()  #: names of its listed variants: see variant.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Guest:
 
     @property
     def image(self) -> str:
-        """Names what boots: with the same machine and probe, its counts are equal."""
+        """Identifies what boots: with the same machine and probe, its counts are equal."""
         made = self.manifest
         parts = [made.kernel_sha256, *(f"{one.sha256} {one.arguments}" for one in made.modules)]
         digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
@@ -101,15 +101,15 @@ class Guest:
 
     @property
     def kernel_word(self) -> Path:
-        """What QEMU's -kernel is given. Of a multiboot guest a name below LINK: QEMU hands names on to the kernel, and
-        what it does must not depend on where the cache is."""
+        """The file for QEMU's -kernel. A multiboot kernel gets this name from QEMU, so it is one below LINK: then the
+        kernel's work does not depend on the cache's path."""
         return Path(LINK) / KERNEL if self.manifest.modules else self.kernel
 
     def initrd(self, initramfs: str, probe: str = "probe", arguments: tuple[str, ...] = ()) -> str:
-        """What QEMU's -initrd is given, where the job's archive is the file `initramfs`, the static probe is `probe`,
-        and `arguments` are the job's. Multiboot modules are named below LINK.
+        """The value for QEMU's -initrd. `initramfs` is the job's archive, `probe` the static probe, and `arguments` are
+        the job's. Multiboot modules have names below LINK.
 
-        QEMU takes a comma between modules, so one within arguments is doubled.
+        QEMU separates modules by commas, so a comma within arguments is doubled.
         """
         if not self.manifest.modules:
             return initramfs
@@ -126,18 +126,18 @@ class Guest:
 
     @property
     def has_init(self) -> bool:
-        """Whether its first process is our init, which asks for its command when everything else is ready."""
+        """Whether its first process is our init, which reads its command when everything else is ready."""
         return self.has(INITRAMFS) or not self.manifest.modules
 
     def link(self, folder: Path) -> None:
-        """Makes LINK in `folder`, where QEMU is to be started. Raises TargetError where that cannot be."""
+        """Makes LINK in `folder`, QEMU's working directory. Raises TargetError if that fails."""
         try:
             (folder / LINK).symlink_to(self.folder.resolve(), target_is_directory=True)
         except OSError as error:
             raise TargetError(f"{folder / LINK}: {error.strerror}.") from error
 
     def check(self) -> None:
-        """Raises TargetError where a file is not the one that was added: counts of it would be of another."""
+        """Raises TargetError if a file is not the one that was added: its counts would be those of another guest."""
         self._check(KERNEL, self.manifest.kernel_sha256)
         if self.manifest.packed_sha256:
             self._check(PACKED, self.manifest.packed_sha256)
@@ -160,7 +160,7 @@ def guests_folder() -> Path:
 
 
 def listed() -> tuple[Guest, ...]:
-    """Every guest that is here, by name; a folder that holds no readable manifest is not one."""
+    """All guests, by name; a directory without a manifest is not one."""
     folder = guests_folder()
     if not folder.is_dir():
         return ()
@@ -177,7 +177,7 @@ def _by_number(folder: Path) -> list[tuple[int, str]]:
 
 
 def find(name: str) -> Guest:
-    """The guest of that name. Raises MissingError, with the command that adds it, where there is none."""
+    """The guest of that name. Raises MissingError, with the command that adds it, if there is none."""
     folder = guests_folder() / checked(name)
     if not (folder / MANIFEST).is_file():
         here = ", ".join(guest.name for guest in listed()) or "none"
@@ -186,7 +186,7 @@ def find(name: str) -> Guest:
 
 
 def remove(name: str) -> None:
-    """Removes the guest's folder. Raises MissingError where there is no such guest."""
+    """Removes the guest's directory. Raises MissingError if there is no such guest."""
     folder = guests_folder() / checked(name)
     if not folder.is_dir():
         raise MissingError(f"There is no guest {name} here.", "'kernometer guest list' shows those that are.")
@@ -195,13 +195,13 @@ def remove(name: str) -> None:
 
 @contextmanager
 def new_folder() -> Iterator[Path]:
-    """A folder to make a guest in, on the file system of the guests; gone afterwards unless it was kept."""
+    """A directory to make a guest in, on the file system of the guests; removed at the end unless `keep` moved it."""
     try:
         guests_folder().mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".new-", dir=guests_folder()))
     except OSError as error:
         raise ResultError(
-            f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a folder that can be written to."
+            f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a writable directory."
         ) from error
     try:
         yield folder
@@ -210,7 +210,7 @@ def new_folder() -> Iterator[Path]:
 
 
 def keep(folder: Path, manifest: Manifest) -> Guest:
-    """Writes the manifest, last of all, and moves `folder` to where guests are; one of that name is replaced."""
+    """Writes the manifest last, and moves `folder` to the guests, where it replaces one of that name."""
     final = guests_folder() / checked(manifest.name)
     try:
         (folder / MANIFEST).write_bytes(_encoded(manifest))
@@ -222,7 +222,7 @@ def keep(folder: Path, manifest: Manifest) -> Guest:
 
 
 def rewrite(guest: Guest, *, variants: tuple[str, ...]) -> Guest:
-    """The guest with other variants listed; nobody reads half a manifest."""
+    """The guest with other variants listed. It replaces the manifest at once, so that no process reads half of it."""
     changed = msgspec.structs.replace(guest.manifest, variants=variants)
     new = guest.folder / f".{MANIFEST}.{os.getpid()}"
     try:
@@ -239,7 +239,7 @@ def _encoded(manifest: Manifest) -> bytes:
 
 
 def _replace(final: Path, folder: Path) -> None:
-    """Where another process keeps a guest of that name at the same time, the later one stays."""
+    """If another process stores a guest of that name at the same time, the later one stays."""
     for _ in range(100):
         _discard(final)
         try:
@@ -252,7 +252,7 @@ def _replace(final: Path, folder: Path) -> None:
 
 
 def _discard(folder: Path) -> None:
-    """Renamed first: nobody finds half a guest."""
+    """Renames it first, so that no process finds half a guest."""
     away = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
     try:
         folder.rename(away / folder.name)
@@ -273,14 +273,14 @@ def _load(folder: Path) -> Guest:
 
 
 def checked(name: str) -> str:
-    """The name itself: a file name, and nothing that leads elsewhere. Raises UsageError for what is none."""
+    """The name itself. Raises UsageError unless it is a file name that leads nowhere else."""
     if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in "-._") for c in name):
         raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
     return name
 
 
 def _again(name: str) -> str:
-    """How a guest of that name comes to be."""
+    """The command that adds a guest of that name."""
     system, _, version = name.partition("-")
     if system == "linux":
         return f"'kernometer guest add {name.replace('-', ' ', 1)}' adds it."
@@ -288,4 +288,4 @@ def _again(name: str) -> str:
         return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
     if system == "trio":
         return "'kernometer guest add trio' adds every structure of Trio that there is."
-    return f"'kernometer guest add {name} --kernel FILE' makes it of a kernel of your own."
+    return f"'kernometer guest add {name} --kernel FILE' makes it from a kernel of your own."

@@ -1,7 +1,7 @@
-"""Which suite of the package sources has a kernel: the system's own first, then further ones of the same mirror.
+"""Finds the suite of the package sources that has a kernel: the system's own first, then others of the same mirror.
 
-Beyond the system's suites are the release's backports, later releases with their updates and backports, sid, and
-earlier releases. Their sources are made from the system's: its mirrors, its keys. Which of them exist the mirror says.
+The others are the release's backports, later releases with their updates and backports, sid, and earlier releases.
+Their sources have the system's mirrors and keys. The mirror may have only some of them.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, 
 from kernometer.guests.sourcelist import Source
 from kernometer.text import printable
 
-#: Whose suites are looked into, by the Origin of their Release files.
+#: The searched distributions, by the Origin of their Release files.
 DISTRIBUTIONS = ("Debian", "Debian Backports", "Ubuntu")
-#: Debian's releases in their order; a mirror need not have them. Unstable comes after all of them.
+#: Debian's releases in order; a mirror need not have them. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
-#: The first of them begins with this series; what is older has left the mirrors.
+#: The first series of the first of them; older ones have left the mirrors.
 OLDEST = "5.10"
-#: What a release's own kernel is installed by: Debian's, Ubuntu's.
+#: The packages that install a release's own kernel: Debian's, Ubuntu's.
 OWN = ("linux-image-amd64", "linux-image-generic")
 Direction = Literal["earlier", "later"]
 UNSTABLE = "sid"
-#: What a Release file calls a suite that is rolling (its updates: testing-updates): it expires within days, where its
-#: mirror stands still.
+#: Rolling suites in Release files (their updates: testing-updates), which expire within days if their mirror is not
+#: updated.
 ROLLING = ("testing", "unstable")
 
 _KERNEL = re.compile(
     r"linux-image-(?P<unsigned>unsigned-)?"
     r"(?P<release>(?P<series>\d+\.\d+)\.\d[^-]*(?:-\d[^-]*)?-(?P<flavour>[a-z][a-z0-9]*(?:-[a-z0-9]+)*?))(?P<late>-unsigned)?"
 )
-#: What a kernel may be split into, apart from its image package: linux-KIND-RELEASE.
+#: Further packages that a kernel may be split into, besides its image: linux-KIND-RELEASE.
 _PARTS = ("base", "binary", "modules")
 _NO_FLAVOURS = ("dbg", "dbgsym", "signed", "template")
 
@@ -48,17 +48,17 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class KernelName:
-    """What a kernel package's name says."""
+    """The parts of a kernel package's name."""
 
     release: str  #: "6.1.0-56-cloud-amd64", as `uname -r`
     series: str  #: "6.1"
     flavour: str  #: "" for the full one (Debian's amd64, Ubuntu's generic), "cloud", "rt", "lowlatency"
-    unsigned: bool  #: without the signature for Secure Boot, which matters to firmware only
+    unsigned: bool  #: without the signature for Secure Boot, which only firmware checks
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A kernel package that can be had, and from where."""
+    """A kernel package that can be downloaded, and its origin."""
 
     name: KernelName
     package: Package
@@ -73,13 +73,13 @@ class Fetched:
     name: KernelName
     package: Package
     suite: str
-    parts: tuple[Package, ...]  #: further packages that this kernel comes in
-    files: tuple[Path, ...]  #: of all of them
+    parts: tuple[Package, ...]  #: further packages of this kernel
+    files: tuple[Path, ...]  #: of all its packages
     remarks: tuple[str, ...]
 
 
 def kernel_name(package: str) -> KernelName | None:
-    """From `linux-image-6.12.117+deb12-cloud-amd64-unsigned`; None for what is no kernel of a release."""
+    """From `linux-image-6.12.117+deb12-cloud-amd64-unsigned`; None for other packages."""
     match = _KERNEL.fullmatch(package)
     if match is None or set(match["flavour"].split("-")) & set(_NO_FLAVOURS):
         return None
@@ -93,7 +93,7 @@ def kernel_name(package: str) -> KernelName | None:
 
 
 def newest(candidates: tuple[Candidate, ...], series: str, flavour: str = "") -> Candidate | None:
-    """The highest version of a series and flavour by dpkg's rules, signed ones before others; None where none is."""
+    """The highest version of a series and flavour by dpkg's rules, unsigned only without signed ones; None if none."""
     fitting = [one for one in candidates if (one.name.series, one.name.flavour) == (series, flavour)]
     signed = [one for one in fitting if not one.name.unsigned]
 
@@ -107,8 +107,8 @@ def newest(candidates: tuple[Candidate, ...], series: str, flavour: str = "") ->
 def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     """Downloads the newest kernel of a series ("6.1") and flavour from the first suite that has one, into `folder`.
 
-    `say` is told what takes long and what is not as usual. Raises MissingError where no suite has it, saying which
-    series there are, TargetError where apt fails.
+    `say` prints slow steps and anything unusual. Raises MissingError, with the series that exist, if no suite has it,
+    TargetError if apt fails.
     """
     apt_module.need()
     if _number(series) < _number(OLDEST):
@@ -129,7 +129,7 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
             for leftover in folder.glob("*.deb"):
                 leftover.unlink()
             if found.apt.state is None:
-                continue  # the system's lists name what the mirror has replaced since: ours come next
+                continue  # the mirror has replaced a package of the system's lists: use our own lists
             found.apt.update()  # ours can be some hours old too
             again = newest(_kernels(found.apt, found.remarks), series, flavour)
             if again is None or again.package == found.package:
@@ -139,7 +139,7 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
 
 
 def own_series(say: Say) -> str:
-    """Of the kernel that this release installs. Raises MissingError where its package sources have none."""
+    """The series of this release's own kernel. Raises MissingError if its package sources have none."""
     apt_module.need()
     for apt in _system(say):
         for package in apt.show(set(OWN) & set(apt.names("linux-image-"))):
@@ -159,7 +159,7 @@ def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
 
 
 def source(package: str, folder: Path) -> Path:
-    """As `apt.source`; of another release where the system's cannot be had: a mirror may list what it does not have."""
+    """As `apt.source`, from another release if the system's fails: a mirror may list files that it does not have."""
     try:
         return apt_module.source(package, folder)
     except UnreachableError:
@@ -178,9 +178,9 @@ def source(package: str, folder: Path) -> Path:
 
 
 def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
-    """What there is to choose from, a choice at a time, nearest first; nothing is fetched before it is asked for.
+    """The candidates, one group of suites at a time, nearest first; each group is fetched only when it is needed.
 
-    A suite whose lists cannot be trusted is left out, and `left_out` says so.
+    A suite whose lists cannot be trusted is left out, and `left_out` gets the reason.
     """
     for own in _system(say):
         kernels = _kernels(own)
@@ -189,7 +189,7 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
     directions: tuple[Direction, ...] = ("earlier",) if older else ("later",)
     origins = own.origins()
     if not any(one.origin.startswith("Debian") for one in origins):
-        left_out.append("Debian's are looked into where apt has a source of Debian's, with its keyring.")
+        left_out.append("Debian's are searched if apt has a source of Debian's, with its keyring.")
     for sources in beyond(sourcelist.system(), origins, *(directions if kernels else ("later", "earlier"))):
         found: list[Candidate] = []
         for source in sources:
@@ -205,7 +205,7 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
 
 
 def _system(say: Say) -> Iterator[Apt]:
-    """The system's sources: with the lists that it has, then with lists fetched into the cache."""
+    """The system's sources: with its own lists, then with lists fetched into the cache."""
     yield Apt()
     own = Apt.private("system")
     if not own.fresh(LISTS_HOURS):
@@ -222,13 +222,13 @@ def _number(series: str) -> list[int]:
 def beyond(
     sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...], *directions: Direction
 ) -> Iterator[tuple[Source, ...]]:
-    """Suites to try after the system's own, those that are tried together as one tuple: of earlier releases, of later
-    ones, or of both. A release's kernels are newer than all of the one before. Pure.
+    """Suites to try after the system's own, of earlier releases, later ones, or both; a tuple is tried together. A
+    release's kernels are newer than all of the one before. Pure.
 
-    `origins` says which of `sources` are a distribution's: others' mirrors are asked for nothing.
+    `origins` contains the origins of `sources`: only mirrors of a distribution are used.
     """
     by_place = {(_place(one.uri), one.suite): one for one in sources}
-    mirrors: dict[str, Source] = {}  #: of a distribution, and of Debian's security updates, which have their own
+    mirrors: dict[str, Source] = {}  #: by distribution; Debian's security updates have their own
     here: set[str] = set()
     for origin in origins:
         source = by_place.get((_place(origin.uri), origin.suite))
@@ -246,7 +246,7 @@ def beyond(
 def _names(
     bases: set[str], mirrors: Container[str], directions: tuple[Direction, ...]
 ) -> Iterator[tuple[tuple[str, ...], Callable[[str], str]]]:
-    """Names of suites that are tried together, and which mirror each is on."""
+    """Names of suites that are tried together, and a function for the mirror of each."""
     if "Ubuntu" in mirrors:
         for release in sorted(bases - {*RELEASES, UNSTABLE}):
             yield (f"{release}-updates", f"{release}-security"), lambda _: "Ubuntu"
@@ -266,7 +266,7 @@ def _debian(suite: str) -> str:
 
 
 def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
-    """The kernels of a suite beyond the system's; none where the mirror has no such suite, or not of this origin."""
+    """The kernels of a suite beyond the system's; none if the mirror has no such suite, or one of another origin."""
     strict = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: yes"))
     lenient = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: no"))
     if lenient.fresh(LISTS_HOURS):
@@ -289,7 +289,7 @@ def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
 
 
 def _expired(apt: Apt, suite: str) -> str:
-    """What is said of a Release file whose signature holds and whose date does not."""
+    """The remark about a Release file with a valid signature and an expired date."""
     return (
         f"The Release file of {suite} is signed, and expired on {apt.release('Valid-Until')}: its age is not checked."
     )
@@ -302,7 +302,7 @@ def _kernels(apt: Apt, remarks: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
 
 
 def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
-    """The package, and those of its parts that this distribution splits it into."""
+    """Downloads the package and the further packages of this kernel."""
     apt, release = found.apt, found.name.release
     needed = [name for name in found.package.depends if name in {f"linux-{kind}-{release}" for kind in _PARTS}]
     candidates = apt.show({*needed, *apt.names(f"linux-modules-extra-{release}")})
@@ -324,5 +324,5 @@ def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
 
 
 def _place(uri: str) -> str:
-    """One spelling for what apt and its files write differently."""
+    """One spelling of a URI that apt and its files write differently."""
     return re.sub(r"^(file|copy):/+", r"\1:/", uri).rstrip("/")

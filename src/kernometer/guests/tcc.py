@@ -1,7 +1,7 @@
 """A C compiler for guests: tcc from the distribution's source, linked statically with musl, and musl to link with.
 
-The result is complete: in a file system that holds nothing else, `tcc -o program program.c` makes a program that runs
-there, with `-static` or without. Made once, by configure and make in a temporary folder, without root rights.
+The result is complete: in a file system without other files, `tcc -o program program.c` makes a program that runs
+there, with `-static` or without. It is made once, by configure and make in a temporary directory, without root rights.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError
 from kernometer.guests import building, suites
 
-#: Where Debian's musl-dev keeps musl on the host.
+#: Directories of Debian's musl-dev on the host.
 HEADERS = Path("/usr/include/x86_64-linux-musl")
 LIBRARIES = Path("/usr/lib/x86_64-linux-musl")
-#: What of it a guest needs; libpthread.a and its like are empty there, and asked for by name.
+#: The files that a guest needs; libpthread.a and others are empty in musl, but programs link with them by name.
 LINKED = ("crt1.o", "crti.o", "crtn.o", "lib*.a")
-#: musl's shared library is its dynamic loader, too, and as such has to be executable: in a guest only bin/ is.
+#: musl's shared library is also its dynamic loader, which must be executable: in a guest only files in bin/ are.
 SHARED = "libc.so"
 
-#: Where tcc looks for things in a guest. Its libraries' paths begin with bin/, for SHARED.
+#: tcc's directory in a guest. The library path begins with bin/, because of SHARED.
 OWN = "usr/lib/tcc"
 CONFIGURE = (
     "../tcc/configure",
@@ -39,24 +39,24 @@ CONFIGURE = (
     "--crtprefix=/usr/lib",
     f"--elfinterp=/bin/{SHARED}",
 )
-#: The library of helpers is compiled by the new tcc, which must not look where it will look in a guest. Without the
-#: objects for bounds checking: they do not build with musl.
+#: The new tcc compiles the library of helpers, and must not search the guest's directories then. It omits the objects
+#: for bounds checking, which do not build with musl.
 HELPERS = "libtcc1.a"
 MAKE = (
     ("make", "tcc"),
     ("make", "-C", "lib", f"../{HELPERS}", f"XFLAGS=-B.. -I.. -nostdinc -I../../tcc/include -I{HEADERS}"),
 )
-#: Seconds for all of it; 20 on two cores.
+#: The most seconds for the build, which takes 20 on two cores.
 BUILD_SECONDS = 300.0
 
 _NEXT_STEP = "Debian, Ubuntu: apt-get install gcc make musl-tools."
 
 
 def toolchain() -> Mapping[str, bytes]:
-    """Name in the guest's file system to content, some 4 MB; what lies below bin/ is to be executable.
+    """The files by name in the guest's file system, some 4 MB; those below bin/ must be executable.
 
-    The same compiler and the same packages give the same bytes. Raises MissingError where a program or the source is
-    not to be had, TargetError where apt fails, BuildError (with the last output) where tcc does not build.
+    The same compiler and the same packages give the same bytes. Raises MissingError if a program or the source is
+    missing, TargetError if apt fails, BuildError (with the last output) if tcc does not build.
     """
     found = {f"usr/lib/{path.name}": path.read_bytes() for path in _linked()}
     found |= _tree(HEADERS, "usr/include")
@@ -65,7 +65,7 @@ def toolchain() -> Mapping[str, bytes]:
 
 
 def _linked() -> list[Path]:
-    """musl's objects and archives. Raises MissingError where it, or what builds tcc, is not installed."""
+    """musl's objects and archives. Raises MissingError if musl, or a program that builds tcc, is not installed."""
     missing = [program for program in ("gcc", "make", "musl-gcc") if shutil.which(program) is None]
     found = sorted(path for pattern in LINKED for path in LIBRARIES.glob(pattern))
     if missing or not found or not (LIBRARIES / SHARED).is_file() or platform.machine() != "x86_64":
@@ -81,13 +81,13 @@ def _tree(folder: Path, name: str) -> dict[str, bytes]:
 
 
 def _built() -> Path:
-    """The folder of what tcc itself consists of, from the cache where it was made by this compiler with this musl."""
+    """The directory of tcc's own files, from the cache if this compiler and this musl made it."""
     parts = (*_versions(), sha256((LIBRARIES / "libc.a").read_bytes()), CONFIGURE, MAKE)
     return kept(cache_folder() / "toolchains" / f"tcc-{sha256(repr(parts).encode())[:16]}", build)
 
 
 def _versions() -> tuple[str, ...]:
-    """The distribution's, whose release has one version of the source: apt need not be asked; and the compiler's."""
+    """The versions of the distribution, whose release has one version of the source, and of the compiler."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -97,12 +97,12 @@ def _versions() -> tuple[str, ...]:
 
 
 def build(scratch: Path) -> Path:
-    """A folder in `scratch` that holds tcc and its own library and headers, where they belong in a guest.
+    """A directory in `scratch` with tcc and its own library and headers, in their places in a guest.
 
     Raises as `toolchain` does.
     """
     source = suites.source("tcc", scratch)
-    objects = scratch / "objects"  # beside the source: in its own folder, configure breaks at a space in the path
+    objects = scratch / "objects"  # not in the source: there configure fails if the path contains a space
     objects.mkdir()
     building.run("tcc", (CONFIGURE, *MAKE), objects, BUILD_SECONDS, _NEXT_STEP)
     made = scratch / "made"

@@ -1,7 +1,6 @@
-"""The programs that rows run in a guest, given to it for those rows alone: what they are called, and where they are
-from.
+"""The programs that some rows run in a guest, which only the guests of these rows contain.
 
-busybox is in every guest already; a compiler is megabytes of initramfs, and would move the counts of rows without it.
+busybox is in every guest already; a compiler is megabytes of initramfs, and would change the counts of other rows.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ BUSYBOX_STEP = "Debian, Ubuntu: apt-get install busybox-static."
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Files of the guest's initramfs, and words for the probe: why a program is not there."""
+    """Files of the guest's initramfs, and arguments for the probe: why a program is missing."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
 
 
 def provide(needs: Iterable[str]) -> Tools:
-    """For those of `needs` that are programs. For one that cannot be had there is the reason, in words for the probe:
-    its rows are then unsupported, and the others are measured."""
+    """The programs among `needs`. For a missing program the probe's arguments contain the reason: its rows are then
+    unsupported, and the others are measured."""
     wanted = set(needs)
     files: Mapping[str, bytes] = {}
     words: tuple[str, ...] = ()

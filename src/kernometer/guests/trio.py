@@ -1,8 +1,8 @@
-"""Trio, the project's own small kernel: guests `trio-mono` and, once there are more, a guest for each structure; and
-`probe-trio`, which measures the unit costs that Trio alone has.
+"""Trio, the project's own small kernel, with one guest for each structure (now `trio-mono`); and `probe-trio`, which
+measures the unit costs that only Trio has.
 
-Both are built from sources, which travel with us, by make, gcc and ld; the same compiler and the same sources give the
-same bytes, in whatever folder. What was built is kept in the cache by what it is made of.
+make, gcc and ld build both from sources that come with Kernometer; the same compiler and the same sources give the same
+bytes, in any directory. The cache keeps the files under a digest of their ingredients.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from kernometer.errors import BuildError, UsageError
 from kernometer.guests import building, linux, programs, store
 from kernometer.guests.suites import Say
 
-#: How services can be put together; each is a guest `trio-STRUCTURE`.
+#: The ways to combine the services; each is a guest `trio-STRUCTURE`.
 STRUCTURES = ("mono",)
-#: What of drivers.KEPT is part of the kernel: a memory disk of disks.SIZE, its file system, the emulated display.
+#: The kernel's own ones of drivers.KEPT: a memory disk of disks.SIZE, its file system, the emulated display.
 BUILT_IN = ("bochs", "brd", "minix")
-#: Measures the unit costs that Trio alone has: its file, and its folder in the sources of the user programs.
+#: The program for the unit costs: its file, and its directory in the sources of the user programs.
 PROBE = "probe-trio"
 _NEEDS = "Trio is built here"
-#: Seconds; it takes some ten on one core.
+#: The most seconds; it takes some ten on one core.
 BUILD_SECONDS = 300.0
-#: What the kernel is made from; the rest of the folder is text, tests, and programs for the guest.
+#: The kernel's sources; the rest of the directory is text, tests, and programs for the guest.
 _PARTS = ("Makefile", "config", "drivers", "interfaces", "kernel", "seam", "services", "tools")
-#: The line in the kernel that tells it from another: release, structure, switches.
+#: The line in the kernel that identifies it: release, structure, switches.
 _BUILD_LINE = re.compile(rb"Trio ([\w.-]{1,40}) structure=(\w{1,20})([\x20-\x7e]{0,200})\0")
 
 
 def add(structure: str, say: Say = linux.silently) -> store.Guest:
-    """Builds and keeps `trio-STRUCTURE`; one of that name is replaced, its variants stay listed.
+    """Builds and stores `trio-STRUCTURE`; one of that name is replaced, its variants stay listed.
 
-    Raises UsageError for what is no structure, MissingError without a compiler, BuildError with the compiler's words.
+    Raises UsageError for an unknown structure, MissingError without a compiler, BuildError with its messages.
     """
     check(structure)
     name = f"trio-{structure}"
     kernel = built(structure, say).read_bytes()
     line = _BUILD_LINE.search(kernel)
     if line is None:
-        raise BuildError("Trio was built and does not say which it is.", "Install Kernometer again.")
+        raise BuildError("Trio was built without its line of identification.", "Install Kernometer again.")
     release = line[1].decode()
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(kernel)
@@ -64,18 +64,18 @@ def add(structure: str, say: Say = linux.silently) -> store.Guest:
 
 
 def check(structure: str) -> None:
-    """Raises UsageError for what Trio cannot be built as."""
+    """Raises UsageError for an unknown structure."""
     if structure not in STRUCTURES:
         raise UsageError(f"Trio has no structure {structure!r}.", f"There is: {', '.join(STRUCTURES)}.")
 
 
 def is_trio(guest: store.Guest) -> bool:
-    """Whether it is one of Trio's: linux.check_name leaves no such name to a kernel of the user's."""
+    """Whether it is one of Trio's: linux.check_name reserves these names."""
     return guest.name.partition("-")[0] == "trio"
 
 
 def built(structure: str, say: Say = linux.silently) -> Path:
-    """The kernel, an ELF file, from the cache where these sources were built by this compiler. Raises as `add` does."""
+    """The kernel, an ELF file, from the cache if this compiler built these sources. Raises as `add` does."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     name = f"trio-{structure}.elf"
@@ -88,9 +88,9 @@ def built(structure: str, say: Say = linux.silently) -> Path:
 
 
 def probe() -> Path:
-    """`probe-trio`, static, from the cache where the probe's engine and the units are these. Raises as `add` does.
+    """`probe-trio`, static, from the cache if the probe's engine and the units are unchanged. Raises as `add` does.
 
-    Compiler and flags are those of the probe that guests get, so that figures of both stand side by side.
+    Compiler and flags are those of the guests' probe, so that figures of both are comparable.
     """
     compiler, *flags = programs.static_compiler()
     programs.need(_NEEDS, "make")
@@ -106,12 +106,12 @@ def probe() -> Path:
 
 
 def build(sources: Path, folder: Path, structure: str) -> None:
-    """Compiles the kernel, with `folder` for what is built; nothing is written to `sources`. Raises BuildError."""
+    """Compiles the kernel into `folder`; writes nothing to `sources`. Raises BuildError."""
     _make(sources, folder, f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
 
 
 def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:
-    """The file `name`, from the cache, or out of the folder that `make` is given, which may hold more."""
+    """The file `name`, from the cache, or from the directory that `make` fills, which may contain more."""
 
     def folder_of_it(scratch: Path) -> Path:
         make(scratch / "objects")
@@ -124,19 +124,19 @@ def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Pa
 
 
 def _make(sources: Path, folder: Path, *values: str) -> None:
-    """Runs make, with `folder` for what is built. Raises BuildError."""
+    """Runs make, with its output in `folder`. Raises BuildError."""
     words = ("make", f"-j{os.cpu_count() or 1}", f"BUILD={folder}", *values)
     building.run("Trio", (words,), sources, BUILD_SECONDS)
 
 
 def _digest(sources: Path) -> str:
-    """Of the names and contents of what the kernel is made from."""
+    """The digest of names and contents of the kernel's sources."""
     files = sorted(path.relative_to(sources) for path in sources.rglob("*") if path.is_file())
     wanted = [file for file in files if file.parts[0] in _PARTS and "__pycache__" not in file.parts]
     return sha256("\n".join(f"{file} {sha256((sources / file).read_bytes())}" for file in wanted).encode())
 
 
 def _version(program: str) -> str:
-    """The first line of what it says of itself: a compiler is upgraded in place."""
+    """The first line of its version message: a compiler is upgraded in place."""
     done = subprocess.run((program, "--version"), capture_output=True, text=True, timeout=60, check=False)
     return done.stdout.partition("\n")[0]

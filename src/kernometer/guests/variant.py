@@ -1,8 +1,8 @@
-"""Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with what the words after each `+` say.
+"""Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with the options after each `+`.
 
 `machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=`, `display=` and `device=` (one or more) change the virtual
-machine; every other word is added to the kernel's command line. A variant needs no adding: its name says all that it
-is. Pure.
+machine; every other word is added to the kernel's command line. The name defines the whole variant, so it need not be
+added. Pure.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ import msgspec
 from kernometer.errors import UsageError
 from kernometer.guests.qemu import Device, Display, Machine, MachineType
 
-#: What a word may hold: enough for kernel options, and nothing that QEMU, a shell or a file name takes for its own.
+#: The characters of a word: enough for kernel options, and none that is special for QEMU, a shell or a file name.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")
-#: Processor models have features added and taken away: `cpu=Nehalem,-erms`.
 _MEMORY = range(32, 1 << 20)
 _SEEDS = range(1 << 32)
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`words` in the order given, the canonical name's order."""
+    """`words` in the given order, which is that of the canonical name."""
 
     guest: str
     words: tuple[str, ...] = ()
@@ -35,14 +34,14 @@ class Variant:
         return "+".join((self.guest, *self.words))
 
     def machine(self, usual: Machine) -> Machine:
-        """`usual` with what the words change."""
+        """`usual` with the changes of the words."""
         changes: dict[str, str | int] = {}
         devices: tuple[str, ...] = usual.devices
         said: set[str] = set()
         for word in self.words:
             key, _, value = word.partition("=")
             if key in _OURS and key in said and key != "device":
-                raise UsageError(f"{key} is said twice in {self.name}.", "Leave one of them out.")
+                raise UsageError(f"{key} is given twice in {self.name}.", "Leave one of them out.")
             said.add(key)
             if key == "machine":
                 if value not in get_args(MachineType):
@@ -71,15 +70,15 @@ class Variant:
         return machine
 
     def command_line(self, usual: str) -> str:
-        """`usual` with the words that are the kernel's."""
+        """`usual` with the kernel's words."""
         kernels = (word for word in self.words if word.partition("=")[0] not in _OURS)
         return " ".join(part for part in (usual, *kernels) if part)
 
     def rotated(self, number: int, usual: Machine, *, history: bool) -> Variant:
-        """The same on machine `number` of the rotation that layout floors are measured on; 0 is itself.
+        """The same on machine `number` of the rotation for layout floors; 0 is the machine itself.
 
-        Number k has k added to the seed, 1/16 of the memory taken away, 1/16 added, 2/16 taken away, …, and with
-        `history` has history k.
+        Number k adds k to the seed. From k = 1 on the memory has 1/16 less, 1/16 more, 2/16 less, …. With `history` it
+        has history k.
         """
         if not number:
             return self
@@ -91,18 +90,18 @@ class Variant:
         return Variant(self.guest, (*kept, *changed))
 
 
-#: Machines of the rotation: from half of the memory to one and a half of it.
+#: Machines of the rotation: from half of the memory to one and a half times as much.
 ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS), "history": ("history", range(ROTATIONS))}
 _OURS = {"machine", "cpu", "display", "device", *_NUMBERS}
 
 
 def parse(spec: str) -> Variant:
-    """From `linux-6.1+mitigations=off`. Raises UsageError for a word that is none; the guest is not looked for."""
+    """From `linux-6.1+mitigations=off`. Raises UsageError for an invalid word; does not search the guest."""
     guest, *words = spec.split("+")
     for word in words:
         if not _WORD.fullmatch(word):
-            raise UsageError(f"{word!r} in {spec!r} is no option.", "A variant looks like linux-6.1+mitigations=off.")
+            raise UsageError(f"{word!r} in {spec!r} is invalid.", "A variant looks like linux-6.1+mitigations=off.")
     found = Variant(guest, tuple(words))
     found.machine(Machine())
     return found

@@ -1,7 +1,7 @@
 """Xen as a guest: Debian's hypervisor, and one of the Linux guests as its first domain, paravirtualised.
 
 QEMU loads the hypervisor as a multiboot kernel with two modules, the domain's kernel and the job's archive. A variant's
-words go to Xen's command line (`xen+xpti=true`); the domain's are those of the guest that it was made from.
+words are added to Xen's command line (`xen+xpti=true`); the domain has the command line of its own guest.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kernometer.guests.qemu import COMMAND_LINE, Machine
 from kernometer.guests.suites import Say
 
 NAME = "xen"
-#: The guest that `xen` runs on it where nothing else is said.
+#: The default first domain.
 DOM0 = "linux-6.1"
 
 #: smap=no: QEMU 7.2 checks a return from ring 3 to ring 3 by `iret` as if ring 0 read the stack, and a paravirtualised
-#: kernel, whose stack is a user's page, dies with its first one. One command line for every QEMU.
+#: kernel, whose stack is a user's page, dies at its first one. The command line is the same for every QEMU.
 #: loglvl=error: Xen waits for each byte that it prints; at 115,200 baud a line costs some seven million instructions.
 XEN_LINE = "com1=115200,8n1 console=com1 loglvl=error smap=no"
-#: Paravirtualised Linux has its console from Xen.
+#: The serial console becomes Xen's in a paravirtualised Linux.
 CONSOLES = ("console=ttyS0", "console=hvc0")
 
 _PACKAGE = re.compile(r"xen-hypervisor-\d+\.\d+-amd64")
@@ -36,11 +36,11 @@ _DOM0_OPTION = b"CONFIG_XEN_DOM0=y"
 
 
 def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
-    """Keeps the newest Xen of the system's package sources with the guest `dom0` on it.
+    """Stores the newest Xen of the system's package sources with the guest `dom0` on it.
 
-    The guest is `xen` for linux-6.1, else `xen-` and the name of `dom0`, which may be a variant: its words are then the
-    domain's. A Linux series that is not here is added first. Raises UsageError for a guest that is no Linux of
-    packages' kind, MissingError where the sources have no Xen, TargetError where apt or an image fails.
+    The guest is `xen` for linux-6.1, else `xen-` and the name of `dom0`, which may be a variant: the domain gets its
+    words. A missing Linux series is added first. Raises UsageError for a guest that cannot be a first domain,
+    MissingError if the sources have no Xen, TargetError if apt or an image fails.
     """
     wanted = variant.parse(dom0)
     name = guest_name(wanted)
@@ -82,18 +82,18 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
 def guest_name(dom0: variant.Variant) -> str:
     """`xen` of linux-6.1, `xen-linux-6.12`, `xen-linux-6.1-mitigations-off` of linux-6.1+mitigations=off.
 
-    Raises UsageError for words that are the whole virtual machine's.
+    Raises UsageError for words that change the virtual machine.
     """
     if dom0.machine(Machine()) != Machine():
         raise UsageError(
             f"{dom0.name}: machine, cpu, memory and seed are the virtual machine's, not the first domain's.",
-            "Say them where it is measured: qemu:xen+memory=1024.",
+            "Give them with the target: qemu:xen+memory=1024.",
         )
     return NAME if dom0.name == DOM0 else f"{NAME}-{re.sub(r'[^A-Za-z0-9.-]', '-', dom0.name)}"
 
 
 def _dom0(wanted: variant.Variant, say: Say) -> store.Guest:
-    """The guest whose kernel is to run, unharmed and able to."""
+    """The guest of the first domain, undamaged and able to be one."""
     try:
         guest = store.find(wanted.guest)
     except MissingError:
@@ -105,17 +105,17 @@ def _dom0(wanted: variant.Variant, say: Say) -> store.Guest:
     guest.check()
     config = guest.folder / store.CONFIG
     if guest.manifest.modules:
-        raise UsageError(f"{guest.name} is no Linux by itself.", f"For example --dom0 {DOM0}.")
+        raise UsageError(f"{guest.name} is not a Linux by itself.", f"For example --dom0 {DOM0}.")
     if config.is_file() and _DOM0_OPTION not in config.read_bytes().splitlines():
         raise UsageError(
             f"The kernel of {guest.name} cannot be Xen's first domain: it lacks CONFIG_XEN_DOM0.",
-            f"Use a full flavour: cloud kernels leave much out. For example --dom0 {DOM0}.",
+            f"Use a full flavour: cloud kernels lack many options. For example --dom0 {DOM0}.",
         )
     return guest
 
 
 def _dom0_line(wanted: variant.Variant, made: store.Manifest) -> str:
-    """The guest's own command line with Xen's console in the place of the serial one."""
+    """The guest's own command line with Xen's console instead of the serial one."""
     usual = made.command_line or COMMAND_LINE
     return wanted.command_line(usual.replace(*CONSOLES))
 
@@ -142,7 +142,7 @@ def _fetch(folder: Path, say: Say) -> tuple[Package, str, Path]:
         say(f"Downloading {found.name} {found.version}, {found.size / 1e6:.0f} MB …")
         try:
             return found, apt.suite(found), apt.download(found, folder)
-        except TargetError as error:  # the lists name what the mirror has replaced since
+        except TargetError as error:  # the mirror has replaced a package of the lists
             failed = error
     if failed is not None:
         raise failed
@@ -168,13 +168,13 @@ def _newest(apt: Apt) -> Package | None:
 
 
 def _image(package: Path) -> bytes:
-    """The packed hypervisor out of the package."""
+    """The packed hypervisor from the package."""
     found: dict[str, bytes] = {}
     with closing(kernelpackage.files_of(package)) as files:
         for path, content in files:
             if path.parts[:-1] == ("boot",) and _IMAGE.fullmatch(path.name):
                 found[path.name] = content()
     if len(found) != 1:
-        raise TargetError(f"{package.name} holds {len(found)} hypervisors.", "Report this package.")
+        raise TargetError(f"{package.name} contains {len(found)} hypervisors.", "Report this package.")
     (image,) = found.values()
     return image
