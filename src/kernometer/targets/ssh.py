@@ -120,7 +120,7 @@ class SshTarget:
         here = os.uname()
         if (remote.system, remote.machine) != (here.sysname, here.machine):
             raise type(error)(
-                f"{error.text} This host's program does not fit either: that is {remote.system or 'an unknown system'} "
+                f"{error.text} No program can be sent either: that is {remote.system or 'an unknown system'} "
                 f"{remote.machine}, and this is {here.sysname} {here.machine}.",
                 "Install a C compiler and its library's headers there.",
                 error.last_output,

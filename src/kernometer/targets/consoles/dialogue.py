@@ -70,7 +70,7 @@ class Dialogue:
             raise self._console.error(step, f"{line!r} printed {shown(status)[:100]!r} instead of a status")
         if found[1] != b"0":
             raise TargetError(
-                f"{self._console.name}: {step}: {line!r} ended with status {int(found[1])}.",
+                f"{self._console.name}: {step}: {line!r} left with status {int(found[1])}.",
                 "Its output is below.",
                 shown(said[-SAID:]),
             )

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the probe named $1 of $2 bytes from standard input. $3: "compiled", then they are C for the compiler $4 of version
-# $5, or "sent", then they are the program. What is kept of it is "compiled" where it is static, which is tried on Linux,
-# else "dynamic". What was not used for 90 days is thrown away.
+# Makes the probe named $1 from $2 bytes of standard input. If $3 is "compiled" they are C for the compiler $4 of
+# version $5; if it is "sent" they are the program. The stored kind is "compiled" for a static probe, which is tried on
+# Linux, else "dynamic". Files that were not used for 90 days are removed.
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/kernometer/remote
 probe=$folder/$(uname -nsm | tr -c A-Za-z0-9 -)$1
 new=$folder/.new-$$-$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is there: system, boot, compiler, and the probe named $1. Then it waits for the end of its input, and so holds the
-# connection that the other calls share for as long as the front end lives.
+# Prints system, boot, compiler, and the probe named $1. Then it waits for the end of its input, and so keeps the
+# connection open that the other calls share, until the front end ends.
 probe=${XDG_CACHE_HOME:-$HOME/.cache}/kernometer/remote/$(uname -nsm | tr -c A-Za-z0-9 -)$1
 for cc in musl-gcc cc gcc clang tcc ""; do
 	command -v "$cc" >/dev/null 2>&1 && break

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the probe named $1 with the other arguments, in a temporary folder. Standard input says nothing: its end means that
-# the caller has gone, and the probe is told to end; it then ends all that it started. It ignores SIGPIPE (as its runs do
-# in any case), or else its next record to a broken connection would end it before it could do so.
+# Runs the probe named $1 with the other arguments, in a temporary directory. The end of standard input means that the
+# caller has gone: the probe gets SIGTERM, and ends all that it started. It ignores SIGPIPE (as its runs do in any
+# case): otherwise its next record to a broken connection would end it first.
 probe=${XDG_CACHE_HOME:-$HOME/.cache}/kernometer/remote/$(uname -nsm | tr -c A-Za-z0-9 -)$1
 shift
 trap : HUP INT TERM
