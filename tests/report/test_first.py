@@ -82,7 +82,7 @@ def test_whether_to_trust_it_is_one_sentence() -> None:
     assert one.startswith("Nothing else was seen at work; half of the figures are known to ±")
     assert one.count(". ") == 0 and one.endswith(".")
     cut = trust(gather([("", [quiet, structs.replace(quiet, end=None)])]))
-    assert cut.startswith("1 of 2 sessions: not whole: cut off, or still being measured; ")
+    assert cut.startswith("1 of 2 sessions: not complete: cut off, or still being measured; ")
     taken = make.run(meter={"steal_ns": 3e8, "wall_ns": 1e9}, involuntary=())
     stolen = structs.replace(quiet, runs=(*quiet.runs, *[taken] * 3))
     assert trust(gather([("", [stolen])])).startswith("A noisy machine: the hypervisor took the CPU for")
@@ -90,7 +90,7 @@ def test_whether_to_trust_it_is_one_sentence() -> None:
 
 def test_nothing_measured_is_nothing_to_trust() -> None:
     empty = Result(session=make.session(by="path"), header=None, workloads=dict[str, Workload](), runs=())
-    assert (lead(gather([("", [empty])])), trust(gather([("", [empty])]))[:9]) == (
+    assert (lead(gather([("", [empty])])), trust(gather([("", [empty])]))[:12]) == (
         "0 rows measured in 1 session.",
-        "Not whole",
+        "Not complete",
     )

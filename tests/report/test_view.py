@@ -149,7 +149,7 @@ def test_counts_stand_beside_what_is_claimed_per_iteration() -> None:
     assert page.truth.columns == ("faults", "children")
     assert row.cells == ("1 / 0.06", "2 / not counted")
     assert row.disagrees
-    assert "do not fit: syscall/getppid" in page.truth.summary
+    assert "disagree: syscall/getppid" in page.truth.summary
 
 
 def test_a_host_without_counters_says_why() -> None:
