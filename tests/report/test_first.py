@@ -51,7 +51,7 @@ def test_many_rows_are_a_screen_in_the_order_of_the_readers_questions(many: Resu
     lines = shown(many)
     assert len(lines) <= 30
     text = "\n".join(lines)
-    places = [text.index(part) for part in ("104 rows measured in 1 session", "Nothing else was seen at work", "row  ")]
+    places = [text.index(part) for part in ("104 rows measured in 1 session", "Other work hardly disturbed the runs", "row  ")]
     assert places == sorted(places)
     named = [line.split()[0].rstrip(",") for line in lines if "/" in line.split(" ")[0]]
     assert all(row.startswith(name) for name, row in zip(named, FIRST, strict=True))
@@ -79,7 +79,7 @@ def test_lines_fit_60_columns_and_no_word_is_cut(many: Result) -> None:
 def test_whether_to_trust_it_is_one_sentence() -> None:
     quiet = factory.result("")
     one = trust(gather([("", [quiet])]))
-    assert one.startswith("Nothing else was seen at work; half of the figures are known to ±")
+    assert one.startswith("Other work hardly disturbed the runs; half of the figures are known to ±")
     assert one.count(". ") == 0 and one.endswith(".")
     cut = trust(gather([("", [quiet, structs.replace(quiet, end=None)])]))
     assert cut.startswith("1 of 2 sessions: not complete: cut off, or still being measured; ")

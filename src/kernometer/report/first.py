@@ -47,7 +47,7 @@ def trust(subjects: Sequence[Subject]) -> str:
     if noises:
         parts.append(_share_of(noises, results) + noises[0].rstrip("."))
     elif any(result.session.by == "time" for result in results):
-        parts.append("nothing else was seen at work")
+        parts.append("other work hardly disturbed the runs")
     text = "; ".join([*parts, *_known(figures)])
     return sentence(f"{text[:1].upper()}{text[1:]}.") if text else ""
 
