@@ -51,7 +51,9 @@ def test_many_rows_are_a_screen_in_the_order_of_the_readers_questions(many: Resu
     lines = shown(many)
     assert len(lines) <= 30
     text = "\n".join(lines)
-    places = [text.index(part) for part in ("104 rows measured in 1 session", "Other work hardly disturbed the runs", "row  ")]
+    places = [
+        text.index(part) for part in ("104 rows measured in 1 session", "Other work hardly disturbed the runs", "row  ")
+    ]
     assert places == sorted(places)
     named = [line.split()[0].rstrip(",") for line in lines if "/" in line.split(" ")[0]]
     assert all(row.startswith(name) for name, row in zip(named, FIRST, strict=True))
