@@ -114,7 +114,7 @@ static void setting_line(const char *file, char *to, size_t n)
 		word = strchr(line, '[') + 1;
 		word[strcspn(word, "]")] = '\0';
 	}
-	snprintf(to, n, "%s", word);
+	snprintf(to, n, "%.*s", (int)n - 1, word);
 }
 
 /* The block device that `dir` is on, or a part of, and its queue; a file system on several devices has none. */
