@@ -104,10 +104,16 @@ void locks_of_process_drop(struct vfs *v, struct node *n, uint32_t process)
 	wake(v);
 }
 
+/* Wakes only for a lock that goes: two that wait in flock() would wake each other for ever. */
 void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f)
 {
 	struct lock all = { .file = f, .last = END };
+	const struct lock *l = n->locks;
 
+	while (l != NULL && !same_owner(l, &all))
+		l = l->next;
+	if (l == NULL)
+		return;
 	clear(v, n, &all, NULL);
 	wake(v);
 }

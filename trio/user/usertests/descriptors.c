@@ -167,6 +167,34 @@ TEST(flock_waits, "Does flock wait until the other lets go?")
 	IS(reap(pid), 0);
 }
 
+TEST(flock_crowd, "Do several wait for one whole-file lock, and get it one after the other?")
+{
+	pid_t pids[4];
+	int ends[2], fd;
+
+	make_file("a", "");
+	OK(pipe(ends));
+	fd = (int)OK(open("a", O_RDONLY));
+	OK(flock(fd, LOCK_EX));
+	for (int i = 0; i < 4; i++) {
+		pids[i] = fork_checked();
+		if (pids[i] == 0) {
+			fd = (int)OK(open("a", O_RDONLY));
+			put(ends[1]);
+			OK(flock(fd, i % 2 ? LOCK_SH : LOCK_EX));
+			OK(flock(fd, LOCK_EX));
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < 4; i++)
+		get(ends[0]);
+	sleep_ms(50);
+	IS(waitpid(-1, NULL, WNOHANG), 0);
+	OK(flock(fd, LOCK_UN));
+	for (int i = 0; i < 4; i++)
+		IS(reap(pids[i]), 0);
+}
+
 static struct flock region(int type, long start, long length)
 {
 	struct flock lock;
