@@ -104,7 +104,7 @@ def test_leaving_in_the_middle_leaves_nothing(
 ) -> None:
     """Expected: no QEMU that runs on, no temporary folder, the saved guest as it was. Broken: Ctrl-C leaves two rows'
     emulators behind."""
-    words = tuple(exactly(row) for row in ROWS[:3])
+    words = tuple(map(exactly, ROWS))
     first = counts(target, words)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     stream = target.run(plan_of(target, "path", "quick", words, 1).job(), Deadline.after(SECONDS))
