@@ -4,7 +4,7 @@ KM_TEST_SEED ?=
 PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-guests setup-test run test test-all lint format lock clean distclean
+.PHONY: help setup setup-guests setup-test run test test-all campaign lint format lock clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ test: setup-test ## every test that is not slow, and the day's seventh of the sl
 
 test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
+
+campaign: setup-test ## ten million random calls against Trio, and sequences of them (WORDS=--help: its options)
+	@PYTHONPATH=. $(PYTHON_VENV) -m tests.trio.campaign $(WORDS)
 
 lint: setup-test ## style, types and static analysis; any finding is an error
 	@scripts/lint

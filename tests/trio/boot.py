@@ -6,6 +6,7 @@ words. tests/trio/ uses `boot`; from a shell the same is `scripts/trio`.
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import stat
@@ -170,10 +171,12 @@ def boot(
     *,
     append: str = "",
     seconds: float = 60.0,
+    silence: float = math.inf,
     keep: Path | None = None,
     hear: Callable[[bytes], None] | None = None,
 ) -> Outcome:
-    """One boot, until QEMU ends or `seconds` are over. `hear` is told what comes on the console as it comes.
+    """One boot, until QEMU ends, or `seconds` are over, or `silence` seconds without a word on the console. `hear` is
+    told what comes there as it comes.
 
     `keep` is a folder for the files of the boot; without it they are gone afterwards. Raises TargetError where QEMU
     cannot be started, MissingError where it is not installed.
@@ -185,14 +188,15 @@ def boot(
         for name in (CONSOLE, BULK):
             (folder / name).write_bytes(b"")
         process = stack.enter_context(started(argv(kernel, machine, append), folder))
-        until, heard = Deadline.after(seconds), 0
+        until, quiet, heard = Deadline.after(seconds), Deadline.after(silence), 0
         while True:
             ended = process.poll()
             console = (folder / CONSOLE).read_bytes()
-            if hear is not None and len(console) > heard:
-                hear(console[heard:])
-                heard = len(console)
-            if ended is not None or until.passed:
+            if len(console) > heard:
+                if hear is not None:
+                    hear(console[heard:])
+                quiet, heard = Deadline.after(silence), len(console)
+            if ended is not None or until.passed or quiet.passed:
                 return _outcome((folder / BULK).read_bytes(), console, ended, end_of(folder / SAID, 4000))
             time.sleep(POLL_SECONDS)
 

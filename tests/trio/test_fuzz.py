@@ -1,73 +1,78 @@
-"""Random system calls against Trio: the kernel stays up, and has all its pages back. Each failure says its seed; the
-same calls come again by `fuzz --seed SEED`, with `--from CALL --log` beginning where it is of interest."""
+"""Random system calls, and random sequences of calls by several processes and threads, against Trio: the kernel stays
+up, each sequence keeps what it promises, and all pages are back. Each failure says its seed; the same calls come again
+by `fuzz --seed SEED`, with `--from CALL --log` beginning where it is of interest, and so do sequences. Ten million of
+them are `make campaign`."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from kernometer.cache import source_folder
-from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
-from tests.trio.user_programs import PROGRAMS
+from tests.trio import fuzzing
+from tests.trio.boot import Kernel
+from tests.trio.fuzzing import Report, findings
 
 pytestmark = pytest.mark.guest
 
-#: Eight times these are ten million calls.
-CALLS = 1_250_000
-SEEDS = range(8)
-#: Of a kernel with TRIO_CHECKED: what it had to complain of begins so.
-COMPLAINT = b"checked: "
+#: Of sequences there are 23 kinds, each made in its turn.
+ROUND = 23
 
 
-def run(kernel: Kernel, programs: Path, *command: str, seconds: float) -> Outcome:
-    files = {f"bin/{each}": (programs / each).read_bytes() for each in PROGRAMS}
-    ended = boot(kernel, initramfs(command, files), Machine(), seconds=seconds)
-    assert b"Kernel panic" not in ended.console, ended
-    return ended
-
-
-def fuzzed(kernel: Kernel, programs: Path, seed: int, calls: int, seconds: float) -> Outcome:
-    words = ("fuzz", "--seed", str(seed), "--calls", str(calls), "--processes", "8")
-    ended = run(kernel, programs, *words, seconds=seconds)
-    # 1: fewer free pages than before, beyond one for each size that vfs keeps ready
-    assert ended.status == 0, (words, str(ended))
-    assert ended.qemu_status == 0, (words, str(ended))
-    assert f"calls {calls}\n".encode() in ended.bulk
-    assert b"free_pages " in ended.bulk
-    assert b"promised_pages " in ended.bulk
-    return ended
+def held(kernel: Kernel, programs: Path, *command: str, seconds: float) -> Report:
+    """What the fuzzer reports, which found nothing."""
+    ended = fuzzing.run(kernel, programs, *command, seconds=seconds)
+    assert findings(ended) == [], (command, str(ended))
+    return Report.read(ended.bulk.decode())
 
 
 @pytest.fixture(scope="module")
 def checked(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     """A kernel that checks itself, built anew."""
-    folder = tmp_path_factory.mktemp("checked")
     assert sources.is_dir()
-    words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", "SWITCHES=-DTRIO_CHECKED")
-    subprocess.run(words, check=True, capture_output=True, timeout=600)
-    return Kernel.trio(folder / "trio-mono.elf")
+    return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"))
 
 
 def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
     """Expected: all calls answered, no page lost; other calls each day. Broken: the kernel's last words."""
-    fuzzed(kernel, user_programs, seed=pytestconfig.option.slow_seed, calls=40_000, seconds=180.0)
+    command = fuzzing.calls(pytestconfig.option.slow_seed, 40_000)
+    figures = held(kernel, user_programs, *command, seconds=300.0).figures
+    assert figures["calls"] == 40_000
+    assert figures["free_pages"] > 0
+    assert figures["promised_pages"] > 0
 
 
-@pytest.mark.slow(minutes=2)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_ten_million_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, seed: int) -> None:
+def test_random_sequences_keep_what_they_promise(
+    kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
+) -> None:
+    """Expected: what is written is read, no process, descriptor or page is left; other sequences each day. Broken: a
+    sequence's number, name and condition; or a machine that hangs."""
+    command = fuzzing.sequences(pytestconfig.option.slow_seed, 6 * ROUND)
+    assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
+
+
+@pytest.mark.slow(minutes=1)
+def test_many_random_sequences_keep_what_they_promise(
+    kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
+) -> None:
     """Expected and broken: as above."""
-    fuzzed(kernel, user_programs, seed=1000 + seed, calls=CALLS, seconds=900.0)
+    command = fuzzing.sequences(1000 + pytestconfig.option.slow_seed, 30 * ROUND)
+    held(kernel, user_programs, *command, seconds=900.0)
 
 
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=4)
 def test_a_kernel_that_checks_itself_has_nothing_to_complain_of(checked: Kernel, user_programs: Path) -> None:
-    """Expected: usertests and random calls violate no invariant, meet no undefined behaviour and no errno that its
-    interface does not list, and every page comes back. Broken: a panic, or a line `checked:` on the console."""
-    suite = run(checked, user_programs, "usertests", seconds=300.0)
-    calls = fuzzed(checked, user_programs, seed=7, calls=200_000, seconds=600.0)
-    assert suite.status == 0, suite
-    for ended in (suite, calls):
-        assert [line for line in ended.console.splitlines() if COMPLAINT in line] == []
+    """Expected: usertests, random calls and sequences violate no invariant, meet no undefined behaviour and no errno
+    that its interface does not list, and every page comes back. Broken: a panic, or a line `checked:` on the
+    console."""
+    held(checked, user_programs, "usertests", seconds=300.0)
+    held(checked, user_programs, *fuzzing.calls(7, 200_000), seconds=600.0)
+    held(checked, user_programs, *fuzzing.sequences(7, 12 * ROUND), seconds=600.0)
+
+
+def test_a_machine_that_hangs_is_told_by_its_silence(kernel: Kernel, user_programs: Path) -> None:
+    """Expected: ended long before its time, and its last word is told. Broken: the day's tests wait for it."""
+    command = ("sh", "-c", "echo the last >&2; while true; do true; done")
+    ended = fuzzing.run(kernel, user_programs, *command, seconds=600.0, silence=10.0)
+    assert ended.qemu_status is None
+    assert findings(ended) == ["the machine hangs, or is too slow; the last that it said: the last"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,16 @@ HERE = Path(__file__).parent
 SECONDS = 120.0
 
 
-def on_disk(kernel: Kernel, image: Path, *command: str, files: dict[str, bytes]) -> bytes:
-    drive = ("-drive", f"file={image},format=raw,if=none,id=disk", "-device", "virtio-blk-pci,drive=disk")
-    ended = boot(kernel, initramfs(command, files), Machine(more=drive), seconds=SECONDS)
+def on_disk(
+    kernel: Kernel, image: Path, *command: str, files: dict[str, bytes], bad_sector: int | None = None
+) -> bytes:
+    """What the command says with the image as its virtio disk, of which a sector cannot be read where one is given."""
+    drive = f"raw,node-name=disk,file.driver=file,file.filename={image}"
+    if bad_sector is not None:
+        drive = f"raw,node-name=disk,file.driver=blkdebug,file.image.driver=file,file.image.filename={image}"
+        drive += f",file.inject-error.0.event=read_aio,file.inject-error.0.sector={bad_sector}"
+    more = ("-blockdev", drive, "-device", "virtio-blk-pci,drive=disk")
+    ended = boot(kernel, initramfs(command, files), Machine(more=more), seconds=SECONDS)
     assert ended.status == 0, ended
     return ended.bulk
 
@@ -50,3 +58,55 @@ def test_what_sync_answered_for_is_on_the_disk_when_the_machine_stops(kernel: Ke
     script = "mkdir /mnt; mount -t minix /dev/vda /mnt; cd /mnt; mkdir d; echo kept >d/file; sync; echo >d/more; sync"
     on_disk(kernel, image, "sh", "-c", script, files={})
     assert sound(image).tree()["/d/file"] == b"kept\n"
+
+
+#: The suite from the disk and on it, where nothing of the program or of its files' attributes is in memory yet.
+COLD = """mkdir /mnt; mount -t minix /dev/vda /mnt; cp /bin/usertests /bin/busybox /mnt; umount /mnt
+mount -t minix /dev/vda /mnt
+for i in 1 2 3 4; do /mnt/busybox true & done; wait
+TMPDIR=/mnt /mnt/usertests mapped_ protection_ mmap_file_offset mmap_beyond_end exec_ pipe_
+umount /mnt"""
+
+
+@pytest.mark.parametrize("block", [1024, 4096])
+def test_pages_of_files_and_programs_come_from_a_cold_disk(
+    kernel: Kernel, user_programs: Path, tmp_path: Path, block: int
+) -> None:
+    """Expected: every question is answered as on Linux, and the disk is not busy after. Broken: a page that does not
+    come or comes wrong, a call that takes one that has to be read for one that is not there."""
+    image = tmp_path / "image"
+    make(image, 16 * 1024 * 1024 // block, block, 1024)
+    said = on_disk(
+        kernel, image, "sh", "-ec", COLD, files={"bin/usertests": (user_programs / "usertests").read_bytes()}
+    )
+    lines = said.decode().splitlines()
+    assert [line for line in lines if line.startswith("FAIL")] == []
+    assert lines[-1].endswith(" 0 failed, 0 skipped")
+    sound(image)
+
+
+def first_page(program: bytes) -> bytes:
+    """The page of an ELF file that holds its first instruction."""
+    (entry,) = struct.unpack_from("<Q", program, 24)
+    (headers,) = struct.unpack_from("<Q", program, 32)
+    size, count = struct.unpack_from("<HH", program, 54)
+    for at in range(headers, headers + size * count, size):
+        kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", program, at)
+        if kind == 1 and address <= entry < address + length:
+            begin = (entry - address + offset) // 4096 * 4096
+            return program[begin : begin + 4096]
+    raise AssertionError("no segment has the entry")
+
+
+def test_a_page_that_the_disk_cannot_read_ends_the_program_that_touches_it(
+    kernel: Kernel, user_programs: Path, tmp_path: Path
+) -> None:
+    """Expected: SIGBUS, each time, and the machine goes on. Broken: a program that waits for good, or runs zeros."""
+    image, program = tmp_path / "image", (user_programs / "usertests").read_bytes()
+    make(image, 4096, 4096, 512)
+    fill = "mkdir /mnt; mount -t minix /dev/vda /mnt; cp /bin/usertests /mnt; umount /mnt"
+    on_disk(kernel, image, "sh", "-ec", fill, files={"bin/usertests": program})
+    sector = image.read_bytes().index(first_page(program)) // 512
+    script = "mkdir /mnt; mount -t minix /dev/vda /mnt; for i in 1 2; do /mnt/usertests -l; echo $?; done"
+    said = on_disk(kernel, image, "sh", "-c", script, files={}, bad_sector=sector)
+    assert said.decode().split() == ["135", "135"]

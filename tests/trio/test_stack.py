@@ -24,6 +24,8 @@ RINGS: dict[frozenset[str], int] = {
     frozenset({"image_give"}): 2,
     # A tree of pages, HEIGHT_MOST.
     frozenset({"tree_drop"}): 5,
+    # HIGHEST levels of branches.
+    frozenset({"branch_cut"}): 10,
     # A file's tree of zones: three indirections.
     frozenset({"trim_tree"}): 4,
     # Again after the one block that it needed.

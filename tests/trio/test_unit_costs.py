@@ -16,6 +16,7 @@ from kernometer.results.store import read_file
 from kernometer.stats.figures import figures
 from tests.measuring.real import kernometer
 from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.counts import same_as_known
 from tests.trio.user_programs import USER
 
 pytestmark = pytest.mark.guest
@@ -100,6 +101,11 @@ def test_the_figure_is_what_the_plugin_counted(result: Result, row: str) -> None
     bracket = found.empty["instructions"] / found.empty_regions
     counted = (found.counts["instructions"] - found.counts["irets"]) / found.regions - bracket
     assert figures(result)[row].value == pytest.approx(counted, rel=0.02)
+
+
+def test_a_trap_is_as_long_as_it_was(result: Result) -> None:
+    """Expected: the way into the kernel and out of it, to the instruction. Broken: all system calls are longer."""
+    same_as_known(result, "trio/trap")
 
 
 #: Runs a row three times in the guest and shows the kernel's counters after each: the first makes the second two

@@ -7,6 +7,7 @@
 #include "rendezvous.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
+#include "x86/processor.h"
 
 /* Requests that were parked and are to be handled again, by the server that parked them. */
 static struct queue again[ENDPOINTS];
@@ -20,7 +21,7 @@ static uint32_t present_endpoint(void)
 
 verdict park(struct queue *queue, struct request *r)
 {
-	r->hard = false;
+	r->ends = BY_A_SIGNAL;
 	client_server[r->task] = present_endpoint();
 	queue_add(queue, &r->link);
 	return PARKED;
@@ -42,6 +43,17 @@ void unpark_request(struct request *r)
 	timer_clear(r->task);
 	queue_add(&again[endpoint], &r->link);
 	server_wake(endpoint);
+}
+
+verdict give_way(struct request *r, enum ends ends)
+{
+	uint32_t endpoint = present_endpoint();
+
+	r->again = true;
+	r->ends = (uint8_t)ends;
+	client_server[r->task] = endpoint;
+	queue_add(&again[endpoint], &r->link);
+	return PARKED;
 }
 
 /* Whose memory a copy reached last. */
@@ -144,7 +156,7 @@ static void answer_caller(struct caller *c, struct task **next)
 static void request_begin(struct request *r, uint16_t number)
 {
 	r->call = number;
-	r->late = false;
+	r->late = r->again = false;
 	r->done = 0;
 	memset(r->scratch, 0, sizeof r->scratch);
 }
@@ -155,6 +167,24 @@ static void handle_request(const struct dispatcher *d, struct request *r, struct
 
 	if (d->client(d->table, r, c->m->words) == ANSWERED)
 		answer_caller(c, next);
+}
+
+/* What was parked, or gave way, runs again; others do first, if it is their turn. */
+static void handle_again(const struct dispatcher *d, struct request *r, struct task **next)
+{
+	struct task *t = tasks[r->task];
+
+	queue_remove(&r->link);
+	client_server[r->task] = 0;
+	processor_look();
+	if (others_ready())
+		schedule();
+	if (r->ends == BY_THE_END && t->work & WORK_END) {
+		r->result = r->done ? (int64_t)r->done : -EINTR;
+		answer_caller(clients[r->task], next);
+	} else {
+		handle_request(d, r, next);
+	}
 }
 
 static void handle_caller(const struct dispatcher *d, struct caller *c, struct task **next)
@@ -197,10 +227,7 @@ static void serve(void)
 			s->bits = 0;
 			d->notified(d->table, bits);
 		} else if (!queue_is_empty(&again[endpoint])) {
-			struct link *first = again[endpoint].head.next;
-
-			queue_remove(first);
-			handle_request(d, CONTAINER(first, struct request, link), &next);
+			handle_again(d, CONTAINER(again[endpoint].head.next, struct request, link), &next);
 		} else if (!queue_is_empty(&s->callers)) {
 			handle_caller(d, CONTAINER(s->callers.head.next, struct caller, link), &next);
 		} else {
@@ -225,7 +252,7 @@ void request_interrupt(struct task *t)
 	struct caller *c = clients[t->number];
 	struct request *r = &t->request;
 
-	if (!c || r->hard || !client_server[t->number])
+	if (!c || r->ends != BY_A_SIGNAL || !client_server[t->number])
 		return;
 	client_server[t->number] = 0;
 	queue_remove(&r->link);

@@ -47,7 +47,7 @@ verdict park(struct queue *queue, struct request *r)
 {
 	struct parked *p = CONTAINER(r, struct parked, request);
 
-	r->hard = false;
+	r->ends = BY_A_SIGNAL;
 	p->is_parked = true;
 	queue_add(queue, &r->link);
 	return PARKED;
@@ -93,6 +93,14 @@ void unpark_request(struct request *r)
 	untime(p);
 	p->is_parked = false;
 	queue_add(&again, &r->link);
+}
+
+verdict give_way(struct request *r, enum ends ends)
+{
+	r->again = true;
+	r->ends = (uint8_t)ends;
+	queue_add(&again, &r->link);
+	return PARKED;
 }
 
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
@@ -231,7 +239,7 @@ static void cancel(uint32_t task, bool forget)
 {
 	struct parked *p = &requests[task];
 
-	if (!p->is_parked || (p->request.hard && !forget))
+	if (!p->is_parked || (p->request.ends != BY_A_SIGNAL && !forget))
 		return;
 	queue_remove(&p->request.link);
 	untime(p);

@@ -14,7 +14,7 @@ static uint64_t notifications[ENDPOINTS];
 verdict park(struct queue *queue, struct request *r)
 {
 	INVARIANT(r == &current->request && current->state == READY);
-	r->hard = false;
+	r->ends = BY_A_SIGNAL;
 	queue_add(queue, &r->link);
 	current->state = WAITING;
 	return PARKED;
@@ -33,6 +33,37 @@ void unpark_request(struct request *r)
 	task_wake(CONTAINER(r, struct task, request));
 }
 
+verdict give_way(struct request *r, enum ends ends)
+{
+	INVARIANT(r == &current->request && current->state == READY);
+	r->again = true;
+	r->ends = (uint8_t)ends;
+	return PARKED;
+}
+
+static void request_end(struct task *t)
+{
+	struct request *r = &t->request;
+
+	r->result = r->done ? (int64_t)r->done : -EINTR;
+	t->answered = true;
+}
+
+/* The present task could go on at once: interrupts that have come meanwhile are taken, and others run if it is their
+ * turn. */
+static __attribute__((noinline)) void pass(struct task *t)
+{
+	static const uint32_t work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
+	bool gave_way = !t->ready.next;
+
+	if (!gave_way)
+		queue_remove(&t->ready);
+	(void)task_look();
+	/* What it was parked for has come: then a signal waits. */
+	if (gave_way && t->work & work[t->request.ends])
+		request_end(t);
+}
+
 /* The present task, whose request has just been parked, waits until it is woken. */
 static void wait(void)
 {
@@ -40,8 +71,8 @@ static void wait(void)
 		deliver_notifications();
 	if (current->state == WAITING)
 		schedule();
-	else if (current->ready.next)
-		queue_remove(&current->ready);
+	else
+		pass(current);
 }
 
 bool wait_for_answer(struct request *r)
@@ -164,10 +195,9 @@ void request_interrupt(struct task *t)
 {
 	struct request *r = &t->request;
 
-	if (t->state != WAITING || r->hard)
+	if (t->state != WAITING || r->ends != BY_A_SIGNAL)
 		return;
-	r->result = r->done ? (int64_t)r->done : -EINTR;
-	t->answered = true;
+	request_end(t);
 	unpark_request(r);
 }
 

@@ -16,10 +16,16 @@ static inline void count_call(unsigned which)
 static inline void request_begin(struct request *r, uint16_t call)
 {
 	r->call = call;
-	r->late = false;
+	r->late = r->again = false;
 	r->done = 0;
 	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
 		r->scratch[i] = 0;
+}
+
+/* Of a call that may give way. */
+static inline void request_begin_at_once(struct request *r)
+{
+	r->again = false;
 }
 
 /* What a handler said whose call cannot wait. */
@@ -31,7 +37,7 @@ static inline void at_once(const struct request *r, verdict said)
 	(void)said;
 }
 
-/* The handler parked: others run. True: it is to run again; false: the request has its answer. */
+/* The handler parked or gave way: others run. True: it is to run again; false: the request has its answer. */
 bool wait_for_answer(struct request *r);
 
 /* Generated: every service's start, and the handler of its notifications. */

@@ -92,10 +92,10 @@ struct request {
 	uint32_t task;
 	/* Number of the call within its interface. */
 	uint16_t call;
-	/* Set before a handler runs again: its deadline has passed. */
-	bool late;
-	/* The seam's: parked so that a signal does not end it. */
-	bool hard;
+	/* Set before a handler runs again: its deadline has passed; it gave way. */
+	bool late, again;
+	/* The seam's: what ends it before its answer, of `enum ends`. */
+	uint8_t ends;
 	/* Bytes done so far; the answer of a request that a signal ends once some are. */
 	uint64_t done;
 	uint64_t scratch[SCRATCH_WORDS];
@@ -106,6 +106,9 @@ struct request {
 };
 
 typedef enum { ANSWERED, PARKED } verdict;
+
+/* What ends a request that waits: any signal to be taken, only one that ends the process, or nothing. */
+enum ends { BY_A_SIGNAL, BY_THE_END, BY_NOTHING };
 
 /* Ends a request with a value, or with an errno (given as a positive number). */
 static inline verdict answer(struct request *r, int64_t value)
@@ -135,8 +138,22 @@ verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
 verdict park_hard(struct queue *queue, struct request *r);
 /* All that wait there run again, in the order in which they were parked. Not at once: after the present handler. */
 void unpark(struct queue *queue);
+/* The first of them alone; there is one. */
+void unpark_first(struct queue *queue);
 /* A parked request runs again. */
 void unpark_request(struct request *r);
+
+/* What a handler does in one run at most, of work that a program's arguments make long: about a millisecond. */
+#ifndef SHARE_PAGES
+#define SHARE_PAGES 1024UL
+#endif
+#ifndef SHARE_BYTES
+#define SHARE_BYTES (256UL << 10)
+#endif
+/* A handler has done a share of its work: others run if it is their turn, then it runs again from its start, with
+ * `again` set and `done` and `scratch` as they are; or it ends as a parked one does. To be returned at once, by a
+ * handler whose interface says that it waits or gives way. */
+verdict give_way(struct request *r, enum ends ends);
 bool is_waited_for(const struct queue *queue);
 
 /* Copies between the service's memory and what a grant stands for. Returns 0, or -EFAULT where any of it is not
@@ -173,6 +190,15 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline);
  * or a power of two up to 512. NULL where there is no memory. */
 void *pages_take(size_t count);
 void pages_give(void *pages, size_t count);
+/* A count for that: pages that hold `bytes`. */
+static inline size_t pages_for(size_t bytes)
+{
+	size_t pages = 1;
+
+	while (pages * PAGE < bytes)
+		pages *= 2;
+	return pages;
+}
 
 /* A line for the console's log, in the words of text.h, which is a service's to include too. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

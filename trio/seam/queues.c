@@ -4,7 +4,7 @@
 verdict park_hard(struct queue *queue, struct request *r)
 {
 	(void)park(queue, r);
-	r->hard = true;
+	r->ends = BY_NOTHING;
 	return PARKED;
 }
 
@@ -13,8 +13,13 @@ bool is_waited_for(const struct queue *queue)
 	return !queue_is_empty(queue);
 }
 
+void unpark_first(struct queue *queue)
+{
+	unpark_request(CONTAINER(queue->head.next, struct request, link));
+}
+
 void unpark(struct queue *queue)
 {
 	while (is_waited_for(queue))
-		unpark_request(CONTAINER(queue->head.next, struct request, link));
+		unpark_first(queue);
 }

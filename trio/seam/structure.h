@@ -17,7 +17,7 @@ int64_t service_trap(uint64_t number, const uint64_t *arguments);
 uint64_t service_address(uint32_t endpoint, uint64_t frame);
 /* Services begin, the lowest first. */
 void services_begin(void);
-/* A parked request of `t`'s ends with -EINTR, or with what is done, unless it is hard. */
+/* A parked request of `t`'s ends with -EINTR, or with what is done, if a signal ends it. */
 void request_interrupt(struct task *t);
 /* Nobody is to answer `t`'s parked request any more. */
 void request_forget(struct task *t);

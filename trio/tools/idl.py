@@ -6,7 +6,7 @@ The language, a line a member:
 
     [many] service NAME {            many: more than one service provides it; a call then names the endpoint first
         /// for readers
-        N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits] [errors E…];    asked by a user program
+        N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits | gives way] [errors E…];    asked by a user program
         N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];              asked by a service or the kernel
         N: notify NAME;                                                           a bit
     }

@@ -24,7 +24,7 @@ GRANTS = ("grant read", "grant write")
 _NAME = r"[a-z][a-z0-9_]*"
 _MEMBER = re.compile(
     rf"(?P<number>\d+)\s*:\s*(?P<kind>client|call|notify)\s+(?P<name>{_NAME})\s*"
-    r"(?:\((?P<args>[^)]*)\))?\s*(?:->\s*\((?P<outs>[^)]*)\))?\s*(?P<waits>\bwaits\b)?\s*"
+    r"(?:\((?P<args>[^)]*)\))?\s*(?:->\s*\((?P<outs>[^)]*)\))?\s*(?P<waits>\bwaits\b|\bgives way\b)?\s*"
     r"(?:\berrors\s+(?P<errors>[A-Z0-9 ]+?))?\s*$"
 )
 _ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
@@ -65,6 +65,7 @@ class Member:
     args: tuple[Argument, ...]
     outs: tuple[Argument, ...]
     waits: bool
+    gives_way: bool
     errors: tuple[str, ...]
     doc: tuple[str, ...]
 
@@ -146,7 +147,7 @@ def _member(text: str, doc: tuple[str, ...], line: int, fail: Fail) -> Member:
     if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
         fail(line, f"{match['name']}: at most {OUT_WORDS} values come back, and no grant")
     if match["waits"] and match["kind"] != "client":
-        fail(line, "only a client's call may wait; others say EWAIT")
+        fail(line, "only a client's call may wait or give way; others say EWAIT")
     if match["kind"] == "notify" and (match["args"] is not None or int(match["number"]) < 0):
         fail(line, "a notification carries nothing")
     return Member(
@@ -155,7 +156,8 @@ def _member(text: str, doc: tuple[str, ...], line: int, fail: Fail) -> Member:
         match["name"],
         args,
         outs,
-        bool(match["waits"]),
+        match["waits"] == "waits",
+        match["waits"] == "gives way",
         tuple((match["errors"] or "").split()),
         doc,
     )

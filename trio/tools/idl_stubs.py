@@ -40,8 +40,9 @@ def mono(interfaces: dict[str, Interface], found: tuple[Service, ...]) -> str:
             of = f"{providers[0].name}_service"
             values = arguments(member.args, (), (f"{of}.self", "r"))
             lines += [client_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});"]
-            if member.waits:
-                lines.append(f"\trequest_begin(r, {member.number});")
+            if member.waits or member.gives_way:
+                begin = f"request_begin(r, {member.number})" if member.waits else "request_begin_at_once(r)"
+                lines.append(f"\t{begin};")
                 lines.append(f"\twhile ({of}.{member.name}({values}) == PARKED && wait_for_answer(r))")
                 lines.append("\t\tcontinue;")
             else:

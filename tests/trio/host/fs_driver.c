@@ -29,15 +29,22 @@ static void deliver(void)
 		fs_service.notified(fs_service.self, bits);
 }
 
+/* Until what the call waits for has come: whoever is not woken then waits for good. */
 static void wait_for_disk(void)
 {
 	static long tries;
+	uint64_t came = 0;
+	uint32_t on, room;
 
-	if (++tries > TRIES_MOST || !disk_goes_on()) {
-		fprintf(stderr, "the call waits, and nothing is under way\n");
-		exit(3);
+	(void)fs_service.waited(fs_service.self, &on);
+	while (!(came >> on & 1)) {
+		if (++tries > TRIES_MOST || !disk_goes_on()) {
+			fprintf(stderr, "the call waits for %u, and nothing is under way\n", on);
+			exit(3);
+		}
+		deliver();
+		(void)fs_service.came(fs_service.self, &came, &room);
 	}
-	deliver();
 }
 
 #define CALL(result, name, ...)                                                            \

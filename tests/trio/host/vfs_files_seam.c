@@ -50,6 +50,25 @@ int64_t vm_object_drop(uint32_t object)
 	return 0;
 }
 
+int64_t vm_reap(void)
+{
+	return 0;
+}
+
+int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *next)
+{
+	(void)task;
+	*next = address + length;
+	return 0;
+}
+
+/* What is asked here is less than a share. */
+verdict give_way(struct request *r, enum ends ends)
+{
+	(void)r, (void)ends;
+	abort();
+}
+
 int64_t vm_object_hold(uint32_t object)
 {
 	(void)object;
@@ -73,7 +92,9 @@ int64_t kernel_memory_free(uint64_t *left, uint64_t *total)
 
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 {
-	return (struct grant){ whole.id + offset, length };
+	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
+
+	return (struct grant){ whole.id + offset, MIN(length, rest) };
 }
 
 long copy_string(char *to, size_t size, struct grant from)
@@ -96,6 +117,11 @@ verdict park(struct queue *q, struct request *request)
 verdict park_hard(struct queue *q, struct request *request)
 {
 	return park(q, request);
+}
+
+verdict disk_park(struct vfs *of, struct request *request)
+{
+	return park_hard(&of->disk_waiters[0], request);
 }
 
 bool is_waited_for(const struct queue *q)
@@ -142,9 +168,16 @@ bool fifo_is_awaited(struct vfs *self, uint32_t task, const struct mount *m)
 	return false;
 }
 
-void epoll_forget(struct vfs *self, struct file *f)
+bool file_stays(struct vfs *self, struct file *f)
 {
 	(void)self, (void)f;
+	return false;
+}
+
+bool lost_recover(struct vfs *self)
+{
+	(void)self;
+	return false;
 }
 
 uint32_t terminal_session(const struct vfs *self)

@@ -4,6 +4,7 @@
 #include "vfs_seam.h"
 
 unsigned pages_out, objects_out, fail_at;
+bool alarm_is_set;
 
 /* The seam -------------------------------------------------------------------------------------------------------- */
 
@@ -24,6 +25,18 @@ verdict park_until(struct queue *q, struct request *r, nanoseconds deadline)
 verdict park_hard(struct queue *q, struct request *r)
 {
 	return park(q, r);
+}
+
+/* What is asked here is less than a share. */
+verdict give_way(struct request *r, enum ends ends)
+{
+	(void)r, (void)ends;
+	abort();
+}
+
+verdict disk_park(struct vfs *of, struct request *request)
+{
+	return park_hard(&of->disk_waiters[0], request);
 }
 
 bool is_waited_for(const struct queue *q)
@@ -87,6 +100,20 @@ void pages_give(void *pages, size_t count)
 nanoseconds now(void)
 {
 	return 1;
+}
+
+void alarm_at(uint32_t endpoint, nanoseconds deadline)
+{
+	(void)endpoint, (void)deadline;
+	alarm_is_set = true;
+}
+
+void alarms_ring(struct vfs *of)
+{
+	while (alarm_is_set) {
+		alarm_is_set = false;
+		lost_alarm(of);
+	}
 }
 
 void panic(const char *format, ...)

@@ -304,20 +304,32 @@ static void reports(void)
 	CHECK(CALL(report, 9, 0, 0, (struct grant){ (uint64_t)text, sizeof text }) == -ESRCH && CALL(renew, 1, 0) == 0);
 }
 
+/* A heap that is becoming lower by shares does so whatever its limit becomes, and then others may change the space. */
+static void lowering(void)
+{
+	struct request lower = { .task = 1 };
+	uint64_t heap = 0x500000, end = heap + 1500 * PAGE;
+
+	CHECK(CALL(renew, 1, 0) == 0);
+	CHECK(CALL(set_limits, 1, heap, USER_TOP - PAGE, 8 * MIB, 33 * PAGE) == 0);
+	CHECK(ASK(1, break_at, end) == (int64_t)end);
+	for (uint64_t at = heap; at < end; at += PAGE)
+		CHECK(user_write(1, at, at) == 0);
+	CHECK(vm_service.break_at(vm_service.self, &lower, heap + 10 * PAGE) == PARKED);
+	CHECK(CALL(limit, 1, UINT64_MAX, PAGE) == 0);
+	while (vm_service.break_at(vm_service.self, &lower, heap + 10 * PAGE) == PARKED)
+		continue;
+	CHECK(lower.result == (int64_t)(heap + 10 * PAGE) && space_of(1)->changer == 0);
+	CHECK(CALL(limit, 1, UINT64_MAX, UINT64_MAX) == 0 && CALL(renew, 1, 0) == 0);
+}
+
 int main(void)
 {
-	static void (*const cases[])(
-		void) = { many_mappings,         placing,       heap_and_stack, sizes, moving,  out_of_memory,
-			  moving_without_memory, shared_memory, renewing,       holes, futexes, reports };
-	uint64_t before;
+	static void (*const cases[])(void) = {
+		many_mappings, placing,  heap_and_stack, sizes,   moving,  out_of_memory, moving_without_memory,
+		shared_memory, renewing, holes,          futexes, reports, lowering
+	};
 
-	host_start();
-	CHECK(CALL(renew, 1, 0) == 0);
-	before = frames_free();
-	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
-		cases[i]();
-		printf("case %u: free %lu of %lu\n", i, frames_free(), before);
-		CHECK(frames_free() == before && frames_unpromised() == before && frames_promised() == 0);
-	}
+	host_run(cases, COUNT_OF(cases));
 	return 0;
 }

@@ -9,6 +9,7 @@
 void *mmap(void *address, size_t length, int protection, int flags, int file, long offset);
 
 static uint32_t space_in[TASKS];
+unsigned host_notified;
 
 _Noreturn void panic(const char *format, ...)
 {
@@ -81,10 +82,59 @@ verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
 	return PARKED;
 }
 
+verdict park(struct queue *queue, struct request *r)
+{
+	return park_until(queue, r, NEVER);
+}
+
 void unpark_request(struct request *r)
 {
+	CHECK(r->link.previous != NULL && r->link.next != NULL);
 	r->link.previous->next = r->link.next;
 	r->link.next->previous = r->link.previous;
+	r->link = (struct link){ NULL, NULL };
+}
+
+void unpark(struct queue *queue)
+{
+	while (is_waited_for(queue))
+		unpark_request(CONTAINER(queue->head.next, struct request, link));
+}
+
+void notify(uint32_t endpoint, unsigned bit)
+{
+	(void)endpoint;
+	(void)bit;
+	host_notified++;
+}
+
+verdict park_hard(struct queue *queue, struct request *r)
+{
+	return park_until(queue, r, NEVER);
+}
+
+verdict give_way(struct request *r, enum ends ends)
+{
+	(void)ends;
+	r->again = true;
+	return PARKED;
+}
+
+nanoseconds now(void)
+{
+	return 0;
+}
+
+void alarm_at(uint32_t endpoint, nanoseconds deadline)
+{
+	(void)endpoint;
+	(void)deadline;
+}
+
+void host_reap(void)
+{
+	while (vm_service.reap(vm_service.self) > 0)
+		continue;
 }
 
 bool is_waited_for(const struct queue *queue)
@@ -149,6 +199,23 @@ int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_
 	return space_share(from, to, address, pages, private);
 }
 
+int64_t kernel_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *out_next)
+{
+	int64_t dropped;
+
+	*out_next = space_drop(space, address, pages, most, &dropped);
+	return dropped;
+}
+
+int64_t kernel_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private, uint64_t most,
+			  uint64_t *out_next)
+{
+	int64_t copied;
+
+	*out_next = space_copy(from, to, address, pages, private, most, &copied);
+	return copied;
+}
+
 int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)
 {
 	return space_find(space, address, out_frame, out_protection);
@@ -206,6 +273,20 @@ void host_start(void)
 	vm_service.start(vm_service.self);
 }
 
+void host_run(void (*const cases[])(void), size_t count)
+{
+	uint64_t before;
+
+	host_start();
+	CHECK(CALL(renew, 1, 0) == 0);
+	before = frames_free();
+	for (size_t i = 0; i < count; i++) {
+		cases[i]();
+		printf("case %zu: free %lu of %lu\n", i, frames_free(), before);
+		CHECK(frames_free() == before && frames_unpromised() == before && frames_promised() == 0);
+	}
+}
+
 static int64_t access_word(uint32_t task, uint64_t address, bool write, uint64_t **word)
 {
 	uint32_t wanted = write ? PROT_WRITE : PROT_READ, protection;
@@ -220,7 +301,8 @@ static int64_t access_word(uint32_t task, uint64_t address, bool write, uint64_t
 			*word = (uint64_t *)((char *)physical(frame) + address % PAGE);
 			return 0;
 		}
-		result = CALL(fault, task, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
+		result = vm_service.fault(vm_service.self, task, address,
+					  (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
 		if (result != 0)
 			return result;
 	}

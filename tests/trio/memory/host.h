@@ -19,18 +19,35 @@
 extern const struct vm_service vm_service;
 
 void host_start(void);
+/* Each case leaves nothing behind. */
+void host_run(void (*const cases[])(void), size_t count);
+/* How often the service above was told that there is something to do. */
+extern unsigned host_notified;
 /* What a program that reads or writes a word there gets: 0, or what vm.fault says. Checks that a fault that is answered
  * with 0 is not raised again and again. */
 int64_t user_read(uint32_t task, uint64_t address, uint64_t *value);
 int64_t user_write(uint32_t task, uint64_t address, uint64_t value);
 
-/* A client's call: its answer. */
-#define ASK(by, call, ...)                                                   \
-	({                                                                   \
-		struct request asked = { .task = (by) };                     \
-		(void)vm_service.call(vm_service.self, &asked, __VA_ARGS__); \
-		asked.result;                                                \
+/* What was dropped is freed at once. */
+void host_reap(void);
+
+/* A client's call, however often it gives way: its answer. */
+#define ASK(by, call, ...)                                                              \
+	({                                                                              \
+		struct request asked = { .task = (by) };                                \
+		while (vm_service.call(vm_service.self, &asked, __VA_ARGS__) == PARKED) \
+			host_reap();                                                    \
+		host_reap();                                                            \
+		asked.result;                                                           \
 	})
-#define CALL(call, ...) vm_service.call(vm_service.self, __VA_ARGS__)
+/* A service's call, asked again as often as that says. */
+#define CALL(call, ...)                                                                    \
+	({                                                                                 \
+		int64_t called;                                                            \
+		while ((called = vm_service.call(vm_service.self, __VA_ARGS__)) == -EWAIT) \
+			host_reap();                                                       \
+		host_reap();                                                               \
+		called;                                                                    \
+	})
 
 #endif

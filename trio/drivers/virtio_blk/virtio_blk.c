@@ -108,7 +108,7 @@ static void blk_notified(struct block *b, uint64_t bits)
 			s->state = s->stale ? FREE : DONE;
 	}
 	notify(ENDPOINT_FS, FS_BLOCK_READY);
-	notify(ENDPOINT_VFS, VFS_DISK_READY);
+	notify(ENDPOINT_VFS, VFS_BLOCK_READY);
 }
 
 static bool overlaps(const struct slot *s, uint64_t sector, uint64_t length)

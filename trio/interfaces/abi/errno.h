@@ -41,6 +41,7 @@
 #define ENOSYS 38
 #define ENOTEMPTY 39
 #define ELOOP 40
+#define EIDRM 43
 #define EOVERFLOW 75
 #define ENOTSOCK 88
 #define EDESTADDRREQ 89
@@ -57,6 +58,7 @@
 #define ENOBUFS 105
 #define EISCONN 106
 #define ENOTCONN 107
+#define ETOOMANYREFS 109
 #define ETIMEDOUT 110
 #define ECONNREFUSED 111
 #define EALREADY 114

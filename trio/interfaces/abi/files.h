@@ -213,4 +213,10 @@ struct file_system_numbers {
 	uint64_t type, block_size, blocks, blocks_free, inodes, inodes_free, name_length, flags;
 };
 
+/* What calls of a file system on a disk wait for: so many things, of which one is that the disk takes a request more,
+ * and one comes whenever any does. */
+#define FS_THINGS 64U
+#define FS_ROOM 62U
+#define FS_ANYTHING 63U
+
 #endif

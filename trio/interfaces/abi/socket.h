@@ -46,6 +46,8 @@ struct linux_cmsghdr {
 #define SCM_CREDENTIALS 2
 /* Descriptors in one message. */
 #define SCM_MAX_FD 253
+/* Of all parts together: net.core.optmem_max. */
+#define CONTROL_MOST 20480
 
 struct linux_ucred {
 	uint32_t pid, uid, gid;

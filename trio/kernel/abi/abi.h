@@ -47,6 +47,13 @@ void names_start(void);
 #define EFFECTIVE_USER 1
 
 void routes_start(void);
+/* NULL: there is no such call. */
+const struct route *route_of(int64_t number);
+/* The program makes that call again, with the same arguments, before anything else. */
+void call_begin_anew(struct task *t, uint64_t number);
+
+/* absent.c: a copy of the present call met a page that has to be brought. */
+void call_met_absent(struct task *t);
 
 /* The most that one call moves: Linux's MAX_RW_COUNT, a page less than 2 GiB. */
 #define MOST_BYTES 0x7ffff000UL

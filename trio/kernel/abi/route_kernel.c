@@ -3,6 +3,7 @@
 #include "kernel_calls.h"
 #include "core/memory.h"
 #include "pm_client.h"
+#include "vfs_client.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
 
@@ -84,31 +85,26 @@ static int64_t run_sysinfo(struct task *t, const uint64_t *a)
 static int64_t run_arch_prctl(struct task *t, const uint64_t *a)
 {
 	if (a[0] == ARCH_GET_FS || a[0] == ARCH_GET_GS) {
-		uint64_t fs = processor_fs_base(t);
-
-		return user_put(a[1], a[0] == ARCH_GET_FS ? &fs : &t->gs_base, sizeof fs);
+		processor_save_bases(t);
+		return user_put(a[1], a[0] == ARCH_GET_FS ? &t->fs_base : &t->gs_base, sizeof t->fs_base);
 	}
 	if (a[0] != ARCH_SET_FS && a[0] != ARCH_SET_GS)
 		return -EINVAL;
 	if (a[1] >= USER_END)
 		return -EPERM;
-	t->fs_base = a[0] == ARCH_SET_FS ? a[1] : processor_fs_base(t);
-	if (a[0] == ARCH_SET_GS)
-		t->gs_base = a[1];
-	processor_set_bases(t);
+	if (a[0] == ARCH_SET_FS)
+		processor_set_fs(t, a[1]);
+	else
+		processor_set_gs(t, a[1]);
 	return 0;
 }
 
 static int64_t run_getrandom(struct task *t, const uint64_t *a)
 {
-	int64_t result;
-
-	(void)t;
 	if (a[2] & ~(uint64_t)(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE) ||
 	    (a[2] & GRND_RANDOM && a[2] & GRND_INSECURE))
 		return -EINVAL;
-	result = kernel_call_random_bytes(NULL, user_grant(a[0], a[1]));
-	return result < 0 ? result : (int64_t)MIN(a[1], MOST_BYTES);
+	return client_vfs_random(&t->request, user_grant(a[0], MIN(a[1], MOST_BYTES)));
 }
 
 static bool is_task(int64_t pid)

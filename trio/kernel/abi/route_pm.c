@@ -1,6 +1,7 @@
 /* route_pm.c: Linux's calls about processes: who they are, what they may; and the table of all that pm answers. */
 #include "route_pm.h"
 #include "abi/process.h"
+#include "abi/semaphore.h"
 #include "abi/time.h"
 
 #define USERS 0
@@ -238,6 +239,39 @@ static int64_t run_reboot(struct task *t, const uint64_t *a)
 	return client_pm_reboot(&t->request, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
 }
 
+static int64_t run_semget(struct task *t, const uint64_t *a)
+{
+	return client_pm_semget(&t->request, (int32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
+}
+
+static int64_t operate(struct task *t, const uint64_t *a, nanoseconds deadline)
+{
+	uint64_t bytes = (uint64_t)(uint32_t)a[2] * sizeof(struct linux_sembuf);
+
+	return client_pm_semop(&t->request, (int32_t)a[0], user_grant(a[1], bytes), (uint32_t)a[2], deadline);
+}
+
+static int64_t run_semop(struct task *t, const uint64_t *a)
+{
+	return operate(t, a, NEVER);
+}
+
+static int64_t run_semtimedop(struct task *t, const uint64_t *a)
+{
+	nanoseconds deadline;
+	int64_t result = user_deadline(a[3], false, &deadline);
+
+	return result != 0 ? result : operate(t, a, deadline);
+}
+
+/* The last argument is a value or an address: the command says which. */
+static int64_t run_semctl(struct task *t, const uint64_t *a)
+{
+	struct grant memory = user_grant(a[3], SEMMSL * sizeof(uint16_t));
+
+	return client_pm_semctl(&t->request, (int32_t)a[0], (int32_t)a[1], (uint32_t)a[2], (int32_t)a[3], memory);
+}
+
 /* libc tries these and does without: clone3 for clone, set_robust_list for locks that outlive their owner. */
 static int64_t run_without(struct task *t, const uint64_t *a)
 {
@@ -252,7 +286,8 @@ ROUTE_TABLE(pm, { 13, false, "rt_sigaction", run_rt_sigaction }, { 14, false, "r
 	    { 38, false, "setitimer", run_setitimer }, { 39, false, "getpid", run_getpid },
 	    { 56, true, "clone", run_clone }, { 57, true, "fork", run_fork }, { 58, true, "vfork", run_vfork },
 	    { 59, true, "execve", run_execve }, { 60, false, "exit", run_exit }, { 61, true, "wait4", run_wait4 },
-	    { 62, false, "kill", run_kill }, { 97, false, "getrlimit", run_getrlimit },
+	    { 62, false, "kill", run_kill }, { 64, false, "semget", run_semget }, { 65, false, "semop", run_semop },
+	    { 66, false, "semctl", run_semctl }, { 97, false, "getrlimit", run_getrlimit },
 	    { 98, false, "getrusage", run_getrusage }, { 100, false, "times", run_times },
 	    { 102, false, "getuid", run_getuid }, { 104, false, "getgid", run_getgid },
 	    { 105, false, "setuid", run_setuid }, { 106, false, "setgid", run_setgid },
@@ -272,7 +307,8 @@ ROUTE_TABLE(pm, { 13, false, "rt_sigaction", run_rt_sigaction }, { 14, false, "r
 	    { 160, false, "setrlimit", run_setrlimit }, { 169, false, "reboot", run_reboot },
 	    { 173, false, "ioperm", run_ioperm }, { 186, false, "gettid", run_gettid },
 	    { 200, false, "tkill", run_tkill }, { 218, false, "set_tid_address", run_set_tid_address },
-	    { 231, false, "exit_group", run_exit_group }, { 234, false, "tgkill", run_tgkill },
-	    { 247, true, "waitid", run_waitid }, { 273, false, "set_robust_list", run_without },
-	    { 297, false, "rt_tgsigqueueinfo", run_rt_tgsigqueueinfo }, { 302, false, "prlimit64", run_prlimit64 },
-	    { 322, true, "execveat", run_execveat }, { 435, false, "clone3", run_without });
+	    { 220, false, "semtimedop", run_semtimedop }, { 231, false, "exit_group", run_exit_group },
+	    { 234, false, "tgkill", run_tgkill }, { 247, true, "waitid", run_waitid },
+	    { 273, false, "set_robust_list", run_without }, { 297, false, "rt_tgsigqueueinfo", run_rt_tgsigqueueinfo },
+	    { 302, false, "prlimit64", run_prlimit64 }, { 322, true, "execveat", run_execveat },
+	    { 435, false, "clone3", run_without });

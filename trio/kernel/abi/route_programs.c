@@ -60,6 +60,9 @@ static int64_t grow(struct strings *s)
 	return 0;
 }
 
+/* Strings that are gathered before others may run. */
+#define SHARE_STRINGS 1024
+
 /* The string at a user's address; `most` bytes with its NUL at most, or `too_long`. */
 static int64_t add_string(struct strings *s, uint64_t address, size_t most, int64_t too_long)
 {
@@ -71,7 +74,7 @@ static int64_t add_string(struct strings *s, uint64_t address, size_t most, int6
 		if (length >= 0) {
 			s->used += (size_t)length + 1;
 			s->count++;
-			return 0;
+			return s->count % SHARE_STRINGS == 0 && !task_look() ? -EINTR : 0;
 		}
 		if (length != -ENAMETOOLONG)
 			return length;

@@ -6,9 +6,6 @@
 #include "x86/entry.h"
 #include "x86/processor.h"
 
-/* The instruction SYSCALL has two bytes. */
-#define SYSCALL_BYTES 2
-
 static const struct route *table[SYSTEM_CALLS];
 /* Bit set: the log has named it. Once each is enough; of those beyond the table, so many in all. */
 static uint8_t named[SYSTEM_CALLS / 8];
@@ -31,6 +28,11 @@ void routes_start(void)
 	enter(routes_names, route_count_names);
 	enter(routes_sockets, route_count_sockets);
 	enter(routes_clock, route_count_clock);
+}
+
+const struct route *route_of(int64_t number)
+{
+	return number >= 0 && number < SYSTEM_CALLS ? table[number] : NULL;
 }
 
 static bool is_to_be_named(uint64_t number)
@@ -74,6 +76,14 @@ void system_call(struct registers *r)
 		task_work();
 }
 
+/* The instruction SYSCALL has two bytes. rcx is no longer where to return to. */
+void call_begin_anew(struct task *t, uint64_t number)
+{
+	t->user->rax = number;
+	t->user->rip -= 2;
+	t->user->trap = 0;
+}
+
 /* A call that a signal ended with -EINTR begins anew if its handler wants that, or if there was none to run
  * (`unhandled`). */
 static void restart(struct task *t, bool wanted, bool unhandled)
@@ -87,10 +97,7 @@ static void restart(struct task *t, bool wanted, bool unhandled)
 		return;
 	if (table[number]->restarts >= RESUMES && !unhandled)
 		return;
-	t->user->rax = table[number]->restarts == CONTINUES ? RESTART_SYSCALL : (uint64_t)number;
-	t->user->rip -= SYSCALL_BYTES;
-	/* rcx is no longer where to return to. */
-	t->user->trap = 0;
+	call_begin_anew(t, table[number]->restarts == CONTINUES ? RESTART_SYSCALL : (uint64_t)number);
 }
 
 /* Asks pm what signals there are until there is none. */
@@ -110,6 +117,16 @@ static void attend(struct task *t)
 	restart(t, true, true);
 }
 
+static void work_for_call(struct task *t)
+{
+	if (t->work & WORK_ABSENT) {
+		call_met_absent(t);
+		return;
+	}
+	t->work &= ~(WORK_ATTEND | WORK_END);
+	attend(t);
+}
+
 void task_work(void)
 {
 	struct task *t = current;
@@ -118,9 +135,8 @@ void task_work(void)
 		deliver_notifications();
 		if (t->work & WORK_YIELD || t->state == ENDED)
 			schedule();
-		else if (t->work & WORK_ATTEND) {
-			t->work &= ~WORK_ATTEND;
-			attend(t);
+		else if (t->work & (WORK_ABSENT | WORK_ATTEND)) {
+			work_for_call(t);
 		} else {
 			break;
 		}

@@ -1,4 +1,4 @@
-/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 36). A service that errs gets -EINVAL; it cannot
+/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 38). A service that errs gets -EINVAL; it cannot
  * reach beyond user memory or into spaces that are not there. */
 #include "kernel_calls.h"
 #include "structure.h"
@@ -97,6 +97,30 @@ int64_t kernel_call_space_share(struct kernel *self, uint32_t from, uint32_t to,
 	if (!are_pages(from, address, pages) || !is_space(to))
 		return -EINVAL;
 	return space_share(from, to, address, pages, private != 0);
+}
+
+int64_t kernel_call_space_drop(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages, uint64_t most,
+			       uint64_t *out_next)
+{
+	int64_t dropped;
+
+	(void)self;
+	if (!are_pages(space, address, pages))
+		return -EINVAL;
+	*out_next = space_drop(space, address, pages, most, &dropped);
+	return dropped;
+}
+
+int64_t kernel_call_space_copy(struct kernel *self, uint32_t from, uint32_t to, uint64_t address, uint64_t pages,
+			       uint32_t private, uint64_t most, uint64_t *out_next)
+{
+	int64_t copied;
+
+	(void)self;
+	if (!are_pages(from, address, pages) || !is_space(to))
+		return -EINVAL;
+	*out_next = space_copy(from, to, address, pages, private != 0, most, &copied);
+	return copied;
 }
 
 int64_t kernel_call_space_move(struct kernel *self, uint32_t space, uint64_t address, uint64_t to, uint64_t pages)

@@ -67,17 +67,15 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	*first = (struct first_frame){ .rip = (uint64_t)task_first };
 	t->kernel_sp = (uint64_t)first;
 	if (parent != child) {
-		struct task *from = tasks[parent];
+		const struct task *from = tasks[parent];
 
-		if (from == current)
-			processor_fpu_save(from);
-		memcpy(t->fpu, from->fpu, sizeof t->fpu);
+		processor_copy(t, from);
 		*t->user = *from->user;
 		t->user->rax = 0;
 		if (stack)
 			t->user->rsp = stack;
-		t->fs_base = set_tls ? tls : processor_fs_base(from);
-		t->gs_base = from->gs_base;
+		if (set_tls)
+			processor_set_fs(t, tls);
 		t->nice = from->nice;
 		memcpy(labels[child].name, labels[parent].name, sizeof labels[child].name);
 	}
@@ -134,13 +132,8 @@ void task_exec(struct task *t, uint64_t entry, uint64_t stack)
 	entry = MIN(entry, USER_END);
 	*t->user =
 		(struct registers){ .rip = entry, .cs = USER_CS, .rflags = FLAGS_FRESH, .rsp = stack, .ss = USER_SS };
-	t->fs_base = t->gs_base = 0;
 	t->system_call = -1;
-	processor_fpu_fresh(t);
-	if (t == current) {
-		processor_set_bases(t);
-		processor_fpu_load(t);
-	}
+	processor_fresh(t);
 }
 
 void counters_add(struct counters *sum, const struct counters *one)
@@ -148,6 +141,8 @@ void counters_add(struct counters *sum, const struct counters *one)
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)one;
 
+	/* At the end of each task. */
+#pragma GCC unroll 8
 	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
 		to[i] += from[i];
 }
@@ -209,8 +204,7 @@ void task_run(struct task *next)
 	next->since = from->since;
 	if (from->state == ENDED)
 		ended = from;
-	if (processor_switch(from, next))
-		COUNT_FOR(next, space_switches, 1);
+	processor_switch(from, next);
 	current = next;
 	task_switch_stacks(&from->kernel_sp, next->kernel_sp);
 	task_switched();
@@ -241,6 +235,17 @@ void schedule(void)
 		COUNT(switches_voluntary, 1);
 	}
 	task_run(first_ready());
+}
+
+bool task_look(void)
+{
+	struct task *t = current;
+
+	processor_look();
+	deliver_notifications();
+	if (t->work & WORK_YIELD)
+		schedule();
+	return !(t->work & WORK_END);
 }
 
 bool others_ready(void)

@@ -14,7 +14,9 @@ enum task_state { NEW, READY, WAITING, ENDED };
 
 /* Bits of `work`: what is to be done before the task is next in user mode. */
 #define WORK_ATTEND 1U /* ask pm */
-#define WORK_YIELD 2U  /* its time is up, or it gave way */
+#define WORK_YIELD 2U  /* its time is up */
+#define WORK_END 4U    /* its process ends */
+#define WORK_ABSENT 8U /* its call met a page that has to be brought */
 
 /* What happened, exactly: of one task, or summed over those that are gone. Read through /proc/trio/counters. */
 struct counters {
@@ -32,6 +34,11 @@ struct sleep {
 	uint64_t left_to;
 	uint32_t clock;
 };
+
+/* Bits of `rare`. */
+#define RARE_PORTS 1U
+#define RARE_SELECTORS 2U
+#define SELECTORS 4
 
 /* A bit a port. */
 #define PORTS 65536U
@@ -52,12 +59,19 @@ struct task {
 	/* In the queue of those that are ready. */
 	struct link ready;
 	struct request request;
+	/* With WORK_ABSENT: where a copy of its memory ended, and the processor's error code. */
+	uint64_t absent;
+	uint32_t absent_access;
 	struct sleep sleep;
 	/* Physical address of its page tables' root, and the address space's number. */
 	uint64_t root;
 	uint32_t space;
 	uint64_t fs_base, gs_base;
-	/* Its ports for user mode: PORT_BYTES of bits, a set one refuses; NULL: none. */
+	/* What most tasks do not have, so that a switch asks for all of it at once. */
+	uint32_t rare;
+	/* Of DS, ES, FS and GS; with RARE_SELECTORS, else all are 0. While it runs, those of the processor. */
+	uint16_t selectors[SELECTORS];
+	/* Its ports for user mode: PORT_BYTES of bits, a set one refuses; with RARE_PORTS, else NULL. */
 	uint8_t *ports;
 	struct counters *counters;
 	/* On the processor; and how many of the clock's ticks met it in user mode and in the kernel, to divide that. */
@@ -99,6 +113,9 @@ void task_begins_with(struct task *t, void (*function)(void));
 struct task *task_create_server(uint32_t number, const char *name, void (*function)(void));
 void task_exec(struct task *t, uint64_t entry, uint64_t stack);
 void task_wake(struct task *t);
+/* In the middle of a call, with no service at work: interrupts are taken, and others run if it is their turn. False:
+ * the task's process is to end. */
+bool task_look(void);
 /* Whoever is ready and has waited longest runs; the present one goes to the queue's end if it can go on. */
 void schedule(void);
 /* That one at once, the present one staying as it is; on its return others have run. */

@@ -56,10 +56,10 @@ int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task)
 	return 0;
 }
 
-int64_t kernel_call_task_attend(struct kernel *self, uint32_t task)
+int64_t kernel_call_task_attend(struct kernel *self, uint32_t task, uint32_t ends)
 {
 	(void)self;
-	task_of(task)->work |= WORK_ATTEND;
+	task_of(task)->work |= ends ? WORK_ATTEND | WORK_END : WORK_ATTEND;
 	return 0;
 }
 
@@ -125,6 +125,7 @@ int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from
 		if (!t->ports)
 			return -ENOMEM;
 		memset(t->ports, 0xff, PORT_BYTES);
+		t->rare |= RARE_PORTS;
 	}
 	for (uint32_t port = from; port < from + count; port++) {
 		uint8_t bit = (uint8_t)(1U << port % 8);

@@ -105,7 +105,7 @@ void timer_tick(bool on)
  * too. */
 static void count_tick(const struct registers *interrupted)
 {
-	if (interrupted->rip == interrupted->rcx)
+	if ((interrupted->cs & 3) == 0 || interrupted->rip == interrupted->rcx)
 		current->ticks_system++;
 	else
 		current->ticks_user++;

@@ -42,6 +42,9 @@ int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages);
 void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private);
 void space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages);
 int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private);
+uint64_t space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, int64_t *dropped);
+uint64_t space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private, uint64_t most,
+		    int64_t *copied);
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection);
 
 #endif

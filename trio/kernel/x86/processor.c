@@ -12,6 +12,8 @@
 #define GATE_FROM_USER 0x6000
 #define VECTOR_BREAKPOINT 3
 #define VECTOR_DOUBLE_FAULT 8
+/* Of a task's selectors. */
+enum { DS, ES, FS, GS };
 /* Stacks that the processor takes whatever is wrong with the present one. */
 #define STACK_DOUBLE_FAULT 1
 #define EMERGENCY_STACK 4096
@@ -64,7 +66,9 @@ static uint64_t gdt[7] = { 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cff300
 static struct gate idt[GATES];
 static uint8_t emergency_stack[EMERGENCY_STACK] __attribute__((aligned(16)));
 static uint64_t features;
+#define HAS_FSGSBASE __builtin_expect((features & CR4_FSGSBASE) != 0, 1)
 /* Reads as a fresh FPU. */
+static const uint16_t no_selectors[SELECTORS];
 static uint8_t fresh_fpu[512] __attribute__((aligned(16)));
 
 static void load_segments(void)
@@ -164,15 +168,15 @@ void processor_fpu_fresh(struct task *t)
 }
 
 /* A program may have moved its thread pointers by itself where the processor has instructions for that. */
-static void save_bases(struct task *t)
+void processor_save_bases(struct task *t)
 {
-	if (features & CR4_FSGSBASE)
+	if (HAS_FSGSBASE)
 		__asm__ volatile("rdfsbase %0\n\trdgsbase %1" : "=r"(t->fs_base), "=r"(t->gs_base));
 }
 
-void processor_set_bases(struct task *t)
+static void load_bases(const struct task *t)
 {
-	if (features & CR4_FSGSBASE) {
+	if (HAS_FSGSBASE) {
 		__asm__ volatile("wrfsbase %0\n\twrgsbase %1" : : "r"(t->fs_base), "r"(t->gs_base));
 	} else {
 		cpu_write_msr(MSR_FS_BASE, t->fs_base);
@@ -180,16 +184,94 @@ void processor_set_bases(struct task *t)
 	}
 }
 
-uint64_t processor_fs_base(const struct task *t)
+/* Not 0 where one of DS, ES, FS and GS is not. */
+static uint32_t some_selector(void)
 {
-	uint64_t base = t->fs_base;
+	uint32_t ds, es, fs, gs;
 
-	if (t == current && features & CR4_FSGSBASE)
-		__asm__ volatile("rdfsbase %0" : "=r"(base));
-	return base;
+	__asm__ volatile("mov %%ds, %0\n\tmov %%es, %1\n\tmov %%fs, %2\n\tmov %%gs, %3"
+			 : "=r"(ds), "=r"(es), "=r"(fs), "=r"(gs));
+	return ds | es | fs | gs;
 }
 
-void processor_set_ports(struct task *t)
+static void save_selectors(struct task *t)
+{
+	uint16_t *s = t->selectors;
+
+	__asm__ volatile("mov %%ds, %0\n\tmov %%es, %1\n\tmov %%fs, %2\n\tmov %%gs, %3"
+			 : "=rm"(s[DS]), "=rm"(s[ES]), "=rm"(s[FS]), "=rm"(s[GS]));
+	t->rare = s[DS] | s[ES] | s[FS] | s[GS] ? t->rare | RARE_SELECTORS : t->rare & ~RARE_SELECTORS;
+	if (HAS_FSGSBASE)
+		return;
+	/* The bases are those of the segments, which all begin at 0. */
+	if (s[FS])
+		t->fs_base = 0;
+	if (s[GS])
+		t->gs_base = 0;
+}
+
+/* Before the bases, which this changes. It cannot fault: the table of segments never changes, and it is not called but
+ * with 0 and with what user mode could load from that table. */
+static void load_selectors(const uint16_t *s)
+{
+	__asm__ volatile("mov %0, %%ds\n\tmov %1, %%es\n\tmov %2, %%fs\n\tmov %3, %%gs"
+			 :
+			 : "rm"(s[DS]), "rm"(s[ES]), "rm"(s[FS]), "rm"(s[GS]));
+}
+
+void processor_copy(struct task *to, const struct task *from)
+{
+	to->fs_base = from->fs_base;
+	to->gs_base = from->gs_base;
+	if (from == current) {
+		processor_fpu_save(to);
+		processor_save_bases(to);
+		if (some_selector())
+			save_selectors(to);
+	} else {
+		memcpy(to->fpu, from->fpu, sizeof to->fpu);
+		memcpy(to->selectors, from->selectors, sizeof to->selectors);
+		to->rare |= from->rare & RARE_SELECTORS;
+	}
+}
+
+void processor_fresh(struct task *t)
+{
+	t->fs_base = t->gs_base = 0;
+	t->rare &= ~RARE_SELECTORS;
+	processor_fpu_fresh(t);
+	if (t == current) {
+		load_selectors(no_selectors);
+		load_bases(t);
+		processor_fpu_load(t);
+	}
+}
+
+void processor_set_fs(struct task *t, uint64_t base)
+{
+	if (t == current) {
+		processor_save_bases(t);
+		__asm__ volatile("mov %0, %%fs" : : "r"(0));
+	}
+	t->selectors[FS] = 0;
+	t->fs_base = base;
+	if (t == current)
+		load_bases(t);
+}
+
+void processor_set_gs(struct task *t, uint64_t base)
+{
+	if (t == current) {
+		processor_save_bases(t);
+		__asm__ volatile("mov %0, %%gs" : : "r"(0));
+	}
+	t->selectors[GS] = 0;
+	t->gs_base = base;
+	if (t == current)
+		load_bases(t);
+}
+
+void processor_set_ports(const struct task *t)
 {
 	if (t->ports) {
 		memcpy(tss.ports, t->ports, PORT_BYTES);
@@ -200,26 +282,49 @@ void processor_set_ports(struct task *t)
 	}
 }
 
-bool processor_switch(struct task *from, struct task *to)
+/* What each switch loads. */
+static inline void load(struct task *to)
 {
-	if (from->user) {
-		save_bases(from);
-		processor_fpu_save(from);
-	}
 	if (!to->user)
-		return false;
-	processor_set_bases(to);
+		return;
+	load_bases(to);
 	processor_fpu_load(to);
-	if (from->ports != to->ports)
-		processor_set_ports(to);
 	entry_kernel_rsp = tss.rsp[0] = (uint64_t)(to->user + 1);
 	if (cpu_cr3() == to->root)
-		return false;
+		return;
 	cpu_set_cr3(to->root);
-	return true;
+	COUNT_FOR(to, space_switches, 1);
+}
+
+/* A switch with what most tasks do not have, of either. */
+static __attribute__((noinline)) void switch_rare(struct task *from, struct task *to)
+{
+	if (from->user)
+		save_selectors(from);
+	load_selectors(to->rare & RARE_SELECTORS ? to->selectors : no_selectors);
+	if (from->ports != to->ports)
+		processor_set_ports(to);
+	load(to);
+}
+
+void processor_switch(struct task *from, struct task *to)
+{
+	if (from->user) {
+		processor_save_bases(from);
+		processor_fpu_save(from);
+	}
+	if (some_selector() | from->rare | to->rare)
+		switch_rare(from, to);
+	else
+		load(to);
 }
 
 void processor_idle(void)
 {
 	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
+}
+
+void processor_look(void)
+{
+	__asm__ volatile("sti\n\tnop\n\tcli" : : : "memory");
 }

@@ -10,6 +10,9 @@
 /* More pages than this are forgotten by forgetting all of them. */
 #define FORGET_ONE_BY_ONE 16
 
+/* What looking at one table costs, in pages. */
+#define TABLE_WORK 8
+
 /* Of a protection for space_map: pages that are there stay. */
 #define KEEP 8
 
@@ -318,6 +321,48 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 	if (private && total > 0)
 		forget(root, address, pages);
 	return total;
+}
+
+/* Where the table of an address ends, or the gap in which it lies. */
+static uint64_t reach_of(uint64_t root, uint64_t address)
+{
+	uint64_t next;
+
+	(void)table_find(root, address, &next);
+	return next;
+}
+
+uint64_t space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, int64_t *dropped)
+{
+	uint64_t end = address + pages * PAGE, work = 0, next;
+
+	*dropped = 0;
+	for (; address < end && work < most; address = next) {
+		int64_t here;
+
+		next = MIN(reach_of(space_roots[space], address), end);
+		here = space_unmap(space, address, (next - address) / PAGE);
+		*dropped += here;
+		work += here == 0 ? 0 : (uint64_t)here + TABLE_WORK;
+	}
+	return address;
+}
+
+uint64_t space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private, uint64_t most,
+		    int64_t *copied)
+{
+	uint64_t end = address + pages * PAGE, work = 0, next;
+
+	*copied = 0;
+	for (; address < end && work < most; address = next) {
+		int64_t here;
+
+		next = MIN(reach_of(space_roots[from], address), end);
+		here = space_share(from, to, address, (next - address) / PAGE, private);
+		*copied += here;
+		work += here == 0 ? 0 : (uint64_t)here + TABLE_WORK;
+	}
+	return address;
 }
 
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)

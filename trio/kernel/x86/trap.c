@@ -6,6 +6,7 @@
 #include "pm_client.h"
 #include "structure.h"
 #include "vm.h"
+#include "vm_client.h"
 #include "x86/cpu.h"
 #include "x86/entry.h"
 #include "x86/machine.h"
@@ -44,6 +45,27 @@ static void force_for_fault(int64_t why, uint64_t address)
 	}
 }
 
+/* A page that has to be brought: the program waits, and touches it again. A signal ends the wait too. */
+static __attribute__((noinline)) int64_t fault_awaits(uint64_t address, uint64_t access)
+{
+	int64_t why = client_vm_await(&current->request, address, (uint32_t)access);
+
+	return why == -EINTR ? 0 : why;
+}
+
+/* A copy cannot wait: it fails, and the call that wanted it waits when it is over. absent.c */
+static void fault_of_copy(struct registers *r, int64_t why, uint64_t address)
+{
+	struct task *t = why == -EWAIT ? tasks[copy_owner()] : NULL;
+
+	if (t != NULL) {
+		t->absent = address;
+		t->absent_access = (uint32_t)r->error;
+		t->work |= WORK_ABSENT;
+	}
+	r->rip = (uint64_t)user_access_failed;
+}
+
 static void page_fault(struct registers *r)
 {
 	uint64_t address = cpu_cr2();
@@ -57,12 +79,16 @@ static void page_fault(struct registers *r)
 		why = vm_fault(from_user(r) ? current->number : copy_owner(), address, (uint32_t)r->error);
 	if (why == 0)
 		return;
-	if (from_user(r))
-		force_for_fault(why, address);
-	else if (rip >= (uint64_t)user_access_begin && rip < (uint64_t)user_access_end)
-		r->rip = (uint64_t)user_access_failed;
-	else
+	if (from_user(r)) {
+		if (why == -EWAIT)
+			why = fault_awaits(address, r->error);
+		if (why != 0)
+			force_for_fault(why, address);
+	} else if (rip >= (uint64_t)user_access_begin && rip < (uint64_t)user_access_end) {
+		fault_of_copy(r, why, address);
+	} else {
 		panic("page fault in the kernel at %lx, address %lx, error %lx", rip, address, r->error);
+	}
 }
 
 static void exception(struct registers *r)

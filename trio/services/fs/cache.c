@@ -184,14 +184,18 @@ static int64_t submit(struct mount *m, const struct transfer *t)
 	int64_t result;
 
 	if (m->transfer_count == TRANSFERS)
-		return -EWAIT;
+		return wait_for(ROOM);
 	result = transfer(m, t);
 	if (result == -EWAIT) {
+		waits.request = (uint8_t)((waits.request + 1U) % REQUESTS);
 		m->transfers[m->transfer_count++] = *t;
-		for (uint32_t at = 0; t->from && at < t->count; at++)
-			t->buffers[at]->writing = true;
+		for (uint32_t at = 0; at < t->count; at++) {
+			t->buffers[at]->thing = waits.request;
+			t->buffers[at]->writing = t->from != NULL;
+		}
+		return wait_for(waits.request);
 	}
-	return result == -EWAIT ? -EWAIT : result < 0 ? -EIO : 0;
+	return result < 0 ? -EIO : 0;
 }
 
 static void read_ended(const struct transfer *t, int64_t result)
@@ -208,7 +212,7 @@ static int64_t read_in(struct mount *m, const struct transfer *t)
 	int64_t result;
 
 	if (m->transfer_count == TRANSFERS)
-		return -EWAIT;
+		return wait_for(ROOM);
 	result = submit(m, t);
 	if (result != -EWAIT)
 		read_ended(t, result);
@@ -255,7 +259,7 @@ int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
 		return 0;
 	}
 	if (b->state == READING)
-		return -EWAIT;
+		return wait_for(b->thing);
 	if (b->state == FAILED) {
 		b->state = EMPTY;
 		return -EIO;
@@ -302,7 +306,7 @@ int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer *
 		return -ENOMEM;
 	b->step = m->step;
 	if (b->state == READING || b->writing)
-		return -EWAIT;
+		return wait_for(b->thing);
 	if (clear)
 		memset(b->bytes, 0, m->block_size);
 	b->state = VALID;
@@ -385,6 +389,8 @@ void cache_poll(struct mount *m)
 			continue;
 		}
 		m->transfers[at] = m->transfers[--m->transfer_count];
+		has_come(t.buffers[0]->thing);
+		has_come(ROOM);
 		if (t.from)
 			write_ended(m, &t, result);
 		else

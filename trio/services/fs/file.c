@@ -11,16 +11,18 @@
 /* What else a call asks for is begun to be read too, so that the disk has work. */
 static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_t end)
 {
-	uint32_t zone, count;
+	uint32_t zone, count, on = waits.on;
 
 	for (uint32_t runs = 0; runs < AHEAD && index < end; runs++, index += count) {
 		struct buffer *b;
 
 		if (block_run(m, i, index, end - index, &zone, &count) < 0)
-			return;
+			break;
 		if (zone && cache_run(m, zone, count, &(uint32_t){ 1 }, &b) < 0 && m->transfer_count == TRANSFERS)
-			return;
+			break;
 	}
+	/* The first that is missing is what the call waits for. */
+	waits.on = on;
 }
 
 int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct grant to)

@@ -87,10 +87,13 @@ static int64_t fs_lookup(struct fs *self, uint32_t mount, uint32_t directory, st
 static int64_t fs_release(struct fs *self, uint32_t mount, uint32_t inode)
 {
 	struct mount *m = mount_of(self, mount);
+	uint32_t on = waits.on;
 	struct inode *i;
 
 	if (inode_of(m, inode, &i) == 0)
 		inode_release(m, i);
+	/* Whoever releases may be on the way out of a call that waits. */
+	waits.on = on;
 	return 0;
 }
 
@@ -334,7 +337,7 @@ static void fs_notified(struct fs *self, uint64_t bits)
 			write_back(m);
 	}
 	if (bits & NOTIFIED_FS_BLOCK_READY)
-		notify(ENDPOINT_VFS, VFS_DISK_READY);
+		has_come(ANYTHING);
 }
 
 static void fs_start(struct fs *self)
@@ -364,4 +367,6 @@ const struct fs_service fs_service = {
 	.entries = fs_entries,
 	.numbers = fs_numbers,
 	.sync = fs_sync,
+	.waited = fs_waited,
+	.came = fs_came,
 };

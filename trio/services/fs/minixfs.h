@@ -64,6 +64,8 @@ struct buffer {
 	/* The mount's step that needed it last: it is not reused in that step. */
 	uint32_t step;
 	uint8_t state, phase;
+	/* What its request is to those who wait for it. */
+	uint8_t thing;
 	bool recent, writing;
 	/* A new block of a directory that the disk knows: first written empty. */
 	bool grown;
@@ -195,6 +197,29 @@ struct name {
 	/* Padded with zeros. */
 	char bytes[NAME_BYTES];
 };
+
+/* waits.c: what a call waits for that says -EWAIT, by number, so that those above wake who waits for what has come, and
+ * nobody else. Each place that says it names the thing, and the last one counts. */
+enum thing { REQUESTS = 61, WRITE_BACK = REQUESTS, ROOM = FS_ROOM, ANYTHING = FS_ANYTHING };
+_Static_assert(MOUNTS *TRANSFERS < REQUESTS, "no two that are under way have the same");
+struct waits {
+	uint32_t on;
+	/* Of the request that was begun last, below REQUESTS. */
+	uint8_t request;
+	/* A bit each: what was ever waited for; what has come since those above asked. */
+	uint64_t ever, came;
+};
+extern struct waits waits;
+/* -EWAIT. */
+static inline int64_t wait_for(uint32_t thing)
+{
+	waits.on = thing;
+	waits.ever |= 1ULL << thing;
+	return -EWAIT;
+}
+void has_come(uint32_t thing);
+int64_t fs_waited(struct fs *self, uint32_t *out_on);
+int64_t fs_came(struct fs *self, uint64_t *out_what, uint32_t *out_room);
 
 /* cache.c. Buffers stay where they are until the step ends (step_begin), dirty ones until they are written. */
 static inline void step_begin(struct mount *m)

@@ -146,11 +146,11 @@ int64_t super_mount(struct fs *fs, uint32_t device, bool read_only)
 	m->batch = 1;
 	result = go_on(m);
 	if (result == -EWAIT)
-		return result;
+		return wait_for(ANYTHING);
 	if (result < 0) {
 		/* A buffer that the device may still write to must not be given back. */
 		if (m->transfer_count > 0)
-			return -EWAIT;
+			return wait_for(ANYTHING);
 		forget(m);
 		return result;
 	}
@@ -168,7 +168,7 @@ int64_t super_unmount(struct mount *m)
 	if (!m->failed && has_changes(m))
 		result = write_back(m);
 	if (result == -EWAIT || (!m->failed && !list_is_empty(&m->doomed)) || m->transfer_count > 0)
-		return -EWAIT;
+		return wait_for(ANYTHING);
 	forget(m);
 	return 0;
 }

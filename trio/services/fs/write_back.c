@@ -188,6 +188,7 @@ void write_failed(struct mount *m)
 	log_line("minix: device %u does not take what is written; nothing is changed on it any more", m->device);
 	m->failed = true;
 	m->phase = IDLE;
+	has_come(WRITE_BACK);
 }
 
 int64_t write_back(struct mount *m)
@@ -200,7 +201,7 @@ int64_t write_back(struct mount *m)
 		int64_t result = run_phase(m);
 
 		if (result == -EWAIT && !m->failed)
-			return -EWAIT;
+			return wait_for(WRITE_BACK);
 		if (result < 0) {
 			write_failed(m);
 			return -EIO;
@@ -208,6 +209,7 @@ int64_t write_back(struct mount *m)
 		m->phase++;
 	}
 	m->phase = IDLE;
+	has_come(WRITE_BACK);
 	forget_fresh(&m->inodes_map);
 	forget_fresh(&m->zones_map);
 	m->removal_count = m->vacated_count = 0;

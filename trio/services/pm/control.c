@@ -88,7 +88,7 @@ verdict pm_reboot(struct pm *pm, struct request *r, uint32_t magic, uint32_t mag
 		return refuse(r, EINVAL);
 	}
 	if (vfs_write_back() == -EWAIT)
-		return park_hard(&pm->disk, r);
+		return disk_park(pm, r);
 	kernel_shut_down(command == REBOOT_RESTART, 0);
 	return answer(r, 0);
 }

@@ -42,7 +42,7 @@ static void stop_begin(struct pm *pm, struct process *p, uint32_t signal, const 
 	EACH_THREAD(p, t)
 	{
 		if (t != self)
-			thread_wake(t);
+			thread_wake(t, false);
 	}
 }
 
@@ -128,10 +128,8 @@ verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer)
 	for (;;) {
 		uint64_t handler;
 
-		if (t->leaving) {
-			thread_leave(pm, t);
-			return answer(r, 0);
-		}
+		if (t->leaving)
+			return thread_leave(pm, t, r);
 		if (p->stop)
 			return halt(pm, p, r);
 		signal = signal_take(pm, t, ~t->blocked, &i);

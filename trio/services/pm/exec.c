@@ -120,7 +120,7 @@ static void gather(struct process *p, struct thread *self)
 		if (t == self || t->leaving)
 			continue;
 		t->leaving = true;
-		thread_wake(t);
+		thread_wake(t, true);
 		unpark(&t->waiting);
 	}
 }
@@ -209,14 +209,18 @@ static int64_t tell_files(struct thread *t, const struct arguments *a)
 	return vfs_executed(t->slot, before, script, strings, count);
 }
 
-/* The new memory's contents, and the program's entry. -EWAIT: to be called again. */
+/* The new memory's contents, and the program's entry. -EWAIT, GIVES_WAY: to be called again. */
 static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, uint64_t *sp)
 {
 	struct process *p = t->process;
 	struct image *image = t->image;
-	/* What runs is the program, so it is mapped last. */
-	int64_t result = image->interpreter ? elf_map(t, image->interpreter) : 0;
+	int64_t result = 0;
 
+	if (image->stack_begun)
+		return stack_write(pm, t, image, a, rights_set(p, image), sp);
+	/* What runs is the program, so it is mapped last. */
+	if (image->interpreter)
+		result = elf_map(t, image->interpreter);
 	if (result == 0)
 		result = elf_map(t, image);
 	if (result == 0)
@@ -254,25 +258,27 @@ static uint64_t memory_need(const struct image *image)
 	return interpreter + elf_need(image) + (image->stack + PAGE - 1) / PAGE + tables_most(image->stack);
 }
 
-/* Everything up to the point of no return. 0: past it; 1: the other threads have still to leave. */
+/* Everything up to the point of no return. 0: past it; WAITS_FOR_THREADS: they have still to leave;
+ * WAITS_FOR_MEMORY: the old one is going. */
 static int64_t commit(struct pm *pm, struct thread *t)
 {
 	int64_t result;
 
 	if (t->process->thread_count > 1) {
 		gather(t->process, t);
-		return 1;
+		return WAITS_FOR_THREADS;
 	}
 	become_first(pm, t);
 	result = vm_renew(t->slot, memory_need(t->image));
 	if (result != 0)
-		return result;
+		return result == -EWAIT ? WAITS_FOR_MEMORY : result;
 	/* committed */
 	t->image->committed = true;
 	return 0;
 }
 
-/* As far as it goes. -EWAIT: a disk, or 1: other threads are waited for; then it is to be called again, the same. */
+/* As far as it goes. -EWAIT: for a disk, GIVES_WAY, WAITS_FOR_THREADS, WAITS_FOR_MEMORY: then it is to be called again,
+ * the same. */
 static int64_t execute(struct pm *pm, struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
 {
 	int64_t result = t->image ? 0 : prepare(t, directory, a, flags);
@@ -288,7 +294,7 @@ static int64_t execute(struct pm *pm, struct thread *t, int32_t directory, const
 	result = load(pm, t, a, &sp);
 	if (result == 0) {
 		begin_program(pm, t, a->path, sp);
-	} else if (result != -EWAIT) {
+	} else if (result < 0 && result != -EWAIT) {
 		image_drop(t);
 		process_end(pm, t->process, SIGKILL, NULL);
 	}
@@ -316,9 +322,13 @@ verdict pm_execute(struct pm *pm, struct request *r, int32_t directory, struct g
 		return refuse(r, EINTR);
 	}
 	result = execute(pm, t, directory, &a, flags);
-	if (result == 1)
+	if (result == WAITS_FOR_THREADS)
 		return park_hard(&t->waiting, r);
+	if (result == WAITS_FOR_MEMORY)
+		return park_hard(&pm->disk[FS_ANYTHING], r);
+	if (result == GIVES_WAY)
+		return give_way(r, BY_NOTHING);
 	if (result == -EWAIT)
-		return park_hard(&pm->disk, r);
+		return disk_park(pm, r);
 	return settle(r, result);
 }

@@ -15,7 +15,7 @@ void process_end(struct pm *pm, struct process *p, uint32_t status, const struct
 		t->leaving = true;
 		if (t == except)
 			continue;
-		thread_wake(t);
+		thread_wake(t, true);
 		unpark(&t->waiting);
 	}
 }
@@ -133,7 +133,7 @@ static void process_leave(struct pm *pm, struct process *p)
 	tell_of_end(pm, p);
 }
 
-void thread_leave(struct pm *pm, struct thread *t)
+verdict thread_leave(struct pm *pm, struct thread *t, struct request *r)
 {
 	struct process *p = t->process;
 	struct usage used = thread_usage(t);
@@ -141,14 +141,19 @@ void thread_leave(struct pm *pm, struct thread *t)
 
 	if (t->image)
 		image_drop(t);
+	if (pm->semaphores.waiting[slot])
+		operations_drop(pm, slot);
 	if (t->clear_tid && (p->thread_count > 1 || p->shares_space))
-		vm_clear_and_wake(t->slot, t->clear_tid);
+		vm_clear_and_wake(slot, t->clear_tid);
+	t->clear_tid = 0;
 	if (t->pending.first)
 		pending_flush(pm, p, &t->pending, UINT64_MAX);
+	if (pm->semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(pm, p))
+		return give_way(r, BY_NOTHING);
+	if (vfs_leave(slot) == -EWAIT || vm_leave(slot) == -EWAIT)
+		return park_hard(&pm->disk[FS_ANYTHING], r);
 	usage_add(&p->own, &used);
-	vfs_leave(t->slot);
-	vm_leave(t->slot);
-	kernel_task_end(t->slot);
+	kernel_task_end(slot);
 	thread_remove(pm, t);
 	if (p->thread_count > 0 && slot == p->slot)
 		zombie_label(p);
@@ -160,6 +165,7 @@ void thread_leave(struct pm *pm, struct thread *t)
 	} else if (p->stop) {
 		stop_check(pm, p);
 	}
+	return answer(r, 0);
 }
 
 verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all)
@@ -169,6 +175,6 @@ verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all)
 
 	if (all || p->thread_count == 1)
 		process_end(pm, p, (status & 0xff) << 8, t);
-	thread_leave(pm, t);
-	return answer(r, 0);
+	t->leaving = true;
+	return thread_leave(pm, t, r);
 }

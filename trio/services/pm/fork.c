@@ -7,6 +7,10 @@
 	 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | \
 	 CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
 
+/* Words of a request's scratch: the number of the child that vfork waits for; the slot, plus one, whose memory is being
+ * copied. */
+enum { CHILD, SLOT };
+
 /* Of vfs.fork. */
 #define SHARE_FILES 1
 #define SHARE_FOLDERS 2
@@ -23,7 +27,7 @@ static bool is_possible(struct pm *pm, const struct process *p, uint64_t flags)
 	return !(flags & CLONE_PARENT && p == pm->init);
 }
 
-/* Kernel, memory and files of `child`. Returns 0, or what was refused, with nothing left behind. */
+/* Kernel and files of `child`. Returns 0, or what was refused, with nothing left behind. */
 static int64_t reserve(uint32_t parent, uint32_t child, uint64_t flags, uint64_t stack, uint64_t tls)
 {
 	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_FOLDERS : 0);
@@ -31,13 +35,22 @@ static int64_t reserve(uint32_t parent, uint32_t child, uint64_t flags, uint64_t
 
 	if (result != 0)
 		return result;
-	result = vm_fork(parent, child, (flags & CLONE_VM) != 0);
-	if (result == 0) {
-		result = vfs_fork(parent, child, share);
-		if (result == 0)
-			return 0;
-		vm_leave(child);
-	}
+	result = vfs_fork(parent, child, share);
+	if (result != 0)
+		kernel_task_end(child);
+	return result;
+}
+
+/* Memory of `child`, for whom the rest is reserved. -EWAIT: not all of it yet; else as reserve(). */
+static int64_t reserve_memory(uint32_t parent, uint32_t child, uint64_t flags)
+{
+	int64_t result = vm_fork(parent, child, (flags & CLONE_VM) != 0);
+
+	if (result == 0 || result == -EWAIT)
+		return result;
+	/* Its files are the parent's too: none of them is closed by this. */
+	while (vfs_leave(child) == -EWAIT)
+		continue;
 	kernel_task_end(child);
 	return result;
 }
@@ -107,7 +120,7 @@ static void tell_numbers(struct thread *t, uint32_t caller, uint64_t flags, stru
 	}
 	/* Its memory is its own: it will do it. */
 	t->set_tid = child_tid;
-	kernel_task_attend(t->slot);
+	kernel_task_attend(t->slot, false);
 }
 
 /* vfork: runs again when the child has left the memory, or the parent is to end. */
@@ -116,9 +129,9 @@ static verdict wait_for_child(struct pm *pm, struct thread *t, struct request *r
 	if (t->vforking && !t->leaving)
 		return park_hard(&t->waiting, r);
 	if (t->vforking)
-		process_numbered(pm, (int32_t)r->scratch[0])->vfork_parent = 0;
+		process_numbered(pm, (int32_t)r->scratch[CHILD])->vfork_parent = 0;
 	t->vforking = false;
-	return answer(r, (int64_t)r->scratch[0]);
+	return answer(r, (int64_t)r->scratch[CHILD]);
 }
 
 verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid,
@@ -127,18 +140,28 @@ verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stac
 	struct thread *self = asking(pm, r), *t;
 	struct process *p = self->process;
 	int32_t slot, number;
-	int64_t result;
+	int64_t result = 0;
 
-	if (r->scratch[0])
+	if (r->scratch[CHILD])
 		return wait_for_child(pm, self, r);
-	if (!is_possible(pm, p, flags))
-		return refuse(r, EINVAL);
-	if (!may_fork(pm, p))
-		return refuse(r, EAGAIN);
-	slot = slot_take(pm);
-	if (slot < 0)
-		return refuse(r, EAGAIN);
-	result = reserve(self->slot, (uint32_t)slot, flags, stack, tls);
+	if (r->scratch[SLOT]) {
+		slot = (int32_t)r->scratch[SLOT] - 1;
+	} else {
+		if (!is_possible(pm, p, flags))
+			return refuse(r, EINVAL);
+		if (!may_fork(pm, p))
+			return refuse(r, EAGAIN);
+		slot = slot_take(pm);
+		if (slot < 0)
+			return refuse(r, EAGAIN);
+		result = reserve(self->slot, (uint32_t)slot, flags, stack, tls);
+	}
+	if (result == 0)
+		result = reserve_memory(self->slot, (uint32_t)slot, flags);
+	if (result == -EWAIT) {
+		r->scratch[SLOT] = (uint64_t)slot + 1;
+		return park_hard(&pm->disk[FS_ANYTHING], r);
+	}
 	if (result != 0) {
 		slot_give(pm, (uint32_t)slot);
 		return settle(r, result);
@@ -156,7 +179,7 @@ verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stac
 		return answer(r, number);
 	p->vfork_parent = self->slot + 1;
 	self->vforking = true;
-	r->scratch[0] = (uint64_t)number;
+	r->scratch[CHILD] = (uint64_t)number;
 	return wait_for_child(pm, self, r);
 }
 

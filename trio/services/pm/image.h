@@ -47,11 +47,20 @@ struct image {
 	uint32_t scripts, prefixes, prefix;
 	/* The caller's first argument gives way to them. */
 	bool replaces_first;
+	/* The stack's pointers, once its strings are written: how many are still to be put in each of the two
+	 * vectors, which vector is being written, from which string on, and to where. */
+	bool stack_begun;
+	uint32_t left[2], vector;
+	uint64_t pointed, pointers_to;
 	char head[HEAD_BYTES] __attribute__((aligned(8)));
 	char strings[PREFIX_BYTES];
 	char work[WORK_BYTES];
 };
 _Static_assert(sizeof(struct image) <= PAGE, "one page");
+
+/* Of what goes on with an execve: its request is to wait for other threads, or to give way; then it is called again,
+ * the same. */
+enum { WAITS_FOR_THREADS = 1, WAITS_FOR_MEMORY, GIVES_WAY };
 
 /* script.c: 1: the image begins with `#!` and `interpreter` is what to open instead; 0: not; or a negative errno. */
 int64_t script_take(struct image *image, struct grant *interpreter);
@@ -71,11 +80,11 @@ int64_t elf_map(struct thread *t, struct image *image);
 uint64_t first_length(struct image *image, struct grant strings);
 /* Bytes that arguments and pointers to them take. */
 uint64_t stack_need(const struct image *image, struct grant path, struct grant arguments, uint64_t strings);
-/* Writes them; `sp` is where the program finds argc. 0 or -EFAULT. */
 struct arguments {
 	struct grant path, strings;
 	uint32_t argc, envc;
 };
+/* Writes them; `sp` is where the program finds argc. 0, -EFAULT, or GIVES_WAY. */
 int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const struct arguments *a, bool secure,
 		    uint64_t *sp);
 

@@ -11,7 +11,7 @@ static void hand_over(struct thread *from, uint64_t newly_blocked)
 	EACH_THREAD(p, t)
 	{
 		if (t != from && p->pending.set & newly_blocked & ~t->blocked)
-			thread_wake(t);
+			thread_wake(t, false);
 	}
 }
 
@@ -22,7 +22,7 @@ void mask_set(struct thread *t, uint64_t mask)
 
 	t->blocked = mask & ~UNBLOCKABLE;
 	if (is_signalled(t))
-		kernel_task_attend(t->slot);
+		kernel_task_attend(t->slot, false);
 	if (p->thread_count > 1 && p->pending.set & newly)
 		hand_over(t, newly);
 }

@@ -37,17 +37,34 @@ static void raised(struct pm *self)
 	}
 }
 
+verdict disk_park(struct pm *self, struct request *r)
+{
+	uint32_t on;
+
+	(void)vfs_disk_waited(&on);
+	return park_hard(&self->disk[on % FS_THINGS], r);
+}
+
+static void disk_ready(struct pm *self)
+{
+	uint64_t came;
+
+	(void)vfs_disk_came(&came);
+	/* vm and vfs also tell so that they may be asked again. */
+	for (came |= 1ULL << FS_ANYTHING; came != 0; came &= came - 1)
+		unpark(&self->disk[__builtin_ctzll(came)]);
+	if (self->shutting_down)
+		shut_down(self);
+}
+
 static void notified(struct pm *self, uint64_t bits)
 {
 	if (bits & NOTIFIED_PM_TERMINAL)
 		terminal(self);
 	if (bits & NOTIFIED_PM_RAISED)
 		raised(self);
-	if (bits & NOTIFIED_PM_DISK_READY) {
-		unpark(&self->disk);
-		if (self->shutting_down)
-			shut_down(self);
-	}
+	if (bits & NOTIFIED_PM_DISK_READY)
+		disk_ready(self);
 	if (bits & 1UL << NOTIFY_ALARM)
 		timers_pass(self);
 }
@@ -155,5 +172,8 @@ const struct pm_service pm_service = {
 	.ioperm = pm_ioperm,
 	.reboot = pm_reboot,
 	.personality = pm_personality,
+	.semget = pm_semget,
+	.semop = pm_semop,
+	.semctl = pm_semctl,
 	.begin = begin,
 };

@@ -7,10 +7,12 @@
 #ifndef TRIO_PM_INTERNAL_H
 #define TRIO_PM_INTERNAL_H
 
+#include "abi/files.h"
 #include "abi/process.h"
 #include "abi/signal.h"
 #include "kernel.h"
 #include "pm_serve.h"
+#include "semaphores.h"
 #include "vfs.h"
 #include "vm.h"
 
@@ -186,8 +188,9 @@ struct pm {
 	/* How many processes are stopped. */
 	uint32_t stopped;
 	struct link timers;
-	/* Requests that wait for a disk. */
-	struct queue disk;
+	struct semaphores semaphores;
+	/* Requests that wait for a disk, by what of it (vfs.disk_waited), FS_ANYTHING for memory too. */
+	struct queue disk[FS_THINGS];
 	/* init has ended and what is not yet on a disk is being written. */
 	bool shutting_down;
 	uint32_t hardware, hardware_2;
@@ -272,8 +275,8 @@ uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct infor
 /* Default actions. */
 bool default_ignores(uint32_t signal);
 bool default_stops(uint32_t signal);
-/* The threads are to look after themselves: each attends before it is in user mode again. */
-void thread_wake(struct thread *t);
+/* The thread attends before it is in user mode again; `ends`: and then its process ends. */
+void thread_wake(struct thread *t, bool ends);
 /* Something that waits for it and is not blocked, or its end. */
 static inline bool is_signalled(const struct thread *t)
 {
@@ -319,10 +322,12 @@ void image_drop(struct thread *t);
 
 /* exit.c. `status`: as wait4 tells it. `except` is the caller's own, that attends or leaves anyway. */
 void process_end(struct pm *pm, struct process *p, uint32_t status, const struct thread *except);
-void thread_leave(struct pm *pm, struct thread *t);
+verdict thread_leave(struct pm *pm, struct thread *t, struct request *r);
 verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all);
 void parent_tell(struct pm *pm, struct process *p, int32_t code, uint32_t status);
 void shut_down(struct pm *pm);
+/* pm.c: parks a request for which vfs has just said EWAIT until what it waits for has come. */
+verdict disk_park(struct pm *self, struct request *r);
 
 /* wait.c */
 verdict pm_wait(struct pm *pm, struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage);

@@ -114,9 +114,9 @@ uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct infor
 	return signal;
 }
 
-void thread_wake(struct thread *t)
+void thread_wake(struct thread *t, bool ends)
 {
-	kernel_task_attend(t->slot);
+	kernel_task_attend(t->slot, ends);
 	kernel_task_interrupt(t->slot);
 }
 
@@ -157,15 +157,17 @@ static void undo_opposite(struct pm *pm, struct process *p, uint32_t signal)
 }
 
 /* Returns whether this thread takes care of it. */
-static bool wake_for(struct thread *t, uint64_t bit)
+static bool wake_for(struct thread *t, uint32_t signal)
 {
+	uint64_t bit = SIGNAL_BIT(signal);
+
 	if (awaits(t, bit)) {
 		unpark(&t->waiting);
 		return true;
 	}
-	if (t->blocked & bit)
+	if (t->blocked & bit || t->leaving)
 		return false;
-	thread_wake(t);
+	thread_wake(t, handler_of(t->process, signal) == SIG_DFL && !default_ignores(signal) && !default_stops(signal));
 	return true;
 }
 
@@ -188,12 +190,12 @@ int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t
 	if (result != 0)
 		return result;
 	if (t) {
-		(void)wake_for(t, bit);
+		(void)wake_for(t, signal);
 		return 0;
 	}
 	EACH_THREAD(p, each)
 	{
-		if (wake_for(each, bit))
+		if (wake_for(each, signal))
 			break;
 	}
 	return 0;

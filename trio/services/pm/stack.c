@@ -73,28 +73,40 @@ static int64_t strings_copy(struct string_copy *c)
 	return 0;
 }
 
-/* Pointers to the `count` strings that lie one after the other from offset `at` on, which is then behind them. */
-static void put_pointers(struct writer *w, struct string_copy *c, uint32_t count, uint64_t *at)
+/* Pointers to `*count` strings that lie one after the other from offset `*at` on, which is then behind them. False:
+ * some are left, `*budget` bytes have been looked at. */
+static bool put_pointers(struct writer *w, struct string_copy *c, uint32_t *count, uint64_t *at, uint64_t *budget)
 {
-	char *work = c->image->work + WORDS * 8;
-	uint64_t begins = *at;
+	const char *work = c->image->work + WORDS * 8;
+	uint64_t here = *at, begins = here;
+	uint32_t left = *count;
+	bool all = true;
 
-	while (count > 0 && *at < c->from.length) {
-		size_t n = MIN(WORK_BYTES - WORDS * 8, c->from.length - *at);
+	while (left > 0 && here < c->from.length) {
+		size_t n = MIN(WORK_BYTES - WORDS * 8, c->from.length - here);
 
-		if (copy_in(work, c->from, *at, n) != 0) {
+		if (*budget == 0 && begins != *at) {
+			all = false;
+			break;
+		}
+		*budget -= MIN(*budget, n);
+		if (copy_in(c->image->work + WORDS * 8, c->from, here, n) != 0) {
 			w->result = -EFAULT;
-			return;
+			break;
 		}
-		for (size_t i = 0; i < n && count > 0; i++) {
-			++*at;
-			if (work[i] != '\0')
-				continue;
+		for (size_t i = 0; i < n && left > 0; left--) {
+			while (i < n && work[i] != '\0')
+				i++;
+			if (i == n)
+				break;
 			put(w, c->to + begins);
-			begins = *at;
-			count--;
+			begins = here + ++i;
 		}
+		here += n;
 	}
+	*at = begins;
+	*count = left;
+	return all;
 }
 
 static void put_auxiliary(struct pm *pm, struct writer *w, const struct thread *t, const struct image *image,
@@ -141,48 +153,86 @@ uint64_t first_length(struct image *image, struct grant strings)
 	return strings.length;
 }
 
+/* What has its place on the stack. */
+struct layout {
+	struct string_copy paths, before, rest;
+	uint64_t random, words;
+	/* Beside what scripts put before them and the script's name, which is an argument too: a second pointer to the
+	 * path. */
+	uint32_t arguments;
+};
+
+static struct layout lay_out(struct thread *t, struct image *image, const struct arguments *a)
+{
+	uint64_t prefix = prefix_bytes(image);
+	struct layout l = { .paths = { .image = image, .task = t->slot, .from = a->path },
+			    .rest = { .image = image, .task = t->slot, .from = a->strings },
+			    .before = { .image = image,
+					.task = t->slot,
+					.from = grant_read(image->strings + image->prefix, prefix) },
+			    .arguments = a->argc };
+
+	if (image->replaces_first && a->argc > 0) {
+		uint64_t first = first_length(image, a->strings);
+
+		l.rest.from = grant_part(a->strings, first, a->strings.length - first);
+		l.arguments--;
+	}
+	l.paths.to = STACK_TOP - 8 - a->path.length;
+	l.rest.to = l.paths.to - l.rest.from.length;
+	l.before.to = l.rest.to - prefix;
+	l.random = (l.before.to - RANDOM_BYTES) & ~15UL;
+	l.words = 1 + image->prefixes + image->replaces_first + l.arguments + 1 + a->envc + 1 + AUXILIARY_WORDS;
+	return l;
+}
+
+/* The strings, argc, and the pointers to what stands before the arguments. */
+static int64_t stack_begin(struct thread *t, struct image *image, const struct arguments *a, struct layout *l,
+			   struct writer *w)
+{
+	uint32_t prefixes = image->prefixes;
+	uint64_t at = 0, budget = UINT64_MAX;
+
+	kernel_random_bytes(grant_write(image->work, RANDOM_BYTES));
+	if (copy_out(grant_caller(t->slot, l->random, RANDOM_BYTES), 0, image->work, RANDOM_BYTES) != 0)
+		return -EFAULT;
+	if (strings_copy(&l->before) != 0 || strings_copy(&l->rest) != 0 || strings_copy(&l->paths) != 0)
+		return -EFAULT;
+	put(w, image->prefixes + image->replaces_first + l->arguments);
+	(void)put_pointers(w, &l->before, &prefixes, &at, &budget);
+	if (image->replaces_first)
+		put(w, l->paths.to);
+	image->stack_begun = true;
+	image->left[0] = l->arguments;
+	image->left[1] = a->envc;
+	image->pointed = 0;
+	return 0;
+}
+
 int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const struct arguments *a, bool secure,
 		    uint64_t *sp)
 {
-	uint32_t argc = a->argc;
-	uint64_t prefix = prefix_bytes(image), random, at = 0;
-	/* A script's name is an argument too: a second pointer to the path. */
-	bool script = image->replaces_first;
-	struct string_copy paths = { .image = image, .task = t->slot, .from = a->path },
-			   rest = { .image = image, .task = t->slot, .from = a->strings };
-	struct string_copy before = { .image = image,
-				      .task = t->slot,
-				      .from = grant_read(image->strings + image->prefix, prefix) };
-	struct writer w = { .words = (uint64_t *)image->work, .task = t->slot };
+	struct layout l = lay_out(t, image, a);
+	struct writer w = { .words = (uint64_t *)image->work, .task = t->slot, .to = image->pointers_to };
+	uint64_t budget = SHARE_BYTES;
 
-	if (script && argc > 0) {
-		uint64_t first = first_length(image, rest.from);
-
-		rest.from = grant_part(rest.from, first, rest.from.length - first);
-		argc--;
+	*sp = (l.random - l.words * 8) & ~15UL;
+	if (!image->stack_begun) {
+		w.to = *sp;
+		if (stack_begin(t, image, a, &l, &w) != 0)
+			return -EFAULT;
 	}
-	paths.to = STACK_TOP - 8 - a->path.length;
-	rest.to = paths.to - rest.from.length;
-	before.to = rest.to - prefix;
-	random = (before.to - RANDOM_BYTES) & ~15UL;
-	kernel_random_bytes(grant_write(image->work, RANDOM_BYTES));
-	if (copy_out(grant_caller(t->slot, random, RANDOM_BYTES), 0, image->work, RANDOM_BYTES) != 0)
-		return -EFAULT;
-	if (strings_copy(&before) != 0 || strings_copy(&rest) != 0 || strings_copy(&paths) != 0)
-		return -EFAULT;
-	argc += image->prefixes + script;
-	w.to = (random - (1 + argc + 1 + a->envc + 1 + AUXILIARY_WORDS) * 8) & ~15UL;
-	*sp = w.to;
-	put(&w, argc);
-	put_pointers(&w, &before, image->prefixes, &at);
-	if (script)
-		put(&w, paths.to);
-	at = 0;
-	put_pointers(&w, &rest, argc - image->prefixes - script, &at);
-	put(&w, 0);
-	put_pointers(&w, &rest, a->envc, &at);
-	put(&w, 0);
-	put_auxiliary(pm, &w, t, image, random, paths.to, secure);
+	for (; image->vector < 2; image->vector++) {
+		bool all = put_pointers(&w, &l.rest, &image->left[image->vector], &image->pointed, &budget);
+
+		if (!all) {
+			flush(&w);
+			image->pointers_to = w.to;
+			return w.result == 0 ? GIVES_WAY : w.result;
+		}
+		put(&w, 0);
+	}
+	put_auxiliary(pm, &w, t, image, l.random, l.paths.to, secure);
 	flush(&w);
 	return w.result;
 }

@@ -1,12 +1,20 @@
-/* alloc.c: small memory, in slabs of one page for each class of sizes. A slab whose places are all free goes back,
- * but for one a class that is kept for the next to come, so that what makes and removes one thing over and over is
- * quick. */
+/* alloc.c: memory of any size. Small sizes lie in slabs of one page for each class of sizes; what no slab holds has
+ * pages of its own. A slab whose places are all free goes back, but for one a class that is kept for the next to come,
+ * so that what makes and removes one thing over and over is quick. */
 #include "handlers.h"
 
-/* Places of a slab are a multiple of 16 bytes; a page less its head holds 63 to 1 of them. */
+/* Places of a slab are a multiple of 16 bytes; a page less its head holds 63 to 2 of them. */
 static const uint16_t class_sizes[] = { 64, 128, 192, 288, 528, 1008, 2016 };
+#define SMALL_MOST 2016UL
+
+/* The class of a size, by how many times 16 bytes it takes. */
+static const uint8_t classes[SMALL_MOST / 16 + 1] = {
+	[5 ... 8] = 1, [9 ... 12] = 2, [13 ... 18] = 3, [19 ... 33] = 4, [34 ... 63] = 5, [64 ... 126] = 6,
+};
 
 #define SLAB_HEAD 64UL
+/* The most that pages_take() gives. */
+#define PAGES_MOST 512UL
 
 /* A kernel that checks itself keeps none, so that free pages are the same after as before, exactly. */
 #ifdef TRIO_CHECKED
@@ -25,12 +33,8 @@ struct slab {
 
 static unsigned class_of(size_t size)
 {
-	unsigned c = 0;
-
-	while (class_sizes[c] < size)
-		if (++c == COUNT_OF(class_sizes))
-			panic("vfs: %lu bytes are no small memory", size);
-	return c;
+	INVARIANT(class_sizes[classes[(size + 15) / 16]] >= size);
+	return classes[(size + 15) / 16];
 }
 
 /* First in the list of its class from now on. */
@@ -60,13 +64,23 @@ void allocator_start(struct vfs *v)
 		list_start(&v->allocator.partial[i]);
 }
 
+static __attribute__((noinline)) void *large_take(size_t size)
+{
+	return size <= PAGES_MOST * PAGE ? pages_take(pages_for(size)) : NULL;
+}
+
 void *vfs_take(struct vfs *v, size_t size)
 {
-	unsigned class = class_of(size);
-	struct link *head = &v->allocator.partial[class];
-	struct slab *s = list_is_empty(head) ? slab_more(v, class) : CONTAINER(head->next, struct slab, link);
+	unsigned class;
+	struct link *head;
+	struct slab *s;
 	void *p;
 
+	if (size > SMALL_MOST)
+		return large_take(size);
+	class = class_of(size);
+	head = &v->allocator.partial[class];
+	s = list_is_empty(head) ? slab_more(v, class) : CONTAINER(head->next, struct slab, link);
 	if (s == NULL)
 		return NULL;
 	if (s->free != NULL) {
@@ -80,11 +94,21 @@ void *vfs_take(struct vfs *v, size_t size)
 	return memset(p, 0, size);
 }
 
+static __attribute__((noinline)) void large_give(void *p, size_t size)
+{
+	pages_give(p, pages_for(size));
+}
+
 void vfs_give(struct vfs *v, void *p, size_t size)
 {
-	unsigned class = class_of(size);
 	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
+	unsigned class;
 
+	if (size > SMALL_MOST) {
+		large_give(p, size);
+		return;
+	}
+	class = class_of(size);
 	if (s->used-- == s->places)
 		has_room(v, class, s);
 	*(void **)p = s->free;

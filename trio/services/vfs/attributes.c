@@ -345,6 +345,18 @@ verdict vfs_ftruncate(struct vfs *v, struct request *r, int32_t fd, int64_t size
 	return vfs_settle(v, r, resize(v, r->task, f->node, size));
 }
 
+/* The file grows with the last share. */
+static verdict allocate_share(struct request *r, struct vfs *v, struct node *n, uint64_t from, uint64_t end, bool keep)
+{
+	int64_t result;
+
+	if (r->again)
+		from = r->scratch[0];
+	r->scratch[0] = MIN(end, from + SHARE_PAGES * PAGE);
+	result = n->operations->allocate(v, n, from, r->scratch[0] - from, keep || r->scratch[0] < end);
+	return result == 0 && r->scratch[0] < end ? give_way(r, BY_THE_END) : settle(r, result);
+}
+
 verdict vfs_allocate(struct vfs *v, struct request *r, int32_t fd, uint32_t mode, int64_t from, int64_t length)
 {
 	struct file *f = file_of(v, r->task, fd);
@@ -366,6 +378,5 @@ verdict vfs_allocate(struct vfs *v, struct request *r, int32_t fd, uint32_t mode
 		return refuse(r, EFBIG);
 	if (n->operations->allocate == NULL)
 		return refuse(r, EOPNOTSUPP);
-	return settle(r, n->operations->allocate(v, f->node, (uint64_t)from, (uint64_t)length,
-						 (mode & FALLOC_FL_KEEP_SIZE) != 0));
+	return allocate_share(r, v, f->node, (uint64_t)from, (uint64_t)end, (mode & FALLOC_FL_KEEP_SIZE) != 0);
 }

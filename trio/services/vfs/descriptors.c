@@ -5,21 +5,7 @@
 #include "handlers.h"
 
 #define FILES_MOST 65536
-#define SMALL 64
 #define MIDDLE 512
-
-static struct file **files_take(struct vfs *v, uint32_t size)
-{
-	return size == SMALL ? vfs_take(v, SMALL * sizeof(void *)) : pages_take(size * sizeof(void *) / PAGE);
-}
-
-static void files_give(struct vfs *v, struct file **files, uint32_t size)
-{
-	if (size == SMALL)
-		vfs_give(v, files, SMALL * sizeof(void *));
-	else
-		pages_give(files, size * sizeof(void *) / PAGE);
-}
 
 struct descriptors *descriptors_make(struct vfs *v, uint32_t size)
 {
@@ -27,7 +13,7 @@ struct descriptors *descriptors_make(struct vfs *v, uint32_t size)
 
 	if (d == NULL)
 		return NULL;
-	d->files = files_take(v, size);
+	d->files = vfs_take(v, size * sizeof(void *));
 	if (d->files == NULL) {
 		vfs_give(v, d, sizeof *d);
 		return NULL;
@@ -37,15 +23,16 @@ struct descriptors *descriptors_make(struct vfs *v, uint32_t size)
 	return d;
 }
 
-static int64_t descriptors_grow(struct vfs *v, struct descriptors *d, uint32_t wanted)
+/* Apart: whoever places a descriptor does not pay for its frame. */
+static __attribute__((noinline)) int64_t descriptors_grow(struct vfs *v, struct descriptors *d, uint32_t wanted)
 {
 	uint32_t size = wanted < MIDDLE ? MIDDLE : DESCRIPTORS_MOST;
-	struct file **files = files_take(v, size);
+	struct file **files = vfs_take(v, size * sizeof(void *));
 
 	if (files == NULL)
 		return -ENOMEM;
 	memcpy(files, d->files, d->size * sizeof(void *));
-	files_give(v, d->files, d->size);
+	vfs_give(v, d->files, d->size * sizeof(void *));
 	d->files = files;
 	d->size = size;
 	return 0;
@@ -68,19 +55,36 @@ struct descriptors *descriptors_copy(struct vfs *v, const struct descriptors *fr
 	return d;
 }
 
-void descriptors_drop(struct vfs *v, uint32_t task)
+/* Files that one run closes at most: each may be the last to hold much. */
+#define SHARE_FILES 64U
+
+/* Closes a share; true: there is none left. */
+static bool close_share(struct vfs *v, uint32_t task)
 {
 	struct descriptors *d = v->tasks[task].descriptors;
 
-	if (d->references == 1)
-		for (uint32_t fd = 0; d->used > 0; fd++)
-			if (d->files[fd] != NULL)
-				descriptor_close(v, task, (int32_t)fd);
+	for (uint32_t fd = 0, left = SHARE_FILES; d->used > 0; fd++) {
+		if (d->files[fd] == NULL)
+			continue;
+		if (left-- == 0)
+			return false;
+		descriptor_close(v, task, (int32_t)fd);
+	}
+	return true;
+}
+
+bool descriptors_drop(struct vfs *v, uint32_t task)
+{
+	struct descriptors *d = v->tasks[task].descriptors;
+
+	if (d->references == 1 && !close_share(v, task))
+		return false;
 	v->tasks[task].descriptors = NULL;
 	if (--d->references > 0)
-		return;
-	files_give(v, d->files, d->size);
+		return true;
+	vfs_give(v, d->files, d->size * sizeof(void *));
 	vfs_give(v, d, sizeof *d);
+	return true;
 }
 
 static void mark(struct descriptors *d, uint32_t fd, uint32_t flags)
@@ -139,16 +143,26 @@ int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd)
 	return 0;
 }
 
+/* There is no place for one more, or no memory: again once lost sockets are gone. */
+static __attribute__((noinline)) struct file *file_take_again(struct vfs *v)
+{
+	struct file *f = NULL;
+
+	while (f == NULL && lost_recover(v))
+		if (v->files < FILES_MOST)
+			f = vfs_take(v, sizeof *f);
+	return f;
+}
+
 int64_t file_make(struct vfs *v, const struct file_operations *operations, void *state, uint32_t flags,
 		  struct node *node, struct file **out)
 {
-	struct file *f;
+	struct file *f = v->files < FILES_MOST ? vfs_take(v, sizeof *f) : NULL;
 
-	if (v->files >= FILES_MOST)
-		return -ENFILE;
-	f = vfs_take(v, sizeof *f);
 	if (f == NULL)
-		return -ENOMEM;
+		f = file_take_again(v);
+	if (f == NULL)
+		return v->files < FILES_MOST ? -ENOMEM : -ENFILE;
 	v->files++;
 	f->operations = operations;
 	f->state = state;
@@ -166,8 +180,8 @@ void file_released(struct vfs *v, struct file *f)
 {
 	struct node *n = f->node;
 
-	if (f->interests > 0)
-		epoll_forget(v, f);
+	if (f->named > 0 && file_stays(v, f))
+		return;
 	if (f->operations->release != NULL)
 		f->operations->release(v, f);
 	if (n != NULL) {
@@ -190,16 +204,23 @@ verdict vfs_close(struct vfs *v, struct request *r, int32_t fd)
 verdict vfs_close_range(struct vfs *v, struct request *r, uint32_t first, uint32_t last, uint32_t flags)
 {
 	struct descriptors *d = v->tasks[r->task].descriptors;
+	uint32_t left = SHARE_FILES;
 
 	if (first > last || (flags & ~CLOSE_RANGE_CLOEXEC) != 0)
 		return refuse(r, EINVAL);
-	for (uint32_t fd = first; fd < d->size && fd <= last; fd++)
+	for (uint32_t fd = r->again ? (uint32_t)r->scratch[0] : first; fd < d->size && fd <= last; fd++) {
 		if (d->files[fd] == NULL)
 			continue;
-		else if ((flags & CLOSE_RANGE_CLOEXEC) != 0)
+		if ((flags & CLOSE_RANGE_CLOEXEC) != 0) {
 			mark(d, fd, O_CLOEXEC);
-		else
-			descriptor_close(v, r->task, (int32_t)fd);
+			continue;
+		}
+		if (left-- == 0) {
+			r->scratch[0] = fd;
+			return give_way(r, BY_THE_END);
+		}
+		descriptor_close(v, r->task, (int32_t)fd);
+	}
 	return answer(r, 0);
 }
 
@@ -258,15 +279,19 @@ void descriptor_flags_set(struct vfs *v, uint32_t task, uint32_t fd, bool close_
 }
 
 /* For execve: those that are marked. */
-void descriptors_close_marked(struct vfs *v, uint32_t task)
+bool descriptors_close_marked(struct vfs *v, uint32_t task)
 {
 	struct descriptors *d = v->tasks[task].descriptors;
+	uint32_t left = SHARE_FILES;
 
 	for (uint32_t word = 0; word < d->size / 64; word++)
 		while (d->close_on_exec[word] != 0) {
 			uint32_t bit = (uint32_t)__builtin_ctzl(d->close_on_exec[word]);
 
+			if (left-- == 0)
+				return false;
 			d->close_on_exec[word] &= d->close_on_exec[word] - 1;
 			descriptor_close(v, task, (int32_t)(word * 64 + bit));
 		}
+	return true;
 }

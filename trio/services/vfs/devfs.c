@@ -20,8 +20,13 @@ static verdict null_write(struct vfs *v, struct request *r, struct file *f, stru
 
 static verdict zero_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
+	uint64_t part = MIN(to.length - r->done, SHARE_BYTES);
+
 	(void)v, (void)f, (void)at;
-	return settle(r, copy_zeros(to, 0, to.length) != 0 ? -EFAULT : (int64_t)to.length);
+	if (copy_zeros(to, r->done, part) != 0)
+		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+	r->done += part;
+	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
 }
 
 static verdict full_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
@@ -32,10 +37,22 @@ static verdict full_write(struct vfs *v, struct request *r, struct file *f, stru
 
 static verdict random_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	int64_t result = kernel_random_bytes(to);
+	(void)f, (void)at;
+	return vfs_random(v, r, to);
+}
 
-	(void)v, (void)f, (void)at;
-	return settle(r, result < 0 ? result : (int64_t)to.length);
+/* A word may take a microsecond to make. */
+#define SHARE_RANDOM (SHARE_BYTES / 64)
+
+verdict vfs_random(struct vfs *v, struct request *r, struct grant to)
+{
+	uint64_t part = MIN(to.length - r->done, SHARE_RANDOM);
+
+	(void)v;
+	if (kernel_random_bytes(grant_part(to, r->done, part)) != 0)
+		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+	r->done += part;
+	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
 }
 
 static int64_t null_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)

@@ -107,7 +107,7 @@ static verdict transfer(struct vfs *v, struct request *r, struct file *f, struct
 
 		result = write ? write_step(d, offset, n, g, r->done) : read_step(d, offset, n, g, r->done);
 		if (result == -EWAIT)
-			return park_hard(&v->disk_waiters, r);
+			return park_hard(&v->block_waiters, r);
 		if (result < 0)
 			break;
 		r->done += n;
@@ -144,6 +144,13 @@ static int64_t disk_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t
 	return offset;
 }
 
+static verdict flush(struct vfs *v, struct request *r, const struct disk *d)
+{
+	int64_t result = block_flush(d->endpoint);
+
+	return result == -EWAIT ? park_hard(&v->block_waiters, r) : settle(r, result);
+}
+
 static verdict disk_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
 			  struct grant at)
 {
@@ -167,11 +174,14 @@ static verdict disk_ioctl(struct vfs *v, struct request *r, struct file *f, uint
 		word = 0;
 		return settle(r, copy_out(at, 0, &word, sizeof word));
 	case BLKFLSBUF:
-		return vfs_settle(v, r, block_flush(d->endpoint));
+		return flush(v, r, d);
 	}
 	return refuse(r, ENOTTY);
 }
 
-const struct file_operations disk_files = {
-	.read = disk_read, .write = disk_write, .seek = disk_seek, .ioctl = disk_ioctl, .release = disk_release
-};
+const struct file_operations disk_files = { .read = disk_read,
+					    .write = disk_write,
+					    .by_shares = true,
+					    .seek = disk_seek,
+					    .ioctl = disk_ioctl,
+					    .release = disk_release };

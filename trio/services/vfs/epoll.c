@@ -68,14 +68,14 @@ static uint32_t epoll_poll(struct vfs *v, struct file *f)
 
 static void interest_end(struct vfs *v, struct interest *i)
 {
-	i->file->interests--;
+	i->file->named--;
 	list_remove(&i->link);
 	vfs_give(v, i, sizeof *i);
 }
 
 void epoll_forget(struct vfs *v, struct file *f)
 {
-	for (struct link *l = v->io->epolls.next; l != &v->io->epolls && f->interests > 0; l = l->next) {
+	for (struct link *l = v->io->epolls.next; l != &v->io->epolls && f->named > 0; l = l->next) {
 		struct epoll *e = CONTAINER(l, struct epoll, all);
 		struct link *next;
 
@@ -181,7 +181,7 @@ static int64_t interest_add(struct vfs *v, struct epoll *e, struct file *f, int3
 	i->fd = fd;
 	i->event = *event;
 	i->fresh = true;
-	f->interests++;
+	f->named++;
 	list_add(&e->interests, &i->link);
 	if (epoll_in(f) != NULL && nests_too_deep(v)) {
 		interest_end(v, i);

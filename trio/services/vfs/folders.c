@@ -1,6 +1,9 @@
 /* folders.c: reading folders, where a task stands, and what concerns a file system as a whole. */
 #include "handlers.h"
 
+/* More than programs ask for at a time. */
+#define ENTRIES_BYTES (64UL << 10)
+
 verdict vfs_entries(struct vfs *v, struct request *r, int32_t fd, struct grant to)
 {
 	struct file *f = file_of(v, r->task, fd);
@@ -9,7 +12,7 @@ verdict vfs_entries(struct vfs *v, struct request *r, int32_t fd, struct grant t
 		return refuse(r, EBADF);
 	if (f->operations->entries == NULL)
 		return refuse(r, ENOTDIR);
-	return vfs_settle(v, r, f->operations->entries(v, f, to));
+	return vfs_settle(v, r, f->operations->entries(v, f, grant_part(to, 0, ENTRIES_BYTES)));
 }
 
 static int64_t may_stand(struct vfs *v, uint32_t task, const struct node *n)

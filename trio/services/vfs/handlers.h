@@ -11,8 +11,9 @@ void allocator_start(struct vfs *v);
 /* descriptors.c */
 struct descriptors *descriptors_make(struct vfs *v, uint32_t size);
 struct descriptors *descriptors_copy(struct vfs *v, const struct descriptors *from);
-void descriptors_drop(struct vfs *v, uint32_t task);
-void descriptors_close_marked(struct vfs *v, uint32_t task);
+/* Of both: a share; true: all is done. */
+bool descriptors_drop(struct vfs *v, uint32_t task);
+bool descriptors_close_marked(struct vfs *v, uint32_t task);
 int64_t descriptor_flags(struct vfs *v, uint32_t task, uint32_t fd);
 void descriptor_flags_set(struct vfs *v, uint32_t task, uint32_t fd, bool close_on_exec);
 verdict vfs_close(struct vfs *v, struct request *r, int32_t fd);
@@ -48,6 +49,7 @@ int64_t vfs_unpack(struct vfs *v);
 /* open.c */
 verdict vfs_open(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode);
 verdict vfs_memory_file(struct vfs *v, struct request *r, struct grant name, uint32_t flags);
+verdict vfs_random(struct vfs *v, struct request *r, struct grant to);
 
 /* io.c */
 verdict vfs_read(struct vfs *v, struct request *r, int32_t fd, struct grant to);
@@ -110,6 +112,8 @@ verdict vfs_umask(struct vfs *v, struct request *r, uint32_t mask);
 verdict vfs_statfs(struct vfs *v, struct request *r, int32_t directory, struct grant path, struct grant to);
 verdict vfs_sync(struct vfs *v, struct request *r, int32_t fd, uint32_t all);
 int64_t vfs_write_back(struct vfs *v);
+int64_t vfs_disk_waited(struct vfs *v, uint32_t *on);
+int64_t vfs_disk_came(struct vfs *v, uint64_t *what);
 
 /* mounts.c */
 int64_t mount_root(struct vfs *v);

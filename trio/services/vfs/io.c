@@ -5,12 +5,48 @@
 #include "abi/termios.h"
 #include "vm.h"
 
-/* As much as one call may do. */
-static inline struct grant bounded(struct grant g)
+/* Words of a request's scratch: bytes that earlier shares moved; where the first began, plus one. */
+enum { MOVED, START };
+
+static inline verdict transfer(struct vfs *v, struct request *r, struct file *f, struct grant g, uint64_t *at,
+			       bool writes)
 {
-	if (g.length > READ_WRITE_MOST)
-		g.length = READ_WRITE_MOST;
-	return g;
+	return writes ? f->operations->write(v, r, f, g, at) : f->operations->read(v, r, f, g, at);
+}
+
+/* Reads or writes more than a share: of a file whose transfers have no end of their own, share by share. */
+static __attribute__((noinline)) verdict transfer_long(struct vfs *v, struct request *r, struct file *f, struct grant g,
+						       uint64_t *at, bool writes)
+{
+	uint64_t here, part;
+
+	g.length = MIN(g.length, READ_WRITE_MOST);
+	if (!f->operations->by_shares)
+		return transfer(v, r, f, g, at, writes);
+	if (r->scratch[START] == 0)
+		r->scratch[START] = *at + 1;
+	here = r->scratch[START] - 1 + r->scratch[MOVED];
+	part = MIN(g.length - r->scratch[MOVED], SHARE_BYTES);
+	if (transfer(v, r, f, grant_part(g, r->scratch[MOVED], part), &here, writes) == PARKED)
+		return PARKED;
+	r->done = 0;
+	if (r->result > 0) {
+		if (r->scratch[MOVED] == 0)
+			r->scratch[START] = here - (uint64_t)r->result + 1;
+		r->scratch[MOVED] += (uint64_t)r->result;
+		if ((uint64_t)r->result == part && r->scratch[MOVED] < g.length)
+			return give_way(r, BY_THE_END);
+	}
+	if (r->scratch[MOVED] == 0)
+		return ANSWERED;
+	*at = r->scratch[START] - 1 + r->scratch[MOVED];
+	return answer(r, (int64_t)r->scratch[MOVED]);
+}
+
+static inline verdict transfer_all(struct vfs *v, struct request *r, struct file *f, struct grant g, uint64_t *at,
+				   bool writes)
+{
+	return g.length > SHARE_BYTES ? transfer_long(v, r, f, g, at, writes) : transfer(v, r, f, g, at, writes);
 }
 
 verdict vfs_read(struct vfs *v, struct request *r, int32_t fd, struct grant to)
@@ -21,7 +57,7 @@ verdict vfs_read(struct vfs *v, struct request *r, int32_t fd, struct grant to)
 		return refuse(r, EBADF);
 	if (f->operations->read == NULL)
 		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
-	return f->operations->read(v, r, f, bounded(to), &f->position);
+	return transfer_all(v, r, f, to, &f->position, false);
 }
 
 verdict vfs_write(struct vfs *v, struct request *r, int32_t fd, struct grant from)
@@ -32,7 +68,7 @@ verdict vfs_write(struct vfs *v, struct request *r, int32_t fd, struct grant fro
 		return refuse(r, EBADF);
 	if (f->operations->write == NULL)
 		return refuse(r, EINVAL);
-	return f->operations->write(v, r, f, bounded(from), &f->position);
+	return transfer_all(v, r, f, from, &f->position, true);
 }
 
 verdict vfs_pread(struct vfs *v, struct request *r, int32_t fd, struct grant to, int64_t offset)
@@ -50,7 +86,7 @@ verdict vfs_pread(struct vfs *v, struct request *r, int32_t fd, struct grant to,
 		return refuse(r, EBADF);
 	if (f->operations->read == NULL)
 		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
-	return f->operations->read(v, r, f, bounded(to), &at);
+	return transfer_all(v, r, f, to, &at, false);
 }
 
 verdict vfs_pwrite(struct vfs *v, struct request *r, int32_t fd, struct grant from, int64_t offset)
@@ -68,7 +104,7 @@ verdict vfs_pwrite(struct vfs *v, struct request *r, int32_t fd, struct grant fr
 		return refuse(r, EBADF);
 	if (f->operations->write == NULL)
 		return refuse(r, EINVAL);
-	return f->operations->write(v, r, f, bounded(from), &at);
+	return transfer_all(v, r, f, from, &at, true);
 }
 
 verdict vfs_seek(struct vfs *v, struct request *r, int32_t fd, int64_t offset, uint32_t whence)
@@ -150,7 +186,8 @@ uint64_t regular_write_begin(struct vfs *v, struct request *r, struct file *f, u
 	if (length == 0)
 		return 0;
 	if (*at >= most) {
-		if (most < OFFSET_MOST)
+		/* A call that has written something says how much. */
+		if (most < OFFSET_MOST && r->scratch[MOVED] == 0)
 			vfs_raise(v, r->task, SIGXFSZ);
 		refuse(r, EFBIG);
 		return 0;
@@ -213,7 +250,7 @@ static verdict send_some(struct vfs *v, struct request *r, struct file *to, stru
 	verdict which;
 
 	r->done = 0;
-	which = from->operations->read(v, r, from, grant_write(v->page, MIN(count, PAGE)), &end);
+	which = from->operations->read(v, r, from, grant_write(v->page, MIN(count, MIN(PAGE, SHARE_BYTES))), &end);
 	r->done = taken;
 	if (which == PARKED || r->result <= 0)
 		return which;
@@ -223,6 +260,9 @@ static verdict send_some(struct vfs *v, struct request *r, struct file *to, stru
 	return which;
 }
 
+/* Of sendfile's, beside MOVED: its last run gave way. */
+#define GAVE_WAY 1
+
 static bool takes_more(struct vfs *v, struct file *f)
 {
 	return f->operations->poll == NULL || (f->operations->poll(v, f) & READY_OUT) != 0;
@@ -231,31 +271,40 @@ static bool takes_more(struct vfs *v, struct file *f)
 verdict vfs_send_file(struct vfs *v, struct request *r, int32_t to_fd, int32_t from_fd, int64_t offset, uint64_t count)
 {
 	struct file *to = file_of(v, r->task, to_fd), *from = file_of(v, r->task, from_fd);
-	uint64_t at;
+	uint64_t at, share;
 
 	if (to == NULL || from == NULL || !file_writes(to) || !file_reads(from))
 		return refuse(r, EBADF);
 	if (from->node == NULL || !S_ISREG(from->node->mode) || from->operations->read == NULL ||
 	    to->operations->write == NULL || (to->flags & O_APPEND) != 0 || offset < -1)
 		return refuse(r, EINVAL);
-	/* Sent by earlier runs: r->scratch[0]. The position has moved on with it. */
-	at = offset == -1 ? from->position : (uint64_t)offset + r->scratch[0];
+	if (r->scratch[GAVE_WAY] != 0)
+		r->done = r->scratch[GAVE_WAY] = 0;
+	/* The position has moved on with what earlier runs sent. */
+	at = offset == -1 ? from->position : (uint64_t)offset + r->scratch[MOVED];
+	share = r->scratch[MOVED] + SHARE_BYTES;
 	count = MIN(count, READ_WRITE_MOST);
 	/* A signal may end the first page's wait alone: later none waits but for a disk. */
-	while (r->scratch[0] < count && (r->scratch[0] == 0 || takes_more(v, to))) {
+	while (r->scratch[MOVED] < count && (r->scratch[MOVED] == 0 || takes_more(v, to))) {
 		uint64_t before = at;
 
-		if (send_some(v, r, to, from, &at, count - r->scratch[0]) == PARKED)
+		if (r->scratch[MOVED] >= share) {
+			r->scratch[GAVE_WAY] = 1;
+			r->out[0] = at;
+			r->done = r->scratch[MOVED];
+			return give_way(r, BY_A_SIGNAL);
+		}
+		if (send_some(v, r, to, from, &at, count - r->scratch[MOVED]) == PARKED)
 			return PARKED;
 		r->done = 0;
 		if (r->result <= 0)
 			break;
-		r->scratch[0] += at - before;
+		r->scratch[MOVED] += at - before;
 		if (offset == -1)
 			from->position = at;
 	}
 	r->out[0] = at;
-	return r->scratch[0] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[0]) : settle(r, r->result);
+	return r->scratch[MOVED] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[MOVED]) : settle(r, r->result);
 }
 
 static int64_t may_map(struct vfs *v, const struct file *f, uint32_t protection, uint32_t flags)
@@ -276,6 +325,22 @@ static int64_t may_map(struct vfs *v, const struct file *f, uint32_t protection,
 	return 0;
 }
 
+/* Words of a request's scratch: what was mapped, and how far it is populated. */
+enum { MAPPED, POPULATED };
+
+/* MAP_POPULATE and the like: that all of it is there is no condition of mmap's. */
+static verdict populate_share(struct request *r, uint64_t length)
+{
+	uint64_t end = r->scratch[MAPPED] + (length + PAGE - 1) / PAGE * PAGE, next = end;
+
+	(void)vm_populate(r->task, r->scratch[POPULATED], end - r->scratch[POPULATED], &next);
+	if (next >= end)
+		return answer(r, (int64_t)r->scratch[MAPPED]);
+	r->scratch[POPULATED] = next;
+	r->done = r->scratch[MAPPED];
+	return give_way(r, BY_THE_END);
+}
+
 verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
 		uint32_t flags, int32_t fd, uint64_t offset)
 {
@@ -285,6 +350,8 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 	uint32_t object;
 	int64_t result;
 
+	if (r->scratch[MAPPED] != 0)
+		return populate_share(r, length);
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	if (length == 0 || offset % PAGE != 0)
@@ -295,6 +362,10 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 	if (result != 0)
 		return settle(r, result);
 	copies = f->node != NULL && f->node->operations->copies;
+	/* That all of it is there is no condition of mmap's. */
+	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&
+	    f->node->operations->bring(v, f->node, offset, length) == -EWAIT)
+		return vfs_settle(v, r, -EWAIT);
 	if (copies && shared && (protection & PROT_WRITE) != 0)
 		result = -ENODEV;
 	else if (f->operations->object != NULL)
@@ -309,9 +380,14 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 			       &mapped);
 	vm_object_drop(object);
 	if (result < 0)
-		return settle(r, result);
-	/* Where pages are copies the file system has seen them read. */
-	if (f->operations->object == NULL && !copies)
+		return result == -EWAIT ? park_hard(&v->disk_waiters[FS_ANYTHING], r) : settle(r, result);
+	/* Where pages are copies the file system notes when a file is read, of which nothing is read here. */
+	if (copies)
+		(void)f->node->operations->read(v, f->node, f->node->size, grant_write(v->page, 1));
+	else if (f->operations->object == NULL)
 		node_accessed(v, f->node, f->flags);
-	return answer(r, (int64_t)mapped);
+	if (result == 0)
+		return answer(r, (int64_t)mapped);
+	r->scratch[MAPPED] = r->scratch[POPULATED] = mapped;
+	return populate_share(r, length);
 }

@@ -21,17 +21,21 @@ static void vfs_start(struct vfs *v)
 	own->size_most = UINT64_MAX;
 	terminal_start(v);
 	io_start(v);
+	remote_pages_start(v);
 }
 
 static void vfs_notified(struct vfs *v, uint64_t bits)
 {
 	if ((bits & NOTIFIED_VFS_CONSOLE) != 0)
 		terminal_notified(v);
-	if ((bits & NOTIFIED_VFS_DISK_READY) == 0)
-		return;
-	unpark(&v->disk_waiters);
-	/* pm may wait for a program's bytes. */
-	notify(ENDPOINT_PM, PM_DISK_READY);
+	if ((bits >> NOTIFY_ALARM & 1) != 0)
+		lost_alarm(v);
+	if ((bits & NOTIFIED_VFS_PAGES) != 0)
+		remote_pages_wanted(v);
+	if ((bits & (NOTIFIED_VFS_DISK_READY | 1UL << NOTIFY_ALARM)) != 0)
+		disk_notified(v);
+	if ((bits & NOTIFIED_VFS_BLOCK_READY) != 0)
+		unpark(&v->block_waiters);
 }
 
 static struct vfs vfs;
@@ -82,6 +86,7 @@ const struct vfs_service vfs_service = {
 	.close_range = vfs_close_range,
 	.advise = vfs_advise,
 	.memory_file = vfs_memory_file,
+	.random = vfs_random,
 	.fork = vfs_fork,
 	.executed = vfs_executed,
 	.leave = vfs_leave,
@@ -97,6 +102,8 @@ const struct vfs_service vfs_service = {
 	.unpack = vfs_unpack,
 	.write_back = vfs_write_back,
 	.limit = vfs_limit,
+	.disk_waited = vfs_disk_waited,
+	.disk_came = vfs_disk_came,
 	.pipe = vfs_pipe,
 	.poll = vfs_poll,
 	.select = vfs_select,

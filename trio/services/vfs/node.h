@@ -55,6 +55,8 @@ struct node_operations {
 	bool copies;
 	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
 			  uint64_t *at);
+	/* Makes the pages of such an object be there, which else come when they are touched. NULL: they always are. */
+	int64_t (*bring)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length);
 	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
 	int64_t (*read)(struct vfs *v, struct node *node, uint64_t offset, struct grant to);
 	int64_t (*sync)(struct vfs *v, struct node *node);
@@ -110,6 +112,8 @@ static inline void node_drop(struct vfs *v, struct node *n)
 struct file_operations {
 	verdict (*read)(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at);
 	verdict (*write)(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at);
+	/* Both are given SHARE_BYTES at a time at most, and may use the request's done, scratch[2] and scratch[3]. */
+	bool by_shares;
 	/* Returns the new position. NULL: -ESPIPE, and pread too. */
 	int64_t (*seek)(struct vfs *v, struct file *f, int64_t offset, uint32_t whence);
 	/* Readiness now. NULL: always to read and to write. It calls watch() with what tells of a change. */
@@ -150,8 +154,8 @@ struct file {
 	void *state;
 	/* Of F_SETOWN. */
 	int32_t owner;
-	/* How often epolls name it: epoll_forget. */
-	uint32_t interests;
+	/* How often epolls name it, and, if it is a socket's, packets. Those are no references: file_stays(). */
+	uint32_t named;
 };
 
 static inline bool file_reads(const struct file *f)

@@ -129,6 +129,9 @@ static int64_t pipe_control(struct vfs *v, struct file *f, uint32_t command, uin
 
 	if (command == F_GETPIPE_SZ)
 		return p->ring.size;
+	/* Of more than that Linux makes no power of two. */
+	if (argument > 1UL << 31)
+		return -EINVAL;
 	if (argument > RING_PAGES_MOST * PAGE)
 		return -EPERM;
 	while (size < argument)

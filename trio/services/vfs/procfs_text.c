@@ -1,6 +1,7 @@
 /* procfs_text.c: the files of /proc: a table of them, and their texts. */
 #include "kernel.h"
 #include "procfs.h"
+#include "abi/semaphore.h"
 #include "vm.h"
 
 #define FOLDER (S_IFDIR | 0555)
@@ -153,6 +154,13 @@ static void text_number(struct vfs *v, const struct proc_node *n, struct text *t
 	text_add(t, "%u\n", n->entry->kind);
 }
 
+/* Semaphores of a set and in all, operations of a call, sets. */
+static void text_semaphores(struct vfs *v, const struct proc_node *n, struct text *t)
+{
+	(void)v, (void)n;
+	text_add(t, "%u\t%u\t%u\t%u\n", SEMMSL, SEMMNS, SEMOPM, SEMMNI);
+}
+
 const struct proc_entry proc_entries[] = {
 	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
 	/* The names of these, of PROC_FD and PROC_THREAD are numbers. */
@@ -184,6 +192,7 @@ const struct proc_entry proc_entries[] = {
 	{ "ostype", PROC_SYS_KERNEL, 1, FILE, text_machine, 8 },
 	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, text_machine, 9 },
 	{ "domainname", PROC_SYS_KERNEL, 1, FILE, text_machine, 10 },
+	{ "sem", PROC_SYS_KERNEL, 1, FILE, text_semaphores, 0 },
 	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_number, 32768 },
 	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
 	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, 1 },

@@ -79,11 +79,20 @@ int64_t vfs_program_map(struct vfs *v, uint32_t file, uint32_t task, uint64_t ad
 		return -EINVAL;
 	if (n->operations->object == NULL)
 		return -EINVAL;
+	/* What the program writes, calls write for it too, some after they have done what cannot be undone: it does not
+	 * come later. */
+	if ((protection & PROT_WRITE) != 0 && n->operations->bring != NULL) {
+		result = n->operations->bring(v, n, offset, length);
+		if (result != 0)
+			return result;
+	}
 	result = n->operations->object(v, n, offset, length, &object, &at);
 	if (result != 0)
 		return result;
 	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, at, 0, &mapped);
 	vm_object_drop(object);
+	if (result == -EWAIT)
+		v->pm_waits_for_no_disk = true;
 	if (result < 0)
 		return result;
 	if ((protection & PROT_EXEC) != 0)

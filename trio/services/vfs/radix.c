@@ -107,6 +107,51 @@ void *radix_remove(struct vfs *v, struct radix *r, uint64_t index)
 	return found;
 }
 
+/* Takes out of a place that stands for `height` levels what is at `index` or after; the place is empty then where
+ * nothing is left. `*end`: behind the last, from the first that the place stands for. */
+static uint64_t branch_cut(struct vfs *v, void **place, uint32_t height, uint64_t index, uint64_t *end)
+{
+	struct radix_branch *b = *place;
+	uint32_t shift = (height - 1) * RADIX_BITS;
+	uint64_t count = 0;
+
+	if (*place == NULL)
+		return 0;
+	if (height == 0) {
+		*place = NULL;
+		*end = 1;
+		return 1;
+	}
+	for (uint64_t i = index >> shift; i <= MASK; i++) {
+		uint64_t inside = i == index >> shift ? index & ((1UL << shift) - 1) : 0, reach = 0, here;
+
+		if (b->at[i] == NULL)
+			continue;
+		here = branch_cut(v, &b->at[i], height - 1, inside, &reach);
+		if (here > 0)
+			*end = (i << shift) + reach;
+		count += here;
+		b->used -= b->at[i] == NULL;
+	}
+	if (b->used > 0)
+		return count;
+	vfs_give(v, b, sizeof *b);
+	*place = NULL;
+	return count;
+}
+
+uint64_t radix_cut(struct vfs *v, struct radix *r, uint64_t index, uint64_t *end)
+{
+	uint64_t count;
+
+	*end = index;
+	if (r->top == NULL || index >> (r->height * RADIX_BITS) != 0)
+		return 0;
+	count = branch_cut(v, &r->top, r->height, index, end);
+	shrink(v, r);
+	return count;
+}
+
 void *radix_next(const struct radix *r, uint64_t *index)
 {
 	uint64_t i = *index;

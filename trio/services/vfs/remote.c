@@ -63,7 +63,14 @@ int64_t remote_refresh(struct vfs *v, struct node *n)
 	if (result < 0)
 		return result;
 	take_over(n, &a);
+	remote_of(n)->stale = false;
 	return 0;
+}
+
+/* After a change, which must not begin anew: what has to be waited for is had when the node is found again. */
+static void refresh_or_later(struct vfs *v, struct node *n)
+{
+	remote_of(n)->stale = remote_refresh(v, n) != 0;
 }
 
 int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
@@ -101,7 +108,10 @@ static int64_t node_get(struct vfs *v, struct mount *m, uint32_t inode, struct r
 			fs_release(state->number, inode);
 		return result;
 	}
+	result = n->stale ? remote_refresh(v, &n->node) : 0;
 	fs_release(state->number, inode);
+	if (result != 0)
+		return result;
 	if (n->node.references++ == 0)
 		idle_leave(state, n);
 	*out = n;
@@ -152,7 +162,7 @@ static int64_t remote_create(struct vfs *v, struct node *folder, const char *nam
 	if (result != 0)
 		return result;
 	found_as(v, n, folder, name, length);
-	remote_refresh(v, folder);
+	refresh_or_later(v, folder);
 	*out = &n->node;
 	return 0;
 }
@@ -164,7 +174,7 @@ static int64_t remote_symlink(struct vfs *v, struct node *folder, const char *na
 				    grant_read(target, target_length));
 
 	if (result >= 0)
-		remote_refresh(v, folder);
+		refresh_or_later(v, folder);
 	return result;
 }
 
@@ -173,7 +183,7 @@ static int64_t remote_link(struct vfs *v, struct node *folder, const char *name,
 	int64_t result = fs_link(number_of(folder), inode_of(folder), inode_of(to), name_grant(name, length));
 
 	if (result >= 0)
-		remote_refresh(v, to);
+		refresh_or_later(v, to);
 	return result;
 }
 
@@ -196,7 +206,7 @@ static int64_t remote_unlink(struct vfs *v, struct node *folder, const char *nam
 	if (result < 0)
 		return result;
 	name_gone(v, remote_of(node));
-	remote_refresh(v, folder);
+	refresh_or_later(v, folder);
 	return 0;
 }
 
@@ -211,8 +221,8 @@ static int64_t remote_rename(struct vfs *v, struct node *folder, const char *nam
 	if (replaced != NULL)
 		name_gone(v, remote_of(replaced));
 	found_as(v, remote_of(node), to, new_name, new_length);
-	remote_refresh(v, folder);
-	remote_refresh(v, to);
+	refresh_or_later(v, folder);
+	refresh_or_later(v, to);
 	return 0;
 }
 
@@ -288,7 +298,7 @@ static struct remote_node *idle_oldest_end(struct vfs *v, struct remote_mount *m
 static void nodes_forget(struct vfs *v, struct remote_mount *m, struct remote_node *n)
 {
 	while (n != NULL) {
-		remote_pages_drop(v, n);
+		remote_pages_drop(n);
 		if (n->node.links == 0 || &n->node == n->node.mount->root) {
 			n = node_end(v, n);
 			continue;
@@ -326,6 +336,7 @@ static const struct node_operations plain_operations = { .name = remote_name,
 							 .set = remote_set,
 							 .truncate = remote_truncate,
 							 .object = remote_object,
+							 .bring = remote_bring,
 							 .copies = true,
 							 .read = remote_program_read,
 							 .sync = remote_sync,

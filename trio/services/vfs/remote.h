@@ -2,7 +2,6 @@
 #ifndef TRIO_VFS_REMOTE_H
 #define TRIO_VFS_REMOTE_H
 
-#include "radix.h"
 #include "vfs_internal.h"
 
 #define REMOTE_NAME 64
@@ -15,10 +14,12 @@ struct remote_node {
 	struct link idle;
 	/* Where it was found, held; NULL for the root. Its name there. */
 	struct remote_node *parent;
-	/* Pages copied for mappings and programs: the object, 0 without, and where its pages lie. Gone at the next
-	 * write. */
+	/* Pages for mappings and programs, brought as they are touched: the object, 0 without. `mapped`: it is told of
+	 * when nobody holds that any more, and until then the node is held for it. */
 	uint32_t object;
-	struct radix pages;
+	bool mapped;
+	/* Its attributes changed on the disk and could not be had then: who finds the node next waits for them. */
+	bool stale;
 	uint8_t length;
 	char name[REMOTE_NAME];
 };
@@ -51,8 +52,16 @@ void remote_idle_end(struct vfs *v, struct remote_mount *m);
 /* remote_data.c */
 extern const struct file_operations remote_files;
 int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size);
-int64_t remote_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 int64_t remote_program_read(struct vfs *v, struct node *n, uint64_t offset, struct grant to);
-void remote_pages_drop(struct vfs *v, struct remote_node *n);
+
+/* remote_pages.c */
+int64_t remote_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+/* Makes pages be there. 0, or -errno. */
+int64_t remote_bring(struct vfs *v, struct node *n, uint64_t offset, uint64_t length);
+/* Bytes have been written, from `from`'s beginning on: mappings show them. */
+void remote_pages_written(struct remote_node *n, uint64_t offset, struct grant from);
+/* The file has another size. */
+void remote_pages_resize(struct remote_node *n);
+void remote_pages_drop(struct remote_node *n);
 
 #endif

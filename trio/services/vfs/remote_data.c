@@ -1,10 +1,7 @@
-/* remote_data.c: what is in files of the disk's file system. Reading and writing go there with the client's grant.
- * For a mapping pages are copied into an object: what is written later does not show in it, and it cannot be
- * written through. */
+/* remote_data.c: what is in files of the disk's file system. Reading and writing go there with the client's grant. */
 #include "fs.h"
 #include "handlers.h"
 #include "remote.h"
-#include "vm.h"
 
 static uint32_t fs_mount_of(const struct node *n)
 {
@@ -21,7 +18,7 @@ static verdict remote_read(struct vfs *v, struct request *r, struct file *f, str
 		result = fs_read(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
 				 grant_part(to, r->done, to.length - r->done));
 		if (result == -EWAIT)
-			return park_hard(&v->disk_waiters, r);
+			return disk_park(v, r);
 		if (result <= 0)
 			break;
 		r->done += (uint64_t)result;
@@ -46,18 +43,20 @@ static verdict remote_write(struct vfs *v, struct request *r, struct file *f, st
 			return ANSWERED;
 		r->scratch[2] = length;
 		r->scratch[3] = *at;
-		remote_pages_drop(v, remote_of(n));
 	}
 	*at = r->scratch[3];
 	while (r->done < r->scratch[2]) {
 		result = fs_write(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
 				  grant_part(from, r->done, r->scratch[2] - r->done));
 		if (result == -EWAIT)
-			return park_hard(&v->disk_waiters, r);
+			return disk_park(v, r);
 		if (result <= 0)
 			break;
 		r->done += (uint64_t)result;
 		n->size = MAX(n->size, *at + r->done);
+		if (remote_of(n)->object != 0)
+			remote_pages_written(remote_of(n), *at + r->done - (uint64_t)result,
+					     grant_part(from, r->done - (uint64_t)result, (uint64_t)result));
 	}
 	r->scratch[2] = 0;
 	if (r->done == 0 && result < 0)
@@ -78,7 +77,9 @@ static int64_t remote_entries(struct vfs *v, struct file *f, struct grant to)
 	return result;
 }
 
-const struct file_operations remote_files = { .read = remote_read, .write = remote_write, .seek = seek_by_size };
+const struct file_operations remote_files = {
+	.read = remote_read, .write = remote_write, .by_shares = true, .seek = seek_by_size
+};
 const struct file_operations remote_folder_files = { .entries = remote_entries, .seek = seek_by_size };
 
 int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size)
@@ -87,8 +88,8 @@ int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size)
 
 	if (result < 0)
 		return result;
-	remote_pages_drop(v, remote_of(n));
 	n->size = size;
+	remote_pages_resize(remote_of(n));
 	n->modified = n->changed = vfs_time(v);
 	return 0;
 }
@@ -109,52 +110,4 @@ int64_t remote_program_read(struct vfs *v, struct node *n, uint64_t offset, stru
 		done += (uint64_t)result;
 	}
 	return (int64_t)done;
-}
-
-void remote_pages_drop(struct vfs *v, struct remote_node *n)
-{
-	uint64_t index = 0;
-
-	while (radix_next(&n->pages, &index) != NULL)
-		radix_remove(v, &n->pages, index);
-	if (n->object != 0)
-		vm_object_drop(n->object);
-	n->object = 0;
-}
-
-/* One page is in the object and in the table. */
-static int64_t page_load(struct vfs *v, struct remote_node *n, uint64_t index)
-{
-	uint64_t address = 0;
-	int64_t result;
-
-	if (radix_get(&n->pages, index) != NULL || index * PAGE >= n->node.size)
-		return 0;
-	if (vm_object_page(n->object, index, 1, ENDPOINT_VFS, &address) < 0 || address == 0)
-		return -ENOMEM;
-	result = remote_program_read(v, &n->node, index * PAGE, grant_write((void *)address, PAGE));
-	return result < 0 ? result : radix_put(v, &n->pages, index, (void *)address);
-}
-
-int64_t remote_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
-		      uint64_t *at)
-{
-	struct remote_node *n = remote_of(node);
-
-	if (n->object == 0) {
-		if (vm_object_create(&n->object) < 0)
-			return -ENOMEM;
-		vm_object_resize(n->object, node->size);
-	}
-	/* After EWAIT this begins anew, and finds in the table what has been read. */
-	for (uint64_t index = offset / PAGE; index * PAGE < offset + length && index * PAGE < node->size; index++) {
-		int64_t result = page_load(v, n, index);
-
-		if (result != 0)
-			return result;
-	}
-	vm_object_hold(n->object);
-	*object = n->object;
-	*at = offset;
-	return 0;
 }

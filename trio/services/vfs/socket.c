@@ -24,7 +24,6 @@ struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type)
 	s->type = type;
 	ring_begin(&s->ring);
 	list_start(&s->packets);
-	list_add(&v->io->all, &s->all);
 	s->peer_credentials = (struct linux_ucred){ 0, UINT32_MAX, UINT32_MAX };
 	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
 	s->inode = ++v->next_inode;
@@ -37,7 +36,6 @@ void socket_drop(struct vfs *v, struct socket *s)
 {
 	if (--s->references > 0)
 		return;
-	list_remove(&s->all);
 	vfs_give(v, s, sizeof *s);
 }
 
@@ -77,6 +75,8 @@ void socket_close(struct vfs *v, struct socket *s)
 {
 	s->closed = true;
 	s->file = NULL;
+	if (s->unheld.next != NULL)
+		list_remove(&s->unheld);
 	address_release(v, s);
 	while (s->state == LISTENING && !list_is_empty(&s->pending)) {
 		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
@@ -84,6 +84,7 @@ void socket_close(struct vfs *v, struct socket *s)
 		list_remove(&waiting->pending);
 		waiting->peer->error = ECONNRESET;
 		socket_close(v, waiting);
+		v->io->left--;
 	}
 	if (s->peer != NULL)
 		peer_leave(v, s);
@@ -92,6 +93,7 @@ void socket_close(struct vfs *v, struct socket *s)
 
 		list_remove(&p->link);
 		packet_end(v, p);
+		v->io->left--;
 	}
 	ring_end(&s->ring);
 	memset(&s->ring, 0, sizeof s->ring);
@@ -207,8 +209,8 @@ static void socket_release(struct vfs *v, struct file *f)
 
 	v->io->settling = true;
 	socket_close(v, f->state);
-	if (outermost)
-		rights_settle(v, true);
+	v->io->settling = !outermost;
+	rights_settle(v);
 }
 
 const struct file_operations socket_files = {
@@ -278,6 +280,17 @@ static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
 	return kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET ? (int64_t)kind : -ESOCKTNOSUPPORT;
 }
 
+/* NULL: memory is short even without lost sockets. */
+static struct socket *socket_make_surely(struct vfs *v, uint32_t task, uint16_t type)
+{
+	struct socket *s;
+
+	do
+		s = socket_make(v, task, type);
+	while (s == NULL && lost_recover(v));
+	return s;
+}
+
 verdict vfs_socket(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol)
 {
 	int64_t kind = type_of(family, type, protocol);
@@ -286,7 +299,7 @@ verdict vfs_socket(struct vfs *v, struct request *r, uint32_t family, uint32_t t
 
 	if (kind < 0)
 		return settle(r, kind);
-	s = socket_make(v, r->task, (uint16_t)kind);
+	s = socket_make_surely(v, r->task, (uint16_t)kind);
 	if (s == NULL)
 		return refuse(r, ENOMEM);
 	fd = socket_place(v, r->task, s, type);
@@ -306,7 +319,7 @@ verdict vfs_socketpair(struct vfs *v, struct request *r, uint32_t family, uint32
 		return settle(r, kind);
 	for (unsigned i = 0; i < 2; i++) {
 		error = -ENOMEM;
-		s[i] = socket_make(v, r->task, (uint16_t)kind);
+		s[i] = socket_make_surely(v, r->task, (uint16_t)kind);
 		if (s[i] != NULL)
 			error = file_make(v, &socket_files, s[i], O_RDWR | (type & O_NONBLOCK), NULL, &file[i]);
 		if (error != 0) {
@@ -329,6 +342,8 @@ verdict vfs_send(struct vfs *v, struct request *r, int32_t fd, struct grant data
 	struct message m = { data, address, control, flags };
 	struct file *f;
 
+	if (control.length != 0)
+		lost_make_room(v);
 	if (socket_of(v, r, fd, &f) == NULL)
 		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
@@ -378,6 +393,7 @@ void io_start(struct vfs *v)
 		panic("no memory for sockets");
 	kernel_random_bytes(grant_write(v->boot_id, sizeof v->boot_id));
 	list_start(&v->io->names);
-	list_start(&v->io->all);
+	list_start(&v->io->unheld);
 	list_start(&v->io->epolls);
+	list_start(&v->io->allowances);
 }

@@ -25,11 +25,18 @@ struct address {
 	char path[UNIX_PATH_MAX];
 };
 
-/* Open files on their way, each held. */
+/* How many descriptors of a user's are on their way; there is one while any is. */
+struct allowance {
+	struct link link;
+	uint32_t user, used;
+};
+
+/* Open files on their way: file_depart(). */
 struct rights {
-	/* Among those that are to be ended. */
+	/* Among those that are to be ended; `left` of them are still to. */
 	struct rights *next;
-	uint32_t count;
+	struct allowance *allowance;
+	uint32_t count, left;
 	struct file *files[];
 };
 
@@ -82,14 +89,18 @@ struct socket {
 	uint32_t send_buffer, receive_buffer;
 	nanoseconds receive_time, send_time;
 	bool reuse_address, keep_alive;
+	/* Of a collection: it can be received. unix_lost.c */
+	bool reached;
 	uint64_t inode;
 	uint32_t owner, group;
-	struct link all;
-	/* Of its file; NULL before accept. How many of its references lie in packets. rights.c */
+	/* Its file; NULL before accept. How often packets name it. */
 	struct file *file;
 	uint32_t in_flight;
-	bool reached;
+	/* How many of those packets lie with sockets that no descriptor refers to; the next that is to be looked at. */
+	uint32_t within;
 	struct socket *next_reached;
+	/* Among those that packets name and no descriptor refers to. */
+	struct link unheld;
 };
 
 /* What one call sends or receives. */
@@ -100,12 +111,19 @@ struct message {
 
 /* v->io */
 struct io_state {
-	/* Sockets with abstract names; all sockets; all of epoll.c's. */
-	struct link names, all, epolls;
-	uint32_t in_flight;
-	/* Rights to be ended; rights_settle() is at it, or will be. */
+	/* Sockets with abstract names; those that no descriptor refers to, and some that have been received; all of
+	 * epoll.c's; users with descriptors on their way. */
+	struct link names, unheld, epolls, allowances;
+	/* Rights to be ended; rights_settle() is at it, or will be; how much more it may. */
 	struct rights *lost;
 	bool settling;
+	int32_t left;
+	/* The alarm will come. */
+	bool waits;
+	/* How often since the last collection a socket may have been lost; how many sockets and descriptors that one
+	 * kept, and what it has found to keep and not looked at yet. */
+	uint64_t doubts, kept;
+	struct socket *reached;
 };
 
 /* socket.c */
@@ -159,7 +177,19 @@ void beside_end(struct vfs *v, struct beside *b);
  * NULL, nothing came beside the data. */
 void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
 		bool keep);
-/* Ends rights that are lost; with `collect` sockets too that only packets in each other's queues still hold. */
-void rights_settle(struct vfs *v, bool collect);
+void rights_give(struct vfs *v, struct rights *rights);
+
+/* unix_lost.c */
+static inline struct socket *socket_in(const struct file *f)
+{
+	return f->operations == &socket_files ? f->state : NULL;
+}
+/* It goes into a packet. */
+void file_depart(struct file *f);
+/* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
+void rights_lose(struct vfs *v, struct rights *rights);
+void rights_settle(struct vfs *v);
+/* Before more are sent, and before anything is held: what is lost does not become ever more. */
+void lost_make_room(struct vfs *v);
 
 #endif

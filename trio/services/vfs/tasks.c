@@ -29,18 +29,14 @@ static void folders_drop(struct vfs *v, struct folders *f)
 	vfs_give(v, f, sizeof *f);
 }
 
-/* Beyond what the allocator gives it has a page of its own, which is not exceeded. */
-#define COMMAND_SMALL (2016 - sizeof(struct command))
+/* It is cut to a page. */
 #define COMMAND_MOST (PAGE - sizeof(struct command))
 
 static void command_drop(struct vfs *v, struct command *c)
 {
 	if (c == NULL || --c->references > 0)
 		return;
-	if (c->length > COMMAND_SMALL)
-		pages_give(c, 1);
-	else
-		vfs_give(v, c, sizeof *c + c->length);
+	vfs_give(v, c, sizeof *c + c->length);
 }
 
 /* Behind the `at` bytes that are there, as much as there is room for. Returns how many there are then; -EFAULT. */
@@ -62,7 +58,7 @@ static uint32_t strings_end(const char *text, int64_t at, int64_t end, uint32_t 
 /* From `length` bytes of v->page; NULL without memory. */
 static struct command *command_make(struct vfs *v, uint32_t length)
 {
-	struct command *c = length > COMMAND_SMALL ? pages_take(1) : vfs_take(v, sizeof *c + length);
+	struct command *c = vfs_take(v, sizeof *c + length);
 
 	if (c == NULL)
 		return NULL;
@@ -86,7 +82,9 @@ int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share)
 		folders = folders_copy(v, from->folders);
 	if (folders == NULL) {
 		to->descriptors = descriptors;
-		descriptors_drop(v, child);
+		while ((share & SHARES_DESCRIPTORS) == 0 && !descriptors_drop(v, child))
+			continue;
+		to->descriptors = NULL;
 		return -ENOMEM;
 	}
 	/* committed */
@@ -106,14 +104,33 @@ int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share)
 	return 0;
 }
 
+/* The process service is told at once that it can ask again. */
+static int64_t ask_again(void)
+{
+	notify(ENDPOINT_PM, PM_DISK_READY);
+	return -EWAIT;
+}
+
 int64_t vfs_executed(struct vfs *v, uint32_t task, struct grant before, struct grant script, struct grant strings,
 		     uint32_t count)
 {
 	struct task_files *t = &v->tasks[task];
 	struct descriptors *own = t->descriptors;
 	struct command *command;
-	int64_t start = command_add(v, 0, before), end;
+	int64_t start, end;
 
+	if (own->references > 1) {
+		own = descriptors_copy(v, own);
+		if (own == NULL)
+			return -ENOMEM;
+		t->descriptors->references--;
+		t->descriptors = own;
+	}
+	if (!descriptors_close_marked(v, task)) {
+		v->pm_waits_for_no_disk = true;
+		return ask_again();
+	}
+	start = command_add(v, 0, before);
 	start = start < 0 ? start : command_add(v, start, script);
 	end = start < 0 ? start : command_add(v, start, strings);
 	if (end < 0)
@@ -121,19 +138,9 @@ int64_t vfs_executed(struct vfs *v, uint32_t task, struct grant before, struct g
 	command = command_make(v, strings_end(v->page, start, end, count));
 	if (command == NULL)
 		return -ENOMEM;
-	if (own->references > 1) {
-		own = descriptors_copy(v, own);
-		if (own == NULL) {
-			command_drop(v, command);
-			return -ENOMEM;
-		}
-		t->descriptors->references--;
-		t->descriptors = own;
-	}
 	/* committed */
 	command_drop(v, t->command);
 	t->command = command;
-	descriptors_close_marked(v, task);
 	return 0;
 }
 
@@ -152,7 +159,8 @@ int64_t vfs_leave(struct vfs *v, uint32_t task)
 
 	if (t->descriptors == NULL)
 		return 0;
-	descriptors_drop(v, task);
+	if (!descriptors_drop(v, task))
+		return ask_again();
 	folders_drop(v, t->folders);
 	program_set(v, task, NULL);
 	fifo_waited_drop(v, task);

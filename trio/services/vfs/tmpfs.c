@@ -5,8 +5,6 @@
 #include "tmpfs.h"
 
 #define LINKS_MOST 65000
-/* A target that is longer has a page of its own. */
-#define TARGET_SMALL 2016
 
 static const struct node_operations folder_operations, file_operations_of_nodes, link_operations;
 static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
@@ -36,19 +34,6 @@ int64_t tmpfs_make(struct vfs *v, struct mount *m, const struct file_attributes 
 	return 0;
 }
 
-static char *target_take(struct vfs *v, size_t length)
-{
-	return length <= TARGET_SMALL ? vfs_take(v, length) : pages_take(1);
-}
-
-static void target_give(struct vfs *v, char *target, size_t length)
-{
-	if (length <= TARGET_SMALL)
-		vfs_give(v, target, length);
-	else
-		pages_give(target, 1);
-}
-
 /* Returns what the node has held: the folder above a removed one. */
 static struct tmpfs_node *node_end(struct vfs *v, struct tmpfs_node *n)
 {
@@ -57,7 +42,7 @@ static struct tmpfs_node *node_end(struct vfs *v, struct tmpfs_node *n)
 	if (S_ISREG(n->node.mode))
 		data_drop(v, n);
 	else if (S_ISLNK(n->node.mode) && n->data.target != NULL)
-		target_give(v, n->data.target, n->node.size);
+		vfs_give(v, n->data.target, n->node.size);
 	else if (S_ISDIR(n->node.mode) && n->folder.parent != n)
 		parent = n->folder.parent;
 	tmpfs_mount_of(n)->nodes--;
@@ -140,7 +125,7 @@ static int64_t tmpfs_symlink(struct vfs *v, struct node *folder, const char *nam
 
 	if (result != 0)
 		return result;
-	n->data.target = target_take(v, target_length);
+	n->data.target = vfs_take(v, target_length);
 	if (n->data.target == NULL) {
 		n->node.links = 0;
 		node_drop(v, &n->node);

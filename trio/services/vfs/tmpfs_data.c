@@ -16,7 +16,12 @@ static bool has_room(struct tmpfs_mount *m)
 
 	if (m->pages_most != 0 && m->pages >= m->pages_most)
 		return false;
-	return kernel_memory_free(&left, &total) < 0 || left > FLOOR_PAGES;
+	/* What was dropped and is not free yet is freed as it is needed. */
+	do {
+		if (kernel_memory_free(&left, &total) < 0 || left > FLOOR_PAGES)
+			return true;
+	} while (vm_reap() > 0);
+	return false;
 }
 
 /* A page that is not in the table: from the object, or a new one of zeros. NULL: there is none, or no room. */
@@ -137,20 +142,18 @@ static int64_t tmpfs_seek(struct vfs *v, struct file *f, int64_t offset, uint32_
 	return (int64_t)f->position;
 }
 
-const struct file_operations tmpfs_files = { .read = tmpfs_read, .write = tmpfs_write, .seek = tmpfs_seek };
+const struct file_operations tmpfs_files = {
+	.read = tmpfs_read, .write = tmpfs_write, .by_shares = true, .seek = tmpfs_seek
+};
 
 /* Pages from `index` on go from the table. Returns how far they reached, in bytes. */
 static uint64_t pages_forget(struct vfs *v, struct tmpfs_node *n, uint64_t index)
 {
-	uint64_t reach = 0;
+	uint64_t end, pages = radix_cut(v, &n->data.pages, index, &end);
 
-	while (radix_next(&n->data.pages, &index) != NULL) {
-		radix_remove(v, &n->data.pages, index);
-		tmpfs_mount_of(n)->pages--;
-		n->node.blocks -= BLOCKS_A_PAGE;
-		reach = (index + 1) * PAGE;
-	}
-	return reach;
+	tmpfs_mount_of(n)->pages -= pages;
+	n->node.blocks -= pages * BLOCKS_A_PAGE;
+	return pages == 0 ? 0 : end * PAGE;
 }
 
 /* Pages behind `size` go. The object, which hears of growth only once it is mapped, frees none that are behind the size

@@ -2,28 +2,13 @@
 #include "vfs_serve.h"
 #include "socket.h"
 
-/* Of vfs_take(); larger packets lie in pages. */
-#define SMALL 2048
 /* A packet weighs at least this much, so that empty ones fill a queue too. */
 #define OVERHEAD 512
 
-static size_t pages_of(uint32_t length)
-{
-	size_t pages = 1;
-
-	while (pages * PAGE < sizeof(struct packet) + length)
-		pages *= 2;
-	return pages;
-}
-
 struct packet *packet_make(struct vfs *v, uint32_t length)
 {
-	struct packet *p;
+	struct packet *p = vfs_take(v, sizeof *p + length);
 
-	if (sizeof *p + length <= SMALL)
-		p = vfs_take(v, sizeof *p + length);
-	else
-		p = pages_take(pages_of(length));
 	if (p != NULL)
 		p->length = length;
 	return p;
@@ -32,10 +17,7 @@ struct packet *packet_make(struct vfs *v, uint32_t length)
 void packet_end(struct vfs *v, struct packet *p)
 {
 	beside_end(v, &p->beside);
-	if (sizeof *p + p->length <= SMALL)
-		vfs_give(v, p, sizeof *p + p->length);
-	else
-		pages_give(p, pages_of(p->length));
+	vfs_give(v, p, sizeof *p + p->length);
 }
 
 uint32_t packet_weight(const struct packet *p)
@@ -54,8 +36,9 @@ static int64_t receiver_of(struct vfs *v, uint32_t task, struct socket *s, const
 		error = -ENOTCONN;
 	else
 		*out = socket_hold(s->peer);
+	/* That is a disconnection for connect alone. */
 	if (error != 0)
-		return error;
+		return error == -EAFNOSUPPORT ? -EINVAL : error;
 	if ((*out)->type != s->type)
 		error = -EPROTOTYPE;
 	else if ((*out)->closed)
@@ -80,6 +63,17 @@ static bool receiver_is_full(const struct socket *s, const struct socket *to, ui
 	return to->packet_count > 0 && to->packet_weight + length + OVERHEAD > s->send_buffer;
 }
 
+/* Memory is short: again once lost sockets are gone, if `to` is none. */
+static __attribute__((noinline)) struct packet *packet_make_again(struct vfs *v, const struct socket *to,
+								  uint32_t length)
+{
+	struct packet *p = NULL;
+
+	while (p == NULL && lost_recover(v) && !to->closed)
+		p = packet_make(v, length);
+	return p;
+}
+
 /* `to` takes the message over. */
 static int64_t packet_deliver(struct vfs *v, struct request *r, struct socket *s, struct socket *to,
 			      const struct message *m)
@@ -87,6 +81,8 @@ static int64_t packet_deliver(struct vfs *v, struct request *r, struct socket *s
 	struct packet *p = packet_make(v, (uint32_t)m->data.length);
 	int64_t error;
 
+	if (p == NULL)
+		p = packet_make_again(v, to, (uint32_t)m->data.length);
 	if (p == NULL)
 		return -ENOBUFS;
 	error = copy_in(p->data, m->data, 0, m->data.length);
@@ -117,7 +113,7 @@ verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct soc
 		return socket_broken(v, r, m->flags);
 	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
 		return refuse(r, ENOTCONN);
-	if (m->data.length + OVERHEAD > s->send_buffer)
+	if (m->data.length > s->send_buffer - OVERHEAD)
 		return refuse(r, EMSGSIZE);
 	result = receiver_of(v, r->task, s, m, &to);
 	if (result == -EPIPE)

@@ -1,118 +1,62 @@
-/* unix_rights.c: descriptors and credentials beside data. A descriptor on its way holds its open file; sockets that
- * only such descriptors hold, in each other's queues, are found and closed. */
+/* unix_rights.c: descriptors and credentials beside data. */
 #include "vfs_serve.h"
 #include "socket.h"
 
-static struct socket *socket_in(const struct file *f)
+/* The user's; NULL without memory. */
+static struct allowance *allowance_of(struct vfs *v, uint32_t user)
 {
-	return f->operations == &socket_files ? f->state : NULL;
+	struct link *head = &v->io->allowances;
+	struct allowance *a;
+
+	for (struct link *l = head->next; l != head; l = l->next) {
+		a = CONTAINER(l, struct allowance, link);
+		if (a->user == user)
+			return a;
+	}
+	a = vfs_take(v, sizeof *a);
+	if (a == NULL)
+		return NULL;
+	a->user = user;
+	list_add(head, &a->link);
+	return a;
 }
 
-/* A file goes on its way, or arrives: `by` is 1 or -1. */
-static void in_flight(struct vfs *v, const struct file *f, int by)
+static void allowance_drop(struct vfs *v, struct allowance *a, uint32_t count)
 {
-	struct socket *s = socket_in(f);
-
-	if (s == NULL)
+	a->used -= count;
+	if (a->used > 0)
 		return;
-	s->in_flight += (uint32_t)by;
-	v->io->in_flight += (uint32_t)by;
+	list_remove(&a->link);
+	vfs_give(v, a, sizeof *a);
 }
 
-static void rights_end(struct vfs *v, struct rights *rights)
+/* For `count` descriptors of the task's; -ETOOMANYREFS: its user has more than RLIMIT_NOFILE on their way. */
+static int64_t rights_make(struct vfs *v, uint32_t task, uint32_t count, struct rights **out)
 {
-	for (uint32_t i = 0; i < rights->count; i++) {
-		in_flight(v, rights->files[i], -1);
-		file_drop(v, rights->files[i]);
-	}
-	vfs_give(v, rights, sizeof *rights + rights->count * sizeof(struct file *));
-}
-
-static void rights_lose(struct vfs *v, struct rights *rights)
-{
-	rights->next = v->io->lost;
-	v->io->lost = rights;
-}
-
-static void reach(struct socket *s, struct socket **reached)
-{
-	if (s->reached)
-		return;
-	s->reached = true;
-	s->next_reached = *reached;
-	*reached = s;
-}
-
-/* The sockets that lie in `s`'s packets, or wait in it to be accepted, can be reached where `s` can. */
-static void reach_from(const struct socket *s, struct socket **reached)
-{
-	for (struct link *l = s->pending.next; s->state == LISTENING && l != &s->pending; l = l->next)
-		reach(CONTAINER(l, struct socket, pending), reached);
-	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
-		const struct rights *rights = CONTAINER(l, struct packet, link)->beside.rights;
-
-		for (uint32_t i = 0; rights != NULL && i < rights->count; i++) {
-			struct socket *inner = socket_in(rights->files[i]);
-
-			if (inner != NULL)
-				reach(inner, reached);
-		}
-	}
-}
-
-/* Nobody can reach `s`: what is on its way to it never arrives. */
-static void rights_lose_all(struct vfs *v, struct socket *s)
-{
-	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
-		struct packet *p = CONTAINER(l, struct packet, link);
-
-		if (p->beside.rights != NULL)
-			rights_lose(v, p->beside.rights);
-		p->beside.rights = NULL;
-	}
-}
-
-#define EACH_SOCKET(v, s)                                                                                   \
-	for (struct socket *s = CONTAINER((v)->io->all.next, struct socket, all); &s->all != &(v)->io->all; \
-	     s = CONTAINER(s->all.next, struct socket, all))
-
-/* Loses what lies in sockets that only each other's packets hold. Whoever is held by anything else can be reached; so
- * can what lies with him. */
-static void rights_collect(struct vfs *v)
-{
-	struct socket *reached = NULL;
-
-	EACH_SOCKET(v, s)
-	s->reached = false;
-	EACH_SOCKET(v, s)
-	if (s->file != NULL && s->file->references > s->in_flight)
-		reach(s, &reached);
-	while (reached != NULL) {
-		const struct socket *s = reached;
-
-		reached = s->next_reached;
-		reach_from(s, &reached);
-	}
-	EACH_SOCKET(v, s)
-	if (!s->reached)
-		rights_lose_all(v, s);
-}
-
-/* Rights that are lost end one after the other, not one within the other, however deep sockets lie in sockets. */
-void rights_settle(struct vfs *v, bool collect)
-{
+	const struct task_files *t = &v->tasks[task];
+	struct allowance *a = allowance_of(v, t->real_user);
 	struct rights *rights;
 
-	v->io->settling = true;
-	do {
-		while ((rights = v->io->lost) != NULL) {
-			v->io->lost = rights->next;
-			rights_end(v, rights);
-		}
-		if (collect && v->io->in_flight > 0)
-			rights_collect(v);
-	} while (v->io->lost != NULL);
-	v->io->settling = false;
+	if (a == NULL)
+		return -ENOMEM;
+	if (a->used > t->files_most && t->user != 0)
+		return -ETOOMANYREFS;
+	rights = vfs_take(v, sizeof *rights + count * sizeof(struct file *));
+	if (rights == NULL) {
+		allowance_drop(v, a, 0);
+		return -ENOMEM;
+	}
+	rights->allowance = a;
+	rights->count = rights->left = count;
+	a->used += count;
+	*out = rights;
+	return 0;
+}
+
+void rights_give(struct vfs *v, struct rights *rights)
+{
+	allowance_drop(v, rights->allowance, rights->count);
+	vfs_give(v, rights, sizeof *rights + rights->count * sizeof(struct file *));
 }
 
 void beside_end(struct vfs *v, struct beside *b)
@@ -121,8 +65,7 @@ void beside_end(struct vfs *v, struct beside *b)
 		return;
 	rights_lose(v, b->rights);
 	b->rights = NULL;
-	if (!v->io->settling)
-		rights_settle(v, false);
+	rights_settle(v);
 }
 
 /* Sending and receiving -------------------------------------------------------------------------------------------- */
@@ -131,8 +74,8 @@ void beside_end(struct vfs *v, struct beside *b)
 static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, uint64_t offset, uint32_t count,
 			  struct rights **out)
 {
-	struct rights *rights;
 	int32_t fds[SCM_MAX_FD];
+	int64_t error;
 
 	if (count > SCM_MAX_FD || *out != NULL)
 		return -EINVAL;
@@ -143,20 +86,18 @@ static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, ui
 	for (uint32_t i = 0; i < count; i++)
 		if (file_of(v, task, fds[i]) == NULL)
 			return -EBADF;
-	rights = vfs_take(v, sizeof *rights + count * sizeof(struct file *));
-	if (rights == NULL)
-		return -ENOMEM;
+	error = rights_make(v, task, count, out);
+	if (error != 0)
+		return error;
 
 	/* committed */
-	rights->count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct file *f = file_of(v, task, fds[i]);
 
 		INVARIANT(f != NULL);
-		rights->files[i] = file_hold(f);
-		in_flight(v, rights->files[i], 1);
+		(*out)->files[i] = f;
+		file_depart(f);
 	}
-	*out = rights;
 	return 0;
 }
 
@@ -174,6 +115,8 @@ static int64_t parts_get(struct vfs *v, uint32_t task, struct grant control, str
 {
 	struct linux_cmsghdr part;
 
+	if (control.length > CONTROL_MOST)
+		return -ENOBUFS;
 	for (uint64_t at = 0; at + sizeof part <= control.length; at += CMSG_ALIGN(part.length)) {
 		uint64_t data = at + sizeof part;
 		int64_t error = -EINVAL;

@@ -122,6 +122,17 @@ struct allocator {
 	void *spare[8];
 };
 
+/* Pages of a file on a disk that are being brought: from `index` on those that somebody waits for, then from `begin` on
+ * what else is wanted. */
+struct load {
+	struct link link;
+	struct remote_node *node;
+	/* What of the disk it waits for. */
+	uint32_t waits_for;
+	uint64_t index, awaited_end, begin, end;
+};
+#define LOADS 64
+
 struct vfs {
 	/* The last is vfs itself, as root of everything: VFS_TASK. */
 	struct task_files tasks[TASKS + 1];
@@ -129,7 +140,14 @@ struct vfs {
 	struct mount mounts[MOUNTS];
 	/* The root of all, NULL before begin(). */
 	struct node *root;
-	struct queue disk_waiters, lock_waiters;
+	/* Those who wait for a disk, by what of it (fs.waited); for a disk's special file; for a lock. */
+	struct queue disk_waiters[FS_THINGS], block_waiters, lock_waiters;
+	/* What has come since pm asked; it waits for nothing of a disk, and is told at once. */
+	uint64_t came_for_pm;
+	bool pm_waits_for_no_disk;
+	/* Those under way, and those that are free: of vm no more is taken on than there are. remote_pages.c */
+	struct link loads, loads_free;
+	struct load load_places[LOADS];
 	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), the
 	 * how-manieth poll that is, and what watch() noted last. `any`: files without a watch of their own. poll.c */
 	struct queue pollers[64];
@@ -163,7 +181,7 @@ static inline struct file *file_of(struct vfs *v, uint32_t task, int32_t fd)
 	return (uint32_t)fd < d->size ? d->files[fd] : NULL;
 }
 
-/* Memory of up to 2,048 bytes, zeros; NULL without. Given back with the same size. More than that: pages_take(). */
+/* Memory of any size, zeros; NULL where there is none, or not so much in one piece. Given back with the same size. */
 void *vfs_take(struct vfs *v, size_t size);
 void vfs_give(struct vfs *v, void *p, size_t size);
 
@@ -180,10 +198,14 @@ static inline void node_accessed(struct vfs *v, struct node *n, uint32_t flags)
 		n->accessed = vfs_time(v);
 }
 
+/* disk_wait.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
+verdict disk_park(struct vfs *v, struct request *r);
+void disk_notified(struct vfs *v);
+
 /* The answer to a request: parks it until the disk has answered where `result` is -EWAIT. */
 static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t result)
 {
-	return result == -EWAIT ? park_hard(&v->disk_waiters, r) : settle(r, result);
+	return result == -EWAIT ? disk_park(v, r) : settle(r, result);
 }
 
 /* Until `polling` is 0 again watch() notes the task. */
@@ -295,9 +317,19 @@ static inline struct node *fifo_waited(struct vfs *v, struct request *r)
 void fifo_waited_drop(struct vfs *v, uint32_t task);
 /* The task waits to open a fifo on that mount; what it waited for before a signal came is forgotten. */
 bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m);
+/* remote_pages.c: at the service's start; vm has something to do; the disk has answered so much, a bit each. */
+void remote_pages_start(struct vfs *v);
+void remote_pages_wanted(struct vfs *v);
+void remote_pages_go_on(struct vfs *v, uint64_t came);
 /* epoll.c: the file goes. */
 void epoll_forget(struct vfs *v, struct file *f);
 /* socket.c: at the service's start. */
 void io_start(struct vfs *v);
+/* unix_lost.c: no descriptor refers to a file that epolls or packets name. It stays if packets do. */
+bool file_stays(struct vfs *v, struct file *f);
+/* Files are too many or memory is short: ends lost sockets. False: there are none. */
+bool lost_recover(struct vfs *v);
+/* NOTIFY_ALARM. */
+void lost_alarm(struct vfs *v);
 
 #endif

@@ -1,54 +1,12 @@
 /* advise.c: madvise, mlock, mincore, msync: what programs say and ask about pages that are mapped. */
 #include "vm.h"
 
-/* Private pages are dropped, and come again as zeros or as the object has them. */
-static void drop_pages(struct space *s, uint64_t begin, uint64_t end)
-{
-	space_resident(s, -kernel_space_unmap(s->number, begin, (end - begin) / PAGE));
-}
-
-/* All of a range, `act` for each part that is mapped: 0, -ENOMEM where there are gaps, or the first error of `act`. */
-static int64_t each_region(struct space *s, uint64_t begin, uint64_t end,
-			   int64_t (*act)(struct space *s, const struct region *r, uint64_t begin, uint64_t end))
-{
-	struct cursor at = region_after(s, begin);
-	uint64_t reached = begin;
-	int64_t gaps = 0, result;
-
-	for (const struct region *r; (r = region_at(s, at)) != NULL && r->begin < end; cursor_next(s, &at)) {
-		if (r->begin > reached)
-			gaps = -ENOMEM;
-		result = act(s, r, MAX(r->begin, begin), MIN(r->end, end));
-		if (result != 0)
-			return result;
-		reached = r->end;
-	}
-	return reached < end ? -ENOMEM : gaps;
-}
-
-static int64_t act_nothing(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
-{
-	(void)s;
-	(void)r;
-	(void)begin;
-	(void)end;
-	return 0;
-}
-
-static int64_t act_drop(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
-{
-	(void)r;
-	drop_pages(s, begin, end);
-	return 0;
-}
-
 /* MADV_FREE: the pages may go at any time; here they go at once. */
-static int64_t act_free(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
+static int64_t act_free(struct space *s, const struct region *r, uint64_t end, struct share *share)
 {
 	if (r->object != 0 || r->bits & REGION_SHARED)
 		return -EINVAL;
-	drop_pages(s, begin, end);
-	return 0;
+	return act_drop(s, r, end, share);
 }
 
 verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t advice)
@@ -63,36 +21,38 @@ verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t
 	case MADV_NORMAL:
 	case MADV_RANDOM:
 	case MADV_SEQUENTIAL:
-	case MADV_WILLNEED:
 	case MADV_HUGEPAGE:
 	case MADV_NOHUGEPAGE:
 	case MADV_DONTDUMP:
 	case MADV_DODUMP:
 	case MADV_COLD:
 	case MADV_PAGEOUT:
-		return settle(r, each_region(s, address, end, act_nothing));
+		return each_by_shares(s, r, address, end, BY_NOTHING, act_nothing);
+	case MADV_WILLNEED:
+		paged_need(s, r->task, address, end);
+		return each_by_shares(s, r, address, end, BY_NOTHING, act_nothing);
 	case MADV_DONTNEED:
-		return settle(r, each_region(s, address, end, act_drop));
+		return each_by_shares(s, r, address, end, BY_NOTHING, act_drop);
 	case MADV_FREE:
-		return settle(r, each_region(s, address, end, act_free));
+		return each_by_shares(s, r, address, end, BY_NOTHING, act_free);
 	case MADV_DONTFORK:
 		s->some_stay = true;
-		return settle(r, change_bits(s, address, end, 0, REGION_NO_FORK));
+		return change_bits(s, r, address, end, 0, REGION_NO_FORK);
 	case MADV_DOFORK:
-		return settle(r, change_bits(s, address, end, REGION_NO_FORK, 0));
+		return change_bits(s, r, address, end, REGION_NO_FORK, 0);
 	}
 	return refuse(r, EINVAL);
 }
 
-static int64_t act_lock(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
-{
-	return populate(s, r, begin, end);
-}
-
 /* What cannot be there stays away. */
-static int64_t act_populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
+static int64_t act_try_to_populate(struct space *s, const struct region *r, uint64_t end, struct share *share)
 {
-	(void)populate(s, r, begin, end);
+	int64_t result = act_populate(s, r, end, share);
+
+	if (result == -EWAIT)
+		return result;
+	if (result != 0)
+		share->at = end;
 	return 0;
 }
 
@@ -105,7 +65,8 @@ verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t l
 		return refuse(r, EINVAL);
 	if (check_range(begin, end - begin) != 0)
 		return refuse(r, ENOMEM);
-	return settle(r, each_region(space_of(r->task), begin, end, now ? act_lock : act_nothing));
+	r->done = 0;
+	return each_by_shares(space_of(r->task), r, begin, end, BY_THE_END, now ? act_populate : act_nothing);
 }
 
 verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32_t future)
@@ -114,8 +75,9 @@ verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32
 
 	(void)self;
 	s->populates = future != 0;
-	if (present)
-		(void)each_region(s, 0, USER_TOP, act_populate);
+	r->done = 0;
+	if (present && each_by_shares(s, r, 0, USER_TOP, BY_THE_END, act_try_to_populate) == PARKED)
+		return PARKED;
 	return answer(r, 0);
 }
 
@@ -133,7 +95,7 @@ static uint8_t is_resident(struct space *s, const struct region *r, uint64_t at)
 verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, struct grant to)
 {
 	struct space *s = space_of(r->task);
-	uint64_t pages = PAGE_UP(length) / PAGE;
+	uint64_t pages = PAGE_UP(length) / PAGE, done = r->again ? r->scratch[0] : 0, share = done + SHARE_PAGES;
 	uint8_t part[256];
 
 	(void)self;
@@ -141,9 +103,13 @@ verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64
 		return refuse(r, EINVAL);
 	if (check_range(address, length) != 0)
 		return refuse(r, ENOMEM);
-	for (uint64_t done = 0; done < pages;) {
+	while (done < pages) {
 		uint64_t count = MIN(pages - done, sizeof part);
 
+		if (done >= share) {
+			r->scratch[0] = done;
+			return give_way(r, BY_THE_END);
+		}
 		for (uint64_t i = 0; i < count; i++) {
 			uint64_t at = address + (done + i) * PAGE;
 			const struct region *in = region_find(s, at);
@@ -170,5 +136,5 @@ verdict vm_synchronise(struct vm *self, struct request *r, uint64_t address, uin
 		return refuse(r, EINVAL);
 	if (end < address)
 		return refuse(r, ENOMEM);
-	return settle(r, each_region(space_of(r->task), address, end, act_nothing));
+	return each_by_shares(space_of(r->task), r, address, end, BY_NOTHING, act_nothing);
 }

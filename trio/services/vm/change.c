@@ -1,13 +1,61 @@
 /* change.c: mappings that are there become others: mprotect, brk, mremap. */
 #include "vm.h"
 
+/* Regions that one run changes at most. */
+#define SHARE_REGIONS ((int64_t)SHARE_PAGES + 2)
+
+typedef int64_t (*region_change)(struct space *s, struct region *r, uint32_t with);
+
 /* The next region of a range as far as it is mapped without a gap; NULL at its end or at a gap. */
 static struct region *region_in(struct space *s, uint64_t at, uint64_t end)
 {
 	return at < end ? region_find(s, at) : NULL;
 }
 
-static int64_t protect_one(struct space *s, struct region *r, uint32_t protection)
+/* The next share of regions, from r->scratch[0] on: 0, -errno, or UNDER_WAY. */
+static int64_t change_share(struct space *s, struct request *r, uint64_t end, region_change act, uint32_t with)
+{
+	uint64_t begin = r->scratch[0], at = begin;
+	int64_t result = 0, work = SHARE_REGIONS;
+
+	for (struct region *each; result == 0 && work > 0 && (each = region_in(s, at, end)) != NULL; work--) {
+		result = act(s, each, with);
+		at = each->end;
+	}
+	if (result == 0 && at < end)
+		result = work > 0 ? -ENOMEM : UNDER_WAY;
+	/* What has been changed: the cut at the range's end stays for the next run. */
+	regions_merge(s, begin, result == UNDER_WAY ? at - 1 : end);
+	r->scratch[0] = at;
+	return result;
+}
+
+/* `act` on each region of a range: 0, -ENOMEM where there are gaps, or the first error of it. */
+static verdict change_regions(struct space *s, struct request *r, uint64_t begin, uint64_t end, region_change act,
+			      uint32_t with)
+{
+	bool large = space_is_large(s);
+	int64_t result;
+
+	if (begin == end)
+		return answer(r, 0);
+	if (large && !change_begin(s, r))
+		return PARKED;
+	result = 0;
+	if (!r->again) {
+		r->scratch[0] = begin;
+		result = regions_isolate(s, begin, end, REGIONS_MOST) ? 0 : -ENOMEM;
+	}
+	if (result == 0)
+		result = change_share(s, r, end, act, with);
+	if (result == UNDER_WAY)
+		return give_way(r, BY_NOTHING);
+	if (large)
+		change_end(s);
+	return settle(r, result);
+}
+
+static int64_t act_protect(struct space *s, struct region *r, uint32_t protection)
 {
 	uint32_t bits = promised_bits((r->bits & ~(uint32_t)PROT_ALL) | protection, r->object);
 	int64_t pages = (int64_t)region_pages(r);
@@ -30,34 +78,35 @@ static int64_t protect_one(struct space *s, struct region *r, uint32_t protectio
 verdict vm_protect(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection)
 {
 	struct space *s = space_of(r->task);
-	uint64_t at = address, end = address + PAGE_UP(length);
-	int64_t result = 0;
+	uint64_t end = address + PAGE_UP(length);
 
 	(void)self;
 	if (address % PAGE != 0 || protection & ~(uint32_t)PROT_ALL)
 		return refuse(r, EINVAL);
 	if (length == 0)
 		return answer(r, 0);
-	if (check_range(address, length) != 0 || !regions_isolate(s, address, end, REGIONS_MOST))
+	if (check_range(address, length) != 0)
 		return refuse(r, ENOMEM);
-	for (struct region *each; result == 0 && (each = region_in(s, at, end)) != NULL; at = each->end)
-		result = protect_one(s, each, protection);
-	regions_merge(s, address, end);
-	if (result == 0 && at < end)
-		result = -ENOMEM;
-	return settle(r, result);
+	return change_regions(s, r, address, end, act_protect, protection);
 }
 
-int64_t change_bits(struct space *s, uint64_t begin, uint64_t end, uint32_t mask, uint32_t bits)
+static int64_t act_set(struct space *s, struct region *r, uint32_t bits)
 {
-	uint64_t at = begin;
+	(void)s;
+	r->bits |= bits;
+	return 0;
+}
 
-	if (!regions_isolate(s, begin, end, REGIONS_MOST))
-		return -ENOMEM;
-	for (struct region *each; (each = region_in(s, at, end)) != NULL; at = each->end)
-		each->bits = (each->bits & ~mask) | bits;
-	regions_merge(s, begin, end);
-	return at < end ? -ENOMEM : 0;
+static int64_t act_clear(struct space *s, struct region *r, uint32_t bits)
+{
+	(void)s;
+	r->bits &= ~bits;
+	return 0;
+}
+
+verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t gone, uint32_t come)
+{
+	return change_regions(s, r, begin, end, come != 0 ? act_set : act_clear, come | gone);
 }
 
 verdict vm_break_at(struct vm *self, struct request *r, uint64_t address)
@@ -66,14 +115,22 @@ verdict vm_break_at(struct vm *self, struct request *r, uint64_t address)
 	uint64_t old_end = PAGE_UP(s->heap_end), new_end = PAGE_UP(address);
 	int64_t result = 0;
 
-	(void)self;
-	if (address < s->heap || address >= USER_TOP || address - s->heap > s->limit_data)
-		return answer(r, (int64_t)s->heap_end);
+	if (s->changer == 0) {
+		if (address < s->heap || address >= USER_TOP || address - s->heap > s->limit_data)
+			return answer(r, (int64_t)s->heap_end);
+	} else if (s->changer != r->task + 1) {
+		return park_hard(&s->changers, r);
+	}
+	/* Its own change: what gave way is becoming lower, whatever the limit is by now. */
 	if (new_end < old_end)
-		result = unmap_range(s, new_end, old_end);
+		result = unmap_for(s, r, new_end, old_end);
 	else if (new_end > old_end)
 		result = map_region(s, old_end, new_end - old_end, MAP_FIXED_NOREPLACE,
 				    (struct region){ .bits = PROT_READ | PROT_WRITE });
+	if (result == UNDER_WAY)
+		return PARKED;
+	if (result == -ENOMEM && vm_reap(self) > 0)
+		return give_way(r, BY_THE_END);
 	if (result >= 0)
 		s->heap_end = address;
 	return answer(r, (int64_t)s->heap_end);
@@ -144,15 +201,20 @@ verdict vm_remap(struct vm *self, struct request *r, uint64_t address, uint64_t 
 	    (flags & (MREMAP_MAYMOVE | MREMAP_FIXED)) == MREMAP_FIXED || new_length == 0 || old_length == 0 ||
 	    address % PAGE != 0)
 		return refuse(r, EINVAL);
+	if (change_is_anothers(s, r->task))
+		return park_hard(&s->changers, r);
 	old = region_find(s, address);
-	if (old == NULL || old_length > old->end - address)
+	/* One that gave way is becoming shorter. */
+	if (!r->again && (old == NULL || old_length > old->end - address))
 		return refuse(r, EFAULT);
 	if (flags & MREMAP_FIXED)
 		return settle(r, remap_fixed(s, address, old_length, new_length, new_address));
-	if (new_length <= old_length) {
-		int64_t result = unmap_range(s, address + new_length, address + old_length);
+	if (new_length == old_length)
+		return answer(r, (int64_t)address);
+	if (new_length < old_length) {
+		int64_t result = unmap_for(s, r, address + new_length, address + old_length);
 
-		return settle(r, result < 0 ? result : (int64_t)address);
+		return result == UNDER_WAY ? PARKED : settle(r, result < 0 ? result : (int64_t)address);
 	}
 	if (!space_may_grow(s, (new_length - old_length) / PAGE, old->bits))
 		return refuse(r, ENOMEM);

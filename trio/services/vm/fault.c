@@ -41,6 +41,13 @@ static int64_t fault_zeros(struct space *s, const struct region *r, uint64_t at,
 	return 0;
 }
 
+/* A protection while a page must not be written to yet. x86 reads what it may write, so that where that is all that is
+ * allowed, reading is left: without any right the page would not be there, however often it is mapped. */
+static uint32_t without_write(uint32_t protection)
+{
+	return (protection & ~(uint32_t)PROT_WRITE) | PROT_READ;
+}
+
 static void map_frames(struct space *s, uint64_t at, uint64_t frame, uint64_t count, uint32_t protection)
 {
 	space_resident(s, kernel_space_map(s->number, at, frame, count, protection));
@@ -49,7 +56,7 @@ static void map_frames(struct space *s, uint64_t at, uint64_t frame, uint64_t co
 /* Pages that the object has already, in runs of frames that follow each other. */
 static void map_around(struct space *s, const struct region *r, struct object *o, uint64_t at, uint32_t protection)
 {
-	uint64_t window = (o->device_pages != 0 ? AROUND_DEVICE : AROUND) * PAGE;
+	uint64_t window = (o->kind == OBJECT_DEVICE ? AROUND_DEVICE : AROUND) * PAGE;
 	uint64_t begin = MAX(at & ~(window - 1), r->begin), end = MIN((at & ~(window - 1)) + window, r->end);
 	uint64_t first = 0, count = 0, from = begin;
 
@@ -73,11 +80,21 @@ static void map_around(struct space *s, const struct region *r, struct object *o
 		map_frames(s, from, first, count, protection | KEEP);
 }
 
+/* The object has no such page, and none was made. */
+static __attribute__((noinline)) int64_t fault_frameless(struct space *s, const struct region *r, uint64_t at,
+							 uint32_t access)
+{
+	if (object_of(r->object)->kind == OBJECT_PAGED)
+		return paged_absent(r->object, r->index + (at - r->begin) / PAGE);
+	/* A hole for which there is no page is zeros to who has a page of his own promised. */
+	return r->bits & REGION_PROMISED ? fault_zeros(s, r, at, access) : -ENOMEM;
+}
+
 static int64_t fault_object(struct space *s, const struct region *r, uint64_t at, uint32_t access)
 {
 	struct object *o = object_of(r->object);
 	uint64_t index = r->index + (at - r->begin) / PAGE;
-	uint32_t protection = r->bits & PROT_ALL;
+	uint32_t protection = r->bits & PROT_ALL, first;
 	bool shared = r->bits & REGION_SHARED, copies = access & ACCESS_WRITE && !shared;
 	uint64_t frame;
 
@@ -89,14 +106,14 @@ static int64_t fault_object(struct space *s, const struct region *r, uint64_t at
 		return kernel_space_protect(s->number, at, 1, protection, !shared);
 	}
 	frame = object_frame(o, index, !copies);
-	/* A hole for which there is no page is zeros to who has a page of his own promised. */
 	if (frame == 0)
-		return r->bits & REGION_PROMISED ? fault_zeros(s, r, at, access) : -ENOMEM;
-	map_frames(s, at, frame, 1, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
+		return fault_frameless(s, r, at, access);
+	first = shared ? protection : without_write(protection);
+	map_frames(s, at, frame, 1, first);
 	if (copies)
 		return kernel_space_private(s->number, at, protection);
-	if (!(access & ACCESS_WRITE) || o->device_pages != 0)
-		map_around(s, r, o, at, shared ? protection : protection & ~(uint32_t)PROT_WRITE);
+	if (!(access & ACCESS_WRITE) || o->kind == OBJECT_DEVICE)
+		map_around(s, r, o, at, first);
 	return 0;
 }
 
@@ -144,16 +161,4 @@ uint32_t *user_word(struct space *s, uint64_t address, bool write)
 			return NULL;
 	}
 	return NULL;
-}
-
-int64_t populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
-{
-	uint32_t access = counts_as_data(r->bits) ? ACCESS_WRITE : 0;
-	uint64_t frame;
-	uint32_t protection;
-
-	for (uint64_t at = begin; at < end; at += PAGE)
-		if (kernel_space_find(s->number, at, &frame, &protection) != 0 && space_fault(s, at, access) != 0)
-			return -ENOMEM;
-	return 0;
 }

@@ -1,5 +1,10 @@
 /* map.c: mappings come and go: mmap and munmap. */
 #include "vm.h"
+#include "endpoints.h"
+#include "vfs.h"
+
+/* Of a request's scratch, beside what each_by_shares() keeps: the address that was mapped and is populated; 0: none. */
+#define MAPPED 2
 
 int64_t check_range(uint64_t address, uint64_t length)
 {
@@ -28,14 +33,27 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 	return promised;
 }
 
+/* `r`: the first region of the range. */
+static inline bool isolate_from(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
+{
+	/* For a moment there is one more. */
+	return regions_isolate(s, begin, end, r->begin < begin && r->end > end ? REGIONS_MOST + 1 : UINT32_MAX);
+}
+
+int64_t edges_isolate(struct space *s, uint64_t begin, uint64_t end)
+{
+	const struct region *r = region_at(s, region_after(s, begin));
+
+	return r == NULL || r->begin >= end || isolate_from(s, r, begin, end) ? 0 : -ENOMEM;
+}
+
 int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 {
 	const struct region *r = region_at(s, region_after(s, begin));
 
 	if (r == NULL || r->begin >= end)
 		return 0;
-	/* For a moment there is one more. */
-	if (!regions_isolate(s, begin, end, r->begin < begin && r->end > end ? REGIONS_MOST + 1 : UINT32_MAX))
+	if (!isolate_from(s, r, begin, end))
 		return -ENOMEM;
 	/* committed */
 	(void)space_promise(s, -drop_regions(s, begin, end));
@@ -128,9 +146,6 @@ int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t 
 	/* committed */
 	(void)cursor_previous(s, &at);
 	regions_merge_from(s, at, begin + length);
-	/* That all of it is there is no condition of mmap's. */
-	if (flags & (MAP_POPULATE | MAP_LOCKED) || s->populates)
-		(void)populate(s, region_find(s, begin), begin, begin + length);
 	return chosen;
 }
 
@@ -146,6 +161,63 @@ static int64_t bits_for(uint32_t protection, uint32_t flags)
 	return (protection & PROT_ALL) | (type == MAP_PRIVATE ? 0 : REGION_SHARED);
 }
 
+static int64_t map_shared(struct vm *self, struct space *s, uint64_t address, uint64_t length, uint32_t flags,
+			  struct region new)
+{
+	int64_t result = vm_object_create(self, &new.object);
+
+	if (result != 0)
+		return result;
+	(void)vm_object_resize(self, new.object, PAGE_UP(length));
+	result = object_promise(new.object, PAGE_UP(length) / PAGE);
+	if (result == 0)
+		result = map_region(s, address, length, flags, new);
+	(void)vm_object_drop(self, new.object);
+	return result;
+}
+
+/* What a fixed mapping replaces loses its pages before, a share at a time. True: it has none left, or is replaced by
+ * nothing. */
+static bool way_is_clear(struct space *s, uint64_t address, uint64_t length, uint32_t flags)
+{
+	return !(flags & MAP_FIXED) || address % PAGE != 0 || check_range(address, PAGE_UP(length)) != 0 ||
+	       drop_share(s, address, address + PAGE_UP(length));
+}
+
+/* The same for a request: 0 or UNDER_WAY. */
+static int64_t make_way(struct space *s, struct request *r, uint64_t address, uint64_t length, uint32_t flags)
+{
+	if (!change_begin(s, r))
+		return UNDER_WAY;
+	if (way_is_clear(s, address, length, flags)) {
+		change_end(s);
+		return 0;
+	}
+	r->scratch[MAPPED] = 0;
+	(void)give_way(r, BY_NOTHING);
+	return UNDER_WAY;
+}
+
+static inline bool is_populated(const struct space *s, uint32_t flags)
+{
+	return flags & (MAP_POPULATE | MAP_LOCKED) || s->populates;
+}
+
+/* Makes what was mapped be there where the flags or the space want that; then `value` is the answer. */
+static verdict populate_new(struct space *s, struct request *r, uint32_t flags, int64_t value, uint64_t length)
+{
+	uint64_t begin = (uint64_t)value;
+
+	if (value <= 0 || !is_populated(s, flags))
+		return settle(r, value);
+	/* That all of it is there is no condition of mmap's: this has no error. */
+	r->again = r->again && r->scratch[MAPPED] != 0;
+	r->done = r->scratch[MAPPED] = begin;
+	if (each_by_shares(s, r, begin, begin + PAGE_UP(length), BY_THE_END, act_populate) == PARKED)
+		return PARKED;
+	return answer(r, value);
+}
+
 verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
 			 uint32_t flags)
 {
@@ -153,32 +225,55 @@ verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, u
 	int64_t bits = bits_for(protection, flags), result;
 	struct region new = { .bits = (uint32_t)bits };
 
+	if (r->again && r->scratch[MAPPED] != 0)
+		return populate_new(s, r, flags, (int64_t)r->scratch[MAPPED], length);
 	if (bits < 0)
 		return settle(r, bits);
 	/* Without a file there is nobody to validate flags. */
 	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
 		return refuse(r, EINVAL);
+	if (space_is_large(s) && make_way(s, r, address, length, flags) != 0)
+		return PARKED;
 	if (flags & MAP_GROWSDOWN && !(bits & REGION_SHARED))
 		new.bits |= REGION_DOWN;
-	if (!(bits & REGION_SHARED))
-		return settle(r, map_region(s, address, length, flags, new));
-	result = vm_object_create(self, &new.object);
-	if (result != 0)
-		return settle(r, result);
-	(void)vm_object_resize(self, new.object, PAGE_UP(length));
-	result = object_promise(new.object, PAGE_UP(length) / PAGE);
-	if (result == 0)
+	if (bits & REGION_SHARED)
+		result = map_shared(self, s, address, length, flags, new);
+	else
 		result = map_region(s, address, length, flags, new);
-	(void)vm_object_drop(self, new.object);
-	return settle(r, result);
+	if (result == -ENOMEM && vm_reap(self) > 0) {
+		r->scratch[MAPPED] = 0;
+		return give_way(r, BY_THE_END);
+	}
+	return populate_new(s, r, flags, result, length);
 }
 
 verdict vm_unmap(struct vm *self, struct request *r, uint64_t address, uint64_t length)
 {
+	int64_t result;
+
 	(void)self;
 	if (length == 0 || check_range(address, length) != 0)
 		return refuse(r, EINVAL);
-	return settle(r, unmap_range(space_of(r->task), address, address + PAGE_UP(length)));
+	result = unmap_for(space_of(r->task), r, address, address + PAGE_UP(length));
+	return result == UNDER_WAY ? PARKED : settle(r, result);
+}
+
+/* The file service is told at once that it can ask again. */
+static int64_t ask_again_of_vfs(void)
+{
+	notify(ENDPOINT_VFS, VFS_DISK_READY);
+	return -EWAIT;
+}
+
+/* False: another changes what is mapped, or more pages are to go first; vfs is told when to ask again. */
+static bool may_map_now(struct space *s, uint32_t task, uint64_t address, uint64_t length, uint32_t flags)
+{
+	if (change_is_under_way(s, task))
+		return false;
+	if (way_is_clear(s, address, length, flags))
+		return true;
+	(void)ask_again_of_vfs();
+	return false;
 }
 
 int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection,
@@ -188,7 +283,6 @@ int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t
 	int64_t bits = bits_for(protection, flags), result;
 	struct region new = { .object = object, .index = offset / PAGE, .bits = (uint32_t)bits };
 
-	(void)self;
 	if (s == NULL || object_of(object) == NULL || offset % PAGE != 0)
 		return -EINVAL;
 	if (bits < 0)
@@ -200,10 +294,34 @@ int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t
 	}
 	if (offset + PAGE_UP(length) < offset)
 		return -EOVERFLOW;
+	if (space_is_large(s) && !may_map_now(s, task, address, length, flags))
+		return -EWAIT;
 	result = map_region(s, address, length, flags, new);
+	if (result == -ENOMEM && vm_reap(self) > 0)
+		return ask_again_of_vfs();
 	if (result < 0)
 		return result;
 	*out_address = (uint64_t)result;
+	return is_populated(s, flags);
+}
+
+int64_t vm_populate(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint64_t *out_next)
+{
+	struct space *s = space_of(task);
+	struct share share = { .at = address, .work = SHARE_PAGES };
+	uint64_t end = address + PAGE_UP(length);
+	const struct region *r;
+
+	(void)self;
+	*out_next = end;
+	if (s == NULL || check_range(address, PAGE_UP(length)) != 0)
+		return -EINVAL;
+	while (share.at < end && share.work > 0) {
+		r = region_find(s, share.at);
+		if (r == NULL || act_populate(s, r, MIN(r->end, end), &share) != 0)
+			return 0;
+	}
+	*out_next = share.at;
 	return 0;
 }
 

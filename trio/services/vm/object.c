@@ -85,8 +85,8 @@ int64_t vm_object_device(struct vm *self, uint64_t frame, uint64_t count, uint32
 	if (result != 0)
 		return result;
 	o = object_of(*out_object);
+	o->kind = OBJECT_DEVICE;
 	o->device = frame;
-	o->device_pages = count;
 	o->size = count * PAGE;
 	return kernel_frame_device(frame, count);
 }
@@ -134,7 +134,7 @@ static bool tree_raise(struct object *o)
 }
 
 /* The word for a page; NULL: there is none. */
-static uint64_t *tree_word(struct object *o, uint64_t index, bool create)
+static inline __attribute__((always_inline)) uint64_t *tree_word(struct object *o, uint64_t index, bool create)
 {
 	uint64_t *word = &o->root;
 
@@ -152,12 +152,27 @@ static uint64_t *tree_word(struct object *o, uint64_t index, bool create)
 	return word;
 }
 
+uint64_t *object_word(struct object *o, uint64_t index, bool create)
+{
+	return tree_word(o, index, create);
+}
+
+static __attribute__((noinline)) uint64_t frame_special(struct object *o, uint64_t index)
+{
+	const uint64_t *word;
+
+	if (o->kind == OBJECT_DEVICE)
+		return object_reaches(o, index) ? o->device + index * PAGE : 0;
+	word = tree_word(o, index, false);
+	return word != NULL && paged_is_there(*word) ? *word : 0;
+}
+
 uint64_t object_frame(struct object *o, uint64_t index, bool create)
 {
 	uint64_t *word;
 
-	if (o->device_pages != 0)
-		return index < o->device_pages ? o->device + index * PAGE : 0;
+	if (o->kind != OBJECT_MEMORY)
+		return frame_special(o, index);
 	word = tree_word(o, index, create);
 	if (word == NULL)
 		return 0;
@@ -166,18 +181,19 @@ uint64_t object_frame(struct object *o, uint64_t index, bool create)
 	return *word;
 }
 
-/* Drops pages from `index` on below a word that stands for `height` levels; tables that are left empty too. `index` is
- * relative to the first page that the word stands for. */
-static void tree_drop(struct object *o, uint64_t *word, uint32_t height, uint64_t index)
+/* Drops pages from `index` on below a word that stands for `height` levels, as many as `*left` says; tables that are
+ * left empty too. `index` is relative to the first page that the word stands for. */
+static void tree_drop(struct object *o, uint64_t *word, uint32_t height, uint64_t index, uint64_t *left)
 {
 	uint64_t *table = (uint64_t *)*word;
 	uint64_t from;
 
-	if (*word == 0)
+	if (*word == 0 || *left == 0)
 		return;
 	if (height == 0) {
 		(void)kernel_frame_drop(*word, o->promised != 0);
 		*word = 0;
+		--*left;
 		return;
 	}
 	from = index >> (WORD_BITS * (height - 1));
@@ -185,7 +201,9 @@ static void tree_drop(struct object *o, uint64_t *word, uint32_t height, uint64_
 		uint64_t inside = i == from ? index & ((1UL << (WORD_BITS * (height - 1))) - 1) : 0;
 
 		if (table[i] != 0)
-			tree_drop(o, &table[i], height - 1, inside);
+			tree_drop(o, &table[i], height - 1, inside, left);
+		if (*left == 0)
+			return;
 	}
 	if (index != 0)
 		return;
@@ -193,14 +211,85 @@ static void tree_drop(struct object *o, uint64_t *word, uint32_t height, uint64_
 	*word = 0;
 }
 
-/* A page without objects is given back: nothing stays behind of what has been. */
-static void object_free(uint32_t number)
+/* Objects that are dropped, but for pages that are still to be freed: by shares, as time passes or as memory is asked
+ * for. A list by `next`, 0 at its end. */
+static uint32_t dropped;
+#define REAP_AGAIN 1000000UL
+#define REAP_PAGES 1024UL
+
+static void reap_later(uint32_t number)
+{
+	object_of(number)->next = dropped;
+	dropped = number;
+	alarm_at(ENDPOINT_VM, now() + REAP_AGAIN);
+}
+
+/* A word of a tree that stands for `height` levels: what it has from `index` on goes to `*to`. False: no memory, and
+ * some of it stays. */
+static bool tree_split(uint64_t *word, uint64_t *to, uint32_t height, uint64_t index)
+{
+	for (; *word != 0; height--) {
+		uint64_t *table = (uint64_t *)*word, *other, bits, from;
+
+		if (index == 0) {
+			*to = *word;
+			*word = 0;
+			break;
+		}
+		other = pages_take(1);
+		if (other == NULL)
+			return false;
+		bits = WORD_BITS * (height - 1);
+		from = index >> bits;
+		*to = (uint64_t)other;
+		for (uint64_t i = from + 1; i < WORDS; i++) {
+			other[i] = table[i];
+			table[i] = 0;
+		}
+		word = &table[from];
+		to = &other[from];
+		index &= (1UL << bits) - 1;
+	}
+	return true;
+}
+
+/* Drops the object's pages from `index` on; many of them are freed later, as an object of their own. */
+static void pages_drop(struct vm *self, struct object *o, uint64_t index)
+{
+	uint64_t left = SHARE_PAGES;
+	uint32_t number;
+	struct object *rest;
+
+	if (index >> (WORD_BITS * o->height) != 0)
+		return;
+	tree_drop(o, &o->root, o->height, index, &left);
+	if (left > 0)
+		return;
+	if (o->promised == 0 && vm_object_create(self, &number) == 0) {
+		rest = object_of(number);
+		rest->height = o->height;
+		(void)tree_split(&o->root, &rest->root, o->height, index);
+		reap_later(number);
+	}
+	left = UINT64_MAX;
+	tree_drop(o, &o->root, o->height, index, &left);
+}
+
+/* Frees as much of an object that nobody holds as `*left` says; true: all. A page without objects is given back:
+ * nothing stays behind of what has been. */
+static bool object_free(uint32_t number, uint64_t *left)
 {
 	struct object *o = object_of(number);
 	struct object_page *page = object_pages[number / OBJECTS_PER_PAGE];
 
-	if (o->device_pages == 0)
-		tree_drop(o, &o->root, o->height, 0);
+	if (o->kind == OBJECT_PAGED) {
+		paged_unheld(number);
+		return true;
+	}
+	if (o->kind == OBJECT_MEMORY)
+		tree_drop(o, &o->root, o->height, 0, left);
+	if (*left == 0)
+		return false;
 	if (o->promised != 0)
 		(void)kernel_memory_promise(-o->promised);
 	o->holders = 0;
@@ -209,11 +298,28 @@ static void object_free(uint32_t number)
 	o->next = page->free;
 	page->free = number % OBJECTS_PER_PAGE;
 	if (--page->used > 0)
-		return;
+		return true;
 	list_remove(&page->room);
 	object_pages[page->number] = NULL;
 	first_absent = MIN(first_absent, page->number);
 	pages_give(page, 1);
+	return true;
+}
+
+int64_t vm_reap(struct vm *self)
+{
+	uint64_t left = REAP_PAGES;
+
+	(void)self;
+	while (dropped != 0 && left > 0) {
+		uint32_t number = dropped, next = object_of(number)->next;
+
+		if (object_free(number, &left))
+			dropped = next;
+	}
+	if (dropped != 0)
+		alarm_at(ENDPOINT_VM, now() + REAP_AGAIN);
+	return (int64_t)(REAP_PAGES - left);
 }
 
 int64_t vm_object_hold(struct vm *self, uint32_t object)
@@ -230,14 +336,15 @@ int64_t vm_object_hold(struct vm *self, uint32_t object)
 int64_t vm_object_drop(struct vm *self, uint32_t object)
 {
 	struct object *o = object_of(object);
+	uint64_t left = SHARE_PAGES;
 
 	(void)self;
 	if (o == NULL)
 		return -EINVAL;
-	if (o->holders == 1)
-		object_free(object);
-	else
+	if (o->holders > 1)
 		o->holders--;
+	else if (!object_free(object, &left))
+		reap_later(object);
 	return 0;
 }
 
@@ -311,17 +418,17 @@ int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size)
 	struct object *o = object_of(object);
 	uint64_t pages = size / PAGE + (size % PAGE != 0), old;
 
-	(void)self;
-	if (o == NULL || o->device_pages != 0)
+	if (o == NULL || o->kind == OBJECT_DEVICE)
 		return -EINVAL;
 	old = o->size;
 	o->size = size;
 	if (size >= old)
 		return 0;
+	if (o->kind == OBJECT_PAGED)
+		paged_cut(o, pages, (old + PAGE - 1) / PAGE);
 	if (o->mapped != 0)
 		unmap_everywhere(object, pages);
-	if (pages >> (WORD_BITS * o->height) == 0)
-		tree_drop(o, &o->root, o->height, pages);
+	pages_drop(self, o, pages);
 	if (o->root == 0)
 		o->height = 0;
 	clear_tail(o, size);

@@ -88,7 +88,9 @@ bool space_promise(struct space *s, int64_t pages)
 	int64_t kept = MAX(MIN(pages, s->kept), 0);
 
 	if (pages != kept && kernel_memory_promise(pages - kept) != 0)
-		return false;
+		/* What was dropped and is not free yet may suffice. */
+		if (vm_reap(NULL) == 0 || kernel_memory_promise(pages - kept) != 0)
+			return false;
 	s->kept -= kept;
 	s->promised += pages - kept;
 	return true;

@@ -235,6 +235,7 @@ bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t mos
 {
 	bool low = is_inside(s, begin), high = is_inside(s, end);
 
+	INVARIANT(begin < end);
 	if ((low || high) && s->regions + low + high > most)
 		return false;
 	if ((low && !regions_reserve(s, begin)) || (high && !regions_reserve(s, end)))

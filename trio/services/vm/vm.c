@@ -1,5 +1,7 @@
 /* vm.c: which task lives in which space; spaces are made, copied and ended; the service's table of handlers. */
 #include "vm.h"
+#include "endpoints.h"
+#include "pm.h"
 
 /* Kept free below the top for the stack, at least. */
 #define STACK_ROOM (128UL << 20)
@@ -20,8 +22,8 @@ static void vm_start(struct vm *self)
 
 static void vm_notified(struct vm *self, uint64_t bits)
 {
-	(void)self;
-	(void)bits;
+	if (bits & 1UL << NOTIFY_ALARM)
+		(void)vm_reap(self);
 }
 
 static void forget_places(struct space *s, uint64_t top, uint64_t stack)
@@ -90,6 +92,13 @@ static void enter(uint32_t task, struct space *s)
 	(void)kernel_space_use(task, s->number);
 }
 
+/* The process service is told at once that it can ask again. */
+static int64_t ask_again(void)
+{
+	notify(ENDPOINT_PM, PM_DISK_READY);
+	return -EWAIT;
+}
+
 static int64_t vm_leave(struct vm *self, uint32_t task)
 {
 	struct space *s = space_of(task);
@@ -97,6 +106,8 @@ static int64_t vm_leave(struct vm *self, uint32_t task)
 	(void)self;
 	if (s == NULL)
 		return 0;
+	if (s->users == 1 && space_is_large(s) && unmap_share(s, 0, USER_TOP) == UNDER_WAY)
+		return ask_again();
 	lives_in[task] = NULL;
 	(void)kernel_space_use(task, TASKS);
 	if (--s->users > 0)
@@ -109,15 +120,19 @@ static int64_t vm_leave(struct vm *self, uint32_t task)
 static int64_t vm_renew(struct vm *self, uint32_t task, uint64_t pages)
 {
 	struct space *old = space_of(task), *new;
-	int64_t kept = (int64_t)pages;
+	int64_t kept = (int64_t)pages, more;
 
 	if (task >= TASKS || kept < 0)
 		return -EINVAL;
 	if (old != NULL && old->users == 1) {
 		INVARIANT(old->promised == promise_for_all(old, 0) + old->kept);
-		if (!space_promise(old, MAX(kept - old->promised, 0)))
-			return -ENOMEM;
+		more = MAX(kept - old->promised, 0);
+		if (!space_promise(old, more))
+			return vm_reap(self) > 0 ? ask_again() : -ENOMEM;
 		/* committed */
+		old->kept += more;
+		if (space_is_large(old) && !drop_share(old, 0, USER_TOP))
+			return ask_again();
 		space_empty(old, kept);
 		forget_places(old, USER_TOP, STACK_ROOM);
 		return 0;
@@ -152,10 +167,9 @@ static int64_t copy_region(struct space *from, struct space *to, const struct re
 	return 0;
 }
 
-static int64_t space_copy(struct space *from, struct space *to)
+/* All that the child's space has from the beginning; false: no memory. */
+static bool copy_begin(struct space *from, struct space *to)
 {
-	struct cursor at = { 0, 0 };
-
 	to->heap = from->heap;
 	to->heap_end = from->heap_end;
 	to->stack_top = from->stack_top;
@@ -165,8 +179,13 @@ static int64_t space_copy(struct space *from, struct space *to)
 	to->hole_most = from->hole_most;
 	to->limit_space = from->limit_space;
 	to->limit_data = from->limit_data;
-	if (!space_promise(to, from->some_stay ? promise_for_all(from, REGION_NO_FORK) : from->promised))
-		return -ENOMEM;
+	return space_promise(to, from->some_stay ? promise_for_all(from, REGION_NO_FORK) : from->promised);
+}
+
+static int64_t space_copy(struct space *from, struct space *to)
+{
+	struct cursor at = { 0, 0 };
+
 	for (const struct region *r; (r = region_at(from, at)) != NULL; cursor_next(from, &at)) {
 		int64_t result = r->bits & REGION_NO_FORK ? 0 : copy_region(from, to, r);
 
@@ -176,25 +195,89 @@ static int64_t space_copy(struct space *from, struct space *to)
 	return 0;
 }
 
+/* A share of the same. 0: all is copied; UNDER_WAY; -ENOMEM. */
+static int64_t copy_share(struct space *from, struct space *to)
+{
+	const struct region *r;
+
+	for (int64_t work = SHARE_PAGES; (r = region_at(from, region_after(from, from->copied))) != NULL;) {
+		uint64_t begin = MAX(from->copied, r->begin);
+		int64_t copied;
+
+		if (work <= 0)
+			return UNDER_WAY;
+		work -= REGION_WORK;
+		if (r->bits & REGION_NO_FORK) {
+			from->copied = r->end;
+			continue;
+		}
+		if (begin == r->begin && !region_append(to, r))
+			return -ENOMEM;
+		if (begin == r->begin) {
+			object_mapped(r->object);
+			space_account(to, (int64_t)region_pages(r), r->bits);
+		}
+		copied = kernel_space_copy(from->number, to->number, begin, (r->end - begin) / PAGE,
+					   !(r->bits & REGION_SHARED), (uint64_t)MAX(work, 1), &from->copied);
+		space_resident(to, copied);
+		work -= copied;
+	}
+	/* A stack may have grown meanwhile. */
+	return space_promise(to, promise_for_all(to, 0) - to->promised) ? 0 : -ENOMEM;
+}
+
+/* Of a space that is large: EWAIT until it is copied, or until what was copied is gone where that failed. */
+static int64_t copy_by_shares(struct space *from, uint32_t parent, struct space *to)
+{
+	int64_t result;
+
+	if (from->copy == NULL) {
+		from->copy = to;
+		from->copied = 0;
+		from->copy_error = 0;
+		change_claim(from, parent);
+	}
+	if (from->copy_error == 0) {
+		result = copy_share(from, to);
+		if (result == -ENOMEM) {
+			from->copy_error = result;
+			result = UNDER_WAY;
+		}
+	} else {
+		result = unmap_share(to, 0, USER_TOP);
+	}
+	if (result == UNDER_WAY)
+		return ask_again();
+	from->copy = NULL;
+	change_end(from);
+	return from->copy_error;
+}
+
 static int64_t vm_fork(struct vm *self, uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct space *from = space_of(parent), *to;
 	int64_t result;
 
-	(void)self;
 	if (from == NULL || child >= TASKS)
 		return -EINVAL;
 	if (share) {
 		enter(child, from);
 		return 0;
 	}
-	to = space_make();
+	if (change_is_under_way(from, parent))
+		return -EWAIT;
+	to = from->copy != NULL ? from->copy : space_make();
 	if (to == NULL)
 		return -ENOMEM;
-	result = space_copy(from, to);
+	if (from->copy == NULL && !copy_begin(from, to))
+		result = -ENOMEM;
+	else
+		result = space_is_large(from) ? copy_by_shares(from, parent, to) : space_copy(from, to);
+	if (result == -EWAIT)
+		return result;
 	if (result != 0) {
 		space_end(to);
-		return result;
+		return vm_reap(self) > 0 ? ask_again() : result;
 	}
 	enter(child, to);
 	return 0;
@@ -260,6 +343,7 @@ const struct vm_service vm_service = {
 	.synchronise = vm_synchronise,
 	.lock = vm_lock,
 	.lock_all = vm_lock_all,
+	.await = vm_await,
 	.futex_wait = vm_futex_wait,
 	.futex_wake = vm_futex_wake,
 	.futex_requeue = vm_futex_requeue,
@@ -274,10 +358,17 @@ const struct vm_service vm_service = {
 	.report = vm_report,
 	.usage = vm_usage,
 	.map_zeros = vm_map_zeros,
+	.populate = vm_populate,
 	.object_create = vm_object_create,
 	.object_device = vm_object_device,
 	.object_hold = vm_object_hold,
 	.object_drop = vm_object_drop,
 	.object_page = vm_object_page,
 	.object_resize = vm_object_resize,
+	.reap = vm_reap,
+	.object_paged = vm_object_paged,
+	.object_wanted = vm_object_wanted,
+	.object_bring = vm_object_bring,
+	.object_brought = vm_object_brought,
+	.object_end = vm_object_end,
 };

@@ -71,8 +71,21 @@ struct space {
 	/* Pages and tables that its regions can need at most, which are promised to it; and, within, what is kept for
 	 * regions to come. */
 	int64_t promised, kept;
+	/* The task, plus one, that changes what is mapped in more than one run, 0: none; who waits for its end, and
+	 * whether a service does. `change_weight` makes the space a large one meanwhile. */
+	uint32_t changer;
+	bool others_wait;
+	uint64_t change_weight;
+	struct queue changers;
+	/* A fork under way: the child's space, how far it is copied, and -ENOMEM where it is undone instead. */
+	struct space *copy;
+	uint64_t copied;
+	int64_t copy_error;
 	struct chunk own;
 };
+
+/* What an object is: memory, a device's memory, or pages that the service above brings. */
+enum object_kind { OBJECT_MEMORY, OBJECT_DEVICE, OBJECT_PAGED };
 
 /* A place in a space's order. */
 struct cursor {
@@ -80,16 +93,19 @@ struct cursor {
 };
 
 struct object {
-	/* Regions, and other holders; 0: free, `next` is the next free one. */
+	/* Regions, and other holders; 0: free. `next`: the next free one of its page, or the next that is dropped. */
 	uint32_t holders, mapped;
 	uint32_t next;
 	/* Of the tree: 0: `root` is the frame of page 0, else a table of 512 words that lead on. */
 	uint32_t height;
 	uint64_t root;
+	enum object_kind kind;
+	/* Of one that is paged: pages that are not there yet but have a frame. paged.c */
+	uint32_t coming;
 	/* Bytes; beyond the page that holds the last one, touching is an error. */
 	uint64_t size;
-	/* Of a device: its first frame and how many, 0: not a device's. */
-	uint64_t device, device_pages;
+	/* Of a device's: its first frame; of one that is paged: its name in the service above. */
+	uint64_t device;
 	/* All its pages and the tables still to come; 0: nothing is promised. */
 	int64_t promised;
 };
@@ -198,10 +214,66 @@ uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
 void place_freed(struct space *s, const struct region *above);
 bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end);
 
+/* What a region costs beside its pages, in pages. */
+#define REGION_WORK 8
+
+/* share.c: work that is done by shares of SHARE_PAGES. A change of a space that is not large is one share. */
+static inline bool space_is_large(const struct space *s)
+{
+	return s->resident + s->regions + s->change_weight > SHARE_PAGES;
+}
+
+static inline bool change_is_anothers(const struct space *s, uint32_t task)
+{
+	return s->changer != 0 && s->changer != task + 1;
+}
+
+/* A request changes what is mapped in more than one run, and has the space for itself until change_end(). False: it
+ * waits for another; PARKED is to be returned. */
+bool change_begin(struct space *s, struct request *r);
+void change_end(struct space *s);
+/* The same for a call of another service's on behalf of `task`: it answers EWAIT where a change is under way. */
+static inline bool change_is_under_way(struct space *s, uint32_t task)
+{
+	s->others_wait |= change_is_anothers(s, task);
+	return change_is_anothers(s, task);
+}
+void change_claim(struct space *s, uint32_t task);
+/* Of unmap_for(): the request gave way or waits, and PARKED is to be returned. */
+#define UNDER_WAY 1
+int64_t unmap_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end);
+/* A share of a range is unmapped, from its beginning. 0: all of it is; UNDER_WAY; -ENOMEM. */
+int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end);
+/* Drops a share of the pages of a range; true: none are left. */
+bool drop_share(struct space *s, uint64_t begin, uint64_t end);
+
+/* What is left of a run's share, in pages; how far it got; whether there were gaps. */
+struct share {
+	int64_t work;
+	uint64_t at;
+	bool gaps;
+};
+/* Does something to the part of a region from share->at to `end`, as far as the share goes. 0 or -errno. */
+typedef int64_t (*region_act)(struct space *s, const struct region *r, uint64_t end, struct share *share);
+/* All of a range: 0, -ENOMEM where there are gaps, or the first error of `act`. */
+verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, enum ends ends,
+		       region_act act);
+int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struct share *share);
+int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct share *share);
+/* -ENOMEM: a page may not be there, or there is nothing behind it. */
+int64_t act_populate(struct space *s, const struct region *r, uint64_t end, struct share *share);
+
 /* map.c: what handlers and the other services' calls share. Results are an address or 0, or a negative errno. */
 int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new);
 /* -ENOMEM: nothing has changed. */
 int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end);
+/* Regions that go across its ends become two, so that it can be unmapped. 0 or -ENOMEM. */
+int64_t edges_isolate(struct space *s, uint64_t begin, uint64_t end);
+/* The same as unmap_range() for a request; or UNDER_WAY. */
+static inline int64_t unmap_for(struct space *s, struct request *r, uint64_t begin, uint64_t end)
+{
+	return space_is_large(s) ? unmap_by_shares(s, r, begin, end) : unmap_range(s, begin, end);
+}
 /* The same for whole regions: cannot fail, gives nothing back, and returns what was promised for them alone. */
 int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end);
 /* `new`, which gets its addresses, where room is reserved and nothing is; `*at` is where it is among the regions then.
@@ -217,6 +289,7 @@ verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, u
 verdict vm_unmap(struct vm *self, struct request *r, uint64_t address, uint64_t length);
 int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection,
 		      uint32_t flags, uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out_address);
+int64_t vm_populate(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint64_t *out_next);
 int64_t vm_map_zeros(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection);
 
 /* change.c */
@@ -224,7 +297,8 @@ verdict vm_protect(struct vm *self, struct request *r, uint64_t address, uint64_
 verdict vm_break_at(struct vm *self, struct request *r, uint64_t address);
 verdict vm_remap(struct vm *self, struct request *r, uint64_t address, uint64_t old_length, uint64_t new_length,
 		 uint32_t flags, uint64_t new_address);
-int64_t change_bits(struct space *s, uint64_t begin, uint64_t end, uint32_t mask, uint32_t bits);
+/* Bits of the regions of a range: `gone` or `come`. */
+verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t gone, uint32_t come);
 
 /* advise.c */
 verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t now);
@@ -241,20 +315,20 @@ int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t acce
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
 /* Where vm itself reads or writes 32 bits at a user's address; NULL: not mapped, or not allowed. */
 uint32_t *user_word(struct space *s, uint64_t address, bool write);
-/* Makes part of a region be there. -ENOMEM: it may not, or there is nothing behind it. */
-int64_t populate(struct space *s, const struct region *r, uint64_t begin, uint64_t end);
 
 /* object.c */
 struct object *object_of(uint32_t number);
 /* Whether it has such a page: touching one beyond is an error. */
 static inline bool object_reaches(const struct object *o, uint64_t index)
 {
-	return index < (o->device_pages != 0 ? o->device_pages : (o->size + PAGE - 1) / PAGE);
+	return index < (o->size + PAGE - 1) / PAGE;
 }
 /* Its first `pages` pages, and it will not have more, are promised to it: 0 or -ENOMEM. */
 int64_t object_promise(uint32_t object, uint64_t pages);
-/* The frame of a page; made where `create`. 0: none, or no memory. */
+/* The frame of a page; made where `create`, but of memory's alone. 0: none, or no memory. */
 uint64_t object_frame(struct object *o, uint64_t index, bool create);
+/* The word of the tree for a page; NULL: there is none. */
+uint64_t *object_word(struct object *o, uint64_t index, bool create);
 int64_t vm_object_create(struct vm *self, uint32_t *out_object);
 int64_t vm_object_device(struct vm *self, uint64_t frame, uint64_t count, uint32_t *out_object);
 int64_t vm_object_hold(struct vm *self, uint32_t object);
@@ -262,9 +336,30 @@ int64_t vm_object_drop(struct vm *self, uint32_t object);
 int64_t vm_object_page(struct vm *self, uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint,
 		       uint64_t *out_address);
 int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size);
+int64_t vm_reap(struct vm *self);
 /* A region holds it, or no more. 0 is allowed. */
 void object_mapped(uint32_t object);
 void object_unmapped(uint32_t object);
+
+/* paged.c */
+/* A page of such an object that object_frame() has not: -EWAIT, or why it will not come. */
+int64_t paged_absent(uint32_t object, uint64_t index);
+/* The request waits for the page that was found absent last. */
+verdict paged_wait(struct request *r);
+/* Those of a range will be needed. */
+void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end);
+/* Whether a page has its content. */
+bool paged_is_there(uint64_t word);
+/* Its pages from `index` up to `end` go; who waits looks again. */
+void paged_cut(struct object *o, uint64_t index, uint64_t end);
+/* Nobody holds it any more: the service above is told. */
+void paged_unheld(uint32_t object);
+verdict vm_await(struct vm *self, struct request *r, uint64_t address, uint32_t access);
+int64_t vm_object_paged(struct vm *self, uint64_t name, uint32_t *out_object);
+int64_t vm_object_wanted(struct vm *self, uint64_t *out_name, uint64_t *out_index, uint64_t *out_count);
+int64_t vm_object_bring(struct vm *self, uint32_t object, uint64_t index, uint32_t endpoint, uint64_t *out_address);
+int64_t vm_object_brought(struct vm *self, uint32_t object, uint64_t index, int32_t error);
+int64_t vm_object_end(struct vm *self, uint32_t object);
 
 /* futex.c */
 verdict vm_futex_wait(struct vm *self, struct request *r, uint64_t address, uint32_t value, uint64_t deadline,

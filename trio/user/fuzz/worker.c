@@ -8,14 +8,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #define RENEW 32
-#define TICK_US 4000 /* of a waiting call, at the most */
-#define ORDINARY 65534
+#define FURNISH 512    /* calls after which its descriptors are */
+#define TICK_US 4000   /* of a waiting call, at the most */
 #define DESCRIPTORS 48 /* fewer than the log's number */
 
 /* The kernel's answer. A process or thread that the call made leaves at once: it touches no memory, since it may have
@@ -34,6 +35,9 @@ __asm__(".globl raw_call\n"
 	"1:	pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n"
 	"	cld\n ret\n"
 	"2:	mov $60, %eax\n xor %edi, %edi\n syscall\n hlt\n");
+
+static const unsigned short pairs[] = { SOCK_STREAM | SOCK_NONBLOCK, SOCK_SEQPACKET | SOCK_NONBLOCK,
+					SOCK_DGRAM | SOCK_NONBLOCK, SOCK_DGRAM };
 
 struct raw_action {
 	void (*handler)(int);
@@ -79,6 +83,23 @@ static void renew(uint64_t seed)
 	do_call(SYS_setitimer, ITIMER_REAL, (unsigned long)&every, 0, 0, 0, 0);
 }
 
+/* Something of each kind behind the lowest descriptors, whatever became of it; DATA_FD is the first. */
+static void furnish(void)
+{
+	unsigned long ends = ARENA_AT + 6 * FUZZ_PAGE;
+
+	do_call(436 /* close_range */, DATA_FD, DESCRIPTORS, 0, 0, 0, 0);
+	do_call(SYS_open, (unsigned long)"a", O_RDWR | O_CREAT | O_NONBLOCK, 0666, 0, 0, 0);
+	do_call(SYS_pwrite64, DATA_FD, ARENA_AT, ARENA_PAGES * FUZZ_PAGE, 0, 0, 0);
+	do_call(SYS_open, (unsigned long)".", O_RDONLY, 0, 0, 0, 0);
+	do_call(SYS_pipe2, ends, O_NONBLOCK, 0, 0, 0, 0);
+	do_call(SYS_pipe2, ends, 0, 0, 0, 0, 0);
+	do_call(SYS_eventfd2, 1, O_NONBLOCK, 0, 0, 0, 0);
+	do_call(SYS_epoll_create1, 0, 0, 0, 0, 0, 0);
+	for (unsigned i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+		do_call(SYS_socketpair, AF_UNIX, pairs[i], 0, ends, 0, 0);
+}
+
 static void limit(int what, unsigned long most)
 {
 	struct rlimit r = { most, most };
@@ -88,7 +109,7 @@ static void limit(int what, unsigned long most)
 
 static void begin(const struct work *w)
 {
-	int null = open("/dev/null", O_RDWR), ends[2];
+	int null = open("/dev/null", O_RDWR);
 
 	setsid();
 	signal(SIGINT, SIG_DFL);
@@ -106,14 +127,9 @@ static void begin(const struct work *w)
 		if (setresgid(ORDINARY, ORDINARY, ORDINARY) < 0 || setresuid(ORDINARY, ORDINARY, ORDINARY) < 0)
 			_exit(124);
 	}
-	/* Something behind the lowest descriptors, and behind some names. */
 	mkdir("d", 0777);
 	mkdir("d/e", 0777);
 	mkfifo("p", 0666);
-	open("a", O_RDWR | O_CREAT | O_NONBLOCK, 0666);
-	open(".", O_RDONLY);
-	if (pipe2(ends, O_NONBLOCK) < 0 || pipe(ends) < 0)
-		_exit(125);
 }
 
 static void tell(const struct work *w, uint64_t k, const struct call *c)
@@ -136,7 +152,9 @@ void work(const struct work *w)
 		long got;
 
 		if (k == w->from || k % RENEW == 0)
-			renew(w->seed ^ k);
+			renew(w->seed ^ (k - k % RENEW));
+		if (k == w->from || k % FURNISH == 0)
+			furnish();
 		random_call(&call, w->seed, w->process, k, w->on_trio);
 		if (w->log >= 0)
 			tell(w, k, &call);

@@ -22,6 +22,7 @@ static const char *name_of(int error)
 		NAME(EPROTOTYPE), NAME(ENOPROTOOPT),  NAME(EADDRINUSE),      NAME(EOPNOTSUPP),
 		NAME(ENOTCONN),   NAME(EAFNOSUPPORT), NAME(EPROTONOSUPPORT), NAME(ECONNREFUSED),
 		NAME(ECONNRESET), NAME(ENOBUFS),      NAME(ETIMEDOUT),       NAME(ESOCKTNOSUPPORT),
+		NAME(EIDRM),
 	};
 #undef NAME
 	static char number[16];
@@ -257,6 +258,41 @@ void get(int fd)
 	while ((n = read(fd, &byte, 1)) < 0 && errno == EINTR)
 		;
 	IS(n, 1);
+}
+
+/* As the kernel has them, which is before what libc thinks of them. */
+struct rights {
+	size_t length;
+	int level, type;
+	int fds[RIGHTS_MOST + 1];
+};
+
+long send_fds(int socket, const int *fds, int count)
+{
+	struct rights rights = { offsetof(struct rights, fds[count]), SOL_SOCKET, SCM_RIGHTS, { 0 } };
+	struct iovec part = { "x", 1 };
+	struct kernel_msghdr message = { .parts = &part, .part_count = 1, .control = &rights };
+
+	memcpy(rights.fds, fds, (size_t)count * sizeof *fds);
+	message.room = rights.length;
+	return RAW(SYS_sendmsg, socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int take_fds(int socket, int *fds, int most)
+{
+	struct rights rights;
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct kernel_msghdr message = { .parts = &part, .part_count = 1, .control = &rights };
+	size_t bytes;
+
+	message.room = offsetof(struct rights, fds[most]);
+	IS(RAW(SYS_recvmsg, socket, &message, MSG_DONTWAIT), 1);
+	if (message.room < offsetof(struct rights, fds[1]))
+		return 0;
+	bytes = rights.length - offsetof(struct rights, fds);
+	memcpy(fds, rights.fds, bytes);
+	return (int)(bytes / sizeof *fds);
 }
 
 char *fill(char *at, size_t n, unsigned seed)

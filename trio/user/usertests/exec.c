@@ -65,6 +65,14 @@ TEST(exec_program, "Does execve run a program with its arguments?")
 	IS(run("argc", three, no_words), 3);
 }
 
+TEST(exec_segments, "Are DS, ES, FS and GS of a new program 0, whatever the old one had there?")
+{
+	/* exit(ds | es | fs | gs) */
+	make_program("selectors", "\x8c\xdf\x8c\xc0\x09\xc7\x8c\xe0\x09\xc7\x8c\xe8\x09\xc7\xb8\x3c\0\0\0\x0f\x05", 21);
+	__asm__ volatile("mov %%ss, %%eax\n mov %%eax, %%ds\n mov %%eax, %%es\n mov %%eax, %%gs\n" : : : "eax");
+	IS(run("selectors", no_words, no_words), 0);
+}
+
 TEST(exec_errors, "Does execve say why it fails?")
 {
 	char *argv[] = { "x", NULL };

@@ -85,6 +85,17 @@ struct test {
 
 extern const char *test_running; /* the name of the test */
 
+/* struct msghdr as the kernel has it; what libc makes of it is not asked. */
+struct kernel_msghdr {
+	void *name;
+	unsigned name_length;
+	struct iovec *parts;
+	size_t part_count;
+	void *control;
+	size_t room;
+	int flags;
+};
+
 long check_ok(long got, const char *call, const char *file, int line);
 long check_is(long got, long wanted, const char *call, const char *file, int line);
 void check_fails(long got, int wanted, const char *call, const char *file, int line);
@@ -117,6 +128,9 @@ void tick(long ms, void (*handler)(int), int flags);
 void handle(int signal, void (*handler)(int), int flags); /* sigaction with an empty mask */
 void put(int fd);                                         /* one byte */
 void get(int fd);                                         /* one byte, or the test fails */
+enum { RIGHTS_MOST = 253 };                               /* SCM_MAX_FD */
+long send_fds(int socket, const int *fds, int count);     /* a byte with descriptors: what sendmsg returns */
+int take_fds(int socket, int *fds, int most);             /* such a byte, which is there: how many came */
 char *fill(char *, size_t, unsigned seed);                /* known bytes */
 int filled(const char *, size_t, unsigned seed);          /* are they those? */
 

@@ -1,0 +1,82 @@
+/* absent.c: a call whose copies met a page that has to be brought first: of a file on a disk that is mapped. The
+ * service that copies cannot wait in the middle of what it does and takes it for a page that is not there: it answers
+ * EFAULT, with nothing done, or that part is done. Here, where the service is through, the call waits for the page.
+ * Then it is made anew, or goes on with the rest. */
+#include "abi/abi.h"
+#include "abi/files.h"
+#include "vfs_client.h"
+#include "vm_client.h"
+
+enum { CALL_READ = 0, CALL_WRITE = 1, CALL_PREAD = 17, CALL_PWRITE = 18 };
+
+/* 0: it is there. */
+static int64_t page_await(struct task *t)
+{
+	t->work &= ~WORK_ABSENT;
+	return client_vm_await(&t->request, t->absent, t->absent_access);
+}
+
+/* The same for a call that has done part: a signal's handler does not end it, only its process's end does. */
+static int64_t page_await_for_rest(struct task *t)
+{
+	uint32_t signals = 0;
+	int64_t result;
+
+	do {
+		signals |= t->work & WORK_ATTEND;
+		t->work &= ~WORK_ATTEND;
+		result = page_await(t);
+	} while (result == -EINTR && !(t->work & WORK_END));
+	t->work |= signals;
+	return result;
+}
+
+/* Whether a call is to do all that it is asked for, if it can: what is read of a pipe is as much as there is. */
+static bool is_to_go_on(struct task *t, int64_t number)
+{
+	switch (number) {
+	case CALL_WRITE:
+	case CALL_PREAD:
+	case CALL_PWRITE:
+		return true;
+	case CALL_READ:
+		return client_vfs_seek(&t->request, (int32_t)t->user->rdi, 0, SEEK_CUR) >= 0;
+	}
+	return false;
+}
+
+/* The rest, as calls of its own; where one fails, so much is done as was. */
+static void go_on(struct task *t, int64_t number)
+{
+	const struct registers *user = t->user;
+	uint64_t a[] = { user->rdi, user->rsi, user->rdx, user->r10, user->r8, user->r9 };
+	int64_t more = (int64_t)user->rax;
+
+	do {
+		if (more > 0) {
+			a[1] += (uint64_t)more;
+			a[2] -= (uint64_t)more;
+			a[3] += (uint64_t)more;
+			more = 0;
+		}
+		if (a[2] == 0 || page_await_for_rest(t) != 0)
+			break;
+		more = route_of(number)->run(t, a);
+	} while (t->work & WORK_ABSENT && (more > 0 || more == -EFAULT));
+	t->user->rax = user->rdx - a[2] + (uint64_t)MAX(more, 0);
+}
+
+void call_met_absent(struct task *t)
+{
+	int64_t number = t->system_call, result = (int64_t)t->user->rax, came;
+
+	if (t->user->trap == TRAP_SYSCALL && number >= 0 && result == -EFAULT) {
+		came = page_await(t);
+		/* After a signal's handler too. */
+		if (came == 0 || came == -EINTR)
+			call_begin_anew(t, (uint64_t)number);
+	} else if (t->user->trap == TRAP_SYSCALL && result > 0 && is_to_go_on(t, number)) {
+		go_on(t, number);
+	}
+	t->work &= ~WORK_ABSENT;
+}

@@ -1,0 +1,212 @@
+/* semaphore_control.c: semctl: a set and its semaphores are asked about, changed and removed. */
+#include "pm_internal.h"
+#include "clock.h"
+
+#define READ 4U
+#define ALTER 2U
+#define MODE_ALL 0777U
+/* Linux tells them, and limits nothing by them. */
+#define UNDO_BYTES 20
+
+static verdict inform(struct pm *pm, struct request *r, bool used, struct grant to)
+{
+	const struct semaphores *all = &pm->semaphores;
+	struct linux_seminfo info = {
+		.map = SEMMNS,
+		.sets = SEMMNI,
+		.semaphores = SEMMNS,
+		.undos = SEMMNS,
+		.of_a_set = SEMMSL,
+		.operations = SEMOPM,
+		.undos_of_a_process = SEMOPM,
+		.undo_bytes = used ? (int32_t)all->count : UNDO_BYTES,
+		.greatest = SEMVMX,
+		.adjustment = used ? (int32_t)all->total : SEMAEM,
+	};
+
+	if (copy_out(to, 0, &info, sizeof info) != 0)
+		return refuse(r, EFAULT);
+	return answer(r, all->top > 0 ? all->top - 1 : 0);
+}
+
+/* Of a time since boot, which is never 0 for what has happened. */
+static int64_t time_of_day(nanoseconds at)
+{
+	uint64_t epoch;
+
+	if (at == 0)
+		return 0;
+	clock_epoch(&epoch);
+	return (int64_t)((epoch + at) / NS_PER_SECOND);
+}
+
+static verdict status(struct request *r, const struct semaphore_set *s, int64_t value, struct grant to)
+{
+	struct linux_semid_ds out = {
+		.perm = { s->key, s->uid, s->gid, s->cuid, s->cgid, s->mode },
+		.operated = time_of_day(s->operated),
+		.changed = time_of_day(s->changed),
+		.count = s->count,
+	};
+
+	out.perm.sequence = (uint16_t)(s->id >> SEMAPHORE_PLACE_BITS);
+	return copy_out(to, 0, &out, sizeof out) != 0 ? refuse(r, EFAULT) : answer(r, value);
+}
+
+static bool is_owner(const struct process *p, const struct semaphore_set *s)
+{
+	uint32_t user = p->identity.euid;
+
+	return user == 0 || user == s->uid || user == s->cuid;
+}
+
+static verdict set_owner(struct request *r, struct semaphore_set *s, const struct linux_ipc_perm *new)
+{
+	/* No user and no group has this number. */
+	if (new->uid == UINT32_MAX || new->gid == UINT32_MAX)
+		return refuse(r, EINVAL);
+	s->uid = new->uid;
+	s->gid = new->gid;
+	s->mode = new->mode & MODE_ALL;
+	s->changed = now();
+	return answer(r, 0);
+}
+
+/* What only its owner may. */
+static verdict control_set(struct pm *pm, struct request *r, int32_t id, bool remove, struct grant from)
+{
+	struct linux_semid_ds new;
+	struct semaphore_set *s;
+
+	if (!remove && copy_in(&new, from, 0, sizeof new) != 0)
+		return refuse(r, EFAULT);
+	s = set_of(pm, id);
+	if (!s)
+		return refuse(r, EINVAL);
+	if (!is_owner(asking(pm, r)->process, s))
+		return refuse(r, EPERM);
+	if (!remove)
+		return set_owner(r, s, &new.perm);
+	set_remove(pm, s);
+	return answer(r, 0);
+}
+
+/* Values from `s` to `values`, or the other way. */
+static int64_t values_take(const struct semaphore_set *s, uint16_t *values, struct grant to)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		values[i] = (uint16_t)s->semaphores[i].value;
+	return copy_out(to, 0, values, s->count * sizeof *values);
+}
+
+static int64_t values_set(struct semaphore_set *s, uint16_t *values, struct grant from, int32_t process)
+{
+	if (copy_in(values, from, 0, s->count * sizeof *values) != 0)
+		return -EFAULT;
+	for (uint32_t i = 0; i < s->count; i++)
+		if (values[i] > SEMVMX)
+			return -ERANGE;
+	/* committed */
+	for (uint32_t i = 0; i < s->count; i++)
+		s->semaphores[i] = (struct semaphore){ values[i], process };
+	undo_forget_all(s);
+	s->changed = now();
+	return 0;
+}
+
+/* Values are set; what that means for those who wait is by shares. `s` is NULL once the set is gone. */
+static verdict update_share(struct pm *pm, struct request *r, struct semaphore_set *s)
+{
+	return !s || set_update(pm, s) ? answer(r, 0) : give_way(r, BY_NOTHING);
+}
+
+static verdict all_values(struct pm *pm, struct request *r, struct semaphore_set *s, bool set, struct grant memory)
+{
+	size_t pages = pages_for(s->count * sizeof(uint16_t));
+	uint16_t *values = pages_take(pages);
+	int64_t result;
+
+	if (!values)
+		return refuse(r, ENOMEM);
+	if (set)
+		result = values_set(s, values, memory, asking(pm, r)->process->number);
+	else
+		result = values_take(s, values, memory);
+	pages_give(values, pages);
+	return set && result == 0 ? update_share(pm, r, s) : settle(r, result);
+}
+
+static verdict set_value(struct pm *pm, struct request *r, struct semaphore_set *s, uint32_t number, int32_t value)
+{
+	s->semaphores[number] = (struct semaphore){ value, asking(pm, r)->process->number };
+	undo_forget(s, number);
+	s->changed = now();
+	return update_share(pm, r, s);
+}
+
+/* What whoever may use a set may. */
+static verdict control_values(struct pm *pm, struct request *r, int32_t id, int32_t number, uint32_t command,
+			      int32_t value, struct grant memory)
+{
+	bool set = command == SETVAL || command == SETALL, all = command == GETALL || command == SETALL;
+	struct semaphore_set *s = set_of(pm, id);
+
+	if (command == SETVAL && (value < 0 || value > SEMVMX))
+		return refuse(r, ERANGE);
+	if (!s || (command == SETVAL && (uint32_t)number >= s->count))
+		return refuse(r, EINVAL);
+	if (!may_use(asking(pm, r)->process, s, set ? ALTER : READ))
+		return refuse(r, EACCES);
+	if (all)
+		return all_values(pm, r, s, set, memory);
+	if ((uint32_t)number >= s->count)
+		return refuse(r, EINVAL);
+	switch (command) {
+	case SETVAL:
+		return set_value(pm, r, s, (uint32_t)number, value);
+	case GETVAL:
+		return answer(r, s->semaphores[number].value);
+	case GETPID:
+		return answer(r, s->semaphores[number].process);
+	default:
+		return answer(r, set_waiting(pm, s, (uint32_t)number, command == GETZCNT));
+	}
+}
+
+verdict pm_semctl(struct pm *pm, struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value,
+		  struct grant memory)
+{
+	const struct semaphore_set *s;
+
+	if (r->again)
+		return update_share(pm, r, set_of(pm, id));
+	if (id < 0)
+		return refuse(r, EINVAL);
+	switch (command) {
+	case IPC_INFO:
+	case SEM_INFO:
+		return inform(pm, r, command == SEM_INFO, memory);
+	case IPC_STAT:
+	case SEM_STAT:
+	case SEM_STAT_ANY:
+		s = command == IPC_STAT ? set_of(pm, id) : set_at(pm, id);
+		if (!s)
+			return refuse(r, EINVAL);
+		if (command != SEM_STAT_ANY && !may_use(asking(pm, r)->process, s, READ))
+			return refuse(r, EACCES);
+		return status(r, s, command == IPC_STAT ? 0 : s->id, memory);
+	case IPC_SET:
+	case IPC_RMID:
+		return control_set(pm, r, id, command == IPC_RMID, memory);
+	case GETVAL:
+	case GETPID:
+	case GETNCNT:
+	case GETZCNT:
+	case GETALL:
+	case SETVAL:
+	case SETALL:
+		return control_values(pm, r, id, number, command, value, memory);
+	default:
+		return refuse(r, EINVAL);
+	}
+}

@@ -1,0 +1,156 @@
+/* semaphore_sets.c: sets of System V semaphores: found, made, removed, and who may use them. */
+#include "pm_internal.h"
+
+/* Of a mode: read, alter and the rest for one of owner, group and others. */
+#define MODE_ONE 07U
+#define MODE_ALL 0777U
+#define SEQUENCES (1U << (31 - SEMAPHORE_PLACE_BITS))
+
+static size_t set_pages(uint32_t count)
+{
+	return pages_for(sizeof(struct semaphore_set) + count * sizeof(struct semaphore));
+}
+
+struct semaphore_set *set_at(struct pm *pm, int32_t place)
+{
+	return place >= 0 && (uint32_t)place < SEMMNI ? pm->semaphores.sets[place] : NULL;
+}
+
+static uint32_t place_of(int32_t id)
+{
+	return (uint32_t)id & ((1U << SEMAPHORE_PLACE_BITS) - 1);
+}
+
+struct semaphore_set *set_of(struct pm *pm, int32_t id)
+{
+	struct semaphore_set *s = set_at(pm, (int32_t)place_of(id));
+
+	return s && s->id == id ? s : NULL;
+}
+
+static bool is_in_group(const struct identity *who, uint32_t group)
+{
+	for (uint32_t i = 0; i < who->group_count; i++)
+		if (who->groups[i] == group)
+			return true;
+	return who->egid == group;
+}
+
+bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted)
+{
+	const struct identity *who = &p->identity;
+	uint32_t granted = s->mode;
+
+	if (who->euid == 0)
+		return true;
+	if (who->euid == s->cuid || who->euid == s->uid)
+		granted >>= 6;
+	else if (is_in_group(who, s->cgid) || is_in_group(who, s->gid))
+		granted >>= 3;
+	return !(wanted & ~granted & MODE_ONE);
+}
+
+static struct semaphore_set **keyed(struct pm *pm, int32_t key)
+{
+	return &pm->semaphores.keyed[(uint32_t)key * 0x9e3779b1U / (UINT32_MAX / SEMAPHORE_KEYS + 1)];
+}
+
+static struct semaphore_set *set_keyed(struct pm *pm, int32_t key)
+{
+	struct semaphore_set *s = *keyed(pm, key);
+
+	while (s && s->key != key)
+		s = s->next_keyed;
+	return s;
+}
+
+/* A place for a new set, of which there is one, and its id: the numbers above the place change before a place comes
+ * again. */
+static int32_t place_take(struct semaphores *all, struct semaphore_set *s)
+{
+	uint32_t place = all->lowest;
+
+	while (all->sets[place])
+		place++;
+	if (place <= all->last_place)
+		all->sequence = (all->sequence + 1) % SEQUENCES;
+	all->last_place = place;
+	all->lowest = place + 1;
+	all->top = MAX(all->top, place + 1);
+	all->sets[place] = s;
+	return (int32_t)(all->sequence << SEMAPHORE_PLACE_BITS | place);
+}
+
+static verdict make(struct pm *pm, struct request *r, int32_t key, uint32_t count, uint32_t flags)
+{
+	const struct identity *who = &asking(pm, r)->process->identity;
+	struct semaphores *all = &pm->semaphores;
+	struct semaphore_set *s;
+
+	if (count == 0)
+		return refuse(r, EINVAL);
+	if (all->count == SEMMNI || count > SEMMNS - all->total)
+		return refuse(r, ENOSPC);
+	s = pages_take(set_pages(count));
+	if (!s)
+		return refuse(r, ENOMEM);
+	/* committed */
+	s->key = key;
+	s->uid = s->cuid = who->euid;
+	s->gid = s->cgid = who->egid;
+	s->mode = flags & MODE_ALL;
+	s->changed = now();
+	s->count = count;
+	list_start(&s->undos);
+	if (key != IPC_PRIVATE) {
+		s->next_keyed = *keyed(pm, key);
+		*keyed(pm, key) = s;
+	}
+	s->id = place_take(all, s);
+	all->count++;
+	all->total += count;
+	return answer(r, s->id);
+}
+
+void set_remove(struct pm *pm, struct semaphore_set *s)
+{
+	struct semaphores *all = &pm->semaphores;
+	uint32_t place = place_of(s->id);
+
+	set_refuse(s);
+	undo_remove(pm, s);
+	if (s->key != IPC_PRIVATE) {
+		struct semaphore_set **at = keyed(pm, s->key);
+
+		while (*at != s)
+			at = &(*at)->next_keyed;
+		*at = s->next_keyed;
+	}
+	all->sets[place] = NULL;
+	all->lowest = MIN(all->lowest, place);
+	while (all->top > 0 && !all->sets[all->top - 1])
+		all->top--;
+	all->count--;
+	all->total -= s->count;
+	pages_give(s, set_pages(s->count));
+}
+
+verdict pm_semget(struct pm *pm, struct request *r, int32_t key, uint32_t count, uint32_t flags)
+{
+	const struct semaphore_set *s;
+
+	if (count > SEMMSL)
+		return refuse(r, EINVAL);
+	s = key == IPC_PRIVATE ? NULL : set_keyed(pm, key);
+	if (!s && key != IPC_PRIVATE && !(flags & IPC_CREAT))
+		return refuse(r, ENOENT);
+	if (!s)
+		return make(pm, r, key, count, flags);
+	if (flags & IPC_CREAT && flags & IPC_EXCL)
+		return refuse(r, EEXIST);
+	if (count > s->count)
+		return refuse(r, EINVAL);
+	if (!may_use(asking(pm, r)->process, s, flags >> 6 | flags >> 3 | flags))
+		return refuse(r, EACCES);
+	return answer(r, s->id);
+}

@@ -1,0 +1,280 @@
+/* semaphores.c: semop: all operations of a call at once, or none yet. */
+#include "pm_internal.h"
+
+/* Words of a waiting request's scratch: VALUE is the number of the operation that cannot be done, and once it is
+ * SETTLED the answer; ONE the operation where COUNT is 1, else they are in the page of the
+ * thread's slot. */
+enum { STATE, VALUE, ONE, COUNT };
+enum { FRESH, WAITS, SETTLED, UPDATES };
+
+#define BLOCKED 1
+/* Operations that one run looks at before it gives way, if it has done some. */
+#define SHARE_OPERATIONS (16 * SHARE_PAGES)
+#define READ 4U
+#define ALTER 2U
+
+_Static_assert(SEMOPM * sizeof(struct linux_sembuf) <= PAGE, "a page has the operations of a call");
+_Static_assert(sizeof(struct linux_sembuf) <= sizeof(uint64_t), "a word has one");
+
+/* What one call wants. */
+struct wish {
+	const struct process *process;
+	const struct linux_sembuf *operations;
+	uint32_t count;
+};
+
+/* One operation, and what it means for the process's end. 0, BLOCKED, -EAGAIN or -ERANGE. */
+static int64_t apply(struct semaphore *s, int16_t *adjust, const struct linux_sembuf *o)
+{
+	int32_t value = s->value + o->operation;
+
+	if (value < 0 || (o->operation == 0 && value != 0))
+		return o->flags & IPC_NOWAIT ? -EAGAIN : BLOCKED;
+	if (value > SEMVMX)
+		return -ERANGE;
+	if (o->flags & SEM_UNDO && adjust) {
+		int32_t new = *adjust - o->operation;
+
+		if (new < -SEMAEM - 1 || new > SEMAEM)
+			return -ERANGE;
+		*adjust = (int16_t)new;
+	}
+	s->value = value;
+	return 0;
+}
+
+static void revert(struct semaphore *s, int16_t *adjust, const struct linux_sembuf *o)
+{
+	s->value -= o->operation;
+	if (o->flags & SEM_UNDO && adjust)
+		*adjust = (int16_t)(*adjust + o->operation);
+}
+
+/* All of them, or none: 0, BLOCKED with the number of the operation, or a negative errno. */
+static int64_t attempt(struct pm *pm, struct semaphore_set *s, const struct wish *w, uint64_t *blocking)
+{
+	struct undo *u = undo_of(pm, w->process, s);
+	int64_t result = 0;
+	uint32_t done;
+
+	for (done = 0; done < w->count; done++) {
+		const struct linux_sembuf *o = &w->operations[done];
+
+		result = apply(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
+		if (result != 0)
+			break;
+	}
+	if (result == 0) {
+		for (uint32_t i = 0; i < w->count; i++)
+			s->semaphores[w->operations[i].number].process = w->process->number;
+		s->operated = now();
+		return 0;
+	}
+	*blocking = done;
+	while (done-- > 0) {
+		const struct linux_sembuf *o = &w->operations[done];
+
+		revert(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
+	}
+	return result;
+}
+
+/* Of a request that waits. `one` has room for its operation. */
+static struct wish wish_of(struct pm *pm, const struct request *r, struct linux_sembuf *one)
+{
+	struct thread *t = asking(pm, r);
+
+	if (r->scratch[COUNT] > 1)
+		return (struct wish){ t->process, pm->semaphores.waiting[t->slot], (uint32_t)r->scratch[COUNT] };
+	memcpy(one, &r->scratch[ONE], sizeof *one);
+	return (struct wish){ t->process, one, 1 };
+}
+
+static struct link *first_of(struct queue *q)
+{
+	return is_waited_for(q) ? q->head.next : &q->head;
+}
+
+static void settle_waiting(struct request *r, int64_t result)
+{
+	r->scratch[STATE] = SETTLED;
+	r->scratch[VALUE] = (uint64_t)result;
+	unpark_request(r);
+}
+
+/* Whether it still waits. */
+static int64_t attempt_waiting(struct pm *pm, struct semaphore_set *s, struct request *r)
+{
+	struct linux_sembuf one;
+	struct wish w = wish_of(pm, r, &one);
+	int64_t result = attempt(pm, s, &w, &r->scratch[VALUE]);
+
+	if (result != BLOCKED)
+		settle_waiting(r, result);
+	return result;
+}
+
+static void update_constant(struct pm *pm, struct semaphore_set *s)
+{
+	struct queue *q = &s->constant;
+
+	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
+		next = at->next;
+		(void)attempt_waiting(pm, s, CONTAINER(at, struct request, link));
+	}
+}
+
+/* The first that can go on; then all are looked at again from the first, for whom it may have made room. Where nobody
+ * before it has several operations, and it itself has one, it has not: that was a decrement. */
+bool set_update(struct pm *pm, struct semaphore_set *s)
+{
+	struct queue *q = &s->altering;
+	bool several = false;
+	uint64_t work = 0;
+
+	update_constant(pm, s);
+	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
+		struct request *r = CONTAINER(at, struct request, link);
+		int64_t result;
+
+		next = at->next;
+		several |= r->scratch[COUNT] > 1;
+		work += r->scratch[COUNT];
+		result = attempt_waiting(pm, s, r);
+		if (result != 0)
+			continue;
+		update_constant(pm, s);
+		if (!several)
+			continue;
+		next = first_of(q);
+		if (work >= SHARE_OPERATIONS) {
+			s->updating = true;
+			return false;
+		}
+	}
+	s->updating = false;
+	return true;
+}
+
+void set_refuse(struct semaphore_set *s)
+{
+	while (is_waited_for(&s->altering))
+		settle_waiting(CONTAINER(s->altering.head.next, struct request, link), -EIDRM);
+	while (is_waited_for(&s->constant))
+		settle_waiting(CONTAINER(s->constant.head.next, struct request, link), -EIDRM);
+}
+
+static int64_t waiting_in(struct pm *pm, struct queue *q, uint32_t number, bool zero)
+{
+	int64_t found = 0;
+
+	for (struct link *at = first_of(q); at != &q->head; at = at->next) {
+		const struct request *r = CONTAINER(at, struct request, link);
+		struct linux_sembuf one;
+		struct wish w = wish_of(pm, r, &one);
+		const struct linux_sembuf *o = &w.operations[r->scratch[VALUE]];
+
+		found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
+	}
+	return found;
+}
+
+int64_t set_waiting(struct pm *pm, struct semaphore_set *s, uint32_t number, bool zero)
+{
+	return waiting_in(pm, &s->altering, number, zero) + waiting_in(pm, &s->constant, number, zero);
+}
+
+/* What is wrong with a call before anything is done; `alters`, `undoes`: whether one of its operations does. */
+static int64_t check(const struct semaphore_set *s, const struct wish *w, bool *alters, bool *undoes)
+{
+	bool beyond = false;
+
+	*alters = *undoes = false;
+	for (uint32_t i = 0; i < w->count; i++) {
+		const struct linux_sembuf *o = &w->operations[i];
+
+		*alters |= o->operation != 0;
+		*undoes |= (o->flags & SEM_UNDO) != 0;
+		beyond |= o->number >= s->count;
+	}
+	if (beyond)
+		return -EFBIG;
+	return may_use(w->process, s, *alters ? ALTER : READ) ? 0 : -EACCES;
+}
+
+/* The operations, which are in `w`, go where they stay while the request waits. */
+static bool keep(struct pm *pm, struct request *r, const struct wish *w)
+{
+	struct linux_sembuf **page = &pm->semaphores.waiting[r->task];
+
+	if (w->count > 1 && !*page) {
+		*page = pages_take(1);
+		if (!*page)
+			return false;
+	}
+	r->scratch[STATE] = WAITS;
+	r->scratch[COUNT] = w->count;
+	memcpy(w->count > 1 ? (void *)*page : &r->scratch[ONE], w->operations, w->count * sizeof *w->operations);
+	return true;
+}
+
+void operations_drop(struct pm *pm, uint32_t slot)
+{
+	pages_give(pm->semaphores.waiting[slot], 1);
+	pm->semaphores.waiting[slot] = NULL;
+}
+
+/* Its own operations are done; those of who waited are by shares. `s` is NULL once the set is gone. */
+static verdict update_share(struct pm *pm, struct request *r, struct semaphore_set *s)
+{
+	if (!s || set_update(pm, s))
+		return answer(r, 0);
+	r->scratch[STATE] = UPDATES;
+	return give_way(r, BY_NOTHING);
+}
+
+static verdict begin(struct pm *pm, struct request *r, struct semaphore_set *s, const struct wish *w,
+		     nanoseconds deadline)
+{
+	bool alters, undoes;
+	int64_t result = check(s, w, &alters, &undoes);
+
+	/* Those who wait come first. */
+	if (s->updating && !set_update(pm, s))
+		return give_way(r, BY_A_SIGNAL);
+	if (result != 0)
+		return settle(r, result);
+	if (undoes && !undo_reserve(pm, w->process, s))
+		return refuse(r, ENOMEM);
+	result = attempt(pm, s, w, &r->scratch[VALUE]);
+	if (result == 0 && alters)
+		return update_share(pm, r, s);
+	if (result != BLOCKED)
+		return settle(r, result);
+	if (!keep(pm, r, w))
+		return refuse(r, ENOMEM);
+	return park_until(alters ? &s->altering : &s->constant, r, deadline);
+}
+
+verdict pm_semop(struct pm *pm, struct request *r, int32_t id, struct grant operations, uint32_t count,
+		 uint64_t deadline)
+{
+	struct linux_sembuf *own = pm->semaphores.operations;
+	struct wish w = { asking(pm, r)->process, own, count };
+	struct semaphore_set *s;
+
+	if (r->scratch[STATE] == SETTLED)
+		return settle(r, (int64_t)r->scratch[VALUE]);
+	if (r->scratch[STATE] == UPDATES)
+		return update_share(pm, r, set_of(pm, id));
+	if (r->late)
+		return refuse(r, EAGAIN);
+	if (count == 0 || id < 0)
+		return refuse(r, EINVAL);
+	if (count > SEMOPM)
+		return refuse(r, E2BIG);
+	if (copy_in(own, operations, 0, count * sizeof *own) != 0)
+		return refuse(r, EFAULT);
+	s = set_of(pm, id);
+	return s ? begin(pm, r, s, &w, deadline) : refuse(r, EINVAL);
+}

@@ -1,0 +1,104 @@
+/* semaphores.h: System V semaphores. They are this service's since it knows who asks, who may, and who ends: SEM_UNDO
+ * is of a process. A set lasts until it is removed, whoever made it.
+ *
+ * Who waits does so in a queue of the set, in the order of coming; what each wants to be done is kept with the request
+ * (one operation) or in a page (more). Whoever changes a value does for them what can be done by then, as they
+ * would, so that no later call comes before an earlier one. */
+#ifndef TRIO_PM_SEMAPHORES_H
+#define TRIO_PM_SEMAPHORES_H
+
+#include "abi/semaphore.h"
+#include "port.h"
+
+struct pm;
+struct process;
+struct thread;
+
+#define SEMAPHORE_KEYS 512U
+/* An id is the place of the set and above it a number that tells its users apart. */
+#define SEMAPHORE_PLACE_BITS 15
+
+struct semaphore {
+	int32_t value;
+	/* The process that changed it last. */
+	int32_t process;
+};
+
+/* What one process has to give back to one set when it ends. */
+struct undo {
+	struct undo *next_of_process;
+	struct link of_set;
+	struct semaphore_set *set;
+	/* Of the process's slot. */
+	uint32_t slot;
+	bool given_back;
+	int16_t adjust[];
+};
+
+struct semaphore_set {
+	/* With the same hash of the key. */
+	struct semaphore_set *next_keyed;
+	int32_t id, key;
+	uint32_t uid, gid, cuid, cgid, mode;
+	/* Since boot; 0: never. */
+	nanoseconds operated, changed;
+	/* Of requests that change something, and of those that wait for zeros alone. */
+	struct queue altering, constant;
+	struct link undos;
+	/* set_update() is to be called again; until then no new call is before those that wait. */
+	bool updating;
+	uint32_t count;
+	struct semaphore semaphores[];
+};
+
+struct semaphores {
+	struct semaphore_set *sets[SEMMNI];
+	struct semaphore_set *keyed[SEMAPHORE_KEYS];
+	/* Sets; places up to the last that is taken; no place below this one is free. */
+	uint32_t count, top, lowest;
+	uint32_t last_place, sequence;
+	/* In all sets. */
+	uint32_t total;
+	/* Of the call that is being looked at; and by the slot of a thread, of one that waits with more than one: a
+	 * page, once there was such. */
+	struct linux_sembuf operations[SEMOPM];
+	struct linux_sembuf *waiting[TASKS];
+	/* By the slot of a process. */
+	struct undo *undos[TASKS];
+};
+
+/* semaphore_sets.c: NULL: there is none. */
+struct semaphore_set *set_of(struct pm *pm, int32_t id);
+struct semaphore_set *set_at(struct pm *pm, int32_t place);
+/* wanted: bits of a mode for others, 4 to read and 2 to alter. */
+bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted);
+void set_remove(struct pm *pm, struct semaphore_set *s);
+verdict pm_semget(struct pm *pm, struct request *r, int32_t key, uint32_t count, uint32_t flags);
+
+/* semaphores.c: a thread leaves. */
+void operations_drop(struct pm *pm, uint32_t slot);
+/* A value has changed: whoever can go on does. False: some may still be able to; it is to be called again. */
+bool set_update(struct pm *pm, struct semaphore_set *s);
+/* All that wait are answered -EIDRM. */
+void set_refuse(struct semaphore_set *s);
+/* Requests that wait for semaphore `number`: for zero, or for more than it has. */
+int64_t set_waiting(struct pm *pm, struct semaphore_set *s, uint32_t number, bool zero);
+verdict pm_semop(struct pm *pm, struct request *r, int32_t id, struct grant operations, uint32_t count,
+		 uint64_t deadline);
+
+/* semaphore_control.c */
+verdict pm_semctl(struct pm *pm, struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value,
+		  struct grant memory);
+
+/* semaphore_undo.c: NULL: there is none. */
+struct undo *undo_of(const struct pm *pm, const struct process *p, const struct semaphore_set *s);
+/* There is one from now on; false: no memory. */
+bool undo_reserve(struct pm *pm, const struct process *p, struct semaphore_set *s);
+/* Of semaphore `number` of a set, or all of it: nobody gives anything back. */
+void undo_forget(struct semaphore_set *s, uint32_t number);
+void undo_forget_all(struct semaphore_set *s);
+void undo_remove(struct pm *pm, struct semaphore_set *s);
+/* The process ends; false: a share is done, and it is to be called again. */
+bool undo_do(struct pm *pm, const struct process *p);
+
+#endif

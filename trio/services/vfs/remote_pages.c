@@ -1,0 +1,218 @@
+/* remote_pages.c: files of the disk's file system in memory, for mappings and programs: an object of vm's for each,
+ * whose pages are read when they are touched. vm says which are wanted; what must wait for the disk is gone on with
+ * when the disk has answered. Mappings show what is written to the file, and cannot be written through. */
+#include "fs.h"
+#include "handlers.h"
+#include "remote.h"
+#include "vm.h"
+
+/* What is not there of so many pages, aligned, is read with the one that is touched: as vm maps them. */
+#define AROUND 16UL
+
+/* What object_wanted returns. */
+enum news { NOTHING, WANTED, UNHELD };
+
+static bool is_beyond(const struct remote_node *n, uint64_t index)
+{
+	return index * PAGE >= n->node.size;
+}
+
+/* Reads one page that is not there. `awaited`: somebody waits for it, who is told of an error. */
+static int64_t page_load(struct vfs *v, struct remote_node *n, uint64_t index, bool awaited)
+{
+	uint64_t address = 0;
+	int64_t result = vm_object_bring(n->object, index, ENDPOINT_VFS, &address);
+
+	if (result < 0 || address == 0)
+		return result;
+	result = remote_program_read(v, &n->node, index * PAGE, grant_write((void *)address, PAGE));
+	if (result == -EWAIT)
+		return result;
+	if (result < 0) {
+		vm_object_brought(n->object, index, awaited ? (int32_t)-result : EWAIT);
+		return result;
+	}
+	memset((char *)address + result, 0, PAGE - (uint64_t)result);
+	vm_object_brought(n->object, index, 0);
+	return 0;
+}
+
+#define NOTHING_AWAITED UINT32_MAX
+
+/* All that is asked for is begun to be read, as far as the disk takes it, before the first is waited for, which is what
+ * *on becomes, unless it is something already. 0; -EWAIT; where `awaited` an error. */
+static int64_t pages_load(struct vfs *v, struct remote_node *n, uint64_t index, uint64_t end, bool awaited,
+			  uint32_t *on)
+{
+	int64_t result = 0;
+
+	for (; index < end && !is_beyond(n, index); index++) {
+		int64_t one = page_load(v, n, index, awaited);
+		uint32_t thing;
+
+		if (one < 0 && one != -EWAIT)
+			return awaited ? one : result;
+		if (one == 0)
+			continue;
+		result = -EWAIT;
+		(void)fs_waited(&thing);
+		if (*on == NOTHING_AWAITED)
+			*on = thing;
+		if (thing == FS_ROOM)
+			break;
+	}
+	return result;
+}
+
+/* True: there is nothing more to wait for. */
+static bool load_goes_on(struct vfs *v, struct load *l)
+{
+	int64_t awaited;
+
+	l->waits_for = NOTHING_AWAITED;
+	awaited = pages_load(v, l->node, l->index, l->awaited_end, true, &l->waits_for);
+	if (awaited == 0 || awaited == -EWAIT)
+		(void)pages_load(v, l->node, l->begin, l->end, false, &l->waits_for);
+	return l->waits_for == NOTHING_AWAITED;
+}
+
+static void load_end(struct vfs *v, struct load *l)
+{
+	struct remote_node *n = l->node;
+
+	list_remove(&l->link);
+	list_add(&v->loads_free, &l->link);
+	node_drop(v, &n->node);
+}
+
+static void load_begin(struct vfs *v, struct remote_node *n, uint64_t index, uint64_t count)
+{
+	struct load *l = CONTAINER(v->loads_free.next, struct load, link);
+
+	list_remove(&l->link);
+	list_add(&v->loads, &l->link);
+	l->node = remote_of(node_hold(&n->node));
+	l->index = l->awaited_end = index;
+	l->begin = index;
+	l->end = index + count;
+	if (count == 1) {
+		l->awaited_end = index + 1;
+		l->begin = index - index % AROUND;
+		l->end = l->begin + AROUND;
+	}
+	if (load_goes_on(v, l))
+		load_end(v, l);
+}
+
+static void unheld(struct vfs *v, struct remote_node *n)
+{
+	n->mapped = false;
+	node_drop(v, &n->node);
+}
+
+void remote_pages_wanted(struct vfs *v)
+{
+	uint64_t name, index, count;
+
+	while (!list_is_empty(&v->loads_free)) {
+		int64_t news = vm_object_wanted(&name, &index, &count);
+		struct remote_node *n = (struct remote_node *)name;
+
+		if (news == NOTHING)
+			return;
+		if (news == UNHELD)
+			unheld(v, n);
+		else
+			load_begin(v, n, index, count);
+	}
+}
+
+void remote_pages_go_on(struct vfs *v, uint64_t came)
+{
+	struct link *next;
+
+	for (struct link *each = v->loads.next; each != &v->loads; each = next) {
+		struct load *l = CONTAINER(each, struct load, link);
+
+		next = each->next;
+		if ((came >> l->waits_for & 1) != 0 && load_goes_on(v, l))
+			load_end(v, l);
+	}
+	remote_pages_wanted(v);
+}
+
+void remote_pages_start(struct vfs *v)
+{
+	list_start(&v->loads);
+	list_start(&v->loads_free);
+	for (unsigned i = 0; i < LOADS; i++)
+		list_add(&v->loads_free, &v->load_places[i].link);
+}
+
+static int64_t object_need(struct remote_node *n)
+{
+	if (n->object != 0)
+		return 0;
+	if (vm_object_paged((uint64_t)n, &n->object) < 0)
+		return -ENOMEM;
+	vm_object_resize(n->object, n->node.size);
+	return 0;
+}
+
+int64_t remote_bring(struct vfs *v, struct node *node, uint64_t offset, uint64_t length)
+{
+	struct remote_node *n = remote_of(node);
+	int64_t result = object_need(n);
+	uint32_t on = NOTHING_AWAITED;
+
+	if (result != 0)
+		return result;
+	return pages_load(v, n, offset / PAGE, (offset + length + PAGE - 1) / PAGE, true, &on);
+}
+
+int64_t remote_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
+		      uint64_t *at)
+{
+	struct remote_node *n = remote_of(node);
+
+	(void)v;
+	(void)length;
+	if (object_need(n) != 0)
+		return -ENOMEM;
+	/* While nobody has mapped it the only hold is ours, and goes to the caller. */
+	if (n->mapped)
+		vm_object_hold(n->object);
+	else
+		node_hold(node);
+	n->mapped = true;
+	*object = n->object;
+	*at = offset;
+	return 0;
+}
+
+void remote_pages_written(struct remote_node *n, uint64_t offset, struct grant from)
+{
+	uint64_t done = 0, part, address;
+
+	remote_pages_resize(n);
+	for (; done < from.length; done += part) {
+		uint64_t at = offset + done;
+
+		part = MIN(PAGE - at % PAGE, from.length - done);
+		if (vm_object_page(n->object, at / PAGE, 0, ENDPOINT_VFS, &address) == 0 && address != 0)
+			(void)copy_in((char *)address + at % PAGE, from, done, part);
+	}
+}
+
+void remote_pages_resize(struct remote_node *n)
+{
+	if (n->object != 0)
+		vm_object_resize(n->object, n->node.size);
+}
+
+void remote_pages_drop(struct remote_node *n)
+{
+	if (n->object != 0)
+		vm_object_end(n->object);
+	n->object = 0;
+}

@@ -1,0 +1,242 @@
+/* unix_lost.c: sockets that no descriptor refers to, and that packets still hold. A socket's file counts apart how many
+ * packets name it. One without descriptors can be received again while it lies with a socket that can; those that lie
+ * in nothing but each other's packets, as in a ring, are lost.
+ *
+ * A collection finds them in one pass over the sockets without descriptors, so it does not run whenever there may be
+ * more: an alarm, the next who sends descriptors, or who finds the table of files full or memory short, starts it. What
+ * is lost ends a part at a time, not one within the other, however deep sockets lie in sockets. */
+#include "endpoints.h"
+#include "vfs_serve.h"
+#include "socket.h"
+
+/* Files, connections and packets that one call ends, and those of the last socket. */
+#define PART 256
+/* Until the next part; and before a collection longer by this for each that the last one looked at in vain, so that
+ * collections take a small part of the time. */
+#define SOON 1000000
+#define SOON_EACH 1000
+
+static void alarm_in(struct vfs *v, nanoseconds time)
+{
+	v->io->waits = true;
+	alarm_at(ENDPOINT_VFS, now() + time);
+}
+
+/* A socket that only packets name may be lost from now on. */
+static void doubt(struct vfs *v)
+{
+	v->io->doubts++;
+	if (!v->io->waits)
+		alarm_in(v, SOON + v->io->kept * SOON_EACH);
+}
+
+/* Finding ---------------------------------------------------------------------------------------------------------- */
+
+static void reach(struct io_state *io, struct socket *s)
+{
+	if (s->reached)
+		return;
+	s->reached = true;
+	s->next_reached = io->reached;
+	io->reached = s;
+	io->kept++;
+}
+
+enum pass { COUNT_WITHIN, REACH, LOSE };
+
+static void rights_look(struct io_state *io, const struct rights *rights, enum pass pass)
+{
+	if (pass == REACH)
+		io->kept += rights->count;
+	for (uint32_t i = 0; i < rights->count; i++) {
+		struct socket *inner = socket_in(rights->files[i]);
+
+		if (inner == NULL || inner->unheld.next == NULL)
+			continue;
+		if (pass == REACH)
+			reach(io, inner);
+		else
+			inner->within++;
+	}
+}
+
+static void packets_look(struct io_state *io, const struct socket *s, enum pass pass)
+{
+	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
+		struct beside *b = &CONTAINER(l, struct packet, link)->beside;
+
+		if (b->rights == NULL)
+			continue;
+		if (pass != LOSE) {
+			rights_look(io, b->rights, pass);
+			continue;
+		}
+		b->rights->next = io->lost;
+		io->lost = b->rights;
+		b->rights = NULL;
+	}
+}
+
+/* What lies with `s`: in its packets, and in those of connections that wait in it to be accepted. */
+static void socket_look(struct io_state *io, const struct socket *s, enum pass pass)
+{
+	packets_look(io, s, pass);
+	if (s->state == LISTENING)
+		for (struct link *l = s->pending.next; l != &s->pending; l = l->next)
+			packets_look(io, CONTAINER(l, struct socket, pending), pass);
+}
+
+/* Those that have been received meanwhile leave the list. */
+static void unheld_begin(struct io_state *io)
+{
+	for (struct link *l = io->unheld.next, *next; l != &io->unheld; l = next) {
+		struct socket *s = CONTAINER(l, struct socket, unheld);
+
+		next = l->next;
+		s->within = 0;
+		s->reached = false;
+		if (s->file->references > 0)
+			list_remove(&s->unheld);
+	}
+}
+
+/* The next of the list; NULL at its end. */
+static struct socket *unheld_after(struct io_state *io, const struct link *l)
+{
+	return l->next == NULL || l->next == &io->unheld ? NULL : CONTAINER(l->next, struct socket, unheld);
+}
+
+/* Whoever lies with one that is not in the list can be received, and so can what lies with him. */
+static void collect(struct vfs *v)
+{
+	struct io_state *io = v->io;
+	struct socket *s;
+
+	io->doubts = io->kept = 0;
+	unheld_begin(io);
+	for (s = unheld_after(io, &io->unheld); s != NULL; s = unheld_after(io, &s->unheld))
+		socket_look(io, s, COUNT_WITHIN);
+	for (s = unheld_after(io, &io->unheld); s != NULL; s = unheld_after(io, &s->unheld))
+		if (s->in_flight > s->within)
+			reach(io, s);
+	while (io->reached != NULL) {
+		s = io->reached;
+		io->reached = s->next_reached;
+		socket_look(io, s, REACH);
+	}
+	for (s = unheld_after(io, &io->unheld); s != NULL; s = unheld_after(io, &s->unheld))
+		if (!s->reached)
+			socket_look(io, s, LOSE);
+}
+
+/* Ending ----------------------------------------------------------------------------------------------------------- */
+
+void file_depart(struct file *f)
+{
+	struct socket *s = socket_in(f);
+
+	if (s == NULL) {
+		(void)file_hold(f);
+		return;
+	}
+	f->named++;
+	s->in_flight++;
+}
+
+/* One that was on its way. */
+static void file_arrive(struct vfs *v, struct file *f)
+{
+	struct socket *s = socket_in(f);
+
+	if (s == NULL) {
+		file_drop(v, f);
+		return;
+	}
+	f->named--;
+	s->in_flight--;
+	if (f->references > 0)
+		return;
+	if (s->in_flight == 0)
+		file_released(v, f);
+	else
+		doubt(v);
+}
+
+static void part_end(struct vfs *v)
+{
+	struct io_state *io = v->io;
+	struct rights *rights;
+
+	io->settling = true;
+	io->left = PART;
+	while (io->left > 0 && (rights = io->lost) != NULL) {
+		if (rights->left > 0) {
+			io->left--;
+			file_arrive(v, rights->files[--rights->left]);
+			continue;
+		}
+		io->lost = rights->next;
+		rights_give(v, rights);
+	}
+	io->settling = false;
+}
+
+void rights_settle(struct vfs *v)
+{
+	if (v->io->settling || v->io->lost == NULL)
+		return;
+	part_end(v);
+	if (v->io->lost != NULL)
+		alarm_in(v, SOON);
+}
+
+void rights_lose(struct vfs *v, struct rights *rights)
+{
+	rights->next = v->io->lost;
+	v->io->lost = rights;
+}
+
+bool file_stays(struct vfs *v, struct file *f)
+{
+	struct socket *s = socket_in(f);
+
+	if (s == NULL || s->in_flight == 0) {
+		epoll_forget(v, f);
+		return false;
+	}
+	if (s->unheld.next == NULL)
+		list_add(&v->io->unheld, &s->unheld);
+	doubt(v);
+	return true;
+}
+
+/* When ------------------------------------------------------------------------------------------------------------- */
+
+void lost_make_room(struct vfs *v)
+{
+	if (v->io->lost == NULL && v->io->doubts > PART + v->io->kept)
+		collect(v);
+	rights_settle(v);
+}
+
+bool lost_recover(struct vfs *v)
+{
+	if (v->io->settling)
+		return false;
+	if (v->io->lost == NULL && v->io->doubts > 0)
+		collect(v);
+	if (v->io->lost == NULL)
+		return false;
+	rights_settle(v);
+	return true;
+}
+
+void lost_alarm(struct vfs *v)
+{
+	struct io_state *io = v->io;
+
+	io->waits = false;
+	(void)lost_recover(v);
+	if (!io->waits && io->doubts > 0)
+		alarm_in(v, SOON + io->kept * SOON_EACH);
+}

@@ -1,0 +1,264 @@
+/* paged.c: objects whose pages the service above brings when they are touched: of a file on a disk. vm calls nobody
+ * there. It notes what is wanted and notifies; the service asks what there is to do, brings the page, and says so. The
+ * one who touched waits meanwhile, by vm.await, and then touches again.
+ *
+ * A page on its way has a frame in the object's tree already, whose word says by its lowest bits that nobody is to see
+ * it. Nobody is sure to bring it: whoever finds it so asks for it again. */
+#include "vm.h"
+#include "endpoints.h"
+#include "vfs.h"
+
+/* Of a word: its content is to come; it could not be read, which is told once. */
+#define COMING 1UL
+#define FAILED 2UL
+
+/* What object_wanted returns. */
+enum news { NOTHING, WANTED, UNHELD };
+
+/* As much as one madvise() asks for. */
+#define NEED_MOST 512UL
+
+/* What a task wants brought, and it waits for one page at a time. */
+struct want {
+	struct link link;
+	uint32_t object;
+	uint64_t index, count;
+};
+
+static struct want wants[TASKS];
+/* Those that the service above has not asked for. */
+static struct link wanted = { &wanted, &wanted };
+/* Objects of which it is to be told that nobody holds them, by `next`. 0 ends the list. */
+static uint32_t unheld;
+/* What paged_absent() found last. */
+static struct want absent;
+
+#define QUEUES 64U
+static struct queue waiters[QUEUES];
+
+static struct queue *waiters_of(uint32_t object, uint64_t index)
+{
+	return &waiters[(object * 31 + index) % QUEUES];
+}
+
+static struct object *paged_of(uint32_t object)
+{
+	struct object *o = object_of(object);
+
+	return o != NULL && o->kind == OBJECT_PAGED ? o : NULL;
+}
+
+bool paged_is_there(uint64_t word)
+{
+	return word != 0 && !(word & (COMING | FAILED));
+}
+
+/* The page has a frame and no content. False: no memory. */
+static bool begin_coming(struct object *o, uint64_t *word)
+{
+	if (*word == 0) {
+		if (kernel_frame_take(0, word) != 0) {
+			*word = 0;
+			return false;
+		}
+		o->coming++;
+	}
+	*word = (*word & ~FAILED) | COMING;
+	return true;
+}
+
+static void give_up(struct object *o, uint64_t *word)
+{
+	(void)kernel_frame_drop(PAGE_DOWN(*word), 0);
+	*word = 0;
+	o->coming--;
+}
+
+int64_t paged_absent(uint32_t object, uint64_t index)
+{
+	struct object *o = object_of(object);
+	uint64_t *word = object_word(o, index, true);
+
+	if (word == NULL)
+		return -ENOMEM;
+	if (*word & FAILED) {
+		give_up(o, word);
+		return -EIO;
+	}
+	absent = (struct want){ .object = object, .index = index };
+	return begin_coming(o, word) ? -EWAIT : -ENOMEM;
+}
+
+static void want(uint32_t task, uint32_t object, uint64_t index, uint64_t count)
+{
+	struct want *w = &wants[task];
+
+	w->object = object;
+	w->index = index;
+	w->count = count;
+	if (!w->link.next)
+		list_add(&wanted, &w->link);
+	notify(ENDPOINT_VFS, VFS_PAGES);
+}
+
+verdict paged_wait(struct request *r)
+{
+	want(r->task, absent.object, absent.index, 1);
+	return park(waiters_of(absent.object, absent.index), r);
+}
+
+/* Of several regions the first: it is a hint. */
+void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end)
+{
+	struct cursor at = region_after(s, begin);
+
+	for (const struct region *r; (r = region_at(s, at)) != NULL && r->begin < end; cursor_next(s, &at)) {
+		uint64_t first = MAX(r->begin, begin);
+
+		if (paged_of(r->object) == NULL)
+			continue;
+		want(task, r->object, r->index + (first - r->begin) / PAGE,
+		     MIN((MIN(r->end, end) - first) / PAGE, NEED_MOST));
+		return;
+	}
+}
+
+/* Another thread may have made the page be there, and its own, since. */
+verdict vm_await(struct vm *self, struct request *r, uint64_t address, uint32_t access)
+{
+	struct space *s = space_of(r->task);
+	uint32_t protection;
+	uint64_t frame;
+	int64_t result;
+
+	(void)self;
+	if (s == NULL || address >= USER_TOP)
+		return refuse(r, EFAULT);
+	if (kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0)
+		return answer(r, 0);
+	result = space_fault(s, address, access);
+	return result == -EWAIT ? paged_wait(r) : settle(r, result);
+}
+
+int64_t vm_object_paged(struct vm *self, uint64_t name, uint32_t *out_object)
+{
+	int64_t result = vm_object_create(self, out_object);
+
+	if (result != 0)
+		return result;
+	object_of(*out_object)->kind = OBJECT_PAGED;
+	object_of(*out_object)->device = name;
+	return 0;
+}
+
+/* The last hold stays, as the service's above. */
+void paged_unheld(uint32_t object)
+{
+	object_of(object)->next = unheld;
+	unheld = object;
+	notify(ENDPOINT_VFS, VFS_PAGES);
+}
+
+/* False: it was mapped again since, and that last hold is the mapping's. */
+static bool is_unheld(struct object *o)
+{
+	if (o->holders == 1 && o->mapped == 0)
+		return true;
+	o->holders--;
+	return false;
+}
+
+int64_t vm_object_wanted(struct vm *self, uint64_t *out_name, uint64_t *out_index, uint64_t *out_count)
+{
+	(void)self;
+	*out_name = *out_index = *out_count = 0;
+	while (unheld != 0) {
+		struct object *o = object_of(unheld);
+
+		unheld = o->next;
+		if (!is_unheld(o))
+			continue;
+		*out_name = o->device;
+		return UNHELD;
+	}
+	while (!list_is_empty(&wanted)) {
+		struct want *w = CONTAINER(wanted.next, struct want, link);
+		const struct object *o = paged_of(w->object);
+
+		list_remove(&w->link);
+		/* Unmapped by another thread: who waits is told so when the page is looked for again. */
+		if (o == NULL || o->mapped == 0) {
+			unpark(waiters_of(w->object, w->index));
+			continue;
+		}
+		*out_name = o->device;
+		*out_index = w->index;
+		*out_count = w->count;
+		return WANTED;
+	}
+	return NOTHING;
+}
+
+int64_t vm_object_bring(struct vm *self, uint32_t object, uint64_t index, uint32_t endpoint, uint64_t *out_address)
+{
+	struct object *o = paged_of(object);
+	uint64_t *word;
+
+	(void)self;
+	*out_address = 0;
+	if (o == NULL)
+		return -EINVAL;
+	if (!object_reaches(o, index))
+		return 0;
+	word = object_word(o, index, true);
+	if (word == NULL)
+		return -ENOMEM;
+	if (paged_is_there(*word))
+		return 0;
+	if (!begin_coming(o, word))
+		return -ENOMEM;
+	return kernel_frame_address(PAGE_DOWN(*word), endpoint, out_address);
+}
+
+int64_t vm_object_brought(struct vm *self, uint32_t object, uint64_t index, int32_t error)
+{
+	struct object *o = paged_of(object);
+	uint64_t *word = o != NULL ? object_word(o, index, false) : NULL;
+
+	(void)self;
+	if (word == NULL || !(*word & COMING))
+		return 0;
+	if (error == 0) {
+		*word = PAGE_DOWN(*word);
+		o->coming--;
+	} else if (error == EWAIT) {
+		give_up(o, word);
+	} else {
+		*word = PAGE_DOWN(*word) | FAILED;
+	}
+	unpark(waiters_of(object, index));
+	return 0;
+}
+
+void paged_cut(struct object *o, uint64_t index, uint64_t end)
+{
+	for (uint64_t at = index; o->coming > 0 && at < end; at++) {
+		uint64_t *word = object_word(o, at, false);
+
+		if (word != NULL && *word & (COMING | FAILED))
+			give_up(o, word);
+	}
+	for (unsigned i = 0; i < QUEUES; i++)
+		unpark(&waiters[i]);
+}
+
+int64_t vm_object_end(struct vm *self, uint32_t object)
+{
+	struct object *o = paged_of(object);
+
+	if (o == NULL || o->holders != 1 || o->mapped != 0)
+		return -EINVAL;
+	paged_cut(o, 0, (o->size + PAGE - 1) / PAGE);
+	o->kind = OBJECT_MEMORY;
+	return vm_object_drop(self, object);
+}

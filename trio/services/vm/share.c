@@ -1,0 +1,156 @@
+/* share.c: what is done to much memory is done by shares, so that no call keeps the processor for long. A request that
+ * changes what is mapped in more than one run has the space for itself until it is done; others that would change it
+ * wait. Pages are dropped first, and then the regions in which none are left. */
+#include "vm.h"
+#include "endpoints.h"
+#include "pm.h"
+#include "vfs.h"
+
+void change_claim(struct space *s, uint32_t task)
+{
+	s->changer = task + 1;
+	s->change_weight = SHARE_PAGES + 1;
+}
+
+bool change_begin(struct space *s, struct request *r)
+{
+	if (change_is_anothers(s, r->task)) {
+		(void)park_hard(&s->changers, r);
+		return false;
+	}
+	change_claim(s, r->task);
+	return true;
+}
+
+void change_end(struct space *s)
+{
+	s->changer = 0;
+	s->change_weight = 0;
+	unpark(&s->changers);
+	if (s->others_wait) {
+		s->others_wait = false;
+		notify(ENDPOINT_VFS, VFS_DISK_READY);
+		notify(ENDPOINT_PM, PM_DISK_READY);
+	}
+}
+
+bool drop_share(struct space *s, uint64_t begin, uint64_t end)
+{
+	uint64_t next;
+
+	space_resident(s, -kernel_space_drop(s->number, begin, (end - begin) / PAGE, SHARE_PAGES, &next));
+	return next >= end;
+}
+
+int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end)
+{
+	const struct region *r;
+
+	for (uint64_t work = 0; (r = region_at(s, region_after(s, begin))) != NULL && r->begin < end;) {
+		uint64_t from = MAX(r->begin, begin), to = MIN(r->end, end), next;
+		int64_t dropped, result;
+
+		if (work >= SHARE_PAGES)
+			return UNDER_WAY;
+		dropped = kernel_space_drop(s->number, from, (to - from) / PAGE, SHARE_PAGES - work, &next);
+		space_resident(s, -dropped);
+		work += (uint64_t)dropped + REGION_WORK;
+		result = unmap_range(s, from, MIN(next, to));
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+int64_t unmap_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end)
+{
+	int64_t result;
+
+	if (!change_begin(s, r))
+		return UNDER_WAY;
+	/* Before anything is lost. */
+	result = r->again ? 0 : edges_isolate(s, begin, end);
+	if (result == 0)
+		result = unmap_share(s, begin, end);
+	if (result == UNDER_WAY) {
+		(void)give_way(r, BY_NOTHING);
+		return UNDER_WAY;
+	}
+	change_end(s);
+	return result;
+}
+
+verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, enum ends ends, region_act act)
+{
+	struct share share = { .at = begin, .work = SHARE_PAGES };
+	const struct region *each;
+	int64_t result = 0;
+
+	if (r->again) {
+		share.at = r->scratch[0];
+		share.gaps = r->scratch[1] != 0;
+	}
+	while (result == 0 && share.at < end) {
+		each = region_at(s, region_after(s, share.at));
+		if (each == NULL || each->begin >= end) {
+			share.gaps = true;
+			break;
+		}
+		if (share.work <= 0) {
+			r->scratch[0] = share.at;
+			r->scratch[1] = share.gaps;
+			return give_way(r, ends);
+		}
+		share.gaps |= each->begin > share.at;
+		share.at = MAX(share.at, each->begin);
+		share.work -= REGION_WORK;
+		result = act(s, each, MIN(each->end, end), &share);
+	}
+	/* A page has to be brought: from there on it goes on, as after a share. */
+	if (result == -EWAIT) {
+		r->scratch[0] = share.at;
+		r->scratch[1] = share.gaps;
+		r->again = true;
+		return paged_wait(r);
+	}
+	return settle(r, result == 0 && share.gaps ? -ENOMEM : result);
+}
+
+int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struct share *share)
+{
+	(void)s;
+	(void)r;
+	share->at = end;
+	return 0;
+}
+
+int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct share *share)
+{
+	int64_t dropped = kernel_space_drop(s->number, share->at, (end - share->at) / PAGE,
+					    (uint64_t)(share->work + REGION_WORK), &share->at);
+
+	(void)r;
+	space_resident(s, -dropped);
+	share->work -= dropped;
+	/* Where it stopped in the middle, that was its share. */
+	if (share->at < end)
+		share->work = 0;
+	return 0;
+}
+
+int64_t act_populate(struct space *s, const struct region *r, uint64_t end, struct share *share)
+{
+	uint32_t access = counts_as_data(r->bits) ? ACCESS_WRITE : 0;
+	uint64_t frame;
+	uint32_t protection;
+
+	for (; share->at < end && share->work > -REGION_WORK; share->at += PAGE, share->work--) {
+		int64_t result = 0;
+
+		if (kernel_space_find(s->number, share->at, &frame, &protection) != 0)
+			result = space_fault(s, share->at, access);
+		if (result != 0)
+			return result == -EWAIT ? result : -ENOMEM;
+	}
+	return 0;
+}
