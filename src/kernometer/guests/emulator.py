@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kernometer.errors import TargetError
+from kernometer.processes import reap
 
 #: In the directory: QEMU's own messages.
 SAID = "said"
@@ -53,7 +54,7 @@ def started(
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        reap(process)
 
 
 @contextmanager

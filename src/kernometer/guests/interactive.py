@@ -22,6 +22,7 @@ from typing import NoReturn
 
 from kernometer.errors import TargetError
 from kernometer.guests.emulator import die_with_parent
+from kernometer.processes import reap
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 #: A shell's prompt: `/tmp # `, or `> ` to continue a command. A kernel's messages do not begin like this.
@@ -49,7 +50,7 @@ def attended(argv: Sequence[str], folder: Path, *, shell: bool) -> None:
             status = _awaited(process)
         finally:
             process.kill()
-            process.wait()
+            reap(process)
     if status != 0:
         raise TargetError(f"QEMU ended with status {status}.", "Its output is above; --dry-run prints the command.")
 

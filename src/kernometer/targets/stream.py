@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from kernometer.errors import MissingError, TargetError
+from kernometer.processes import reap
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.guard import GRACE, guard
 from kernometer.text import printable
@@ -89,7 +90,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
     _signal_group(process, signal.SIGKILL)  # also what an ended leader has left behind
-    process.wait()
+    reap(process)
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
