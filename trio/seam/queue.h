@@ -17,6 +17,13 @@ static inline void queue_add(struct queue *q, struct link *one)
 	list_add(&q->head, one);
 }
 
+static inline void queue_add_first(struct queue *q, struct link *one)
+{
+	if (!q->head.next)
+		list_start(&q->head);
+	list_add(q->head.next, one);
+}
+
 static inline void queue_remove(struct link *one)
 {
 	list_remove(one);

@@ -1,29 +1,61 @@
-/* structure.h: what the kernel leaves to the structure. seam/NAME.c has these, and port.h's functions. */
+/* structure.h: what the kernel leaves to the structure: services in its own domain (local.c), in domains that are threads or
+ * processes (ipc.c), or both. Which, is known when the kernel is compiled. */
 #ifndef TRIO_STRUCTURE_H
 #define TRIO_STRUCTURE_H
 
+#include "core/memory.h"
 #include "core/task.h"
-#include NAME_OF_STRUCTURE
+#include "ipc.h"
+#include "local.h"
 
-/* A bit an endpoint: services that were notified and have not been told. */
+/* A bit an endpoint: services in the kernel that were notified and have not been told; and one for all servers. */
+#define SERVERS_NOTIFIED (1UL << 63)
 extern uint64_t services_notified;
-/* They do what they have to, now. */
-void deliver_notifications(void);
 
-/* Whether a system call is a trap of a service that is a process, and what it does. */
-bool is_service_trap(uint64_t number);
-int64_t service_trap(uint64_t number, const uint64_t *arguments);
+/* They do what they have to, now. */
+static inline void deliver_notifications(void)
+{
+	if (SERVERS && services_notified & SERVERS_NOTIFIED)
+		servers_deliver();
+	if (SERVICES_IN_KERNEL)
+		local_deliver();
+}
+
+/* Whether the task is a server's. */
+static inline bool is_server(const struct task *t)
+{
+	return SERVERS && t->number > TASKS;
+}
+
 /* Where a service reads and writes a frame; 0: no memory. */
-uint64_t service_address(uint32_t endpoint, uint64_t frame);
+static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
+{
+	if (SERVERS && is_process(endpoints[endpoint].domain))
+		return process_window(endpoints[endpoint].domain, frame);
+	return (uint64_t)physical(frame);
+}
+
 /* Services begin, the lowest first. */
 void services_begin(void);
+
 /* A parked request of `t`'s ends with -EINTR, or with what is done, if a signal ends it. */
-void request_interrupt(struct task *t);
+static inline void request_interrupt(struct task *t)
+{
+	if (SERVICES_IN_KERNEL && (!SERVERS || t->request.link.next))
+		local_interrupt(t);
+	else if (SERVERS)
+		server_interrupt(t);
+}
+
+/* A request of `t`'s is parked. */
+static inline bool request_is_parked(const struct task *t)
+{
+	return SERVERS ? t->request.link.next || server_has_parked(t) : t->state == WAITING;
+}
+
 /* Nobody is to answer `t`'s parked request any more. */
 void request_forget(struct task *t);
 /* The deadline of `who` has passed: a task's request, or (TASKS + endpoint) a service's alarm. */
 void deadline_passed(uint32_t who);
-/* Whose memory it was that a copy of the kernel's own met a fault in. */
-uint32_t copy_owner(void);
 
 #endif

@@ -1,6 +1,7 @@
 """The interface compiler: from interfaces/*.idl and config/services.toml to C headers, stubs and dispatchers.
 
-    python3 idl.py OUT INTERFACES CONFIG
+    python3 idl.py OUT INTERFACES CONFIG                    what all structures have in common
+    python3 idl.py OUT INTERFACES CONFIG STRUCTURE          what one of them has: config/structures, structures.py
 
 The language, a line a member:
 
@@ -11,21 +12,24 @@ The language, a line a member:
         N: notify NAME;                                                           a bit
     }
 
-Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`. A message has room for
+Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`, `grant read write`. A message has room for
 WORDS words; a grant takes two. Written for each interface into OUT:
 
     NAME.h          stubs of its calls, numbers of its notifications: what those above include
     NAME_serve.h    struct NAME_service, the table of handlers: what the service itself includes
     NAME_client.h   stubs of its client calls: what kernel/abi includes
-    NAME_stubs.c, NAME_client_stubs.c, NAME_dispatch.c
-                    what a structure with messages links: what packs them and what unpacks them
-    mono_stubs.c    stubs that are procedure calls, for all
-    program_SERVICE.c, micro_images.S
-                    a service as a program, and all of them within the kernel's file
-    hybrid_stubs.c  services by endpoint; the kernel's calls as procedure calls
+    NAME_dispatch.c what unpacks messages
     kernel_calls.h, kernel_service.c
                     the functions kernel_call_NAME behind the kernel's interface, and their table
     endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
+
+and for a structure
+
+    domain_NAME.c   of each protection domain: stubs, procedure calls within it and messages to others
+    domains.h, domains.c
+                    what the kernel knows of its domains: whom each may call, what messages look like
+    domains.mk, images.S
+                    which services each domain is linked from; programs within the kernel's file
 
 Limits: members stand on one line each (a line may go on after `(` or `,`). Errors go to stderr as FILE:LINE: what,
 exit status 1.
@@ -37,38 +41,36 @@ import sys
 import tomllib
 from pathlib import Path
 
+import domains
 import idl_headers as headers
 import idl_parse
 import idl_stubs as functions
+import structures
 
 
-def written(out: Path, folder: Path, config: Path) -> dict[Path, str]:
+def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str]:
     """Path to content. Raises Wrong."""
     known = idl_parse.interfaces(folder)
     found = idl_parse.services(config, known)
+    if words:
+        made = structures.structure(config.parent / "structures", words, found)
+        return {out / name: text for name, text in domains.written(made, known, found).items()}
     calls_h, calls_c = headers.counters(known)
     files = {"endpoints.h": headers.endpoints(found), "calls.h": calls_h, "calls.c": calls_c}
-    files |= {"mono_stubs.c": functions.mono(known, found), "hybrid_stubs.c": functions.servers(known, found)}
     files["kernel_calls.h"], files["kernel_service.c"] = functions.kernel_calls(known["kernel"])
-    files["micro_images.S"] = functions.images(found)
-    files |= {f"program_{each.name}.c": functions.program(each) for each in found}
     for name, interface in known.items():
         files |= {f"{name}.h": headers.header(interface), f"{name}_serve.h": headers.serve(interface)}
-        files |= {f"{name}_client.h": headers.client(interface), f"{name}_stubs.c": functions.stubs(interface)}
-        files |= {
-            f"{name}_client_stubs.c": functions.client_stubs(interface),
-            f"{name}_dispatch.c": functions.dispatcher(interface),
-        }
+        files |= {f"{name}_client.h": headers.client(interface), f"{name}_dispatch.c": functions.dispatcher(interface)}
     return {out / name: text for name, text in files.items()}
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 3:
+    if len(arguments) not in (3, 4):
         print(__doc__, file=sys.stderr)
         return 2
-    out, folder, config = map(Path, arguments)
+    out, folder, config = map(Path, arguments[:3])
     try:
-        files = written(out, folder, config)
+        files = written(out, folder, config, "".join(arguments[3:]))
     except (idl_parse.Wrong, OSError, tomllib.TOMLDecodeError) as error:
         print(error, file=sys.stderr)
         return 1

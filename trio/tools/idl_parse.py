@@ -19,7 +19,9 @@ WORDS = 12
 OUT_WORDS = 8
 NOTIFICATIONS = 62
 TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
-GRANTS = ("grant read", "grant write")
+GRANTS = ("grant read", "grant write", "grant read write")
+#: The service that makes pages present.
+PAGER = "vm"
 
 _NAME = r"[a-z][a-z0-9_]*"
 _MEMBER = re.compile(
@@ -94,6 +96,10 @@ class Service:
     sources: str
     calls: tuple[str, ...]
     kernel: tuple[str, ...]
+
+    def depends_on(self, other: Service) -> bool:
+        """It calls `other`, or asks it for a page that a copy found absent."""
+        return other.provides in self.calls or other.provides == PAGER != self.provides
 
 
 def parse(path: Path) -> Interface:

@@ -62,7 +62,7 @@ void call_met_absent(struct task *t);
  * nobody's. Since the length is bounded, no part of it can be an id of another kind. */
 static inline struct grant user_grant(uint64_t address, uint64_t length)
 {
-	return (struct grant){ MIN(address, USER_END) | grant_owner(), MIN(length, MOST_BYTES) };
+	return (struct grant){ MIN(address, USER_END), MIN(length, MOST_BYTES) };
 }
 
 /* A path or another string: as much as may be one. */

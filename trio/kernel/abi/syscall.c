@@ -66,10 +66,10 @@ void system_call(struct registers *r)
 
 	COUNT(system_calls, 1);
 	t->system_call = (int64_t)number;
-	if (number < SYSTEM_CALLS && table[number])
+	if (PROCESSES && is_server(t))
+		r->rax = (uint64_t)domain_trap(number, &r->rdi);
+	else if (number < SYSTEM_CALLS && table[number])
 		r->rax = (uint64_t)table[number]->run(t, &r->rdi);
-	else if (is_service_trap(number))
-		r->rax = (uint64_t)service_trap(number, &r->rdi);
 	else
 		r->rax = (uint64_t)unknown(number);
 	if (services_notified | t->work)

@@ -39,7 +39,7 @@ int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct gra
 	v->count = (uint32_t)count;
 	v->last = 0;
 	/* The usual case needs no vector. */
-	*out = count == 1 ? user_grant(v->segments[0].address, sum) : (struct grant){ VECTOR_BIT | grant_owner(), sum };
+	*out = count == 1 ? user_grant(v->segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* device_calls.c: calls 40 to 48 of kernel.idl, with which drivers reach their devices. */
 #include "core/interrupts.h"
 #include "kernel_calls.h"
+#include "structure.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -50,23 +51,24 @@ int64_t kernel_call_device_map(struct kernel *self, uint64_t address, uint64_t l
 		if (address < boot.ram[i].base + boot.ram[i].length && end > boot.ram[i].base)
 			return -EINVAL;
 	*out_address = (uint64_t)physical(address);
-	return 0;
+	if (PROCESSES && is_process(PRESENT_DOMAIN))
+		*out_address = process_device(PRESENT_DOMAIN, address, length);
+	return *out_address ? 0 : -ENOMEM;
 }
 
 int64_t kernel_call_dma_take(struct kernel *self, uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
+	bool process = PROCESSES && is_process(PRESENT_DOMAIN);
 	size_t count = 1;
-	uint64_t frames;
 
 	(void)self;
 	while (count < pages && count < DMA_PAGES_MOST)
 		count *= 2;
-	frames = count < pages ? 0 : frames_take(count);
-	if (!frames)
+	if (count < pages)
 		return -ENOMEM;
-	*out_address = (uint64_t)physical(frames);
-	*out_physical = frames;
-	return 0;
+	*out_address = process ? (uint64_t)process_pages_take(count) : (uint64_t)pages_take(count);
+	*out_physical = *out_address - (process ? PROCESS_PAGES : DIRECT_MAP);
+	return *out_address ? 0 : -ENOMEM;
 }
 
 int64_t kernel_call_irq_attach(struct kernel *self, uint32_t line, uint32_t endpoint, uint32_t bit)

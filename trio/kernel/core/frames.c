@@ -272,6 +272,7 @@ uint64_t frames_take(size_t count)
 void frame_free_promised(uint64_t frame)
 {
 	INVARIANT(frame_table[frame / PAGE] == 0);
+	frame_freed(frame);
 	frame_poison(frame);
 	block_push(0, (uint32_t)(frame / PAGE));
 	free_count++;
@@ -280,6 +281,7 @@ void frame_free_promised(uint64_t frame)
 void frame_free_clean_promised(uint64_t frame)
 {
 	INVARIANT(frame_table[frame / PAGE] == 1);
+	frame_freed(frame);
 	frame_check_zeros(frame);
 	frame_table[frame / PAGE] = FRAME_FREE | clean;
 	clean = (uint32_t)(frame / PAGE);

@@ -4,6 +4,7 @@
 #define TRIO_FRAMES_H
 
 #include "core/memory.h"
+#include "domains.h"
 
 #define FRAME_FREE 0x80000000u
 /* Held so often that no number of mappings brings it to 0. */
@@ -18,6 +19,14 @@ extern uint32_t frame_beyond;
 static inline uint32_t *frame_word(uint64_t frame)
 {
 	return frame / PAGE < frame_limit ? &frame_table[frame / PAGE] : &frame_beyond;
+}
+
+/* Nobody holds it any more: windows of servers on it end. */
+void windows_revoke(uint64_t frame);
+static inline void frame_freed(uint64_t frame)
+{
+	if (PROCESSES)
+		windows_revoke(frame);
 }
 
 /* As frame_take and frame_take_dirty, of what was promised to the caller. */

@@ -34,7 +34,7 @@ static struct task nobody = { .counters = &no_counters };
 /* pm says who is stopped or a zombie; whether a task waits is known here. */
 static char state_of(const struct task *t, const struct label *l)
 {
-	return l->state == 'R' && t->state == WAITING ? 'S' : (char)l->state;
+	return l->state == 'R' && request_is_parked(t) ? 'S' : (char)l->state;
 }
 
 static void task_stat(struct text *out, struct task *t, const struct label *l)

@@ -117,6 +117,12 @@ void task_start(struct task *t)
 	queue_add(&ready, &t->ready);
 }
 
+void task_start_first(struct task *t)
+{
+	t->state = READY;
+	queue_add_first(&ready, &t->ready);
+}
+
 void task_wake(struct task *t)
 {
 	if (t->state != WAITING)

@@ -105,6 +105,8 @@ extern struct task *tasks[TASKS];
 /* See kernel.idl, calls 1 to 10. */
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls);
 void task_start(struct task *t);
+/* The same, before all others that are ready. */
+void task_start_first(struct task *t);
 void task_end(struct task *t);
 
 /* Its first words will be in the kernel, in `function`: of the first task, which no program made. */

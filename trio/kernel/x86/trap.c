@@ -56,9 +56,9 @@ static __attribute__((noinline)) int64_t fault_awaits(uint64_t address, uint64_t
 /* A copy cannot wait: it fails, and the call that wanted it waits when it is over. absent.c */
 static void fault_of_copy(struct registers *r, int64_t why, uint64_t address)
 {
-	struct task *t = why == -EWAIT ? tasks[copy_owner()] : NULL;
+	struct task *t = current;
 
-	if (t != NULL) {
+	if (why == -EWAIT) {
 		t->absent = address;
 		t->absent_access = (uint32_t)r->error;
 		t->work |= WORK_ABSENT;
@@ -73,10 +73,10 @@ static void page_fault(struct registers *r)
 	int64_t why = -EFAULT;
 
 	COUNT(faults, 1);
-	if (from_user(r) && current->number >= TASKS)
-		panic("page fault in a service at %lx, address %lx, error %lx", rip, address, r->error);
-	if (address < USER_END)
-		why = vm_fault(from_user(r) ? current->number : copy_owner(), address, (uint32_t)r->error);
+	if (is_server(current) && from_user(r))
+		panic("page fault in %s at %lx, address %lx, error %lx", current->name, rip, address, r->error);
+	if (address < USER_END && !is_server(current))
+		why = vm_fault(current->number, address, (uint32_t)r->error);
 	if (why == 0)
 		return;
 	if (from_user(r)) {
@@ -97,7 +97,7 @@ static void exception(struct registers *r)
 		page_fault(r);
 		return;
 	}
-	if (!from_user(r))
+	if (!from_user(r) || is_server(current))
 		panic("exception %lu in the kernel at %lx, error %lx", r->trap, r->rip, r->error);
 	switch (r->trap) {
 	case TRAP_DIVIDE:

@@ -1,6 +1,6 @@
-/* mono.h: what the generated stubs of the structure "mono" stand on: a call of a service is a call of a procedure. */
-#ifndef TRIO_MONO_H
-#define TRIO_MONO_H
+/* local.h: services in the kernel's own domain: a call of one is a call of a procedure. Generated stubs stand on it. */
+#ifndef TRIO_LOCAL_H
+#define TRIO_LOCAL_H
 
 #include "calls.h"
 #include "core/checked.h"
@@ -40,14 +40,24 @@ static inline void at_once(const struct request *r, verdict said)
 /* The handler parked or gave way: others run. True: it is to run again; false: the request has its answer. */
 bool wait_for_answer(struct request *r);
 
+/* A service in the kernel whose handlers call a server is entered by one task at a time. */
+void service_enter(uint32_t endpoint);
+void service_leave(uint32_t endpoint);
+#define ENTERED(endpoint, call)                 \
+	({                                      \
+		service_enter(endpoint);        \
+		__auto_type result_ = (call);   \
+		service_leave(endpoint);        \
+		result_;                        \
+	})
+
 /* Generated: every service's start, and the handler of its notifications. */
 void services_start(void);
 void service_notified(uint32_t endpoint, uint64_t bits);
 
-/* Who made a grant of user memory need not be in it: it is always the present task. */
-static inline uint64_t grant_owner(void)
-{
-	return 0;
-}
+/* Of structure.h's functions, what they are for services in the kernel. */
+void local_notify(uint32_t endpoint, unsigned bit);
+void local_deliver(void);
+void local_interrupt(struct task *t);
 
 #endif

@@ -1,0 +1,253 @@
+/* grants.c: the table of grants, and copies by them. An entry is made for a message that has a grant in it, in the hands of
+ * the domain that gets the message, and ends with the call. A copy walks the owner's page tables: no address space is
+ * entered for it, and nothing faults but the server's own side. */
+#include "ipc.h"
+#include "copies.h"
+#include "core/memory.h"
+#include "core/task.h"
+#include "structure.h"
+#include "x86/paging.h"
+
+/* Of one caller: for its call under way, and of a server for its clients' memory. */
+#define CALL_GRANTS 6
+#define CLIENT_GRANTS 2
+#define GRANTS (CALL_GRANTS + CLIENT_GRANTS)
+#define CALLERS (TASKS + DOMAINS)
+/* Beyond the table. */
+#define NO_GRANT (GRANT_ENTRY | 0x3fffUL << GRANT_ENTRY_SHIFT)
+#define OFFSET_MASK 0xffffffffUL
+#define TRIES 4
+
+enum { RIGHT_READ = 1, RIGHT_WRITE = 2 };
+
+/* `owner`: a task, TASKS + a domain, or TASKS: the kernel. `base`: an address of its, or of a task's vector. */
+static struct entry {
+	uint64_t base, length;
+	uint32_t owner;
+	uint16_t generation;
+	uint8_t holder, rights;
+} table[CALLERS][GRANTS];
+static uint8_t next_client_grant[DOMAINS];
+
+static uint64_t id_of(uint32_t caller, unsigned which)
+{
+	uint64_t index = caller * GRANTS + which;
+
+	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT | (uint64_t)table[caller][which].generation << GRANT_GENERATION_SHIFT;
+}
+
+/* NULL: there is none, it is not the holder's, or it lasts no more. */
+static const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned rights)
+{
+	uint64_t index = id >> GRANT_ENTRY_SHIFT & 0x3fff;
+	uint32_t caller = (uint32_t)(index / GRANTS);
+	const struct entry *e = &table[MIN(caller, CALLERS - 1)][index % GRANTS];
+
+	if (caller >= CALLERS || e->holder != holder || (e->rights & rights) != rights)
+		return NULL;
+	if (e->generation != (uint16_t)(id >> GRANT_GENERATION_SHIFT))
+		return NULL;
+	return index % GRANTS < CALL_GRANTS || has_client(e->owner) ? e : NULL;
+}
+
+/* What a grant in the present task's message stands for: false where it has no right to that. `trusted`: the message is of
+ * the kernel's own or a thread's, whose memory is the kernel's. */
+static bool resolve(struct grant g, unsigned rights, bool trusted, struct entry *to)
+{
+	uint32_t domain = PRESENT_DOMAIN;
+	const struct entry *e;
+
+	to->length = g.length;
+	to->base = g.id;
+	to->owner = domain ? TASKS + domain : current->number;
+	if (is_entry(g.id)) {
+		uint64_t offset = g.id & OFFSET_MASK;
+
+		e = entry_of(g.id, domain, rights);
+		if (!e || offset > e->length || g.length > e->length - offset)
+			return false;
+		to->base = e->base + offset;
+		to->owner = e->owner;
+		return true;
+	}
+	if (is_own(g)) {
+		to->owner = TASKS;
+		return trusted;
+	}
+	return !domain || !is_vector(g.id);
+}
+
+int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted)
+{
+	uint32_t caller = current->number, made = 0;
+
+	for (uint32_t at = 0, left = shape->reads | shape->writes; left; at++, left >>= 1) {
+		unsigned rights = (shape->reads >> at & 1 ? RIGHT_READ : 0) | (shape->writes >> at & 1 ? RIGHT_WRITE : 0);
+		struct entry *e = &table[caller][made];
+
+		if (!(left & 1))
+			continue;
+		INVARIANT(made < CALL_GRANTS);
+		if (!resolve((struct grant){ m->words[at], m->words[at + 1] }, rights, trusted, e))
+			return -EFAULT;
+		e->rights = (uint8_t)rights;
+		e->holder = (uint8_t)holder;
+		m->words[at] = id_of(caller, made++);
+	}
+	return 0;
+}
+
+void grants_end(void)
+{
+	struct entry *entries = table[current->number];
+
+	for (unsigned i = 0; i < CALL_GRANTS && entries[i].holder; i++) {
+		entries[i].holder = 0;
+		entries[i].generation++;
+	}
+}
+
+bool grants_are_own(const struct shape *shape, const struct message *m)
+{
+	uint32_t grants = shape->reads | shape->writes;
+
+	for (uint32_t at = 0; grants >> at; at++)
+		if (grants >> at & 1 && !is_entry(m->words[at]) && !is_user(m->words[at], m->words[at + 1]))
+			return false;
+	return true;
+}
+
+uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
+{
+	uint32_t domain = PRESENT_DOMAIN;
+	unsigned which = CALL_GRANTS + next_client_grant[domain]++ % CLIENT_GRANTS;
+	struct entry *e = &table[TASKS + domain][which];
+
+	if (!has_client(task))
+		return NO_GRANT;
+	*e = (struct entry){ .base = MIN(address, USER_END), .length = length, .owner = task,
+			     .generation = (uint16_t)(e->generation + 1), .holder = (uint8_t)domain,
+			     .rights = RIGHT_READ | RIGHT_WRITE };
+	return id_of(TASKS + domain, which);
+}
+
+/* Copies ---------------------------------------------------------------------------------------------------------- */
+
+/* Where the byte at `address` of an owner's space is in the direct map; NULL: nowhere, or not to be written. `access`: what
+ * a touch of it would be told of. */
+static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access)
+{
+	uint64_t frame;
+	uint32_t protection;
+	/* A service's number is its space's; a task's is not. */
+	uint32_t space = owner < TASKS ? tasks[owner]->space : owner;
+
+	*access = write ? 6 : 4;
+	if (space == TASKS || space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
+		return NULL;
+	*access |= 1;
+	return protection & (write ? 2 : 1) ? (char *)physical(frame) + address % PAGE : NULL;
+}
+
+/* As far as it goes in one page of the owner's. 0 and the place, -EFAULT, -EAGAIN: absent. */
+static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offset, char **there, uint64_t *room)
+{
+	struct piece piece = { e->base + offset, e->length - offset };
+	bool write = c->kind == COPY_OUT;
+
+	if (e->owner == TASKS || (e->owner > TASKS && !is_process(e->owner - TASKS))) {
+		*there = (char *)piece.address;
+		*room = piece.length;
+		return 0;
+	}
+	if (e->owner < TASKS && is_vector(e->base))
+		piece = vector_piece(&tasks[e->owner]->vector, e->base, offset);
+	if (piece.length == 0 || piece.address >= USER_END)
+		return -EFAULT;
+	*room = MIN(piece.length, PAGE - piece.address % PAGE);
+	*there = find(e->owner, piece.address, write, &c->access);
+	if (*there)
+		return 0;
+	if (e->owner > TASKS)
+		return -EFAULT;
+	c->task = e->owner;
+	c->address = piece.address;
+	return -EAGAIN;
+}
+
+/* Asked again, and still absent: the page has to be brought, and the client's call to be made anew; or there is none. */
+static int64_t absent(struct copying *c, uint64_t before)
+{
+	struct task *t = tasks[c->task];
+
+	if (c->address != before)
+		c->tries = 0;
+	else if (c->why != 0 || ++c->tries == TRIES) {
+		if (c->why == -EWAIT) {
+			t->absent = c->address;
+			t->absent_access = c->access;
+			t->work |= WORK_ABSENT;
+		}
+		return -EFAULT;
+	}
+	return -EAGAIN;
+}
+
+static size_t string_within(const char *from, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most && from[n])
+		n++;
+	return n;
+}
+
+/* One piece between the two sides. `*done`: a string's end was in it. */
+static int64_t copy_piece(struct copying *c, char *there, size_t n, bool *end)
+{
+	if (c->kind == COPY_STRING) {
+		size_t length = string_within(there, n);
+
+		*end = length < n;
+		n = length + *end;
+	}
+	if (c->kind == COPY_OUT && !c->own)
+		memset(there, 0, n);
+	else if (user_copy(c->kind == COPY_OUT ? there : (void *)c->own, c->kind == COPY_OUT ? (const void *)c->own : there, n))
+		return -EFAULT;
+	if (c->kind == COPY_OUT)
+		COUNT(bytes_out, n);
+	else
+		COUNT(bytes_in, n);
+	c->own += c->own ? n : 0;
+	c->offset += n;
+	c->n -= n;
+	return 0;
+}
+
+int64_t grants_copy(struct copying *c, bool trusted)
+{
+	const struct entry *e = entry_of(c->grant.id, PRESENT_DOMAIN, c->kind == COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
+	uint64_t begin = c->grant.id & OFFSET_MASK, before = c->address;
+	bool end = false;
+
+	if (!e || begin > e->length || c->grant.length > e->length - begin || is_beyond(c->grant, c->offset, c->n))
+		return -EFAULT;
+	if (!trusted && !is_user(c->own, c->n))
+		return -EFAULT;
+	while (c->n > 0 && !end) {
+		uint64_t room = 0;
+		char *there = NULL;
+		int64_t result = place_of(e, c, begin + c->offset, &there, &room);
+
+		if (result == 0)
+			result = copy_piece(c, there, MIN(room, c->n), &end);
+		if (result == -EAGAIN)
+			return absent(c, before);
+		if (result != 0)
+			return result;
+	}
+	if (c->kind != COPY_STRING)
+		return 0;
+	return end ? (int64_t)c->offset - 1 : -ENAMETOOLONG;
+}

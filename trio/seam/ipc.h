@@ -1,0 +1,83 @@
+/* ipc.h: the kernel's side of messages: domains, what they may do, and grants. */
+#ifndef TRIO_IPC_H
+#define TRIO_IPC_H
+
+#include "core/task.h"
+#include "domains.h"
+#include "message.h"
+
+enum shape_kind { SHAPE_NONE, SHAPE_CALL, SHAPE_CLIENT };
+
+/* Generated from an interface: what a message of a call looks like. `reads`, `writes`: a bit for each word where a grant of
+ * that right begins. */
+struct shape {
+	uint8_t kind, words, outs;
+	uint16_t reads, writes;
+};
+
+/* By endpoint: the domain that it is in, and its interface. */
+struct endpoint {
+	uint32_t domain;
+	uint32_t count;
+	const struct shape *shapes;
+};
+extern const struct endpoint endpoints[ENDPOINTS];
+
+/* By number: a server, and what it may do. */
+struct domain {
+	const char *name;
+	/* A bit an endpoint: its own, and those that it may call or, upward, notify; a bit a call of the kernel's. */
+	uint64_t endpoints, calls, kernel_calls;
+	/* One of the two: a program, or what a thread runs. */
+	const uint8_t *image;
+	void (*run)(void);
+};
+extern const struct domain domains[DOMAINS];
+
+/* Of the task that runs: its domain, 0 for a program's. */
+#define PRESENT_DOMAIN (current->number > TASKS ? current->number - TASKS : 0)
+
+static inline bool is_process(uint32_t domain)
+{
+	return PROCESSES && domains[domain].image;
+}
+
+/* What a server asks: enum of message.h. */
+int64_t domain_trap(uint64_t number, const uint64_t *a);
+
+/* Generated: a server's call of a service in the kernel. */
+void service_entered(uint32_t endpoint, struct message *m);
+
+/* Of structure.h's functions, what they are where there are servers. */
+void servers_begin(void);
+void server_notify(uint32_t endpoint, uint64_t bits);
+void servers_deliver(void);
+void server_interrupt(struct task *t);
+void server_forget(struct task *t);
+void server_late(uint32_t task);
+bool server_has_parked(const struct task *t);
+
+/* grants.c: entries of the table for the grants in a message from the present task to a domain; the message names them
+ * then. They are valid until grants_end. 0 or -EFAULT. */
+int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted);
+void grants_end(void);
+/* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such request. */
+uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
+/* As TRAP_COPY, for the present domain. `trusted`: `own` may be the kernel's memory. */
+int64_t grants_copy(struct copying *c, bool trusted);
+/* Whether the grants in a message are a process's to give: its own memory, or entries. */
+bool grants_are_own(const struct shape *shape, const struct message *m);
+/* Whether the present domain has a request of that task's. */
+bool has_client(uint32_t task);
+
+/* pages.c: pages and windows of servers that are processes. */
+int64_t process_pages_take(uint64_t count);
+int64_t process_pages_give(uint64_t address, uint64_t count);
+uint64_t process_window(uint32_t domain, uint64_t frame);
+void windows_start(void);
+bool process_map(uint32_t domain, uint64_t address, uint64_t entry);
+uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
+/* load.c: a server's program becomes its process. */
+struct task *process_load(uint32_t domain);
+
+#endif

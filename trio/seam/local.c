@@ -1,0 +1,157 @@
+/* local.c: services in the kernel's own domain, as procedures: a request is handled on the stack of the task that made
+ * it, so that a client's memory is the present address space, and to be parked is to leave the processor. In port.h's
+ * order. */
+#include "structure.h"
+#include "queue.h"
+#include "endpoints.h"
+
+/* By endpoint: what it is notified of. */
+static uint64_t notifications[ENDPOINTS];
+/* A bit an endpoint: somebody is in the middle of one of its handlers. */
+static uint64_t entered;
+static struct queue at_doors;
+
+verdict park(struct queue *queue, struct request *r)
+{
+	INVARIANT(r == &current->request && current->state == READY);
+	r->ends = BY_A_SIGNAL;
+	queue_add(queue, &r->link);
+	current->state = WAITING;
+	return PARKED;
+}
+
+verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
+{
+	if (deadline != NEVER)
+		timer_set(current->number, deadline);
+	return park(queue, r);
+}
+
+void unpark_request(struct request *r)
+{
+	queue_remove(&r->link);
+	task_wake(CONTAINER(r, struct task, request));
+}
+
+verdict give_way(struct request *r, enum ends ends)
+{
+	INVARIANT(r == &current->request && current->state == READY);
+	r->again = true;
+	r->ends = (uint8_t)ends;
+	return PARKED;
+}
+
+static void request_end(struct task *t)
+{
+	struct request *r = &t->request;
+
+	r->result = r->done ? (int64_t)r->done : -EINTR;
+	t->answered = true;
+}
+
+/* The present task could go on at once: interrupts that have come meanwhile are taken, and others run if it is their
+ * turn. */
+static __attribute__((noinline)) void pass(struct task *t)
+{
+	static const uint32_t work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
+	bool gave_way = !t->ready.next;
+
+	if (!gave_way)
+		queue_remove(&t->ready);
+	(void)task_look();
+	/* What it was parked for has come: then a signal waits. */
+	if (gave_way && t->work & work[t->request.ends])
+		request_end(t);
+}
+
+/* The present task, whose request has just been parked, waits until it is woken. */
+static void wait(void)
+{
+	if (services_notified)
+		deliver_notifications();
+	if (current->state == WAITING)
+		schedule();
+	else
+		pass(current);
+}
+
+bool wait_for_answer(struct request *r)
+{
+	struct task *t = CONTAINER(r, struct task, request);
+
+	t->answered = false;
+	/* A signal that came while it could not be interrupted, between two runs of its handler, say. */
+	if (t->work & WORK_ATTEND)
+		request_interrupt(t);
+	wait();
+	return !t->answered;
+}
+
+/* One who waits to enter a service; on its stack. */
+struct at_door {
+	struct link link;
+	struct task *task;
+	uint32_t endpoint;
+};
+
+void service_enter(uint32_t endpoint)
+{
+	while (entered >> endpoint & 1) {
+		struct at_door door = { .task = current, .endpoint = endpoint };
+
+		queue_add(&at_doors, &door.link);
+		current->state = WAITING;
+		schedule();
+	}
+	entered |= 1UL << endpoint;
+}
+
+void service_leave(uint32_t endpoint)
+{
+	entered &= ~(1UL << endpoint);
+	for (struct link *l = at_doors.head.next; l && l != &at_doors.head; l = l->next) {
+		struct at_door *door = CONTAINER(l, struct at_door, link);
+
+		if (door->endpoint != endpoint)
+			continue;
+		queue_remove(l);
+		task_start(door->task);
+		return;
+	}
+}
+
+void local_notify(uint32_t endpoint, unsigned bit)
+{
+	notifications[endpoint] |= 1UL << bit;
+	services_notified |= 1UL << endpoint;
+}
+
+/* The lowest service first: what it does may be what the ones above wait for. */
+void local_deliver(void)
+{
+	uint64_t who;
+
+	while ((who = services_notified & ~(SERVERS ? entered | SERVERS_NOTIFIED : 0)) != 0) {
+		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(who);
+		uint64_t bits = notifications[endpoint];
+
+		notifications[endpoint] = 0;
+		services_notified &= ~(1UL << endpoint);
+		COUNT(messages, 1);
+		if (SERVERS)
+			service_enter(endpoint);
+		service_notified(endpoint, bits);
+		if (SERVERS)
+			service_leave(endpoint);
+	}
+}
+
+void local_interrupt(struct task *t)
+{
+	struct request *r = &t->request;
+
+	if (t->state != WAITING || r->ends != BY_A_SIGNAL)
+		return;
+	request_end(t);
+	unpark_request(r);
+}

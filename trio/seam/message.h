@@ -1,0 +1,127 @@
+/* message.h: what the kernel and the domains that are threads or processes have in common: messages, and what such a
+ * domain asks of the kernel. A thread asks by a procedure call, a process by a trap; both reach domain_trap. */
+#ifndef TRIO_MESSAGE_H
+#define TRIO_MESSAGE_H
+
+#include "endpoints.h"
+#include "port.h"
+
+#define MESSAGE_WORDS 12
+
+struct message {
+	/* Number within the interface. */
+	uint16_t call;
+	int64_t result;
+	/* The arguments; on the way back the further results. A grant takes two. */
+	uint64_t words[MESSAGE_WORDS];
+};
+
+/* Sends, waits for the answer, and has it in `m`. Down the order of services alone. */
+void message_call(uint32_t endpoint, struct message *m);
+/* The same for the present task's program, by the kernel; the answer is in `r`. */
+void message_client_call(uint32_t endpoint, struct request *r, struct message *m);
+
+/* Generated for each interface: what unpacks messages for a service's table of handlers. */
+#define DISPATCHER(interface)                                                \
+	void serve_##interface##_start(const void *table);                   \
+	void serve_##interface##_notified(const void *table, uint64_t bits); \
+	void serve_##interface##_call(const void *table, struct message *m); \
+	verdict serve_##interface##_client(const void *table, struct request *r, const uint64_t *words)
+
+/* Where the program of a domain that is a process, its stack, its own pages and its windows on frames lie. */
+#define PROCESS_STACK_TOP 0x70000000UL
+#define PROCESS_STACK_PAGES 4
+#define PROCESS_PAGES 0x100000000000UL
+#define PROCESS_WINDOWS 0x200000000000UL
+#define PROCESS_DEVICES 0x300000000000UL
+
+/* A grant in the hands of a server: an entry of the kernel's table (grants.c), its generation, and an offset below. Any
+ * other id is the address of the server's own memory. */
+#define GRANT_ENTRY (2UL << 62)
+#define GRANT_ENTRY_SHIFT 48
+#define GRANT_GENERATION_SHIFT 32
+
+static inline bool is_entry(uint64_t id)
+{
+	return id >> 62 == 2;
+}
+
+/* What comes to a server. */
+enum incoming_kind {
+	/* A call of another domain's or of the kernel's, to be replied to before anything else comes. */
+	INCOMING_CALL,
+	/* A program's, of task `who`; answered whenever. */
+	INCOMING_CLIENT,
+	/* Of the service at `endpoint`: `bits`. */
+	INCOMING_NOTIFIED,
+	/* Of the parked request of task `who`: it is ended by a signal; its deadline has passed; nobody waits for it. */
+	INCOMING_SIGNAL,
+	INCOMING_LATE,
+	INCOMING_GONE,
+};
+
+struct incoming {
+	uint32_t kind, endpoint, who;
+	uint64_t bits;
+	struct message m;
+};
+
+struct client_answer {
+	int64_t result;
+	uint64_t out[OUT_WORDS];
+};
+
+/* Between a server's memory and a grant. `own` 0 with COPY_OUT: zeros. What is done is taken off, so that it can be
+ * asked for again. */
+enum copy_kind { COPY_IN, COPY_OUT, COPY_STRING };
+struct copying {
+	struct grant grant;
+	uint64_t offset, own, n;
+	uint32_t kind;
+	/* With -EAGAIN: the page at `address` of `task` is absent or read-only; what vm.fault is to be asked, and, next
+	 * time, what it said. */
+	uint32_t task, access, tries;
+	uint64_t address;
+	int64_t why;
+};
+
+/* What a server asks of the kernel: numbers beyond those of system calls. Results are as of the port's function of that
+ * name, or 0 or a negative errno. */
+enum {
+	/* (endpoint, message): a call of another service; message is the answer then. */
+	TRAP_CALL = 0x10000,
+	/* (message): a call of the kernel's. */
+	TRAP_KERNEL,
+	/* (incoming, wait): what is next; 0, or 1 where there is nothing and it is not to wait. */
+	TRAP_NEXT,
+	/* (message): the reply to the call that came last. */
+	TRAP_REPLY,
+	/* (task, answer): the answer to a client. */
+	TRAP_ANSWER,
+	/* (task, ends, deadline): a client's request is parked. 0; 1: it ends now, by a signal; -ESRCH: nobody waits. */
+	TRAP_PARKED,
+	/* (task, ends): a client's request gave way. The same results. */
+	TRAP_GAVE_WAY,
+	/* (struct copying): 0 or a string's length, -EFAULT, -ENAMETOOLONG, -EAGAIN. */
+	TRAP_COPY,
+	/* (task, address, length): a grant's id. */
+	TRAP_GRANT_CALLER,
+	/* (endpoint, bit) */
+	TRAP_NOTIFY,
+	/* (endpoint, deadline) */
+	TRAP_ALARM,
+	/* () */
+	TRAP_NOW,
+	/* (count), (address, count) */
+	TRAP_PAGES_TAKE,
+	TRAP_PAGES_GIVE,
+	/* (text, length), (text, length) */
+	TRAP_LOG,
+	TRAP_PANIC,
+	TRAPS_END,
+};
+
+/* Of a domain: asks the kernel. */
+int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
+
+#endif

@@ -1,0 +1,167 @@
+/* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames, which
+ * hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address. */
+#include "ipc.h"
+#include "core/frames.h"
+#include "structure.h"
+#include "x86/cpu.h"
+#include "x86/paging.h"
+
+#define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
+
+/* A bit a frame: some window is on it. */
+static uint64_t *windowed;
+
+/* A table is held once by itself and once for each of its entries. */
+static uint32_t *uses_of(const uint64_t *entry)
+{
+	return &frame_table[physical_of(entry) / PAGE];
+}
+
+/* The lowest table's entry for an address; with `make` the tables on the way are made. NULL: there is none, or no memory. */
+static uint64_t *entry_at(uint32_t domain, uint64_t address, bool make)
+{
+	uint64_t *table = physical(space_root(TASKS + domain));
+
+	for (int level = 3; level > 0; level--) {
+		uint64_t *entry = &table[ENTRY_OF(address, level)];
+
+		if (*entry == 0 && make) {
+			uint64_t frame = frame_take();
+
+			if (frame != 0) {
+				*entry = frame | PAGE_PRESENT | PAGE_WRITE | PAGE_USER;
+				++*uses_of(table);
+			}
+		}
+		if (*entry == 0)
+			return NULL;
+		table = table_below(*entry);
+	}
+	return &table[ENTRY_OF(address, 0)];
+}
+
+/* An empty table, on the way to an address, is given back, and so are those above it that this makes empty. */
+static void prune(uint32_t domain, uint64_t address)
+{
+	for (int lowest = 0; lowest < 3; lowest++) {
+		uint64_t *table = physical(space_root(TASKS + domain)), *entry = NULL, *above = NULL;
+
+		for (int level = 3; level > lowest; level--) {
+			above = table;
+			entry = &table[ENTRY_OF(address, level)];
+			table = table_below(*entry);
+		}
+		if (*uses_of(table) > 1)
+			break;
+		frame_free_clean(*entry & PAGE_FRAME);
+		*entry = 0;
+		--*uses_of(above);
+	}
+}
+
+bool process_map(uint32_t domain, uint64_t address, uint64_t physical_and_bits)
+{
+	uint64_t *entry = entry_at(domain, address, true);
+
+	if (!entry)
+		return false;
+	if (*entry == 0)
+		++*uses_of(entry);
+	*entry = physical_and_bits;
+	return true;
+}
+
+static void unmap(uint32_t domain, uint64_t address)
+{
+	uint64_t *entry = entry_at(domain, address, false);
+
+	if (!entry || *entry == 0)
+		return;
+	*entry = 0;
+	--*uses_of(entry);
+	prune(domain, address);
+	if (cpu_cr3() == space_root(TASKS + domain))
+		cpu_forget_page(address);
+}
+
+static int64_t pages_map(uint32_t domain, uint64_t frame, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = frame + i * PAGE;
+
+		if (process_map(domain, PROCESS_PAGES + at, at | READ_WRITE))
+			continue;
+		for (uint64_t j = 0; j < count; j++) {
+			if (j < i)
+				unmap(domain, PROCESS_PAGES + frame + j * PAGE);
+			frame_drop(frame + j * PAGE);
+		}
+		return 0;
+	}
+	return (int64_t)(PROCESS_PAGES + frame);
+}
+
+int64_t process_pages_take(uint64_t count)
+{
+	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
+
+	return frame ? pages_map(PRESENT_DOMAIN, frame, count) : 0;
+}
+
+/* Its own alone: what is mapped where its own pages are. */
+int64_t process_pages_give(uint64_t address, uint64_t count)
+{
+	uint32_t domain = PRESENT_DOMAIN;
+
+	if (address < PROCESS_PAGES || address % PAGE || address - PROCESS_PAGES >= PROCESS_WINDOWS - PROCESS_PAGES)
+		return -EINVAL;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = address + i * PAGE;
+		uint64_t *entry = at < PROCESS_WINDOWS ? entry_at(domain, at, false) : NULL;
+
+		if (!entry || *entry == 0)
+			return -EINVAL;
+		unmap(domain, at);
+		frame_drop(at - PROCESS_PAGES);
+	}
+	return 0;
+}
+
+uint64_t process_window(uint32_t domain, uint64_t frame)
+{
+	uint64_t n = frame / PAGE;
+
+	if (!process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
+		return 0;
+	windowed[n / 64] |= 1UL << n % 64;
+	return PROCESS_WINDOWS + frame;
+}
+
+void windows_revoke(uint64_t frame)
+{
+	uint64_t n = frame / PAGE;
+
+	if (!windowed || !(windowed[n / 64] >> n % 64 & 1))
+		return;
+	windowed[n / 64] &= ~(1UL << n % 64);
+	for (uint32_t domain = 1; domain <= SERVERS; domain++)
+		if (is_process(domain))
+			unmap(domain, PROCESS_WINDOWS + frame);
+}
+
+uint64_t process_device(uint32_t domain, uint64_t from, uint64_t length)
+{
+	uint64_t begin = from & ~(PAGE - 1);
+
+	for (uint64_t at = begin; at < from + length; at += PAGE)
+		if (!process_map(domain, PROCESS_DEVICES + at, at | READ_WRITE | PAGE_NO_CACHE))
+			return 0;
+	return PROCESS_DEVICES + from;
+}
+
+void windows_start(void)
+{
+	size_t bytes = (frame_limit + 7) / 8;
+
+	windowed = physical(frames_take(pages_for(bytes)));
+}

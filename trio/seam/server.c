@@ -1,0 +1,300 @@
+/* server.c: the life of a protection domain that is a thread or a process: what comes to it, the requests that it has
+ * parked, and port.h's functions, in port.h's order. Linked into each such domain. */
+#include "server.h"
+#include "queue.h"
+#include "vm.h"
+
+/* Requests whose handlers are to run again. */
+static struct queue again;
+
+static struct held *held_of(struct request *r)
+{
+	return CONTAINER(r, struct held, request);
+}
+
+verdict park(struct queue *queue, struct request *r)
+{
+	return park_until(queue, r, NEVER);
+}
+
+verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
+{
+	struct held *h = held_of(r);
+
+	r->ends = BY_A_SIGNAL;
+	h->is_parked = true;
+	h->deadline = deadline;
+	queue_add(queue, &r->link);
+	return PARKED;
+}
+
+static void run_again(struct held *h)
+{
+	h->runs_again = true;
+	queue_add(&again, &h->request.link);
+}
+
+void unpark_request(struct request *r)
+{
+	struct held *h = held_of(r);
+
+	queue_remove(&r->link);
+	h->is_parked = false;
+	run_again(h);
+}
+
+verdict give_way(struct request *r, enum ends ends)
+{
+	r->again = true;
+	r->ends = (uint8_t)ends;
+	run_again(held_of(r));
+	return PARKED;
+}
+
+/* Copies with a grant of somebody else's memory. Where a page is absent vm is asked for it. */
+static long copy(struct copying *c)
+{
+	for (;;) {
+		int64_t result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0);
+
+		if (result != -EAGAIN)
+			return (long)result;
+		c->why = vm_fault(c->task, c->address, c->access);
+	}
+}
+
+static bool is_beyond(struct grant g, uint64_t offset, size_t n)
+{
+	return offset > g.length || n > g.length - offset;
+}
+
+long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
+{
+	struct copying c = { from, offset, (uint64_t)to, n, COPY_IN, .why = 0 };
+
+	if (is_entry(from.id))
+		return copy(&c);
+	if (is_beyond(from, offset, n))
+		return -EFAULT;
+	memcpy(to, (const void *)(from.id + offset), n);
+	return 0;
+}
+
+long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
+{
+	struct copying c = { to, offset, (uint64_t)from, n, COPY_OUT, .why = 0 };
+
+	if (is_entry(to.id))
+		return copy(&c);
+	if (is_beyond(to, offset, n))
+		return -EFAULT;
+	memcpy((void *)(to.id + offset), from, n);
+	return 0;
+}
+
+long copy_zeros(struct grant to, uint64_t offset, size_t n)
+{
+	struct copying c = { to, offset, 0, n, COPY_OUT, .why = 0 };
+
+	if (is_entry(to.id))
+		return copy(&c);
+	if (is_beyond(to, offset, n))
+		return -EFAULT;
+	memset((void *)(to.id + offset), 0, n);
+	return 0;
+}
+
+long copy_string(char *to, size_t size, struct grant from)
+{
+	struct copying c = { from, 0, (uint64_t)to, MIN(size, from.length), COPY_STRING, .why = 0 };
+	size_t length;
+
+	if (is_entry(from.id))
+		return copy(&c);
+	length = strlen((const char *)from.id);
+	if (length >= size)
+		return -ENAMETOOLONG;
+	memcpy(to, (const void *)from.id, length + 1);
+	return (long)length;
+}
+
+struct grant grant_read(const void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+struct grant grant_write(void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
+{
+	return (struct grant){ (uint64_t)trap_kernel(TRAP_GRANT_CALLER, task, address, length), length };
+}
+
+struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
+{
+	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
+
+	return (struct grant){ whole.id + offset, MIN(length, rest) };
+}
+
+void notify(uint32_t endpoint, unsigned bit)
+{
+	trap_kernel(TRAP_NOTIFY, endpoint, bit, 0);
+}
+
+nanoseconds now(void)
+{
+	return (nanoseconds)trap_kernel(TRAP_NOW, 0, 0, 0);
+}
+
+void alarm_at(uint32_t endpoint, nanoseconds deadline)
+{
+	trap_kernel(TRAP_ALARM, endpoint, deadline, 0);
+}
+
+void *pages_take(size_t count)
+{
+	return (void *)trap_kernel(TRAP_PAGES_TAKE, count, 0, 0);
+}
+
+void pages_give(void *pages, size_t count)
+{
+	trap_kernel(TRAP_PAGES_GIVE, (uint64_t)pages, count, 0);
+}
+
+void message_call(uint32_t endpoint, struct message *m)
+{
+	int64_t result = trap_kernel(endpoint == ENDPOINT_KERNEL ? TRAP_KERNEL : TRAP_CALL,
+				     endpoint == ENDPOINT_KERNEL ? (uint64_t)m : endpoint, (uint64_t)m, 0);
+
+	if (result != 0)
+		m->result = result;
+}
+
+/* What comes ------------------------------------------------------------------------------------------------------ */
+
+static const struct dispatcher *service_at(uint32_t endpoint)
+{
+	for (unsigned i = 0; i < domain_service_count; i++)
+		if (domain_services[i].endpoint == endpoint)
+			return &domain_services[i];
+	panic("a message for endpoint %u, which is not here", endpoint);
+}
+
+static void answer_client(struct held *h)
+{
+	struct client_answer a = { .result = h->request.result };
+
+	memcpy(a.out, h->request.out, sizeof a.out);
+	trap_kernel(TRAP_ANSWER, h->request.task, (uint64_t)&a, 0);
+}
+
+static void forget(struct held *h)
+{
+	if (h->is_parked || h->runs_again)
+		queue_remove(&h->request.link);
+	h->is_parked = h->runs_again = false;
+}
+
+static void end_by_signal(struct held *h)
+{
+	forget(h);
+	h->request.result = h->request.done ? (int64_t)h->request.done : -EINTR;
+	answer_client(h);
+}
+
+static void handle(struct held *h)
+{
+	struct request *r = &h->request;
+	int64_t told;
+
+	if (h->service->client(h->service->table, r, h->words) == ANSWERED) {
+		answer_client(h);
+		return;
+	}
+	told = h->is_parked ? trap_kernel(TRAP_PARKED, r->task, r->ends, h->deadline) :
+			      trap_kernel(TRAP_GAVE_WAY, r->task, r->ends, 0);
+	if (told == 1)
+		end_by_signal(h);
+	else if (told != 0)
+		forget(h);
+}
+
+static void begin(const struct incoming *in)
+{
+	struct held *h = &domain_held[in->who];
+
+	*h = (struct held){ .request = { .task = in->who, .call = in->m.call }, .service = service_at(in->endpoint) };
+	memcpy(h->words, in->m.words, sizeof h->words);
+	handle(h);
+}
+
+static void reply(struct incoming *in)
+{
+	const struct dispatcher *service = service_at(in->endpoint);
+
+	service->call(service->table, &in->m);
+	trap_kernel(TRAP_REPLY, (uint64_t)&in->m, 0, 0);
+}
+
+static void notified(const struct incoming *in)
+{
+	const struct dispatcher *service = service_at(in->endpoint);
+
+	service->notified(service->table, in->bits);
+}
+
+/* What the kernel tells of a request that was parked may come after it was unparked. */
+static void parked_told(const struct incoming *in)
+{
+	struct held *h = &domain_held[in->who];
+
+	if (in->kind == INCOMING_GONE) {
+		forget(h);
+	} else if (h->is_parked && in->kind == INCOMING_LATE) {
+		h->request.late = true;
+		unpark_request(&h->request);
+	} else if (h->is_parked && h->request.ends == BY_A_SIGNAL) {
+		end_by_signal(h);
+	}
+}
+
+static void come(struct incoming *in)
+{
+	switch (in->kind) {
+	case INCOMING_CALL:
+		reply(in);
+		break;
+	case INCOMING_CLIENT:
+		begin(in);
+		break;
+	case INCOMING_NOTIFIED:
+		notified(in);
+		break;
+	default:
+		parked_told(in);
+	}
+}
+
+_Noreturn void serve(void)
+{
+	for (unsigned i = 0; i < domain_service_count; i++)
+		domain_services[i].start(domain_services[i].table);
+	for (;;) {
+		bool waits = queue_is_empty(&again);
+		struct incoming in;
+
+		if (trap_kernel(TRAP_NEXT, (uint64_t)&in, waits, 0) == 0)
+			come(&in);
+		if (!queue_is_empty(&again)) {
+			struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
+
+			queue_remove(&h->request.link);
+			h->runs_again = false;
+			handle(h);
+		}
+	}
+}

@@ -1,0 +1,43 @@
+/* server.h: a protection domain that is a thread or a process, from within: its generated part and its loop. */
+#ifndef TRIO_SERVER_H
+#define TRIO_SERVER_H
+
+#include "message.h"
+
+/* A client's request that is here, and the arguments that its handler gets again. */
+struct held {
+	struct request request;
+	uint64_t words[MESSAGE_WORDS];
+	nanoseconds deadline;
+	const struct dispatcher *service;
+	/* In a queue of the service's, waiting; in the queue of those that run again. */
+	bool is_parked, runs_again;
+};
+
+/* A service of the domain's: its table of handlers, and what unpacks messages for it. */
+struct dispatcher {
+	uint32_t endpoint;
+	const char *name;
+	const void *table;
+	void (*start)(const void *table);
+	void (*notified)(const void *table, uint64_t bits);
+	void (*call)(const void *table, struct message *m);
+	verdict (*client)(const void *table, struct request *r, const uint64_t *words);
+};
+
+/* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and how often each call was
+ * made here. */
+extern const struct dispatcher domain_services[];
+extern const unsigned domain_service_count, domain_clients;
+extern struct held domain_held[];
+extern uint64_t domain_calls[];
+
+static inline void count_call(unsigned which)
+{
+	domain_calls[which]++;
+}
+
+/* A domain's life. */
+_Noreturn void serve(void);
+
+#endif

@@ -1,0 +1,272 @@
+"""Files in C of one structure: the stubs of each protection domain, a procedure call where the one that is called is in the
+same domain and a message where it is not; and what the kernel has to know of its domains."""
+
+from __future__ import annotations
+
+from idl_headers import arguments, client_prototype, counter, guarded, stub_prototype
+from idl_parse import PAGER, Interface, Member, Service
+from idl_stubs import pack, packed
+from structures import Domain, Structure
+
+Interfaces = dict[str, Interface]
+
+
+def written(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
+    """File name to content."""
+    files = {
+        "domains.h": _header(made),
+        "domains.c": _tables(made, known, found),
+        "domains.mk": _fragment(made),
+        "domain_kernel.c": _Kernel(made, known, found).text(),
+        "images.S": _images(made),
+    }
+    return files | {f"domain_{each.name}.c": _Server(each, known, found).text() for each in made.servers}
+
+
+def _header(made: Structure) -> str:
+    kinds = [each.kind for each in made.servers]
+    return guarded(
+        "domains",
+        [
+            "/* Of this structure: 0 is the kernel, the others are threads or processes. */",
+            f"#define DOMAINS {len(made.domains)}",
+            f"#define SERVICES_IN_KERNEL {len(made.kernel.services)}",
+            f"#define SERVERS {len(made.servers)}",
+            f"#define PROCESSES {kinds.count('process')}",
+        ],
+    )
+
+
+def _fragment(made: Structure) -> str:
+    lines = [f"IN_KERNEL := {' '.join(each.sources for each in made.kernel.services)}"]
+    for kind in ("thread", "process"):
+        lines.append(f"{kind.upper()}_DOMAINS := {' '.join(each.name for each in made.servers if each.kind == kind)}")
+    lines += [f"SERVICES_{each.name} := {' '.join(one.sources for one in each.services)}" for each in made.servers]
+    return "\n".join([*lines, ""])
+
+
+def _images(made: Structure) -> str:
+    """The programs of domains that are processes, as parts of the kernel's file: GNU assembler."""
+    lines = [".section .rodata"]
+    for each in made.servers:
+        if each.kind == "process":
+            lines += [".balign 8", f".globl image_{each.name}", f'image_{each.name}: .incbin "{each.name}.program"']
+    return "\n".join([*lines, '.section .note.GNU-stack, "", @progbits', ""])
+
+
+def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> str:
+    lines = ['#include "ipc.h"', '#include "calls.h"', ""]
+    for interface in known.values():
+        lines += _shapes(interface)
+    lines += ["const struct endpoint endpoints[ENDPOINTS] = {"]
+    lines.append("\t[ENDPOINT_KERNEL] = { 0, COUNT_OF(shapes_kernel), shapes_kernel },")
+    for each in found:
+        shapes = f"shapes_{each.provides}"
+        number = made.domain_of(each).number
+        lines.append(f"\t[ENDPOINT_{each.name.upper()}] = {{ {number}, COUNT_OF({shapes}), {shapes} }},")
+    lines += ["};", ""]
+    for domain in made.servers:
+        what = f"image_{domain.name}[]" if domain.kind == "process" else f"domain_main_{domain.name}(void)"
+        lines.append(f"extern const uint8_t {what};" if domain.kind == "process" else f"_Noreturn void {what};")
+    lines += ["", "const struct domain domains[DOMAINS] = {"]
+    for domain in made.servers:
+        calls = sorted({f"1UL << ENDPOINT_{each.name.upper()}" for each in _callees(domain, found)})
+        of_kernel = {each: number for each, number in _numbers(known["kernel"])}
+        kernel = sorted({of_kernel[name] for each in domain.services for name in each.kernel})
+        own = " | ".join(f"1UL << ENDPOINT_{each.name.upper()}" for each in domain.services)
+        lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
+        lines.append(f"\t\t.calls = {' | '.join(calls) or '0'},")
+        lines.append(f"\t\t.kernel_calls = {' | '.join(f'1UL << {each}' for each in kernel) or '0'},")
+        entry = f".image = image_{domain.name}" if domain.kind == "process" else f".run = domain_main_{domain.name}"
+        lines += [f"\t\t{entry},", "\t},"]
+    return "\n".join([*lines, "};", ""])
+
+
+def _numbers(interface: Interface) -> list[tuple[str, int]]:
+    return [(each.name, each.number) for each in interface.of("call")]
+
+
+def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:
+    """Outside of it."""
+    return [
+        below
+        for below in found
+        if below not in domain.services and any(each.depends_on(below) for each in domain.services)
+    ]
+
+
+def _shapes(interface: Interface) -> list[str]:
+    """What a message of each call looks like, by the call's number."""
+    lines = [f"static const struct shape shapes_{interface.name}[] = {{"]
+    for member in interface.of("client", "call"):
+        reads, writes = (
+            sum(1 << at for at, arg in packed(member.args) if arg.is_grant and right in arg.type)
+            for right in ("read", "write")
+        )
+        words = sum(arg.words for arg in member.args)
+        kind = "SHAPE_CLIENT" if member.kind == "client" else "SHAPE_CALL"
+        lines.append(f"\t[{member.number}] = {{ {kind}, {words}, {len(member.outs)}, {reads:#x}, {writes:#x} }},")
+    return [*lines, "};"]
+
+
+class _Domain:
+    """The stubs of a domain; what those of the kernel's and those of a server's have in common."""
+
+    def __init__(self, domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> None:
+        self.domain = domain
+        self.known = known
+        self.found = found
+
+    def call(self, interface: Interface, member: Member) -> list[str]:
+        """A stub."""
+        providers = [each for each in self.found if each.provides == interface.name]
+        here = [each for each in providers if each in self.domain.services]
+        lines = [stub_prototype(interface, member), "{"]
+        local = here == providers and here
+        if not local:
+            lines += [f"\tstruct message m = {{ .call = {member.number} }};", ""]
+        lines.append(f"\tcount_call({counter(interface, member)});")
+        if interface.many:
+            for each in here:
+                lines.append(f"\tif (endpoint == ENDPOINT_{each.name.upper()})")
+                lines.append(f"\t\treturn {self.procedure(interface, member, each)};")
+            if local:
+                return [*lines, "\treturn -ENODEV;", "}", ""]
+        elif here:
+            return [*lines, f"\treturn {self.procedure(interface, member, here[0])};", "}", ""]
+        to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
+        lines += [*pack(member.args), f"\tmessage_call({to}, &m);"]
+        lines += [f"\t*out_{out.name} = ({out.c})m.words[{index}];" for index, out in enumerate(member.outs)]
+        return [*lines, "\treturn m.result;", "}", ""]
+
+    def procedure(self, interface: Interface, member: Member, of: Service) -> str:
+        service = f"{of.name}_service"
+        return f"{service}.{member.name}({arguments(member.args, member.outs, (f'{service}.self',))})"
+
+
+def _kernel_stub(interface: Interface, member: Member) -> list[str]:
+    inner = arguments(member.args, member.outs, ("kernel_service.self",))
+    return [
+        stub_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});",
+        f"\treturn kernel_service.{member.name}({inner});", "}", "",
+    ]  # fmt: skip  # a line each
+
+
+class _Kernel(_Domain):
+    """Of the kernel's own domain: the services that are in it, and those it asks for its programs."""
+
+    def __init__(self, made: Structure, known: Interfaces, found: tuple[Service, ...]) -> None:
+        super().__init__(made.kernel, known, found)
+        self.locked = _locked(made, found)
+        self.mixed = bool(made.servers)
+
+    def text(self) -> str:
+        services = self.domain.services
+        lines = ['#include "local.h"', '#include "kernel_calls.h"']
+        lines += ['#include "ipc.h"'] if self.mixed else []
+        for name in self.known:
+            lines += [f'#include "{name}.h"', f'#include "{name}_serve.h"', f'#include "{name}_client.h"']
+        lines += ["", *(f"extern const struct {each.provides}_service {each.name}_service;" for each in services), ""]
+        for interface in self.known.values():
+            for member in interface.of("call"):
+                if interface.name == "kernel":
+                    lines += _kernel_stub(interface, member) if services else []
+                else:
+                    lines += self.call(interface, member)
+            for member in interface.of("client"):
+                lines += self.client(interface, member)
+        lines += ["void services_start(void)", "{"]
+        lines += [f"\t{each.name}_service.start({each.name}_service.self);" for each in reversed(services)]
+        lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
+        for each in services:
+            lines += [f"\tcase ENDPOINT_{each.name.upper()}:"]
+            lines += [f"\t\t{each.name}_service.notified({each.name}_service.self, bits);", "\t\tbreak;"]
+        lines += ["\t}", "\t(void)bits;", "}", ""]
+        return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
+
+    def procedure(self, interface: Interface, member: Member, of: Service) -> str:
+        found = super().procedure(interface, member, of)
+        if of in self.locked:
+            found = f"ENTERED(ENDPOINT_{of.name.upper()}, {found})"
+        return f"checked_result({counter(interface, member)}, {found})"
+
+    def client(self, interface: Interface, member: Member) -> list[str]:
+        of = next(each for each in self.found if each.provides == interface.name)
+        lines = [client_prototype(interface, member), "{"]
+        if of not in self.domain.services:
+            lines += [f"\tstruct message m = {{ .call = {member.number} }};", ""]
+            lines += [f"\tcount_call({counter(interface, member)});", *pack(member.args)]
+            lines.append(f"\tmessage_client_call(ENDPOINT_{of.name.upper()}, r, &m);")
+        else:
+            lines += [f"\tcount_call({counter(interface, member)});", *self.handled(member, of)]
+        return [*lines, f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
+
+    def handled(self, member: Member, of: Service) -> list[str]:
+        """The handler runs again for as long as it parks."""
+        service = f"{of.name}_service"
+        run = f"{service}.{member.name}({arguments(member.args, (), (f'{service}.self', 'r'))})"
+        if of in self.locked:
+            run = f"ENTERED(ENDPOINT_{of.name.upper()}, {run})"
+        if not member.waits and not member.gives_way:
+            return [f"\tat_once(r, {run});"]
+        begin = f"request_begin(r, {member.number})" if member.waits else "request_begin_at_once(r)"
+        return [f"\t{begin};", f"\twhile ({run} == PARKED && wait_for_answer(r))", "\t\tcontinue;"]
+
+    def entered(self) -> list[str]:
+        """Calls of servers to services in the kernel, by endpoint."""
+        names = sorted({each.provides for each in self.domain.services})
+        lines = [f"DISPATCHER({name});" for name in names]
+        lines += ["", "void service_entered(uint32_t endpoint, struct message *m)", "{", "\tswitch (endpoint) {"]
+        for each in self.domain.services:
+            run = f"serve_{each.provides}_call(&{each.name}_service, m)"
+            lock = each in self.locked
+            endpoint = f"ENDPOINT_{each.name.upper()}"
+            lines += [f"\tcase {endpoint}:", *([f"\t\tservice_enter({endpoint});"] if lock else []), f"\t\t{run};"]
+            lines += [*([f"\t\tservice_leave({endpoint});"] if lock else []), "\t\tbreak;"]
+        return [*lines, "\tdefault:", "\t\tm->result = -EINVAL;", "\t}", "}", ""]
+
+
+def _locked(made: Structure, found: tuple[Service, ...]) -> set[Service]:
+    """Services in the kernel whose handlers may have to wait for a server, so that another caller could meet one in the
+    middle of a handler."""
+    waits = {each for server in made.servers for each in server.services}
+    while more := {each for each in found if any(each.depends_on(below) for below in waits)} - waits:
+        waits |= more
+    return waits & set(made.kernel.services)
+
+
+class _Server(_Domain):
+    """Of a domain that is a thread or a process."""
+
+    def text(self) -> str:
+        services = self.domain.services
+        process = self.domain.kind == "process"
+        allowed = {name for each in services for name in each.kernel}
+        lines = ['#include "server.h"', '#include "calls.h"']
+        lines += ["" if process else '#include "kernel_calls.h"']
+        called = {each.provides for each in (*services, *_callees(self.domain, self.found))} | {"kernel", PAGER}
+        for name in sorted(called):
+            lines += [f'#include "{name}.h"', f'#include "{name}_serve.h"']
+        lines += ["", *(f"DISPATCHER({name});" for name in sorted({each.provides for each in services}))]
+        lines += [f"extern const struct {each.provides}_service {each.name}_service;" for each in services]
+        lines += ["uint64_t domain_calls[CALLS];", ""]
+        for name in sorted(called):
+            interface = self.known[name]
+            for member in interface.of("call"):
+                if name != "kernel":
+                    lines += self.call(interface, member)
+                elif member.name in allowed:
+                    lines += self.call(interface, member) if process else _kernel_stub(interface, member)
+        lines += ["const struct dispatcher domain_services[] = {"]
+        for each in reversed(services):
+            of = each.provides
+            lines.append(f'\t{{ ENDPOINT_{each.name.upper()}, "{each.name}", &{each.name}_service, serve_{of}_start,')
+            lines.append(f"\t  serve_{of}_notified, serve_{of}_call, serve_{of}_client }},")
+        lines += ["};", f"const unsigned domain_service_count = {len(services)};"]
+        clients = any(self.known[each.provides].of("client") for each in services)
+        lines += [f"struct held domain_held[{'TASKS' if clients else '1'}];"]
+        lines += [f"const unsigned domain_clients = {'TASKS' if clients else '0'};"]
+        if not process:
+            main = f"_Noreturn void domain_main_{self.domain.name}(void)"
+            lines += [f"{main};", main, "{", "\tserve();", "}"]
+        return "\n".join([*lines, ""])

@@ -1,0 +1,138 @@
+"""A structure: which services are in one protection domain, and of which kind each domain is.
+
+`NAME` is a file of config/structures; `NAME+together=A,B` puts services of it into one domain, `NAME+apart=A,B` puts each
+of them into a process of its own. Errors are Wrong.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from idl_parse import Service, Wrong
+
+#: Of a domain: on its callers' stacks in the kernel; a thread of the kernel's; an address space of its own.
+KINDS = ("kernel", "thread", "process")
+
+_Node = TypeVar("_Node")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Services that call each other as procedures. `number` is 0 for those in the kernel, on their callers' stacks."""
+
+    number: int
+    name: str
+    kind: str
+    services: tuple[Service, ...]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """`kernel` may be empty."""
+
+    name: str
+    kernel: Domain
+    servers: tuple[Domain, ...]
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        return (self.kernel, *self.servers)
+
+    def domain_of(self, service: Service) -> Domain:
+        return next(each for each in self.domains if service in each.services)
+
+
+def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure:
+    """Raises Wrong."""
+    name, *changes = words.split("+")
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        raise Wrong(f"{path}:1: there is no structure {name!r}")
+    table = tomllib.loads(path.read_text())
+    match table:
+        case {"all": kind, **rest} if not rest and kind in KINDS:
+            groups = [(kind, [each.name for each in found])]
+        case {"each": kind, **rest} if not rest and kind in KINDS[1:]:
+            groups = [(kind, [each.name]) for each in found]
+        case _:
+            raise Wrong(f"{path}:1: expected 'all' or 'each', and one of {', '.join(KINDS)}")
+    for change in changes:
+        groups = _changed(groups, change, {each.name for each in found})
+    by_name = {each.name: each for each in found}
+    domains = [(kind, tuple(sorted(map(by_name.__getitem__, names), key=_place))) for kind, names in groups if names]
+    domains.sort(key=lambda each: _place(each[1][0]))
+    kernel = next((each for kind, each in domains if kind == "kernel"), ())
+    servers = [(kind, each) for kind, each in domains if kind != "kernel"]
+    made = Structure(
+        words,
+        Domain(0, "kernel", "kernel", kernel),
+        tuple(
+            Domain(number, _name(services, found), kind, services)
+            for number, (kind, services) in enumerate(servers, 1)
+        ),
+    )
+    _check(made, found)
+    return made
+
+
+def _name(services: tuple[Service, ...], found: tuple[Service, ...]) -> str:
+    return "server" if services == found else "_".join(each.name for each in services)
+
+
+def _place(service: Service) -> int:
+    return service.endpoint
+
+
+Groups = list[tuple[str, list[str]]]
+
+
+def _changed(groups: Groups, change: str, known: set[str]) -> Groups:
+    how, _, text = change.partition("=")
+    names = text.split(",")
+    if how not in ("together", "apart") or len(set(names)) < len(names):
+        raise Wrong(f"{change!r}: expected together=A,B or apart=A")
+    if unknown := set(names) - known:
+        raise Wrong(f"{change!r}: there is no service {', '.join(sorted(unknown))}")
+    kinds = [kind for kind, members in groups if set(members) & set(names)]
+    left = [(kind, [each for each in members if each not in names]) for kind, members in groups]
+    if how == "apart":
+        return left + [("process", [each]) for each in names]
+    if len(set(kinds)) > 1:
+        raise Wrong(f"{change!r}: their domains are not of one kind")
+    return [*left, (kinds[0], names)]
+
+
+def _check(made: Structure, found: tuple[Service, ...]) -> None:
+    """A server answers one call at a time: if it waits for another one that waits for it, both wait for ever. Services
+    in the kernel run on their callers' stacks, and each is entered alone: there the order of services is enough."""
+    order = [(each, below) for each in found for below in found if each.depends_on(below)]
+    if circle := _circle(found, order):
+        raise Wrong(f"services call each other in a circle: {' > '.join(each.name for each in circle)}")
+    nodes = [(each.name,) for each in made.kernel.services] + [(each.name,) for each in made.servers]
+    names = {service: each.name for each in made.servers for service in each.services}
+    names |= {service: service.name for service in made.kernel.services}
+    between = [((names[a],), (names[b],)) for a, b in order if names[a] != names[b]]
+    if wrong := _circle(nodes, between):
+        raise Wrong(f"{made.name}: domains call each other in a circle: {' > '.join(each[0] for each in wrong)}")
+
+
+def _circle(nodes: Iterable[_Node], edges: list[tuple[_Node, _Node]]) -> list[_Node]:
+    """One there is, or nothing."""
+    done: set[_Node] = set()
+
+    def visit(node: _Node, way: list[_Node]) -> list[_Node]:
+        if node in way:
+            return [*way[way.index(node) :], node]
+        if node in done:
+            return []
+        for _, below in (edge for edge in edges if edge[0] == node):
+            if circle := visit(below, [*way, node]):
+                return circle
+        done.add(node)
+        return []
+
+    return next((circle for circle in (visit(node, []) for node in nodes) if circle), [])
