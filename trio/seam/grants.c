@@ -101,7 +101,8 @@ void grants_end(void)
 {
 	struct entry *entries = table[current->number];
 
-	for (unsigned i = 0; i < CALL_GRANTS && entries[i].holder; i++) {
+	for (unsigned i = 0; i < CALL_GRANTS && entries[i].rights; i++) {
+		entries[i].rights = 0;
 		entries[i].holder = 0;
 		entries[i].generation++;
 	}
@@ -115,6 +116,14 @@ bool grants_are_own(const struct shape *shape, const struct message *m)
 		if (grants >> at & 1 && !is_entry(m->words[at]) && !is_user(m->words[at], m->words[at + 1]))
 			return false;
 	return true;
+}
+
+void grants_revoke(uint32_t holder)
+{
+	for (uint32_t caller = 0; caller < CALLERS; caller++)
+		for (unsigned i = 0; i < GRANTS; i++)
+			if (table[caller][i].holder == holder)
+				table[caller][i].holder = 0;
 }
 
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)

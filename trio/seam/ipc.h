@@ -23,11 +23,22 @@ struct endpoint {
 };
 extern const struct endpoint endpoints[ENDPOINTS];
 
+#define PORT_RANGES 8
+#define PCI_DEVICES 8
+
 /* By number: a server, and what it may do. */
 struct domain {
 	const char *name;
 	/* A bit an endpoint: its own, and those that it may call or, upward, notify; a bit a call of the kernel's. */
 	uint64_t endpoints, calls, kernel_calls;
+	/* Of the machine: a bit a line; ranges, PCI functions, up to the first that is zero. */
+	uint32_t interrupts;
+	struct {
+		uint32_t first, count;
+	} ports[PORT_RANGES];
+	struct {
+		uint32_t vendor, device;
+	} devices[PCI_DEVICES];
 	/* One of the two: a program, or what a thread runs. */
 	const uint8_t *image;
 	void (*run)(void);
@@ -55,12 +66,18 @@ void servers_deliver(void);
 void server_interrupt(struct task *t);
 void server_forget(struct task *t);
 void server_late(uint32_t task);
+/* The present server, a process, met an exception: it ends. */
+_Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address);
+/* What servers counted, and how often they made each call: added. */
+void servers_count(struct counters *sum);
 bool server_has_parked(const struct task *t);
 
 /* grants.c: entries of the table for the grants in a message from the present task to a domain; the message names them
  * then. They are valid until grants_end. 0 or -EFAULT. */
 int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted);
 void grants_end(void);
+/* Those that a domain holds are nobody's. */
+void grants_revoke(uint32_t holder);
 /* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such request. */
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
 /* As TRAP_COPY, for the present domain. `trusted`: `own` may be the kernel's memory. */
@@ -76,7 +93,18 @@ int64_t process_pages_give(uint64_t address, uint64_t count);
 uint64_t process_window(uint32_t domain, uint64_t frame);
 void windows_start(void);
 bool process_map(uint32_t domain, uint64_t address, uint64_t entry);
+/* All that a process has of memory; its address space is gone. */
+void process_free(uint32_t domain);
+/* Copies of a process's memory; false: it is not there. */
+bool process_read(uint32_t domain, uint64_t from, void *to, size_t n);
 uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
+/* rights.c: what of the machine the present server, a process, may touch. */
+bool process_may_port(uint32_t port, uint32_t size);
+bool process_may_device(uint32_t place);
+bool process_may_line(uint32_t line);
+/* Whether the service at `endpoint` is in it. */
+bool process_is(uint32_t endpoint);
+bool process_may_memory(uint64_t from, uint64_t length);
 /* load.c: a server's program becomes its process. */
 struct task *process_load(uint32_t domain);
 

@@ -88,8 +88,10 @@ struct copying {
 /* What a server asks of the kernel: numbers beyond those of system calls. Results are as of the port's function of that
  * name, or 0 or a negative errno. */
 enum {
+	/* (address): of what the domain counts, a word a call of calls.h. */
+	TRAP_BEGIN = 0x10000,
 	/* (endpoint, message): a call of another service; message is the answer then. */
-	TRAP_CALL = 0x10000,
+	TRAP_CALL,
 	/* (message): a call of the kernel's. */
 	TRAP_KERNEL,
 	/* (incoming, wait): what is next; 0, or 1 where there is nothing and it is not to wait. */

@@ -145,18 +145,65 @@ void windows_revoke(uint64_t frame)
 		return;
 	windowed[n / 64] &= ~(1UL << n % 64);
 	for (uint32_t domain = 1; domain <= SERVERS; domain++)
-		if (is_process(domain))
+		if (is_process(domain) && space_root(TASKS + domain))
 			unmap(domain, PROCESS_WINDOWS + frame);
 }
 
 uint64_t process_device(uint32_t domain, uint64_t from, uint64_t length)
 {
 	uint64_t begin = from & ~(PAGE - 1);
+	/* Memory that a device writes to is cached; its registers are not. */
+	uint64_t bits = READ_WRITE | (from < frame_limit * PAGE ? 0 : PAGE_NO_CACHE);
 
 	for (uint64_t at = begin; at < from + length; at += PAGE)
-		if (!process_map(domain, PROCESS_DEVICES + at, at | READ_WRITE | PAGE_NO_CACHE))
+		if (!process_map(domain, PROCESS_DEVICES + at, at | bits))
 			return 0;
 	return PROCESS_DEVICES + from;
+}
+
+/* Windows and devices hold nothing; what a device may still write to stays. */
+static void table_free(uint64_t *table, int level, uint64_t address)
+{
+	for (uint64_t i = 0; i < ENTRIES; i++) {
+		uint64_t entry = table[i], at = address + i * REACH(level);
+
+		if (entry == 0 || at >= USER_END)
+			continue;
+		if (level > 0)
+			table_free(table_below(entry), level - 1, at);
+		else if (at < PROCESS_WINDOWS)
+			frame_drop(entry & PAGE_FRAME);
+	}
+	*uses_of(table) = 1;
+	frame_drop(physical_of(table));
+}
+
+void process_free(uint32_t domain)
+{
+	uint64_t root = space_root(TASKS + domain);
+
+	current->root = kernel_root();
+	cpu_set_cr3(kernel_root());
+	space_roots[TASKS + domain] = 0;
+	table_free(physical(root), 3, 0);
+}
+
+bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
+{
+	char *at = to;
+
+	while (n > 0) {
+		size_t part = MIN(n, PAGE - from % PAGE);
+		const uint64_t *entry = from < PROCESS_PAGES && space_root(TASKS + domain) ? entry_at(domain, from, false) : NULL;
+
+		if (!entry || *entry == 0)
+			return false;
+		memcpy(at, (char *)physical(*entry & PAGE_FRAME) + from % PAGE, part);
+		at += part;
+		from += part;
+		n -= part;
+	}
+	return true;
 }
 
 void windows_start(void)

@@ -281,6 +281,7 @@ static void come(struct incoming *in)
 
 _Noreturn void serve(void)
 {
+	trap_kernel(TRAP_BEGIN, (uint64_t)domain_calls, 0, 0);
 	for (unsigned i = 0; i < domain_service_count; i++)
 		domain_services[i].start(domain_services[i].table);
 	for (;;) {

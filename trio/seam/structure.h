@@ -35,6 +35,9 @@ static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
 	return (uint64_t)physical(frame);
 }
 
+/* Whether the present service is a process that lacks a right of rights.c's. */
+#define IS_REFUSED(right) (PROCESSES && is_process(PRESENT_DOMAIN) && !(right))
+
 /* Services begin, the lowest first. */
 void services_begin(void);
 

@@ -76,6 +76,11 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
         own = " | ".join(f"1UL << ENDPOINT_{each.name.upper()}" for each in domain.services)
         lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
         lines.append(f"\t\t.calls = {' | '.join(calls) or '0'},")
+        ports = [f"{{ {first:#x}, {count} }}" for each in domain.services for first, count in each.ports]
+        devices = [f"{{ {vendor:#x}, {device:#x} }}" for each in domain.services for vendor, device in each.devices]
+        interrupts = sum(1 << line for each in domain.services for line in each.interrupts)
+        lines.append(f"\t\t.interrupts = {interrupts:#x},")
+        lines += [f"\t\t.{name} = {{ {', '.join(given)} }}," for name, given in (("ports", ports), ("devices", devices)) if given]
         lines.append(f"\t\t.kernel_calls = {' | '.join(f'1UL << {each}' for each in kernel) or '0'},")
         entry = f".image = image_{domain.name}" if domain.kind == "process" else f".run = domain_main_{domain.name}"
         lines += [f"\t\t{entry},", "\t},"]

@@ -88,7 +88,7 @@ class Interface:
 @dataclass(frozen=True)
 class Service:
     """A table of the configuration: who provides what, made of what, and what it may call; of the kernel's interface
-    the calls `kernel` alone."""
+    the calls `kernel` alone; of the machine ranges of ports, lines of interrupts, PCI functions (vendor, device)."""
 
     name: str
     endpoint: int
@@ -96,6 +96,9 @@ class Service:
     sources: str
     calls: tuple[str, ...]
     kernel: tuple[str, ...]
+    ports: tuple[tuple[int, int], ...] = ()
+    interrupts: tuple[int, ...] = ()
+    devices: tuple[tuple[int, int], ...] = ()
 
     def depends_on(self, other: Service) -> bool:
         """It calls `other`, or asks it for a page that a copy found absent."""
@@ -208,7 +211,11 @@ def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
         if unknown := (set(table["kernel"]) - kernel) | (set(table["calls"]) - set(known)):
             raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")
         calls, kernels = tuple(table["calls"]), tuple(table["kernel"])
-        found.append(Service(name, endpoint, table["provides"], table["sources"], calls, kernels))
+        ports = tuple((first, count) for first, count in table.get("ports", ()))
+        lines = tuple(table.get("interrupts", ()))
+        devices = tuple((int(text[:4], 16), int(text[5:], 16)) for text in table.get("devices", ()))
+        named = (name, endpoint, table["provides"], table["sources"])
+        found.append(Service(*named, calls, kernels, ports, lines, devices))
     for interface in known.values():
         count = sum(each.provides == interface.name for each in found)
         if interface.name != "kernel" and count != 1 and not (interface.many and count):

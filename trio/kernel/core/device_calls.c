@@ -24,6 +24,8 @@ int64_t kernel_call_pci_find(struct kernel *self, uint32_t vendor, uint32_t devi
 	memcpy(told, f->bars, sizeof f->bars);
 	told[PCI_BARS] = f->lengths[0];
 	told[PCI_BARS + 1] = f->lengths[1];
+	if (IS_REFUSED(process_may_device(f->place)))
+		return -EPERM;
 	*out_place = f->place;
 	return copy_out(bars, 0, told, sizeof told);
 }
@@ -34,10 +36,20 @@ int64_t kernel_call_pci_command(struct kernel *self, uint32_t place, uint32_t at
 	(void)self;
 	if ((size != 1 && size != 2 && size != 4) || at & (size - 1) || at >= CONFIG_BYTES || !pci_function_at(place))
 		return -EINVAL;
+	if (IS_REFUSED(process_may_device(place)))
+		return -EPERM;
 	if (write)
 		pci_write(place, at, size, value);
 	*out_value = write ? value : pci_read(place, at, size);
 	return 0;
+}
+
+/* Where the present service reaches physical memory that is shared with a device; 0: no memory. */
+static uint64_t device_address(uint64_t at, uint64_t length)
+{
+	if (PROCESSES && is_process(PRESENT_DOMAIN))
+		return process_device(PRESENT_DOMAIN, at, length);
+	return (uint64_t)physical(at);
 }
 
 int64_t kernel_call_device_map(struct kernel *self, uint64_t address, uint64_t length, uint64_t *out_address)
@@ -47,39 +59,44 @@ int64_t kernel_call_device_map(struct kernel *self, uint64_t address, uint64_t l
 	(void)self;
 	if (end < address || end > DEVICES_END)
 		return -EINVAL;
+	if (IS_REFUSED(process_may_memory(address, length)))
+		return -EPERM;
 	for (size_t i = 0; i < boot.ram_count; i++)
 		if (address < boot.ram[i].base + boot.ram[i].length && end > boot.ram[i].base)
 			return -EINVAL;
-	*out_address = (uint64_t)physical(address);
-	if (PROCESSES && is_process(PRESENT_DOMAIN))
-		*out_address = process_device(PRESENT_DOMAIN, address, length);
+	*out_address = device_address(address, length);
 	return *out_address ? 0 : -ENOMEM;
 }
 
 int64_t kernel_call_dma_take(struct kernel *self, uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
-	bool process = PROCESSES && is_process(PRESENT_DOMAIN);
 	size_t count = 1;
+	uint64_t frames;
 
 	(void)self;
 	while (count < pages && count < DMA_PAGES_MOST)
 		count *= 2;
-	if (count < pages)
+	frames = count < pages ? 0 : frames_take(count);
+	if (!frames)
 		return -ENOMEM;
-	*out_address = process ? (uint64_t)process_pages_take(count) : (uint64_t)pages_take(count);
-	*out_physical = *out_address - (process ? PROCESS_PAGES : DIRECT_MAP);
+	*out_address = device_address(frames, count * PAGE);
+	*out_physical = frames;
 	return *out_address ? 0 : -ENOMEM;
 }
 
 int64_t kernel_call_irq_attach(struct kernel *self, uint32_t line, uint32_t endpoint, uint32_t bit)
 {
 	(void)self;
+	if (IS_REFUSED(process_may_line(line) && process_is(endpoint)))
+		return -EPERM;
 	return interrupt_attach(line, endpoint, bit);
 }
 
 int64_t kernel_call_irq_done(struct kernel *self, uint32_t line)
 {
 	(void)self;
+	if (IS_REFUSED(process_may_line(line)))
+		return -EPERM;
 	interrupt_done(line);
 	return 0;
 }
@@ -89,6 +106,8 @@ int64_t kernel_call_port_in(struct kernel *self, uint32_t port, uint32_t size, u
 	uint16_t at = (uint16_t)port;
 
 	(void)self;
+	if (IS_REFUSED(process_may_port(port, size)))
+		return -EPERM;
 	*out_value = size == 1 ? cpu_in8(at) : size == 2 ? cpu_in16(at) : cpu_in32(at);
 	return 0;
 }
@@ -98,6 +117,8 @@ int64_t kernel_call_port_out(struct kernel *self, uint32_t port, uint32_t size, 
 	uint16_t at = (uint16_t)port;
 
 	(void)self;
+	if (IS_REFUSED(process_may_port(port, size)))
+		return -EPERM;
 	if (size == 1)
 		cpu_out8(at, (uint8_t)value);
 	else if (size == 2)
@@ -112,6 +133,8 @@ int64_t kernel_call_port_write(struct kernel *self, uint32_t port, struct grant 
 	uint8_t bytes[64];
 
 	(void)self;
+	if (IS_REFUSED(process_may_port(port, 1)))
+		return -EPERM;
 	for (uint64_t at = 0; at < from.length; at += sizeof bytes) {
 		size_t n = MIN(from.length - at, sizeof bytes);
 

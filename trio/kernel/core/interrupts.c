@@ -4,7 +4,6 @@
 #include "x86/pci.h"
 
 #define LINES 16
-#define MESSAGE_LINES 256
 
 /* One for each line, then one for each message. Endpoint 0, the kernel's, is nobody's. */
 static struct source {
@@ -66,4 +65,15 @@ void interrupt_done(uint32_t line)
 {
 	if (line < LINES && acpi.lines[line].level)
 		interrupt_line(line, true);
+}
+
+void interrupts_release(uint32_t endpoint)
+{
+	for (unsigned n = 0; n < COUNT_OF(sources); n++) {
+		if (sources[n].endpoint != endpoint)
+			continue;
+		if (n < LINES)
+			interrupt_line(n, false);
+		sources[n].endpoint = 0;
+	}
 }

@@ -127,6 +127,8 @@ static struct counters all_counters(void)
 	for (uint32_t i = 0; i < TASKS; i++)
 		if (tasks[i])
 			counters_add(&sum, tasks[i]->counters);
+	if (SERVERS)
+		servers_count(&sum);
 	return sum;
 }
 
@@ -243,6 +245,8 @@ int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct g
 		 sum.interrupts);
 	text_add(&out, "switches.voluntary %lu\nswitches.involuntary %lu\nswitches.address_space %lu\n",
 		 sum.switches_voluntary, sum.switches_involuntary, sum.space_switches);
+	if (SERVERS)
+		text_add(&out, "switches.direct %lu\ntraps.servers %lu\n", sum.switches_direct, sum.server_traps);
 	text_add(&out, "bytes.in %lu\nbytes.out %lu\nmessages %lu\n", sum.bytes_in, sum.bytes_out, sum.messages);
 	for (unsigned i = 0; i < CALLS; i++)
 		if (sum.calls[i])

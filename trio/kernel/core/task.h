@@ -22,6 +22,8 @@ enum task_state { NEW, READY, WAITING, ENDED };
 struct counters {
 	uint64_t system_calls, faults, interrupts;
 	uint64_t switches_voluntary, switches_involuntary;
+	/* Of callers to servers, without the queue of those that are ready; what servers asked of the kernel. */
+	uint64_t switches_direct, server_traps;
 	uint64_t space_switches;
 	uint64_t bytes_in, bytes_out;
 	uint64_t messages;

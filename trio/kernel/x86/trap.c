@@ -74,7 +74,7 @@ static void page_fault(struct registers *r)
 
 	COUNT(faults, 1);
 	if (is_server(current) && from_user(r))
-		panic("page fault in %s at %lx, address %lx, error %lx", current->name, rip, address, r->error);
+		server_fault(r->trap, rip, address);
 	if (address < USER_END && !is_server(current))
 		why = vm_fault(current->number, address, (uint32_t)r->error);
 	if (why == 0)
@@ -97,7 +97,9 @@ static void exception(struct registers *r)
 		page_fault(r);
 		return;
 	}
-	if (!from_user(r) || is_server(current))
+	if (is_server(current) && from_user(r))
+		server_fault(r->trap, r->rip, 0);
+	if (!from_user(r))
 		panic("exception %lu in the kernel at %lx, error %lx", r->trap, r->rip, r->error);
 	switch (r->trap) {
 	case TRAP_DIVIDE:

@@ -1,0 +1,144 @@
+/* clients.c: programs' requests in the hands of servers: answered, parked, ended by signals and deadlines. */
+#include "servers.h"
+#include "queue.h"
+#include "x86/entry.h"
+#include "x86/machine.h"
+
+/* What a server has to answer a client whose process was killed. */
+#define KILL_NS 2000000000UL
+
+struct client clients[TASKS];
+
+static bool holds(uint32_t task)
+{
+	return task < TASKS && clients[task].domain == PRESENT_DOMAIN && clients[task].state >= CLIENT_HELD;
+}
+
+/* One that the kernel called the server for, too: the first process begins so. */
+bool has_client(uint32_t task)
+{
+	const struct caller *present = servers[PRESENT_DOMAIN].present;
+
+	return holds(task) || (present && present->task->number == task);
+}
+
+void client_end(uint32_t task)
+{
+	struct server *s = &servers[clients[task].domain];
+	uint64_t keep = ~(1UL << task % 64);
+
+	s->signalled[task / 64] &= keep;
+	s->late[task / 64] &= keep;
+	timer_clear(task);
+	clients[task].state = CLIENT_NONE;
+}
+
+int64_t client_answer(uint64_t task, uint64_t from)
+{
+	struct client_answer a;
+	struct caller *c;
+
+	if (!holds((uint32_t)MIN(task, TASKS)))
+		return -ESRCH;
+	if (user_copy(&a, (const void *)from, sizeof a))
+		return -EFAULT;
+	c = clients[task].caller;
+	client_end((uint32_t)task);
+	c->request->result = a.result;
+	memcpy(c->request->out, a.out, sizeof a.out);
+	call_done(c);
+	return 0;
+}
+
+static const uint32_t ending_work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
+
+/* A signal may have come before. */
+int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
+{
+	if (!holds((uint32_t)MIN(task, TASKS)))
+		return -ESRCH;
+	if (ends > BY_NOTHING)
+		return -EINVAL;
+	if (ends == BY_A_SIGNAL && tasks[task]->work & WORK_ATTEND)
+		return 1;
+	clients[task].state = CLIENT_PARKED;
+	servers[PRESENT_DOMAIN].late[task / 64] &= ~(1UL << task % 64);
+	tasks[task]->request.ends = (uint8_t)ends;
+	if (deadline == NEVER)
+		timer_clear((uint32_t)task);
+	else
+		timer_set((uint32_t)task, deadline);
+	return 0;
+}
+
+int64_t client_gave_way(uint64_t task, uint64_t ends)
+{
+	if (!holds((uint32_t)MIN(task, TASKS)))
+		return -ESRCH;
+	if (ends > BY_NOTHING)
+		return -EINVAL;
+	clients[task].state = CLIENT_HELD;
+	return (tasks[task]->work & ending_work[ends]) != 0;
+}
+
+static void tell(uint32_t task, uint64_t *bits)
+{
+	uint32_t domain = clients[task].domain;
+
+	bits[task / 64] |= 1UL << task % 64;
+	servers[domain].told_of_clients = true;
+	server_wake(domain);
+}
+
+void server_interrupt(struct task *t)
+{
+	struct client *c = &clients[t->number];
+
+	if (c->state == CLIENT_PARKED && t->request.ends == BY_A_SIGNAL)
+		tell(t->number, servers[c->domain].signalled);
+	else if (t->work & WORK_END && (c->state == CLIENT_SENT || c->state == CLIENT_HELD))
+		timer_set(t->number, clock_now() + KILL_NS);
+}
+
+/* Its process was killed, and the server has not answered since. */
+static void leave_server(uint32_t task)
+{
+	struct client *c = &clients[task];
+	struct caller *caller = c->caller;
+
+	if (c->state == CLIENT_SENT)
+		queue_remove(&caller->link);
+	else
+		tell(task, servers[c->domain].gone);
+	client_end(task);
+	caller->request->result = -EINTR;
+	call_done(caller);
+}
+
+bool server_has_parked(const struct task *t)
+{
+	return clients[t->number].state == CLIENT_PARKED;
+}
+
+void server_late(uint32_t task)
+{
+	if (clients[task].state == CLIENT_PARKED)
+		tell(task, servers[clients[task].domain].late);
+	else if (clients[task].state != CLIENT_NONE)
+		leave_server(task);
+}
+
+/* Its kernel stack, where the caller is, goes away. */
+void server_forget(struct task *t)
+{
+	struct client *c = &clients[t->number];
+
+	if (c->state == CLIENT_NONE)
+		return;
+	if (c->state == CLIENT_SENT)
+		queue_remove(&c->caller->link);
+	else
+		tell(t->number, servers[c->domain].gone);
+	client_end(t->number);
+}
+

@@ -1,0 +1,69 @@
+/* ends.c: the end of a server that is a process, after a fault or its own panic. Whoever waits for it gets EIO, and so does
+ * whoever calls it later; what it had of the machine is given back. */
+#include "servers.h"
+#include "core/interrupts.h"
+#include "queue.h"
+#include "text.h"
+
+#define LINE 160
+
+static void fail(struct caller *c)
+{
+	c->m->result = -EIO;
+	if (c->request) {
+		c->request->result = -EIO;
+		client_end(c->request->task);
+	}
+	call_done(c);
+}
+
+static void callers_fail(struct server *s, uint32_t domain)
+{
+	if (s->present)
+		fail(s->present);
+	s->present = NULL;
+	while (!queue_is_empty(&s->callers)) {
+		struct caller *c = CONTAINER(s->callers.head.next, struct caller, link);
+
+		queue_remove(&c->link);
+		fail(c);
+	}
+	for (uint32_t task = 0; task < TASKS; task++)
+		if (clients[task].state != CLIENT_NONE && clients[task].domain == domain)
+			fail(clients[task].caller);
+}
+
+_Noreturn void server_end(const char *format, ...)
+{
+	uint32_t domain = PRESENT_DOMAIN;
+	struct server *s = &servers[domain];
+	char line[LINE];
+	struct text t = { line, sizeof line, 0 };
+	va_list list;
+
+	va_start(list, format);
+	text_add_list(&t, format, list);
+	va_end(list);
+	/* A thread is part of the kernel. */
+	if (!is_process(domain))
+		panic("%s: %s", domains[domain].name, line);
+	log_line("%s ends: %s", domains[domain].name, line);
+	s->dead = true;
+	callers_fail(s, domain);
+	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++) {
+		if (!process_is(endpoint))
+			continue;
+		timer_clear(TASKS + endpoint);
+		interrupts_release(endpoint);
+	}
+	grants_revoke(domain);
+	process_free(domain);
+	current->state = WAITING;
+	schedule();
+	panic("%s runs after its end", domains[domain].name);
+}
+
+_Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address)
+{
+	server_end("exception %lu at %lx, address %lx", trap, rip, address);
+}

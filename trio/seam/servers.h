@@ -1,0 +1,67 @@
+/* servers.h: servers and their callers, for the parts of the kernel's side: ipc.c calls, clients.c programs' requests, traps.c
+ * what servers ask, ends.c their end. */
+#ifndef TRIO_SERVERS_H
+#define TRIO_SERVERS_H
+
+#include "ipc.h"
+#include "structure.h"
+
+/* One who waits for a reply; on its kernel stack. */
+struct caller {
+	struct link link;
+	struct task *task;
+	struct message *m;
+	uint32_t endpoint;
+	/* NULL: a service's call, or the kernel's. */
+	struct request *request;
+	bool done;
+};
+
+struct server {
+	struct task *task;
+	/* Whose messages it has not taken yet; and whose call it is to reply to. */
+	struct queue callers;
+	struct caller *present;
+	/* A bit an endpoint: its services that were notified. */
+	uint64_t notified;
+	/* A bit a task: what it is to be told of parked requests. */
+	bool told_of_clients;
+	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
+	/* It waits for any of these; it has ended. */
+	bool receives, dead;
+	/* Where it counts its calls. */
+	uint64_t calls_at;
+	/* Lines that it may still write to the log. */
+	uint32_t lines_written;
+};
+
+enum client_state { CLIENT_NONE, CLIENT_SENT, CLIENT_HELD, CLIENT_PARKED };
+
+extern struct server servers[DOMAINS];
+/* By task: its program's call under way. */
+extern struct client {
+	struct caller *caller;
+	uint32_t domain;
+	enum client_state state;
+} clients[TASKS];
+
+/* A server has something to do other than to take a call. */
+void server_wake(uint32_t domain);
+/* To a domain, by the present task; `r`: of its program. `trusted`: as of grants_give. */
+void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted);
+/* The caller goes on when the server has nothing more to do. */
+void call_done(struct caller *c);
+
+/* What a present server asks: see message.h. */
+int64_t server_next(uint64_t to, bool waits);
+int64_t server_reply(uint64_t from);
+int64_t client_answer(uint64_t task, uint64_t from);
+int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline);
+int64_t client_gave_way(uint64_t task, uint64_t ends);
+/* The client's request is no more the server's. */
+void client_end(uint32_t task);
+
+/* ends.c: the present server, a process, ends, and says why. */
+_Noreturn void server_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
