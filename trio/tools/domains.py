@@ -4,7 +4,7 @@ same domain and a message where it is not; and what the kernel has to know of it
 from __future__ import annotations
 
 from idl_headers import arguments, client_prototype, counter, guarded, stub_prototype
-from idl_parse import PAGER, Interface, Member, Service
+from idl_parse import PAGER, Interface, LinuxCall, Member, Service
 from idl_stubs import pack, packed
 from structures import Domain, Structure
 
@@ -149,6 +149,28 @@ class _Domain:
         return f"{service}.{member.name}({arguments(member.args, member.outs, (f'{service}.self',))})"
 
 
+def _linux_call(interface: Interface, each: LinuxCall) -> list[str]:
+    """From registers to a client's call."""
+    lines = [f"static int64_t linux_{each.name}(struct task *t, const uint64_t *a)", "{"]
+    if each.unless:
+        lines += [f"\tif ({each.unless})", f"\t\treturn -{each.error};"]
+    values = ", ".join(["&t->request", *each.args])
+    used = "" if any("a[" in arg for arg in (*each.args, each.unless)) else "\t(void)a;\n"
+    return [*lines, f"{used}\treturn client_{interface.name}_{each.member.name}_inline({values});", "}", ""]
+
+
+#: Of `struct route`, by the words of the language.
+_AGAIN = {"": "0", "restarts": "1", "resumes": "RESUMES", "continues": "CONTINUES"}
+
+
+def _routes(known: Interfaces) -> list[str]:
+    calls = sorted((each for one in known.values() for each in one.linux), key=lambda each: each.number)
+    lines = ["const struct route routes_generated[] = {"]
+    for each in calls:
+        lines.append(f'\t{{ {each.number}, {_AGAIN[each.again]}, "{each.name}", linux_{each.name} }},')
+    return [*lines, "};", "const size_t route_count_generated = COUNT_OF(routes_generated);", ""]
+
+
 def _kernel_stub(interface: Interface, member: Member) -> list[str]:
     inner = arguments(member.args, member.outs, ("kernel_service.self",))
     return [
@@ -167,7 +189,9 @@ class _Kernel(_Domain):
 
     def text(self) -> str:
         services = self.domain.services
-        lines = ['#include "local.h"', '#include "kernel_calls.h"']
+        headers = sorted({each for one in self.known.values() for each in one.uses})
+        lines = ['#include "abi/abi.h"', *(f'#include "{each}"' for each in headers)]
+        lines += ['#include "local.h"', '#include "kernel_calls.h"']
         lines += ['#include "ipc.h"'] if self.mixed else []
         for name in self.known:
             lines += [f'#include "{name}.h"', f'#include "{name}_serve.h"', f'#include "{name}_client.h"']
@@ -180,6 +204,7 @@ class _Kernel(_Domain):
                     lines += self.call(interface, member)
             for member in interface.of("client"):
                 lines += self.client(interface, member)
+        lines += _routes(self.known)
         lines += ["void services_start(void)", "{"]
         lines += [f"\t{each.name}_service.start({each.name}_service.self);" for each in reversed(services)]
         lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
@@ -197,14 +222,22 @@ class _Kernel(_Domain):
 
     def client(self, interface: Interface, member: Member) -> list[str]:
         of = next(each for each in self.found if each.provides == interface.name)
-        lines = [client_prototype(interface, member), "{"]
+        prototype = client_prototype(interface, member)
+        name = f"client_{interface.name}_{member.name}"
+        values = arguments(member.args, (), ("r",))
+        lines = [f"static inline __attribute__((always_inline)) {prototype.replace(name, f'{name}_inline')}", "{"]
         if of not in self.domain.services:
             lines += [f"\tstruct message m = {{ .call = {member.number} }};", ""]
             lines += [f"\tcount_call({counter(interface, member)});", *pack(member.args)]
             lines.append(f"\tmessage_client_call(ENDPOINT_{of.name.upper()}, r, &m);")
         else:
             lines += [f"\tcount_call({counter(interface, member)});", *self.handled(member, of)]
-        return [*lines, f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
+        lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
+        lines += [prototype, "{", f"\treturn {name}_inline({values});", "}", ""]
+        for each in interface.linux:
+            if each.member == member:
+                lines += _linux_call(interface, each)
+        return lines
 
     def handled(self, member: Member, of: Service) -> list[str]:
         """The handler runs again for as long as it parks."""

@@ -10,7 +10,12 @@ The language, a line a member:
         N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits | gives way] [errors E…];    asked by a user program
         N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];              asked by a service or the kernel
         N: notify NAME;                                                           a bit
+        linux N NAME = CLIENT(ARG, …) [restarts | resumes | continues] [unless CONDITION: ERROR];
+        uses abi/NAME.h;                                                          what the ARGs name
     }
+
+An ARG of a system call of Linux's is C, in which a0 … a5 are its registers; a grant is aN[LENGTH], aN?[LENGTH] (nothing for
+a null pointer), `string aN`, or `none`.
 
 Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`, `grant read write`. A message has room for
 WORDS words; a grant takes two. Written for each interface into OUT:

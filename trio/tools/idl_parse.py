@@ -22,6 +22,8 @@ TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t
 GRANTS = ("grant read", "grant write", "grant read write")
 #: The service that makes pages present.
 PAGER = "vm"
+#: Of a system call.
+LAST_REGISTER = 5
 
 _NAME = r"[a-z][a-z0-9_]*"
 _MEMBER = re.compile(
@@ -30,6 +32,12 @@ _MEMBER = re.compile(
     r"(?:\berrors\s+(?P<errors>[A-Z0-9 ]+?))?\s*$"
 )
 _ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
+_LINUX = re.compile(
+    rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<member>{_NAME})\((?P<args>.*?)\)\s*"
+    r"(?P<again>restarts|resumes|continues)?\s*(?:unless\s+(?P<unless>.+?)\s*:\s*(?P<error>E[A-Z0-9]+))?\s*$"
+)
+_USES = re.compile(r"uses\s+(abi/[a-z0-9_]+\.h)$")
+_REGISTER = re.compile(r"\ba([0-9]+)\b")
 _OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
 
 
@@ -73,13 +81,29 @@ class Member:
 
 
 @dataclass(frozen=True)
+class LinuxCall:
+    """One of Linux's system calls, made of a client's call: `args` are C, with a0 to a5 for the registers as `a[0]` …;
+    `again`: how it begins again after a signal; `unless` that, in C, it is refused with `error`."""
+
+    number: int
+    name: str
+    member: Member
+    args: tuple[str, ...]
+    again: str
+    unless: str
+    error: str
+
+
+@dataclass(frozen=True)
 class Interface:
-    """A file of interfaces/."""
+    """A file of interfaces/. `uses`: headers of Linux's numbers that its Linux calls name."""
 
     name: str
     many: bool
     members: tuple[Member, ...]
     doc: tuple[str, ...]
+    linux: tuple[LinuxCall, ...] = ()
+    uses: tuple[str, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Member, ...]:
         return tuple(each for each in self.members if each.kind in kinds)
@@ -108,6 +132,8 @@ class Service:
 def parse(path: Path) -> Interface:
     """Raises Wrong."""
     members: list[Member] = []
+    calls: list[tuple[int, str]] = []
+    uses: list[str] = []
     doc: list[str] = []
     head: tuple[str, bool, tuple[str, ...]] | None = None
     closed = False
@@ -138,12 +164,67 @@ def parse(path: Path) -> Interface:
             began = began if pending else number
             pending = f"{pending} {text}".strip()
             if pending.endswith(";"):
-                members.append(_member(pending[:-1], tuple(doc), began, fail))
+                if match := _USES.match(pending[:-1]):
+                    uses.append(match[1])
+                elif pending.startswith("linux "):
+                    calls.append((began, pending[:-1]))
+                else:
+                    members.append(_member(pending[:-1], tuple(doc), began, fail))
                 pending, doc = "", []
     if head is None or not closed or pending:
         fail(number, "ends in the middle")
     _check_numbers(path, members)
-    return Interface(head[0], head[1], tuple(members), head[2])
+    linux = tuple(_linux(text, line, members, fail) for line, text in calls)
+    return Interface(head[0], head[1], tuple(members), head[2], linux, tuple(uses))
+
+
+def _linux(text: str, line: int, members: list[Member], fail: Fail) -> LinuxCall:
+    match = _LINUX.match(text)
+    if match is None:
+        fail(line, f"not a system call: {text[:60]!r}")
+    member = next((each for each in members if each.kind == "client" and each.name == match["member"]), None)
+    if member is None:
+        fail(line, f"there is no client's call {match['member']!r}")
+    args = _split(match["args"])
+    if len(args) != len(member.args):
+        fail(line, f"{member.name} has {len(member.args)} arguments")
+    made = tuple(_expression(arg, given, line, fail) for arg, given in zip(member.args, args, strict=True))
+    unless = _registers(match["unless"] or "", line, fail)
+    return LinuxCall(int(match["number"]), match["name"], member, made, match["again"] or "", unless, match["error"] or "")
+
+
+def _split(text: str) -> list[str]:
+    """At its commas outside of brackets."""
+    parts, depth = [""], 0
+    for each in text:
+        depth += (each in "([") - (each in ")]")
+        if each == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += each
+    return [part.strip() for part in parts] if text.strip() else []
+
+
+def _registers(text: str, line: int, fail: Fail) -> str:
+    if wrong := [found for found in _REGISTER.findall(text) if int(found) > LAST_REGISTER]:
+        fail(line, f"there is no register a{wrong[0]}")
+    return _REGISTER.sub(r"a[\1]", text)
+
+
+def _expression(arg: Argument, given: str, line: int, fail: Fail) -> str:
+    """C for an argument: a number, or a grant: `string aN`, `none`, `aN[LENGTH]`, or `aN?[LENGTH]` where a null pointer
+    is a grant of nothing."""
+    if not arg.is_grant:
+        return f"({arg.c})({_registers(given, line, fail)})"
+    if given == "none":
+        return "user_grant(0, 0)"
+    if match := re.fullmatch(r"string (.+)", given):
+        return f"user_string({_registers(match[1], line, fail)})"
+    match = re.fullmatch(r"(a\d)(\??)\[(.+)\]", given)
+    if match is None:
+        fail(line, f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, none")
+    address, length = _registers(match[1], line, fail), _registers(match[3], line, fail)
+    return f"{'user_grant_if' if match[2] else 'user_grant'}({address}, {length})"
 
 
 def _member(text: str, doc: tuple[str, ...], line: int, fail: Fail) -> Member:

@@ -26,9 +26,9 @@ struct route {
 };
 
 /* Tables of the services' routes, each with its length. */
-extern const struct route routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_names[], routes_sockets[],
+extern const struct route routes_generated[], routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_names[], routes_sockets[],
 	routes_clock[];
-extern const size_t route_count_kernel, route_count_pm, route_count_vm, route_count_vfs, route_count_names,
+extern const size_t route_count_generated, route_count_kernel, route_count_pm, route_count_vm, route_count_vfs, route_count_names,
 	route_count_sockets, route_count_clock;
 #define ROUTE_TABLE(of, ...)                                \
 	const struct route routes_##of[] = { __VA_ARGS__ }; \
@@ -63,6 +63,12 @@ void call_met_absent(struct task *t);
 static inline struct grant user_grant(uint64_t address, uint64_t length)
 {
 	return (struct grant){ MIN(address, USER_END), MIN(length, MOST_BYTES) };
+}
+
+/* A null pointer is a grant of nothing. */
+static inline struct grant user_grant_if(uint64_t address, uint64_t length)
+{
+	return user_grant(address, address == 0 ? 0 : length);
 }
 
 /* A path or another string: as much as may be one. */

@@ -197,15 +197,8 @@ static int64_t run_time(struct task *t, const uint64_t *a)
 	return a[0] && user_put(a[0], &seconds, sizeof seconds) ? -EFAULT : seconds;
 }
 
-/* Trio's own, for the unit costs: a service's call with so many bytes. */
-static int64_t run_trio_call(struct task *t, const uint64_t *a)
-{
-	return client_clock_forget(&t->request, user_grant(a[0], a[1]));
-}
-
 ROUTE_TABLE(clock, { 35, CONTINUES, "nanosleep", run_nanosleep }, { 96, false, "gettimeofday", run_gettimeofday },
 	    { 164, false, "settimeofday", run_settimeofday }, { 201, false, "time", run_time },
 	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
 	    { 227, false, "clock_settime", run_settime }, { 228, false, "clock_gettime", run_gettime },
-	    { 229, false, "clock_getres", run_getres }, { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep },
-	    { 1001, false, "trio_call", run_trio_call });
+	    { 229, false, "clock_getres", run_getres }, { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep },);

@@ -10,105 +10,6 @@
 #define TWO 0
 #define ONE 2
 
-static int64_t run_getpid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getpid(&t->request);
-}
-
-static int64_t run_gettid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_gettid(&t->request);
-}
-
-static int64_t run_getppid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getppid(&t->request);
-}
-
-static int64_t run_getpgid(struct task *t, const uint64_t *a)
-{
-	return client_pm_getpgid(&t->request, (int32_t)a[0]);
-}
-
-static int64_t run_getpgrp(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getpgid(&t->request, 0);
-}
-
-static int64_t run_setpgid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setpgid(&t->request, (int32_t)a[0], (int32_t)a[1]);
-}
-
-static int64_t run_getsid(struct task *t, const uint64_t *a)
-{
-	return client_pm_getsid(&t->request, (int32_t)a[0]);
-}
-
-static int64_t run_setsid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_setsid(&t->request);
-}
-
-static int64_t run_getuid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getid(&t->request, 0);
-}
-
-static int64_t run_geteuid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getid(&t->request, 1);
-}
-
-static int64_t run_getgid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getid(&t->request, 2);
-}
-
-static int64_t run_getegid(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_getid(&t->request, 3);
-}
-
-static int64_t run_setuid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setids(&t->request, USERS, ONE, (uint32_t)a[0], 0, 0);
-}
-
-static int64_t run_setgid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setids(&t->request, GROUPS, ONE, (uint32_t)a[0], 0, 0);
-}
-
-static int64_t run_setreuid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setids(&t->request, USERS, TWO, (uint32_t)a[0], (uint32_t)a[1], 0);
-}
-
-static int64_t run_setregid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setids(&t->request, GROUPS, TWO, (uint32_t)a[0], (uint32_t)a[1], 0);
-}
-
-static int64_t run_setresuid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setids(&t->request, USERS, ALL_THREE, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_setresgid(struct task *t, const uint64_t *a)
-{
-	return client_pm_setids(&t->request, GROUPS, ALL_THREE, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
-}
-
 static int64_t getresids(struct task *t, uint32_t group, const uint64_t *to)
 {
 	struct request *r = &t->request;
@@ -132,21 +33,6 @@ static int64_t run_getresuid(struct task *t, const uint64_t *a)
 static int64_t run_getresgid(struct task *t, const uint64_t *a)
 {
 	return getresids(t, GROUPS, a);
-}
-
-static int64_t run_getgroups(struct task *t, const uint64_t *a)
-{
-	return client_pm_getgroups(&t->request, (uint32_t)a[0], user_grant(a[1], (uint64_t)(uint32_t)a[0] * 4));
-}
-
-static int64_t run_setgroups(struct task *t, const uint64_t *a)
-{
-	return client_pm_setgroups(&t->request, (uint32_t)a[0], user_grant(a[1], (uint64_t)(uint32_t)a[0] * 4));
-}
-
-static int64_t run_set_tid_address(struct task *t, const uint64_t *a)
-{
-	return client_pm_set_tid_address(&t->request, a[0]);
 }
 
 static int64_t run_getrlimit(struct task *t, const uint64_t *a)
@@ -185,11 +71,6 @@ static int64_t run_prlimit64(struct task *t, const uint64_t *a)
 	return user_put(a[3], old, sizeof old);
 }
 
-static int64_t run_getrusage(struct task *t, const uint64_t *a)
-{
-	return client_pm_getrusage(&t->request, (int32_t)a[0], user_grant(a[1], sizeof(struct linux_rusage)));
-}
-
 /* Returns the ticks since boot, as times does. */
 static int64_t run_times(struct task *t, const uint64_t *a)
 {
@@ -206,42 +87,12 @@ static int64_t run_times(struct task *t, const uint64_t *a)
 	return (int64_t)(now() / NS_PER_TICK);
 }
 
-static int64_t run_getpriority(struct task *t, const uint64_t *a)
-{
-	return client_pm_getpriority(&t->request, (uint32_t)a[0], (int32_t)a[1]);
-}
-
-static int64_t run_setpriority(struct task *t, const uint64_t *a)
-{
-	return client_pm_setpriority(&t->request, (uint32_t)a[0], (int32_t)a[1], (int32_t)a[2]);
-}
-
 static int64_t run_prctl(struct task *t, const uint64_t *a)
 {
 	/* A number or a name or where an answer goes: the option says which. */
 	struct grant text = user_grant(a[1], 16);
 
 	return client_pm_prctl(&t->request, (uint32_t)a[0], a[1], text, text);
-}
-
-static int64_t run_personality(struct task *t, const uint64_t *a)
-{
-	return client_pm_personality(&t->request, (uint32_t)a[0]);
-}
-
-static int64_t run_ioperm(struct task *t, const uint64_t *a)
-{
-	return client_pm_ioperm(&t->request, a[0], a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_reboot(struct task *t, const uint64_t *a)
-{
-	return client_pm_reboot(&t->request, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_semget(struct task *t, const uint64_t *a)
-{
-	return client_pm_semget(&t->request, (int32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
 }
 
 static int64_t operate(struct task *t, const uint64_t *a, nanoseconds deadline)
@@ -283,32 +134,14 @@ static int64_t run_without(struct task *t, const uint64_t *a)
 ROUTE_TABLE(pm, { 13, false, "rt_sigaction", run_rt_sigaction }, { 14, false, "rt_sigprocmask", run_rt_sigprocmask },
 	    { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 34, RESUMES, "pause", run_pause },
 	    { 36, false, "getitimer", run_getitimer }, { 37, false, "alarm", run_alarm },
-	    { 38, false, "setitimer", run_setitimer }, { 39, false, "getpid", run_getpid },
-	    { 56, true, "clone", run_clone }, { 57, true, "fork", run_fork }, { 58, true, "vfork", run_vfork },
-	    { 59, true, "execve", run_execve }, { 60, false, "exit", run_exit }, { 61, true, "wait4", run_wait4 },
-	    { 62, false, "kill", run_kill }, { 64, false, "semget", run_semget }, { 65, false, "semop", run_semop },
-	    { 66, false, "semctl", run_semctl }, { 97, false, "getrlimit", run_getrlimit },
-	    { 98, false, "getrusage", run_getrusage }, { 100, false, "times", run_times },
-	    { 102, false, "getuid", run_getuid }, { 104, false, "getgid", run_getgid },
-	    { 105, false, "setuid", run_setuid }, { 106, false, "setgid", run_setgid },
-	    { 107, false, "geteuid", run_geteuid }, { 108, false, "getegid", run_getegid },
-	    { 109, false, "setpgid", run_setpgid }, { 110, false, "getppid", run_getppid },
-	    { 111, false, "getpgrp", run_getpgrp }, { 112, false, "setsid", run_setsid },
-	    { 113, false, "setreuid", run_setreuid }, { 114, false, "setregid", run_setregid },
-	    { 115, false, "getgroups", run_getgroups }, { 116, false, "setgroups", run_setgroups },
-	    { 117, false, "setresuid", run_setresuid }, { 118, false, "getresuid", run_getresuid },
-	    { 119, false, "setresgid", run_setresgid }, { 120, false, "getresgid", run_getresgid },
-	    { 121, false, "getpgid", run_getpgid }, { 124, false, "getsid", run_getsid },
+	    { 38, false, "setitimer", run_setitimer },
+	    { 59, true, "execve", run_execve }, { 61, true, "wait4", run_wait4 }, { 65, false, "semop", run_semop },
+	    { 66, false, "semctl", run_semctl }, { 97, false, "getrlimit", run_getrlimit }, { 100, false, "times", run_times }, { 118, false, "getresuid", run_getresuid }, { 120, false, "getresgid", run_getresgid },
 	    { 127, false, "rt_sigpending", run_rt_sigpending }, { 128, false, "rt_sigtimedwait", run_rt_sigtimedwait },
 	    { 129, false, "rt_sigqueueinfo", run_rt_sigqueueinfo },
-	    { 130, RESUMES, "rt_sigsuspend", run_rt_sigsuspend }, { 131, false, "sigaltstack", run_sigaltstack },
-	    { 135, false, "personality", run_personality }, { 140, false, "getpriority", run_getpriority },
-	    { 141, false, "setpriority", run_setpriority }, { 157, false, "prctl", run_prctl },
-	    { 160, false, "setrlimit", run_setrlimit }, { 169, false, "reboot", run_reboot },
-	    { 173, false, "ioperm", run_ioperm }, { 186, false, "gettid", run_gettid },
-	    { 200, false, "tkill", run_tkill }, { 218, false, "set_tid_address", run_set_tid_address },
-	    { 220, false, "semtimedop", run_semtimedop }, { 231, false, "exit_group", run_exit_group },
-	    { 234, false, "tgkill", run_tgkill }, { 247, true, "waitid", run_waitid },
+	    { 130, RESUMES, "rt_sigsuspend", run_rt_sigsuspend }, { 131, false, "sigaltstack", run_sigaltstack }, { 157, false, "prctl", run_prctl },
+	    { 160, false, "setrlimit", run_setrlimit },
+	    { 220, false, "semtimedop", run_semtimedop }, { 247, true, "waitid", run_waitid },
 	    { 273, false, "set_robust_list", run_without }, { 297, false, "rt_tgsigqueueinfo", run_rt_tgsigqueueinfo },
 	    { 302, false, "prlimit64", run_prlimit64 }, { 322, true, "execveat", run_execveat },
 	    { 435, false, "clone3", run_without });

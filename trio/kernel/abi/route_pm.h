@@ -7,17 +7,10 @@
 
 typedef int64_t route_function(struct task *t, const uint64_t *a);
 
-/* A structure that may be left out: no grant at all for address 0. */
-static inline struct grant optional(uint64_t address, uint64_t length)
-{
-	return user_grant(address, address ? length : 0);
-}
-
 /* route_programs.c */
-route_function run_clone, run_fork, run_vfork, run_execve, run_execveat, run_exit, run_exit_group, run_wait4,
-	run_waitid;
+route_function run_execve, run_execveat, run_wait4, run_waitid;
 /* route_signals.c */
-route_function run_rt_sigaction, run_rt_sigprocmask, run_rt_sigreturn, run_pause, run_kill, run_tkill, run_tgkill,
+route_function run_rt_sigaction, run_rt_sigprocmask, run_rt_sigreturn, run_pause,
 	run_rt_sigpending, run_rt_sigtimedwait, run_rt_sigqueueinfo, run_rt_tgsigqueueinfo, run_rt_sigsuspend,
 	run_sigaltstack, run_alarm, run_getitimer, run_setitimer;
 

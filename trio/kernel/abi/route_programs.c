@@ -4,34 +4,6 @@
 #include "abi/signal.h"
 #include "route_pm.h"
 
-/* clone's arguments are flags, stack, parent_tid, child_tid, tls. */
-int64_t run_clone(struct task *t, const uint64_t *a)
-{
-	return client_pm_clone(&t->request, a[0], a[1], optional(a[2], sizeof(int32_t)), a[3], a[4]);
-}
-
-int64_t run_fork(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_clone(&t->request, SIGCHLD, 0, user_grant(0, 0), 0, 0);
-}
-
-int64_t run_vfork(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_pm_clone(&t->request, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, user_grant(0, 0), 0, 0);
-}
-
-int64_t run_exit(struct task *t, const uint64_t *a)
-{
-	return client_pm_exit(&t->request, (uint32_t)a[0], false);
-}
-
-int64_t run_exit_group(struct task *t, const uint64_t *a)
-{
-	return client_pm_exit(&t->request, (uint32_t)a[0], true);
-}
-
 /* Strings of an execve, gathered in the kernel: path, arguments, environment. Pages double when they are full; the most
  * is what a quarter of an 8 MiB stack holds. */
 #define MOST_PAGES 512
@@ -183,7 +155,7 @@ int64_t run_wait4(struct task *t, const uint64_t *a)
 	if (pid == INT32_MIN)
 		return -ESRCH;
 	result = client_pm_wait(r, which, pid < 0 ? -pid : pid, (uint32_t)a[2] | WEXITED,
-				optional(a[3], sizeof(struct linux_rusage)));
+				user_grant_if(a[3], sizeof(struct linux_rusage)));
 	if (result <= 0 || !a[1])
 		return result;
 	status = (uint32_t)r->out[OUT_PM_WAIT_STATUS];
@@ -216,7 +188,7 @@ int64_t run_waitid(struct task *t, const uint64_t *a)
 		return -EINVAL;
 	if ((which == P_PID && (int32_t)a[1] <= 0) || (which == P_PGID && (int32_t)a[1] < 0))
 		return -EINVAL;
-	result = client_pm_wait(r, which, (int32_t)a[1], (uint32_t)a[3], optional(a[4], sizeof(struct linux_rusage)));
+	result = client_pm_wait(r, which, (int32_t)a[1], (uint32_t)a[3], user_grant_if(a[4], sizeof(struct linux_rusage)));
 	if (result < 0)
 		return result;
 	if (result > 0) {

@@ -16,7 +16,7 @@ int64_t run_rt_sigaction(struct task *t, const uint64_t *a)
 
 	if (a[3] != SET_BYTES)
 		return -EINVAL;
-	return client_pm_sigaction(&t->request, (uint32_t)a[0], optional(a[1], bytes), optional(a[2], bytes));
+	return client_pm_sigaction(&t->request, (uint32_t)a[0], user_grant_if(a[1], bytes), user_grant_if(a[2], bytes));
 }
 
 int64_t run_rt_sigprocmask(struct task *t, const uint64_t *a)
@@ -86,24 +86,7 @@ int64_t run_rt_sigtimedwait(struct task *t, const uint64_t *a)
 	result = user_deadline(a[2], false, &deadline);
 	if (result != 0)
 		return result;
-	return client_pm_sigtimedwait(&t->request, set, optional(a[1], sizeof(struct linux_siginfo)), deadline);
-}
-
-int64_t run_kill(struct task *t, const uint64_t *a)
-{
-	return client_pm_kill(&t->request, (int32_t)a[0], (uint32_t)a[1]);
-}
-
-int64_t run_tkill(struct task *t, const uint64_t *a)
-{
-	return client_pm_tgkill(&t->request, 0, (int32_t)a[0], (uint32_t)a[1]);
-}
-
-int64_t run_tgkill(struct task *t, const uint64_t *a)
-{
-	if ((int32_t)a[0] <= 0)
-		return -EINVAL;
-	return client_pm_tgkill(&t->request, (int32_t)a[0], (int32_t)a[1], (uint32_t)a[2]);
+	return client_pm_sigtimedwait(&t->request, set, user_grant_if(a[1], sizeof(struct linux_siginfo)), deadline);
 }
 
 /* Who sends is told as it is, whatever the structure says. */
@@ -131,7 +114,7 @@ int64_t run_sigaltstack(struct task *t, const uint64_t *a)
 {
 	const uint64_t bytes = sizeof(struct linux_stack);
 
-	return client_pm_sigaltstack(&t->request, optional(a[0], bytes), optional(a[1], bytes), t->user->rsp);
+	return client_pm_sigaltstack(&t->request, user_grant_if(a[0], bytes), user_grant_if(a[1], bytes), t->user->rsp);
 }
 
 struct interval_timer {

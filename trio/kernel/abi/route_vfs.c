@@ -6,26 +6,6 @@
 /* ioctl's argument may point to a structure of at most as much. */
 #define IOCTL_BYTES 4096
 
-static int64_t run_read(struct task *t, const uint64_t *a)
-{
-	return client_vfs_read(&t->request, (int32_t)a[0], user_grant(a[1], a[2]));
-}
-
-static int64_t run_write(struct task *t, const uint64_t *a)
-{
-	return client_vfs_write(&t->request, (int32_t)a[0], user_grant(a[1], a[2]));
-}
-
-static int64_t run_pread(struct task *t, const uint64_t *a)
-{
-	return client_vfs_pread(&t->request, (int32_t)a[0], user_grant(a[1], a[2]), (int64_t)a[3]);
-}
-
-static int64_t run_pwrite(struct task *t, const uint64_t *a)
-{
-	return client_vfs_pwrite(&t->request, (int32_t)a[0], user_grant(a[1], a[2]), (int64_t)a[3]);
-}
-
 static int64_t run_readv(struct task *t, const uint64_t *a)
 {
 	struct grant to;
@@ -73,41 +53,6 @@ static int64_t run_pwritev2(struct task *t, const uint64_t *a)
 	return (int64_t)a[3] == -1 ? run_writev(t, a) : run_pwritev(t, a);
 }
 
-static int64_t run_close(struct task *t, const uint64_t *a)
-{
-	return client_vfs_close(&t->request, (int32_t)a[0]);
-}
-
-static int64_t run_close_range(struct task *t, const uint64_t *a)
-{
-	return client_vfs_close_range(&t->request, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_lseek(struct task *t, const uint64_t *a)
-{
-	return client_vfs_seek(&t->request, (int32_t)a[0], (int64_t)a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_dup(struct task *t, const uint64_t *a)
-{
-	return client_vfs_duplicate(&t->request, (int32_t)a[0], -1, 0, 0, 0);
-}
-
-static int64_t run_dup2(struct task *t, const uint64_t *a)
-{
-	return client_vfs_duplicate(&t->request, (int32_t)a[0], (int32_t)a[1], -1, 0, 1);
-}
-
-static int64_t run_dup3(struct task *t, const uint64_t *a)
-{
-	return client_vfs_duplicate(&t->request, (int32_t)a[0], (int32_t)a[1], -1, (uint32_t)a[2], 0);
-}
-
-static int64_t run_ioctl(struct task *t, const uint64_t *a)
-{
-	return client_vfs_ioctl(&t->request, (int32_t)a[0], (uint32_t)a[1], a[2], user_grant(a[2], IOCTL_BYTES));
-}
-
 static int64_t lock_by(struct task *t, const uint64_t *a)
 {
 	struct request *r = &t->request;
@@ -136,11 +81,6 @@ static int64_t run_fcntl(struct task *t, const uint64_t *a)
 	return client_vfs_control(&t->request, (int32_t)a[0], (uint32_t)a[1], a[2]);
 }
 
-static int64_t run_flock(struct task *t, const uint64_t *a)
-{
-	return client_vfs_flock(&t->request, (int32_t)a[0], (uint32_t)a[1]);
-}
-
 static int64_t run_fsync(struct task *t, const uint64_t *a)
 {
 	/* -1 means all to vfs, and is no descriptor. */
@@ -150,27 +90,6 @@ static int64_t run_fsync(struct task *t, const uint64_t *a)
 static int64_t run_syncfs(struct task *t, const uint64_t *a)
 {
 	return (int32_t)a[0] < 0 ? -EBADF : client_vfs_sync(&t->request, (int32_t)a[0], 1);
-}
-
-static int64_t run_sync(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_vfs_sync(&t->request, -1, 1);
-}
-
-static int64_t run_ftruncate(struct task *t, const uint64_t *a)
-{
-	return client_vfs_ftruncate(&t->request, (int32_t)a[0], (int64_t)a[1]);
-}
-
-static int64_t run_fallocate(struct task *t, const uint64_t *a)
-{
-	return client_vfs_allocate(&t->request, (int32_t)a[0], (uint32_t)a[1], (int64_t)a[2], (int64_t)a[3]);
-}
-
-static int64_t run_fadvise(struct task *t, const uint64_t *a)
-{
-	return client_vfs_advise(&t->request, (int32_t)a[0], (uint32_t)a[3]);
 }
 
 static int64_t run_sendfile(struct task *t, const uint64_t *a)
@@ -188,25 +107,8 @@ static int64_t run_sendfile(struct task *t, const uint64_t *a)
 	return user_put(a[2], &offset, sizeof offset) != 0 ? -EFAULT : result;
 }
 
-static int64_t run_getdents64(struct task *t, const uint64_t *a)
-{
-	return client_vfs_entries(&t->request, (int32_t)a[0], user_grant(a[1], (uint32_t)a[2]));
-}
-
-static int64_t run_memfd_create(struct task *t, const uint64_t *a)
-{
-	return client_vfs_memory_file(&t->request, user_string(a[0]), (uint32_t)a[1]);
-}
-
-ROUTE_TABLE(vfs, { 0, true, "read", run_read }, { 1, true, "write", run_write }, { 3, false, "close", run_close },
-	    { 8, false, "lseek", run_lseek }, { 16, true, "ioctl", run_ioctl }, { 17, true, "pread64", run_pread },
-	    { 18, true, "pwrite64", run_pwrite }, { 19, true, "readv", run_readv }, { 20, true, "writev", run_writev },
-	    { 32, false, "dup", run_dup }, { 33, false, "dup2", run_dup2 }, { 40, true, "sendfile", run_sendfile },
-	    { 72, true, "fcntl", run_fcntl }, { 73, true, "flock", run_flock }, { 74, false, "fsync", run_fsync },
-	    { 75, false, "fdatasync", run_fsync }, { 77, false, "ftruncate", run_ftruncate },
-	    { 162, false, "sync", run_sync }, { 217, false, "getdents64", run_getdents64 },
-	    { 221, false, "fadvise64", run_fadvise }, { 285, false, "fallocate", run_fallocate },
-	    { 292, false, "dup3", run_dup3 }, { 295, true, "preadv", run_preadv },
-	    { 296, true, "pwritev", run_pwritev }, { 306, false, "syncfs", run_syncfs },
-	    { 319, false, "memfd_create", run_memfd_create }, { 327, true, "preadv2", run_preadv2 },
-	    { 328, true, "pwritev2", run_pwritev2 }, { 436, false, "close_range", run_close_range });
+ROUTE_TABLE(vfs, { 19, true, "readv", run_readv }, { 20, true, "writev", run_writev }, { 40, true, "sendfile", run_sendfile },
+	    { 72, true, "fcntl", run_fcntl }, { 74, false, "fsync", run_fsync },
+	    { 75, false, "fdatasync", run_fsync }, { 295, true, "preadv", run_preadv },
+	    { 296, true, "pwritev", run_pwritev }, { 306, false, "syncfs", run_syncfs }, { 327, true, "preadv2", run_preadv2 },
+	    { 328, true, "pwritev2", run_pwritev2 },);

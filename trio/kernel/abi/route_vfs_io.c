@@ -13,32 +13,6 @@
 #define ADDRESS_MOST 128
 #define SELECT_MOST 65536
 
-/* A null pointer is a grant of nothing. */
-static struct grant optional(uint64_t address, uint64_t length)
-{
-	return user_grant(address, address == 0 ? 0 : length);
-}
-
-static int64_t run_pipe(struct task *t, const uint64_t *a)
-{
-	return client_vfs_pipe(&t->request, user_grant(a[0], 2 * sizeof(int32_t)), 0);
-}
-
-static int64_t run_pipe2(struct task *t, const uint64_t *a)
-{
-	return client_vfs_pipe(&t->request, user_grant(a[0], 2 * sizeof(int32_t)), (uint32_t)a[1]);
-}
-
-static int64_t run_eventfd(struct task *t, const uint64_t *a)
-{
-	return client_vfs_eventfd(&t->request, (uint32_t)a[0], 0);
-}
-
-static int64_t run_eventfd2(struct task *t, const uint64_t *a)
-{
-	return client_vfs_eventfd(&t->request, (uint32_t)a[0], (uint32_t)a[1]);
-}
-
 /* Waiting ---------------------------------------------------------------------------------------------------------- */
 
 /* vfs's deadlines: 0 does not wait. */
@@ -127,8 +101,8 @@ static int64_t select_sets(struct task *t, const uint64_t *a, nanoseconds deadli
 	uint32_t count = (uint32_t)a[0];
 	uint64_t bytes = ((uint64_t)MIN(count, SELECT_MOST) + 63) / 64 * 8;
 
-	return client_vfs_select(&t->request, count, optional(a[1], bytes), optional(a[2], bytes),
-				 optional(a[3], bytes), deadline);
+	return client_vfs_select(&t->request, count, user_grant_if(a[1], bytes), user_grant_if(a[2], bytes),
+				 user_grant_if(a[3], bytes), deadline);
 }
 
 static int64_t run_select(struct task *t, const uint64_t *a)
@@ -166,17 +140,6 @@ static int64_t run_epoll_create(struct task *t, const uint64_t *a)
 	return (int32_t)a[0] <= 0 ? -EINVAL : client_vfs_epoll_create(&t->request, 0);
 }
 
-static int64_t run_epoll_create1(struct task *t, const uint64_t *a)
-{
-	return client_vfs_epoll_create(&t->request, (uint32_t)a[0]);
-}
-
-static int64_t run_epoll_ctl(struct task *t, const uint64_t *a)
-{
-	return client_vfs_epoll_control(&t->request, (int32_t)a[0], (uint32_t)a[1], (int32_t)a[2],
-					user_grant(a[3], sizeof(struct linux_epoll_event)));
-}
-
 static int64_t run_epoll_pwait(struct task *t, const uint64_t *a)
 {
 	int32_t count = (int32_t)a[2];
@@ -198,21 +161,10 @@ static int64_t run_epoll_wait(struct task *t, const uint64_t *a)
 
 /* Sockets ---------------------------------------------------------------------------------------------------------- */
 
-static int64_t run_socket(struct task *t, const uint64_t *a)
-{
-	return client_vfs_socket(&t->request, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_socketpair(struct task *t, const uint64_t *a)
-{
-	return client_vfs_socketpair(&t->request, (uint32_t)a[0], (uint32_t)a[1], (uint32_t)a[2],
-				     user_grant(a[3], 2 * sizeof(int32_t)));
-}
-
 /* An address that a program gives. */
 static int64_t address_in(uint64_t address, uint64_t length, struct grant *out)
 {
-	*out = optional(address, (uint32_t)length);
+	*out = user_grant_if(address, (uint32_t)length);
 	return (uint32_t)length > ADDRESS_MOST ? -EINVAL : 0;
 }
 
@@ -232,11 +184,6 @@ static int64_t run_connect(struct task *t, const uint64_t *a)
 	return error != 0 ? error : client_vfs_connect(&t->request, (int32_t)a[0], address);
 }
 
-static int64_t run_listen(struct task *t, const uint64_t *a)
-{
-	return client_vfs_listen(&t->request, (int32_t)a[0], (int32_t)a[1]);
-}
-
 /* Room for an address (or an option) that comes back: `length` points to how much; none where `address` is 0. */
 static int64_t room_of(uint64_t address, uint64_t length, struct grant *out)
 {
@@ -244,7 +191,7 @@ static int64_t room_of(uint64_t address, uint64_t length, struct grant *out)
 
 	if (address != 0 && user_get(&room, length, sizeof room) != 0)
 		return -EFAULT;
-	*out = optional(address, (uint32_t)room);
+	*out = user_grant_if(address, (uint32_t)room);
 	return room < 0 ? -EINVAL : 0;
 }
 
@@ -296,19 +243,6 @@ static int64_t run_getsockname(struct task *t, const uint64_t *a)
 static int64_t run_getpeername(struct task *t, const uint64_t *a)
 {
 	return name_of(t, a, 1);
-}
-
-static int64_t run_shutdown(struct task *t, const uint64_t *a)
-{
-	return client_vfs_shutdown(&t->request, (int32_t)a[0], (uint32_t)a[1]);
-}
-
-static int64_t run_setsockopt(struct task *t, const uint64_t *a)
-{
-	if ((int32_t)a[4] < 0)
-		return -EINVAL;
-	return client_vfs_set_socket_option(&t->request, (int32_t)a[0], (uint32_t)a[1], (uint32_t)a[2],
-					    user_grant(a[3], (uint32_t)a[4]));
 }
 
 static int64_t run_getsockopt(struct task *t, const uint64_t *a)
@@ -371,8 +305,8 @@ static int64_t run_sendmsg(struct task *t, const uint64_t *a)
 
 	if (error != 0)
 		return error;
-	return client_vfs_send(&t->request, (int32_t)a[0], data, optional(message.name, message.name_length),
-			       optional(message.control, message.control_length), (uint32_t)a[2]);
+	return client_vfs_send(&t->request, (int32_t)a[0], data, user_grant_if(message.name, message.name_length),
+			       user_grant_if(message.control, message.control_length), (uint32_t)a[2]);
 }
 
 static int64_t run_recvmsg(struct task *t, const uint64_t *a)
@@ -383,8 +317,8 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 
 	if (result != 0)
 		return result;
-	result = client_vfs_receive(&t->request, (int32_t)a[0], data, optional(message.name, message.name_length),
-				    optional(message.control, message.control_length), (uint32_t)a[2]);
+	result = client_vfs_receive(&t->request, (int32_t)a[0], data, user_grant_if(message.name, message.name_length),
+				    user_grant_if(message.control, message.control_length), (uint32_t)a[2]);
 	if (result < 0)
 		return result;
 	message.name_length = (uint32_t)t->request.out[OUT_VFS_RECEIVE_LENGTH];
@@ -395,18 +329,11 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 
 /* poll and its like end with -EINTR even for a handler with SA_RESTART, as Linux has it; after a stop they go on (with
  * their whole time again), but for epoll_wait. */
-ROUTE_TABLE(sockets, { 7, RESUMES, "poll", run_poll }, { 22, false, "pipe", run_pipe },
-	    { 23, RESUMES, "select", run_select }, { 41, false, "socket", run_socket },
+ROUTE_TABLE(sockets, { 7, RESUMES, "poll", run_poll },
+	    { 23, RESUMES, "select", run_select },
 	    { 42, true, "connect", run_connect }, { 43, true, "accept", run_accept },
 	    { 44, true, "sendto", run_sendto }, { 45, true, "recvfrom", run_recvfrom },
-	    { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg },
-	    { 48, false, "shutdown", run_shutdown }, { 49, false, "bind", run_bind },
-	    { 50, false, "listen", run_listen }, { 51, false, "getsockname", run_getsockname },
-	    { 52, false, "getpeername", run_getpeername }, { 53, false, "socketpair", run_socketpair },
-	    { 54, false, "setsockopt", run_setsockopt }, { 55, false, "getsockopt", run_getsockopt },
-	    { 213, false, "epoll_create", run_epoll_create }, { 232, false, "epoll_wait", run_epoll_wait },
-	    { 233, false, "epoll_ctl", run_epoll_ctl }, { 270, RESUMES, "pselect6", run_pselect6 },
-	    { 271, RESUMES, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait },
-	    { 284, false, "eventfd", run_eventfd }, { 288, true, "accept4", run_accept4 },
-	    { 290, false, "eventfd2", run_eventfd2 }, { 291, false, "epoll_create1", run_epoll_create1 },
-	    { 293, false, "pipe2", run_pipe2 });
+	    { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg }, { 49, false, "bind", run_bind }, { 51, false, "getsockname", run_getsockname },
+	    { 52, false, "getpeername", run_getpeername }, { 55, false, "getsockopt", run_getsockopt },
+	    { 213, false, "epoll_create", run_epoll_create }, { 232, false, "epoll_wait", run_epoll_wait }, { 270, RESUMES, "pselect6", run_pselect6 },
+	    { 271, RESUMES, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait }, { 288, true, "accept4", run_accept4 },);

@@ -28,52 +28,10 @@ static int64_t run_mprotect(struct task *t, const uint64_t *a)
 	return client_vm_protect(&t->request, a[0], a[1], (uint32_t)a[2]);
 }
 
-static int64_t run_munmap(struct task *t, const uint64_t *a)
-{
-	return client_vm_unmap(&t->request, a[0], a[1]);
-}
-
-static int64_t run_brk(struct task *t, const uint64_t *a)
-{
-	return client_vm_break_at(&t->request, a[0]);
-}
-
-static int64_t run_mremap(struct task *t, const uint64_t *a)
-{
-	if (a[3] >> 32 != 0)
-		return -EINVAL;
-	return client_vm_remap(&t->request, a[0], a[1], a[2], (uint32_t)a[3], a[4]);
-}
-
-static int64_t run_msync(struct task *t, const uint64_t *a)
-{
-	return client_vm_synchronise(&t->request, a[0], a[1], (uint32_t)a[2]);
-}
-
-static int64_t run_mincore(struct task *t, const uint64_t *a)
-{
-	return client_vm_resident(&t->request, a[0], a[1], user_grant(a[2], a[1] / PAGE + (a[1] % PAGE != 0)));
-}
-
-static int64_t run_madvise(struct task *t, const uint64_t *a)
-{
-	return client_vm_advise(&t->request, a[0], a[1], (uint32_t)a[2]);
-}
-
 /* MLOCK_ONFAULT: only once it is touched. */
 static int64_t run_mlock2(struct task *t, const uint64_t *a)
 {
 	return a[2] & ~MLOCK_ONFAULT ? -EINVAL : client_vm_lock(&t->request, a[0], a[1], !(a[2] & MLOCK_ONFAULT));
-}
-
-static int64_t run_mlock(struct task *t, const uint64_t *a)
-{
-	return client_vm_lock(&t->request, a[0], a[1], 1);
-}
-
-static int64_t run_munlock(struct task *t, const uint64_t *a)
-{
-	return client_vm_lock(&t->request, a[0], a[1], 0);
 }
 
 static int64_t run_mlockall(struct task *t, const uint64_t *a)
@@ -83,12 +41,6 @@ static int64_t run_mlockall(struct task *t, const uint64_t *a)
 	if (a[0] == 0 || a[0] == MCL_ONFAULT || a[0] & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return -EINVAL;
 	return client_vm_lock_all(&t->request, now && a[0] & MCL_CURRENT, now && a[0] & MCL_FUTURE);
-}
-
-static int64_t run_munlockall(struct task *t, const uint64_t *a)
-{
-	(void)a;
-	return client_vm_lock_all(&t->request, 0, 0);
 }
 
 /* FUTEX_WAIT has a time from now on, FUTEX_WAIT_BITSET an instant of the clock since boot or of the calendar. */
@@ -175,10 +127,5 @@ static int64_t run_set_robust_list(struct task *t, const uint64_t *a)
 	return a[1] == ROBUST_HEAD_BYTES ? 0 : -EINVAL;
 }
 
-ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 10, false, "mprotect", run_mprotect },
-	    { 11, false, "munmap", run_munmap }, { 12, false, "brk", run_brk }, { 25, false, "mremap", run_mremap },
-	    { 26, false, "msync", run_msync }, { 27, false, "mincore", run_mincore },
-	    { 28, false, "madvise", run_madvise }, { 149, false, "mlock", run_mlock },
-	    { 150, false, "munlock", run_munlock }, { 151, false, "mlockall", run_mlockall },
-	    { 152, false, "munlockall", run_munlockall }, { 202, true, "futex", run_futex },
+ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 10, false, "mprotect", run_mprotect }, { 151, false, "mlockall", run_mlockall }, { 202, true, "futex", run_futex },
 	    { 273, false, "set_robust_list", run_set_robust_list }, { 325, false, "mlock2", run_mlock2 });

@@ -21,6 +21,7 @@ static void enter(const struct route *routes, size_t count)
 void routes_start(void)
 {
 	names_start();
+	enter(routes_generated, route_count_generated);
 	enter(routes_kernel, route_count_kernel);
 	enter(routes_pm, route_count_pm);
 	enter(routes_vm, route_count_vm);
