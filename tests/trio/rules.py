@@ -26,6 +26,7 @@ KNOW_THE_STRUCTURE = ("seam", "kernel/abi")
 _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)
 _ASKS = re.compile(r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif)\b.*\b\w*(?:STRUCTURE|MONO|HYBRID|MICRO).*", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_COPIES = re.compile(r"\bcopy_(?:in|out|zeros|string)\b")
 _CALLED = re.compile(r"\b([a-z_]\w*)\(")
 
 
@@ -88,6 +89,17 @@ def ask_the_structure(root: Path) -> Iterator[str]:
                 # a header's own guard asks nothing
                 if not found[0].split()[-1].endswith("_H"):
                     yield f"{place}:{line}: {found[0].strip()}"
+
+
+def copies_of_vm(root: Path) -> Iterator[str]:
+    """Copies by the memory service, which every copy of a client's memory depends on: it would ask itself for a page.
+    Its reports go to another service's own memory."""
+    for path in c_files(root / "services" / "vm"):
+        text = without_comments(path.read_text())
+        for found in _COPIES.finditer(text):
+            if path.name != "report.c":
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{path.relative_to(root)}:{line}: {found[0]}"
 
 
 def call_cycle(root: Path) -> tuple[str, ...]:

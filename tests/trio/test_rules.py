@@ -24,6 +24,15 @@ def test_the_structure_is_asked_in_the_seam_and_in_the_kernels_abi_alone() -> No
     assert list(rules.ask_the_structure(ROOT)) == []
 
 
+def test_the_memory_service_copies_no_clients_memory(tmp_path: Path) -> None:
+    """Expected: it writes by frame. Broken: where it is a process, a copy to an absent page waits for itself."""
+    assert list(rules.copies_of_vm(ROOT)) == []
+    (tmp_path / "services/vm").mkdir(parents=True)
+    for name in ("report.c", "futex.c"):
+        (tmp_path / "services/vm" / name).write_text("/* copy_in() */\nreturn copy_out(to, 0, part, count);\n")
+    assert list(rules.copies_of_vm(tmp_path)) == ["services/vm/futex.c:2: copy_out"]
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Interfaces and configuration of the real one, a port, no C."""

@@ -284,6 +284,23 @@ static void futexes(void)
 	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0);
 }
 
+/* Which pages are there, told by bytes in pages that are not, from one page into the next, as far as may be. */
+static void residents(void)
+{
+	uint64_t at = (uint64_t)map(0, 6000 * PAGE, PROT_NONE, ANY), to = (uint64_t)map(0, 3 * PAGE, READ_WRITE, ANY);
+	uint64_t value;
+
+	CHECK(ASK(1, protect, at + 5000 * PAGE, PAGE, READ_WRITE) == 0 && user_write(1, at + 5000 * PAGE, 1) == 0);
+	CHECK(ASK(1, resident, at, 6000 * PAGE, to + 96) == 0);
+	for (uint64_t page = 0; page < 6000; page += 8)
+		CHECK(user_read(1, to + 96 + page, &value) == 0 && value == (page == 5000));
+	CHECK(ASK(1, resident, at, 6000 * PAGE, to + 2 * PAGE) == -EFAULT);
+	CHECK(ASK(1, resident, at, PAGE, at) == -EFAULT && ASK(1, resident, at, PAGE, UINT64_MAX) == -EFAULT);
+	CHECK(ASK(1, resident, at, PAGE, USER_TOP - 1) == -EFAULT && ASK(1, resident, at, 0, UINT64_MAX) == 0);
+	CHECK(ASK(1, resident, at + 1, PAGE, to) == -EINVAL && ASK(1, resident, 0, PAGE, UINT64_MAX) == -ENOMEM);
+	CHECK(CALL(renew, 1, 0) == 0);
+}
+
 static void reports(void)
 {
 	char text[256] = "", part[256] = "";
@@ -326,8 +343,8 @@ static void lowering(void)
 int main(void)
 {
 	static void (*const cases[])(void) = {
-		many_mappings, placing,  heap_and_stack, sizes,   moving,  out_of_memory, moving_without_memory,
-		shared_memory, renewing, holes,          futexes, reports, lowering
+		many_mappings, placing,  heap_and_stack, sizes,   moving,    out_of_memory, moving_without_memory,
+		shared_memory, renewing, holes,          futexes, residents, reports,       lowering
 	};
 
 	host_run(cases, COUNT_OF(cases));

@@ -170,9 +170,36 @@ static void locked(void)
 	end();
 }
 
+/* vm reads and writes for a call in pages that have to be brought first: it waits for each, and leaves the rest as it
+ * is. */
+static void asked(void)
+{
+	struct request r = { .task = 1 }, s = { .task = 1 };
+	uint64_t value, vector = AT + 3 * PAGE - 2;
+
+	make_mapped();
+	for (uint64_t page = 2; page <= 3; page++) {
+		CHECK(vm_service.resident(vm_service.self, &r, AT + 5 * PAGE, 4 * PAGE, vector) == PARKED);
+		CHECK(news() == WANTED && wanted == page && count == 1 && news() == NOTHING);
+		memset(bring(page), 7, PAGE);
+		CHECK(CALL(object_brought, object, page, 0) == 0 && r.link.next == NULL);
+	}
+	CHECK(user_read(1, AT + 3 * PAGE - 8, &value) == 0 && value == 0x0000070707070707);
+	while (vm_service.resident(vm_service.self, &r, AT + 5 * PAGE, 4 * PAGE, vector) == PARKED)
+		CHECK(r.link.next == NULL);
+	CHECK(r.result == 0 && user_read(1, AT + 3 * PAGE, &value) == 0 && value == 0x0707070707070000);
+	CHECK(vm_service.futex_wait(vm_service.self, &s, AT + 9 * PAGE, 8, NEVER, 1, 1) == PARKED);
+	CHECK(news() == WANTED && wanted == 9);
+	*bring(9) = 9;
+	CHECK(CALL(object_brought, object, 9, 0) == 0 && s.link.next == NULL);
+	CHECK(vm_service.futex_wait(vm_service.self, &s, AT + 9 * PAGE, 8, NEVER, 1, 1) == ANSWERED);
+	CHECK(s.result == -EAGAIN && ASK(1, resident, AT, PAGE, AT + PAGES * PAGE) == -EFAULT);
+	end();
+}
+
 int main(void)
 {
-	static void (*const cases[])(void) = { touched, failed, overtaken, forked, held_again, locked };
+	static void (*const cases[])(void) = { touched, failed, overtaken, forked, held_again, locked, asked };
 
 	host_run(cases, COUNT_OF(cases));
 	return 0;

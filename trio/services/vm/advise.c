@@ -92,10 +92,10 @@ static uint8_t is_resident(struct space *s, const struct region *r, uint64_t at)
 	return r->object != 0 && object_frame(object_of(r->object), r->index + (at - r->begin) / PAGE, false) != 0;
 }
 
-verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, struct grant to)
+verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint64_t to)
 {
 	struct space *s = space_of(r->task);
-	uint64_t pages = PAGE_UP(length) / PAGE, done = r->again ? r->scratch[0] : 0, share = done + SHARE_PAGES;
+	uint64_t pages = PAGE_UP(length) / PAGE, done = r->scratch[0], share = done + SHARE_PAGES;
 	uint8_t part[256];
 
 	(void)self;
@@ -104,22 +104,29 @@ verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64
 	if (check_range(address, length) != 0)
 		return refuse(r, ENOMEM);
 	while (done < pages) {
-		uint64_t count = MIN(pages - done, sizeof part);
+		uint64_t most = MIN(MIN(pages - done, sizeof part), PAGE - (to + done) % PAGE), count = 0;
+		const struct region *in;
+		int64_t result;
+		void *place;
 
-		if (done >= share) {
-			r->scratch[0] = done;
+		r->scratch[0] = done;
+		if (done >= share)
 			return give_way(r, BY_THE_END);
-		}
-		for (uint64_t i = 0; i < count; i++) {
-			uint64_t at = address + (done + i) * PAGE;
-			const struct region *in = region_find(s, at);
+		for (; count < most; count++) {
+			uint64_t at = address + (done + count) * PAGE;
 
+			in = region_find(s, at);
 			if (in == NULL)
-				return refuse(r, ENOMEM);
-			part[i] = is_resident(s, in, at);
+				break;
+			part[count] = is_resident(s, in, at);
 		}
-		if (copy_out(to, done, part, count) != 0)
-			return refuse(r, EFAULT);
+		/* What is mapped before a gap is told all the same, as on Linux. */
+		if (count == 0)
+			return refuse(r, ENOMEM);
+		result = user_place(s, to + done, true, &place);
+		if (result != 0)
+			return result == -EWAIT ? paged_wait_hard(r) : refuse(r, EFAULT);
+		memcpy(place, part, count);
 		done += count;
 	}
 	return answer(r, 0);

@@ -145,20 +145,24 @@ int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t acce
 	return space_fault(s, address, access);
 }
 
-uint32_t *user_word(struct space *s, uint64_t address, bool write)
+int64_t user_place(struct space *s, uint64_t address, bool write, void **place)
 {
 	uint32_t wanted = write ? PROT_WRITE : PROT_READ, protection = 0;
 	uint64_t frame, at;
+	int64_t result;
 
 	/* Absent, then to be copied, then there. */
 	for (unsigned tries = 0; tries < 3; tries++) {
 		bool there = kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0;
 
-		if (there && protection & wanted)
-			return kernel_frame_address(frame, ENDPOINT_VM, &at) == 0 ? (uint32_t *)(at + address % PAGE)
-										  : NULL;
-		if (space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0)) != 0)
-			return NULL;
+		if (there && protection & wanted) {
+			result = kernel_frame_address(frame, ENDPOINT_VM, &at);
+			*place = (void *)(at + address % PAGE);
+			return result;
+		}
+		result = space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
+		if (result != 0)
+			return result;
 	}
-	return NULL;
+	return -EFAULT;
 }

@@ -56,9 +56,9 @@ verdict vm_futex_wait(struct vm *self, struct request *r, uint64_t address, uint
 		      uint32_t mask, uint32_t own)
 {
 	struct space *s = space_of(r->task);
-	const uint32_t *word;
 	struct key key;
 	int64_t result;
+	void *word;
 
 	(void)self;
 	if (r->scratch[STATE] == WOKEN)
@@ -72,10 +72,10 @@ verdict vm_futex_wait(struct vm *self, struct request *r, uint64_t address, uint
 	result = key_of(s, address, own, &key);
 	if (result != 0)
 		return settle(r, result);
-	word = user_word(s, address, false);
-	if (word == NULL)
-		return refuse(r, EFAULT);
-	if (*word != value)
+	result = user_place(s, address, false, &word);
+	if (result != 0)
+		return result == -EWAIT ? paged_wait(r) : refuse(r, EFAULT);
+	if (*(const uint32_t *)word != value)
 		return refuse(r, EAGAIN);
 	r->scratch[STATE] = WAITS;
 	r->scratch[KEY_OWNER] = key.owner;
@@ -165,11 +165,12 @@ verdict vm_futex_requeue(struct vm *self, struct request *r, uint64_t address, u
 	if (result != 0)
 		return settle(r, result);
 	if (compare != -1) {
-		const uint32_t *word = user_word(s, address, false);
+		void *word;
 
-		if (word == NULL)
-			return refuse(r, EFAULT);
-		if (*word != (uint32_t)compare)
+		result = user_place(s, address, false, &word);
+		if (result != 0)
+			return result == -EWAIT ? paged_wait_hard(r) : refuse(r, EFAULT);
+		if (*(const uint32_t *)word != (uint32_t)compare)
 			return refuse(r, EAGAIN);
 	}
 	woken = wake(&from, count, FUTEX_BITSET_ALL);
@@ -181,15 +182,14 @@ int64_t vm_clear_and_wake(struct vm *self, uint32_t task, uint64_t address)
 {
 	struct space *s = space_of(task);
 	struct key key;
-	uint32_t *word;
+	void *word;
 
 	(void)self;
 	/* Nobody is left who could look, and the page would be copied for nothing. */
 	if (s == NULL || s->users < 2 || key_of(s, address, 0, &key) != 0)
 		return 0;
-	word = user_word(s, address, true);
-	if (word != NULL) {
-		*word = 0;
+	if (user_place(s, address, true, &word) == 0) {
+		*(uint32_t *)word = 0;
 		(void)wake(&key, 1, FUTEX_BITSET_ALL);
 	}
 	return 0;

@@ -101,10 +101,20 @@ static void want(uint32_t task, uint32_t object, uint64_t index, uint64_t count)
 	notify(ENDPOINT_VFS, VFS_PAGES);
 }
 
+static struct queue *want_absent(uint32_t task)
+{
+	want(task, absent.object, absent.index, 1);
+	return waiters_of(absent.object, absent.index);
+}
+
 verdict paged_wait(struct request *r)
 {
-	want(r->task, absent.object, absent.index, 1);
-	return park(waiters_of(absent.object, absent.index), r);
+	return park(want_absent(r->task), r);
+}
+
+verdict paged_wait_hard(struct request *r)
+{
+	return park_hard(want_absent(r->task), r);
 }
 
 /* Of several regions the first: it is a hint. */

@@ -304,7 +304,7 @@ verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t
 verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t now);
 verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32_t future);
 verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t advice);
-verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, struct grant to);
+verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint64_t to);
 verdict vm_synchronise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t flags);
 
 /* fault.c: x86's error code. */
@@ -313,8 +313,9 @@ verdict vm_synchronise(struct vm *self, struct request *r, uint64_t address, uin
 #define ACCESS_FETCH 16
 int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t access);
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
-/* Where vm itself reads or writes 32 bits at a user's address; NULL: not mapped, or not allowed. */
-uint32_t *user_word(struct space *s, uint64_t address, bool write);
+/* Where vm itself reads or writes what is at a user's address, up to the end of its page: in the frame, since a copy
+ * that met an absent page would ask vm for it. -EWAIT: it has to be brought; others: not mapped, or not allowed. */
+int64_t user_place(struct space *s, uint64_t address, bool write, void **place);
 
 /* object.c */
 struct object *object_of(uint32_t number);
@@ -344,8 +345,10 @@ void object_unmapped(uint32_t object);
 /* paged.c */
 /* A page of such an object that object_frame() has not: -EWAIT, or why it will not come. */
 int64_t paged_absent(uint32_t object, uint64_t index);
-/* The request waits for the page that was found absent last. */
+/* The request waits for the page that was found absent last; no signal ends the second, whose call Linux does not
+ * interrupt either. */
 verdict paged_wait(struct request *r);
+verdict paged_wait_hard(struct request *r);
 /* Those of a range will be needed. */
 void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end);
 /* Whether a page has its content. */

@@ -119,6 +119,27 @@ TEST(mapped_names, "Are names, vectors and structures in untouched pages found?"
 	TRUE(memcmp(at, "\0\0a name", 8) == 0);
 }
 
+TEST(mapped_asked, "Are mincore's vector and a futex's word found in untouched pages?")
+{
+	char *at, *other;
+
+	make_pages("f", 13);
+	at = map_pages("f", PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	other = map_pages("f", PROT_READ, MAP_PRIVATE);
+	FAILS(RAW(SYS_futex, at + 20 * PAGE, 0 /* FUTEX_WAIT */, 1), EAGAIN);
+	FAILS(RAW(SYS_futex, at + 39 * PAGE, 4 /* FUTEX_CMP_REQUEUE */, 1, 1, at, 1), EAGAIN);
+	/* A byte at the end of one page, one at the beginning of the next. */
+	OK(mincore(other, 2 * PAGE, (unsigned char *)at + 3 * PAGE - 1));
+	TRUE((at[3 * PAGE - 1] | at[3 * PAGE] | 1) == 1);
+	TRUE(filled(at + 2 * PAGE, PAGE - 1, 13 + 2 * PAGE));
+	TRUE(filled(at + 3 * PAGE + 1, PAGE - 1, 13 + 3 * PAGE + 1));
+	TRUE(filled(other, BYTES, 13));
+	FAILS(mincore(at, PAGE, (unsigned char *)other + 30 * PAGE), EFAULT);
+	OK(ftruncate((int)OK(open("f", O_RDWR)), 10 * PAGE));
+	FAILS(mincore(at, PAGE, (unsigned char *)at + 11 * PAGE), EFAULT);
+	FAILS(RAW(SYS_futex, at + 11 * PAGE, 0 /* FUTEX_WAIT */, 1), EFAULT);
+}
+
 TEST(mapped_written, "Does a mapping show what is written to the file, and a private page that was written not?")
 {
 	char *shared, *private;
@@ -271,6 +292,9 @@ TEST(mapped_interrupted, "Do pages come whole, and calls end whole, while signal
 		OK(munmap(at, BYTES));
 		at = map_pages("f", PROT_READ, MAP_PRIVATE);
 		IS(pwrite(fd, at, BYTES, 0), BYTES);
+		OK(munmap(at, BYTES));
+		at = map_pages("f", PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		OK(mincore(at, BYTES, (unsigned char *)at + 20 * PAGE - PAGES / 2));
 		OK(munmap(at, BYTES));
 		OK(unlink("f"));
 	}

@@ -27,6 +27,46 @@ TEST(mincore, "Does mincore know which pages are in memory?")
 	FAILS(mincore(at, PAGE, in), ENOMEM);
 }
 
+TEST(mincore_vector, "Is mincore's vector written wherever the program may write, and nowhere else?")
+{
+	unsigned char *in;
+	char *at = map_pages(4);
+	pid_t pid;
+
+	if (RAW(SYS_mincore, at, PAGE, room(1)) < 0 && errno == ENOSYS)
+		skip("no such call here");
+	at[PAGE] = 1;
+	in = (unsigned char *)map_pages(5);
+	/* Across two pages that are not there yet. */
+	OK(mincore(at, 3 * PAGE, in + PAGE - 2));
+	IS(in[PAGE - 2] & 1, 0);
+	IS(in[PAGE - 1] & 1, 1);
+	IS(in[PAGE] & 1, 0);
+	/* A page that a child shares until it is written to. */
+	pid = fork_checked();
+	if (pid == 0) {
+		OK(mincore(at + PAGE, PAGE, in));
+		_exit(in[0] & 1);
+	}
+	IS(reap(pid), 1);
+	IS(in[0], 0);
+	OK(mprotect(in + 2 * PAGE, PAGE, PROT_READ));
+	OK(mprotect(in + 3 * PAGE, PAGE, PROT_NONE));
+	OK(munmap(in + 4 * PAGE, PAGE));
+	for (int page = 2; page < 5; page++)
+		FAILS(mincore(at, PAGE, in + page * PAGE), EFAULT);
+	IS(in[2 * PAGE], 0);
+	FAILS(mincore(at, 3 * PAGE, in + 2 * PAGE - 2), EFAULT);
+	/* What is mapped before a gap is told, or is what fails. */
+	OK(munmap(at + 2 * PAGE, PAGE));
+	in[1] = in[2] = 9;
+	FAILS(mincore(at, 4 * PAGE, in), ENOMEM);
+	IS(in[1] & 1, 1);
+	IS(in[2], 9);
+	FAILS(mincore(at, 4 * PAGE, in + 2 * PAGE), EFAULT);
+	FAILS(mincore(at + 2 * PAGE, 2 * PAGE, in + 2 * PAGE), ENOMEM);
+}
+
 static int pages_there(char *at, int pages)
 {
 	unsigned char there[16];
