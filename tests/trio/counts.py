@@ -19,12 +19,12 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 141,
-        "proc/fork-exit": 26964,
-        "proc/execl": 42873,
-        "ctx/pipe-pair@same-cpu": 1805,
-        "syscall/open-close": 1028,
+        "proc/fork-exit": 26930,
+        "proc/execl": 42863,
+        "ctx/pipe-pair@same-cpu": 1787,
+        "syscall/open-close": 1021,
         "mem/touch@pages=64": 860,
-        "fs/read@bufsize=1024,blocks=2000": 473,
+        "fs/read@bufsize=1024,blocks=2000": 470,
         "trio/trap": 83,
     },
 }

@@ -7,6 +7,8 @@
 /* What a server has to answer a client whose process was killed. */
 #define KILL_NS 2000000000UL
 
+#define LAST_SIGNAL 64
+
 struct client clients[TASKS];
 
 static bool holds(uint32_t task)
@@ -42,10 +44,16 @@ int64_t client_answer(uint64_t task, uint64_t from)
 		return -ESRCH;
 	if (user_copy(&a, (const void *)from, sizeof a))
 		return -EFAULT;
+	if (a.raises > LAST_SIGNAL)
+		return -EINVAL;
 	c = clients[task].caller;
 	client_end((uint32_t)task);
 	c->request->result = a.result;
 	memcpy(c->request->out, a.out, sizeof a.out);
+	if (a.raises) {
+		c->request->raises = (uint8_t)a.raises;
+		tasks[task]->work |= WORK_RAISE;
+	}
 	call_done(c);
 	return 0;
 }

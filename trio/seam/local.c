@@ -41,6 +41,16 @@ verdict give_way(struct request *r, enum ends ends)
 	return PARKED;
 }
 
+/* A request that a service made for itself is no task's. */
+void raise_signal(struct request *r, uint32_t signal)
+{
+	struct task *t = CONTAINER(r, struct task, request);
+
+	r->raises = (uint8_t)signal;
+	if (r->task < TASKS && tasks[r->task] == t)
+		t->work |= WORK_RAISE;
+}
+
 static void request_end(struct task *t)
 {
 	struct request *r = &t->request;

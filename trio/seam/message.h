@@ -68,6 +68,8 @@ struct incoming {
 
 struct client_answer {
 	int64_t result;
+	/* 0: no signal. */
+	uint64_t raises;
 	uint64_t out[OUT_WORDS];
 };
 

@@ -96,6 +96,8 @@ struct request {
 	bool late, again;
 	/* The seam's: what ends it before its answer, of `enum ends`. */
 	uint8_t ends;
+	/* Part of the answer: raise_signal(). */
+	uint8_t raises;
 	/* Bytes done so far; the answer of a request that a signal ends once some are. */
 	uint64_t done;
 	uint64_t scratch[SCRATCH_WORDS];
@@ -155,6 +157,9 @@ void unpark_request(struct request *r);
  * handler whose interface says that it waits or gives way. */
 verdict give_way(struct request *r, enum ends ends);
 bool is_waited_for(const struct queue *queue);
+
+/* The call raises a signal (SIGPIPE, SIGXFSZ) for the one who asked, who has it before going on. One a call. */
+void raise_signal(struct request *r, uint32_t signal);
 
 /* Copies between the service's memory and what a grant stands for. Returns 0, or -EFAULT where any of it is not
  * there or not allowed or beyond the grant's length (part may then have been copied). Absent pages that the owner may

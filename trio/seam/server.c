@@ -51,6 +51,12 @@ verdict give_way(struct request *r, enum ends ends)
 	return PARKED;
 }
 
+/* The answer carries it. */
+void raise_signal(struct request *r, uint32_t signal)
+{
+	r->raises = (uint8_t)signal;
+}
+
 /* Copies with a grant of somebody else's memory. Where a page is absent vm is asked for it. */
 static long copy(struct copying *c)
 {
@@ -186,7 +192,7 @@ static const struct dispatcher *service_at(uint32_t endpoint)
 
 static void answer_client(struct held *h)
 {
-	struct client_answer a = { .result = h->request.result };
+	struct client_answer a = { .result = h->request.result, .raises = h->request.raises };
 
 	memcpy(a.out, h->request.out, sizeof a.out);
 	trap_kernel(TRAP_ANSWER, h->request.task, (uint64_t)&a, 0);

@@ -69,6 +69,11 @@ verdict give_way(struct request *r, enum ends ends)
 	abort();
 }
 
+void raise_signal(struct request *r, uint32_t signal)
+{
+	r->raises = (uint8_t)signal;
+}
+
 int64_t vm_object_hold(uint32_t object)
 {
 	(void)object;

@@ -3,6 +3,7 @@
  * waits who could go on, nothing is left. Run with the sanitizers. Prints what is broken and exits 1. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "abi/signal.h"
 #include "handlers.h"
 #include "socket.h"
 #include "vfs_seam.h"
@@ -157,6 +158,32 @@ static void test_streams(void)
 		begin(&r, 1);
 		HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends))) == 0);
 		flow_run(ends[i % 2], ends[!(i % 2)], 400);
+	}
+}
+
+/* Nobody reads any more: the call raises a signal, which is part of its answer, unless it asked for none. */
+static void test_broken(void)
+{
+	struct request r;
+	int ends[2];
+
+	begin(&r, 1);
+	HOLDS(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+	close_of(ends[0]);
+	begin(&r, 1);
+	HOLDS(result_of(&r, file_at(ends[1])->operations->write(v, &r, file_at(ends[1]), of("x", 1), NULL)) == -EPIPE);
+	HOLDS(r.raises == SIGPIPE);
+	close_of(ends[1]);
+	for (uint32_t type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
+		begin(&r, 1);
+		HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+		HOLDS(result_of(&r, vfs_shutdown(v, &r, ends[1], SHUT_WR)) == 0);
+		HOLDS(result_of(&r, vfs_send(v, &r, ends[1], of("x", 1), of(0, 0), of(0, 0), MSG_NOSIGNAL)) == -EPIPE);
+		HOLDS(r.raises == 0);
+		HOLDS(result_of(&r, vfs_send(v, &r, ends[1], of("x", 1), of(0, 0), of(0, 0), 0)) == -EPIPE);
+		HOLDS(r.raises == SIGPIPE);
+		close_of(ends[0]);
+		close_of(ends[1]);
 	}
 }
 
@@ -405,6 +432,7 @@ int main(int count, char **arguments)
 	v->tasks[1].files_most = v->tasks[2].files_most = 1024;
 	test_pipes();
 	test_streams();
+	test_broken();
 	test_packets(SOCK_DGRAM);
 	test_packets(SOCK_SEQPACKET);
 	test_rights(SOCK_STREAM);

@@ -34,6 +34,11 @@ verdict give_way(struct request *r, enum ends ends)
 	abort();
 }
 
+void raise_signal(struct request *r, uint32_t signal)
+{
+	r->raises = (uint8_t)signal;
+}
+
 verdict disk_park(struct vfs *of, struct request *request)
 {
 	return park_hard(&of->disk_waiters[0], request);
@@ -144,11 +149,6 @@ void vfs_give(struct vfs *of, void *p, size_t size)
 	(void)of, (void)size;
 	objects_out--;
 	free(p);
-}
-
-void vfs_raise(struct vfs *of, uint32_t task, uint32_t signal)
-{
-	of->tasks[task].raised = signal;
 }
 
 void node_forgotten(struct vfs *of, struct node *n)

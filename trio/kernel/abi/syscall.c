@@ -122,10 +122,21 @@ static void attend(struct task *t)
 	restart(t, true, true);
 }
 
+/* What its call left to be done beside its answer: the signal first, since it ends a wait for a page. */
+static void work_left_by_call(struct task *t)
+{
+	if (t->work & WORK_RAISE) {
+		t->work &= ~WORK_RAISE;
+		client_pm_raised(&t->request, t->request.raises);
+	} else {
+		call_met_absent(t);
+	}
+}
+
 static void work_for_call(struct task *t)
 {
-	if (t->work & WORK_ABSENT) {
-		call_met_absent(t);
+	if (t->work & (WORK_ABSENT | WORK_RAISE)) {
+		work_left_by_call(t);
 		return;
 	}
 	t->work &= ~(WORK_ATTEND | WORK_END);
@@ -140,7 +151,7 @@ void task_work(void)
 		deliver_notifications();
 		if (t->work & WORK_YIELD || t->state == ENDED)
 			schedule();
-		else if (t->work & (WORK_ABSENT | WORK_ATTEND)) {
+		else if (t->work & (WORK_ABSENT | WORK_RAISE | WORK_ATTEND)) {
 			work_for_call(t);
 		} else {
 			break;

@@ -17,6 +17,7 @@ enum task_state { NEW, READY, WAITING, ENDED };
 #define WORK_YIELD 2U  /* its time is up */
 #define WORK_END 4U    /* its process ends */
 #define WORK_ABSENT 8U /* its call met a page that has to be brought */
+#define WORK_RAISE 16U /* its call raised a signal */
 
 /* What happened, exactly: of one task, or summed over those that are gone. Read through /proc/trio/counters. */
 struct counters {

@@ -20,6 +20,14 @@ verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t cod
 	return answer(r, 0);
 }
 
+verdict pm_raised(struct pm *pm, struct request *r, uint32_t signal)
+{
+	struct thread *t = asking(pm, r);
+
+	(void)signal_send(pm, t->process, t, signal, &(struct information){ .code = SI_USER });
+	return answer(r, 0);
+}
+
 void stop_check(struct pm *pm, struct process *p)
 {
 	if (p->halted < p->thread_count || p->tell_stopped)

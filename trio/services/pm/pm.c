@@ -25,18 +25,6 @@ static void terminal(struct pm *self)
 		signal_group(self, (int32_t)group, signal);
 }
 
-static void raised(struct pm *self)
-{
-	uint32_t task, signal;
-
-	while (vfs_raised(&task, &signal) == 1) {
-		struct thread *t = task < TASKS ? &self->threads[task] : NULL;
-
-		if (t && t->process)
-			(void)signal_send(self, t->process, t, signal, &(struct information){ .code = SI_USER });
-	}
-}
-
 verdict disk_park(struct pm *self, struct request *r)
 {
 	uint32_t on;
@@ -61,8 +49,6 @@ static void notified(struct pm *self, uint64_t bits)
 {
 	if (bits & NOTIFIED_PM_TERMINAL)
 		terminal(self);
-	if (bits & NOTIFIED_PM_RAISED)
-		raised(self);
 	if (bits & NOTIFIED_PM_DISK_READY)
 		disk_ready(self);
 	if (bits & 1UL << NOTIFY_ALARM)
@@ -158,6 +144,7 @@ const struct pm_service pm_service = {
 	.sigaltstack = pm_sigaltstack,
 	.attend = pm_attend,
 	.raise = pm_raise,
+	.raised = pm_raised,
 	.sigreturn = pm_sigreturn,
 	.sigqueue = pm_sigqueue,
 	.setitimer = pm_setitimer,

@@ -292,6 +292,7 @@ verdict pm_sigqueue(struct pm *pm, struct request *r, int32_t group, int32_t id,
 /* deliver.c */
 verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer);
 verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t code, uint64_t address);
+verdict pm_raised(struct pm *pm, struct request *r, uint32_t signal);
 verdict pm_sigreturn(struct pm *pm, struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags);
 void stop_end(struct pm *pm, struct process *p);
 /* How a stopped process came to a halt is told when its last thread has. */

@@ -304,12 +304,12 @@ verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struc
 }
 
 /* The node is a regular file that may be written. */
-static int64_t resize(struct vfs *v, uint32_t task, struct node *n, int64_t size)
+static int64_t resize(struct vfs *v, struct request *r, struct node *n, int64_t size)
 {
 	if (size < 0 || !S_ISREG(n->mode) || n->operations->truncate == NULL)
 		return -EINVAL;
-	if ((uint64_t)size > v->tasks[task].size_most && (uint64_t)size > n->size) {
-		vfs_raise(v, task, SIGXFSZ);
+	if ((uint64_t)size > v->tasks[r->task].size_most && (uint64_t)size > n->size) {
+		raise_signal(r, SIGXFSZ);
 		return -EFBIG;
 	}
 	return n->operations->truncate(v, n, (uint64_t)size);
@@ -329,7 +329,7 @@ verdict vfs_truncate(struct vfs *v, struct request *r, struct grant path, int64_
 	else
 		result = permitted(v, r->task, n, MAY_WRITE);
 	if (result == 0)
-		result = resize(v, r->task, n, size);
+		result = resize(v, r, n, size);
 	node_drop(v, n);
 	return vfs_settle(v, r, result);
 }
@@ -342,7 +342,7 @@ verdict vfs_ftruncate(struct vfs *v, struct request *r, int32_t fd, int64_t size
 		return refuse(r, EBADF);
 	if (f->node == NULL || !file_writes(f))
 		return refuse(r, EINVAL);
-	return vfs_settle(v, r, resize(v, r->task, f->node, size));
+	return vfs_settle(v, r, resize(v, r, f->node, size));
 }
 
 /* The file grows with the last share. */

@@ -30,7 +30,6 @@ int64_t vfs_identify(struct vfs *v, uint32_t task, uint32_t thread, uint32_t pro
 int64_t vfs_credentials(struct vfs *v, uint32_t task, uint32_t user, uint32_t group, uint32_t real_user,
 			uint32_t real_group, struct grant groups);
 int64_t vfs_limit(struct vfs *v, uint32_t task, uint64_t files, uint64_t size);
-int64_t vfs_raised(struct vfs *v, uint32_t *task, uint32_t *signal);
 int64_t vfs_begin(struct vfs *v, uint32_t task);
 
 /* programs.c */

@@ -188,7 +188,7 @@ uint64_t regular_write_begin(struct vfs *v, struct request *r, struct file *f, u
 	if (*at >= most) {
 		/* A call that has written something says how much. */
 		if (most < OFFSET_MOST && r->scratch[MOVED] == 0)
-			vfs_raise(v, r->task, SIGXFSZ);
+			raise_signal(r, SIGXFSZ);
 		refuse(r, EFBIG);
 		return 0;
 	}

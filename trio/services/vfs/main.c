@@ -93,7 +93,6 @@ const struct vfs_service vfs_service = {
 	.identify = vfs_identify,
 	.credentials = vfs_credentials,
 	.terminal_signals = vfs_terminal_signals,
-	.raised = vfs_raised,
 	.program_open = vfs_program_open,
 	.program_read = vfs_program_read,
 	.program_map = vfs_program_map,

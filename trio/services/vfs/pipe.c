@@ -48,11 +48,11 @@ static verdict pipe_read(struct vfs *v, struct request *r, struct file *f, struc
 }
 
 /* Nobody will read: what was written before counts, else there is a signal. */
-static verdict pipe_broken(struct vfs *v, struct request *r)
+static verdict pipe_broken(struct request *r)
 {
 	if (r->done > 0)
 		return answer(r, (int64_t)r->done);
-	vfs_raise(v, r->task, SIGPIPE);
+	raise_signal(r, SIGPIPE);
 	return refuse(r, EPIPE);
 }
 
@@ -66,7 +66,7 @@ static verdict pipe_write(struct vfs *v, struct request *r, struct file *f, stru
 	if (from.length == 0)
 		return answer(r, 0);
 	if (p->readers == 0 && !p->reader_expected)
-		return pipe_broken(v, r);
+		return pipe_broken(r);
 	/* r->done is 0 for a write that is made whole. */
 	if (from.length <= PIPE_BUF ? room >= left : room > 0) {
 		int64_t n = ring_put(&p->ring, from, r->done, (uint32_t)MIN(left, room), from.length <= PIPE_BUF);

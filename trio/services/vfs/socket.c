@@ -253,12 +253,12 @@ verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, co
 	return park_until(queue, r, r->scratch[3]);
 }
 
-verdict socket_broken(struct vfs *v, struct request *r, uint32_t flags)
+verdict socket_broken(struct request *r, uint32_t flags)
 {
 	if (r->done > 0)
 		return answer(r, (int64_t)r->done);
 	if ((flags & MSG_NOSIGNAL) == 0)
-		vfs_raise(v, r->task, SIGPIPE);
+		raise_signal(r, SIGPIPE);
 	return refuse(r, EPIPE);
 }
 

@@ -148,7 +148,7 @@ struct socket *socket_of(struct vfs *v, struct request *r, int32_t fd, struct fi
  * not to wait. */
 verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags);
 /* EPIPE, with a signal unless MSG_NOSIGNAL; what was done before counts first. */
-verdict socket_broken(struct vfs *v, struct request *r, uint32_t flags);
+verdict socket_broken(struct request *r, uint32_t flags);
 
 /* unix_address.c */
 /* The socket bound to an address: held, or -ECONNREFUSED and the like, -EWAIT. */

@@ -91,7 +91,6 @@ int64_t vfs_fork(struct vfs *v, uint32_t parent, uint32_t child, uint32_t share)
 	*to = *from;
 	to->descriptors = descriptors;
 	to->folders = folders;
-	to->raised = 0;
 	if ((share & SHARES_DESCRIPTORS) != 0)
 		descriptors->references++;
 	if ((share & SHARES_FOLDERS) != 0)
@@ -165,7 +164,6 @@ int64_t vfs_leave(struct vfs *v, uint32_t task)
 	program_set(v, task, NULL);
 	fifo_waited_drop(v, task);
 	command_drop(v, t->command);
-	v->raised[task / 64] &= ~(1UL << (task % 64));
 	/* Whose zombie it is can still be asked. */
 	*t = (struct task_files){ .user = user, .group = group };
 	if (terminal_session(v) == process && !is_alive(v, process))
@@ -200,25 +198,6 @@ int64_t vfs_limit(struct vfs *v, uint32_t task, uint64_t files, uint64_t size)
 {
 	v->tasks[task].files_most = (uint32_t)MIN(files, DESCRIPTORS_MOST);
 	v->tasks[task].size_most = size;
-	return 0;
-}
-
-void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal)
-{
-	v->tasks[task].raised = signal;
-	v->raised[task / 64] |= 1UL << (task % 64);
-	notify(ENDPOINT_PM, PM_RAISED);
-}
-
-int64_t vfs_raised(struct vfs *v, uint32_t *task, uint32_t *signal)
-{
-	for (uint32_t word = 0; word < COUNT_OF(v->raised); word++)
-		if (v->raised[word] != 0) {
-			*task = word * 64 + (uint32_t)__builtin_ctzl(v->raised[word]);
-			*signal = v->tasks[*task].raised;
-			v->raised[word] &= v->raised[word] - 1;
-			return 1;
-		}
 	return 0;
 }
 

@@ -110,14 +110,14 @@ verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct soc
 	verdict how;
 
 	if (s->shut & SHUT_SEND)
-		return socket_broken(v, r, m->flags);
+		return socket_broken(r, m->flags);
 	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
 		return refuse(r, ENOTCONN);
 	if (m->data.length > s->send_buffer - OVERHEAD)
 		return refuse(r, EMSGSIZE);
 	result = receiver_of(v, r->task, s, m, &to);
 	if (result == -EPIPE)
-		return socket_broken(v, r, m->flags);
+		return socket_broken(r, m->flags);
 	if (result != 0)
 		return vfs_settle(v, r, result);
 	/* It is not held while this request waits: its end wakes who waits for room. */

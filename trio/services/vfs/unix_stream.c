@@ -45,11 +45,11 @@ verdict stream_send(struct vfs *v, struct request *r, struct file *f, struct soc
 	if (m->address.length != 0)
 		return refuse(r, s->state == CONNECTED ? EISCONN : EOPNOTSUPP);
 	if (s->shut & SHUT_SEND)
-		return socket_broken(v, r, m->flags);
+		return socket_broken(r, m->flags);
 	if (s->state != CONNECTED)
 		return refuse(r, ENOTCONN);
 	if (to->closed || (to->shut & SHUT_RECEIVE))
-		return socket_broken(v, r, m->flags);
+		return socket_broken(r, m->flags);
 	if (left == 0)
 		return answer(r, 0);
 	if (ring_room(&to->ring) == 0)

@@ -51,8 +51,6 @@ struct task_files {
 	/* RLIMIT_NOFILE, RLIMIT_FSIZE. */
 	uint32_t files_most;
 	uint64_t size_most;
-	/* To be told to pm: vfs_raise(). */
-	uint32_t raised;
 	/* What it executes, held; NULL: nothing. */
 	struct node *program;
 	/* What it was called with; NULL: not known. */
@@ -156,8 +154,6 @@ struct vfs {
 	/* From 1970 to the machine's start. */
 	int64_t epoch;
 	uint32_t files;
-	/* Tasks with something in `raised`. */
-	uint64_t raised[TASKS / 64];
 	/* Whose walk it is or was last: for /proc/self. */
 	uint32_t walker;
 	/* /proc/sys/kernel/random/boot_id. */
@@ -228,9 +224,6 @@ static inline void watch_changed(struct vfs *v, struct watch *w)
 	if (w->tasks != 0)
 		watch_wake(v, w);
 }
-
-/* `task` gets `signal` (SIGPIPE, SIGXFSZ, SIGTTOU …) for what it did, once its call is over. One at a time. */
-void vfs_raise(struct vfs *v, uint32_t task, uint32_t signal);
 
 /* walk.c: paths ---------------------------------------------------------------------------------------------------- */
 

@@ -429,6 +429,14 @@ TEST(fallocate, "Does fallocate make room, with and without the file's growing?"
 	FAILS(fallocate(ends[1], 0, 0, 5), ESPIPE);
 }
 
+static volatile int grown;
+
+static void note_growth(int signal)
+{
+	(void)signal;
+	grown++;
+}
+
 TEST(file_size_limit, "Does RLIMIT_FSIZE stop a file's growth with SIGXFSZ and EFBIG?")
 {
 	struct rlimit most = { 1000, 1000 };
@@ -442,6 +450,11 @@ TEST(file_size_limit, "Does RLIMIT_FSIZE stop a file's growth with SIGXFSZ and E
 		IS(write(fd, text, 2000), 1000);
 		FAILS(write(fd, text, 1), EFBIG);
 		FAILS(ftruncate(fd, 1001), EFBIG);
+		handle(SIGXFSZ, note_growth, 0);
+		FAILS(pwrite(fd, text, 1, 1000), EFBIG);
+		IS(grown, 1);
+		FAILS(truncate("a", 1001), EFBIG);
+		IS(grown, 2);
 		handle(SIGXFSZ, SIG_DFL, 0);
 		write(fd, text, 1);
 		_exit(0);

@@ -88,6 +88,73 @@ TEST(pipe_sigpipe, "Does a write without readers give SIGPIPE, or EPIPE where th
 	FAILS(write(ends[1], "x", 1), EPIPE);
 }
 
+static volatile int broken, broken_code;
+static volatile long broken_thread;
+
+static void note_broken(int signal, siginfo_t *about, void *context)
+{
+	(void)signal;
+	(void)context;
+	broken++;
+	broken_code = about->si_code;
+	broken_thread = RAW(SYS_gettid);
+}
+
+static int is_pending(int signal)
+{
+	sigset_t set;
+
+	OK(sigpending(&set));
+	return sigismember(&set, signal);
+}
+
+static void *write_blocked(void *ends)
+{
+	int fd = ((int *)ends)[1];
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	IS(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	FAILS(write(fd, "x", 1), EPIPE);
+	IS(broken, 0);
+	IS(is_pending(SIGPIPE), 1);
+	IS(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	IS(broken, 1);
+	IS(broken_thread, RAW(SYS_gettid));
+	IS(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	FAILS(write(fd, "x", 1), EPIPE);
+	return NULL;
+}
+
+TEST(pipe_sigpipe_comes, "Does SIGPIPE come once, before the call returns, to the thread that called?")
+{
+	struct sigaction action = { .sa_sigaction = note_broken, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct iovec parts[2] = { { "one", 3 }, { "two", 3 } };
+	int ends[2], sockets[2];
+	pthread_t thread;
+
+	OK(sigaction(SIGPIPE, &action, NULL));
+	OK(pipe(ends));
+	OK(close(ends[0]));
+	IS(pthread_create(&thread, NULL, write_blocked, ends), 0);
+	IS(pthread_join(thread, NULL), 0);
+	IS(broken, 1);
+	IS(is_pending(SIGPIPE), 0);
+	FAILS(write(ends[1], "x", 1), EPIPE);
+	IS(broken, 2);
+	IS(broken_code, SI_USER);
+	IS(broken_thread, RAW(SYS_gettid));
+	FAILS(writev(ends[1], parts, 2), EPIPE);
+	IS(broken, 3);
+	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	OK(close(sockets[0]));
+	FAILS(send(sockets[1], "x", 1, MSG_NOSIGNAL), EPIPE);
+	IS(broken, 3);
+	FAILS(send(sockets[1], "x", 1, 0), EPIPE);
+	IS(broken, 4);
+}
+
 TEST(pipe_waits, "Does read wait for a writer, and write for room?")
 {
 	enum { LENGTH = 100000 };
