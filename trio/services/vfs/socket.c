@@ -343,7 +343,7 @@ verdict vfs_send(struct vfs *v, struct request *r, int32_t fd, struct grant data
 	struct file *f;
 
 	if (control.length != 0)
-		lost_make_room(v);
+		lost_make_room(v, rights_are_too_many(v, r->task));
 	if (socket_of(v, r, fd, &f) == NULL)
 		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))

@@ -178,6 +178,8 @@ void beside_end(struct vfs *v, struct beside *b);
 void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
 		bool keep);
 void rights_give(struct vfs *v, struct rights *rights);
+/* The task's user has more descriptors on their way than RLIMIT_NOFILE. */
+bool rights_are_too_many(struct vfs *v, uint32_t task);
 
 /* unix_lost.c */
 static inline struct socket *socket_in(const struct file *f)
@@ -189,7 +191,8 @@ void file_depart(struct file *f);
 /* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
 void rights_lose(struct vfs *v, struct rights *rights);
 void rights_settle(struct vfs *v);
-/* Before more are sent, and before anything is held: what is lost does not become ever more. */
-void lost_make_room(struct vfs *v);
+/* Before more are sent, and before anything is held: what is lost does not become ever more. `too_many`: what is lost has
+ * to be found now. */
+void lost_make_room(struct vfs *v, bool too_many);
 
 #endif

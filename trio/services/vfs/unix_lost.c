@@ -212,9 +212,9 @@ bool file_stays(struct vfs *v, struct file *f)
 
 /* When ------------------------------------------------------------------------------------------------------------- */
 
-void lost_make_room(struct vfs *v)
+void lost_make_room(struct vfs *v, bool too_many)
 {
-	if (v->io->lost == NULL && v->io->doubts > PART + v->io->kept)
+	if (v->io->lost == NULL && v->io->doubts > (too_many ? 0 : PART + v->io->kept))
 		collect(v);
 	rights_settle(v);
 }

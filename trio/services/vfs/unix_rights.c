@@ -2,22 +2,32 @@
 #include "vfs_serve.h"
 #include "socket.h"
 
-/* The user's; NULL without memory. */
-static struct allowance *allowance_of(struct vfs *v, uint32_t user)
+/* The user's; NULL: nothing of his is on its way. */
+static struct allowance *allowance_find(struct vfs *v, uint32_t user)
 {
 	struct link *head = &v->io->allowances;
-	struct allowance *a;
 
 	for (struct link *l = head->next; l != head; l = l->next) {
-		a = CONTAINER(l, struct allowance, link);
+		struct allowance *a = CONTAINER(l, struct allowance, link);
+
 		if (a->user == user)
 			return a;
 	}
+	return NULL;
+}
+
+/* NULL without memory. */
+static struct allowance *allowance_of(struct vfs *v, uint32_t user)
+{
+	struct allowance *a = allowance_find(v, user);
+
+	if (a != NULL)
+		return a;
 	a = vfs_take(v, sizeof *a);
 	if (a == NULL)
 		return NULL;
 	a->user = user;
-	list_add(head, &a->link);
+	list_add(&v->io->allowances, &a->link);
 	return a;
 }
 
@@ -30,16 +40,23 @@ static void allowance_drop(struct vfs *v, struct allowance *a, uint32_t count)
 	vfs_give(v, a, sizeof *a);
 }
 
+bool rights_are_too_many(struct vfs *v, uint32_t task)
+{
+	const struct task_files *t = &v->tasks[task];
+	const struct allowance *a = allowance_find(v, t->real_user);
+
+	return a != NULL && a->used > t->files_most && t->user != 0;
+}
+
 /* For `count` descriptors of the task's; -ETOOMANYREFS: its user has more than RLIMIT_NOFILE on their way. */
 static int64_t rights_make(struct vfs *v, uint32_t task, uint32_t count, struct rights **out)
 {
-	const struct task_files *t = &v->tasks[task];
-	struct allowance *a = allowance_of(v, t->real_user);
+	struct allowance *a = allowance_of(v, v->tasks[task].real_user);
 	struct rights *rights;
 
 	if (a == NULL)
 		return -ENOMEM;
-	if (a->used > t->files_most && t->user != 0)
+	if (rights_are_too_many(v, task))
 		return -ETOOMANYREFS;
 	rights = vfs_take(v, sizeof *rights + count * sizeof(struct file *));
 	if (rights == NULL) {
