@@ -43,7 +43,7 @@ WORLD = {
 }
 WORLD_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 #: Ours, and free for all folders: the modules beside them, which import none of them.
-COMMON = {"errors", "text", "cache"}
+COMMON = {"errors", "text", "cache", "processes"}
 
 
 def modules(folder: str = "") -> list[Path]:

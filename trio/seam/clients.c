@@ -149,4 +149,3 @@ void server_forget(struct task *t)
 		tell(t->number, servers[c->domain].gone);
 	client_end(t->number);
 }
-

@@ -1,5 +1,5 @@
-/* ends.c: the end of a server that is a process, after a fault or its own panic. Whoever waits for it gets EIO, and so does
- * whoever calls it later; what it had of the machine is given back. */
+/* ends.c: the end of a server that is a process, after a fault or its own panic. Whoever waits for it gets EIO, and so
+ * does whoever calls it later; what it had of the machine is given back. */
 #include "servers.h"
 #include "core/interrupts.h"
 #include "queue.h"

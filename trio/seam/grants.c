@@ -1,6 +1,6 @@
-/* grants.c: the table of grants, and copies by them. An entry is made for a message that has a grant in it, in the hands of
- * the domain that gets the message, and ends with the call. A copy walks the owner's page tables: no address space is
- * entered for it, and nothing faults but the server's own side. */
+/* grants.c: the table of grants, and copies by them. An entry is made for a message that has a grant in it, in the
+ * hands of the domain that gets the message, and ends with the call. A copy walks the owner's page tables: no address
+ * space is entered for it, and nothing faults but the server's own side. */
 #include "ipc.h"
 #include "copies.h"
 #include "core/memory.h"
@@ -33,7 +33,8 @@ static uint64_t id_of(uint32_t caller, unsigned which)
 {
 	uint64_t index = caller * GRANTS + which;
 
-	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT | (uint64_t)table[caller][which].generation << GRANT_GENERATION_SHIFT;
+	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT |
+	       (uint64_t)table[caller][which].generation << GRANT_GENERATION_SHIFT;
 }
 
 /* NULL: there is none, it is not the holder's, or it lasts no more. */
@@ -50,8 +51,8 @@ static const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned right
 	return index % GRANTS < CALL_GRANTS || has_client(e->owner) ? e : NULL;
 }
 
-/* What a grant in the present task's message stands for: false where it has no right to that. `trusted`: the message is of
- * the kernel's own or a thread's, whose memory is the kernel's. */
+/* What a grant in the present task's message stands for: false where it has no right to that. `trusted`: the message
+ * is of the kernel's own or a thread's, whose memory is the kernel's. */
 static bool resolve(struct grant g, unsigned rights, bool trusted, struct entry *to)
 {
 	uint32_t domain = PRESENT_DOMAIN;
@@ -82,7 +83,8 @@ int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holde
 	uint32_t caller = current->number, made = 0;
 
 	for (uint32_t at = 0, left = shape->reads | shape->writes; left; at++, left >>= 1) {
-		unsigned rights = (shape->reads >> at & 1 ? RIGHT_READ : 0) | (shape->writes >> at & 1 ? RIGHT_WRITE : 0);
+		unsigned rights =
+			(shape->reads >> at & 1 ? RIGHT_READ : 0) | (shape->writes >> at & 1 ? RIGHT_WRITE : 0);
 		struct entry *e = &table[caller][made];
 
 		if (!(left & 1))
@@ -134,16 +136,19 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 
 	if (!has_client(task))
 		return NO_GRANT;
-	*e = (struct entry){ .base = MIN(address, USER_END), .length = length, .owner = task,
-			     .generation = (uint16_t)(e->generation + 1), .holder = (uint8_t)domain,
+	*e = (struct entry){ .base = MIN(address, USER_END),
+			     .length = length,
+			     .owner = task,
+			     .generation = (uint16_t)(e->generation + 1),
+			     .holder = (uint8_t)domain,
 			     .rights = RIGHT_READ | RIGHT_WRITE };
 	return id_of(TASKS + domain, which);
 }
 
 /* Copies ---------------------------------------------------------------------------------------------------------- */
 
-/* Where the byte at `address` of an owner's space is in the direct map; NULL: nowhere, or not to be written. `access`: what
- * a touch of it would be told of. */
+/* Where the byte at `address` of an owner's space is in the direct map; NULL: nowhere, or not to be written. `access`:
+ * what a touch of it would be told of. */
 static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access)
 {
 	uint64_t frame;
@@ -184,7 +189,8 @@ static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offse
 	return -EAGAIN;
 }
 
-/* Asked again, and still absent: the page has to be brought, and the client's call to be made anew; or there is none. */
+/* Asked again, and still absent: the page has to be brought, and the client's call to be made anew; or there is none.
+ * */
 static int64_t absent(struct copying *c, uint64_t before)
 {
 	struct task *t = tasks[c->task];
@@ -222,7 +228,8 @@ static int64_t copy_piece(struct copying *c, char *there, size_t n, bool *end)
 	}
 	if (c->kind == COPY_OUT && !c->own)
 		memset(there, 0, n);
-	else if (user_copy(c->kind == COPY_OUT ? there : (void *)c->own, c->kind == COPY_OUT ? (const void *)c->own : there, n))
+	else if (user_copy(c->kind == COPY_OUT ? there : (void *)c->own,
+			   c->kind == COPY_OUT ? (const void *)c->own : there, n))
 		return -EFAULT;
 	if (c->kind == COPY_OUT)
 		COUNT(bytes_out, n);

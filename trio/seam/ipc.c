@@ -1,5 +1,5 @@
-/* ipc.c: messages between domains: a caller gives its message to a server, which is a task with a queue, and waits until
- * that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
+/* ipc.c: messages between domains: a caller gives its message to a server, which is a task with a queue, and waits
+ * until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
 #include "servers.h"
 #include "queue.h"
 #include "x86/entry.h"
@@ -211,9 +211,9 @@ void servers_begin(void)
 	if (PROCESSES)
 		windows_start();
 	for (uint32_t domain = SERVERS; domain > 0; domain--) {
-		servers[domain].task = is_process(domain) ?
-					       process_load(domain) :
-					       task_create_server(TASKS + domain, domains[domain].name, domains[domain].run);
+		servers[domain].task = is_process(domain) ? process_load(domain)
+							  : task_create_server(TASKS + domain, domains[domain].name,
+									       domains[domain].run);
 		task_start(servers[domain].task);
 	}
 }

@@ -8,8 +8,8 @@
 
 enum shape_kind { SHAPE_NONE, SHAPE_CALL, SHAPE_CLIENT };
 
-/* Generated from an interface: what a message of a call looks like. `reads`, `writes`: a bit for each word where a grant of
- * that right begins. */
+/* Generated from an interface: what a message of a call looks like. `reads`, `writes`: a bit for each word where a
+ * grant of that right begins. */
 struct shape {
 	uint8_t kind, words, outs;
 	uint16_t reads, writes;
@@ -78,7 +78,8 @@ int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holde
 void grants_end(void);
 /* Those that a domain holds are nobody's. */
 void grants_revoke(uint32_t holder);
-/* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such request. */
+/* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such
+ * request. */
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
 /* As TRAP_COPY, for the present domain. `trusted`: `own` may be the kernel's memory. */
 int64_t grants_copy(struct copying *c, bool trusted);

@@ -1,4 +1,5 @@
-/* kernel_port.c: port.h for all that runs in the kernel, but parking and notifications: copies, grants, clock, pages. */
+/* kernel_port.c: port.h for all that runs in the kernel, but parking and notifications: copies, grants, clock, pages.
+ * */
 #include "structure.h"
 #include "copies.h"
 #include "vm.h"

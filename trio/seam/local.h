@@ -43,12 +43,12 @@ bool wait_for_answer(struct request *r);
 /* A service in the kernel whose handlers call a server is entered by one task at a time. */
 void service_enter(uint32_t endpoint);
 void service_leave(uint32_t endpoint);
-#define ENTERED(endpoint, call)                 \
-	({                                      \
-		service_enter(endpoint);        \
-		__auto_type result_ = (call);   \
-		service_leave(endpoint);        \
-		result_;                        \
+#define ENTERED(endpoint, call)               \
+	({                                    \
+		service_enter(endpoint);      \
+		__auto_type result_ = (call); \
+		service_leave(endpoint);      \
+		result_;                      \
 	})
 
 /* Generated: every service's start, and the handler of its notifications. */

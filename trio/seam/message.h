@@ -54,7 +54,8 @@ enum incoming_kind {
 	INCOMING_CLIENT,
 	/* Of the service at `endpoint`: `bits`. */
 	INCOMING_NOTIFIED,
-	/* Of the parked request of task `who`: it is ended by a signal; its deadline has passed; nobody waits for it. */
+	/* Of the parked request of task `who`: it is ended by a signal; its deadline has passed; nobody waits for it.
+	 * */
 	INCOMING_SIGNAL,
 	INCOMING_LATE,
 	INCOMING_GONE,
@@ -102,7 +103,8 @@ enum {
 	TRAP_REPLY,
 	/* (task, answer): the answer to a client. */
 	TRAP_ANSWER,
-	/* (task, ends, deadline): a client's request is parked. 0; 1: it ends now, by a signal; -ESRCH: nobody waits. */
+	/* (task, ends, deadline): a client's request is parked. 0; 1: it ends now, by a signal; -ESRCH: nobody waits.
+	 * */
 	TRAP_PARKED,
 	/* (task, ends): a client's request gave way. The same results. */
 	TRAP_GAVE_WAY,

@@ -1,5 +1,5 @@
-/* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames, which
- * hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address. */
+/* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames,
+ * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address. */
 #include "ipc.h"
 #include "core/frames.h"
 #include "structure.h"
@@ -17,7 +17,8 @@ static uint32_t *uses_of(const uint64_t *entry)
 	return &frame_table[physical_of(entry) / PAGE];
 }
 
-/* The lowest table's entry for an address; with `make` the tables on the way are made. NULL: there is none, or no memory. */
+/* The lowest table's entry for an address; with `make` the tables on the way are made. NULL: there is none, or no
+ * memory. */
 static uint64_t *entry_at(uint32_t domain, uint64_t address, bool make)
 {
 	uint64_t *table = physical(space_root(TASKS + domain));
@@ -194,7 +195,8 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 
 	while (n > 0) {
 		size_t part = MIN(n, PAGE - from % PAGE);
-		const uint64_t *entry = from < PROCESS_PAGES && space_root(TASKS + domain) ? entry_at(domain, from, false) : NULL;
+		const uint64_t *entry =
+			from < PROCESS_PAGES && space_root(TASKS + domain) ? entry_at(domain, from, false) : NULL;
 
 		if (!entry || *entry == 0)
 			return false;

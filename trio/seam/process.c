@@ -1,4 +1,5 @@
-/* process.c: what a protection domain that is a process has for itself: its first instructions, its traps, its words. */
+/* process.c: what a protection domain that is a process has for itself: its first instructions, its traps, its words.
+ * */
 #include "server.h"
 #include "text.h"
 

@@ -221,8 +221,8 @@ static void handle(struct held *h)
 		answer_client(h);
 		return;
 	}
-	told = h->is_parked ? trap_kernel(TRAP_PARKED, r->task, r->ends, h->deadline) :
-			      trap_kernel(TRAP_GAVE_WAY, r->task, r->ends, 0);
+	told = h->is_parked ? trap_kernel(TRAP_PARKED, r->task, r->ends, h->deadline)
+			    : trap_kernel(TRAP_GAVE_WAY, r->task, r->ends, 0);
 	if (told == 1)
 		end_by_signal(h);
 	else if (told != 0)

@@ -25,8 +25,8 @@ struct dispatcher {
 	verdict (*client)(const void *table, struct request *r, const uint64_t *words);
 };
 
-/* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and how often each call was
- * made here. */
+/* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and how often each call
+ * was made here. */
 extern const struct dispatcher domain_services[];
 extern const unsigned domain_service_count, domain_clients;
 extern struct held domain_held[];

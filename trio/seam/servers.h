@@ -1,5 +1,5 @@
-/* servers.h: servers and their callers, for the parts of the kernel's side: ipc.c calls, clients.c programs' requests, traps.c
- * what servers ask, ends.c their end. */
+/* servers.h: servers and their callers, for the parts of the kernel's side: ipc.c calls, clients.c programs' requests,
+ * traps.c what servers ask, ends.c their end. */
 #ifndef TRIO_SERVERS_H
 #define TRIO_SERVERS_H
 

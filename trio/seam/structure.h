@@ -1,5 +1,5 @@
-/* structure.h: what the kernel leaves to the structure: services in its own domain (local.c), in domains that are threads or
- * processes (ipc.c), or both. Which, is known when the kernel is compiled. */
+/* structure.h: what the kernel leaves to the structure: services in its own domain (local.c), in domains that are
+ * threads or processes (ipc.c), or both. Which, is known when the kernel is compiled. */
 #ifndef TRIO_STRUCTURE_H
 #define TRIO_STRUCTURE_H
 

@@ -1,5 +1,5 @@
-"""Files in C of one structure: the stubs of each protection domain, a procedure call where the one that is called is in the
-same domain and a message where it is not; and what the kernel has to know of its domains."""
+"""Files in C of one structure: the stubs of each protection domain, a procedure call where the one that is called is in
+the same domain and a message where it is not; and what the kernel has to know of its domains."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
     lines += ["", "const struct domain domains[DOMAINS] = {"]
     for domain in made.servers:
         calls = sorted({f"1UL << ENDPOINT_{each.name.upper()}" for each in _callees(domain, found)})
-        of_kernel = {each: number for each, number in _numbers(known["kernel"])}
+        of_kernel = dict(_numbers(known["kernel"]))
         kernel = sorted({of_kernel[name] for each in domain.services for name in each.kernel})
         own = " | ".join(f"1UL << ENDPOINT_{each.name.upper()}" for each in domain.services)
         lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
@@ -80,7 +80,11 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
         devices = [f"{{ {vendor:#x}, {device:#x} }}" for each in domain.services for vendor, device in each.devices]
         interrupts = sum(1 << line for each in domain.services for line in each.interrupts)
         lines.append(f"\t\t.interrupts = {interrupts:#x},")
-        lines += [f"\t\t.{name} = {{ {', '.join(given)} }}," for name, given in (("ports", ports), ("devices", devices)) if given]
+        lines += [
+            f"\t\t.{name} = {{ {', '.join(given)} }},"
+            for name, given in (("ports", ports), ("devices", devices))
+            if given
+        ]
         lines.append(f"\t\t.kernel_calls = {' | '.join(f'1UL << {each}' for each in kernel) or '0'},")
         entry = f".image = image_{domain.name}" if domain.kind == "process" else f".run = domain_main_{domain.name}"
         lines += [f"\t\t{entry},", "\t},"]
@@ -144,7 +148,8 @@ class _Domain:
         lines += [f"\t*out_{out.name} = ({out.c})m.words[{index}];" for index, out in enumerate(member.outs)]
         return [*lines, "\treturn m.result;", "}", ""]
 
-    def procedure(self, interface: Interface, member: Member, of: Service) -> str:
+    def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
+        """A call within the domain."""
         service = f"{of.name}_service"
         return f"{service}.{member.name}({arguments(member.args, member.outs, (f'{service}.self',))})"
 
@@ -214,11 +219,11 @@ class _Kernel(_Domain):
         lines += ["\t}", "\t(void)bits;", "}", ""]
         return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
 
-    def procedure(self, interface: Interface, member: Member, of: Service) -> str:
-        found = super().procedure(interface, member, of)
+    def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
+        found = super().procedure(_interface, member, of)
         if of in self.locked:
             found = f"ENTERED(ENDPOINT_{of.name.upper()}, {found})"
-        return f"checked_result({counter(interface, member)}, {found})"
+        return f"checked_result({counter(_interface, member)}, {found})"
 
     def client(self, interface: Interface, member: Member) -> list[str]:
         of = next(each for each in self.found if each.provides == interface.name)

@@ -190,7 +190,9 @@ def _linux(text: str, line: int, members: list[Member], fail: Fail) -> LinuxCall
         fail(line, f"{member.name} has {len(member.args)} arguments")
     made = tuple(_expression(arg, given, line, fail) for arg, given in zip(member.args, args, strict=True))
     unless = _registers(match["unless"] or "", line, fail)
-    return LinuxCall(int(match["number"]), match["name"], member, made, match["again"] or "", unless, match["error"] or "")
+    return LinuxCall(
+        int(match["number"]), match["name"], member, made, match["again"] or "", unless, match["error"] or ""
+    )
 
 
 def _split(text: str) -> list[str]:

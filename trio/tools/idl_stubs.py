@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from idl_headers import arguments, guarded, parameters
+from idl_headers import guarded, parameters
 from idl_parse import Argument, Interface, Member
 
 

@@ -1,7 +1,7 @@
 """A structure: which services are in one protection domain, and of which kind each domain is.
 
-`NAME` is a file of config/structures; `NAME+together=A,B` puts services of it into one domain, `NAME+apart=A,B` puts each
-of them into a process of its own. Errors are Wrong.
+`NAME` is a file of config/structures; `NAME+together=A,B` puts services of it into one domain, `NAME+apart=A,B` puts
+each of them into a process of its own. Errors are Wrong.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
         words,
         Domain(0, "kernel", "kernel", kernel),
         tuple(
-            Domain(number, _name(services, found), kind, services)
-            for number, (kind, services) in enumerate(servers, 1)
+            Domain(number, _name(services, found), kind, services) for number, (kind, services) in enumerate(servers, 1)
         ),
     )
     _check(made, found)

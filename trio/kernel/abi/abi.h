@@ -26,10 +26,10 @@ struct route {
 };
 
 /* Tables of the services' routes, each with its length. */
-extern const struct route routes_generated[], routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_names[], routes_sockets[],
-	routes_clock[];
-extern const size_t route_count_generated, route_count_kernel, route_count_pm, route_count_vm, route_count_vfs, route_count_names,
-	route_count_sockets, route_count_clock;
+extern const struct route routes_generated[], routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_names[],
+	routes_sockets[], routes_clock[];
+extern const size_t route_count_generated, route_count_kernel, route_count_pm, route_count_vm, route_count_vfs,
+	route_count_names, route_count_sockets, route_count_clock;
 #define ROUTE_TABLE(of, ...)                                \
 	const struct route routes_##of[] = { __VA_ARGS__ }; \
 	const size_t route_count_##of = COUNT_OF(routes_##of)

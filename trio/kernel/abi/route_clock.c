@@ -201,4 +201,4 @@ ROUTE_TABLE(clock, { 35, CONTINUES, "nanosleep", run_nanosleep }, { 96, false, "
 	    { 164, false, "settimeofday", run_settimeofday }, { 201, false, "time", run_time },
 	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
 	    { 227, false, "clock_settime", run_settime }, { 228, false, "clock_gettime", run_gettime },
-	    { 229, false, "clock_getres", run_getres }, { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep },);
+	    { 229, false, "clock_getres", run_getres }, { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep }, );

@@ -152,9 +152,8 @@ static int64_t run_mount(struct task *t, const uint64_t *a)
 	return client_vfs_mount(&t->request, text(a[0]), user_string(a[1]), text(a[2]), a[3], text(a[4]));
 }
 
-ROUTE_TABLE(names,
-	    { 89, false, "readlink", run_readlink }, { 132, false, "utime", run_utime },
-	    { 133, false, "mknod", run_mknod },
-	    { 165, false, "mount", run_mount },
-	    { 235, false, "utimes", run_utimes }, { 259, false, "mknodat", run_mknodat }, { 261, false, "futimesat", run_futimesat }, { 267, false, "readlinkat", run_readlinkat },
-	    { 280, false, "utimensat", run_utimensat },);
+ROUTE_TABLE(names, { 89, false, "readlink", run_readlink }, { 132, false, "utime", run_utime },
+	    { 133, false, "mknod", run_mknod }, { 165, false, "mount", run_mount },
+	    { 235, false, "utimes", run_utimes }, { 259, false, "mknodat", run_mknodat },
+	    { 261, false, "futimesat", run_futimesat }, { 267, false, "readlinkat", run_readlinkat },
+	    { 280, false, "utimensat", run_utimensat }, );

@@ -188,7 +188,8 @@ int64_t run_waitid(struct task *t, const uint64_t *a)
 		return -EINVAL;
 	if ((which == P_PID && (int32_t)a[1] <= 0) || (which == P_PGID && (int32_t)a[1] < 0))
 		return -EINVAL;
-	result = client_pm_wait(r, which, (int32_t)a[1], (uint32_t)a[3], user_grant_if(a[4], sizeof(struct linux_rusage)));
+	result = client_pm_wait(r, which, (int32_t)a[1], (uint32_t)a[3],
+				user_grant_if(a[4], sizeof(struct linux_rusage)));
 	if (result < 0)
 		return result;
 	if (result > 0) {

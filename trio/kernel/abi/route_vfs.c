@@ -107,8 +107,8 @@ static int64_t run_sendfile(struct task *t, const uint64_t *a)
 	return user_put(a[2], &offset, sizeof offset) != 0 ? -EFAULT : result;
 }
 
-ROUTE_TABLE(vfs, { 19, true, "readv", run_readv }, { 20, true, "writev", run_writev }, { 40, true, "sendfile", run_sendfile },
-	    { 72, true, "fcntl", run_fcntl }, { 74, false, "fsync", run_fsync },
+ROUTE_TABLE(vfs, { 19, true, "readv", run_readv }, { 20, true, "writev", run_writev },
+	    { 40, true, "sendfile", run_sendfile }, { 72, true, "fcntl", run_fcntl }, { 74, false, "fsync", run_fsync },
 	    { 75, false, "fdatasync", run_fsync }, { 295, true, "preadv", run_preadv },
-	    { 296, true, "pwritev", run_pwritev }, { 306, false, "syncfs", run_syncfs }, { 327, true, "preadv2", run_preadv2 },
-	    { 328, true, "pwritev2", run_pwritev2 },);
+	    { 296, true, "pwritev", run_pwritev }, { 306, false, "syncfs", run_syncfs },
+	    { 327, true, "preadv2", run_preadv2 }, { 328, true, "pwritev2", run_pwritev2 }, );

@@ -329,11 +329,12 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 
 /* poll and its like end with -EINTR even for a handler with SA_RESTART, as Linux has it; after a stop they go on (with
  * their whole time again), but for epoll_wait. */
-ROUTE_TABLE(sockets, { 7, RESUMES, "poll", run_poll },
-	    { 23, RESUMES, "select", run_select },
+ROUTE_TABLE(sockets, { 7, RESUMES, "poll", run_poll }, { 23, RESUMES, "select", run_select },
 	    { 42, true, "connect", run_connect }, { 43, true, "accept", run_accept },
 	    { 44, true, "sendto", run_sendto }, { 45, true, "recvfrom", run_recvfrom },
-	    { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg }, { 49, false, "bind", run_bind }, { 51, false, "getsockname", run_getsockname },
-	    { 52, false, "getpeername", run_getpeername }, { 55, false, "getsockopt", run_getsockopt },
-	    { 213, false, "epoll_create", run_epoll_create }, { 232, false, "epoll_wait", run_epoll_wait }, { 270, RESUMES, "pselect6", run_pselect6 },
-	    { 271, RESUMES, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait }, { 288, true, "accept4", run_accept4 },);
+	    { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg }, { 49, false, "bind", run_bind },
+	    { 51, false, "getsockname", run_getsockname }, { 52, false, "getpeername", run_getpeername },
+	    { 55, false, "getsockopt", run_getsockopt }, { 213, false, "epoll_create", run_epoll_create },
+	    { 232, false, "epoll_wait", run_epoll_wait }, { 270, RESUMES, "pselect6", run_pselect6 },
+	    { 271, RESUMES, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait },
+	    { 288, true, "accept4", run_accept4 }, );

@@ -127,5 +127,6 @@ static int64_t run_set_robust_list(struct task *t, const uint64_t *a)
 	return a[1] == ROBUST_HEAD_BYTES ? 0 : -EINVAL;
 }
 
-ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 10, false, "mprotect", run_mprotect }, { 151, false, "mlockall", run_mlockall }, { 202, true, "futex", run_futex },
+ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 10, false, "mprotect", run_mprotect },
+	    { 151, false, "mlockall", run_mlockall }, { 202, true, "futex", run_futex },
 	    { 273, false, "set_robust_list", run_set_robust_list }, { 325, false, "mlock2", run_mlock2 });

@@ -191,8 +191,8 @@ void file_depart(struct file *f);
 /* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
 void rights_lose(struct vfs *v, struct rights *rights);
 void rights_settle(struct vfs *v);
-/* Before more are sent, and before anything is held: what is lost does not become ever more. `too_many`: what is lost has
- * to be found now. */
+/* Before more are sent, and before anything is held: what is lost does not become ever more. `too_many`: what is lost
+ * has to be found now. */
 void lost_make_room(struct vfs *v, bool too_many);
 
 #endif
