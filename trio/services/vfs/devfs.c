@@ -44,14 +44,19 @@ static verdict random_read(struct vfs *v, struct request *r, struct file *f, str
 /* A word may take a microsecond to make. */
 #define SHARE_RANDOM (SHARE_BYTES / 64)
 
+/* Through a page of the service's own: the kernel cannot wait for a client's. */
 verdict vfs_random(struct vfs *v, struct request *r, struct grant to)
 {
-	uint64_t part = MIN(to.length - r->done, SHARE_RANDOM);
+	uint64_t end = MIN(to.length, r->done + SHARE_RANDOM);
 
-	(void)v;
-	if (kernel_random_bytes(grant_part(to, r->done, part)) != 0)
-		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
-	r->done += part;
+	while (r->done < end) {
+		uint64_t part = MIN(end - r->done, PAGE);
+
+		kernel_random_bytes(grant_write(v->page, part));
+		if (copy_out(to, r->done, v->page, part) != 0)
+			return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+		r->done += part;
+	}
 	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
 }
 
