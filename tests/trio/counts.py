@@ -18,13 +18,13 @@ from kernometer.stats.figures import figures
 #: By what `tools_of` tells; rows of test_paths.py, where the guest has no busybox, and of test_unit_costs.py.
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
-        "syscall/getppid": 141,
-        "proc/fork-exit": 26930,
-        "proc/execl": 42863,
-        "ctx/pipe-pair@same-cpu": 1787,
-        "syscall/open-close": 1021,
-        "mem/touch@pages=64": 860,
-        "fs/read@bufsize=1024,blocks=2000": 470,
+        "syscall/getppid": 139,
+        "proc/fork-exit": 26851,
+        "proc/execl": 42702,
+        "ctx/pipe-pair@same-cpu": 1791,
+        "syscall/open-close": 1012,
+        "mem/touch@pages=64": 847,
+        "fs/read@bufsize=1024,blocks=2000": 471,
         "trio/trap": 83,
     },
 }
