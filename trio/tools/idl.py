@@ -14,8 +14,8 @@ The language, a line a member:
         uses abi/NAME.h;                                                          what the ARGs name
     }
 
-An ARG of a system call of Linux's is C, in which a0 … a5 are its registers; a grant is aN[LENGTH], aN?[LENGTH]
-(nothing for a null pointer), `string aN`, or `none`.
+An ARG of a system call of Linux's is C, in which a0 … a5 are its registers; a grant is aN[LENGTH], `string aN`, or
+`none`; aN?[LENGTH] and `string? aN` are nothing for a null pointer.
 
 Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`, `grant read write`. A message
 has room for WORDS words; a grant takes two. Written for each interface into OUT:

@@ -214,14 +214,14 @@ def _registers(text: str, line: int, fail: Fail) -> str:
 
 
 def _expression(arg: Argument, given: str, line: int, fail: Fail) -> str:
-    """C for an argument: a number, or a grant: `string aN`, `none`, `aN[LENGTH]`, or `aN?[LENGTH]` where a null pointer
-    is a grant of nothing."""
+    """C for an argument: a number, or a grant: `string aN`, `none`, `aN[LENGTH]`; with a ? behind `string` or aN a null
+    pointer is a grant of nothing."""
     if not arg.is_grant:
         return f"({arg.c})({_registers(given, line, fail)})"
     if given == "none":
         return "user_grant(0, 0)"
-    if match := re.fullmatch(r"string (.+)", given):
-        return f"user_string({_registers(match[1], line, fail)})"
+    if match := re.fullmatch(r"string(\??) (.+)", given):
+        return f"user_string{'_if' if match[1] else ''}({_registers(match[2], line, fail)})"
     match = re.fullmatch(r"(a\d)(\??)\[(.+)\]", given)
     if match is None:
         fail(line, f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, none")

@@ -1,5 +1,7 @@
 /* socket.h: Linux's numbers and structures of sockets, as on x86-64. */
 #ifndef TRIO_ABI_SOCKET_H
+/* The most that an address may be long: sizeof(struct sockaddr_storage). */
+#define ADDRESS_MOST 128
 #define TRIO_ABI_SOCKET_H
 
 #include <stdint.h>

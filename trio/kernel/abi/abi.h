@@ -78,6 +78,11 @@ static inline struct grant user_string(uint64_t address)
 	return user_grant(address, PATH_BYTES);
 }
 
+static inline struct grant user_string_if(uint64_t address)
+{
+	return user_grant_if(address, PATH_BYTES);
+}
+
 /* The memory that `count` iovecs at `address` name, as one grant. 0 or -EINVAL, -EFAULT. One at a time a task. */
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out);
 
@@ -90,6 +95,14 @@ static inline long user_get(void *to, uint64_t address, size_t n)
 static inline long user_put(uint64_t address, const void *from, size_t n)
 {
 	return copy_out(user_grant(address, n), 0, from, n);
+}
+
+/* Of a wait for so many milliseconds: 0 does not wait, a negative number waits for good. */
+static inline nanoseconds deadline_of(int32_t milliseconds)
+{
+	if (milliseconds < 0)
+		return NEVER;
+	return milliseconds == 0 ? 0 : now() + (uint64_t)milliseconds * 1000000;
 }
 
 /* A struct timespec (or timeval with `micro`) at `address`, which may be 0, as a deadline from now on; NEVER for 0.

@@ -53,13 +53,6 @@ static int64_t run_gettime(struct task *t, const uint64_t *a)
 	return client_clock_gettime(&t->request, (uint32_t)a[0], user_grant(a[1], sizeof(struct linux_timespec)));
 }
 
-static int64_t run_getres(struct task *t, const uint64_t *a)
-{
-	struct grant to = user_grant(a[1], a[1] ? sizeof(struct linux_timespec) : 0);
-
-	return client_clock_getres(&t->request, (uint32_t)a[0], to);
-}
-
 /* The order of refusals is Linux's: the time first, then who asks. */
 static int64_t set(struct task *t, uint32_t clock, const struct linux_timespec *time)
 {
@@ -201,4 +194,4 @@ ROUTE_TABLE(clock, { 35, CONTINUES, "nanosleep", run_nanosleep }, { 96, false, "
 	    { 164, false, "settimeofday", run_settimeofday }, { 201, false, "time", run_time },
 	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
 	    { 227, false, "clock_settime", run_settime }, { 228, false, "clock_gettime", run_gettime },
-	    { 229, false, "clock_getres", run_getres }, { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep }, );
+	    { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep }, );

@@ -110,50 +110,5 @@ static int64_t run_utime(struct task *t, const uint64_t *a)
 	return set_times(t, AT_FDCWD, user_string(a[0]), &to, 0);
 }
 
-static int64_t make_node(struct task *t, int32_t directory, uint64_t path, uint64_t mode, uint64_t device)
-{
-	if (S_ISDIR(mode))
-		return -EPERM;
-	return client_vfs_make(&t->request, directory, user_string(path), (uint32_t)mode, (uint32_t)device);
-}
-
-static int64_t run_mknod(struct task *t, const uint64_t *a)
-{
-	return make_node(t, AT_FDCWD, a[0], a[1], a[2]);
-}
-
-static int64_t run_mknodat(struct task *t, const uint64_t *a)
-{
-	return make_node(t, (int32_t)a[0], a[1], a[2], a[3]);
-}
-
-static int64_t run_readlink(struct task *t, const uint64_t *a)
-{
-	return (int32_t)a[2] <= 0
-		       ? -EINVAL
-		       : client_vfs_readlink(&t->request, AT_FDCWD, user_string(a[0]), user_grant(a[1], a[2]));
-}
-
-static int64_t run_readlinkat(struct task *t, const uint64_t *a)
-{
-	return (int32_t)a[3] <= 0
-		       ? -EINVAL
-		       : client_vfs_readlink(&t->request, (int32_t)a[0], user_string(a[1]), user_grant(a[2], a[3]));
-}
-
-/* A string that may be missing: nothing then. */
-static struct grant text(uint64_t address)
-{
-	return address == 0 ? NO_PATH : user_string(address);
-}
-
-static int64_t run_mount(struct task *t, const uint64_t *a)
-{
-	return client_vfs_mount(&t->request, text(a[0]), user_string(a[1]), text(a[2]), a[3], text(a[4]));
-}
-
-ROUTE_TABLE(names, { 89, false, "readlink", run_readlink }, { 132, false, "utime", run_utime },
-	    { 133, false, "mknod", run_mknod }, { 165, false, "mount", run_mount },
-	    { 235, false, "utimes", run_utimes }, { 259, false, "mknodat", run_mknodat },
-	    { 261, false, "futimesat", run_futimesat }, { 267, false, "readlinkat", run_readlinkat },
-	    { 280, false, "utimensat", run_utimensat }, );
+ROUTE_TABLE(names, { 132, false, "utime", run_utime }, { 235, false, "utimes", run_utimes },
+	    { 261, false, "futimesat", run_futimesat }, { 280, false, "utimensat", run_utimensat }, );

@@ -87,24 +87,11 @@ static int64_t run_times(struct task *t, const uint64_t *a)
 	return (int64_t)(now() / NS_PER_TICK);
 }
 
-static int64_t run_prctl(struct task *t, const uint64_t *a)
-{
-	/* A number or a name or where an answer goes: the option says which. */
-	struct grant text = user_grant(a[1], 16);
-
-	return client_pm_prctl(&t->request, (uint32_t)a[0], a[1], text, text);
-}
-
 static int64_t operate(struct task *t, const uint64_t *a, nanoseconds deadline)
 {
 	uint64_t bytes = (uint64_t)(uint32_t)a[2] * sizeof(struct linux_sembuf);
 
 	return client_pm_semop(&t->request, (int32_t)a[0], user_grant(a[1], bytes), (uint32_t)a[2], deadline);
-}
-
-static int64_t run_semop(struct task *t, const uint64_t *a)
-{
-	return operate(t, a, NEVER);
 }
 
 static int64_t run_semtimedop(struct task *t, const uint64_t *a)
@@ -115,14 +102,6 @@ static int64_t run_semtimedop(struct task *t, const uint64_t *a)
 	return result != 0 ? result : operate(t, a, deadline);
 }
 
-/* The last argument is a value or an address: the command says which. */
-static int64_t run_semctl(struct task *t, const uint64_t *a)
-{
-	struct grant memory = user_grant(a[3], SEMMSL * sizeof(uint16_t));
-
-	return client_pm_semctl(&t->request, (int32_t)a[0], (int32_t)a[1], (uint32_t)a[2], (int32_t)a[3], memory);
-}
-
 /* libc tries these and does without: clone3 for clone, set_robust_list for locks that outlive their owner. */
 static int64_t run_without(struct task *t, const uint64_t *a)
 {
@@ -131,18 +110,16 @@ static int64_t run_without(struct task *t, const uint64_t *a)
 	return -ENOSYS;
 }
 
-ROUTE_TABLE(pm, { 13, false, "rt_sigaction", run_rt_sigaction }, { 14, false, "rt_sigprocmask", run_rt_sigprocmask },
-	    { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 34, RESUMES, "pause", run_pause },
-	    { 36, false, "getitimer", run_getitimer }, { 37, false, "alarm", run_alarm },
-	    { 38, false, "setitimer", run_setitimer }, { 59, true, "execve", run_execve },
-	    { 61, true, "wait4", run_wait4 }, { 65, false, "semop", run_semop }, { 66, false, "semctl", run_semctl },
+ROUTE_TABLE(pm, { 14, false, "rt_sigprocmask", run_rt_sigprocmask }, { 15, false, "rt_sigreturn", run_rt_sigreturn },
+	    { 34, RESUMES, "pause", run_pause }, { 36, false, "getitimer", run_getitimer },
+	    { 37, false, "alarm", run_alarm }, { 38, false, "setitimer", run_setitimer },
+	    { 59, true, "execve", run_execve }, { 61, true, "wait4", run_wait4 },
 	    { 97, false, "getrlimit", run_getrlimit }, { 100, false, "times", run_times },
 	    { 118, false, "getresuid", run_getresuid }, { 120, false, "getresgid", run_getresgid },
 	    { 127, false, "rt_sigpending", run_rt_sigpending }, { 128, false, "rt_sigtimedwait", run_rt_sigtimedwait },
 	    { 129, false, "rt_sigqueueinfo", run_rt_sigqueueinfo },
 	    { 130, RESUMES, "rt_sigsuspend", run_rt_sigsuspend }, { 131, false, "sigaltstack", run_sigaltstack },
-	    { 157, false, "prctl", run_prctl }, { 160, false, "setrlimit", run_setrlimit },
-	    { 220, false, "semtimedop", run_semtimedop }, { 247, true, "waitid", run_waitid },
-	    { 273, false, "set_robust_list", run_without }, { 297, false, "rt_tgsigqueueinfo", run_rt_tgsigqueueinfo },
+	    { 160, false, "setrlimit", run_setrlimit }, { 220, false, "semtimedop", run_semtimedop },
+	    { 247, true, "waitid", run_waitid }, { 297, false, "rt_tgsigqueueinfo", run_rt_tgsigqueueinfo },
 	    { 302, false, "prlimit64", run_prlimit64 }, { 322, true, "execveat", run_execveat },
 	    { 435, false, "clone3", run_without });

@@ -10,15 +10,6 @@
 /* More seconds than any timer runs, so that nanoseconds do not overflow. */
 #define MOST_SECONDS (INT64_MAX / NS_PER_SECOND)
 
-int64_t run_rt_sigaction(struct task *t, const uint64_t *a)
-{
-	const uint64_t bytes = sizeof(struct linux_sigaction);
-
-	if (a[3] != SET_BYTES)
-		return -EINVAL;
-	return client_pm_sigaction(&t->request, (uint32_t)a[0], user_grant_if(a[1], bytes), user_grant_if(a[2], bytes));
-}
-
 int64_t run_rt_sigprocmask(struct task *t, const uint64_t *a)
 {
 	uint64_t set = 0, old;

@@ -81,17 +81,6 @@ static int64_t run_fcntl(struct task *t, const uint64_t *a)
 	return client_vfs_control(&t->request, (int32_t)a[0], (uint32_t)a[1], a[2]);
 }
 
-static int64_t run_fsync(struct task *t, const uint64_t *a)
-{
-	/* -1 means all to vfs, and is no descriptor. */
-	return (int32_t)a[0] < 0 ? -EBADF : client_vfs_sync(&t->request, (int32_t)a[0], 0);
-}
-
-static int64_t run_syncfs(struct task *t, const uint64_t *a)
-{
-	return (int32_t)a[0] < 0 ? -EBADF : client_vfs_sync(&t->request, (int32_t)a[0], 1);
-}
-
 static int64_t run_sendfile(struct task *t, const uint64_t *a)
 {
 	int64_t offset = -1, result;
@@ -108,7 +97,6 @@ static int64_t run_sendfile(struct task *t, const uint64_t *a)
 }
 
 ROUTE_TABLE(vfs, { 19, true, "readv", run_readv }, { 20, true, "writev", run_writev },
-	    { 40, true, "sendfile", run_sendfile }, { 72, true, "fcntl", run_fcntl }, { 74, false, "fsync", run_fsync },
-	    { 75, false, "fdatasync", run_fsync }, { 295, true, "preadv", run_preadv },
-	    { 296, true, "pwritev", run_pwritev }, { 306, false, "syncfs", run_syncfs },
+	    { 40, true, "sendfile", run_sendfile }, { 72, true, "fcntl", run_fcntl },
+	    { 295, true, "preadv", run_preadv }, { 296, true, "pwritev", run_pwritev },
 	    { 327, true, "preadv2", run_preadv2 }, { 328, true, "pwritev2", run_pwritev2 }, );

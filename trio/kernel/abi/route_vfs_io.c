@@ -9,19 +9,9 @@
 
 /* Bytes of a signal set, which calls name beside it. */
 #define SIGNAL_SET 8
-/* The most that an address may be long: sizeof(struct sockaddr_storage). */
-#define ADDRESS_MOST 128
 #define SELECT_MOST 65536
 
 /* Waiting ---------------------------------------------------------------------------------------------------------- */
-
-/* vfs's deadlines: 0 does not wait. */
-static nanoseconds deadline_of(int32_t milliseconds)
-{
-	if (milliseconds < 0)
-		return NEVER;
-	return milliseconds == 0 ? 0 : now() + (uint64_t)milliseconds * 1000000;
-}
 
 static int64_t deadline_get(uint64_t address, bool micro, nanoseconds *deadline)
 {
@@ -74,11 +64,6 @@ static int64_t mask_restored(struct task *t, uint64_t address, uint64_t old, int
 static struct grant polls_of(const uint64_t *a)
 {
 	return user_grant(a[0], (uint64_t)(uint32_t)a[1] * sizeof(struct linux_pollfd));
-}
-
-static int64_t run_poll(struct task *t, const uint64_t *a)
-{
-	return client_vfs_poll(&t->request, polls_of(a), (uint32_t)a[1], deadline_of((int32_t)a[2]));
 }
 
 static int64_t run_ppoll(struct task *t, const uint64_t *a)
@@ -135,11 +120,6 @@ static int64_t run_pselect6(struct task *t, const uint64_t *a)
 	return mask_restored(t, mask[0], old, result);
 }
 
-static int64_t run_epoll_create(struct task *t, const uint64_t *a)
-{
-	return (int32_t)a[0] <= 0 ? -EINVAL : client_vfs_epoll_create(&t->request, 0);
-}
-
 static int64_t run_epoll_pwait(struct task *t, const uint64_t *a)
 {
 	int32_t count = (int32_t)a[2];
@@ -160,29 +140,6 @@ static int64_t run_epoll_wait(struct task *t, const uint64_t *a)
 }
 
 /* Sockets ---------------------------------------------------------------------------------------------------------- */
-
-/* An address that a program gives. */
-static int64_t address_in(uint64_t address, uint64_t length, struct grant *out)
-{
-	*out = user_grant_if(address, (uint32_t)length);
-	return (uint32_t)length > ADDRESS_MOST ? -EINVAL : 0;
-}
-
-static int64_t run_bind(struct task *t, const uint64_t *a)
-{
-	struct grant address;
-	int64_t error = address_in(a[1], a[2], &address);
-
-	return error != 0 ? error : client_vfs_bind(&t->request, (int32_t)a[0], address);
-}
-
-static int64_t run_connect(struct task *t, const uint64_t *a)
-{
-	struct grant address;
-	int64_t error = address_in(a[1], a[2], &address);
-
-	return error != 0 ? error : client_vfs_connect(&t->request, (int32_t)a[0], address);
-}
 
 /* Room for an address (or an option) that comes back: `length` points to how much; none where `address` is 0. */
 static int64_t room_of(uint64_t address, uint64_t length, struct grant *out)
@@ -259,17 +216,6 @@ static int64_t run_getsockopt(struct task *t, const uint64_t *a)
 	return room_put(a[4], a[4], t->request.out[OUT_VFS_SOCKET_OPTION_LENGTH], result);
 }
 
-static int64_t run_sendto(struct task *t, const uint64_t *a)
-{
-	struct grant address;
-	int64_t error = address_in(a[4], a[4] == 0 ? 0 : a[5], &address);
-
-	if (error != 0)
-		return error;
-	return client_vfs_send(&t->request, (int32_t)a[0], user_grant(a[1], a[2]), address, user_grant(0, 0),
-			       (uint32_t)a[3]);
-}
-
 static int64_t run_recvfrom(struct task *t, const uint64_t *a)
 {
 	struct grant address;
@@ -329,12 +275,10 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 
 /* poll and its like end with -EINTR even for a handler with SA_RESTART, as Linux has it; after a stop they go on (with
  * their whole time again), but for epoll_wait. */
-ROUTE_TABLE(sockets, { 7, RESUMES, "poll", run_poll }, { 23, RESUMES, "select", run_select },
-	    { 42, true, "connect", run_connect }, { 43, true, "accept", run_accept },
-	    { 44, true, "sendto", run_sendto }, { 45, true, "recvfrom", run_recvfrom },
-	    { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg }, { 49, false, "bind", run_bind },
-	    { 51, false, "getsockname", run_getsockname }, { 52, false, "getpeername", run_getpeername },
-	    { 55, false, "getsockopt", run_getsockopt }, { 213, false, "epoll_create", run_epoll_create },
+ROUTE_TABLE(sockets, { 23, RESUMES, "select", run_select }, { 43, true, "accept", run_accept },
+	    { 45, true, "recvfrom", run_recvfrom }, { 46, true, "sendmsg", run_sendmsg },
+	    { 47, true, "recvmsg", run_recvmsg }, { 51, false, "getsockname", run_getsockname },
+	    { 52, false, "getpeername", run_getpeername }, { 55, false, "getsockopt", run_getsockopt },
 	    { 232, false, "epoll_wait", run_epoll_wait }, { 270, RESUMES, "pselect6", run_pselect6 },
 	    { 271, RESUMES, "ppoll", run_ppoll }, { 281, false, "epoll_pwait", run_epoll_pwait },
 	    { 288, true, "accept4", run_accept4 }, );

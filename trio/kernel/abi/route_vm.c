@@ -20,29 +20,6 @@ static int64_t run_mmap(struct task *t, const uint64_t *a)
 	return client_vfs_map(&t->request, a[0], a[1], protection, flags, (int32_t)a[4], a[5]);
 }
 
-static int64_t run_mprotect(struct task *t, const uint64_t *a)
-{
-	/* Bits that Trio does not know are among the upper half too. */
-	if (a[2] >> 32 != 0)
-		return -EINVAL;
-	return client_vm_protect(&t->request, a[0], a[1], (uint32_t)a[2]);
-}
-
-/* MLOCK_ONFAULT: only once it is touched. */
-static int64_t run_mlock2(struct task *t, const uint64_t *a)
-{
-	return a[2] & ~MLOCK_ONFAULT ? -EINVAL : client_vm_lock(&t->request, a[0], a[1], !(a[2] & MLOCK_ONFAULT));
-}
-
-static int64_t run_mlockall(struct task *t, const uint64_t *a)
-{
-	bool now = !(a[0] & MCL_ONFAULT);
-
-	if (a[0] == 0 || a[0] == MCL_ONFAULT || a[0] & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
-		return -EINVAL;
-	return client_vm_lock_all(&t->request, now && a[0] & MCL_CURRENT, now && a[0] & MCL_FUTURE);
-}
-
 /* FUTEX_WAIT has a time from now on, FUTEX_WAIT_BITSET an instant of the clock since boot or of the calendar. */
 static int64_t futex_deadline(uint64_t address, bool instant, bool calendar, nanoseconds *deadline)
 {
@@ -127,6 +104,5 @@ static int64_t run_set_robust_list(struct task *t, const uint64_t *a)
 	return a[1] == ROBUST_HEAD_BYTES ? 0 : -EINVAL;
 }
 
-ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 10, false, "mprotect", run_mprotect },
-	    { 151, false, "mlockall", run_mlockall }, { 202, true, "futex", run_futex },
-	    { 273, false, "set_robust_list", run_set_robust_list }, { 325, false, "mlock2", run_mlock2 });
+ROUTE_TABLE(vm, { 9, true, "mmap", run_mmap }, { 202, true, "futex", run_futex },
+	    { 273, false, "set_robust_list", run_set_robust_list }, );
