@@ -40,7 +40,11 @@ def kernel(guest_cache: Path, sources: Path) -> Kernel:  # noqa: F811  # the fix
 
 
 @pytest.fixture(scope="session")
-def structure_kernel(request: pytest.FixtureRequest, guest_cache: Path, sources: Path) -> Kernel:  # noqa: F811  # above
+def structure_kernel(
+    request: pytest.FixtureRequest,
+    guest_cache: Path,  # noqa: F811  # the fixture imported above
+    sources: Path,
+) -> Kernel:
     """Of the structure that the test's parameter names."""
     assert guest_cache.is_dir()
     assert sources.is_dir()
