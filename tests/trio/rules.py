@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import idl_parse
-from idl_parse import Service
+from idl_parse import Interface, Service
 
 #: What C has without a library.
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
@@ -20,9 +20,12 @@ FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limi
 COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
 #: What a service sees of seam/: the world, and how text is put together.
 PORT = ("port.h", "text.h")
-#: Where it may be asked which structure this is: also where a freed frame ends the windows on it, and where a device's
-#: memory is mapped for a process.
-KNOW_THE_STRUCTURE = ("seam", "kernel/abi", "kernel/core/frames.h", "kernel/core/device_calls.c")
+#: Where it may be asked which structure this is: also where a freed frame ends windows on it, a device's memory is
+#: mapped for a process, and servers are counted.
+KNOW_THE_STRUCTURE = (
+    *("seam", "kernel/abi"),
+    *("kernel/core/frames.h", "kernel/core/device_calls.c", "kernel/core/report.c"),
+)
 
 _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)
 #: A condition of the preprocessor; and the words of the generated domains.h, for conditions in C.
@@ -36,9 +39,14 @@ _COPIES = re.compile(r"\bcopy_(?:in|out|zeros|string)\b")
 _CALLED = re.compile(r"\b([a-z_]\w*)\(")
 
 
+def interfaces(root: Path) -> dict[str, Interface]:
+    """By name; `root` is the folder trio/."""
+    return idl_parse.interfaces(root / "interfaces")
+
+
 def services(root: Path) -> tuple[Service, ...]:
-    """Those of the configuration; `root` is the folder trio/."""
-    return idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
+    """Those of the configuration."""
+    return idl_parse.services(root / "config" / "services.toml", interfaces(root))
 
 
 def c_files(folder: Path) -> list[Path]:
@@ -116,7 +124,7 @@ def port_functions(root: Path) -> frozenset[str]:
 
 def calls_of(root: Path, interface: str) -> frozenset[str]:
     """Names of the calls that services make, without the interface's."""
-    members = idl_parse.interfaces(root / "interfaces")[interface].of("call")
+    members = interfaces(root)[interface].of("call")
     return frozenset(member.name for member in members)
 
 
