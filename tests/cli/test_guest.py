@@ -84,6 +84,8 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
         (("add", "mine", "--kernel", "/dev/null"), 3, "not a file"),
         (("rm", "linux-0.99"), 6, "no guest linux-0.99"),
         (("rm", "linux-6.1+vdso=0"), 6, "not listed"),
+        (("rm", "trio-micro+apart=fs"), 6, "no guest trio-micro+apart=fs"),
+        (("add", "trio", "micro", "micro+apart="), 2, "no structure 'micro+apart='"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, kernel: Path, words: tuple[str, ...], status: int, said: str) -> None:

@@ -54,12 +54,13 @@ def test_guests_are_listed_by_number_found_and_removed() -> None:
         ("linux-6.1-cloud", "guest add linux 6.1-cloud'"),
         ("xen", "guest add xen'"),
         ("xen-linux-6.12", "guest add xen --dom0 linux-6.12'"),
-        ("trio-micro", "guest add trio'"),
+        ("trio-micro", "guest add trio micro'"),
+        ("trio-micro+together=vfs,fs", "guest add trio micro+together=vfs,fs'"),
         ("my-kernel", "guest add my-kernel --kernel FILE'"),
     ],
 )
 def test_the_command_that_is_named_adds_the_guest(name: str, step: str) -> None:
-    """Expected: words that guest add takes. Broken: 'guest add trio micro', which is refused."""
+    """Expected: words that guest add takes. Broken: 'guest add trio-micro', which is refused."""
     with pytest.raises(MissingError) as caught:
         store.find(name)
     assert step in caught.value.next_step

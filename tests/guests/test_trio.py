@@ -17,7 +17,9 @@ from tests.measuring.real import kernometer
 
 #: As the real one is called; its kernel holds the time in nanoseconds, so that each build makes another.
 MAKEFILE = """\
-$(BUILD)/trio-$(STRUCTURE).elf: kernel/word
+comma := ,
+NAME := $(subst $(comma),-,$(subst =,-,$(subst +,-,$(STRUCTURE))))
+$(BUILD)/trio-$(NAME).elf: kernel/word
 \tmkdir -p $(BUILD)
 \tcat kernel/word > $@
 \tdate +%N >> $@
@@ -128,10 +130,38 @@ def test_only_trio_is_measured_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert qemu.QemuTarget.from_spec("linux-9.9").programs == ("probe",)
 
 
-def test_a_structure_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'hybird'") as caught:
-        trio.add("hybird")
+def test_a_changed_structure_is_a_guest_of_its_own_and_has_variants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: `together=` and `apart=` name another kernel, wherever they stand; other words its machine. Broken:
+    trio-micro with words that no kernel reads."""
+    monkeypatch.setattr(qemu, "detect", lambda: QemuVersion(9, 9, 9))
+    monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
+    name = "trio-micro+together=vfs,fs"
+    for structure in ("micro", "micro+together=vfs,fs", "mono+apart=fs+apart=clock"):
+        assert trio.add(structure).manifest.release == f"0.7-{structure}"
+    assert store.find(name).kernel.read_bytes() != store.find("trio-micro").kernel.read_bytes()
+    target = qemu.QemuTarget.from_spec("trio-micro+memory=64+together=vfs,fs")
+    assert (target.guest, target.name) == (store.find(name), f"qemu:{name}+memory=64")
+    assert "together" not in target.boot("time").command_line
+    linux.record(target.variant)
+    for removed in (f"{name}+memory=64", name):
+        assert kernometer(tmp_path, "guest", "rm", removed).stdout == f"{removed}: removed\n"
+    assert [guest.name for guest in store.listed()] == ["trio-micro", "trio-mono+apart=fs+apart=clock"]
+
+
+@pytest.mark.parametrize(
+    "structure",
+    ["hybird", "", "micro+beside=vfs", "micro+together=", "micro+apart=fs,", "together=vfs,fs", "micro+", "../mono"],
+)
+def test_a_structure_that_there_is_not_is_refused_with_those_that_there_are(structure: str) -> None:
+    with pytest.raises(UsageError, match="no structure") as caught:
+        trio.add(structure)
     assert "mono" in caught.value.next_step
+    assert store.listed() == ()
+
+
+def test_one_structure_that_there_is_not_stops_all_of_a_command(tmp_path: Path) -> None:
     done = kernometer(tmp_path, "guest", "add", "trio", "mono", "hybird", status=2)
     assert "'hybird'" in done.stderr
     assert not (tmp_path / "cache").exists()

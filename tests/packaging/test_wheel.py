@@ -106,7 +106,7 @@ def test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures(wheel
     assert "miao-2011" in run([command, "show", "published"], tmp_path, env)
     run([command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], tmp_path, env)
     assert (tmp_path / "miao.svg").read_text().startswith("<svg")
-    assert run([command, "guest", "add", "trio"], tmp_path, env).startswith("trio-mono: trio ")
+    assert run([command, "guest", "add", "trio", "micro"], tmp_path, env).startswith("trio-micro: trio ")
     assert "trio/trap" in run([command, "workloads", "--unit-costs"], tmp_path, env)
     digest = run(["sh", str(ROOT / "probe/amalgamate.sh"), "--digest"], tmp_path).strip()
     assert f'"source_digest":"{digest}"' in result.read_text()

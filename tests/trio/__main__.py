@@ -26,6 +26,7 @@ from pathlib import Path
 
 from kernometer.errors import KernometerError
 from kernometer.guests.disks import KINDS
+from kernometer.guests.trio import file_name
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, argv, boot, devices, initramfs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ def options(words: list[str]) -> argparse.Namespace:
         prog="scripts/trio", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build" / "trio", help="build/trio")
-    parser.add_argument("--structure", metavar="NAME", default="mono", help="mono (the default)")
+    parser.add_argument("--structure", metavar="NAME", default="mono", help="mono (the default), micro+together=vfs,fs")
     parser.add_argument("--switches", metavar="WORDS", default="", help="further -D for the build; use another --build")
     parser.add_argument("--kernel", metavar="FILE", type=Path, help="boot this ELF file; build nothing")
     parser.add_argument("--linux", nargs="?", const="linux-6.1", metavar="GUEST", help="boot Linux instead")
@@ -82,7 +83,7 @@ def kernel(given: argparse.Namespace) -> Kernel:
         done = subprocess.run(words, stdout=subprocess.PIPE, check=False, text=True)
     if done.returncode != 0:
         sys.exit(f"scripts/trio: {shlex.join(words)} left with {done.returncode}")
-    return Kernel.trio(folder / f"trio-{given.structure}.elf")
+    return Kernel.trio(folder / file_name(given.structure))
 
 
 def archive(given: argparse.Namespace, booted: Kernel, machine: Machine) -> Inside:

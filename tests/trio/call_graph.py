@@ -1,7 +1,8 @@
 """Who calls whom in a kernel, and how much stack each takes: what gcc tells of each object (-fcallgraph-info=su), and
 for a call by a table of operations the functions that stand in such tables.
 
-A service is linked for itself, so that its names are its own; the kernel and the seam share theirs.
+A service is linked for itself, so that its names are its own; the kernel and the seam share theirs. Where services are
+threads or processes, each has its domain's stubs, and all have the same runtime.
 """
 
 from __future__ import annotations
@@ -23,9 +24,20 @@ _SERVICE_TABLE = re.compile(r"^const struct \w+_service \w+ = \{.*?^\};", re.MUL
 _BY_TABLE = re.compile(r"(?:(\w+)_service)?(?:->|\.)(\w+)\(")
 _BY_PARAMETER = re.compile(r"()(\w+)\(")
 #: Tables whose members have no names in their initialisers, and a parameter: what functions in them are called.
-_PREFIXED = {"run": "run_", "text": "text_", "act": "act_"}
+_NAMED = {
+    "run": r"(?:run|linux)_\w+",
+    "text": r"text_\w+",
+    "act": r"act_\w+",
+    **{each: rf"serve_\w+_{each}" for each in ("start", "notified", "call", "client")},
+}
 _INDIRECT = "__indirect_call"
-KERNEL = "kernel"
+KERNEL, RUNTIME = "kernel", "runtime of a server"
+#: Linked into each domain that is a thread or a process.
+_IN_RUNTIME = re.compile(r"seam/(?:server|thread|process|queues)|gen/(?!kernel_)\w+_dispatch")
+_IN_DOMAIN = re.compile(r"gen/domain_(?!kernel$)\w+")
+_DISPATCHER = re.compile(r"(\w+)_dispatch\.c$")
+#: Of the dispatcher of the kernel's own calls: nobody starts that service, nor notifies it.
+_NEVER = ("serve_kernel_start", "serve_kernel_notified")
 #: Where one of these touches a page of a program's that is not there, the processor pushes registers and calls a trap.
 _COPIES = ("user_copy", "user_zero", "user_copy_string")
 FAULT: Function = (KERNEL, "a fault in a copy")
@@ -73,12 +85,18 @@ class Graph:
                     least[one] = min(least[one], number[another])
 
 
-def component_of(path: Path) -> str:
-    """Of an object's path below the structure's folder, or a source's below trio/."""
-    return path.parent.as_posix() if path.parts[0] in ("services", "drivers") else KERNEL
+def component_of(path: Path, servers: bool) -> str:
+    """Of an object's path below the structure's folder, or a source's below trio/; `servers`: all services are threads
+    or processes."""
+    name = path.with_suffix("").as_posix()
+    if path.parts[0] in ("services", "drivers"):
+        return path.parent.as_posix()
+    if servers and _IN_RUNTIME.fullmatch(name):
+        return RUNTIME
+    return name if servers and _IN_DOMAIN.fullmatch(name) else KERNEL
 
 
-def _tables(root: Path, made: Path) -> Mapping[tuple[str, bool, str], set[str]]:
+def _tables(root: Path, made: Iterable[Path], servers: bool) -> Mapping[tuple[str, bool, str], set[str]]:
     """Component, whether it is a service's table of handlers, and member to the functions that stand there."""
     found: dict[tuple[str, bool, str], set[str]] = {}
 
@@ -88,29 +106,40 @@ def _tables(root: Path, made: Path) -> Mapping[tuple[str, bool, str], set[str]]:
 
     for path, inside in [
         *((path, path.relative_to(root)) for path in rules.c_files(root)),
-        *((path, Path("kernel/gen")) for path in rules.c_files(made)),
+        *((path, Path("gen", path.name)) for folder in made for path in rules.c_files(folder)),
     ]:
-        if inside.parts[0] not in ("services", "drivers", "kernel", "seam"):
+        if inside.parts[0] not in ("services", "drivers", "kernel", "seam", "gen"):
             continue
-        text, component = rules.without_comments(path.read_text()), component_of(inside)
+        text, component = rules.without_comments(path.read_text()), component_of(inside, servers)
+        if _IN_DOMAIN.fullmatch(component):  # its table is the runtime's
+            component = RUNTIME
         add(component, True, " ".join(_SERVICE_TABLE.findall(text)))
         add(component, False, _SERVICE_TABLE.sub("", text))
         names = set(re.findall(r"\b\w+\b", text))
-        for member, prefix in _PREFIXED.items():
+        for member, pattern in _NAMED.items():
             found.setdefault((component, False, member), set()).update(
-                each for each in names if each.startswith(prefix)
+                each for each in names if re.fullmatch(pattern, each)
             )
     return found
 
 
 def read(root: Path, build: Path, structure: str = "mono") -> Graph:
-    """Of the sources `root` (trio/), compiled to `build` with that option."""
-    graph, out = Graph(), build / structure
-    tables = _tables(root, build / "gen")
-    of_service = {each.name: each.sources for each in rules.services(root)}
+    """Of the sources `root` (trio/), compiled to `build` with that option: mono, hybrid or micro."""
+    graph, out, servers = Graph(), build / structure, structure != "mono"
+    tables = _tables(root, (build / "gen", out / "gen"), servers)
+    services = rules.services(root)
+    of_service = {each.name: each.sources for each in services}
+    of_interface = {
+        name: [each.sources for each in services if each.provides == name] for name in rules.interfaces(root)
+    }
+    of_interface["kernel"] = [KERNEL]
+    domains = [f"gen/domain_{each.name}" for each in services] if servers else []
+    #: Where a name is looked for that a component does not have, before the kernel.
+    beyond = {each.sources: [[f"gen/domain_{each.name}"], [RUNTIME]] for each in services} if servers else {}
+    beyond |= {each: [[RUNTIME]] for each in domains} | {RUNTIME: [domains]}
     edges: list[tuple[str, str, str, tuple[str, str, str]]] = []
     for path in sorted(out.rglob("*.ci")):
-        component = component_of(path.relative_to(out))
+        component = component_of(path.relative_to(out), servers)
         for line in path.read_text().splitlines():
             if (node := _NODE.match(line)) and node[2]:
                 graph.frame[component, node[1]] = int(node[2])
@@ -125,12 +154,25 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
         text = " ".join(source.read_text().splitlines()[int(line) - 1 : int(line) + 2])[int(column) - 1 :]
         called = _BY_TABLE.search(text) or _BY_PARAMETER.search(text)
         service, member = called.groups() if called else ("", "")
-        inside = of_service.get(service, KERNEL) if service else component
-        names = tables.get((inside, bool(service), member), ())
-        found = {each for name in names for each in by_name.get((inside, name), ())}
+        if unpacks := _DISPATCHER.search(file):
+            places = [(each, True) for each in of_interface[unpacks[1]]]
+        else:
+            places = [(of_service.get(service, KERNEL), True)] if service else [(component, False)]
+        found = {
+            each
+            for inside, handlers in places
+            for name in tables.get((inside, handlers, member), ())
+            for each in by_name.get((inside, name), ())
+        }
         if not found:
             graph.unresolved.append(f"{file}:{line}")
         return found
+
+    def by_its_name(component: str, called: str) -> set[Function]:
+        for places in ([component], *beyond.get(component, []), [KERNEL]):
+            if found := {(each, called) for each in places} & graph.frame.keys():
+                return found
+        return set()
 
     graph.frame[FAULT] = _REGISTERS + sum(
         graph.frame[each] for name in _OF_FAULT for each in by_name.get((KERNEL, name), ())
@@ -138,21 +180,20 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     graph.calls = {each: set() for each in graph.frame}
     graph.calls[FAULT] = {(KERNEL, "vm_fault")}
     for component, caller, called, at in edges:
-        if (component, caller) not in graph.frame:
+        if (component, caller) not in graph.frame or caller in _NEVER:
             continue
         if called == _INDIRECT:
             graph.calls[component, caller].update(by_table(component, *at))
         elif called in _COPIES:
             graph.calls[component, caller].add(FAULT)
         else:
-            known = (component, called) if (component, called) in graph.frame else (KERNEL, called)
-            graph.calls[component, caller] |= {known} & graph.frame.keys()
+            graph.calls[component, caller] |= by_its_name(component, called)
     return graph
 
 
-def deepest(graph: Graph, times: Mapping[frozenset[str], int]) -> tuple[int, list[Function]]:
+def deepest(graph: Graph, times: Mapping[frozenset[str], int], kernel: bool = True) -> tuple[int, list[Function]]:
     """Bytes of the deepest stack that any chain of calls can take, and the chain; `times`: how often a ring is gone
-    round, by its members' names."""
+    round, by its members' names. Not `kernel`: of chains that begin in a service or its runtime."""
     ring_of = {one: ring for ring in graph.rings() for one in ring}
     known: dict[Function | frozenset[Function], tuple[int, list[Function]]] = {}
 
@@ -165,7 +206,7 @@ def deepest(graph: Graph, times: Mapping[frozenset[str], int]) -> tuple[int, lis
             known[ring] = own + most, [min(ring), *chain]
         return known[ring]
 
-    return max(below(each) for each in graph.frame)
+    return max(below(each) for each in graph.frame if kernel or each[0] != KERNEL)
 
 
 def names(ring: Iterable[Function]) -> frozenset[str]:

@@ -19,10 +19,11 @@ OPTIONS = (
 
 
 def compiled_interfaces(folder: Path) -> Path:
-    """Headers and functions that are made of Trio's interfaces, in a folder below `folder`."""
+    """Headers and functions that are made of Trio's interfaces and of the structure mono, below `folder`."""
     made = folder / "gen"
     words = [TRIO / "tools/idl.py", made, TRIO / "interfaces", TRIO / "config/services.toml"]
-    subprocess.run([sys.executable, "-B", *words], check=True, timeout=60)
+    for structure in ((), ("mono",)):
+        subprocess.run([sys.executable, "-B", *words, *structure], check=True, timeout=60)
     return made
 
 

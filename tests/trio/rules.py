@@ -1,7 +1,7 @@
 """What Trio's sources promise of its structure, read from the sources and from what was compiled of them.
 
 A service sees the seam's port, the interfaces that trio/config lets it call, and Linux's numbers; no kernel header,
-nothing of another service. Which structure a kernel has may be asked in seam/ and kernel/abi/ alone.
+nothing of another service. Which structure a kernel has may be asked in few places, KNOW_THE_STRUCTURE.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import idl_parse
-from idl_parse import Service
+from idl_parse import Interface, Service
 
 #: What C has without a library.
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
@@ -20,19 +20,33 @@ FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limi
 COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
 #: What a service sees of seam/: the world, and how text is put together.
 PORT = ("port.h", "text.h")
-#: Where it may be asked which structure this is.
-KNOW_THE_STRUCTURE = ("seam", "kernel/abi")
+#: Where it may be asked which structure this is: also where a freed frame ends windows on it, a device's memory is
+#: mapped for a process, and servers are counted.
+KNOW_THE_STRUCTURE = (
+    *("seam", "kernel/abi"),
+    *("kernel/core/frames.h", "kernel/core/device_calls.c", "kernel/core/report.c"),
+)
 
 _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)
-_ASKS = re.compile(r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif)\b.*\b\w*(?:STRUCTURE|MONO|HYBRID|MICRO).*", re.MULTILINE)
+#: A condition of the preprocessor; and the words of the generated domains.h, for conditions in C.
+_ASKS = re.compile(
+    r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif)\b.*\b\w*(?:STRUCTURE|MONO|HYBRID|MICRO).*"
+    r"|^.*\b(?:DOMAINS|SERVERS|PROCESSES|SERVICES_IN_KERNEL|PRESENT_DOMAIN|domains\.h)\b.*",
+    re.MULTILINE,
+)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _COPIES = re.compile(r"\bcopy_(?:in|out|zeros|string)\b")
 _CALLED = re.compile(r"\b([a-z_]\w*)\(")
 
 
+def interfaces(root: Path) -> dict[str, Interface]:
+    """By name; `root` is the folder trio/."""
+    return idl_parse.interfaces(root / "interfaces")
+
+
 def services(root: Path) -> tuple[Service, ...]:
-    """Those of the configuration; `root` is the folder trio/."""
-    return idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
+    """Those of the configuration."""
+    return idl_parse.services(root / "config" / "services.toml", interfaces(root))
 
 
 def c_files(folder: Path) -> list[Path]:
@@ -102,16 +116,6 @@ def copies_of_vm(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{line}: {found[0]}"
 
 
-def call_cycle(root: Path) -> tuple[str, ...]:
-    """Interfaces that call each other in a ring, by the configuration; nothing where there is an order."""
-    calls = {service.provides: set(service.calls) for service in services(root)}
-    while leaves := [name for name, called in calls.items() if not called & set(calls)]:
-        for name in leaves:
-            del calls[name]
-    callers = {name for name in calls if any(name in called for called in calls.values())}
-    return tuple(sorted(callers))
-
-
 def port_functions(root: Path) -> frozenset[str]:
     """Those of what a service sees of the seam."""
     texts = (without_comments((root / "seam" / name).read_text()) for name in PORT)
@@ -120,7 +124,7 @@ def port_functions(root: Path) -> frozenset[str]:
 
 def calls_of(root: Path, interface: str) -> frozenset[str]:
     """Names of the calls that services make, without the interface's."""
-    members = idl_parse.interfaces(root / "interfaces")[interface].of("call")
+    members = interfaces(root)[interface].of("call")
     return frozenset(member.name for member in members)
 
 

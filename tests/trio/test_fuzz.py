@@ -12,6 +12,7 @@ import pytest
 from tests.trio import fuzzing
 from tests.trio.boot import Kernel
 from tests.trio.fuzzing import Report, findings
+from tests.trio.partitions import MONO_AND_IN_TURN
 
 pytestmark = pytest.mark.guest
 
@@ -33,22 +34,24 @@ def checked(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"))
 
 
-def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+def test_random_calls_do_no_harm(structure_kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
     """Expected: all calls answered, no page lost; other calls each day. Broken: the kernel's last words."""
     command = fuzzing.calls(pytestconfig.option.slow_seed, 40_000)
-    figures = held(kernel, user_programs, *command, seconds=300.0).figures
+    figures = held(structure_kernel, user_programs, *command, seconds=300.0).figures
     assert figures["calls"] == 40_000
     assert figures["free_pages"] > 0
     assert figures["promised_pages"] > 0
 
 
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
 def test_random_sequences_keep_what_they_promise(
-    kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
+    structure_kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
 ) -> None:
     """Expected: what is written is read, no process, descriptor or page is left; other sequences each day. Broken: a
     sequence's number, name and condition; or a machine that hangs."""
     command = fuzzing.sequences(pytestconfig.option.slow_seed, 6 * ROUND)
-    assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
+    assert held(structure_kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
 
 
 @pytest.mark.slow(minutes=1)

@@ -1,4 +1,5 @@
-"""A kernel stack has three pages, whatever a program does: who calls himself, and how deep can it become?"""
+"""A kernel stack has three pages, a service's own four, whatever a program does: who calls himself, and how deep can it
+become?"""
 
 from __future__ import annotations
 
@@ -40,29 +41,52 @@ RINGS: dict[frozenset[str], int] = {
     # Bridges behind bridges: the machine's maker, not a program.
     frozenset({"bus_scan"}): 4,
 }
+#: And where services are processes.
+RINGS_OF_PROCESSES = {
+    # Its first trap ends the process.
+    frozenset({"panic", "say", "__stack_chk_fail"}): 2,
+    # Page tables have as many levels.
+    frozenset({"table_free"}): 4,
+    # A frame that was a table of windows, on which there is no window.
+    frozenset({"frame_free_clean", "windows_revoke", "unmap"}): 2,
+}
+STRUCTURES = ["mono", *(pytest.param(each, marks=pytest.mark.slow(minutes=1)) for each in ("hybrid", "micro"))]
+
+
+def rings_of(structure: str) -> dict[frozenset[str], int]:
+    return RINGS | RINGS_OF_PROCESSES if structure == "micro" else RINGS
 
 
 @pytest.fixture(scope="module")
-def graph(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Graph:
+def graph(structure: str, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Graph:
     build = tmp_path_factory.mktemp("graph")
-    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", "CC=gcc -fcallgraph-info=su"]
-    subprocess.run(words, check=True, capture_output=True, timeout=300)
-    return call_graph.read(sources, build)
+    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}"]
+    subprocess.run([*words, "CC=gcc -fcallgraph-info=su"], check=True, capture_output=True, timeout=300)
+    return call_graph.read(sources, build, structure)
 
 
-def test_each_function_that_reaches_itself_has_a_reason_to_end(graph: Graph) -> None:
+def pages_of(file: Path, name: str) -> int:
+    found = re.search(rf"#define {name} (\d+)", file.read_text())
+    assert found
+    return int(found[1])
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, scope="module")
+def test_each_function_that_reaches_itself_has_a_reason_to_end(graph: Graph, structure: str) -> None:
     """Expected: the rings above, and no call by a table that is not understood. Broken: a depth that a program chooses,
     as folders in folders or sockets in sockets are, and with it a kernel that a program brings down."""
     assert graph.unresolved == []
-    assert {call_graph.names(ring) for ring in graph.rings()} == RINGS.keys()
+    assert {call_graph.names(ring) for ring in graph.rings()} == rings_of(structure).keys()
 
 
-def test_the_deepest_chain_of_calls_fits_a_stack(graph: Graph, sources: Path) -> None:
-    """Expected: it and its entry take less than the pages of a stack. Broken: a large array on a way that no test
-    goes."""
-    pages = re.search(r"#define STACK_PAGES (\d+)", (sources / "kernel/core/memory.h").read_text())
-    depth, chain = call_graph.deepest(graph, RINGS)
-    assert pages
-    assert ENTRY + depth < int(pages[1]) * 4096, chain
+@pytest.mark.parametrize("structure", STRUCTURES, scope="module")
+def test_the_deepest_chain_of_calls_fits_a_stack(graph: Graph, structure: str, sources: Path) -> None:
+    """Expected: it and its entry take less than the pages of a stack: a task's or a thread's in the kernel, and a
+    process's own. Broken: a large array on a way that no test goes."""
+    depth, chain = call_graph.deepest(graph, rings_of(structure))
+    assert ENTRY + depth < pages_of(sources / "kernel/core/memory.h", "STACK_PAGES") * 4096, chain
     assert len(graph.frame) > 1000
     assert depth > 4000
+    if structure == "micro":
+        depth, chain = call_graph.deepest(graph, rings_of(structure), kernel=False)
+        assert 2000 < depth < pages_of(sources / "seam/message.h", "PROCESS_STACK_PAGES") * 4096, chain

@@ -71,7 +71,7 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
     lines += ["", "const struct domain domains[DOMAINS] = {"]
     for domain in made.servers:
         calls = sorted({f"1UL << ENDPOINT_{each.name.upper()}" for each in _callees(domain, found)})
-        of_kernel = dict(_numbers(known["kernel"]))
+        of_kernel = {each.name: each.number for each in known["kernel"].of("call")}
         kernel = sorted({of_kernel[name] for each in domain.services for name in each.kernel})
         own = " | ".join(f"1UL << ENDPOINT_{each.name.upper()}" for each in domain.services)
         lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
@@ -89,10 +89,6 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
         entry = f".image = image_{domain.name}" if domain.kind == "process" else f".run = domain_main_{domain.name}"
         lines += [f"\t\t{entry},", "\t},"]
     return "\n".join([*lines, "};", ""])
-
-
-def _numbers(interface: Interface) -> list[tuple[str, int]]:
-    return [(each.name, each.number) for each in interface.of("call")]
 
 
 def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:

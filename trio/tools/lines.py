@@ -11,28 +11,36 @@ import sys
 from pathlib import Path
 
 TRIO = Path(__file__).parents[1]
-STRUCTURES = ("mono", "hybrid", "micro")
+STRUCTURES = ("mono", "hybrid", "micro", "one-server")
+_SERVERS = STRUCTURES[1:]
+_PROCESSES = STRUCTURES[2:]
 #: Part of the table to the patterns of its files, and the structures in which it runs in the kernel's mode.
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "the processor and the machine (`kernel/x86`)": (("kernel/x86/*",), STRUCTURES),
     "tasks, memory, timers, reports (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
     "Linux's system calls (`kernel/abi`)": (("kernel/abi/*", "interfaces/abi/*"), STRUCTURES),
-    "the seam: shared": (
-        ("seam/port.h", "seam/structure.h", "seam/kernel_port.c", "seam/freestanding.c", "seam/text.*", "seam/queue.h"),
+    "the seam: in all": (
+        (
+            *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c", "seam/copies.h"),
+            "seam/freestanding.c",
+        ),
         STRUCTURES,
     ),
-    "the seam: mono": (("seam/mono.*", "seam/queues.c", "seam/in_kernel.c"), ("mono",)),
-    "the seam: hybrid": (
-        ("seam/hybrid.*", "seam/queues.c", "seam/in_kernel.c", "seam/rendezvous.*", "seam/messages.h"),
-        ("hybrid",),
+    "the seam: services in the kernel": (("seam/local.*", "seam/queues.c"), ("mono",)),
+    "the seam: messages, grants, rights": (
+        (
+            *("seam/ipc.*", "seam/servers.h", "seam/message.h", "seam/clients.c", "seam/traps.c", "seam/ends.c"),
+            "seam/grants.c",
+        ),
+        _SERVERS,
     ),
-    "the seam: micro": (
-        ("seam/micro.*", "seam/micro_load.c", "seam/elf.h", "seam/rendezvous.*", "seam/messages.h"),
-        ("micro",),
-    ),
+    "the seam: in a thread": (("seam/server.*", "seam/thread.c", "seam/queues.c"), ("hybrid",)),
+    "the seam: for processes": (("seam/pages.c", "seam/load.c", "seam/rights.c", "seam/elf.h"), _PROCESSES),
     "services": (("services/*/*",), ("mono", "hybrid")),
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }
+#: What is linked into processes alone.
+NOT_PRIVILEGED = {"seam/process.c"}
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)
 
@@ -51,10 +59,17 @@ def counted() -> dict[str, int]:
     }
 
 
+def in_no_part() -> list[str]:
+    """Files of the kernel and of the seam that no line of the table counts."""
+    known = {path for patterns, _ in PARTS.values() for pattern in patterns for path in TRIO.glob(pattern)}
+    files = {path for folder in ("kernel", "seam") for path in TRIO.glob(f"{folder}/**/*.[chS]")}
+    return sorted({path.relative_to(TRIO).as_posix() for path in files - known} - NOT_PRIVILEGED)
+
+
 def table() -> str:
     """The table of README.md."""
     found = counted()
-    rows = ["| part | " + " | ".join(STRUCTURES) + " |", "|---|---:|---:|---:|"]
+    rows = ["| part | " + " | ".join(STRUCTURES) + " |", "|---|" + "---:|" * len(STRUCTURES)]
     for part, (_, where) in PARTS.items():
         cells = (f"{found[part]:,}" if each in where else "–" for each in STRUCTURES)
         rows.append(f"| {part} | " + " | ".join(cells) + " |")
@@ -64,7 +79,10 @@ def table() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 1: the file has no such table."""
+    """Exit status 1: the file has no such table, or a file is in no part."""
+    if forgotten := in_no_part():
+        print(f"lines.py: in no part: {', '.join(forgotten)}", file=sys.stderr)
+        return 1
     if not arguments:
         sys.stdout.write(table() + "\n")
         return 0

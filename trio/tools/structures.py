@@ -102,6 +102,8 @@ def _changed(groups: Groups, change: str, known: set[str]) -> Groups:
         return left + [("process", [each]) for each in names]
     if len(set(kinds)) > 1:
         raise Wrong(f"{change!r}: their domains are not of one kind")
+    if kinds[0] == "kernel":
+        raise Wrong(f"{change!r}: they are in the kernel, together")
     return [*left, (kinds[0], names)]
 
 

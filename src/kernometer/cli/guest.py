@@ -61,10 +61,10 @@ def list_(env: Env) -> None:
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
     """Remove guests, or variants from the list. Their results stay."""
-    from kernometer.guests import linux, store
+    from kernometer.guests import linux, store, variant
 
     for name in names:
-        if "+" in name:
+        if variant.parse(name).words:
             linux.forget(name)
         else:
             store.remove(name)

@@ -105,8 +105,9 @@ def add(
     QEMU and zstd must be installed. An existing guest is replaced by the newest of its version; with --append,
     --machine, --memory, --cpu or --device it stays, and its variant is added to the list.
 
-    SYSTEM trio is Kernometer's own kernel, built from its sources by this host's C compiler. It takes
-    structures: mono makes trio-mono. Without one all are built.
+    SYSTEM trio is Kernometer's own kernel, built from its sources by this host's C compiler. It takes structures: mono
+    makes trio-mono, and so do hybrid, micro and one-server; micro+together=vfs,fs puts two services of micro into one
+    process, mono+apart=fs takes one out of the kernel. Without one those four are built.
 
     NAME with --kernel makes a guest from a copy of your own kernel; the other options become the guest's defaults.
 
@@ -118,6 +119,7 @@ def add(
       kernometer guest add mine --kernel arch/x86/boot/bzImage
       kernometer guest add xen --dom0 linux-6.1
       kernometer guest add trio
+      kernometer guest add trio mono micro+together=vfs,fs
     """
     given = (("machine", machine), ("cpu", cpu), ("memory", memory), *(("device", each) for each in devices))
     words = (*append.split(), *(f"{key}={value}" for key, value in given if value is not None))

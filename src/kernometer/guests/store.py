@@ -274,7 +274,8 @@ def _load(folder: Path) -> Guest:
 
 def checked(name: str) -> str:
     """The name itself. Raises UsageError unless it is a file name that leads nowhere else."""
-    if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in "-._") for c in name):
+    signs = "-._+=," if name.startswith("trio-") else "-._"  # a structure with changes is a guest of its own
+    if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in signs) for c in name):
         raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
     return name
 
@@ -287,5 +288,5 @@ def _again(name: str) -> str:
     if system == "xen":
         return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
     if system == "trio":
-        return "'kernometer guest add trio' adds every structure of Trio that there is."
+        return f"'kernometer guest add trio{f' {version}' if version else ''}' adds it."
     return f"'kernometer guest add {name} --kernel FILE' makes it from a kernel of your own."

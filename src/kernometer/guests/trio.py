@@ -1,5 +1,5 @@
-"""Trio, the project's own small kernel, with one guest for each structure (now `trio-mono`); and `probe-trio`, which
-measures the unit costs that only Trio has.
+"""Trio, the project's own small kernel, with one guest for each structure (`trio-mono`, `trio-micro+together=vfs,fs`);
+and `probe-trio`, which measures the unit costs that only Trio has.
 
 make, gcc and ld build both from sources that come with Kernometer; the same compiler and the same sources give the same
 bytes, in any directory. The cache keeps the files under a digest of their ingredients.
@@ -20,8 +20,10 @@ from kernometer.errors import BuildError, UsageError
 from kernometer.guests import building, linux, programs, store
 from kernometer.guests.suites import Say
 
-#: The ways to combine the services; each is a guest `trio-STRUCTURE`.
-STRUCTURES = ("mono",)
+#: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
+STRUCTURES = ("mono", "hybrid", "micro", "one-server")
+#: And changes of one: services in one protection domain, or each in a process of its own.
+_STRUCTURE = re.compile(r"(?P<name>[a-z-]+)(?:\+(?:together|apart)=[a-z_]+(?:,[a-z_]+)*)*")
 #: The kernel's own ones of drivers.KEPT: a memory disk of disks.SIZE, its file system, the emulated display.
 BUILT_IN = ("bochs", "brd", "minix")
 #: The program for the unit costs: its file, and its directory in the sources of the user programs.
@@ -32,13 +34,14 @@ BUILD_SECONDS = 300.0
 #: The kernel's sources; the rest of the directory is text, tests, and programs for the guest.
 _PARTS = ("Makefile", "config", "drivers", "interfaces", "kernel", "seam", "services", "tools")
 #: The line in the kernel that identifies it: release, structure, switches.
-_BUILD_LINE = re.compile(rb"Trio ([\w.-]{1,40}) structure=(\w{1,20})([\x20-\x7e]{0,200})\0")
+_BUILD_LINE = re.compile(rb"Trio ([\w.-]{1,40}) structure=([\w+=,-]{1,400})([\x20-\x7e]{0,200})\0")
 
 
 def add(structure: str, say: Say = linux.silently) -> store.Guest:
     """Builds and stores `trio-STRUCTURE`; one of that name is replaced, its variants stay listed.
 
-    Raises UsageError for an unknown structure, MissingError without a compiler, BuildError with its messages.
+    Raises UsageError for an unknown structure, MissingError without a compiler, BuildError with its messages, or with
+    the reason why these services cannot be so divided.
     """
     check(structure)
     name = f"trio-{structure}"
@@ -64,9 +67,11 @@ def add(structure: str, say: Say = linux.silently) -> store.Guest:
 
 
 def check(structure: str) -> None:
-    """Raises UsageError for an unknown structure."""
-    if structure not in STRUCTURES:
-        raise UsageError(f"Trio has no structure {structure!r}.", f"There is: {', '.join(STRUCTURES)}.")
+    """Raises UsageError for an unknown structure. Whether there are such services is found when it is built."""
+    match = _STRUCTURE.fullmatch(structure)
+    if match is None or match["name"] not in STRUCTURES:
+        there = f"There are {', '.join(STRUCTURES)}; with changes, for example micro+together=vfs,fs or mono+apart=fs."
+        raise UsageError(f"Trio has no structure {structure!r}.", there)
 
 
 def is_trio(guest: store.Guest) -> bool:
@@ -78,7 +83,7 @@ def built(structure: str, say: Say = linux.silently) -> Path:
     """The kernel, an ELF file, from the cache if this compiler built these sources. Raises as `add` does."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
-    name = f"trio-{structure}.elf"
+    name = file_name(structure)
 
     def make(folder: Path) -> None:
         say(f"trio-{structure}: compiling …")
@@ -103,6 +108,11 @@ def probe() -> Path:
         _make(user, folder, *values, str(folder / PROBE))
 
     return _kept(PROBE, (digest, *values[:2], *map(_version, (compiler, "ld"))), make)
+
+
+def file_name(structure: str) -> str:
+    """Of the kernel, in the build's folder."""
+    return f"trio-{re.sub('[+=,]', '-', structure)}.elf"
 
 
 def build(sources: Path, folder: Path, structure: str) -> None:

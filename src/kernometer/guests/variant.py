@@ -2,7 +2,7 @@
 
 `machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=`, `display=` and `device=` (one or more) change the virtual
 machine; every other word is added to the kernel's command line. The name defines the whole variant, so it need not be
-added. Pure.
+added. Of Trio `together=` and `apart=` change what is built, so that they are part of the guest's name. Pure.
 """
 
 from __future__ import annotations
@@ -94,6 +94,8 @@ class Variant:
 ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS), "history": ("history", range(ROTATIONS))}
 _OURS = {"machine", "cpu", "display", "device", *_NUMBERS}
+#: How words begin that are a change of Trio's structure.
+_BUILT = ("together=", "apart=")
 
 
 def parse(spec: str) -> Variant:
@@ -102,6 +104,7 @@ def parse(spec: str) -> Variant:
     for word in words:
         if not _WORD.fullmatch(word):
             raise UsageError(f"{word!r} in {spec!r} is invalid.", "A variant looks like linux-6.1+mitigations=off.")
-    found = Variant(guest, tuple(words))
+    built = [word for word in words if guest.startswith("trio-") and word.startswith(_BUILT)]
+    found = Variant("+".join((guest, *built)), tuple(word for word in words if word not in built))
     found.machine(Machine())
     return found

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "host.h"
 
-#define PROCESSES 6U
+#define PROCESS_COUNT 6U
 #define PAGES 192U
 /* Page 64 begins a span of each level of tables. */
 #define BASE (0x200000000000UL - 64 * PAGE)
@@ -31,7 +31,7 @@ struct process {
 	struct page pages[PAGES];
 };
 
-static struct process processes[PROCESSES];
+static struct process processes[PROCESS_COUNT];
 static struct {
 	uint32_t number, pages;
 	uint64_t values[OBJECT_PAGES_MOST];
@@ -258,7 +258,7 @@ static void op_remap(uint32_t task, uint32_t from, uint32_t count)
 
 static void op_fork(uint32_t task)
 {
-	for (uint32_t child = 1; child < PROCESSES; child++) {
+	for (uint32_t child = 1; child < PROCESS_COUNT; child++) {
 		if (processes[child].alive)
 			continue;
 		if (is_refused(CALL(fork, task, child, 0)))
@@ -296,7 +296,7 @@ static void op_resize(void)
 	CHECK(CALL(object_resize, objects[which].number, pages * PAGE) == 0);
 	for (uint32_t i = pages; i < OBJECT_PAGES_MOST; i++)
 		objects[which].values[i] = 0;
-	for (uint32_t i = 0; i < PROCESSES && pages < objects[which].pages; i++)
+	for (uint32_t i = 0; i < PROCESS_COUNT && pages < objects[which].pages; i++)
 		for (uint32_t page = 0; page < PAGES; page++) {
 			struct page *p = &processes[i].pages[page];
 
@@ -398,7 +398,7 @@ static void check_promises(void)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 1; i < PROCESSES; i++) {
+	for (uint32_t i = 1; i < PROCESS_COUNT; i++) {
 		uint64_t own = processes[i].alive ? promised_to(i) : 0;
 
 		CHECK(!processes[i].alive || (uint64_t)space_of(i)->promised == own);
@@ -425,13 +425,13 @@ int main(int argc, char **argv)
 	CHECK(CALL(renew, 1, 0) == 0);
 	processes[1].alive = true;
 	for (int round = 0; round < rounds; round++) {
-		uint32_t task = 1 + below(PROCESSES - 1);
+		uint32_t task = 1 + below(PROCESS_COUNT - 1);
 
 		if (!processes[task].alive)
 			continue;
 		step(task);
 		check_promises();
-		for (uint32_t i = 1; i < PROCESSES; i++) {
+		for (uint32_t i = 1; i < PROCESS_COUNT; i++) {
 			uint32_t page = below(PAGES);
 
 			if (processes[i].alive)
@@ -443,7 +443,7 @@ int main(int argc, char **argv)
 		for (uint32_t page = 0; page < PAGES; page++)
 			check_page(task, page);
 	}
-	for (uint32_t i = 1; i < PROCESSES; i++)
+	for (uint32_t i = 1; i < PROCESS_COUNT; i++)
 		if (processes[i].alive)
 			CHECK(CALL(leave, i) == 0);
 	for (uint32_t i = 0; i < OBJECTS; i++)
