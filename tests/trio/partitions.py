@@ -11,4 +11,4 @@ MONO_AND_IN_TURN = ("mono", *(pytest.param(each, marks=pytest.mark.slow(minutes=
 
 #: The questions of usertests that are answered wrongly. The list only gets shorter: a question here that is answered
 #: rightly fails tests/trio/test_structures.py until it is taken out.
-EXPECTED_TO_FAIL: dict[str, set[str]] = {each: {"file_size_limit", "pipe_sigpipe"} for each in PARTITIONS}
+EXPECTED_TO_FAIL: dict[str, set[str]] = {each: set() for each in PARTITIONS}

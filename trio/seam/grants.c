@@ -12,7 +12,7 @@
 #define CALL_GRANTS 6
 #define CLIENT_GRANTS 2
 #define GRANTS (CALL_GRANTS + CLIENT_GRANTS)
-#define CALLERS (TASKS + DOMAINS)
+#define CALLERS (NOTIFIER + 1)
 /* Beyond the table. */
 #define NO_GRANT (GRANT_ENTRY | 0x3fffUL << GRANT_ENTRY_SHIFT)
 #define OFFSET_MASK 0xffffffffUL

@@ -45,8 +45,17 @@ struct domain {
 };
 extern const struct domain domains[DOMAINS];
 
+/* The task that runs what services in the kernel are notified of: its number. */
+#define NOTIFIER (TASKS + DOMAINS)
+
 /* Of the task that runs: its domain, 0 for a program's. */
-#define PRESENT_DOMAIN (current->number > TASKS ? current->number - TASKS : 0)
+#define PRESENT_DOMAIN (is_server(current) ? current->number - TASKS : 0)
+
+/* Whether the task is a server's. */
+static inline bool is_server(const struct task *t)
+{
+	return SERVERS && t->number > TASKS && t->number < TASKS + DOMAINS;
+}
 
 static inline bool is_process(uint32_t domain)
 {

@@ -137,22 +137,58 @@ void local_notify(uint32_t endpoint, unsigned bit)
 }
 
 /* The lowest service first: what it does may be what the ones above wait for. */
-void local_deliver(void)
+static void deliver(void)
 {
 	uint64_t who;
 
-	while ((who = services_notified & ~(SERVERS ? entered | SERVERS_NOTIFIED : 0)) != 0) {
+	while ((who = services_notified & ~(SERVERS ? SERVERS_NOTIFIED : 0)) != 0) {
 		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(who);
-		uint64_t bits = notifications[endpoint];
+		uint64_t bits;
 
+		if (SERVERS)
+			service_enter(endpoint);
+		bits = notifications[endpoint];
 		notifications[endpoint] = 0;
 		services_notified &= ~(1UL << endpoint);
 		COUNT(messages, 1);
-		if (SERVERS)
-			service_enter(endpoint);
 		service_notified(endpoint, bits);
 		if (SERVERS)
 			service_leave(endpoint);
+	}
+}
+
+/* Where there are servers a service that was notified may have to wait for one: it has this task for that, since what
+ * runs now may be the idle one. */
+static struct task *notifier;
+static bool notifier_waits;
+
+static void notifier_life(void)
+{
+	for (;;) {
+		deliver();
+		notifier_waits = true;
+		current->state = WAITING;
+		schedule();
+	}
+}
+
+void local_begin(void)
+{
+	services_start();
+	if (!SERVERS)
+		return;
+	notifier = task_create_server(NOTIFIER, "notifier", notifier_life);
+	task_start(notifier);
+}
+
+void local_deliver(void)
+{
+	if (!SERVERS) {
+		deliver();
+	} else if (notifier_waits && services_notified & ~SERVERS_NOTIFIED) {
+		notifier_waits = false;
+		task_start_first(notifier);
+		current->work |= WORK_YIELD;
 	}
 }
 

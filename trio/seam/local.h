@@ -56,6 +56,7 @@ void services_start(void);
 void service_notified(uint32_t endpoint, uint64_t bits);
 
 /* Of structure.h's functions, what they are for services in the kernel. */
+void local_begin(void);
 void local_notify(uint32_t endpoint, unsigned bit);
 void local_deliver(void);
 void local_interrupt(struct task *t);

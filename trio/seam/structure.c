@@ -22,7 +22,7 @@ void services_begin(void)
 	if (SERVERS)
 		servers_begin();
 	if (SERVICES_IN_KERNEL)
-		services_start();
+		local_begin();
 }
 
 void request_forget(struct task *t)

@@ -21,12 +21,6 @@ static inline void deliver_notifications(void)
 		local_deliver();
 }
 
-/* Whether the task is a server's. */
-static inline bool is_server(const struct task *t)
-{
-	return SERVERS && t->number > TASKS;
-}
-
 /* Where a service reads and writes a frame; 0: no memory. */
 static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
 {
