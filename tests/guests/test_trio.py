@@ -11,7 +11,7 @@ import pytest
 
 from kernometer.errors import BuildError, MissingError, UsageError
 from kernometer.guests import disks, displays, initramfs, linux, plugin, programs, store, trio, variant
-from kernometer.guests.qemu import Machine, QemuVersion
+from kernometer.guests.qemu import Machine, QemuVersion, argv
 from kernometer.targets import qemu
 from tests.measuring.real import kernometer
 
@@ -140,9 +140,13 @@ def test_a_changed_structure_is_a_guest_of_its_own_and_has_variants(
     name = "trio-micro+together=vfs,fs"
     for structure in ("micro", "micro+together=vfs,fs", "mono+apart=fs+apart=clock"):
         assert trio.add(structure).manifest.release == f"0.7-{structure}"
+    with pytest.raises(UsageError, match="not the name of a guest"):
+        store.find(name.replace(",", "-"))
     assert store.find(name).kernel.read_bytes() != store.find("trio-micro").kernel.read_bytes()
     target = qemu.QemuTarget.from_spec("trio-micro+memory=64+together=vfs,fs")
     assert (target.guest, target.name) == (store.find(name), f"qemu:{name}+memory=64")
+    words = argv(target.boot("time"))
+    assert str(target.guest.kernel) in words
     assert "together" not in target.boot("time").command_line
     linux.record(target.variant)
     for removed in (f"{name}+memory=64", name):

@@ -32,6 +32,8 @@ LINK = "guest"  #: in QEMU's working directory: a link to the guest's directory
 MANIFEST = "manifest.json"
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
+#: Names of Trio with changes of its structure: each is a kernel of its own.
+_CHANGED = re.compile(r"trio-[a-z-]+(?:\+(?:together|apart)=[a-z0-9_,]+)+")
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,9 +178,14 @@ def _by_number(folder: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", folder.name)]
 
 
+def _folder(name: str) -> Path:
+    """Of the guest of that name. QEMU takes no path with a comma."""
+    return guests_folder() / checked(name).replace(",", "-")
+
+
 def find(name: str) -> Guest:
     """The guest of that name. Raises MissingError, with the command that adds it, if there is none."""
-    folder = guests_folder() / checked(name)
+    folder = _folder(name)
     if not (folder / MANIFEST).is_file():
         here = ", ".join(guest.name for guest in listed()) or "none"
         raise MissingError(f"There is no guest {name} here (guests here: {here}).", _again(name))
@@ -187,7 +194,7 @@ def find(name: str) -> Guest:
 
 def remove(name: str) -> None:
     """Removes the guest's directory. Raises MissingError if there is no such guest."""
-    folder = guests_folder() / checked(name)
+    folder = _folder(name)
     if not folder.is_dir():
         raise MissingError(f"There is no guest {name} here.", "'kernometer guest list' shows those that are.")
     _discard(folder)
@@ -211,7 +218,7 @@ def new_folder() -> Iterator[Path]:
 
 def keep(folder: Path, manifest: Manifest) -> Guest:
     """Writes the manifest last, and moves `folder` to the guests, where it replaces one of that name."""
-    final = guests_folder() / checked(manifest.name)
+    final = _folder(manifest.name)
     try:
         (folder / MANIFEST).write_bytes(_encoded(manifest))
         folder.chmod(0o755)
@@ -273,9 +280,9 @@ def _load(folder: Path) -> Guest:
 
 
 def checked(name: str) -> str:
-    """The name itself. Raises UsageError unless it is a file name that leads nowhere else."""
-    signs = "-._+=," if name.startswith("trio-") else "-._"  # a structure with changes is a guest of its own
-    if not name or name.startswith(".") or not all(c.isascii() and (c.isalnum() or c in signs) for c in name):
+    """The name itself. Raises UsageError unless it is a name that leads nowhere else."""
+    plain = not name.startswith(".") and all(c.isascii() and (c.isalnum() or c in "-._") for c in name)
+    if not name or not (plain or _CHANGED.fullmatch(name)):
         raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
     return name
 
