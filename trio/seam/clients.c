@@ -1,7 +1,6 @@
 /* clients.c: programs' requests in the hands of servers: answered, parked, ended by signals and deadlines. */
 #include "servers.h"
 #include "queue.h"
-#include "x86/entry.h"
 #include "x86/machine.h"
 
 /* What a server has to answer a client whose process was killed. */
@@ -42,7 +41,7 @@ int64_t client_answer(uint64_t task, uint64_t from)
 
 	if (!holds((uint32_t)MIN(task, TASKS)))
 		return -ESRCH;
-	if (user_copy(&a, (const void *)from, sizeof a))
+	if (!server_get(&a, from, sizeof a))
 		return -EFAULT;
 	if (a.raises > LAST_SIGNAL)
 		return -EINVAL;
