@@ -191,3 +191,5 @@ int64_t kernel_call_archive(struct kernel *self, uint64_t offset, struct grant t
 		return -EFAULT;
 	return (int64_t)n;
 }
+	if (to.length > PAGE)
+		return -EINVAL;
