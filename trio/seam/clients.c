@@ -23,6 +23,12 @@ bool has_client(uint32_t task)
 	return holds(task) || (present && present->task->number == task);
 }
 
+/* What a task does beside cannot be left in the middle. */
+bool process_may_end(const struct task *t)
+{
+	return t->state == NEW || holds(t->number);
+}
+
 void client_end(uint32_t task)
 {
 	struct server *s = &servers[clients[task].domain];

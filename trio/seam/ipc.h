@@ -119,3 +119,5 @@ bool process_may_memory(uint64_t from, uint64_t length);
 struct task *process_load(uint32_t domain);
 
 #endif
+/* clients.c: whether it may end a task: one that does not run yet, or whose request it has. */
+bool process_may_end(const struct task *t);
