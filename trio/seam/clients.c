@@ -124,6 +124,7 @@ static void leave_server(uint32_t task)
 	else
 		tell(task, servers[c->domain].gone);
 	client_end(task);
+	grants_forget(task);
 	caller->request->result = -EINTR;
 	call_done(caller);
 }

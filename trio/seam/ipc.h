@@ -90,6 +90,7 @@ void grants_revoke(uint32_t holder);
 /* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such
  * request. */
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
+void grants_forget(uint32_t owner);
 /* As TRAP_COPY, for the present domain. `trusted`: `own` may be the kernel's memory. */
 int64_t grants_copy(struct copying *c, bool trusted);
 /* Whether the grants in a message are a process's to give: its own memory, or entries. */
