@@ -106,6 +106,12 @@ void windows_start(void);
 bool process_map(uint32_t domain, uint64_t address, uint64_t entry);
 /* All that a process has of memory; its address space is gone. */
 void process_free(uint32_t domain);
+/* What vm, as a process, may do with frames: give windows on programs' memory; give up what it took; map that, or a
+ * device's memory that is its own. */
+bool frame_is_lent(uint64_t frame);
+void frame_hold_own(uint64_t frame);
+bool frame_drop_own(uint64_t frame);
+bool process_may_map(uint64_t frame, uint64_t count);
 /* Copies of a process's memory; false: it is not there. */
 bool process_read(uint32_t domain, uint64_t from, void *to, size_t n);
 uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
