@@ -142,7 +142,7 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 	unsigned which = CALL_GRANTS + next_client_grant[domain]++ % CLIENT_GRANTS;
 	struct entry *e = &table[TASKS + domain][which];
 
-	if (!has_client(task))
+	if (!domains[domain].has_clients_memory || !has_client(task))
 		return NO_GRANT;
 	*e = (struct entry){ .base = MIN(address, USER_END),
 			     .length = length,

@@ -13,14 +13,18 @@ static const struct shape *shape_of(uint64_t endpoint, const struct message *m)
 /* Down the order alone, to whom it may. */
 static int64_t forward(uint64_t to, uint64_t message)
 {
+	const struct domain *d = &domains[PRESENT_DOMAIN];
 	bool trusted = !is_process(PRESENT_DOMAIN);
 	const struct shape *shape;
 	struct message m;
 
-	if (to >= ENDPOINTS || !(domains[PRESENT_DOMAIN].calls >> to & 1))
+	if (to >= ENDPOINTS || !(d->calls >> to & 1))
 		return -EPERM;
 	if (!server_get(&m, message, sizeof m))
 		return -EFAULT;
+	/* All who copy may ask vm for a page; what else it does is for those who manage memory. */
+	if (to == ENDPOINT_VM && (m.call >= 64 || !(d->vm_calls >> m.call & 1)))
+		return -EPERM;
 	shape = shape_of(to, &m);
 	if (!shape || (!trusted && !grants_are_own(shape, &m)))
 		return -EINVAL;
@@ -104,7 +108,9 @@ static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 
 static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 {
-	if (endpoint == 0 || endpoint >= ENDPOINTS || bit >= NOTIFY_ALARM)
+	if (endpoint >= ENDPOINTS || !(domains[PRESENT_DOMAIN].notifies >> endpoint & 1))
+		return -EPERM;
+	if (bit >= NOTIFY_CANCEL)
 		return -EINVAL;
 	notify((uint32_t)endpoint, (unsigned)bit);
 	return 0;
