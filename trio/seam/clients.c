@@ -1,7 +1,6 @@
 /* clients.c: programs' requests in the hands of servers: answered, parked, ended by signals and deadlines. */
 #include "servers.h"
 #include "queue.h"
-#include "x86/entry.h"
 #include "x86/machine.h"
 
 /* What a server has to answer a client whose process was killed. */
@@ -24,6 +23,12 @@ bool has_client(uint32_t task)
 	return holds(task) || (present && present->task->number == task);
 }
 
+/* What a task does beside cannot be left in the middle. */
+bool process_may_end(const struct task *t)
+{
+	return t->state == NEW || holds(t->number);
+}
+
 void client_end(uint32_t task)
 {
 	struct server *s = &servers[clients[task].domain];
@@ -42,7 +47,7 @@ int64_t client_answer(uint64_t task, uint64_t from)
 
 	if (!holds((uint32_t)MIN(task, TASKS)))
 		return -ESRCH;
-	if (user_copy(&a, (const void *)from, sizeof a))
+	if (!server_get(&a, from, sizeof a))
 		return -EFAULT;
 	if (a.raises > LAST_SIGNAL)
 		return -EINVAL;
@@ -119,6 +124,7 @@ static void leave_server(uint32_t task)
 	else
 		tell(task, servers[c->domain].gone);
 	client_end(task);
+	grants_forget(task);
 	caller->request->result = -EINTR;
 	call_done(caller);
 }

@@ -1,6 +1,7 @@
 /* ends.c: the end of a server that is a process, after a fault or its own panic. Whoever waits for it gets EIO, and so
  * does whoever calls it later; what it had of the machine is given back. */
 #include "servers.h"
+#include "core/frames.h"
 #include "core/interrupts.h"
 #include "queue.h"
 #include "text.h"
@@ -61,6 +62,11 @@ _Noreturn void server_end(const char *format, ...)
 	current->state = WAITING;
 	schedule();
 	panic("%s runs after its end", domains[domain].name);
+}
+
+_Noreturn void server_wrong(const char *why)
+{
+	server_end("%s", why);
 }
 
 _Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address)

@@ -128,13 +128,21 @@ void grants_revoke(uint32_t holder)
 				table[caller][i].holder = 0;
 }
 
+void grants_forget(uint32_t owner)
+{
+	for (uint32_t caller = 0; caller < CALLERS; caller++)
+		for (unsigned i = 0; i < GRANTS; i++)
+			if (table[caller][i].owner == owner)
+				table[caller][i].holder = 0;
+}
+
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 {
 	uint32_t domain = PRESENT_DOMAIN;
 	unsigned which = CALL_GRANTS + next_client_grant[domain]++ % CLIENT_GRANTS;
 	struct entry *e = &table[TASKS + domain][which];
 
-	if (!has_client(task))
+	if (!domains[domain].has_clients_memory || !has_client(task))
 		return NO_GRANT;
 	*e = (struct entry){ .base = MIN(address, USER_END),
 			     .length = length,
@@ -157,7 +165,7 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 	uint32_t space = owner < TASKS ? tasks[owner]->space : owner;
 
 	*access = write ? 6 : 4;
-	if (space == TASKS || space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
+	if (space == TASKS || space_root(space) == 0 || space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
 		return NULL;
 	*access |= 1;
 	return protection & (write ? 2 : 1) ? (char *)physical(frame) + address % PAGE : NULL;

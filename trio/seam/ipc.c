@@ -2,7 +2,6 @@
  * until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
 #include "servers.h"
 #include "queue.h"
-#include "x86/entry.h"
 
 struct server servers[DOMAINS];
 static uint64_t notifications[ENDPOINTS];
@@ -163,6 +162,8 @@ int64_t server_next(uint64_t to, bool waits)
 
 	if (s->present)
 		return -EINVAL;
+	if (!is_servers(to, sizeof in))
+		return -EFAULT;
 	if (!waits)
 		(void)task_look();
 	while (!next_of_clients(s, &in) && !next_notification(s, &in) && !next_caller(s, &in)) {
@@ -172,7 +173,7 @@ int64_t server_next(uint64_t to, bool waits)
 		current->state = WAITING;
 		schedule();
 	}
-	return user_copy((void *)to, &in, sizeof in) ? -EFAULT : 0;
+	return server_put(to, &in, sizeof in) ? 0 : -EFAULT;
 }
 
 int64_t server_reply(uint64_t from)
@@ -182,7 +183,7 @@ int64_t server_reply(uint64_t from)
 
 	if (!c)
 		return -EINVAL;
-	if (user_copy(c->m, (const void *)from, sizeof *c->m))
+	if (!server_get(c->m, from, sizeof *c->m))
 		return -EFAULT;
 	s->present = NULL;
 	call_done(c);

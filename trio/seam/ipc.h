@@ -29,8 +29,11 @@ extern const struct endpoint endpoints[ENDPOINTS];
 /* By number: a server, and what it may do. */
 struct domain {
 	const char *name;
-	/* A bit an endpoint: its own, and those that it may call or, upward, notify; a bit a call of the kernel's. */
-	uint64_t endpoints, calls, kernel_calls;
+	/* A bit an endpoint: its own; those that it may call, and upward, or its own, notify. A bit a call: of the kernel's,
+	 * of vm's. */
+	uint64_t endpoints, calls, notifies, kernel_calls, vm_calls;
+	/* All memory of the tasks whose requests it has. */
+	bool has_clients_memory;
 	/* Of the machine: a bit a line; ranges, PCI functions, up to the first that is zero. */
 	uint32_t interrupts;
 	struct {
@@ -85,8 +88,9 @@ bool server_has_parked(const struct task *t);
  * then. They are valid until grants_end. 0 or -EFAULT. */
 int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted);
 void grants_end(void);
-/* Those that a domain holds are nobody's. */
+/* Those that a domain holds are nobody's; or those of the memory of a task, which goes on while somebody has them. */
 void grants_revoke(uint32_t holder);
+void grants_forget(uint32_t owner);
 /* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such
  * request. */
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
@@ -102,6 +106,12 @@ int64_t process_pages_take(uint64_t count);
 int64_t process_pages_give(uint64_t address, uint64_t count);
 uint64_t process_window(uint32_t domain, uint64_t frame);
 void windows_start(void);
+/* What vm, as a process, may do with frames: give windows on programs' memory; give up what it took; map that, or a
+ * device's memory that is its own. */
+bool frame_is_lent(uint64_t frame);
+void frame_hold_own(uint64_t frame);
+bool frame_drop_own(uint64_t frame);
+bool process_may_map(uint64_t frame, uint64_t count);
 bool process_map(uint32_t domain, uint64_t address, uint64_t entry);
 /* All that a process has of memory; its address space is gone. */
 void process_free(uint32_t domain);
@@ -115,6 +125,8 @@ bool process_may_line(uint32_t line);
 /* Whether the service at `endpoint` is in it. */
 bool process_is(uint32_t endpoint);
 bool process_may_memory(uint64_t from, uint64_t length);
+/* clients.c: whether it may end a task: one that does not run yet, or whose request it has. */
+bool process_may_end(const struct task *t);
 /* load.c: a server's program becomes its process. */
 struct task *process_load(uint32_t domain);
 

@@ -8,8 +8,27 @@
 
 #define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
 
-/* A bit a frame: some window is on it. */
-static uint64_t *windowed;
+/* A bit a frame: some window is on it; it is programs' memory; vm, as a process, holds it beside those who have mapped
+ * it. */
+static uint64_t *windowed, *lent, *held;
+
+static bool has_bit(const uint64_t *bits, uint64_t frame)
+{
+	uint64_t n = frame / PAGE;
+
+	return bits && frame % PAGE == 0 && n < frame_limit && bits[n / 64] >> n % 64 & 1;
+}
+
+static void set_bit(uint64_t *bits, uint64_t frame)
+{
+	bits[frame / PAGE / 64] |= 1UL << frame / PAGE % 64;
+}
+
+static void clear_bit(uint64_t *bits, uint64_t frame)
+{
+	if (bits)
+		bits[frame / PAGE / 64] &= ~(1UL << frame / PAGE % 64);
+}
 
 /* A table is held once by itself and once for each of its entries. */
 static uint32_t *uses_of(const uint64_t *entry)
@@ -130,21 +149,53 @@ int64_t process_pages_give(uint64_t address, uint64_t count)
 
 uint64_t process_window(uint32_t domain, uint64_t frame)
 {
-	uint64_t n = frame / PAGE;
-
 	if (!process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
 		return 0;
-	windowed[n / 64] |= 1UL << n % 64;
+	set_bit(windowed, frame);
 	return PROCESS_WINDOWS + frame;
 }
 
-void windows_revoke(uint64_t frame)
+void frame_lend(uint64_t frame)
 {
-	uint64_t n = frame / PAGE;
+	set_bit(lent, frame);
+}
 
-	if (!windowed || !(windowed[n / 64] >> n % 64 & 1))
+bool frame_is_lent(uint64_t frame)
+{
+	return has_bit(lent, frame);
+}
+
+void frame_hold_own(uint64_t frame)
+{
+	set_bit(lent, frame);
+	set_bit(held, frame);
+}
+
+bool frame_drop_own(uint64_t frame)
+{
+	bool is_held = has_bit(held, frame);
+
+	if (is_held)
+		clear_bit(held, frame);
+	return is_held;
+}
+
+bool process_may_map(uint64_t frame, uint64_t count)
+{
+	uint64_t i = 0;
+
+	while (i < count && has_bit(held, frame + i * PAGE))
+		i++;
+	return i == count || (frame % PAGE == 0 && process_may_memory(frame, count * PAGE));
+}
+
+void frame_return(uint64_t frame)
+{
+	clear_bit(lent, frame);
+	clear_bit(held, frame);
+	if (!has_bit(windowed, frame))
 		return;
-	windowed[n / 64] &= ~(1UL << n % 64);
+	clear_bit(windowed, frame);
 	for (uint32_t domain = 1; domain <= SERVERS; domain++)
 		if (is_process(domain) && space_root(TASKS + domain))
 			unmap(domain, PROCESS_WINDOWS + frame);
@@ -208,9 +259,18 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 	return true;
 }
 
+static uint64_t *bits_take(void)
+{
+	uint64_t frame = frames_take(pages_for((frame_limit + 7) / 8));
+
+	if (!frame)
+		panic("no memory for what servers may do with frames");
+	return physical(frame);
+}
+
 void windows_start(void)
 {
-	size_t bytes = (frame_limit + 7) / 8;
-
-	windowed = physical(frames_take(pages_for(bytes)));
+	windowed = bits_take();
+	lent = bits_take();
+	held = bits_take();
 }

@@ -5,11 +5,16 @@
 #include "x86/pci.h"
 
 #define LINES 16
+/* A base address of a function's that is not greater is one of ports. */
+#define PORTS_LAST UINT16_MAX
 
 bool process_may_port(uint32_t port, uint32_t size)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
 
+	/* What is of another size is taken for four bytes. */
+	if (size != 1 && size != 2 && size != 4)
+		return false;
 	for (unsigned i = 0; i < PORT_RANGES && d->ports[i].count; i++) {
 		uint32_t first = d->ports[i].first;
 
@@ -55,7 +60,7 @@ bool process_may_memory(uint64_t from, uint64_t length)
 
 		for (uint32_t n = 0; (f = pci_function(d->devices[i].vendor, d->devices[i].device, n)) != NULL; n++)
 			for (unsigned bar = 0; bar < PCI_BARS; bar++)
-				if (f->bars[bar] && from >= f->bars[bar] && length <= f->lengths[bar] &&
+				if (f->bars[bar] > PORTS_LAST && from >= f->bars[bar] && length <= f->lengths[bar] &&
 				    from - f->bars[bar] <= f->lengths[bar] - length)
 					return true;
 	}

@@ -3,6 +3,7 @@
 #ifndef TRIO_SERVERS_H
 #define TRIO_SERVERS_H
 
+#include "copies.h"
 #include "ipc.h"
 #include "structure.h"
 
@@ -51,6 +52,23 @@ void server_wake(uint32_t domain);
 void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted);
 /* The caller goes on when the server has nothing more to do. */
 void call_done(struct caller *c);
+
+/* Between the kernel and the present server, whose word is all that says where: a process's memory is below the kernel's.
+ * False: it is not there. */
+static inline bool is_servers(uint64_t address, size_t n)
+{
+	return !is_process(PRESENT_DOMAIN) || is_user(address, n);
+}
+
+static inline bool server_get(void *to, uint64_t from, size_t n)
+{
+	return is_servers(from, n) && user_copy(to, (const void *)from, n) == 0;
+}
+
+static inline bool server_put(uint64_t to, const void *from, size_t n)
+{
+	return is_servers(to, n) && user_copy((void *)to, from, n) == 0;
+}
 
 /* What a present server asks: see message.h. */
 int64_t server_next(uint64_t to, bool waits);

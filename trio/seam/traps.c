@@ -1,7 +1,6 @@
 /* traps.c: what a server asks of the kernel (message.h): who it is has been checked, what it gives is checked here. */
 #include "servers.h"
 #include "kernel_calls.h"
-#include "x86/entry.h"
 #include "x86/machine.h"
 
 static const struct shape *shape_of(uint64_t endpoint, const struct message *m)
@@ -14,14 +13,18 @@ static const struct shape *shape_of(uint64_t endpoint, const struct message *m)
 /* Down the order alone, to whom it may. */
 static int64_t forward(uint64_t to, uint64_t message)
 {
+	const struct domain *d = &domains[PRESENT_DOMAIN];
 	bool trusted = !is_process(PRESENT_DOMAIN);
 	const struct shape *shape;
 	struct message m;
 
-	if (to >= ENDPOINTS || !(domains[PRESENT_DOMAIN].calls >> to & 1))
+	if (to >= ENDPOINTS || !(d->calls >> to & 1))
 		return -EPERM;
-	if (user_copy(&m, (const void *)message, sizeof m))
+	if (!server_get(&m, message, sizeof m))
 		return -EFAULT;
+	/* All who copy may ask vm for a page; what else it does is for those who manage memory. */
+	if (to == ENDPOINT_VM && (m.call >= 64 || !(d->vm_calls >> m.call & 1)))
+		return -EPERM;
 	shape = shape_of(to, &m);
 	if (!shape || (!trusted && !grants_are_own(shape, &m)))
 		return -EINVAL;
@@ -29,7 +32,7 @@ static int64_t forward(uint64_t to, uint64_t message)
 		call((uint32_t)to, &m, NULL, trusted);
 	else if (SERVICES_IN_KERNEL)
 		service_entered((uint32_t)to, &m);
-	return user_copy((void *)message, &m, sizeof m) ? -EFAULT : 0;
+	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
 }
 
 DISPATCHER(kernel);
@@ -38,14 +41,14 @@ static int64_t kernel_call(uint64_t message)
 {
 	struct message m;
 
-	if (user_copy(&m, (const void *)message, sizeof m))
+	if (!server_get(&m, message, sizeof m))
 		return -EFAULT;
 	if (m.call >= 64 || !(domains[PRESENT_DOMAIN].kernel_calls >> m.call & 1))
 		return -EPERM;
 	if (!grants_are_own(shape_of(ENDPOINT_KERNEL, &m), &m))
 		return -EFAULT;
 	serve_kernel_call(&kernel_service, &m);
-	return user_copy((void *)message, &m, sizeof m) ? -EFAULT : 0;
+	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
 }
 
 #define LINE 256
@@ -58,7 +61,7 @@ static int64_t say(uint64_t text, uint64_t length, bool last)
 	char line[LINE];
 
 	length = MIN(length, sizeof line - 1);
-	if (user_copy(line, (const void *)text, length))
+	if (!server_get(line, text, length))
 		return -EFAULT;
 	line[length] = '\0';
 	if (last && is_process(PRESENT_DOMAIN))
@@ -87,10 +90,10 @@ static int64_t copy_asked(uint64_t from)
 	struct copying c;
 	int64_t result;
 
-	if (user_copy(&c, (const void *)from, sizeof c))
+	if (!server_get(&c, from, sizeof c))
 		return -EFAULT;
 	result = grants_copy(&c, !is_process(PRESENT_DOMAIN));
-	if (result == -EAGAIN && user_copy((void *)from, &c, sizeof c))
+	if (result == -EAGAIN && !server_put(from, &c, sizeof c))
 		return -EFAULT;
 	return result;
 }
@@ -105,7 +108,9 @@ static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 
 static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 {
-	if (endpoint == 0 || endpoint >= ENDPOINTS || bit >= NOTIFY_ALARM)
+	if (endpoint >= ENDPOINTS || !(domains[PRESENT_DOMAIN].notifies >> endpoint & 1))
+		return -EPERM;
+	if (bit >= NOTIFY_CANCEL)
 		return -EINVAL;
 	notify((uint32_t)endpoint, (unsigned)bit);
 	return 0;

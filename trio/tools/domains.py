@@ -71,8 +71,9 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
     lines += ["", "const struct domain domains[DOMAINS] = {"]
     for domain in made.servers:
         calls = sorted({f"1UL << ENDPOINT_{each.name.upper()}" for each in _callees(domain, found)})
-        of_kernel = {each.name: each.number for each in known["kernel"].of("call")}
-        kernel = sorted({of_kernel[name] for each in domain.services for name in each.kernel})
+        above = {each.endpoint for each in found if any(_is_above(each, one) for one in domain.services)}
+        kernel = _numbers(known["kernel"], {name for each in domain.services for name in each.kernel})
+        vm = _numbers(known[PAGER], {name for each in domain.services for name in each.vm})
         own = " | ".join(f"1UL << ENDPOINT_{each.name.upper()}" for each in domain.services)
         lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
         lines.append(f"\t\t.calls = {' | '.join(calls) or '0'},")
@@ -85,10 +86,25 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
             for name, given in (("ports", ports), ("devices", devices))
             if given
         ]
-        lines.append(f"\t\t.kernel_calls = {' | '.join(f'1UL << {each}' for each in kernel) or '0'},")
+        lines.append(f"\t\t.notifies = {_bits(above)}, .kernel_calls = {_bits(kernel)}, .vm_calls = {_bits(vm)},")
+        memory = any(each.clients_memory for each in domain.services)
+        lines.append(f"\t\t.has_clients_memory = {int(memory)},")
         entry = f".image = image_{domain.name}" if domain.kind == "process" else f".run = domain_main_{domain.name}"
         lines += [f"\t\t{entry},", "\t},"]
     return "\n".join([*lines, "};", ""])
+
+
+def _bits(numbers: set[int]) -> str:
+    return " | ".join(f"1UL << {each}" for each in sorted(numbers)) or "0"
+
+
+def _numbers(interface: Interface, names: set[str]) -> set[int]:
+    return {each.number for each in interface.of("call") if each.name in names}
+
+
+def _is_above(service: Service, other: Service) -> bool:
+    """It may be notified by `other`, as each by itself."""
+    return service is other or other.provides in service.calls
 
 
 def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:

@@ -20,8 +20,8 @@ OUT_WORDS = 8
 NOTIFICATIONS = 62
 TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
 GRANTS = ("grant read", "grant write", "grant read write")
-#: The service that makes pages present.
-PAGER = "vm"
+#: The service that makes pages present, and the call by which all who copy ask for one.
+PAGER, PAGER_CALL = "vm", "fault"
 #: Of a system call.
 LAST_REGISTER = 5
 
@@ -112,7 +112,8 @@ class Interface:
 @dataclass(frozen=True)
 class Service:
     """A table of the configuration: who provides what, made of what, and what it may call; of the kernel's interface
-    the calls `kernel` alone; of the machine ranges of ports, lines of interrupts, PCI functions (vendor, device)."""
+    the calls `kernel` alone, of vm's the calls `vm`; of the machine ranges of ports, lines of interrupts, PCI functions
+    (vendor, device). `clients_memory`: all of it is its to read and write."""
 
     name: str
     endpoint: int
@@ -123,6 +124,8 @@ class Service:
     ports: tuple[tuple[int, int], ...] = ()
     interrupts: tuple[int, ...] = ()
     devices: tuple[tuple[int, int], ...] = ()
+    vm: tuple[str, ...] = ()
+    clients_memory: bool = False
 
     def depends_on(self, other: Service) -> bool:
         """It calls `other`, or asks it for a page that a copy found absent."""
@@ -290,15 +293,16 @@ def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
     for endpoint, (name, table) in enumerate(tomllib.loads(path.read_text()).items(), 1):
         if table["provides"] not in known:
             raise Wrong(f"{path}:1: {name} provides {table['provides']!r}, of which there is no interface")
-        kernel = {each.name for each in known["kernel"].of("call")}
-        if unknown := (set(table["kernel"]) - kernel) | (set(table["calls"]) - set(known)):
+        kernel, vm = ({each.name for each in known[one].of("call")} for one in ("kernel", PAGER))
+        named_vm = set(table.get("vm", ()))
+        if unknown := (set(table["kernel"]) - kernel) | (named_vm - vm) | (set(table["calls"]) - set(known)):
             raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")
-        calls, kernels = tuple(table["calls"]), tuple(table["kernel"])
+        calls, kernels, vms = tuple(table["calls"]), tuple(table["kernel"]), (*table.get("vm", ()), PAGER_CALL)
         ports = tuple((first, count) for first, count in table.get("ports", ()))
         lines = tuple(table.get("interrupts", ()))
         devices = tuple((int(text[:4], 16), int(text[5:], 16)) for text in table.get("devices", ()))
         named = (name, endpoint, table["provides"], table["sources"])
-        found.append(Service(*named, calls, kernels, ports, lines, devices))
+        found.append(Service(*named, calls, kernels, ports, lines, devices, vms, table.get("clients_memory", False)))
     for interface in known.values():
         count = sum(each.provides == interface.name for each in found)
         if interface.name != "kernel" and count != 1 and not (interface.many and count):

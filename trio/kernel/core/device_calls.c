@@ -36,7 +36,8 @@ int64_t kernel_call_pci_command(struct kernel *self, uint32_t place, uint32_t at
 	(void)self;
 	if ((size != 1 && size != 2 && size != 4) || at & (size - 1) || at >= CONFIG_BYTES || !pci_function_at(place))
 		return -EINVAL;
-	if (IS_REFUSED(process_may_device(place)))
+	/* What is written may move its memory onto others'. */
+	if (IS_REFUSED(process_may_device(place) && !write))
 		return -EPERM;
 	if (write)
 		pci_write(place, at, size, value);
@@ -89,6 +90,8 @@ int64_t kernel_call_irq_attach(struct kernel *self, uint32_t line, uint32_t endp
 	(void)self;
 	if (IS_REFUSED(process_may_line(line) && process_is(endpoint)))
 		return -EPERM;
+	if (bit >= NOTIFY_CANCEL)
+		return -EINVAL;
 	return interrupt_attach(line, endpoint, bit);
 }
 
@@ -135,6 +138,8 @@ int64_t kernel_call_port_write(struct kernel *self, uint32_t port, struct grant 
 	(void)self;
 	if (IS_REFUSED(process_may_port(port, 1)))
 		return -EPERM;
+	if (from.length > PAGE)
+		return -EINVAL;
 	for (uint64_t at = 0; at < from.length; at += sizeof bytes) {
 		size_t n = MIN(from.length - at, sizeof bytes);
 

@@ -181,11 +181,20 @@ static __attribute__((noinline)) uint32_t frame_refill(void)
 	return index;
 }
 
+/* What is promised was promised by a service, which, as a process, may take more than that. It ends, so that nobody else
+ * meets a promise that cannot be kept. */
+static inline void check_promise(void)
+{
+	if (DISTRUST && free_count <= unpromised)
+		server_wrong("more memory is taken than was promised");
+	INVARIANT(free_count > unpromised);
+}
+
 uint64_t frame_take_promised_dirty(void)
 {
 	uint32_t index = lists[0];
 
-	INVARIANT(free_count > unpromised);
+	check_promise();
 	if (index != 0)
 		lists[0] = frame_table[index] & ~FRAME_FREE;
 	else
@@ -210,7 +219,7 @@ uint64_t frame_take_promised(void)
 	uint64_t frame;
 
 	if (index != 0) {
-		INVARIANT(free_count > unpromised);
+		check_promise();
 		clean = frame_table[index] & ~FRAME_FREE;
 		frame_check_zeros(index * PAGE);
 		frame_table[index] = 1;
@@ -304,6 +313,8 @@ int64_t frames_promise(int64_t pages)
 {
 	if (pages > (int64_t)unpromised)
 		return -ENOMEM;
+	if (DISTRUST && pages < 0 && 0 - (uint64_t)pages > MIN(free_count - unpromised, promised_count))
+		return -EINVAL;
 	unpromised -= (uint64_t)pages;
 	promised_count += (uint64_t)pages;
 	INVARIANT(unpromised <= free_count);

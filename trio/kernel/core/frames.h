@@ -21,13 +21,28 @@ static inline uint32_t *frame_word(uint64_t frame)
 	return frame / PAGE < frame_limit ? &frame_table[frame / PAGE] : &frame_beyond;
 }
 
-/* Nobody holds it any more: windows of servers on it end. */
-void windows_revoke(uint64_t frame);
+/* Some servers are processes, whose word about memory is not enough. */
+#define DISTRUST PROCESSES
+
+/* pages.c, with DISTRUST: a frame becomes programs' memory, on which vm may give windows; nobody holds it any
+ * more, and it is neither that nor in any window. */
+void frame_lend(uint64_t frame);
+void frame_return(uint64_t frame);
+static inline uint64_t frame_lent(uint64_t frame)
+{
+	if (DISTRUST)
+		frame_lend(frame);
+	return frame;
+}
+
 static inline void frame_freed(uint64_t frame)
 {
-	if (PROCESSES)
-		windows_revoke(frame);
+	if (DISTRUST)
+		frame_return(frame);
 }
+
+/* ends.c: the present server, which is a process, asked for what no service may: it ends. */
+_Noreturn void server_wrong(const char *why);
 
 /* As frame_take and frame_take_dirty, of what was promised to the caller. */
 uint64_t frame_take_promised(void);

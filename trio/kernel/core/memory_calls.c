@@ -3,6 +3,7 @@
 #include "kernel_calls.h"
 #include "structure.h"
 #include "core/frames.h"
+#include "endpoints.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
 
@@ -21,6 +22,14 @@ static bool is_page(uint32_t space, uint64_t address)
 	return is_space(space) && address % PAGE == 0 && address < USER_END;
 }
 
+static bool is_lived_in(uint32_t space)
+{
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (tasks[i] && tasks[i]->root == space_roots[space])
+			return true;
+	return false;
+}
+
 int64_t kernel_call_space_create(struct kernel *self, uint32_t space)
 {
 	(void)self;
@@ -30,7 +39,7 @@ int64_t kernel_call_space_create(struct kernel *self, uint32_t space)
 int64_t kernel_call_space_destroy(struct kernel *self, uint32_t space)
 {
 	(void)self;
-	if (!is_space(space))
+	if (!is_space(space) || IS_REFUSED(!is_lived_in(space)))
 		return -EINVAL;
 	space_destroy(space);
 	return 0;
@@ -65,7 +74,9 @@ int64_t kernel_call_space_map(struct kernel *self, uint32_t space, uint64_t addr
 			      uint32_t protection)
 {
 	(void)self;
-	return are_pages(space, address, count) ? space_map(space, address, frame, count, protection) : -EINVAL;
+	if (!are_pages(space, address, count) || IS_REFUSED(process_may_map(frame, count)))
+		return -EINVAL;
+	return space_map(space, address, frame, count, protection);
 }
 
 int64_t kernel_call_space_private(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
@@ -145,12 +156,16 @@ int64_t kernel_call_frame_take(struct kernel *self, uint32_t promised, uint64_t 
 {
 	(void)self;
 	*out_frame = promised ? frame_take_promised() : frame_take();
+	if (DISTRUST && *out_frame != 0)
+		frame_hold_own(*out_frame);
 	return *out_frame == 0 ? -ENOMEM : 0;
 }
 
 int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame, uint32_t promised)
 {
 	(void)self;
+	if (IS_REFUSED(frame_drop_own(frame)))
+		return -EINVAL;
 	if (promised)
 		frame_drop_promised(frame);
 	else
@@ -168,6 +183,8 @@ int64_t kernel_call_memory_promise(struct kernel *self, int64_t pages)
 int64_t kernel_call_frame_address(struct kernel *self, uint64_t frame, uint32_t endpoint, uint64_t *out_address)
 {
 	(void)self;
+	if (IS_REFUSED(endpoint > ENDPOINT_KERNEL && endpoint < ENDPOINTS && frame_is_lent(frame)))
+		return -EINVAL;
 	*out_address = service_address(endpoint, frame);
 	return *out_address ? 0 : -ENOMEM;
 }
@@ -175,6 +192,8 @@ int64_t kernel_call_frame_address(struct kernel *self, uint64_t frame, uint32_t 
 int64_t kernel_call_frame_device(struct kernel *self, uint64_t frame, uint64_t count)
 {
 	(void)self;
+	if (IS_REFUSED(process_may_memory(frame, MIN(count, USER_END / PAGE) * PAGE)))
+		return -EPERM;
 	frames_are_device(frame, count);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* task_calls.c: the kernel's calls about tasks and the machine, 1 to 17 of kernel.idl, as services make them.
- * Numbers have been checked by nobody else, so each is here. */
+ * Numbers have been checked by nobody else, so each is here: a process may say what it likes. */
 #include "abi/abi.h"
 #include "kernel_calls.h"
 #include "core/log.h"
@@ -10,12 +10,12 @@
 #include "x86/machine.h"
 #include "x86/processor.h"
 
+/* NULL: there is none. */
 static struct task *task_of(uint32_t number)
 {
 	struct task *t = number < TASKS ? tasks[number] : NULL;
 
-	if (!t)
-		panic("there is no task %u", number);
+	INVARIANT(t || IS_REFUSED(t));
 	return t;
 }
 
@@ -23,43 +23,63 @@ int64_t kernel_call_task_create(struct kernel *self, uint32_t parent, uint32_t c
 				uint64_t tls)
 {
 	(void)self;
-	if (child >= TASKS || tasks[child])
-		panic("task %u is there already", child);
+	if (child >= TASKS || tasks[child] || (parent != child && !task_of(parent)))
+		return -ESRCH;
 	return task_create(parent, child, stack, set_tls, tls);
 }
 
 int64_t kernel_call_task_start(struct kernel *self, uint32_t task)
 {
+	struct task *t = task_of(task);
+
 	(void)self;
-	task_start(task_of(task));
+	if (!t || IS_REFUSED(t->state == NEW))
+		return -ESRCH;
+	task_start(t);
 	return 0;
 }
 
 int64_t kernel_call_task_end(struct kernel *self, uint32_t task)
 {
+	struct task *t = task_of(task);
+
 	(void)self;
-	task_end(task_of(task));
+	if (!t || IS_REFUSED(process_may_end(t)))
+		return -ESRCH;
+	task_end(t);
 	return 0;
 }
 
 int64_t kernel_call_task_exec(struct kernel *self, uint32_t task, uint64_t entry, uint64_t stack)
 {
+	struct task *t = task_of(task);
+
 	(void)self;
-	task_exec(task_of(task), entry, stack);
+	if (!t)
+		return -ESRCH;
+	task_exec(t, entry, stack);
 	return 0;
 }
 
 int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task)
 {
+	struct task *t = task_of(task);
+
 	(void)self;
-	request_interrupt(task_of(task));
+	if (!t)
+		return -ESRCH;
+	request_interrupt(t);
 	return 0;
 }
 
 int64_t kernel_call_task_attend(struct kernel *self, uint32_t task, uint32_t ends)
 {
+	struct task *t = task_of(task);
+
 	(void)self;
-	task_of(task)->work |= ends ? WORK_ATTEND | WORK_END : WORK_ATTEND;
+	if (!t)
+		return -ESRCH;
+	t->work |= ends ? WORK_ATTEND | WORK_END : WORK_ATTEND;
 	return 0;
 }
 
@@ -70,7 +90,7 @@ int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant 
 
 	(void)self;
 	if (task >= TASKS)
-		panic("there is no task %u", task);
+		return -ESRCH;
 	l = &labels[task];
 	if (name.length > 0 && copy_in(l->name, name, 0, MIN(name.length, sizeof l->name)) != 0)
 		return -EFAULT;
@@ -90,7 +110,7 @@ int64_t kernel_call_task_waited(struct kernel *self, uint32_t task, uint32_t par
 
 	(void)self;
 	if (task >= TASKS || parent > TASKS)
-		panic("there is no task %u", task);
+		return -ESRCH;
 	l = &labels[task];
 	if (parent < TASKS) {
 		labels[parent].reads += l->reads;
@@ -106,6 +126,8 @@ int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *use
 	struct task *t = task_of(task);
 
 	(void)self;
+	if (!t)
+		return -ESRCH;
 	task_times(t, user, system);
 	*faults = t->counters->faults;
 	*voluntary = t->counters->switches_voluntary;
@@ -118,6 +140,8 @@ int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from
 	struct task *t = task_of(task);
 
 	(void)self;
+	if (!t)
+		return -ESRCH;
 	if (from >= PORTS || count > PORTS - from)
 		return -EINVAL;
 	if (!t->ports) {
@@ -139,8 +163,12 @@ int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from
 
 int64_t kernel_call_task_priority(struct kernel *self, uint32_t task, int32_t nice)
 {
+	struct task *t = task_of(task);
+
 	(void)self;
-	task_of(task)->nice = nice;
+	if (!t)
+		return -ESRCH;
+	t->nice = nice;
 	return 0;
 }
 
@@ -173,6 +201,8 @@ static uint64_t random_word(void)
 int64_t kernel_call_random_bytes(struct kernel *self, struct grant to)
 {
 	(void)self;
+	if (to.length > PAGE)
+		return -EINVAL;
 	for (uint64_t at = 0; at < to.length; at += sizeof(uint64_t)) {
 		uint64_t word = random_word();
 

@@ -154,7 +154,7 @@ void space_zero(uint32_t space, uint64_t address, uint32_t protection)
 
 	if (table == NULL)
 		table = table_make(root, address);
-	put(root, table, address, frame_take_promised() | rights[protection & 7]);
+	put(root, table, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
 }
 
 int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
@@ -199,7 +199,7 @@ int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
 		return -EFAULT;
 	frame = copy = *at & PAGE_FRAME;
 	if (*frame_word(frame) != 1) {
-		copy = frame_take_promised_dirty();
+		copy = frame_lent(frame_take_promised_dirty());
 		copy_page(copy, frame);
 		frame_drop_promised(frame);
 	}
@@ -307,7 +307,7 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 		for (uint64_t page = at; page < stop; page += PAGE) {
 			uint64_t index = ENTRY_OF(page, 0), entry = source[index] & ~lost;
 
-			if (entry == 0)
+			if (entry == 0 || (DISTRUST && table[index] != 0))
 				continue;
 			source[index] = table[index] = entry;
 			frame_hold_inline(entry & PAGE_FRAME);
