@@ -19,8 +19,8 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 139,
-        "proc/fork-exit": 26851,
-        "proc/execl": 42702,
+        "proc/fork-exit": 26863,
+        "proc/execl": 42703,
         "ctx/pipe-pair@same-cpu": 1791,
         "syscall/open-close": 1012,
         "mem/touch@pages=64": 847,

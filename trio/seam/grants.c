@@ -165,7 +165,8 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 	uint32_t space = owner < TASKS ? tasks[owner]->space : owner;
 
 	*access = write ? 6 : 4;
-	if (space == TASKS || space_root(space) == 0 || space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
+	if (space == TASKS || space_root(space) == 0 ||
+	    space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
 		return NULL;
 	*access |= 1;
 	return protection & (write ? 2 : 1) ? (char *)physical(frame) + address % PAGE : NULL;
@@ -201,12 +202,12 @@ static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offse
  * */
 static int64_t absent(struct copying *c, uint64_t before)
 {
-	struct task *t = tasks[c->task];
+	struct task *t = c->task < TASKS ? tasks[c->task] : NULL;
 
 	if (c->address != before)
 		c->tries = 0;
 	else if (c->why != 0 || ++c->tries == TRIES) {
-		if (c->why == -EWAIT) {
+		if (t && c->why == -EWAIT) {
 			t->absent = c->address;
 			t->absent_access = c->access;
 			t->work |= WORK_ABSENT;

@@ -31,7 +31,7 @@ void server_notify(uint32_t endpoint, uint64_t bits)
 /* They run before who runs now, the one with the lowest services first. */
 void servers_deliver(void)
 {
-	for (uint32_t domain = 1; servers_notified; domain++) {
+	for (uint32_t domain = 1; domain < DOMAINS; domain++) {
 		if (!(servers_notified >> domain & 1))
 			continue;
 		servers_notified &= ~(1UL << domain);
@@ -45,6 +45,8 @@ void servers_deliver(void)
 static void wait_for_reply(struct caller *c)
 {
 	struct server *s = &servers[endpoints[c->endpoint].domain];
+	/* A task that pm, in the kernel, has ended still runs pm's handler to its end. */
+	enum task_state before = current->state;
 
 	COUNT(messages, 1);
 	queue_add(&s->callers, &c->link);
@@ -59,6 +61,7 @@ static void wait_for_reply(struct caller *c)
 		current->state = WAITING;
 		schedule();
 	}
+	current->state = before;
 }
 
 void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted)

@@ -29,11 +29,13 @@ extern const struct endpoint endpoints[ENDPOINTS];
 /* By number: a server, and what it may do. */
 struct domain {
 	const char *name;
-	/* A bit an endpoint: its own; those that it may call, and upward, or its own, notify. A bit a call: of the kernel's,
-	 * of vm's. */
+	/* A bit an endpoint: its own; those that it may call, and upward, or its own, notify. A bit a call: of the
+	 * kernel's, of vm's. */
 	uint64_t endpoints, calls, notifies, kernel_calls, vm_calls;
 	/* All memory of the tasks whose requests it has. */
 	bool has_clients_memory;
+	/* Some of its services reads and writes programs' memory by frame. */
+	bool has_windows;
 	/* Of the machine: a bit a line; ranges, PCI functions, up to the first that is zero. */
 	uint32_t interrupts;
 	struct {
@@ -106,6 +108,7 @@ int64_t process_pages_take(uint64_t count);
 int64_t process_pages_give(uint64_t address, uint64_t count);
 uint64_t process_window(uint32_t domain, uint64_t frame);
 void windows_start(void);
+void process_windows_begin(uint32_t domain);
 /* What vm, as a process, may do with frames: give windows on programs' memory; give up what it took; map that, or a
  * device's memory that is its own. */
 bool frame_is_lent(uint64_t frame);

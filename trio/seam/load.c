@@ -44,6 +44,8 @@ struct task *process_load(uint32_t domain)
 
 	if (space_create(number) != 0)
 		panic("no memory for %s", domains[domain].name);
+	if (domains[domain].has_windows)
+		process_windows_begin(domain);
 	for (unsigned i = 0; i < head->segment_count; i++)
 		if (segments[i].type == ELF_LOAD)
 			load_segment(domain, &segments[i]);

@@ -4,6 +4,7 @@
 #include "core/frames.h"
 #include "structure.h"
 #include "x86/cpu.h"
+#include "x86/machine.h"
 #include "x86/paging.h"
 
 #define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
@@ -145,6 +146,29 @@ int64_t process_pages_give(uint64_t address, uint64_t count)
 		frame_drop(at - PROCESS_PAGES);
 	}
 	return 0;
+}
+
+/* Tables for a range on all memory, for good. */
+static void tables_make(uint32_t domain, uint64_t base)
+{
+	for (size_t i = 0; i < boot.ram_count; i++) {
+		uint64_t end = MIN(boot.ram[i].base + boot.ram[i].length, frame_limit * PAGE);
+
+		for (uint64_t at = boot.ram[i].base & ~(REACH(1) - 1); at < end; at += REACH(1)) {
+			uint64_t *entry = entry_at(domain, base + at, true);
+
+			if (!entry)
+				panic("no memory for the windows of %s", domains[domain].name);
+			++*uses_of(entry);
+		}
+	}
+}
+
+/* What is promised to programs has to be reached when nothing else is left, and so have the tables of their objects. */
+void process_windows_begin(uint32_t domain)
+{
+	tables_make(domain, PROCESS_WINDOWS);
+	tables_make(domain, PROCESS_PAGES);
 }
 
 uint64_t process_window(uint32_t domain, uint64_t frame)

@@ -53,8 +53,8 @@ void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted)
 /* The caller goes on when the server has nothing more to do. */
 void call_done(struct caller *c);
 
-/* Between the kernel and the present server, whose word is all that says where: a process's memory is below the kernel's.
- * False: it is not there. */
+/* Between the kernel and the present server, whose word is all that says where: a process's memory is below the
+ * kernel's. False: it is not there. */
 static inline bool is_servers(uint64_t address, size_t n)
 {
 	return !is_process(PRESENT_DOMAIN) || is_user(address, n);

@@ -30,7 +30,8 @@ static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
 }
 
 /* Whether the present service is a process that lacks a right of rights.c's. */
-#define IS_REFUSED(right) (PROCESSES && is_process(PRESENT_DOMAIN) && !(right))
+#define BY_PROCESS (PROCESSES && is_process(PRESENT_DOMAIN) && !current->in_service)
+#define IS_REFUSED(right) (BY_PROCESS && !(right))
 
 /* Services begin, the lowest first. */
 void services_begin(void);

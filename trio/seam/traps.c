@@ -28,10 +28,13 @@ static int64_t forward(uint64_t to, uint64_t message)
 	shape = shape_of(to, &m);
 	if (!shape || (!trusted && !grants_are_own(shape, &m)))
 		return -EINVAL;
-	if (endpoints[to].domain)
+	if (endpoints[to].domain) {
 		call((uint32_t)to, &m, NULL, trusted);
-	else if (SERVICES_IN_KERNEL)
+	} else if (SERVICES_IN_KERNEL) {
+		current->in_service = true;
 		service_entered((uint32_t)to, &m);
+		current->in_service = false;
+	}
 	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
 }
 

@@ -80,6 +80,7 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
         ports = [f"{{ {first:#x}, {count} }}" for each in domain.services for first, count in each.ports]
         devices = [f"{{ {vendor:#x}, {device:#x} }}" for each in domain.services for vendor, device in each.devices]
         interrupts = sum(1 << line for each in domain.services for line in each.interrupts)
+        lines.append(f"\t\t.has_windows = {str(any(_has_windows(each) for each in domain.services)).lower()},")
         lines.append(f"\t\t.interrupts = {interrupts:#x},")
         lines += [
             f"\t\t.{name} = {{ {', '.join(given)} }},"
@@ -96,6 +97,11 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
 
 def _bits(numbers: set[int]) -> str:
     return " | ".join(f"1UL << {each}" for each in sorted(numbers)) or "0"
+
+
+def _has_windows(service: Service) -> bool:
+    """It asks vm where it can read and write a page, or is vm, which asks the kernel."""
+    return service.provides == PAGER or "object_page" in service.vm
 
 
 def _numbers(interface: Interface, names: set[str]) -> set[int]:

@@ -48,7 +48,7 @@ int64_t kernel_call_pci_command(struct kernel *self, uint32_t place, uint32_t at
 /* Where the present service reaches physical memory that is shared with a device; 0: no memory. */
 static uint64_t device_address(uint64_t at, uint64_t length)
 {
-	if (PROCESSES && is_process(PRESENT_DOMAIN))
+	if (BY_PROCESS)
 		return process_device(PRESENT_DOMAIN, at, length);
 	return (uint64_t)physical(at);
 }

@@ -181,8 +181,8 @@ static __attribute__((noinline)) uint32_t frame_refill(void)
 	return index;
 }
 
-/* What is promised was promised by a service, which, as a process, may take more than that. It ends, so that nobody else
- * meets a promise that cannot be kept. */
+/* What is promised was promised by a service, which, as a process, may take more than that. It ends, so that nobody
+ * else meets a promise that cannot be kept. */
 static inline void check_promise(void)
 {
 	if (DISTRUST && free_count <= unpromised)

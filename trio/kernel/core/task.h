@@ -57,6 +57,8 @@ struct task {
 	enum task_state state;
 	/* Ended or answered while it waited: it is not to run the handler again. */
 	bool answered;
+	/* Of a server: a service in the kernel, which it called, runs on its stack. */
+	bool in_service;
 	/* Number of the system call under way, for its restart; -1 once that must not be. */
 	int64_t system_call;
 	/* In the queue of those that are ready. */
