@@ -18,13 +18,13 @@ from kernometer.stats.figures import figures
 #: By what `tools_of` tells; rows of test_paths.py, where the guest has no busybox, and of test_unit_costs.py.
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
-        "syscall/getppid": 139,
-        "proc/fork-exit": 26863,
-        "proc/execl": 42703,
-        "ctx/pipe-pair@same-cpu": 1791,
-        "syscall/open-close": 1012,
-        "mem/touch@pages=64": 847,
-        "fs/read@bufsize=1024,blocks=2000": 471,
+        "syscall/getppid": 138,
+        "proc/fork-exit": 26335,
+        "proc/execl": 42112,
+        "ctx/pipe-pair@same-cpu": 1781,
+        "syscall/open-close": 976,
+        "mem/touch@pages=64": 834,
+        "fs/read@bufsize=1024,blocks=2000": 469,
         "trio/trap": 83,
     },
 }

@@ -36,6 +36,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         "-g",
         "-Wall",
         "-Wextra",
+        "-Wno-unused-parameter",
         "-Werror",
         "-fsanitize=undefined",
     ]

@@ -37,7 +37,6 @@ static inline long copy_out_piece(uint64_t user, uint64_t own, size_t n)
 
 static inline long zero_piece(uint64_t user, uint64_t own, size_t n)
 {
-	(void)own;
 	return user_zero((void *)user, n);
 }
 

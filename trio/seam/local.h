@@ -9,7 +9,6 @@
 static inline void count_call(unsigned which)
 {
 	COUNT(calls[which], 1);
-	(void)which;
 }
 
 /* Of a call that may wait: its handler may run more than once. Others need nothing of it. */
@@ -33,8 +32,6 @@ static inline void at_once(const struct request *r, verdict said)
 {
 	INVARIANT(said == ANSWERED);
 	INVARIANT(!r->link.next);
-	(void)r;
-	(void)said;
 }
 
 /* The handler parked or gave way: others run. True: it is to run again; false: the request has its answer. */

@@ -169,7 +169,7 @@ class _Domain:
     def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
         """A call within the domain."""
         service = f"{of.name}_service"
-        return f"{service}.{member.name}({arguments(member.args, member.outs, (f'{service}.self',))})"
+        return f"{service}.{member.name}({arguments(member.args, member.outs)})"
 
 
 def _linux_call(interface: Interface, each: LinuxCall) -> list[str]:
@@ -195,7 +195,7 @@ def _routes(known: Interfaces) -> list[str]:
 
 
 def _kernel_stub(interface: Interface, member: Member) -> list[str]:
-    inner = arguments(member.args, member.outs, ("kernel_service.self",))
+    inner = arguments(member.args, member.outs)
     return [
         stub_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});",
         f"\treturn kernel_service.{member.name}({inner});", "}", "",
@@ -229,11 +229,11 @@ class _Kernel(_Domain):
                 lines += self.client(interface, member)
         lines += _routes(self.known)
         lines += ["void services_start(void)", "{"]
-        lines += [f"\t{each.name}_service.start({each.name}_service.self);" for each in reversed(services)]
+        lines += [f"\t{each.name}_service.start();" for each in reversed(services)]
         lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
         for each in services:
             lines += [f"\tcase ENDPOINT_{each.name.upper()}:"]
-            lines += [f"\t\t{each.name}_service.notified({each.name}_service.self, bits);", "\t\tbreak;"]
+            lines += [f"\t\t{each.name}_service.notified(bits);", "\t\tbreak;"]
         lines += ["\t}", "\t(void)bits;", "}", ""]
         return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
 
@@ -265,7 +265,7 @@ class _Kernel(_Domain):
     def handled(self, member: Member, of: Service) -> list[str]:
         """The handler runs again for as long as it parks."""
         service = f"{of.name}_service"
-        run = f"{service}.{member.name}({arguments(member.args, (), (f'{service}.self', 'r'))})"
+        run = f"{service}.{member.name}({arguments(member.args, (), ('r',))})"
         if of in self.locked:
             run = f"ENTERED(ENDPOINT_{of.name.upper()}, {run})"
         if not member.waits and not member.gives_way:

@@ -65,15 +65,13 @@ def header(interface: Interface) -> str:
 
 
 def serve(interface: Interface) -> str:
-    """The handlers' table. A call's handler gets the service's state, a client's also the request."""
-    own = f"struct {interface.name} *self"
-    lines = ['#include "port.h"', '#include "endpoints.h"', "", f"struct {interface.name};", ""]
-    lines += [f"struct {interface.name}_service {{", f"\tstruct {interface.name} *self;"]
-    lines += ["\t/* At boot, in the order of the configuration from its end. */", f"\tvoid (*start)({own});"]
-    lines += [f"\tvoid (*notified)({own}, uint64_t bits);"]
+    """The handlers' table. A client's handler gets the request too."""
+    lines = ['#include "port.h"', '#include "endpoints.h"', "", f"struct {interface.name}_service {{"]
+    lines += ["\t/* At boot, in the order of the configuration from its end. */", "\tvoid (*start)(void);"]
+    lines += ["\tvoid (*notified)(uint64_t bits);"]
     for member in interface.of("client", "call"):
         client = member.kind == "client"
-        first = (own, "struct request *r") if client else (own,)
+        first = ("struct request *r",) if client else ()
         result = "verdict" if client else "int64_t"
         lines += [f"\t{each}" for each in _comment(member.doc)]
         lines.append(f"\t{result} (*{member.name})({parameters(member.args, () if client else member.outs, first)});")

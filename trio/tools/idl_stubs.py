@@ -9,11 +9,10 @@ from idl_parse import Argument, Interface, Member
 def kernel_calls(interface: Interface) -> tuple[str, str]:
     """Prototypes of the functions behind the kernel's interface, and their table."""
     table = "const struct kernel_service kernel_service"
-    own = ("struct kernel *self",)
     head = ['#include "kernel_serve.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
     body = ['#include "kernel_calls.h"', "", f"{table} = {{"]
     for member in interface.of("call"):
-        head.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs, own)});")
+        head.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs)});")
         body.append(f"\t.{member.name} = kernel_call_{member.name},")
     return guarded("kernel_calls", [*head, "", f"extern {table};"]), "\n".join([*body, "};", ""])
 
@@ -46,7 +45,7 @@ def _word(arg: Argument, at: int, source: str) -> str:
 def _case(member: Member) -> list[str]:
     words = [_word(arg, at, "m->words") for at, arg in packed(member.args)]
     outs = [f"{out.c} out_{out.name} = 0;" for out in member.outs]
-    inner = ", ".join(["service->self", *words, *(f"&out_{out.name}" for out in member.outs)])
+    inner = ", ".join([*words, *(f"&out_{out.name}" for out in member.outs)])
     lines = [f"\tcase {member.number}: {{", *(f"\t\t{each}" for each in outs)]
     lines += ["", f"\t\tm->result = service->{member.name}({inner});"]
     lines += [f"\t\tm->words[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
@@ -59,9 +58,9 @@ def dispatcher(interface: Interface) -> str:
     lines += [f"DISPATCHER({interface.name});", ""]
     name = f"const struct {interface.name}_service *service = table"
     lines += [f"void serve_{interface.name}_start(const void *table)", "{", f"\t{name};", ""]
-    lines += ["\tservice->start(service->self);", "}", ""]
+    lines += ["\tservice->start();", "}", ""]
     lines += [f"void serve_{interface.name}_notified(const void *table, uint64_t bits)", "{", f"\t{name};", ""]
-    lines += ["\tservice->notified(service->self, bits);", "}", ""]
+    lines += ["\tservice->notified(bits);", "}", ""]
     lines += [f"void serve_{interface.name}_call(const void *table, struct message *m)", "{", f"\t{name};", ""]
     lines += ["\tswitch (m->call) {"]
     for member in interface.of("call"):
@@ -72,6 +71,6 @@ def dispatcher(interface: Interface) -> str:
     for member in interface.of("client"):
         words = [_word(arg, at, "words") for at, arg in packed(member.args)]
         lines += [f"\tcase {member.number}:"]
-        lines += [f"\t\treturn service->{member.name}({', '.join(['service->self', 'r', *words])});"]
+        lines += [f"\t\treturn service->{member.name}({', '.join(['r', *words])});"]
     lines += ["\t}", "\t(void)service;", "\t(void)words;", "\treturn refuse(r, ENOSYS);", "}", ""]
     return "\n".join(lines)

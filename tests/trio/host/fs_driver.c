@@ -26,7 +26,7 @@ static void deliver(void)
 	uint64_t bits;
 
 	while ((bits = host_notified(ENDPOINT_FS)) != 0)
-		fs_service.notified(fs_service.self, bits);
+		fs_service.notified(bits);
 }
 
 /* Until what the call waits for has come: whoever is not woken then waits for good. */
@@ -36,22 +36,22 @@ static void wait_for_disk(void)
 	uint64_t came = 0;
 	uint32_t on, room;
 
-	(void)fs_service.waited(fs_service.self, &on);
+	(void)fs_service.waited(&on);
 	while (!(came >> on & 1)) {
 		if (++tries > TRIES_MOST || !disk_goes_on()) {
 			fprintf(stderr, "the call waits for %u, and nothing is under way\n", on);
 			exit(3);
 		}
 		deliver();
-		(void)fs_service.came(fs_service.self, &came, &room);
+		(void)fs_service.came(&came, &room);
 	}
 }
 
-#define CALL(result, name, ...)                                                            \
-	do {                                                                               \
-		while ((result = fs_service.name(fs_service.self, __VA_ARGS__)) == -EWAIT) \
-			wait_for_disk();                                                   \
-		deliver();                                                                 \
+#define CALL(result, name, ...)                                           \
+	do {                                                              \
+		while ((result = fs_service.name(__VA_ARGS__)) == -EWAIT) \
+			wait_for_disk();                                  \
+		deliver();                                                \
 	} while (0)
 
 static void *memory_of_file(const char *path, size_t *size)
@@ -301,7 +301,7 @@ int main(int argc, char **argv)
 		return 2;
 	host_disk.bytes = memory_of_file(argv[1], &size);
 	host_disk.sectors = size / SECTOR;
-	fs_service.start(fs_service.self);
+	fs_service.start();
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "%31s", command) != 1)
 			continue;

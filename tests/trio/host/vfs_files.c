@@ -12,7 +12,7 @@
 #define BYTES 40000
 #define TASK 1
 
-static struct vfs service, *const v = &service;
+struct vfs vfs;
 static struct request r;
 static uint64_t seed;
 
@@ -143,7 +143,7 @@ static void do_make(void)
 
 	if (free_inodes() == 0)
 		return;
-	vfs_make(v, &r, AT_FDCWD, text(s.path), (folder ? S_IFDIR : S_IFREG) | 0755, 0);
+	vfs_make(&r, AT_FDCWD, text(s.path), (folder ? S_IFDIR : S_IFREG) | 0755, 0);
 	if (s.inode != 0)
 		HOLDS(r.result == -EEXIST);
 	else if (!no_room())
@@ -157,7 +157,7 @@ static void do_remove(void)
 	const struct inode *i = &inodes[s.inode];
 	int64_t wanted = 0;
 
-	vfs_remove(v, &r, AT_FDCWD, text(s.path), folder ? AT_REMOVEDIR : 0);
+	vfs_remove(&r, AT_FDCWD, text(s.path), folder ? AT_REMOVEDIR : 0);
 	if (s.inode == 0)
 		wanted = -ENOENT;
 	else if (folder != i->folder)
@@ -176,7 +176,7 @@ static void do_link(void)
 	struct spot from = some_spot(), to = some_spot();
 	int64_t wanted = from.inode == 0 ? -ENOENT : to.inode != 0 ? -EEXIST : inodes[from.inode].folder ? -EPERM : 0;
 
-	vfs_link(v, &r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
+	vfs_link(&r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
 	if (wanted == 0 && no_room())
 		return;
 	HOLDS(r.result == wanted);
@@ -215,7 +215,7 @@ static void do_rename(void)
 	struct spot from = some_spot(), to = some_spot();
 	int64_t wanted = rename_wanted(&from, &to);
 
-	vfs_rename(v, &r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
+	vfs_rename(&r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
 	if (wanted == 0 && no_room())
 		return;
 	HOLDS(r.result == wanted);
@@ -231,7 +231,7 @@ static void do_rename(void)
 static int32_t opened(const struct spot *s)
 {
 	r.done = 0;
-	vfs_open(v, &r, AT_FDCWD, text(s->path), O_RDWR, 0);
+	vfs_open(&r, AT_FDCWD, text(s->path), O_RDWR, 0);
 	if (no_room())
 		return -1;
 	HOLDS(r.result >= 0);
@@ -250,13 +250,13 @@ static void do_write(void)
 		return;
 	for (size_t k = 0; k < n; k++)
 		bytes[k] = (uint8_t)some(256);
-	vfs_pwrite(v, &r, fd, grant_read(bytes, n), (int64_t)at);
+	vfs_pwrite(&r, fd, grant_read(bytes, n), (int64_t)at);
 	if (!no_room()) {
 		HOLDS(r.result > 0 && (r.result == (int64_t)n || pages_most != 0));
 		memcpy(i->bytes + at, bytes, (size_t)r.result);
 		i->size = MAX(i->size, (long)at + r.result);
 	}
-	vfs_close(v, &r, fd);
+	vfs_close(&r, fd);
 }
 
 static void do_truncate(void)
@@ -267,7 +267,7 @@ static void do_truncate(void)
 
 	if (s.inode == 0 || i->folder)
 		return;
-	vfs_truncate(v, &r, text(s.path), size);
+	vfs_truncate(&r, text(s.path), size);
 	HOLDS(r.result == 0);
 	if (size < i->size)
 		memset(i->bytes + size, 0, (size_t)(i->size - size));
@@ -282,16 +282,16 @@ static void do_look(void)
 	struct linux_stat st;
 	int32_t fd;
 
-	vfs_stat(v, &r, AT_FDCWD, text(s.path), 0, grant_write(&st, sizeof st));
+	vfs_stat(&r, AT_FDCWD, text(s.path), 0, grant_write(&st, sizeof st));
 	HOLDS(r.result == (s.inode == 0 ? -ENOENT : 0));
 	if (s.inode == 0)
 		return;
 	HOLDS(S_ISDIR(st.mode) == i->folder && (i->folder || (st.size == i->size && (int)st.links == i->links)));
 	if (i->folder || (fd = opened(&s)) < 0)
 		return;
-	vfs_read(v, &r, fd, grant_write(bytes, sizeof bytes));
+	vfs_read(&r, fd, grant_write(bytes, sizeof bytes));
 	HOLDS(r.result == i->size && memcmp(bytes, i->bytes, (size_t)i->size) == 0);
-	vfs_close(v, &r, fd);
+	vfs_close(&r, fd);
 }
 
 static void do_list(void)
@@ -301,12 +301,12 @@ static void do_list(void)
 	int32_t fd;
 
 	folder_path(folder, path);
-	vfs_open(v, &r, AT_FDCWD, text(path), O_RDONLY | O_DIRECTORY, 0);
+	vfs_open(&r, AT_FDCWD, text(path), O_RDONLY | O_DIRECTORY, 0);
 	if (no_room())
 		return;
 	HOLDS(r.result >= 0);
 	fd = (int32_t)r.result;
-	while (vfs_entries(v, &r, fd, grant_write(bytes, sizeof bytes)), r.result > 0)
+	while (vfs_entries(&r, fd, grant_write(bytes, sizeof bytes)), r.result > 0)
 		for (int64_t at = 0; at < r.result;) {
 			struct linux_dirent64 *d = (void *)(bytes + at);
 
@@ -319,23 +319,23 @@ static void do_list(void)
 	for (int i = 0; i < NAMES; i++)
 		wanted += inodes[folder].at[i] != 0 ? 1 << i : 0;
 	HOLDS(seen == wanted);
-	vfs_close(v, &r, fd);
+	vfs_close(&r, fd);
 }
 
 /* ------------------------------------------------------------ */
 
 static void begin(void)
 {
-	struct task_files *own = &v->tasks[VFS_TASK];
+	struct task_files *own = &vfs.tasks[VFS_TASK];
 	static struct folders folders;
 
-	allocator_start(v);
-	HOLDS(mount_root(v) == 0);
-	folders = (struct folders){ .root = v->root, .current = v->root, .references = 1 };
+	allocator_start();
+	HOLDS(mount_root() == 0);
+	folders = (struct folders){ .root = vfs.root, .current = vfs.root, .references = 1 };
 	own->folders = &folders;
-	HOLDS(vfs_begin(v, TASK) == 0);
+	HOLDS(vfs_begin(TASK) == 0);
 	r.task = TASK;
-	vfs_make(v, &r, AT_FDCWD, text("/t"), S_IFDIR | 0755, 0);
+	vfs_make(&r, AT_FDCWD, text("/t"), S_IFDIR | 0755, 0);
 	HOLDS(r.result == 0);
 }
 
@@ -345,7 +345,7 @@ static void run(unsigned calls)
 					     do_write, do_write, do_truncate, do_look,   do_look, do_list };
 
 	inodes[TOP] = (struct inode){ .used = true, .folder = true, .links = 1, .parent = TOP };
-	vfs_mount(v, &r, text("x"), text("/t"), text("tmpfs"), 0, text("mode=755"));
+	vfs_mount(&r, text("x"), text("/t"), text("tmpfs"), 0, text("mode=755"));
 	HOLDS(r.result == 0);
 	for (unsigned i = 0; i < calls; i++) {
 		/* From time to time memory is short. */
@@ -354,7 +354,7 @@ static void run(unsigned calls)
 		all[some(COUNT_OF(all))]();
 	}
 	pages_most = 0;
-	vfs_unmount(v, &r, text("/t"), 0);
+	vfs_unmount(&r, text("/t"), 0);
 	HOLDS(r.result == 0);
 	for (int i = TOP + 1; i < INODES; i++)
 		free(inodes[i].bytes);
@@ -373,7 +373,7 @@ int main(int count, char **words)
 		run(4000);
 	/* One page of each class of sizes may be kept. */
 	HOLDS(pages_held <= held + 7);
-	HOLDS(v->files == 0);
+	HOLDS(vfs.files == 0);
 	puts("all holds");
 	return 0;
 }

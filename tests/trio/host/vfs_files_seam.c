@@ -26,7 +26,6 @@ int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_
 {
 	void **page = &object_pages[object][index];
 
-	(void)endpoint;
 	if (*page == NULL && create && (*page = pages_take(1)) == NULL)
 		return -ENOMEM;
 	*address = (uint64_t)*page;
@@ -57,7 +56,6 @@ int64_t vm_reap(void)
 
 int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *next)
 {
-	(void)task;
 	*next = address + length;
 	return 0;
 }
@@ -65,7 +63,6 @@ int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *
 /* What is asked here is less than a share. */
 verdict give_way(struct request *r, enum ends ends)
 {
-	(void)r, (void)ends;
 	abort();
 }
 
@@ -76,15 +73,12 @@ void raise_signal(struct request *r, uint32_t signal)
 
 int64_t vm_object_hold(uint32_t object)
 {
-	(void)object;
 	return 0;
 }
 
 int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,
 		      uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out)
 {
-	(void)task, (void)address, (void)length, (void)protection, (void)flags, (void)object, (void)offset;
-	(void)writable, (void)out;
 	return -ENOMEM;
 }
 
@@ -114,7 +108,6 @@ long copy_string(char *to, size_t size, struct grant from)
 
 verdict park(struct queue *q, struct request *request)
 {
-	(void)q, (void)request;
 	fprintf(stderr, "a call on a file in memory waits\n");
 	exit(1);
 }
@@ -124,9 +117,9 @@ verdict park_hard(struct queue *q, struct request *request)
 	return park(q, request);
 }
 
-verdict disk_park(struct vfs *of, struct request *request)
+verdict disk_park(struct request *request)
 {
-	return park_hard(&of->disk_waiters[0], request);
+	return park_hard(&vfs.disk_waiters[0], request);
 }
 
 bool is_waited_for(const struct queue *q)
@@ -136,64 +129,53 @@ bool is_waited_for(const struct queue *q)
 
 void unpark(struct queue *q)
 {
-	(void)q;
 }
 
-const struct device *device_of(struct vfs *self, uint32_t mode, uint32_t number)
+const struct device *device_of(uint32_t mode, uint32_t number)
 {
-	(void)self, (void)mode, (void)number;
 	return NULL;
 }
 
-verdict fifo_open(struct vfs *self, struct request *request, struct file *f)
+verdict fifo_open(struct request *request, struct file *f)
 {
-	(void)self, (void)f;
 	return refuse(request, ENXIO);
 }
 
-void fifo_forget(struct vfs *self, struct node *n)
+void fifo_forget(struct node *n)
 {
-	(void)self, (void)n;
 }
 
-struct node *fifo_waited_for(struct vfs *self, struct request *request)
+struct node *fifo_waited_for(struct request *request)
 {
-	(void)self, (void)request;
 	return NULL;
 }
 
-void fifo_waited_drop(struct vfs *self, uint32_t task)
+void fifo_waited_drop(uint32_t task)
 {
-	(void)self, (void)task;
 }
 
-bool fifo_is_awaited(struct vfs *self, uint32_t task, const struct mount *m)
+bool fifo_is_awaited(uint32_t task, const struct mount *m)
 {
-	(void)self, (void)task, (void)m;
 	return false;
 }
 
-bool file_stays(struct vfs *self, struct file *f)
+bool file_stays(struct file *f)
 {
-	(void)self, (void)f;
 	return false;
 }
 
-bool lost_recover(struct vfs *self)
+bool lost_recover(void)
 {
-	(void)self;
 	return false;
 }
 
-uint32_t terminal_session(const struct vfs *self)
+uint32_t terminal_session(void)
 {
-	(void)self;
 	return 1;
 }
 
-void terminal_session_ended(struct vfs *self, uint32_t process)
+void terminal_session_ended(uint32_t process)
 {
-	(void)self, (void)process;
 }
 
 const struct file_system device_file_system = { .name = "devtmpfs" }, proc_file_system = { .name = "proc" },

@@ -8,7 +8,7 @@
 #include "socket.h"
 #include "vfs_seam.h"
 
-static struct vfs *v;
+struct vfs vfs;
 static uint64_t seed;
 
 #define HOLDS(condition)                                                                \
@@ -48,12 +48,12 @@ static int64_t result_of(struct request *r, verdict how)
 
 static int64_t close_of(int fd)
 {
-	return descriptor_close(v, 1, fd);
+	return descriptor_close(1, fd);
 }
 
 static struct file *file_at(int fd)
 {
-	struct file *f = file_of(v, 1, fd);
+	struct file *f = file_of(1, fd);
 
 	HOLDS(f != NULL);
 	return f;
@@ -81,7 +81,7 @@ static void flow_write(struct flow *f)
 			f->sent[i] = (char)((f->written + i) * 31 >> 3);
 		begin(&f->writer, 1);
 	}
-	if (file->operations->write(v, &f->writer, file, of(f->sent, f->sending), &file->position) == PARKED)
+	if (file->operations->write(&f->writer, file, of(f->sent, f->sending), &file->position) == PARKED)
 		return;
 	HOLDS(f->writer.result == (int64_t)f->sending);
 	f->written += f->sending;
@@ -98,7 +98,7 @@ static void flow_read(struct flow *f)
 		f->receiving = 1 + dice(dice(2) ? 3 * PAGE : sizeof f->got);
 		begin(&f->reader, 2);
 	}
-	if (file->operations->read(v, &f->reader, file, of(f->got, f->receiving), &file->position) == PARKED)
+	if (file->operations->read(&f->reader, file, of(f->got, f->receiving), &file->position) == PARKED)
 		return;
 	HOLDS(f->reader.result >= 0);
 	f->ended = f->reader.result == 0;
@@ -141,10 +141,10 @@ static void test_pipes(void)
 
 	for (unsigned i = 0; i < 20; i++) {
 		begin(&r, 1);
-		HOLDS(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+		HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 		if (i % 3 == 1)
-			HOLDS(file_at(ends[0])->operations->control(v, file_at(ends[0]), F_SETPIPE_SZ,
-								    PAGE << dice(9)) > 0);
+			HOLDS(file_at(ends[0])->operations->control(file_at(ends[0]), F_SETPIPE_SZ, PAGE << dice(9)) >
+			      0);
 		flow_run(ends[1], ends[0], 400);
 	}
 }
@@ -156,7 +156,7 @@ static void test_streams(void)
 
 	for (unsigned i = 0; i < 20; i++) {
 		begin(&r, 1);
-		HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends))) == 0);
+		HOLDS(result_of(&r, vfs_socketpair(&r, AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends))) == 0);
 		flow_run(ends[i % 2], ends[!(i % 2)], 400);
 	}
 }
@@ -168,19 +168,19 @@ static void test_broken(void)
 	int ends[2];
 
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+	HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 	close_of(ends[0]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, file_at(ends[1])->operations->write(v, &r, file_at(ends[1]), of("x", 1), NULL)) == -EPIPE);
+	HOLDS(result_of(&r, file_at(ends[1])->operations->write(&r, file_at(ends[1]), of("x", 1), NULL)) == -EPIPE);
 	HOLDS(r.raises == SIGPIPE);
 	close_of(ends[1]);
 	for (uint32_t type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
 		begin(&r, 1);
-		HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
-		HOLDS(result_of(&r, vfs_shutdown(v, &r, ends[1], SHUT_WR)) == 0);
-		HOLDS(result_of(&r, vfs_send(v, &r, ends[1], of("x", 1), of(0, 0), of(0, 0), MSG_NOSIGNAL)) == -EPIPE);
+		HOLDS(result_of(&r, vfs_socketpair(&r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+		HOLDS(result_of(&r, vfs_shutdown(&r, ends[1], SHUT_WR)) == 0);
+		HOLDS(result_of(&r, vfs_send(&r, ends[1], of("x", 1), of(0, 0), of(0, 0), MSG_NOSIGNAL)) == -EPIPE);
 		HOLDS(r.raises == 0);
-		HOLDS(result_of(&r, vfs_send(v, &r, ends[1], of("x", 1), of(0, 0), of(0, 0), 0)) == -EPIPE);
+		HOLDS(result_of(&r, vfs_send(&r, ends[1], of("x", 1), of(0, 0), of(0, 0), 0)) == -EPIPE);
 		HOLDS(r.raises == SIGPIPE);
 		close_of(ends[0]);
 		close_of(ends[1]);
@@ -197,17 +197,17 @@ static void test_packets(uint32_t type)
 	int ends[2];
 
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(&r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
 	while (got < COUNT_OF(lengths)) {
 		begin(&r, 1);
 		if (sent < COUNT_OF(lengths) && dice(3)) {
 			lengths[sent] = dice(2) ? dice(100) : dice(sizeof out);
 			memset(out, (int)sent, lengths[sent]);
-			vfs_send(v, &r, ends[0], of(out, lengths[sent]), of(0, 0), of(0, 0), MSG_DONTWAIT);
+			vfs_send(&r, ends[0], of(out, lengths[sent]), of(0, 0), of(0, 0), MSG_DONTWAIT);
 			if (r.result != -EAGAIN)
 				HOLDS(r.result == lengths[sent++]);
 		} else if (got < sent) {
-			vfs_receive(v, &r, ends[1], of(in, sizeof in), of(0, 0), of(0, 0), MSG_DONTWAIT);
+			vfs_receive(&r, ends[1], of(in, sizeof in), of(0, 0), of(0, 0), MSG_DONTWAIT);
 			HOLDS(r.result == lengths[got]);
 			for (int64_t i = 0; i < r.result; i++)
 				HOLDS(in[i] == (char)got);
@@ -232,35 +232,35 @@ static void test_rights(uint32_t type)
 	char byte = 'x';
 
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(&r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_pipe(v, &r, of(others, sizeof others), 0)) == 0);
+	HOLDS(result_of(&r, vfs_pipe(&r, of(others, sizeof others), 0)) == 0);
 	w.fds[0] = others[1];
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(&r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	close_of(others[1]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_receive(&r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	HOLDS(r.out[1] == CMSG_ALIGN(w.head.length) && w.head.length == sizeof w.head + sizeof(int32_t));
 	begin(&r, 1);
-	HOLDS(file_at(w.fds[0])->operations->write(v, &r, file_at(w.fds[0]), of("y", 1), NULL) == ANSWERED);
+	HOLDS(file_at(w.fds[0])->operations->write(&r, file_at(w.fds[0]), of("y", 1), NULL) == ANSWERED);
 	begin(&r, 1);
-	HOLDS(file_at(others[0])->operations->read(v, &r, file_at(others[0]), of(&byte, 1), NULL) == ANSWERED);
+	HOLDS(file_at(others[0])->operations->read(&r, file_at(others[0]), of(&byte, 1), NULL) == ANSWERED);
 	HOLDS(byte == 'y');
 	close_of(w.fds[0]);
 	close_of(others[0]);
 
 	w.fds[0] = ends[0];
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(v, &r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(&r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	w.fds[0] = ends[1];
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(v, &r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(&r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	close_of(ends[0]);
 	close_of(ends[1]);
-	HOLDS(v->files == 2 && alarm_is_set);
-	alarms_ring(v);
-	HOLDS(v->files == 0 && list_is_empty(&v->io->unheld) && list_is_empty(&v->io->allowances));
+	HOLDS(vfs.files == 2 && alarm_is_set);
+	alarms_ring();
+	HOLDS(vfs.files == 0 && list_is_empty(&vfs.io->unheld) && list_is_empty(&vfs.io->allowances));
 }
 
 /* Abstract names: connect, accept, both ways, a full backlog, a listener's end. */
@@ -273,44 +273,44 @@ static void test_connections(uint32_t type)
 	char text[4];
 
 	begin(&r, 1);
-	listener = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
+	listener = (int)result_of(&r, vfs_socket(&r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	client = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
+	client = (int)result_of(&r, vfs_socket(&r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
+	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == -ECONNREFUSED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_bind(v, &r, listener, address)) == 0);
+	HOLDS(result_of(&r, vfs_bind(&r, listener, address)) == 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == -ECONNREFUSED);
+	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == -ECONNREFUSED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_listen(v, &r, listener, 0)) == 0);
+	HOLDS(result_of(&r, vfs_listen(&r, listener, 0)) == 0);
 	memset(&waiting, 0, sizeof waiting);
 	waiting.task = 2;
-	HOLDS(vfs_accept(v, &waiting, listener, of(0, 0), 0) == PARKED);
+	HOLDS(vfs_accept(&waiting, listener, of(0, 0), 0) == PARKED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
+	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == 0);
 	HOLDS(!is_parked(&waiting));
 	begin(&r, 1);
-	server = (int)result_of(&r, vfs_accept(v, &r, listener, of(0, 0), 0));
+	server = (int)result_of(&r, vfs_accept(&r, listener, of(0, 0), 0));
 	HOLDS(server > 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(v, &r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
+	HOLDS(result_of(&r, vfs_send(&r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
+	HOLDS(result_of(&r, vfs_receive(&r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
 	HOLDS(memcmp(text, "abc", 3) == 0);
 	close_of(client);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(v, &r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
+	HOLDS(result_of(&r, vfs_receive(&r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(v, &r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
+	HOLDS(result_of(&r, vfs_send(&r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
 	close_of(server);
 	begin(&r, 1);
-	client = (int)result_of(&r, vfs_socket(v, &r, AF_UNIX, type, 0));
+	client = (int)result_of(&r, vfs_socket(&r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(v, &r, client, address)) == 0);
+	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == 0);
 	close_of(listener);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(v, &r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
+	HOLDS(result_of(&r, vfs_receive(&r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
 	close_of(client);
 }
 
@@ -323,39 +323,39 @@ static void test_polls(void)
 	int ends[2], others[2], epoll;
 
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_pipe(v, &r, of(ends, sizeof ends), 0)) == 0);
+	HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_socketpair(v, &r, AF_UNIX, SOCK_STREAM, 0, of(others, sizeof others))) == 0);
+	HOLDS(result_of(&r, vfs_socketpair(&r, AF_UNIX, SOCK_STREAM, 0, of(others, sizeof others))) == 0);
 	begin(&r, 1);
-	epoll = (int)result_of(&r, vfs_epoll_create(v, &r, 0));
+	epoll = (int)result_of(&r, vfs_epoll_create(&r, 0));
 	polled.fd = ends[0];
 	memset(&poll, 0, sizeof poll);
 	poll.task = 5;
-	v->tasks[5] = v->tasks[1];
-	HOLDS(vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER) == PARKED);
+	vfs.tasks[5] = vfs.tasks[1];
+	HOLDS(vfs_poll(&poll, of(&polled, sizeof polled), 1, NEVER) == PARKED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(v, &r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send(&r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
 	HOLDS(is_parked(&poll));
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_epoll_control(v, &r, epoll, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event))) == 0);
+	HOLDS(result_of(&r, vfs_epoll_control(&r, epoll, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event))) == 0);
 	begin(&r, 1);
-	file_at(ends[1])->operations->write(v, &r, file_at(ends[1]), of("z", 1), NULL);
+	file_at(ends[1])->operations->write(&r, file_at(ends[1]), of("z", 1), NULL);
 	HOLDS(r.result == 1 && !is_parked(&poll));
-	HOLDS(result_of(&poll, vfs_poll(v, &poll, of(&polled, sizeof polled), 1, NEVER)) == 1);
+	HOLDS(result_of(&poll, vfs_poll(&poll, of(&polled, sizeof polled), 1, NEVER)) == 1);
 	HOLDS(polled.revents == POLLIN);
 	for (int want = 1; want >= 0; want--) {
 		begin(&r, 1);
-		HOLDS(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == want);
+		HOLDS(result_of(&r, vfs_epoll_wait(&r, epoll, of(&event, sizeof event), 1, 0)) == want);
 	}
 	HOLDS(event.data == 7);
 	close_of(ends[0]);
 	close_of(ends[1]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_epoll_wait(v, &r, epoll, of(&event, sizeof event), 1, 0)) == 0);
+	HOLDS(result_of(&r, vfs_epoll_wait(&r, epoll, of(&event, sizeof event), 1, 0)) == 0);
 	close_of(epoll);
 	close_of(others[0]);
 	close_of(others[1]);
-	v->tasks[5].descriptors = NULL;
+	vfs.tasks[5].descriptors = NULL;
 }
 
 /* Everything once, whatever fails on the way; then all descriptors are closed. */
@@ -369,45 +369,45 @@ static void everything(void)
 	struct request r;
 
 	begin(&r, 1);
-	vfs_pipe(v, &r, of(ends, sizeof ends), O_NONBLOCK);
+	vfs_pipe(&r, of(ends, sizeof ends), O_NONBLOCK);
 	if (r.result == 0) {
 		struct file *f = file_at(ends[1]);
 
 		begin(&r, 1);
-		f->operations->write(v, &r, f, of(large, sizeof large), NULL);
-		f->operations->control(v, f, F_SETPIPE_SZ, 128 * PAGE);
+		f->operations->write(&r, f, of(large, sizeof large), NULL);
+		f->operations->control(f, F_SETPIPE_SZ, 128 * PAGE);
 	}
 	for (uint32_t type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
 		begin(&r, 1);
-		vfs_socketpair(v, &r, AF_UNIX, type, 0, of(ends, sizeof ends));
+		vfs_socketpair(&r, AF_UNIX, type, 0, of(ends, sizeof ends));
 		if (r.result != 0)
 			continue;
 		w.fds[0] = ends[0];
 		w.fds[1] = ends[1];
 		begin(&r, 1);
-		vfs_send(v, &r, ends[0], of(large, sizeof large), none, of(&w, sizeof w), MSG_DONTWAIT);
+		vfs_send(&r, ends[0], of(large, sizeof large), none, of(&w, sizeof w), MSG_DONTWAIT);
 		begin(&r, 1);
-		vfs_receive(v, &r, ends[1], of(large, 10), none, of(&w, sizeof w), MSG_DONTWAIT);
+		vfs_receive(&r, ends[1], of(large, 10), none, of(&w, sizeof w), MSG_DONTWAIT);
 	}
 	begin(&r, 1);
-	vfs_socket(v, &r, AF_UNIX, SOCK_STREAM, 0);
+	vfs_socket(&r, AF_UNIX, SOCK_STREAM, 0);
 	ends[0] = (int)r.result;
 	begin(&r, 1);
-	vfs_socket(v, &r, AF_UNIX, SOCK_STREAM, 0);
+	vfs_socket(&r, AF_UNIX, SOCK_STREAM, 0);
 	ends[1] = (int)r.result;
 	begin(&r, 1);
-	vfs_bind(v, &r, ends[0], name);
-	vfs_listen(v, &r, ends[0], 5);
-	vfs_connect(v, &r, ends[1], name);
+	vfs_bind(&r, ends[0], name);
+	vfs_listen(&r, ends[0], 5);
+	vfs_connect(&r, ends[1], name);
 	if (ends[0] >= 0 && ends[1] >= 0 && r.result == 0)
-		vfs_accept(v, &r, ends[0], none, 0);
-	vfs_eventfd(v, &r, 0, 0);
+		vfs_accept(&r, ends[0], none, 0);
+	vfs_eventfd(&r, 0, 0);
 	ends[0] = (int)r.result;
-	vfs_epoll_create(v, &r, 0);
-	vfs_epoll_control(v, &r, (int)r.result, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event));
+	vfs_epoll_create(&r, 0);
+	vfs_epoll_control(&r, (int)r.result, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event));
 	for (int fd = 0; fd < 64; fd++)
 		close_of(fd);
-	alarms_ring(v);
+	alarms_ring();
 }
 
 static void test_without_memory(void)
@@ -419,17 +419,16 @@ static void test_without_memory(void)
 		everything();
 		fail_at = 0;
 		everything();
-		HOLDS(v->files == 0 && pages_out == 0 && v->io->lost == NULL && objects_out == objects);
+		HOLDS(vfs.files == 0 && pages_out == 0 && vfs.io->lost == NULL && objects_out == objects);
 	}
 }
 
 int main(int count, char **arguments)
 {
 	seed = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
-	v = calloc(1, sizeof *v);
-	io_start(v);
-	v->tasks[1].descriptors = v->tasks[2].descriptors = descriptors_make(v, 64);
-	v->tasks[1].files_most = v->tasks[2].files_most = 1024;
+	io_start();
+	vfs.tasks[1].descriptors = vfs.tasks[2].descriptors = descriptors_make(64);
+	vfs.tasks[1].files_most = vfs.tasks[2].files_most = 1024;
 	test_pipes();
 	test_streams();
 	test_broken();
@@ -441,11 +440,10 @@ int main(int count, char **arguments)
 	test_connections(SOCK_SEQPACKET);
 	test_polls();
 	test_without_memory();
-	HOLDS(v->files == 0 && pages_out == 0);
-	v->tasks[2].descriptors = NULL;
-	descriptors_drop(v, 1);
-	free(v->io);
-	free(v);
+	HOLDS(vfs.files == 0 && pages_out == 0);
+	vfs.tasks[2].descriptors = NULL;
+	descriptors_drop(1);
+	free(vfs.io);
 	puts("all holds");
 	return 0;
 }

@@ -12,7 +12,7 @@
 #define REACHED_MOST 20000
 #define HOLDS(condition) ((condition) ? (void)0 : wrong(__LINE__, #condition))
 
-static struct vfs *v;
+struct vfs vfs;
 static uint64_t seed;
 static const char *reached[REACHED_MOST];
 static unsigned reached_count;
@@ -77,12 +77,12 @@ static void what_is_open_can_be_reached(void)
 {
 	reached_count = 0;
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
-		if (file_of(v, 1, fd) != NULL)
-			search(file_of(v, 1, fd));
-	HOLDS(v->files >= reached_count);
-	alarms_ring(v);
-	HOLDS(v->files == reached_count);
-	HOLDS(v->io->lost == NULL && !v->io->settling);
+		if (file_of(1, fd) != NULL)
+			search(file_of(1, fd));
+	HOLDS(vfs.files >= reached_count);
+	alarms_ring();
+	HOLDS(vfs.files == reached_count);
+	HOLDS(vfs.io->lost == NULL && !vfs.io->settling);
 }
 
 /* What is done
@@ -97,7 +97,7 @@ static void make_pair(uint32_t type)
 {
 	int ends[2];
 
-	vfs_socketpair(v, anew(), AF_UNIX, type, 0, of(ends, sizeof ends));
+	vfs_socketpair(anew(), AF_UNIX, type, 0, of(ends, sizeof ends));
 }
 
 static void pass(void)
@@ -111,11 +111,11 @@ static void pass(void)
 	for (unsigned tries = 0; found < n && tries < 4 * n; tries++) {
 		int fd = any();
 
-		if (file_of(v, 1, fd) != NULL)
+		if (file_of(1, fd) != NULL)
 			w.fds[found++] = fd;
 	}
 	w.head.length = sizeof w.head + found * sizeof w.fds[0];
-	vfs_send(v, anew(), any(), of("x", 1), of("", 0), of(&w, w.head.length), MSG_DONTWAIT | MSG_NOSIGNAL);
+	vfs_send(anew(), any(), of("x", 1), of("", 0), of(&w, w.head.length), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void receive(void)
@@ -123,7 +123,7 @@ static void receive(void)
 	char byte, control[3 * 24];
 	uint32_t peek = below(8) == 0 ? MSG_PEEK : 0;
 
-	vfs_receive(v, anew(), any(), of(&byte, 1), of("", 0), of(control, below(4) * 24), MSG_DONTWAIT | peek);
+	vfs_receive(anew(), any(), of(&byte, 1), of("", 0), of(control, below(4) * 24), MSG_DONTWAIT | peek);
 }
 
 static void meet(void)
@@ -133,14 +133,14 @@ static void meet(void)
 
 	name[3] = (char)('a' + below(4));
 	if (below(2) == 0) {
-		vfs_bind(v, anew(), fd, of(name, sizeof name));
-		vfs_listen(v, anew(), fd, 3);
+		vfs_bind(anew(), fd, of(name, sizeof name));
+		vfs_listen(anew(), fd, 3);
 		return;
 	}
-	if (socket_in(file_of(v, 1, fd) == NULL ? &(struct file){ 0 } : file_of(v, 1, fd)) == NULL)
+	if (socket_in(file_of(1, fd) == NULL ? &(struct file){ 0 } : file_of(1, fd)) == NULL)
 		return;
-	file_of(v, 1, fd)->flags |= O_NONBLOCK;
-	vfs_connect(v, anew(), fd, of(name, sizeof name));
+	file_of(1, fd)->flags |= O_NONBLOCK;
+	vfs_connect(anew(), fd, of(name, sizeof name));
 }
 
 static void act(void)
@@ -154,17 +154,17 @@ static void act(void)
 		make_pair(types[below(3)]);
 		break;
 	case 2:
-		vfs_pipe(v, anew(), of(ends, sizeof ends), O_NONBLOCK);
+		vfs_pipe(anew(), of(ends, sizeof ends), O_NONBLOCK);
 		break;
 	case 3:
-		vfs_socket(v, anew(), AF_UNIX, below(2) ? SOCK_STREAM : SOCK_SEQPACKET, 0);
+		vfs_socket(anew(), AF_UNIX, below(2) ? SOCK_STREAM : SOCK_SEQPACKET, 0);
 		break;
 	case 4:
 	case 5:
 		meet();
 		break;
 	case 6:
-		vfs_accept(v, anew(), any(), of("", 0), 0);
+		vfs_accept(anew(), any(), of("", 0), 0);
 		break;
 	case 7:
 	case 8:
@@ -173,7 +173,7 @@ static void act(void)
 	case 9:
 	case 10:
 	case 11:
-		descriptor_close(v, 1, any());
+		descriptor_close(1, any());
 		break;
 	default:
 		pass();
@@ -184,8 +184,8 @@ static void act(void)
 static void nobody_waits(void)
 {
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
-		if (file_of(v, 1, fd) != NULL)
-			file_of(v, 1, fd)->flags |= O_NONBLOCK;
+		if (file_of(1, fd) != NULL)
+			file_of(1, fd)->flags |= O_NONBLOCK;
 }
 
 /* A chain of `length`, each in the next one's packets, ends with its head, a part at a time. */
@@ -200,25 +200,25 @@ static void test_chain(int length)
 			int32_t fd;
 		} w = { { sizeof w.head + sizeof w.fd, SOL_SOCKET, SCM_RIGHTS }, inner };
 
-		HOLDS(vfs_socketpair(v, anew(), AF_UNIX, SOCK_DGRAM, 0, of(ends, sizeof ends)) == ANSWERED);
+		HOLDS(vfs_socketpair(anew(), AF_UNIX, SOCK_DGRAM, 0, of(ends, sizeof ends)) == ANSWERED);
 		if (inner >= 0)
-			vfs_send(v, anew(), ends[0], of("x", 1), of("", 0), of(&w, w.head.length), 0);
+			vfs_send(anew(), ends[0], of("x", 1), of("", 0), of(&w, w.head.length), 0);
 		if (inner >= 0)
-			HOLDS(descriptor_close(v, 1, inner) == 0);
-		HOLDS(descriptor_close(v, 1, ends[0]) == 0);
+			HOLDS(descriptor_close(1, inner) == 0);
+		HOLDS(descriptor_close(1, ends[0]) == 0);
 		inner = ends[1];
 	}
 	what_is_open_can_be_reached();
-	HOLDS(v->files == (unsigned)length);
-	HOLDS(descriptor_close(v, 1, inner) == 0);
+	HOLDS(vfs.files == (unsigned)length);
+	HOLDS(descriptor_close(1, inner) == 0);
 	for (; alarm_is_set; rings++) {
-		uint32_t before = v->files;
+		uint32_t before = vfs.files;
 
 		alarm_is_set = false;
-		lost_alarm(v);
-		HOLDS(before - v->files <= 257);
+		lost_alarm();
+		HOLDS(before - vfs.files <= 257);
 	}
-	HOLDS(v->files == 0);
+	HOLDS(vfs.files == 0);
 	HOLDS(rings >= (unsigned)length / 257);
 }
 
@@ -226,16 +226,16 @@ static void lose_pair(void)
 {
 	int ends[2];
 
-	HOLDS(vfs_socketpair(v, anew(), AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends)) == ANSWERED);
+	HOLDS(vfs_socketpair(anew(), AF_UNIX, SOCK_STREAM, 0, of(ends, sizeof ends)) == ANSWERED);
 	for (int i = 0; i < 2; i++) {
 		struct {
 			struct linux_cmsghdr head;
 			int32_t fd;
 		} w = { { sizeof w.head + sizeof w.fd, SOL_SOCKET, SCM_RIGHTS }, ends[i] };
 
-		vfs_send(v, anew(), ends[i], of("x", 1), of("", 0), of(&w, w.head.length), 0);
+		vfs_send(anew(), ends[i], of("x", 1), of("", 0), of(&w, w.head.length), 0);
 	}
-	HOLDS(descriptor_close(v, 1, ends[0]) == 0 && descriptor_close(v, 1, ends[1]) == 0 && v->files == 2);
+	HOLDS(descriptor_close(1, ends[0]) == 0 && descriptor_close(1, ends[1]) == 0 && vfs.files == 2);
 }
 
 /* No alarm has come yet: who finds no place or no memory gets that of lost sockets, and is refused without. */
@@ -244,33 +244,33 @@ static void test_refused_last(void)
 	struct request *r;
 
 	lose_pair();
-	v->files += FILES_MOST - 2;
+	vfs.files += FILES_MOST - 2;
 	r = anew();
-	vfs_socket(v, r, AF_UNIX, SOCK_STREAM, 0);
-	HOLDS(r->result == 0 && v->files == FILES_MOST - 1);
-	v->files++;
-	vfs_socket(v, r, AF_UNIX, SOCK_STREAM, 0);
+	vfs_socket(r, AF_UNIX, SOCK_STREAM, 0);
+	HOLDS(r->result == 0 && vfs.files == FILES_MOST - 1);
+	vfs.files++;
+	vfs_socket(r, AF_UNIX, SOCK_STREAM, 0);
 	HOLDS(r->result == -ENFILE);
-	v->files = 1;
-	HOLDS(descriptor_close(v, 1, 0) == 0);
+	vfs.files = 1;
+	HOLDS(descriptor_close(1, 0) == 0);
 	for (unsigned fails = 1; fails <= 2; fails++) {
 		lose_pair();
 		fail_at = fails;
-		vfs_socket(v, anew(), AF_UNIX, SOCK_STREAM, 0);
-		HOLDS(fail_at == 0 && v->files == 1);
-		HOLDS(descriptor_close(v, 1, 0) == 0);
+		vfs_socket(anew(), AF_UNIX, SOCK_STREAM, 0);
+		HOLDS(fail_at == 0 && vfs.files == 1);
+		HOLDS(descriptor_close(1, 0) == 0);
 	}
 	fail_at = 1;
-	vfs_socket(v, r, AF_UNIX, SOCK_STREAM, 0);
+	vfs_socket(r, AF_UNIX, SOCK_STREAM, 0);
 	HOLDS(r->result == -ENOMEM);
 }
 
 static void close_all(void)
 {
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
-		descriptor_close(v, 1, fd);
+		descriptor_close(1, fd);
 	what_is_open_can_be_reached();
-	HOLDS(v->files == 0 && pages_out == 0 && list_is_empty(&v->io->unheld) && list_is_empty(&v->io->allowances));
+	HOLDS(vfs.files == 0 && pages_out == 0 && list_is_empty(&vfs.io->unheld) && list_is_empty(&vfs.io->allowances));
 }
 
 int main(int count, char **arguments)
@@ -278,10 +278,9 @@ int main(int count, char **arguments)
 	unsigned objects;
 
 	seed = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
-	v = calloc(1, sizeof *v);
-	io_start(v);
-	v->tasks[1].descriptors = descriptors_make(v, DESCRIPTORS);
-	v->tasks[1].files_most = DESCRIPTORS;
+	io_start();
+	vfs.tasks[1].descriptors = descriptors_make(DESCRIPTORS);
+	vfs.tasks[1].files_most = DESCRIPTORS;
 	objects = objects_out;
 	for (int round = 0; round < 40; round++) {
 		for (int i = 0; i < 1000; i++) {
@@ -295,9 +294,8 @@ int main(int count, char **arguments)
 	}
 	test_chain(3000);
 	test_refused_last();
-	descriptors_drop(v, 1);
-	free(v->io);
-	free(v);
+	descriptors_drop(1);
+	free(vfs.io);
 	puts("all holds");
 	return 0;
 }

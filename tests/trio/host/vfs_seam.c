@@ -18,7 +18,6 @@ verdict park(struct queue *q, struct request *r)
 
 verdict park_until(struct queue *q, struct request *r, nanoseconds deadline)
 {
-	(void)deadline;
 	return park(q, r);
 }
 
@@ -30,7 +29,6 @@ verdict park_hard(struct queue *q, struct request *r)
 /* What is asked here is less than a share. */
 verdict give_way(struct request *r, enum ends ends)
 {
-	(void)r, (void)ends;
 	abort();
 }
 
@@ -39,9 +37,9 @@ void raise_signal(struct request *r, uint32_t signal)
 	r->raises = (uint8_t)signal;
 }
 
-verdict disk_park(struct vfs *of, struct request *request)
+verdict disk_park(struct request *request)
 {
-	return park_hard(&of->disk_waiters[0], request);
+	return park_hard(&vfs.disk_waiters[0], request);
 }
 
 bool is_waited_for(const struct queue *q)
@@ -109,79 +107,68 @@ nanoseconds now(void)
 
 void alarm_at(uint32_t endpoint, nanoseconds deadline)
 {
-	(void)endpoint, (void)deadline;
 	alarm_is_set = true;
 }
 
-void alarms_ring(struct vfs *of)
+void alarms_ring(void)
 {
 	while (alarm_is_set) {
 		alarm_is_set = false;
-		lost_alarm(of);
+		lost_alarm();
 	}
 }
 
 void panic(const char *format, ...)
 {
-	(void)format;
 	abort();
 }
 
 int64_t kernel_random_bytes(struct grant to)
 {
-	(void)to;
 	return 0;
 }
 
 /* The rest of vfs ------------------------------------------------------------------------------------------------- */
 
-void *vfs_take(struct vfs *of, size_t size)
+void *vfs_take(size_t size)
 {
-	(void)of;
 	if (fails())
 		return NULL;
 	objects_out++;
 	return calloc(1, size);
 }
 
-void vfs_give(struct vfs *of, void *p, size_t size)
+void vfs_give(void *p, size_t size)
 {
-	(void)of, (void)size;
 	objects_out--;
 	free(p);
 }
 
-void node_forgotten(struct vfs *of, struct node *n)
+void node_forgotten(struct node *n)
 {
-	fifo_forget(of, n);
+	fifo_forget(n);
 	free(n);
 }
 
-int64_t walk(struct vfs *of, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
+int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
 {
-	(void)of, (void)task, (void)directory, (void)path, (void)flags, (void)out;
 	return -ENOENT;
 }
 
-int64_t permitted(struct vfs *of, uint32_t task, const struct node *n, unsigned wanted)
+int64_t permitted(uint32_t task, const struct node *n, unsigned wanted)
 {
-	(void)of, (void)task, (void)n, (void)wanted;
 	return 0;
 }
 
-int64_t make_at(struct vfs *of, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
-		struct node **out)
+int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out)
 {
-	(void)of, (void)task, (void)directory, (void)path, (void)mode, (void)device, (void)out;
 	return -EACCES;
 }
 
-void locks_of_process_drop(struct vfs *of, struct node *n, uint32_t process)
+void locks_of_process_drop(struct node *n, uint32_t process)
 {
-	(void)of, (void)n, (void)process;
 }
 
-void locks_of_file_drop(struct vfs *of, struct node *n, struct file *f)
+void locks_of_file_drop(struct node *n, struct file *f)
 {
-	(void)of, (void)n, (void)f;
 }

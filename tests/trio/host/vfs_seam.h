@@ -10,6 +10,6 @@ extern unsigned pages_out, objects_out;
 extern unsigned fail_at;
 extern bool alarm_is_set;
 /* Until none is set. */
-void alarms_ring(struct vfs *v);
+void alarms_ring(void);
 
 #endif

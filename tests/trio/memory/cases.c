@@ -258,7 +258,7 @@ static struct request waiting[4];
 
 static verdict futex_wait(unsigned which, uint64_t address, uint32_t value, uint32_t mask)
 {
-	return vm_service.futex_wait(vm_service.self, &waiting[which], address, value, NEVER, mask, 0);
+	return vm_service.futex_wait(&waiting[which], address, value, NEVER, mask, 0);
 }
 
 /* Woken in the order of their coming, by mask, from the other word where they were sent to. */
@@ -332,9 +332,9 @@ static void lowering(void)
 	CHECK(ASK(1, break_at, end) == (int64_t)end);
 	for (uint64_t at = heap; at < end; at += PAGE)
 		CHECK(user_write(1, at, at) == 0);
-	CHECK(vm_service.break_at(vm_service.self, &lower, heap + 10 * PAGE) == PARKED);
+	CHECK(vm_service.break_at(&lower, heap + 10 * PAGE) == PARKED);
 	CHECK(CALL(limit, 1, UINT64_MAX, PAGE) == 0);
-	while (vm_service.break_at(vm_service.self, &lower, heap + 10 * PAGE) == PARKED)
+	while (vm_service.break_at(&lower, heap + 10 * PAGE) == PARKED)
 		continue;
 	CHECK(lower.result == (int64_t)(heap + 10 * PAGE) && space_of(1)->changer == 0);
 	CHECK(CALL(limit, 1, UINT64_MAX, UINT64_MAX) == 0 && CALL(renew, 1, 0) == 0);

@@ -133,7 +133,7 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline)
 
 void host_reap(void)
 {
-	while (vm_service.reap(vm_service.self) > 0)
+	while (vm_service.reap() > 0)
 		continue;
 }
 
@@ -270,7 +270,7 @@ void host_start(void)
 	/* What memory holds at power-on is not zeros. */
 	memset(memory, 0xa5, MEMORY_BYTES);
 	frames_start(ram, COUNT_OF(ram), 2UL << 20, (struct memory_range){ (10UL << 20) + 100, 1UL << 20 });
-	vm_service.start(vm_service.self);
+	vm_service.start();
 }
 
 void host_run(void (*const cases[])(void), size_t count)
@@ -301,8 +301,7 @@ static int64_t access_word(uint32_t task, uint64_t address, bool write, uint64_t
 			*word = (uint64_t *)((char *)physical(frame) + address % PAGE);
 			return 0;
 		}
-		result = vm_service.fault(vm_service.self, task, address,
-					  (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
+		result = vm_service.fault(task, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
 		if (result != 0)
 			return result;
 	}

@@ -32,22 +32,22 @@ int64_t user_write(uint32_t task, uint64_t address, uint64_t value);
 void host_reap(void);
 
 /* A client's call, however often it gives way: its answer. */
-#define ASK(by, call, ...)                                                              \
-	({                                                                              \
-		struct request asked = { .task = (by) };                                \
-		while (vm_service.call(vm_service.self, &asked, __VA_ARGS__) == PARKED) \
-			host_reap();                                                    \
-		host_reap();                                                            \
-		asked.result;                                                           \
+#define ASK(by, call, ...)                                             \
+	({                                                             \
+		struct request asked = { .task = (by) };               \
+		while (vm_service.call(&asked, __VA_ARGS__) == PARKED) \
+			host_reap();                                   \
+		host_reap();                                           \
+		asked.result;                                          \
 	})
 /* A service's call, asked again as often as that says. */
-#define CALL(call, ...)                                                                    \
-	({                                                                                 \
-		int64_t called;                                                            \
-		while ((called = vm_service.call(vm_service.self, __VA_ARGS__)) == -EWAIT) \
-			host_reap();                                                       \
-		host_reap();                                                               \
-		called;                                                                    \
+#define CALL(call, ...)                                                   \
+	({                                                                \
+		int64_t called;                                           \
+		while ((called = vm_service.call(__VA_ARGS__)) == -EWAIT) \
+			host_reap();                                      \
+		host_reap();                                              \
+		called;                                                   \
 	})
 
 #endif

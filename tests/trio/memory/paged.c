@@ -58,7 +58,7 @@ static void end(void)
 static verdict await(struct request *r, uint32_t task, uint64_t address, uint32_t access)
 {
 	*r = (struct request){ .task = task };
-	return vm_service.await(vm_service.self, r, address, access);
+	return vm_service.await(r, address, access);
 }
 
 /* A touch waits, the page is asked for once, filled unseen, and then there for all of its neighbours too. */
@@ -157,7 +157,7 @@ static void locked(void)
 	make_mapped();
 	CHECK(ASK(1, advise, AT + 2 * PAGE, 7 * PAGE, MADV_WILLNEED) == 0);
 	CHECK(news() == WANTED && wanted == 2 && count == 7);
-	while (vm_service.lock(vm_service.self, &r, AT, PAGES * PAGE, 1) == PARKED) {
+	while (vm_service.lock(&r, AT, PAGES * PAGE, 1) == PARKED) {
 		/* It may have given way alone. */
 		if (r.link.next == NULL)
 			continue;
@@ -179,20 +179,20 @@ static void asked(void)
 
 	make_mapped();
 	for (uint64_t page = 2; page <= 3; page++) {
-		CHECK(vm_service.resident(vm_service.self, &r, AT + 5 * PAGE, 4 * PAGE, vector) == PARKED);
+		CHECK(vm_service.resident(&r, AT + 5 * PAGE, 4 * PAGE, vector) == PARKED);
 		CHECK(news() == WANTED && wanted == page && count == 1 && news() == NOTHING);
 		memset(bring(page), 7, PAGE);
 		CHECK(CALL(object_brought, object, page, 0) == 0 && r.link.next == NULL);
 	}
 	CHECK(user_read(1, AT + 3 * PAGE - 8, &value) == 0 && value == 0x0000070707070707);
-	while (vm_service.resident(vm_service.self, &r, AT + 5 * PAGE, 4 * PAGE, vector) == PARKED)
+	while (vm_service.resident(&r, AT + 5 * PAGE, 4 * PAGE, vector) == PARKED)
 		CHECK(r.link.next == NULL);
 	CHECK(r.result == 0 && user_read(1, AT + 3 * PAGE, &value) == 0 && value == 0x0707070707070000);
-	CHECK(vm_service.futex_wait(vm_service.self, &s, AT + 9 * PAGE, 8, NEVER, 1, 1) == PARKED);
+	CHECK(vm_service.futex_wait(&s, AT + 9 * PAGE, 8, NEVER, 1, 1) == PARKED);
 	CHECK(news() == WANTED && wanted == 9);
 	*bring(9) = 9;
 	CHECK(CALL(object_brought, object, 9, 0) == 0 && s.link.next == NULL);
-	CHECK(vm_service.futex_wait(vm_service.self, &s, AT + 9 * PAGE, 8, NEVER, 1, 1) == ANSWERED);
+	CHECK(vm_service.futex_wait(&s, AT + 9 * PAGE, 8, NEVER, 1, 1) == ANSWERED);
 	CHECK(s.result == -EAGAIN && ASK(1, resident, AT, PAGE, AT + PAGES * PAGE) == -EFAULT);
 	end();
 }

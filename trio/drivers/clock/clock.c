@@ -1,4 +1,4 @@
-/* clock.c: Linux's clocks. Time of day is the time since boot and what the machine's clock with a battery said then, or
+/* state.c: Linux's clocks. Time of day is the time since boot and what the machine's clock with a battery said then, or
  * what it was set to since. */
 #include "abi/time.h"
 #include "calendar.h"
@@ -8,26 +8,25 @@
 /* Nanoseconds fit into 64 bits until 2554; a clock may be set no further. */
 #define SECONDS_MOST 9223372036LL
 
-struct clock {
+static struct {
 	/* Time of day when `now` was 0, nanoseconds since 1970. */
 	uint64_t epoch;
 	/* Requests of all clocks; they look again when the time of day was set. */
 	struct queue sleepers;
-};
+} state;
 
-static void clock_begin(struct clock *c)
+static void clock_begin(void)
 {
 	struct calendar at;
 	uint64_t seconds = calendar_read(&at) ? calendar_seconds(&at) : 0;
 
 	if (!seconds)
 		log_line("clock: the machine does not say what time it is: 1970");
-	c->epoch = seconds * NS_PER_SECOND - (seconds ? now() : 0);
+	state.epoch = seconds * NS_PER_SECOND - (seconds ? now() : 0);
 }
 
-static void clock_notified(struct clock *c, uint64_t bits)
+static void clock_notified(uint64_t bits)
 {
-	(void)c, (void)bits;
 }
 
 static uint64_t thread_time(uint32_t task)
@@ -38,14 +37,14 @@ static uint64_t thread_time(uint32_t task)
 	return user + system;
 }
 
-/* False: there is no such clock. A process' own is pm's, which knows its threads. */
-static bool clock_read(const struct clock *c, uint32_t task, uint32_t clock, uint64_t *ns)
+/* False: there is no such state. A process' own is pm's, which knows its threads. */
+static bool clock_read(uint32_t task, uint32_t clock, uint64_t *ns)
 {
 	switch (clock) {
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
 	case CLOCK_TAI:
-		*ns = c->epoch + now();
+		*ns = state.epoch + now();
 		return true;
 	case CLOCK_MONOTONIC:
 	case CLOCK_MONOTONIC_RAW:
@@ -61,12 +60,12 @@ static bool clock_read(const struct clock *c, uint32_t task, uint32_t clock, uin
 	}
 }
 
-static verdict clock_gettime(struct clock *c, struct request *r, uint32_t clock, struct grant to)
+static verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
 {
 	struct linux_timespec t;
 	uint64_t ns;
 
-	if (!clock_read(c, r->task, clock, &ns))
+	if (!clock_read(r->task, clock, &ns))
 		return refuse(r, EINVAL);
 	t.seconds = (int64_t)(ns / NS_PER_SECOND);
 	t.nanoseconds = (int64_t)(ns % NS_PER_SECOND);
@@ -74,18 +73,17 @@ static verdict clock_gettime(struct clock *c, struct request *r, uint32_t clock,
 }
 
 /* All count single nanoseconds; the coarse ones are not coarser here. `to` of length 0: the answer is not wanted. */
-static verdict clock_getres(struct clock *c, struct request *r, uint32_t clock, struct grant to)
+static verdict clock_getres(struct request *r, uint32_t clock, struct grant to)
 {
 	struct linux_timespec t = { .nanoseconds = 1 };
 
-	(void)c;
 	if (clock > CLOCK_BOOTTIME && clock != CLOCK_TAI)
 		return refuse(r, EINVAL);
 	return settle(r, to.length ? copy_out(to, 0, &t, sizeof t) : 0);
 }
 
 /* That the caller may is the route's to find out: who it is, pm knows, and pm is above. */
-static verdict clock_settime(struct clock *c, struct request *r, uint32_t clock, struct grant from)
+static verdict clock_settime(struct request *r, uint32_t clock, struct grant from)
 {
 	struct linux_timespec t;
 	uint64_t ns;
@@ -100,34 +98,33 @@ static verdict clock_settime(struct clock *c, struct request *r, uint32_t clock,
 	/* The machine did not start before 1970. */
 	if (ns < now())
 		return refuse(r, EINVAL);
-	c->epoch = ns - now();
-	unpark(&c->sleepers);
+	state.epoch = ns - now();
+	unpark(&state.sleepers);
 	return answer(r, 0);
 }
 
-static verdict clock_sleep(struct clock *c, struct request *r, uint32_t clock, uint64_t deadline)
+static verdict clock_sleep(struct request *r, uint32_t clock, uint64_t deadline)
 {
-	uint64_t begin = clock == CLOCK_REALTIME || clock == CLOCK_TAI ? c->epoch : 0;
+	uint64_t begin = clock == CLOCK_REALTIME || clock == CLOCK_TAI ? state.epoch : 0;
 
 	/* In time since boot. */
 	deadline = deadline > begin ? deadline - begin : 0;
 	if (now() >= deadline)
 		return answer(r, 0);
-	return park_until(&c->sleepers, r, deadline);
+	return park_until(&state.sleepers, r, deadline);
 }
 
-static int64_t clock_epoch(struct clock *c, uint64_t *out_nanoseconds)
+static int64_t clock_epoch(uint64_t *out_nanoseconds)
 {
-	*out_nanoseconds = c->epoch;
+	*out_nanoseconds = state.epoch;
 	return 0;
 }
 
 /* Here, since this service has nothing else to do. */
-static verdict clock_forget(struct clock *c, struct request *r, struct grant from)
+static verdict clock_forget(struct request *r, struct grant from)
 {
 	static char forgotten[PAGE];
 
-	(void)c;
 	if (from.length > sizeof forgotten)
 		return refuse(r, EINVAL);
 	if (copy_in(forgotten, from, 0, from.length))
@@ -135,10 +132,7 @@ static verdict clock_forget(struct clock *c, struct request *r, struct grant fro
 	return answer(r, (int64_t)from.length);
 }
 
-static struct clock clock;
-
 const struct clock_service clock_service = {
-	.self = &clock,
 	.start = clock_begin,
 	.notified = clock_notified,
 	.gettime = clock_gettime,

@@ -10,49 +10,48 @@
 /* Of block.idl: bytes a call. */
 #define MOST 65536UL
 
-struct block {
+static struct {
 	/* By page of the disk; NULL: never written. */
 	uint8_t **pages;
-};
+} ram;
 
-static void ram_start(struct block *b)
+static void ram_start(void)
 {
 	_Static_assert(TABLE_PAGES >= 1 && TABLE_PAGES <= 512 && !(TABLE_PAGES & (TABLE_PAGES - 1)),
 		       "the table is taken in one piece");
 
-	b->pages = pages_take(TABLE_PAGES);
+	ram.pages = pages_take(TABLE_PAGES);
 }
 
-static void ram_notified(struct block *b, uint64_t bits)
+static void ram_notified(uint64_t bits)
 {
-	(void)b, (void)bits;
 }
 
-static int64_t ram_capacity(struct block *b, uint64_t *out_sectors)
+static int64_t ram_capacity(uint64_t *out_sectors)
 {
 	*out_sectors = SECTORS;
-	return b->pages ? 0 : -ENODEV;
+	return ram.pages ? 0 : -ENODEV;
 }
 
 /* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
-static int64_t check(const struct block *b, uint64_t sector, uint64_t length, int beyond)
+static int64_t check(uint64_t sector, uint64_t length, int beyond)
 {
-	if (!b->pages)
+	if (!ram.pages)
 		return -ENODEV;
 	if (length % SECTOR || length > MOST)
 		return -EINVAL;
 	return sector > SECTORS || length / SECTOR > SECTORS - sector ? -beyond : 0;
 }
 
-static int64_t ram_read(struct block *b, uint64_t sector, struct grant to)
+static int64_t ram_read(uint64_t sector, struct grant to)
 {
 	uint64_t at = sector * SECTOR, done = 0, n;
-	int64_t wrong = check(b, sector, to.length, EINVAL);
+	int64_t wrong = check(sector, to.length, EINVAL);
 
 	if (wrong)
 		return wrong;
 	for (; done < to.length; done += n, at += n) {
-		const uint8_t *page = b->pages[at / PAGE];
+		const uint8_t *page = ram.pages[at / PAGE];
 
 		n = MIN(PAGE - at % PAGE, to.length - done);
 		if (page ? copy_out(to, done, page + at % PAGE, n) : copy_zeros(to, done, n))
@@ -61,15 +60,15 @@ static int64_t ram_read(struct block *b, uint64_t sector, struct grant to)
 	return 0;
 }
 
-static int64_t ram_write(struct block *b, uint64_t sector, struct grant from)
+static int64_t ram_write(uint64_t sector, struct grant from)
 {
 	uint64_t at = sector * SECTOR, done = 0, n;
-	int64_t wrong = check(b, sector, from.length, ENOSPC);
+	int64_t wrong = check(sector, from.length, ENOSPC);
 
 	if (wrong)
 		return wrong;
 	for (; done < from.length; done += n, at += n) {
-		uint8_t **page = &b->pages[at / PAGE];
+		uint8_t **page = &ram.pages[at / PAGE];
 
 		n = MIN(PAGE - at % PAGE, from.length - done);
 		if (!*page)
@@ -82,15 +81,12 @@ static int64_t ram_write(struct block *b, uint64_t sector, struct grant from)
 	return 0;
 }
 
-static int64_t ram_flush(struct block *b)
+static int64_t ram_flush(void)
 {
-	return b->pages ? 0 : -ENODEV;
+	return ram.pages ? 0 : -ENODEV;
 }
 
-static struct block ram;
-
 const struct block_service ram_block_service = {
-	.self = &ram,
 	.start = ram_start,
 	.notified = ram_notified,
 	.capacity = ram_capacity,

@@ -37,12 +37,12 @@
 /* So many interrupts of one look are more than the device can have. */
 #define LOOKS 256
 
-struct console {
+static struct {
 	bool is_there;
 	/* Received and not read: positions grow for ever, the ring is their remainder. */
 	uint32_t received, read;
 	uint8_t ring[RING_BYTES];
-};
+} serial;
 
 static uint32_t in(uint32_t port)
 {
@@ -57,11 +57,11 @@ static void out(uint32_t port, uint32_t value)
 	kernel_port_out(port, 1, value);
 }
 
-static void serial_start(struct console *c)
+static void serial_start(void)
 {
 	out(SCRATCH, 0x5a);
-	c->is_there = in(SCRATCH) == 0x5a;
-	if (!c->is_there)
+	serial.is_there = in(SCRATCH) == 0x5a;
+	if (!serial.is_there)
 		return;
 	out(ENABLE, 0);
 	out(LINE_CONTROL, DIVISOR | BITS_8);
@@ -76,7 +76,7 @@ static void serial_start(struct console *c)
 }
 
 /* A byte for which there is no room is lost, as it is where nobody reads a real line. */
-static bool receive(struct console *c)
+static bool receive(void)
 {
 	bool any = false;
 
@@ -84,14 +84,14 @@ static bool receive(struct console *c)
 		uint8_t byte = (uint8_t)in(DATA);
 
 		any = true;
-		if (c->received - c->read < RING_BYTES)
-			c->ring[c->received++ % RING_BYTES] = byte;
+		if (serial.received - serial.read < RING_BYTES)
+			serial.ring[serial.received++ % RING_BYTES] = byte;
 	}
 	return any;
 }
 
 /* The line is raised once for several reasons: each look takes one away, until there is none. */
-static void serial_notified(struct console *c, uint64_t bits)
+static void serial_notified(uint64_t bits)
 {
 	bool news = false;
 
@@ -106,7 +106,7 @@ static void serial_notified(struct console *c, uint64_t bits)
 			out(ENABLE, ENABLE_RECEIVED);
 			news = true;
 		}
-		news |= receive(c);
+		news |= receive();
 		(void)in(MODEM_STATUS);
 	}
 	kernel_irq_done(LINE);
@@ -115,11 +115,11 @@ static void serial_notified(struct console *c, uint64_t bits)
 }
 
 /* What is written where there is no line is gone. */
-static int64_t serial_write(struct console *c, struct grant from)
+static int64_t serial_write(struct grant from)
 {
 	uint64_t done = 0;
 
-	if (!c->is_there)
+	if (!serial.is_there)
 		return (int64_t)from.length;
 	while (done < from.length) {
 		if (!(in(LINE_STATUS) & STATUS_EMPTY)) {
@@ -133,26 +133,23 @@ static int64_t serial_write(struct console *c, struct grant from)
 	return (int64_t)done;
 }
 
-static int64_t serial_read(struct console *c, struct grant to)
+static int64_t serial_read(struct grant to)
 {
 	uint64_t done = 0;
 
-	while (done < to.length && c->read != c->received) {
-		uint32_t at = c->read % RING_BYTES;
-		uint64_t n = MIN(MIN(c->received - c->read, RING_BYTES - at), to.length - done);
+	while (done < to.length && serial.read != serial.received) {
+		uint32_t at = serial.read % RING_BYTES;
+		uint64_t n = MIN(MIN(serial.received - serial.read, RING_BYTES - at), to.length - done);
 
-		if (copy_out(to, done, &c->ring[at], n) != 0)
+		if (copy_out(to, done, &serial.ring[at], n) != 0)
 			return done > 0 ? (int64_t)done : -EFAULT;
-		c->read += (uint32_t)n;
+		serial.read += (uint32_t)n;
 		done += n;
 	}
 	return (int64_t)done;
 }
 
-static struct console serial;
-
 const struct console_service serial_service = {
-	.self = &serial,
 	.start = serial_start,
 	.notified = serial_notified,
 	.write = serial_write,

@@ -48,16 +48,16 @@ struct slot {
 	uint64_t head_physical, data_physical;
 };
 
-struct block {
+static struct {
 	/* 0: there is no disk. */
 	uint64_t sectors;
 	struct virtio device;
 	bool has_cache;
 	uint64_t begun;
 	struct slot slots[SLOTS];
-};
+} virtio;
 
-static bool memory_take(struct block *b)
+static bool memory_take(void)
 {
 	uint64_t heads, heads_physical, data, data_physical;
 
@@ -66,7 +66,7 @@ static bool memory_take(struct block *b)
 	if (kernel_dma_take(SLOTS * MOST / PAGE, &data, &data_physical) != 0)
 		return false;
 	for (unsigned i = 0; i < SLOTS; i++) {
-		struct slot *s = &b->slots[i];
+		struct slot *s = &virtio.slots[i];
 
 		s->head_physical = heads_physical + i * sizeof *s->head;
 		s->head = (struct head *)heads + i;
@@ -76,33 +76,33 @@ static bool memory_take(struct block *b)
 	return true;
 }
 
-static void blk_start(struct block *b)
+static void blk_start(void)
 {
 	uint64_t features = FEATURE_FLUSH;
-	struct virtio *v = &b->device;
+	struct virtio *v = &virtio.device;
 
 	if (!virtio_start(v, DEVICE, &features, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT)) {
 		features = FEATURE_FLUSH;
 		if (!virtio_start(v, DEVICE_OLD_TOO, &features, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT))
 			return;
 	}
-	if (v->size < SLOTS * PIECES || !memory_take(b)) {
+	if (v->size < SLOTS * PIECES || !memory_take()) {
 		log_line("virtio_blk: the disk's queue is too short, or there is no memory for it");
 		return;
 	}
-	b->has_cache = features & FEATURE_FLUSH;
+	virtio.has_cache = features & FEATURE_FLUSH;
 	/* Its own registers begin with how long it is. */
-	b->sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
+	virtio.sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
 }
 
-static void blk_notified(struct block *b, uint64_t bits)
+static void blk_notified(uint64_t bits)
 {
 	uint32_t first;
 
-	if (!(bits & 1ULL << INTERRUPT_BIT) || !b->sectors)
+	if (!(bits & 1ULL << INTERRUPT_BIT) || !virtio.sectors)
 		return;
-	while (virtio_done(&b->device, &first)) {
-		struct slot *s = &b->slots[first / PIECES];
+	while (virtio_done(&virtio.device, &first)) {
+		struct slot *s = &virtio.slots[first / PIECES];
 
 		if (first < SLOTS * PIECES && s->state == BUSY)
 			s->state = s->stale ? FREE : DONE;
@@ -117,29 +117,29 @@ static bool overlaps(const struct slot *s, uint64_t sector, uint64_t length)
 }
 
 /* The slot of that very request, or NULL. */
-static struct slot *slot_of(struct block *b, enum kind kind, uint64_t sector, uint64_t length)
+static struct slot *slot_of(enum kind kind, uint64_t sector, uint64_t length)
 {
-	for (struct slot *s = b->slots; s < b->slots + SLOTS; s++)
+	for (struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++)
 		if (s->state != FREE && s->kind == kind && s->sector == sector && s->length == length)
 			return s;
 	return NULL;
 }
 
 /* The device does as it likes with requests that are under way at once: those whose order matters must not be. */
-static bool must_wait(const struct block *b, enum kind kind, uint64_t sector, uint64_t length)
+static bool must_wait(enum kind kind, uint64_t sector, uint64_t length)
 {
-	for (const struct slot *s = b->slots; s < b->slots + SLOTS; s++)
+	for (const struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++)
 		if (s->state == BUSY && (kind == WRITE || s->kind == WRITE) && overlaps(s, sector, length))
 			return true;
 	return false;
 }
 
 /* NULL: all are under way. An answer for which nobody has come is given up: who still wants it starts again. */
-static struct slot *slot_take(struct block *b)
+static struct slot *slot_take(void)
 {
 	struct slot *oldest = NULL;
 
-	for (struct slot *s = b->slots; s < b->slots + SLOTS; s++) {
+	for (struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++) {
 		if (s->state == FREE)
 			return s;
 		if (s->state == DONE && (!oldest || s->age < oldest->age))
@@ -149,9 +149,9 @@ static struct slot *slot_take(struct block *b)
 }
 
 /* Answers that what is now written makes untrue. */
-static void answers_forget(struct block *b, uint64_t sector, uint64_t length)
+static void answers_forget(uint64_t sector, uint64_t length)
 {
-	for (struct slot *s = b->slots; s < b->slots + SLOTS; s++) {
+	for (struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++) {
 		if (s->kind == FLUSH && s->state == BUSY)
 			s->stale = true;
 		if (s->state == DONE && (s->kind == FLUSH || overlaps(s, sector, length)))
@@ -160,10 +160,10 @@ static void answers_forget(struct block *b, uint64_t sector, uint64_t length)
 }
 
 /* The head, the data if any, and a byte for how it went. */
-static int64_t submit(struct block *b, struct slot *s, enum kind kind, uint64_t sector, uint64_t length)
+static int64_t submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t length)
 {
-	uint16_t first = (uint16_t)((s - b->slots) * PIECES);
-	struct virtio_descriptor *d = &b->device.queue->descriptors[first];
+	uint16_t first = (uint16_t)((s - virtio.slots) * PIECES);
+	struct virtio_descriptor *d = &virtio.device.queue->descriptors[first];
 	uint16_t last = length ? 2 : 1;
 
 	s->state = BUSY;
@@ -171,7 +171,7 @@ static int64_t submit(struct block *b, struct slot *s, enum kind kind, uint64_t 
 	s->stale = false;
 	s->sector = sector;
 	s->length = length;
-	s->age = b->begun++;
+	s->age = virtio.begun++;
 	*s->head = (struct head){ .kind = kind, .sector = sector, .status = 0xff };
 	d[0] = (struct virtio_descriptor){ s->head_physical, offsetof(struct head, status), DESCRIPTOR_NEXT,
 					   (uint16_t)(first + 1) };
@@ -180,7 +180,7 @@ static int64_t submit(struct block *b, struct slot *s, enum kind kind, uint64_t 
 					   (uint16_t)(first + 2) };
 	d[last] =
 		(struct virtio_descriptor){ s->head_physical + offsetof(struct head, status), 1, DESCRIPTOR_WRITE, 0 };
-	virtio_submit(&b->device, first);
+	virtio_submit(&virtio.device, first);
 	return -EWAIT;
 }
 
@@ -192,38 +192,38 @@ static int64_t finish(struct slot *s)
 }
 
 /* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
-static int64_t check(const struct block *b, uint64_t sector, uint64_t length, int beyond)
+static int64_t check(uint64_t sector, uint64_t length, int beyond)
 {
-	if (!b->sectors)
+	if (!virtio.sectors)
 		return -ENODEV;
 	if (length % SECTOR || length > MOST)
 		return -EINVAL;
-	return sector > b->sectors || length / SECTOR > b->sectors - sector ? -beyond : 0;
+	return sector > virtio.sectors || length / SECTOR > virtio.sectors - sector ? -beyond : 0;
 }
 
-static int64_t blk_capacity(struct block *b, uint64_t *out_sectors)
+static int64_t blk_capacity(uint64_t *out_sectors)
 {
-	*out_sectors = b->sectors;
-	return b->sectors ? 0 : -ENODEV;
+	*out_sectors = virtio.sectors;
+	return virtio.sectors ? 0 : -ENODEV;
 }
 
-static int64_t blk_read(struct block *b, uint64_t sector, struct grant to)
+static int64_t blk_read(uint64_t sector, struct grant to)
 {
-	int64_t wrong = check(b, sector, to.length, EINVAL);
+	int64_t wrong = check(sector, to.length, EINVAL);
 	struct slot *s;
 
 	if (wrong || to.length == 0)
 		return wrong;
-	s = slot_of(b, READ, sector, to.length);
+	s = slot_of(READ, sector, to.length);
 	if (s && s->state == DONE) {
 		int64_t result = finish(s);
 
 		return result ? result : copy_out(to, 0, s->data, to.length);
 	}
-	if (s || must_wait(b, READ, sector, to.length))
+	if (s || must_wait(READ, sector, to.length))
 		return -EWAIT;
-	s = slot_take(b);
-	return s ? submit(b, s, READ, sector, to.length) : -EWAIT;
+	s = slot_take();
+	return s ? submit(s, READ, sector, to.length) : -EWAIT;
 }
 
 /* 1: what the slot wrote is what `from` holds now; 0: it is not; -EFAULT. */
@@ -240,14 +240,14 @@ static int64_t wrote(const struct slot *s, struct grant from)
 	return 1;
 }
 
-static int64_t blk_write(struct block *b, uint64_t sector, struct grant from)
+static int64_t blk_write(uint64_t sector, struct grant from)
 {
-	int64_t wrong = check(b, sector, from.length, ENOSPC);
+	int64_t wrong = check(sector, from.length, ENOSPC);
 	struct slot *s;
 
 	if (wrong || from.length == 0)
 		return wrong;
-	s = slot_of(b, WRITE, sector, from.length);
+	s = slot_of(WRITE, sector, from.length);
 	if (s && s->state == DONE) {
 		int64_t same = wrote(s, from);
 
@@ -256,40 +256,37 @@ static int64_t blk_write(struct block *b, uint64_t sector, struct grant from)
 		s->state = FREE;
 		s = NULL;
 	}
-	if (s || must_wait(b, WRITE, sector, from.length))
+	if (s || must_wait(WRITE, sector, from.length))
 		return -EWAIT;
-	s = slot_take(b);
+	s = slot_take();
 	if (!s)
 		return -EWAIT;
 	s->state = FREE;
 	if (copy_in(s->data, from, 0, from.length))
 		return -EFAULT;
-	answers_forget(b, sector, from.length);
-	return submit(b, s, WRITE, sector, from.length);
+	answers_forget(sector, from.length);
+	return submit(s, WRITE, sector, from.length);
 }
 
 /* A disk without a cache has on its medium what it has answered. */
-static int64_t blk_flush(struct block *b)
+static int64_t blk_flush(void)
 {
 	struct slot *s;
 
-	if (!b->sectors)
+	if (!virtio.sectors)
 		return -ENODEV;
-	if (!b->has_cache)
+	if (!virtio.has_cache)
 		return 0;
-	s = slot_of(b, FLUSH, 0, 0);
+	s = slot_of(FLUSH, 0, 0);
 	if (s && s->state == DONE)
 		return finish(s);
 	if (s)
 		return -EWAIT;
-	s = slot_take(b);
-	return s ? submit(b, s, FLUSH, 0, 0) : -EWAIT;
+	s = slot_take();
+	return s ? submit(s, FLUSH, 0, 0) : -EWAIT;
 }
 
-static struct block virtio;
-
 const struct block_service virtio_blk_service = {
-	.self = &virtio,
 	.start = blk_start,
 	.notified = blk_notified,
 	.capacity = blk_capacity,

@@ -108,7 +108,6 @@ static int64_t run_restart_syscall(struct task *t, const uint64_t *a)
 {
 	struct sleep s = t->sleep;
 
-	(void)a;
 	if (!s.deadline)
 		return -EINTR;
 	t->sleep.deadline = 0;
@@ -158,7 +157,6 @@ static int64_t run_gettimeofday(struct task *t, const uint64_t *a)
 	struct linux_timeval value = { time.seconds, time.nanoseconds / NS_PER_MICROSECOND };
 	static const int32_t zone[2];
 
-	(void)t;
 	if (a[0] && user_put(a[0], &value, sizeof value))
 		return -EFAULT;
 	return a[1] && user_put(a[1], zone, sizeof zone) ? -EFAULT : 0;
@@ -186,7 +184,6 @@ static int64_t run_time(struct task *t, const uint64_t *a)
 {
 	int64_t seconds = (int64_t)((epoch() + now()) / NS_PER_SECOND);
 
-	(void)t;
 	return a[0] && user_put(a[0], &seconds, sizeof seconds) ? -EFAULT : seconds;
 }
 

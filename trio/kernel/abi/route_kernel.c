@@ -19,7 +19,6 @@ extern const char trio_release[], trio_build[];
 
 static int64_t run_sched_yield(struct task *t, const uint64_t *a)
 {
-	(void)a;
 	t->work |= WORK_YIELD;
 	return 0;
 }
@@ -34,7 +33,6 @@ void names_start(void)
 
 static int64_t run_uname(struct task *t, const uint64_t *a)
 {
-	(void)t;
 	return user_put(a[0], &names_of_system, sizeof names_of_system);
 }
 
@@ -73,7 +71,6 @@ static int64_t run_sysinfo(struct task *t, const uint64_t *a)
 		uint32_t unit, pad_3;
 	} info = { .unit = PAGE };
 
-	(void)t;
 	info.uptime = (int64_t)(clock_now() / 1000000000);
 	info.total = frames_total();
 	info.free = frames_free();
@@ -120,7 +117,6 @@ static int64_t run_sched_getaffinity(struct task *t, const uint64_t *a)
 {
 	uint64_t set = 1;
 
-	(void)t;
 	if (!is_task((int32_t)a[0]))
 		return -ESRCH;
 	if (a[1] < sizeof set || a[1] % sizeof set)
@@ -132,7 +128,6 @@ static int64_t run_sched_setaffinity(struct task *t, const uint64_t *a)
 {
 	uint64_t set = 0;
 
-	(void)t;
 	if (user_get(&set, a[2], MIN(a[1], sizeof set)) != 0)
 		return -EFAULT;
 	if (!is_task((int32_t)a[0]))
@@ -144,7 +139,6 @@ static int64_t run_getcpu(struct task *t, const uint64_t *a)
 {
 	uint32_t zero = 0;
 
-	(void)t;
 	if ((a[0] && user_put(a[0], &zero, sizeof zero)) || (a[1] && user_put(a[1], &zero, sizeof zero)))
 		return -EFAULT;
 	return 0;
@@ -153,7 +147,6 @@ static int64_t run_getcpu(struct task *t, const uint64_t *a)
 /* SCHED_OTHER alone, whose only priority is 0. */
 static int64_t run_sched_getscheduler(struct task *t, const uint64_t *a)
 {
-	(void)t;
 	return is_task((int32_t)a[0]) ? 0 : -ESRCH;
 }
 
@@ -161,7 +154,6 @@ static int64_t run_sched_getparam(struct task *t, const uint64_t *a)
 {
 	uint32_t zero = 0;
 
-	(void)t;
 	if ((int32_t)a[0] < 0 || a[1] == 0)
 		return -EINVAL;
 	if (!is_task((int32_t)a[0]))
@@ -172,16 +164,12 @@ static int64_t run_sched_getparam(struct task *t, const uint64_t *a)
 /* glibc asks at every start, and does without. */
 static int64_t run_rseq(struct task *t, const uint64_t *a)
 {
-	(void)t;
-	(void)a;
 	return -ENOSYS;
 }
 
 /* Trio's own, for the unit costs: into the kernel and out of it. */
 static int64_t run_trio_null(struct task *t, const uint64_t *a)
 {
-	(void)t;
-	(void)a;
 	return 0;
 }
 

@@ -105,8 +105,6 @@ static int64_t run_semtimedop(struct task *t, const uint64_t *a)
 /* libc tries these and does without: clone3 for clone, set_robust_list for locks that outlive their owner. */
 static int64_t run_without(struct task *t, const uint64_t *a)
 {
-	(void)t;
-	(void)a;
 	return -ENOSYS;
 }
 

@@ -28,7 +28,6 @@ int64_t run_rt_sigprocmask(struct task *t, const uint64_t *a)
 
 int64_t run_rt_sigreturn(struct task *t, const uint64_t *a)
 {
-	(void)a;
 	if (signal_frame_pop(t) != 0)
 		client_pm_raise(&t->request, SIGSEGV, SI_KERNEL, 0);
 	return (int64_t)t->user->rax;
@@ -37,7 +36,6 @@ int64_t run_rt_sigreturn(struct task *t, const uint64_t *a)
 /* Without another mask: sigsuspend with the present one. */
 int64_t run_pause(struct task *t, const uint64_t *a)
 {
-	(void)a;
 	client_pm_sigmask(&t->request, -1, 0);
 	return client_pm_sigsuspend(&t->request, t->request.out[OUT_PM_SIGMASK_OLD]);
 }

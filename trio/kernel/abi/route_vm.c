@@ -100,7 +100,6 @@ static int64_t run_futex(struct task *t, const uint64_t *a)
 /* What it names matters only to those who share a lock with a task that dies with it; no such lock is offered. */
 static int64_t run_set_robust_list(struct task *t, const uint64_t *a)
 {
-	(void)t;
 	return a[1] == ROBUST_HEAD_BYTES ? 0 : -EINVAL;
 }
 

@@ -27,7 +27,6 @@ struct stack_depths {
 #define CHECKING 0
 static inline int64_t checked_result(unsigned which, int64_t result)
 {
-	(void)which;
 	return result;
 }
 #define frame_poison(frame) ((void)(frame))

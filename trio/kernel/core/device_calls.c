@@ -12,13 +12,11 @@
 #define DEVICES_END 0x100000000UL
 #define CONFIG_BYTES 256
 
-int64_t kernel_call_pci_find(struct kernel *self, uint32_t vendor, uint32_t device, uint32_t index, struct grant bars,
-			     uint32_t *out_place)
+int64_t kernel_call_pci_find(uint32_t vendor, uint32_t device, uint32_t index, struct grant bars, uint32_t *out_place)
 {
 	const struct pci_function *f = pci_function(vendor, device, index);
 	uint64_t told[PCI_BARS + 2];
 
-	(void)self;
 	if (!f)
 		return -ENODEV;
 	memcpy(told, f->bars, sizeof f->bars);
@@ -30,10 +28,9 @@ int64_t kernel_call_pci_find(struct kernel *self, uint32_t vendor, uint32_t devi
 	return copy_out(bars, 0, told, sizeof told);
 }
 
-int64_t kernel_call_pci_command(struct kernel *self, uint32_t place, uint32_t at, uint32_t size, uint32_t write,
-				uint32_t value, uint32_t *out_value)
+int64_t kernel_call_pci_command(uint32_t place, uint32_t at, uint32_t size, uint32_t write, uint32_t value,
+				uint32_t *out_value)
 {
-	(void)self;
 	if ((size != 1 && size != 2 && size != 4) || at & (size - 1) || at >= CONFIG_BYTES || !pci_function_at(place))
 		return -EINVAL;
 	/* What is written may move its memory onto others'. */
@@ -53,11 +50,10 @@ static uint64_t device_address(uint64_t at, uint64_t length)
 	return (uint64_t)physical(at);
 }
 
-int64_t kernel_call_device_map(struct kernel *self, uint64_t address, uint64_t length, uint64_t *out_address)
+int64_t kernel_call_device_map(uint64_t address, uint64_t length, uint64_t *out_address)
 {
 	uint64_t end = address + length;
 
-	(void)self;
 	if (end < address || end > DEVICES_END)
 		return -EINVAL;
 	if (IS_REFUSED(process_may_memory(address, length)))
@@ -69,12 +65,11 @@ int64_t kernel_call_device_map(struct kernel *self, uint64_t address, uint64_t l
 	return *out_address ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_dma_take(struct kernel *self, uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
+int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
 	size_t count = 1;
 	uint64_t frames;
 
-	(void)self;
 	while (count < pages && count < DMA_PAGES_MOST)
 		count *= 2;
 	frames = count < pages ? 0 : frames_take(count);
@@ -85,9 +80,8 @@ int64_t kernel_call_dma_take(struct kernel *self, uint32_t pages, uint64_t *out_
 	return *out_address ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_irq_attach(struct kernel *self, uint32_t line, uint32_t endpoint, uint32_t bit)
+int64_t kernel_call_irq_attach(uint32_t line, uint32_t endpoint, uint32_t bit)
 {
-	(void)self;
 	if (IS_REFUSED(process_may_line(line) && process_is(endpoint)))
 		return -EPERM;
 	if (bit >= NOTIFY_CANCEL)
@@ -95,31 +89,28 @@ int64_t kernel_call_irq_attach(struct kernel *self, uint32_t line, uint32_t endp
 	return interrupt_attach(line, endpoint, bit);
 }
 
-int64_t kernel_call_irq_done(struct kernel *self, uint32_t line)
+int64_t kernel_call_irq_done(uint32_t line)
 {
-	(void)self;
 	if (IS_REFUSED(process_may_line(line)))
 		return -EPERM;
 	interrupt_done(line);
 	return 0;
 }
 
-int64_t kernel_call_port_in(struct kernel *self, uint32_t port, uint32_t size, uint32_t *out_value)
+int64_t kernel_call_port_in(uint32_t port, uint32_t size, uint32_t *out_value)
 {
 	uint16_t at = (uint16_t)port;
 
-	(void)self;
 	if (IS_REFUSED(process_may_port(port, size)))
 		return -EPERM;
 	*out_value = size == 1 ? cpu_in8(at) : size == 2 ? cpu_in16(at) : cpu_in32(at);
 	return 0;
 }
 
-int64_t kernel_call_port_out(struct kernel *self, uint32_t port, uint32_t size, uint32_t value)
+int64_t kernel_call_port_out(uint32_t port, uint32_t size, uint32_t value)
 {
 	uint16_t at = (uint16_t)port;
 
-	(void)self;
 	if (IS_REFUSED(process_may_port(port, size)))
 		return -EPERM;
 	if (size == 1)
@@ -131,11 +122,10 @@ int64_t kernel_call_port_out(struct kernel *self, uint32_t port, uint32_t size, 
 	return 0;
 }
 
-int64_t kernel_call_port_write(struct kernel *self, uint32_t port, struct grant from)
+int64_t kernel_call_port_write(uint32_t port, struct grant from)
 {
 	uint8_t bytes[64];
 
-	(void)self;
 	if (IS_REFUSED(process_may_port(port, 1)))
 		return -EPERM;
 	if (from.length > PAGE)

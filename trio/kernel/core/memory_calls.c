@@ -30,26 +30,23 @@ static bool is_lived_in(uint32_t space)
 	return false;
 }
 
-int64_t kernel_call_space_create(struct kernel *self, uint32_t space)
+int64_t kernel_call_space_create(uint32_t space)
 {
-	(void)self;
 	return space < TASKS && space_root(space) == 0 ? space_create(space) : -EINVAL;
 }
 
-int64_t kernel_call_space_destroy(struct kernel *self, uint32_t space)
+int64_t kernel_call_space_destroy(uint32_t space)
 {
-	(void)self;
 	if (!is_space(space) || IS_REFUSED(!is_lived_in(space)))
 		return -EINVAL;
 	space_destroy(space);
 	return 0;
 }
 
-int64_t kernel_call_space_use(struct kernel *self, uint32_t task, uint32_t space)
+int64_t kernel_call_space_use(uint32_t task, uint32_t space)
 {
 	struct task *t = task < TASKS ? tasks[task] : NULL;
 
-	(void)self;
 	if (t == NULL || (space != TASKS && !is_space(space)))
 		return -EINVAL;
 	t->space = space;
@@ -61,82 +58,70 @@ int64_t kernel_call_space_use(struct kernel *self, uint32_t task, uint32_t space
 	return 0;
 }
 
-int64_t kernel_call_space_zero(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
+int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	(void)self;
 	if (!is_page(space, address))
 		return -EINVAL;
 	space_zero(space, address, protection);
 	return 0;
 }
 
-int64_t kernel_call_space_map(struct kernel *self, uint32_t space, uint64_t address, uint64_t frame, uint64_t count,
-			      uint32_t protection)
+int64_t kernel_call_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
 {
-	(void)self;
 	if (!are_pages(space, address, count) || IS_REFUSED(process_may_map(frame, count)))
 		return -EINVAL;
 	return space_map(space, address, frame, count, protection);
 }
 
-int64_t kernel_call_space_private(struct kernel *self, uint32_t space, uint64_t address, uint32_t protection)
+int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t protection)
 {
-	(void)self;
 	return is_page(space, address) ? space_private(space, address, protection) : -EINVAL;
 }
 
-int64_t kernel_call_space_unmap(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages)
+int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 {
-	(void)self;
 	return are_pages(space, address, pages) ? space_unmap(space, address, pages) : -EINVAL;
 }
 
-int64_t kernel_call_space_protect(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages,
-				  uint32_t protection, uint32_t private)
+int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection,
+				  uint32_t private)
 {
-	(void)self;
 	if (!are_pages(space, address, pages))
 		return -EINVAL;
 	space_protect(space, address, pages, protection, private != 0);
 	return 0;
 }
 
-int64_t kernel_call_space_share(struct kernel *self, uint32_t from, uint32_t to, uint64_t address, uint64_t pages,
-				uint32_t private)
+int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
 {
-	(void)self;
 	if (!are_pages(from, address, pages) || !is_space(to))
 		return -EINVAL;
 	return space_share(from, to, address, pages, private != 0);
 }
 
-int64_t kernel_call_space_drop(struct kernel *self, uint32_t space, uint64_t address, uint64_t pages, uint64_t most,
-			       uint64_t *out_next)
+int64_t kernel_call_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *out_next)
 {
 	int64_t dropped;
 
-	(void)self;
 	if (!are_pages(space, address, pages))
 		return -EINVAL;
 	*out_next = space_drop(space, address, pages, most, &dropped);
 	return dropped;
 }
 
-int64_t kernel_call_space_copy(struct kernel *self, uint32_t from, uint32_t to, uint64_t address, uint64_t pages,
-			       uint32_t private, uint64_t most, uint64_t *out_next)
+int64_t kernel_call_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
+			       uint64_t most, uint64_t *out_next)
 {
 	int64_t copied;
 
-	(void)self;
 	if (!are_pages(from, address, pages) || !is_space(to))
 		return -EINVAL;
 	*out_next = space_copy(from, to, address, pages, private != 0, most, &copied);
 	return copied;
 }
 
-int64_t kernel_call_space_move(struct kernel *self, uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
-	(void)self;
 	if (!are_pages(space, address, pages) || !are_pages(space, to, pages))
 		return -EINVAL;
 	if (to < address + pages * PAGE && address < to + pages * PAGE)
@@ -145,25 +130,21 @@ int64_t kernel_call_space_move(struct kernel *self, uint32_t space, uint64_t add
 	return 0;
 }
 
-int64_t kernel_call_space_find(struct kernel *self, uint32_t space, uint64_t address, uint64_t *out_frame,
-			       uint32_t *out_protection)
+int64_t kernel_call_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)
 {
-	(void)self;
 	return is_space(space) && address < USER_END ? space_find(space, address, out_frame, out_protection) : -EFAULT;
 }
 
-int64_t kernel_call_frame_take(struct kernel *self, uint32_t promised, uint64_t *out_frame)
+int64_t kernel_call_frame_take(uint32_t promised, uint64_t *out_frame)
 {
-	(void)self;
 	*out_frame = promised ? frame_take_promised() : frame_take();
 	if (DISTRUST && *out_frame != 0)
 		frame_hold_own(*out_frame);
 	return *out_frame == 0 ? -ENOMEM : 0;
 }
 
-int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame, uint32_t promised)
+int64_t kernel_call_frame_drop(uint64_t frame, uint32_t promised)
 {
-	(void)self;
 	if (IS_REFUSED(frame_drop_own(frame)))
 		return -EINVAL;
 	if (promised)
@@ -173,34 +154,30 @@ int64_t kernel_call_frame_drop(struct kernel *self, uint64_t frame, uint32_t pro
 	return 0;
 }
 
-int64_t kernel_call_memory_promise(struct kernel *self, int64_t pages)
+int64_t kernel_call_memory_promise(int64_t pages)
 {
-	(void)self;
 	return frames_promise(pages);
 }
 
 /* Services that live in the kernel reach all memory where the kernel does. */
-int64_t kernel_call_frame_address(struct kernel *self, uint64_t frame, uint32_t endpoint, uint64_t *out_address)
+int64_t kernel_call_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
 {
-	(void)self;
 	if (IS_REFUSED(endpoint > ENDPOINT_KERNEL && endpoint < ENDPOINTS && frame_is_lent(frame)))
 		return -EINVAL;
 	*out_address = service_address(endpoint, frame);
 	return *out_address ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_frame_device(struct kernel *self, uint64_t frame, uint64_t count)
+int64_t kernel_call_frame_device(uint64_t frame, uint64_t count)
 {
-	(void)self;
 	if (IS_REFUSED(process_may_memory(frame, MIN(count, USER_END / PAGE) * PAGE)))
 		return -EPERM;
 	frames_are_device(frame, count);
 	return 0;
 }
 
-int64_t kernel_call_memory_free(struct kernel *self, uint64_t *out_free, uint64_t *out_total)
+int64_t kernel_call_memory_free(uint64_t *out_free, uint64_t *out_total)
 {
-	(void)self;
 	*out_free = frames_unpromised();
 	*out_total = frames_total();
 	return 0;

@@ -84,13 +84,12 @@ static int64_t give(const struct text *out, struct grant to)
 /* One text at a time is made. */
 static char buffer[16384];
 
-int64_t kernel_call_task_report(struct kernel *self, uint32_t task, uint32_t kind, struct grant to)
+int64_t kernel_call_task_report(uint32_t task, uint32_t kind, struct grant to)
 {
 	struct text out = { buffer, sizeof buffer, 0 };
 	const struct label *l;
 	struct task *t;
 
-	(void)self;
 	if (task >= TASKS || labels[task].process == 0)
 		return -ESRCH;
 	l = &labels[task];
@@ -170,13 +169,12 @@ static void machine_processor(struct text *out)
 	text_add(out, "cpu cores\t: 1\nfpu\t\t: yes\nflags\t\t: fpu tsc msr cx8 cmov fxsr sse sse2 syscall nx lm\n\n");
 }
 
-int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct grant to)
+int64_t kernel_call_machine_report(uint32_t kind, struct grant to)
 {
 	struct text out = { buffer, sizeof buffer, 0 };
 	uint64_t free = frames_free() * (PAGE / KIB), total = frames_total() * (PAGE / KIB), up = clock_now();
 	uint64_t available = frames_unpromised() * (PAGE / KIB), promised = frames_promised() * (PAGE / KIB);
 
-	(void)self;
 	switch (kind) {
 	case 0:
 		machine_stat(&out);
@@ -224,12 +222,11 @@ int64_t kernel_call_machine_report(struct kernel *self, uint32_t kind, struct gr
 	return give(&out, to);
 }
 
-int64_t kernel_call_counters_report(struct kernel *self, uint32_t task, struct grant to)
+int64_t kernel_call_counters_report(uint32_t task, struct grant to)
 {
 	struct counters sum = all_counters();
 	struct text out = { buffer, sizeof buffer, 0 };
 
-	(void)self;
 	if (task < TASKS && !tasks[task])
 		return -ESRCH;
 	if (task < TASKS)

@@ -19,76 +19,68 @@ static struct task *task_of(uint32_t number)
 	return t;
 }
 
-int64_t kernel_call_task_create(struct kernel *self, uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls,
-				uint64_t tls)
+int64_t kernel_call_task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
 {
-	(void)self;
 	if (child >= TASKS || tasks[child] || (parent != child && !task_of(parent)))
 		return -ESRCH;
 	return task_create(parent, child, stack, set_tls, tls);
 }
 
-int64_t kernel_call_task_start(struct kernel *self, uint32_t task)
+int64_t kernel_call_task_start(uint32_t task)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t || IS_REFUSED(t->state == NEW))
 		return -ESRCH;
 	task_start(t);
 	return 0;
 }
 
-int64_t kernel_call_task_end(struct kernel *self, uint32_t task)
+int64_t kernel_call_task_end(uint32_t task)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t || IS_REFUSED(process_may_end(t)))
 		return -ESRCH;
 	task_end(t);
 	return 0;
 }
 
-int64_t kernel_call_task_exec(struct kernel *self, uint32_t task, uint64_t entry, uint64_t stack)
+int64_t kernel_call_task_exec(uint32_t task, uint64_t entry, uint64_t stack)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t)
 		return -ESRCH;
 	task_exec(t, entry, stack);
 	return 0;
 }
 
-int64_t kernel_call_task_interrupt(struct kernel *self, uint32_t task)
+int64_t kernel_call_task_interrupt(uint32_t task)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t)
 		return -ESRCH;
 	request_interrupt(t);
 	return 0;
 }
 
-int64_t kernel_call_task_attend(struct kernel *self, uint32_t task, uint32_t ends)
+int64_t kernel_call_task_attend(uint32_t task, uint32_t ends)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t)
 		return -ESRCH;
 	t->work |= ends ? WORK_ATTEND | WORK_END : WORK_ATTEND;
 	return 0;
 }
 
-int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant name, uint32_t thread, uint32_t parent,
-			       uint32_t process, uint32_t group, uint32_t session, uint32_t state)
+int64_t kernel_call_task_label(uint32_t task, struct grant name, uint32_t thread, uint32_t parent, uint32_t process,
+			       uint32_t group, uint32_t session, uint32_t state)
 {
 	struct label *l;
 
-	(void)self;
 	if (task >= TASKS)
 		return -ESRCH;
 	l = &labels[task];
@@ -104,11 +96,10 @@ int64_t kernel_call_task_label(struct kernel *self, uint32_t task, struct grant 
 	return 0;
 }
 
-int64_t kernel_call_task_waited(struct kernel *self, uint32_t task, uint32_t parent)
+int64_t kernel_call_task_waited(uint32_t task, uint32_t parent)
 {
 	struct label *l;
 
-	(void)self;
 	if (task >= TASKS || parent > TASKS)
 		return -ESRCH;
 	l = &labels[task];
@@ -120,12 +111,11 @@ int64_t kernel_call_task_waited(struct kernel *self, uint32_t task, uint32_t par
 	return 0;
 }
 
-int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults,
-			       uint64_t *voluntary, uint64_t *involuntary)
+int64_t kernel_call_task_usage(uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults, uint64_t *voluntary,
+			       uint64_t *involuntary)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t)
 		return -ESRCH;
 	task_times(t, user, system);
@@ -135,11 +125,10 @@ int64_t kernel_call_task_usage(struct kernel *self, uint32_t task, uint64_t *use
 	return 0;
 }
 
-int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from, uint32_t count, uint32_t on)
+int64_t kernel_call_task_ports(uint32_t task, uint32_t from, uint32_t count, uint32_t on)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t)
 		return -ESRCH;
 	if (from >= PORTS || count > PORTS - from)
@@ -161,20 +150,18 @@ int64_t kernel_call_task_ports(struct kernel *self, uint32_t task, uint32_t from
 	return 0;
 }
 
-int64_t kernel_call_task_priority(struct kernel *self, uint32_t task, int32_t nice)
+int64_t kernel_call_task_priority(uint32_t task, int32_t nice)
 {
 	struct task *t = task_of(task);
 
-	(void)self;
 	if (!t)
 		return -ESRCH;
 	t->nice = nice;
 	return 0;
 }
 
-int64_t kernel_call_shut_down(struct kernel *self, uint32_t how, uint32_t status)
+int64_t kernel_call_shut_down(uint32_t how, uint32_t status)
 {
-	(void)self;
 	log_line("%s, status %u", how ? "starting again" : "off", status);
 	machine_end(how != 0, status);
 }
@@ -198,9 +185,8 @@ static uint64_t random_word(void)
 	return word ^ word >> 31;
 }
 
-int64_t kernel_call_random_bytes(struct kernel *self, struct grant to)
+int64_t kernel_call_random_bytes(struct grant to)
 {
-	(void)self;
 	if (to.length > PAGE)
 		return -EINVAL;
 	for (uint64_t at = 0; at < to.length; at += sizeof(uint64_t)) {
@@ -212,11 +198,10 @@ int64_t kernel_call_random_bytes(struct kernel *self, struct grant to)
 	return 0;
 }
 
-int64_t kernel_call_archive(struct kernel *self, uint64_t offset, struct grant to)
+int64_t kernel_call_archive(uint64_t offset, struct grant to)
 {
 	uint64_t n = offset < boot.archive.length ? MIN(to.length, boot.archive.length - offset) : 0;
 
-	(void)self;
 	if (n > 0 && copy_out(to, 0, physical(boot.archive.base + offset), n) != 0)
 		return -EFAULT;
 	return (int64_t)n;

@@ -4,11 +4,11 @@
 
 #define LAZY_NS 5000000000ULL
 
-static struct fs the_fs;
+struct fs fs;
 
-static struct mount *mount_of(struct fs *self, uint32_t number)
+static struct mount *mount_of(uint32_t number)
 {
-	struct mount *m = number < MOUNTS && self->mounts[number].use == LIVE ? &self->mounts[number] : NULL;
+	struct mount *m = number < MOUNTS && fs.mounts[number].use == LIVE ? &fs.mounts[number] : NULL;
 
 	if (m) {
 		m->turn++;
@@ -19,10 +19,9 @@ static struct mount *mount_of(struct fs *self, uint32_t number)
 
 void alarm_wanted(struct mount *m)
 {
-	(void)m;
-	if (the_fs.alarm_set)
+	if (fs.alarm_set)
 		return;
-	the_fs.alarm_set = true;
+	fs.alarm_set = true;
 	alarm_at(ENDPOINT_FS, now() + LAZY_NS);
 }
 
@@ -49,21 +48,21 @@ static int64_t inode_of(struct mount *m, uint32_t number, struct inode **i)
 	return result;
 }
 
-static int64_t fs_mount(struct fs *self, uint32_t device, uint32_t read_only)
+static int64_t fs_mount(uint32_t device, uint32_t read_only)
 {
-	return super_mount(self, device, read_only != 0);
+	return super_mount(device, read_only != 0);
 }
 
-static int64_t fs_unmount(struct fs *self, uint32_t mount)
+static int64_t fs_unmount(uint32_t mount)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 
 	return m ? super_unmount(m) : -EINVAL;
 }
 
-static int64_t fs_lookup(struct fs *self, uint32_t mount, uint32_t directory, struct grant name, uint32_t *inode)
+static int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, uint32_t *inode)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct inode *d, *i;
 	struct name n;
 	struct search s;
@@ -84,9 +83,9 @@ static int64_t fs_lookup(struct fs *self, uint32_t mount, uint32_t directory, st
 	return 0;
 }
 
-static int64_t fs_release(struct fs *self, uint32_t mount, uint32_t inode)
+static int64_t fs_release(uint32_t mount, uint32_t inode)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	uint32_t on = waits.on;
 	struct inode *i;
 
@@ -97,9 +96,9 @@ static int64_t fs_release(struct fs *self, uint32_t mount, uint32_t inode)
 	return 0;
 }
 
-static int64_t fs_attributes(struct fs *self, uint32_t mount, uint32_t inode, struct grant to)
+static int64_t fs_attributes(uint32_t mount, uint32_t inode, struct grant to)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct inode *i;
 	int64_t result = inode_of(m, inode, &i);
 	struct file_attributes a;
@@ -145,9 +144,9 @@ static int64_t set_attributes(struct mount *m, uint32_t inode, uint32_t which, c
 	return 0;
 }
 
-static int64_t fs_set_attributes(struct fs *self, uint32_t mount, uint32_t inode, uint32_t which, struct grant from)
+static int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which, struct grant from)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct file_attributes a;
 
 	if (!m)
@@ -157,33 +156,33 @@ static int64_t fs_set_attributes(struct fs *self, uint32_t mount, uint32_t inode
 	return CHANGE(m, set_attributes(m, inode, which, &a));
 }
 
-static int64_t fs_read(struct fs *self, uint32_t mount, uint32_t inode, uint64_t offset, struct grant to)
+static int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct inode *i;
 	int64_t result = inode_of(m, inode, &i);
 
 	return result < 0 ? result : file_read(m, i, offset, to);
 }
 
-static int64_t fs_write(struct fs *self, uint32_t mount, uint32_t inode, uint64_t offset, struct grant from)
+static int64_t fs_write(uint32_t mount, uint32_t inode, uint64_t offset, struct grant from)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 
 	return m ? CHANGE(m, file_write(m, inode, offset, from)) : -EINVAL;
 }
 
-static int64_t fs_truncate(struct fs *self, uint32_t mount, uint32_t inode, uint64_t size)
+static int64_t fs_truncate(uint32_t mount, uint32_t inode, uint64_t size)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 
 	return m ? CHANGE(m, file_truncate(m, inode, size)) : -EINVAL;
 }
 
-static int64_t fs_create(struct fs *self, uint32_t mount, uint32_t directory, uint32_t mode, uint32_t owner,
-			 uint32_t group, uint32_t device, struct grant name, uint32_t *inode)
+static int64_t fs_create(uint32_t mount, uint32_t directory, uint32_t mode, uint32_t owner, uint32_t group,
+			 uint32_t device, struct grant name, uint32_t *inode)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct new_file f = { directory, mode & S_IFMT ? mode : mode | S_IFREG, owner, group, device };
 	struct name n;
 	int64_t result = name_take(name, &n);
@@ -195,10 +194,10 @@ static int64_t fs_create(struct fs *self, uint32_t mount, uint32_t directory, ui
 	return CHANGE(m, name_create(m, &f, &n, NULL, 0, inode));
 }
 
-static int64_t fs_symlink(struct fs *self, uint32_t mount, uint32_t directory, uint32_t owner, uint32_t group,
-			  struct grant name, struct grant target)
+static int64_t fs_symlink(uint32_t mount, uint32_t directory, uint32_t owner, uint32_t group, struct grant name,
+			  struct grant target)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct new_file f = { directory, S_IFLNK | 0777, owner, group, 0 };
 	/* Not on the stack for its size; the service runs one call at a time. */
 	static char text[PAGE];
@@ -218,41 +217,40 @@ static int64_t fs_symlink(struct fs *self, uint32_t mount, uint32_t directory, u
 		return length == 0 ? -ENOENT : -ENAMETOOLONG;
 	result = CHANGE(m, name_create(m, &f, &n, text, length, &inode));
 	if (result == 0)
-		fs_release(self, mount, inode);
+		fs_release(mount, inode);
 	return result;
 }
 
-static int64_t fs_readlink(struct fs *self, uint32_t mount, uint32_t inode, struct grant to)
+static int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct inode *i;
 	int64_t result = inode_of(m, inode, &i);
 
 	return result < 0 ? result : file_readlink(m, i, to);
 }
 
-static int64_t fs_link(struct fs *self, uint32_t mount, uint32_t directory, uint32_t inode, struct grant name)
+static int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t inode, struct grant name)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct name n;
 	int64_t result = m ? name_take(name, &n) : -EINVAL;
 
 	return result < 0 ? result : CHANGE(m, name_link(m, directory, inode, &n));
 }
 
-static int64_t fs_unlink(struct fs *self, uint32_t mount, uint32_t directory, uint32_t directories, struct grant name)
+static int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, struct grant name)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct name n;
 	int64_t result = m ? name_take(name, &n) : -EINVAL;
 
 	return result < 0 ? result : CHANGE(m, name_unlink(m, directory, directories != 0, &n));
 }
 
-static int64_t fs_rename(struct fs *self, uint32_t mount, uint32_t from, struct grant name, uint32_t to,
-			 struct grant new_name)
+static int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to, struct grant new_name)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct name old, new;
 	int64_t result = m ? name_take(name, &old) : -EINVAL;
 
@@ -261,10 +259,9 @@ static int64_t fs_rename(struct fs *self, uint32_t mount, uint32_t from, struct 
 	return result < 0 ? result : CHANGE(m, name_rename(m, from, &old, to, &new));
 }
 
-static int64_t fs_entries(struct fs *self, uint32_t mount, uint32_t directory, uint64_t position, struct grant to,
-			  uint64_t *next)
+static int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct grant to, uint64_t *next)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct inode *d;
 	int64_t result = inode_of(m, directory, &d);
 
@@ -273,9 +270,9 @@ static int64_t fs_entries(struct fs *self, uint32_t mount, uint32_t directory, u
 	return result < 0 ? result : directory_list(m, d, position, to, next);
 }
 
-static int64_t fs_numbers(struct fs *self, uint32_t mount, struct grant to)
+static int64_t fs_numbers(uint32_t mount, struct grant to)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct file_system_numbers n;
 
 	if (!m)
@@ -292,9 +289,9 @@ static int64_t fs_numbers(struct fs *self, uint32_t mount, struct grant to)
 }
 
 /* A file that was not changed since the last write-back ended is on the disk. */
-static int64_t fs_sync(struct fs *self, uint32_t mount, uint32_t inode)
+static int64_t fs_sync(uint32_t mount, uint32_t inode)
 {
-	struct mount *m = mount_of(self, mount);
+	struct mount *m = mount_of(mount);
 	struct inode *i;
 	int64_t result;
 
@@ -323,13 +320,13 @@ static void go_on(struct mount *m)
 	inodes_reap(m);
 }
 
-static void fs_notified(struct fs *self, uint64_t bits)
+static void fs_notified(uint64_t bits)
 {
 	bool late = bits >> NOTIFY_ALARM & 1;
 
 	if (late)
-		self->alarm_set = false;
-	for (struct mount *m = self->mounts; m < self->mounts + MOUNTS; m++) {
+		fs.alarm_set = false;
+	for (struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++) {
 		if (m->use != LIVE)
 			continue;
 		go_on(m);
@@ -340,13 +337,12 @@ static void fs_notified(struct fs *self, uint64_t bits)
 		has_come(ANYTHING);
 }
 
-static void fs_start(struct fs *self)
+static void fs_start(void)
 {
-	memset(self, 0, sizeof(*self));
+	memset(&fs, 0, sizeof fs);
 }
 
 const struct fs_service fs_service = {
-	.self = &the_fs,
 	.start = fs_start,
 	.notified = fs_notified,
 	.mount = fs_mount,

@@ -188,6 +188,7 @@ struct fs {
 	struct mount mounts[MOUNTS];
 	bool alarm_set;
 };
+extern struct fs fs;
 
 /* Internal answer: a write-back has made room; the change is to be begun anew, at once. */
 #define AGAIN (-EAGAIN)
@@ -218,8 +219,8 @@ static inline int64_t wait_for(uint32_t thing)
 	return -EWAIT;
 }
 void has_come(uint32_t thing);
-int64_t fs_waited(struct fs *self, uint32_t *out_on);
-int64_t fs_came(struct fs *self, uint64_t *out_what, uint32_t *out_room);
+int64_t fs_waited(uint32_t *out_on);
+int64_t fs_came(uint64_t *out_what, uint32_t *out_room);
 
 /* cache.c. Buffers stay where they are until the step ends (step_begin), dirty ones until they are written. */
 static inline void step_begin(struct mount *m)
@@ -397,7 +398,7 @@ int64_t name_unlink(struct mount *m, uint32_t directory, bool directories, const
 int64_t name_rename(struct mount *m, uint32_t from, const struct name *name, uint32_t to, const struct name *new_name);
 
 /* super.c */
-int64_t super_mount(struct fs *fs, uint32_t device, bool read_only);
+int64_t super_mount(uint32_t device, bool read_only);
 int64_t super_unmount(struct mount *m);
 
 /* Pages of small structures, given back all together. */

@@ -117,11 +117,11 @@ static int64_t go_on(struct mount *m)
 	return result;
 }
 
-static struct mount *slot_for(struct fs *fs, uint32_t device)
+static struct mount *slot_for(uint32_t device)
 {
 	struct mount *unused = NULL;
 
-	for (struct mount *m = fs->mounts; m < fs->mounts + MOUNTS; m++) {
+	for (struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++) {
 		if (m->use != FREE && m->device == device)
 			return m;
 		if (m->use == FREE && !unused)
@@ -130,9 +130,9 @@ static struct mount *slot_for(struct fs *fs, uint32_t device)
 	return unused;
 }
 
-int64_t super_mount(struct fs *fs, uint32_t device, bool read_only)
+int64_t super_mount(uint32_t device, bool read_only)
 {
-	struct mount *m = slot_for(fs, device);
+	struct mount *m = slot_for(device);
 	int64_t result;
 
 	if (!m)
@@ -141,7 +141,7 @@ int64_t super_mount(struct fs *fs, uint32_t device, bool read_only)
 		return -EBUSY;
 	m->use = MOUNTING;
 	m->device = device;
-	m->number = (uint32_t)(m - fs->mounts);
+	m->number = (uint32_t)(m - fs.mounts);
 	m->read_only = read_only;
 	m->batch = 1;
 	result = go_on(m);

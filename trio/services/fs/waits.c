@@ -13,18 +13,17 @@ void has_come(uint32_t thing)
 	notify(ENDPOINT_VFS, VFS_DISK_READY);
 }
 
-int64_t fs_waited(struct fs *self, uint32_t *out_on)
+int64_t fs_waited(uint32_t *out_on)
 {
-	(void)self;
 	*out_on = waits.on;
 	return 0;
 }
 
-int64_t fs_came(struct fs *self, uint64_t *out_what, uint32_t *out_room)
+int64_t fs_came(uint64_t *out_what, uint32_t *out_room)
 {
 	*out_what = waits.came;
 	*out_room = 0;
-	for (const struct mount *m = self->mounts; m < self->mounts + MOUNTS; m++)
+	for (const struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++)
 		if (m->use != FREE)
 			*out_room += TRANSFERS - m->transfer_count;
 	waits.came = 0;

@@ -22,9 +22,9 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 	return answer(r, 0);
 }
 
-verdict pm_prctl(struct pm *pm, struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to)
+verdict pm_prctl(struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	struct process *p = t->process;
 
 	switch (option) {
@@ -57,9 +57,9 @@ verdict pm_prctl(struct pm *pm, struct request *r, uint32_t option, uint64_t val
 	return refuse(r, EINVAL);
 }
 
-verdict pm_ioperm(struct pm *pm, struct request *r, uint64_t from, uint64_t count, uint32_t on)
+verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 {
-	const struct thread *t = asking(pm, r);
+	const struct thread *t = asking(r);
 
 	if (from >= PORTS || count == 0 || count > PORTS - from)
 		return refuse(r, EINVAL);
@@ -69,9 +69,9 @@ verdict pm_ioperm(struct pm *pm, struct request *r, uint64_t from, uint64_t coun
 }
 
 /* Written back first what is not yet on a disk: the handler runs again until that is done. */
-verdict pm_reboot(struct pm *pm, struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command)
+verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command)
 {
-	if (asking(pm, r)->process->identity.euid != 0)
+	if (asking(r)->process->identity.euid != 0)
 		return refuse(r, EPERM);
 	if (magic != REBOOT_MAGIC || (magic_2 != REBOOT_MAGIC_2A && magic_2 != REBOOT_MAGIC_2B &&
 				      magic_2 != REBOOT_MAGIC_2C && magic_2 != REBOOT_MAGIC_2D))
@@ -88,14 +88,14 @@ verdict pm_reboot(struct pm *pm, struct request *r, uint32_t magic, uint32_t mag
 		return refuse(r, EINVAL);
 	}
 	if (vfs_write_back() == -EWAIT)
-		return disk_park(pm, r);
+		return disk_park(r);
 	kernel_shut_down(command == REBOOT_RESTART, 0);
 	return answer(r, 0);
 }
 
-verdict pm_personality(struct pm *pm, struct request *r, uint32_t persona)
+verdict pm_personality(struct request *r, uint32_t persona)
 {
-	struct process *p = asking(pm, r)->process;
+	struct process *p = asking(r)->process;
 	uint32_t old = p->persona;
 
 	/* Nothing is placed at random. */

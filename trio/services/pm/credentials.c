@@ -32,9 +32,9 @@ void credentials_tell(struct process *p)
 	}
 }
 
-verdict pm_getid(struct pm *pm, struct request *r, uint32_t which)
+verdict pm_getid(struct request *r, uint32_t which)
 {
-	const struct identity *who = &asking(pm, r)->process->identity;
+	const struct identity *who = &asking(r)->process->identity;
 	const uint32_t ids[] = { who->uid, who->euid, who->gid, who->egid };
 
 	return which < COUNT_OF(ids) ? answer(r, ids[which]) : refuse(r, EINVAL);
@@ -98,10 +98,9 @@ static int64_t set_three(struct ids *ids, const struct ids *new, bool root)
 	return 0;
 }
 
-verdict pm_setids(struct pm *pm, struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective,
-		  uint32_t saved)
+verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved)
 {
-	struct process *p = asking(pm, r)->process;
+	struct process *p = asking(r)->process;
 	struct identity *who = &p->identity;
 	struct ids new = { real, effective, saved }, ids;
 	int64_t result;
@@ -132,9 +131,9 @@ verdict pm_setids(struct pm *pm, struct request *r, uint32_t group, uint32_t exa
 	return answer(r, 0);
 }
 
-verdict pm_getresids(struct pm *pm, struct request *r, uint32_t group)
+verdict pm_getresids(struct request *r, uint32_t group)
 {
-	const struct identity *who = &asking(pm, r)->process->identity;
+	const struct identity *who = &asking(r)->process->identity;
 
 	r->out[OUT_PM_GETRESIDS_REAL] = group ? who->gid : who->uid;
 	r->out[OUT_PM_GETRESIDS_EFFECTIVE] = group ? who->egid : who->euid;
@@ -142,9 +141,9 @@ verdict pm_getresids(struct pm *pm, struct request *r, uint32_t group)
 	return answer(r, 0);
 }
 
-verdict pm_getgroups(struct pm *pm, struct request *r, uint32_t size, struct grant to)
+verdict pm_getgroups(struct request *r, uint32_t size, struct grant to)
 {
-	const struct identity *who = &asking(pm, r)->process->identity;
+	const struct identity *who = &asking(r)->process->identity;
 
 	if ((int32_t)size < 0)
 		return refuse(r, EINVAL);
@@ -157,9 +156,9 @@ verdict pm_getgroups(struct pm *pm, struct request *r, uint32_t size, struct gra
 	return answer(r, who->group_count);
 }
 
-verdict pm_setgroups(struct pm *pm, struct request *r, uint32_t count, struct grant from)
+verdict pm_setgroups(struct request *r, uint32_t count, struct grant from)
 {
-	struct process *p = asking(pm, r)->process;
+	struct process *p = asking(r)->process;
 	uint32_t groups[GROUPS];
 
 	if (!is_root(p))

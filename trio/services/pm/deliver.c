@@ -3,9 +3,9 @@
 
 /* What the present task did itself cannot be overlooked: blocked or ignored, it has its default action, and that also
  * in the first process. */
-verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t code, uint64_t address)
+verdict pm_raise(struct request *r, uint32_t signal, uint32_t code, uint64_t address)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	struct process *p = t->process;
 	uint64_t bit = SIGNAL_BIT(signal);
 	struct information i = { .code = (int32_t)code, .value = address };
@@ -14,39 +14,39 @@ verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t cod
 		p->handlers->set &= ~bit;
 	t->blocked &= ~bit;
 	if (handler_of(p, signal) == SIG_DFL)
-		process_end(pm, p, signal, NULL);
+		process_end(p, signal, NULL);
 	else
-		(void)signal_send(pm, p, t, signal, &i);
+		(void)signal_send(p, t, signal, &i);
 	return answer(r, 0);
 }
 
-verdict pm_raised(struct pm *pm, struct request *r, uint32_t signal)
+verdict pm_raised(struct request *r, uint32_t signal)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
-	(void)signal_send(pm, t->process, t, signal, &(struct information){ .code = SI_USER });
+	(void)signal_send(t->process, t, signal, &(struct information){ .code = SI_USER });
 	return answer(r, 0);
 }
 
-void stop_check(struct pm *pm, struct process *p)
+void stop_check(struct process *p)
 {
 	if (p->halted < p->thread_count || p->tell_stopped)
 		return;
 	p->tell_stopped = true;
-	parent_tell(pm, p, CLD_STOPPED, p->stop);
+	parent_tell(p, CLD_STOPPED, p->stop);
 	EACH_THREAD(p, t)
 	{
 		thread_label(t);
 	}
 }
 
-static void stop_begin(struct pm *pm, struct process *p, uint32_t signal, const struct thread *self)
+static void stop_begin(struct process *p, uint32_t signal, const struct thread *self)
 {
 	p->stop = signal;
 	p->stop_number++;
 	p->halted = 0;
 	p->tell_continued = false;
-	pm->stopped++;
+	pm.stopped++;
 	EACH_THREAD(p, t)
 	{
 		if (t != self)
@@ -54,12 +54,12 @@ static void stop_begin(struct pm *pm, struct process *p, uint32_t signal, const 
 	}
 }
 
-void stop_end(struct pm *pm, struct process *p)
+void stop_end(struct process *p)
 {
 	bool was_told = p->halted == p->thread_count;
 
 	p->stop = 0;
-	pm->stopped--;
+	pm.stopped--;
 	p->tell_stopped = false;
 	unpark(&p->stopped);
 	EACH_THREAD(p, t)
@@ -69,30 +69,30 @@ void stop_end(struct pm *pm, struct process *p)
 	if (p->ending || !was_told)
 		return;
 	p->tell_continued = true;
-	parent_tell(pm, p, CLD_CONTINUED, SIGCONT);
+	parent_tell(p, CLD_CONTINUED, SIGCONT);
 }
 
 /* A thread halts once a stop; `scratch` knows of which. It is parked hard: what signals do to it, stop_end decides. */
-static verdict halt(struct pm *pm, struct process *p, struct request *r)
+static verdict halt(struct process *p, struct request *r)
 {
 	if (r->scratch[0] != p->stop_number) {
 		r->scratch[0] = p->stop_number;
 		p->halted++;
-		stop_check(pm, p);
+		stop_check(p);
 	}
 	return park_hard(&p->stopped, r);
 }
 
-static void take_default(struct pm *pm, struct thread *t, uint32_t signal)
+static void take_default(struct thread *t, uint32_t signal)
 {
 	struct process *p = t->process;
 
-	if (default_ignores(signal) || p == pm->init)
+	if (default_ignores(signal) || p == pm.init)
 		return;
 	if (!default_stops(signal))
-		process_end(pm, p, signal, t);
+		process_end(p, signal, t);
 	else if (signal == SIGSTOP || !group_is_orphaned(p, NULL))
-		stop_begin(pm, p, signal, t);
+		stop_begin(p, signal, t);
 }
 
 static verdict handle(struct thread *t, struct request *r, uint32_t signal, const struct information *i)
@@ -121,14 +121,13 @@ static void write_number(struct thread *t)
 	t->set_tid = 0;
 }
 
-verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer)
+verdict pm_attend(struct request *r, uint64_t stack_pointer)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	struct process *p = t->process;
 	struct information i;
 	uint32_t signal;
 
-	(void)stack_pointer;
 	if (!p)
 		return answer(r, 0);
 	if (t->set_tid)
@@ -137,15 +136,15 @@ verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer)
 		uint64_t handler;
 
 		if (t->leaving)
-			return thread_leave(pm, t, r);
+			return thread_leave(t, r);
 		if (p->stop)
-			return halt(pm, p, r);
-		signal = signal_take(pm, t, ~t->blocked, &i);
+			return halt(p, r);
+		signal = signal_take(t, ~t->blocked, &i);
 		if (signal == 0)
 			break;
 		handler = handler_of(p, signal);
 		if (handler == SIG_DFL)
-			take_default(pm, t, signal);
+			take_default(t, signal);
 		else if (handler != SIG_IGN)
 			return handle(t, r, signal, &i);
 	}
@@ -156,9 +155,9 @@ verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer)
 	return answer(r, 0);
 }
 
-verdict pm_sigreturn(struct pm *pm, struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags)
+verdict pm_sigreturn(struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
 	mask_set(t, mask);
 	if (flags & SS_DISABLE)

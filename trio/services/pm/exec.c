@@ -126,18 +126,18 @@ static void gather(struct process *p, struct thread *self)
 }
 
 /* The one that is left is the process's first from now on, also by its number. */
-static void become_first(struct pm *pm, struct thread *t)
+static void become_first(struct thread *t)
 {
 	struct process *p = t->process;
 
 	p->gathering = NULL;
 	if (t->number == p->number)
 		return;
-	number_of(pm, t->number)->thread = NOBODY;
-	number_drop(pm, t->number);
+	number_of(t->number)->thread = NOBODY;
+	number_drop(t->number);
 	t->number = p->number;
-	number_use(pm, t->number);
-	number_of(pm, t->number)->thread = (uint16_t)(t->slot + 1);
+	number_use(t->number);
+	number_of(t->number)->thread = (uint16_t)(t->slot + 1);
 	zombie_hide(p);
 	process_identify(p);
 }
@@ -180,13 +180,13 @@ static void name_set(struct thread *t, struct grant path)
 		t->name[i] = tail[begins + i];
 }
 
-static void handlers_own(struct pm *pm, struct process *p)
+static void handlers_own(struct process *p)
 {
 	if (p->handlers->holders > 1) {
-		struct handlers *own = handlers_take(pm);
+		struct handlers *own = handlers_take();
 
 		handlers_copy(own, p->handlers);
-		handlers_give(pm, p->handlers);
+		handlers_give(p->handlers);
 		p->handlers = own;
 	}
 	handlers_reset(p->handlers);
@@ -210,14 +210,14 @@ static int64_t tell_files(struct thread *t, const struct arguments *a)
 }
 
 /* The new memory's contents, and the program's entry. -EWAIT, GIVES_WAY: to be called again. */
-static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, uint64_t *sp)
+static int64_t load(struct thread *t, const struct arguments *a, uint64_t *sp)
 {
 	struct process *p = t->process;
 	struct image *image = t->image;
 	int64_t result = 0;
 
 	if (image->stack_begun)
-		return stack_write(pm, t, image, a, rights_set(p, image), sp);
+		return stack_write(t, image, a, rights_set(p, image), sp);
 	/* What runs is the program, so it is mapped last. */
 	if (image->interpreter)
 		result = elf_map(t, image->interpreter);
@@ -229,22 +229,22 @@ static int64_t load(struct pm *pm, struct thread *t, const struct arguments *a, 
 		result = vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK),
 				       image->stack);
 	if (result == 0)
-		result = stack_write(pm, t, image, a, rights_set(p, image), sp);
+		result = stack_write(t, image, a, rights_set(p, image), sp);
 	return result;
 }
 
-static void begin_program(struct pm *pm, struct thread *t, struct grant path, uint64_t sp)
+static void begin_program(struct thread *t, struct grant path, uint64_t sp)
 {
 	struct process *p = t->process;
 	uint64_t entry = t->image->interpreter ? t->image->interpreter->entry : t->image->entry;
 
 	image_drop(t);
-	handlers_own(pm, p);
+	handlers_own(p);
 	t->stack = t->stack_size = 0;
 	t->clear_tid = 0;
 	p->executed = p->dumpable = true;
 	p->shares_space = false;
-	vfork_end(pm, p);
+	vfork_end(p);
 	name_set(t, path);
 	thread_label_named(t);
 	kernel_task_exec(t->slot, entry, sp);
@@ -260,7 +260,7 @@ static uint64_t memory_need(const struct image *image)
 
 /* Everything up to the point of no return. 0: past it; WAITS_FOR_THREADS: they have still to leave;
  * WAITS_FOR_MEMORY: the old one is going. */
-static int64_t commit(struct pm *pm, struct thread *t)
+static int64_t commit(struct thread *t)
 {
 	int64_t result;
 
@@ -268,7 +268,7 @@ static int64_t commit(struct pm *pm, struct thread *t)
 		gather(t->process, t);
 		return WAITS_FOR_THREADS;
 	}
-	become_first(pm, t);
+	become_first(t);
 	result = vm_renew(t->slot, memory_need(t->image));
 	if (result != 0)
 		return result == -EWAIT ? WAITS_FOR_MEMORY : result;
@@ -279,40 +279,40 @@ static int64_t commit(struct pm *pm, struct thread *t)
 
 /* As far as it goes. -EWAIT: for a disk, GIVES_WAY, WAITS_FOR_THREADS, WAITS_FOR_MEMORY: then it is to be called again,
  * the same. */
-static int64_t execute(struct pm *pm, struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
+static int64_t execute(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
 {
 	int64_t result = t->image ? 0 : prepare(t, directory, a, flags);
 	uint64_t sp;
 
 	if (result == 0 && !t->image->committed) {
-		result = commit(pm, t);
+		result = commit(t);
 		if (result < 0)
 			image_drop(t);
 	}
 	if (result != 0)
 		return result;
-	result = load(pm, t, a, &sp);
+	result = load(t, a, &sp);
 	if (result == 0) {
-		begin_program(pm, t, a->path, sp);
+		begin_program(t, a->path, sp);
 	} else if (result < 0 && result != -EWAIT) {
 		image_drop(t);
-		process_end(pm, t->process, SIGKILL, NULL);
+		process_end(t->process, SIGKILL, NULL);
 	}
 	return result;
 }
 
-int64_t execute_first(struct pm *pm, struct thread *t, const char *path)
+int64_t execute_first(struct thread *t, const char *path)
 {
 	struct grant name = grant_read(path, strlen(path) + 1);
 	const struct arguments a = { name, name, 1, 0 };
 
-	return execute(pm, t, AT_FDCWD, &a, 0);
+	return execute(t, AT_FDCWD, &a, 0);
 }
 
-verdict pm_execute(struct pm *pm, struct request *r, int32_t directory, struct grant path, struct grant arguments,
-		   uint32_t argc, uint32_t envc, uint32_t flags)
+verdict pm_execute(struct request *r, int32_t directory, struct grant path, struct grant arguments, uint32_t argc,
+		   uint32_t envc, uint32_t flags)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	const struct arguments a = { path, arguments, argc, envc };
 	int64_t result;
 
@@ -321,14 +321,14 @@ verdict pm_execute(struct pm *pm, struct request *r, int32_t directory, struct g
 			image_drop(t);
 		return refuse(r, EINTR);
 	}
-	result = execute(pm, t, directory, &a, flags);
+	result = execute(t, directory, &a, flags);
 	if (result == WAITS_FOR_THREADS)
 		return park_hard(&t->waiting, r);
 	if (result == WAITS_FOR_MEMORY)
-		return park_hard(&pm->disk[FS_ANYTHING], r);
+		return park_hard(&pm.disk[FS_ANYTHING], r);
 	if (result == GIVES_WAY)
 		return give_way(r, BY_NOTHING);
 	if (result == -EWAIT)
-		return disk_park(pm, r);
+		return disk_park(r);
 	return settle(r, result);
 }

@@ -2,14 +2,14 @@
 #include "pm_internal.h"
 
 /* Every thread sees it before it is in user mode again, and leaves. */
-void process_end(struct pm *pm, struct process *p, uint32_t status, const struct thread *except)
+void process_end(struct process *p, uint32_t status, const struct thread *except)
 {
 	if (p->ending)
 		return;
 	p->ending = true;
 	p->status = status;
 	if (p->stop)
-		stop_end(pm, p);
+		stop_end(p);
 	EACH_THREAD(p, t)
 	{
 		t->leaving = true;
@@ -20,7 +20,7 @@ void process_end(struct pm *pm, struct process *p, uint32_t status, const struct
 	}
 }
 
-void parent_tell(struct pm *pm, struct process *p, int32_t code, uint32_t status)
+void parent_tell(struct process *p, int32_t code, uint32_t status)
 {
 	struct process *parent = p->parent;
 	struct information i = { .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = status };
@@ -33,7 +33,7 @@ void parent_tell(struct pm *pm, struct process *p, int32_t code, uint32_t status
 	if (!ended && parent->handlers->set & SIGNAL_BIT(SIGCHLD) && action->flags & SA_NOCLDSTOP)
 		return;
 	if (signal)
-		(void)signal_send(pm, parent, NULL, signal, &i);
+		(void)signal_send(parent, NULL, signal, &i);
 }
 
 /* It does not want to wait for its children. */
@@ -45,95 +45,95 @@ static bool reaps_at_once(const struct process *parent)
 	return h->set & SIGNAL_BIT(SIGCHLD) && (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT);
 }
 
-static void tell_of_end(struct pm *pm, struct process *p)
+static void tell_of_end(struct process *p)
 {
 	bool at_once = p->exit_signal == SIGCHLD && reaps_at_once(p->parent);
 	uint32_t signal = p->status & 0x7f;
 
 	if (signal)
-		parent_tell(pm, p, CLD_KILLED, signal);
+		parent_tell(p, CLD_KILLED, signal);
 	else
-		parent_tell(pm, p, CLD_EXITED, p->status >> 8);
+		parent_tell(p, CLD_EXITED, p->status >> 8);
 	if (at_once)
-		process_remove(pm, p);
+		process_remove(p);
 	else
 		zombie_label(p);
 }
 
 /* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
-static void wake_orphaned(struct pm *pm, struct process *member, const struct process *except)
+static void wake_orphaned(struct process *member, const struct process *except)
 {
 	struct process *p = member;
 
-	if (pm->stopped == 0 || !group_is_orphaned(member, except))
+	if (pm.stopped == 0 || !group_is_orphaned(member, except))
 		return;
 	do {
 		if (p->stop) {
-			signal_group(pm, member->group, SIGHUP);
-			signal_group(pm, member->group, SIGCONT);
+			signal_group(member->group, SIGHUP);
+			signal_group(member->group, SIGCONT);
 			return;
 		}
 		p = p->group_next;
 	} while (p != member);
 }
 
-static void give_children_to_init(struct pm *pm, struct process *p)
+static void give_children_to_init(struct process *p)
 {
 	EACH_CHILD(p, child)
 	{
 		list_remove(&child->of_parent);
-		list_add(&pm->init->children, &child->of_parent);
-		child->parent = pm->init;
+		list_add(&pm.init->children, &child->of_parent);
+		child->parent = pm.init;
 		EACH_THREAD(child, t)
 		{
 			thread_label(t);
 		}
 		if (child->death_signal)
-			signal_plain(pm, child, child->death_signal);
+			signal_plain(child, child->death_signal);
 		child->exit_signal = SIGCHLD;
 		if (child->zombie)
-			tell_of_end(pm, child);
+			tell_of_end(child);
 		else if (child->group != p->group && child->session == p->session)
-			wake_orphaned(pm, child, p);
+			wake_orphaned(child, p);
 	}
 }
 
-void shut_down(struct pm *pm)
+void shut_down(void)
 {
-	uint32_t signal = pm->init->status & 0x7f;
+	uint32_t signal = pm.init->status & 0x7f;
 
-	pm->shutting_down = true;
+	pm.shutting_down = true;
 	if (vfs_write_back() == -EWAIT)
 		return;
 	if (signal)
 		log_line("pm: the first process was ended by signal %u", signal);
 	else
-		log_line("pm: the first process has ended with status %u", pm->init->status >> 8);
-	kernel_shut_down(0, signal ? 128 + signal : pm->init->status >> 8);
+		log_line("pm: the first process has ended with status %u", pm.init->status >> 8);
+	kernel_shut_down(0, signal ? 128 + signal : pm.init->status >> 8);
 }
 
 /* Its last thread has left. */
-static void process_leave(struct pm *pm, struct process *p)
+static void process_leave(struct process *p)
 {
-	timer_end(pm, &p->real);
-	timer_end(pm, &p->processor);
+	timer_end(&p->real);
+	timer_end(&p->processor);
 	if (p->pending.first)
-		pending_flush(pm, p, &p->pending, UINT64_MAX);
+		pending_flush(p, &p->pending, UINT64_MAX);
 	p->zombie = true;
 	p->ending = true;
-	if (p == pm->init) {
-		shut_down(pm);
+	if (p == pm.init) {
+		shut_down();
 		return;
 	}
 	if (!list_is_empty(&p->children))
-		give_children_to_init(pm, p);
-	if (pm->stopped && p->parent->group != p->group && p->parent->session == p->session)
-		wake_orphaned(pm, p, p);
-	handlers_give(pm, p->handlers);
-	tell_of_end(pm, p);
+		give_children_to_init(p);
+	if (pm.stopped && p->parent->group != p->group && p->parent->session == p->session)
+		wake_orphaned(p, p);
+	handlers_give(p->handlers);
+	tell_of_end(p);
 }
 
-verdict thread_leave(struct pm *pm, struct thread *t, struct request *r)
+verdict thread_leave(struct thread *t, struct request *r)
 {
 	struct process *p = t->process;
 	struct usage used = thread_usage(t);
@@ -141,40 +141,40 @@ verdict thread_leave(struct pm *pm, struct thread *t, struct request *r)
 
 	if (t->image)
 		image_drop(t);
-	if (pm->semaphores.waiting[slot])
-		operations_drop(pm, slot);
+	if (pm.semaphores.waiting[slot])
+		operations_drop(slot);
 	if (t->clear_tid && (p->thread_count > 1 || p->shares_space))
 		vm_clear_and_wake(slot, t->clear_tid);
 	t->clear_tid = 0;
 	if (t->pending.first)
-		pending_flush(pm, p, &t->pending, UINT64_MAX);
-	if (pm->semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(pm, p))
+		pending_flush(p, &t->pending, UINT64_MAX);
+	if (pm.semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(p))
 		return give_way(r, BY_NOTHING);
 	if (vfs_leave(slot) == -EWAIT || vm_leave(slot) == -EWAIT)
-		return park_hard(&pm->disk[FS_ANYTHING], r);
+		return park_hard(&pm.disk[FS_ANYTHING], r);
 	usage_add(&p->own, &used);
 	kernel_task_end(slot);
-	thread_remove(pm, t);
+	thread_remove(t);
 	if (p->thread_count > 0 && slot == p->slot)
 		zombie_label(p);
 	if (p->thread_count == 0) {
-		vfork_end(pm, p);
-		process_leave(pm, p);
+		vfork_end(p);
+		process_leave(p);
 	} else if (p->gathering && p->thread_count == 1) {
 		unpark(&p->gathering->waiting);
 	} else if (p->stop) {
-		stop_check(pm, p);
+		stop_check(p);
 	}
 	return answer(r, 0);
 }
 
-verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all)
+verdict pm_exit(struct request *r, uint32_t status, uint32_t all)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	struct process *p = t->process;
 
 	if (all || p->thread_count == 1)
-		process_end(pm, p, (status & 0xff) << 8, t);
+		process_end(p, (status & 0xff) << 8, t);
 	t->leaving = true;
-	return thread_leave(pm, t, r);
+	return thread_leave(t, r);
 }

@@ -16,7 +16,7 @@ enum { CHILD, SLOT };
 #define SHARE_FOLDERS 2
 
 /* Namespaces and file descriptors of processes there are none. */
-static bool is_possible(struct pm *pm, const struct process *p, uint64_t flags)
+static bool is_possible(const struct process *p, uint64_t flags)
 {
 	if (flags & ~KNOWN || (flags & CSIGNAL) > SIGNALS)
 		return false;
@@ -24,7 +24,7 @@ static bool is_possible(struct pm *pm, const struct process *p, uint64_t flags)
 		return false;
 	if (flags & CLONE_THREAD && (!(flags & CLONE_SIGHAND) || flags & CLONE_VFORK))
 		return false;
-	return !(flags & CLONE_PARENT && p == pm->init);
+	return !(flags & CLONE_PARENT && p == pm.init);
 }
 
 /* Kernel and files of `child`. Returns 0, or what was refused, with nothing left behind. */
@@ -60,22 +60,22 @@ static void identity_copy(struct identity *to, const struct identity *from)
 	memcpy(to, from, offsetof(struct identity, groups) + from->group_count * sizeof from->groups[0]);
 }
 
-static struct process *process_fork(struct pm *pm, struct process *from, uint32_t slot, int32_t number, uint64_t flags)
+static struct process *process_fork(struct process *from, uint32_t slot, int32_t number, uint64_t flags)
 {
-	struct process *p = process_add(pm, slot, flags & CLONE_PARENT ? from->parent : from);
+	struct process *p = process_add(slot, flags & CLONE_PARENT ? from->parent : from);
 
 	p->number = number;
-	number_use(pm, number);
-	number_of(pm, number)->process = (uint16_t)(slot + 1);
-	group_join(pm, p, from->group);
+	number_use(number);
+	number_of(number)->process = (uint16_t)(slot + 1);
+	group_join(p, from->group);
 	p->session = from->session;
-	number_use(pm, p->session);
+	number_use(p->session);
 	p->exit_signal = flags & CLONE_PARENT ? from->exit_signal : (uint32_t)(flags & CSIGNAL);
 	if (flags & CLONE_SIGHAND) {
 		p->handlers = from->handlers;
 		p->handlers->holders++;
 	} else {
-		p->handlers = handlers_take(pm);
+		p->handlers = handlers_take();
 		handlers_copy(p->handlers, from->handlers);
 	}
 	identity_copy(&p->identity, &from->identity);
@@ -86,14 +86,14 @@ static struct process *process_fork(struct pm *pm, struct process *from, uint32_
 	if (flags & CLONE_VM)
 		p->shares_space = from->shares_space = true;
 	if (p->limits[RLIMIT_CPU].soft != RLIM_INFINITY)
-		processor_check(pm, p);
+		processor_check(p);
 	return p;
 }
 
-static struct thread *thread_fork(struct pm *pm, struct process *p, const struct thread *from, uint32_t slot,
-				  int32_t number, uint64_t flags, uint64_t child_tid)
+static struct thread *thread_fork(struct process *p, const struct thread *from, uint32_t slot, int32_t number,
+				  uint64_t flags, uint64_t child_tid)
 {
-	struct thread *t = thread_add(pm, p, slot, number);
+	struct thread *t = thread_add(p, slot, number);
 
 	t->blocked = from->restore ? from->saved : from->blocked;
 	t->nice = from->nice;
@@ -124,34 +124,34 @@ static void tell_numbers(struct thread *t, uint32_t caller, uint64_t flags, stru
 }
 
 /* vfork: runs again when the child has left the memory, or the parent is to end. */
-static verdict wait_for_child(struct pm *pm, struct thread *t, struct request *r)
+static verdict wait_for_child(struct thread *t, struct request *r)
 {
 	if (t->vforking && !t->leaving)
 		return park_hard(&t->waiting, r);
 	if (t->vforking)
-		process_numbered(pm, (int32_t)r->scratch[CHILD])->vfork_parent = 0;
+		process_numbered((int32_t)r->scratch[CHILD])->vfork_parent = 0;
 	t->vforking = false;
 	return answer(r, (int64_t)r->scratch[CHILD]);
 }
 
-verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid,
-		 uint64_t child_tid, uint64_t tls)
+verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid, uint64_t child_tid,
+		 uint64_t tls)
 {
-	struct thread *self = asking(pm, r), *t;
+	struct thread *self = asking(r), *t;
 	struct process *p = self->process;
 	int32_t slot, number;
 	int64_t result = 0;
 
 	if (r->scratch[CHILD])
-		return wait_for_child(pm, self, r);
+		return wait_for_child(self, r);
 	if (r->scratch[SLOT]) {
 		slot = (int32_t)r->scratch[SLOT] - 1;
 	} else {
-		if (!is_possible(pm, p, flags))
+		if (!is_possible(p, flags))
 			return refuse(r, EINVAL);
-		if (!may_fork(pm, p))
+		if (!may_fork(p))
 			return refuse(r, EAGAIN);
-		slot = slot_take(pm);
+		slot = slot_take();
 		if (slot < 0)
 			return refuse(r, EAGAIN);
 		result = reserve(self->slot, (uint32_t)slot, flags, stack, tls);
@@ -160,17 +160,17 @@ verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stac
 		result = reserve_memory(self->slot, (uint32_t)slot, flags);
 	if (result == -EWAIT) {
 		r->scratch[SLOT] = (uint64_t)slot + 1;
-		return park_hard(&pm->disk[FS_ANYTHING], r);
+		return park_hard(&pm.disk[FS_ANYTHING], r);
 	}
 	if (result != 0) {
-		slot_give(pm, (uint32_t)slot);
+		slot_give((uint32_t)slot);
 		return settle(r, result);
 	}
 	/* committed */
-	number = number_take(pm);
+	number = number_take();
 	if (!(flags & CLONE_THREAD))
-		p = process_fork(pm, p, (uint32_t)slot, number, flags);
-	t = thread_fork(pm, p, self, (uint32_t)slot, number, flags, child_tid);
+		p = process_fork(p, (uint32_t)slot, number, flags);
+	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
 	thread_label(t);
 	vfs_identify(t->slot, (uint32_t)number, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
 	tell_numbers(t, self->slot, flags, parent_tid, child_tid);
@@ -180,24 +180,24 @@ verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stac
 	p->vfork_parent = self->slot + 1;
 	self->vforking = true;
 	r->scratch[CHILD] = (uint64_t)number;
-	return wait_for_child(pm, self, r);
+	return wait_for_child(self, r);
 }
 
-void vfork_end(struct pm *pm, struct process *child)
+void vfork_end(struct process *child)
 {
 	struct thread *parent;
 
 	if (!child->vfork_parent)
 		return;
-	parent = &pm->threads[child->vfork_parent - 1];
+	parent = &pm.threads[child->vfork_parent - 1];
 	child->vfork_parent = 0;
 	parent->vforking = false;
 	unpark(&parent->waiting);
 }
 
-verdict pm_set_tid_address(struct pm *pm, struct request *r, uint64_t address)
+verdict pm_set_tid_address(struct request *r, uint64_t address)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
 	t->clear_tid = address;
 	return answer(r, t->number);

@@ -18,35 +18,35 @@ bool group_is_orphaned(struct process *member, const struct process *except)
 	return true;
 }
 
-static struct process *named(struct pm *pm, const struct request *r, int32_t pid)
+static struct process *named(const struct request *r, int32_t pid)
 {
-	return pid ? process_numbered(pm, pid) : asking(pm, r)->process;
+	return pid ? process_numbered(pid) : asking(r)->process;
 }
 
-verdict pm_getpgid(struct pm *pm, struct request *r, int32_t pid)
+verdict pm_getpgid(struct request *r, int32_t pid)
 {
-	const struct process *p = named(pm, r, pid);
+	const struct process *p = named(r, pid);
 
 	return p ? answer(r, p->group) : refuse(r, ESRCH);
 }
 
-verdict pm_getsid(struct pm *pm, struct request *r, int32_t pid)
+verdict pm_getsid(struct request *r, int32_t pid)
 {
-	const struct process *p = named(pm, r, pid);
+	const struct process *p = named(r, pid);
 
 	return p ? answer(r, p->session) : refuse(r, ESRCH);
 }
 
-static bool group_in_session(struct pm *pm, int32_t group, int32_t session)
+static bool group_in_session(int32_t group, int32_t session)
 {
-	const struct process *member = group_numbered(pm, group);
+	const struct process *member = group_numbered(group);
 
 	return member && member->session == session;
 }
 
-verdict pm_setpgid(struct pm *pm, struct request *r, int32_t pid, int32_t group)
+verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 {
-	struct process *self = asking(pm, r)->process, *p = named(pm, r, pid);
+	struct process *self = asking(r)->process, *p = named(r, pid);
 
 	if (group < 0)
 		return refuse(r, EINVAL);
@@ -60,29 +60,29 @@ verdict pm_setpgid(struct pm *pm, struct request *r, int32_t pid, int32_t group)
 		return refuse(r, EPERM);
 	if (group == 0)
 		group = p->number;
-	if (group != p->number && !group_in_session(pm, group, self->session))
+	if (group != p->number && !group_in_session(group, self->session))
 		return refuse(r, EPERM);
 	if (group == p->group)
 		return answer(r, 0);
 	/* committed */
-	group_leave(pm, p);
-	group_join(pm, p, group);
+	group_leave(p);
+	group_join(p, group);
 	process_identify(p);
 	return answer(r, 0);
 }
 
-verdict pm_setsid(struct pm *pm, struct request *r)
+verdict pm_setsid(struct request *r)
 {
-	struct process *p = asking(pm, r)->process;
+	struct process *p = asking(r)->process;
 
-	if (p->group == p->number || group_numbered(pm, p->number))
+	if (p->group == p->number || group_numbered(p->number))
 		return refuse(r, EPERM);
 	/* committed */
-	group_leave(pm, p);
-	group_join(pm, p, p->number);
-	number_drop(pm, p->session);
+	group_leave(p);
+	group_join(p, p->number);
+	number_drop(p->session);
 	p->session = p->number;
-	number_use(pm, p->session);
+	number_use(p->session);
 	process_identify(p);
 	return answer(r, p->number);
 }

@@ -5,22 +5,22 @@
 #define UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 
 /* There are as many as processes. */
-struct handlers *handlers_take(struct pm *pm)
+struct handlers *handlers_take(void)
 {
-	struct handlers *h = pm->free_handlers;
+	struct handlers *h = pm.free_handlers;
 
-	pm->free_handlers = h->next_free;
+	pm.free_handlers = h->next_free;
 	h->set = 0;
 	h->holders = 1;
 	return h;
 }
 
-void handlers_give(struct pm *pm, struct handlers *h)
+void handlers_give(struct handlers *h)
 {
 	if (--h->holders > 0)
 		return;
-	h->next_free = pm->free_handlers;
-	pm->free_handlers = h;
+	h->next_free = pm.free_handlers;
+	pm.free_handlers = h;
 }
 
 void handlers_copy(struct handlers *to, const struct handlers *from)
@@ -45,7 +45,7 @@ void handlers_reset(struct handlers *h)
 	}
 }
 
-static void set_action(struct pm *pm, struct process *p, uint32_t signal, const struct linux_sigaction *action)
+static void set_action(struct process *p, uint32_t signal, const struct linux_sigaction *action)
 {
 	struct handlers *h = p->handlers;
 	uint64_t bit = SIGNAL_BIT(signal);
@@ -59,12 +59,12 @@ static void set_action(struct pm *pm, struct process *p, uint32_t signal, const 
 	if (action->handler != SIG_IGN && !(action->handler == SIG_DFL && default_ignores(signal)))
 		return;
 	/* What is ignored from now on is not waiting any more. */
-	process_flush(pm, p, bit);
+	process_flush(p, bit);
 }
 
-verdict pm_sigaction(struct pm *pm, struct request *r, uint32_t signal, struct grant action, struct grant old)
+verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, struct grant old)
 {
-	struct process *p = asking(pm, r)->process;
+	struct process *p = asking(r)->process;
 	const struct handlers *h = p->handlers;
 	struct linux_sigaction new, before = { 0 };
 
@@ -75,7 +75,7 @@ verdict pm_sigaction(struct pm *pm, struct request *r, uint32_t signal, struct g
 	if (h->set & SIGNAL_BIT(signal))
 		before = h->action[signal - 1];
 	if (action.length)
-		set_action(pm, p, signal, &new);
+		set_action(p, signal, &new);
 	if (old.length && copy_out(old, 0, &before, sizeof before) != 0)
 		return refuse(r, EFAULT);
 	return answer(r, 0);

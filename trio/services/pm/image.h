@@ -85,7 +85,6 @@ struct arguments {
 	uint32_t argc, envc;
 };
 /* Writes them; `sp` is where the program finds argc. 0, -EFAULT, or GIVES_WAY. */
-int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const struct arguments *a, bool secure,
-		    uint64_t *sp);
+int64_t stack_write(struct thread *t, struct image *image, const struct arguments *a, bool secure, uint64_t *sp);
 
 #endif

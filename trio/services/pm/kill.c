@@ -11,100 +11,98 @@ static struct information from_user(const struct process *p, int32_t code, uint6
 	return (struct information){ .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = value };
 }
 
-static int64_t send_checked(struct pm *pm, const struct process *from, struct process *to, struct thread *t,
-			    uint32_t signal, const struct information *i)
+static int64_t send_checked(const struct process *from, struct process *to, struct thread *t, uint32_t signal,
+			    const struct information *i)
 {
 	if (!may_signal(from, to, signal))
 		return -EPERM;
-	return signal == 0 ? 0 : signal_send(pm, to, t, signal, i);
+	return signal == 0 ? 0 : signal_send(to, t, signal, i);
 }
 
-static void send_one_of_many(struct pm *pm, const struct process *from, struct process *to, uint32_t signal,
-			     struct sent *sent)
+static void send_one_of_many(const struct process *from, struct process *to, uint32_t signal, struct sent *sent)
 {
 	struct information i = from_user(from, SI_USER, 0);
 
 	sent->met++;
-	if (send_checked(pm, from, to, NULL, signal, &i) == 0)
+	if (send_checked(from, to, NULL, signal, &i) == 0)
 		sent->allowed++;
 }
 
-static int64_t kill_group(struct pm *pm, const struct process *from, int32_t group, uint32_t signal)
+static int64_t kill_group(const struct process *from, int32_t group, uint32_t signal)
 {
-	struct process *first = group_numbered(pm, group), *to = first;
+	struct process *first = group_numbered(group), *to = first;
 	struct sent sent = { 0 };
 
 	if (!first)
 		return -ESRCH;
 	do {
-		send_one_of_many(pm, from, to, signal, &sent);
+		send_one_of_many(from, to, signal, &sent);
 		to = to->group_next;
 	} while (to != first);
 	return sent.allowed ? 0 : -EPERM;
 }
 
 /* All but the first process and the sender. That some may not be signalled, or all, is no error, as in Linux. */
-static int64_t kill_all(struct pm *pm, const struct process *from, uint32_t signal)
+static int64_t kill_all(const struct process *from, uint32_t signal)
 {
 	struct sent sent = { 0 };
 
-	EACH_PROCESS(pm, to)
+	EACH_PROCESS(to)
 	{
-		if (to != pm->init && to != from)
-			send_one_of_many(pm, from, to, signal, &sent);
+		if (to != pm.init && to != from)
+			send_one_of_many(from, to, signal, &sent);
 	}
 	return sent.met ? 0 : -ESRCH;
 }
 
 /* A process's number, or that of any thread of it. */
-static struct process *process_of(struct pm *pm, int32_t pid)
+static struct process *process_of(int32_t pid)
 {
-	struct process *p = process_numbered(pm, pid);
-	struct thread *t = p ? NULL : thread_numbered(pm, pid);
+	struct process *p = process_numbered(pid);
+	struct thread *t = p ? NULL : thread_numbered(pid);
 
 	return t ? t->process : p;
 }
 
-verdict pm_kill(struct pm *pm, struct request *r, int32_t pid, uint32_t signal)
+verdict pm_kill(struct request *r, int32_t pid, uint32_t signal)
 {
-	struct process *from = asking(pm, r)->process, *to;
+	struct process *from = asking(r)->process, *to;
 	struct information i = from_user(from, SI_USER, 0);
 
 	if (signal > SIGNALS)
 		return refuse(r, EINVAL);
 	if (pid == -1)
-		return settle(r, kill_all(pm, from, signal));
+		return settle(r, kill_all(from, signal));
 	if (pid == INT32_MIN)
 		return refuse(r, ESRCH);
 	if (pid <= 0)
-		return settle(r, kill_group(pm, from, pid ? -pid : from->group, signal));
-	to = process_of(pm, pid);
+		return settle(r, kill_group(from, pid ? -pid : from->group, signal));
+	to = process_of(pid);
 	if (!to)
 		return refuse(r, ESRCH);
-	return settle(r, send_checked(pm, from, to, NULL, signal, &i));
+	return settle(r, send_checked(from, to, NULL, signal, &i));
 }
 
-verdict pm_tgkill(struct pm *pm, struct request *r, int32_t group, int32_t tid, uint32_t signal)
+verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal)
 {
-	const struct process *from = asking(pm, r)->process;
+	const struct process *from = asking(r)->process;
 	struct information i = from_user(from, SI_TKILL, 0);
-	struct thread *to = thread_numbered(pm, tid);
+	struct thread *to = thread_numbered(tid);
 
 	if (tid <= 0 || group < 0 || signal > SIGNALS)
 		return refuse(r, EINVAL);
 	if (!to || (group != 0 && to->process->number != group))
 		return refuse(r, ESRCH);
-	return settle(r, send_checked(pm, from, to->process, to, signal, &i));
+	return settle(r, send_checked(from, to->process, to, signal, &i));
 }
 
 /* What the kernel's own codes are, nobody may pretend to another process. */
-verdict pm_sigqueue(struct pm *pm, struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code,
-		    uint64_t value)
+verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code, uint64_t value)
 {
-	const struct process *from = asking(pm, r)->process;
+	const struct process *from = asking(r)->process;
 	struct information i = from_user(from, code, value);
-	struct thread *t = group ? thread_numbered(pm, id) : NULL;
-	struct process *to = t ? t->process : process_of(pm, id);
+	struct thread *t = group ? thread_numbered(id) : NULL;
+	struct process *to = t ? t->process : process_of(id);
 
 	if (signal > SIGNALS)
 		return refuse(r, EINVAL);
@@ -112,5 +110,5 @@ verdict pm_sigqueue(struct pm *pm, struct request *r, int32_t group, int32_t id,
 		return refuse(r, ESRCH);
 	if ((code >= 0 || code == SI_TKILL) && to != from)
 		return refuse(r, EPERM);
-	return settle(r, send_checked(pm, from, to, t, signal, &i));
+	return settle(r, send_checked(from, to, t, signal, &i));
 }

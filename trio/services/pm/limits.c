@@ -22,13 +22,13 @@ void limits_start(struct process *p)
 }
 
 /* Threads of all processes of the same user count; root is not limited. */
-bool may_fork(struct pm *pm, const struct process *p)
+bool may_fork(const struct process *p)
 {
 	uint64_t count = 0;
 
 	if (p->identity.uid == 0 || p->identity.euid == 0)
 		return true;
-	EACH_PROCESS(pm, other)
+	EACH_PROCESS(other)
 	{
 		if (other->identity.uid == p->identity.uid)
 			count += MAX(other->thread_count, 1);
@@ -37,9 +37,9 @@ bool may_fork(struct pm *pm, const struct process *p)
 }
 
 /* Whose limits are meant, and whether the asking one may: itself, or one of the same user's. */
-static int64_t limited(struct pm *pm, const struct request *r, int32_t pid, struct process **out)
+static int64_t limited(const struct request *r, int32_t pid, struct process **out)
 {
-	struct process *self = asking(pm, r)->process, *p = pid ? process_numbered(pm, pid) : self;
+	struct process *self = asking(r)->process, *p = pid ? process_numbered(pid) : self;
 	const struct identity *mine = &self->identity;
 
 	if (!p)
@@ -52,10 +52,10 @@ static int64_t limited(struct pm *pm, const struct request *r, int32_t pid, stru
 	return -EPERM;
 }
 
-verdict pm_getrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which)
+verdict pm_getrlimit(struct request *r, int32_t pid, uint32_t which)
 {
 	struct process *p;
-	int64_t result = limited(pm, r, pid, &p);
+	int64_t result = limited(r, pid, &p);
 
 	if (which >= RLIMITS)
 		return refuse(r, EINVAL);
@@ -79,11 +79,11 @@ static void limits_tell(const struct process *p, uint32_t which)
 	}
 }
 
-verdict pm_setrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard)
+verdict pm_setrlimit(struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard)
 {
-	const struct process *self = asking(pm, r)->process;
+	const struct process *self = asking(r)->process;
 	struct process *p;
-	int64_t result = limited(pm, r, pid, &p);
+	int64_t result = limited(r, pid, &p);
 
 	if (which >= RLIMITS || soft > hard)
 		return refuse(r, EINVAL);
@@ -98,7 +98,7 @@ verdict pm_setrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t whi
 	p->limits[which] = (struct limit){ soft, hard };
 	limits_tell(p, which);
 	if (which == RLIMIT_CPU)
-		processor_check(pm, p);
+		processor_check(p);
 	return answer(r, 0);
 }
 
@@ -139,19 +139,19 @@ static int32_t meant(const struct thread *self, uint32_t which, int32_t who)
 }
 
 /* The answer is 20 - nice, of several the highest: never negative. */
-verdict pm_getpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who)
+verdict pm_getpriority(struct request *r, uint32_t which, int32_t who)
 {
-	const struct thread *self = asking(pm, r), *one;
+	const struct thread *self = asking(r), *one;
 	int32_t most = 0;
 
 	if (which > PRIO_USER)
 		return refuse(r, EINVAL);
 	who = meant(self, which, who);
 	if (which == PRIO_PROCESS) {
-		one = thread_numbered(pm, who);
+		one = thread_numbered(who);
 		return one ? answer(r, 20 - one->nice) : refuse(r, ESRCH);
 	}
-	EACH_PROCESS(pm, p)
+	EACH_PROCESS(p)
 	{
 		if (!is_meant(p, which, who))
 			continue;
@@ -163,9 +163,9 @@ verdict pm_getpriority(struct pm *pm, struct request *r, uint32_t which, int32_t
 	return most ? answer(r, most) : refuse(r, ESRCH);
 }
 
-verdict pm_setpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who, int32_t nice)
+verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t nice)
 {
-	const struct thread *self = asking(pm, r);
+	const struct thread *self = asking(r);
 	struct thread *one;
 	int64_t result = -ESRCH;
 
@@ -174,10 +174,10 @@ verdict pm_setpriority(struct pm *pm, struct request *r, uint32_t which, int32_t
 	nice = MAX(NICE_LEAST, MIN(NICE_MOST, nice));
 	who = meant(self, which, who);
 	if (which == PRIO_PROCESS) {
-		one = thread_numbered(pm, who);
+		one = thread_numbered(who);
 		return one ? settle(r, nice_set(self->process, one, nice)) : refuse(r, ESRCH);
 	}
-	EACH_PROCESS(pm, p)
+	EACH_PROCESS(p)
 	{
 		if (!is_meant(p, which, who))
 			continue;

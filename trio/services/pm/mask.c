@@ -27,9 +27,9 @@ void mask_set(struct thread *t, uint64_t mask)
 		hand_over(t, newly);
 }
 
-verdict pm_sigmask(struct pm *pm, struct request *r, int32_t how, uint64_t set)
+verdict pm_sigmask(struct request *r, int32_t how, uint64_t set)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
 	r->out[OUT_PM_SIGMASK_OLD] = t->blocked;
 	switch (how) {
@@ -51,9 +51,9 @@ verdict pm_sigmask(struct pm *pm, struct request *r, int32_t how, uint64_t set)
 	return answer(r, 0);
 }
 
-verdict pm_sigpending(struct pm *pm, struct request *r)
+verdict pm_sigpending(struct request *r)
 {
-	const struct thread *t = asking(pm, r);
+	const struct thread *t = asking(r);
 
 	r->out[OUT_PM_SIGPENDING_SET] = (t->pending.set | t->process->pending.set) & t->blocked;
 	return answer(r, 0);
@@ -69,9 +69,9 @@ static void mask_borrow(struct thread *t, uint64_t mask)
 	mask_set(t, mask);
 }
 
-verdict pm_sigmask_wait(struct pm *pm, struct request *r, uint64_t mask)
+verdict pm_sigmask_wait(struct request *r, uint64_t mask)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
 	r->out[OUT_PM_SIGMASK_WAIT_OLD] = t->blocked;
 	mask_borrow(t, mask);
@@ -79,9 +79,9 @@ verdict pm_sigmask_wait(struct pm *pm, struct request *r, uint64_t mask)
 }
 
 /* The seam ends it for a signal. */
-verdict pm_sigsuspend(struct pm *pm, struct request *r, uint64_t mask)
+verdict pm_sigsuspend(struct request *r, uint64_t mask)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
 	mask_borrow(t, mask);
 	if (is_signalled(t))
@@ -101,14 +101,14 @@ static int64_t information_write(struct grant to, uint32_t signal, const struct 
 	return copy_out(to, 0, &out, sizeof out);
 }
 
-verdict pm_sigtimedwait(struct pm *pm, struct request *r, uint64_t set, struct grant information, uint64_t deadline)
+verdict pm_sigtimedwait(struct request *r, uint64_t set, struct grant information, uint64_t deadline)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	struct information i;
 	uint32_t signal;
 
 	set &= ~UNBLOCKABLE;
-	signal = signal_take(pm, t, set, &i);
+	signal = signal_take(t, set, &i);
 	if (signal)
 		return settle(r, information_write(information, signal, &i) == 0 ? (int64_t)signal : -EFAULT);
 	if (is_signalled(t))
@@ -124,9 +124,9 @@ static bool is_on_stack(const struct thread *t, uint64_t stack_pointer)
 	return stack_pointer > t->stack && stack_pointer - t->stack <= t->stack_size;
 }
 
-verdict pm_sigaltstack(struct pm *pm, struct request *r, struct grant new, struct grant old, uint64_t stack_pointer)
+verdict pm_sigaltstack(struct request *r, struct grant new, struct grant old, uint64_t stack_pointer)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 	bool in_use = is_on_stack(t, stack_pointer);
 	struct linux_stack was = { .sp = t->stack, .size = t->stack_size }, set;
 

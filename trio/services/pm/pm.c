@@ -1,93 +1,93 @@
 /* pm.c: the process service: its table of handlers, and what others notify it of. */
 #include "pm_internal.h"
 
-static struct pm pm;
+struct pm pm;
 
-static void start(struct pm *self)
+static void start(void)
 {
 	uint32_t leaf = 1, b, c, d;
 
-	table_start(self);
+	table_start();
 	/* For AT_HWCAP and AT_HWCAP2: what a program may use, as the processor says it. */
 	__asm__("cpuid" : "+a"(leaf), "=b"(b), "=c"(c), "=d"(d) : "2"(0));
-	self->hardware = d;
+	pm.hardware = d;
 	leaf = 7;
 	__asm__("cpuid" : "+a"(leaf), "=b"(b), "=c"(c), "=d"(d) : "2"(0));
 	/* FSGSBASE. */
-	self->hardware_2 = b & 1 ? 2 : 0;
+	pm.hardware_2 = b & 1 ? 2 : 0;
 }
 
-static void terminal(struct pm *self)
+static void terminal(void)
 {
 	uint32_t group, signal;
 
 	while (vfs_terminal_signals(&group, &signal) == 1)
-		signal_group(self, (int32_t)group, signal);
+		signal_group((int32_t)group, signal);
 }
 
-verdict disk_park(struct pm *self, struct request *r)
+verdict disk_park(struct request *r)
 {
 	uint32_t on;
 
 	(void)vfs_disk_waited(&on);
-	return park_hard(&self->disk[on % FS_THINGS], r);
+	return park_hard(&pm.disk[on % FS_THINGS], r);
 }
 
-static void disk_ready(struct pm *self)
+static void disk_ready(void)
 {
 	uint64_t came;
 
 	(void)vfs_disk_came(&came);
 	/* vm and vfs also tell so that they may be asked again. */
 	for (came |= 1ULL << FS_ANYTHING; came != 0; came &= came - 1)
-		unpark(&self->disk[__builtin_ctzll(came)]);
-	if (self->shutting_down)
-		shut_down(self);
+		unpark(&pm.disk[__builtin_ctzll(came)]);
+	if (pm.shutting_down)
+		shut_down();
 }
 
-static void notified(struct pm *self, uint64_t bits)
+static void notified(uint64_t bits)
 {
 	if (bits & NOTIFIED_PM_TERMINAL)
-		terminal(self);
+		terminal();
 	if (bits & NOTIFIED_PM_DISK_READY)
-		disk_ready(self);
+		disk_ready();
 	if (bits & 1UL << NOTIFY_ALARM)
-		timers_pass(self);
+		timers_pass();
 }
 
-static verdict pm_getpid(struct pm *self, struct request *r)
+static verdict pm_getpid(struct request *r)
 {
-	return answer(r, asking(self, r)->process->number);
+	return answer(r, asking(r)->process->number);
 }
 
-static verdict pm_gettid(struct pm *self, struct request *r)
+static verdict pm_gettid(struct request *r)
 {
-	return answer(r, asking(self, r)->number);
+	return answer(r, asking(r)->number);
 }
 
-static verdict pm_getppid(struct pm *self, struct request *r)
+static verdict pm_getppid(struct request *r)
 {
-	const struct process *parent = asking(self, r)->process->parent;
+	const struct process *parent = asking(r)->process->parent;
 
 	return answer(r, parent ? parent->number : 0);
 }
 
 /* The first process: root, the leader of a group and a session, with everything left to its default. */
-static struct thread *first_process(struct pm *self, uint32_t slot)
+static struct thread *first_process(uint32_t slot)
 {
-	struct process *p = process_add(self, slot, NULL);
+	struct process *p = process_add(slot, NULL);
 	struct thread *t;
 
-	self->init = p;
-	p->number = number_take(self);
-	number_use(self, p->number);
-	number_of(self, p->number)->process = (uint16_t)(slot + 1);
-	group_join(self, p, p->number);
+	pm.init = p;
+	p->number = number_take();
+	number_use(p->number);
+	number_of(p->number)->process = (uint16_t)(slot + 1);
+	group_join(p, p->number);
 	p->session = p->number;
-	number_use(self, p->session);
-	p->handlers = handlers_take(self);
+	number_use(p->session);
+	p->handlers = handlers_take();
 	limits_start(p);
-	t = thread_add(self, p, slot, p->number);
+	t = thread_add(p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");
 	process_identify(p);
 	thread_label_named(t);
@@ -96,7 +96,7 @@ static struct thread *first_process(struct pm *self, uint32_t slot)
 	return t;
 }
 
-static int64_t begin(struct pm *self, uint32_t task)
+static int64_t begin(uint32_t task)
 {
 	int64_t result = vfs_unpack();
 
@@ -107,13 +107,12 @@ static int64_t begin(struct pm *self, uint32_t task)
 	result = vfs_begin(task);
 	if (result != 0)
 		return result;
-	if ((uint32_t)slot_take(self) != task)
+	if ((uint32_t)slot_take() != task)
 		panic("the first task is %u", task);
-	return execute_first(self, first_process(self, task), "/init");
+	return execute_first(first_process(task), "/init");
 }
 
 const struct pm_service pm_service = {
-	.self = &pm,
 	.start = start,
 	.notified = notified,
 	.getpid = pm_getpid,

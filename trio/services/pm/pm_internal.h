@@ -195,6 +195,7 @@ struct pm {
 	bool shutting_down;
 	uint32_t hardware, hardware_2;
 };
+extern struct pm pm;
 
 /* Each member of a list; the present one may leave it. */
 #define EACH(head, type, member, variable)                                                                  \
@@ -202,36 +203,36 @@ struct pm {
 	     next_##variable = CONTAINER(variable->member.next, type, member), &variable->member != (head); \
 	     variable = next_##variable)
 #define EACH_THREAD(p, t) EACH(&(p)->threads, struct thread, of_process, t)
-#define EACH_PROCESS(pm, p) EACH(&(pm)->everyone, struct process, everyone, p)
+#define EACH_PROCESS(p) EACH(&pm.everyone, struct process, everyone, p)
 #define EACH_CHILD(parent, p) EACH(&(parent)->children, struct process, of_parent, p)
 
-static inline struct thread *asking(struct pm *pm, const struct request *r)
+static inline struct thread *asking(const struct request *r)
 {
-	return &pm->threads[r->task];
+	return &pm.threads[r->task];
 }
 
 /* What is known of a number; 0 is nobody's, and stands for what is no number at all. */
-static inline struct number *number_of(struct pm *pm, int32_t number)
+static inline struct number *number_of(int32_t number)
 {
-	return &pm->numbers[number > 0 && number < NUMBERS ? number : 0];
+	return &pm.numbers[number > 0 && number < NUMBERS ? number : 0];
 }
 
 /* table.c: slots, numbers, groups. */
-void table_start(struct pm *pm);
+void table_start(void);
 /* A slot, or -EAGAIN. */
-int32_t slot_take(struct pm *pm);
-void slot_give(struct pm *pm, uint32_t slot);
+int32_t slot_take(void);
+void slot_give(uint32_t slot);
 /* An unused number; there is always one. */
-int32_t number_take(struct pm *pm);
-void number_use(struct pm *pm, int32_t number);
-void number_drop(struct pm *pm, int32_t number);
+int32_t number_take(void);
+void number_use(int32_t number);
+void number_drop(int32_t number);
 /* NULL: there is none. */
-struct thread *thread_numbered(struct pm *pm, int32_t number);
-struct process *process_numbered(struct pm *pm, int32_t number);
+struct thread *thread_numbered(int32_t number);
+struct process *process_numbered(int32_t number);
 /* A member, from which `group_next` leads to the others and back. */
-struct process *group_numbered(struct pm *pm, int32_t group);
-void group_join(struct pm *pm, struct process *p, int32_t group);
-void group_leave(struct pm *pm, struct process *p);
+struct process *group_numbered(int32_t group);
+void group_join(struct process *p, int32_t group);
+void group_leave(struct process *p);
 /* Tells the kernel what /proc shows of one thread. */
 void thread_label(const struct thread *t);
 /* With its name, which is new; else it is the one that it has, in a new thread its maker's. */
@@ -242,14 +243,14 @@ void process_identify(struct process *p);
 void zombie_label(struct process *p);
 void zombie_hide(struct process *p);
 /* A process without threads, as a child of `parent`, NULL: the first. */
-struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent);
-void process_remove(struct pm *pm, struct process *p);
-struct thread *thread_add(struct pm *pm, struct process *p, uint32_t slot, int32_t number);
-void thread_remove(struct pm *pm, struct thread *t);
+struct process *process_add(uint32_t slot, struct process *parent);
+void process_remove(struct process *p);
+struct thread *thread_add(struct process *p, uint32_t slot, int32_t number);
+void thread_remove(struct thread *t);
 
 /* handlers.c */
-struct handlers *handlers_take(struct pm *pm);
-void handlers_give(struct pm *pm, struct handlers *handlers);
+struct handlers *handlers_take(void);
+void handlers_give(struct handlers *handlers);
 void handlers_copy(struct handlers *to, const struct handlers *from);
 /* As execve leaves them: what was handled is no more, what was ignored stays so. */
 void handlers_reset(struct handlers *handlers);
@@ -260,18 +261,18 @@ static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 
 	return h->set & SIGNAL_BIT(signal) ? h->action[signal - 1].handler : SIG_DFL;
 }
-verdict pm_sigaction(struct pm *pm, struct request *r, uint32_t signal, struct grant action, struct grant old);
+verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, struct grant old);
 
 /* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
-int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t signal, const struct information *i);
+int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const struct information *i);
 /* The kernel's own, without information. */
-void signal_plain(struct pm *pm, struct process *p, uint32_t signal);
-void signal_group(struct pm *pm, int32_t group, uint32_t signal);
+void signal_plain(struct process *p, uint32_t signal);
+void signal_group(int32_t group, uint32_t signal);
 /* Signals of `set` that wait for the process, or for one of its threads, are gone. */
-void process_flush(struct pm *pm, struct process *p, uint64_t set);
-void pending_flush(struct pm *pm, struct process *p, struct pending *pending, uint64_t set);
+void process_flush(struct process *p, uint64_t set);
+void pending_flush(struct process *p, struct pending *pending, uint64_t set);
 /* Takes one of `set` that waits for this thread; 0: none. */
-uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct information *i);
+uint32_t signal_take(struct thread *t, uint64_t set, struct information *i);
 /* Default actions. */
 bool default_ignores(uint32_t signal);
 bool default_stops(uint32_t signal);
@@ -284,81 +285,79 @@ static inline bool is_signalled(const struct thread *t)
 }
 
 /* kill.c */
-verdict pm_kill(struct pm *pm, struct request *r, int32_t pid, uint32_t signal);
-verdict pm_tgkill(struct pm *pm, struct request *r, int32_t group, int32_t tid, uint32_t signal);
-verdict pm_sigqueue(struct pm *pm, struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code,
-		    uint64_t value);
+verdict pm_kill(struct request *r, int32_t pid, uint32_t signal);
+verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal);
+verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code, uint64_t value);
 
 /* deliver.c */
-verdict pm_attend(struct pm *pm, struct request *r, uint64_t stack_pointer);
-verdict pm_raise(struct pm *pm, struct request *r, uint32_t signal, uint32_t code, uint64_t address);
-verdict pm_raised(struct pm *pm, struct request *r, uint32_t signal);
-verdict pm_sigreturn(struct pm *pm, struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags);
-void stop_end(struct pm *pm, struct process *p);
+verdict pm_attend(struct request *r, uint64_t stack_pointer);
+verdict pm_raise(struct request *r, uint32_t signal, uint32_t code, uint64_t address);
+verdict pm_raised(struct request *r, uint32_t signal);
+verdict pm_sigreturn(struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags);
+void stop_end(struct process *p);
 /* How a stopped process came to a halt is told when its last thread has. */
-void stop_check(struct pm *pm, struct process *p);
+void stop_check(struct process *p);
 
 /* mask.c */
 void mask_set(struct thread *t, uint64_t mask);
-verdict pm_sigmask(struct pm *pm, struct request *r, int32_t how, uint64_t set);
-verdict pm_sigpending(struct pm *pm, struct request *r);
-verdict pm_sigmask_wait(struct pm *pm, struct request *r, uint64_t mask);
-verdict pm_sigsuspend(struct pm *pm, struct request *r, uint64_t mask);
-verdict pm_sigtimedwait(struct pm *pm, struct request *r, uint64_t set, struct grant information, uint64_t deadline);
-verdict pm_sigaltstack(struct pm *pm, struct request *r, struct grant new, struct grant old, uint64_t stack_pointer);
+verdict pm_sigmask(struct request *r, int32_t how, uint64_t set);
+verdict pm_sigpending(struct request *r);
+verdict pm_sigmask_wait(struct request *r, uint64_t mask);
+verdict pm_sigsuspend(struct request *r, uint64_t mask);
+verdict pm_sigtimedwait(struct request *r, uint64_t set, struct grant information, uint64_t deadline);
+verdict pm_sigaltstack(struct request *r, struct grant new, struct grant old, uint64_t stack_pointer);
 
 /* fork.c */
-verdict pm_clone(struct pm *pm, struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid,
-		 uint64_t child_tid, uint64_t tls);
-verdict pm_set_tid_address(struct pm *pm, struct request *r, uint64_t address);
+verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid, uint64_t child_tid,
+		 uint64_t tls);
+verdict pm_set_tid_address(struct request *r, uint64_t address);
 /* The child uses its parent's memory no more. */
-void vfork_end(struct pm *pm, struct process *child);
+void vfork_end(struct process *child);
 
 /* exec.c */
-verdict pm_execute(struct pm *pm, struct request *r, int32_t directory, struct grant path, struct grant arguments,
-		   uint32_t argc, uint32_t envc, uint32_t flags);
+verdict pm_execute(struct request *r, int32_t directory, struct grant path, struct grant arguments, uint32_t argc,
+		   uint32_t envc, uint32_t flags);
 /* Of the first process; it must not be on a disk. 0 or a negative errno. */
-int64_t execute_first(struct pm *pm, struct thread *t, const char *path);
+int64_t execute_first(struct thread *t, const char *path);
 void image_drop(struct thread *t);
 
 /* exit.c. `status`: as wait4 tells it. `except` is the caller's own, that attends or leaves anyway. */
-void process_end(struct pm *pm, struct process *p, uint32_t status, const struct thread *except);
-verdict thread_leave(struct pm *pm, struct thread *t, struct request *r);
-verdict pm_exit(struct pm *pm, struct request *r, uint32_t status, uint32_t all);
-void parent_tell(struct pm *pm, struct process *p, int32_t code, uint32_t status);
-void shut_down(struct pm *pm);
+void process_end(struct process *p, uint32_t status, const struct thread *except);
+verdict thread_leave(struct thread *t, struct request *r);
+verdict pm_exit(struct request *r, uint32_t status, uint32_t all);
+void parent_tell(struct process *p, int32_t code, uint32_t status);
+void shut_down(void);
 /* pm.c: parks a request for which vfs has just said EWAIT until what it waits for has come. */
-verdict disk_park(struct pm *self, struct request *r);
+verdict disk_park(struct request *r);
 
 /* wait.c */
-verdict pm_wait(struct pm *pm, struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage);
-void process_reap(struct pm *pm, struct process *p);
+verdict pm_wait(struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage);
+void process_reap(struct process *p);
 
 /* groups.c */
 bool group_is_orphaned(struct process *member, const struct process *except);
-verdict pm_getpgid(struct pm *pm, struct request *r, int32_t pid);
-verdict pm_setpgid(struct pm *pm, struct request *r, int32_t pid, int32_t group);
-verdict pm_getsid(struct pm *pm, struct request *r, int32_t pid);
-verdict pm_setsid(struct pm *pm, struct request *r);
+verdict pm_getpgid(struct request *r, int32_t pid);
+verdict pm_setpgid(struct request *r, int32_t pid, int32_t group);
+verdict pm_getsid(struct request *r, int32_t pid);
+verdict pm_setsid(struct request *r);
 
 /* credentials.c */
 bool may_signal(const struct process *from, const struct process *to, uint32_t signal);
 /* Tells vfs. */
 void credentials_tell(struct process *p);
-verdict pm_getid(struct pm *pm, struct request *r, uint32_t which);
-verdict pm_setids(struct pm *pm, struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective,
-		  uint32_t saved);
-verdict pm_getresids(struct pm *pm, struct request *r, uint32_t group);
-verdict pm_getgroups(struct pm *pm, struct request *r, uint32_t size, struct grant to);
-verdict pm_setgroups(struct pm *pm, struct request *r, uint32_t count, struct grant from);
+verdict pm_getid(struct request *r, uint32_t which);
+verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved);
+verdict pm_getresids(struct request *r, uint32_t group);
+verdict pm_getgroups(struct request *r, uint32_t size, struct grant to);
+verdict pm_setgroups(struct request *r, uint32_t count, struct grant from);
 
 /* timers.c */
-void timers_pass(struct pm *pm);
-void timer_end(struct pm *pm, struct timer *timer);
+void timers_pass(void);
+void timer_end(struct timer *timer);
 /* Looks at the process's time, and says when to look again. */
-void processor_check(struct pm *pm, struct process *p);
-verdict pm_setitimer(struct pm *pm, struct request *r, uint32_t which, uint64_t value, uint64_t interval);
-verdict pm_getitimer(struct pm *pm, struct request *r, uint32_t which);
+void processor_check(struct process *p);
+verdict pm_setitimer(struct request *r, uint32_t which, uint64_t value, uint64_t interval);
+verdict pm_getitimer(struct request *r, uint32_t which);
 
 /* usage.c */
 void usage_add(struct usage *to, const struct usage *more);
@@ -366,22 +365,22 @@ struct usage thread_usage(const struct thread *t);
 /* Of its threads, those that have ended too. */
 struct usage process_usage(const struct process *p);
 void usage_write(struct linux_rusage *to, const struct usage *from);
-verdict pm_getrusage(struct pm *pm, struct request *r, int32_t who, struct grant to);
-verdict pm_times(struct pm *pm, struct request *r);
+verdict pm_getrusage(struct request *r, int32_t who, struct grant to);
+verdict pm_times(struct request *r);
 
 /* limits.c */
 void limits_start(struct process *p);
 /* Whether it may have one more thread. */
-bool may_fork(struct pm *pm, const struct process *p);
-verdict pm_getrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which);
-verdict pm_setrlimit(struct pm *pm, struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard);
-verdict pm_getpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who);
-verdict pm_setpriority(struct pm *pm, struct request *r, uint32_t which, int32_t who, int32_t nice);
+bool may_fork(const struct process *p);
+verdict pm_getrlimit(struct request *r, int32_t pid, uint32_t which);
+verdict pm_setrlimit(struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard);
+verdict pm_getpriority(struct request *r, uint32_t which, int32_t who);
+verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t nice);
 
 /* control.c */
-verdict pm_prctl(struct pm *pm, struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to);
-verdict pm_ioperm(struct pm *pm, struct request *r, uint64_t from, uint64_t count, uint32_t on);
-verdict pm_reboot(struct pm *pm, struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command);
-verdict pm_personality(struct pm *pm, struct request *r, uint32_t persona);
+verdict pm_prctl(struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to);
+verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on);
+verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command);
+verdict pm_personality(struct request *r, uint32_t persona);
 
 #endif

@@ -8,9 +8,9 @@
 /* Linux tells them, and limits nothing by them. */
 #define UNDO_BYTES 20
 
-static verdict inform(struct pm *pm, struct request *r, bool used, struct grant to)
+static verdict inform(struct request *r, bool used, struct grant to)
 {
-	const struct semaphores *all = &pm->semaphores;
+	const struct semaphores *all = &pm.semaphores;
 	struct linux_seminfo info = {
 		.map = SEMMNS,
 		.sets = SEMMNI,
@@ -73,21 +73,21 @@ static verdict set_owner(struct request *r, struct semaphore_set *s, const struc
 }
 
 /* What only its owner may. */
-static verdict control_set(struct pm *pm, struct request *r, int32_t id, bool remove, struct grant from)
+static verdict control_set(struct request *r, int32_t id, bool remove, struct grant from)
 {
 	struct linux_semid_ds new;
 	struct semaphore_set *s;
 
 	if (!remove && copy_in(&new, from, 0, sizeof new) != 0)
 		return refuse(r, EFAULT);
-	s = set_of(pm, id);
+	s = set_of(id);
 	if (!s)
 		return refuse(r, EINVAL);
-	if (!is_owner(asking(pm, r)->process, s))
+	if (!is_owner(asking(r)->process, s))
 		return refuse(r, EPERM);
 	if (!remove)
 		return set_owner(r, s, &new.perm);
-	set_remove(pm, s);
+	set_remove(s);
 	return answer(r, 0);
 }
 
@@ -115,12 +115,12 @@ static int64_t values_set(struct semaphore_set *s, uint16_t *values, struct gran
 }
 
 /* Values are set; what that means for those who wait is by shares. `s` is NULL once the set is gone. */
-static verdict update_share(struct pm *pm, struct request *r, struct semaphore_set *s)
+static verdict update_share(struct request *r, struct semaphore_set *s)
 {
-	return !s || set_update(pm, s) ? answer(r, 0) : give_way(r, BY_NOTHING);
+	return !s || set_update(s) ? answer(r, 0) : give_way(r, BY_NOTHING);
 }
 
-static verdict all_values(struct pm *pm, struct request *r, struct semaphore_set *s, bool set, struct grant memory)
+static verdict all_values(struct request *r, struct semaphore_set *s, bool set, struct grant memory)
 {
 	size_t pages = pages_for(s->count * sizeof(uint16_t));
 	uint16_t *values = pages_take(pages);
@@ -129,75 +129,74 @@ static verdict all_values(struct pm *pm, struct request *r, struct semaphore_set
 	if (!values)
 		return refuse(r, ENOMEM);
 	if (set)
-		result = values_set(s, values, memory, asking(pm, r)->process->number);
+		result = values_set(s, values, memory, asking(r)->process->number);
 	else
 		result = values_take(s, values, memory);
 	pages_give(values, pages);
-	return set && result == 0 ? update_share(pm, r, s) : settle(r, result);
+	return set && result == 0 ? update_share(r, s) : settle(r, result);
 }
 
-static verdict set_value(struct pm *pm, struct request *r, struct semaphore_set *s, uint32_t number, int32_t value)
+static verdict set_value(struct request *r, struct semaphore_set *s, uint32_t number, int32_t value)
 {
-	s->semaphores[number] = (struct semaphore){ value, asking(pm, r)->process->number };
+	s->semaphores[number] = (struct semaphore){ value, asking(r)->process->number };
 	undo_forget(s, number);
 	s->changed = now();
-	return update_share(pm, r, s);
+	return update_share(r, s);
 }
 
 /* What whoever may use a set may. */
-static verdict control_values(struct pm *pm, struct request *r, int32_t id, int32_t number, uint32_t command,
-			      int32_t value, struct grant memory)
+static verdict control_values(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value,
+			      struct grant memory)
 {
 	bool set = command == SETVAL || command == SETALL, all = command == GETALL || command == SETALL;
-	struct semaphore_set *s = set_of(pm, id);
+	struct semaphore_set *s = set_of(id);
 
 	if (command == SETVAL && (value < 0 || value > SEMVMX))
 		return refuse(r, ERANGE);
 	if (!s || (command == SETVAL && (uint32_t)number >= s->count))
 		return refuse(r, EINVAL);
-	if (!may_use(asking(pm, r)->process, s, set ? ALTER : READ))
+	if (!may_use(asking(r)->process, s, set ? ALTER : READ))
 		return refuse(r, EACCES);
 	if (all)
-		return all_values(pm, r, s, set, memory);
+		return all_values(r, s, set, memory);
 	if ((uint32_t)number >= s->count)
 		return refuse(r, EINVAL);
 	switch (command) {
 	case SETVAL:
-		return set_value(pm, r, s, (uint32_t)number, value);
+		return set_value(r, s, (uint32_t)number, value);
 	case GETVAL:
 		return answer(r, s->semaphores[number].value);
 	case GETPID:
 		return answer(r, s->semaphores[number].process);
 	default:
-		return answer(r, set_waiting(pm, s, (uint32_t)number, command == GETZCNT));
+		return answer(r, set_waiting(s, (uint32_t)number, command == GETZCNT));
 	}
 }
 
-verdict pm_semctl(struct pm *pm, struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value,
-		  struct grant memory)
+verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value, struct grant memory)
 {
 	const struct semaphore_set *s;
 
 	if (r->again)
-		return update_share(pm, r, set_of(pm, id));
+		return update_share(r, set_of(id));
 	if (id < 0)
 		return refuse(r, EINVAL);
 	switch (command) {
 	case IPC_INFO:
 	case SEM_INFO:
-		return inform(pm, r, command == SEM_INFO, memory);
+		return inform(r, command == SEM_INFO, memory);
 	case IPC_STAT:
 	case SEM_STAT:
 	case SEM_STAT_ANY:
-		s = command == IPC_STAT ? set_of(pm, id) : set_at(pm, id);
+		s = command == IPC_STAT ? set_of(id) : set_at(id);
 		if (!s)
 			return refuse(r, EINVAL);
-		if (command != SEM_STAT_ANY && !may_use(asking(pm, r)->process, s, READ))
+		if (command != SEM_STAT_ANY && !may_use(asking(r)->process, s, READ))
 			return refuse(r, EACCES);
 		return status(r, s, command == IPC_STAT ? 0 : s->id, memory);
 	case IPC_SET:
 	case IPC_RMID:
-		return control_set(pm, r, id, command == IPC_RMID, memory);
+		return control_set(r, id, command == IPC_RMID, memory);
 	case GETVAL:
 	case GETPID:
 	case GETNCNT:
@@ -205,7 +204,7 @@ verdict pm_semctl(struct pm *pm, struct request *r, int32_t id, int32_t number, 
 	case GETALL:
 	case SETVAL:
 	case SETALL:
-		return control_values(pm, r, id, number, command, value, memory);
+		return control_values(r, id, number, command, value, memory);
 	default:
 		return refuse(r, EINVAL);
 	}

@@ -11,9 +11,9 @@ static size_t set_pages(uint32_t count)
 	return pages_for(sizeof(struct semaphore_set) + count * sizeof(struct semaphore));
 }
 
-struct semaphore_set *set_at(struct pm *pm, int32_t place)
+struct semaphore_set *set_at(int32_t place)
 {
-	return place >= 0 && (uint32_t)place < SEMMNI ? pm->semaphores.sets[place] : NULL;
+	return place >= 0 && (uint32_t)place < SEMMNI ? pm.semaphores.sets[place] : NULL;
 }
 
 static uint32_t place_of(int32_t id)
@@ -21,9 +21,9 @@ static uint32_t place_of(int32_t id)
 	return (uint32_t)id & ((1U << SEMAPHORE_PLACE_BITS) - 1);
 }
 
-struct semaphore_set *set_of(struct pm *pm, int32_t id)
+struct semaphore_set *set_of(int32_t id)
 {
-	struct semaphore_set *s = set_at(pm, (int32_t)place_of(id));
+	struct semaphore_set *s = set_at((int32_t)place_of(id));
 
 	return s && s->id == id ? s : NULL;
 }
@@ -50,14 +50,14 @@ bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wa
 	return !(wanted & ~granted & MODE_ONE);
 }
 
-static struct semaphore_set **keyed(struct pm *pm, int32_t key)
+static struct semaphore_set **keyed(int32_t key)
 {
-	return &pm->semaphores.keyed[(uint32_t)key * 0x9e3779b1U / (UINT32_MAX / SEMAPHORE_KEYS + 1)];
+	return &pm.semaphores.keyed[(uint32_t)key * 0x9e3779b1U / (UINT32_MAX / SEMAPHORE_KEYS + 1)];
 }
 
-static struct semaphore_set *set_keyed(struct pm *pm, int32_t key)
+static struct semaphore_set *set_keyed(int32_t key)
 {
-	struct semaphore_set *s = *keyed(pm, key);
+	struct semaphore_set *s = *keyed(key);
 
 	while (s && s->key != key)
 		s = s->next_keyed;
@@ -81,10 +81,10 @@ static int32_t place_take(struct semaphores *all, struct semaphore_set *s)
 	return (int32_t)(all->sequence << SEMAPHORE_PLACE_BITS | place);
 }
 
-static verdict make(struct pm *pm, struct request *r, int32_t key, uint32_t count, uint32_t flags)
+static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t flags)
 {
-	const struct identity *who = &asking(pm, r)->process->identity;
-	struct semaphores *all = &pm->semaphores;
+	const struct identity *who = &asking(r)->process->identity;
+	struct semaphores *all = &pm.semaphores;
 	struct semaphore_set *s;
 
 	if (count == 0)
@@ -103,8 +103,8 @@ static verdict make(struct pm *pm, struct request *r, int32_t key, uint32_t coun
 	s->count = count;
 	list_start(&s->undos);
 	if (key != IPC_PRIVATE) {
-		s->next_keyed = *keyed(pm, key);
-		*keyed(pm, key) = s;
+		s->next_keyed = *keyed(key);
+		*keyed(key) = s;
 	}
 	s->id = place_take(all, s);
 	all->count++;
@@ -112,15 +112,15 @@ static verdict make(struct pm *pm, struct request *r, int32_t key, uint32_t coun
 	return answer(r, s->id);
 }
 
-void set_remove(struct pm *pm, struct semaphore_set *s)
+void set_remove(struct semaphore_set *s)
 {
-	struct semaphores *all = &pm->semaphores;
+	struct semaphores *all = &pm.semaphores;
 	uint32_t place = place_of(s->id);
 
 	set_refuse(s);
-	undo_remove(pm, s);
+	undo_remove(s);
 	if (s->key != IPC_PRIVATE) {
-		struct semaphore_set **at = keyed(pm, s->key);
+		struct semaphore_set **at = keyed(s->key);
 
 		while (*at != s)
 			at = &(*at)->next_keyed;
@@ -135,22 +135,22 @@ void set_remove(struct pm *pm, struct semaphore_set *s)
 	pages_give(s, set_pages(s->count));
 }
 
-verdict pm_semget(struct pm *pm, struct request *r, int32_t key, uint32_t count, uint32_t flags)
+verdict pm_semget(struct request *r, int32_t key, uint32_t count, uint32_t flags)
 {
 	const struct semaphore_set *s;
 
 	if (count > SEMMSL)
 		return refuse(r, EINVAL);
-	s = key == IPC_PRIVATE ? NULL : set_keyed(pm, key);
+	s = key == IPC_PRIVATE ? NULL : set_keyed(key);
 	if (!s && key != IPC_PRIVATE && !(flags & IPC_CREAT))
 		return refuse(r, ENOENT);
 	if (!s)
-		return make(pm, r, key, count, flags);
+		return make(r, key, count, flags);
 	if (flags & IPC_CREAT && flags & IPC_EXCL)
 		return refuse(r, EEXIST);
 	if (count > s->count)
 		return refuse(r, EINVAL);
-	if (!may_use(asking(pm, r)->process, s, flags >> 6 | flags >> 3 | flags))
+	if (!may_use(asking(r)->process, s, flags >> 6 | flags >> 3 | flags))
 		return refuse(r, EACCES);
 	return answer(r, s->id);
 }

@@ -12,18 +12,18 @@ static size_t undo_pages(const struct semaphore_set *s)
 	return pages_for(sizeof(struct undo) + s->count * sizeof(int16_t));
 }
 
-struct undo *undo_of(const struct pm *pm, const struct process *p, const struct semaphore_set *s)
+struct undo *undo_of(const struct process *p, const struct semaphore_set *s)
 {
-	struct undo *u = pm->semaphores.undos[p->slot];
+	struct undo *u = pm.semaphores.undos[p->slot];
 
 	while (u && u->set != s)
 		u = u->next_of_process;
 	return u;
 }
 
-bool undo_reserve(struct pm *pm, const struct process *p, struct semaphore_set *s)
+bool undo_reserve(const struct process *p, struct semaphore_set *s)
 {
-	struct undo **first = &pm->semaphores.undos[p->slot], *u = undo_of(pm, p, s);
+	struct undo **first = &pm.semaphores.undos[p->slot], *u = undo_of(p, s);
 
 	if (u)
 		return true;
@@ -54,9 +54,9 @@ void undo_forget_all(struct semaphore_set *s)
 	}
 }
 
-static void undo_drop(struct pm *pm, struct undo *u)
+static void undo_drop(struct undo *u)
 {
-	struct undo **at = &pm->semaphores.undos[u->slot];
+	struct undo **at = &pm.semaphores.undos[u->slot];
 
 	while (*at != u)
 		at = &(*at)->next_of_process;
@@ -65,11 +65,11 @@ static void undo_drop(struct pm *pm, struct undo *u)
 	pages_give(u, undo_pages(u->set));
 }
 
-void undo_remove(struct pm *pm, struct semaphore_set *s)
+void undo_remove(struct semaphore_set *s)
 {
 	EACH(&s->undos, struct undo, of_set, u)
 	{
-		undo_drop(pm, u);
+		undo_drop(u);
 	}
 }
 
@@ -100,19 +100,19 @@ static void give_back(const struct undo *u, int32_t number)
 	s->operated = now();
 }
 
-bool undo_do(struct pm *pm, const struct process *p)
+bool undo_do(const struct process *p)
 {
 	struct undo *u;
 
-	for (uint32_t left = SHARE_UNDOS; (u = pm->semaphores.undos[p->slot]); left--) {
+	for (uint32_t left = SHARE_UNDOS; (u = pm.semaphores.undos[p->slot]); left--) {
 		if (left == 0)
 			return false;
 		if (!u->given_back)
 			give_back(u, p->number);
 		u->given_back = true;
-		if (!set_update(pm, u->set))
+		if (!set_update(u->set))
 			return false;
-		undo_drop(pm, u);
+		undo_drop(u);
 	}
 	return true;
 }

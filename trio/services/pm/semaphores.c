@@ -51,9 +51,9 @@ static void revert(struct semaphore *s, int16_t *adjust, const struct linux_semb
 }
 
 /* All of them, or none: 0, BLOCKED with the number of the operation, or a negative errno. */
-static int64_t attempt(struct pm *pm, struct semaphore_set *s, const struct wish *w, uint64_t *blocking)
+static int64_t attempt(struct semaphore_set *s, const struct wish *w, uint64_t *blocking)
 {
-	struct undo *u = undo_of(pm, w->process, s);
+	struct undo *u = undo_of(w->process, s);
 	int64_t result = 0;
 	uint32_t done;
 
@@ -80,12 +80,12 @@ static int64_t attempt(struct pm *pm, struct semaphore_set *s, const struct wish
 }
 
 /* Of a request that waits. `one` has room for its operation. */
-static struct wish wish_of(struct pm *pm, const struct request *r, struct linux_sembuf *one)
+static struct wish wish_of(const struct request *r, struct linux_sembuf *one)
 {
-	struct thread *t = asking(pm, r);
+	struct thread *t = asking(r);
 
 	if (r->scratch[COUNT] > 1)
-		return (struct wish){ t->process, pm->semaphores.waiting[t->slot], (uint32_t)r->scratch[COUNT] };
+		return (struct wish){ t->process, pm.semaphores.waiting[t->slot], (uint32_t)r->scratch[COUNT] };
 	memcpy(one, &r->scratch[ONE], sizeof *one);
 	return (struct wish){ t->process, one, 1 };
 }
@@ -103,36 +103,36 @@ static void settle_waiting(struct request *r, int64_t result)
 }
 
 /* Whether it still waits. */
-static int64_t attempt_waiting(struct pm *pm, struct semaphore_set *s, struct request *r)
+static int64_t attempt_waiting(struct semaphore_set *s, struct request *r)
 {
 	struct linux_sembuf one;
-	struct wish w = wish_of(pm, r, &one);
-	int64_t result = attempt(pm, s, &w, &r->scratch[VALUE]);
+	struct wish w = wish_of(r, &one);
+	int64_t result = attempt(s, &w, &r->scratch[VALUE]);
 
 	if (result != BLOCKED)
 		settle_waiting(r, result);
 	return result;
 }
 
-static void update_constant(struct pm *pm, struct semaphore_set *s)
+static void update_constant(struct semaphore_set *s)
 {
 	struct queue *q = &s->constant;
 
 	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
 		next = at->next;
-		(void)attempt_waiting(pm, s, CONTAINER(at, struct request, link));
+		(void)attempt_waiting(s, CONTAINER(at, struct request, link));
 	}
 }
 
 /* The first that can go on; then all are looked at again from the first, for whom it may have made room. Where nobody
  * before it has several operations, and it itself has one, it has not: that was a decrement. */
-bool set_update(struct pm *pm, struct semaphore_set *s)
+bool set_update(struct semaphore_set *s)
 {
 	struct queue *q = &s->altering;
 	bool several = false;
 	uint64_t work = 0;
 
-	update_constant(pm, s);
+	update_constant(s);
 	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
 		struct request *r = CONTAINER(at, struct request, link);
 		int64_t result;
@@ -140,10 +140,10 @@ bool set_update(struct pm *pm, struct semaphore_set *s)
 		next = at->next;
 		several |= r->scratch[COUNT] > 1;
 		work += r->scratch[COUNT];
-		result = attempt_waiting(pm, s, r);
+		result = attempt_waiting(s, r);
 		if (result != 0)
 			continue;
-		update_constant(pm, s);
+		update_constant(s);
 		if (!several)
 			continue;
 		next = first_of(q);
@@ -164,14 +164,14 @@ void set_refuse(struct semaphore_set *s)
 		settle_waiting(CONTAINER(s->constant.head.next, struct request, link), -EIDRM);
 }
 
-static int64_t waiting_in(struct pm *pm, struct queue *q, uint32_t number, bool zero)
+static int64_t waiting_in(struct queue *q, uint32_t number, bool zero)
 {
 	int64_t found = 0;
 
 	for (struct link *at = first_of(q); at != &q->head; at = at->next) {
 		const struct request *r = CONTAINER(at, struct request, link);
 		struct linux_sembuf one;
-		struct wish w = wish_of(pm, r, &one);
+		struct wish w = wish_of(r, &one);
 		const struct linux_sembuf *o = &w.operations[r->scratch[VALUE]];
 
 		found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
@@ -179,9 +179,9 @@ static int64_t waiting_in(struct pm *pm, struct queue *q, uint32_t number, bool 
 	return found;
 }
 
-int64_t set_waiting(struct pm *pm, struct semaphore_set *s, uint32_t number, bool zero)
+int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 {
-	return waiting_in(pm, &s->altering, number, zero) + waiting_in(pm, &s->constant, number, zero);
+	return waiting_in(&s->altering, number, zero) + waiting_in(&s->constant, number, zero);
 }
 
 /* What is wrong with a call before anything is done; `alters`, `undoes`: whether one of its operations does. */
@@ -203,9 +203,9 @@ static int64_t check(const struct semaphore_set *s, const struct wish *w, bool *
 }
 
 /* The operations, which are in `w`, go where they stay while the request waits. */
-static bool keep(struct pm *pm, struct request *r, const struct wish *w)
+static bool keep(struct request *r, const struct wish *w)
 {
-	struct linux_sembuf **page = &pm->semaphores.waiting[r->task];
+	struct linux_sembuf **page = &pm.semaphores.waiting[r->task];
 
 	if (w->count > 1 && !*page) {
 		*page = pages_take(1);
@@ -218,55 +218,53 @@ static bool keep(struct pm *pm, struct request *r, const struct wish *w)
 	return true;
 }
 
-void operations_drop(struct pm *pm, uint32_t slot)
+void operations_drop(uint32_t slot)
 {
-	pages_give(pm->semaphores.waiting[slot], 1);
-	pm->semaphores.waiting[slot] = NULL;
+	pages_give(pm.semaphores.waiting[slot], 1);
+	pm.semaphores.waiting[slot] = NULL;
 }
 
 /* Its own operations are done; those of who waited are by shares. `s` is NULL once the set is gone. */
-static verdict update_share(struct pm *pm, struct request *r, struct semaphore_set *s)
+static verdict update_share(struct request *r, struct semaphore_set *s)
 {
-	if (!s || set_update(pm, s))
+	if (!s || set_update(s))
 		return answer(r, 0);
 	r->scratch[STATE] = UPDATES;
 	return give_way(r, BY_NOTHING);
 }
 
-static verdict begin(struct pm *pm, struct request *r, struct semaphore_set *s, const struct wish *w,
-		     nanoseconds deadline)
+static verdict begin(struct request *r, struct semaphore_set *s, const struct wish *w, nanoseconds deadline)
 {
 	bool alters, undoes;
 	int64_t result = check(s, w, &alters, &undoes);
 
 	/* Those who wait come first. */
-	if (s->updating && !set_update(pm, s))
+	if (s->updating && !set_update(s))
 		return give_way(r, BY_A_SIGNAL);
 	if (result != 0)
 		return settle(r, result);
-	if (undoes && !undo_reserve(pm, w->process, s))
+	if (undoes && !undo_reserve(w->process, s))
 		return refuse(r, ENOMEM);
-	result = attempt(pm, s, w, &r->scratch[VALUE]);
+	result = attempt(s, w, &r->scratch[VALUE]);
 	if (result == 0 && alters)
-		return update_share(pm, r, s);
+		return update_share(r, s);
 	if (result != BLOCKED)
 		return settle(r, result);
-	if (!keep(pm, r, w))
+	if (!keep(r, w))
 		return refuse(r, ENOMEM);
 	return park_until(alters ? &s->altering : &s->constant, r, deadline);
 }
 
-verdict pm_semop(struct pm *pm, struct request *r, int32_t id, struct grant operations, uint32_t count,
-		 uint64_t deadline)
+verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_t count, uint64_t deadline)
 {
-	struct linux_sembuf *own = pm->semaphores.operations;
-	struct wish w = { asking(pm, r)->process, own, count };
+	struct linux_sembuf *own = pm.semaphores.operations;
+	struct wish w = { asking(r)->process, own, count };
 	struct semaphore_set *s;
 
 	if (r->scratch[STATE] == SETTLED)
 		return settle(r, (int64_t)r->scratch[VALUE]);
 	if (r->scratch[STATE] == UPDATES)
-		return update_share(pm, r, set_of(pm, id));
+		return update_share(r, set_of(id));
 	if (r->late)
 		return refuse(r, EAGAIN);
 	if (count == 0 || id < 0)
@@ -275,6 +273,6 @@ verdict pm_semop(struct pm *pm, struct request *r, int32_t id, struct grant oper
 		return refuse(r, E2BIG);
 	if (copy_in(own, operations, 0, count * sizeof *own) != 0)
 		return refuse(r, EFAULT);
-	s = set_of(pm, id);
-	return s ? begin(pm, r, s, &w, deadline) : refuse(r, EINVAL);
+	s = set_of(id);
+	return s ? begin(r, s, &w, deadline) : refuse(r, EINVAL);
 }

@@ -68,37 +68,35 @@ struct semaphores {
 };
 
 /* semaphore_sets.c: NULL: there is none. */
-struct semaphore_set *set_of(struct pm *pm, int32_t id);
-struct semaphore_set *set_at(struct pm *pm, int32_t place);
+struct semaphore_set *set_of(int32_t id);
+struct semaphore_set *set_at(int32_t place);
 /* wanted: bits of a mode for others, 4 to read and 2 to alter. */
 bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted);
-void set_remove(struct pm *pm, struct semaphore_set *s);
-verdict pm_semget(struct pm *pm, struct request *r, int32_t key, uint32_t count, uint32_t flags);
+void set_remove(struct semaphore_set *s);
+verdict pm_semget(struct request *r, int32_t key, uint32_t count, uint32_t flags);
 
 /* semaphores.c: a thread leaves. */
-void operations_drop(struct pm *pm, uint32_t slot);
+void operations_drop(uint32_t slot);
 /* A value has changed: whoever can go on does. False: some may still be able to; it is to be called again. */
-bool set_update(struct pm *pm, struct semaphore_set *s);
+bool set_update(struct semaphore_set *s);
 /* All that wait are answered -EIDRM. */
 void set_refuse(struct semaphore_set *s);
 /* Requests that wait for semaphore `number`: for zero, or for more than it has. */
-int64_t set_waiting(struct pm *pm, struct semaphore_set *s, uint32_t number, bool zero);
-verdict pm_semop(struct pm *pm, struct request *r, int32_t id, struct grant operations, uint32_t count,
-		 uint64_t deadline);
+int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero);
+verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_t count, uint64_t deadline);
 
 /* semaphore_control.c */
-verdict pm_semctl(struct pm *pm, struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value,
-		  struct grant memory);
+verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value, struct grant memory);
 
 /* semaphore_undo.c: NULL: there is none. */
-struct undo *undo_of(const struct pm *pm, const struct process *p, const struct semaphore_set *s);
+struct undo *undo_of(const struct process *p, const struct semaphore_set *s);
 /* There is one from now on; false: no memory. */
-bool undo_reserve(struct pm *pm, const struct process *p, struct semaphore_set *s);
+bool undo_reserve(const struct process *p, struct semaphore_set *s);
 /* Of semaphore `number` of a set, or all of it: nobody gives anything back. */
 void undo_forget(struct semaphore_set *s, uint32_t number);
 void undo_forget_all(struct semaphore_set *s);
-void undo_remove(struct pm *pm, struct semaphore_set *s);
+void undo_remove(struct semaphore_set *s);
 /* The process ends; false: a share is done, and it is to be called again. */
-bool undo_do(struct pm *pm, const struct process *p);
+bool undo_do(const struct process *p);
 
 #endif

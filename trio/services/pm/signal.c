@@ -18,14 +18,14 @@ bool default_stops(uint32_t signal)
 	return (STOPS & SIGNAL_BIT(signal)) != 0;
 }
 
-static void queued_free(struct pm *pm, struct process *p, struct queued *one)
+static void queued_free(struct process *p, struct queued *one)
 {
-	one->next = pm->free_queued;
-	pm->free_queued = one;
+	one->next = pm.free_queued;
+	pm.free_queued = one;
 	p->queued--;
 }
 
-void pending_flush(struct pm *pm, struct process *p, struct pending *pending, uint64_t set)
+void pending_flush(struct process *p, struct pending *pending, uint64_t set)
 {
 	struct queued **at = &pending->first, *last = NULL;
 
@@ -35,7 +35,7 @@ void pending_flush(struct pm *pm, struct process *p, struct pending *pending, ui
 
 		if (set & SIGNAL_BIT(one->signal)) {
 			*at = one->next;
-			queued_free(pm, p, one);
+			queued_free(p, one);
 		} else {
 			last = one;
 			at = &one->next;
@@ -45,10 +45,9 @@ void pending_flush(struct pm *pm, struct process *p, struct pending *pending, ui
 }
 
 /* A signal below SIGRTMIN waits at most once; it waits also where there is no room for what comes with it. */
-static int64_t pending_add(struct pm *pm, struct process *p, struct pending *pending, uint32_t signal,
-			   const struct information *i)
+static int64_t pending_add(struct process *p, struct pending *pending, uint32_t signal, const struct information *i)
 {
-	struct queued *one = pm->free_queued;
+	struct queued *one = pm.free_queued;
 
 	if (signal < SIGRTMIN && pending->set & SIGNAL_BIT(signal))
 		return 0;
@@ -59,7 +58,7 @@ static int64_t pending_add(struct pm *pm, struct process *p, struct pending *pen
 		return 0;
 	}
 	/* committed */
-	pm->free_queued = one->next;
+	pm.free_queued = one->next;
 	p->queued++;
 	*one = (struct queued){ .signal = signal, .information = *i };
 	if (pending->first)
@@ -71,8 +70,7 @@ static int64_t pending_add(struct pm *pm, struct process *p, struct pending *pen
 	return 0;
 }
 
-static void pending_take(struct pm *pm, struct process *p, struct pending *pending, uint32_t signal,
-			 struct information *i)
+static void pending_take(struct process *p, struct pending *pending, uint32_t signal, struct information *i)
 {
 	struct queued **at = &pending->first, *before = NULL, *found;
 	bool more = false;
@@ -95,10 +93,10 @@ static void pending_take(struct pm *pm, struct process *p, struct pending *pendi
 		more = rest->signal == signal;
 	if (!more)
 		pending->set &= ~SIGNAL_BIT(signal);
-	queued_free(pm, p, found);
+	queued_free(p, found);
 }
 
-uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct information *i)
+uint32_t signal_take(struct thread *t, uint64_t set, struct information *i)
 {
 	struct process *p = t->process;
 	struct pending *from = t->pending.set & set ? &t->pending : &p->pending;
@@ -110,7 +108,7 @@ uint32_t signal_take(struct pm *pm, struct thread *t, uint64_t set, struct infor
 	if (some & FAULTS)
 		some &= FAULTS;
 	signal = (uint32_t)__builtin_ctzl(some) + 1;
-	pending_take(pm, p, from, signal, i);
+	pending_take(p, from, signal, i);
 	return signal;
 }
 
@@ -126,34 +124,34 @@ static bool awaits(const struct thread *t, uint64_t bit)
 }
 
 /* What is blocked is kept, for it may be unblocked or handled then. init gets nothing that it does not handle. */
-static bool is_ignored(struct pm *pm, const struct process *p, const struct thread *t, uint32_t signal)
+static bool is_ignored(const struct process *p, const struct thread *t, uint32_t signal)
 {
 	uint64_t handler = handler_of(p, signal);
 
 	if (signal == SIGKILL || signal == SIGSTOP)
-		return p == pm->init;
+		return p == pm.init;
 	if (t->blocked & SIGNAL_BIT(signal) || awaits(t, SIGNAL_BIT(signal)))
 		return false;
-	return handler == SIG_IGN || (handler == SIG_DFL && (default_ignores(signal) || p == pm->init));
+	return handler == SIG_IGN || (handler == SIG_DFL && (default_ignores(signal) || p == pm.init));
 }
 
-void process_flush(struct pm *pm, struct process *p, uint64_t set)
+void process_flush(struct process *p, uint64_t set)
 {
 	if (p->pending.set & set)
-		pending_flush(pm, p, &p->pending, set);
+		pending_flush(p, &p->pending, set);
 	EACH_THREAD(p, t)
 	{
 		if (t->pending.set & set)
-			pending_flush(pm, p, &t->pending, set);
+			pending_flush(p, &t->pending, set);
 	}
 }
 
 /* A stop and SIGCONT undo each other when they are sent, whatever is then done about them. */
-static void undo_opposite(struct pm *pm, struct process *p, uint32_t signal)
+static void undo_opposite(struct process *p, uint32_t signal)
 {
-	process_flush(pm, p, signal == SIGCONT ? STOPS : SIGNAL_BIT(SIGCONT));
+	process_flush(p, signal == SIGCONT ? STOPS : SIGNAL_BIT(SIGCONT));
 	if (signal == SIGCONT && p->stop)
-		stop_end(pm, p);
+		stop_end(p);
 }
 
 /* Returns whether this thread takes care of it. */
@@ -171,7 +169,7 @@ static bool wake_for(struct thread *t, uint32_t signal)
 	return true;
 }
 
-int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t signal, const struct information *i)
+int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const struct information *i)
 {
 	uint64_t bit = SIGNAL_BIT(signal);
 	int64_t result;
@@ -179,14 +177,14 @@ int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t
 	if (p->thread_count == 0 || p->ending)
 		return 0;
 	if (bit & (STOPS | SIGNAL_BIT(SIGCONT)))
-		undo_opposite(pm, p, signal);
-	if (is_ignored(pm, p, t ? t : CONTAINER(p->threads.next, struct thread, of_process), signal))
+		undo_opposite(p, signal);
+	if (is_ignored(p, t ? t : CONTAINER(p->threads.next, struct thread, of_process), signal))
 		return 0;
 	if (signal == SIGKILL) {
-		process_end(pm, p, SIGKILL, NULL);
+		process_end(p, SIGKILL, NULL);
 		return 0;
 	}
-	result = pending_add(pm, p, t ? &t->pending : &p->pending, signal, i);
+	result = pending_add(p, t ? &t->pending : &p->pending, signal, i);
 	if (result != 0)
 		return result;
 	if (t) {
@@ -201,19 +199,19 @@ int64_t signal_send(struct pm *pm, struct process *p, struct thread *t, uint32_t
 	return 0;
 }
 
-void signal_plain(struct pm *pm, struct process *p, uint32_t signal)
+void signal_plain(struct process *p, uint32_t signal)
 {
-	(void)signal_send(pm, p, NULL, signal, &(struct information){ .code = SI_KERNEL });
+	(void)signal_send(p, NULL, signal, &(struct information){ .code = SI_KERNEL });
 }
 
-void signal_group(struct pm *pm, int32_t group, uint32_t signal)
+void signal_group(int32_t group, uint32_t signal)
 {
-	struct process *first = group_numbered(pm, group), *p = first;
+	struct process *first = group_numbered(group), *p = first;
 
 	if (!first)
 		return;
 	do {
-		signal_plain(pm, p, signal);
+		signal_plain(p, signal);
 		p = p->group_next;
 	} while (p != first);
 }

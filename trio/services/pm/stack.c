@@ -109,12 +109,12 @@ static bool put_pointers(struct writer *w, struct string_copy *c, uint32_t *coun
 	return all;
 }
 
-static void put_auxiliary(struct pm *pm, struct writer *w, const struct thread *t, const struct image *image,
-			  uint64_t random, uint64_t path, bool secure)
+static void put_auxiliary(struct writer *w, const struct thread *t, const struct image *image, uint64_t random,
+			  uint64_t path, bool secure)
 {
 	const struct identity *who = &t->process->identity;
 
-	put_pair(w, AT_HWCAP, pm->hardware);
+	put_pair(w, AT_HWCAP, pm.hardware);
 	put_pair(w, AT_PAGESZ, PAGE);
 	put_pair(w, AT_CLKTCK, CLOCK_TICKS);
 	put_pair(w, AT_PHDR, image->headers);
@@ -129,7 +129,7 @@ static void put_auxiliary(struct pm *pm, struct writer *w, const struct thread *
 	put_pair(w, AT_EGID, who->egid);
 	put_pair(w, AT_SECURE, secure);
 	put_pair(w, AT_RANDOM, random);
-	put_pair(w, AT_HWCAP2, pm->hardware_2);
+	put_pair(w, AT_HWCAP2, pm.hardware_2);
 	put_pair(w, AT_EXECFN, path);
 	put_pair(w, AT_NULL, 0);
 }
@@ -209,8 +209,7 @@ static int64_t stack_begin(struct thread *t, struct image *image, const struct a
 	return 0;
 }
 
-int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const struct arguments *a, bool secure,
-		    uint64_t *sp)
+int64_t stack_write(struct thread *t, struct image *image, const struct arguments *a, bool secure, uint64_t *sp)
 {
 	struct layout l = lay_out(t, image, a);
 	struct writer w = { .words = (uint64_t *)image->work, .task = t->slot, .to = image->pointers_to };
@@ -232,7 +231,7 @@ int64_t stack_write(struct pm *pm, struct thread *t, struct image *image, const 
 		}
 		put(&w, 0);
 	}
-	put_auxiliary(pm, &w, t, image, l.random, l.paths.to, secure);
+	put_auxiliary(&w, t, image, l.random, l.paths.to, secure);
 	flush(&w);
 	return w.result;
 }

@@ -1,98 +1,98 @@
 /* table.c: who there is: slots, numbers, groups. Nothing here waits or fails once a slot has been taken. */
 #include "pm_internal.h"
 
-void table_start(struct pm *pm)
+void table_start(void)
 {
-	list_start(&pm->everyone);
-	list_start(&pm->timers);
+	list_start(&pm.everyone);
+	list_start(&pm.timers);
 	/* The lowest slot is given out first; 0 is nobody's. */
 	for (uint32_t i = TASKS - 1; i > 0; i--)
-		pm->free_slots[pm->free_slot_count++] = (uint16_t)i;
+		pm.free_slots[pm.free_slot_count++] = (uint16_t)i;
 	for (uint32_t i = 0; i < TASKS; i++) {
-		pm->handlers[i].next_free = pm->free_handlers;
-		pm->free_handlers = &pm->handlers[i];
+		pm.handlers[i].next_free = pm.free_handlers;
+		pm.free_handlers = &pm.handlers[i];
 	}
 	for (uint32_t i = 0; i < QUEUED; i++) {
-		pm->queued[i].next = pm->free_queued;
-		pm->free_queued = &pm->queued[i];
+		pm.queued[i].next = pm.free_queued;
+		pm.free_queued = &pm.queued[i];
 	}
 }
 
-int32_t slot_take(struct pm *pm)
+int32_t slot_take(void)
 {
 	uint32_t slot;
 
-	if (pm->free_slot_count == 0)
+	if (pm.free_slot_count == 0)
 		return -EAGAIN;
-	slot = pm->free_slots[--pm->free_slot_count];
+	slot = pm.free_slots[--pm.free_slot_count];
 	return (int32_t)slot;
 }
 
-void slot_give(struct pm *pm, uint32_t slot)
+void slot_give(uint32_t slot)
 {
-	pm->free_slots[pm->free_slot_count++] = (uint16_t)slot;
+	pm.free_slots[pm.free_slot_count++] = (uint16_t)slot;
 }
 
-static void slot_leave(struct pm *pm, uint32_t slot)
+static void slot_leave(uint32_t slot)
 {
-	if (--pm->slot_users[slot] == 0)
-		slot_give(pm, slot);
+	if (--pm.slot_users[slot] == 0)
+		slot_give(slot);
 }
 
 /* More numbers than slots have uses (thread, group, session of each), so that the search ends. */
 _Static_assert(NUMBERS - RESERVED > 3 * TASKS, "a number is always free");
 
-int32_t number_take(struct pm *pm)
+int32_t number_take(void)
 {
-	int32_t number = pm->last_number;
+	int32_t number = pm.last_number;
 
 	do
 		number = number + 1 < NUMBERS ? number + 1 : RESERVED;
-	while (number_of(pm, number)->uses != 0);
-	pm->last_number = number;
+	while (number_of(number)->uses != 0);
+	pm.last_number = number;
 	return number;
 }
 
-void number_use(struct pm *pm, int32_t number)
+void number_use(int32_t number)
 {
-	number_of(pm, number)->uses++;
+	number_of(number)->uses++;
 }
 
-void number_drop(struct pm *pm, int32_t number)
+void number_drop(int32_t number)
 {
-	number_of(pm, number)->uses--;
+	number_of(number)->uses--;
 }
 
-struct thread *thread_numbered(struct pm *pm, int32_t number)
+struct thread *thread_numbered(int32_t number)
 {
-	uint32_t slot = number_of(pm, number)->thread;
+	uint32_t slot = number_of(number)->thread;
 
-	return slot ? &pm->threads[slot - 1] : NULL;
+	return slot ? &pm.threads[slot - 1] : NULL;
 }
 
-struct process *process_numbered(struct pm *pm, int32_t number)
+struct process *process_numbered(int32_t number)
 {
-	uint32_t slot = number_of(pm, number)->process;
+	uint32_t slot = number_of(number)->process;
 
-	return slot ? &pm->processes[slot - 1] : NULL;
+	return slot ? &pm.processes[slot - 1] : NULL;
 }
 
-struct process *group_numbered(struct pm *pm, int32_t group)
+struct process *group_numbered(int32_t group)
 {
-	uint32_t slot = number_of(pm, group)->group;
+	uint32_t slot = number_of(group)->group;
 
-	return slot ? &pm->processes[slot - 1] : NULL;
+	return slot ? &pm.processes[slot - 1] : NULL;
 }
 
-void group_join(struct pm *pm, struct process *p, int32_t group)
+void group_join(struct process *p, int32_t group)
 {
-	struct process *member = group_numbered(pm, group);
+	struct process *member = group_numbered(group);
 
 	p->group = group;
-	number_use(pm, group);
+	number_use(group);
 	if (!member) {
 		p->group_next = p->group_previous = p;
-		number_of(pm, group)->group = (uint16_t)(p->slot + 1);
+		number_of(group)->group = (uint16_t)(p->slot + 1);
 		return;
 	}
 	p->group_next = member;
@@ -101,9 +101,9 @@ void group_join(struct pm *pm, struct process *p, int32_t group)
 	member->group_previous = p;
 }
 
-void group_leave(struct pm *pm, struct process *p)
+void group_leave(struct process *p)
 {
-	struct number *number = number_of(pm, p->group);
+	struct number *number = number_of(p->group);
 	bool alone = p->group_next == p;
 
 	if (alone)
@@ -112,7 +112,7 @@ void group_leave(struct pm *pm, struct process *p)
 		number->group = (uint16_t)(p->group_next->slot + 1);
 	p->group_next->group_previous = p->group_previous;
 	p->group_previous->group_next = p->group_next;
-	number_drop(pm, p->group);
+	number_drop(p->group);
 }
 
 static void label(const struct process *p, uint32_t slot, int32_t number, struct grant name, char state)
@@ -160,16 +160,16 @@ void process_identify(struct process *p)
 	}
 }
 
-struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent)
+struct process *process_add(uint32_t slot, struct process *parent)
 {
-	struct process *p = &pm->processes[slot];
+	struct process *p = &pm.processes[slot];
 
 	memset(p, 0, sizeof *p);
 	p->slot = slot;
-	pm->slot_users[slot]++;
+	pm.slot_users[slot]++;
 	list_start(&p->threads);
 	list_start(&p->children);
-	list_add(&pm->everyone, &p->everyone);
+	list_add(&pm.everyone, &p->everyone);
 	p->parent = parent;
 	if (parent)
 		list_add(&parent->children, &p->of_parent);
@@ -179,42 +179,42 @@ struct process *process_add(struct pm *pm, uint32_t slot, struct process *parent
 }
 
 /* A zombie that was waited for. */
-void process_remove(struct pm *pm, struct process *p)
+void process_remove(struct process *p)
 {
 	zombie_hide(p);
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
-	group_leave(pm, p);
-	number_drop(pm, p->session);
-	number_drop(pm, p->number);
-	number_of(pm, p->number)->process = NOBODY;
-	slot_leave(pm, p->slot);
+	group_leave(p);
+	number_drop(p->session);
+	number_drop(p->number);
+	number_of(p->number)->process = NOBODY;
+	slot_leave(p->slot);
 }
 
-struct thread *thread_add(struct pm *pm, struct process *p, uint32_t slot, int32_t number)
+struct thread *thread_add(struct process *p, uint32_t slot, int32_t number)
 {
-	struct thread *t = &pm->threads[slot];
+	struct thread *t = &pm.threads[slot];
 
 	memset(t, 0, sizeof *t);
 	t->process = p;
 	t->slot = slot;
 	t->number = number;
-	pm->slot_users[slot]++;
+	pm.slot_users[slot]++;
 	list_add(&p->threads, &t->of_process);
 	p->thread_count++;
-	number_use(pm, number);
-	number_of(pm, number)->thread = (uint16_t)(slot + 1);
+	number_use(number);
+	number_of(number)->thread = (uint16_t)(slot + 1);
 	return t;
 }
 
-void thread_remove(struct pm *pm, struct thread *t)
+void thread_remove(struct thread *t)
 {
 	struct process *p = t->process;
 
 	list_remove(&t->of_process);
 	p->thread_count--;
-	number_of(pm, t->number)->thread = NOBODY;
-	number_drop(pm, t->number);
+	number_of(t->number)->thread = NOBODY;
+	number_drop(t->number);
 	t->process = NULL;
-	slot_leave(pm, t->slot);
+	slot_leave(t->slot);
 }

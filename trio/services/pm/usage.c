@@ -52,9 +52,9 @@ void usage_write(struct linux_rusage *to, const struct usage *from)
 	};
 }
 
-verdict pm_getrusage(struct pm *pm, struct request *r, int32_t who, struct grant to)
+verdict pm_getrusage(struct request *r, int32_t who, struct grant to)
 {
-	const struct thread *t = asking(pm, r);
+	const struct thread *t = asking(r);
 	struct linux_rusage out;
 	struct usage sum;
 
@@ -70,9 +70,9 @@ verdict pm_getrusage(struct pm *pm, struct request *r, int32_t who, struct grant
 	return copy_out(to, 0, &out, sizeof out) == 0 ? answer(r, 0) : refuse(r, EFAULT);
 }
 
-verdict pm_times(struct pm *pm, struct request *r)
+verdict pm_times(struct request *r)
 {
-	const struct process *p = asking(pm, r)->process;
+	const struct process *p = asking(r)->process;
 	struct usage own = process_usage(p);
 
 	r->out[OUT_PM_TIMES_USER] = own.user;

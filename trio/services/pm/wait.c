@@ -12,11 +12,11 @@ static bool is_meant(const struct process *child, uint32_t which, int32_t pid, u
 	return (child->exit_signal != SIGCHLD) == ((options & WCLONE) != 0);
 }
 
-void process_reap(struct pm *pm, struct process *p)
+void process_reap(struct process *p)
 {
 	usage_add(&p->parent->children_usage, &p->own);
 	usage_add(&p->parent->children_usage, &p->children_usage);
-	process_remove(pm, p);
+	process_remove(p);
 }
 
 /* What there is to tell of one child, as wait4's status; 0 in `code`: nothing. */
@@ -52,8 +52,8 @@ static int64_t write_usage(const struct process *child, struct grant to)
 	return copy_out(to, 0, &out, sizeof out);
 }
 
-static verdict tell(struct pm *pm, struct request *r, struct process *child, uint32_t options, struct grant usage,
-		    uint32_t status, int32_t code)
+static verdict tell(struct request *r, struct process *child, uint32_t options, struct grant usage, uint32_t status,
+		    int32_t code)
 {
 	int32_t number = child->number;
 
@@ -65,7 +65,7 @@ static verdict tell(struct pm *pm, struct request *r, struct process *child, uin
 	if (options & WNOWAIT)
 		return answer(r, number);
 	if (child->zombie)
-		process_reap(pm, child);
+		process_reap(child);
 	else if (code == CLD_STOPPED)
 		child->tell_stopped = false;
 	else
@@ -73,9 +73,9 @@ static verdict tell(struct pm *pm, struct request *r, struct process *child, uin
 	return answer(r, number);
 }
 
-verdict pm_wait(struct pm *pm, struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage)
+verdict pm_wait(struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage)
 {
-	struct process *self = asking(pm, r)->process;
+	struct process *self = asking(r)->process;
 	bool some = false;
 
 	if (which > P_PGID || !(options & (WEXITED | WUNTRACED | WCONTINUED)))
@@ -92,7 +92,7 @@ verdict pm_wait(struct pm *pm, struct request *r, uint32_t which, int32_t pid, u
 		some = true;
 		status = news_of(child, options, &code);
 		if (code)
-			return tell(pm, r, child, options, usage, status, code);
+			return tell(r, child, options, usage, status, code);
 	}
 	if (!some)
 		return refuse(r, ECHILD);

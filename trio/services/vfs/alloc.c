@@ -38,30 +38,30 @@ static unsigned class_of(size_t size)
 }
 
 /* First in the list of its class from now on. */
-static void has_room(struct vfs *v, unsigned class, struct slab *s)
+static void has_room(unsigned class, struct slab *s)
 {
-	list_add(v->allocator.partial[class].next, &s->link);
+	list_add(vfs.allocator.partial[class].next, &s->link);
 }
 
-static struct slab *slab_more(struct vfs *v, unsigned class)
+static struct slab *slab_more(unsigned class)
 {
-	struct slab *s = v->allocator.spare[class];
+	struct slab *s = vfs.allocator.spare[class];
 
 	if (s != NULL)
-		v->allocator.spare[class] = NULL;
+		vfs.allocator.spare[class] = NULL;
 	else if ((s = pages_take(1)) == NULL)
 		return NULL;
 	s->free = NULL;
 	s->used = 0;
 	s->fresh = s->places = (uint32_t)((PAGE - SLAB_HEAD) / class_sizes[class]);
-	has_room(v, class, s);
+	has_room(class, s);
 	return s;
 }
 
-void allocator_start(struct vfs *v)
+void allocator_start(void)
 {
-	for (unsigned i = 0; i < COUNT_OF(v->allocator.partial); i++)
-		list_start(&v->allocator.partial[i]);
+	for (unsigned i = 0; i < COUNT_OF(vfs.allocator.partial); i++)
+		list_start(&vfs.allocator.partial[i]);
 }
 
 static __attribute__((noinline)) void *large_take(size_t size)
@@ -69,7 +69,7 @@ static __attribute__((noinline)) void *large_take(size_t size)
 	return size <= PAGES_MOST * PAGE ? pages_take(pages_for(size)) : NULL;
 }
 
-void *vfs_take(struct vfs *v, size_t size)
+void *vfs_take(size_t size)
 {
 	unsigned class;
 	struct link *head;
@@ -79,8 +79,8 @@ void *vfs_take(struct vfs *v, size_t size)
 	if (size > SMALL_MOST)
 		return large_take(size);
 	class = class_of(size);
-	head = &v->allocator.partial[class];
-	s = list_is_empty(head) ? slab_more(v, class) : CONTAINER(head->next, struct slab, link);
+	head = &vfs.allocator.partial[class];
+	s = list_is_empty(head) ? slab_more(class) : CONTAINER(head->next, struct slab, link);
 	if (s == NULL)
 		return NULL;
 	if (s->free != NULL) {
@@ -99,7 +99,7 @@ static __attribute__((noinline)) void large_give(void *p, size_t size)
 	pages_give(p, pages_for(size));
 }
 
-void vfs_give(struct vfs *v, void *p, size_t size)
+void vfs_give(void *p, size_t size)
 {
 	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
 	unsigned class;
@@ -110,14 +110,14 @@ void vfs_give(struct vfs *v, void *p, size_t size)
 	}
 	class = class_of(size);
 	if (s->used-- == s->places)
-		has_room(v, class, s);
+		has_room(class, s);
 	*(void **)p = s->free;
 	s->free = p;
 	if (s->used > 0)
 		return;
 	list_remove(&s->link);
-	if (KEEPS_SPARE && v->allocator.spare[class] == NULL)
-		v->allocator.spare[class] = s;
+	if (KEEPS_SPARE && vfs.allocator.spare[class] == NULL)
+		vfs.allocator.spare[class] = s;
 	else
 		pages_give(s, 1);
 }

@@ -75,8 +75,8 @@ static bool fields_get(struct unpacking *u, const char *text)
 	return good;
 }
 
-/* The next header and name (in v->path). 1: there is one, 0: the archive's end, or -EINVAL. */
-static int64_t next_header(struct vfs *v, struct unpacking *u)
+/* The next header and name (in vfs.path). 1: there is one, 0: the archive's end, or -EINVAL. */
+static int64_t next_header(struct unpacking *u)
 {
 	char text[HEADER];
 
@@ -93,7 +93,7 @@ static int64_t next_header(struct vfs *v, struct unpacking *u)
 		return -EINVAL;
 	if (u->field[NAME_LENGTH] == 0 || u->field[NAME_LENGTH] > PATH_MAX)
 		return -EINVAL;
-	if (take(u, v->path, u->field[NAME_LENGTH]) != 0 || v->path[u->field[NAME_LENGTH] - 1] != '\0')
+	if (take(u, vfs.path, u->field[NAME_LENGTH]) != 0 || vfs.path[u->field[NAME_LENGTH] - 1] != '\0')
 		return -EINVAL;
 	u->offset = (u->offset + 3) & ~3UL;
 	return 1;
@@ -117,9 +117,9 @@ static struct seen *seen_of(struct unpacking *u)
 	return s;
 }
 
-static int64_t remember(struct vfs *v, struct unpacking *u, struct node *n, struct seen **list)
+static int64_t remember(struct unpacking *u, struct node *n, struct seen **list)
 {
-	struct seen *s = vfs_take(v, sizeof *s);
+	struct seen *s = vfs_take(sizeof *s);
 
 	if (s == NULL)
 		return -ENOMEM;
@@ -132,19 +132,19 @@ static int64_t remember(struct vfs *v, struct unpacking *u, struct node *n, stru
 	return 0;
 }
 
-static void forget(struct vfs *v, struct seen *list)
+static void forget(struct seen *list)
 {
 	while (list != NULL) {
 		struct seen *s = list;
 
 		list = s->next;
-		node_drop(v, s->node);
-		vfs_give(v, s, sizeof *s);
+		node_drop(s->node);
+		vfs_give(s, sizeof *s);
 	}
 }
 
 /* What follows the name goes into the file. */
-static int64_t data(struct vfs *v, struct unpacking *u, struct node *n)
+static int64_t data(struct unpacking *u, struct node *n)
 {
 	uint64_t left = u->field[SIZE], at = 0;
 	struct request r = { .task = VFS_TASK };
@@ -153,9 +153,9 @@ static int64_t data(struct vfs *v, struct unpacking *u, struct node *n)
 	while (left > 0) {
 		size_t piece = (size_t)MIN(left, PAGE);
 
-		if (take(u, v->page, piece) != 0)
+		if (take(u, vfs.page, piece) != 0)
 			return -EINVAL;
-		n->files->write(v, &r, &f, grant_read(v->page, piece), &at);
+		n->files->write(&r, &f, grant_read(vfs.page, piece), &at);
 		if (r.result != (int64_t)piece)
 			return -ENOMEM;
 		left -= piece;
@@ -164,7 +164,7 @@ static int64_t data(struct vfs *v, struct unpacking *u, struct node *n)
 }
 
 /* The node at p, made anew, or the folder that is there, or the file of which this is one more name. Held. */
-static int64_t make(struct vfs *v, struct unpacking *u, struct place *p, struct node **out)
+static int64_t make(struct unpacking *u, struct place *p, struct node **out)
 {
 	const struct node_operations *o = p->folder->operations;
 	struct file_attributes as = { .mode = u->field[MODE] & (S_IFMT | 07777),
@@ -177,19 +177,19 @@ static int64_t make(struct vfs *v, struct unpacking *u, struct place *p, struct 
 		return 0;
 	}
 	if (p->node != NULL)
-		result = o->unlink(v, p->folder, p->name, p->length, p->node);
+		result = o->unlink(p->folder, p->name, p->length, p->node);
 	if (result == 0 && s != NULL) {
 		*out = node_hold(s->node);
-		return o->link(v, p->folder, p->name, p->length, s->node);
+		return o->link(p->folder, p->name, p->length, s->node);
 	}
 	if (result == 0)
-		result = o->create(v, p->folder, p->name, p->length, &as, out);
+		result = o->create(p->folder, p->name, p->length, &as, out);
 	if (result == 0 && u->field[LINKS] > 1 && S_ISREG(as.mode))
-		result = remember(v, u, *out, &u->files);
+		result = remember(u, *out, &u->files);
 	return result;
 }
 
-static int64_t make_link(struct vfs *v, struct unpacking *u, struct place *p)
+static int64_t make_link(struct unpacking *u, struct place *p)
 {
 	struct file_attributes as = { .mode = S_IFLNK | 0777, .owner = u->field[OWNER], .group = u->field[GROUP] };
 	uint32_t length = u->field[SIZE];
@@ -197,38 +197,38 @@ static int64_t make_link(struct vfs *v, struct unpacking *u, struct place *p)
 
 	if (length == 0 || length >= PATH_MAX)
 		return -EINVAL;
-	result = take(u, v->target, length);
+	result = take(u, vfs.target, length);
 	if (result == 0 && p->node != NULL)
-		result = p->folder->operations->unlink(v, p->folder, p->name, p->length, p->node);
+		result = p->folder->operations->unlink(p->folder, p->name, p->length, p->node);
 	if (result == 0)
-		result = p->folder->operations->symlink(v, p->folder, p->name, p->length, &as, v->target, length);
+		result = p->folder->operations->symlink(p->folder, p->name, p->length, &as, vfs.target, length);
 	return result;
 }
 
-static int64_t one(struct vfs *v, struct unpacking *u)
+static int64_t one(struct unpacking *u)
 {
 	uint64_t end = u->offset + u->field[SIZE];
 	struct node *n = NULL;
 	struct place p;
-	int64_t result = walk_place(v, VFS_TASK, AT_FDCWD, v->path, WALK_NOFOLLOW, &p);
+	int64_t result = walk_place(VFS_TASK, AT_FDCWD, vfs.path, WALK_NOFOLLOW, &p);
 
 	if (result != 0)
 		return result;
 	if (S_ISLNK(u->field[MODE])) {
-		result = make_link(v, u, &p);
+		result = make_link(u, &p);
 	} else if (p.special) {
 		n = node_hold(p.folder);
 	} else {
-		result = make(v, u, &p, &n);
+		result = make(u, &p, &n);
 	}
-	place_drop(v, &p);
+	place_drop(&p);
 	if (n != NULL && result == 0) {
 		if (S_ISREG(n->mode) && u->field[SIZE] > 0)
-			result = data(v, u, n);
+			result = data(u, n);
 		set_attributes(u, n);
 		if (S_ISDIR(n->mode))
-			result = remember(v, u, n, &u->folders);
-		node_drop(v, n);
+			result = remember(u, n, &u->folders);
+		node_drop(n);
 	}
 	u->offset = end;
 	return result;
@@ -249,22 +249,22 @@ static struct seen *reversed(struct seen *list)
 	return done;
 }
 
-int64_t vfs_unpack(struct vfs *v)
+int64_t vfs_unpack(void)
 {
 	struct unpacking u = { .offset = 0 };
 	int64_t result;
 
-	while ((result = next_header(v, &u)) == 1) {
-		if (strcmp(v->path, TRAILER) == 0)
+	while ((result = next_header(&u)) == 1) {
+		if (strcmp(vfs.path, TRAILER) == 0)
 			continue;
-		result = one(v, &u);
+		result = one(&u);
 		if (result != 0)
 			break;
 	}
 	u.folders = reversed(u.folders);
 	for (struct seen *s = u.folders; s != NULL; s = s->next)
 		s->node->accessed = s->node->modified = s->node->changed = s->time;
-	forget(v, u.files);
-	forget(v, u.folders);
+	forget(u.files);
+	forget(u.folders);
 	return result;
 }

@@ -4,17 +4,16 @@
 
 #define SECOND 1000000000L
 
-int64_t node_at(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
-		struct node **out)
+int64_t node_at(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out)
 {
 	const struct file *f;
 
 	if (path.length != 0)
-		return find_node(v, r, directory, path, walk_flags(flags), out);
-	f = file_of(v, r->task, directory);
+		return find_node(r, directory, path, walk_flags(flags), out);
+	f = file_of(r->task, directory);
 	if (directory != AT_FDCWD && (f == NULL || (f->flags & O_PATH) != 0))
 		return -EBADF;
-	return walk(v, r->task, directory, "", walk_flags(flags | AT_EMPTY_PATH), out);
+	return walk(r->task, directory, "", walk_flags(flags | AT_EMPTY_PATH), out);
 }
 
 /* The two halves of a time. */
@@ -53,12 +52,12 @@ void stat_of_node(const struct node *n, struct linux_stat *s)
 	time_put(n->changed, &s->change_s, &s->change_ns);
 }
 
-static int64_t refresh(struct vfs *v, struct node *n)
+static int64_t refresh(struct node *n)
 {
-	return n->operations->refresh == NULL ? 0 : n->operations->refresh(v, n);
+	return n->operations->refresh == NULL ? 0 : n->operations->refresh(n);
 }
 
-static int64_t stat_of_file(struct vfs *v, struct file *f, struct linux_stat *s)
+static int64_t stat_of_file(struct file *f, struct linux_stat *s)
 {
 	int64_t result;
 
@@ -68,19 +67,18 @@ static int64_t stat_of_file(struct vfs *v, struct file *f, struct linux_stat *s)
 		s->links = 1;
 		s->block_size = PAGE;
 		if (f->operations->stat != NULL)
-			f->operations->stat(v, f, s);
+			f->operations->stat(f, s);
 		return 0;
 	}
-	result = refresh(v, f->node);
+	result = refresh(f->node);
 	stat_of_node(f->node, s);
 	return result;
 }
 
 /* The same of a path, which may be empty and mean the descriptor. */
-static int64_t stat_of(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags,
-		       struct linux_stat *s)
+static int64_t stat_of(uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct linux_stat *s)
 {
-	int64_t result = path_in(v, path);
+	int64_t result = path_in(path);
 	struct file *f;
 	struct node *n;
 
@@ -89,37 +87,36 @@ static int64_t stat_of(struct vfs *v, uint32_t task, int32_t directory, struct g
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)) != 0)
 		return -EINVAL;
 	if (result == 0 && (flags & AT_EMPTY_PATH) != 0 && directory != AT_FDCWD) {
-		f = file_of(v, task, directory);
-		return f == NULL ? -EBADF : stat_of_file(v, f, s);
+		f = file_of(task, directory);
+		return f == NULL ? -EBADF : stat_of_file(f, s);
 	}
-	result = walk(v, task, directory, v->path, walk_flags(flags), &n);
+	result = walk(task, directory, vfs.path, walk_flags(flags), &n);
 	if (result != 0)
 		return result;
-	result = refresh(v, n);
+	result = refresh(n);
 	stat_of_node(n, s);
-	node_drop(v, n);
+	node_drop(n);
 	return result;
 }
 
-verdict vfs_stat(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags,
-		 struct grant to)
+verdict vfs_stat(struct request *r, int32_t directory, struct grant path, uint32_t flags, struct grant to)
 {
 	struct linux_stat s;
-	int64_t result = stat_of(v, r->task, directory, path, flags, &s);
+	int64_t result = stat_of(r->task, directory, path, flags, &s);
 
-	return vfs_settle(v, r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
 }
 
-verdict vfs_fstat(struct vfs *v, struct request *r, int32_t fd, struct grant to)
+verdict vfs_fstat(struct request *r, int32_t fd, struct grant to)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	struct linux_stat s;
 	int64_t result;
 
 	if (f == NULL)
 		return refuse(r, EBADF);
-	result = stat_of_file(v, f, &s);
-	return vfs_settle(v, r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+	result = stat_of_file(f, &s);
+	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
 }
 
 static struct linux_statx_time time_of(uint64_t seconds, uint64_t rest)
@@ -137,7 +134,7 @@ static uint32_t minor_of(uint64_t device)
 	return (uint32_t)((device & 0xff) | (device >> 12 & 0xfff00));
 }
 
-verdict vfs_statx(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
+verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
 		  struct grant to)
 {
 	struct linux_stat s = { 0 };
@@ -146,9 +143,9 @@ verdict vfs_statx(struct vfs *v, struct request *r, int32_t directory, struct gr
 
 	if ((mask & (1U << 31)) != 0)
 		return refuse(r, EINVAL);
-	result = stat_of(v, r->task, directory, path, flags, &s);
+	result = stat_of(r->task, directory, path, flags, &s);
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	x.block_size = (uint32_t)s.block_size;
 	x.links = (uint32_t)s.links;
 	x.owner = s.owner;
@@ -167,10 +164,9 @@ verdict vfs_statx(struct vfs *v, struct request *r, int32_t directory, struct gr
 	return settle(r, copy_out(to, 0, &x, sizeof x));
 }
 
-verdict vfs_access(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode,
-		   uint32_t flags)
+verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
 {
-	struct task_files *t = &v->tasks[r->task];
+	struct task_files *t = &vfs.tasks[r->task];
 	uint32_t user = t->user, group = t->group;
 	struct node *n;
 	int64_t result;
@@ -182,20 +178,20 @@ verdict vfs_access(struct vfs *v, struct request *r, int32_t directory, struct g
 		t->user = t->real_user;
 		t->group = t->real_group;
 	}
-	result = node_at(v, r, directory, path, flags, &n);
+	result = node_at(r, directory, path, flags, &n);
 	if (result == 0) {
-		result = mode == 0 ? 0 : permitted(v, r->task, n, mode);
-		node_drop(v, n);
+		result = mode == 0 ? 0 : permitted(r->task, n, mode);
+		node_drop(n);
 	}
 	t->user = user;
 	t->group = group;
-	return vfs_settle(v, r, result);
+	return vfs_settle(r, result);
 }
 
 /* `which` of the node become what `to` says, on its medium too. */
-static int64_t set(struct vfs *v, struct node *n, unsigned which, const struct file_attributes *to)
+static int64_t set(struct node *n, unsigned which, const struct file_attributes *to)
 {
-	int64_t result = n->operations->set == NULL ? 0 : n->operations->set(v, n, which, to);
+	int64_t result = n->operations->set == NULL ? 0 : n->operations->set(n, which, to);
 
 	if (result != 0)
 		return result;
@@ -209,7 +205,7 @@ static int64_t set(struct vfs *v, struct node *n, unsigned which, const struct f
 		n->accessed = to->accessed;
 	if ((which & SET_MODIFIED) != 0)
 		n->modified = to->modified;
-	n->changed = vfs_time(v);
+	n->changed = vfs_time();
 	return 0;
 }
 
@@ -220,51 +216,51 @@ static bool is_member(const struct task_files *t, uint32_t group)
 
 /* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
  * before any question of rights. */
-static int64_t node_to_set(struct vfs *v, const struct request *r, int32_t directory, struct grant path, uint32_t flags,
+static int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
 			   struct node **out)
 {
 	int64_t result;
 
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return -EINVAL;
-	result = node_at(v, r, directory, path, flags, out);
+	result = node_at(r, directory, path, flags, out);
 	if (result != 0 || ((*out)->mount->flags & MS_RDONLY) == 0)
 		return result;
-	node_drop(v, *out);
+	node_drop(*out);
 	return -EROFS;
 }
 
-verdict vfs_chmod(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
+verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
 {
 	struct file_attributes to = { .mode = mode & 07777 };
 	struct node *n;
-	int64_t result = node_to_set(v, r, directory, path, flags, &n);
+	int64_t result = node_to_set(r, directory, path, flags, &n);
 
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	if (S_ISLNK(n->mode))
 		result = -EOPNOTSUPP;
-	else if (!is_owner(v, r->task, n))
+	else if (!is_owner(r->task, n))
 		result = -EPERM;
-	if (!is_member(&v->tasks[r->task], n->group))
+	if (!is_member(&vfs.tasks[r->task], n->group))
 		to.mode &= ~(uint32_t)S_ISGID;
 	if (result == 0)
-		result = set(v, n, SET_MODE, &to);
-	node_drop(v, n);
-	return vfs_settle(v, r, result);
+		result = set(n, SET_MODE, &to);
+	node_drop(n);
+	return vfs_settle(r, result);
 }
 
-verdict vfs_chown(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t owner,
-		  uint32_t group, uint32_t flags)
+verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint32_t owner, uint32_t group,
+		  uint32_t flags)
 {
-	const struct task_files *t = &v->tasks[r->task];
+	const struct task_files *t = &vfs.tasks[r->task];
 	struct file_attributes to = { .owner = owner, .group = group };
 	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
 	struct node *n;
-	int64_t result = node_to_set(v, r, directory, path, flags, &n);
+	int64_t result = node_to_set(r, directory, path, flags, &n);
 
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
 			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_member(t, group)))))
 		result = -EPERM;
@@ -273,13 +269,13 @@ verdict vfs_chown(struct vfs *v, struct request *r, int32_t directory, struct gr
 		which |= SET_MODE;
 	}
 	if (result == 0)
-		result = set(v, n, which, &to);
-	node_drop(v, n);
-	return vfs_settle(v, r, result);
+		result = set(n, which, &to);
+	node_drop(n);
+	return vfs_settle(r, result);
 }
 
-verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t which,
-		      uint32_t present, int64_t accessed, int64_t modified, uint32_t flags)
+verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, uint32_t which, uint32_t present,
+		      int64_t accessed, int64_t modified, uint32_t flags)
 {
 	struct file_attributes to = { 0 };
 	struct node *n;
@@ -288,78 +284,77 @@ verdict vfs_set_times(struct vfs *v, struct request *r, int32_t directory, struc
 	/* With nothing to be set the path is not even looked at. */
 	if ((which & (SET_ACCESSED | SET_MODIFIED)) == 0)
 		return answer(r, 0);
-	result = node_to_set(v, r, directory, path, flags, &n);
+	result = node_to_set(r, directory, path, flags, &n);
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	to.accessed = (present & SET_ACCESSED) != 0 ? vfs_time(v) : accessed;
-	to.modified = (present & SET_MODIFIED) != 0 ? vfs_time(v) : modified;
+		return vfs_settle(r, result);
+	to.accessed = (present & SET_ACCESSED) != 0 ? vfs_time() : accessed;
+	to.modified = (present & SET_MODIFIED) != 0 ? vfs_time() : modified;
 	/* Both to now: who may write will do. */
-	if (!is_owner(v, r->task, n))
-		result = (present & which) == (SET_ACCESSED | SET_MODIFIED) ? permitted(v, r->task, n, MAY_WRITE)
-									    : -EPERM;
+	if (!is_owner(r->task, n))
+		result = (present & which) == (SET_ACCESSED | SET_MODIFIED) ? permitted(r->task, n, MAY_WRITE) : -EPERM;
 	if (result == 0)
-		result = set(v, n, which & (SET_ACCESSED | SET_MODIFIED), &to);
-	node_drop(v, n);
-	return vfs_settle(v, r, result);
+		result = set(n, which & (SET_ACCESSED | SET_MODIFIED), &to);
+	node_drop(n);
+	return vfs_settle(r, result);
 }
 
 /* The node is a regular file that may be written. */
-static int64_t resize(struct vfs *v, struct request *r, struct node *n, int64_t size)
+static int64_t resize(struct request *r, struct node *n, int64_t size)
 {
 	if (size < 0 || !S_ISREG(n->mode) || n->operations->truncate == NULL)
 		return -EINVAL;
-	if ((uint64_t)size > v->tasks[r->task].size_most && (uint64_t)size > n->size) {
+	if ((uint64_t)size > vfs.tasks[r->task].size_most && (uint64_t)size > n->size) {
 		raise_signal(r, SIGXFSZ);
 		return -EFBIG;
 	}
-	return n->operations->truncate(v, n, (uint64_t)size);
+	return n->operations->truncate(n, (uint64_t)size);
 }
 
-verdict vfs_truncate(struct vfs *v, struct request *r, struct grant path, int64_t size)
+verdict vfs_truncate(struct request *r, struct grant path, int64_t size)
 {
 	struct node *n;
-	int64_t result = find_node(v, r, AT_FDCWD, path, 0, &n);
+	int64_t result = find_node(r, AT_FDCWD, path, 0, &n);
 
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	if (S_ISDIR(n->mode))
 		result = -EISDIR;
 	else if (n->writers < 0)
 		result = -ETXTBSY;
 	else
-		result = permitted(v, r->task, n, MAY_WRITE);
+		result = permitted(r->task, n, MAY_WRITE);
 	if (result == 0)
-		result = resize(v, r, n, size);
-	node_drop(v, n);
-	return vfs_settle(v, r, result);
+		result = resize(r, n, size);
+	node_drop(n);
+	return vfs_settle(r, result);
 }
 
-verdict vfs_ftruncate(struct vfs *v, struct request *r, int32_t fd, int64_t size)
+verdict vfs_ftruncate(struct request *r, int32_t fd, int64_t size)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	if (f->node == NULL || !file_writes(f))
 		return refuse(r, EINVAL);
-	return vfs_settle(v, r, resize(v, r, f->node, size));
+	return vfs_settle(r, resize(r, f->node, size));
 }
 
 /* The file grows with the last share. */
-static verdict allocate_share(struct request *r, struct vfs *v, struct node *n, uint64_t from, uint64_t end, bool keep)
+static verdict allocate_share(struct request *r, struct node *n, uint64_t from, uint64_t end, bool keep)
 {
 	int64_t result;
 
 	if (r->again)
 		from = r->scratch[0];
 	r->scratch[0] = MIN(end, from + SHARE_PAGES * PAGE);
-	result = n->operations->allocate(v, n, from, r->scratch[0] - from, keep || r->scratch[0] < end);
+	result = n->operations->allocate(n, from, r->scratch[0] - from, keep || r->scratch[0] < end);
 	return result == 0 && r->scratch[0] < end ? give_way(r, BY_THE_END) : settle(r, result);
 }
 
-verdict vfs_allocate(struct vfs *v, struct request *r, int32_t fd, uint32_t mode, int64_t from, int64_t length)
+verdict vfs_allocate(struct request *r, int32_t fd, uint32_t mode, int64_t from, int64_t length)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	const struct node *n;
 	int64_t end;
 
@@ -374,9 +369,9 @@ verdict vfs_allocate(struct vfs *v, struct request *r, int32_t fd, uint32_t mode
 		return refuse(r, ESPIPE);
 	if (!S_ISREG(n->mode))
 		return refuse(r, ENODEV);
-	if (__builtin_add_overflow(from, length, &end) || (uint64_t)end > v->tasks[r->task].size_most)
+	if (__builtin_add_overflow(from, length, &end) || (uint64_t)end > vfs.tasks[r->task].size_most)
 		return refuse(r, EFBIG);
 	if (n->operations->allocate == NULL)
 		return refuse(r, EOPNOTSUPP);
-	return allocate_share(r, v, f->node, (uint64_t)from, (uint64_t)end, (mode & FALLOC_FL_KEEP_SIZE) != 0);
+	return allocate_share(r, f->node, (uint64_t)from, (uint64_t)end, (mode & FALLOC_FL_KEEP_SIZE) != 0);
 }

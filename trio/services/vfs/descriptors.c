@@ -7,15 +7,15 @@
 #define FILES_MOST 65536
 #define MIDDLE 512
 
-struct descriptors *descriptors_make(struct vfs *v, uint32_t size)
+struct descriptors *descriptors_make(uint32_t size)
 {
-	struct descriptors *d = vfs_take(v, sizeof *d);
+	struct descriptors *d = vfs_take(sizeof *d);
 
 	if (d == NULL)
 		return NULL;
-	d->files = vfs_take(v, size * sizeof(void *));
+	d->files = vfs_take(size * sizeof(void *));
 	if (d->files == NULL) {
-		vfs_give(v, d, sizeof *d);
+		vfs_give(d, sizeof *d);
 		return NULL;
 	}
 	d->size = size;
@@ -24,23 +24,23 @@ struct descriptors *descriptors_make(struct vfs *v, uint32_t size)
 }
 
 /* Apart: whoever places a descriptor does not pay for its frame. */
-static __attribute__((noinline)) int64_t descriptors_grow(struct vfs *v, struct descriptors *d, uint32_t wanted)
+static __attribute__((noinline)) int64_t descriptors_grow(struct descriptors *d, uint32_t wanted)
 {
 	uint32_t size = wanted < MIDDLE ? MIDDLE : DESCRIPTORS_MOST;
-	struct file **files = vfs_take(v, size * sizeof(void *));
+	struct file **files = vfs_take(size * sizeof(void *));
 
 	if (files == NULL)
 		return -ENOMEM;
 	memcpy(files, d->files, d->size * sizeof(void *));
-	vfs_give(v, d->files, d->size * sizeof(void *));
+	vfs_give(d->files, d->size * sizeof(void *));
 	d->files = files;
 	d->size = size;
 	return 0;
 }
 
-struct descriptors *descriptors_copy(struct vfs *v, const struct descriptors *from)
+struct descriptors *descriptors_copy(const struct descriptors *from)
 {
-	struct descriptors *d = descriptors_make(v, from->size);
+	struct descriptors *d = descriptors_make(from->size);
 
 	if (d == NULL)
 		return NULL;
@@ -59,31 +59,31 @@ struct descriptors *descriptors_copy(struct vfs *v, const struct descriptors *fr
 #define SHARE_FILES 64U
 
 /* Closes a share; true: there is none left. */
-static bool close_share(struct vfs *v, uint32_t task)
+static bool close_share(uint32_t task)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
+	struct descriptors *d = vfs.tasks[task].descriptors;
 
 	for (uint32_t fd = 0, left = SHARE_FILES; d->used > 0; fd++) {
 		if (d->files[fd] == NULL)
 			continue;
 		if (left-- == 0)
 			return false;
-		descriptor_close(v, task, (int32_t)fd);
+		descriptor_close(task, (int32_t)fd);
 	}
 	return true;
 }
 
-bool descriptors_drop(struct vfs *v, uint32_t task)
+bool descriptors_drop(uint32_t task)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
+	struct descriptors *d = vfs.tasks[task].descriptors;
 
-	if (d->references == 1 && !close_share(v, task))
+	if (d->references == 1 && !close_share(task))
 		return false;
-	v->tasks[task].descriptors = NULL;
+	vfs.tasks[task].descriptors = NULL;
 	if (--d->references > 0)
 		return true;
-	vfs_give(v, d->files, d->size * sizeof(void *));
-	vfs_give(v, d, sizeof *d);
+	vfs_give(d->files, d->size * sizeof(void *));
+	vfs_give(d, sizeof *d);
 	return true;
 }
 
@@ -98,24 +98,24 @@ static void mark(struct descriptors *d, uint32_t fd, uint32_t flags)
 }
 
 /* `fd` is in the table, or -EMFILE, -ENOMEM. */
-static int64_t room_for(struct vfs *v, uint32_t task, uint32_t fd)
+static int64_t room_for(uint32_t task, uint32_t fd)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
+	struct descriptors *d = vfs.tasks[task].descriptors;
 
-	if (fd >= v->tasks[task].files_most || fd >= DESCRIPTORS_MOST)
+	if (fd >= vfs.tasks[task].files_most || fd >= DESCRIPTORS_MOST)
 		return -EMFILE;
-	return fd < d->size ? 0 : descriptors_grow(v, d, fd);
+	return fd < d->size ? 0 : descriptors_grow(d, fd);
 }
 
-int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t least, uint32_t flags)
+int64_t descriptor_place(uint32_t task, struct file *f, uint32_t least, uint32_t flags)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
+	struct descriptors *d = vfs.tasks[task].descriptors;
 	uint32_t fd = MAX(least, d->lowest);
 	int64_t result;
 
 	while (fd < d->size && d->files[fd] != NULL)
 		fd++;
-	result = room_for(v, task, fd);
+	result = room_for(task, fd);
 	if (result != 0)
 		return result;
 	d->files[fd] = f;
@@ -126,10 +126,10 @@ int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t 
 	return fd;
 }
 
-int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd)
+int64_t descriptor_close(uint32_t task, int32_t fd)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
-	struct file *f = file_of(v, task, fd);
+	struct descriptors *d = vfs.tasks[task].descriptors;
+	struct file *f = file_of(task, fd);
 
 	if (f == NULL)
 		return -EBADF;
@@ -138,32 +138,32 @@ int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd)
 	if ((uint32_t)fd < d->lowest)
 		d->lowest = (uint32_t)fd;
 	if (f->node != NULL && f->node->locks != NULL)
-		locks_of_process_drop(v, f->node, v->tasks[task].process);
-	file_drop(v, f);
+		locks_of_process_drop(f->node, vfs.tasks[task].process);
+	file_drop(f);
 	return 0;
 }
 
 /* There is no place for one more, or no memory: again once lost sockets are gone. */
-static __attribute__((noinline)) struct file *file_take_again(struct vfs *v)
+static __attribute__((noinline)) struct file *file_take_again(void)
 {
 	struct file *f = NULL;
 
-	while (f == NULL && lost_recover(v))
-		if (v->files < FILES_MOST)
-			f = vfs_take(v, sizeof *f);
+	while (f == NULL && lost_recover())
+		if (vfs.files < FILES_MOST)
+			f = vfs_take(sizeof *f);
 	return f;
 }
 
-int64_t file_make(struct vfs *v, const struct file_operations *operations, void *state, uint32_t flags,
-		  struct node *node, struct file **out)
+int64_t file_make(const struct file_operations *operations, void *state, uint32_t flags, struct node *node,
+		  struct file **out)
 {
-	struct file *f = v->files < FILES_MOST ? vfs_take(v, sizeof *f) : NULL;
+	struct file *f = vfs.files < FILES_MOST ? vfs_take(sizeof *f) : NULL;
 
 	if (f == NULL)
-		f = file_take_again(v);
+		f = file_take_again();
 	if (f == NULL)
-		return v->files < FILES_MOST ? -ENOMEM : -ENFILE;
-	v->files++;
+		return vfs.files < FILES_MOST ? -ENOMEM : -ENFILE;
+	vfs.files++;
 	f->operations = operations;
 	f->state = state;
 	f->flags = flags;
@@ -176,34 +176,34 @@ int64_t file_make(struct vfs *v, const struct file_operations *operations, void 
 	return 0;
 }
 
-void file_released(struct vfs *v, struct file *f)
+void file_released(struct file *f)
 {
 	struct node *n = f->node;
 
-	if (f->named > 0 && file_stays(v, f))
+	if (f->named > 0 && file_stays(f))
 		return;
 	if (f->operations->release != NULL)
-		f->operations->release(v, f);
+		f->operations->release(f);
 	if (n != NULL) {
 		if (n->locks != NULL)
-			locks_of_file_drop(v, n, f);
+			locks_of_file_drop(n, f);
 		if ((f->flags & FILE_COUNTS_AS_WRITER) != 0)
 			n->writers--;
 		n->mount->users--;
-		node_drop(v, n);
+		node_drop(n);
 	}
-	v->files--;
-	vfs_give(v, f, sizeof *f);
+	vfs.files--;
+	vfs_give(f, sizeof *f);
 }
 
-verdict vfs_close(struct vfs *v, struct request *r, int32_t fd)
+verdict vfs_close(struct request *r, int32_t fd)
 {
-	return settle(r, descriptor_close(v, r->task, fd));
+	return settle(r, descriptor_close(r->task, fd));
 }
 
-verdict vfs_close_range(struct vfs *v, struct request *r, uint32_t first, uint32_t last, uint32_t flags)
+verdict vfs_close_range(struct request *r, uint32_t first, uint32_t last, uint32_t flags)
 {
-	struct descriptors *d = v->tasks[r->task].descriptors;
+	struct descriptors *d = vfs.tasks[r->task].descriptors;
 	uint32_t left = SHARE_FILES;
 
 	if (first > last || (flags & ~CLOSE_RANGE_CLOEXEC) != 0)
@@ -219,21 +219,21 @@ verdict vfs_close_range(struct vfs *v, struct request *r, uint32_t first, uint32
 			r->scratch[0] = fd;
 			return give_way(r, BY_THE_END);
 		}
-		descriptor_close(v, r->task, (int32_t)fd);
+		descriptor_close(r->task, (int32_t)fd);
 	}
 	return answer(r, 0);
 }
 
 /* dup2 and dup3: `to` is closed first. */
-static int64_t duplicate_at(struct vfs *v, uint32_t task, struct file *f, uint32_t to, uint32_t flags)
+static int64_t duplicate_at(uint32_t task, struct file *f, uint32_t to, uint32_t flags)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
-	int64_t result = room_for(v, task, to);
+	struct descriptors *d = vfs.tasks[task].descriptors;
+	int64_t result = room_for(task, to);
 
 	if (result != 0)
 		return result == -EMFILE ? -EBADF : result;
 	file_hold(f);
-	descriptor_close(v, task, (int32_t)to);
+	descriptor_close(task, (int32_t)to);
 	d->files[to] = f;
 	d->used++;
 	mark(d, to, flags);
@@ -242,10 +242,9 @@ static int64_t duplicate_at(struct vfs *v, uint32_t task, struct file *f, uint32
 	return to;
 }
 
-verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, int32_t least, uint32_t flags,
-		      uint32_t same)
+verdict vfs_duplicate(struct request *r, int32_t fd, int32_t to, int32_t least, uint32_t flags, uint32_t same)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	int64_t result;
 
 	if ((flags & ~O_CLOEXEC) != 0 || (to == fd && least < 0 && same == 0))
@@ -253,9 +252,9 @@ verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, 
 	if (f == NULL)
 		return refuse(r, EBADF);
 	if (to == -1 && same == 0 && least >= 0) {
-		if ((uint32_t)least >= v->tasks[r->task].files_most)
+		if ((uint32_t)least >= vfs.tasks[r->task].files_most)
 			return refuse(r, EINVAL);
-		result = descriptor_place(v, r->task, f, (uint32_t)least, flags);
+		result = descriptor_place(r->task, f, (uint32_t)least, flags);
 		if (result >= 0)
 			file_hold(f);
 		return settle(r, result);
@@ -264,24 +263,24 @@ verdict vfs_duplicate(struct vfs *v, struct request *r, int32_t fd, int32_t to, 
 		return refuse(r, EBADF);
 	if (to == fd)
 		return answer(r, fd);
-	return settle(r, duplicate_at(v, r->task, f, (uint32_t)to, flags));
+	return settle(r, duplicate_at(r->task, f, (uint32_t)to, flags));
 }
 
 /* F_GETFD, F_SETFD. */
-int64_t descriptor_flags(struct vfs *v, uint32_t task, uint32_t fd)
+int64_t descriptor_flags(uint32_t task, uint32_t fd)
 {
-	return (v->tasks[task].descriptors->close_on_exec[fd / 64] >> (fd % 64)) & 1;
+	return (vfs.tasks[task].descriptors->close_on_exec[fd / 64] >> (fd % 64)) & 1;
 }
 
-void descriptor_flags_set(struct vfs *v, uint32_t task, uint32_t fd, bool close_on_exec)
+void descriptor_flags_set(uint32_t task, uint32_t fd, bool close_on_exec)
 {
-	mark(v->tasks[task].descriptors, fd, close_on_exec ? O_CLOEXEC : 0);
+	mark(vfs.tasks[task].descriptors, fd, close_on_exec ? O_CLOEXEC : 0);
 }
 
 /* For execve: those that are marked. */
-bool descriptors_close_marked(struct vfs *v, uint32_t task)
+bool descriptors_close_marked(uint32_t task)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
+	struct descriptors *d = vfs.tasks[task].descriptors;
 	uint32_t left = SHARE_FILES;
 
 	for (uint32_t word = 0; word < d->size / 64; word++)
@@ -291,7 +290,7 @@ bool descriptors_close_marked(struct vfs *v, uint32_t task)
 			if (left-- == 0)
 				return false;
 			d->close_on_exec[word] &= d->close_on_exec[word] - 1;
-			descriptor_close(v, task, (int32_t)(word * 64 + bit));
+			descriptor_close(task, (int32_t)(word * 64 + bit));
 		}
 	return true;
 }

@@ -6,72 +6,64 @@
 #include "tmpfs.h"
 #include "vm.h"
 
-static verdict null_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict null_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	(void)v, (void)f, (void)to, (void)at;
 	return answer(r, 0);
 }
 
-static verdict null_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict null_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	(void)v, (void)f, (void)at;
 	return answer(r, (int64_t)from.length);
 }
 
-static verdict zero_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict zero_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	uint64_t part = MIN(to.length - r->done, SHARE_BYTES);
 
-	(void)v, (void)f, (void)at;
 	if (copy_zeros(to, r->done, part) != 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 	r->done += part;
 	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
 }
 
-static verdict full_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict full_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	(void)v, (void)f, (void)from, (void)at;
 	return refuse(r, ENOSPC);
 }
 
-static verdict random_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict random_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	(void)f, (void)at;
-	return vfs_random(v, r, to);
+	return vfs_random(r, to);
 }
 
 /* A word may take a microsecond to make. */
 #define SHARE_RANDOM (SHARE_BYTES / 64)
 
 /* Through a page of the service's own: the kernel cannot wait for a client's. */
-verdict vfs_random(struct vfs *v, struct request *r, struct grant to)
+verdict vfs_random(struct request *r, struct grant to)
 {
 	uint64_t end = MIN(to.length, r->done + SHARE_RANDOM);
 
 	while (r->done < end) {
 		uint64_t part = MIN(end - r->done, PAGE);
 
-		kernel_random_bytes(grant_write(v->page, part));
-		if (copy_out(to, r->done, v->page, part) != 0)
+		kernel_random_bytes(grant_write(vfs.page, part));
+		if (copy_out(to, r->done, vfs.page, part) != 0)
 			return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 		r->done += part;
 	}
 	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
 }
 
-static int64_t null_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+static int64_t null_seek(struct file *f, int64_t offset, uint32_t whence)
 {
-	(void)v, (void)offset, (void)whence;
 	f->position = 0;
 	return 0;
 }
 
 /* Pages of zeros, which a shared mapping shares with nobody who opens the device again. */
-static int64_t zero_object(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
-			   uint64_t *at)
+static int64_t zero_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
 {
-	(void)v, (void)f, (void)offset;
 	if (vm_object_create(object) < 0)
 		return -ENOMEM;
 	vm_object_resize(*object, length);
@@ -109,9 +101,8 @@ static const struct {
 	{ "stderr", "/proc/self/fd/2" },
 };
 
-const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number)
+const struct device *device_of(uint32_t mode, uint32_t number)
 {
-	(void)v;
 	for (uint32_t i = 0; i < COUNT_OF(devices); i++)
 		if (devices[i].number == number && (devices[i].mode & S_IFMT) == (mode & S_IFMT))
 			return &devices[i];
@@ -119,7 +110,7 @@ const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number)
 }
 
 /* A device without its hardware has no name. */
-static bool is_there(struct vfs *v, const struct device *d)
+static bool is_there(const struct device *d)
 {
 	struct file f = { .flags = O_RDONLY };
 	struct node n = { .device = d->number };
@@ -127,31 +118,30 @@ static bool is_there(struct vfs *v, const struct device *d)
 	if (d->open != disk_open && d->open != display_open)
 		return true;
 	f.node = &n;
-	if (d->open(v, VFS_TASK, &f) != 0)
+	if (d->open(VFS_TASK, &f) != 0)
 		return false;
 	if (d->operations->release != NULL)
-		d->operations->release(v, &f);
+		d->operations->release(&f);
 	return true;
 }
 
-static int64_t device_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
+static int64_t device_mount(struct mount *m, const char *source, const char *options)
 {
-	int64_t result = tmpfs_root(v, m, 0755, TMPFS_MAGIC);
+	int64_t result = tmpfs_root(m, 0755, TMPFS_MAGIC);
 
-	(void)source, (void)options;
 	if (result != 0)
 		return result;
 	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
-		if (is_there(v, &devices[i]))
-			result = tmpfs_add(v, m, devices[i].name, devices[i].mode, devices[i].number, NULL);
+		if (is_there(&devices[i]))
+			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, NULL);
 	for (uint32_t i = 0; i < COUNT_OF(links) && result == 0; i++)
-		result = tmpfs_add(v, m, links[i].name, S_IFLNK | 0777, 0, links[i].target);
+		result = tmpfs_add(m, links[i].name, S_IFLNK | 0777, 0, links[i].target);
 	if (result == 0)
-		result = tmpfs_add(v, m, "shm", S_IFDIR | 01777, 0, NULL);
+		result = tmpfs_add(m, "shm", S_IFDIR | 01777, 0, NULL);
 	if (result == 0)
-		result = tmpfs_add(v, m, "pts", S_IFDIR | 0755, 0, NULL);
+		result = tmpfs_add(m, "pts", S_IFDIR | 0755, 0, NULL);
 	if (result != 0)
-		tmpfs_unmount(v, m);
+		tmpfs_unmount(m);
 	return result;
 }
 

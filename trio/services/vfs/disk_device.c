@@ -26,16 +26,15 @@ uint32_t disk_endpoint(uint32_t number)
 	return number == DISK_VIRTIO ? ENDPOINT_VIRTIO_BLK : 0;
 }
 
-int64_t disk_open(struct vfs *v, uint32_t task, struct file *f)
+int64_t disk_open(uint32_t task, struct file *f)
 {
 	uint32_t endpoint = disk_endpoint(f->node->device);
 	uint64_t sectors;
 	struct disk *d;
 
-	(void)task;
 	if (block_capacity(endpoint, &sectors) < 0)
 		return -ENXIO;
-	d = vfs_take(v, sizeof *d);
+	d = vfs_take(sizeof *d);
 	if (d == NULL)
 		return -ENOMEM;
 	d->endpoint = endpoint;
@@ -45,9 +44,9 @@ int64_t disk_open(struct vfs *v, uint32_t task, struct file *f)
 	return 0;
 }
 
-static void disk_release(struct vfs *v, struct file *f)
+static void disk_release(struct file *f)
 {
-	vfs_give(v, f->state, sizeof(struct disk));
+	vfs_give(f->state, sizeof(struct disk));
 }
 
 /* How much one step does at `offset`: part of a sector, or whole ones. */
@@ -96,7 +95,7 @@ static int64_t write_step(struct disk *d, uint64_t offset, uint64_t n, struct gr
 }
 
 /* r->done: what earlier runs have done. */
-static verdict transfer(struct vfs *v, struct request *r, struct file *f, struct grant g, uint64_t *at, bool write)
+static verdict transfer(struct request *r, struct file *f, struct grant g, uint64_t *at, bool write)
 {
 	struct disk *d = f->state;
 	uint64_t length = *at < d->size ? MIN(g.length, d->size - *at) : 0;
@@ -107,7 +106,7 @@ static verdict transfer(struct vfs *v, struct request *r, struct file *f, struct
 
 		result = write ? write_step(d, offset, n, g, r->done) : read_step(d, offset, n, g, r->done);
 		if (result == -EWAIT)
-			return park_hard(&v->block_waiters, r);
+			return park_hard(&vfs.block_waiters, r);
 		if (result < 0)
 			break;
 		r->done += n;
@@ -120,45 +119,43 @@ static verdict transfer(struct vfs *v, struct request *r, struct file *f, struct
 	return answer(r, (int64_t)r->done);
 }
 
-static verdict disk_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict disk_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	return transfer(v, r, f, to, at, false);
+	return transfer(r, f, to, at, false);
 }
 
-static verdict disk_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict disk_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	const struct disk *d = f->state;
 
 	if (from.length > 0 && *at >= d->size)
 		return refuse(r, ENOSPC);
-	return transfer(v, r, f, from, at, true);
+	return transfer(r, f, from, at, true);
 }
 
-static int64_t disk_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+static int64_t disk_seek(struct file *f, int64_t offset, uint32_t whence)
 {
 	const struct disk *d = f->state;
 
 	f->node->size = d->size;
-	offset = seek_by_size(v, f, offset, whence);
+	offset = seek_by_size(f, offset, whence);
 	f->node->size = 0;
 	return offset;
 }
 
-static verdict flush(struct vfs *v, struct request *r, const struct disk *d)
+static verdict flush(struct request *r, const struct disk *d)
 {
 	int64_t result = block_flush(d->endpoint);
 
-	return result == -EWAIT ? park_hard(&v->block_waiters, r) : settle(r, result);
+	return result == -EWAIT ? park_hard(&vfs.block_waiters, r) : settle(r, result);
 }
 
-static verdict disk_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
-			  struct grant at)
+static verdict disk_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	const struct disk *d = f->state;
 	uint64_t value = d->size;
 	int32_t word = SECTOR;
 
-	(void)argument;
 	switch (command) {
 	case BLKGETSIZE64:
 		return settle(r, copy_out(at, 0, &value, sizeof value));
@@ -174,7 +171,7 @@ static verdict disk_ioctl(struct vfs *v, struct request *r, struct file *f, uint
 		word = 0;
 		return settle(r, copy_out(at, 0, &word, sizeof word));
 	case BLKFLSBUF:
-		return flush(v, r, d);
+		return flush(r, d);
 	}
 	return refuse(r, ENOTTY);
 }

@@ -4,21 +4,21 @@
 #include "handlers.h"
 #include "pm.h"
 
-verdict disk_park(struct vfs *v, struct request *r)
+verdict disk_park(struct request *r)
 {
 	uint32_t on;
 
 	(void)fs_waited(&on);
-	return park_hard(&v->disk_waiters[on % FS_THINGS], r);
+	return park_hard(&vfs.disk_waiters[on % FS_THINGS], r);
 }
 
 /* As many of those who wait for room as there is room for. Where none of these begins a request none ends: so the
  * others do not wait for that alone. */
 #define ROOM_NS 1000000UL
 
-static void room_came(struct vfs *v, uint32_t room)
+static void room_came(uint32_t room)
 {
-	struct queue *waiters = &v->disk_waiters[FS_ROOM];
+	struct queue *waiters = &vfs.disk_waiters[FS_ROOM];
 
 	while (room-- > 0 && is_waited_for(waiters))
 		unpark_first(waiters);
@@ -26,7 +26,7 @@ static void room_came(struct vfs *v, uint32_t room)
 		alarm_at(ENDPOINT_VFS, now() + ROOM_NS);
 }
 
-void disk_notified(struct vfs *v)
+void disk_notified(void)
 {
 	uint64_t came;
 	uint32_t room;
@@ -34,27 +34,27 @@ void disk_notified(struct vfs *v)
 	(void)fs_came(&came, &room);
 	/* vm too tells so that it may be asked again. */
 	came |= 1ULL << FS_ANYTHING;
-	remote_pages_go_on(v, came);
-	room_came(v, room);
-	v->came_for_pm |= came;
+	remote_pages_go_on(came);
+	room_came(room);
+	vfs.came_for_pm |= came;
 	for (uint64_t rest = came & ~(1ULL << FS_ROOM); rest != 0; rest &= rest - 1)
-		unpark(&v->disk_waiters[__builtin_ctzll(rest)]);
+		unpark(&vfs.disk_waiters[__builtin_ctzll(rest)]);
 	/* pm may wait for a program's bytes. */
 	notify(ENDPOINT_PM, PM_DISK_READY);
 }
 
-int64_t vfs_disk_waited(struct vfs *v, uint32_t *on)
+int64_t vfs_disk_waited(uint32_t *on)
 {
-	if (!v->pm_waits_for_no_disk)
+	if (!vfs.pm_waits_for_no_disk)
 		return fs_waited(on);
-	v->pm_waits_for_no_disk = false;
+	vfs.pm_waits_for_no_disk = false;
 	*on = FS_ANYTHING;
 	return 0;
 }
 
-int64_t vfs_disk_came(struct vfs *v, uint64_t *what)
+int64_t vfs_disk_came(uint64_t *what)
 {
-	*what = v->came_for_pm;
-	v->came_for_pm = 0;
+	*what = vfs.came_for_pm;
+	vfs.came_for_pm = 0;
 	return 0;
 }

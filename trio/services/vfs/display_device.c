@@ -17,53 +17,48 @@ static int64_t ask(struct display *d)
 	return result < 0 ? result : 0;
 }
 
-int64_t display_open(struct vfs *v, uint32_t task, struct file *f)
+int64_t display_open(uint32_t task, struct file *f)
 {
 	struct display d;
 
-	(void)v, (void)task, (void)f;
 	return ask(&d);
 }
 
-static verdict display_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict display_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	int64_t n = framebuffer_read(*at, to);
 
-	(void)v, (void)f;
 	if (n > 0)
 		*at += (uint64_t)n;
 	return settle(r, n);
 }
 
-static verdict display_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict display_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	int64_t n = framebuffer_write(*at, from);
 
-	(void)v, (void)f;
 	if (n > 0)
 		*at += (uint64_t)n;
 	return settle(r, n);
 }
 
-static int64_t display_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+static int64_t display_seek(struct file *f, int64_t offset, uint32_t whence)
 {
 	struct display d;
 
 	if (ask(&d) != 0)
 		return -ENODEV;
 	f->node->size = d.fixed.memory_length;
-	offset = seek_by_size(v, f, offset, whence);
+	offset = seek_by_size(f, offset, whence);
 	f->node->size = 0;
 	return offset;
 }
 
-static verdict display_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
-			     struct grant at)
+static verdict display_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	struct display d;
 	int64_t result = ask(&d);
 
-	(void)v, (void)f, (void)argument;
 	if (result != 0)
 		return settle(r, result);
 	switch (command) {
@@ -85,12 +80,10 @@ static verdict display_ioctl(struct vfs *v, struct request *r, struct file *f, u
 	return refuse(r, ENOTTY);
 }
 
-static int64_t display_object(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
-			      uint64_t *at)
+static int64_t display_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
 {
 	uint64_t frame, count;
 
-	(void)v, (void)f;
 	if (framebuffer_frames(&frame, &count) < 0)
 		return -ENODEV;
 	if (offset / PAGE > count || (length + PAGE - 1) / PAGE > count - offset / PAGE)

@@ -41,41 +41,41 @@ static struct epoll *epoll_in(const struct file *f)
 }
 
 /* What of an interest is to be told now. */
-static uint32_t interest_ready(struct vfs *v, const struct interest *i, uint64_t *changes)
+static uint32_t interest_ready(const struct interest *i, uint64_t *changes)
 {
-	uint32_t ready = file_ready(v, i->file, changes) & (i->event.events | POLLERR | POLLHUP) & ~EVENT_FLAGS;
+	uint32_t ready = file_ready(i->file, changes) & (i->event.events | POLLERR | POLLHUP) & ~EVENT_FLAGS;
 
 	if (i->off || ((i->event.events & EPOLLET) != 0 && !i->fresh && *changes == i->seen))
 		return 0;
 	return ready;
 }
 
-static uint32_t epoll_poll(struct vfs *v, struct file *f)
+static uint32_t epoll_poll(struct file *f)
 {
 	struct epoll *e = f->state;
 	uint64_t changes;
 
-	if (e->poll != v->polls) {
-		e->poll = v->polls;
+	if (e->poll != vfs.polls) {
+		e->poll = vfs.polls;
 		e->ready = 0;
 		for (struct link *l = e->interests.next; l != &e->interests; l = l->next)
-			if (interest_ready(v, CONTAINER(l, struct interest, link), &changes) != 0)
+			if (interest_ready(CONTAINER(l, struct interest, link), &changes) != 0)
 				e->ready = READY_IN;
 	}
-	watch(v, &e->watch);
+	watch(&e->watch);
 	return e->ready;
 }
 
-static void interest_end(struct vfs *v, struct interest *i)
+static void interest_end(struct interest *i)
 {
 	i->file->named--;
 	list_remove(&i->link);
-	vfs_give(v, i, sizeof *i);
+	vfs_give(i, sizeof *i);
 }
 
-void epoll_forget(struct vfs *v, struct file *f)
+void epoll_forget(struct file *f)
 {
-	for (struct link *l = v->io->epolls.next; l != &v->io->epolls && f->named > 0; l = l->next) {
+	for (struct link *l = vfs.io->epolls.next; l != &vfs.io->epolls && f->named > 0; l = l->next) {
 		struct epoll *e = CONTAINER(l, struct epoll, all);
 		struct link *next;
 
@@ -84,20 +84,20 @@ void epoll_forget(struct vfs *v, struct file *f)
 
 			next = k->next;
 			if (i->file == f)
-				interest_end(v, i);
+				interest_end(i);
 		}
 	}
 }
 
-static void epoll_release(struct vfs *v, struct file *f)
+static void epoll_release(struct file *f)
 {
 	struct epoll *e = f->state;
 
-	watch_changed(v, &e->watch);
+	watch_changed(&e->watch);
 	while (!list_is_empty(&e->interests))
-		interest_end(v, CONTAINER(e->interests.next, struct interest, link));
+		interest_end(CONTAINER(e->interests.next, struct interest, link));
 	list_remove(&e->all);
-	vfs_give(v, e, sizeof *e);
+	vfs_give(e, sizeof *e);
 }
 
 static const struct file_operations epoll_files = {
@@ -106,22 +106,22 @@ static const struct file_operations epoll_files = {
 	.release = epoll_release,
 };
 
-verdict vfs_epoll_create(struct vfs *v, struct request *r, uint32_t flags)
+verdict vfs_epoll_create(struct request *r, uint32_t flags)
 {
 	struct epoll *e;
 	int64_t fd;
 
 	if (flags & ~(uint32_t)EPOLL_CLOEXEC)
 		return refuse(r, EINVAL);
-	e = vfs_take(v, sizeof *e);
+	e = vfs_take(sizeof *e);
 	if (e == NULL)
 		return refuse(r, ENOMEM);
 	list_start(&e->interests);
-	fd = place_one(v, r->task, &epoll_files, e, O_RDWR, flags & EPOLL_CLOEXEC ? O_CLOEXEC : 0);
+	fd = place_one(r->task, &epoll_files, e, O_RDWR, flags & EPOLL_CLOEXEC ? O_CLOEXEC : 0);
 	if (fd < 0)
-		vfs_give(v, e, sizeof *e);
+		vfs_give(e, sizeof *e);
 	else
-		list_add(&v->io->epolls, &e->all);
+		list_add(&vfs.io->epolls, &e->all);
 	return settle(r, fd);
 }
 
@@ -140,15 +140,15 @@ static bool grows(struct epoll *e)
 }
 
 /* Each round all grow to one above the highest in them. A ring never stops growing. */
-static bool nests_too_deep(const struct vfs *v)
+static bool nests_too_deep(void)
 {
 	bool grew = true;
 
-	for (struct link *l = v->io->epolls.next; l != &v->io->epolls; l = l->next)
+	for (struct link *l = vfs.io->epolls.next; l != &vfs.io->epolls; l = l->next)
 		CONTAINER(l, struct epoll, all)->height = 0;
 	while (grew) {
 		grew = false;
-		for (struct link *l = v->io->epolls.next; l != &v->io->epolls; l = l->next) {
+		for (struct link *l = vfs.io->epolls.next; l != &vfs.io->epolls; l = l->next) {
 			struct epoll *e = CONTAINER(l, struct epoll, all);
 
 			grew |= grows(e);
@@ -170,10 +170,9 @@ static struct interest *interest_of(const struct epoll *e, const struct file *f,
 	return NULL;
 }
 
-static int64_t interest_add(struct vfs *v, struct epoll *e, struct file *f, int32_t fd,
-			    const struct linux_epoll_event *event)
+static int64_t interest_add(struct epoll *e, struct file *f, int32_t fd, const struct linux_epoll_event *event)
 {
-	struct interest *i = vfs_take(v, sizeof *i);
+	struct interest *i = vfs_take(sizeof *i);
 
 	if (i == NULL)
 		return -ENOMEM;
@@ -183,38 +182,37 @@ static int64_t interest_add(struct vfs *v, struct epoll *e, struct file *f, int3
 	i->fresh = true;
 	f->named++;
 	list_add(&e->interests, &i->link);
-	if (epoll_in(f) != NULL && nests_too_deep(v)) {
-		interest_end(v, i);
+	if (epoll_in(f) != NULL && nests_too_deep()) {
+		interest_end(i);
 		return -ELOOP;
 	}
-	watch_changed(v, &e->watch);
+	watch_changed(&e->watch);
 	return 0;
 }
 
-static int64_t epoll_change(struct vfs *v, struct epoll *e, uint32_t operation, struct file *f, int32_t fd,
+static int64_t epoll_change(struct epoll *e, uint32_t operation, struct file *f, int32_t fd,
 			    const struct linux_epoll_event *event)
 {
 	struct interest *i = interest_of(e, f, fd);
 
 	if (operation == EPOLL_CTL_ADD)
-		return i != NULL ? -EEXIST : interest_add(v, e, f, fd, event);
+		return i != NULL ? -EEXIST : interest_add(e, f, fd, event);
 	if (i == NULL)
 		return -ENOENT;
 	if (operation == EPOLL_CTL_DEL) {
-		interest_end(v, i);
+		interest_end(i);
 		return 0;
 	}
 	i->event = *event;
 	i->fresh = true;
 	i->off = false;
-	watch_changed(v, &e->watch);
+	watch_changed(&e->watch);
 	return 0;
 }
 
-verdict vfs_epoll_control(struct vfs *v, struct request *r, int32_t epoll, uint32_t operation, int32_t fd,
-			  struct grant event)
+verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, int32_t fd, struct grant event)
 {
-	struct file *ef = file_of(v, r->task, epoll), *f = file_of(v, r->task, fd);
+	struct file *ef = file_of(r->task, epoll), *f = file_of(r->task, fd);
 	struct linux_epoll_event wanted = { 0, 0 };
 
 	if (operation != EPOLL_CTL_DEL && copy_in(&wanted, event, 0, sizeof wanted) != 0)
@@ -229,7 +227,7 @@ verdict vfs_epoll_control(struct vfs *v, struct request *r, int32_t epoll, uint3
 	if (wanted.events & EPOLLEXCLUSIVE)
 		return refuse(r, EINVAL);
 	wanted.events &= ~EPOLLWAKEUP;
-	return settle(r, epoll_change(v, ef->state, operation, f, fd, &wanted));
+	return settle(r, epoll_change(ef->state, operation, f, fd, &wanted));
 }
 
 /* Told: it is the last in turn from now on. */
@@ -242,10 +240,9 @@ static void interest_told(struct epoll *e, struct interest *i, uint64_t changes)
 	list_add(&e->interests, &i->link);
 }
 
-verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct grant events, uint32_t count,
-		       uint64_t deadline)
+verdict vfs_epoll_wait(struct request *r, int32_t epoll, struct grant events, uint32_t count, uint64_t deadline)
 {
-	struct file *f = file_of(v, r->task, epoll);
+	struct file *f = file_of(r->task, epoll);
 	struct epoll *e;
 	uint32_t found = 0;
 	struct link *l, *next, *last;
@@ -255,7 +252,7 @@ verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct g
 	if (f->operations != &epoll_files || count > INT32_MAX / sizeof(struct linux_epoll_event))
 		return refuse(r, EINVAL);
 	e = f->state;
-	poll_begin(v, r->task);
+	poll_begin(r->task);
 	/* Those told go behind the present last. */
 	last = e->interests.previous;
 	for (l = e->interests.next; l != &e->interests && found < count; l = next) {
@@ -264,7 +261,7 @@ verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct g
 		uint64_t changes = 0;
 
 		next = l == last ? &e->interests : l->next;
-		event.events = interest_ready(v, i, &changes);
+		event.events = interest_ready(i, &changes);
 		if (event.events == 0)
 			continue;
 		if (copy_out(events, found * sizeof event, &event, sizeof event) != 0)
@@ -273,9 +270,9 @@ verdict vfs_epoll_wait(struct vfs *v, struct request *r, int32_t epoll, struct g
 		found++;
 	}
 	/* What is added meanwhile is to be looked at too. */
-	watch(v, &e->watch);
-	v->polling = 0;
+	watch(&e->watch);
+	vfs.polling = 0;
 	if (found == 0 && l != &e->interests)
 		return refuse(r, EFAULT);
-	return found > 0 ? answer(r, found) : poll_wait(v, r, deadline);
+	return found > 0 ? answer(r, found) : poll_wait(r, deadline);
 }

@@ -11,12 +11,11 @@ struct event {
 	struct watch watch;
 };
 
-static verdict event_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict event_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct event *e = f->state;
 	uint64_t taken = e->semaphore ? 1 : e->value;
 
-	(void)at;
 	if (to.length < sizeof taken)
 		return refuse(r, EINVAL);
 	if (e->value == 0)
@@ -25,16 +24,15 @@ static verdict event_read(struct vfs *v, struct request *r, struct file *f, stru
 		return refuse(r, EFAULT);
 	e->value -= taken;
 	unpark(&e->writers);
-	watch_changed(v, &e->watch);
+	watch_changed(&e->watch);
 	return answer(r, sizeof taken);
 }
 
-static verdict event_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict event_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct event *e = f->state;
 	uint64_t added;
 
-	(void)at;
 	if (from.length < sizeof added)
 		return refuse(r, EINVAL);
 	if (copy_in(&added, from, 0, sizeof added) != 0)
@@ -45,26 +43,26 @@ static verdict event_write(struct vfs *v, struct request *r, struct file *f, str
 		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->writers, r);
 	e->value += added;
 	unpark(&e->readers);
-	watch_changed(v, &e->watch);
+	watch_changed(&e->watch);
 	return answer(r, sizeof added);
 }
 
-static uint32_t event_poll(struct vfs *v, struct file *f)
+static uint32_t event_poll(struct file *f)
 {
 	struct event *e = f->state;
 
-	watch(v, &e->watch);
+	watch(&e->watch);
 	return (e->value > 0 ? READY_IN : 0) | (e->value < EVENT_MOST ? READY_OUT : 0);
 }
 
-static void event_release(struct vfs *v, struct file *f)
+static void event_release(struct file *f)
 {
 	struct event *e = f->state;
 
 	unpark(&e->readers);
 	unpark(&e->writers);
-	watch_changed(v, &e->watch);
-	vfs_give(v, e, sizeof *e);
+	watch_changed(&e->watch);
+	vfs_give(e, sizeof *e);
 }
 
 static const struct file_operations event_files = {
@@ -75,20 +73,20 @@ static const struct file_operations event_files = {
 	.release = event_release,
 };
 
-verdict vfs_eventfd(struct vfs *v, struct request *r, uint32_t value, uint32_t flags)
+verdict vfs_eventfd(struct request *r, uint32_t value, uint32_t flags)
 {
 	struct event *e;
 	int64_t error;
 
 	if (flags & ~(uint32_t)(EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK))
 		return refuse(r, EINVAL);
-	e = vfs_take(v, sizeof *e);
+	e = vfs_take(sizeof *e);
 	if (e == NULL)
 		return refuse(r, ENOMEM);
 	e->value = value;
 	e->semaphore = flags & EFD_SEMAPHORE;
-	error = place_one(v, r->task, &event_files, e, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
+	error = place_one(r->task, &event_files, e, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
 	if (error < 0)
-		vfs_give(v, e, sizeof *e);
+		vfs_give(e, sizeof *e);
 	return settle(r, error);
 }

@@ -45,15 +45,15 @@ static verdict fifo_write_open(struct request *r, struct pipe *p, struct file *f
 	return answer(r, 0);
 }
 
-verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
+verdict fifo_open(struct request *r, struct file *f)
 {
 	struct pipe *p = f->node->special;
 	verdict how = ANSWERED;
 
 	/* A pipe's, by /proc. */
 	if (f->node->operations->open != NULL)
-		return settle(r, f->node->operations->open(v, f->node, f));
-	if (p == NULL && (p = f->node->special = pipe_make(v, r->task)) == NULL)
+		return settle(r, f->node->operations->open(f->node, f));
+	if (p == NULL && (p = f->node->special = pipe_make(r->task)) == NULL)
 		return refuse(r, ENOMEM);
 	p->has_name = true;
 	if (file_reads(f) && file_writes(f)) {
@@ -68,7 +68,7 @@ verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
 		how = file_reads(f) ? fifo_read_open(r, p, f) : fifo_write_open(r, p, f);
 	}
 	if (how == PARKED && r->scratch[1] == 0) {
-		v->tasks[r->task].opening = node_hold(f->node);
+		vfs.tasks[r->task].opening = node_hold(f->node);
 		r->scratch[1] = 1;
 	}
 	if (how == PARKED || r->result != 0)
@@ -78,18 +78,18 @@ verdict fifo_open(struct vfs *v, struct request *r, struct file *f)
 	return ANSWERED;
 }
 
-void fifo_waited_drop(struct vfs *v, uint32_t task)
+void fifo_waited_drop(uint32_t task)
 {
-	struct node *n = v->tasks[task].opening;
+	struct node *n = vfs.tasks[task].opening;
 
-	v->tasks[task].opening = NULL;
+	vfs.tasks[task].opening = NULL;
 	if (n != NULL)
-		node_drop(v, n);
+		node_drop(n);
 }
 
-bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m)
+bool fifo_is_awaited(uint32_t task, const struct mount *m)
 {
-	const struct node *n = v->tasks[task].opening;
+	const struct node *n = vfs.tasks[task].opening;
 	const struct pipe *p;
 
 	if (n == NULL || n->mount != m)
@@ -97,18 +97,18 @@ bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m)
 	p = n->special;
 	if (is_waited_for(&p->opening_readers) || is_waited_for(&p->opening_writers))
 		return true;
-	fifo_waited_drop(v, task);
+	fifo_waited_drop(task);
 	return false;
 }
 
-struct node *fifo_waited_for(struct vfs *v, struct request *r)
+struct node *fifo_waited_for(struct request *r)
 {
 	if (r->scratch[1] == 0)
-		fifo_waited_drop(v, r->task);
-	return v->tasks[r->task].opening;
+		fifo_waited_drop(r->task);
+	return vfs.tasks[r->task].opening;
 }
 
-void fifo_forget(struct vfs *v, struct node *n)
+void fifo_forget(struct node *n)
 {
 	struct pipe *p = n->special;
 
@@ -117,5 +117,5 @@ void fifo_forget(struct vfs *v, struct node *n)
 	unpark(&p->opening_readers);
 	unpark(&p->opening_writers);
 	n->special = NULL;
-	pipe_end(v, p);
+	pipe_end(p);
 }

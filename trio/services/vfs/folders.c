@@ -4,35 +4,35 @@
 /* More than programs ask for at a time. */
 #define ENTRIES_BYTES (64UL << 10)
 
-verdict vfs_entries(struct vfs *v, struct request *r, int32_t fd, struct grant to)
+verdict vfs_entries(struct request *r, int32_t fd, struct grant to)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || !file_reads(f))
 		return refuse(r, EBADF);
 	if (f->operations->entries == NULL)
 		return refuse(r, ENOTDIR);
-	return vfs_settle(v, r, f->operations->entries(v, f, grant_part(to, 0, ENTRIES_BYTES)));
+	return vfs_settle(r, f->operations->entries(f, grant_part(to, 0, ENTRIES_BYTES)));
 }
 
-static int64_t may_stand(struct vfs *v, uint32_t task, const struct node *n)
+static int64_t may_stand(uint32_t task, const struct node *n)
 {
-	return S_ISDIR(n->mode) ? permitted(v, task, n, MAY_EXECUTE) : -ENOTDIR;
+	return S_ISDIR(n->mode) ? permitted(task, n, MAY_EXECUTE) : -ENOTDIR;
 }
 
 /* `place` is the task's reference to where it stood. */
-static void stand_in(struct vfs *v, struct node *n, struct node **place)
+static void stand_in(struct node *n, struct node **place)
 {
 	struct node *old = *place;
 
 	*place = node_hold(n);
-	node_drop(v, old);
+	node_drop(old);
 }
 
-verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, struct grant path)
+verdict vfs_change_folder(struct request *r, int32_t directory, struct grant path)
 {
-	struct node **current = &v->tasks[r->task].folders->current;
-	struct file *f = file_of(v, r->task, directory);
+	struct node **current = &vfs.tasks[r->task].folders->current;
+	struct file *f = file_of(r->task, directory);
 	struct node *n;
 	int64_t result;
 
@@ -41,78 +41,78 @@ verdict vfs_change_folder(struct vfs *v, struct request *r, int32_t directory, s
 			return refuse(r, EBADF);
 		if (f->node == NULL)
 			return refuse(r, ENOTDIR);
-		result = may_stand(v, r->task, f->node);
+		result = may_stand(r->task, f->node);
 		if (result == 0)
-			stand_in(v, f->node, current);
+			stand_in(f->node, current);
 		return settle(r, result);
 	}
-	result = find_node(v, r, directory, path, 0, &n);
+	result = find_node(r, directory, path, 0, &n);
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = may_stand(v, r->task, n);
+		return vfs_settle(r, result);
+	result = may_stand(r->task, n);
 	if (result == 0)
-		stand_in(v, n, current);
-	node_drop(v, n);
+		stand_in(n, current);
+	node_drop(n);
 	return settle(r, result);
 }
 
-verdict vfs_chroot(struct vfs *v, struct request *r, struct grant path)
+verdict vfs_chroot(struct request *r, struct grant path)
 {
 	struct node *n;
-	int64_t result = find_node(v, r, AT_FDCWD, path, 0, &n);
+	int64_t result = find_node(r, AT_FDCWD, path, 0, &n);
 
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = may_stand(v, r->task, n);
-	if (result == 0 && v->tasks[r->task].user != 0)
+		return vfs_settle(r, result);
+	result = may_stand(r->task, n);
+	if (result == 0 && vfs.tasks[r->task].user != 0)
 		result = -EPERM;
 	if (result == 0)
-		stand_in(v, n, &v->tasks[r->task].folders->root);
-	node_drop(v, n);
+		stand_in(n, &vfs.tasks[r->task].folders->root);
+	node_drop(n);
 	return settle(r, result);
 }
 
-verdict vfs_getcwd(struct vfs *v, struct request *r, struct grant to)
+verdict vfs_getcwd(struct request *r, struct grant to)
 {
-	const struct folders *f = v->tasks[r->task].folders;
-	int64_t length = path_of(v, f->root, f->current, "(unreachable)", v->path, PATH_MAX);
+	const struct folders *f = vfs.tasks[r->task].folders;
+	int64_t length = path_of(f->root, f->current, "(unreachable)", vfs.path, PATH_MAX);
 
 	if (length < 0)
-		return vfs_settle(v, r, length);
+		return vfs_settle(r, length);
 	if ((uint64_t)length + 1 > to.length)
 		return refuse(r, ERANGE);
-	if (copy_out(to, 0, v->path, (size_t)length + 1) != 0)
+	if (copy_out(to, 0, vfs.path, (size_t)length + 1) != 0)
 		return refuse(r, EFAULT);
 	return answer(r, length + 1);
 }
 
-verdict vfs_umask(struct vfs *v, struct request *r, uint32_t mask)
+verdict vfs_umask(struct request *r, uint32_t mask)
 {
-	struct folders *f = v->tasks[r->task].folders;
+	struct folders *f = vfs.tasks[r->task].folders;
 	uint32_t old = f->umask;
 
 	f->umask = mask & 0777;
 	return answer(r, old);
 }
 
-verdict vfs_statfs(struct vfs *v, struct request *r, int32_t directory, struct grant path, struct grant to)
+verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, struct grant to)
 {
 	struct file_system_numbers n = { .name_length = NAME_MAX };
 	struct linux_statfs s = { 0 };
-	struct file *f = file_of(v, r->task, directory);
+	struct file *f = file_of(r->task, directory);
 	const struct mount *m;
 	struct node *node;
 	int64_t result;
 
 	if (path.length == 0 && f != NULL && f->node == NULL)
 		return refuse(r, ENOSYS);
-	result = node_at(v, r, directory, path, 0, &node);
+	result = node_at(r, directory, path, 0, &node);
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	m = node->mount;
 	if (m->type->numbers != NULL)
-		m->type->numbers(v, node->mount, &n);
-	node_drop(v, node);
+		m->type->numbers(node->mount, &n);
+	node_drop(node);
 	s.type = (int64_t)n.type;
 	s.block_size = s.fragment_size = (int64_t)(n.block_size != 0 ? n.block_size : PAGE);
 	s.blocks = n.blocks;
@@ -125,13 +125,13 @@ verdict vfs_statfs(struct vfs *v, struct request *r, int32_t directory, struct g
 	return settle(r, copy_out(to, 0, &s, sizeof s));
 }
 
-static int64_t sync_all(struct vfs *v)
+static int64_t sync_all(void)
 {
 	int64_t worst = 0;
 
 	for (uint32_t i = 0; i < MOUNTS; i++) {
-		struct mount *m = &v->mounts[i];
-		int64_t result = m->type == NULL || m->type->sync == NULL ? 0 : m->type->sync(v, m);
+		struct mount *m = &vfs.mounts[i];
+		int64_t result = m->type == NULL || m->type->sync == NULL ? 0 : m->type->sync(m);
 
 		if (result == -EWAIT || worst == 0)
 			worst = result;
@@ -139,33 +139,33 @@ static int64_t sync_all(struct vfs *v)
 	return worst;
 }
 
-verdict vfs_sync(struct vfs *v, struct request *r, int32_t fd, uint32_t all)
+verdict vfs_sync(struct request *r, int32_t fd, uint32_t all)
 {
 	struct file *f;
 	struct node *n;
 	int64_t result;
 
 	if (fd == -1) {
-		result = sync_all(v);
+		result = sync_all();
 		/* sync(2) has no errors. */
-		return vfs_settle(v, r, result == -EWAIT ? result : 0);
+		return vfs_settle(r, result == -EWAIT ? result : 0);
 	}
-	f = file_of(v, r->task, fd);
+	f = file_of(r->task, fd);
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	n = f->node;
 	if (n == NULL)
 		return all != 0 ? answer(r, 0) : refuse(r, EINVAL);
 	if (all != 0)
-		return vfs_settle(v, r, n->mount->type->sync == NULL ? 0 : n->mount->type->sync(v, n->mount));
+		return vfs_settle(r, n->mount->type->sync == NULL ? 0 : n->mount->type->sync(n->mount));
 	if (S_ISBLK(n->mode))
 		return answer(r, 0);
 	if (!(S_ISREG(n->mode) || S_ISDIR(n->mode)) || n->operations->sync == NULL)
 		return refuse(r, EINVAL);
-	return vfs_settle(v, r, n->operations->sync(v, n));
+	return vfs_settle(r, n->operations->sync(n));
 }
 
-int64_t vfs_write_back(struct vfs *v)
+int64_t vfs_write_back(void)
 {
-	return sync_all(v);
+	return sync_all();
 }

@@ -8,26 +8,25 @@
 /* Words of a request's scratch: bytes that earlier shares moved; where the first began, plus one. */
 enum { MOVED, START };
 
-static inline verdict transfer(struct vfs *v, struct request *r, struct file *f, struct grant g, uint64_t *at,
-			       bool writes)
+static inline verdict transfer(struct request *r, struct file *f, struct grant g, uint64_t *at, bool writes)
 {
-	return writes ? f->operations->write(v, r, f, g, at) : f->operations->read(v, r, f, g, at);
+	return writes ? f->operations->write(r, f, g, at) : f->operations->read(r, f, g, at);
 }
 
 /* Reads or writes more than a share: of a file whose transfers have no end of their own, share by share. */
-static __attribute__((noinline)) verdict transfer_long(struct vfs *v, struct request *r, struct file *f, struct grant g,
-						       uint64_t *at, bool writes)
+static __attribute__((noinline)) verdict transfer_long(struct request *r, struct file *f, struct grant g, uint64_t *at,
+						       bool writes)
 {
 	uint64_t here, part;
 
 	g.length = MIN(g.length, READ_WRITE_MOST);
 	if (!f->operations->by_shares)
-		return transfer(v, r, f, g, at, writes);
+		return transfer(r, f, g, at, writes);
 	if (r->scratch[START] == 0)
 		r->scratch[START] = *at + 1;
 	here = r->scratch[START] - 1 + r->scratch[MOVED];
 	part = MIN(g.length - r->scratch[MOVED], SHARE_BYTES);
-	if (transfer(v, r, f, grant_part(g, r->scratch[MOVED], part), &here, writes) == PARKED)
+	if (transfer(r, f, grant_part(g, r->scratch[MOVED], part), &here, writes) == PARKED)
 		return PARKED;
 	r->done = 0;
 	if (r->result > 0) {
@@ -43,37 +42,36 @@ static __attribute__((noinline)) verdict transfer_long(struct vfs *v, struct req
 	return answer(r, (int64_t)r->scratch[MOVED]);
 }
 
-static inline verdict transfer_all(struct vfs *v, struct request *r, struct file *f, struct grant g, uint64_t *at,
-				   bool writes)
+static inline verdict transfer_all(struct request *r, struct file *f, struct grant g, uint64_t *at, bool writes)
 {
-	return g.length > SHARE_BYTES ? transfer_long(v, r, f, g, at, writes) : transfer(v, r, f, g, at, writes);
+	return g.length > SHARE_BYTES ? transfer_long(r, f, g, at, writes) : transfer(r, f, g, at, writes);
 }
 
-verdict vfs_read(struct vfs *v, struct request *r, int32_t fd, struct grant to)
+verdict vfs_read(struct request *r, int32_t fd, struct grant to)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || !file_reads(f))
 		return refuse(r, EBADF);
 	if (f->operations->read == NULL)
 		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
-	return transfer_all(v, r, f, to, &f->position, false);
+	return transfer_all(r, f, to, &f->position, false);
 }
 
-verdict vfs_write(struct vfs *v, struct request *r, int32_t fd, struct grant from)
+verdict vfs_write(struct request *r, int32_t fd, struct grant from)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || !file_writes(f))
 		return refuse(r, EBADF);
 	if (f->operations->write == NULL)
 		return refuse(r, EINVAL);
-	return transfer_all(v, r, f, from, &f->position, true);
+	return transfer_all(r, f, from, &f->position, true);
 }
 
-verdict vfs_pread(struct vfs *v, struct request *r, int32_t fd, struct grant to, int64_t offset)
+verdict vfs_pread(struct request *r, int32_t fd, struct grant to, int64_t offset)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	uint64_t at = (uint64_t)offset;
 
 	if (offset < 0)
@@ -86,12 +84,12 @@ verdict vfs_pread(struct vfs *v, struct request *r, int32_t fd, struct grant to,
 		return refuse(r, EBADF);
 	if (f->operations->read == NULL)
 		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
-	return transfer_all(v, r, f, to, &at, false);
+	return transfer_all(r, f, to, &at, false);
 }
 
-verdict vfs_pwrite(struct vfs *v, struct request *r, int32_t fd, struct grant from, int64_t offset)
+verdict vfs_pwrite(struct request *r, int32_t fd, struct grant from, int64_t offset)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	uint64_t at = (uint64_t)offset;
 
 	if (offset < 0)
@@ -104,12 +102,12 @@ verdict vfs_pwrite(struct vfs *v, struct request *r, int32_t fd, struct grant fr
 		return refuse(r, EBADF);
 	if (f->operations->write == NULL)
 		return refuse(r, EINVAL);
-	return transfer_all(v, r, f, from, &at, true);
+	return transfer_all(r, f, from, &at, true);
 }
 
-verdict vfs_seek(struct vfs *v, struct request *r, int32_t fd, int64_t offset, uint32_t whence)
+verdict vfs_seek(struct request *r, int32_t fd, int64_t offset, uint32_t whence)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
@@ -117,7 +115,7 @@ verdict vfs_seek(struct vfs *v, struct request *r, int32_t fd, int64_t offset, u
 		return refuse(r, EINVAL);
 	if (f->operations->seek == NULL)
 		return refuse(r, ESPIPE);
-	return vfs_settle(v, r, f->operations->seek(v, f, offset, whence));
+	return vfs_settle(r, f->operations->seek(f, offset, whence));
 }
 
 size_t copied_in(void *to, struct grant from, uint64_t offset, size_t n)
@@ -157,11 +155,10 @@ static int64_t seek_from(struct file *f, uint64_t base, int64_t offset)
 	return to;
 }
 
-int64_t seek_by_size(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)
 {
 	uint64_t size = f->node->size;
 
-	(void)v;
 	switch (whence) {
 	case SEEK_SET:
 		return seek_from(f, 0, offset);
@@ -176,9 +173,9 @@ int64_t seek_by_size(struct vfs *v, struct file *f, int64_t offset, uint32_t whe
 	}
 }
 
-uint64_t regular_write_begin(struct vfs *v, struct request *r, struct file *f, uint64_t *at, uint64_t length)
+uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length)
 {
-	uint64_t most = MIN(v->tasks[r->task].size_most, (uint64_t)OFFSET_MOST);
+	uint64_t most = MIN(vfs.tasks[r->task].size_most, (uint64_t)OFFSET_MOST);
 
 	if ((f->flags & O_APPEND) != 0)
 		*at = f->node->size;
@@ -192,21 +189,20 @@ uint64_t regular_write_begin(struct vfs *v, struct request *r, struct file *f, u
 		refuse(r, EFBIG);
 		return 0;
 	}
-	if ((f->node->mode & (S_ISUID | S_ISGID)) != 0 && v->tasks[r->task].user != 0)
+	if ((f->node->mode & (S_ISUID | S_ISGID)) != 0 && vfs.tasks[r->task].user != 0)
 		f->node->mode &= ~(uint32_t)(S_ISUID | S_ISGID);
 	return MIN(length, most - *at);
 }
 
 /* What every file knows. */
-static verdict ioctl_of_all(struct vfs *v, struct request *r, struct file *f, int32_t fd, uint32_t command,
-			    struct grant at)
+static verdict ioctl_of_all(struct request *r, struct file *f, int32_t fd, uint32_t command, struct grant at)
 {
 	int32_t on;
 
 	switch (command) {
 	case FIOCLEX:
 	case FIONCLEX:
-		descriptor_flags_set(v, r->task, (uint32_t)fd, command == FIOCLEX);
+		descriptor_flags_set(r->task, (uint32_t)fd, command == FIOCLEX);
 		return answer(r, 0);
 	case FIONBIO:
 		if (copy_in(&on, at, 0, sizeof on) != 0)
@@ -226,35 +222,34 @@ static verdict readable_bytes(struct request *r, struct file *f, struct grant at
 	return settle(r, copy_out(at, 0, &n, sizeof n));
 }
 
-verdict vfs_ioctl(struct vfs *v, struct request *r, int32_t fd, uint32_t command, uint64_t argument, struct grant at)
+verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argument, struct grant at)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	if (command == FIOCLEX || command == FIONCLEX || command == FIONBIO)
-		return ioctl_of_all(v, r, f, fd, command, at);
+		return ioctl_of_all(r, f, fd, command, at);
 	if (command == FIONREAD && f->node != NULL && S_ISREG(f->node->mode))
 		return readable_bytes(r, f, at);
 	if (f->operations->ioctl == NULL)
 		return refuse(r, ENOTTY);
-	return f->operations->ioctl(v, r, f, command, argument, at);
+	return f->operations->ioctl(r, f, command, argument, at);
 }
 
 /* One page's worth from `from` to `to`; r->result: what went on, 0 at the end. Parks where either does: then
  * nothing has moved, but for r->done bytes that a pipe took. */
-static verdict send_some(struct vfs *v, struct request *r, struct file *to, struct file *from, uint64_t *at,
-			 uint64_t count)
+static verdict send_some(struct request *r, struct file *to, struct file *from, uint64_t *at, uint64_t count)
 {
 	uint64_t start = *at, end = start, taken = r->done;
 	verdict which;
 
 	r->done = 0;
-	which = from->operations->read(v, r, from, grant_write(v->page, MIN(count, MIN(PAGE, SHARE_BYTES))), &end);
+	which = from->operations->read(r, from, grant_write(vfs.page, MIN(count, MIN(PAGE, SHARE_BYTES))), &end);
 	r->done = taken;
 	if (which == PARKED || r->result <= 0)
 		return which;
-	which = to->operations->write(v, r, to, grant_read(v->page, (size_t)r->result), &to->position);
+	which = to->operations->write(r, to, grant_read(vfs.page, (size_t)r->result), &to->position);
 	if (which == ANSWERED && r->result > 0)
 		*at = start + (uint64_t)r->result;
 	return which;
@@ -263,14 +258,14 @@ static verdict send_some(struct vfs *v, struct request *r, struct file *to, stru
 /* Of sendfile's, beside MOVED: its last run gave way. */
 #define GAVE_WAY 1
 
-static bool takes_more(struct vfs *v, struct file *f)
+static bool takes_more(struct file *f)
 {
-	return f->operations->poll == NULL || (f->operations->poll(v, f) & READY_OUT) != 0;
+	return f->operations->poll == NULL || (f->operations->poll(f) & READY_OUT) != 0;
 }
 
-verdict vfs_send_file(struct vfs *v, struct request *r, int32_t to_fd, int32_t from_fd, int64_t offset, uint64_t count)
+verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, int64_t offset, uint64_t count)
 {
-	struct file *to = file_of(v, r->task, to_fd), *from = file_of(v, r->task, from_fd);
+	struct file *to = file_of(r->task, to_fd), *from = file_of(r->task, from_fd);
 	uint64_t at, share;
 
 	if (to == NULL || from == NULL || !file_writes(to) || !file_reads(from))
@@ -285,7 +280,7 @@ verdict vfs_send_file(struct vfs *v, struct request *r, int32_t to_fd, int32_t f
 	share = r->scratch[MOVED] + SHARE_BYTES;
 	count = MIN(count, READ_WRITE_MOST);
 	/* A signal may end the first page's wait alone: later none waits but for a disk. */
-	while (r->scratch[MOVED] < count && (r->scratch[MOVED] == 0 || takes_more(v, to))) {
+	while (r->scratch[MOVED] < count && (r->scratch[MOVED] == 0 || takes_more(to))) {
 		uint64_t before = at;
 
 		if (r->scratch[MOVED] >= share) {
@@ -294,7 +289,7 @@ verdict vfs_send_file(struct vfs *v, struct request *r, int32_t to_fd, int32_t f
 			r->done = r->scratch[MOVED];
 			return give_way(r, BY_A_SIGNAL);
 		}
-		if (send_some(v, r, to, from, &at, count - r->scratch[MOVED]) == PARKED)
+		if (send_some(r, to, from, &at, count - r->scratch[MOVED]) == PARKED)
 			return PARKED;
 		r->done = 0;
 		if (r->result <= 0)
@@ -307,11 +302,10 @@ verdict vfs_send_file(struct vfs *v, struct request *r, int32_t to_fd, int32_t f
 	return r->scratch[MOVED] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[MOVED]) : settle(r, r->result);
 }
 
-static int64_t may_map(struct vfs *v, const struct file *f, uint32_t protection, uint32_t flags)
+static int64_t may_map(const struct file *f, uint32_t protection, uint32_t flags)
 {
 	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
 
-	(void)v;
 	if ((flags & MAP_TYPE) < MAP_SHARED || (flags & MAP_TYPE) > MAP_SHARED_VALIDATE)
 		return -EINVAL;
 	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & ~MAP_VALID) != 0)
@@ -341,10 +335,10 @@ static verdict populate_share(struct request *r, uint64_t length)
 	return give_way(r, BY_THE_END);
 }
 
-verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
-		uint32_t flags, int32_t fd, uint64_t offset)
+verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags, int32_t fd,
+		uint64_t offset)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE, copies;
 	uint64_t at = 0, mapped = 0;
 	uint32_t object;
@@ -358,34 +352,34 @@ verdict vfs_map(struct vfs *v, struct request *r, uint64_t address, uint64_t len
 		return refuse(r, EINVAL);
 	if (offset + length < offset)
 		return refuse(r, EOVERFLOW);
-	result = may_map(v, f, protection, flags);
+	result = may_map(f, protection, flags);
 	if (result != 0)
 		return settle(r, result);
 	copies = f->node != NULL && f->node->operations->copies;
 	/* That all of it is there is no condition of mmap's. */
 	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&
-	    f->node->operations->bring(v, f->node, offset, length) == -EWAIT)
-		return vfs_settle(v, r, -EWAIT);
+	    f->node->operations->bring(f->node, offset, length) == -EWAIT)
+		return vfs_settle(r, -EWAIT);
 	if (copies && shared && (protection & PROT_WRITE) != 0)
 		result = -ENODEV;
 	else if (f->operations->object != NULL)
-		result = f->operations->object(v, f, offset, length, &object, &at);
+		result = f->operations->object(f, offset, length, &object, &at);
 	else if (f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->object != NULL)
-		result = f->node->operations->object(v, f->node, offset, length, &object, &at);
+		result = f->node->operations->object(f->node, offset, length, &object, &at);
 	else
 		result = -ENODEV;
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	result = vm_map_object(r->task, address, length, protection, flags, object, at, file_writes(f) && !copies,
 			       &mapped);
 	vm_object_drop(object);
 	if (result < 0)
-		return result == -EWAIT ? park_hard(&v->disk_waiters[FS_ANYTHING], r) : settle(r, result);
+		return result == -EWAIT ? park_hard(&vfs.disk_waiters[FS_ANYTHING], r) : settle(r, result);
 	/* Where pages are copies the file system notes when a file is read, of which nothing is read here. */
 	if (copies)
-		(void)f->node->operations->read(v, f->node, f->node->size, grant_write(v->page, 1));
+		(void)f->node->operations->read(f->node, f->node->size, grant_write(vfs.page, 1));
 	else if (f->operations->object == NULL)
-		node_accessed(v, f->node, f->flags);
+		node_accessed(f->node, f->flags);
 	if (result == 0)
 		return answer(r, (int64_t)mapped);
 	r->scratch[MAPPED] = r->scratch[POPULATED] = mapped;

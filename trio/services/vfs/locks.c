@@ -15,10 +15,10 @@ struct lock {
 	bool exclusive;
 };
 
-static void wake(struct vfs *v)
+static void wake(void)
 {
-	if (is_waited_for(&v->lock_waiters))
-		unpark(&v->lock_waiters);
+	if (is_waited_for(&vfs.lock_waiters))
+		unpark(&vfs.lock_waiters);
 }
 
 static bool same_owner(const struct lock *a, const struct lock *b)
@@ -41,7 +41,7 @@ static struct lock *conflict(const struct node *n, const struct lock *wanted)
 
 /* The owner has no lock any more from `range->first` to its last byte. `spare` takes the second half of a lock of which
  * the middle goes; returns it where it was not needed. */
-static struct lock *clear(struct vfs *v, struct node *n, const struct lock *range, struct lock *spare)
+static struct lock *clear(struct node *n, const struct lock *range, struct lock *spare)
 {
 	struct lock **at = &n->locks, *l;
 
@@ -62,50 +62,50 @@ static struct lock *clear(struct vfs *v, struct node *n, const struct lock *rang
 			at = &l->next;
 		} else {
 			*at = l->next;
-			vfs_give(v, l, sizeof *l);
+			vfs_give(l, sizeof *l);
 		}
 	}
 	return spare;
 }
 
 /* 0 or -ENOMEM. `unlock`: the range is only cleared. */
-static int64_t apply(struct vfs *v, struct node *n, const struct lock *wanted, bool unlock)
+static int64_t apply(struct node *n, const struct lock *wanted, bool unlock)
 {
-	struct lock *new = unlock ? NULL : vfs_take(v, sizeof *new);
-	struct lock *spare = vfs_take(v, sizeof *spare);
+	struct lock *new = unlock ? NULL : vfs_take(sizeof *new);
+	struct lock *spare = vfs_take(sizeof *spare);
 
 	if (spare == NULL || (new == NULL && !unlock)) {
 		if (spare != NULL)
-			vfs_give(v, spare, sizeof *spare);
+			vfs_give(spare, sizeof *spare);
 		if (new != NULL)
-			vfs_give(v, new, sizeof *new);
+			vfs_give(new, sizeof *new);
 		return -ENOMEM;
 	}
 	/* committed */
-	spare = clear(v, n, wanted, spare);
+	spare = clear(n, wanted, spare);
 	if (spare != NULL)
-		vfs_give(v, spare, sizeof *spare);
+		vfs_give(spare, sizeof *spare);
 	if (new != NULL) {
 		*new = *wanted;
 		new->next = n->locks;
 		n->locks = new;
 	}
-	wake(v);
+	wake();
 	return 0;
 }
 
-void locks_of_process_drop(struct vfs *v, struct node *n, uint32_t process)
+void locks_of_process_drop(struct node *n, uint32_t process)
 {
 	struct lock all = { .process = process, .last = END };
 
 	if (process == 0)
 		return;
-	clear(v, n, &all, NULL);
-	wake(v);
+	clear(n, &all, NULL);
+	wake();
 }
 
 /* Wakes only for a lock that goes: two that wait in flock() would wake each other for ever. */
-void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f)
+void locks_of_file_drop(struct node *n, struct file *f)
 {
 	struct lock all = { .file = f, .last = END };
 	const struct lock *l = n->locks;
@@ -114,8 +114,8 @@ void locks_of_file_drop(struct vfs *v, struct node *n, struct file *f)
 		l = l->next;
 	if (l == NULL)
 		return;
-	clear(v, n, &all, NULL);
-	wake(v);
+	clear(n, &all, NULL);
+	wake();
 }
 
 /* struct flock's range as first and last byte. */
@@ -138,31 +138,31 @@ static int64_t range_of(const struct file *f, uint32_t whence, int64_t start, in
 }
 
 /* The process for which a task of `process` waits; 0: none does. */
-static uint32_t waits_for(const struct vfs *v, uint32_t process)
+static uint32_t waits_for(uint32_t process)
 {
-	const struct link *head = &v->lock_waiters.head;
+	const struct link *head = &vfs.lock_waiters.head;
 
-	for (struct link *l = head->next; is_waited_for(&v->lock_waiters) && l != head; l = l->next) {
+	for (struct link *l = head->next; is_waited_for(&vfs.lock_waiters) && l != head; l = l->next) {
 		const struct request *r = CONTAINER(l, struct request, link);
 
-		if (v->tasks[r->task].process == process)
+		if (vfs.tasks[r->task].process == process)
 			return (uint32_t)r->scratch[0];
 	}
 	return 0;
 }
 
 /* Waits for a record lock of `other`, unless that waits, by however many others, for this one. */
-static verdict wait_for(struct vfs *v, struct request *r, uint32_t process, uint32_t other)
+static verdict wait_for(struct request *r, uint32_t process, uint32_t other)
 {
 	uint32_t each = other;
 
 	for (uint32_t steps = 0; each != 0 && steps < TASKS; steps++) {
 		if (each == process)
 			return refuse(r, EDEADLK);
-		each = waits_for(v, each);
+		each = waits_for(each);
 	}
 	r->scratch[0] = other;
-	return park(&v->lock_waiters, r);
+	return park(&vfs.lock_waiters, r);
 }
 
 static verdict tell(struct request *r, const struct lock *l)
@@ -177,11 +177,11 @@ static verdict tell(struct request *r, const struct lock *l)
 	return answer(r, 0);
 }
 
-verdict vfs_lock(struct vfs *v, struct request *r, int32_t fd, uint32_t command, int32_t type, uint32_t whence,
-		 int64_t start, int64_t length)
+verdict vfs_lock(struct request *r, int32_t fd, uint32_t command, int32_t type, uint32_t whence, int64_t start,
+		 int64_t length)
 {
-	struct file *f = file_of(v, r->task, fd);
-	struct lock wanted = { .process = v->tasks[r->task].process, .exclusive = type == F_WRLCK };
+	struct file *f = file_of(r->task, fd);
+	struct lock wanted = { .process = vfs.tasks[r->task].process, .exclusive = type == F_WRLCK };
 	const struct lock *other;
 	int64_t result;
 
@@ -198,13 +198,13 @@ verdict vfs_lock(struct vfs *v, struct request *r, int32_t fd, uint32_t command,
 	if (command == F_GETLK)
 		return tell(r, other);
 	if (other == NULL)
-		return settle(r, apply(v, f->node, &wanted, type == F_UNLCK));
-	return command == F_SETLKW ? wait_for(v, r, wanted.process, other->process) : refuse(r, EAGAIN);
+		return settle(r, apply(f->node, &wanted, type == F_UNLCK));
+	return command == F_SETLKW ? wait_for(r, wanted.process, other->process) : refuse(r, EAGAIN);
 }
 
-verdict vfs_flock(struct vfs *v, struct request *r, int32_t fd, uint32_t operation)
+verdict vfs_flock(struct request *r, int32_t fd, uint32_t operation)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 	uint32_t what = operation & ~(uint32_t)LOCK_NB;
 	struct lock wanted = { .file = f, .last = END, .exclusive = what == LOCK_EX };
 
@@ -213,47 +213,47 @@ verdict vfs_flock(struct vfs *v, struct request *r, int32_t fd, uint32_t operati
 	if (f->node == NULL || (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN))
 		return refuse(r, EINVAL);
 	if (what == LOCK_UN) {
-		locks_of_file_drop(v, f->node, f);
+		locks_of_file_drop(f->node, f);
 		return answer(r, 0);
 	}
 	if (conflict(f->node, &wanted) == NULL)
-		return settle(r, apply(v, f->node, &wanted, false));
+		return settle(r, apply(f->node, &wanted, false));
 	if ((operation & LOCK_NB) != 0)
 		return refuse(r, EAGAIN);
 	/* To change its lock it gives up the one it has. */
-	locks_of_file_drop(v, f->node, f);
-	return park(&v->lock_waiters, r);
+	locks_of_file_drop(f->node, f);
+	return park(&vfs.lock_waiters, r);
 }
 
 #define CHANGEABLE (O_APPEND | O_NONBLOCK | O_DIRECT | O_ASYNC | O_NOATIME)
 
-static verdict duplicate(struct vfs *v, struct request *r, struct file *f, uint64_t least, uint32_t flags)
+static verdict duplicate(struct request *r, struct file *f, uint64_t least, uint32_t flags)
 {
 	int64_t fd;
 
-	if (least >= v->tasks[r->task].files_most)
+	if (least >= vfs.tasks[r->task].files_most)
 		return refuse(r, EINVAL);
-	fd = descriptor_place(v, r->task, f, (uint32_t)least, flags);
+	fd = descriptor_place(r->task, f, (uint32_t)least, flags);
 	if (fd >= 0)
 		file_hold(f);
 	return settle(r, fd);
 }
 
-verdict vfs_control(struct vfs *v, struct request *r, int32_t fd, uint32_t command, uint64_t argument)
+verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t argument)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL)
 		return refuse(r, EBADF);
 	switch (command) {
 	case F_DUPFD:
-		return duplicate(v, r, f, argument, 0);
+		return duplicate(r, f, argument, 0);
 	case F_DUPFD_CLOEXEC:
-		return duplicate(v, r, f, argument, O_CLOEXEC);
+		return duplicate(r, f, argument, O_CLOEXEC);
 	case F_GETFD:
-		return answer(r, descriptor_flags(v, r->task, (uint32_t)fd));
+		return answer(r, descriptor_flags(r->task, (uint32_t)fd));
 	case F_SETFD:
-		descriptor_flags_set(v, r->task, (uint32_t)fd, (argument & FD_CLOEXEC) != 0);
+		descriptor_flags_set(r->task, (uint32_t)fd, (argument & FD_CLOEXEC) != 0);
 		return answer(r, 0);
 	case F_GETFL:
 		return answer(r, f->flags & ~FILE_COUNTS_AS_WRITER);
@@ -275,13 +275,13 @@ verdict vfs_control(struct vfs *v, struct request *r, int32_t fd, uint32_t comma
 	}
 	if (command == F_GETPIPE_SZ || command == F_SETPIPE_SZ)
 		return f->operations->control == NULL ? refuse(r, EBADF)
-						      : settle(r, f->operations->control(v, f, command, argument));
+						      : settle(r, f->operations->control(f, command, argument));
 	return refuse(r, EINVAL);
 }
 
-verdict vfs_advise(struct vfs *v, struct request *r, int32_t fd, uint32_t advice)
+verdict vfs_advise(struct request *r, int32_t fd, uint32_t advice)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);

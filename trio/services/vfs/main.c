@@ -5,43 +5,42 @@
 #include "pm.h"
 #include "vfs_serve.h"
 
-static void vfs_start(struct vfs *v)
+static void vfs_start(void)
 {
-	struct task_files *own = &v->tasks[VFS_TASK];
+	struct task_files *own = &vfs.tasks[VFS_TASK];
 	static struct folders folders;
 	uint64_t epoch = 0;
 
-	allocator_start(v);
+	allocator_start();
 	clock_epoch(&epoch);
-	v->epoch = (int64_t)epoch;
-	if (mount_root(v) != 0)
+	vfs.epoch = (int64_t)epoch;
+	if (mount_root() != 0)
 		panic("vfs: no memory for the root");
-	folders = (struct folders){ .root = v->root, .current = v->root, .references = 1 };
+	folders = (struct folders){ .root = vfs.root, .current = vfs.root, .references = 1 };
 	own->folders = &folders;
 	own->size_most = UINT64_MAX;
-	terminal_start(v);
-	io_start(v);
-	remote_pages_start(v);
+	terminal_start();
+	io_start();
+	remote_pages_start();
 }
 
-static void vfs_notified(struct vfs *v, uint64_t bits)
+static void vfs_notified(uint64_t bits)
 {
 	if ((bits & NOTIFIED_VFS_CONSOLE) != 0)
-		terminal_notified(v);
+		terminal_notified();
 	if ((bits >> NOTIFY_ALARM & 1) != 0)
-		lost_alarm(v);
+		lost_alarm();
 	if ((bits & NOTIFIED_VFS_PAGES) != 0)
-		remote_pages_wanted(v);
+		remote_pages_wanted();
 	if ((bits & (NOTIFIED_VFS_DISK_READY | 1UL << NOTIFY_ALARM)) != 0)
-		disk_notified(v);
+		disk_notified();
 	if ((bits & NOTIFIED_VFS_BLOCK_READY) != 0)
-		unpark(&v->block_waiters);
+		unpark(&vfs.block_waiters);
 }
 
-static struct vfs vfs;
+struct vfs vfs;
 
 const struct vfs_service vfs_service = {
-	.self = &vfs,
 	.start = vfs_start,
 	.notified = vfs_notified,
 	.read = vfs_read,

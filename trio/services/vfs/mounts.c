@@ -17,55 +17,55 @@ extern const struct file_system root_file_system;
 static const struct file_system *const kinds[] = { &tmpfs, &device_file_system, &proc_file_system, &empty_file_system,
 						   &disk_file_system };
 
-static struct mount *free_mount(struct vfs *v)
+static struct mount *free_mount(void)
 {
 	for (uint32_t i = 0; i < MOUNTS; i++)
-		if (v->mounts[i].type == NULL)
-			return &v->mounts[i];
+		if (vfs.mounts[i].type == NULL)
+			return &vfs.mounts[i];
 	return NULL;
 }
 
 /* stat's device: anonymous ones, as Linux numbers those without a disk. */
-static void mount_begin(struct vfs *v, struct mount *m, uint32_t flags, const char *source)
+static void mount_begin(struct mount *m, uint32_t flags, const char *source)
 {
 	memset(m, 0, sizeof *m);
 	m->flags = flags;
-	m->device = DEVICE(0, (uint32_t)(m - v->mounts) + 1);
+	m->device = DEVICE(0, (uint32_t)(m - vfs.mounts) + 1);
 	memcpy(m->source, source, MIN(strlen(source), sizeof m->source - 1));
 }
 
-int64_t mount_root(struct vfs *v)
+int64_t mount_root(void)
 {
-	struct mount *m = &v->mounts[0];
+	struct mount *m = &vfs.mounts[0];
 	int64_t result;
 
-	mount_begin(v, m, 0, "rootfs");
-	result = root_file_system.mount(v, m, "", "");
+	mount_begin(m, 0, "rootfs");
+	result = root_file_system.mount(m, "", "");
 	if (result != 0)
 		return result;
 	m->type = &root_file_system;
-	v->root = m->root;
+	vfs.root = m->root;
 	return 0;
 }
 
-static bool is_busy(struct vfs *v, const struct mount *m)
+static bool is_busy(const struct mount *m)
 {
 	if (m->users > 0)
 		return true;
 	for (uint32_t i = 0; i < TASKS; i++) {
-		const struct task_files *t = &v->tasks[i];
+		const struct task_files *t = &vfs.tasks[i];
 
 		if (t->folders != NULL && (t->folders->root->mount == m || t->folders->current->mount == m))
 			return true;
 		if (t->program != NULL && t->program->mount == m)
 			return true;
-		if (v->programs[i] != NULL && v->programs[i]->mount == m)
+		if (vfs.programs[i] != NULL && vfs.programs[i]->mount == m)
 			return true;
-		if (fifo_is_awaited(v, i, m))
+		if (fifo_is_awaited(i, m))
 			return true;
 	}
 	for (uint32_t i = 0; i < MOUNTS; i++)
-		if (v->mounts[i].type != NULL && v->mounts[i].covers != NULL && v->mounts[i].covers->mount == m)
+		if (vfs.mounts[i].type != NULL && vfs.mounts[i].covers != NULL && vfs.mounts[i].covers->mount == m)
 			return true;
 	return false;
 }
@@ -79,18 +79,18 @@ static const struct file_system *kind_of(const char *name)
 }
 
 /* `on` is held for the mount where it succeeds. */
-static int64_t mount_on(struct vfs *v, struct node *on, const struct file_system *kind, uint32_t flags,
-			const char *source, const char *options)
+static int64_t mount_on(struct node *on, const struct file_system *kind, uint32_t flags, const char *source,
+			const char *options)
 {
-	struct mount *m = free_mount(v);
+	struct mount *m = free_mount();
 	int64_t result;
 
 	if (!S_ISDIR(on->mode))
 		return -ENOTDIR;
 	if (m == NULL)
 		return -EMFILE;
-	mount_begin(v, m, flags, source);
-	result = kind->mount(v, m, source, options);
+	mount_begin(m, flags, source);
+	result = kind->mount(m, source, options);
 	if (result != 0)
 		return result;
 	/* committed */
@@ -119,15 +119,15 @@ static int64_t text_in(char *to, size_t size, struct grant from)
 	return length;
 }
 
-verdict vfs_mount(struct vfs *v, struct request *r, struct grant source, struct grant path, struct grant type,
-		  uint64_t flags, struct grant options)
+verdict vfs_mount(struct request *r, struct grant source, struct grant path, struct grant type, uint64_t flags,
+		  struct grant options)
 {
 	char kind_name[TYPE_BYTES] = "", source_name[TYPE_BYTES] = "", text[256];
 	const struct file_system *kind;
 	struct node *on;
 	int64_t result;
 
-	if (v->tasks[r->task].user != 0)
+	if (vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
 	if ((flags & MS_MAGIC_MASK) == MS_MAGIC)
 		flags &= ~MS_MAGIC_MASK;
@@ -139,58 +139,58 @@ verdict vfs_mount(struct vfs *v, struct request *r, struct grant source, struct 
 	if (result >= 0)
 		result = text_in(text, sizeof text, options);
 	if (result >= 0)
-		result = path_in(v, path);
+		result = path_in(path);
 	if (result < 0)
 		return settle(r, result == -ENAMETOOLONG ? -EINVAL : result);
 	kind = kind_of(kind_name);
 	if (kind == NULL && (flags & MS_REMOUNT) == 0)
 		return refuse(r, ENODEV);
-	result = walk(v, r->task, AT_FDCWD, v->path, 0, &on);
+	result = walk(r->task, AT_FDCWD, vfs.path, 0, &on);
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	if ((flags & MS_REMOUNT) != 0)
 		result = remount(on, flags & KEPT);
 	else
-		result = mount_on(v, on, kind, flags & KEPT, source_name, text);
-	node_drop(v, on);
-	return vfs_settle(v, r, result);
+		result = mount_on(on, kind, flags & KEPT, source_name, text);
+	node_drop(on);
+	return vfs_settle(r, result);
 }
 
-static int64_t unmount(struct vfs *v, struct mount *m)
+static int64_t unmount(struct mount *m)
 {
 	struct node *covered = m->covers;
 	int64_t result;
 
-	if (covered == NULL || is_busy(v, m))
+	if (covered == NULL || is_busy(m))
 		return -EBUSY;
-	result = m->type->unmount(v, m);
+	result = m->type->unmount(m);
 	if (result != 0)
 		return result;
 	/* committed */
 	covered->covered_by = NULL;
 	m->type = NULL;
-	node_drop(v, covered);
+	node_drop(covered);
 	return 0;
 }
 
-verdict vfs_unmount(struct vfs *v, struct request *r, struct grant path, uint32_t flags)
+verdict vfs_unmount(struct request *r, struct grant path, uint32_t flags)
 {
 	struct node *n;
 	struct mount *m;
 	bool is_root;
 	int64_t result;
 
-	if (v->tasks[r->task].user != 0)
+	if (vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
 	if ((flags & ~(uint32_t)MNT_FORCE) != 0)
 		return refuse(r, EINVAL);
-	result = find_node(v, r, AT_FDCWD, path, 0, &n);
+	result = find_node(r, AT_FDCWD, path, 0, &n);
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	m = n->mount;
 	is_root = n == m->root;
-	node_drop(v, n);
-	return vfs_settle(v, r, is_root ? unmount(v, m) : -EINVAL);
+	node_drop(n);
+	return vfs_settle(r, is_root ? unmount(m) : -EINVAL);
 }
 
 static size_t put(char *to, size_t size, size_t at, const char *text)
@@ -200,15 +200,15 @@ static size_t put(char *to, size_t size, size_t at, const char *text)
 	return at;
 }
 
-size_t mounts_report(struct vfs *v, char *to, size_t size)
+size_t mounts_report(char *to, size_t size)
 {
 	char path[256];
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < MOUNTS; i++) {
-		const struct mount *m = &v->mounts[i];
+		const struct mount *m = &vfs.mounts[i];
 
-		if (m->type == NULL || path_of(v, v->root, m->root, "", path, sizeof path) < 0)
+		if (m->type == NULL || path_of(vfs.root, m->root, "", path, sizeof path) < 0)
 			continue;
 		at = put(to, size, at, m->source[0] != '\0' ? m->source : "none");
 		at = put(to, size, at, " ");

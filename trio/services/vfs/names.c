@@ -2,20 +2,20 @@
 #include "handlers.h"
 
 /* May `task` take the entry `n` from the folder: write there, and with the sticky bit own one of the two. */
-static int64_t may_remove(struct vfs *v, uint32_t task, const struct node *folder, const struct node *n)
+static int64_t may_remove(uint32_t task, const struct node *folder, const struct node *n)
 {
-	int64_t result = permitted(v, task, folder, MAY_WRITE | MAY_EXECUTE);
+	int64_t result = permitted(task, folder, MAY_WRITE | MAY_EXECUTE);
 
-	if (result == 0 && (folder->mode & S_ISVTX) != 0 && !is_owner(v, task, n) && !is_owner(v, task, folder))
+	if (result == 0 && (folder->mode & S_ISVTX) != 0 && !is_owner(task, n) && !is_owner(task, folder))
 		result = -EPERM;
 	if (result == 0 && n->covered_by != NULL)
 		result = -EBUSY;
 	return result;
 }
 
-static void owned_by(struct vfs *v, uint32_t task, const struct node *folder, struct file_attributes *as)
+static void owned_by(uint32_t task, const struct node *folder, struct file_attributes *as)
 {
-	const struct task_files *t = &v->tasks[task];
+	const struct task_files *t = &vfs.tasks[task];
 
 	as->owner = t->user;
 	as->group = t->group;
@@ -27,40 +27,39 @@ static void owned_by(struct vfs *v, uint32_t task, const struct node *folder, st
 }
 
 /* There is to be a new entry: nothing may stand there yet. */
-static int64_t may_make(struct vfs *v, uint32_t task, const struct place *p, bool folder)
+static int64_t may_make(uint32_t task, const struct place *p, bool folder)
 {
 	if (p->special || p->node != NULL)
 		return -EEXIST;
 	if (p->slash && !folder)
 		return -ENOENT;
-	return permitted(v, task, p->folder, MAY_WRITE | MAY_EXECUTE);
+	return permitted(task, p->folder, MAY_WRITE | MAY_EXECUTE);
 }
 
-int64_t make_at(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
-		struct node **out)
+int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out)
 {
-	struct file_attributes as = { .mode = mode & ~v->tasks[task].folders->umask, .device = device };
+	struct file_attributes as = { .mode = mode & ~vfs.tasks[task].folders->umask, .device = device };
 	struct node *n = NULL;
 	struct place p;
-	int64_t result = walk_place(v, task, directory, path, WALK_NOFOLLOW, &p);
+	int64_t result = walk_place(task, directory, path, WALK_NOFOLLOW, &p);
 
 	if (result != 0)
 		return result;
-	owned_by(v, task, p.folder, &as);
-	result = may_make(v, task, &p, S_ISDIR(mode));
+	owned_by(task, p.folder, &as);
+	result = may_make(task, &p, S_ISDIR(mode));
 	if (result == 0)
 		result = p.folder->operations->create == NULL
 				 ? -EPERM
-				 : p.folder->operations->create(v, p.folder, p.name, p.length, &as, &n);
-	place_drop(v, &p);
+				 : p.folder->operations->create(p.folder, p.name, p.length, &as, &n);
+	place_drop(&p);
 	if (result == 0 && out != NULL)
 		*out = n;
 	else if (result == 0)
-		node_drop(v, n);
+		node_drop(n);
 	return result;
 }
 
-verdict vfs_make(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t device)
+verdict vfs_make(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t device)
 {
 	int64_t result;
 
@@ -69,39 +68,38 @@ verdict vfs_make(struct vfs *v, struct request *r, int32_t directory, struct gra
 	if (S_ISLNK(mode) || (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) &&
 			      !S_ISCHR(mode) && !S_ISBLK(mode)))
 		return refuse(r, EINVAL);
-	if ((S_ISCHR(mode) || S_ISBLK(mode)) && v->tasks[r->task].user != 0)
+	if ((S_ISCHR(mode) || S_ISBLK(mode)) && vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
 	mode &= S_ISDIR(mode) ? S_IFMT | 01777 : S_IFMT | 07777;
-	result = path_in(v, path);
+	result = path_in(path);
 	if (result >= 0)
-		result = make_at(v, r->task, directory, v->path, mode, S_ISCHR(mode) || S_ISBLK(mode) ? device : 0,
-				 NULL);
-	return vfs_settle(v, r, result);
+		result = make_at(r->task, directory, vfs.path, mode, S_ISCHR(mode) || S_ISBLK(mode) ? device : 0, NULL);
+	return vfs_settle(r, result);
 }
 
 /* rmdir and unlink of what has no name of its own: `.`, `..` and `/`. */
-static int64_t remove_special(struct vfs *v, bool folder)
+static int64_t remove_special(bool folder)
 {
-	size_t length = strlen(v->path);
+	size_t length = strlen(vfs.path);
 
 	if (!folder)
 		return -EISDIR;
-	while (length > 1 && v->path[length - 1] == '/')
+	while (length > 1 && vfs.path[length - 1] == '/')
 		length--;
-	if (length >= 2 && memcmp(v->path + length - 2, "..", 2) == 0)
+	if (length >= 2 && memcmp(vfs.path + length - 2, "..", 2) == 0)
 		return -ENOTEMPTY;
-	return v->path[length - 1] == '.' ? -EINVAL : -EBUSY;
+	return vfs.path[length - 1] == '.' ? -EINVAL : -EBUSY;
 }
 
-static int64_t remove_place(struct vfs *v, uint32_t task, const struct place *p, bool folder)
+static int64_t remove_place(uint32_t task, const struct place *p, bool folder)
 {
 	int64_t result;
 
 	if (p->special)
-		return remove_special(v, folder);
+		return remove_special(folder);
 	if (p->node == NULL)
 		return -ENOENT;
-	result = may_remove(v, task, p->folder, p->node);
+	result = may_remove(task, p->folder, p->node);
 	if (result != 0)
 		return result;
 	if (folder && !S_ISDIR(p->node->mode))
@@ -112,22 +110,22 @@ static int64_t remove_place(struct vfs *v, uint32_t task, const struct place *p,
 		return -ENOTDIR;
 	if (p->folder->operations->unlink == NULL)
 		return -EPERM;
-	return p->folder->operations->unlink(v, p->folder, p->name, p->length, p->node);
+	return p->folder->operations->unlink(p->folder, p->name, p->length, p->node);
 }
 
-verdict vfs_remove(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags)
+verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint32_t flags)
 {
 	struct place p;
 	int64_t result;
 
 	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
 		return refuse(r, EINVAL);
-	result = find_place(v, r, directory, path, &p);
+	result = find_place(r, directory, path, &p);
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = remove_place(v, r->task, &p, (flags & AT_REMOVEDIR) != 0);
-	place_drop(v, &p);
-	return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
+	result = remove_place(r->task, &p, (flags & AT_REMOVEDIR) != 0);
+	place_drop(&p);
+	return vfs_settle(r, result);
 }
 
 /* What the types of what moves and of what is replaced say, and the slashes. */
@@ -146,7 +144,7 @@ static int64_t types_allow(const struct place *from, const struct place *to, uin
 	return !folder && S_ISDIR(to->node->mode) ? -EISDIR : 0;
 }
 
-static int64_t rename_places(struct vfs *v, uint32_t task, struct place *from, struct place *to, uint32_t flags)
+static int64_t rename_places(uint32_t task, struct place *from, struct place *to, uint32_t flags)
 {
 	int64_t result;
 
@@ -158,22 +156,22 @@ static int64_t rename_places(struct vfs *v, uint32_t task, struct place *from, s
 		return -EXDEV;
 	result = types_allow(from, to, flags);
 	if (result == 0)
-		result = may_remove(v, task, from->folder, from->node);
+		result = may_remove(task, from->folder, from->node);
 	if (result == 0)
-		result = to->node != NULL ? may_remove(v, task, to->folder, to->node)
-					  : permitted(v, task, to->folder, MAY_WRITE | MAY_EXECUTE);
+		result = to->node != NULL ? may_remove(task, to->folder, to->node)
+					  : permitted(task, to->folder, MAY_WRITE | MAY_EXECUTE);
 	/* Its `..` is to change. */
 	if (result == 0 && S_ISDIR(from->node->mode) && from->folder != to->folder)
-		result = permitted(v, task, from->node, MAY_WRITE);
+		result = permitted(task, from->node, MAY_WRITE);
 	if (result != 0 || from->node == to->node)
 		return result;
 	if (from->folder->operations->rename == NULL)
 		return -EPERM;
-	return from->folder->operations->rename(v, from->folder, from->name, from->length, from->node, to->folder,
+	return from->folder->operations->rename(from->folder, from->name, from->length, from->node, to->folder,
 						to->name, to->length, to->node);
 }
 
-verdict vfs_rename(struct vfs *v, struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
+verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
 		   uint32_t flags)
 {
 	struct place old, new;
@@ -181,21 +179,21 @@ verdict vfs_rename(struct vfs *v, struct request *r, int32_t from, struct grant 
 
 	if ((flags & ~(uint32_t)RENAME_NOREPLACE) != 0)
 		return refuse(r, EINVAL);
-	result = find_place(v, r, from, path, &old);
+	result = find_place(r, from, path, &old);
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = find_place(v, r, to, new_path, &new);
+		return vfs_settle(r, result);
+	result = find_place(r, to, new_path, &new);
 	if (result == 0) {
-		result = rename_places(v, r->task, &old, &new, flags);
-		place_drop(v, &new);
+		result = rename_places(r->task, &old, &new, flags);
+		place_drop(&new);
 	}
-	place_drop(v, &old);
-	return vfs_settle(v, r, result);
+	place_drop(&old);
+	return vfs_settle(r, result);
 }
 
-static int64_t link_place(struct vfs *v, uint32_t task, struct node *n, struct place *p)
+static int64_t link_place(uint32_t task, struct node *n, struct place *p)
 {
-	int64_t result = may_make(v, task, p, false);
+	int64_t result = may_make(task, p, false);
 
 	if (result != 0)
 		return result;
@@ -203,11 +201,10 @@ static int64_t link_place(struct vfs *v, uint32_t task, struct node *n, struct p
 		return -EXDEV;
 	if (S_ISDIR(n->mode) || p->folder->operations->link == NULL)
 		return -EPERM;
-	return p->folder->operations->link(v, p->folder, p->name, p->length, n);
+	return p->folder->operations->link(p->folder, p->name, p->length, n);
 }
 
-verdict vfs_link(struct vfs *v, struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
-		 uint32_t flags)
+verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path, uint32_t flags)
 {
 	struct place p;
 	struct node *n;
@@ -215,24 +212,24 @@ verdict vfs_link(struct vfs *v, struct request *r, int32_t from, struct grant pa
 
 	if ((flags & ~(uint32_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
-	result = node_at(v, r, from, path,
+	result = node_at(r, from, path,
 			 (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW), &n);
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = find_place(v, r, to, new_path, &p);
+		return vfs_settle(r, result);
+	result = find_place(r, to, new_path, &p);
 	if (result == 0) {
-		result = link_place(v, r->task, n, &p);
-		place_drop(v, &p);
+		result = link_place(r->task, n, &p);
+		place_drop(&p);
 	}
-	node_drop(v, n);
-	return vfs_settle(v, r, result);
+	node_drop(n);
+	return vfs_settle(r, result);
 }
 
-static int64_t symlink_place(struct vfs *v, uint32_t task, struct place *p, struct grant target)
+static int64_t symlink_place(uint32_t task, struct place *p, struct grant target)
 {
 	struct file_attributes as = { .mode = S_IFLNK | 0777 };
-	int64_t length = copy_string(v->target, PATH_MAX, target);
-	int64_t result = may_make(v, task, p, false);
+	int64_t length = copy_string(vfs.target, PATH_MAX, target);
+	int64_t result = may_make(task, p, false);
 
 	if (length <= 0)
 		return length == 0 ? -ENOENT : length;
@@ -240,42 +237,42 @@ static int64_t symlink_place(struct vfs *v, uint32_t task, struct place *p, stru
 		return result;
 	if (p->folder->operations->symlink == NULL)
 		return -EPERM;
-	owned_by(v, task, p->folder, &as);
-	return p->folder->operations->symlink(v, p->folder, p->name, p->length, &as, v->target, (size_t)length);
+	owned_by(task, p->folder, &as);
+	return p->folder->operations->symlink(p->folder, p->name, p->length, &as, vfs.target, (size_t)length);
 }
 
-verdict vfs_symlink(struct vfs *v, struct request *r, struct grant target, int32_t directory, struct grant path)
+verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, struct grant path)
 {
 	struct place p;
-	int64_t result = find_place(v, r, directory, path, &p);
+	int64_t result = find_place(r, directory, path, &p);
 
 	if (result != 0)
-		return vfs_settle(v, r, result);
-	result = symlink_place(v, r->task, &p, target);
-	place_drop(v, &p);
-	return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
+	result = symlink_place(r->task, &p, target);
+	place_drop(&p);
+	return vfs_settle(r, result);
 }
 
-verdict vfs_readlink(struct vfs *v, struct request *r, int32_t directory, struct grant path, struct grant to)
+verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, struct grant to)
 {
 	struct node *n;
-	int64_t result = find_node(v, r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n);
+	int64_t result = find_node(r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n);
 
 	/* An empty path is for a link that was opened with O_PATH. */
-	if (result == 0 && v->path[0] == '\0' && !S_ISLNK(n->mode)) {
-		node_drop(v, n);
+	if (result == 0 && vfs.path[0] == '\0' && !S_ISLNK(n->mode)) {
+		node_drop(n);
 		return refuse(r, ENOENT);
 	}
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	result = to.length == 0 || !S_ISLNK(n->mode) || n->operations->readlink == NULL
 			 ? -EINVAL
-			 : n->operations->readlink(v, n, v->page, PAGE);
+			 : n->operations->readlink(n, vfs.page, PAGE);
 	if (result > 0) {
 		result = MIN(result, (int64_t)MIN(to.length, PAGE));
-		if (copy_out(to, 0, v->page, (size_t)result) != 0)
+		if (copy_out(to, 0, vfs.page, (size_t)result) != 0)
 			result = -EFAULT;
 	}
-	node_drop(v, n);
-	return vfs_settle(v, r, result);
+	node_drop(n);
+	return vfs_settle(r, result);
 }

@@ -17,51 +17,50 @@ struct mount;
  * (-EWAIT: ask again when the disk has answered). A node that comes back in `out` is held for the caller.
  * NULL: EPERM for what changes a folder, and what stands with each. */
 struct node_operations {
-	int64_t (*lookup)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out);
+	int64_t (*lookup)(struct node *folder, const char *name, size_t length, struct node **out);
 	/* Of any type but a link; `device` for special files. */
-	int64_t (*create)(struct vfs *v, struct node *folder, const char *name, size_t length,
-			  const struct file_attributes *as, struct node **out);
-	int64_t (*symlink)(struct vfs *v, struct node *folder, const char *name, size_t length,
-			   const struct file_attributes *as, const char *target, size_t target_length);
-	int64_t (*link)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *to);
+	int64_t (*create)(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			  struct node **out);
+	int64_t (*symlink)(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			   const char *target, size_t target_length);
+	int64_t (*link)(struct node *folder, const char *name, size_t length, struct node *to);
 	/* `node` is what `name` stands for; an empty folder, or anything else. */
-	int64_t (*unlink)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node);
+	int64_t (*unlink)(struct node *folder, const char *name, size_t length, struct node *node);
 	/* `replaced`: what `new_name` stands for and goes, NULL without. Types have been checked. */
-	int64_t (*rename)(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node,
-			  struct node *to, const char *new_name, size_t new_length, struct node *replaced);
+	int64_t (*rename)(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
+			  const char *new_name, size_t new_length, struct node *replaced);
 	/* Of a folder that is not its mount's root. NULL: the root. */
-	int64_t (*parent)(struct vfs *v, struct node *folder, struct node **out);
+	int64_t (*parent)(struct node *folder, struct node **out);
 	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the folder. -ENOENT: under none.
 	 * Returns its length. NULL: none. */
-	int64_t (*name)(struct vfs *v, struct node *node, char *to, struct node **folder);
+	int64_t (*name)(struct node *node, char *to, struct node **folder);
 	/* A link's target, without NUL. Returns its length. */
-	int64_t (*readlink)(struct vfs *v, struct node *link, char *to, size_t size);
+	int64_t (*readlink)(struct node *link, char *to, size_t size);
 	/* For a link that stands for a node and not for a path (/proc/PID/fd/N). NULL: by readlink. */
-	int64_t (*follow)(struct vfs *v, struct node *link, struct node **out);
+	int64_t (*follow)(struct node *link, struct node **out);
 	/* Brings mode, owner, size and so on of the node up to date. NULL: they always are. */
-	int64_t (*refresh)(struct vfs *v, struct node *node);
+	int64_t (*refresh)(struct node *node);
 	/* SET_* of `to` take effect, and the change time is now. NULL: in memory alone. */
-	int64_t (*set)(struct vfs *v, struct node *node, unsigned which, const struct file_attributes *to);
+	int64_t (*set)(struct node *node, unsigned which, const struct file_attributes *to);
 	/* NULL: -EINVAL. */
-	int64_t (*truncate)(struct vfs *v, struct node *node, uint64_t size);
+	int64_t (*truncate)(struct node *node, uint64_t size);
 	/* Room from `from` for `length` bytes; `keep`: the size stays. NULL: -EOPNOTSUPP. */
-	int64_t (*allocate)(struct vfs *v, struct node *node, uint64_t from, uint64_t length, bool keep);
+	int64_t (*allocate)(struct node *node, uint64_t from, uint64_t length, bool keep);
 	/* Before a file on the node is made: sets file->operations and file->state where they differ from the node's
 	 * `files`. NULL: always possible. A link's, fifo's, socket's or device's is not asked. */
-	int64_t (*open)(struct vfs *v, struct node *node, struct file *file);
+	int64_t (*open)(struct node *node, struct file *file);
 	/* A vm object with the file's pages from `offset` on, for mmap and execve, held for the caller.
 	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. `copies`: it holds copies, so that a
 	 * shared mapping cannot be written through. */
 	bool copies;
-	int64_t (*object)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
-			  uint64_t *at);
+	int64_t (*object)(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 	/* Makes the pages of such an object be there, which else come when they are touched. NULL: they always are. */
-	int64_t (*bring)(struct vfs *v, struct node *node, uint64_t offset, uint64_t length);
+	int64_t (*bring)(struct node *node, uint64_t offset, uint64_t length);
 	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
-	int64_t (*read)(struct vfs *v, struct node *node, uint64_t offset, struct grant to);
-	int64_t (*sync)(struct vfs *v, struct node *node);
+	int64_t (*read)(struct node *node, uint64_t offset, struct grant to);
+	int64_t (*sync)(struct node *node);
 	/* Nobody holds it any more: gives back its memory, and the file where it has no link. */
-	void (*forget)(struct vfs *v, struct node *node);
+	void (*forget)(struct node *node);
 };
 
 /* A file system's own node begins with this. */
@@ -92,11 +91,11 @@ static inline struct node *node_hold(struct node *n)
 	n->references++;
 	return n;
 }
-void node_forgotten(struct vfs *v, struct node *n);
-static inline void node_drop(struct vfs *v, struct node *n)
+void node_forgotten(struct node *n);
+static inline void node_drop(struct node *n)
 {
 	if (--n->references == 0)
-		node_forgotten(v, n);
+		node_forgotten(n);
 }
 
 /* Files: open file descriptions ------------------------------------------------------------------------------------ */
@@ -110,33 +109,31 @@ static inline void node_drop(struct vfs *v, struct node *n)
 /* `at`: the file's position or pread's; to be advanced by what was done. NULL: -EINVAL for read and write, and what
  * stands with each. The file is open for what is asked. r->result is the answer. */
 struct file_operations {
-	verdict (*read)(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at);
-	verdict (*write)(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at);
+	verdict (*read)(struct request *r, struct file *f, struct grant to, uint64_t *at);
+	verdict (*write)(struct request *r, struct file *f, struct grant from, uint64_t *at);
 	/* Both are given SHARE_BYTES at a time at most, and may use the request's done, scratch[2] and scratch[3]. */
 	bool by_shares;
 	/* Returns the new position. NULL: -ESPIPE, and pread too. */
-	int64_t (*seek)(struct vfs *v, struct file *f, int64_t offset, uint32_t whence);
+	int64_t (*seek)(struct file *f, int64_t offset, uint32_t whence);
 	/* Readiness now. NULL: always to read and to write. It calls watch() with what tells of a change. */
-	uint32_t (*poll)(struct vfs *v, struct file *f);
+	uint32_t (*poll)(struct file *f);
 	/* `argument`: as given, and as a grant of what it points to (a page). NULL: -ENOTTY. */
-	verdict (*ioctl)(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
-			 struct grant at);
+	verdict (*ioctl)(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
 	/* Entries of a folder from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
-	int64_t (*entries)(struct vfs *v, struct file *f, struct grant to);
+	int64_t (*entries)(struct file *f, struct grant to);
 	/* A vm object for mmap, where it is not the node's. NULL: the node's. */
-	int64_t (*object)(struct vfs *v, struct file *f, uint64_t offset, uint64_t length, uint32_t *object,
-			  uint64_t *at);
+	int64_t (*object)(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 	/* For fstat, where the file has no node. Fills mode, inode, owner and so on. NULL: mode 0600, one link. */
-	void (*stat)(struct vfs *v, struct file *f, struct linux_stat *to);
+	void (*stat)(struct file *f, struct linux_stat *to);
 	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */
-	int64_t (*control)(struct vfs *v, struct file *f, uint32_t command, uint64_t argument);
+	int64_t (*control)(struct file *f, uint32_t command, uint64_t argument);
 	/* The text of /proc/PID/fd/N where there is no node, "pipe:[7]". Returns its length. NULL:
 	 * "anon_inode:[kind]". */
-	int64_t (*describe)(struct vfs *v, struct file *f, char *to, size_t size);
+	int64_t (*describe)(struct file *f, char *to, size_t size);
 	const char *kind;
 	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is
 	 * given. */
-	void (*release)(struct vfs *v, struct file *f);
+	void (*release)(struct file *f);
 };
 
 /* In a file's flags beside Linux's: it counts in its node's `writers`. */
@@ -168,18 +165,18 @@ static inline bool file_writes(const struct file *f)
 }
 
 /* A file with one reference, which takes `node` (held once more; NULL without). 0, -ENOMEM, -ENFILE. */
-int64_t file_make(struct vfs *v, const struct file_operations *operations, void *state, uint32_t flags,
-		  struct node *node, struct file **out);
+int64_t file_make(const struct file_operations *operations, void *state, uint32_t flags, struct node *node,
+		  struct file **out);
 static inline struct file *file_hold(struct file *f)
 {
 	f->references++;
 	return f;
 }
-void file_released(struct vfs *v, struct file *f);
-static inline void file_drop(struct vfs *v, struct file *f)
+void file_released(struct file *f);
+static inline void file_drop(struct file *f)
 {
 	if (--f->references == 0)
-		file_released(v, f);
+		file_released(f);
 }
 
 #endif

@@ -23,12 +23,12 @@ static unsigned access_of(uint32_t flags)
 }
 
 /* What the node's type and its rights say to `flags`. */
-static int64_t may_open(struct vfs *v, uint32_t task, const struct node *n, uint32_t flags)
+static int64_t may_open(uint32_t task, const struct node *n, uint32_t flags)
 {
 	unsigned wanted = access_of(flags);
 
 	if (S_ISREG(n->mode) && (flags & (O_PATH | O_DIRECTORY | O_NOATIME)) == 0)
-		return permitted(v, task, n, wanted);
+		return permitted(task, n, wanted);
 	if (S_ISLNK(n->mode) && (flags & O_PATH) == 0)
 		return -ELOOP;
 	if ((flags & O_DIRECTORY) != 0 && !S_ISDIR(n->mode))
@@ -41,28 +41,28 @@ static int64_t may_open(struct vfs *v, uint32_t task, const struct node *n, uint
 		return -ENXIO;
 	if ((S_ISCHR(n->mode) || S_ISBLK(n->mode)) && (n->mount->flags & MS_NODEV) != 0)
 		return -EACCES;
-	if ((flags & O_NOATIME) != 0 && !is_owner(v, task, n))
+	if ((flags & O_NOATIME) != 0 && !is_owner(task, n))
 		return -EPERM;
-	return permitted(v, task, n, wanted);
+	return permitted(task, n, wanted);
 }
 
-static int64_t open_device(struct vfs *v, uint32_t task, struct file *f)
+static int64_t open_device(uint32_t task, struct file *f)
 {
-	const struct device *d = device_of(v, f->node->mode & S_IFMT, f->node->device);
+	const struct device *d = device_of(f->node->mode & S_IFMT, f->node->device);
 	int64_t result = 0;
 
 	if (d == NULL)
 		return -ENXIO;
 	f->operations = d->operations;
 	if (d->open != NULL)
-		result = d->open(v, task, f);
+		result = d->open(task, f);
 	if (result != 0)
 		f->operations = &nothing;
 	return result;
 }
 
 /* A file or a folder of the file system itself. */
-static int64_t open_plain(struct vfs *v, struct file *f)
+static int64_t open_plain(struct file *f)
 {
 	struct node *n = f->node;
 	int64_t result = 0;
@@ -75,54 +75,54 @@ static int64_t open_plain(struct vfs *v, struct file *f)
 	}
 	f->operations = n->files;
 	if (n->operations->open != NULL)
-		result = n->operations->open(v, n, f);
+		result = n->operations->open(n, f);
 	if (result != 0)
 		f->operations = &nothing;
 	return result;
 }
 
 /* The file's operations and state. Answers 0 or an errno, or parks. */
-static verdict begin_file(struct vfs *v, struct request *r, struct file *f)
+static verdict begin_file(struct request *r, struct file *f)
 {
 	uint32_t mode = f->node->mode;
 
 	if ((f->flags & O_PATH) != 0)
 		return answer(r, 0);
 	if (S_ISREG(mode) || S_ISDIR(mode))
-		return settle(r, open_plain(v, f));
+		return settle(r, open_plain(f));
 	if (S_ISFIFO(mode))
-		return fifo_open(v, r, f);
-	return settle(r, open_device(v, r->task, f));
+		return fifo_open(r, f);
+	return settle(r, open_device(r->task, f));
 }
 
-verdict open_node(struct vfs *v, struct request *r, struct node *n, uint32_t flags)
+verdict open_node(struct request *r, struct node *n, uint32_t flags)
 {
 	struct file *f;
-	int64_t result = file_make(v, &nothing, NULL, flags & KEPT, n, &f);
+	int64_t result = file_make(&nothing, NULL, flags & KEPT, n, &f);
 
 	if (result != 0)
 		return settle(r, result);
-	if (begin_file(v, r, f) == PARKED) {
-		file_drop(v, f);
+	if (begin_file(r, f) == PARKED) {
+		file_drop(f);
 		return PARKED;
 	}
 	result = r->result;
 	if (result == 0)
-		result = descriptor_place(v, r->task, f, 0, flags);
+		result = descriptor_place(r->task, f, 0, flags);
 	if (result < 0)
-		file_drop(v, f);
-	return vfs_settle(v, r, result);
+		file_drop(f);
+	return vfs_settle(r, result);
 }
 
 /* With O_CREAT: the node at the path, made where there is none. `made` says which. */
 /* Apart, so that opening what is there does not pay for its frame. */
-static __attribute__((noinline)) int64_t find_or_make(struct vfs *v, struct request *r, int32_t directory,
-						      uint32_t flags, uint32_t mode, struct node **out, bool *made)
+static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t directory, uint32_t flags,
+						      uint32_t mode, struct node **out, bool *made)
 {
 	struct place p;
-	struct file_attributes as = { .mode = S_IFREG | (mode & 07777 & ~v->tasks[r->task].folders->umask) };
-	int64_t result = walk_place(v, r->task, directory, v->path,
-				    (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? WALK_NOFOLLOW : 0, &p);
+	struct file_attributes as = { .mode = S_IFREG | (mode & 07777 & ~vfs.tasks[r->task].folders->umask) };
+	int64_t result =
+		walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? WALK_NOFOLLOW : 0, &p);
 
 	if (result != 0)
 		return result;
@@ -132,36 +132,36 @@ static __attribute__((noinline)) int64_t find_or_make(struct vfs *v, struct requ
 	else if (p.node != NULL)
 		result = (flags & O_EXCL) != 0 ? -EEXIST : 0;
 	else
-		result = permitted(v, r->task, p.folder, MAY_WRITE | MAY_EXECUTE);
+		result = permitted(r->task, p.folder, MAY_WRITE | MAY_EXECUTE);
 	if (result == 0 && p.node == NULL) {
-		as.owner = v->tasks[r->task].user;
-		as.group = (p.folder->mode & S_ISGID) != 0 ? p.folder->group : v->tasks[r->task].group;
+		as.owner = vfs.tasks[r->task].user;
+		as.group = (p.folder->mode & S_ISGID) != 0 ? p.folder->group : vfs.tasks[r->task].group;
 		result = p.folder->operations->create == NULL
 				 ? -EACCES
-				 : p.folder->operations->create(v, p.folder, p.name, p.length, &as, &p.node);
+				 : p.folder->operations->create(p.folder, p.name, p.length, &as, &p.node);
 	}
 	if (result == 0)
 		*out = node_hold(p.node);
 	else if (*made)
 		p.node = NULL;
-	place_drop(v, &p);
+	place_drop(&p);
 	return result;
 }
 
-verdict vfs_open(struct vfs *v, struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode)
+verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode)
 {
-	struct node *n = fifo_waited(v, r);
+	struct node *n = fifo_waited(r);
 	bool made = false;
 	int64_t result;
 	verdict end;
 
 	if (n != NULL) {
-		end = open_node(v, r, n, flags);
+		end = open_node(r, n, flags);
 		if (end != PARKED)
-			fifo_waited_drop(v, r->task);
+			fifo_waited_drop(r->task);
 		return end;
 	}
-	result = path_in(v, path);
+	result = path_in(path);
 	if ((flags & O_PATH) != 0)
 		flags &= WITH_PATH;
 	/* O_TMPFILE has its bit. */
@@ -172,41 +172,41 @@ verdict vfs_open(struct vfs *v, struct request *r, int32_t directory, struct gra
 	if (result < 0)
 		return settle(r, result);
 	if ((flags & O_CREAT) != 0)
-		result = find_or_make(v, r, directory, flags, mode, &n, &made);
+		result = find_or_make(r, directory, flags, mode, &n, &made);
 	else
-		result = walk(v, r->task, directory, v->path, (flags & O_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0, &n);
+		result = walk(r->task, directory, vfs.path, (flags & O_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0, &n);
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	if (!made)
-		result = may_open(v, r->task, n, flags);
+		result = may_open(r->task, n, flags);
 	if (result == 0 && (flags & O_TRUNC) != 0 && !made && S_ISREG(n->mode)) {
 		result = n->writers < 0 ? -ETXTBSY : 0;
 		if (result == 0 && n->operations->truncate != NULL)
-			result = n->operations->truncate(v, n, 0);
+			result = n->operations->truncate(n, 0);
 	}
-	end = result == 0 ? open_node(v, r, n, flags) : vfs_settle(v, r, result);
-	node_drop(v, n);
+	end = result == 0 ? open_node(r, n, flags) : vfs_settle(r, result);
+	node_drop(n);
 	return end;
 }
 
-verdict vfs_memory_file(struct vfs *v, struct request *r, struct grant name, uint32_t flags)
+verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 {
 	struct file_attributes as = { .mode = S_IFREG | 0777,
-				      .owner = v->tasks[r->task].user,
-				      .group = v->tasks[r->task].group };
+				      .owner = vfs.tasks[r->task].user,
+				      .group = vfs.tasks[r->task].group };
 	struct node *n;
 	/* What it is called is told nowhere. */
-	int64_t result = copy_string(v->path, MEMORY_FILE_NAME, name);
+	int64_t result = copy_string(vfs.path, MEMORY_FILE_NAME, name);
 	verdict end;
 
 	if ((flags & ~MFD_CLOEXEC) != 0 || result == -ENAMETOOLONG)
 		return refuse(r, EINVAL);
 	if (result < 0)
 		return settle(r, result);
-	result = tmpfs_nameless(v, v->mounts, &as, &n);
+	result = tmpfs_nameless(vfs.mounts, &as, &n);
 	if (result != 0)
 		return settle(r, result);
-	end = open_node(v, r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
-	node_drop(v, n);
+	end = open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
+	node_drop(n);
 	return end;
 }

@@ -6,32 +6,31 @@
 /* A write of at most this many bytes is made whole. */
 #define PIPE_BUF PAGE
 
-struct pipe *pipe_make(struct vfs *v, uint32_t task)
+struct pipe *pipe_make(uint32_t task)
 {
-	struct pipe *p = vfs_take(v, sizeof *p);
+	struct pipe *p = vfs_take(sizeof *p);
 
 	if (p == NULL)
 		return NULL;
 	ring_begin(&p->ring);
-	p->inode = ++v->next_inode;
-	p->made = vfs_time(v);
-	p->owner = v->tasks[task].user;
-	p->group = v->tasks[task].group;
+	p->inode = ++vfs.next_inode;
+	p->made = vfs_time();
+	p->owner = vfs.tasks[task].user;
+	p->group = vfs.tasks[task].group;
 	return p;
 }
 
-void pipe_end(struct vfs *v, struct pipe *p)
+void pipe_end(struct pipe *p)
 {
 	ring_end(&p->ring);
-	vfs_give(v, p, sizeof *p);
+	vfs_give(p, sizeof *p);
 }
 
-static verdict pipe_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict pipe_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct pipe *p = f->state;
 	uint32_t n = (uint32_t)MIN(to.length, p->ring.used);
 
-	(void)at;
 	if (n == 0) {
 		if (to.length == 0 || (p->writers == 0 && !p->writer_expected))
 			return answer(r, 0);
@@ -43,7 +42,7 @@ static verdict pipe_read(struct vfs *v, struct request *r, struct file *f, struc
 	/* With less room no write that must be made whole is sure to go on; a long one would go on by crumbs. */
 	if (is_waited_for(&p->for_room) && ring_room(&p->ring) >= PIPE_BUF)
 		unpark(&p->for_room);
-	watch_changed(v, &p->writable);
+	watch_changed(&p->writable);
 	return answer(r, n);
 }
 
@@ -56,13 +55,12 @@ static verdict pipe_broken(struct request *r)
 	return refuse(r, EPIPE);
 }
 
-static verdict pipe_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict pipe_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct pipe *p = f->state;
 	uint64_t left = from.length - r->done;
 	uint32_t room = ring_room(&p->ring);
 
-	(void)at;
 	if (from.length == 0)
 		return answer(r, 0);
 	if (p->readers == 0 && !p->reader_expected)
@@ -76,7 +74,7 @@ static verdict pipe_write(struct vfs *v, struct request *r, struct file *f, stru
 		r->done += (uint64_t)n;
 		if (is_waited_for(&p->for_bytes))
 			unpark(&p->for_bytes);
-		watch_changed(v, &p->readable);
+		watch_changed(&p->readable);
 		/* All of it; or a part alone could be read from the caller. */
 		if ((uint64_t)n == left || (uint32_t)n < room)
 			return answer(r, (int64_t)r->done);
@@ -86,13 +84,13 @@ static verdict pipe_write(struct vfs *v, struct request *r, struct file *f, stru
 	return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
 }
 
-static uint32_t pipe_poll(struct vfs *v, struct file *f)
+static uint32_t pipe_poll(struct file *f)
 {
 	struct pipe *p = f->state;
 	uint32_t ready = 0;
 
 	if (file_reads(f)) {
-		watch(v, &p->readable);
+		watch(&p->readable);
 		if (p->ring.used > 0)
 			ready |= READY_IN;
 		/* A FIFO that nobody has written to yet has not been hung up. */
@@ -100,7 +98,7 @@ static uint32_t pipe_poll(struct vfs *v, struct file *f)
 			ready |= READY_HANG_UP;
 	}
 	if (file_writes(f)) {
-		watch(v, &p->writable);
+		watch(&p->writable);
 		if (ring_room(&p->ring) >= PIPE_BUF)
 			ready |= READY_OUT;
 		if (p->readers == 0)
@@ -109,19 +107,17 @@ static uint32_t pipe_poll(struct vfs *v, struct file *f)
 	return ready;
 }
 
-static verdict pipe_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
-			  struct grant at)
+static verdict pipe_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	const struct pipe *p = f->state;
 	uint32_t used = p->ring.used;
 
-	(void)v, (void)argument;
 	if (command != FIONREAD)
 		return refuse(r, ENOTTY);
 	return settle(r, copy_out(at, 0, &used, sizeof used));
 }
 
-static int64_t pipe_control(struct vfs *v, struct file *f, uint32_t command, uint64_t argument)
+static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 {
 	struct pipe *p = f->state;
 	uint32_t size = PAGE;
@@ -140,15 +136,14 @@ static int64_t pipe_control(struct vfs *v, struct file *f, uint32_t command, uin
 	if (error != 0)
 		return error;
 	unpark(&p->for_room);
-	watch_changed(v, &p->writable);
+	watch_changed(&p->writable);
 	return size;
 }
 
-static void pipe_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+static void pipe_stat(struct file *f, struct linux_stat *to)
 {
 	const struct pipe *p = f->state;
 
-	(void)v;
 	to->inode = p->inode;
 	to->mode = S_IFIFO | 0600;
 	to->owner = p->owner;
@@ -157,17 +152,16 @@ static void pipe_stat(struct vfs *v, struct file *f, struct linux_stat *to)
 	to->access_ns = to->modify_ns = to->change_ns = (uint64_t)p->made % 1000000000;
 }
 
-static int64_t pipe_describe(struct vfs *v, struct file *f, char *to, size_t size)
+static int64_t pipe_describe(struct file *f, char *to, size_t size)
 {
 	const struct pipe *p = f->state;
 	struct text t = { to, size, 0 };
 
-	(void)v;
 	text_add(&t, "pipe:[%lu]", p->inode);
 	return (int64_t)t.length;
 }
 
-static void pipe_release(struct vfs *v, struct file *f)
+static void pipe_release(struct file *f)
 {
 	struct pipe *p = f->state;
 
@@ -178,12 +172,12 @@ static void pipe_release(struct vfs *v, struct file *f)
 	/* The other side sees the end; a thread whose descriptor was closed by another, that it is no descriptor. */
 	unpark(&p->for_bytes);
 	unpark(&p->for_room);
-	watch_changed(v, &p->readable);
-	watch_changed(v, &p->writable);
+	watch_changed(&p->readable);
+	watch_changed(&p->writable);
 	if (p->readers > 0 || p->writers > 0)
 		return;
 	if (!p->has_name)
-		pipe_end(v, p);
+		pipe_end(p);
 	else if (!p->reader_expected)
 		ring_drop(&p->ring, p->ring.used);
 }
@@ -199,7 +193,7 @@ const struct file_operations pipe_files = {
 	.release = pipe_release,
 };
 
-verdict vfs_pipe(struct vfs *v, struct request *r, struct grant to, uint32_t flags)
+verdict vfs_pipe(struct request *r, struct grant to, uint32_t flags)
 {
 	struct pipe *p;
 	struct file *end[2];
@@ -207,22 +201,22 @@ verdict vfs_pipe(struct vfs *v, struct request *r, struct grant to, uint32_t fla
 
 	if (flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
 		return refuse(r, EINVAL);
-	p = pipe_make(v, r->task);
+	p = pipe_make(r->task);
 	if (p == NULL)
 		return refuse(r, ENOMEM);
-	error = file_make(v, &pipe_files, p, O_RDONLY | (flags & O_NONBLOCK), NULL, &end[0]);
+	error = file_make(&pipe_files, p, O_RDONLY | (flags & O_NONBLOCK), NULL, &end[0]);
 	if (error != 0) {
-		pipe_end(v, p);
+		pipe_end(p);
 		return settle(r, error);
 	}
 	p->readers = 1;
-	error = file_make(v, &pipe_files, p, O_WRONLY | (flags & O_NONBLOCK), NULL, &end[1]);
+	error = file_make(&pipe_files, p, O_WRONLY | (flags & O_NONBLOCK), NULL, &end[1]);
 	if (error != 0) {
-		file_drop(v, end[0]);
+		file_drop(end[0]);
 		return settle(r, error);
 	}
 	p->writers = 1;
-	return settle(r, place_two(v, r->task, end, flags & O_CLOEXEC, to));
+	return settle(r, place_two(r->task, end, flags & O_CLOEXEC, to));
 }
 
 bool is_pipe(const struct file *f)

@@ -26,8 +26,8 @@ struct pipe {
 
 extern const struct file_operations pipe_files;
 /* Without readers and writers yet; NULL without memory. */
-struct pipe *pipe_make(struct vfs *v, uint32_t task);
+struct pipe *pipe_make(uint32_t task);
 /* Nobody has it open any more; with its bytes. */
-void pipe_end(struct vfs *v, struct pipe *p);
+void pipe_end(struct pipe *p);
 
 #endif

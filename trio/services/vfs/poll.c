@@ -8,28 +8,28 @@
 #define SELECT_WRITE (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
 #define SELECT_EXCEPT POLLPRI
 
-void watch_wake(struct vfs *v, struct watch *w)
+void watch_wake(struct watch *w)
 {
 	uint64_t tasks = w->tasks;
 
 	w->tasks = 0;
 	while (tasks != 0) {
-		unpark(&v->pollers[__builtin_ctzll(tasks)]);
+		unpark(&vfs.pollers[__builtin_ctzll(tasks)]);
 		tasks &= tasks - 1;
 	}
 }
 
-uint32_t file_ready(struct vfs *v, struct file *f, uint64_t *changes)
+uint32_t file_ready(struct file *f, uint64_t *changes)
 {
 	uint32_t ready;
 
 	if (f->operations->poll == NULL)
 		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	v->watched = NULL;
-	ready = f->operations->poll(v, f);
-	if (v->watched == NULL)
-		watch(v, &v->any);
-	*changes = v->watched->changes;
+	vfs.watched = NULL;
+	ready = f->operations->poll(f);
+	if (vfs.watched == NULL)
+		watch(&vfs.any);
+	*changes = vfs.watched->changes;
 	if (ready & POLLIN)
 		ready |= POLLRDNORM;
 	if (ready & POLLOUT)
@@ -37,9 +37,9 @@ uint32_t file_ready(struct vfs *v, struct file *f, uint64_t *changes)
 	return ready;
 }
 
-verdict poll_wait(struct vfs *v, struct request *r, nanoseconds deadline)
+verdict poll_wait(struct request *r, nanoseconds deadline)
 {
-	struct queue *queue = &v->pollers[r->task % 64];
+	struct queue *queue = &vfs.pollers[r->task % 64];
 
 	if (r->late || deadline == 0)
 		return answer(r, 0);
@@ -47,53 +47,53 @@ verdict poll_wait(struct vfs *v, struct request *r, nanoseconds deadline)
 }
 
 /* Sets revents of all of `count` (at most a few). Returns how many are not 0. */
-static unsigned poll_some(struct vfs *v, uint32_t task, struct linux_pollfd *polls, unsigned count)
+static unsigned poll_some(uint32_t task, struct linux_pollfd *polls, unsigned count)
 {
 	unsigned found = 0;
 	uint64_t changes;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct linux_pollfd *p = &polls[i];
-		struct file *f = p->fd < 0 ? NULL : file_of(v, task, p->fd);
+		struct file *f = p->fd < 0 ? NULL : file_of(task, p->fd);
 
 		if (p->fd < 0)
 			p->revents = 0;
 		else if (f == NULL || (f->flags & O_PATH) != 0)
 			p->revents = POLLNVAL;
 		else
-			p->revents = (int16_t)(file_ready(v, f, &changes) & ((uint16_t)p->events | POLLERR | POLLHUP));
+			p->revents = (int16_t)(file_ready(f, &changes) & ((uint16_t)p->events | POLLERR | POLLHUP));
 		found += p->revents != 0;
 	}
 	return found;
 }
 
-verdict vfs_poll(struct vfs *v, struct request *r, struct grant polls, uint32_t count, uint64_t deadline)
+verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t deadline)
 {
 	struct linux_pollfd some[32];
 	unsigned found = 0;
 	long error = 0;
 
-	if (count > v->tasks[r->task].files_most)
+	if (count > vfs.tasks[r->task].files_most)
 		return refuse(r, EINVAL);
-	poll_begin(v, r->task);
+	poll_begin(r->task);
 	for (unsigned i = 0; i < count && error == 0; i += COUNT_OF(some)) {
 		unsigned n = MIN(count - i, (unsigned)COUNT_OF(some));
 
 		error = copy_in(some, polls, i * sizeof some[0], n * sizeof some[0]);
 		if (error != 0)
 			break;
-		found += poll_some(v, r->task, some, n);
+		found += poll_some(r->task, some, n);
 		error = copy_out(polls, i * sizeof some[0], some, n * sizeof some[0]);
 	}
-	v->polling = 0;
+	vfs.polling = 0;
 	if (error != 0)
 		return settle(r, error);
-	return found > 0 ? answer(r, found) : poll_wait(v, r, deadline);
+	return found > 0 ? answer(r, found) : poll_wait(r, deadline);
 }
 
 /* 64 descriptors from `first` on: takes from `asked` (read, write, except) what is not ready. Returns how many bits are
  * left, or -EBADF. */
-static int64_t select_word(struct vfs *v, uint32_t task, unsigned first, uint64_t asked[3])
+static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 {
 	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };
 	int64_t found = 0;
@@ -101,12 +101,12 @@ static int64_t select_word(struct vfs *v, uint32_t task, unsigned first, uint64_
 
 	for (uint64_t left = asked[0] | asked[1] | asked[2]; left != 0; left &= left - 1) {
 		unsigned bit = (unsigned)__builtin_ctzll(left);
-		struct file *f = file_of(v, task, (int32_t)(first + bit));
+		struct file *f = file_of(task, (int32_t)(first + bit));
 		uint32_t ready;
 
 		if (f == NULL || (f->flags & O_PATH) != 0)
 			return -EBADF;
-		ready = file_ready(v, f, &changes);
+		ready = file_ready(f, &changes);
 		for (unsigned set = 0; set < 3; set++) {
 			if ((asked[set] >> bit & 1) == 0)
 				continue;
@@ -119,8 +119,8 @@ static int64_t select_word(struct vfs *v, uint32_t task, unsigned first, uint64_
 	return found;
 }
 
-verdict vfs_select(struct vfs *v, struct request *r, uint32_t count, struct grant readable, struct grant writable,
-		   struct grant except, uint64_t deadline)
+verdict vfs_select(struct request *r, uint32_t count, struct grant readable, struct grant writable, struct grant except,
+		   uint64_t deadline)
 {
 	uint64_t answers[DESCRIPTORS_MOST / 64][3] = { 0 };
 	const struct grant sets[3] = { readable, writable, except };
@@ -129,7 +129,7 @@ verdict vfs_select(struct vfs *v, struct request *r, uint32_t count, struct gran
 
 	if (count > INT32_MAX)
 		return refuse(r, EINVAL);
-	count = MIN(count, v->tasks[r->task].descriptors->size);
+	count = MIN(count, vfs.tasks[r->task].descriptors->size);
 	words = (count + 63) / 64;
 	for (unsigned i = 0; i < words; i++) {
 		uint64_t *asked = answers[i];
@@ -143,14 +143,14 @@ verdict vfs_select(struct vfs *v, struct request *r, uint32_t count, struct gran
 			if (i == count / 64)
 				asked[set] &= (1ULL << count % 64) - 1;
 		}
-		poll_begin(v, r->task);
-		n = select_word(v, r->task, i * 64, asked);
-		v->polling = 0;
+		poll_begin(r->task);
+		n = select_word(r->task, i * 64, asked);
+		vfs.polling = 0;
 		if (n < 0)
 			return settle(r, n);
 		found += n;
 	}
-	if (found == 0 && poll_wait(v, r, deadline) == PARKED)
+	if (found == 0 && poll_wait(r, deadline) == PARKED)
 		return PARKED;
 	for (unsigned i = 0; i < words; i++)
 		for (unsigned set = 0; set < 3; set++)

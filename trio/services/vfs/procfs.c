@@ -18,11 +18,10 @@ static const struct node_operations *operations_of(const struct proc_entry *e)
 }
 
 /* `like`: a node of the same process, whose owner it has; NULL for the root. */
-int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, const struct proc_node *like,
-		  struct proc_node **out)
+int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc_node *like, struct proc_node **out)
 {
 	struct file_attributes as = { .mode = e->mode };
-	struct proc_node *n = vfs_take(v, sizeof *n);
+	struct proc_node *n = vfs_take(sizeof *n);
 
 	if (n == NULL)
 		return -ENOMEM;
@@ -32,10 +31,10 @@ int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, co
 		n->thread = like->thread;
 	}
 	if (n->process != 0) {
-		as.owner = v->tasks[n->task].user;
-		as.group = v->tasks[n->task].group;
+		as.owner = vfs.tasks[n->task].user;
+		as.group = vfs.tasks[n->task].group;
 	}
-	node_begin(v, &n->node, m, &as);
+	node_begin(&n->node, m, &as);
 	n->node.operations = operations_of(e);
 	n->node.files = &proc_folder_files;
 	n->entry = e;
@@ -45,9 +44,9 @@ int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, co
 	return 0;
 }
 
-void proc_forget(struct vfs *v, struct node *n)
+void proc_forget(struct node *n)
 {
-	vfs_give(v, proc_node_of(n), sizeof(struct proc_node));
+	vfs_give(proc_node_of(n), sizeof(struct proc_node));
 }
 
 /* The number that a name is, or -1. */
@@ -66,39 +65,38 @@ static int64_t number_of(const char *name, size_t length)
 }
 
 /* The process's first task, which is a zombie where it has ended; TASKS: there is none. */
-static uint32_t task_of(const struct vfs *v, uint32_t process)
+static uint32_t task_of(uint32_t process)
 {
 	uint32_t task = 0;
 
-	while (task < TASKS && v->tasks[task].thread != process)
+	while (task < TASKS && vfs.tasks[task].thread != process)
 		task++;
-	return task < TASKS && v->tasks[task].process == process ? task : TASKS;
+	return task < TASKS && vfs.tasks[task].process == process ? task : TASKS;
 }
 
-static int64_t process_lookup(struct vfs *v, struct node *root, int64_t process, struct node **out)
+static int64_t process_lookup(struct node *root, int64_t process, struct node **out)
 {
-	uint32_t task = process <= 0 ? TASKS : task_of(v, (uint32_t)process);
+	uint32_t task = process <= 0 ? TASKS : task_of((uint32_t)process);
 	struct proc_node like = { .task = task, .process = (uint32_t)process };
 	struct proc_node *n;
 	int64_t error;
 
 	if (task == TASKS)
 		return -ENOENT;
-	error = proc_make(v, root->mount, &proc_entries[PROC_PROCESS], &like, &n);
+	error = proc_make(root->mount, &proc_entries[PROC_PROCESS], &like, &n);
 	if (error == 0)
 		*out = &n->node;
 	return error;
 }
 
-static int64_t descriptor_lookup(struct vfs *v, struct node *folder, int64_t fd, struct node **out)
+static int64_t descriptor_lookup(struct node *folder, int64_t fd, struct node **out)
 {
 	struct proc_node *n;
 	int64_t error;
 
-	if (fd < 0 || proc_is_zombie(v, proc_node_of(folder)) ||
-	    file_of(v, proc_node_of(folder)->task, (int32_t)fd) == NULL)
+	if (fd < 0 || proc_is_zombie(proc_node_of(folder)) || file_of(proc_node_of(folder)->task, (int32_t)fd) == NULL)
 		return -ENOENT;
-	error = proc_make(v, folder->mount, &proc_entries[PROC_FD], proc_node_of(folder), &n);
+	error = proc_make(folder->mount, &proc_entries[PROC_FD], proc_node_of(folder), &n);
 	if (error != 0)
 		return error;
 	n->fd = (int32_t)fd;
@@ -108,17 +106,17 @@ static int64_t descriptor_lookup(struct vfs *v, struct node *folder, int64_t fd,
 }
 
 /* The task of a thread of the folder's process, with whose number it is found. */
-static int64_t thread_lookup(struct vfs *v, struct node *folder, int64_t thread, struct node **out)
+static int64_t thread_lookup(struct node *folder, int64_t thread, struct node **out)
 {
 	struct proc_node like = { .process = proc_node_of(folder)->process, .thread = (uint32_t)thread };
 	struct proc_node *n;
 	int64_t error;
 
-	while (like.task < TASKS && !proc_is_thread(v, &like, like.task))
+	while (like.task < TASKS && !proc_is_thread(&like, like.task))
 		like.task++;
 	if (thread <= 0 || like.task == TASKS)
 		return -ENOENT;
-	error = proc_make(v, folder->mount, &proc_entries[PROC_THREAD], &like, &n);
+	error = proc_make(folder->mount, &proc_entries[PROC_THREAD], &like, &n);
 	if (error == 0)
 		*out = &n->node;
 	return error;
@@ -132,34 +130,34 @@ static bool is_in(const struct proc_entry *e, const struct proc_node *folder)
 	return e->name[0] != '\0' && &proc_entries[e->folder] == folder->entry;
 }
 
-static int64_t proc_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)
+static int64_t proc_lookup(struct node *folder, const char *name, size_t length, struct node **out)
 {
 	const struct proc_node *in = proc_node_of(folder);
 	struct proc_node *n;
 	int64_t error;
 
-	if (!proc_is_alive(v, in))
+	if (!proc_is_alive(in))
 		return -ENOENT;
 	if (in->entry == &proc_entries[PROC_FDS])
-		return descriptor_lookup(v, folder, number_of(name, length), out);
+		return descriptor_lookup(folder, number_of(name, length), out);
 	if (in->entry == &proc_entries[PROC_TASKS])
-		return thread_lookup(v, folder, number_of(name, length), out);
+		return thread_lookup(folder, number_of(name, length), out);
 	for (unsigned i = 0; i < proc_entry_count; i++) {
 		const struct proc_entry *e = &proc_entries[i];
 
 		if (!is_in(e, in) || strlen(e->name) != length || memcmp(e->name, name, length) != 0)
 			continue;
-		error = proc_make(v, folder->mount, e, in, &n);
+		error = proc_make(folder->mount, e, in, &n);
 		if (error == 0)
 			*out = &n->node;
 		return error;
 	}
 	if (in->entry == &proc_entries[PROC_ROOT])
-		return process_lookup(v, folder, number_of(name, length), out);
+		return process_lookup(folder, number_of(name, length), out);
 	return -ENOENT;
 }
 
-static int64_t proc_parent(struct vfs *v, struct node *folder, struct node **out)
+static int64_t proc_parent(struct node *folder, struct node **out)
 {
 	const struct proc_node *n = proc_node_of(folder);
 	struct proc_node of = *n, *up;
@@ -168,7 +166,7 @@ static int64_t proc_parent(struct vfs *v, struct node *folder, struct node **out
 
 	if (n->entry == &proc_entries[PROC_THREAD]) {
 		of.thread = 0;
-		of.task = task_of(v, n->process);
+		of.task = task_of(n->process);
 		if (of.task == TASKS)
 			return -ENOENT;
 	} else if (n->thread != 0) {
@@ -178,17 +176,17 @@ static int64_t proc_parent(struct vfs *v, struct node *folder, struct node **out
 		*out = node_hold(folder->mount->root);
 		return 0;
 	}
-	error = proc_make(v, folder->mount, &proc_entries[above], &of, &up);
+	error = proc_make(folder->mount, &proc_entries[above], &of, &up);
 	if (error == 0)
 		*out = &up->node;
 	return error;
 }
 
-int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node **folder)
+int64_t proc_name(struct node *node, char *to, struct node **folder)
 {
 	const struct proc_node *n = proc_node_of(node);
 	struct text t = { to, NAME_MAX, 0 };
-	int64_t error = proc_parent(v, node, folder);
+	int64_t error = proc_parent(node, folder);
 
 	if (error != 0)
 		return error;
@@ -206,19 +204,19 @@ int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node **fold
 /* Entries of folders ----------------------------------------------------------------------------------------------- */
 
 /* The number by which the folder names what is at place `i` of the table of tasks or descriptors; -1: nothing. */
-static int64_t number_at(struct vfs *v, const struct proc_node *n, uint32_t i)
+static int64_t number_at(const struct proc_node *n, uint32_t i)
 {
-	const struct task_files *t = &v->tasks[i];
+	const struct task_files *t = &vfs.tasks[i];
 
 	if (n->entry == &proc_entries[PROC_FDS])
-		return file_of(v, n->task, (int32_t)i) == NULL ? -1 : (int64_t)i;
+		return file_of(n->task, (int32_t)i) == NULL ? -1 : (int64_t)i;
 	if (n->entry == &proc_entries[PROC_TASKS])
 		return t->process == n->process ? (int64_t)t->thread : -1;
 	return t->process != 0 && t->thread == t->process ? (int64_t)t->process : -1;
 }
 
 /* What a folder names by numbers, and how many places of a table it looks at; 0: nothing. */
-static uint64_t numbered(const struct vfs *v, const struct proc_node *n, uint32_t *entry)
+static uint64_t numbered(const struct proc_node *n, uint32_t *entry)
 {
 	*entry = PROC_PROCESS;
 	if (n->entry == &proc_entries[PROC_ROOT])
@@ -227,17 +225,16 @@ static uint64_t numbered(const struct vfs *v, const struct proc_node *n, uint32_
 	if (n->entry == &proc_entries[PROC_TASKS])
 		return TASKS;
 	*entry = PROC_FD;
-	return n->entry == &proc_entries[PROC_FDS] && !proc_is_zombie(v, n) ? v->tasks[n->task].descriptors->size : 0;
+	return n->entry == &proc_entries[PROC_FDS] && !proc_is_zombie(n) ? vfs.tasks[n->task].descriptors->size : 0;
 }
 
 /* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position` on:
  * its name and number; false: there is none. */
-static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *position, char *name, uint64_t *inode,
-		      uint32_t *mode)
+static bool proc_next(const struct proc_node *n, uint64_t *position, char *name, uint64_t *inode, uint32_t *mode)
 {
 	const uint64_t numbers = 2 + proc_entry_count;
 	uint32_t entry;
-	uint64_t most = numbered(v, n, &entry), owner = n->thread != 0 ? n->thread : n->process;
+	uint64_t most = numbered(n, &entry), owner = n->thread != 0 ? n->thread : n->process;
 	struct text t = { name, NAME_MAX, 0 };
 	int64_t number;
 
@@ -254,7 +251,7 @@ static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *positi
 		return true;
 	}
 	for (; *position - numbers < most; ++*position) {
-		number = number_at(v, n, (uint32_t)(*position - numbers));
+		number = number_at(n, (uint32_t)(*position - numbers));
 		if (number < 0)
 			continue;
 		text_add(&t, "%lu", (uint64_t)number);
@@ -267,16 +264,16 @@ static bool proc_next(struct vfs *v, const struct proc_node *n, uint64_t *positi
 	return false;
 }
 
-static int64_t proc_list(struct vfs *v, struct file *f, struct grant to)
+static int64_t proc_list(struct file *f, struct grant to)
 {
 	const struct proc_node *n = proc_node_of(f->node);
 	char name[NAME_MAX + 1];
 	uint64_t at = 0, inode;
 	uint32_t mode;
 
-	if (!proc_is_alive(v, n))
+	if (!proc_is_alive(n))
 		return -ENOENT;
-	while (proc_next(v, n, &f->position, name, &inode, &mode)) {
+	while (proc_next(n, &f->position, name, &inode, &mode)) {
 		int64_t bytes = entry_put(to, at, inode, f->position + 1, mode, name, strlen(name));
 
 		if (bytes < 0)
@@ -289,26 +286,24 @@ static int64_t proc_list(struct vfs *v, struct file *f, struct grant to)
 
 /* The mount -------------------------------------------------------------------------------------------------------- */
 
-static int64_t proc_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
+static int64_t proc_mount(struct mount *m, const char *source, const char *options)
 {
 	struct proc_node *root;
-	int64_t error = proc_make(v, m, &proc_entries[PROC_ROOT], NULL, &root);
+	int64_t error = proc_make(m, &proc_entries[PROC_ROOT], NULL, &root);
 
-	(void)source, (void)options;
 	if (error == 0)
 		m->root = &root->node;
 	return error;
 }
 
-static int64_t proc_unmount(struct vfs *v, struct mount *m)
+static int64_t proc_unmount(struct mount *m)
 {
-	node_drop(v, m->root);
+	node_drop(m->root);
 	return 0;
 }
 
-static void proc_numbers(struct vfs *v, struct mount *m, struct file_system_numbers *to)
+static void proc_numbers(struct mount *m, struct file_system_numbers *to)
 {
-	(void)v, (void)m;
 	*to = (struct file_system_numbers){ .type = PROC_MAGIC, .block_size = PAGE, .name_length = NAME_MAX };
 }
 

@@ -15,7 +15,7 @@ struct proc_entry {
 	/* Pages that the text may have: a power of two. */
 	uint16_t pages;
 	uint32_t mode;
-	void (*text)(struct vfs *v, const struct proc_node *n, struct text *t);
+	void (*text)(const struct proc_node *n, struct text *t);
 	/* Of `text`: which of those it makes. */
 	uint32_t kind;
 };
@@ -42,36 +42,35 @@ static inline struct proc_node *proc_node_of(struct node *n)
 }
 
 /* The task is of the node's process, and the node's thread where it has one. */
-static inline bool proc_is_thread(const struct vfs *v, const struct proc_node *n, uint32_t task)
+static inline bool proc_is_thread(const struct proc_node *n, uint32_t task)
 {
-	return v->tasks[task].process == n->process && (n->thread == 0 || v->tasks[task].thread == n->thread);
+	return vfs.tasks[task].process == n->process && (n->thread == 0 || vfs.tasks[task].thread == n->thread);
 }
 
 /* The process of a node is still there. */
-static inline bool proc_is_alive(const struct vfs *v, const struct proc_node *n)
+static inline bool proc_is_alive(const struct proc_node *n)
 {
-	return n->process == 0 || proc_is_thread(v, n, n->task);
+	return n->process == 0 || proc_is_thread(n, n->task);
 }
 
 /* Nothing is left of it but its name. */
-static inline bool proc_is_zombie(const struct vfs *v, const struct proc_node *n)
+static inline bool proc_is_zombie(const struct proc_node *n)
 {
-	return n->process != 0 && v->tasks[n->task].descriptors == NULL;
+	return n->process != 0 && vfs.tasks[n->task].descriptors == NULL;
 }
 
 /* procfs.c: a node, held once; what all nodes of /proc can do. `like`: one of the same process, whose owner it has;
  * NULL for the root. */
-int64_t proc_make(struct vfs *v, struct mount *m, const struct proc_entry *e, const struct proc_node *like,
-		  struct proc_node **out);
-void proc_forget(struct vfs *v, struct node *n);
-int64_t proc_name(struct vfs *v, struct node *node, char *to, struct node **folder);
+int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc_node *like, struct proc_node **out);
+void proc_forget(struct node *n);
+int64_t proc_name(struct node *node, char *to, struct node **folder);
 
 /* procfs_links.c */
 extern const struct node_operations proc_self_nodes, proc_jump_nodes;
 
 /* procfs_text.c */
 extern const struct file_operations proc_text_files;
-int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f);
+int64_t proc_text_open(struct node *n, struct file *f);
 /* The folders first: these. */
 enum {
 	PROC_ROOT,

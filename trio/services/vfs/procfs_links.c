@@ -6,25 +6,24 @@
 
 static const struct node_operations pipe_nodes;
 
-static int64_t self_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+static int64_t self_readlink(struct node *link, char *to, size_t size)
 {
 	struct text t = { to, size, 0 };
 
-	(void)link;
-	text_add(&t, "%u", v->tasks[v->walker].process);
+	text_add(&t, "%u", vfs.tasks[vfs.walker].process);
 	return (int64_t)t.length;
 }
 
 /* The node that a link of a process stands for, not held. */
-static int64_t jump_target(struct vfs *v, const struct proc_node *n, struct node **out)
+static int64_t jump_target(const struct proc_node *n, struct node **out)
 {
-	const struct task_files *t = &v->tasks[n->task];
+	const struct task_files *t = &vfs.tasks[n->task];
 	const struct file *f;
 
-	if (!proc_is_alive(v, n) || proc_is_zombie(v, n))
+	if (!proc_is_alive(n) || proc_is_zombie(n))
 		return -ENOENT;
 	if (n->entry == &proc_entries[PROC_FD]) {
-		f = file_of(v, n->task, n->fd);
+		f = file_of(n->task, n->fd);
 		*out = f == NULL ? NULL : f->node;
 		return f == NULL ? -ENOENT : 0;
 	}
@@ -36,10 +35,10 @@ static int64_t jump_target(struct vfs *v, const struct proc_node *n, struct node
 }
 
 /* A pipe at a descriptor can be opened again: by a node that looks for it there then. */
-static int64_t pipe_follow(struct vfs *v, struct node *link, struct node **out)
+static int64_t pipe_follow(struct node *link, struct node **out)
 {
 	struct proc_node *n;
-	int64_t error = proc_make(v, link->mount, &proc_entries[PROC_FD], proc_node_of(link), &n);
+	int64_t error = proc_make(link->mount, &proc_entries[PROC_FD], proc_node_of(link), &n);
 
 	if (error != 0)
 		return error;
@@ -50,10 +49,10 @@ static int64_t pipe_follow(struct vfs *v, struct node *link, struct node **out)
 	return 0;
 }
 
-static int64_t pipe_open(struct vfs *v, struct node *node, struct file *f)
+static int64_t pipe_open(struct node *node, struct file *f)
 {
 	const struct proc_node *n = proc_node_of(node);
-	const struct file *of = proc_is_alive(v, n) && !proc_is_zombie(v, n) ? file_of(v, n->task, n->fd) : NULL;
+	const struct file *of = proc_is_alive(n) && !proc_is_zombie(n) ? file_of(n->task, n->fd) : NULL;
 
 	if (of == NULL || !is_pipe(of))
 		return -ENXIO;
@@ -61,42 +60,42 @@ static int64_t pipe_open(struct vfs *v, struct node *node, struct file *f)
 	return 0;
 }
 
-static int64_t jump_follow(struct vfs *v, struct node *link, struct node **out)
+static int64_t jump_follow(struct node *link, struct node **out)
 {
 	const struct proc_node *n = proc_node_of(link);
-	int64_t error = jump_target(v, n, out);
+	int64_t error = jump_target(n, out);
 
 	if (error != 0)
 		return error;
 	if (*out != NULL)
 		node_hold(*out);
-	else if (is_pipe(file_of(v, n->task, n->fd)))
-		error = pipe_follow(v, link, out);
-	else if (file_of(v, n->task, n->fd)->operations == &terminal_files)
-		error = terminal_node(v, out);
+	else if (is_pipe(file_of(n->task, n->fd)))
+		error = pipe_follow(link, out);
+	else if (file_of(n->task, n->fd)->operations == &terminal_files)
+		error = terminal_node(out);
 	else
 		error = -ENXIO;
 	return error;
 }
 
-static int64_t jump_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+static int64_t jump_readlink(struct node *link, char *to, size_t size)
 {
 	const struct proc_node *n = proc_node_of(link);
 	struct text t = { to, size, 0 };
 	struct node *target;
 	struct file *f;
-	int64_t length = jump_target(v, n, &target);
+	int64_t length = jump_target(n, &target);
 
 	if (length != 0)
 		return length;
 	if (target == NULL) {
-		f = file_of(v, n->task, n->fd);
+		f = file_of(n->task, n->fd);
 		if (f->operations->describe != NULL)
-			return f->operations->describe(v, f, to, size);
+			return f->operations->describe(f, to, size);
 		text_add(&t, "anon_inode:[%s]", f->operations->kind);
 		return (int64_t)t.length;
 	}
-	return path_of(v, v->tasks[v->walker].folders->root, target, "", to, size);
+	return path_of(vfs.tasks[vfs.walker].folders->root, target, "", to, size);
 }
 
 const struct node_operations proc_self_nodes = { .name = proc_name, .readlink = self_readlink, .forget = proc_forget };

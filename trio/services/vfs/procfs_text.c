@@ -25,19 +25,16 @@ static int64_t of_task(uint32_t task, uint32_t kind, struct grant to)
 
 static int64_t of_machine(uint32_t which, uint32_t kind, struct grant to)
 {
-	(void)which;
 	return kernel_machine_report(kind, to);
 }
 
 static int64_t of_counters(uint32_t task, uint32_t kind, struct grant to)
 {
-	(void)kind;
 	return kernel_counters_report(task, to);
 }
 
-static void text_task(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_task(const struct proc_node *n, struct text *t)
 {
-	(void)v;
 	text_report(t, of_task, n->task, n->entry->kind);
 }
 
@@ -46,7 +43,7 @@ static void text_task(struct vfs *v, const struct proc_node *n, struct text *t)
 #define STAT_MEMORY_FIELDS 2
 
 /* The kernel leaves 0 for what vm knows: vsize in bytes, rss in pages. */
-static void text_stat(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_stat(const struct proc_node *n, struct text *t)
 {
 	char line[512];
 	struct text all = { line, sizeof line, 0 };
@@ -54,7 +51,7 @@ static void text_stat(struct vfs *v, const struct proc_node *n, struct text *t)
 	unsigned field;
 	size_t i = 0;
 
-	text_task(v, n, &all);
+	text_task(n, &all);
 	(void)vm_usage(n->task, &pages, &resident, &peak);
 	/* The name, field 2, may have blanks; it ends at the last bracket. */
 	for (size_t k = 0; k < all.length; k++)
@@ -70,12 +67,12 @@ static void text_stat(struct vfs *v, const struct proc_node *n, struct text *t)
 	}
 }
 
-static void text_status(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_status(const struct proc_node *n, struct text *t)
 {
-	const struct task_files *of = &v->tasks[n->task];
+	const struct task_files *of = &vfs.tasks[n->task];
 	uint64_t pages = 0, resident = 0, peak = 0;
 
-	text_task(v, n, t);
+	text_task(n, t);
 	(void)vm_usage(n->task, &pages, &resident, &peak);
 	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->real_user, of->user, of->user, of->user,
 		 of->real_group, of->group, of->group, of->group);
@@ -85,9 +82,9 @@ static void text_status(struct vfs *v, const struct proc_node *n, struct text *t
 		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
 }
 
-static void text_command(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_command(const struct proc_node *n, struct text *t)
 {
-	const struct command *c = v->tasks[n->task].command;
+	const struct command *c = vfs.tasks[n->task].command;
 
 	if (c == NULL)
 		return;
@@ -95,21 +92,18 @@ static void text_command(struct vfs *v, const struct proc_node *n, struct text *
 	memcpy(t->to, c->text, t->length);
 }
 
-static void text_machine(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_machine(const struct proc_node *n, struct text *t)
 {
-	(void)v;
 	text_report(t, of_machine, 0, n->entry->kind);
 }
 
-static void text_counters(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_counters(const struct proc_node *n, struct text *t)
 {
-	(void)v;
 	text_report(t, of_counters, n->entry->folder == PROC_TRIO ? TASKS : n->task, 0);
 }
 
-static void text_memory(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_memory(const struct proc_node *n, struct text *t)
 {
-	(void)v;
 	for (int64_t got = 1; got > 0 && t->length < t->size;) {
 		got = vm_report(n->task, n->entry->kind, t->length,
 				grant_write(t->to + t->length, t->size - t->length));
@@ -118,27 +112,24 @@ static void text_memory(struct vfs *v, const struct proc_node *n, struct text *t
 	}
 }
 
-static void text_mounts(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_mounts(const struct proc_node *n, struct text *t)
 {
-	(void)n;
-	t->length = mounts_report(v, t->to, t->size);
+	t->length = mounts_report(t->to, t->size);
 }
 
-static void text_file_systems(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_file_systems(const struct proc_node *n, struct text *t)
 {
-	(void)v, (void)n;
 	text_add(t, "nodev\t%s\nnodev\t%s\nnodev\t%s\nnodev\t%s\n\t%s\n", tmpfs.name, device_file_system.name,
 		 proc_file_system.name, empty_file_system.name, disk_file_system.name);
 }
 
 /* A random UUID (version 4): of this boot, or a new one. */
-static void text_uuid(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_uuid(const struct proc_node *n, struct text *t)
 {
 	uint8_t id[16];
 
-	(void)n;
 	if (n->entry->kind == 0)
-		memcpy(id, v->boot_id, sizeof id);
+		memcpy(id, vfs.boot_id, sizeof id);
 	else
 		kernel_random_bytes(grant_write(id, sizeof id));
 	id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
@@ -148,16 +139,14 @@ static void text_uuid(struct vfs *v, const struct proc_node *n, struct text *t)
 	text_add(t, "\n");
 }
 
-static void text_number(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_number(const struct proc_node *n, struct text *t)
 {
-	(void)v;
 	text_add(t, "%u\n", n->entry->kind);
 }
 
 /* Semaphores of a set and in all, operations of a call, sets. */
-static void text_semaphores(struct vfs *v, const struct proc_node *n, struct text *t)
+static void text_semaphores(const struct proc_node *n, struct text *t)
 {
-	(void)v, (void)n;
 	text_add(t, "%u\t%u\t%u\t%u\n", SEMMSL, SEMMNS, SEMOPM, SEMMNI);
 }
 
@@ -217,7 +206,7 @@ const unsigned proc_entry_count = COUNT_OF(proc_entries);
 
 /* Open files ------------------------------------------------------------------------------------------------------- */
 
-int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f)
+int64_t proc_text_open(struct node *n, struct file *f)
 {
 	struct proc_text *p;
 
@@ -225,14 +214,14 @@ int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f)
 		return 0;
 	if (file_writes(f))
 		return -EACCES;
-	p = vfs_take(v, sizeof *p);
+	p = vfs_take(sizeof *p);
 	if (p == NULL)
 		return -ENOMEM;
 	p->pages = proc_node_of(n)->entry->pages;
 	p->text.size = p->pages * PAGE;
 	p->text.to = pages_take(p->pages);
 	if (p->text.to == NULL) {
-		vfs_give(v, p, sizeof *p);
+		vfs_give(p, sizeof *p);
 		return -ENOMEM;
 	}
 	f->state = p;
@@ -240,17 +229,17 @@ int64_t proc_text_open(struct vfs *v, struct node *n, struct file *f)
 	return 0;
 }
 
-static verdict proc_text_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict proc_text_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct proc_text *p = f->state;
 	const struct proc_node *n = proc_node_of(f->node);
 	uint64_t bytes;
 
-	if (n->process != 0 && v->tasks[n->task].process != n->process)
+	if (n->process != 0 && vfs.tasks[n->task].process != n->process)
 		return refuse(r, ESRCH);
 	if (*at == 0) {
 		p->text.length = 0;
-		n->entry->text(v, n, &p->text);
+		n->entry->text(n, &p->text);
 	}
 	if (*at >= p->text.length)
 		return answer(r, 0);
@@ -261,12 +250,12 @@ static verdict proc_text_read(struct vfs *v, struct request *r, struct file *f, 
 	return answer(r, (int64_t)bytes);
 }
 
-static void proc_text_release(struct vfs *v, struct file *f)
+static void proc_text_release(struct file *f)
 {
 	struct proc_text *p = f->state;
 
 	pages_give(p->text.to, p->pages);
-	vfs_give(v, p, sizeof *p);
+	vfs_give(p, sizeof *p);
 }
 
 const struct file_operations proc_text_files = {

@@ -5,12 +5,12 @@
 #include "vm.h"
 
 /* Handles are numbers from 1: 0 is none. */
-static struct node *program(struct vfs *v, uint32_t file)
+static struct node *program(uint32_t file)
 {
-	return file - 1 < TASKS ? v->programs[file - 1] : NULL;
+	return file - 1 < TASKS ? vfs.programs[file - 1] : NULL;
 }
 
-static int64_t may_execute(struct vfs *v, uint32_t task, const struct node *n)
+static int64_t may_execute(uint32_t task, const struct node *n)
 {
 	if (S_ISLNK(n->mode))
 		return -ELOOP;
@@ -18,32 +18,32 @@ static int64_t may_execute(struct vfs *v, uint32_t task, const struct node *n)
 		return -EACCES;
 	if (n->writers > 0)
 		return -ETXTBSY;
-	return permitted(v, task, n, MAY_EXECUTE);
+	return permitted(task, n, MAY_EXECUTE);
 }
 
-int64_t vfs_program_open(struct vfs *v, uint32_t task, int32_t directory, struct grant path, uint32_t flags,
-			 uint32_t *file, uint64_t *size, uint32_t *mode, uint32_t *owner, uint32_t *group)
+int64_t vfs_program_open(uint32_t task, int32_t directory, struct grant path, uint32_t flags, uint32_t *file,
+			 uint64_t *size, uint32_t *mode, uint32_t *owner, uint32_t *group)
 {
-	int64_t result = path_in(v, path);
+	int64_t result = path_in(path);
 	uint32_t handle = 0;
 	struct node *n;
 
 	if (result < 0)
 		return result;
-	while (handle < TASKS && v->programs[handle] != NULL)
+	while (handle < TASKS && vfs.programs[handle] != NULL)
 		handle++;
 	if (handle == TASKS)
 		return -ENFILE;
-	result = walk(v, task, directory, v->path, walk_flags(flags), &n);
+	result = walk(task, directory, vfs.path, walk_flags(flags), &n);
 	if (result != 0)
 		return result;
-	result = may_execute(v, task, n);
+	result = may_execute(task, n);
 	if (result != 0) {
-		node_drop(v, n);
+		node_drop(n);
 		return result;
 	}
 	n->writers--;
-	v->programs[handle] = n;
+	vfs.programs[handle] = n;
 	*file = handle + 1;
 	*size = n->size;
 	*mode = (n->mount->flags & MS_NOSUID) != 0 ? n->mode & ~(uint32_t)(S_ISUID | S_ISGID) : n->mode;
@@ -52,25 +52,25 @@ int64_t vfs_program_open(struct vfs *v, uint32_t task, int32_t directory, struct
 	return 0;
 }
 
-int64_t vfs_program_read(struct vfs *v, uint32_t file, uint64_t offset, struct grant to)
+int64_t vfs_program_read(uint32_t file, uint64_t offset, struct grant to)
 {
-	struct node *n = program(v, file);
+	struct node *n = program(file);
 	struct request r = { .result = 0 };
 	struct file f = { .flags = O_RDONLY | O_NOATIME, .node = n };
 
 	if (n == NULL || n->files->read == NULL)
 		return -EIO;
 	if (n->operations->read != NULL)
-		return n->operations->read(v, n, offset, to);
+		return n->operations->read(n, offset, to);
 	f.operations = n->files;
-	n->files->read(v, &r, &f, to, &offset);
+	n->files->read(&r, &f, to, &offset);
 	return r.result;
 }
 
-int64_t vfs_program_map(struct vfs *v, uint32_t file, uint32_t task, uint64_t address, uint64_t length,
-			uint32_t protection, uint64_t offset)
+int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t length, uint32_t protection,
+			uint64_t offset)
 {
-	struct node *n = program(v, file);
+	struct node *n = program(file);
 	uint64_t at, mapped;
 	uint32_t object;
 	int64_t result;
@@ -82,47 +82,47 @@ int64_t vfs_program_map(struct vfs *v, uint32_t file, uint32_t task, uint64_t ad
 	/* What the program writes, calls write for it too, some after they have done what cannot be undone: it does not
 	 * come later. */
 	if ((protection & PROT_WRITE) != 0 && n->operations->bring != NULL) {
-		result = n->operations->bring(v, n, offset, length);
+		result = n->operations->bring(n, offset, length);
 		if (result != 0)
 			return result;
 	}
-	result = n->operations->object(v, n, offset, length, &object, &at);
+	result = n->operations->object(n, offset, length, &object, &at);
 	if (result != 0)
 		return result;
 	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, at, 0, &mapped);
 	vm_object_drop(object);
 	if (result == -EWAIT)
-		v->pm_waits_for_no_disk = true;
+		vfs.pm_waits_for_no_disk = true;
 	if (result < 0)
 		return result;
 	if ((protection & PROT_EXEC) != 0)
-		program_set(v, task, n);
+		program_set(task, n);
 	return 0;
 }
 
-int64_t vfs_program_close(struct vfs *v, uint32_t file)
+int64_t vfs_program_close(uint32_t file)
 {
-	struct node *n = program(v, file);
+	struct node *n = program(file);
 
 	if (n == NULL)
 		return -EINVAL;
-	v->programs[file - 1] = NULL;
+	vfs.programs[file - 1] = NULL;
 	n->writers++;
-	node_drop(v, n);
+	node_drop(n);
 	return 0;
 }
 
-void program_set(struct vfs *v, uint32_t task, struct node *n)
+void program_set(uint32_t task, struct node *n)
 {
-	struct node *old = v->tasks[task].program;
+	struct node *old = vfs.tasks[task].program;
 
 	if (n != NULL) {
 		node_hold(n);
 		n->writers--;
 	}
-	v->tasks[task].program = n;
+	vfs.tasks[task].program = n;
 	if (old != NULL) {
 		old->writers++;
-		node_drop(v, old);
+		node_drop(old);
 	}
 }

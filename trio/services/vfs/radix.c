@@ -8,12 +8,12 @@
 #define HIGHEST 9
 
 /* One level more, what there is standing at 0. */
-static int64_t grow(struct vfs *v, struct radix *r)
+static int64_t grow(struct radix *r)
 {
 	struct radix_branch *b;
 
 	if (r->top != NULL) {
-		b = vfs_take(v, sizeof *b);
+		b = vfs_take(sizeof *b);
 		if (b == NULL)
 			return -ENOMEM;
 		b->at[0] = r->top;
@@ -25,7 +25,7 @@ static int64_t grow(struct vfs *v, struct radix *r)
 }
 
 /* Levels that hold but what stands at 0 go; so does what a failed radix_put has grown. */
-static void shrink(struct vfs *v, struct radix *r)
+static void shrink(struct radix *r)
 {
 	while (r->height > 0) {
 		struct radix_branch *b = r->top;
@@ -34,25 +34,25 @@ static void shrink(struct vfs *v, struct radix *r)
 			return;
 		if (b != NULL) {
 			r->top = b->at[0];
-			vfs_give(v, b, sizeof *b);
+			vfs_give(b, sizeof *b);
 		}
 		r->height--;
 	}
 }
 
-int64_t radix_put(struct vfs *v, struct radix *r, uint64_t index, void *p)
+int64_t radix_put(struct radix *r, uint64_t index, void *p)
 {
 	struct radix_branch *path[HIGHEST + 1];
 	void **at;
 	uint32_t depth = 0;
 
 	while (index >> (r->height * RADIX_BITS) != 0)
-		if (grow(v, r) != 0)
+		if (grow(r) != 0)
 			goto no_memory;
 	at = &r->top;
 	for (uint32_t shift = r->height * RADIX_BITS; shift > 0;) {
 		if (*at == NULL) {
-			*at = vfs_take(v, sizeof(struct radix_branch));
+			*at = vfs_take(sizeof(struct radix_branch));
 			if (*at == NULL)
 				goto no_memory;
 			if (depth > 0)
@@ -69,12 +69,12 @@ int64_t radix_put(struct vfs *v, struct radix *r, uint64_t index, void *p)
 no_memory:
 	/* The way down may end in a new branch with nothing in it. */
 	if (r->top != NULL && r->height > 0)
-		radix_remove(v, r, index);
-	shrink(v, r);
+		radix_remove(r, index);
+	shrink(r);
 	return -ENOMEM;
 }
 
-void *radix_remove(struct vfs *v, struct radix *r, uint64_t index)
+void *radix_remove(struct radix *r, uint64_t index)
 {
 	struct radix_branch *path[HIGHEST + 1];
 	void **at = &r->top, *found;
@@ -94,7 +94,7 @@ void *radix_remove(struct vfs *v, struct radix *r, uint64_t index)
 			path[depth - 1]->used--;
 	}
 	while (depth > 0 && path[depth - 1]->used == 0) {
-		vfs_give(v, path[--depth], sizeof(struct radix_branch));
+		vfs_give(path[--depth], sizeof(struct radix_branch));
 		shift = (r->height - depth) * RADIX_BITS;
 		if (depth == 0) {
 			r->top = NULL;
@@ -103,13 +103,13 @@ void *radix_remove(struct vfs *v, struct radix *r, uint64_t index)
 			path[depth - 1]->used--;
 		}
 	}
-	shrink(v, r);
+	shrink(r);
 	return found;
 }
 
 /* Takes out of a place that stands for `height` levels what is at `index` or after; the place is empty then where
  * nothing is left. `*end`: behind the last, from the first that the place stands for. */
-static uint64_t branch_cut(struct vfs *v, void **place, uint32_t height, uint64_t index, uint64_t *end)
+static uint64_t branch_cut(void **place, uint32_t height, uint64_t index, uint64_t *end)
 {
 	struct radix_branch *b = *place;
 	uint32_t shift = (height - 1) * RADIX_BITS;
@@ -127,7 +127,7 @@ static uint64_t branch_cut(struct vfs *v, void **place, uint32_t height, uint64_
 
 		if (b->at[i] == NULL)
 			continue;
-		here = branch_cut(v, &b->at[i], height - 1, inside, &reach);
+		here = branch_cut(&b->at[i], height - 1, inside, &reach);
 		if (here > 0)
 			*end = (i << shift) + reach;
 		count += here;
@@ -135,20 +135,20 @@ static uint64_t branch_cut(struct vfs *v, void **place, uint32_t height, uint64_
 	}
 	if (b->used > 0)
 		return count;
-	vfs_give(v, b, sizeof *b);
+	vfs_give(b, sizeof *b);
 	*place = NULL;
 	return count;
 }
 
-uint64_t radix_cut(struct vfs *v, struct radix *r, uint64_t index, uint64_t *end)
+uint64_t radix_cut(struct radix *r, uint64_t index, uint64_t *end)
 {
 	uint64_t count;
 
 	*end = index;
 	if (r->top == NULL || index >> (r->height * RADIX_BITS) != 0)
 		return 0;
-	count = branch_cut(v, &r->top, r->height, index, end);
-	shrink(v, r);
+	count = branch_cut(&r->top, r->height, index, end);
+	shrink(r);
 	return count;
 }
 

@@ -35,12 +35,12 @@ static inline void *radix_get(const struct radix *r, uint64_t index)
 }
 
 /* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then nothing has changed. */
-int64_t radix_put(struct vfs *v, struct radix *r, uint64_t index, void *p);
+int64_t radix_put(struct radix *r, uint64_t index, void *p);
 /* Nothing stands there any more. Returns what stood there. */
-void *radix_remove(struct vfs *v, struct radix *r, uint64_t index);
+void *radix_remove(struct radix *r, uint64_t index);
 /* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there; *end: behind the
  * last of it, `index` where nothing was. */
-uint64_t radix_cut(struct vfs *v, struct radix *r, uint64_t index, uint64_t *end);
+uint64_t radix_cut(struct radix *r, uint64_t index, uint64_t *end);
 /* What stands first at `*index` or after, which then is its place; NULL: nothing. */
 void *radix_next(const struct radix *r, uint64_t *index);
 

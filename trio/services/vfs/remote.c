@@ -54,12 +54,11 @@ static void take_over(struct node *n, const struct file_attributes *a)
 	n->changed = a->changed;
 }
 
-int64_t remote_refresh(struct vfs *v, struct node *n)
+int64_t remote_refresh(struct node *n)
 {
 	struct file_attributes a;
 	int64_t result = fs_attributes(number_of(n), inode_of(n), grant_write(&a, sizeof a));
 
-	(void)v;
 	if (result < 0)
 		return result;
 	take_over(n, &a);
@@ -68,12 +67,12 @@ int64_t remote_refresh(struct vfs *v, struct node *n)
 }
 
 /* After a change, which must not begin anew: what has to be waited for is had when the node is found again. */
-static void refresh_or_later(struct vfs *v, struct node *n)
+static void refresh_or_later(struct node *n)
 {
-	remote_of(n)->stale = remote_refresh(v, n) != 0;
+	remote_of(n)->stale = remote_refresh(n) != 0;
 }
 
-int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
+int64_t remote_node_new(struct mount *m, uint32_t inode, struct remote_node **out)
 {
 	struct remote_mount *state = m->state;
 	struct file_attributes a;
@@ -82,10 +81,10 @@ int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct r
 
 	if (result < 0)
 		return result;
-	n = vfs_take(v, sizeof *n);
+	n = vfs_take(sizeof *n);
 	if (n == NULL)
 		return -ENOMEM;
-	node_begin(v, &n->node, m, &a);
+	node_begin(&n->node, m, &a);
 	n->node.inode = inode;
 	take_over(&n->node, &a);
 	n->node.operations = S_ISDIR(a.mode) ? &folder_operations : &plain_operations;
@@ -96,19 +95,19 @@ int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct r
 }
 
 /* The node of an inode that fs has just held for us: that hold is the node's, or goes. */
-static int64_t node_get(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out)
+static int64_t node_get(struct mount *m, uint32_t inode, struct remote_node **out)
 {
 	struct remote_mount *state = m->state;
 	struct remote_node *n = *place_of(state, inode);
 	int64_t result;
 
 	if (n == NULL) {
-		result = remote_node_new(v, m, inode, out);
+		result = remote_node_new(m, inode, out);
 		if (result != 0)
 			fs_release(state->number, inode);
 		return result;
 	}
-	result = n->stale ? remote_refresh(v, &n->node) : 0;
+	result = n->stale ? remote_refresh(&n->node) : 0;
 	fs_release(state->number, inode);
 	if (result != 0)
 		return result;
@@ -118,7 +117,7 @@ static int64_t node_get(struct vfs *v, struct mount *m, uint32_t inode, struct r
 	return 0;
 }
 
-static void found_as(struct vfs *v, struct remote_node *n, struct node *folder, const char *name, size_t length)
+static void found_as(struct remote_node *n, struct node *folder, const char *name, size_t length)
 {
 	struct remote_node *old = n->parent;
 
@@ -128,10 +127,10 @@ static void found_as(struct vfs *v, struct remote_node *n, struct node *folder, 
 	n->length = (uint8_t)MIN(length, REMOTE_NAME);
 	memcpy(n->name, name, n->length);
 	if (old != NULL)
-		node_drop(v, &old->node);
+		node_drop(&old->node);
 }
 
-static int64_t remote_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)
+static int64_t remote_lookup(struct node *folder, const char *name, size_t length, struct node **out)
 {
 	struct remote_node *n;
 	uint32_t inode;
@@ -139,17 +138,17 @@ static int64_t remote_lookup(struct vfs *v, struct node *folder, const char *nam
 
 	if (result < 0)
 		return result;
-	result = node_get(v, folder->mount, inode, &n);
+	result = node_get(folder->mount, inode, &n);
 	if (result != 0)
 		return result;
 	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
-		found_as(v, n, folder, name, length);
+		found_as(n, folder, name, length);
 	*out = &n->node;
 	return 0;
 }
 
-static int64_t remote_create(struct vfs *v, struct node *folder, const char *name, size_t length,
-			     const struct file_attributes *as, struct node **out)
+static int64_t remote_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			     struct node **out)
 {
 	struct remote_node *n;
 	uint32_t inode;
@@ -158,36 +157,36 @@ static int64_t remote_create(struct vfs *v, struct node *folder, const char *nam
 
 	if (result < 0)
 		return result;
-	result = node_get(v, folder->mount, inode, &n);
+	result = node_get(folder->mount, inode, &n);
 	if (result != 0)
 		return result;
-	found_as(v, n, folder, name, length);
-	refresh_or_later(v, folder);
+	found_as(n, folder, name, length);
+	refresh_or_later(folder);
 	*out = &n->node;
 	return 0;
 }
 
-static int64_t remote_symlink(struct vfs *v, struct node *folder, const char *name, size_t length,
-			      const struct file_attributes *as, const char *target, size_t target_length)
+static int64_t remote_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			      const char *target, size_t target_length)
 {
 	int64_t result = fs_symlink(number_of(folder), inode_of(folder), as->owner, as->group, name_grant(name, length),
 				    grant_read(target, target_length));
 
 	if (result >= 0)
-		refresh_or_later(v, folder);
+		refresh_or_later(folder);
 	return result;
 }
 
-static int64_t remote_link(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *to)
+static int64_t remote_link(struct node *folder, const char *name, size_t length, struct node *to)
 {
 	int64_t result = fs_link(number_of(folder), inode_of(folder), inode_of(to), name_grant(name, length));
 
 	if (result >= 0)
-		refresh_or_later(v, to);
+		refresh_or_later(to);
 	return result;
 }
 
-static void name_gone(struct vfs *v, struct remote_node *n)
+static void name_gone(struct remote_node *n)
 {
 	struct remote_node *parent = n->parent;
 
@@ -196,22 +195,22 @@ static void name_gone(struct vfs *v, struct remote_node *n)
 	if (n->node.links > 0)
 		n->node.links = S_ISDIR(n->node.mode) ? 0 : n->node.links - 1;
 	if (parent != NULL)
-		node_drop(v, &parent->node);
+		node_drop(&parent->node);
 }
 
-static int64_t remote_unlink(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node)
+static int64_t remote_unlink(struct node *folder, const char *name, size_t length, struct node *node)
 {
 	int64_t result = fs_unlink(number_of(folder), inode_of(folder), S_ISDIR(node->mode), name_grant(name, length));
 
 	if (result < 0)
 		return result;
-	name_gone(v, remote_of(node));
-	refresh_or_later(v, folder);
+	name_gone(remote_of(node));
+	refresh_or_later(folder);
 	return 0;
 }
 
-static int64_t remote_rename(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node,
-			     struct node *to, const char *new_name, size_t new_length, struct node *replaced)
+static int64_t remote_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
+			     const char *new_name, size_t new_length, struct node *replaced)
 {
 	int64_t result = fs_rename(number_of(folder), inode_of(folder), name_grant(name, length), inode_of(to),
 				   name_grant(new_name, new_length));
@@ -219,14 +218,14 @@ static int64_t remote_rename(struct vfs *v, struct node *folder, const char *nam
 	if (result < 0)
 		return result;
 	if (replaced != NULL)
-		name_gone(v, remote_of(replaced));
-	found_as(v, remote_of(node), to, new_name, new_length);
-	refresh_or_later(v, folder);
-	refresh_or_later(v, to);
+		name_gone(remote_of(replaced));
+	found_as(remote_of(node), to, new_name, new_length);
+	refresh_or_later(folder);
+	refresh_or_later(to);
 	return 0;
 }
 
-static int64_t remote_parent(struct vfs *v, struct node *folder, struct node **out)
+static int64_t remote_parent(struct node *folder, struct node **out)
 {
 	struct remote_node *n;
 	uint32_t inode;
@@ -234,17 +233,16 @@ static int64_t remote_parent(struct vfs *v, struct node *folder, struct node **o
 
 	if (result < 0)
 		return result;
-	result = node_get(v, folder->mount, inode, &n);
+	result = node_get(folder->mount, inode, &n);
 	if (result == 0)
 		*out = &n->node;
 	return result;
 }
 
-static int64_t remote_name(struct vfs *v, struct node *node, char *to, struct node **folder)
+static int64_t remote_name(struct node *node, char *to, struct node **folder)
 {
 	struct remote_node *n = remote_of(node);
 
-	(void)v;
 	if (n->parent == NULL || n->length == 0)
 		return -ENOENT;
 	memcpy(to, n->name, n->length);
@@ -252,29 +250,26 @@ static int64_t remote_name(struct vfs *v, struct node *node, char *to, struct no
 	return n->length;
 }
 
-static int64_t remote_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+static int64_t remote_readlink(struct node *link, char *to, size_t size)
 {
-	(void)v;
 	return fs_readlink(number_of(link), inode_of(link), grant_write(to, size));
 }
 
-static int64_t remote_set(struct vfs *v, struct node *n, unsigned which, const struct file_attributes *to)
+static int64_t remote_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
 	int64_t result;
 
-	(void)v;
 	result = fs_set_attributes(number_of(n), inode_of(n), which, grant_read(to, sizeof *to));
 	return result < 0 ? result : 0;
 }
 
-static int64_t remote_sync(struct vfs *v, struct node *n)
+static int64_t remote_sync(struct node *n)
 {
-	(void)v;
 	return fs_sync(number_of(n), inode_of(n));
 }
 
 /* Gives it back. Returns its parent where nobody holds that any more. */
-static struct remote_node *node_end(struct vfs *v, struct remote_node *n)
+static struct remote_node *node_end(struct remote_node *n)
 {
 	struct remote_mount *m = remote_mount_of(&n->node);
 	struct remote_node *parent = n->parent;
@@ -282,40 +277,40 @@ static struct remote_node *node_end(struct vfs *v, struct remote_node *n)
 	*place_of(m, inode_of(&n->node)) = n->next;
 	if (&n->node != n->node.mount->root)
 		fs_release(m->number, inode_of(&n->node));
-	vfs_give(v, n, sizeof *n);
+	vfs_give(n, sizeof *n);
 	return parent != NULL && --parent->node.references == 0 ? parent : NULL;
 }
 
-static struct remote_node *idle_oldest_end(struct vfs *v, struct remote_mount *m)
+static struct remote_node *idle_oldest_end(struct remote_mount *m)
 {
 	struct remote_node *n = CONTAINER(m->idle.previous, struct remote_node, idle);
 
 	idle_leave(m, n);
-	return node_end(v, n);
+	return node_end(n);
 }
 
 /* Nobody holds `n`, nor then perhaps its parent, and so on, as deep as folders lie in one another. */
-static void nodes_forget(struct vfs *v, struct remote_mount *m, struct remote_node *n)
+static void nodes_forget(struct remote_mount *m, struct remote_node *n)
 {
 	while (n != NULL) {
 		remote_pages_drop(n);
 		if (n->node.links == 0 || &n->node == n->node.mount->root) {
-			n = node_end(v, n);
+			n = node_end(n);
 			continue;
 		}
 		list_add(m->idle.next, &n->idle);
-		n = ++m->idle_count > IDLE_MOST ? idle_oldest_end(v, m) : NULL;
+		n = ++m->idle_count > IDLE_MOST ? idle_oldest_end(m) : NULL;
 	}
 }
 
-void remote_idle_end(struct vfs *v, struct remote_mount *m)
+void remote_idle_end(struct remote_mount *m)
 {
-	nodes_forget(v, m, idle_oldest_end(v, m));
+	nodes_forget(m, idle_oldest_end(m));
 }
 
-static void remote_forget(struct vfs *v, struct node *node)
+static void remote_forget(struct node *node)
 {
-	nodes_forget(v, remote_mount_of(node), remote_of(node));
+	nodes_forget(remote_mount_of(node), remote_of(node));
 }
 
 static const struct node_operations folder_operations = { .lookup = remote_lookup,

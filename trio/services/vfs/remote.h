@@ -43,21 +43,21 @@ static inline struct remote_mount *remote_mount_of(const struct node *n)
 }
 
 /* remote.c */
-int64_t remote_refresh(struct vfs *v, struct node *n);
+int64_t remote_refresh(struct node *n);
 /* The node of an inode that has none yet and is held for it, with one reference. */
-int64_t remote_node_new(struct vfs *v, struct mount *m, uint32_t inode, struct remote_node **out);
+int64_t remote_node_new(struct mount *m, uint32_t inode, struct remote_node **out);
 /* Of those that nobody holds, the one that has been unused for the longest goes. */
-void remote_idle_end(struct vfs *v, struct remote_mount *m);
+void remote_idle_end(struct remote_mount *m);
 
 /* remote_data.c */
 extern const struct file_operations remote_files;
-int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size);
-int64_t remote_program_read(struct vfs *v, struct node *n, uint64_t offset, struct grant to);
+int64_t remote_truncate(struct node *n, uint64_t size);
+int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to);
 
 /* remote_pages.c */
-int64_t remote_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+int64_t remote_object(struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 /* Makes pages be there. 0, or -errno. */
-int64_t remote_bring(struct vfs *v, struct node *n, uint64_t offset, uint64_t length);
+int64_t remote_bring(struct node *n, uint64_t offset, uint64_t length);
 /* Bytes have been written, from `from`'s beginning on: mappings show them. */
 void remote_pages_written(struct remote_node *n, uint64_t offset, struct grant from);
 /* The file has another size. */

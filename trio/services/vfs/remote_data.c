@@ -9,7 +9,7 @@ static uint32_t fs_mount_of(const struct node *n)
 }
 
 /* r->done: what earlier runs have done. */
-static verdict remote_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict remote_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	const struct node *n = f->node;
 	int64_t result = 0;
@@ -18,7 +18,7 @@ static verdict remote_read(struct vfs *v, struct request *r, struct file *f, str
 		result = fs_read(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
 				 grant_part(to, r->done, to.length - r->done));
 		if (result == -EWAIT)
-			return disk_park(v, r);
+			return disk_park(r);
 		if (result <= 0)
 			break;
 		r->done += (uint64_t)result;
@@ -29,7 +29,7 @@ static verdict remote_read(struct vfs *v, struct request *r, struct file *f, str
 	return answer(r, (int64_t)r->done);
 }
 
-static verdict remote_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict remote_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct node *n = f->node;
 	uint64_t length;
@@ -38,7 +38,7 @@ static verdict remote_write(struct vfs *v, struct request *r, struct file *f, st
 	/* With O_APPEND the end moves with what earlier runs wrote: where the first one began is kept. scratch[0] is
 	 * sendfile's, which writes many times for one request. */
 	if (r->scratch[2] == 0) {
-		length = regular_write_begin(v, r, f, at, from.length);
+		length = regular_write_begin(r, f, at, from.length);
 		if (length == 0)
 			return ANSWERED;
 		r->scratch[2] = length;
@@ -49,7 +49,7 @@ static verdict remote_write(struct vfs *v, struct request *r, struct file *f, st
 		result = fs_write(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
 				  grant_part(from, r->done, r->scratch[2] - r->done));
 		if (result == -EWAIT)
-			return disk_park(v, r);
+			return disk_park(r);
 		if (result <= 0)
 			break;
 		r->done += (uint64_t)result;
@@ -62,16 +62,15 @@ static verdict remote_write(struct vfs *v, struct request *r, struct file *f, st
 	if (r->done == 0 && result < 0)
 		return settle(r, result);
 	*at += r->done;
-	n->modified = n->changed = vfs_time(v);
+	n->modified = n->changed = vfs_time();
 	return answer(r, (int64_t)r->done);
 }
 
-static int64_t remote_entries(struct vfs *v, struct file *f, struct grant to)
+static int64_t remote_entries(struct file *f, struct grant to)
 {
 	uint64_t next = f->position;
 	int64_t result = fs_entries(fs_mount_of(f->node), (uint32_t)f->node->inode, f->position, to, &next);
 
-	(void)v;
 	if (result >= 0)
 		f->position = next;
 	return result;
@@ -82,7 +81,7 @@ const struct file_operations remote_files = {
 };
 const struct file_operations remote_folder_files = { .entries = remote_entries, .seek = seek_by_size };
 
-int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size)
+int64_t remote_truncate(struct node *n, uint64_t size)
 {
 	int64_t result = fs_truncate(fs_mount_of(n), (uint32_t)n->inode, size);
 
@@ -90,15 +89,14 @@ int64_t remote_truncate(struct vfs *v, struct node *n, uint64_t size)
 		return result;
 	n->size = size;
 	remote_pages_resize(remote_of(n));
-	n->modified = n->changed = vfs_time(v);
+	n->modified = n->changed = vfs_time();
 	return 0;
 }
 
-int64_t remote_program_read(struct vfs *v, struct node *n, uint64_t offset, struct grant to)
+int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to)
 {
 	uint64_t done = 0;
 
-	(void)v;
 	while (done < to.length) {
 		int64_t result = fs_read(fs_mount_of(n), (uint32_t)n->inode, offset + done,
 					 grant_part(to, done, to.length - done));

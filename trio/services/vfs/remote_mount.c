@@ -4,25 +4,25 @@
 #include "remote.h"
 
 /* `source` names a disk's special file. */
-static int64_t disk_at(struct vfs *v, const char *source, uint32_t *endpoint)
+static int64_t disk_at(const char *source, uint32_t *endpoint)
 {
 	struct node *n;
-	int64_t result = walk(v, VFS_TASK, AT_FDCWD, source, 0, &n);
+	int64_t result = walk(VFS_TASK, AT_FDCWD, source, 0, &n);
 
 	if (result != 0)
 		return result;
 	*endpoint = S_ISBLK(n->mode) ? disk_endpoint(n->device) : 0;
 	result = !S_ISBLK(n->mode) ? -ENOTBLK : *endpoint == 0 ? -ENXIO : 0;
-	node_drop(v, n);
+	node_drop(n);
 	return result;
 }
 
-static int64_t remote_mount(struct vfs *v, struct mount *m, const char *source, const char *options)
+static int64_t remote_mount(struct mount *m, const char *source, const char *options)
 {
 	struct remote_mount *state;
 	struct remote_node *root;
 	uint32_t endpoint;
-	int64_t result = disk_at(v, source, &endpoint);
+	int64_t result = disk_at(source, &endpoint);
 
 	if (options[0] != '\0')
 		return -EINVAL;
@@ -30,7 +30,7 @@ static int64_t remote_mount(struct vfs *v, struct mount *m, const char *source, 
 		result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0);
 	if (result < 0)
 		return result;
-	state = vfs_take(v, sizeof *state);
+	state = vfs_take(sizeof *state);
 	if (state == NULL) {
 		fs_unmount((uint32_t)result);
 		return -ENOMEM;
@@ -38,43 +38,41 @@ static int64_t remote_mount(struct vfs *v, struct mount *m, const char *source, 
 	state->number = (uint32_t)result;
 	list_start(&state->idle);
 	m->state = state;
-	result = remote_node_new(v, m, ROOT_INODE, &root);
+	result = remote_node_new(m, ROOT_INODE, &root);
 	if (result != 0) {
 		fs_unmount(state->number);
-		vfs_give(v, state, sizeof *state);
+		vfs_give(state, sizeof *state);
 		return result;
 	}
 	m->root = &root->node;
 	return 0;
 }
 
-static int64_t remote_unmount(struct vfs *v, struct mount *m)
+static int64_t remote_unmount(struct mount *m)
 {
 	struct remote_mount *state = m->state;
 	int64_t result;
 
 	while (state->idle_count > 0)
-		remote_idle_end(v, state);
+		remote_idle_end(state);
 	if (m->root->references > 1)
 		return -EBUSY;
 	result = fs_unmount(state->number);
 	if (result < 0)
 		return result;
 	/* committed */
-	node_drop(v, m->root);
-	vfs_give(v, state, sizeof *state);
+	node_drop(m->root);
+	vfs_give(state, sizeof *state);
 	return 0;
 }
 
-static void remote_numbers(struct vfs *v, struct mount *m, struct file_system_numbers *to)
+static void remote_numbers(struct mount *m, struct file_system_numbers *to)
 {
-	(void)v;
 	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
 }
 
-static int64_t remote_sync_all(struct vfs *v, struct mount *m)
+static int64_t remote_sync_all(struct mount *m)
 {
-	(void)v;
 	return fs_sync(((struct remote_mount *)m->state)->number, 0);
 }
 

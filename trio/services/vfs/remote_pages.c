@@ -18,14 +18,14 @@ static bool is_beyond(const struct remote_node *n, uint64_t index)
 }
 
 /* Reads one page that is not there. `awaited`: somebody waits for it, who is told of an error. */
-static int64_t page_load(struct vfs *v, struct remote_node *n, uint64_t index, bool awaited)
+static int64_t page_load(struct remote_node *n, uint64_t index, bool awaited)
 {
 	uint64_t address = 0;
 	int64_t result = vm_object_bring(n->object, index, ENDPOINT_VFS, &address);
 
 	if (result < 0 || address == 0)
 		return result;
-	result = remote_program_read(v, &n->node, index * PAGE, grant_write((void *)address, PAGE));
+	result = remote_program_read(&n->node, index * PAGE, grant_write((void *)address, PAGE));
 	if (result == -EWAIT)
 		return result;
 	if (result < 0) {
@@ -41,13 +41,12 @@ static int64_t page_load(struct vfs *v, struct remote_node *n, uint64_t index, b
 
 /* All that is asked for is begun to be read, as far as the disk takes it, before the first is waited for, which is what
  * *on becomes, unless it is something already. 0; -EWAIT; where `awaited` an error. */
-static int64_t pages_load(struct vfs *v, struct remote_node *n, uint64_t index, uint64_t end, bool awaited,
-			  uint32_t *on)
+static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, bool awaited, uint32_t *on)
 {
 	int64_t result = 0;
 
 	for (; index < end && !is_beyond(n, index); index++) {
-		int64_t one = page_load(v, n, index, awaited);
+		int64_t one = page_load(n, index, awaited);
 		uint32_t thing;
 
 		if (one < 0 && one != -EWAIT)
@@ -65,32 +64,32 @@ static int64_t pages_load(struct vfs *v, struct remote_node *n, uint64_t index, 
 }
 
 /* True: there is nothing more to wait for. */
-static bool load_goes_on(struct vfs *v, struct load *l)
+static bool load_goes_on(struct load *l)
 {
 	int64_t awaited;
 
 	l->waits_for = NOTHING_AWAITED;
-	awaited = pages_load(v, l->node, l->index, l->awaited_end, true, &l->waits_for);
+	awaited = pages_load(l->node, l->index, l->awaited_end, true, &l->waits_for);
 	if (awaited == 0 || awaited == -EWAIT)
-		(void)pages_load(v, l->node, l->begin, l->end, false, &l->waits_for);
+		(void)pages_load(l->node, l->begin, l->end, false, &l->waits_for);
 	return l->waits_for == NOTHING_AWAITED;
 }
 
-static void load_end(struct vfs *v, struct load *l)
+static void load_end(struct load *l)
 {
 	struct remote_node *n = l->node;
 
 	list_remove(&l->link);
-	list_add(&v->loads_free, &l->link);
-	node_drop(v, &n->node);
+	list_add(&vfs.loads_free, &l->link);
+	node_drop(&n->node);
 }
 
-static void load_begin(struct vfs *v, struct remote_node *n, uint64_t index, uint64_t count)
+static void load_begin(struct remote_node *n, uint64_t index, uint64_t count)
 {
-	struct load *l = CONTAINER(v->loads_free.next, struct load, link);
+	struct load *l = CONTAINER(vfs.loads_free.next, struct load, link);
 
 	list_remove(&l->link);
-	list_add(&v->loads, &l->link);
+	list_add(&vfs.loads, &l->link);
 	l->node = remote_of(node_hold(&n->node));
 	l->index = l->awaited_end = index;
 	l->begin = index;
@@ -100,53 +99,53 @@ static void load_begin(struct vfs *v, struct remote_node *n, uint64_t index, uin
 		l->begin = index - index % AROUND;
 		l->end = l->begin + AROUND;
 	}
-	if (load_goes_on(v, l))
-		load_end(v, l);
+	if (load_goes_on(l))
+		load_end(l);
 }
 
-static void unheld(struct vfs *v, struct remote_node *n)
+static void unheld(struct remote_node *n)
 {
 	n->mapped = false;
-	node_drop(v, &n->node);
+	node_drop(&n->node);
 }
 
-void remote_pages_wanted(struct vfs *v)
+void remote_pages_wanted(void)
 {
 	uint64_t name, index, count;
 
-	while (!list_is_empty(&v->loads_free)) {
+	while (!list_is_empty(&vfs.loads_free)) {
 		int64_t news = vm_object_wanted(&name, &index, &count);
 		struct remote_node *n = (struct remote_node *)name;
 
 		if (news == NOTHING)
 			return;
 		if (news == UNHELD)
-			unheld(v, n);
+			unheld(n);
 		else
-			load_begin(v, n, index, count);
+			load_begin(n, index, count);
 	}
 }
 
-void remote_pages_go_on(struct vfs *v, uint64_t came)
+void remote_pages_go_on(uint64_t came)
 {
 	struct link *next;
 
-	for (struct link *each = v->loads.next; each != &v->loads; each = next) {
+	for (struct link *each = vfs.loads.next; each != &vfs.loads; each = next) {
 		struct load *l = CONTAINER(each, struct load, link);
 
 		next = each->next;
-		if ((came >> l->waits_for & 1) != 0 && load_goes_on(v, l))
-			load_end(v, l);
+		if ((came >> l->waits_for & 1) != 0 && load_goes_on(l))
+			load_end(l);
 	}
-	remote_pages_wanted(v);
+	remote_pages_wanted();
 }
 
-void remote_pages_start(struct vfs *v)
+void remote_pages_start(void)
 {
-	list_start(&v->loads);
-	list_start(&v->loads_free);
+	list_start(&vfs.loads);
+	list_start(&vfs.loads_free);
 	for (unsigned i = 0; i < LOADS; i++)
-		list_add(&v->loads_free, &v->load_places[i].link);
+		list_add(&vfs.loads_free, &vfs.load_places[i].link);
 }
 
 static int64_t object_need(struct remote_node *n)
@@ -159,7 +158,7 @@ static int64_t object_need(struct remote_node *n)
 	return 0;
 }
 
-int64_t remote_bring(struct vfs *v, struct node *node, uint64_t offset, uint64_t length)
+int64_t remote_bring(struct node *node, uint64_t offset, uint64_t length)
 {
 	struct remote_node *n = remote_of(node);
 	int64_t result = object_need(n);
@@ -167,16 +166,13 @@ int64_t remote_bring(struct vfs *v, struct node *node, uint64_t offset, uint64_t
 
 	if (result != 0)
 		return result;
-	return pages_load(v, n, offset / PAGE, (offset + length + PAGE - 1) / PAGE, true, &on);
+	return pages_load(n, offset / PAGE, (offset + length + PAGE - 1) / PAGE, true, &on);
 }
 
-int64_t remote_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object,
-		      uint64_t *at)
+int64_t remote_object(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
 {
 	struct remote_node *n = remote_of(node);
 
-	(void)v;
-	(void)length;
 	if (object_need(n) != 0)
 		return -ENOMEM;
 	/* While nobody has mapped it the only hold is ours, and goes to the caller. */

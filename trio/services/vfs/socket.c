@@ -7,16 +7,16 @@
 
 #define TYPES_MOST 11
 
-struct linux_ucred credentials_of(const struct vfs *v, uint32_t task)
+struct linux_ucred credentials_of(uint32_t task)
 {
-	const struct task_files *t = &v->tasks[task];
+	const struct task_files *t = &vfs.tasks[task];
 
 	return (struct linux_ucred){ t->process, t->user, t->group };
 }
 
-struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type)
+struct socket *socket_make(uint32_t task, uint16_t type)
 {
-	struct socket *s = vfs_take(v, sizeof *s);
+	struct socket *s = vfs_take(sizeof *s);
 
 	if (s == NULL)
 		return NULL;
@@ -26,22 +26,21 @@ struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type)
 	list_start(&s->packets);
 	s->peer_credentials = (struct linux_ucred){ 0, UINT32_MAX, UINT32_MAX };
 	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
-	s->inode = ++v->next_inode;
-	s->owner = v->tasks[task].user;
-	s->group = v->tasks[task].group;
+	s->inode = ++vfs.next_inode;
+	s->owner = vfs.tasks[task].user;
+	s->group = vfs.tasks[task].group;
 	return s;
 }
 
-void socket_drop(struct vfs *v, struct socket *s)
+void socket_drop(struct socket *s)
 {
 	if (--s->references > 0)
 		return;
-	vfs_give(v, s, sizeof *s);
+	vfs_give(s, sizeof *s);
 }
 
-void socket_join(struct vfs *v, struct socket *a, struct socket *b)
+void socket_join(struct socket *a, struct socket *b)
 {
-	(void)v;
 	a->peer = socket_hold(b);
 	b->peer = socket_hold(a);
 	if (a->type != SOCK_DGRAM)
@@ -49,15 +48,15 @@ void socket_join(struct vfs *v, struct socket *a, struct socket *b)
 }
 
 /* Those who wait here or poll look again. */
-static void socket_wake(struct vfs *v, struct socket *s)
+static void socket_wake(struct socket *s)
 {
 	unpark(&s->for_data);
 	unpark(&s->for_room);
-	watch_changed(v, &s->watch);
+	watch_changed(&s->watch);
 }
 
 /* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
-static void peer_leave(struct vfs *v, struct socket *s)
+static void peer_leave(struct socket *s)
 {
 	struct socket *peer = s->peer;
 
@@ -67,70 +66,68 @@ static void peer_leave(struct vfs *v, struct socket *s)
 			peer->error = ECONNRESET;
 	}
 	s->peer = NULL;
-	socket_wake(v, peer);
-	socket_drop(v, peer);
+	socket_wake(peer);
+	socket_drop(peer);
 }
 
-void socket_close(struct vfs *v, struct socket *s)
+void socket_close(struct socket *s)
 {
 	s->closed = true;
 	s->file = NULL;
 	if (s->unheld.next != NULL)
 		list_remove(&s->unheld);
-	address_release(v, s);
+	address_release(s);
 	while (s->state == LISTENING && !list_is_empty(&s->pending)) {
 		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
 
 		list_remove(&waiting->pending);
 		waiting->peer->error = ECONNRESET;
-		socket_close(v, waiting);
-		v->io->left--;
+		socket_close(waiting);
+		vfs.io->left--;
 	}
 	if (s->peer != NULL)
-		peer_leave(v, s);
+		peer_leave(s);
 	while (!list_is_empty(&s->packets)) {
 		struct packet *p = CONTAINER(s->packets.next, struct packet, link);
 
 		list_remove(&p->link);
-		packet_end(v, p);
-		v->io->left--;
+		packet_end(p);
+		vfs.io->left--;
 	}
 	ring_end(&s->ring);
 	memset(&s->ring, 0, sizeof s->ring);
-	socket_wake(v, s);
-	socket_drop(v, s);
+	socket_wake(s);
+	socket_drop(s);
 }
 
 /* Files ------------------------------------------------------------------------------------------------------------ */
 
-static verdict send_message(struct vfs *v, struct request *r, struct file *f, const struct message *m)
+static verdict send_message(struct request *r, struct file *f, const struct message *m)
 {
 	struct socket *s = f->state;
 
-	return s->type == SOCK_STREAM ? stream_send(v, r, f, s, m) : packet_send(v, r, f, s, m);
+	return s->type == SOCK_STREAM ? stream_send(r, f, s, m) : packet_send(r, f, s, m);
 }
 
-static verdict receive_message(struct vfs *v, struct request *r, struct file *f, const struct message *m)
+static verdict receive_message(struct request *r, struct file *f, const struct message *m)
 {
 	struct socket *s = f->state;
 
-	return s->type == SOCK_STREAM ? stream_receive(v, r, f, s, m) : packet_receive(v, r, f, s, m);
+	return s->type == SOCK_STREAM ? stream_receive(r, f, s, m) : packet_receive(r, f, s, m);
 }
 
-static verdict socket_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict socket_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct message m = { .data = to };
 
-	(void)at;
-	return receive_message(v, r, f, &m);
+	return receive_message(r, f, &m);
 }
 
-static verdict socket_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict socket_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct message m = { .data = from };
 
-	(void)at;
-	return send_message(v, r, f, &m);
+	return send_message(r, f, &m);
 }
 
 static bool socket_has_room(const struct socket *s)
@@ -142,15 +139,15 @@ static bool socket_has_room(const struct socket *s)
 	return peer == NULL || peer->packet_weight < s->send_buffer / 2;
 }
 
-static uint32_t socket_poll(struct vfs *v, struct file *f)
+static uint32_t socket_poll(struct file *f)
 {
 	struct socket *s = f->state;
 	uint32_t ready = 0;
 
 	/* A server of datagrams does not know who is connected to it. */
 	if (s->peer != NULL && s->peer->peer != s)
-		watch(v, &s->peer->watch);
-	watch(v, &s->watch);
+		watch(&s->peer->watch);
+	watch(&s->watch);
 	if (s->state == LISTENING)
 		return s->pending_count > 0 ? READY_IN : 0;
 	if (s->error != 0)
@@ -166,13 +163,11 @@ static uint32_t socket_poll(struct vfs *v, struct file *f)
 	return ready;
 }
 
-static verdict socket_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
-			    struct grant at)
+static verdict socket_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	const struct socket *s = f->state;
 	uint32_t used = s->ring.used;
 
-	(void)v, (void)argument;
 	if (command != FIONREAD)
 		return refuse(r, ENOTTY);
 	if (s->state == LISTENING)
@@ -182,35 +177,33 @@ static verdict socket_ioctl(struct vfs *v, struct request *r, struct file *f, ui
 	return settle(r, copy_out(at, 0, &used, sizeof used));
 }
 
-static void socket_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+static void socket_stat(struct file *f, struct linux_stat *to)
 {
 	const struct socket *s = f->state;
 
-	(void)v;
 	to->inode = s->inode;
 	to->mode = S_IFSOCK | 0777;
 	to->owner = s->owner;
 	to->group = s->group;
 }
 
-static int64_t socket_describe(struct vfs *v, struct file *f, char *to, size_t size)
+static int64_t socket_describe(struct file *f, char *to, size_t size)
 {
 	const struct socket *s = f->state;
 	struct text t = { to, size, 0 };
 
-	(void)v;
 	text_add(&t, "socket:[%lu]", s->inode);
 	return (int64_t)t.length;
 }
 
-static void socket_release(struct vfs *v, struct file *f)
+static void socket_release(struct file *f)
 {
-	bool outermost = !v->io->settling;
+	bool outermost = !vfs.io->settling;
 
-	v->io->settling = true;
-	socket_close(v, f->state);
-	v->io->settling = !outermost;
-	rights_settle(v);
+	vfs.io->settling = true;
+	socket_close(f->state);
+	vfs.io->settling = !outermost;
+	rights_settle();
 }
 
 const struct file_operations socket_files = {
@@ -223,18 +216,18 @@ const struct file_operations socket_files = {
 	.release = socket_release,
 };
 
-int64_t socket_place(struct vfs *v, uint32_t task, struct socket *s, uint32_t flags)
+int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags)
 {
-	int64_t fd = place_one(v, task, &socket_files, s, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
+	int64_t fd = place_one(task, &socket_files, s, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
 
 	if (fd >= 0)
-		s->file = file_of(v, task, (int32_t)fd);
+		s->file = file_of(task, (int32_t)fd);
 	return fd;
 }
 
-struct socket *socket_of(struct vfs *v, struct request *r, int32_t fd, struct file **file)
+struct socket *socket_of(struct request *r, int32_t fd, struct file **file)
 {
-	struct file *f = file_of(v, r->task, fd);
+	struct file *f = file_of(r->task, fd);
 
 	r->result = f == NULL || (f->flags & O_PATH) != 0 ? -EBADF : -ENOTSOCK;
 	*file = f;
@@ -281,17 +274,17 @@ static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
 }
 
 /* NULL: memory is short even without lost sockets. */
-static struct socket *socket_make_surely(struct vfs *v, uint32_t task, uint16_t type)
+static struct socket *socket_make_surely(uint32_t task, uint16_t type)
 {
 	struct socket *s;
 
 	do
-		s = socket_make(v, task, type);
-	while (s == NULL && lost_recover(v));
+		s = socket_make(task, type);
+	while (s == NULL && lost_recover());
 	return s;
 }
 
-verdict vfs_socket(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol)
+verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t protocol)
 {
 	int64_t kind = type_of(family, type, protocol);
 	struct socket *s;
@@ -299,17 +292,16 @@ verdict vfs_socket(struct vfs *v, struct request *r, uint32_t family, uint32_t t
 
 	if (kind < 0)
 		return settle(r, kind);
-	s = socket_make_surely(v, r->task, (uint16_t)kind);
+	s = socket_make_surely(r->task, (uint16_t)kind);
 	if (s == NULL)
 		return refuse(r, ENOMEM);
-	fd = socket_place(v, r->task, s, type);
+	fd = socket_place(r->task, s, type);
 	if (fd < 0)
-		socket_close(v, s);
+		socket_close(s);
 	return settle(r, fd);
 }
 
-verdict vfs_socketpair(struct vfs *v, struct request *r, uint32_t family, uint32_t type, uint32_t protocol,
-		       struct grant to)
+verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32_t protocol, struct grant to)
 {
 	int64_t kind = type_of(family, type, protocol), error;
 	struct socket *s[2] = { NULL, NULL };
@@ -319,57 +311,57 @@ verdict vfs_socketpair(struct vfs *v, struct request *r, uint32_t family, uint32
 		return settle(r, kind);
 	for (unsigned i = 0; i < 2; i++) {
 		error = -ENOMEM;
-		s[i] = socket_make_surely(v, r->task, (uint16_t)kind);
+		s[i] = socket_make_surely(r->task, (uint16_t)kind);
 		if (s[i] != NULL)
-			error = file_make(v, &socket_files, s[i], O_RDWR | (type & O_NONBLOCK), NULL, &file[i]);
+			error = file_make(&socket_files, s[i], O_RDWR | (type & O_NONBLOCK), NULL, &file[i]);
 		if (error != 0) {
 			if (s[i] != NULL)
-				socket_close(v, s[i]);
+				socket_close(s[i]);
 			if (i == 1)
-				file_drop(v, file[0]);
+				file_drop(file[0]);
 			return settle(r, error);
 		}
 		s[i]->file = file[i];
-		s[i]->peer_credentials = credentials_of(v, r->task);
+		s[i]->peer_credentials = credentials_of(r->task);
 	}
-	socket_join(v, s[0], s[1]);
-	return settle(r, place_two(v, r->task, file, type & O_CLOEXEC, to));
+	socket_join(s[0], s[1]);
+	return settle(r, place_two(r->task, file, type & O_CLOEXEC, to));
 }
 
-verdict vfs_send(struct vfs *v, struct request *r, int32_t fd, struct grant data, struct grant address,
-		 struct grant control, uint32_t flags)
+verdict vfs_send(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
+		 uint32_t flags)
 {
 	struct message m = { data, address, control, flags };
 	struct file *f;
 
 	if (control.length != 0)
-		lost_make_room(v, rights_are_too_many(v, r->task));
-	if (socket_of(v, r, fd, &f) == NULL)
+		lost_make_room(rights_are_too_many(r->task));
+	if (socket_of(r, fd, &f) == NULL)
 		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
-	return send_message(v, r, f, &m);
+	return send_message(r, f, &m);
 }
 
-verdict vfs_receive(struct vfs *v, struct request *r, int32_t fd, struct grant data, struct grant address,
-		    struct grant control, uint32_t flags)
+verdict vfs_receive(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
+		    uint32_t flags)
 {
 	struct message m = { data, address, control, flags };
 	struct file *f;
 
-	if (socket_of(v, r, fd, &f) == NULL)
+	if (socket_of(r, fd, &f) == NULL)
 		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | MSG_CMSG_CLOEXEC))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
 	r->out[OUT_VFS_RECEIVE_LENGTH] = r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
 	r->out[OUT_VFS_RECEIVE_FLAGS] = flags & MSG_CMSG_CLOEXEC;
-	return receive_message(v, r, f, &m);
+	return receive_message(r, f, &m);
 }
 
-verdict vfs_shutdown(struct vfs *v, struct request *r, int32_t fd, uint32_t how)
+verdict vfs_shutdown(struct request *r, int32_t fd, uint32_t how)
 {
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 	uint32_t bits = how + 1;
 
 	if (s == NULL)
@@ -380,20 +372,20 @@ verdict vfs_shutdown(struct vfs *v, struct request *r, int32_t fd, uint32_t how)
 	/* What one end of a connection does not read, the other does not send. */
 	if (s->peer != NULL && s->type != SOCK_DGRAM) {
 		s->peer->shut |= (bits & SHUT_RECEIVE ? SHUT_SEND : 0) | (bits & SHUT_SEND ? SHUT_RECEIVE : 0);
-		socket_wake(v, s->peer);
+		socket_wake(s->peer);
 	}
-	socket_wake(v, s);
+	socket_wake(s);
 	return answer(r, 0);
 }
 
-void io_start(struct vfs *v)
+void io_start(void)
 {
-	v->io = vfs_take(v, sizeof *v->io);
-	if (v->io == NULL)
+	vfs.io = vfs_take(sizeof *vfs.io);
+	if (vfs.io == NULL)
 		panic("no memory for sockets");
-	kernel_random_bytes(grant_write(v->boot_id, sizeof v->boot_id));
-	list_start(&v->io->names);
-	list_start(&v->io->unheld);
-	list_start(&v->io->epolls);
-	list_start(&v->io->allowances);
+	kernel_random_bytes(grant_write(vfs.boot_id, sizeof vfs.boot_id));
+	list_start(&vfs.io->names);
+	list_start(&vfs.io->unheld);
+	list_start(&vfs.io->epolls);
+	list_start(&vfs.io->allowances);
 }

@@ -109,7 +109,7 @@ struct message {
 	uint32_t flags;
 };
 
-/* v->io */
+/* vfs.io */
 struct io_state {
 	/* Sockets with abstract names; those that no descriptor refers to, and some that have been received; all of
 	 * epoll.c's; users with descriptors on their way. */
@@ -128,22 +128,22 @@ struct io_state {
 
 /* socket.c */
 extern const struct file_operations socket_files;
-struct socket *socket_make(struct vfs *v, uint32_t task, uint16_t type);
+struct socket *socket_make(uint32_t task, uint16_t type);
 static inline struct socket *socket_hold(struct socket *s)
 {
 	s->references++;
 	return s;
 }
-void socket_drop(struct vfs *v, struct socket *s);
+void socket_drop(struct socket *s);
 /* Nobody has it open any more: its peer sees the end. */
-void socket_close(struct vfs *v, struct socket *s);
+void socket_close(struct socket *s);
 /* Both are each other's peers from now on. */
-void socket_join(struct vfs *v, struct socket *a, struct socket *b);
-struct linux_ucred credentials_of(const struct vfs *v, uint32_t task);
+void socket_join(struct socket *a, struct socket *b);
+struct linux_ucred credentials_of(uint32_t task);
 /* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
-int64_t socket_place(struct vfs *v, uint32_t task, struct socket *s, uint32_t flags);
+int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags);
 /* The socket at a descriptor; NULL with EBADF or ENOTSOCK in r->result. */
-struct socket *socket_of(struct vfs *v, struct request *r, int32_t fd, struct file **file);
+struct socket *socket_of(struct request *r, int32_t fd, struct file **file);
 /* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say
  * not to wait. */
 verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags);
@@ -152,34 +152,33 @@ verdict socket_broken(struct request *r, uint32_t flags);
 
 /* unix_address.c */
 /* The socket bound to an address: held, or -ECONNREFUSED and the like, -EWAIT. */
-int64_t address_find(struct vfs *v, uint32_t task, struct grant address, struct socket **out);
-void address_release(struct vfs *v, struct socket *s);
+int64_t address_find(uint32_t task, struct grant address, struct socket **out);
+void address_release(struct socket *s);
 /* As much as there is room for. Returns the address's length, or -EFAULT. */
 int64_t address_put(const struct address *a, struct grant to);
 
 /* unix_stream.c, unix_packet.c */
-verdict stream_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
-verdict stream_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
-verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
-verdict packet_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict stream_send(struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict stream_receive(struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict packet_send(struct request *r, struct file *f, struct socket *s, const struct message *m);
+verdict packet_receive(struct request *r, struct file *f, struct socket *s, const struct message *m);
 /* A packet for `length` bytes; NULL without memory. */
-struct packet *packet_make(struct vfs *v, uint32_t length);
+struct packet *packet_make(uint32_t length);
 /* With the rights in it, unless they were taken out. */
-void packet_end(struct vfs *v, struct packet *p);
+void packet_end(struct packet *p);
 uint32_t packet_weight(const struct packet *p);
 
 /* unix_rights.c */
 /* What `control` holds. -EBADF, -EINVAL, -EPERM, -EFAULT, -ENOMEM. */
-int64_t beside_get(struct vfs *v, uint32_t task, struct grant control, struct beside *out);
+int64_t beside_get(uint32_t task, struct grant control, struct beside *out);
 /* Lets go of the files. */
-void beside_end(struct vfs *v, struct beside *b);
+void beside_end(struct beside *b);
 /* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is
  * NULL, nothing came beside the data. */
-void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
-		bool keep);
-void rights_give(struct vfs *v, struct rights *rights);
+void beside_put(struct request *r, struct socket *s, const struct message *m, struct beside *b, bool keep);
+void rights_give(struct rights *rights);
 /* The task's user has more descriptors on their way than RLIMIT_NOFILE. */
-bool rights_are_too_many(struct vfs *v, uint32_t task);
+bool rights_are_too_many(uint32_t task);
 
 /* unix_lost.c */
 static inline struct socket *socket_in(const struct file *f)
@@ -189,10 +188,10 @@ static inline struct socket *socket_in(const struct file *f)
 /* It goes into a packet. */
 void file_depart(struct file *f);
 /* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
-void rights_lose(struct vfs *v, struct rights *rights);
-void rights_settle(struct vfs *v);
+void rights_lose(struct rights *rights);
+void rights_settle(void);
 /* Before more are sent, and before anything is held: what is lost does not become ever more. `too_many`: what is lost
  * has to be found now. */
-void lost_make_room(struct vfs *v, bool too_many);
+void lost_make_room(bool too_many);
 
 #endif

@@ -30,11 +30,10 @@ static int32_t error_taken(struct socket *s)
 	return error;
 }
 
-verdict vfs_socket_option(struct vfs *v, struct request *r, int32_t fd, uint32_t level, uint32_t option,
-			  struct grant to)
+verdict vfs_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant to)
 {
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 	uint32_t value;
 
 	if (s == NULL)
@@ -103,11 +102,10 @@ static int64_t time_get(struct grant from, nanoseconds *to)
 	return 0;
 }
 
-verdict vfs_set_socket_option(struct vfs *v, struct request *r, int32_t fd, uint32_t level, uint32_t option,
-			      struct grant from)
+verdict vfs_set_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant from)
 {
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 	uint32_t value;
 
 	if (s == NULL)

@@ -9,18 +9,18 @@
 static const struct node_operations folder_operations, file_operations_of_nodes, link_operations;
 static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
-int64_t tmpfs_make(struct vfs *v, struct mount *m, const struct file_attributes *as, struct tmpfs_node **out)
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct tmpfs_node **out)
 {
 	struct tmpfs_mount *state = m->state;
 	struct tmpfs_node *n;
 
 	if (state->nodes_most != 0 && state->nodes >= state->nodes_most)
 		return -ENOSPC;
-	n = vfs_take(v, sizeof *n);
+	n = vfs_take(sizeof *n);
 	if (n == NULL)
 		return -ENOSPC;
 	state->nodes++;
-	node_begin(v, &n->node, m, as);
+	node_begin(&n->node, m, as);
 	n->node.operations = &file_operations_of_nodes;
 	n->node.files = &tmpfs_files;
 	if (S_ISDIR(as->mode)) {
@@ -35,111 +35,110 @@ int64_t tmpfs_make(struct vfs *v, struct mount *m, const struct file_attributes 
 }
 
 /* Returns what the node has held: the folder above a removed one. */
-static struct tmpfs_node *node_end(struct vfs *v, struct tmpfs_node *n)
+static struct tmpfs_node *node_end(struct tmpfs_node *n)
 {
 	struct tmpfs_node *parent = NULL;
 
 	if (S_ISREG(n->node.mode))
-		data_drop(v, n);
+		data_drop(n);
 	else if (S_ISLNK(n->node.mode) && n->data.target != NULL)
-		vfs_give(v, n->data.target, n->node.size);
+		vfs_give(n->data.target, n->node.size);
 	else if (S_ISDIR(n->node.mode) && n->folder.parent != n)
 		parent = n->folder.parent;
 	tmpfs_mount_of(n)->nodes--;
-	vfs_give(v, n, sizeof *n);
+	vfs_give(n, sizeof *n);
 	return parent;
 }
 
 /* Removed folders may hold each other in a long row: not by recursion. */
-static void nameless_forget(struct vfs *v, struct tmpfs_node *n)
+static void nameless_forget(struct tmpfs_node *n)
 {
 	while (n != NULL && n->node.links == 0) {
-		n = node_end(v, n);
+		n = node_end(n);
 		if (n != NULL && --n->node.references > 0)
 			return;
 	}
 }
 
 /* Each step of a walk comes here. */
-static void tmpfs_forget(struct vfs *v, struct node *node)
+static void tmpfs_forget(struct node *node)
 {
 	if (node->links == 0)
-		nameless_forget(v, tmpfs_node_of(node));
+		nameless_forget(tmpfs_node_of(node));
 }
 
-static int64_t tmpfs_lookup(struct vfs *v, struct node *folder, const char *name, size_t length, struct node **out)
+static int64_t tmpfs_lookup(struct node *folder, const char *name, size_t length, struct node **out)
 {
 	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
 
-	(void)v;
 	if (e == NULL)
 		return -ENOENT;
 	*out = node_hold(&e->node->node);
 	return 0;
 }
 
-static void touch(struct vfs *v, struct node *folder)
+static void touch(struct node *folder)
 {
-	folder->modified = folder->changed = vfs_time(v);
+	folder->modified = folder->changed = vfs_time();
 }
 
 /* A node that has just been made gets its name, or goes again. Keeps the caller's reference only if it has. */
-static int64_t name_new(struct vfs *v, struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *n)
+static int64_t name_new(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *n)
 {
 	/* A folder that has been removed takes no more names. */
-	int64_t result = folder->node.links == 0 ? -ENOENT : folder_add(v, folder, name, length, n);
+	int64_t result = folder->node.links == 0 ? -ENOENT : folder_add(folder, name, length, n);
 
 	if (result != 0) {
 		n->node.links = 0;
-		node_drop(v, &n->node);
+		node_drop(&n->node);
 		return result == -ENOMEM ? -ENOSPC : result;
 	}
 	if (S_ISDIR(n->node.mode)) {
 		n->folder.parent = folder;
 		folder->node.links++;
 	}
-	touch(v, &folder->node);
+	touch(&folder->node);
 	return 0;
 }
 
-static int64_t tmpfs_create(struct vfs *v, struct node *folder, const char *name, size_t length,
-			    const struct file_attributes *as, struct node **out)
+static int64_t tmpfs_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			    struct node **out)
 {
 	struct tmpfs_node *n;
 	int64_t result = S_ISDIR(as->mode) && folder->links >= LINKS_MOST ? -EMLINK : 0;
 
 	if (result == 0)
-		result = tmpfs_make(v, folder->mount, as, &n);
+		result = tmpfs_make(folder->mount, as, &n);
 	if (result == 0)
-		result = name_new(v, tmpfs_node_of(folder), name, length, n);
+		result = name_new(tmpfs_node_of(folder), name, length, n);
 	if (result == 0)
 		*out = &n->node;
 	return result;
 }
 
-static int64_t tmpfs_symlink(struct vfs *v, struct node *folder, const char *name, size_t length,
-			     const struct file_attributes *as, const char *target, size_t target_length)
+static int64_t tmpfs_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			     const char *target, size_t target_length)
 {
 	struct tmpfs_node *n;
-	int64_t result = tmpfs_make(v, folder->mount, as, &n);
+	int64_t result = tmpfs_make(folder->mount, as, &n);
 
 	if (result != 0)
 		return result;
-	n->data.target = vfs_take(v, target_length);
+	n->data.target = vfs_take(target_length);
 	if (n->data.target == NULL) {
 		n->node.links = 0;
-		node_drop(v, &n->node);
+		node_drop(&n->node);
 		return -ENOSPC;
 	}
 	memcpy(n->data.target, target, target_length);
 	n->node.size = target_length;
-	result = name_new(v, tmpfs_node_of(folder), name, length, n);
+	result = name_new(tmpfs_node_of(folder), name, length, n);
 	if (result == 0)
-		node_drop(v, &n->node);
+		node_drop(&n->node);
 	return result;
 }
 
-static int64_t tmpfs_link(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *to)
+static int64_t tmpfs_link(struct node *folder, const char *name, size_t length, struct node *to)
 {
 	struct tmpfs_node *f = tmpfs_node_of(folder);
 	int64_t result;
@@ -148,11 +147,11 @@ static int64_t tmpfs_link(struct vfs *v, struct node *folder, const char *name, 
 		return -EMLINK;
 	if (folder->links == 0 || to->links == 0)
 		return -ENOENT;
-	result = folder_add(v, f, name, length, tmpfs_node_of(to));
+	result = folder_add(f, name, length, tmpfs_node_of(to));
 	if (result != 0)
 		return -ENOSPC;
 	to->links++;
-	touch(v, folder);
+	touch(folder);
 	to->changed = folder->changed;
 	return 0;
 }
@@ -171,15 +170,15 @@ static void unnamed(struct tmpfs_node *n, struct node *folder)
 	n->node.changed = folder->changed;
 }
 
-static int64_t tmpfs_unlink(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node)
+static int64_t tmpfs_unlink(struct node *folder, const char *name, size_t length, struct node *node)
 {
 	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
 
 	if (S_ISDIR(node->mode) && tmpfs_node_of(node)->folder.count > 0)
 		return -ENOTEMPTY;
 	/* committed */
-	folder_remove(v, e);
-	touch(v, folder);
+	folder_remove(e);
+	touch(folder);
 	unnamed(tmpfs_node_of(node), folder);
 	return 0;
 }
@@ -192,8 +191,8 @@ static bool lies_in(const struct tmpfs_node *inner, const struct tmpfs_node *out
 }
 
 /* The new name's entry comes to stand for the node, or is made; then the old one goes. */
-static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name, size_t length, struct node *node,
-			    struct node *to, const char *new_name, size_t new_length, struct node *replaced)
+static int64_t tmpfs_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
+			    const char *new_name, size_t new_length, struct node *replaced)
 {
 	struct tmpfs_node *from_folder = tmpfs_node_of(folder), *to_folder = tmpfs_node_of(to);
 	struct tmpfs_node *n = tmpfs_node_of(node), *old = replaced != NULL ? tmpfs_node_of(replaced) : NULL;
@@ -205,11 +204,11 @@ static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name
 		return -ENOENT;
 	if (old != NULL && S_ISDIR(replaced->mode) && old->folder.count > 0)
 		return -ENOTEMPTY;
-	if (old == NULL && folder_add(v, to_folder, new_name, new_length, n) != 0)
+	if (old == NULL && folder_add(to_folder, new_name, new_length, n) != 0)
 		return -ENOSPC;
 	/* committed */
-	touch(v, to);
-	touch(v, folder);
+	touch(to);
+	touch(folder);
 	new = folder_find(&to_folder->folder, new_name, new_length);
 	if (old != NULL) {
 		if (old->entry == new)
@@ -218,7 +217,7 @@ static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name
 		unnamed(old, to);
 	}
 	n->entry = new;
-	folder_remove(v, e);
+	folder_remove(e);
 	if (S_ISDIR(node->mode)) {
 		n->folder.parent = to_folder;
 		folder->links--;
@@ -228,18 +227,16 @@ static int64_t tmpfs_rename(struct vfs *v, struct node *folder, const char *name
 	return 0;
 }
 
-static int64_t tmpfs_parent(struct vfs *v, struct node *folder, struct node **out)
+static int64_t tmpfs_parent(struct node *folder, struct node **out)
 {
-	(void)v;
 	*out = node_hold(&tmpfs_node_of(folder)->folder.parent->node);
 	return 0;
 }
 
-static int64_t tmpfs_name(struct vfs *v, struct node *node, char *to, struct node **folder)
+static int64_t tmpfs_name(struct node *node, char *to, struct node **folder)
 {
 	struct entry *e = tmpfs_node_of(node)->entry;
 
-	(void)v;
 	if (e == NULL)
 		return -ENOENT;
 	memcpy(to, e->name, e->length);
@@ -247,19 +244,16 @@ static int64_t tmpfs_name(struct vfs *v, struct node *node, char *to, struct nod
 	return e->length;
 }
 
-static int64_t tmpfs_readlink(struct vfs *v, struct node *link, char *to, size_t size)
+static int64_t tmpfs_readlink(struct node *link, char *to, size_t size)
 {
 	size_t length = MIN(size, link->size);
 
-	(void)v;
 	memcpy(to, tmpfs_node_of(link)->data.target, length);
 	return (int64_t)length;
 }
 
-static int64_t tmpfs_sync(struct vfs *v, struct node *node)
+static int64_t tmpfs_sync(struct node *node)
 {
-	(void)v;
-	(void)node;
 	return 0;
 }
 
@@ -283,10 +277,10 @@ static const struct node_operations link_operations = { .name = tmpfs_name,
 							.readlink = tmpfs_readlink,
 							.forget = tmpfs_forget };
 
-int64_t tmpfs_nameless(struct vfs *v, struct mount *m, const struct file_attributes *as, struct node **out)
+int64_t tmpfs_nameless(struct mount *m, const struct file_attributes *as, struct node **out)
 {
 	struct tmpfs_node *n;
-	int64_t result = tmpfs_make(v, m, as, &n);
+	int64_t result = tmpfs_make(m, as, &n);
 
 	if (result != 0)
 		return result;

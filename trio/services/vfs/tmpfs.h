@@ -67,33 +67,33 @@ static inline struct tmpfs_mount *tmpfs_mount_of(struct tmpfs_node *n)
 }
 
 /* tmpfs.c */
-int64_t tmpfs_make(struct vfs *v, struct mount *m, const struct file_attributes *as, struct tmpfs_node **out);
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct tmpfs_node **out);
 /* A regular file without a name, held. */
-int64_t tmpfs_nameless(struct vfs *v, struct mount *m, const struct file_attributes *as, struct node **out);
-int64_t tmpfs_root(struct vfs *v, struct mount *m, uint32_t mode, uint32_t type);
+int64_t tmpfs_nameless(struct mount *m, const struct file_attributes *as, struct node **out);
+int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type);
 /* A device's node, a link or a folder in the root of a mount, at its making. 0 or -ENOMEM. */
-int64_t tmpfs_add(struct vfs *v, struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
-int64_t tmpfs_unmount(struct vfs *v, struct mount *m);
-void tmpfs_numbers(struct vfs *v, struct mount *m, struct file_system_numbers *to);
+int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
+int64_t tmpfs_unmount(struct mount *m);
+void tmpfs_numbers(struct mount *m, struct file_system_numbers *to);
 
 /* tmpfs_folder.c */
 struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t length);
 /* `node` gets one more name. 0 or -ENOMEM. */
-int64_t folder_add(struct vfs *v, struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
-void folder_remove(struct vfs *v, struct entry *e);
+int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
+void folder_remove(struct entry *e);
 /* Some entry; NULL: empty. */
 struct entry *folder_first(const struct tmpfs_folder *f);
-int64_t tmpfs_entries(struct vfs *v, struct file *file, struct grant to);
+int64_t tmpfs_entries(struct file *file, struct grant to);
 /* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
 		  size_t length);
 
 /* tmpfs_data.c */
 extern const struct file_operations tmpfs_files;
-int64_t tmpfs_truncate(struct vfs *v, struct node *n, uint64_t size);
-int64_t tmpfs_allocate(struct vfs *v, struct node *n, uint64_t from, uint64_t length, bool keep);
-int64_t tmpfs_object(struct vfs *v, struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+int64_t tmpfs_truncate(struct node *n, uint64_t size);
+int64_t tmpfs_allocate(struct node *n, uint64_t from, uint64_t length, bool keep);
+int64_t tmpfs_object(struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
 /* All of it goes. */
-void data_drop(struct vfs *v, struct tmpfs_node *n);
+void data_drop(struct tmpfs_node *n);
 
 #endif

@@ -25,7 +25,7 @@ static bool has_room(struct tmpfs_mount *m)
 }
 
 /* A page that is not in the table: from the object, or a new one of zeros. NULL: there is none, or no room. */
-static char *page_fetch(struct vfs *v, struct tmpfs_node *n, uint64_t index, bool create)
+static char *page_fetch(struct tmpfs_node *n, uint64_t index, bool create)
 {
 	struct tmpfs_mount *m = tmpfs_mount_of(n);
 	uint64_t address = 0;
@@ -36,23 +36,23 @@ static char *page_fetch(struct vfs *v, struct tmpfs_node *n, uint64_t index, boo
 		return NULL;
 	if (vm_object_page(n->data.object, index, create, ENDPOINT_VFS, &address) < 0 || address == 0)
 		return NULL;
-	if (radix_put(v, &n->data.pages, index, (void *)address) != 0)
+	if (radix_put(&n->data.pages, index, (void *)address) != 0)
 		return NULL;
 	m->pages++;
 	n->node.blocks += BLOCKS_A_PAGE;
 	return (char *)address;
 }
 
-static inline char *page_at(struct vfs *v, struct tmpfs_node *n, uint64_t index, bool create)
+static inline char *page_at(struct tmpfs_node *n, uint64_t index, bool create)
 {
 	char *p = radix_get(&n->data.pages, index);
 
 	if (p != NULL || (!create && !n->data.mapped))
 		return p;
-	return page_fetch(v, n, index, create);
+	return page_fetch(n, index, create);
 }
 
-static verdict tmpfs_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict tmpfs_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
 	uint64_t offset = *at, done = 0, length;
@@ -63,7 +63,7 @@ static verdict tmpfs_read(struct vfs *v, struct request *r, struct file *f, stru
 	length = MIN(to.length, n->node.size - offset);
 	while (done < length) {
 		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
-		const char *p = page_at(v, n, offset / PAGE, false);
+		const char *p = page_at(n, offset / PAGE, false);
 
 		bad = p != NULL ? copy_out(to, done, p + in_page, chunk) : copy_zeros(to, done, chunk);
 		if (bad != 0 && p != NULL)
@@ -78,7 +78,7 @@ static verdict tmpfs_read(struct vfs *v, struct request *r, struct file *f, stru
 	if (bad != 0 && done == 0)
 		return settle(r, bad);
 	*at = offset;
-	node_accessed(v, &n->node, f->flags);
+	node_accessed(&n->node, f->flags);
 	return answer(r, (int64_t)done);
 }
 
@@ -89,17 +89,17 @@ static void grown(struct tmpfs_node *n, uint64_t size)
 		vm_object_resize(n->data.object, size);
 }
 
-static verdict tmpfs_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict tmpfs_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
-	uint64_t length = regular_write_begin(v, r, f, at, from.length), offset = *at, done = 0;
+	uint64_t length = regular_write_begin(r, f, at, from.length), offset = *at, done = 0;
 	long bad = 0;
 
 	if (length == 0)
 		return ANSWERED;
 	while (done < length) {
 		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
-		char *p = page_at(v, n, offset / PAGE, true);
+		char *p = page_at(n, offset / PAGE, true);
 
 		bad = p == NULL ? -ENOSPC : copy_in(p + in_page, from, done, chunk);
 		if (bad == -EFAULT)
@@ -116,18 +116,18 @@ static verdict tmpfs_write(struct vfs *v, struct request *r, struct file *f, str
 	*at = offset;
 	if (offset > n->node.size)
 		grown(n, offset);
-	n->node.modified = n->node.changed = vfs_time(v);
+	n->node.modified = n->node.changed = vfs_time();
 	return answer(r, (int64_t)done);
 }
 
 /* Where data begin, or a hole, at `offset` or after. What a mapping may have filled is taken for data. */
-static int64_t tmpfs_seek(struct vfs *v, struct file *f, int64_t offset, uint32_t whence)
+static int64_t tmpfs_seek(struct file *f, int64_t offset, uint32_t whence)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
 	uint64_t index = (uint64_t)offset / PAGE, to;
 
 	if (whence < SEEK_DATA || n->data.mapped)
-		return seek_by_size(v, f, offset, whence);
+		return seek_by_size(f, offset, whence);
 	if (offset < 0 || (uint64_t)offset >= n->node.size)
 		return -ENXIO;
 	if (whence == SEEK_DATA && radix_next(&n->data.pages, &index) == NULL)
@@ -147,9 +147,9 @@ const struct file_operations tmpfs_files = {
 };
 
 /* Pages from `index` on go from the table. Returns how far they reached, in bytes. */
-static uint64_t pages_forget(struct vfs *v, struct tmpfs_node *n, uint64_t index)
+static uint64_t pages_forget(struct tmpfs_node *n, uint64_t index)
 {
-	uint64_t end, pages = radix_cut(v, &n->data.pages, index, &end);
+	uint64_t end, pages = radix_cut(&n->data.pages, index, &end);
 
 	tmpfs_mount_of(n)->pages -= pages;
 	n->node.blocks -= pages * BLOCKS_A_PAGE;
@@ -158,9 +158,9 @@ static uint64_t pages_forget(struct vfs *v, struct tmpfs_node *n, uint64_t index
 
 /* Pages behind `size` go. The object, which hears of growth only once it is mapped, frees none that are behind the size
  * that it knows: it is told first how far they reach. */
-static void pages_cut(struct vfs *v, struct tmpfs_node *n, uint64_t size)
+static void pages_cut(struct tmpfs_node *n, uint64_t size)
 {
-	uint64_t reach = pages_forget(v, n, (size + PAGE - 1) / PAGE);
+	uint64_t reach = pages_forget(n, (size + PAGE - 1) / PAGE);
 
 	if (n->data.object == 0)
 		return;
@@ -168,42 +168,40 @@ static void pages_cut(struct vfs *v, struct tmpfs_node *n, uint64_t size)
 	vm_object_resize(n->data.object, size);
 }
 
-int64_t tmpfs_truncate(struct vfs *v, struct node *node, uint64_t size)
+int64_t tmpfs_truncate(struct node *node, uint64_t size)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
-	char *last = size % PAGE != 0 && size < node->size ? page_at(v, n, size / PAGE, false) : NULL;
+	char *last = size % PAGE != 0 && size < node->size ? page_at(n, size / PAGE, false) : NULL;
 
 	if (last != NULL)
 		memset(last + size % PAGE, 0, PAGE - size % PAGE);
-	pages_cut(v, n, size);
+	pages_cut(n, size);
 	node->size = size;
-	node->modified = node->changed = vfs_time(v);
+	node->modified = node->changed = vfs_time();
 	return 0;
 }
 
-int64_t tmpfs_allocate(struct vfs *v, struct node *node, uint64_t from, uint64_t length, bool keep)
+int64_t tmpfs_allocate(struct node *node, uint64_t from, uint64_t length, bool keep)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
 	uint64_t end = from + length;
 
 	for (uint64_t index = from / PAGE; index * PAGE < end; index++)
-		if (page_at(v, n, index, true) == NULL) {
+		if (page_at(n, index, true) == NULL) {
 			/* What came beyond the end goes; what filled holes are zeros as before. */
-			pages_cut(v, n, node->size);
+			pages_cut(n, node->size);
 			return -ENOSPC;
 		}
 	if (!keep && end > node->size)
 		grown(n, end);
-	node->changed = vfs_time(v);
+	node->changed = vfs_time();
 	return 0;
 }
 
-int64_t tmpfs_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+int64_t tmpfs_object(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
 
-	(void)v;
-	(void)length;
 	if (n->data.object == 0 && vm_object_create(&n->data.object) < 0)
 		return -ENOMEM;
 	if (!n->data.mapped) {
@@ -216,9 +214,9 @@ int64_t tmpfs_object(struct vfs *v, struct node *node, uint64_t offset, uint64_t
 	return 0;
 }
 
-void data_drop(struct vfs *v, struct tmpfs_node *n)
+void data_drop(struct tmpfs_node *n)
 {
-	(void)pages_forget(v, n, 0);
+	(void)pages_forget(n, 0);
 	if (n->data.object != 0)
 		vm_object_drop(n->data.object);
 }

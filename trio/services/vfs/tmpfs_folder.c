@@ -98,16 +98,16 @@ struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t
 	return e;
 }
 
-static int64_t chain_set(struct vfs *v, struct tmpfs_folder *f, uint32_t bucket, struct entry *e)
+static int64_t chain_set(struct tmpfs_folder *f, uint32_t bucket, struct entry *e)
 {
 	if (e != NULL)
-		return radix_put(v, &f->chains, bucket, e);
-	radix_remove(v, &f->chains, bucket);
+		return radix_put(&f->chains, bucket, e);
+	radix_remove(&f->chains, bucket);
 	return 0;
 }
 
 /* One bucket more: those of the bucket it is split from that belong there move. Without memory it stays as it is. */
-static void split(struct vfs *v, struct tmpfs_folder *f)
+static void split(struct tmpfs_folder *f)
 {
 	uint32_t new = f->buckets, old = bucket_of(new, new);
 	struct entry *e = radix_get(&f->chains, old), *stay = NULL, *move = NULL, *next;
@@ -115,7 +115,7 @@ static void split(struct vfs *v, struct tmpfs_folder *f)
 	for (struct entry *each = e; each != NULL; each = each->next)
 		if (bucket_of(each->hash, new + 1) == new)
 			move = each;
-	if (move != NULL && radix_put(v, &f->chains, new, move) != 0)
+	if (move != NULL && radix_put(&f->chains, new, move) != 0)
 		return;
 	/* committed: to put over what is there needs no memory */
 	for (move = NULL; e != NULL; e = next) {
@@ -125,14 +125,14 @@ static void split(struct vfs *v, struct tmpfs_folder *f)
 		e->next = *to;
 		*to = e;
 	}
-	chain_set(v, f, old, stay);
+	chain_set(f, old, stay);
 	if (move != NULL)
-		chain_set(v, f, new, move);
+		chain_set(f, new, move);
 	f->buckets++;
 }
 
 /* One bucket fewer. */
-static void merge(struct vfs *v, struct tmpfs_folder *f)
+static void merge(struct tmpfs_folder *f)
 {
 	uint32_t last = f->buckets - 1, into = bucket_of(last, last);
 	struct entry *e = radix_get(&f->chains, last), *tail = e;
@@ -140,22 +140,22 @@ static void merge(struct vfs *v, struct tmpfs_folder *f)
 	if (e != NULL) {
 		struct entry *old = radix_get(&f->chains, into);
 
-		if (old == NULL && radix_put(v, &f->chains, into, e) != 0)
+		if (old == NULL && radix_put(&f->chains, into, e) != 0)
 			return;
 		while (tail->next != NULL)
 			tail = tail->next;
 		tail->next = old;
 		if (old != NULL)
-			chain_set(v, f, into, e);
-		radix_remove(v, &f->chains, last);
+			chain_set(f, into, e);
+		radix_remove(&f->chains, last);
 	}
 	f->buckets--;
 }
 
-int64_t folder_add(struct vfs *v, struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node)
+int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node)
 {
 	struct tmpfs_folder *f = &folder->folder;
-	struct entry *e = vfs_take(v, entry_size(length));
+	struct entry *e = vfs_take(entry_size(length));
 	uint32_t bucket;
 
 	if (e == NULL)
@@ -172,13 +172,13 @@ int64_t folder_add(struct vfs *v, struct tmpfs_node *folder, const char *name, s
 	memcpy(e->name, name, length);
 	bucket = bucket_of(e->hash, f->buckets);
 	e->next = radix_get(&f->chains, bucket);
-	if (radix_put(v, &f->positions, e->position, e) != 0) {
-		vfs_give(v, e, entry_size(length));
+	if (radix_put(&f->positions, e->position, e) != 0) {
+		vfs_give(e, entry_size(length));
 		return -ENOMEM;
 	}
-	if (chain_set(v, f, bucket, e) != 0) {
-		radix_remove(v, &f->positions, e->position);
-		vfs_give(v, e, entry_size(length));
+	if (chain_set(f, bucket, e) != 0) {
+		radix_remove(&f->positions, e->position);
+		vfs_give(e, entry_size(length));
 		return -ENOMEM;
 	}
 	/* committed */
@@ -188,18 +188,18 @@ int64_t folder_add(struct vfs *v, struct tmpfs_node *folder, const char *name, s
 	if (node->entry == NULL)
 		node->entry = e;
 	if (f->count > f->buckets * LOAD)
-		split(v, f);
+		split(f);
 	return 0;
 }
 
-void folder_remove(struct vfs *v, struct entry *e)
+void folder_remove(struct entry *e)
 {
 	struct tmpfs_folder *f = &e->folder->folder;
 	uint32_t bucket = bucket_of(e->hash, f->buckets);
 	struct entry *before = radix_get(&f->chains, bucket);
 
 	if (before == e) {
-		chain_set(v, f, bucket, e->next);
+		chain_set(f, bucket, e->next);
 	} else {
 		INVARIANT(before != NULL);
 		while (before->next != e) {
@@ -208,14 +208,14 @@ void folder_remove(struct vfs *v, struct entry *e)
 		}
 		before->next = e->next;
 	}
-	radix_remove(v, &f->positions, e->position);
+	radix_remove(&f->positions, e->position);
 	f->count--;
 	e->folder->node.size -= 20;
 	if (e->node->entry == e)
 		e->node->entry = NULL;
 	if (f->buckets > 1 && f->count < f->buckets * LOAD / 2)
-		merge(v, f);
-	vfs_give(v, e, entry_size(e->length));
+		merge(f);
+	vfs_give(e, entry_size(e->length));
 }
 
 struct entry *folder_first(const struct tmpfs_folder *f)
@@ -269,7 +269,7 @@ static int64_t one_entry(struct tmpfs_node *n, uint64_t *position, struct grant 
 	return n_bytes;
 }
 
-int64_t tmpfs_entries(struct vfs *v, struct file *file, struct grant to)
+int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);
 	uint64_t at = 0;
@@ -284,6 +284,6 @@ int64_t tmpfs_entries(struct vfs *v, struct file *file, struct grant to)
 	} while (result > 0);
 	if (at == 0 && result < 0)
 		return result;
-	node_accessed(v, &n->node, file->flags);
+	node_accessed(&n->node, file->flags);
 	return (int64_t)at;
 }

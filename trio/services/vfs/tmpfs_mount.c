@@ -5,18 +5,18 @@
 
 #define SYSFS_MAGIC 0x62656572
 
-int64_t tmpfs_root(struct vfs *v, struct mount *m, uint32_t mode, uint32_t type)
+int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type)
 {
 	struct file_attributes as = { .mode = S_IFDIR | mode };
-	struct tmpfs_mount *state = vfs_take(v, sizeof *state);
+	struct tmpfs_mount *state = vfs_take(sizeof *state);
 	struct tmpfs_node *root;
 
 	if (state == NULL)
 		return -ENOMEM;
 	state->type = type;
 	m->state = state;
-	if (tmpfs_make(v, m, &as, &root) != 0) {
-		vfs_give(v, state, sizeof *state);
+	if (tmpfs_make(m, &as, &root) != 0) {
+		vfs_give(state, sizeof *state);
 		return -ENOMEM;
 	}
 	root->folder.parent = root;
@@ -24,7 +24,7 @@ int64_t tmpfs_root(struct vfs *v, struct mount *m, uint32_t mode, uint32_t type)
 	return 0;
 }
 
-int64_t tmpfs_add(struct vfs *v, struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target)
+int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target)
 {
 	const struct node_operations *o = m->root->operations;
 	struct file_attributes as = { .mode = mode, .device = device };
@@ -32,15 +32,15 @@ int64_t tmpfs_add(struct vfs *v, struct mount *m, const char *name, uint32_t mod
 	int64_t result;
 
 	if (target != NULL)
-		return o->symlink(v, m->root, name, strlen(name), &as, target, strlen(target));
-	result = o->create(v, m->root, name, strlen(name), &as, &n);
+		return o->symlink(m->root, name, strlen(name), &as, target, strlen(target));
+	result = o->create(m->root, name, strlen(name), &as, &n);
 	if (result == 0)
-		node_drop(v, n);
+		node_drop(n);
 	return result;
 }
 
 /* Removes what stands deepest, until nothing is left but the root. */
-static void empty(struct vfs *v, struct tmpfs_node *root)
+static void empty(struct tmpfs_node *root)
 {
 	struct tmpfs_node *n = root;
 	struct node *gone;
@@ -62,26 +62,25 @@ static void empty(struct vfs *v, struct tmpfs_node *root)
 		n = e->folder;
 		gone = node_hold(&e->node->node);
 		gone->links--;
-		folder_remove(v, e);
-		node_drop(v, gone);
+		folder_remove(e);
+		node_drop(gone);
 	}
 }
 
-int64_t tmpfs_unmount(struct vfs *v, struct mount *m)
+int64_t tmpfs_unmount(struct mount *m)
 {
-	empty(v, tmpfs_node_of(m->root));
+	empty(tmpfs_node_of(m->root));
 	m->root->links = 0;
-	node_drop(v, m->root);
-	vfs_give(v, m->state, sizeof(struct tmpfs_mount));
+	node_drop(m->root);
+	vfs_give(m->state, sizeof(struct tmpfs_mount));
 	return 0;
 }
 
-void tmpfs_numbers(struct vfs *v, struct mount *m, struct file_system_numbers *to)
+void tmpfs_numbers(struct mount *m, struct file_system_numbers *to)
 {
 	struct tmpfs_mount *state = m->state;
 	uint64_t left = 0, total = 0;
 
-	(void)v;
 	kernel_memory_free(&left, &total);
 	to->type = state->type;
 	to->block_size = PAGE;
@@ -169,19 +168,18 @@ static bool one_option(struct mount *m, const char **text)
 	return good && (**text == '\0' || **text == ',');
 }
 
-static int64_t tmpfs_mount_with(struct vfs *v, struct mount *m, const char *source, const char *options)
+static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char *options)
 {
 	uint64_t left, total = 0;
-	int64_t result = tmpfs_root(v, m, 01777, TMPFS_MAGIC);
+	int64_t result = tmpfs_root(m, 01777, TMPFS_MAGIC);
 
-	(void)source;
 	if (result != 0)
 		return result;
 	kernel_memory_free(&left, &total);
 	((struct tmpfs_mount *)m->state)->pages_most = total / 2;
 	while (*options != '\0') {
 		if (!one_option(m, &options)) {
-			tmpfs_unmount(v, m);
+			tmpfs_unmount(m);
 			return -EINVAL;
 		}
 		if (*options == ',')
@@ -190,18 +188,14 @@ static int64_t tmpfs_mount_with(struct vfs *v, struct mount *m, const char *sour
 	return 0;
 }
 
-static int64_t mount_first(struct vfs *v, struct mount *m, const char *source, const char *options)
+static int64_t mount_first(struct mount *m, const char *source, const char *options)
 {
-	(void)source;
-	(void)options;
-	return tmpfs_root(v, m, 0755, TMPFS_MAGIC);
+	return tmpfs_root(m, 0755, TMPFS_MAGIC);
 }
 
-static int64_t mount_empty(struct vfs *v, struct mount *m, const char *source, const char *options)
+static int64_t mount_empty(struct mount *m, const char *source, const char *options)
 {
-	(void)source;
-	(void)options;
-	return tmpfs_root(v, m, 0555, SYSFS_MAGIC);
+	return tmpfs_root(m, 0555, SYSFS_MAGIC);
 }
 
 const struct file_system tmpfs = {

@@ -7,7 +7,7 @@
 
 #define TENTH 100000000UL
 
-void terminal_start(struct vfs *v)
+void terminal_start(void)
 {
 	static const uint8_t control[CONTROLS] = { [VINTR] = 3,  [VQUIT] = 28,    [VERASE] = 127,
 						   [VKILL] = 21, [VEOF] = 4,      [VMIN] = 1,
@@ -22,23 +22,23 @@ void terminal_start(struct vfs *v)
 					   .control_modes = B38400 | CS8 | CREAD | HUPCL,
 					   .local = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN };
 	memcpy(t->modes.control, control, sizeof control);
-	v->terminal = t;
+	vfs.terminal = t;
 }
 
-void terminal_notified(struct vfs *v)
+void terminal_notified(void)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 
-	tty_input(v, t);
+	tty_input(t);
 	if (is_waited_for(&t->writers)) {
 		unpark(&t->writers);
-		watch_changed(v, &t->watch);
+		watch_changed(&t->watch);
 	}
 }
 
-int64_t vfs_terminal_signals(struct vfs *v, uint32_t *group, uint32_t *signal)
+int64_t vfs_terminal_signals(uint32_t *group, uint32_t *signal)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 
 	if (t->signal_count == 0)
 		return 0;
@@ -48,9 +48,9 @@ int64_t vfs_terminal_signals(struct vfs *v, uint32_t *group, uint32_t *signal)
 	return 1;
 }
 
-static bool is_background(const struct vfs *v, const struct terminal *t, uint32_t task)
+static bool is_background(const struct terminal *t, uint32_t task)
 {
-	const struct task_files *f = &v->tasks[task];
+	const struct task_files *f = &vfs.tasks[task];
 
 	return t->session != 0 && f->session == t->session && t->foreground != 0 && f->process_group != t->foreground;
 }
@@ -97,20 +97,19 @@ static bool must_wait(struct request *r, const struct terminal *t, uint64_t leng
 	return true;
 }
 
-static verdict terminal_read(struct vfs *v, struct request *r, struct file *f, struct grant to, uint64_t *at)
+static verdict terminal_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 	bool canonical = (t->modes.local & ICANON) != 0, wait;
 	nanoseconds deadline = NEVER;
 
-	(void)at;
 	if (to.length == 0)
 		return answer(r, 0);
-	if (is_background(v, t, r->task)) {
+	if (is_background(t, r->task)) {
 		/* Whoever ignores the signal is told the second time. */
 		if (r->scratch[0]++ > 0)
 			return refuse(r, EIO);
-		tty_signal(t, v->tasks[r->task].process_group, SIGTTIN);
+		tty_signal(t, vfs.tasks[r->task].process_group, SIGTTIN);
 		return park(&t->readers, r);
 	}
 	wait = canonical ? t->lines == 0 : must_wait(r, t, to.length, &deadline);
@@ -122,9 +121,9 @@ static verdict terminal_read(struct vfs *v, struct request *r, struct file *f, s
 }
 
 /* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone. */
-static size_t put_out(struct vfs *v, struct terminal *t, const char *from, size_t n)
+static size_t put_out(struct terminal *t, const char *from, size_t n)
 {
-	char *out = v->page + PAGE / 4;
+	char *out = vfs.page + PAGE / 4;
 	bool expand = (t->modes.output & (OPOST | ONLCR)) == (OPOST | ONLCR);
 	size_t length = 0, gone = 0, taken;
 	int64_t result;
@@ -148,21 +147,20 @@ static size_t put_out(struct vfs *v, struct terminal *t, const char *from, size_
 	return gone;
 }
 
-static verdict terminal_write(struct vfs *v, struct request *r, struct file *f, struct grant from, uint64_t *at)
+static verdict terminal_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 
-	(void)at;
-	if ((t->modes.local & TOSTOP) != 0 && is_background(v, t, r->task) && r->scratch[0]++ == 0) {
-		tty_signal(t, v->tasks[r->task].process_group, SIGTTOU);
+	if ((t->modes.local & TOSTOP) != 0 && is_background(t, r->task) && r->scratch[0]++ == 0) {
+		tty_signal(t, vfs.tasks[r->task].process_group, SIGTTOU);
 		return park(&t->writers, r);
 	}
 	while (r->done < from.length) {
 		size_t n = MIN(from.length - r->done, PAGE / 4), gone;
 
-		if (copy_in(v->page, from, r->done, n) != 0)
+		if (copy_in(vfs.page, from, r->done, n) != 0)
 			return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EFAULT);
-		gone = put_out(v, t, v->page, n);
+		gone = put_out(t, vfs.page, n);
 		r->done += gone;
 		if (gone == n)
 			continue;
@@ -173,45 +171,43 @@ static verdict terminal_write(struct vfs *v, struct request *r, struct file *f, 
 	return answer(r, (int64_t)r->done);
 }
 
-static uint32_t terminal_poll(struct vfs *v, struct file *f)
+static uint32_t terminal_poll(struct file *f)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 	bool readable = (t->modes.local & ICANON) != 0 ? t->lines > 0 : t->read != t->ready;
 
-	(void)f;
-	watch(v, &t->watch);
+	watch(&t->watch);
 	return (readable ? READY_IN : 0) | READY_OUT;
 }
 
-static void own(const struct vfs *v, struct terminal *t, uint32_t task)
+static void own(struct terminal *t, uint32_t task)
 {
-	t->session = v->tasks[task].session;
-	t->foreground = v->tasks[task].process_group;
+	t->session = vfs.tasks[task].session;
+	t->foreground = vfs.tasks[task].process_group;
 }
 
-int64_t terminal_open_own(struct vfs *v, uint32_t task, struct file *f)
+int64_t terminal_open_own(uint32_t task, struct file *f)
 {
-	(void)f;
-	return v->terminal->session != 0 && v->terminal->session == v->tasks[task].session ? 0 : -ENXIO;
+	return vfs.terminal->session != 0 && vfs.terminal->session == vfs.tasks[task].session ? 0 : -ENXIO;
 }
 
-int64_t terminal_open(struct vfs *v, uint32_t task, struct file *f)
+int64_t terminal_open(uint32_t task, struct file *f)
 {
-	const struct task_files *t = &v->tasks[task];
+	const struct task_files *t = &vfs.tasks[task];
 
-	if ((f->flags & O_NOCTTY) == 0 && v->terminal->session == 0 && t->session != 0 && t->process == t->session)
-		own(v, v->terminal, task);
+	if ((f->flags & O_NOCTTY) == 0 && vfs.terminal->session == 0 && t->session != 0 && t->process == t->session)
+		own(vfs.terminal, task);
 	return 0;
 }
 
-uint32_t terminal_session(const struct vfs *v)
+uint32_t terminal_session(void)
 {
-	return v->terminal->session;
+	return vfs.terminal->session;
 }
 
-void terminal_session_ended(struct vfs *v, uint32_t process)
+void terminal_session_ended(uint32_t process)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 
 	if (t->session == 0 || t->session != process)
 		return;
@@ -223,41 +219,39 @@ void terminal_session_ended(struct vfs *v, uint32_t process)
 /* The first process's descriptors were opened by no name, before there was any: they are what has this one later. */
 static const char console_name[] = "/dev/console";
 
-int64_t terminal_node(struct vfs *v, struct node **out)
+int64_t terminal_node(struct node **out)
 {
 	int64_t result;
 
 	/* That name leads through a descriptor without a name: back here. */
-	if (v->terminal->sought)
+	if (vfs.terminal->sought)
 		return -ELOOP;
-	v->terminal->sought = true;
-	result = walk(v, VFS_TASK, AT_FDCWD, console_name, 0, out);
-	v->terminal->sought = false;
+	vfs.terminal->sought = true;
+	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, out);
+	vfs.terminal->sought = false;
 	if (result == 0 && (!S_ISCHR((*out)->mode) || (*out)->device != DEVICE(5, 1))) {
-		node_drop(v, *out);
+		node_drop(*out);
 		result = -ENXIO;
 	}
 	return result;
 }
 
-static void terminal_stat(struct vfs *v, struct file *f, struct linux_stat *to)
+static void terminal_stat(struct file *f, struct linux_stat *to)
 {
 	struct node *n;
 
-	(void)f;
 	to->mode = S_IFCHR | 0600;
 	to->special = DEVICE(5, 1);
-	if (terminal_node(v, &n) != 0)
+	if (terminal_node(&n) != 0)
 		return;
 	stat_of_node(n, to);
-	node_drop(v, n);
+	node_drop(n);
 }
 
-static int64_t terminal_describe(struct vfs *v, struct file *f, char *to, size_t size)
+static int64_t terminal_describe(struct file *f, char *to, size_t size)
 {
 	size_t length = MIN(sizeof console_name - 1, size);
 
-	(void)v, (void)f;
 	memcpy(to, console_name, length);
 	return (int64_t)length;
 }

@@ -38,7 +38,7 @@ struct terminal {
 /* `group` gets `signal`. */
 void tty_signal(struct terminal *t, uint32_t group, uint32_t signal);
 /* All that the console has. */
-void tty_input(struct vfs *v, struct terminal *t);
+void tty_input(struct terminal *t);
 void tty_flush_input(struct terminal *t);
 static inline bool tty_is_end(const struct terminal *t, uint32_t at)
 {

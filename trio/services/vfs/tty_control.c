@@ -5,12 +5,12 @@
 #include "handlers.h"
 #include "tty.h"
 
-static bool is_own(const struct vfs *v, const struct terminal *t, uint32_t task)
+static bool is_own(const struct terminal *t, uint32_t task)
 {
-	return t->session != 0 && v->tasks[task].session == t->session;
+	return t->session != 0 && vfs.tasks[task].session == t->session;
 }
 
-static int64_t set_modes(struct vfs *v, struct terminal *t, struct grant at, bool flush)
+static int64_t set_modes(struct terminal *t, struct grant at, bool flush)
 {
 	struct linux_termios modes;
 	bool was_canonical = (t->modes.local & ICANON) != 0;
@@ -24,14 +24,14 @@ static int64_t set_modes(struct vfs *v, struct terminal *t, struct grant at, boo
 	if (was_canonical && (modes.local & ICANON) == 0)
 		t->ready = t->typed;
 	unpark(&t->readers);
-	watch_changed(v, &t->watch);
+	watch_changed(&t->watch);
 	return 0;
 }
 
 /* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
-static int64_t take_over(struct vfs *v, struct terminal *t, uint32_t task, uint64_t argument)
+static int64_t take_over(struct terminal *t, uint32_t task, uint64_t argument)
 {
-	const struct task_files *f = &v->tasks[task];
+	const struct task_files *f = &vfs.tasks[task];
 
 	if (f->process != f->session)
 		return -EPERM;
@@ -44,19 +44,19 @@ static int64_t take_over(struct vfs *v, struct terminal *t, uint32_t task, uint6
 	return 0;
 }
 
-static int64_t set_foreground(struct vfs *v, struct terminal *t, uint32_t task, struct grant at)
+static int64_t set_foreground(struct terminal *t, uint32_t task, struct grant at)
 {
 	int32_t group;
 
-	if (!is_own(v, t, task))
+	if (!is_own(t, task))
 		return -ENOTTY;
 	if (copy_in(&group, at, 0, sizeof group) != 0)
 		return -EFAULT;
 	if (group < 0)
 		return -EINVAL;
 	for (uint32_t i = 0; i < TASKS; i++)
-		if (v->tasks[i].descriptors != NULL && v->tasks[i].process_group == (uint32_t)group) {
-			if (v->tasks[i].session != t->session)
+		if (vfs.tasks[i].descriptors != NULL && vfs.tasks[i].process_group == (uint32_t)group) {
+			if (vfs.tasks[i].session != t->session)
 				return -EPERM;
 			t->foreground = (uint32_t)group;
 			unpark(&t->readers);
@@ -65,9 +65,9 @@ static int64_t set_foreground(struct vfs *v, struct terminal *t, uint32_t task, 
 	return -ESRCH;
 }
 
-static int64_t get_number(const struct vfs *v, const struct terminal *t, uint32_t task, struct grant at, uint32_t value)
+static int64_t get_number(const struct terminal *t, uint32_t task, struct grant at, uint32_t value)
 {
-	if (!is_own(v, t, task))
+	if (!is_own(t, task))
 		return -ENOTTY;
 	return copy_out(at, 0, &value, sizeof value);
 }
@@ -91,41 +91,41 @@ static int64_t queued(const struct terminal *t, struct grant at)
 	return copy_out(at, 0, &n, sizeof n);
 }
 
-static int64_t give_up(struct vfs *v, struct terminal *t, uint32_t task)
+static int64_t give_up(struct terminal *t, uint32_t task)
 {
-	if (!is_own(v, t, task))
+	if (!is_own(t, task))
 		return -ENOTTY;
-	if (v->tasks[task].process == t->session)
-		terminal_session_ended(v, t->session);
+	if (vfs.tasks[task].process == t->session)
+		terminal_session_ended(t->session);
 	return 0;
 }
 
-static int64_t control(struct vfs *v, uint32_t task, uint32_t command, uint64_t argument, struct grant at)
+static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struct grant at)
 {
-	struct terminal *t = v->terminal;
+	struct terminal *t = vfs.terminal;
 
 	switch (command) {
 	case TCGETS:
 		return copy_out(at, 0, &t->modes, sizeof t->modes);
 	case TCSETS:
 	case TCSETSW:
-		return set_modes(v, t, at, false);
+		return set_modes(t, at, false);
 	case TCSETSF:
-		return set_modes(v, t, at, true);
+		return set_modes(t, at, true);
 	case TIOCGWINSZ:
 		return copy_out(at, 0, &t->size, sizeof t->size);
 	case TIOCSWINSZ:
 		return set_size(t, at);
 	case TIOCGPGRP:
-		return get_number(v, t, task, at, t->foreground);
+		return get_number(t, task, at, t->foreground);
 	case TIOCGSID:
-		return get_number(v, t, task, at, t->session);
+		return get_number(t, task, at, t->session);
 	case TIOCSPGRP:
-		return set_foreground(v, t, task, at);
+		return set_foreground(t, task, at);
 	case TIOCSCTTY:
-		return take_over(v, t, task, argument);
+		return take_over(t, task, argument);
 	case TIOCNOTTY:
-		return give_up(v, t, task);
+		return give_up(t, task);
 	case FIONREAD:
 		return queued(t, at);
 	case TIOCOUTQ:
@@ -145,9 +145,7 @@ static int64_t control(struct vfs *v, uint32_t task, uint32_t command, uint64_t 
 	return -ENOTTY;
 }
 
-verdict terminal_ioctl(struct vfs *v, struct request *r, struct file *f, uint32_t command, uint64_t argument,
-		       struct grant at)
+verdict terminal_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
-	(void)f;
-	return settle(r, control(v, r->task, command, argument, at));
+	return settle(r, control(r->task, command, argument, at));
 }

@@ -168,7 +168,7 @@ static void typed(struct terminal *t, char c)
 	t->ready = t->typed;
 }
 
-void tty_input(struct vfs *v, struct terminal *t)
+void tty_input(struct terminal *t)
 {
 	char bytes[64];
 	uint32_t before = t->ready;
@@ -181,5 +181,5 @@ void tty_input(struct vfs *v, struct terminal *t)
 		return;
 	t->last_input = now();
 	unpark(&t->readers);
-	watch_changed(v, &t->watch);
+	watch_changed(&t->watch);
 }

@@ -47,9 +47,9 @@ static void address_set(struct address *a, const char *path, uint64_t length)
 	a->length = (uint32_t)(FAMILY + length + (path[0] == '\0' ? 0 : 1));
 }
 
-static struct socket *abstract_find(struct vfs *v, const char *path, uint64_t length)
+static struct socket *abstract_find(const char *path, uint64_t length)
 {
-	for (struct link *l = v->io->names.next; l != &v->io->names; l = l->next) {
+	for (struct link *l = vfs.io->names.next; l != &vfs.io->names; l = l->next) {
 		struct socket *s = CONTAINER(l, struct socket, named);
 
 		if (s->name.length == FAMILY + length && memcmp(s->name.path, path, length) == 0)
@@ -58,15 +58,15 @@ static struct socket *abstract_find(struct vfs *v, const char *path, uint64_t le
 	return NULL;
 }
 
-/* The path into v->path, for a walk. */
-static const char *path_for_walk(struct vfs *v, const char *path, uint64_t length)
+/* The path into vfs.path, for a walk. */
+static const char *path_for_walk(const char *path, uint64_t length)
 {
-	memcpy(v->path, path, length);
-	v->path[length] = '\0';
-	return v->path;
+	memcpy(vfs.path, path, length);
+	vfs.path[length] = '\0';
+	return vfs.path;
 }
 
-int64_t address_find(struct vfs *v, uint32_t task, struct grant address, struct socket **out)
+int64_t address_find(uint32_t task, struct grant address, struct socket **out)
 {
 	struct linux_sockaddr_un name;
 	int64_t length = address_get(address, &name);
@@ -76,25 +76,25 @@ int64_t address_find(struct vfs *v, uint32_t task, struct grant address, struct 
 	if (length <= 0)
 		return length == 0 ? -EINVAL : length;
 	if (name.path[0] == '\0') {
-		struct socket *s = abstract_find(v, name.path, (uint64_t)length);
+		struct socket *s = abstract_find(name.path, (uint64_t)length);
 
 		if (s != NULL)
 			*out = socket_hold(s);
 		return s == NULL ? -ECONNREFUSED : 0;
 	}
-	error = walk(v, task, AT_FDCWD, path_for_walk(v, name.path, (uint64_t)length), 0, &n);
+	error = walk(task, AT_FDCWD, path_for_walk(name.path, (uint64_t)length), 0, &n);
 	if (error != 0)
 		return error;
-	error = permitted(v, task, n, MAY_WRITE);
+	error = permitted(task, n, MAY_WRITE);
 	if (error == 0 && (!S_ISSOCK(n->mode) || n->special == NULL))
 		error = -ECONNREFUSED;
 	if (error == 0)
 		*out = socket_hold(n->special);
-	node_drop(v, n);
+	node_drop(n);
 	return error;
 }
 
-void address_release(struct vfs *v, struct socket *s)
+void address_release(struct socket *s)
 {
 	if (s->named.next != NULL)
 		list_remove(&s->named);
@@ -102,40 +102,40 @@ void address_release(struct vfs *v, struct socket *s)
 		return;
 	s->node->special = NULL;
 	s->node->mount->users--;
-	node_drop(v, s->node);
+	node_drop(s->node);
 	s->node = NULL;
 }
 
 /* Linux gives five hexadecimal digits. */
-static int64_t bind_automatically(struct vfs *v, struct socket *s)
+static int64_t bind_automatically(struct socket *s)
 {
 	for (uint32_t i = 0; i < AUTOBIND_MOST; i++) {
 		char name[8] = { '\0' };
 		struct text t = { name + 1, 5, 0 };
 
 		text_add(&t, "%05x", i);
-		if (abstract_find(v, name, 6) != NULL)
+		if (abstract_find(name, 6) != NULL)
 			continue;
 		address_set(&s->name, name, 6);
-		list_add(&v->io->names, &s->named);
+		list_add(&vfs.io->names, &s->named);
 		return 0;
 	}
 	return -ENOSPC;
 }
 
-static int64_t bind_abstract(struct vfs *v, struct socket *s, const char *path, uint64_t length)
+static int64_t bind_abstract(struct socket *s, const char *path, uint64_t length)
 {
-	if (abstract_find(v, path, length) != NULL)
+	if (abstract_find(path, length) != NULL)
 		return -EADDRINUSE;
 	address_set(&s->name, path, length);
-	list_add(&v->io->names, &s->named);
+	list_add(&vfs.io->names, &s->named);
 	return 0;
 }
 
-static int64_t bind_path(struct vfs *v, uint32_t task, struct socket *s, const char *path, uint64_t length)
+static int64_t bind_path(uint32_t task, struct socket *s, const char *path, uint64_t length)
 {
-	uint32_t mode = S_IFSOCK | (0777 & ~v->tasks[task].folders->umask);
-	int64_t error = make_at(v, task, AT_FDCWD, path_for_walk(v, path, length), mode, 0, &s->node);
+	uint32_t mode = S_IFSOCK | (0777 & ~vfs.tasks[task].folders->umask);
+	int64_t error = make_at(task, AT_FDCWD, path_for_walk(path, length), mode, 0, &s->node);
 
 	if (error != 0)
 		return error == -EEXIST ? -EADDRINUSE : error;
@@ -146,21 +146,21 @@ static int64_t bind_path(struct vfs *v, uint32_t task, struct socket *s, const c
 }
 
 /* Linux looks first whether the path is free. */
-static int64_t bound_already(struct vfs *v, uint32_t task, const char *path, uint64_t length)
+static int64_t bound_already(uint32_t task, const char *path, uint64_t length)
 {
 	struct node *n;
 
-	if (path[0] == '\0' || walk(v, task, AT_FDCWD, path_for_walk(v, path, length), WALK_NOFOLLOW, &n) != 0)
+	if (path[0] == '\0' || walk(task, AT_FDCWD, path_for_walk(path, length), WALK_NOFOLLOW, &n) != 0)
 		return -EINVAL;
-	node_drop(v, n);
+	node_drop(n);
 	return -EADDRINUSE;
 }
 
-verdict vfs_bind(struct vfs *v, struct request *r, int32_t fd, struct grant address)
+verdict vfs_bind(struct request *r, int32_t fd, struct grant address)
 {
 	struct linux_sockaddr_un name;
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 	int64_t length;
 
 	if (s == NULL)
@@ -169,18 +169,18 @@ verdict vfs_bind(struct vfs *v, struct request *r, int32_t fd, struct grant addr
 	if (length < 0)
 		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
 	if (s->name.length != 0)
-		return settle(r, bound_already(v, r->task, name.path, (uint64_t)length));
+		return settle(r, bound_already(r->task, name.path, (uint64_t)length));
 	if (length == 0)
-		return settle(r, bind_automatically(v, s));
+		return settle(r, bind_automatically(s));
 	if (name.path[0] == '\0')
-		return settle(r, bind_abstract(v, s, name.path, (uint64_t)length));
-	return vfs_settle(v, r, bind_path(v, r->task, s, name.path, (uint64_t)length));
+		return settle(r, bind_abstract(s, name.path, (uint64_t)length));
+	return vfs_settle(r, bind_path(r->task, s, name.path, (uint64_t)length));
 }
 
-verdict vfs_listen(struct vfs *v, struct request *r, int32_t fd, int32_t backlog)
+verdict vfs_listen(struct request *r, int32_t fd, int32_t backlog)
 {
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 
 	if (s == NULL)
 		return ANSWERED;
@@ -192,34 +192,34 @@ verdict vfs_listen(struct vfs *v, struct request *r, int32_t fd, int32_t backlog
 		list_start(&s->pending);
 	s->state = LISTENING;
 	s->backlog = MIN((uint32_t)backlog, (uint32_t)SOMAXCONN);
-	s->peer_credentials = credentials_of(v, r->task);
+	s->peer_credentials = credentials_of(r->task);
 	unpark(&s->for_room);
 	return answer(r, 0);
 }
 
-static verdict connect_datagrams(struct vfs *v, struct request *r, struct socket *s, struct grant address)
+static verdict connect_datagrams(struct request *r, struct socket *s, struct grant address)
 {
 	struct socket *to = NULL;
-	int64_t error = address_find(v, r->task, address, &to);
+	int64_t error = address_find(r->task, address, &to);
 
 	/* AF_UNSPEC: connected to nobody from now on. */
 	if (error != 0 && error != -EAFNOSUPPORT)
-		return vfs_settle(v, r, error);
+		return vfs_settle(r, error);
 	if (to != NULL && (to->type != s->type || (to->peer != NULL && to->peer != s))) {
 		error = to->type != s->type ? -EPROTOTYPE : -EPERM;
-		socket_drop(v, to);
+		socket_drop(to);
 		return settle(r, error);
 	}
 	if (s->peer != NULL)
-		socket_drop(v, s->peer);
+		socket_drop(s->peer);
 	s->peer = to;
 	return answer(r, 0);
 }
 
 /* The listener's end of a connection, which waits to be accepted. */
-static int64_t connection_make(struct vfs *v, uint32_t task, struct socket *s, struct socket *listener)
+static int64_t connection_make(uint32_t task, struct socket *s, struct socket *listener)
 {
-	struct socket *end = socket_make(v, task, s->type);
+	struct socket *end = socket_make(task, s->type);
 
 	if (end == NULL)
 		return -ENOMEM;
@@ -227,20 +227,20 @@ static int64_t connection_make(struct vfs *v, uint32_t task, struct socket *s, s
 	end->owner = listener->owner;
 	end->group = listener->group;
 	end->pass_credentials = listener->pass_credentials;
-	end->peer_credentials = credentials_of(v, task);
+	end->peer_credentials = credentials_of(task);
 	s->peer_credentials = listener->peer_credentials;
-	socket_join(v, s, end);
+	socket_join(s, end);
 	list_add(&listener->pending, &end->pending);
 	listener->pending_count++;
 	unpark(&listener->for_data);
-	watch_changed(v, &listener->watch);
+	watch_changed(&listener->watch);
 	return 0;
 }
 
-verdict vfs_connect(struct vfs *v, struct request *r, int32_t fd, struct grant address)
+verdict vfs_connect(struct request *r, int32_t fd, struct grant address)
 {
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 	struct socket *to;
 	int64_t error;
 	verdict how = ANSWERED;
@@ -248,10 +248,10 @@ verdict vfs_connect(struct vfs *v, struct request *r, int32_t fd, struct grant a
 	if (s == NULL)
 		return ANSWERED;
 	if (s->type == SOCK_DGRAM)
-		return connect_datagrams(v, r, s, address);
-	error = address_find(v, r->task, address, &to);
+		return connect_datagrams(r, s, address);
+	error = address_find(r->task, address, &to);
 	if (error != 0)
-		return vfs_settle(v, r, error == -EAFNOSUPPORT ? -EINVAL : error);
+		return vfs_settle(r, error == -EAFNOSUPPORT ? -EINVAL : error);
 	if (to->state != LISTENING || (to->shut & SHUT_RECEIVE))
 		error = -ECONNREFUSED;
 	if (to->type != s->type)
@@ -261,15 +261,15 @@ verdict vfs_connect(struct vfs *v, struct request *r, int32_t fd, struct grant a
 	if (error == 0 && to->pending_count > to->backlog)
 		how = socket_wait(r, &to->for_room, s->send_time, f, 0);
 	else
-		settle(r, error != 0 ? error : connection_make(v, r->task, s, to));
-	socket_drop(v, to);
+		settle(r, error != 0 ? error : connection_make(r->task, s, to));
+	socket_drop(to);
 	return how;
 }
 
-verdict vfs_accept(struct vfs *v, struct request *r, int32_t fd, struct grant address, uint32_t flags)
+verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t flags)
 {
 	struct file *f;
-	struct socket *s = socket_of(v, r, fd, &f);
+	struct socket *s = socket_of(r, fd, &f);
 	struct socket *end;
 	int64_t length = 0, placed;
 
@@ -288,7 +288,7 @@ verdict vfs_accept(struct vfs *v, struct request *r, int32_t fd, struct grant ad
 		length = address_put(&end->peer->name, address);
 	if (length < 0)
 		return settle(r, length);
-	placed = socket_place(v, r->task, end, flags);
+	placed = socket_place(r->task, end, flags);
 	if (placed < 0)
 		return settle(r, placed);
 
@@ -300,10 +300,10 @@ verdict vfs_accept(struct vfs *v, struct request *r, int32_t fd, struct grant ad
 	return answer(r, placed);
 }
 
-verdict vfs_socket_name(struct vfs *v, struct request *r, int32_t fd, uint32_t peer, struct grant address)
+verdict vfs_socket_name(struct request *r, int32_t fd, uint32_t peer, struct grant address)
 {
 	struct file *f;
-	const struct socket *s = socket_of(v, r, fd, &f);
+	const struct socket *s = socket_of(r, fd, &f);
 	int64_t length;
 
 	if (s == NULL)

@@ -16,18 +16,18 @@
 #define SOON 1000000
 #define SOON_EACH 1000
 
-static void alarm_in(struct vfs *v, nanoseconds time)
+static void alarm_in(nanoseconds time)
 {
-	v->io->waits = true;
+	vfs.io->waits = true;
 	alarm_at(ENDPOINT_VFS, now() + time);
 }
 
 /* A socket that only packets name may be lost from now on. */
-static void doubt(struct vfs *v)
+static void doubt(void)
 {
-	v->io->doubts++;
-	if (!v->io->waits)
-		alarm_in(v, SOON + v->io->kept * SOON_EACH);
+	vfs.io->doubts++;
+	if (!vfs.io->waits)
+		alarm_in(SOON + vfs.io->kept * SOON_EACH);
 }
 
 /* Finding ---------------------------------------------------------------------------------------------------------- */
@@ -107,9 +107,9 @@ static struct socket *unheld_after(struct io_state *io, const struct link *l)
 }
 
 /* Whoever lies with one that is not in the list can be received, and so can what lies with him. */
-static void collect(struct vfs *v)
+static void collect(void)
 {
-	struct io_state *io = v->io;
+	struct io_state *io = vfs.io;
 	struct socket *s;
 
 	io->doubts = io->kept = 0;
@@ -144,12 +144,12 @@ void file_depart(struct file *f)
 }
 
 /* One that was on its way. */
-static void file_arrive(struct vfs *v, struct file *f)
+static void file_arrive(struct file *f)
 {
 	struct socket *s = socket_in(f);
 
 	if (s == NULL) {
-		file_drop(v, f);
+		file_drop(f);
 		return;
 	}
 	f->named--;
@@ -157,14 +157,14 @@ static void file_arrive(struct vfs *v, struct file *f)
 	if (f->references > 0)
 		return;
 	if (s->in_flight == 0)
-		file_released(v, f);
+		file_released(f);
 	else
-		doubt(v);
+		doubt();
 }
 
-static void part_end(struct vfs *v)
+static void part_end(void)
 {
-	struct io_state *io = v->io;
+	struct io_state *io = vfs.io;
 	struct rights *rights;
 
 	io->settling = true;
@@ -172,71 +172,71 @@ static void part_end(struct vfs *v)
 	while (io->left > 0 && (rights = io->lost) != NULL) {
 		if (rights->left > 0) {
 			io->left--;
-			file_arrive(v, rights->files[--rights->left]);
+			file_arrive(rights->files[--rights->left]);
 			continue;
 		}
 		io->lost = rights->next;
-		rights_give(v, rights);
+		rights_give(rights);
 	}
 	io->settling = false;
 }
 
-void rights_settle(struct vfs *v)
+void rights_settle(void)
 {
-	if (v->io->settling || v->io->lost == NULL)
+	if (vfs.io->settling || vfs.io->lost == NULL)
 		return;
-	part_end(v);
-	if (v->io->lost != NULL)
-		alarm_in(v, SOON);
+	part_end();
+	if (vfs.io->lost != NULL)
+		alarm_in(SOON);
 }
 
-void rights_lose(struct vfs *v, struct rights *rights)
+void rights_lose(struct rights *rights)
 {
-	rights->next = v->io->lost;
-	v->io->lost = rights;
+	rights->next = vfs.io->lost;
+	vfs.io->lost = rights;
 }
 
-bool file_stays(struct vfs *v, struct file *f)
+bool file_stays(struct file *f)
 {
 	struct socket *s = socket_in(f);
 
 	if (s == NULL || s->in_flight == 0) {
-		epoll_forget(v, f);
+		epoll_forget(f);
 		return false;
 	}
 	if (s->unheld.next == NULL)
-		list_add(&v->io->unheld, &s->unheld);
-	doubt(v);
+		list_add(&vfs.io->unheld, &s->unheld);
+	doubt();
 	return true;
 }
 
 /* When ------------------------------------------------------------------------------------------------------------- */
 
-void lost_make_room(struct vfs *v, bool too_many)
+void lost_make_room(bool too_many)
 {
-	if (v->io->lost == NULL && v->io->doubts > (too_many ? 0 : PART + v->io->kept))
-		collect(v);
-	rights_settle(v);
+	if (vfs.io->lost == NULL && vfs.io->doubts > (too_many ? 0 : PART + vfs.io->kept))
+		collect();
+	rights_settle();
 }
 
-bool lost_recover(struct vfs *v)
+bool lost_recover(void)
 {
-	if (v->io->settling)
+	if (vfs.io->settling)
 		return false;
-	if (v->io->lost == NULL && v->io->doubts > 0)
-		collect(v);
-	if (v->io->lost == NULL)
+	if (vfs.io->lost == NULL && vfs.io->doubts > 0)
+		collect();
+	if (vfs.io->lost == NULL)
 		return false;
-	rights_settle(v);
+	rights_settle();
 	return true;
 }
 
-void lost_alarm(struct vfs *v)
+void lost_alarm(void)
 {
-	struct io_state *io = v->io;
+	struct io_state *io = vfs.io;
 
 	io->waits = false;
-	(void)lost_recover(v);
+	(void)lost_recover();
 	if (!io->waits && io->doubts > 0)
-		alarm_in(v, SOON + io->kept * SOON_EACH);
+		alarm_in(SOON + io->kept * SOON_EACH);
 }

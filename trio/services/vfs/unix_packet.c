@@ -5,19 +5,19 @@
 /* A packet weighs at least this much, so that empty ones fill a queue too. */
 #define OVERHEAD 512
 
-struct packet *packet_make(struct vfs *v, uint32_t length)
+struct packet *packet_make(uint32_t length)
 {
-	struct packet *p = vfs_take(v, sizeof *p + length);
+	struct packet *p = vfs_take(sizeof *p + length);
 
 	if (p != NULL)
 		p->length = length;
 	return p;
 }
 
-void packet_end(struct vfs *v, struct packet *p)
+void packet_end(struct packet *p)
 {
-	beside_end(v, &p->beside);
-	vfs_give(v, p, sizeof *p + p->length);
+	beside_end(&p->beside);
+	vfs_give(p, sizeof *p + p->length);
 }
 
 uint32_t packet_weight(const struct packet *p)
@@ -26,12 +26,12 @@ uint32_t packet_weight(const struct packet *p)
 }
 
 /* Whom a message goes to, held. 0 or -errno. */
-static int64_t receiver_of(struct vfs *v, uint32_t task, struct socket *s, const struct message *m, struct socket **out)
+static int64_t receiver_of(uint32_t task, struct socket *s, const struct message *m, struct socket **out)
 {
 	int64_t error = 0;
 
 	if (s->type == SOCK_DGRAM && m->address.length != 0)
-		error = address_find(v, task, m->address, out);
+		error = address_find(task, m->address, out);
 	else if (s->peer == NULL)
 		error = -ENOTCONN;
 	else
@@ -48,9 +48,9 @@ static int64_t receiver_of(struct vfs *v, uint32_t task, struct socket *s, const
 	else if (s->type == SOCK_DGRAM && (*out)->peer != NULL && (*out)->peer != s)
 		error = -EPERM;
 	if (error != 0)
-		socket_drop(v, *out);
+		socket_drop(*out);
 	if (error == -ECONNREFUSED && s->peer == *out) {
-		socket_drop(v, s->peer);
+		socket_drop(s->peer);
 		s->peer = NULL;
 	}
 	return error;
@@ -64,32 +64,30 @@ static bool receiver_is_full(const struct socket *s, const struct socket *to, ui
 }
 
 /* Memory is short: again once lost sockets are gone, if `to` is none. */
-static __attribute__((noinline)) struct packet *packet_make_again(struct vfs *v, const struct socket *to,
-								  uint32_t length)
+static __attribute__((noinline)) struct packet *packet_make_again(const struct socket *to, uint32_t length)
 {
 	struct packet *p = NULL;
 
-	while (p == NULL && lost_recover(v) && !to->closed)
-		p = packet_make(v, length);
+	while (p == NULL && lost_recover() && !to->closed)
+		p = packet_make(length);
 	return p;
 }
 
 /* `to` takes the message over. */
-static int64_t packet_deliver(struct vfs *v, struct request *r, struct socket *s, struct socket *to,
-			      const struct message *m)
+static int64_t packet_deliver(struct request *r, struct socket *s, struct socket *to, const struct message *m)
 {
-	struct packet *p = packet_make(v, (uint32_t)m->data.length);
+	struct packet *p = packet_make((uint32_t)m->data.length);
 	int64_t error;
 
 	if (p == NULL)
-		p = packet_make_again(v, to, (uint32_t)m->data.length);
+		p = packet_make_again(to, (uint32_t)m->data.length);
 	if (p == NULL)
 		return -ENOBUFS;
 	error = copy_in(p->data, m->data, 0, m->data.length);
 	if (error == 0)
-		error = beside_get(v, r->task, m->control, &p->beside);
+		error = beside_get(r->task, m->control, &p->beside);
 	if (error != 0) {
-		packet_end(v, p);
+		packet_end(p);
 		return error;
 	}
 
@@ -99,11 +97,11 @@ static int64_t packet_deliver(struct vfs *v, struct request *r, struct socket *s
 	to->packet_count++;
 	to->packet_weight += packet_weight(p);
 	unpark(&to->for_data);
-	watch_changed(v, &to->watch);
+	watch_changed(&to->watch);
 	return (int64_t)m->data.length;
 }
 
-verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m)
+verdict packet_send(struct request *r, struct file *f, struct socket *s, const struct message *m)
 {
 	struct socket *to;
 	int64_t result;
@@ -115,17 +113,17 @@ verdict packet_send(struct vfs *v, struct request *r, struct file *f, struct soc
 		return refuse(r, ENOTCONN);
 	if (m->data.length > s->send_buffer - OVERHEAD)
 		return refuse(r, EMSGSIZE);
-	result = receiver_of(v, r->task, s, m, &to);
+	result = receiver_of(r->task, s, m, &to);
 	if (result == -EPIPE)
 		return socket_broken(r, m->flags);
 	if (result != 0)
-		return vfs_settle(v, r, result);
+		return vfs_settle(r, result);
 	/* It is not held while this request waits: its end wakes who waits for room. */
 	if (receiver_is_full(s, to, m->data.length))
 		how = socket_wait(r, &to->for_room, s->send_time, f, m->flags);
 	else
-		how = settle(r, packet_deliver(v, r, s, to, m));
-	socket_drop(v, to);
+		how = settle(r, packet_deliver(r, s, to, m));
+	socket_drop(to);
 	return how;
 }
 
@@ -142,7 +140,7 @@ static verdict packet_none(struct request *r, struct file *f, struct socket *s, 
 	return socket_wait(r, &s->for_data, s->receive_time, f, m->flags);
 }
 
-verdict packet_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m)
+verdict packet_receive(struct request *r, struct file *f, struct socket *s, const struct message *m)
 {
 	bool keep = m->flags & MSG_PEEK;
 	struct packet *p;
@@ -165,17 +163,17 @@ verdict packet_receive(struct vfs *v, struct request *r, struct file *f, struct 
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
 	if (s->type == SOCK_SEQPACKET)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
-	beside_put(v, r, s, m, &p->beside, keep);
+	beside_put(r, s, m, &p->beside, keep);
 	r->result = (int64_t)(m->flags & MSG_TRUNC ? p->length : n);
 	if (keep)
 		return ANSWERED;
 	list_remove(&p->link);
 	s->packet_count--;
 	s->packet_weight -= packet_weight(p);
-	packet_end(v, p);
+	packet_end(p);
 	unpark(&s->for_room);
-	watch_changed(v, &s->watch);
+	watch_changed(&s->watch);
 	if (s->peer != NULL)
-		watch_changed(v, &s->peer->watch);
+		watch_changed(&s->peer->watch);
 	return ANSWERED;
 }

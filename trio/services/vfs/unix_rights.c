@@ -3,9 +3,9 @@
 #include "socket.h"
 
 /* The user's; NULL: nothing of his is on its way. */
-static struct allowance *allowance_find(struct vfs *v, uint32_t user)
+static struct allowance *allowance_find(uint32_t user)
 {
-	struct link *head = &v->io->allowances;
+	struct link *head = &vfs.io->allowances;
 
 	for (struct link *l = head->next; l != head; l = l->next) {
 		struct allowance *a = CONTAINER(l, struct allowance, link);
@@ -17,50 +17,50 @@ static struct allowance *allowance_find(struct vfs *v, uint32_t user)
 }
 
 /* NULL without memory. */
-static struct allowance *allowance_of(struct vfs *v, uint32_t user)
+static struct allowance *allowance_of(uint32_t user)
 {
-	struct allowance *a = allowance_find(v, user);
+	struct allowance *a = allowance_find(user);
 
 	if (a != NULL)
 		return a;
-	a = vfs_take(v, sizeof *a);
+	a = vfs_take(sizeof *a);
 	if (a == NULL)
 		return NULL;
 	a->user = user;
-	list_add(&v->io->allowances, &a->link);
+	list_add(&vfs.io->allowances, &a->link);
 	return a;
 }
 
-static void allowance_drop(struct vfs *v, struct allowance *a, uint32_t count)
+static void allowance_drop(struct allowance *a, uint32_t count)
 {
 	a->used -= count;
 	if (a->used > 0)
 		return;
 	list_remove(&a->link);
-	vfs_give(v, a, sizeof *a);
+	vfs_give(a, sizeof *a);
 }
 
-bool rights_are_too_many(struct vfs *v, uint32_t task)
+bool rights_are_too_many(uint32_t task)
 {
-	const struct task_files *t = &v->tasks[task];
-	const struct allowance *a = allowance_find(v, t->real_user);
+	const struct task_files *t = &vfs.tasks[task];
+	const struct allowance *a = allowance_find(t->real_user);
 
 	return a != NULL && a->used > t->files_most && t->user != 0;
 }
 
 /* For `count` descriptors of the task's; -ETOOMANYREFS: its user has more than RLIMIT_NOFILE on their way. */
-static int64_t rights_make(struct vfs *v, uint32_t task, uint32_t count, struct rights **out)
+static int64_t rights_make(uint32_t task, uint32_t count, struct rights **out)
 {
-	struct allowance *a = allowance_of(v, v->tasks[task].real_user);
+	struct allowance *a = allowance_of(vfs.tasks[task].real_user);
 	struct rights *rights;
 
 	if (a == NULL)
 		return -ENOMEM;
-	if (rights_are_too_many(v, task))
+	if (rights_are_too_many(task))
 		return -ETOOMANYREFS;
-	rights = vfs_take(v, sizeof *rights + count * sizeof(struct file *));
+	rights = vfs_take(sizeof *rights + count * sizeof(struct file *));
 	if (rights == NULL) {
-		allowance_drop(v, a, 0);
+		allowance_drop(a, 0);
 		return -ENOMEM;
 	}
 	rights->allowance = a;
@@ -70,26 +70,25 @@ static int64_t rights_make(struct vfs *v, uint32_t task, uint32_t count, struct 
 	return 0;
 }
 
-void rights_give(struct vfs *v, struct rights *rights)
+void rights_give(struct rights *rights)
 {
-	allowance_drop(v, rights->allowance, rights->count);
-	vfs_give(v, rights, sizeof *rights + rights->count * sizeof(struct file *));
+	allowance_drop(rights->allowance, rights->count);
+	vfs_give(rights, sizeof *rights + rights->count * sizeof(struct file *));
 }
 
-void beside_end(struct vfs *v, struct beside *b)
+void beside_end(struct beside *b)
 {
 	if (b->rights == NULL)
 		return;
-	rights_lose(v, b->rights);
+	rights_lose(b->rights);
 	b->rights = NULL;
-	rights_settle(v);
+	rights_settle();
 }
 
 /* Sending and receiving -------------------------------------------------------------------------------------------- */
 
 /* `count` descriptors at `offset` of `control`. */
-static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, uint64_t offset, uint32_t count,
-			  struct rights **out)
+static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, uint32_t count, struct rights **out)
 {
 	int32_t fds[SCM_MAX_FD];
 	int64_t error;
@@ -101,15 +100,15 @@ static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, ui
 	if (copy_in(fds, control, offset, count * sizeof fds[0]) != 0)
 		return -EFAULT;
 	for (uint32_t i = 0; i < count; i++)
-		if (file_of(v, task, fds[i]) == NULL)
+		if (file_of(task, fds[i]) == NULL)
 			return -EBADF;
-	error = rights_make(v, task, count, out);
+	error = rights_make(task, count, out);
 	if (error != 0)
 		return error;
 
 	/* committed */
 	for (uint32_t i = 0; i < count; i++) {
-		struct file *f = file_of(v, task, fds[i]);
+		struct file *f = file_of(task, fds[i]);
 
 		INVARIANT(f != NULL);
 		(*out)->files[i] = f;
@@ -119,16 +118,16 @@ static int64_t rights_get(struct vfs *v, uint32_t task, struct grant control, ui
 }
 
 /* Root may say that it is another. */
-static int64_t sender_get(struct vfs *v, uint32_t task, struct grant control, uint64_t offset, struct linux_ucred *out)
+static int64_t sender_get(uint32_t task, struct grant control, uint64_t offset, struct linux_ucred *out)
 {
-	struct linux_ucred own = credentials_of(v, task);
+	struct linux_ucred own = credentials_of(task);
 
 	if (copy_in(out, control, offset, sizeof *out) != 0)
 		return -EFAULT;
 	return own.uid == 0 || memcmp(out, &own, sizeof own) == 0 ? 0 : -EPERM;
 }
 
-static int64_t parts_get(struct vfs *v, uint32_t task, struct grant control, struct beside *out)
+static int64_t parts_get(uint32_t task, struct grant control, struct beside *out)
 {
 	struct linux_cmsghdr part;
 
@@ -145,25 +144,25 @@ static int64_t parts_get(struct vfs *v, uint32_t task, struct grant control, str
 		if (part.level != SOL_SOCKET)
 			continue;
 		if (part.type == SCM_RIGHTS)
-			error = rights_get(v, task, control, data, (uint32_t)(part.length - sizeof part) / 4,
+			error = rights_get(task, control, data, (uint32_t)(part.length - sizeof part) / 4,
 					   &out->rights);
 		else if (part.type == SCM_CREDENTIALS && part.length == sizeof part + sizeof out->sender)
-			error = sender_get(v, task, control, data, &out->sender);
+			error = sender_get(task, control, data, &out->sender);
 		if (error != 0)
 			return error;
 	}
 	return 0;
 }
 
-int64_t beside_get(struct vfs *v, uint32_t task, struct grant control, struct beside *out)
+int64_t beside_get(uint32_t task, struct grant control, struct beside *out)
 {
 	int64_t error;
 
-	out->sender = credentials_of(v, task);
+	out->sender = credentials_of(task);
 	out->has_sender = true;
-	error = parts_get(v, task, control, out);
+	error = parts_get(task, control, out);
 	if (error != 0)
-		beside_end(v, out);
+		beside_end(out);
 	return error;
 }
 
@@ -194,7 +193,7 @@ static void sender_put(struct control *c, const struct linux_ucred *sender)
 }
 
 /* As many as there are room and descriptors for. */
-static void rights_put(struct vfs *v, uint32_t task, struct control *c, const struct rights *rights, uint32_t flags)
+static void rights_put(uint32_t task, struct control *c, const struct rights *rights, uint32_t flags)
 {
 	uint64_t at = c->used + sizeof(struct linux_cmsghdr);
 	uint64_t room = c->to.length < at ? 0 : (c->to.length - at) / sizeof(int32_t);
@@ -202,15 +201,15 @@ static void rights_put(struct vfs *v, uint32_t task, struct control *c, const st
 
 	while (placed < rights->count && placed < room) {
 		struct file *f = file_hold(rights->files[placed]);
-		int64_t fd = descriptor_place(v, task, f, 0, flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
+		int64_t fd = descriptor_place(task, f, 0, flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
 		int32_t number = (int32_t)fd;
 
 		if (fd < 0) {
-			file_drop(v, f);
+			file_drop(f);
 			break;
 		}
 		if (copy_out(c->to, at + placed * sizeof number, &number, sizeof number) != 0) {
-			descriptor_close(v, task, number);
+			descriptor_close(task, number);
 			break;
 		}
 		placed++;
@@ -221,8 +220,7 @@ static void rights_put(struct vfs *v, uint32_t task, struct control *c, const st
 		c->cut = true;
 }
 
-void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct message *m, struct beside *b,
-		bool keep)
+void beside_put(struct request *r, struct socket *s, const struct message *m, struct beside *b, bool keep)
 {
 	static const struct linux_ucred nobody = { 0, 65534, 65534 };
 	struct control c = { .to = m->control };
@@ -230,9 +228,9 @@ void beside_put(struct vfs *v, struct request *r, struct socket *s, const struct
 	if (s->pass_credentials && m->control.length > 0)
 		sender_put(&c, b != NULL && b->has_sender ? &b->sender : &nobody);
 	if (b != NULL && b->rights != NULL) {
-		rights_put(v, r->task, &c, b->rights, m->flags);
+		rights_put(r->task, &c, b->rights, m->flags);
 		if (!keep)
-			beside_end(v, b);
+			beside_end(b);
 	}
 	r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = c.used;
 	if (c.cut)

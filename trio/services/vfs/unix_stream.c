@@ -4,8 +4,7 @@
 #include "socket.h"
 
 /* Before the first byte of a message with something beside it: a place for that. 0 or -errno. */
-static int64_t mark_make(struct vfs *v, struct request *r, struct socket *s, const struct message *m,
-			 struct packet **out)
+static int64_t mark_make(struct request *r, struct socket *s, const struct message *m, struct packet **out)
 {
 	struct socket *to = s->peer;
 	struct packet *mark;
@@ -15,12 +14,12 @@ static int64_t mark_make(struct vfs *v, struct request *r, struct socket *s, con
 	/* scratch[0]: it went with the first part. */
 	if (r->scratch[0] != 0 || (m->control.length == 0 && !s->pass_credentials && !to->pass_credentials))
 		return 0;
-	mark = packet_make(v, 0);
+	mark = packet_make(0);
 	if (mark == NULL)
 		return -ENOMEM;
-	error = beside_get(v, r->task, m->control, &mark->beside);
+	error = beside_get(r->task, m->control, &mark->beside);
 	if (error != 0) {
-		packet_end(v, mark);
+		packet_end(mark);
 		return error;
 	}
 	*out = mark;
@@ -35,7 +34,7 @@ static void mark_place(struct request *r, struct socket *to, struct packet *mark
 	r->scratch[0] = 1;
 }
 
-verdict stream_send(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m)
+verdict stream_send(struct request *r, struct file *f, struct socket *s, const struct message *m)
 {
 	struct socket *to = s->peer;
 	uint64_t left = m->data.length - r->done;
@@ -54,13 +53,13 @@ verdict stream_send(struct vfs *v, struct request *r, struct file *f, struct soc
 		return answer(r, 0);
 	if (ring_room(&to->ring) == 0)
 		return socket_wait(r, &to->for_room, s->send_time, f, m->flags);
-	n = mark_make(v, r, s, m, &mark);
+	n = mark_make(r, s, m, &mark);
 	if (n != 0)
 		return settle(r, n);
 	n = ring_put(&to->ring, m->data, r->done, (uint32_t)MIN(left, ring_room(&to->ring)), false);
 	if (n < 0) {
 		if (mark != NULL)
-			packet_end(v, mark);
+			packet_end(mark);
 		return settle(r, r->done > 0 ? (int64_t)r->done : n);
 	}
 	if (mark != NULL)
@@ -69,7 +68,7 @@ verdict stream_send(struct vfs *v, struct request *r, struct file *f, struct soc
 	r->done += (uint64_t)n;
 	if (is_waited_for(&to->for_data))
 		unpark(&to->for_data);
-	watch_changed(v, &to->watch);
+	watch_changed(&to->watch);
 	/* All of it; or a part alone could be read from the caller. */
 	if ((uint64_t)n == left || ring_room(&to->ring) > 0)
 		return answer(r, (int64_t)r->done);
@@ -107,7 +106,7 @@ static verdict stream_empty(struct request *r, struct file *f, struct socket *s,
 	return socket_wait(r, &s->for_data, s->receive_time, f, m->flags);
 }
 
-verdict stream_receive(struct vfs *v, struct request *r, struct file *f, struct socket *s, const struct message *m)
+verdict stream_receive(struct request *r, struct file *f, struct socket *s, const struct message *m)
 {
 	uint64_t n = MIN(m->data.length - r->done, s->ring.used);
 	struct packet *mark;
@@ -122,21 +121,21 @@ verdict stream_receive(struct vfs *v, struct request *r, struct file *f, struct 
 	mark = mark_within(s, &n);
 	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
-	beside_put(v, r, s, m, mark == NULL ? NULL : &mark->beside, keep);
+	beside_put(r, s, m, mark == NULL ? NULL : &mark->beside, keep);
 	if (keep)
 		return answer(r, (int64_t)n);
 	ring_drop(&s->ring, (uint32_t)n);
 	r->done += n;
 	if (mark != NULL) {
 		list_remove(&mark->link);
-		packet_end(v, mark);
+		packet_end(mark);
 	}
 	/* Not for every byte: a sender goes on when it can send much. */
 	if (ring_room(&s->ring) >= s->ring.size / 2) {
 		if (is_waited_for(&s->for_room))
 			unpark(&s->for_room);
 		if (s->peer != NULL)
-			watch_changed(v, &s->peer->watch);
+			watch_changed(&s->peer->watch);
 	}
 	if (r->done == m->data.length || (m->flags & MSG_WAITALL) == 0 || mark != NULL)
 		return answer(r, (int64_t)r->done);

@@ -60,23 +60,23 @@ struct task_files {
 };
 
 /* The open file at `fd`, not held; NULL: EBADF. */
-static inline struct file *file_of(struct vfs *v, uint32_t task, int32_t fd);
+static inline struct file *file_of(uint32_t task, int32_t fd);
 /* The lowest free descriptor from `least` on; the caller's reference goes to it. Returns it, or -EMFILE, -ENOMEM (the
  * reference stays the caller's). flags: O_CLOEXEC. */
-int64_t descriptor_place(struct vfs *v, uint32_t task, struct file *f, uint32_t least, uint32_t flags);
+int64_t descriptor_place(uint32_t task, struct file *f, uint32_t least, uint32_t flags);
 /* Undoes it, and drops the file; -EBADF. */
-int64_t descriptor_close(struct vfs *v, uint32_t task, int32_t fd);
+int64_t descriptor_close(uint32_t task, int32_t fd);
 
 /* Mounts and kinds of file systems --------------------------------------------------------------------------------- */
 
 struct file_system {
 	const char *name;
 	/* Makes the mount's root, held for the mount; `source` and `options` as mount(2) has them. 0 or -errno. */
-	int64_t (*mount)(struct vfs *v, struct mount *m, const char *source, const char *options);
+	int64_t (*mount)(struct mount *m, const char *source, const char *options);
 	/* -EBUSY where anything but the root is held. */
-	int64_t (*unmount)(struct vfs *v, struct mount *m);
-	void (*numbers)(struct vfs *v, struct mount *m, struct file_system_numbers *to);
-	int64_t (*sync)(struct vfs *v, struct mount *m);
+	int64_t (*unmount)(struct mount *m);
+	void (*numbers)(struct mount *m, struct file_system_numbers *to);
+	int64_t (*sync)(struct mount *m);
 };
 
 #define MOUNTS 32
@@ -103,7 +103,7 @@ struct device {
 	uint32_t mode, number;
 	const struct file_operations *operations;
 	/* NULL: always. For `task`; sets file->state; a negative errno refuses. */
-	int64_t (*open)(struct vfs *v, uint32_t task, struct file *f);
+	int64_t (*open)(uint32_t task, struct file *f);
 };
 
 /* The state -------------------------------------------------------------------------------------------------------- */
@@ -169,60 +169,61 @@ struct vfs {
 	struct io_state *io;
 	uint64_t next_inode;
 };
+extern struct vfs vfs;
 
-static inline struct file *file_of(struct vfs *v, uint32_t task, int32_t fd)
+static inline struct file *file_of(uint32_t task, int32_t fd)
 {
-	struct descriptors *d = v->tasks[task].descriptors;
+	struct descriptors *d = vfs.tasks[task].descriptors;
 
 	return (uint32_t)fd < d->size ? d->files[fd] : NULL;
 }
 
 /* Memory of any size, zeros; NULL where there is none, or not so much in one piece. Given back with the same size. */
-void *vfs_take(struct vfs *v, size_t size);
-void vfs_give(struct vfs *v, void *p, size_t size);
+void *vfs_take(size_t size);
+void vfs_give(void *p, size_t size);
 
 /* Now, in nanoseconds since 1970. */
-static inline int64_t vfs_time(struct vfs *v)
+static inline int64_t vfs_time(void)
 {
-	return v->epoch + (int64_t)now();
+	return vfs.epoch + (int64_t)now();
 }
 
 /* Read, mapped or listed by a file with these flags: Linux's "relatime", once after each change. */
-static inline void node_accessed(struct vfs *v, struct node *n, uint32_t flags)
+static inline void node_accessed(struct node *n, uint32_t flags)
 {
 	if (n->accessed <= n->changed && (flags & O_NOATIME) == 0 && (n->mount->flags & (MS_NOATIME | MS_RDONLY)) == 0)
-		n->accessed = vfs_time(v);
+		n->accessed = vfs_time();
 }
 
 /* disk_wait.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
-verdict disk_park(struct vfs *v, struct request *r);
-void disk_notified(struct vfs *v);
+verdict disk_park(struct request *r);
+void disk_notified(void);
 
 /* The answer to a request: parks it until the disk has answered where `result` is -EWAIT. */
-static inline verdict vfs_settle(struct vfs *v, struct request *r, int64_t result)
+static inline verdict vfs_settle(struct request *r, int64_t result)
 {
-	return result == -EWAIT ? disk_park(v, r) : settle(r, result);
+	return result == -EWAIT ? disk_park(r) : settle(r, result);
 }
 
 /* Until `polling` is 0 again watch() notes the task. */
-static inline void poll_begin(struct vfs *v, uint32_t task)
+static inline void poll_begin(uint32_t task)
 {
-	v->polling = 1ULL << task % 64;
-	v->polls++;
+	vfs.polling = 1ULL << task % 64;
+	vfs.polls++;
 }
 
 /* In an operation `poll`: who polls is to look again when `w` changes. */
-static inline void watch(struct vfs *v, struct watch *w)
+static inline void watch(struct watch *w)
 {
-	w->tasks |= v->polling;
-	v->watched = w;
+	w->tasks |= vfs.polling;
+	vfs.watched = w;
 }
-void watch_wake(struct vfs *v, struct watch *w);
-static inline void watch_changed(struct vfs *v, struct watch *w)
+void watch_wake(struct watch *w);
+static inline void watch_changed(struct watch *w)
 {
 	w->changes++;
 	if (w->tasks != 0)
-		watch_wake(v, w);
+		watch_wake(w);
 }
 
 /* walk.c: paths ---------------------------------------------------------------------------------------------------- */
@@ -237,8 +238,8 @@ static inline uint32_t walk_flags(uint32_t at)
 	return ((at & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) | ((at & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0);
 }
 
-/* The node at `path` for `task`, held. `path` may be v->path (it usually is); the walk uses v->target. */
-int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
+/* The node at `path` for `task`, held. `path` may be vfs.path (it usually is); the walk uses vfs.target. */
+int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
 
 /* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held),
  * NULL: nothing. */
@@ -249,80 +250,77 @@ struct place {
 	/* The path ended in a slash; in `.`, `..` or nothing at all. */
 	bool slash, special;
 };
-int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags,
-		   struct place *out);
-void place_drop(struct vfs *v, struct place *p);
-/* Copies a path into v->path. Returns its length or -errno. */
-static inline int64_t path_in(struct vfs *v, struct grant path)
+int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out);
+void place_drop(struct place *p);
+/* Copies a path into vfs.path. Returns its length or -errno. */
+static inline int64_t path_in(struct grant path)
 {
-	return copy_string(v->path, PATH_MAX, path);
+	return copy_string(vfs.path, PATH_MAX, path);
 }
 /* walk() of a path that a request came with. */
-static inline int64_t find_node(struct vfs *v, const struct request *r, int32_t directory, struct grant path,
-				uint32_t flags, struct node **out)
+static inline int64_t find_node(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
+				struct node **out)
 {
-	int64_t result = path_in(v, path);
+	int64_t result = path_in(path);
 
-	return result < 0 ? result : walk(v, r->task, directory, v->path, flags, out);
+	return result < 0 ? result : walk(r->task, directory, vfs.path, flags, out);
 }
 /* walk_place() of such a path, whose last link is not followed. */
-static inline int64_t find_place(struct vfs *v, const struct request *r, int32_t directory, struct grant path,
-				 struct place *out)
+static inline int64_t find_place(const struct request *r, int32_t directory, struct grant path, struct place *out)
 {
-	int64_t result = path_in(v, path);
+	int64_t result = path_in(path);
 
-	return result < 0 ? result : walk_place(v, r->task, directory, v->path, WALK_NOFOLLOW, out);
+	return result < 0 ? result : walk_place(r->task, directory, vfs.path, WALK_NOFOLLOW, out);
 }
 /* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
-int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted);
-bool is_owner(struct vfs *v, uint32_t task, const struct node *n);
+int64_t permitted(uint32_t task, const struct node *n, unsigned wanted);
+bool is_owner(uint32_t task, const struct node *n);
 bool is_in_group(const struct task_files *t, uint32_t group);
 /* The node's path from `root`, with NUL; where it is not below that, from the root of all, with `beyond` before it.
  * Returns its length or -errno. */
-int64_t path_of(struct vfs *v, const struct node *root, struct node *n, const char *beyond, char *to, size_t size);
+int64_t path_of(const struct node *root, struct node *n, const char *beyond, char *to, size_t size);
 
 /* names.c: makes a file of `mode` (type and permissions, umask applied) at `path`, with EEXIST and permissions
  * checked: for mknod, and bind of a socket. `out` (held) may be NULL. */
-int64_t make_at(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device,
-		struct node **out);
+int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out);
 
 /* open.c: a file on a node that is already found, for open and for /proc/PID/fd/N. */
-verdict open_node(struct vfs *v, struct request *r, struct node *n, uint32_t flags);
+verdict open_node(struct request *r, struct node *n, uint32_t flags);
 
 /* mounts.c: text of /proc/mounts. Returns its length. */
-size_t mounts_report(struct vfs *v, char *to, size_t size);
+size_t mounts_report(char *to, size_t size);
 
 /* walk.c: sets up what all nodes have: mount, inode number, mode, owner, times now; one reference. */
-void node_begin(struct vfs *v, struct node *n, struct mount *m, const struct file_attributes *as);
+void node_begin(struct node *n, struct mount *m, const struct file_attributes *as);
 
 /* devfs.c: the device a special node stands for; NULL: none. */
-const struct device *device_of(struct vfs *v, uint32_t mode, uint32_t number);
+const struct device *device_of(uint32_t mode, uint32_t number);
 
 /* fifo.c: a fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
-verdict fifo_open(struct vfs *v, struct request *r, struct file *f);
-void fifo_forget(struct vfs *v, struct node *n);
+verdict fifo_open(struct request *r, struct file *f);
+void fifo_forget(struct node *n);
 /* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
-struct node *fifo_waited_for(struct vfs *v, struct request *r);
-static inline struct node *fifo_waited(struct vfs *v, struct request *r)
+struct node *fifo_waited_for(struct request *r);
+static inline struct node *fifo_waited(struct request *r)
 {
-	return v->tasks[r->task].opening == NULL ? NULL : fifo_waited_for(v, r);
+	return vfs.tasks[r->task].opening == NULL ? NULL : fifo_waited_for(r);
 }
-void fifo_waited_drop(struct vfs *v, uint32_t task);
+void fifo_waited_drop(uint32_t task);
 /* The task waits to open a fifo on that mount; what it waited for before a signal came is forgotten. */
-bool fifo_is_awaited(struct vfs *v, uint32_t task, const struct mount *m);
+bool fifo_is_awaited(uint32_t task, const struct mount *m);
 /* remote_pages.c: at the service's start; vm has something to do; the disk has answered so much, a bit each. */
-void remote_pages_start(struct vfs *v);
-void remote_pages_wanted(struct vfs *v);
-void remote_pages_go_on(struct vfs *v, uint64_t came);
+void remote_pages_start(void);
+void remote_pages_wanted(void);
+void remote_pages_go_on(uint64_t came);
 /* epoll.c: the file goes. */
-void epoll_forget(struct vfs *v, struct file *f);
+void epoll_forget(struct file *f);
 /* socket.c: at the service's start. */
-void io_start(struct vfs *v);
+void io_start(void);
 /* unix_lost.c: no descriptor refers to a file that epolls or packets name. It stays if packets do. */
-bool file_stays(struct vfs *v, struct file *f);
+bool file_stays(struct file *f);
 /* Files are too many or memory is short: ends lost sockets. False: there are none. */
-bool lost_recover(struct vfs *v);
+bool lost_recover(void);
 /* NOTIFY_ALARM. */
-void lost_alarm(struct vfs *v);
+void lost_alarm(void);
 
 #endif

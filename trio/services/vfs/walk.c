@@ -1,5 +1,5 @@
-/* walk.c: from a path to a node. A walk holds the node it is at; what is left of the path lies in v->path, or after the
- * first symbolic link in v->target. */
+/* walk.c: from a path to a node. A walk holds the node it is at; what is left of the path lies in vfs.path, or, after
+ * the first symbolic link, in vfs.target. */
 #include "vfs_internal.h"
 
 struct walker {
@@ -11,24 +11,24 @@ struct walker {
 	const char *path;
 };
 
-void node_begin(struct vfs *v, struct node *n, struct mount *m, const struct file_attributes *as)
+void node_begin(struct node *n, struct mount *m, const struct file_attributes *as)
 {
 	n->mount = m;
-	n->inode = ++v->next_inode;
+	n->inode = ++vfs.next_inode;
 	n->mode = as->mode;
 	n->owner = as->owner;
 	n->group = as->group;
 	n->device = as->device;
 	n->links = 1;
 	n->references = 1;
-	n->accessed = n->modified = n->changed = vfs_time(v);
+	n->accessed = n->modified = n->changed = vfs_time();
 }
 
-void node_forgotten(struct vfs *v, struct node *n)
+void node_forgotten(struct node *n)
 {
 	if (n->special != NULL && S_ISFIFO(n->mode))
-		fifo_forget(v, n);
-	n->operations->forget(v, n);
+		fifo_forget(n);
+	n->operations->forget(n);
 }
 
 bool is_in_group(const struct task_files *t, uint32_t group)
@@ -41,9 +41,9 @@ bool is_in_group(const struct task_files *t, uint32_t group)
 	return false;
 }
 
-int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned wanted)
+int64_t permitted(uint32_t task, const struct node *n, unsigned wanted)
 {
-	const struct task_files *t = &v->tasks[task];
+	const struct task_files *t = &vfs.tasks[task];
 	uint32_t mode = n->mode;
 
 	if ((wanted & MAY_WRITE) != 0 && (n->mount->flags & MS_RDONLY) != 0 &&
@@ -59,24 +59,24 @@ int64_t permitted(struct vfs *v, uint32_t task, const struct node *n, unsigned w
 	return (wanted & ~mode) == 0 ? 0 : -EACCES;
 }
 
-bool is_owner(struct vfs *v, uint32_t task, const struct node *n)
+bool is_owner(uint32_t task, const struct node *n)
 {
-	return v->tasks[task].user == 0 || v->tasks[task].user == n->owner;
+	return vfs.tasks[task].user == 0 || vfs.tasks[task].user == n->owner;
 }
 
-static inline void go_to(struct vfs *v, struct walker *w, struct node *to)
+static inline void go_to(struct walker *w, struct node *to)
 {
 	while (to->covered_by != NULL) {
 		struct node *root = node_hold(to->covered_by->root);
 
-		node_drop(v, to);
+		node_drop(to);
 		to = root;
 	}
-	node_drop(v, w->at);
+	node_drop(w->at);
 	w->at = to;
 }
 
-static int64_t go_up(struct vfs *v, struct walker *w)
+static int64_t go_up(struct walker *w)
 {
 	struct node *n = w->at, *parent;
 	int64_t result;
@@ -84,20 +84,20 @@ static int64_t go_up(struct vfs *v, struct walker *w)
 	while (n != w->root && n == n->mount->root && n->mount->covers != NULL)
 		n = n->mount->covers;
 	if (n == w->root || n == n->mount->root || n->operations->parent == NULL) {
-		go_to(v, w, node_hold(n));
+		go_to(w, node_hold(n));
 		return 0;
 	}
-	result = n->operations->parent(v, n, &parent);
+	result = n->operations->parent(n, &parent);
 	if (result == 0)
-		go_to(v, w, parent);
+		go_to(w, parent);
 	return result;
 }
 
 /* The link's text comes before what is left of the path. */
-static int64_t go_by_text(struct vfs *v, struct walker *w, struct node *link)
+static int64_t go_by_text(struct walker *w, struct node *link)
 {
 	size_t left = strlen(w->path) + 1;
-	int64_t length = link->operations->readlink(v, link, v->page, PAGE);
+	int64_t length = link->operations->readlink(link, vfs.page, PAGE);
 
 	if (length < 0)
 		return length;
@@ -105,16 +105,16 @@ static int64_t go_by_text(struct vfs *v, struct walker *w, struct node *link)
 		return -ENOENT;
 	if ((size_t)length + left > PATH_MAX)
 		return -ENAMETOOLONG;
-	memmove(v->target + length, w->path, left);
-	memcpy(v->target, v->page, (size_t)length);
-	w->path = v->target;
-	if (v->target[0] == '/')
-		go_to(v, w, node_hold(w->root));
+	memmove(vfs.target + length, w->path, left);
+	memcpy(vfs.target, vfs.page, (size_t)length);
+	w->path = vfs.target;
+	if (vfs.target[0] == '/')
+		go_to(w, node_hold(w->root));
 	return 0;
 }
 
 /* `link` is dropped. */
-static int64_t go_by_link(struct vfs *v, struct walker *w, struct node *link)
+static int64_t go_by_link(struct walker *w, struct node *link)
 {
 	struct node *to;
 	int64_t result;
@@ -122,26 +122,26 @@ static int64_t go_by_link(struct vfs *v, struct walker *w, struct node *link)
 	if (++w->links > LINKS_FOLLOWED) {
 		result = -ELOOP;
 	} else if (link->operations->follow != NULL) {
-		result = link->operations->follow(v, link, &to);
+		result = link->operations->follow(link, &to);
 		if (result == 0)
-			go_to(v, w, to);
+			go_to(w, to);
 	} else {
-		result = go_by_text(v, w, link);
+		result = go_by_text(w, link);
 	}
-	node_drop(v, link);
+	node_drop(link);
 	return result;
 }
 
 /* Where a walk begins: held. An empty path is allowed with WALK_EMPTY. */
-static inline __attribute__((always_inline)) int64_t start(struct vfs *v, struct walker *w, int32_t directory)
+static inline __attribute__((always_inline)) int64_t start(struct walker *w, int32_t directory)
 {
-	struct folders *folders = v->tasks[w->task].folders;
+	struct folders *folders = vfs.tasks[w->task].folders;
 	struct file *f;
 
-	v->walker = w->task;
+	vfs.walker = w->task;
 	w->links = 0;
 	w->root = folders->root;
-	w->passes = v->tasks[w->task].user == 0;
+	w->passes = vfs.tasks[w->task].user == 0;
 	if (w->path[0] == '\0' && (w->flags & WALK_EMPTY) == 0)
 		return -ENOENT;
 	if (w->path[0] == '/') {
@@ -152,7 +152,7 @@ static inline __attribute__((always_inline)) int64_t start(struct vfs *v, struct
 		w->at = node_hold(folders->current);
 		return 0;
 	}
-	f = file_of(v, w->task, directory);
+	f = file_of(w->task, directory);
 	if (f == NULL)
 		return -EBADF;
 	if (f->node == NULL)
@@ -179,54 +179,54 @@ static bool is_dots(const char *name, size_t length)
 }
 
 /* What the component stands for in the folder that the walk is at: held in `out`. */
-static int64_t look_up(struct vfs *v, struct walker *w, const char *name, size_t length, struct node **out)
+static int64_t look_up(struct walker *w, const char *name, size_t length, struct node **out)
 {
 	if (length > NAME_MAX)
 		return -ENAMETOOLONG;
-	return w->at->operations->lookup(v, w->at, name, length, out);
+	return w->at->operations->lookup(w->at, name, length, out);
 }
 
-static int64_t may_pass(struct vfs *v, struct walker *w)
+static int64_t may_pass(struct walker *w)
 {
 	if (!S_ISDIR(w->at->mode))
 		return -ENOTDIR;
-	return w->passes ? 0 : permitted(v, w->task, w->at, MAY_EXECUTE);
+	return w->passes ? 0 : permitted(w->task, w->at, MAY_EXECUTE);
 }
 
-static inline __attribute__((always_inline)) int64_t step(struct vfs *v, struct walker *w, size_t length)
+static inline __attribute__((always_inline)) int64_t step(struct walker *w, size_t length)
 {
 	const char *name = w->path;
 	struct node *next;
-	int64_t result = may_pass(v, w);
+	int64_t result = may_pass(w);
 	bool last;
 
 	if (result != 0)
 		return result;
 	w->path += length;
 	if (is_dots(name, length))
-		return length == 2 ? go_up(v, w) : 0;
-	result = look_up(v, w, name, length, &next);
+		return length == 2 ? go_up(w) : 0;
+	result = look_up(w, name, length, &next);
 	if (result != 0)
 		return result;
 	last = w->path[0] == '\0';
 	if (S_ISLNK(next->mode) && !(last && (w->flags & WALK_NOFOLLOW) != 0))
-		return go_by_link(v, w, next);
-	go_to(v, w, next);
+		return go_by_link(w, next);
+	go_to(w, next);
 	return last || S_ISDIR(w->at->mode) ? 0 : -ENOTDIR;
 }
 
-int64_t walk(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
+int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
 {
 	struct walker w = { .task = task, .flags = flags, .path = path };
-	int64_t result = start(v, &w, directory);
+	int64_t result = start(&w, directory);
 	size_t length;
 
 	if (result != 0)
 		return result;
 	while ((length = component(&w)) > 0) {
-		result = step(v, &w, length);
+		result = step(&w, length);
 		if (result != 0) {
-			node_drop(v, w.at);
+			node_drop(w.at);
 			return result;
 		}
 	}
@@ -243,21 +243,21 @@ static bool is_last(const char *rest, bool *slash)
 }
 
 /* The last component: what stands there, if anything. 1: it was a link, and the walk goes on. */
-static int64_t finish_place(struct vfs *v, struct walker *w, size_t length, struct place *out)
+static int64_t finish_place(struct walker *w, size_t length, struct place *out)
 {
 	const char *name = w->path;
-	int64_t result = may_pass(v, w);
+	int64_t result = may_pass(w);
 
 	if (result != 0)
 		return result;
-	result = look_up(v, w, name, length, &out->node);
+	result = look_up(w, name, length, &out->node);
 	if (result != 0 && result != -ENOENT)
 		return result;
 	if (result == -ENOENT)
 		out->node = NULL;
 	else if (S_ISLNK(out->node->mode) && (w->flags & WALK_NOFOLLOW) == 0) {
 		w->path += length;
-		result = go_by_link(v, w, out->node);
+		result = go_by_link(w, out->node);
 		return result == 0 ? 1 : result;
 	}
 	memcpy(out->name, name, length);
@@ -267,10 +267,10 @@ static int64_t finish_place(struct vfs *v, struct walker *w, size_t length, stru
 	return 0;
 }
 
-int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out)
+int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out)
 {
 	struct walker w = { .task = task, .flags = flags & ~WALK_EMPTY, .path = path };
-	int64_t result = start(v, &w, directory);
+	int64_t result = start(&w, directory);
 	size_t length;
 
 	if (result != 0)
@@ -279,14 +279,14 @@ int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *
 	out->special = false;
 	while ((length = component(&w)) > 0) {
 		if (is_last(w.path + length, &out->slash) && !is_dots(w.path, length)) {
-			result = finish_place(v, &w, length, out);
+			result = finish_place(&w, length, out);
 			if (result == 0)
 				return 0;
 		} else {
-			result = step(v, &w, length);
+			result = step(&w, length);
 		}
 		if (result < 0) {
-			node_drop(v, w.at);
+			node_drop(w.at);
 			return result;
 		}
 	}
@@ -298,14 +298,14 @@ int64_t walk_place(struct vfs *v, uint32_t task, int32_t directory, const char *
 	return 0;
 }
 
-void place_drop(struct vfs *v, struct place *p)
+void place_drop(struct place *p)
 {
 	if (p->node != NULL)
-		node_drop(v, p->node);
-	node_drop(v, p->folder);
+		node_drop(p->node);
+	node_drop(p->folder);
 }
 
-int64_t path_of(struct vfs *v, const struct node *root, struct node *n, const char *beyond, char *to, size_t size)
+int64_t path_of(const struct node *root, struct node *n, const char *beyond, char *to, size_t size)
 {
 	char name[NAME_MAX + 1];
 	size_t at = size - 1;
@@ -317,19 +317,19 @@ int64_t path_of(struct vfs *v, const struct node *root, struct node *n, const ch
 	while (n != root) {
 		if (n == n->mount->root) {
 			folder = n->mount->covers;
-			node_drop(v, n);
+			node_drop(n);
 			if (folder == NULL)
 				break;
 			n = node_hold(folder);
 			continue;
 		}
-		length = n->operations->name == NULL ? -ENOENT : n->operations->name(v, n, name, &folder);
-		node_drop(v, n);
+		length = n->operations->name == NULL ? -ENOENT : n->operations->name(n, name, &folder);
+		node_drop(n);
 		if (length < 0)
 			return length;
 		n = folder;
 		if ((size_t)length + 1 > at) {
-			node_drop(v, n);
+			node_drop(n);
 			return -ERANGE;
 		}
 		at -= (size_t)length;
@@ -339,7 +339,7 @@ int64_t path_of(struct vfs *v, const struct node *root, struct node *n, const ch
 	if (at == size - 1)
 		to[--at] = '/';
 	if (n == root) {
-		node_drop(v, n);
+		node_drop(n);
 	} else {
 		length = (int64_t)strlen(beyond);
 		if ((size_t)length > at)

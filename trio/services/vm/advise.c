@@ -9,12 +9,11 @@ static int64_t act_free(struct space *s, const struct region *r, uint64_t end, s
 	return act_drop(s, r, end, share);
 }
 
-verdict vm_advise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t advice)
+verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t advice)
 {
 	struct space *s = space_of(r->task);
 	uint64_t end = address + PAGE_UP(length);
 
-	(void)self;
 	if (address % PAGE != 0 || end < address)
 		return refuse(r, EINVAL);
 	switch (advice) {
@@ -56,11 +55,10 @@ static int64_t act_try_to_populate(struct space *s, const struct region *r, uint
 	return 0;
 }
 
-verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t now)
+verdict vm_lock(struct request *r, uint64_t address, uint64_t length, uint32_t now)
 {
 	uint64_t begin = PAGE_DOWN(address), end = PAGE_UP(address + length);
 
-	(void)self;
 	if (end < begin)
 		return refuse(r, EINVAL);
 	if (check_range(begin, end - begin) != 0)
@@ -69,11 +67,10 @@ verdict vm_lock(struct vm *self, struct request *r, uint64_t address, uint64_t l
 	return each_by_shares(space_of(r->task), r, begin, end, BY_THE_END, now ? act_populate : act_nothing);
 }
 
-verdict vm_lock_all(struct vm *self, struct request *r, uint32_t present, uint32_t future)
+verdict vm_lock_all(struct request *r, uint32_t present, uint32_t future)
 {
 	struct space *s = space_of(r->task);
 
-	(void)self;
 	s->populates = future != 0;
 	r->done = 0;
 	if (present && each_by_shares(s, r, 0, USER_TOP, BY_THE_END, act_try_to_populate) == PARKED)
@@ -92,13 +89,12 @@ static uint8_t is_resident(struct space *s, const struct region *r, uint64_t at)
 	return r->object != 0 && object_frame(object_of(r->object), r->index + (at - r->begin) / PAGE, false) != 0;
 }
 
-verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint64_t to)
+verdict vm_resident(struct request *r, uint64_t address, uint64_t length, uint64_t to)
 {
 	struct space *s = space_of(r->task);
 	uint64_t pages = PAGE_UP(length) / PAGE, done = r->scratch[0], share = done + SHARE_PAGES;
 	uint8_t part[256];
 
-	(void)self;
 	if (address % PAGE != 0)
 		return refuse(r, EINVAL);
 	if (check_range(address, length) != 0)
@@ -133,11 +129,10 @@ verdict vm_resident(struct vm *self, struct request *r, uint64_t address, uint64
 }
 
 /* Objects are memory: there is nothing to be written back to. */
-verdict vm_synchronise(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t flags)
+verdict vm_synchronise(struct request *r, uint64_t address, uint64_t length, uint32_t flags)
 {
 	uint64_t end = address + PAGE_UP(length);
 
-	(void)self;
 	if (flags & ~(uint32_t)(MS_ASYNC | MS_INVALIDATE | MS_SYNC) || address % PAGE != 0 ||
 	    (flags & (MS_ASYNC | MS_SYNC)) == (MS_ASYNC | MS_SYNC))
 		return refuse(r, EINVAL);

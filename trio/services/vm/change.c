@@ -75,12 +75,11 @@ static int64_t act_protect(struct space *s, struct region *r, uint32_t protectio
 	return kernel_space_protect(s->number, r->begin, (uint64_t)pages, protection, !(bits & REGION_SHARED));
 }
 
-verdict vm_protect(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection)
+verdict vm_protect(struct request *r, uint64_t address, uint64_t length, uint32_t protection)
 {
 	struct space *s = space_of(r->task);
 	uint64_t end = address + PAGE_UP(length);
 
-	(void)self;
 	if (address % PAGE != 0 || protection & ~(uint32_t)PROT_ALL)
 		return refuse(r, EINVAL);
 	if (length == 0)
@@ -92,14 +91,12 @@ verdict vm_protect(struct vm *self, struct request *r, uint64_t address, uint64_
 
 static int64_t act_set(struct space *s, struct region *r, uint32_t bits)
 {
-	(void)s;
 	r->bits |= bits;
 	return 0;
 }
 
 static int64_t act_clear(struct space *s, struct region *r, uint32_t bits)
 {
-	(void)s;
 	r->bits &= ~bits;
 	return 0;
 }
@@ -109,7 +106,7 @@ verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t
 	return change_regions(s, r, begin, end, come != 0 ? act_set : act_clear, come | gone);
 }
 
-verdict vm_break_at(struct vm *self, struct request *r, uint64_t address)
+verdict vm_break_at(struct request *r, uint64_t address)
 {
 	struct space *s = space_of(r->task);
 	uint64_t old_end = PAGE_UP(s->heap_end), new_end = PAGE_UP(address);
@@ -129,7 +126,7 @@ verdict vm_break_at(struct vm *self, struct request *r, uint64_t address)
 				    (struct region){ .bits = PROT_READ | PROT_WRITE });
 	if (result == UNDER_WAY)
 		return PARKED;
-	if (result == -ENOMEM && vm_reap(self) > 0)
+	if (result == -ENOMEM && vm_reap() > 0)
 		return give_way(r, BY_THE_END);
 	if (result >= 0)
 		s->heap_end = address;
@@ -187,14 +184,13 @@ static bool grow_in_place(struct space *s, struct region *old, uint64_t end, uin
 	return true;
 }
 
-verdict vm_remap(struct vm *self, struct request *r, uint64_t address, uint64_t old_length, uint64_t new_length,
-		 uint32_t flags, uint64_t new_address)
+verdict vm_remap(struct request *r, uint64_t address, uint64_t old_length, uint64_t new_length, uint32_t flags,
+		 uint64_t new_address)
 {
 	struct space *s = space_of(r->task);
 	struct region *old;
 	uint64_t to;
 
-	(void)self;
 	old_length = PAGE_UP(old_length);
 	new_length = PAGE_UP(new_length);
 	if (flags & ~(uint32_t)(MREMAP_MAYMOVE | MREMAP_FIXED) ||

@@ -135,11 +135,10 @@ int64_t space_fault(struct space *s, uint64_t address, uint32_t access)
 	return fault_zeros(s, r, PAGE_DOWN(address), access);
 }
 
-int64_t vm_fault(struct vm *self, uint32_t task, uint64_t address, uint32_t access)
+int64_t vm_fault(uint32_t task, uint64_t address, uint32_t access)
 {
 	struct space *s = space_of(task);
 
-	(void)self;
 	if (s == NULL || address >= USER_TOP)
 		return -EFAULT;
 	return space_fault(s, address, access);

@@ -52,15 +52,14 @@ static struct queue *queue_of(const struct key *key)
 	return &queues[mixed >> 56];
 }
 
-verdict vm_futex_wait(struct vm *self, struct request *r, uint64_t address, uint32_t value, uint64_t deadline,
-		      uint32_t mask, uint32_t own)
+verdict vm_futex_wait(struct request *r, uint64_t address, uint32_t value, uint64_t deadline, uint32_t mask,
+		      uint32_t own)
 {
 	struct space *s = space_of(r->task);
 	struct key key;
 	int64_t result;
 	void *word;
 
-	(void)self;
 	if (r->scratch[STATE] == WOKEN)
 		return answer(r, 0);
 	if (r->late)
@@ -139,27 +138,25 @@ static uint32_t requeue(const struct key *from, const struct key *to, uint32_t c
 	return moved;
 }
 
-verdict vm_futex_wake(struct vm *self, struct request *r, uint64_t address, uint32_t count, uint32_t mask, uint32_t own)
+verdict vm_futex_wake(struct request *r, uint64_t address, uint32_t count, uint32_t mask, uint32_t own)
 {
 	struct key key;
 	int64_t result;
 
-	(void)self;
 	if (mask == 0)
 		return refuse(r, EINVAL);
 	result = key_of(space_of(r->task), address, own, &key);
 	return settle(r, result != 0 ? result : wake(&key, count, mask));
 }
 
-verdict vm_futex_requeue(struct vm *self, struct request *r, uint64_t address, uint32_t count, uint64_t other,
-			 uint32_t more, int64_t compare, uint32_t own)
+verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, uint64_t other, uint32_t more,
+			 int64_t compare, uint32_t own)
 {
 	struct space *s = space_of(r->task);
 	struct key from, to;
 	uint32_t woken;
 	int64_t result = key_of(s, address, own, &from);
 
-	(void)self;
 	if (result == 0)
 		result = key_of(s, other, own, &to);
 	if (result != 0)
@@ -178,13 +175,12 @@ verdict vm_futex_requeue(struct vm *self, struct request *r, uint64_t address, u
 	return answer(r, woken + requeue(&from, &to, more));
 }
 
-int64_t vm_clear_and_wake(struct vm *self, uint32_t task, uint64_t address)
+int64_t vm_clear_and_wake(uint32_t task, uint64_t address)
 {
 	struct space *s = space_of(task);
 	struct key key;
 	void *word;
 
-	(void)self;
 	/* Nobody is left who could look, and the page would be copied for nothing. */
 	if (s == NULL || s->users < 2 || key_of(s, address, 0, &key) != 0)
 		return 0;

@@ -161,18 +161,17 @@ static int64_t bits_for(uint32_t protection, uint32_t flags)
 	return (protection & PROT_ALL) | (type == MAP_PRIVATE ? 0 : REGION_SHARED);
 }
 
-static int64_t map_shared(struct vm *self, struct space *s, uint64_t address, uint64_t length, uint32_t flags,
-			  struct region new)
+static int64_t map_shared(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new)
 {
-	int64_t result = vm_object_create(self, &new.object);
+	int64_t result = vm_object_create(&new.object);
 
 	if (result != 0)
 		return result;
-	(void)vm_object_resize(self, new.object, PAGE_UP(length));
+	(void)vm_object_resize(new.object, PAGE_UP(length));
 	result = object_promise(new.object, PAGE_UP(length) / PAGE);
 	if (result == 0)
 		result = map_region(s, address, length, flags, new);
-	(void)vm_object_drop(self, new.object);
+	(void)vm_object_drop(new.object);
 	return result;
 }
 
@@ -218,8 +217,7 @@ static verdict populate_new(struct space *s, struct request *r, uint32_t flags, 
 	return answer(r, value);
 }
 
-verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, uint64_t length, uint32_t protection,
-			 uint32_t flags)
+verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags)
 {
 	struct space *s = space_of(r->task);
 	int64_t bits = bits_for(protection, flags), result;
@@ -237,21 +235,20 @@ verdict vm_map_anonymous(struct vm *self, struct request *r, uint64_t address, u
 	if (flags & MAP_GROWSDOWN && !(bits & REGION_SHARED))
 		new.bits |= REGION_DOWN;
 	if (bits & REGION_SHARED)
-		result = map_shared(self, s, address, length, flags, new);
+		result = map_shared(s, address, length, flags, new);
 	else
 		result = map_region(s, address, length, flags, new);
-	if (result == -ENOMEM && vm_reap(self) > 0) {
+	if (result == -ENOMEM && vm_reap() > 0) {
 		r->scratch[MAPPED] = 0;
 		return give_way(r, BY_THE_END);
 	}
 	return populate_new(s, r, flags, result, length);
 }
 
-verdict vm_unmap(struct vm *self, struct request *r, uint64_t address, uint64_t length)
+verdict vm_unmap(struct request *r, uint64_t address, uint64_t length)
 {
 	int64_t result;
 
-	(void)self;
 	if (length == 0 || check_range(address, length) != 0)
 		return refuse(r, EINVAL);
 	result = unmap_for(space_of(r->task), r, address, address + PAGE_UP(length));
@@ -276,8 +273,8 @@ static bool may_map_now(struct space *s, uint32_t task, uint64_t address, uint64
 	return false;
 }
 
-int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection,
-		      uint32_t flags, uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out_address)
+int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,
+		      uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out_address)
 {
 	struct space *s = space_of(task);
 	int64_t bits = bits_for(protection, flags), result;
@@ -297,7 +294,7 @@ int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t
 	if (space_is_large(s) && !may_map_now(s, task, address, length, flags))
 		return -EWAIT;
 	result = map_region(s, address, length, flags, new);
-	if (result == -ENOMEM && vm_reap(self) > 0)
+	if (result == -ENOMEM && vm_reap() > 0)
 		return ask_again_of_vfs();
 	if (result < 0)
 		return result;
@@ -305,14 +302,13 @@ int64_t vm_map_object(struct vm *self, uint32_t task, uint64_t address, uint64_t
 	return is_populated(s, flags);
 }
 
-int64_t vm_populate(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint64_t *out_next)
+int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *out_next)
 {
 	struct space *s = space_of(task);
 	struct share share = { .at = address, .work = SHARE_PAGES };
 	uint64_t end = address + PAGE_UP(length);
 	const struct region *r;
 
-	(void)self;
 	*out_next = end;
 	if (s == NULL || check_range(address, PAGE_UP(length)) != 0)
 		return -EINVAL;
@@ -325,12 +321,11 @@ int64_t vm_populate(struct vm *self, uint32_t task, uint64_t address, uint64_t l
 	return 0;
 }
 
-int64_t vm_map_zeros(struct vm *self, uint32_t task, uint64_t address, uint64_t length, uint32_t protection)
+int64_t vm_map_zeros(uint32_t task, uint64_t address, uint64_t length, uint32_t protection)
 {
 	struct space *s = space_of(task);
 	int64_t result;
 
-	(void)self;
 	if (s == NULL)
 		return -EINVAL;
 	result = map_region(s, address, length, MAP_FIXED_NOREPLACE, (struct region){ .bits = protection & PROT_ALL });

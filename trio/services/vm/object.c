@@ -55,12 +55,11 @@ static bool objects_grow(void)
 	return true;
 }
 
-int64_t vm_object_create(struct vm *self, uint32_t *out_object)
+int64_t vm_object_create(uint32_t *out_object)
 {
 	struct object_page *page;
 	uint32_t at;
 
-	(void)self;
 	if (list_is_empty(&rooms) && !objects_grow())
 		return -ENOMEM;
 	page = CONTAINER(rooms.next, struct object_page, room);
@@ -77,9 +76,9 @@ int64_t vm_object_create(struct vm *self, uint32_t *out_object)
 	return 0;
 }
 
-int64_t vm_object_device(struct vm *self, uint64_t frame, uint64_t count, uint32_t *out_object)
+int64_t vm_object_device(uint64_t frame, uint64_t count, uint32_t *out_object)
 {
-	int64_t result = vm_object_create(self, out_object);
+	int64_t result = vm_object_create(out_object);
 	struct object *o;
 
 	if (result != 0)
@@ -254,7 +253,7 @@ static bool tree_split(uint64_t *word, uint64_t *to, uint32_t height, uint64_t i
 }
 
 /* Drops the object's pages from `index` on; many of them are freed later, as an object of their own. */
-static void pages_drop(struct vm *self, struct object *o, uint64_t index)
+static void pages_drop(struct object *o, uint64_t index)
 {
 	uint64_t left = SHARE_PAGES;
 	uint32_t number;
@@ -265,7 +264,7 @@ static void pages_drop(struct vm *self, struct object *o, uint64_t index)
 	tree_drop(o, &o->root, o->height, index, &left);
 	if (left > 0)
 		return;
-	if (o->promised == 0 && vm_object_create(self, &number) == 0) {
+	if (o->promised == 0 && vm_object_create(&number) == 0) {
 		rest = object_of(number);
 		rest->height = o->height;
 		(void)tree_split(&o->root, &rest->root, o->height, index);
@@ -306,11 +305,10 @@ static bool object_free(uint32_t number, uint64_t *left)
 	return true;
 }
 
-int64_t vm_reap(struct vm *self)
+int64_t vm_reap(void)
 {
 	uint64_t left = REAP_PAGES;
 
-	(void)self;
 	while (dropped != 0 && left > 0) {
 		uint32_t number = dropped, next = object_of(number)->next;
 
@@ -322,23 +320,21 @@ int64_t vm_reap(struct vm *self)
 	return (int64_t)(REAP_PAGES - left);
 }
 
-int64_t vm_object_hold(struct vm *self, uint32_t object)
+int64_t vm_object_hold(uint32_t object)
 {
 	struct object *o = object_of(object);
 
-	(void)self;
 	if (o == NULL)
 		return -EINVAL;
 	o->holders++;
 	return 0;
 }
 
-int64_t vm_object_drop(struct vm *self, uint32_t object)
+int64_t vm_object_drop(uint32_t object)
 {
 	struct object *o = object_of(object);
 	uint64_t left = SHARE_PAGES;
 
-	(void)self;
 	if (o == NULL)
 		return -EINVAL;
 	if (o->holders > 1)
@@ -365,16 +361,14 @@ void object_unmapped(uint32_t object)
 	if (o == NULL)
 		return;
 	o->mapped--;
-	(void)vm_object_drop(NULL, object);
+	(void)vm_object_drop(object);
 }
 
-int64_t vm_object_page(struct vm *self, uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint,
-		       uint64_t *out_address)
+int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint, uint64_t *out_address)
 {
 	struct object *o = object_of(object);
 	uint64_t frame;
 
-	(void)self;
 	*out_address = 0;
 	if (o == NULL)
 		return -EINVAL;
@@ -413,7 +407,7 @@ static void clear_tail(struct object *o, uint64_t size)
 		memset((char *)at + size % PAGE, 0, PAGE - size % PAGE);
 }
 
-int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size)
+int64_t vm_object_resize(uint32_t object, uint64_t size)
 {
 	struct object *o = object_of(object);
 	uint64_t pages = size / PAGE + (size % PAGE != 0), old;
@@ -428,7 +422,7 @@ int64_t vm_object_resize(struct vm *self, uint32_t object, uint64_t size)
 		paged_cut(o, pages, (old + PAGE - 1) / PAGE);
 	if (o->mapped != 0)
 		unmap_everywhere(object, pages);
-	pages_drop(self, o, pages);
+	pages_drop(o, pages);
 	if (o->root == 0)
 		o->height = 0;
 	clear_tail(o, size);

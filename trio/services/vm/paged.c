@@ -134,14 +134,13 @@ void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end)
 }
 
 /* Another thread may have made the page be there, and its own, since. */
-verdict vm_await(struct vm *self, struct request *r, uint64_t address, uint32_t access)
+verdict vm_await(struct request *r, uint64_t address, uint32_t access)
 {
 	struct space *s = space_of(r->task);
 	uint32_t protection;
 	uint64_t frame;
 	int64_t result;
 
-	(void)self;
 	if (s == NULL || address >= USER_TOP)
 		return refuse(r, EFAULT);
 	if (kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0)
@@ -150,9 +149,9 @@ verdict vm_await(struct vm *self, struct request *r, uint64_t address, uint32_t 
 	return result == -EWAIT ? paged_wait(r) : settle(r, result);
 }
 
-int64_t vm_object_paged(struct vm *self, uint64_t name, uint32_t *out_object)
+int64_t vm_object_paged(uint64_t name, uint32_t *out_object)
 {
-	int64_t result = vm_object_create(self, out_object);
+	int64_t result = vm_object_create(out_object);
 
 	if (result != 0)
 		return result;
@@ -178,9 +177,8 @@ static bool is_unheld(struct object *o)
 	return false;
 }
 
-int64_t vm_object_wanted(struct vm *self, uint64_t *out_name, uint64_t *out_index, uint64_t *out_count)
+int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_count)
 {
-	(void)self;
 	*out_name = *out_index = *out_count = 0;
 	while (unheld != 0) {
 		struct object *o = object_of(unheld);
@@ -209,12 +207,11 @@ int64_t vm_object_wanted(struct vm *self, uint64_t *out_name, uint64_t *out_inde
 	return NOTHING;
 }
 
-int64_t vm_object_bring(struct vm *self, uint32_t object, uint64_t index, uint32_t endpoint, uint64_t *out_address)
+int64_t vm_object_bring(uint32_t object, uint64_t index, uint32_t endpoint, uint64_t *out_address)
 {
 	struct object *o = paged_of(object);
 	uint64_t *word;
 
-	(void)self;
 	*out_address = 0;
 	if (o == NULL)
 		return -EINVAL;
@@ -230,12 +227,11 @@ int64_t vm_object_bring(struct vm *self, uint32_t object, uint64_t index, uint32
 	return kernel_frame_address(PAGE_DOWN(*word), endpoint, out_address);
 }
 
-int64_t vm_object_brought(struct vm *self, uint32_t object, uint64_t index, int32_t error)
+int64_t vm_object_brought(uint32_t object, uint64_t index, int32_t error)
 {
 	struct object *o = paged_of(object);
 	uint64_t *word = o != NULL ? object_word(o, index, false) : NULL;
 
-	(void)self;
 	if (word == NULL || !(*word & COMING))
 		return 0;
 	if (error == 0) {
@@ -262,7 +258,7 @@ void paged_cut(struct object *o, uint64_t index, uint64_t end)
 		unpark(&waiters[i]);
 }
 
-int64_t vm_object_end(struct vm *self, uint32_t object)
+int64_t vm_object_end(uint32_t object)
 {
 	struct object *o = paged_of(object);
 
@@ -270,5 +266,5 @@ int64_t vm_object_end(struct vm *self, uint32_t object)
 		return -EINVAL;
 	paged_cut(o, 0, (o->size + PAGE - 1) / PAGE);
 	o->kind = OBJECT_MEMORY;
-	return vm_object_drop(self, object);
+	return vm_object_drop(object);
 }

@@ -89,7 +89,7 @@ bool space_promise(struct space *s, int64_t pages)
 
 	if (pages != kept && kernel_memory_promise(pages - kept) != 0)
 		/* What was dropped and is not free yet may suffice. */
-		if (vm_reap(NULL) == 0 || kernel_memory_promise(pages - kept) != 0)
+		if (vm_reap() == 0 || kernel_memory_promise(pages - kept) != 0)
 			return false;
 	s->kept -= kept;
 	s->promised += pages - kept;

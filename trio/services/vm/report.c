@@ -106,11 +106,10 @@ static int64_t report_sizes(const struct space *s, uint64_t offset, struct grant
 	return l.length > offset ? (int64_t)MIN(l.length - offset, to.length) : 0;
 }
 
-int64_t vm_report(struct vm *self, uint32_t task, uint32_t kind, uint64_t offset, struct grant to)
+int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to)
 {
 	struct space *s = space_of(task);
 
-	(void)self;
 	if (s == NULL)
 		return -ESRCH;
 	return kind == 0 ? report_regions(s, offset, to) : report_sizes(s, offset, to);

@@ -118,8 +118,6 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 
 int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struct share *share)
 {
-	(void)s;
-	(void)r;
 	share->at = end;
 	return 0;
 }
@@ -129,7 +127,6 @@ int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct s
 	int64_t dropped = kernel_space_drop(s->number, share->at, (end - share->at) / PAGE,
 					    (uint64_t)(share->work + REGION_WORK), &share->at);
 
-	(void)r;
 	space_resident(s, -dropped);
 	share->work -= dropped;
 	/* Where it stopped in the middle, that was its share. */

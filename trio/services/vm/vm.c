@@ -11,19 +11,18 @@ struct space *spaces[TASKS], *lives_in[TASKS];
 static uint16_t numbers[TASKS];
 static uint32_t number_count;
 
-static void vm_start(struct vm *self)
+static void vm_start(void)
 {
-	(void)self;
 	_Static_assert(sizeof(struct space) <= PAGE && sizeof(struct chunk) <= PAGE, "they have a page each");
 	for (uint32_t i = 0; i < TASKS; i++)
 		numbers[i] = (uint16_t)(TASKS - 1 - i);
 	number_count = TASKS;
 }
 
-static void vm_notified(struct vm *self, uint64_t bits)
+static void vm_notified(uint64_t bits)
 {
 	if (bits & 1UL << NOTIFY_ALARM)
-		(void)vm_reap(self);
+		(void)vm_reap();
 }
 
 static void forget_places(struct space *s, uint64_t top, uint64_t stack)
@@ -99,11 +98,10 @@ static int64_t ask_again(void)
 	return -EWAIT;
 }
 
-static int64_t vm_leave(struct vm *self, uint32_t task)
+static int64_t vm_leave(uint32_t task)
 {
 	struct space *s = space_of(task);
 
-	(void)self;
 	if (s == NULL)
 		return 0;
 	if (s->users == 1 && space_is_large(s) && unmap_share(s, 0, USER_TOP) == UNDER_WAY)
@@ -117,7 +115,7 @@ static int64_t vm_leave(struct vm *self, uint32_t task)
 	return 0;
 }
 
-static int64_t vm_renew(struct vm *self, uint32_t task, uint64_t pages)
+static int64_t vm_renew(uint32_t task, uint64_t pages)
 {
 	struct space *old = space_of(task), *new;
 	int64_t kept = (int64_t)pages, more;
@@ -128,7 +126,7 @@ static int64_t vm_renew(struct vm *self, uint32_t task, uint64_t pages)
 		INVARIANT(old->promised == promise_for_all(old, 0) + old->kept);
 		more = MAX(kept - old->promised, 0);
 		if (!space_promise(old, more))
-			return vm_reap(self) > 0 ? ask_again() : -ENOMEM;
+			return vm_reap() > 0 ? ask_again() : -ENOMEM;
 		/* committed */
 		old->kept += more;
 		if (space_is_large(old) && !drop_share(old, 0, USER_TOP))
@@ -150,7 +148,7 @@ static int64_t vm_renew(struct vm *self, uint32_t task, uint64_t pages)
 		new->limit_space = old->limit_space;
 		new->limit_data = old->limit_data;
 	}
-	(void)vm_leave(self, task);
+	(void)vm_leave(task);
 	enter(task, new);
 	return 0;
 }
@@ -253,7 +251,7 @@ static int64_t copy_by_shares(struct space *from, uint32_t parent, struct space 
 	return from->copy_error;
 }
 
-static int64_t vm_fork(struct vm *self, uint32_t parent, uint32_t child, uint32_t share)
+static int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct space *from = space_of(parent), *to;
 	int64_t result;
@@ -277,19 +275,17 @@ static int64_t vm_fork(struct vm *self, uint32_t parent, uint32_t child, uint32_
 		return result;
 	if (result != 0) {
 		space_end(to);
-		return vm_reap(self) > 0 ? ask_again() : result;
+		return vm_reap() > 0 ? ask_again() : result;
 	}
 	enter(child, to);
 	return 0;
 }
 
-static int64_t vm_set_limits(struct vm *self, uint32_t task, uint64_t heap, uint64_t top, uint64_t stack,
-			     uint64_t first)
+static int64_t vm_set_limits(uint32_t task, uint64_t heap, uint64_t top, uint64_t stack, uint64_t first)
 {
 	struct space *s = space_of(task);
 	int64_t result, left;
 
-	(void)self;
 	if (s == NULL || heap > USER_TOP || top > USER_TOP || top % PAGE != 0 || top < STACK_ROOM || first > STACK_ROOM)
 		return -EINVAL;
 	s->heap = s->heap_end = heap;
@@ -305,11 +301,10 @@ static int64_t vm_set_limits(struct vm *self, uint32_t task, uint64_t heap, uint
 	return MIN(result, 0);
 }
 
-static int64_t vm_limit(struct vm *self, uint32_t task, uint64_t space, uint64_t data)
+static int64_t vm_limit(uint32_t task, uint64_t space, uint64_t data)
 {
 	struct space *s = space_of(task);
 
-	(void)self;
 	if (s == NULL)
 		return -EINVAL;
 	s->limit_space = space;
@@ -317,11 +312,10 @@ static int64_t vm_limit(struct vm *self, uint32_t task, uint64_t space, uint64_t
 	return 0;
 }
 
-static int64_t vm_usage(struct vm *self, uint32_t task, uint64_t *out_pages, uint64_t *out_resident, uint64_t *out_peak)
+static int64_t vm_usage(uint32_t task, uint64_t *out_pages, uint64_t *out_resident, uint64_t *out_peak)
 {
 	const struct space *s = space_of(task);
 
-	(void)self;
 	if (s == NULL)
 		return -ESRCH;
 	*out_pages = s->pages;
