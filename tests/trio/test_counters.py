@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import source_folder
-from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.boot import Kernel, Machine, boot, devices, initramfs
 from tests.trio.conftest import Program
+from tests.trio.partitions import MONO_AND_IN_TURN
 
 pytestmark = pytest.mark.guest
 
-#: Of counted.c's work, by the process itself: 5 pages, 100 + 7 + 7 + 9 calls (mmap, munmap, pipe, two closes, clone,
-#: wait, and what musl's fork does around it), a byte each way seven times.
+#: Of all that counted.c does, by the process itself: 5 pages, 100 + 7 + 7 + 9 calls (mmap, munmap, pipe, two closes,
+#: clone, wait, and what musl's fork does around it).
 OWN = {
     "calls.pm.getppid": 100,
     "calls.vfs.read": 7,
@@ -29,10 +30,48 @@ OWN = {
 #: What the child adds to the sum over all.
 OF_CHILD = {"calls.pm.exit": 1}
 
+#: 100 calls of getppid, in the sum over all. A call of a server is a message there and one back; the server, which
+#: waits, runs at once; its caller is put into the queue. It asks for the message, a `struct incoming`, and gives a
+#: `struct client_answer`.
+CALLS, INCOMING, CLIENT_ANSWER = 100, 136, 80
+IN_KERNEL = {
+    "traps.system_calls": CALLS,
+    "traps.servers": 0,
+    "switches.direct": 0,
+    "switches.queued": 0,
+    "switches.address_space": 0,
+    "messages.calls": 0,
+    "messages.replies": 0,
+    "bytes.messages": 0,
+}
+BY_THREAD = IN_KERNEL | {
+    "traps.servers": 2 * CALLS,
+    "switches.direct": CALLS,
+    "switches.queued": CALLS,
+    "messages.calls": CALLS,
+    "messages.replies": CALLS,
+    "bytes.messages": (INCOMING + CLIENT_ANSWER) * CALLS,
+}
+BY_PROCESS = BY_THREAD | {"switches.address_space": 2 * CALLS}
+#: By structure; where none is said, pm is in a process.
+CALLED = {"mono": IN_KERNEL, "mono+apart=fs": IN_KERNEL, "hybrid": BY_THREAD}
 
-def counted(kernel: Kernel, program: Program) -> tuple[dict[str, int], dict[str, int], int]:
+#: Faults of each kind and who answered them, by the operation of counted.c's; `vm`: how vm is asked.
+FAULTS = {
+    "touch": {"vm": 5, "kernel": 0, "refused": 0, "paged": 0},
+    "err": {"vm": 0, "kernel": 1, "refused": 2, "paged": 0},
+    "map": {"vm": 0, "kernel": 0, "refused": 0, "paged": 1},
+}
+TRANSFERRED = 7 * 1000
+#: Texts of counters, which a process reads too, become longer by so many digits at most, in two copies.
+DIGITS = 100
+
+
+def counted(kernel: Kernel, program: Program, what: str = "all") -> tuple[dict[str, int], dict[str, int], int]:
     """What counted.c saw of its own and of all, and its null call."""
-    ended = boot(kernel, initramfs(("counted",), {"bin/counted": program("counted")}), Machine(path=True), seconds=120)
+    machine = Machine(path=True)
+    files = {"bin/counted": program("counted")} | dict(devices(kernel, machine, ("minix",) if what == "map" else ()))
+    ended = boot(kernel, initramfs(("counted", what), files), machine, seconds=120)
     assert ended.status == 0, ended
     own: dict[str, int] = {}
     total: dict[str, int] = {}
@@ -46,16 +85,51 @@ def counted(kernel: Kernel, program: Program) -> tuple[dict[str, int], dict[str,
     return own, total, null
 
 
-def test_every_event_is_counted_once_for_its_process_and_in_the_sum(kernel: Kernel, program: Program) -> None:
-    """Expected: as many calls as were made, at least five faults for five pages. Broken: one more or fewer."""
-    own, total, null = counted(kernel, program)
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+def test_every_event_is_counted_once_for_its_process_and_in_the_sum(structure_kernel: Kernel, program: Program) -> None:
+    """Expected: as many calls as were made, five faults for five pages. Broken: one more or fewer."""
+    own, total, null = counted(structure_kernel, program)
     assert {name: own.get(name) for name in OWN} == OWN
     assert {name: total.get(name) for name in OWN} == OWN
     assert {name: total.get(name, 0) - own.get(name, 0) for name in OF_CHILD} == OF_CHILD
     assert own["traps.faults"] >= 5
-    assert own["bytes.in"] >= 7
+    assert own["bytes.in"] >= TRANSFERRED
     assert own["traps.system_calls"] >= sum(OWN.values())
-    assert 0 < null <= 100
+    assert null > 0
+
+
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+def test_a_call_is_so_many_messages_and_switches(
+    structure_kernel: Kernel, program: Program, request: pytest.FixtureRequest
+) -> None:
+    """Expected: what its way is made of, by hand; the process's own share. Broken: a message that nobody counts."""
+    expected = CALLED.get(request.node.callspec.params["structure_kernel"], BY_PROCESS)
+    own, total, _ = counted(structure_kernel, program, "call")
+    assert {name: total.get(name, 0) for name in expected} == expected
+    for name in ("switches.direct", "messages.calls", "messages.replies"):
+        assert own.get(name, 0) == expected[name]
+
+
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+def test_bytes_are_counted_for_the_program_whose_they_are(structure_kernel: Kernel, program: Program) -> None:
+    """Expected: in each structure the bytes that went through a pipe, both ways. Broken: a server has them."""
+    for counters in counted(structure_kernel, program, "transfer")[:2]:
+        assert counters["bytes.in"] == TRANSFERRED
+        assert 0 <= counters["bytes.out"] - TRANSFERRED <= DIGITS
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+def test_faults_are_counted_by_who_answered_them(
+    structure_kernel: Kernel, program: Program, request: pytest.FixtureRequest, what: str
+) -> None:
+    """Expected: pages of zeros are vm's, asked as it is; an address beyond the program's is the kernel's; a page of a
+    file is brought by vfs. Broken: a fault is nobody's, or counted twice."""
+    asked = "procedure" if request.node.callspec.params["structure_kernel"].startswith("mono") else "message"
+    expected = {name.replace("vm", asked): times for name, times in FAULTS[what].items()}
+    for counters in counted(structure_kernel, program, what)[:2]:
+        assert {name: counters.get(f"faults.{name}", 0) for name in expected} == expected
+        assert counters["traps.faults"] == sum(expected.values())
 
 
 @pytest.mark.slow(minutes=1)

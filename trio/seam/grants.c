@@ -226,8 +226,19 @@ static size_t string_within(const char *from, size_t most)
 	return n;
 }
 
+/* As in mono: for the program whose memory it is; a service's own strings, and a string's end, are not counted. */
+static void count_bytes(const struct copying *c, uint32_t owner, size_t n)
+{
+	struct task *t = owner < TASKS ? tasks[owner] : current;
+
+	if (c->kind == COPY_OUT)
+		COUNT_FOR(t, bytes_out, n);
+	else if (c->kind == COPY_IN || owner < TASKS)
+		COUNT_FOR(t, bytes_in, n);
+}
+
 /* One piece between the two sides. `*done`: a string's end was in it. */
-static int64_t copy_piece(struct copying *c, char *there, size_t n, bool *end)
+static int64_t copy_piece(struct copying *c, uint32_t owner, char *there, size_t n, bool *end)
 {
 	if (c->kind == COPY_STRING) {
 		size_t length = string_within(there, n);
@@ -240,10 +251,7 @@ static int64_t copy_piece(struct copying *c, char *there, size_t n, bool *end)
 	else if (user_copy(c->kind == COPY_OUT ? there : (void *)c->own,
 			   c->kind == COPY_OUT ? (const void *)c->own : there, n))
 		return -EFAULT;
-	if (c->kind == COPY_OUT)
-		COUNT(bytes_out, n);
-	else
-		COUNT(bytes_in, n);
+	count_bytes(c, owner, n - *end);
 	c->own += c->own ? n : 0;
 	c->offset += n;
 	c->n -= n;
@@ -266,7 +274,7 @@ int64_t grants_copy(struct copying *c, bool trusted)
 		int64_t result = place_of(e, c, begin + c->offset, &there, &room);
 
 		if (result == 0)
-			result = copy_piece(c, there, MIN(room, c->n), &end);
+			result = copy_piece(c, e->owner, there, MIN(room, c->n), &end);
 		if (result == -EAGAIN)
 			return absent(c, before);
 		if (result != 0)

@@ -92,7 +92,7 @@ void message_client_call(uint32_t endpoint, struct request *r, struct message *m
 
 void call_done(struct caller *c)
 {
-	COUNT(messages, 1);
+	COUNT_FOR(c->task, replies, 1);
 	c->done = true;
 	task_start(c->task);
 }
@@ -176,6 +176,8 @@ int64_t server_next(uint64_t to, bool waits)
 		current->state = WAITING;
 		schedule();
 	}
+	if (in.kind > INCOMING_CLIENT)
+		COUNT(notifications, 1);
 	return server_put(to, &in, sizeof in) ? 0 : -EFAULT;
 }
 
@@ -197,15 +199,12 @@ void servers_count(struct counters *sum)
 {
 	for (uint32_t domain = 1; domain <= SERVERS; domain++) {
 		const struct server *s = &servers[domain];
-		static uint64_t calls[CALLS];
+		static struct counters copy;
 
-		counters_add(sum, s->task->counters);
 		if (!is_process(domain))
-			memcpy(calls, (const void *)s->calls_at, sizeof calls);
-		else if (!process_read(domain, s->calls_at, calls, sizeof calls))
-			continue;
-		for (unsigned i = 0; i < CALLS; i++)
-			sum->calls[i] += calls[i];
+			counters_add(sum, (const struct counters *)s->counters_at);
+		else if (process_read(domain, s->counters_at, &copy, sizeof copy))
+			counters_add(sum, &copy);
 	}
 }
 

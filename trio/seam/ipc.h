@@ -82,7 +82,7 @@ void server_forget(struct task *t);
 void server_late(uint32_t task);
 /* The present server, a process, met an exception: it ends. */
 _Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address);
-/* What servers counted, and how often they made each call: added. */
+/* What servers counted themselves: added. */
 void servers_count(struct counters *sum);
 bool server_has_parked(const struct task *t);
 

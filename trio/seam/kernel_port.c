@@ -39,6 +39,8 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 
 	if (is_beyond(from, offset, n))
 		return -EFAULT;
+	if (SERVERS && is_entry(from.id))
+		return copy_by_entry(from, offset, (uint64_t)to, n, COPY_IN);
 	COUNT(bytes_in, n);
 	if (is_user(address, n))
 		return user_copy(to, (const void *)address, n) ? -EFAULT : 0;
@@ -46,8 +48,6 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 		memcpy(to, (const void *)address, n);
 		return 0;
 	}
-	if (SERVERS && is_entry(from.id))
-		return copy_by_entry(from, offset, (uint64_t)to, n, COPY_IN);
 	return is_vector(from.id) ? copy_vector(from, offset, (uint64_t)to, n, copy_in_piece) : -EFAULT;
 }
 
@@ -57,6 +57,8 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 
 	if (is_beyond(to, offset, n))
 		return -EFAULT;
+	if (SERVERS && is_entry(to.id))
+		return copy_by_entry(to, offset, (uint64_t)from, n, COPY_OUT);
 	COUNT(bytes_out, n);
 	if (is_user(address, n))
 		return user_copy((void *)address, from, n) ? -EFAULT : 0;
@@ -64,8 +66,6 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 		memcpy((void *)address, from, n);
 		return 0;
 	}
-	if (SERVERS && is_entry(to.id))
-		return copy_by_entry(to, offset, (uint64_t)from, n, COPY_OUT);
 	return is_vector(to.id) ? copy_vector(to, offset, (uint64_t)from, n, copy_out_piece) : -EFAULT;
 }
 
@@ -75,6 +75,8 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 
 	if (is_beyond(to, offset, n))
 		return -EFAULT;
+	if (SERVERS && is_entry(to.id))
+		return copy_by_entry(to, offset, 0, n, COPY_OUT);
 	COUNT(bytes_out, n);
 	if (is_user(address, n))
 		return user_zero((void *)address, n) ? -EFAULT : 0;
@@ -82,8 +84,6 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 		memset((void *)address, 0, n);
 		return 0;
 	}
-	if (SERVERS && is_entry(to.id))
-		return copy_by_entry(to, offset, 0, n, COPY_OUT);
 	return is_vector(to.id) ? copy_vector(to, offset, 0, n, zero_piece) : -EFAULT;
 }
 

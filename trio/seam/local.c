@@ -150,7 +150,7 @@ static void deliver(void)
 		bits = notifications[endpoint];
 		notifications[endpoint] = 0;
 		services_notified &= ~(1UL << endpoint);
-		COUNT(messages, 1);
+		COUNT(notifications, 1);
 		service_notified(endpoint, bits);
 		if (SERVERS)
 			service_leave(endpoint);

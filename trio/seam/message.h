@@ -91,7 +91,7 @@ struct copying {
 /* What a server asks of the kernel: numbers beyond those of system calls. Results are as of the port's function of that
  * name, or 0 or a negative errno. */
 enum {
-	/* (address): of what the domain counts, a word a call of calls.h. */
+	/* (address): of its struct counters. */
 	TRAP_BEGIN = 0x10000,
 	/* (endpoint, message): a call of another service; message is the answer then. */
 	TRAP_CALL,

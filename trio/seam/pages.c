@@ -260,6 +260,7 @@ void process_free(uint32_t domain)
 
 	current->root = kernel_root();
 	cpu_set_cr3(kernel_root());
+	COUNT(space_switches, 1);
 	space_roots[TASKS + domain] = 0;
 	table_free(physical(root), 3, 0);
 }

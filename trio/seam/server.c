@@ -82,6 +82,7 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 		return copy(&c);
 	if (is_beyond(from, offset, n))
 		return -EFAULT;
+	COUNT(bytes_in, n);
 	memcpy(to, (const void *)(from.id + offset), n);
 	return 0;
 }
@@ -94,6 +95,7 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 		return copy(&c);
 	if (is_beyond(to, offset, n))
 		return -EFAULT;
+	COUNT(bytes_out, n);
 	memcpy((void *)(to.id + offset), from, n);
 	return 0;
 }
@@ -106,6 +108,7 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 		return copy(&c);
 	if (is_beyond(to, offset, n))
 		return -EFAULT;
+	COUNT(bytes_out, n);
 	memset((void *)(to.id + offset), 0, n);
 	return 0;
 }
@@ -287,7 +290,7 @@ static void come(struct incoming *in)
 
 _Noreturn void serve(void)
 {
-	trap_kernel(TRAP_BEGIN, (uint64_t)domain_calls, 0, 0);
+	trap_kernel(TRAP_BEGIN, (uint64_t)&domain_counters, 0, 0);
 	for (unsigned i = 0; i < domain_service_count; i++)
 		domain_services[i].start(domain_services[i].table);
 	for (;;) {

@@ -2,6 +2,7 @@
 #ifndef TRIO_SERVER_H
 #define TRIO_SERVER_H
 
+#include "counters.h"
 #include "message.h"
 
 /* A client's request that is here, and the arguments that its handler gets again. */
@@ -25,16 +26,22 @@ struct dispatcher {
 	verdict (*client)(const void *table, struct request *r, const uint64_t *words);
 };
 
-/* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and how often each call
- * was made here. */
+/* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and what it counts. */
 extern const struct dispatcher domain_services[];
 extern const unsigned domain_service_count, domain_clients;
 extern struct held domain_held[];
-extern uint64_t domain_calls[];
+extern struct counters domain_counters;
+
+#ifdef TRIO_NO_COUNTERS
+#define COUNT(what, by) ((void)0)
+#else
+#define COUNT(what, by) (domain_counters.what += (by))
+#endif
 
 static inline void count_call(unsigned which)
 {
-	domain_calls[which]++;
+	COUNT(calls[which], 1);
+	(void)which;
 }
 
 /* A domain's life. */

@@ -30,8 +30,8 @@ struct server {
 	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
 	/* It waits for any of these; it has ended. */
 	bool receives, dead;
-	/* Where it counts its calls. */
-	uint64_t calls_at;
+	/* Where it counts what the kernel does not see. */
+	uint64_t counters_at;
 	/* Lines that it may still write to the log. */
 	uint32_t lines_written;
 };
@@ -62,11 +62,13 @@ static inline bool is_servers(uint64_t address, size_t n)
 
 static inline bool server_get(void *to, uint64_t from, size_t n)
 {
+	COUNT(bytes_messages, n);
 	return is_servers(from, n) && user_copy(to, (const void *)from, n) == 0;
 }
 
 static inline bool server_put(uint64_t to, const void *from, size_t n)
 {
+	COUNT(bytes_messages, n);
 	return is_servers(to, n) && user_copy((void *)to, from, n) == 0;
 }
 

@@ -142,7 +142,7 @@ int64_t domain_trap(uint64_t number, const uint64_t *a)
 	case TRAP_GRANT_CALLER:
 		return (int64_t)grant_of_client((uint32_t)MIN(a[0], TASKS), a[1], a[2]);
 	case TRAP_BEGIN:
-		servers[PRESENT_DOMAIN].calls_at = a[0];
+		servers[PRESENT_DOMAIN].counters_at = a[0];
 		return 0;
 	case TRAP_NOTIFY:
 		return notify_asked(a[0], a[1]);

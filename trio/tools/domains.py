@@ -310,7 +310,7 @@ class _Server(_Domain):
             lines += [f'#include "{name}.h"', f'#include "{name}_serve.h"']
         lines += ["", *(f"DISPATCHER({name});" for name in sorted({each.provides for each in services}))]
         lines += [f"extern const struct {each.provides}_service {each.name}_service;" for each in services]
-        lines += ["uint64_t domain_calls[CALLS];", ""]
+        lines += ["struct counters domain_counters;", ""]
         for name in sorted(called):
             interface = self.known[name]
             for member in interface.of("call"):

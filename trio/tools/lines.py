@@ -22,7 +22,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "the seam: in all": (
         (
             *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c", "seam/copies.h"),
-            "seam/freestanding.c",
+            *("seam/counters.h", "seam/freestanding.c"),
         ),
         STRUCTURES,
     ),

@@ -4,6 +4,8 @@
 #include "abi/process.h"
 #include "abi/time.h"
 #include "core/checked.h"
+#include "endpoints.h"
+#include "structure.h"
 #include "kernel_calls.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -121,7 +123,7 @@ int64_t kernel_call_task_report(uint32_t task, uint32_t kind, struct grant to)
 
 static struct counters all_counters(void)
 {
-	struct counters sum = counters_of_ended;
+	struct counters sum = counters_of_others;
 
 	for (uint32_t i = 0; i < TASKS; i++)
 		if (tasks[i])
@@ -222,6 +224,29 @@ int64_t kernel_call_machine_report(uint32_t kind, struct grant to)
 	return give(&out, to);
 }
 
+/* In the order of struct counters. */
+static const char *const counter_names[] = {
+	"traps.system_calls",
+	"traps.faults",
+	"traps.interrupts",
+	"traps.servers",
+	"faults.kernel",
+	"faults.refused",
+	"faults.paged",
+	"switches.voluntary",
+	"switches.involuntary",
+	"switches.direct",
+	"switches.address_space",
+	"messages.calls",
+	"messages.replies",
+	"messages.notifications",
+	"bytes.messages",
+	"bytes.in",
+	"bytes.out",
+};
+_Static_assert(sizeof counter_names / sizeof *counter_names == offsetof(struct counters, calls) / sizeof(uint64_t),
+	       "each counter has a name");
+
 int64_t kernel_call_counters_report(uint32_t task, struct grant to)
 {
 	struct counters sum = all_counters();
@@ -238,13 +263,12 @@ int64_t kernel_call_counters_report(uint32_t task, struct grant to)
 #endif
 	if (!COUNTING)
 		return give(&out, to);
-	text_add(&out, "traps.system_calls %lu\ntraps.faults %lu\ntraps.interrupts %lu\n", sum.system_calls, sum.faults,
-		 sum.interrupts);
-	text_add(&out, "switches.voluntary %lu\nswitches.involuntary %lu\nswitches.address_space %lu\n",
-		 sum.switches_voluntary, sum.switches_involuntary, sum.space_switches);
-	if (SERVERS)
-		text_add(&out, "switches.direct %lu\ntraps.servers %lu\n", sum.switches_direct, sum.server_traps);
-	text_add(&out, "bytes.in %lu\nbytes.out %lu\nmessages %lu\n", sum.bytes_in, sum.bytes_out, sum.messages);
+	for (unsigned i = 0; i < COUNT_OF(counter_names); i++)
+		text_add(&out, "%s %lu\n", counter_names[i], ((const uint64_t *)&sum)[i]);
+	text_add(&out, "faults.%s %lu\nswitches.queued %lu\n",
+		 SERVERS && endpoints[ENDPOINT_VM].domain ? "message" : "procedure",
+		 sum.faults - sum.faults_kernel - sum.faults_refused - sum.faults_paged,
+		 sum.switches_voluntary + sum.switches_involuntary);
 	for (unsigned i = 0; i < CALLS; i++)
 		if (sum.calls[i])
 			text_add(&out, "calls.%s %lu\n", call_names[i], sum.calls[i]);

@@ -4,7 +4,7 @@
 #define TRIO_TASK_H
 
 #include "abi/vector.h"
-#include "calls.h"
+#include "counters.h"
 #include "port.h"
 #include "x86/registers.h"
 
@@ -18,18 +18,6 @@ enum task_state { NEW, READY, WAITING, ENDED };
 #define WORK_END 4U    /* its process ends */
 #define WORK_ABSENT 8U /* its call met a page that has to be brought */
 #define WORK_RAISE 16U /* its call raised a signal */
-
-/* What happened, exactly: of one task, or summed over those that are gone. Read through /proc/trio/counters. */
-struct counters {
-	uint64_t system_calls, faults, interrupts;
-	uint64_t switches_voluntary, switches_involuntary;
-	/* Of callers to servers, without the queue of those that are ready; what servers asked of the kernel. */
-	uint64_t switches_direct, server_traps;
-	uint64_t space_switches;
-	uint64_t bytes_in, bytes_out;
-	uint64_t messages;
-	uint64_t calls[CALLS];
-};
 
 /* What a sleep goes on with that a signal without a handler ended. deadline, of that clock: 0: there is none. */
 struct sleep {
@@ -144,15 +132,15 @@ void timers_expired(const struct registers *interrupted);
 void timer_tick(bool on);
 /* Its time on the processor up to now. */
 void task_account(struct task *t);
-/* Sum over the tasks that are gone. */
-extern struct counters counters_of_ended;
+/* Sum over the tasks that are gone and those that are no program's. */
+extern struct counters counters_of_others;
 void counters_add(struct counters *sum, const struct counters *one);
 /* Since boot. */
 extern uint64_t tasks_made;
 
 #ifdef TRIO_NO_COUNTERS
 #define COUNTING 0
-#define COUNT_FOR(task, what, by) ((void)0)
+#define COUNT_FOR(task, what, by) ((void)sizeof(task), (void)sizeof(by))
 #else
 #define COUNTING 1
 #define COUNT_FOR(task, what, by) ((task)->counters->what += (by))

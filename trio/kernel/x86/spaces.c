@@ -4,6 +4,7 @@
  * Every frame that is taken here, but a root, was promised before, so that taking it cannot fail; every frame whose
  * last hold is dropped here was so taken, for an object's are held by the object for as long as they are mapped. */
 #include "core/frames.h"
+#include "core/task.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
 
@@ -135,8 +136,10 @@ void space_destroy(uint32_t space)
 	uint64_t root = space_roots[space];
 
 	space_unmap(space, 0, USER_END / PAGE);
-	if (cpu_cr3() == root)
+	if (cpu_cr3() == root) {
 		cpu_set_cr3(kernel_root());
+		COUNT(space_switches, 1);
+	}
 	kernel_half_clear(physical(root));
 	frame_free_clean(root);
 	space_roots[space] = 0;

@@ -66,19 +66,25 @@ static void fault_of_copy(struct registers *r, int64_t why, uint64_t address)
 	r->rip = (uint64_t)user_access_failed;
 }
 
-static void page_fault(struct registers *r)
+/* What vm is asked about. */
+static bool is_vms(uint64_t address)
 {
-	uint64_t address = cpu_cr2();
-	uint64_t rip = r->rip;
-	int64_t why = -EFAULT;
+	return address < USER_END && !is_server(current);
+}
 
-	COUNT(faults, 1);
+/* A fault that vm has not answered. */
+static __attribute__((noinline)) void fault_left(struct registers *r, uint64_t address, int64_t why)
+{
+	uint64_t rip = r->rip;
+
+	if (!is_vms(address))
+		COUNT(faults_kernel, 1);
+	else if (why == -EWAIT)
+		COUNT(faults_paged, 1);
+	else
+		COUNT(faults_refused, 1);
 	if (is_server(current) && from_user(r))
 		server_fault(r->trap, rip, address);
-	if (address < USER_END && !is_server(current))
-		why = vm_fault(current->number, address, (uint32_t)r->error);
-	if (why == 0)
-		return;
 	if (from_user(r)) {
 		if (why == -EWAIT)
 			why = fault_awaits(address, r->error);
@@ -89,6 +95,18 @@ static void page_fault(struct registers *r)
 	} else {
 		panic("page fault in the kernel at %lx, address %lx, error %lx", rip, address, r->error);
 	}
+}
+
+static void page_fault(struct registers *r)
+{
+	uint64_t address = cpu_cr2();
+	int64_t why = -EFAULT;
+
+	COUNT(faults, 1);
+	if (is_vms(address))
+		why = vm_fault(current->number, address, (uint32_t)r->error);
+	if (why != 0)
+		fault_left(r, address, why);
 }
 
 static void exception(struct registers *r)
