@@ -108,7 +108,7 @@ def _tables(root: Path, made: Iterable[Path], servers: bool) -> Mapping[tuple[st
         *((path, path.relative_to(root)) for path in rules.c_files(root)),
         *((path, Path("gen", path.name)) for folder in made for path in rules.c_files(folder)),
     ]:
-        if inside.parts[0] not in ("services", "drivers", "kernel", "seam", "gen"):
+        if inside.parts[0] not in ("services", "drivers", "kernel", "seam", "gen") or inside.name.endswith("_serve.h"):
             continue
         text, component = rules.without_comments(path.read_text()), component_of(inside, servers)
         if _IN_DOMAIN.fullmatch(component):  # its table is the runtime's
@@ -133,6 +133,7 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
         name: [each.sources for each in services if each.provides == name] for name in rules.interfaces(root)
     }
     of_interface["kernel"] = [KERNEL]
+    provided = {each.sources: each.provides for each in services}
     domains = [f"gen/domain_{each.name}" for each in services] if servers else []
     #: Where a name is looked for that a component does not have, before the kernel.
     beyond = {each.sources: [[f"gen/domain_{each.name}"], [RUNTIME]] for each in services} if servers else {}
@@ -161,7 +162,11 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
         found = {
             each
             for inside, handlers in places
-            for name in tables.get((inside, handlers, member), ())
+            for name in (
+                [f"{provided[inside]}_{member}"]
+                if handlers and inside in provided
+                else tables.get((inside, handlers, member), ())
+            )
             for each in by_name.get((inside, name), ())
         }
         if not found:

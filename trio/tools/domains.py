@@ -217,7 +217,7 @@ class _Kernel(_Domain):
         lines += ['#include "local.h"', '#include "kernel_calls.h"']
         lines += ['#include "ipc.h"'] if self.mixed else []
         for name in self.known:
-            lines += [f'#include "{name}.h"', f'#include "{name}_serve.h"', f'#include "{name}_client.h"']
+            lines += [f'#include "{name}.h"', f'#include "{name}_table.h"', f'#include "{name}_client.h"']
         lines += ["", *(f"extern const struct {each.provides}_service {each.name}_service;" for each in services), ""]
         for interface in self.known.values():
             for member in interface.of("call"):
@@ -307,7 +307,7 @@ class _Server(_Domain):
         lines += ["" if process else '#include "kernel_calls.h"']
         called = {each.provides for each in (*services, *_callees(self.domain, self.found))} | {"kernel", PAGER}
         for name in sorted(called):
-            lines += [f'#include "{name}.h"', f'#include "{name}_serve.h"']
+            lines += [f'#include "{name}.h"', f'#include "{name}_table.h"']
         lines += ["", *(f"DISPATCHER({name});" for name in sorted({each.provides for each in services}))]
         lines += [f"extern const struct {each.provides}_service {each.name}_service;" for each in services]
         lines += ["struct counters domain_counters;", ""]

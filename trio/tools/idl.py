@@ -21,7 +21,8 @@ Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant
 has room for WORDS words; a grant takes two. Written for each interface into OUT:
 
     NAME.h          stubs of its calls, numbers of its notifications: what those above include
-    NAME_serve.h    struct NAME_service, the table of handlers: what the service itself includes
+    NAME_serve.h    the handlers NAME_CALL, and NAME_HANDLERS, their table: what the service itself includes
+    NAME_table.h    struct NAME_service, the table's type
     NAME_client.h   stubs of its client calls: what kernel/abi includes
     NAME_dispatch.c what unpacks messages
     kernel_calls.h, kernel_service.c
@@ -65,6 +66,7 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
     files["kernel_calls.h"], files["kernel_service.c"] = functions.kernel_calls(known["kernel"])
     for name, interface in known.items():
         files |= {f"{name}.h": headers.header(interface), f"{name}_serve.h": headers.serve(interface)}
+        files |= {f"{name}_table.h": headers.table(interface)}
         files |= {f"{name}_client.h": headers.client(interface), f"{name}_dispatch.c": functions.dispatcher(interface)}
     return {out / name: text for name, text in files.items()}
 

@@ -64,24 +64,39 @@ def header(interface: Interface) -> str:
     return guarded(interface.name, lines)
 
 
-def serve(interface: Interface) -> str:
-    """The handlers' table. A client's handler gets the request too."""
-    lines = ['#include "port.h"', '#include "endpoints.h"', "", f"struct {interface.name}_service {{"]
+def handler_prototype(member: Member, name: str) -> str:
+    """A client's handler gets the request too."""
+    if member.kind == "client":
+        return f"verdict {name}({parameters(member.args, (), ('struct request *r',))})"
+    return f"int64_t {name}({parameters(member.args, member.outs)})"
+
+
+def table(interface: Interface) -> str:
+    """The handlers' table, for those who call."""
+    lines = ['#include "port.h"', "", f"struct {interface.name}_service {{"]
     lines += ["\t/* At boot, in the order of the configuration from its end. */", "\tvoid (*start)(void);"]
     lines += ["\tvoid (*notified)(uint64_t bits);"]
     for member in interface.of("client", "call"):
-        client = member.kind == "client"
-        first = ("struct request *r",) if client else ()
-        result = "verdict" if client else "int64_t"
-        lines += [f"\t{each}" for each in _comment(member.doc)]
-        lines.append(f"\t{result} (*{member.name})({parameters(member.args, () if client else member.outs, first)});")
-    lines += ["};", ""]
+        lines.append(f"\t{handler_prototype(member, f'(*{member.name})')};")
+    return guarded(f"{interface.name}_table", [*lines, "};"])
+
+
+def serve(interface: Interface) -> str:
+    """The handlers, and what their table holds, for the service."""
+    name = interface.name
+    lines = [f'#include "{name}_table.h"', '#include "endpoints.h"', ""]
+    lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits);"]
+    for member in interface.of("client", "call"):
+        lines += [*_comment(member.doc), f"{handler_prototype(member, f'{name}_{member.name}')};"]
+    lines += ["", f"#define {name.upper()}_HANDLERS \\", "\t{ \\"]
+    for each in ("start", "notified", *(member.name for member in interface.of("client", "call"))):
+        lines.append(f"\t\t.{each} = {name}_{each}, \\")
+    lines += ["\t}", ""]
     for member in interface.of("notify"):
-        name = f"{interface.name}_{member.name}".upper()
-        lines.append(f"#define NOTIFIED_{name} (1ULL << {_bit(interface, member)})")
+        lines.append(f"#define NOTIFIED_{f'{name}_{member.name}'.upper()} (1ULL << {_bit(interface, member)})")
     for member in interface.of("client"):
         lines += _outs(interface, member)
-    return guarded(f"{interface.name}_serve", lines)
+    return guarded(f"{name}_serve", lines)
 
 
 def client(interface: Interface) -> str:

@@ -9,7 +9,7 @@ from idl_parse import Argument, Interface, Member
 def kernel_calls(interface: Interface) -> tuple[str, str]:
     """Prototypes of the functions behind the kernel's interface, and their table."""
     table = "const struct kernel_service kernel_service"
-    head = ['#include "kernel_serve.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
+    head = ['#include "kernel_table.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
     body = ['#include "kernel_calls.h"', "", f"{table} = {{"]
     for member in interface.of("call"):
         head.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs)});")
@@ -54,7 +54,7 @@ def _case(member: Member) -> list[str]:
 
 def dispatcher(interface: Interface) -> str:
     """What unpacks messages and calls the handlers of `struct NAME_service`."""
-    lines = ['#include "message.h"', f'#include "{interface.name}_serve.h"', ""]
+    lines = ['#include "message.h"', f'#include "{interface.name}_table.h"', ""]
     lines += [f"DISPATCHER({interface.name});", ""]
     name = f"const struct {interface.name}_service *service = table"
     lines += [f"void serve_{interface.name}_start(const void *table)", "{", f"\t{name};", ""]

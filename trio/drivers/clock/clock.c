@@ -15,7 +15,7 @@ static struct {
 	struct queue sleepers;
 } state;
 
-static void clock_begin(void)
+void clock_start(void)
 {
 	struct calendar at;
 	uint64_t seconds = calendar_read(&at) ? calendar_seconds(&at) : 0;
@@ -25,7 +25,7 @@ static void clock_begin(void)
 	state.epoch = seconds * NS_PER_SECOND - (seconds ? now() : 0);
 }
 
-static void clock_notified(uint64_t bits)
+void clock_notified(uint64_t bits)
 {
 }
 
@@ -60,7 +60,7 @@ static bool clock_read(uint32_t task, uint32_t clock, uint64_t *ns)
 	}
 }
 
-static verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
+verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
 {
 	struct linux_timespec t;
 	uint64_t ns;
@@ -73,7 +73,7 @@ static verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
 }
 
 /* All count single nanoseconds; the coarse ones are not coarser here. `to` of length 0: the answer is not wanted. */
-static verdict clock_getres(struct request *r, uint32_t clock, struct grant to)
+verdict clock_getres(struct request *r, uint32_t clock, struct grant to)
 {
 	struct linux_timespec t = { .nanoseconds = 1 };
 
@@ -83,7 +83,7 @@ static verdict clock_getres(struct request *r, uint32_t clock, struct grant to)
 }
 
 /* That the caller may is the route's to find out: who it is, pm knows, and pm is above. */
-static verdict clock_settime(struct request *r, uint32_t clock, struct grant from)
+verdict clock_settime(struct request *r, uint32_t clock, struct grant from)
 {
 	struct linux_timespec t;
 	uint64_t ns;
@@ -103,7 +103,7 @@ static verdict clock_settime(struct request *r, uint32_t clock, struct grant fro
 	return answer(r, 0);
 }
 
-static verdict clock_sleep(struct request *r, uint32_t clock, uint64_t deadline)
+verdict clock_sleep(struct request *r, uint32_t clock, uint64_t deadline)
 {
 	uint64_t begin = clock == CLOCK_REALTIME || clock == CLOCK_TAI ? state.epoch : 0;
 
@@ -114,14 +114,14 @@ static verdict clock_sleep(struct request *r, uint32_t clock, uint64_t deadline)
 	return park_until(&state.sleepers, r, deadline);
 }
 
-static int64_t clock_epoch(uint64_t *out_nanoseconds)
+int64_t clock_epoch(uint64_t *out_nanoseconds)
 {
 	*out_nanoseconds = state.epoch;
 	return 0;
 }
 
 /* Here, since this service has nothing else to do. */
-static verdict clock_forget(struct request *r, struct grant from)
+verdict clock_forget(struct request *r, struct grant from)
 {
 	static char forgotten[PAGE];
 
@@ -132,13 +132,4 @@ static verdict clock_forget(struct request *r, struct grant from)
 	return answer(r, (int64_t)from.length);
 }
 
-const struct clock_service clock_service = {
-	.start = clock_begin,
-	.notified = clock_notified,
-	.gettime = clock_gettime,
-	.getres = clock_getres,
-	.settime = clock_settime,
-	.sleep = clock_sleep,
-	.epoch = clock_epoch,
-	.forget = clock_forget,
-};
+const struct clock_service clock_service = CLOCK_HANDLERS;

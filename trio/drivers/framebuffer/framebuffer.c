@@ -22,7 +22,7 @@ static uint64_t length_of(void)
 	return (uint64_t)framebuffer.width * PIXEL * framebuffer.height_virtual;
 }
 
-static void framebuffer_start(void)
+void framebuffer_start(void)
 {
 	struct bochs *b = &framebuffer.display;
 	uint64_t at;
@@ -45,7 +45,7 @@ static void framebuffer_start(void)
 	bochs_mode(b, framebuffer.width, framebuffer.height);
 }
 
-static void framebuffer_notified(uint64_t bits)
+void framebuffer_notified(uint64_t bits)
 {
 }
 
@@ -66,7 +66,7 @@ static void describe(struct fb_var_screeninfo *v)
 	};
 }
 
-static int64_t framebuffer_information(struct grant to)
+int64_t framebuffer_information(struct grant to)
 {
 	struct {
 		struct fb_fix_screeninfo fix;
@@ -86,7 +86,7 @@ static int64_t framebuffer_information(struct grant to)
 }
 
 /* The mode as it is, and where the screen begins. A wish for rotation is taken, and does nothing, as with Linux's. */
-static int64_t framebuffer_set(struct grant screen)
+int64_t framebuffer_set(struct grant screen)
 {
 	struct fb_var_screeninfo v;
 	bool test;
@@ -108,7 +108,7 @@ static int64_t framebuffer_set(struct grant screen)
 	return copy_out(screen, 0, &v, sizeof v);
 }
 
-static int64_t framebuffer_read(uint64_t offset, struct grant to)
+int64_t framebuffer_read(uint64_t offset, struct grant to)
 {
 	uint64_t n;
 
@@ -121,7 +121,7 @@ static int64_t framebuffer_read(uint64_t offset, struct grant to)
 }
 
 /* EFBIG where it begins beyond the end or is longer than all there is, ENOSPC where no byte is left. */
-static int64_t framebuffer_write(uint64_t offset, struct grant from)
+int64_t framebuffer_write(uint64_t offset, struct grant from)
 {
 	uint64_t n;
 
@@ -135,7 +135,7 @@ static int64_t framebuffer_write(uint64_t offset, struct grant from)
 	return copy_in(framebuffer.memory + offset, from, 0, n) ? -EFAULT : (int64_t)n;
 }
 
-static int64_t framebuffer_frames(uint64_t *out_frame, uint64_t *out_count)
+int64_t framebuffer_frames(uint64_t *out_frame, uint64_t *out_count)
 {
 	if (!framebuffer.memory)
 		return -ENODEV;
@@ -144,12 +144,4 @@ static int64_t framebuffer_frames(uint64_t *out_frame, uint64_t *out_count)
 	return 0;
 }
 
-const struct framebuffer_service framebuffer_service = {
-	.start = framebuffer_start,
-	.notified = framebuffer_notified,
-	.information = framebuffer_information,
-	.set = framebuffer_set,
-	.read = framebuffer_read,
-	.write = framebuffer_write,
-	.frames = framebuffer_frames,
-};
+const struct framebuffer_service framebuffer_service = FRAMEBUFFER_HANDLERS;

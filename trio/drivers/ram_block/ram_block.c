@@ -15,7 +15,7 @@ static struct {
 	uint8_t **pages;
 } ram;
 
-static void ram_start(void)
+void block_start(void)
 {
 	_Static_assert(TABLE_PAGES >= 1 && TABLE_PAGES <= 512 && !(TABLE_PAGES & (TABLE_PAGES - 1)),
 		       "the table is taken in one piece");
@@ -23,11 +23,11 @@ static void ram_start(void)
 	ram.pages = pages_take(TABLE_PAGES);
 }
 
-static void ram_notified(uint64_t bits)
+void block_notified(uint64_t bits)
 {
 }
 
-static int64_t ram_capacity(uint64_t *out_sectors)
+int64_t block_capacity(uint64_t *out_sectors)
 {
 	*out_sectors = SECTORS;
 	return ram.pages ? 0 : -ENODEV;
@@ -43,7 +43,7 @@ static int64_t check(uint64_t sector, uint64_t length, int beyond)
 	return sector > SECTORS || length / SECTOR > SECTORS - sector ? -beyond : 0;
 }
 
-static int64_t ram_read(uint64_t sector, struct grant to)
+int64_t block_read(uint64_t sector, struct grant to)
 {
 	uint64_t at = sector * SECTOR, done = 0, n;
 	int64_t wrong = check(sector, to.length, EINVAL);
@@ -60,7 +60,7 @@ static int64_t ram_read(uint64_t sector, struct grant to)
 	return 0;
 }
 
-static int64_t ram_write(uint64_t sector, struct grant from)
+int64_t block_write(uint64_t sector, struct grant from)
 {
 	uint64_t at = sector * SECTOR, done = 0, n;
 	int64_t wrong = check(sector, from.length, ENOSPC);
@@ -81,16 +81,9 @@ static int64_t ram_write(uint64_t sector, struct grant from)
 	return 0;
 }
 
-static int64_t ram_flush(void)
+int64_t block_flush(void)
 {
 	return ram.pages ? 0 : -ENODEV;
 }
 
-const struct block_service ram_block_service = {
-	.start = ram_start,
-	.notified = ram_notified,
-	.capacity = ram_capacity,
-	.read = ram_read,
-	.write = ram_write,
-	.flush = ram_flush,
-};
+const struct block_service ram_block_service = BLOCK_HANDLERS;

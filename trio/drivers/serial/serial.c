@@ -57,7 +57,7 @@ static void out(uint32_t port, uint32_t value)
 	kernel_port_out(port, 1, value);
 }
 
-static void serial_start(void)
+void console_start(void)
 {
 	out(SCRATCH, 0x5a);
 	serial.is_there = in(SCRATCH) == 0x5a;
@@ -91,7 +91,7 @@ static bool receive(void)
 }
 
 /* The line is raised once for several reasons: each look takes one away, until there is none. */
-static void serial_notified(uint64_t bits)
+void console_notified(uint64_t bits)
 {
 	bool news = false;
 
@@ -115,7 +115,7 @@ static void serial_notified(uint64_t bits)
 }
 
 /* What is written where there is no line is gone. */
-static int64_t serial_write(struct grant from)
+int64_t console_write(struct grant from)
 {
 	uint64_t done = 0;
 
@@ -133,7 +133,7 @@ static int64_t serial_write(struct grant from)
 	return (int64_t)done;
 }
 
-static int64_t serial_read(struct grant to)
+int64_t console_read(struct grant to)
 {
 	uint64_t done = 0;
 
@@ -149,9 +149,4 @@ static int64_t serial_read(struct grant to)
 	return (int64_t)done;
 }
 
-const struct console_service serial_service = {
-	.start = serial_start,
-	.notified = serial_notified,
-	.write = serial_write,
-	.read = serial_read,
-};
+const struct console_service serial_service = CONSOLE_HANDLERS;

@@ -76,7 +76,7 @@ static bool memory_take(void)
 	return true;
 }
 
-static void blk_start(void)
+void block_start(void)
 {
 	uint64_t features = FEATURE_FLUSH;
 	struct virtio *v = &virtio.device;
@@ -95,7 +95,7 @@ static void blk_start(void)
 	virtio.sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
 }
 
-static void blk_notified(uint64_t bits)
+void block_notified(uint64_t bits)
 {
 	uint32_t first;
 
@@ -201,13 +201,13 @@ static int64_t check(uint64_t sector, uint64_t length, int beyond)
 	return sector > virtio.sectors || length / SECTOR > virtio.sectors - sector ? -beyond : 0;
 }
 
-static int64_t blk_capacity(uint64_t *out_sectors)
+int64_t block_capacity(uint64_t *out_sectors)
 {
 	*out_sectors = virtio.sectors;
 	return virtio.sectors ? 0 : -ENODEV;
 }
 
-static int64_t blk_read(uint64_t sector, struct grant to)
+int64_t block_read(uint64_t sector, struct grant to)
 {
 	int64_t wrong = check(sector, to.length, EINVAL);
 	struct slot *s;
@@ -240,7 +240,7 @@ static int64_t wrote(const struct slot *s, struct grant from)
 	return 1;
 }
 
-static int64_t blk_write(uint64_t sector, struct grant from)
+int64_t block_write(uint64_t sector, struct grant from)
 {
 	int64_t wrong = check(sector, from.length, ENOSPC);
 	struct slot *s;
@@ -269,7 +269,7 @@ static int64_t blk_write(uint64_t sector, struct grant from)
 }
 
 /* A disk without a cache has on its medium what it has answered. */
-static int64_t blk_flush(void)
+int64_t block_flush(void)
 {
 	struct slot *s;
 
@@ -286,11 +286,4 @@ static int64_t blk_flush(void)
 	return s ? submit(s, FLUSH, 0, 0) : -EWAIT;
 }
 
-const struct block_service virtio_blk_service = {
-	.start = blk_start,
-	.notified = blk_notified,
-	.capacity = blk_capacity,
-	.read = blk_read,
-	.write = blk_write,
-	.flush = blk_flush,
-};
+const struct block_service virtio_blk_service = BLOCK_HANDLERS;

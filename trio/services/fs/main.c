@@ -48,19 +48,19 @@ static int64_t inode_of(struct mount *m, uint32_t number, struct inode **i)
 	return result;
 }
 
-static int64_t fs_mount(uint32_t device, uint32_t read_only)
+int64_t fs_mount(uint32_t device, uint32_t read_only)
 {
 	return super_mount(device, read_only != 0);
 }
 
-static int64_t fs_unmount(uint32_t mount)
+int64_t fs_unmount(uint32_t mount)
 {
 	struct mount *m = mount_of(mount);
 
 	return m ? super_unmount(m) : -EINVAL;
 }
 
-static int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, uint32_t *inode)
+int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, uint32_t *inode)
 {
 	struct mount *m = mount_of(mount);
 	struct inode *d, *i;
@@ -83,7 +83,7 @@ static int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, 
 	return 0;
 }
 
-static int64_t fs_release(uint32_t mount, uint32_t inode)
+int64_t fs_release(uint32_t mount, uint32_t inode)
 {
 	struct mount *m = mount_of(mount);
 	uint32_t on = waits.on;
@@ -96,7 +96,7 @@ static int64_t fs_release(uint32_t mount, uint32_t inode)
 	return 0;
 }
 
-static int64_t fs_attributes(uint32_t mount, uint32_t inode, struct grant to)
+int64_t fs_attributes(uint32_t mount, uint32_t inode, struct grant to)
 {
 	struct mount *m = mount_of(mount);
 	struct inode *i;
@@ -144,7 +144,7 @@ static int64_t set_attributes(struct mount *m, uint32_t inode, uint32_t which, c
 	return 0;
 }
 
-static int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which, struct grant from)
+int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which, struct grant from)
 {
 	struct mount *m = mount_of(mount);
 	struct file_attributes a;
@@ -156,7 +156,7 @@ static int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which,
 	return CHANGE(m, set_attributes(m, inode, which, &a));
 }
 
-static int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to)
+int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to)
 {
 	struct mount *m = mount_of(mount);
 	struct inode *i;
@@ -165,22 +165,22 @@ static int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct g
 	return result < 0 ? result : file_read(m, i, offset, to);
 }
 
-static int64_t fs_write(uint32_t mount, uint32_t inode, uint64_t offset, struct grant from)
+int64_t fs_write(uint32_t mount, uint32_t inode, uint64_t offset, struct grant from)
 {
 	struct mount *m = mount_of(mount);
 
 	return m ? CHANGE(m, file_write(m, inode, offset, from)) : -EINVAL;
 }
 
-static int64_t fs_truncate(uint32_t mount, uint32_t inode, uint64_t size)
+int64_t fs_truncate(uint32_t mount, uint32_t inode, uint64_t size)
 {
 	struct mount *m = mount_of(mount);
 
 	return m ? CHANGE(m, file_truncate(m, inode, size)) : -EINVAL;
 }
 
-static int64_t fs_create(uint32_t mount, uint32_t directory, uint32_t mode, uint32_t owner, uint32_t group,
-			 uint32_t device, struct grant name, uint32_t *inode)
+int64_t fs_create(uint32_t mount, uint32_t directory, uint32_t mode, uint32_t owner, uint32_t group, uint32_t device,
+		  struct grant name, uint32_t *inode)
 {
 	struct mount *m = mount_of(mount);
 	struct new_file f = { directory, mode & S_IFMT ? mode : mode | S_IFREG, owner, group, device };
@@ -194,8 +194,8 @@ static int64_t fs_create(uint32_t mount, uint32_t directory, uint32_t mode, uint
 	return CHANGE(m, name_create(m, &f, &n, NULL, 0, inode));
 }
 
-static int64_t fs_symlink(uint32_t mount, uint32_t directory, uint32_t owner, uint32_t group, struct grant name,
-			  struct grant target)
+int64_t fs_symlink(uint32_t mount, uint32_t directory, uint32_t owner, uint32_t group, struct grant name,
+		   struct grant target)
 {
 	struct mount *m = mount_of(mount);
 	struct new_file f = { directory, S_IFLNK | 0777, owner, group, 0 };
@@ -221,7 +221,7 @@ static int64_t fs_symlink(uint32_t mount, uint32_t directory, uint32_t owner, ui
 	return result;
 }
 
-static int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
+int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 {
 	struct mount *m = mount_of(mount);
 	struct inode *i;
@@ -230,7 +230,7 @@ static int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 	return result < 0 ? result : file_readlink(m, i, to);
 }
 
-static int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t inode, struct grant name)
+int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t inode, struct grant name)
 {
 	struct mount *m = mount_of(mount);
 	struct name n;
@@ -239,7 +239,7 @@ static int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t inode, struc
 	return result < 0 ? result : CHANGE(m, name_link(m, directory, inode, &n));
 }
 
-static int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, struct grant name)
+int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, struct grant name)
 {
 	struct mount *m = mount_of(mount);
 	struct name n;
@@ -248,7 +248,7 @@ static int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directorie
 	return result < 0 ? result : CHANGE(m, name_unlink(m, directory, directories != 0, &n));
 }
 
-static int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to, struct grant new_name)
+int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to, struct grant new_name)
 {
 	struct mount *m = mount_of(mount);
 	struct name old, new;
@@ -259,7 +259,7 @@ static int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint3
 	return result < 0 ? result : CHANGE(m, name_rename(m, from, &old, to, &new));
 }
 
-static int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct grant to, uint64_t *next)
+int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct grant to, uint64_t *next)
 {
 	struct mount *m = mount_of(mount);
 	struct inode *d;
@@ -270,7 +270,7 @@ static int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position,
 	return result < 0 ? result : directory_list(m, d, position, to, next);
 }
 
-static int64_t fs_numbers(uint32_t mount, struct grant to)
+int64_t fs_numbers(uint32_t mount, struct grant to)
 {
 	struct mount *m = mount_of(mount);
 	struct file_system_numbers n;
@@ -289,7 +289,7 @@ static int64_t fs_numbers(uint32_t mount, struct grant to)
 }
 
 /* A file that was not changed since the last write-back ended is on the disk. */
-static int64_t fs_sync(uint32_t mount, uint32_t inode)
+int64_t fs_sync(uint32_t mount, uint32_t inode)
 {
 	struct mount *m = mount_of(mount);
 	struct inode *i;
@@ -320,7 +320,7 @@ static void go_on(struct mount *m)
 	inodes_reap(m);
 }
 
-static void fs_notified(uint64_t bits)
+void fs_notified(uint64_t bits)
 {
 	bool late = bits >> NOTIFY_ALARM & 1;
 
@@ -337,32 +337,9 @@ static void fs_notified(uint64_t bits)
 		has_come(ANYTHING);
 }
 
-static void fs_start(void)
+void fs_start(void)
 {
 	memset(&fs, 0, sizeof fs);
 }
 
-const struct fs_service fs_service = {
-	.start = fs_start,
-	.notified = fs_notified,
-	.mount = fs_mount,
-	.unmount = fs_unmount,
-	.lookup = fs_lookup,
-	.release = fs_release,
-	.attributes = fs_attributes,
-	.set_attributes = fs_set_attributes,
-	.read = fs_read,
-	.write = fs_write,
-	.truncate = fs_truncate,
-	.create = fs_create,
-	.symlink = fs_symlink,
-	.readlink = fs_readlink,
-	.link = fs_link,
-	.unlink = fs_unlink,
-	.rename = fs_rename,
-	.entries = fs_entries,
-	.numbers = fs_numbers,
-	.sync = fs_sync,
-	.waited = fs_waited,
-	.came = fs_came,
-};
+const struct fs_service fs_service = FS_HANDLERS;

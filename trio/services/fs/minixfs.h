@@ -219,8 +219,6 @@ static inline int64_t wait_for(uint32_t thing)
 	return -EWAIT;
 }
 void has_come(uint32_t thing);
-int64_t fs_waited(uint32_t *out_on);
-int64_t fs_came(uint64_t *out_what, uint32_t *out_room);
 
 /* cache.c. Buffers stay where they are until the step ends (step_begin), dirty ones until they are written. */
 static inline void step_begin(struct mount *m)

@@ -3,7 +3,7 @@
 
 struct pm pm;
 
-static void start(void)
+void pm_start(void)
 {
 	uint32_t leaf = 1, b, c, d;
 
@@ -45,7 +45,7 @@ static void disk_ready(void)
 		shut_down();
 }
 
-static void notified(uint64_t bits)
+void pm_notified(uint64_t bits)
 {
 	if (bits & NOTIFIED_PM_TERMINAL)
 		terminal();
@@ -55,17 +55,17 @@ static void notified(uint64_t bits)
 		timers_pass();
 }
 
-static verdict pm_getpid(struct request *r)
+verdict pm_getpid(struct request *r)
 {
 	return answer(r, asking(r)->process->number);
 }
 
-static verdict pm_gettid(struct request *r)
+verdict pm_gettid(struct request *r)
 {
 	return answer(r, asking(r)->number);
 }
 
-static verdict pm_getppid(struct request *r)
+verdict pm_getppid(struct request *r)
 {
 	const struct process *parent = asking(r)->process->parent;
 
@@ -96,7 +96,7 @@ static struct thread *first_process(uint32_t slot)
 	return t;
 }
 
-static int64_t begin(uint32_t task)
+int64_t pm_begin(uint32_t task)
 {
 	int64_t result = vfs_unpack();
 
@@ -112,54 +112,4 @@ static int64_t begin(uint32_t task)
 	return execute_first(first_process(task), "/init");
 }
 
-const struct pm_service pm_service = {
-	.start = start,
-	.notified = notified,
-	.getpid = pm_getpid,
-	.gettid = pm_gettid,
-	.getppid = pm_getppid,
-	.getpgid = pm_getpgid,
-	.setpgid = pm_setpgid,
-	.getsid = pm_getsid,
-	.setsid = pm_setsid,
-	.getid = pm_getid,
-	.setids = pm_setids,
-	.getresids = pm_getresids,
-	.getgroups = pm_getgroups,
-	.setgroups = pm_setgroups,
-	.clone = pm_clone,
-	.execute = pm_execute,
-	.exit = pm_exit,
-	.wait = pm_wait,
-	.set_tid_address = pm_set_tid_address,
-	.kill = pm_kill,
-	.tgkill = pm_tgkill,
-	.sigaction = pm_sigaction,
-	.sigmask = pm_sigmask,
-	.sigpending = pm_sigpending,
-	.sigsuspend = pm_sigsuspend,
-	.sigmask_wait = pm_sigmask_wait,
-	.sigtimedwait = pm_sigtimedwait,
-	.sigaltstack = pm_sigaltstack,
-	.attend = pm_attend,
-	.raise = pm_raise,
-	.raised = pm_raised,
-	.sigreturn = pm_sigreturn,
-	.sigqueue = pm_sigqueue,
-	.setitimer = pm_setitimer,
-	.getitimer = pm_getitimer,
-	.getrlimit = pm_getrlimit,
-	.setrlimit = pm_setrlimit,
-	.getrusage = pm_getrusage,
-	.times = pm_times,
-	.getpriority = pm_getpriority,
-	.setpriority = pm_setpriority,
-	.prctl = pm_prctl,
-	.ioperm = pm_ioperm,
-	.reboot = pm_reboot,
-	.personality = pm_personality,
-	.semget = pm_semget,
-	.semop = pm_semop,
-	.semctl = pm_semctl,
-	.begin = begin,
-};
+const struct pm_service pm_service = PM_HANDLERS;

@@ -261,7 +261,6 @@ static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 
 	return h->set & SIGNAL_BIT(signal) ? h->action[signal - 1].handler : SIG_DFL;
 }
-verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, struct grant old);
 
 /* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
 int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const struct information *i);
@@ -284,39 +283,19 @@ static inline bool is_signalled(const struct thread *t)
 	return t->leaving || ((t->pending.set | t->process->pending.set) & ~t->blocked) != 0;
 }
 
-/* kill.c */
-verdict pm_kill(struct request *r, int32_t pid, uint32_t signal);
-verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal);
-verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code, uint64_t value);
-
 /* deliver.c */
-verdict pm_attend(struct request *r, uint64_t stack_pointer);
-verdict pm_raise(struct request *r, uint32_t signal, uint32_t code, uint64_t address);
-verdict pm_raised(struct request *r, uint32_t signal);
-verdict pm_sigreturn(struct request *r, uint64_t mask, uint64_t stack, uint64_t size, uint32_t flags);
 void stop_end(struct process *p);
 /* How a stopped process came to a halt is told when its last thread has. */
 void stop_check(struct process *p);
 
 /* mask.c */
 void mask_set(struct thread *t, uint64_t mask);
-verdict pm_sigmask(struct request *r, int32_t how, uint64_t set);
-verdict pm_sigpending(struct request *r);
-verdict pm_sigmask_wait(struct request *r, uint64_t mask);
-verdict pm_sigsuspend(struct request *r, uint64_t mask);
-verdict pm_sigtimedwait(struct request *r, uint64_t set, struct grant information, uint64_t deadline);
-verdict pm_sigaltstack(struct request *r, struct grant new, struct grant old, uint64_t stack_pointer);
 
 /* fork.c */
-verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant parent_tid, uint64_t child_tid,
-		 uint64_t tls);
-verdict pm_set_tid_address(struct request *r, uint64_t address);
 /* The child uses its parent's memory no more. */
 void vfork_end(struct process *child);
 
 /* exec.c */
-verdict pm_execute(struct request *r, int32_t directory, struct grant path, struct grant arguments, uint32_t argc,
-		   uint32_t envc, uint32_t flags);
 /* Of the first process; it must not be on a disk. 0 or a negative errno. */
 int64_t execute_first(struct thread *t, const char *path);
 void image_drop(struct thread *t);
@@ -324,40 +303,27 @@ void image_drop(struct thread *t);
 /* exit.c. `status`: as wait4 tells it. `except` is the caller's own, that attends or leaves anyway. */
 void process_end(struct process *p, uint32_t status, const struct thread *except);
 verdict thread_leave(struct thread *t, struct request *r);
-verdict pm_exit(struct request *r, uint32_t status, uint32_t all);
 void parent_tell(struct process *p, int32_t code, uint32_t status);
 void shut_down(void);
 /* pm.c: parks a request for which vfs has just said EWAIT until what it waits for has come. */
 verdict disk_park(struct request *r);
 
 /* wait.c */
-verdict pm_wait(struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage);
 void process_reap(struct process *p);
 
 /* groups.c */
 bool group_is_orphaned(struct process *member, const struct process *except);
-verdict pm_getpgid(struct request *r, int32_t pid);
-verdict pm_setpgid(struct request *r, int32_t pid, int32_t group);
-verdict pm_getsid(struct request *r, int32_t pid);
-verdict pm_setsid(struct request *r);
 
 /* credentials.c */
 bool may_signal(const struct process *from, const struct process *to, uint32_t signal);
 /* Tells vfs. */
 void credentials_tell(struct process *p);
-verdict pm_getid(struct request *r, uint32_t which);
-verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved);
-verdict pm_getresids(struct request *r, uint32_t group);
-verdict pm_getgroups(struct request *r, uint32_t size, struct grant to);
-verdict pm_setgroups(struct request *r, uint32_t count, struct grant from);
 
 /* timers.c */
 void timers_pass(void);
 void timer_end(struct timer *timer);
 /* Looks at the process's time, and says when to look again. */
 void processor_check(struct process *p);
-verdict pm_setitimer(struct request *r, uint32_t which, uint64_t value, uint64_t interval);
-verdict pm_getitimer(struct request *r, uint32_t which);
 
 /* usage.c */
 void usage_add(struct usage *to, const struct usage *more);
@@ -365,22 +331,10 @@ struct usage thread_usage(const struct thread *t);
 /* Of its threads, those that have ended too. */
 struct usage process_usage(const struct process *p);
 void usage_write(struct linux_rusage *to, const struct usage *from);
-verdict pm_getrusage(struct request *r, int32_t who, struct grant to);
-verdict pm_times(struct request *r);
 
 /* limits.c */
 void limits_start(struct process *p);
 /* Whether it may have one more thread. */
 bool may_fork(const struct process *p);
-verdict pm_getrlimit(struct request *r, int32_t pid, uint32_t which);
-verdict pm_setrlimit(struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard);
-verdict pm_getpriority(struct request *r, uint32_t which, int32_t who);
-verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t nice);
-
-/* control.c */
-verdict pm_prctl(struct request *r, uint32_t option, uint64_t value, struct grant name, struct grant to);
-verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on);
-verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command);
-verdict pm_personality(struct request *r, uint32_t persona);
 
 #endif

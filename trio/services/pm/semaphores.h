@@ -73,7 +73,6 @@ struct semaphore_set *set_at(int32_t place);
 /* wanted: bits of a mode for others, 4 to read and 2 to alter. */
 bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted);
 void set_remove(struct semaphore_set *s);
-verdict pm_semget(struct request *r, int32_t key, uint32_t count, uint32_t flags);
 
 /* semaphores.c: a thread leaves. */
 void operations_drop(uint32_t slot);
@@ -83,10 +82,6 @@ bool set_update(struct semaphore_set *s);
 void set_refuse(struct semaphore_set *s);
 /* Requests that wait for semaphore `number`: for zero, or for more than it has. */
 int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero);
-verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_t count, uint64_t deadline);
-
-/* semaphore_control.c */
-verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value, struct grant memory);
 
 /* semaphore_undo.c: NULL: there is none. */
 struct undo *undo_of(const struct process *p, const struct semaphore_set *s);

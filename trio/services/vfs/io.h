@@ -70,28 +70,4 @@ int64_t place_two(uint32_t task, struct file *const file[2], uint32_t flags, str
 bool is_pipe(const struct file *f);
 void pipe_open_again(struct file *f, const struct file *of);
 
-/* Handlers of vfs.idl, 100 to 121. */
-verdict vfs_pipe(struct request *r, struct grant to, uint32_t flags);
-verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t deadline);
-verdict vfs_select(struct request *r, uint32_t count, struct grant readable, struct grant writable, struct grant except,
-		   uint64_t deadline);
-verdict vfs_eventfd(struct request *r, uint32_t value, uint32_t flags);
-verdict vfs_epoll_create(struct request *r, uint32_t flags);
-verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, int32_t fd, struct grant event);
-verdict vfs_epoll_wait(struct request *r, int32_t epoll, struct grant events, uint32_t count, uint64_t deadline);
-verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t protocol);
-verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32_t protocol, struct grant to);
-verdict vfs_bind(struct request *r, int32_t fd, struct grant address);
-verdict vfs_listen(struct request *r, int32_t fd, int32_t backlog);
-verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t flags);
-verdict vfs_connect(struct request *r, int32_t fd, struct grant address);
-verdict vfs_send(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
-		 uint32_t flags);
-verdict vfs_receive(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
-		    uint32_t flags);
-verdict vfs_shutdown(struct request *r, int32_t fd, uint32_t how);
-verdict vfs_socket_name(struct request *r, int32_t fd, uint32_t peer, struct grant address);
-verdict vfs_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant to);
-verdict vfs_set_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant from);
-
 #endif

@@ -3,9 +3,8 @@
 #include "handlers.h"
 #include "io.h"
 #include "pm.h"
-#include "vfs_serve.h"
 
-static void vfs_start(void)
+void vfs_start(void)
 {
 	struct task_files *own = &vfs.tasks[VFS_TASK];
 	static struct folders folders;
@@ -24,7 +23,7 @@ static void vfs_start(void)
 	remote_pages_start();
 }
 
-static void vfs_notified(uint64_t bits)
+void vfs_notified(uint64_t bits)
 {
 	if ((bits & NOTIFIED_VFS_CONSOLE) != 0)
 		terminal_notified();
@@ -40,85 +39,4 @@ static void vfs_notified(uint64_t bits)
 
 struct vfs vfs;
 
-const struct vfs_service vfs_service = {
-	.start = vfs_start,
-	.notified = vfs_notified,
-	.read = vfs_read,
-	.write = vfs_write,
-	.pread = vfs_pread,
-	.pwrite = vfs_pwrite,
-	.open = vfs_open,
-	.close = vfs_close,
-	.duplicate = vfs_duplicate,
-	.seek = vfs_seek,
-	.map = vfs_map,
-	.stat = vfs_stat,
-	.fstat = vfs_fstat,
-	.statx = vfs_statx,
-	.access = vfs_access,
-	.chmod = vfs_chmod,
-	.chown = vfs_chown,
-	.set_times = vfs_set_times,
-	.truncate = vfs_truncate,
-	.ftruncate = vfs_ftruncate,
-	.allocate = vfs_allocate,
-	.make = vfs_make,
-	.remove = vfs_remove,
-	.rename = vfs_rename,
-	.link = vfs_link,
-	.symlink = vfs_symlink,
-	.readlink = vfs_readlink,
-	.entries = vfs_entries,
-	.change_folder = vfs_change_folder,
-	.getcwd = vfs_getcwd,
-	.chroot = vfs_chroot,
-	.umask = vfs_umask,
-	.statfs = vfs_statfs,
-	.sync = vfs_sync,
-	.control = vfs_control,
-	.lock = vfs_lock,
-	.flock = vfs_flock,
-	.ioctl = vfs_ioctl,
-	.send_file = vfs_send_file,
-	.mount = vfs_mount,
-	.unmount = vfs_unmount,
-	.close_range = vfs_close_range,
-	.advise = vfs_advise,
-	.memory_file = vfs_memory_file,
-	.random = vfs_random,
-	.fork = vfs_fork,
-	.executed = vfs_executed,
-	.leave = vfs_leave,
-	.identify = vfs_identify,
-	.credentials = vfs_credentials,
-	.terminal_signals = vfs_terminal_signals,
-	.program_open = vfs_program_open,
-	.program_read = vfs_program_read,
-	.program_map = vfs_program_map,
-	.program_close = vfs_program_close,
-	.begin = vfs_begin,
-	.unpack = vfs_unpack,
-	.write_back = vfs_write_back,
-	.limit = vfs_limit,
-	.disk_waited = vfs_disk_waited,
-	.disk_came = vfs_disk_came,
-	.pipe = vfs_pipe,
-	.poll = vfs_poll,
-	.select = vfs_select,
-	.eventfd = vfs_eventfd,
-	.epoll_create = vfs_epoll_create,
-	.epoll_control = vfs_epoll_control,
-	.epoll_wait = vfs_epoll_wait,
-	.socket = vfs_socket,
-	.socketpair = vfs_socketpair,
-	.bind = vfs_bind,
-	.listen = vfs_listen,
-	.accept = vfs_accept,
-	.connect = vfs_connect,
-	.send = vfs_send,
-	.receive = vfs_receive,
-	.shutdown = vfs_shutdown,
-	.socket_name = vfs_socket_name,
-	.socket_option = vfs_socket_option,
-	.set_socket_option = vfs_set_socket_option,
-};
+const struct vfs_service vfs_service = VFS_HANDLERS;

@@ -2,7 +2,6 @@
 #include "abi/signal.h"
 #include "abi/termios.h"
 #include "kernel.h"
-#include "vfs_serve.h"
 #include "socket.h"
 
 #define TYPES_MOST 11

@@ -1,6 +1,5 @@
 /* socket_options.c: getsockopt and setsockopt, of SOL_SOCKET alone. */
 #include "abi/time.h"
-#include "vfs_serve.h"
 #include "socket.h"
 
 /* Linux's least SO_SNDBUF and SO_RCVBUF; it doubles what is asked for. */

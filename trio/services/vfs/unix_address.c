@@ -1,6 +1,5 @@
 /* unix_address.c: addresses of AF_UNIX: names of files, abstract names; and who finds whom by them: bind, listen,
  * connect, accept. */
-#include "vfs_serve.h"
 #include "socket.h"
 
 /* The family's bytes before the path. */

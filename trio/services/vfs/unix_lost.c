@@ -6,7 +6,6 @@
  * more: an alarm, the next who sends descriptors, or who finds the table of files full or memory short, starts it. What
  * is lost ends a part at a time, not one within the other, however deep sockets lie in sockets. */
 #include "endpoints.h"
-#include "vfs_serve.h"
 #include "socket.h"
 
 /* Files, connections and packets that one call ends, and those of the last socket. */

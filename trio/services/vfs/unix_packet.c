@@ -1,5 +1,4 @@
 /* unix_packet.c: datagrams and sequenced packets: messages that stay whole, in the receiver's list. */
-#include "vfs_serve.h"
 #include "socket.h"
 
 /* A packet weighs at least this much, so that empty ones fill a queue too. */

@@ -1,5 +1,4 @@
 /* unix_rights.c: descriptors and credentials beside data. */
-#include "vfs_serve.h"
 #include "socket.h"
 
 /* The user's; NULL: nothing of his is on its way. */

@@ -1,6 +1,5 @@
 /* unix_stream.c: bytes between connected sockets. They lie in the receiver's ring; what was sent beside them
  * (descriptors, credentials) in its list, with the places in the stream to which it belongs. */
-#include "vfs_serve.h"
 #include "socket.h"
 
 /* Before the first byte of a message with something beside it: a place for that. 0 or -errno. */

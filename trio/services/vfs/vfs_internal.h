@@ -9,6 +9,7 @@
 #define TRIO_VFS_INTERNAL_H
 
 #include "node.h"
+#include "vfs_serve.h"
 
 /* Descriptors ------------------------------------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@ struct space *spaces[TASKS], *lives_in[TASKS];
 static uint16_t numbers[TASKS];
 static uint32_t number_count;
 
-static void vm_start(void)
+void vm_start(void)
 {
 	_Static_assert(sizeof(struct space) <= PAGE && sizeof(struct chunk) <= PAGE, "they have a page each");
 	for (uint32_t i = 0; i < TASKS; i++)
@@ -19,7 +19,7 @@ static void vm_start(void)
 	number_count = TASKS;
 }
 
-static void vm_notified(uint64_t bits)
+void vm_notified(uint64_t bits)
 {
 	if (bits & 1UL << NOTIFY_ALARM)
 		(void)vm_reap();
@@ -98,7 +98,7 @@ static int64_t ask_again(void)
 	return -EWAIT;
 }
 
-static int64_t vm_leave(uint32_t task)
+int64_t vm_leave(uint32_t task)
 {
 	struct space *s = space_of(task);
 
@@ -115,7 +115,7 @@ static int64_t vm_leave(uint32_t task)
 	return 0;
 }
 
-static int64_t vm_renew(uint32_t task, uint64_t pages)
+int64_t vm_renew(uint32_t task, uint64_t pages)
 {
 	struct space *old = space_of(task), *new;
 	int64_t kept = (int64_t)pages, more;
@@ -251,7 +251,7 @@ static int64_t copy_by_shares(struct space *from, uint32_t parent, struct space 
 	return from->copy_error;
 }
 
-static int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
+int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct space *from = space_of(parent), *to;
 	int64_t result;
@@ -281,7 +281,7 @@ static int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
 	return 0;
 }
 
-static int64_t vm_set_limits(uint32_t task, uint64_t heap, uint64_t top, uint64_t stack, uint64_t first)
+int64_t vm_set_limits(uint32_t task, uint64_t heap, uint64_t top, uint64_t stack, uint64_t first)
 {
 	struct space *s = space_of(task);
 	int64_t result, left;
@@ -301,7 +301,7 @@ static int64_t vm_set_limits(uint32_t task, uint64_t heap, uint64_t top, uint64_
 	return MIN(result, 0);
 }
 
-static int64_t vm_limit(uint32_t task, uint64_t space, uint64_t data)
+int64_t vm_limit(uint32_t task, uint64_t space, uint64_t data)
 {
 	struct space *s = space_of(task);
 
@@ -312,7 +312,7 @@ static int64_t vm_limit(uint32_t task, uint64_t space, uint64_t data)
 	return 0;
 }
 
-static int64_t vm_usage(uint32_t task, uint64_t *out_pages, uint64_t *out_resident, uint64_t *out_peak)
+int64_t vm_usage(uint32_t task, uint64_t *out_pages, uint64_t *out_resident, uint64_t *out_peak)
 {
 	const struct space *s = space_of(task);
 
@@ -324,45 +324,4 @@ static int64_t vm_usage(uint32_t task, uint64_t *out_pages, uint64_t *out_reside
 	return 0;
 }
 
-const struct vm_service vm_service = {
-	.start = vm_start,
-	.notified = vm_notified,
-	.map_anonymous = vm_map_anonymous,
-	.unmap = vm_unmap,
-	.protect = vm_protect,
-	.break_at = vm_break_at,
-	.remap = vm_remap,
-	.advise = vm_advise,
-	.resident = vm_resident,
-	.synchronise = vm_synchronise,
-	.lock = vm_lock,
-	.lock_all = vm_lock_all,
-	.await = vm_await,
-	.futex_wait = vm_futex_wait,
-	.futex_wake = vm_futex_wake,
-	.futex_requeue = vm_futex_requeue,
-	.fault = vm_fault,
-	.fork = vm_fork,
-	.renew = vm_renew,
-	.leave = vm_leave,
-	.map_object = vm_map_object,
-	.set_limits = vm_set_limits,
-	.clear_and_wake = vm_clear_and_wake,
-	.limit = vm_limit,
-	.report = vm_report,
-	.usage = vm_usage,
-	.map_zeros = vm_map_zeros,
-	.populate = vm_populate,
-	.object_create = vm_object_create,
-	.object_device = vm_object_device,
-	.object_hold = vm_object_hold,
-	.object_drop = vm_object_drop,
-	.object_page = vm_object_page,
-	.object_resize = vm_object_resize,
-	.reap = vm_reap,
-	.object_paged = vm_object_paged,
-	.object_wanted = vm_object_wanted,
-	.object_bring = vm_object_bring,
-	.object_brought = vm_object_brought,
-	.object_end = vm_object_end,
-};
+const struct vm_service vm_service = VM_HANDLERS;

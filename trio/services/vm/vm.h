@@ -284,33 +284,15 @@ bool place_region(struct space *s, uint64_t begin, uint64_t length, struct regio
  * negative errno. */
 int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t flags, uint32_t bits);
 int64_t check_range(uint64_t address, uint64_t length);
-verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags);
-verdict vm_unmap(struct request *r, uint64_t address, uint64_t length);
-int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,
-		      uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out_address);
-int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *out_next);
-int64_t vm_map_zeros(uint32_t task, uint64_t address, uint64_t length, uint32_t protection);
 
 /* change.c */
-verdict vm_protect(struct request *r, uint64_t address, uint64_t length, uint32_t protection);
-verdict vm_break_at(struct request *r, uint64_t address);
-verdict vm_remap(struct request *r, uint64_t address, uint64_t old_length, uint64_t new_length, uint32_t flags,
-		 uint64_t new_address);
 /* Bits of the regions of a range: `gone` or `come`. */
 verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t gone, uint32_t come);
-
-/* advise.c */
-verdict vm_lock(struct request *r, uint64_t address, uint64_t length, uint32_t now);
-verdict vm_lock_all(struct request *r, uint32_t present, uint32_t future);
-verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t advice);
-verdict vm_resident(struct request *r, uint64_t address, uint64_t length, uint64_t to);
-verdict vm_synchronise(struct request *r, uint64_t address, uint64_t length, uint32_t flags);
 
 /* fault.c: x86's error code. */
 #define ACCESS_PRESENT 1
 #define ACCESS_WRITE 2
 #define ACCESS_FETCH 16
-int64_t vm_fault(uint32_t task, uint64_t address, uint32_t access);
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
 /* Where vm itself reads or writes what is at a user's address, up to the end of its page: in the frame, since a copy
  * that met an absent page would ask vm for it. -EWAIT: it has to be brought; others: not mapped, or not allowed. */
@@ -329,13 +311,6 @@ int64_t object_promise(uint32_t object, uint64_t pages);
 uint64_t object_frame(struct object *o, uint64_t index, bool create);
 /* The word of the tree for a page; NULL: there is none. */
 uint64_t *object_word(struct object *o, uint64_t index, bool create);
-int64_t vm_object_create(uint32_t *out_object);
-int64_t vm_object_device(uint64_t frame, uint64_t count, uint32_t *out_object);
-int64_t vm_object_hold(uint32_t object);
-int64_t vm_object_drop(uint32_t object);
-int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_t endpoint, uint64_t *out_address);
-int64_t vm_object_resize(uint32_t object, uint64_t size);
-int64_t vm_reap(void);
 /* A region holds it, or no more. 0 is allowed. */
 void object_mapped(uint32_t object);
 void object_unmapped(uint32_t object);
@@ -355,22 +330,5 @@ bool paged_is_there(uint64_t word);
 void paged_cut(struct object *o, uint64_t index, uint64_t end);
 /* Nobody holds it any more: the service above is told. */
 void paged_unheld(uint32_t object);
-verdict vm_await(struct request *r, uint64_t address, uint32_t access);
-int64_t vm_object_paged(uint64_t name, uint32_t *out_object);
-int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_count);
-int64_t vm_object_bring(uint32_t object, uint64_t index, uint32_t endpoint, uint64_t *out_address);
-int64_t vm_object_brought(uint32_t object, uint64_t index, int32_t error);
-int64_t vm_object_end(uint32_t object);
-
-/* futex.c */
-verdict vm_futex_wait(struct request *r, uint64_t address, uint32_t value, uint64_t deadline, uint32_t mask,
-		      uint32_t own);
-verdict vm_futex_wake(struct request *r, uint64_t address, uint32_t count, uint32_t mask, uint32_t own);
-verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, uint64_t other, uint32_t more,
-			 int64_t compare, uint32_t own);
-int64_t vm_clear_and_wake(uint32_t task, uint64_t address);
-
-/* report.c */
-int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to);
 
 #endif
