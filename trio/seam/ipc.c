@@ -45,7 +45,6 @@ void servers_deliver(void)
 static void wait_for_reply(struct caller *c)
 {
 	struct server *s = &servers[endpoints[c->endpoint].domain];
-	/* A task that pm, in the kernel, has ended still runs pm's handler to its end. */
 	enum task_state before = current->state;
 
 	COUNT(messages, 1);
@@ -61,7 +60,7 @@ static void wait_for_reply(struct caller *c)
 		current->state = WAITING;
 		schedule();
 	}
-	current->state = before;
+	task_goes_on(before);
 }
 
 void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted)

@@ -108,10 +108,12 @@ void service_enter(uint32_t endpoint)
 {
 	while (entered >> endpoint & 1) {
 		struct at_door door = { .task = current, .endpoint = endpoint };
+		enum task_state before = current->state;
 
 		queue_add(&at_doors, &door.link);
 		current->state = WAITING;
 		schedule();
+		task_goes_on(before);
 	}
 	entered |= 1UL << endpoint;
 }

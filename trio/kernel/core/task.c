@@ -183,6 +183,13 @@ void task_end(struct task *t)
 		discard(t);
 }
 
+void task_goes_on(enum task_state before)
+{
+	current->state = before;
+	if (before == ENDED)
+		current->work |= WORK_YIELD;
+}
+
 /* The processor's time since the last switch is the task's. */
 void task_account(struct task *t)
 {

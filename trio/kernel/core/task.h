@@ -104,6 +104,9 @@ void task_end(struct task *t);
 
 /* Its first words will be in the kernel, in `function`: of the first task, which no program made. */
 void task_begins_with(struct task *t, void (*function)(void));
+/* The present task, in the middle of a service, has waited: it is what it was before. One that the service had ended
+ * still runs the handler to its end, and then leaves the processor. */
+void task_goes_on(enum task_state before);
 /* A service's, at boot: one that runs `function` in the kernel for good, or with NULL one for user mode. */
 struct task *task_create_server(uint32_t number, const char *name, void (*function)(void));
 void task_exec(struct task *t, uint64_t entry, uint64_t stack);
