@@ -33,10 +33,15 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def kernel(guest_cache: Path, sources: Path) -> Kernel:  # noqa: F811  # the fixture imported above
+def kernel(
+    request: pytest.FixtureRequest,
+    guest_cache: Path,  # noqa: F811  # the fixture imported above
+    sources: Path,
+) -> Kernel:
+    """Of mono, or of the structure that the test's parameter names."""
     assert guest_cache.is_dir()
     assert sources.is_dir()
-    return Kernel.trio(trio.built("mono"))
+    return Kernel.trio(trio.built(getattr(request, "param", "mono")))
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-#: Those with a name, and two that no file of config/structures has.
-PARTITIONS = ("hybrid", "micro", "one-server", "micro+together=vfs,fs", "mono+apart=fs")
-#: For a test that takes seconds: mono in each run, the others in their turn.
-MONO_AND_IN_TURN = ("mono", *(pytest.param(each, marks=pytest.mark.slow(minutes=1)) for each in PARTITIONS))
+#: Those with a name, and three that no file of config/structures has.
+PARTITIONS = ("hybrid", "micro", "one-server", "micro+together=vfs,fs", "mono+apart=fs", "mono+apart=vfs")
+
+
+def mono_and_in_turn(minutes: float) -> tuple[object, ...]:
+    """For a test that takes so long: mono in each run, the others in their turn."""
+    return ("mono", *(pytest.param(each, marks=pytest.mark.slow(minutes=minutes)) for each in PARTITIONS))
+
+
+MONO_AND_IN_TURN = mono_and_in_turn(1)
+#: Of a boot and little more.
+BRIEFLY_IN_TURN = mono_and_in_turn(0.1)
 
 #: By structure, the questions of usertests that are answered wrongly: none. It only gets shorter: a question here that
 #: is answered rightly fails tests/trio/test_structures.py until it is taken out.

@@ -12,9 +12,11 @@ import pytest
 from kernometer.guests.qemu import MachineType
 from tests.guests.test_real_display import Monitor
 from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.conftest import Program
 from tests.trio.live import MONITOR, live
+from tests.trio.partitions import BRIEFLY_IN_TURN
 
-pytestmark = pytest.mark.guest
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
 
 SECONDS = 120.0
 SECTOR = 512
@@ -24,12 +26,16 @@ DISK = ("-drive", "file=disk,if=none,id=d,format=raw", "-device", "virtio-blk-pc
 
 @pytest.mark.parametrize("board", TYPES)
 def test_every_machine_tells_the_time_sleeps_and_is_off_in_the_end(kernel: Kernel, board: MachineType) -> None:
-    """Expected: the date that QEMU gives the machine, a sleep of a tenth of a second that is one by the machine's own
-    clock, and an end that QEMU calls good. Broken: 1970; a sleep that never ends; a machine that must be killed."""
-    script = "date -u +%Y-%m-%d; read a x < /proc/uptime; sleep 0.1; read b x < /proc/uptime; echo $a $b"
+    """Expected: the date that QEMU gives the machine, then the one that it is set to; a sleep of a tenth of a second by
+    the machine's own clock, and an end that QEMU calls good. Broken: 1970; a sleep that never ends; a machine that must
+    be killed."""
+    script = """
+        date -u +%F; date -u -s 2031-02-03 >/dev/null; date -u +%F
+        read a x < /proc/uptime; sleep 0.1; read b x < /proc/uptime; echo $a $b
+    """
     ended = boot(kernel, initramfs(("sh", "-c", script)), Machine(path=True, type=board), seconds=SECONDS)
-    day, before, after = ended.bulk.decode().split()
-    assert day == "2025-01-01", ended
+    *days, before, after = ended.bulk.decode().split()
+    assert days == ["2025-01-01", "2031-02-03"], ended
     assert 0.09 <= float(after) - float(before) < 0.15, ended
     assert (ended.status, ended.qemu_status) == (0, 0), ended
 
@@ -160,15 +166,17 @@ def test_a_disk_that_refuses_is_an_error_of_the_write(kernel: Kernel, tmp_path: 
         ("q35", "bochs-display,xres=1024,yres=768", 1024, 768),
     ],
 )
-def test_the_screen_shows_what_was_written(
-    kernel: Kernel, board: MachineType, device: str, width: int, height: int, tmp_path: Path
+def test_the_screen_shows_what_was_drawn(
+    kernel: Kernel, program: Program, board: MachineType, device: str, width: int, height: int, tmp_path: Path
 ) -> None:
-    """Expected: of the size that the screen says it likes, or the usual one where it cannot say, pixel by pixel."""
+    """Expected: of the size that the screen says it likes, or the usual one where it cannot say, pixel by pixel, if it
+    is written, and if it is put into the screen's memory. Broken: a driver without its registers; another's memory."""
     picture = np.random.default_rng(6).integers(0, 256, (height, width, 4), np.uint8)
-    command = ("sh", "-c", "exec </dev/console; cat /picture > /dev/fb0; echo drawn >/dev/console; read word")
+    command = ("sh", "-c", "exec </dev/console; draws && echo drawn >/dev/console; read word")
+    files = {"picture": picture.tobytes(), "bin/draws": program("draws")}
     with live(
         kernel,
-        initramfs(command, {"picture": picture.tobytes()}),
+        initramfs(command, files),
         Machine(type=board, more=("-device", device)),
         tmp_path,
     ) as machine:

@@ -18,9 +18,10 @@ import pytest
 from tests.trio.boot import Kernel, Machine, initramfs
 from tests.trio.live import live
 from tests.trio.minixfs import Image, make
+from tests.trio.partitions import BRIEFLY_IN_TURN
 from tests.trio.test_minixfs import sound
 
-pytestmark = pytest.mark.guest
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
 
 HERE = Path(__file__).parent
 SECTOR = 512

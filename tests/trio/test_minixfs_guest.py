@@ -7,18 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.guests.qemu import MachineType
 from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.minixfs import make
+from tests.trio.partitions import BRIEFLY_IN_TURN
+from tests.trio.test_devices import TYPES
 from tests.trio.test_minixfs import sound
 
-pytestmark = pytest.mark.guest
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
 
 HERE = Path(__file__).parent
 SECONDS = 120.0
 
 
 def on_disk(
-    kernel: Kernel, image: Path, *command: str, files: dict[str, bytes], bad_sector: int | None = None
+    kernel: Kernel,
+    image: Path,
+    *command: str,
+    files: dict[str, bytes],
+    bad_sector: int | None = None,
+    board: MachineType = "microvm",
 ) -> bytes:
     """What the command says with the image as its virtio disk, of which a sector cannot be read where one is given."""
     drive = f"raw,node-name=disk,file.driver=file,file.filename={image}"
@@ -26,19 +34,21 @@ def on_disk(
         drive = f"raw,node-name=disk,file.driver=blkdebug,file.image.driver=file,file.image.filename={image}"
         drive += f",file.inject-error.0.event=read_aio,file.inject-error.0.sector={bad_sector}"
     more = ("-blockdev", drive, "-device", "virtio-blk-pci,drive=disk")
-    ended = boot(kernel, initramfs(command, files), Machine(more=more), seconds=SECONDS)
+    ended = boot(kernel, initramfs(command, files), Machine(type=board, more=more), seconds=SECONDS)
     assert ended.status == 0, ended
     return ended.bulk
 
 
+@pytest.mark.parametrize("board", TYPES)
 def test_a_tree_an_archive_and_a_program_on_a_virtio_disk_and_a_sound_disk_after(
-    kernel: Kernel, tmp_path: Path
+    kernel: Kernel, tmp_path: Path, board: MachineType
 ) -> None:
     """Expected: what tree.sh says, and fsck.minix finds nothing. Broken: a wait for the disk that loses or repeats a
     part of a call, or something that unmounting did not write."""
     image = tmp_path / "image"
     make(image, 8192, 1024, 1024)
-    said = on_disk(kernel, image, "sh", "/bin/tree", "/dev/vda", files={"bin/tree": (HERE / "tree.sh").read_bytes()})
+    files = {"bin/tree": (HERE / "tree.sh").read_bytes()}
+    said = on_disk(kernel, image, "sh", "/bin/tree", "/dev/vda", files=files, board=board)
     lines = said.decode().splitlines()
     assert lines[:3] == ["file 2", "file 1", "run from the disk"]
     assert lines[-1] == "9"
