@@ -19,7 +19,7 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 26315,
+        "proc/fork-exit": 26383,
         "proc/execl": 42112,
         "ctx/pipe-pair@same-cpu": 1781,
         "syscall/open-close": 976,

@@ -52,7 +52,7 @@ def test_every_file_and_function_that_readme_names_is_there() -> None:
         ("[seam/kernel_port.c](seam/kernel_port.c) `gone`", ["seam/kernel_port.c: gone"]),
         ("[seam/kernel_port.c](seam/kernel_port.c) `memcpy`", ["seam/kernel_port.c: memcpy"]),
         ("[kernel/x86/entry.S](kernel/x86/entry.S) `entry_return`", []),
-        ("`kernel/abi/route_SERVICE.c`, `interfaces/*.idl`", []),
+        ("`services/SERVICE/main.c`, `interfaces/*.idl`", []),
         ("`kernel/abi/way_SERVICE.c`", ["kernel/abi/way_SERVICE.c"]),
     ],
 )

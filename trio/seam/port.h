@@ -168,6 +168,11 @@ long copy_in(void *to, struct grant from, uint64_t offset, size_t n);
 long copy_out(struct grant to, uint64_t offset, const void *from, size_t n);
 /* Zeros instead of a source. */
 long copy_zeros(struct grant to, uint64_t offset, size_t n);
+/* Ends a request with `value` once `n` bytes have been copied to where the client wants them, if it does. */
+static inline verdict answer_with(struct request *r, int64_t value, struct grant to, const void *from, size_t n)
+{
+	return to.length && copy_out(to, 0, from, n) != 0 ? refuse(r, EFAULT) : answer(r, value);
+}
 /* A string with its NUL, of at most `size` bytes. Returns its length without, -EFAULT, or -ENAMETOOLONG. */
 long copy_string(char *to, size_t size, struct grant from);
 /* A right to the service's own memory, for a call further down; it ends with the handler. */

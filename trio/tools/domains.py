@@ -3,8 +3,10 @@ the same domain and a message where it is not; and what the kernel has to know o
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from idl_headers import arguments, client_prototype, counter, guarded, stub_prototype
-from idl_parse import PAGER, Interface, LinuxCall, Member, Service
+from idl_parse import PAGER, Interface, LinuxCall, Member, Service, Wrong
 from idl_stubs import pack, packed
 from structures import Domain, Structure
 
@@ -172,14 +174,36 @@ class _Domain:
         return f"{service}.{member.name}({arguments(member.args, member.outs)})"
 
 
-def _linux_call(interface: Interface, each: LinuxCall) -> list[str]:
+def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str) -> list[str]:
     """From registers to a client's call."""
-    lines = [f"static int64_t linux_{each.name}(struct task *t, const uint64_t *a)", "{"]
-    if each.unless:
-        lines += [f"\tif ({each.unless})", f"\t\treturn -{each.error};"]
-    values = ", ".join(["&t->request", *each.args])
-    used = "" if any("a[" in arg for arg in (*each.args, each.unless)) else "\t(void)a;\n"
-    return [*lines, f"{used}\treturn client_{interface.name}_{each.member.name}_inline({values});", "}", ""]
+    lines = [f"static int64_t {name}(struct task *t, const uint64_t *a)", "{"]
+    call = f"client_{interface.name}_{member.name}_inline({', '.join(['&t->request', *each.args])})"
+    lines += ["\tnanoseconds deadline;"] if each.time else []
+    lines += ["\tstruct grant vector;"] if each.vector else []
+    lines += ["\tstruct grant room;"] if each.room else []
+    lines += ["\tint64_t result;", ""] if each.time or each.vector or each.room or each.masked else []
+    lines += [f"\tif ({each.unless})", f"\t\treturn -{each.error};"] if each.unless else []
+    before = []
+    if each.vector:
+        before.append(f"user_vector(t, {each.vector[0]}, {each.vector[1]}, &vector)")
+    if each.room:
+        before.append(f"room_of({each.room[0]}, {each.room[1]}, &room)")
+        call = f"room_used(t, {each.room[0]}, {each.room[1]}, {call})"
+    if each.time:
+        before.append(f"deadline_{each.time[0]}({each.time[1]}, &deadline)")
+    if each.masked:
+        before.append(f"mask_begin{'_at' if len(each.masked) == 1 else ''}(t, {', '.join(each.masked)})")
+    for step in before:
+        lines += [f"\tresult = {step};", "\tif (result < 0)", "\t\treturn result;"]
+    if each.masked:
+        call = f"mask_end(t, result, {call})"
+    if each.time and each.again == "restarts":
+        # A time that has begun does not begin again.
+        lines += [f"\tif ({each.time[1]})", "\t\tt->system_call = -1;"]
+    if not each.leaving or each.time is None:
+        return [*lines, f"\treturn {call};", "}", ""]
+    left = f"deadline_left_{each.time[0]}({each.time[1]}, deadline)"
+    return [*lines, f"\tresult = {call};", f"\t(void){left};", "\treturn result;", "}", ""]
 
 
 #: Of `struct route`, by the words of the language.
@@ -187,11 +211,26 @@ _AGAIN = {"": "0", "restarts": "1", "resumes": "RESUMES", "continues": "CONTINUE
 
 
 def _routes(known: Interfaces) -> list[str]:
-    calls = sorted((each for one in known.values() for each in one.linux), key=lambda each: each.number)
-    lines = ["const struct route routes_generated[] = {"]
-    for each in calls:
-        lines.append(f'\t{{ {each.number}, {_AGAIN[each.again]}, "{each.name}", linux_{each.name} }},')
-    return [*lines, "};", "const size_t route_count_generated = COUNT_OF(routes_generated);", ""]
+    """Each of Linux's calls, from its lines: those with a condition come first."""
+    calls = [(interface, each) for interface in known.values() for each in interface.linux]
+    calls.sort(key=lambda found: (found[1].number, not found[1].when))
+    functions, table = [], ["const struct route routes_generated[] = {"]
+    for number, found in groupby(calls, key=lambda found: found[1].number):
+        lines = list(found)
+        name, again = lines[-1][1].name, {each.again for _, each in lines if each.member}
+        if len({each.name for _, each in lines}) > 1 or len(again) > 1 or sum(not each.when for _, each in lines) != 1:
+            raise Wrong(f"{name}: lines of one call have its name, begin again alike, and one has no condition")
+        choice = [f"static int64_t linux_{name}(struct task *t, const uint64_t *a)", "{"]
+        for at, (interface, each) in enumerate(lines):
+            made = f"linux_{name}" + (f"_{at}" if len(lines) > 1 else "")
+            if each.member:
+                functions += _linux_call(interface, each, each.member, made)
+            choice += [f"\tif ({each.when})"] if each.when else []
+            choice.append(f"\treturn {f'{made}(t, a)' if each.member else f'-{each.error}'};")
+        if len(lines) > 1 or not lines[0][1].member:
+            functions += [*choice, "}", ""]
+        table.append(f'\t{{ {number}, {_AGAIN[(again or {""}).pop()]}, "{name}", linux_{name} }},')
+    return [*functions, *table, "};", "const size_t route_count_generated = COUNT_OF(routes_generated);", ""]
 
 
 def _kernel_stub(interface: Interface, member: Member) -> list[str]:
@@ -257,9 +296,6 @@ class _Kernel(_Domain):
             lines += [f"\tcount_call({counter(interface, member)});", *self.handled(member, of)]
         lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
         lines += [prototype, "{", f"\treturn {name}_inline({values});", "}", ""]
-        for each in interface.linux:
-            if each.member == member:
-                lines += _linux_call(interface, each)
         return lines
 
     def handled(self, member: Member, of: Service) -> list[str]:

@@ -10,12 +10,18 @@ The language, a line a member:
         N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits | gives way] [errors E…];    asked by a user program
         N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];              asked by a service or the kernel
         N: notify NAME;                                                           a bit
-        linux N NAME = CLIENT(ARG, …) [restarts | resumes | continues] [unless CONDITION: ERROR];
+        linux N NAME = CLIENT(ARG, …) [restarts | resumes | continues] [masked(…)] [leaving] [when CONDITION]
+            [unless CONDITION: ERROR];
+        linux N NAME = ERROR;
         uses abi/NAME.h;                                                          what the ARGs name
     }
 
 An ARG of a system call of Linux's is C, in which a0 … a5 are its registers; a grant is aN[LENGTH], `string aN`, or
-`none`; aN?[LENGTH] and `string? aN` are nothing for a null pointer.
+`none`; aN?[LENGTH] and `string? aN` are nothing for a null pointer. `vector aN[aM]` is the memory of an iovec; `room
+aN[aM]` is as long as aM points to, and how long the first further value of the answer says goes back there. A time that
+aN points to is a deadline: after(aN), after_micro(aN), at(aN), at_calendar(aN); `leaving`: the rest goes back.
+`masked(aN, aM)`: another signal mask during the call, of aM bytes; `masked(aN)`: aN points to both. Of several lines of
+one number, in whatever interfaces, the first whose `when` holds is meant, else the one without.
 
 Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`, `grant read write`. A message
 has room for WORDS words; a grant takes two. Written for each interface into OUT:

@@ -34,8 +34,16 @@ _MEMBER = re.compile(
 _ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
 _LINUX = re.compile(
     rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<member>{_NAME})\((?P<args>.*?)\)\s*"
-    r"(?P<again>restarts|resumes|continues)?\s*(?:unless\s+(?P<unless>.+?)\s*:\s*(?P<error>E[A-Z0-9]+))?\s*$"
+    r"(?P<again>restarts|resumes|continues)?\s*(?:masked\((?P<masked>[^)]*)\))?\s*(?P<leaving>leaving)?\s*"
+    r"(?:when\s+(?P<when>.+?))?\s*(?:\bunless\s+(?P<unless>.+?)\s*:\s*(?P<error>E[A-Z0-9]+))?\s*$"
 )
+_ABSENT = re.compile(rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<error>E[A-Z0-9]+)\s*$")
+#: An argument that is an iovec: its address, and how many parts it has.
+_VECTOR = re.compile(r"vector (a[0-5])\[(a[0-5])\]$")
+#: An argument that is room for something whose length comes back where the room's length was.
+_ROOM = re.compile(r"room (a[0-5])\[(a[0-5])\]$")
+#: An argument that is a time in the client's memory, and the function that makes an instant of it.
+_TIME = re.compile(r"(after|after_micro|at|at_calendar)\((a[0-5])\)$")
 _USES = re.compile(r"uses\s+(abi/[a-z0-9_]+\.h)$")
 _REGISTER = re.compile(r"\ba([0-9]+)\b")
 _OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
@@ -82,16 +90,28 @@ class Member:
 
 @dataclass(frozen=True)
 class LinuxCall:
-    """One of Linux's system calls, made of a client's call: `args` are C, with a0 to a5 for the registers as `a[0]` …;
-    `again`: how it begins again after a signal; `unless` that, in C, it is refused with `error`."""
+    """One of Linux's system calls, made of a client's call.
+
+    `args` are C, with a0 to a5 for the registers as `a[0]` …; `again`: how it begins again after a signal; `when`: a
+    condition in C for this line of several of the same number; `unless` that, in C, it is refused with `error`.
+    `vector`: address and count of the iovec that one argument is; `room`: address, and where its length is, of one
+    whose length comes back there; `time`: the kind of the deadline that one is, and the register that points to it;
+    `masked`: where the signal mask during the call is (address and size, or the address of both); `leaving`: what is
+    left of the time goes back there. `member` None: the call is known, and answers `error`."""
 
     number: int
     name: str
-    member: Member
-    args: tuple[str, ...]
-    again: str
-    unless: str
-    error: str
+    member: Member | None
+    args: tuple[str, ...] = ()
+    again: str = ""
+    when: str = ""
+    unless: str = ""
+    error: str = ""
+    vector: tuple[str, str] | None = None
+    room: tuple[str, str] | None = None
+    time: tuple[str, str] | None = None
+    masked: tuple[str, ...] = ()
+    leaving: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,6 +202,8 @@ def parse(path: Path) -> Interface:
 
 
 def _linux(text: str, line: int, members: list[Member], fail: Fail) -> LinuxCall:
+    if absent := _ABSENT.match(text):
+        return LinuxCall(int(absent["number"]), absent["name"], None, error=absent["error"])
     match = _LINUX.match(text)
     if match is None:
         fail(line, f"not a system call: {text[:60]!r}")
@@ -191,11 +213,32 @@ def _linux(text: str, line: int, members: list[Member], fail: Fail) -> LinuxCall
     args = _split(match["args"])
     if len(args) != len(member.args):
         fail(line, f"{member.name} has {len(member.args)} arguments")
-    made = tuple(_expression(arg, given, line, fail) for arg, given in zip(member.args, args, strict=True))
-    unless = _registers(match["unless"] or "", line, fail)
+    times = [found for each in args if (found := _TIME.match(each))]
+    vectors = [found for each in args if (found := _VECTOR.match(each))]
+    masked = tuple(_registers(each, line, fail) for each in _split(match["masked"] or ""))
+    rooms = [found for each in args if (found := _ROOM.match(each))]
+    if max(len(times), len(vectors), len(rooms)) > 1 or (match["leaving"] and not times):
+        fail(line, "one time, one vector and one room at most; what is left is of a time")
     return LinuxCall(
-        int(match["number"]), match["name"], member, made, match["again"] or "", unless, match["error"] or ""
+        number=int(match["number"]),
+        name=match["name"],
+        member=member,
+        args=tuple(_expression(arg, given, line, fail) for arg, given in zip(member.args, args, strict=True)),
+        again=match["again"] or "",
+        when=_registers(match["when"] or "", line, fail),
+        unless=_registers(match["unless"] or "", line, fail),
+        error=match["error"] or "",
+        vector=_two(vectors[0]) if vectors else None,
+        room=_two(rooms[0]) if rooms else None,
+        time=(times[0][1], _two(times[0])[1]) if times else None,
+        masked=masked,
+        leaving=bool(match["leaving"]),
     )
+
+
+def _two(found: re.Match[str]) -> tuple[str, str]:
+    """Registers as C has them."""
+    return _REGISTER.sub(r"a[\1]", found[1]), _REGISTER.sub(r"a[\1]", found[2])
 
 
 def _split(text: str) -> list[str]:
@@ -217,17 +260,19 @@ def _registers(text: str, line: int, fail: Fail) -> str:
 
 
 def _expression(arg: Argument, given: str, line: int, fail: Fail) -> str:
-    """C for an argument: a number, or a grant: `string aN`, `none`, `aN[LENGTH]`; with a ? behind `string` or aN a null
-    pointer is a grant of nothing."""
+    """C for an argument: a number, a time, or a grant: `string aN`, `none`, `aN[LENGTH]`, `vector aN[aM]`,
+    `room aN[aM]`; with a ? behind `string` or aN a null pointer is a grant of nothing."""
     if not arg.is_grant:
-        return f"({arg.c})({_registers(given, line, fail)})"
+        return "deadline" if _TIME.match(given) else f"({arg.c})({_registers(given, line, fail)})"
+    if _VECTOR.match(given) or _ROOM.match(given):
+        return given.partition(" ")[0]
     if given == "none":
         return "user_grant(0, 0)"
     if match := re.fullmatch(r"string(\??) (.+)", given):
         return f"user_string{'_if' if match[1] else ''}({_registers(match[2], line, fail)})"
     match = re.fullmatch(r"(a\d)(\??)\[(.+)\]", given)
     if match is None:
-        fail(line, f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, none")
+        fail(line, f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, vector aN[aM], room aN[aM], none")
     address, length = _registers(match[1], line, fail), _registers(match[3], line, fail)
     return f"{'user_grant_if' if match[2] else 'user_grant'}({address}, {length})"
 

@@ -1,4 +1,4 @@
-/* state.c: Linux's clocks. Time of day is the time since boot and what the machine's clock with a battery said then, or
+/* clock.c: Linux's clocks. Time of day is the time since boot and what the machine's clock with a battery said then, or
  * what it was set to since. */
 #include "abi/time.h"
 #include "calendar.h"
@@ -37,7 +37,7 @@ static uint64_t thread_time(uint32_t task)
 	return user + system;
 }
 
-/* False: there is no such state. A process' own is pm's, which knows its threads. */
+/* False: there is no such clock. A process's own is pm's, which knows its threads. */
 static bool clock_read(uint32_t task, uint32_t clock, uint64_t *ns)
 {
 	switch (clock) {
@@ -69,7 +69,25 @@ verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
 		return refuse(r, EINVAL);
 	t.seconds = (int64_t)(ns / NS_PER_SECOND);
 	t.nanoseconds = (int64_t)(ns % NS_PER_SECOND);
-	return settle(r, copy_out(to, 0, &t, sizeof t));
+	return answer_with(r, 0, to, &t, sizeof t);
+}
+
+/* The second is a time zone: that of Greenwich. */
+verdict clock_gettimeofday(struct request *r, struct grant to, struct grant zone)
+{
+	uint64_t ns = state.epoch + now();
+	struct linux_timeval t = { (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / 1000) };
+
+	if (zone.length && copy_zeros(zone, 0, zone.length) != 0)
+		return refuse(r, EFAULT);
+	return answer_with(r, 0, to, &t, sizeof t);
+}
+
+verdict clock_time(struct request *r, struct grant to)
+{
+	int64_t seconds = (int64_t)((state.epoch + now()) / NS_PER_SECOND);
+
+	return answer_with(r, seconds, to, &seconds, sizeof seconds);
 }
 
 /* All count single nanoseconds; the coarse ones are not coarser here. `to` of length 0: the answer is not wanted. */
@@ -79,28 +97,19 @@ verdict clock_getres(struct request *r, uint32_t clock, struct grant to)
 
 	if (clock > CLOCK_BOOTTIME && clock != CLOCK_TAI)
 		return refuse(r, EINVAL);
-	return settle(r, to.length ? copy_out(to, 0, &t, sizeof t) : 0);
+	return answer_with(r, 0, to, &t, sizeof t);
 }
 
-/* That the caller may is the route's to find out: who it is, pm knows, and pm is above. */
-verdict clock_settime(struct request *r, uint32_t clock, struct grant from)
+int64_t clock_set(int64_t seconds, int64_t rest)
 {
-	struct linux_timespec t;
-	uint64_t ns;
+	uint64_t ns = (uint64_t)seconds * NS_PER_SECOND + (uint64_t)rest;
 
-	if (clock != CLOCK_REALTIME)
-		return refuse(r, EINVAL);
-	if (copy_in(&t, from, 0, sizeof t))
-		return refuse(r, EFAULT);
-	if (t.seconds < 0 || t.seconds > SECONDS_MOST || (uint64_t)t.nanoseconds >= NS_PER_SECOND)
-		return refuse(r, EINVAL);
-	ns = (uint64_t)t.seconds * NS_PER_SECOND + (uint64_t)t.nanoseconds;
 	/* The machine did not start before 1970. */
-	if (ns < now())
-		return refuse(r, EINVAL);
+	if (seconds > SECONDS_MOST || ns < now())
+		return -EINVAL;
 	state.epoch = ns - now();
 	unpark(&state.sleepers);
-	return answer(r, 0);
+	return 0;
 }
 
 verdict clock_sleep(struct request *r, uint32_t clock, uint64_t deadline)

@@ -65,5 +65,7 @@
 #define FUTEX_PRIVATE_FLAG 128U
 #define FUTEX_CLOCK_REALTIME 256U
 #define FUTEX_BITSET_ALL 0xffffffffu
+#define FUTEX_IS(operation, command) (((uint32_t)(operation) & ~FUTEX_PRIVATE_FLAG) == (command))
+#define FUTEX_IS_OWN(operation) (((uint32_t)(operation) & FUTEX_PRIVATE_FLAG) != 0)
 
 #endif

@@ -26,10 +26,9 @@ struct route {
 };
 
 /* Tables of the services' routes, each with its length. */
-extern const struct route routes_generated[], routes_kernel[], routes_pm[], routes_vm[], routes_vfs[], routes_names[],
-	routes_sockets[], routes_clock[];
-extern const size_t route_count_generated, route_count_kernel, route_count_pm, route_count_vm, route_count_vfs,
-	route_count_names, route_count_sockets, route_count_clock;
+extern const struct route routes_generated[], routes_kernel[], routes_programs[], routes_sockets[], routes_sleep[];
+extern const size_t route_count_generated, route_count_kernel, route_count_programs, route_count_sockets,
+	route_count_sleep;
 #define ROUTE_TABLE(of, ...)                                \
 	const struct route routes_##of[] = { __VA_ARGS__ }; \
 	const size_t route_count_##of = COUNT_OF(routes_##of)
@@ -105,9 +104,26 @@ static inline nanoseconds deadline_of(int32_t milliseconds)
 	return milliseconds == 0 ? 0 : now() + (uint64_t)milliseconds * 1000000;
 }
 
-/* A struct timespec (or timeval with `micro`) at `address`, which may be 0, as a deadline from now on; NEVER for 0.
- * 0, -EFAULT, -EINVAL. */
-int64_t user_deadline(uint64_t address, bool micro, nanoseconds *deadline);
+/* wait.c: a struct timespec (`micro`: timeval) at `address` as a deadline, from now on or at that instant of the clock
+ * since boot or of the calendar; NEVER where the address is 0, 0 for no wait at all. 0, -EFAULT, -EINVAL. */
+int64_t deadline_after(uint64_t address, nanoseconds *deadline);
+int64_t deadline_after_micro(uint64_t address, nanoseconds *deadline);
+int64_t deadline_at(uint64_t address, nanoseconds *deadline);
+int64_t deadline_at_calendar(uint64_t address, nanoseconds *deadline);
+/* Writes what is left of it there, unless the address is 0. 0 or -EFAULT. */
+long deadline_left_after(uint64_t address, nanoseconds deadline);
+long deadline_left_after_micro(uint64_t address, nanoseconds deadline);
+/* The signal mask during a wait, where `address` (or what it points to, beside the size) is not 0. 1: it is set, 0,
+ * -EFAULT, -EINVAL. After -EINTR the old mask is restored by pm.attend: once the signal's handler has run, or at once
+ * where there is none. */
+int64_t mask_begin(struct task *t, uint64_t address, uint64_t size);
+int64_t mask_begin_at(struct task *t, uint64_t address);
+int64_t mask_end(struct task *t, int64_t masked, int64_t result);
+
+/* sockets.c: room at `address` for as much as `length` points to, none where `address` is 0; then how long it was, the
+ * answer's first further value, goes back there. */
+int64_t room_of(uint64_t address, uint64_t length, struct grant *out);
+int64_t room_used(struct task *t, uint64_t address, uint64_t length, int64_t result);
 
 /* signal_frame.c: makes the present task run a handler, as pm.attend answered in `r`. -EFAULT: its stack cannot be
  * written. */

@@ -1,5 +1,6 @@
 /* route_kernel.c: calls that the kernel answers itself, since they are about the processor and the machine. */
 #include "abi/abi.h"
+#include "abi/signal.h"
 #include "kernel_calls.h"
 #include "core/memory.h"
 #include "pm_client.h"
@@ -161,6 +162,13 @@ static int64_t run_sched_getparam(struct task *t, const uint64_t *a)
 	return user_put(a[1], &zero, sizeof zero);
 }
 
+static int64_t run_rt_sigreturn(struct task *t, const uint64_t *a)
+{
+	if (signal_frame_pop(t) != 0)
+		client_pm_raise(&t->request, SIGSEGV, SI_KERNEL, 0);
+	return (int64_t)t->user->rax;
+}
+
 /* glibc asks at every start, and does without. */
 static int64_t run_rseq(struct task *t, const uint64_t *a)
 {
@@ -173,8 +181,9 @@ static int64_t run_trio_null(struct task *t, const uint64_t *a)
 	return 0;
 }
 
-ROUTE_TABLE(kernel, { 24, false, "sched_yield", run_sched_yield }, { 63, false, "uname", run_uname },
-	    { 99, false, "sysinfo", run_sysinfo }, { 143, false, "sched_getparam", run_sched_getparam },
+ROUTE_TABLE(kernel, { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 24, false, "sched_yield", run_sched_yield },
+	    { 63, false, "uname", run_uname }, { 99, false, "sysinfo", run_sysinfo },
+	    { 143, false, "sched_getparam", run_sched_getparam },
 	    { 145, false, "sched_getscheduler", run_sched_getscheduler }, { 158, false, "arch_prctl", run_arch_prctl },
 	    { 170, false, "sethostname", run_sethostname }, { 171, false, "setdomainname", run_setdomainname },
 	    { 203, false, "sched_setaffinity", run_sched_setaffinity },

@@ -23,12 +23,9 @@ void routes_start(void)
 	names_start();
 	enter(routes_generated, route_count_generated);
 	enter(routes_kernel, route_count_kernel);
-	enter(routes_pm, route_count_pm);
-	enter(routes_vm, route_count_vm);
-	enter(routes_vfs, route_count_vfs);
-	enter(routes_names, route_count_names);
+	enter(routes_programs, route_count_programs);
 	enter(routes_sockets, route_count_sockets);
-	enter(routes_clock, route_count_clock);
+	enter(routes_sleep, route_count_sleep);
 }
 
 const struct route *route_of(int64_t number)

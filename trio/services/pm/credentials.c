@@ -131,14 +131,15 @@ verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t re
 	return answer(r, 0);
 }
 
-verdict pm_getresids(struct request *r, uint32_t group)
+verdict pm_getresids(struct request *r, uint32_t group, struct grant real, struct grant effective, struct grant saved)
 {
 	const struct identity *who = &asking(r)->process->identity;
+	const uint32_t users[] = { who->uid, who->euid, who->suid }, groups[] = { who->gid, who->egid, who->sgid };
+	const uint32_t *ids = group ? groups : users;
 
-	r->out[OUT_PM_GETRESIDS_REAL] = group ? who->gid : who->uid;
-	r->out[OUT_PM_GETRESIDS_EFFECTIVE] = group ? who->egid : who->euid;
-	r->out[OUT_PM_GETRESIDS_SAVED] = group ? who->sgid : who->suid;
-	return answer(r, 0);
+	if (copy_out(real, 0, &ids[0], sizeof ids[0]) != 0 || copy_out(effective, 0, &ids[1], sizeof ids[1]) != 0)
+		return refuse(r, EFAULT);
+	return answer_with(r, 0, saved, &ids[2], sizeof ids[2]);
 }
 
 verdict pm_getgroups(struct request *r, uint32_t size, struct grant to)

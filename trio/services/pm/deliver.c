@@ -148,10 +148,7 @@ verdict pm_attend(struct request *r, uint64_t stack_pointer)
 		else if (handler != SIG_IGN)
 			return handle(t, r, signal, &i);
 	}
-	if (t->restore) {
-		t->restore = false;
-		mask_set(t, t->saved);
-	}
+	mask_restore(t);
 	return answer(r, 0);
 }
 

@@ -76,7 +76,5 @@ verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, st
 		before = h->action[signal - 1];
 	if (action.length)
 		set_action(p, signal, &new);
-	if (old.length && copy_out(old, 0, &before, sizeof before) != 0)
-		return refuse(r, EFAULT);
-	return answer(r, 0);
+	return answer_with(r, 0, old, &before, sizeof before);
 }

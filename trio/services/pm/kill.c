@@ -97,18 +97,22 @@ verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal
 }
 
 /* What the kernel's own codes are, nobody may pretend to another process. */
-verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signal, int32_t code, uint64_t value)
+verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signal, struct grant information)
 {
 	const struct process *from = asking(r)->process;
-	struct information i = from_user(from, code, value);
 	struct thread *t = group ? thread_numbered(id) : NULL;
 	struct process *to = t ? t->process : process_of(id);
+	struct linux_siginfo given;
+	struct information i;
 
+	if (copy_in(&given, information, 0, sizeof given) != 0)
+		return refuse(r, EFAULT);
+	i = from_user(from, given.code, given.value);
 	if (signal > SIGNALS)
 		return refuse(r, EINVAL);
 	if (!to || (group && (!t || to->number != group)))
 		return refuse(r, ESRCH);
-	if ((code >= 0 || code == SI_TKILL) && to != from)
+	if ((given.code >= 0 || given.code == SI_TKILL) && to != from)
 		return refuse(r, EPERM);
 	return settle(r, send_checked(from, to, t, signal, &i));
 }

@@ -52,20 +52,6 @@ static int64_t limited(const struct request *r, int32_t pid, struct process **ou
 	return -EPERM;
 }
 
-verdict pm_getrlimit(struct request *r, int32_t pid, uint32_t which)
-{
-	struct process *p;
-	int64_t result = limited(r, pid, &p);
-
-	if (which >= RLIMITS)
-		return refuse(r, EINVAL);
-	if (result != 0)
-		return settle(r, result);
-	r->out[OUT_PM_GETRLIMIT_SOFT] = p->limits[which].soft;
-	r->out[OUT_PM_GETRLIMIT_HARD] = p->limits[which].hard;
-	return answer(r, 0);
-}
-
 static void limits_tell(const struct process *p, uint32_t which)
 {
 	const struct limit *l = p->limits;
@@ -79,27 +65,40 @@ static void limits_tell(const struct process *p, uint32_t which)
 	}
 }
 
-verdict pm_setrlimit(struct request *r, int32_t pid, uint32_t which, uint64_t soft, uint64_t hard)
+static int64_t limit_set(const struct process *self, struct process *p, uint32_t which, const struct limit *new)
 {
-	const struct process *self = asking(r)->process;
-	struct process *p;
-	int64_t result = limited(r, pid, &p);
-
-	if (which >= RLIMITS || soft > hard)
-		return refuse(r, EINVAL);
-	if (result != 0)
-		return settle(r, result);
-	if (self->identity.euid != 0 && hard > p->limits[which].hard)
-		return refuse(r, EPERM);
+	if (new->soft > new->hard)
+		return -EINVAL;
+	if (self->identity.euid != 0 && new->hard > p->limits[which].hard)
+		return -EPERM;
 	/* Descriptors beyond what any process can have. */
-	if (which == RLIMIT_NOFILE && hard > (1U << 20))
-		return refuse(r, EPERM);
+	if (which == RLIMIT_NOFILE && new->hard > (1U << 20))
+		return -EPERM;
 	/* committed */
-	p->limits[which] = (struct limit){ soft, hard };
+	p->limits[which] = *new;
 	limits_tell(p, which);
 	if (which == RLIMIT_CPU)
 		processor_check(p);
-	return answer(r, 0);
+	return 0;
+}
+
+verdict pm_limits(struct request *r, int32_t pid, uint32_t which, struct grant new, struct grant old)
+{
+	struct limit limit, before;
+	struct process *p;
+	int64_t result;
+
+	if (new.length && copy_in(&limit, new, 0, sizeof limit) != 0)
+		return refuse(r, EFAULT);
+	if (which >= RLIMITS)
+		return refuse(r, EINVAL);
+	result = limited(r, pid, &p);
+	if (result != 0)
+		return settle(r, result);
+	before = p->limits[which];
+	if (new.length)
+		result = limit_set(asking(r)->process, p, which, &limit);
+	return result == 0 ? answer_with(r, 0, old, &before, sizeof before) : settle(r, result);
 }
 
 static bool is_meant(const struct process *p, uint32_t which, int32_t who)

@@ -27,36 +27,32 @@ void mask_set(struct thread *t, uint64_t mask)
 		hand_over(t, newly);
 }
 
-verdict pm_sigmask(struct request *r, int32_t how, uint64_t set)
+verdict pm_sigmask(struct request *r, uint32_t how, struct grant set, struct grant old)
 {
 	struct thread *t = asking(r);
+	uint64_t before = t->blocked, mask;
 
-	r->out[OUT_PM_SIGMASK_OLD] = t->blocked;
-	switch (how) {
-	case -1:
-		return answer(r, 0);
-	case SIG_BLOCK:
-		set |= t->blocked;
-		break;
-	case SIG_UNBLOCK:
-		set = t->blocked & ~set;
-		break;
-	case SIG_SETMASK:
-		break;
-	default:
-		return refuse(r, EINVAL);
+	if (set.length) {
+		if (copy_in(&mask, set, 0, sizeof mask) != 0)
+			return refuse(r, EFAULT);
+		if (how > SIG_SETMASK)
+			return refuse(r, EINVAL);
+		if (how == SIG_BLOCK)
+			mask |= before;
+		else if (how == SIG_UNBLOCK)
+			mask = before & ~mask;
+		t->restore = false;
+		mask_set(t, mask);
 	}
-	t->restore = false;
-	mask_set(t, set);
-	return answer(r, 0);
+	return answer_with(r, 0, old, &before, sizeof before);
 }
 
-verdict pm_sigpending(struct request *r)
+verdict pm_sigpending(struct request *r, struct grant to)
 {
 	const struct thread *t = asking(r);
+	uint64_t set = (t->pending.set | t->process->pending.set) & t->blocked;
 
-	r->out[OUT_PM_SIGPENDING_SET] = (t->pending.set | t->process->pending.set) & t->blocked;
-	return answer(r, 0);
+	return answer_with(r, 0, to, &set, to.length);
 }
 
 /* The old mask comes back with attend. */
@@ -69,48 +65,67 @@ static void mask_borrow(struct thread *t, uint64_t mask)
 	mask_set(t, mask);
 }
 
-verdict pm_sigmask_wait(struct request *r, uint64_t mask)
+verdict pm_sigmask_wait(struct request *r, struct grant mask)
 {
-	struct thread *t = asking(r);
+	uint64_t set;
 
-	r->out[OUT_PM_SIGMASK_WAIT_OLD] = t->blocked;
-	mask_borrow(t, mask);
+	if (copy_in(&set, mask, 0, sizeof set) != 0)
+		return refuse(r, EFAULT);
+	mask_borrow(asking(r), set);
+	return answer(r, 0);
+}
+
+void mask_restore(struct thread *t)
+{
+	if (!t->restore)
+		return;
+	t->restore = false;
+	mask_set(t, t->saved);
+}
+
+verdict pm_sigmask_waited(struct request *r)
+{
+	mask_restore(asking(r));
 	return answer(r, 0);
 }
 
 /* The seam ends it for a signal. */
-verdict pm_sigsuspend(struct request *r, uint64_t mask)
+verdict pm_sigsuspend(struct request *r, struct grant mask)
 {
 	struct thread *t = asking(r);
+	uint64_t set = t->blocked;
 
-	mask_borrow(t, mask);
+	if (mask.length && copy_in(&set, mask, 0, sizeof set) != 0)
+		return refuse(r, EFAULT);
+	mask_borrow(t, set);
 	if (is_signalled(t))
 		return refuse(r, EINTR);
 	return park(&t->waiting, r);
 }
 
-static int64_t information_write(struct grant to, uint32_t signal, const struct information *i)
+static verdict taken(struct request *r, struct grant to, uint32_t signal, const struct information *i)
 {
 	struct linux_siginfo out = { .signal = (int32_t)signal, .code = i->code };
 
-	if (to.length == 0)
-		return 0;
 	out.pid = (int32_t)i->pid;
 	out.uid = i->uid;
 	out.value = i->value;
-	return copy_out(to, 0, &out, sizeof out);
+	return answer_with(r, signal, to, &out, sizeof out);
 }
 
-verdict pm_sigtimedwait(struct request *r, uint64_t set, struct grant information, uint64_t deadline)
+verdict pm_sigtimedwait(struct request *r, struct grant wanted, struct grant information, uint64_t deadline)
 {
 	struct thread *t = asking(r);
 	struct information i;
 	uint32_t signal;
+	uint64_t set;
 
+	if (copy_in(&set, wanted, 0, sizeof set) != 0)
+		return refuse(r, EFAULT);
 	set &= ~UNBLOCKABLE;
 	signal = signal_take(t, set, &i);
 	if (signal)
-		return settle(r, information_write(information, signal, &i) == 0 ? (int64_t)signal : -EFAULT);
+		return taken(r, information, signal, &i);
 	if (is_signalled(t))
 		return refuse(r, EINTR);
 	if (r->late || deadline <= now())
@@ -145,7 +160,5 @@ verdict pm_sigaltstack(struct request *r, struct grant new, struct grant old, ui
 		t->stack = set.sp;
 		t->stack_size = set.size;
 	}
-	if (old.length && copy_out(old, 0, &was, sizeof was) != 0)
-		return refuse(r, EFAULT);
-	return answer(r, 0);
+	return answer_with(r, 0, old, &was, sizeof was);
 }

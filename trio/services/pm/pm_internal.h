@@ -290,6 +290,8 @@ void stop_check(struct process *p);
 
 /* mask.c */
 void mask_set(struct thread *t, uint64_t mask);
+/* The mask that mask_borrow put aside comes back. */
+void mask_restore(struct thread *t);
 
 /* fork.c */
 /* The child uses its parent's memory no more. */

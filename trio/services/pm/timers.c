@@ -3,9 +3,14 @@
  * ITIMER_REAL is exact. Time on the processor passes no faster than time, so ITIMER_VIRTUAL, ITIMER_PROF and RLIMIT_CPU
  * are looked at when what is left of them could have passed, and again when that has not: at most LOOK_AGAIN late. */
 #include "pm_internal.h"
+#include "clock.h"
 #include "endpoints.h"
 
 #define LOOK_AGAIN 1000000ULL
+#define NS_PER_MICROSECOND 1000UL
+#define MICROSECONDS 1000000UL
+/* More seconds than any timer runs, so that nanoseconds do not overflow. */
+#define MOST_SECONDS (INT64_MAX / NS_PER_SECOND)
 
 static void alarm_set(void)
 {
@@ -60,6 +65,14 @@ static void cpu_timer_check(struct process *p, struct cpu_timer *timer, uint64_t
 		return;
 	timer->at = timer->interval ? used + timer->interval : NEVER;
 	signal_plain(p, signal);
+}
+
+/* Of the time that such a timer counts. */
+static uint64_t used_by(const struct process *p, uint32_t which)
+{
+	struct usage used = process_usage(p);
+
+	return used.user + (which == ITIMER_PROF ? used.system : 0);
 }
 
 static uint64_t left_of(uint64_t at, uint64_t used)
@@ -124,59 +137,135 @@ void timers_pass(void)
 	alarm_set();
 }
 
-static void timer_tell(const struct process *p, uint32_t which, uint64_t *value, uint64_t *interval)
-{
-	struct usage used;
+struct linux_itimerval {
+	struct linux_timeval interval, value;
+};
 
-	*value = 0;
-	if (which == ITIMER_REAL) {
-		*interval = p->real_interval;
-		if (p->real.link.next)
-			*value = p->real.deadline > now() ? p->real.deadline - now() : 1;
-		return;
-	}
-	used = process_usage(p);
-	*interval = which == ITIMER_VIRTUAL ? p->virtual.interval : p->profile.interval;
-	if (which == ITIMER_VIRTUAL && p->virtual.at != NEVER)
-		*value = MAX(left_of(p->virtual.at, used.user), 1);
-	else if (which == ITIMER_PROF && p->profile.at != NEVER)
-		*value = MAX(left_of(p->profile.at, used.user + used.system), 1);
+/* Rounded up: a timer that runs has something left. */
+static struct linux_timeval timeval_of(uint64_t ns)
+{
+	uint64_t micro = (ns + NS_PER_MICROSECOND - 1) / NS_PER_MICROSECOND;
+
+	return (struct linux_timeval){ (int64_t)(micro / MICROSECONDS), (int64_t)(micro % MICROSECONDS) };
+}
+
+static bool ns_of(const struct linux_timeval *time, uint64_t *ns)
+{
+	if (time->seconds < 0 || (uint64_t)time->microseconds >= MICROSECONDS)
+		return false;
+	*ns = MIN((uint64_t)time->seconds, MOST_SECONDS - 1) * NS_PER_SECOND +
+	      (uint64_t)time->microseconds * NS_PER_MICROSECOND;
+	return true;
+}
+
+static uint64_t real_left(const struct process *p)
+{
+	if (!p->real.link.next)
+		return 0;
+	return p->real.deadline > now() ? p->real.deadline - now() : 1;
+}
+
+static struct linux_itimerval timer_tell(const struct process *p, uint32_t which)
+{
+	const struct cpu_timer *timer = which == ITIMER_VIRTUAL ? &p->virtual : &p->profile;
+	uint64_t used, left = 0;
+
+	if (which == ITIMER_REAL)
+		return (struct linux_itimerval){ timeval_of(p->real_interval), timeval_of(real_left(p)) };
+	used = used_by(p, which);
+	if (timer->at != NEVER)
+		left = MAX(left_of(timer->at, used), 1);
+	return (struct linux_itimerval){ timeval_of(timer->interval), timeval_of(left) };
 }
 
 static void cpu_timer_set(struct process *p, uint32_t which, uint64_t value, uint64_t interval)
 {
 	struct cpu_timer *timer = which == ITIMER_VIRTUAL ? &p->virtual : &p->profile;
-	struct usage used = process_usage(p);
-	uint64_t at = used.user + (which == ITIMER_PROF ? used.system : 0);
 
-	timer->at = value ? at + value : NEVER;
+	timer->at = value ? used_by(p, which) + value : NEVER;
 	timer->interval = interval;
 	processor_check(p);
 }
 
-verdict pm_setitimer(struct request *r, uint32_t which, uint64_t value, uint64_t interval)
+static void real_set(struct process *p, uint64_t value, uint64_t interval)
 {
-	struct process *p = asking(r)->process;
-
-	if (which > ITIMER_PROF)
-		return refuse(r, EINVAL);
-	timer_tell(p, which, &r->out[OUT_PM_SETITIMER_VALUE], &r->out[OUT_PM_SETITIMER_INTERVAL]);
-	if (which != ITIMER_REAL) {
-		cpu_timer_set(p, which, value, interval);
-		return answer(r, 0);
-	}
 	p->real_interval = interval;
 	if (value)
 		timer_begin(&p->real, now() + value);
 	else
 		timer_end(&p->real);
-	return answer(r, 0);
 }
 
-verdict pm_getitimer(struct request *r, uint32_t which)
+verdict pm_setitimer(struct request *r, uint32_t which, struct grant new, struct grant old)
 {
+	struct process *p = asking(r)->process;
+	struct linux_itimerval timer = { 0 }, before;
+	uint64_t value, interval;
+
+	if (new.length && copy_in(&timer, new, 0, sizeof timer) != 0)
+		return refuse(r, EFAULT);
+	if (which > ITIMER_PROF || !ns_of(&timer.value, &value) || !ns_of(&timer.interval, &interval))
+		return refuse(r, EINVAL);
+	before = timer_tell(p, which);
+	if (which == ITIMER_REAL)
+		real_set(p, value, interval);
+	else
+		cpu_timer_set(p, which, value, interval);
+	return answer_with(r, 0, old, &before, sizeof before);
+}
+
+verdict pm_getitimer(struct request *r, uint32_t which, struct grant to)
+{
+	struct linux_itimerval timer;
+
 	if (which > ITIMER_PROF)
 		return refuse(r, EINVAL);
-	timer_tell(asking(r)->process, which, &r->out[OUT_PM_GETITIMER_VALUE], &r->out[OUT_PM_GETITIMER_INTERVAL]);
-	return answer(r, 0);
+	timer = timer_tell(asking(r)->process, which);
+	return answer_with(r, 0, to, &timer, sizeof timer);
+}
+
+/* Seconds left of the one before, rounded, but not to 0. */
+verdict pm_alarm(struct request *r, uint32_t seconds)
+{
+	struct process *p = asking(r)->process;
+	uint64_t left = real_left(p);
+
+	real_set(p, seconds * NS_PER_SECOND, 0);
+	return answer(r, left ? (int64_t)MAX((left + NS_PER_SECOND / 2) / NS_PER_SECOND, 1) : 0);
+}
+
+/* The order of refusals is Linux's: the time first, then who asks. */
+static verdict time_set(struct request *r, const struct linux_timespec *time)
+{
+	if (time->seconds < 0 || (uint64_t)time->nanoseconds >= NS_PER_SECOND)
+		return refuse(r, EINVAL);
+	if (asking(r)->process->identity.euid != 0)
+		return refuse(r, EPERM);
+	return settle(r, clock_set(time->seconds, time->nanoseconds));
+}
+
+verdict pm_settime(struct request *r, uint32_t clock, struct grant from)
+{
+	struct linux_timespec time;
+
+	if (clock != CLOCK_REALTIME)
+		return refuse(r, EINVAL);
+	return copy_in(&time, from, 0, sizeof time) != 0 ? refuse(r, EFAULT) : time_set(r, &time);
+}
+
+/* The second argument, a time zone, is that of Greenwich. */
+verdict pm_settimeofday(struct request *r, struct grant from, struct grant zone)
+{
+	struct linux_timeval given;
+	int32_t ignored[2];
+
+	if (from.length && copy_in(&given, from, 0, sizeof given) != 0)
+		return refuse(r, EFAULT);
+	if (zone.length && copy_in(ignored, zone, 0, sizeof ignored) != 0)
+		return refuse(r, EFAULT);
+	if (!from.length)
+		return asking(r)->process->identity.euid != 0 ? refuse(r, EPERM) : answer(r, 0);
+	if ((uint64_t)given.microseconds > MICROSECONDS)
+		return refuse(r, EINVAL);
+	return time_set(r, &(struct linux_timespec){ given.seconds, given.microseconds * (int64_t)NS_PER_MICROSECOND });
 }

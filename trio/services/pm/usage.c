@@ -67,17 +67,25 @@ verdict pm_getrusage(struct request *r, int32_t who, struct grant to)
 	else
 		return refuse(r, EINVAL);
 	usage_write(&out, &sum);
-	return copy_out(to, 0, &out, sizeof out) == 0 ? answer(r, 0) : refuse(r, EFAULT);
+	return answer_with(r, 0, to, &out, sizeof out);
 }
 
-verdict pm_times(struct request *r)
+/* Answers the ticks since boot. */
+verdict pm_times(struct request *r, struct grant to)
 {
 	const struct process *p = asking(r)->process;
-	struct usage own = process_usage(p);
+	const struct usage own = process_usage(p), *children = &p->children_usage;
+	const uint64_t ticks[] = { own.user / NS_PER_TICK, own.system / NS_PER_TICK, children->user / NS_PER_TICK,
+				   children->system / NS_PER_TICK };
 
-	r->out[OUT_PM_TIMES_USER] = own.user;
-	r->out[OUT_PM_TIMES_SYSTEM] = own.system;
-	r->out[OUT_PM_TIMES_CHILDREN_USER] = p->children_usage.user;
-	r->out[OUT_PM_TIMES_CHILDREN_SYSTEM] = p->children_usage.system;
-	return answer(r, 0);
+	return answer_with(r, (int64_t)(now() / NS_PER_TICK), to, ticks, sizeof ticks);
+}
+
+verdict pm_process_time(struct request *r, struct grant to)
+{
+	struct usage used = process_usage(asking(r)->process);
+	uint64_t ns = used.user + used.system;
+	struct linux_timespec time = { (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND) };
+
+	return answer_with(r, 0, to, &time, sizeof time);
 }

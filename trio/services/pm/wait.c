@@ -39,6 +39,15 @@ static uint32_t news_of(struct process *child, uint32_t options, int32_t *code)
 	return 0;
 }
 
+/* What is wanted, and where what is told of it goes; length 0: nowhere. `information`: it is a siginfo, not wait4's
+ * status. */
+struct wish {
+	uint32_t which, options;
+	int32_t pid;
+	bool information;
+	struct grant to, usage;
+};
+
 static int64_t write_usage(const struct process *child, struct grant to)
 {
 	struct usage sum;
@@ -52,51 +61,102 @@ static int64_t write_usage(const struct process *child, struct grant to)
 	return copy_out(to, 0, &out, sizeof out);
 }
 
-static verdict tell(struct request *r, struct process *child, uint32_t options, struct grant usage, uint32_t status,
-		    int32_t code)
+/* What waitid tells of a status: an exit status or a signal. */
+static int32_t status_of(uint32_t status, int32_t code)
 {
-	int32_t number = child->number;
+	if (code == CLD_KILLED)
+		return (int32_t)(status & 0x7f);
+	return code == CLD_CONTINUED ? SIGCONT : (int32_t)(status >> 8 & 0xff);
+}
 
-	r->out[OUT_PM_WAIT_STATUS] = status;
-	r->out[OUT_PM_WAIT_SIGNAL_CODE] = (uint32_t)code;
-	r->out[OUT_PM_WAIT_UID] = child->identity.uid;
-	if (write_usage(child, usage) != 0)
-		return refuse(r, EFAULT);
-	if (options & WNOWAIT)
-		return answer(r, number);
+static verdict tell_information(struct request *r, struct grant to, int32_t number, uint32_t uid, uint32_t status,
+				int32_t code)
+{
+	struct linux_siginfo i = { .signal = SIGCHLD, .code = code };
+
+	i.pid = number;
+	i.uid = uid;
+	i.status = status_of(status, code);
+	/* Linux writes these fields and no others. */
+	return answer_with(r, 0, to, &i, to.length);
+}
+
+/* It is not told again. */
+static void told(struct process *child, int32_t code)
+{
 	if (child->zombie)
 		process_reap(child);
 	else if (code == CLD_STOPPED)
 		child->tell_stopped = false;
 	else
 		child->tell_continued = false;
-	return answer(r, number);
 }
 
-verdict pm_wait(struct request *r, uint32_t which, int32_t pid, uint32_t options, struct grant usage)
+static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status, int32_t code)
+{
+	int32_t number = child->number;
+	uint32_t uid = child->identity.uid;
+
+	if (write_usage(child, w->usage) != 0)
+		return refuse(r, EFAULT);
+	if (!(w->options & WNOWAIT))
+		told(child, code);
+	if (w->information)
+		return tell_information(r, w->to, number, uid, status, code);
+	return answer_with(r, number, w->to, &status, sizeof status);
+}
+
+static verdict wait_for_child(struct request *r, struct wish *w)
 {
 	struct process *self = asking(r)->process;
 	bool some = false;
 
-	if (which > P_PGID || !(options & (WEXITED | WUNTRACED | WCONTINUED)))
+	if (!(w->options & (WEXITED | WUNTRACED | WCONTINUED)))
 		return refuse(r, EINVAL);
-	if (which == P_PGID && pid == 0)
-		pid = self->group;
+	if (w->which == P_PGID && w->pid == 0)
+		w->pid = self->group;
 	EACH_CHILD(self, child)
 	{
 		int32_t code;
 		uint32_t status;
 
-		if (!is_meant(child, which, pid, options))
+		if (!is_meant(child, w->which, w->pid, w->options))
 			continue;
 		some = true;
-		status = news_of(child, options, &code);
+		status = news_of(child, w->options, &code);
 		if (code)
-			return tell(r, child, options, usage, status, code);
+			return tell(r, child, w, status, code);
 	}
 	if (!some)
 		return refuse(r, ECHILD);
-	if (options & WNOHANG)
-		return answer(r, 0);
-	return park(&self->waiters, r);
+	if (!(w->options & WNOHANG))
+		return park(&self->waiters, r);
+	return w->information ? answer_with(r, 0, w->to, &(struct linux_siginfo){ 0 }, w->to.length) : answer(r, 0);
+}
+
+verdict pm_wait4(struct request *r, int32_t pid, struct grant status, uint32_t options, struct grant usage)
+{
+	struct wish w = { .which = pid > 0     ? P_PID
+				   : pid == -1 ? P_ALL
+					       : P_PGID,
+			  .options = options | WEXITED,
+			  .pid = pid < 0 ? -pid : pid,
+			  .to = status,
+			  .usage = usage };
+
+	if (options & ~(uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE))
+		return refuse(r, EINVAL);
+	return pid == INT32_MIN ? refuse(r, ESRCH) : wait_for_child(r, &w);
+}
+
+verdict pm_waitid(struct request *r, uint32_t which, int32_t pid, struct grant information, uint32_t options,
+		  struct grant usage)
+{
+	struct wish w = { which, options, pid, true, information, usage };
+
+	if (options & ~(uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE | WEXITED | WNOWAIT))
+		return refuse(r, EINVAL);
+	if (which > P_PGID || (which == P_PID && pid <= 0) || (which == P_PGID && pid < 0))
+		return refuse(r, EINVAL);
+	return wait_for_child(r, &w);
 }

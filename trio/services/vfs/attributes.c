@@ -189,7 +189,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 }
 
 /* `which` of the node become what `to` says, on its medium too. */
-static int64_t set(struct node *n, unsigned which, const struct file_attributes *to)
+int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
 	int64_t result = n->operations->set == NULL ? 0 : n->operations->set(n, which, to);
 
@@ -216,8 +216,7 @@ static bool is_member(const struct task_files *t, uint32_t group)
 
 /* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
  * before any question of rights. */
-static int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
-			   struct node **out)
+int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out)
 {
 	int64_t result;
 
@@ -245,7 +244,7 @@ verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint3
 	if (!is_member(&vfs.tasks[r->task], n->group))
 		to.mode &= ~(uint32_t)S_ISGID;
 	if (result == 0)
-		result = set(n, SET_MODE, &to);
+		result = node_set(n, SET_MODE, &to);
 	node_drop(n);
 	return vfs_settle(r, result);
 }
@@ -269,31 +268,7 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 		which |= SET_MODE;
 	}
 	if (result == 0)
-		result = set(n, which, &to);
-	node_drop(n);
-	return vfs_settle(r, result);
-}
-
-verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, uint32_t which, uint32_t present,
-		      int64_t accessed, int64_t modified, uint32_t flags)
-{
-	struct file_attributes to = { 0 };
-	struct node *n;
-	int64_t result;
-
-	/* With nothing to be set the path is not even looked at. */
-	if ((which & (SET_ACCESSED | SET_MODIFIED)) == 0)
-		return answer(r, 0);
-	result = node_to_set(r, directory, path, flags, &n);
-	if (result != 0)
-		return vfs_settle(r, result);
-	to.accessed = (present & SET_ACCESSED) != 0 ? vfs_time() : accessed;
-	to.modified = (present & SET_MODIFIED) != 0 ? vfs_time() : modified;
-	/* Both to now: who may write will do. */
-	if (!is_owner(r->task, n))
-		result = (present & which) == (SET_ACCESSED | SET_MODIFIED) ? permitted(r->task, n, MAY_WRITE) : -EPERM;
-	if (result == 0)
-		result = set(n, which & (SET_ACCESSED | SET_MODIFIED), &to);
+		result = node_set(n, which, &to);
 	node_drop(n);
 	return vfs_settle(r, result);
 }

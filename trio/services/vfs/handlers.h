@@ -35,6 +35,9 @@ int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence);
 void stat_of_node(const struct node *n, struct linux_stat *s);
 /* What a path, or with none the descriptor, stands for: held. flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */
 int64_t node_at(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out);
+/* The node that such a call means, held; then what of it changes. */
+int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out);
+int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to);
 
 /* mounts.c */
 int64_t mount_root(void);

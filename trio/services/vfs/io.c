@@ -263,20 +263,31 @@ static bool takes_more(struct file *f)
 	return f->operations->poll == NULL || (f->operations->poll(f) & READY_OUT) != 0;
 }
 
-verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, int64_t offset, uint64_t count)
+/* What has been sent so far is told as it goes: a signal may end the call between two runs. */
+static int64_t sent(struct file *from, struct grant offset, uint64_t at)
+{
+	if (offset.length != 0)
+		return copy_out(offset, 0, &at, sizeof at);
+	from->position = at;
+	return 0;
+}
+
+verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct grant offset, uint64_t count)
 {
 	struct file *to = file_of(r->task, to_fd), *from = file_of(r->task, from_fd);
-	uint64_t at, share;
+	uint64_t at = 0, share;
 
+	if (offset.length != 0 && copy_in(&at, offset, 0, sizeof at) != 0)
+		return refuse(r, EFAULT);
 	if (to == NULL || from == NULL || !file_writes(to) || !file_reads(from))
 		return refuse(r, EBADF);
 	if (from->node == NULL || !S_ISREG(from->node->mode) || from->operations->read == NULL ||
-	    to->operations->write == NULL || (to->flags & O_APPEND) != 0 || offset < -1)
+	    to->operations->write == NULL || (to->flags & O_APPEND) != 0 || (int64_t)at < 0)
 		return refuse(r, EINVAL);
 	if (r->scratch[GAVE_WAY] != 0)
 		r->done = r->scratch[GAVE_WAY] = 0;
-	/* The position has moved on with what earlier runs sent. */
-	at = offset == -1 ? from->position : (uint64_t)offset + r->scratch[MOVED];
+	if (offset.length == 0)
+		at = from->position;
 	share = r->scratch[MOVED] + SHARE_BYTES;
 	count = MIN(count, READ_WRITE_MOST);
 	/* A signal may end the first page's wait alone: later none waits but for a disk. */
@@ -285,7 +296,6 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, int64_t
 
 		if (r->scratch[MOVED] >= share) {
 			r->scratch[GAVE_WAY] = 1;
-			r->out[0] = at;
 			r->done = r->scratch[MOVED];
 			return give_way(r, BY_A_SIGNAL);
 		}
@@ -295,10 +305,9 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, int64_t
 		if (r->result <= 0)
 			break;
 		r->scratch[MOVED] += at - before;
-		if (offset == -1)
-			from->position = at;
+		if (sent(from, offset, at) != 0)
+			return refuse(r, EFAULT);
 	}
-	r->out[0] = at;
 	return r->scratch[MOVED] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[MOVED]) : settle(r, r->result);
 }
 

@@ -165,38 +165,44 @@ static verdict wait_for(struct request *r, uint32_t process, uint32_t other)
 	return park(&vfs.lock_waiters, r);
 }
 
-static verdict tell(struct request *r, const struct lock *l)
+static verdict tell(struct request *r, struct grant to, struct linux_flock *asked, const struct lock *l)
 {
-	r->out[0] = F_UNLCK;
+	asked->type = F_UNLCK;
 	if (l != NULL) {
-		r->out[0] = l->exclusive ? F_WRLCK : F_RDLCK;
-		r->out[1] = (uint64_t)l->first;
-		r->out[2] = l->last == END ? 0 : (uint64_t)(l->last - l->first + 1);
-		r->out[3] = l->process;
+		asked->type = l->exclusive ? F_WRLCK : F_RDLCK;
+		asked->whence = SEEK_SET;
+		asked->start = l->first;
+		asked->length = l->last == END ? 0 : l->last - l->first + 1;
+		asked->pid = (int32_t)l->process;
 	}
-	return answer(r, 0);
+	return answer_with(r, 0, to, asked, sizeof *asked);
 }
 
-verdict vfs_lock(struct request *r, int32_t fd, uint32_t command, int32_t type, uint32_t whence, int64_t start,
-		 int64_t length)
+verdict vfs_lock(struct request *r, int32_t fd, uint32_t command, struct grant at)
 {
 	struct file *f = file_of(r->task, fd);
-	struct lock wanted = { .process = vfs.tasks[r->task].process, .exclusive = type == F_WRLCK };
+	struct lock wanted = { .process = vfs.tasks[r->task].process };
 	const struct lock *other;
+	struct linux_flock asked;
 	int64_t result;
+	int16_t type;
 
+	if (copy_in(&asked, at, 0, sizeof asked) != 0)
+		return refuse(r, EFAULT);
+	type = asked.type;
+	wanted.exclusive = type == F_WRLCK;
 	if (f == NULL || (f->flags & O_PATH) != 0)
 		return refuse(r, EBADF);
 	if (f->node == NULL || type < F_RDLCK || type > F_UNLCK || (command == F_GETLK && type == F_UNLCK))
 		return refuse(r, EINVAL);
-	result = range_of(f, whence, start, length, &wanted);
+	result = range_of(f, (uint32_t)asked.whence, asked.start, asked.length, &wanted);
 	if (result != 0)
 		return settle(r, result);
 	if (command != F_GETLK && ((type == F_RDLCK && !file_reads(f)) || (type == F_WRLCK && !file_writes(f))))
 		return refuse(r, EBADF);
 	other = type == F_UNLCK ? NULL : conflict(f->node, &wanted);
 	if (command == F_GETLK)
-		return tell(r, other);
+		return tell(r, at, &asked, other);
 	if (other == NULL)
 		return settle(r, apply(f->node, &wanted, type == F_UNLCK));
 	return command == F_SETLKW ? wait_for(r, wanted.process, other->process) : refuse(r, EAGAIN);

@@ -138,6 +138,14 @@ static uint32_t requeue(const struct key *from, const struct key *to, uint32_t c
 	return moved;
 }
 
+/* Bytes of struct robust_list_head. */
+#define ROBUST_HEAD_BYTES 24
+
+verdict vm_robust_list(struct request *r, uint64_t size)
+{
+	return size == ROBUST_HEAD_BYTES ? answer(r, 0) : refuse(r, EINVAL);
+}
+
 verdict vm_futex_wake(struct request *r, uint64_t address, uint32_t count, uint32_t mask, uint32_t own)
 {
 	struct key key;

@@ -1,8 +1,7 @@
-/* route_programs.c: Linux's calls that make, replace, end and wait for processes. */
+/* execve.c: the strings of a new program. */
 #include "abi/files.h"
-#include "abi/process.h"
-#include "abi/signal.h"
-#include "route_pm.h"
+#include "abi/abi.h"
+#include "pm_client.h"
 
 /* Strings of an execve, gathered in the kernel: path, arguments, environment. Pages double when they are full; the most
  * is what a quarter of an 8 MiB stack holds. */
@@ -127,78 +126,16 @@ static int64_t execute(struct task *t, int32_t directory, const uint64_t *a, uin
 	return result;
 }
 
-int64_t run_execve(struct task *t, const uint64_t *a)
+static int64_t run_execve(struct task *t, const uint64_t *a)
 {
 	return execute(t, AT_FDCWD, a, 0);
 }
 
-int64_t run_execveat(struct task *t, const uint64_t *a)
+static int64_t run_execveat(struct task *t, const uint64_t *a)
 {
 	if (a[4] & ~(uint64_t)(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
 		return -EINVAL;
 	return execute(t, (int32_t)a[0], a + 1, (uint32_t)a[4]);
 }
 
-#define WAIT4_OPTIONS (WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE)
-#define WAITID_OPTIONS (WAIT4_OPTIONS | WEXITED | WNOWAIT)
-
-int64_t run_wait4(struct task *t, const uint64_t *a)
-{
-	struct request *r = &t->request;
-	int32_t pid = (int32_t)a[0];
-	uint32_t which = pid > 0 ? P_PID : pid == -1 ? P_ALL : P_PGID;
-	int64_t result;
-	uint32_t status;
-
-	if ((uint32_t)a[2] & ~(uint32_t)WAIT4_OPTIONS)
-		return -EINVAL;
-	if (pid == INT32_MIN)
-		return -ESRCH;
-	result = client_pm_wait(r, which, pid < 0 ? -pid : pid, (uint32_t)a[2] | WEXITED,
-				user_grant_if(a[3], sizeof(struct linux_rusage)));
-	if (result <= 0 || !a[1])
-		return result;
-	status = (uint32_t)r->out[OUT_PM_WAIT_STATUS];
-	return user_put(a[1], &status, sizeof status) == 0 ? result : -EFAULT;
-}
-
-/* What waitid tells of a status: an exit status or a signal. */
-static int32_t status_of(const uint64_t *out)
-{
-	uint32_t status = (uint32_t)out[OUT_PM_WAIT_STATUS];
-
-	switch (out[OUT_PM_WAIT_SIGNAL_CODE]) {
-	case CLD_KILLED:
-		return (int32_t)(status & 0x7f);
-	case CLD_CONTINUED:
-		return SIGCONT;
-	default:
-		return (int32_t)(status >> 8 & 0xff);
-	}
-}
-
-int64_t run_waitid(struct task *t, const uint64_t *a)
-{
-	struct request *r = &t->request;
-	uint32_t which = (uint32_t)a[0];
-	struct linux_siginfo i = { 0 };
-	int64_t result;
-
-	if ((uint32_t)a[3] & ~(uint32_t)WAITID_OPTIONS || which > P_PGID)
-		return -EINVAL;
-	if ((which == P_PID && (int32_t)a[1] <= 0) || (which == P_PGID && (int32_t)a[1] < 0))
-		return -EINVAL;
-	result = client_pm_wait(r, which, (int32_t)a[1], (uint32_t)a[3],
-				user_grant_if(a[4], sizeof(struct linux_rusage)));
-	if (result < 0)
-		return result;
-	if (result > 0) {
-		i.signal = SIGCHLD;
-		i.code = (int32_t)r->out[OUT_PM_WAIT_SIGNAL_CODE];
-		i.pid = (int32_t)result;
-		i.uid = (uint32_t)r->out[OUT_PM_WAIT_UID];
-		i.status = status_of(r->out);
-	}
-	/* Linux writes these fields and no others. */
-	return a[2] ? user_put(a[2], &i, offsetof(struct linux_siginfo, status_pad)) : 0;
-}
+ROUTE_TABLE(programs, { 59, true, "execve", run_execve }, { 322, true, "execveat", run_execveat }, );

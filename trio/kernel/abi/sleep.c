@@ -1,0 +1,75 @@
+/* sleep.c: nanosleep, clock_nanosleep, and how they go on after a stop. */
+#include "abi/abi.h"
+#include "abi/time.h"
+#include "clock_client.h"
+
+/* A sleep for a time that a signal ends says at `left_to`, if that is not 0, how much of it was left. What it would go
+ * on with is kept: a signal without a handler does not end it, but the call has to be made again then. */
+static int64_t sleep_until(struct task *t, uint32_t clock, uint64_t deadline, uint64_t left_to)
+{
+	int64_t result = client_clock_sleep(&t->request, clock, deadline);
+
+	if (result != -EINTR)
+		return result;
+	t->sleep = (struct sleep){ deadline, left_to, clock };
+	if (!left_to)
+		return result;
+	if (now() >= deadline)
+		return 0;
+	return deadline_left_after(left_to, deadline) != 0 ? -EFAULT : -EINTR;
+}
+
+/* Of the time that passes, whatever happens to the time of day. */
+static int64_t sleep_for(struct task *t, uint64_t time, uint64_t left_to)
+{
+	nanoseconds deadline;
+	int64_t result = time ? deadline_after(time, &deadline) : -EFAULT;
+
+	return result == 0 ? sleep_until(t, CLOCK_MONOTONIC, deadline, left_to) : result;
+}
+
+static int64_t run_restart_syscall(struct task *t, const uint64_t *a)
+{
+	struct sleep s = t->sleep;
+
+	if (!s.deadline)
+		return -EINTR;
+	t->sleep.deadline = 0;
+	return sleep_until(t, s.clock, s.deadline, s.left_to);
+}
+
+static int64_t run_clock_nanosleep(struct task *t, const uint64_t *a)
+{
+	uint32_t clock = (uint32_t)a[0];
+	nanoseconds deadline;
+	int64_t result;
+
+	switch (clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_MONOTONIC:
+	case CLOCK_BOOTTIME:
+	case CLOCK_TAI:
+		break;
+	case CLOCK_PROCESS_CPUTIME_ID:
+	case CLOCK_THREAD_CPUTIME_ID:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_MONOTONIC_COARSE:
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+	if (!((uint32_t)a[1] & TIMER_ABSTIME))
+		return sleep_for(t, a[2], a[3]);
+	result = a[2] ? deadline_at(a[2], &deadline) : -EFAULT;
+	return result == 0 ? sleep_until(t, clock, deadline, 0) : result;
+}
+
+static int64_t run_nanosleep(struct task *t, const uint64_t *a)
+{
+	return sleep_for(t, a[0], a[1]);
+}
+
+ROUTE_TABLE(sleep, { 35, CONTINUES, "nanosleep", run_nanosleep },
+	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
+	    { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep }, );

@@ -1,0 +1,111 @@
+/* wait.c: what a system call that waits has beside its service's: how long, as an instant, and which signals. */
+#include "abi/abi.h"
+#include "abi/time.h"
+#include "clock.h"
+#include "pm_client.h"
+
+#define MICRO_PER_SECOND 1000000
+/* Bytes of a signal set, which calls name beside it. */
+#define SIGNAL_SET 8
+
+/* A struct timespec, or timeval where `units` a second are MICRO_PER_SECOND, as nanoseconds. What is beyond 64 bits is
+ * never. */
+static int64_t time_get(uint64_t address, int64_t units, uint64_t *ns)
+{
+	struct linux_timespec time;
+
+	if (user_get(&time, address, sizeof time) != 0)
+		return -EFAULT;
+	if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= units)
+		return -EINVAL;
+	*ns = NEVER;
+	if ((uint64_t)time.seconds < NEVER / NS_PER_SECOND)
+		*ns = (uint64_t)time.seconds * NS_PER_SECOND +
+		      (uint64_t)time.nanoseconds * (NS_PER_SECOND / (uint64_t)units);
+	return 0;
+}
+
+static int64_t after(uint64_t address, int64_t units, nanoseconds *deadline)
+{
+	nanoseconds at = now();
+	uint64_t wait = NEVER;
+	int64_t result = address ? time_get(address, units, &wait) : 0;
+
+	*deadline = wait >= NEVER - at ? NEVER : wait ? at + wait : 0;
+	return result;
+}
+
+int64_t deadline_after(uint64_t address, nanoseconds *deadline)
+{
+	return after(address, NS_PER_SECOND, deadline);
+}
+
+int64_t deadline_after_micro(uint64_t address, nanoseconds *deadline)
+{
+	return after(address, MICRO_PER_SECOND, deadline);
+}
+
+int64_t deadline_at(uint64_t address, nanoseconds *deadline)
+{
+	*deadline = NEVER;
+	return address ? time_get(address, NS_PER_SECOND, deadline) : 0;
+}
+
+int64_t deadline_at_calendar(uint64_t address, nanoseconds *deadline)
+{
+	int64_t result = deadline_at(address, deadline);
+	uint64_t epoch = 0;
+
+	(void)clock_epoch(&epoch);
+	if (*deadline != NEVER)
+		*deadline -= MIN(*deadline, epoch);
+	return result;
+}
+
+/* What is left of it. */
+static long left(uint64_t address, uint64_t unit, nanoseconds deadline)
+{
+	nanoseconds at = now();
+	uint64_t ns = deadline > at ? deadline - at : 0;
+	struct linux_timespec time = { (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / unit) };
+
+	return address ? user_put(address, &time, sizeof time) : 0;
+}
+
+long deadline_left_after(uint64_t address, nanoseconds deadline)
+{
+	return left(address, 1, deadline);
+}
+
+long deadline_left_after_micro(uint64_t address, nanoseconds deadline)
+{
+	return left(address, NS_PER_SECOND / MICRO_PER_SECOND, deadline);
+}
+
+int64_t mask_begin(struct task *t, uint64_t address, uint64_t size)
+{
+	int64_t result;
+
+	if (address == 0)
+		return 0;
+	if (size != SIGNAL_SET)
+		return -EINVAL;
+	result = client_pm_sigmask_wait(&t->request, user_grant(address, SIGNAL_SET));
+	return result == 0 ? 1 : result;
+}
+
+int64_t mask_begin_at(struct task *t, uint64_t address)
+{
+	uint64_t mask[2] = { 0, 0 };
+
+	if (address != 0 && user_get(mask, address, sizeof mask) != 0)
+		return -EFAULT;
+	return mask_begin(t, mask[0], mask[1]);
+}
+
+int64_t mask_end(struct task *t, int64_t masked, int64_t result)
+{
+	if (masked && result != -EINTR)
+		client_pm_sigmask_waited(&t->request);
+	return result;
+}
