@@ -132,6 +132,15 @@ static inline verdict settle(struct request *r, int64_t result)
 	return ANSWERED;
 }
 
+/* In a function that answers 0 or a negative errno: where a call says no, that is the answer. */
+#define TRY(call)                        \
+	do {                             \
+		int64_t tried_ = (call); \
+                                         \
+		if (tried_ < 0)          \
+			return tried_;   \
+	} while (0)
+
 /* Sets a request aside until unpark() of the queue, a signal (answered -EINTR, or `done` if any), or the deadline
  * (run again with `late`). To be returned at once. */
 verdict park(struct queue *queue, struct request *r);

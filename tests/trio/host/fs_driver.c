@@ -37,6 +37,7 @@ static void wait_for_disk(void)
 	uint32_t on, room;
 
 	(void)fs_service.waited(&on);
+	(void)fs_service.came(&came, &room);
 	while (!(came >> on & 1)) {
 		if (++tries > TRIES_MOST || !disk_goes_on()) {
 			fprintf(stderr, "the call waits for %u, and nothing is under way\n", on);

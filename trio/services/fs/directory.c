@@ -22,11 +22,9 @@ static struct disk_entry *entry(struct buffer *b, uint32_t slot)
 static int64_t block_of(struct mount *m, struct inode *d, uint32_t index, struct buffer **b)
 {
 	uint32_t zone;
-	int64_t result = block_zone(m, d, index, &zone);
 
-	if (result == 0 && zone == 0)
-		return -EIO;
-	return result < 0 ? result : cache_read(m, zone, b);
+	TRY(block_zone(m, d, index, &zone));
+	return zone != 0 ? cache_read(m, zone, b) : -EIO;
 }
 
 /* Of `from`, one component: its bytes up to a NUL or the grant's end. 0, -EFAULT, -ENOENT, -ENAMETOOLONG. */
@@ -84,14 +82,11 @@ int64_t directory_search(struct mount *m, struct inode *d, const struct name *na
 	*s = (struct search){ 0 };
 	for (uint32_t index = 0; left > 0; index++) {
 		uint32_t here = MIN(left, per_block);
-		int64_t result;
 
 		/* The block with room is dirty or not; it is to stay: a long directory's others need not. */
 		if (index > 0 && !s->room.buffer)
 			step_begin(m);
-		result = block_of(m, d, index, &b);
-		if (result < 0)
-			return result;
+		TRY(block_of(m, d, index, &b));
 		for (uint32_t slot = 0; slot < here; slot++) {
 			look(b, slot, name, for_room, s);
 			if (s->found.inode)
@@ -100,6 +95,24 @@ int64_t directory_search(struct mount *m, struct inode *d, const struct name *na
 		left -= here;
 	}
 	return 0;
+}
+
+int64_t place_inode(struct mount *m, const struct place *p, struct inode **i)
+{
+	int64_t result = inode_get(m, p->inode, i);
+
+	return result == -ESTALE ? -EIO : result;
+}
+
+int64_t directory_find(struct mount *m, struct inode *d, const struct name *name, struct place *p, struct inode **i)
+{
+	struct search s;
+
+	TRY(directory_search(m, d, name, false, &s));
+	if (!s.found.inode)
+		return -ENOENT;
+	*p = s.found;
+	return place_inode(m, p, i);
 }
 
 int64_t place_keep(struct mount *m, struct place *p)
@@ -132,7 +145,6 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 {
 	uint32_t next = slots(d), per_block = slots_in_block(m), zone;
 	struct buffer *fresh;
-	int64_t result;
 
 	if (was_vacated(m, d, name, &s->room))
 		return write_back_first(m);
@@ -143,16 +155,14 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 		return 0;
 	if ((uint64_t)d->size + ENTRY > m->max_size)
 		return -EFBIG;
-	result = block_make(m, d, next / per_block, true, &zone, &fresh);
-	if (result < 0)
-		return result;
+	TRY(block_make(m, d, next / per_block, true, &zone, &fresh));
 	if (fresh)
 		dirty_buffer(m, fresh, DIRECTORY, d);
 	else
-		result = cache_read(m, zone, &fresh);
+		TRY(cache_read(m, zone, &fresh));
 	s->room = (struct place){ fresh, zone, next % per_block, 0 };
 	s->appends = true;
-	return result;
+	return 0;
 }
 
 static void forget_removal(struct mount *m, const struct place *p)
@@ -256,10 +266,8 @@ int64_t directory_is_empty(struct mount *m, struct inode *d)
 	struct buffer *b = NULL;
 
 	for (uint32_t at = 0; at < count; at++) {
-		int64_t result = !b || at % per_block == 0 ? block_of(m, d, at / per_block, &b) : 0;
-
-		if (result != 0)
-			return result;
+		if (!b || at % per_block == 0)
+			TRY(block_of(m, d, at / per_block, &b));
 		if (entry(b, at % per_block)->inode != 0 && !is_dots(entry(b, at % per_block)))
 			return -ENOTEMPTY;
 	}
@@ -269,13 +277,10 @@ int64_t directory_is_empty(struct mount *m, struct inode *d)
 int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
 {
 	struct disk_entry *e;
-	int64_t result;
 
 	if (slots(d) < 2)
 		return -EIO;
-	result = block_of(m, d, 0, &p->buffer);
-	if (result < 0)
-		return result;
+	TRY(block_of(m, d, 0, &p->buffer));
 	e = entry(p->buffer, 1);
 	if (e->inode == 0 || e->name[0] != '.' || e->name[1] != '.' || e->name[2] != 0)
 		return -EIO;
@@ -306,13 +311,20 @@ static uint32_t put_entry(const struct disk_entry *e, uint64_t next, uint8_t *to
 }
 
 /* A position is a slot's offset in bytes, as on Linux. */
-int64_t directory_list(struct mount *m, struct inode *d, uint64_t position, struct grant to, uint64_t *next)
+int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct grant to, uint64_t *next)
 {
 	uint8_t out[8 * 88];
-	uint32_t per_block = slots_in_block(m);
+	uint32_t per_block;
 	uint64_t done = 0, at = (position + ENTRY - 1) / ENTRY;
 	bool full = false;
+	struct mount *m;
+	struct inode *d;
 
+	TRY(mount_of(mount, &m));
+	TRY(inode_get(m, directory, &d));
+	if (!is_directory(d))
+		return -ENOTDIR;
+	per_block = slots_in_block(m);
 	*next = position;
 	if (position >= d->size)
 		return 0;

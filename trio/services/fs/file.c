@@ -25,13 +25,19 @@ static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_
 	waits.on = on;
 }
 
-int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct grant to)
+int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to)
 {
-	uint32_t mask = m->block_size - 1, shift = m->block_shift;
+	uint32_t mask, shift;
 	uint64_t done = 0, n;
+	struct mount *m;
+	struct inode *i;
 
+	TRY(mount_of(mount, &m));
+	TRY(inode_get(m, inode, &i));
 	if (is_directory(i))
 		return -EISDIR;
+	mask = m->block_size - 1;
+	shift = m->block_shift;
 	n = offset < i->size ? MIN(to.length, i->size - offset) : 0;
 	while (done < n) {
 		uint64_t at = offset + done, part;
@@ -62,20 +68,23 @@ int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct gran
 	return (int64_t)done;
 }
 
-int64_t file_readlink(struct mount *m, struct inode *i, struct grant to)
+int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 {
+	struct mount *m;
+	struct inode *i;
 	struct buffer *b;
 	uint32_t zone;
-	uint64_t n = MIN(to.length, MIN(i->size, m->block_size));
-	int64_t result;
+	uint64_t n;
 
+	TRY(mount_of(mount, &m));
+	TRY(inode_get(m, inode, &i));
 	if (!S_ISLNK(i->mode))
 		return -EINVAL;
-	result = block_zone(m, i, 0, &zone);
-	if (result == 0)
-		result = zone ? cache_read(m, zone, &b) : -EIO;
-	if (result != 0)
-		return result;
+	TRY(block_zone(m, i, 0, &zone));
+	if (zone == 0)
+		return -EIO;
+	TRY(cache_read(m, zone, &b));
+	n = MIN(to.length, MIN(i->size, m->block_size));
 	if (copy_out(to, 0, b->bytes, n) != 0)
 		return -EFAULT;
 	touch_access(m, i);
@@ -88,14 +97,13 @@ static int64_t buffer_to_write(struct mount *m, struct inode *i, uint32_t index,
 {
 	bool beyond = (uint64_t)index << m->block_shift >= i->size;
 	uint32_t zone;
-	int64_t result = block_make(m, i, index, !whole, &zone, b);
 
+	TRY(block_make(m, i, index, !whole, &zone, b));
 	*blank = false;
-	if (result < 0 || *b) {
+	if (*b) {
 		/* New: known by the file, so that it must have some content in any case. */
-		if (*b)
-			dirty_buffer(m, *b, DATA, NULL);
-		return result;
+		dirty_buffer(m, *b, DATA, NULL);
+		return 0;
 	}
 	*b = cache_present(m, zone);
 	*blank = !*b && (whole || beyond);
@@ -117,9 +125,7 @@ static int64_t write_over(struct mount *m, struct inode *i, uint64_t at, struct 
 	result = block_run(m, i, (uint32_t)(at >> shift), (uint32_t)((within + n + mask) >> shift), &zone, &count);
 	if (result < 0 || zone == 0 || !cache_present(m, zone))
 		return result;
-	result = cache_run(m, zone, count, &count, &b);
-	if (result < 0)
-		return result;
+	TRY(cache_run(m, zone, count, &count, &b));
 	n = MIN(n, (count << shift) - within);
 	for (struct buffer *each = b; count > 0; count--, each = each->ring)
 		dirty_buffer(m, each, DATA, NULL);
@@ -133,10 +139,8 @@ static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct
 		 part = (uint32_t)MIN(from.length - done, m->block_size - within);
 	bool whole = part == m->block_size, blank;
 	struct buffer *b = NULL;
-	int64_t result = buffer_to_write(m, i, (uint32_t)(at >> m->block_shift), whole, &b, &blank);
 
-	if (result < 0)
-		return result;
+	TRY(buffer_to_write(m, i, (uint32_t)(at >> m->block_shift), whole, &b, &blank));
 	if (copy_in(b->bytes + within, from, done, part) != 0) {
 		if (blank)
 			cache_forget(m, b->block);
@@ -152,27 +156,27 @@ static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct
 	return part;
 }
 
-int64_t file_write(struct mount *m, uint32_t number, uint64_t offset, struct grant from)
+int64_t fs_write(uint32_t mount, uint32_t number, uint64_t offset, struct grant from)
 {
+	int64_t result = 0;
 	uint64_t done = 0;
+	struct mount *m;
 	struct inode *i;
-	int64_t result = inode_get(m, number, &i);
 
-	if (result < 0)
-		return result;
+	TRY(mount_of(mount, &m));
+	TRY(change_begin(m));
+	TRY(inode_get(m, number, &i));
 	if (!S_ISREG(i->mode))
 		return is_directory(i) ? -EISDIR : -EINVAL;
 	if (from.length > 0 && offset >= m->max_size)
 		return -EFBIG;
 	from.length = MIN(from.length, m->max_size - MIN(offset, m->max_size));
 	while (result >= 0 && done < from.length) {
-		do {
-			result = change_begin(m);
-			if (result == 0)
-				result = write_over(m, i, offset + done, from, done);
-			if (result == 0)
-				result = write_piece(m, i, offset + done, from, done);
-		} while (result == AGAIN);
+		result = change_begin(m);
+		if (result == 0)
+			result = write_over(m, i, offset + done, from, done);
+		if (result == 0)
+			result = write_piece(m, i, offset + done, from, done);
 		if (result > 0)
 			done += (uint64_t)result;
 	}
@@ -188,41 +192,36 @@ static int64_t clear_tail(struct mount *m, struct inode *i, uint32_t size)
 {
 	uint32_t within = size & (m->block_size - 1), zone;
 	struct buffer *b;
-	int64_t result;
 
 	if (within == 0)
 		return 0;
 	step_begin(m);
-	result = block_zone(m, i, size >> m->block_shift, &zone);
-	if (result == 0 && zone)
-		result = cache_read(m, zone, &b);
-	if (result != 0 || zone == 0)
-		return result;
+	TRY(block_zone(m, i, size >> m->block_shift, &zone));
+	if (zone == 0)
+		return 0;
+	TRY(cache_read(m, zone, &b));
 	memset(b->bytes + within, 0, m->block_size - within);
 	dirty_buffer(m, b, DATA, NULL);
 	return 0;
 }
 
 /* The size comes last: until then a file that is cut has holes at its end. */
-int64_t file_truncate(struct mount *m, uint32_t number, uint64_t size)
+int64_t fs_truncate(uint32_t mount, uint32_t number, uint64_t size)
 {
+	struct mount *m;
 	struct inode *i;
-	int64_t result = change_begin(m);
 
-	if (result == 0)
-		result = inode_get(m, number, &i);
-	if (result != 0)
-		return result;
+	TRY(mount_of(mount, &m));
+	TRY(change_begin(m));
+	TRY(inode_get(m, number, &i));
 	if (!S_ISREG(i->mode))
 		return is_directory(i) ? -EISDIR : -EINVAL;
 	if (size > m->max_size)
 		return -EFBIG;
-	if (size < i->size)
-		result = blocks_trim(m, i, (uint32_t)((size + m->block_size - 1) >> m->block_shift));
-	if (result == 0 && size < i->size)
-		result = clear_tail(m, i, (uint32_t)size);
-	if (result < 0)
-		return result;
+	if (size < i->size) {
+		TRY(blocks_trim(m, i, (uint32_t)((size + m->block_size - 1) >> m->block_shift)));
+		TRY(clear_tail(m, i, (uint32_t)size));
+	}
 	/* committed */
 	i->size = (uint32_t)size;
 	i->modified = i->changed = seconds();

@@ -79,7 +79,7 @@ static bool grow(struct mount *m)
 	return true;
 }
 
-/* One that nobody needs, out of the table. AGAIN, -EWAIT: dirty ones are written first. */
+/* One that nobody needs, out of the table. -EWAIT: dirty ones are written first. */
 static int64_t take(struct mount *m, struct inode **out)
 {
 	struct inode *i = CONTAINER(m->idle.next, struct inode, idle);
@@ -136,7 +136,6 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 	struct inode *i = find(m, number);
 	struct buffer *b;
 	struct disk_inode *d;
-	int64_t result;
 
 	if (i) {
 		i->turn = m->turn;
@@ -149,16 +148,12 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 	}
 	if (number == 0 || number >= m->inodes_map.bits || bit_of(m->inodes_map.freed, number))
 		return -ESTALE;
-	result = table_block(m, number, &b, &d);
-	if (result < 0)
-		return result;
+	TRY(table_block(m, number, &b, &d));
 	if (d->mode == 0 || d->links == 0)
 		return -ESTALE;
 	if (!is_kind(d->mode) || d->size > m->max_size)
 		return -EIO;
-	result = take(m, &i);
-	if (result < 0)
-		return result;
+	TRY(take(m, &i));
 	enter(m, i, number);
 	i->mode = d->mode;
 	i->links = d->links;
@@ -176,21 +171,15 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 
 int64_t inode_directory(struct mount *m, uint32_t number, struct inode **out)
 {
-	int64_t result = inode_get(m, number, out);
-
-	if (result == 0 && !is_directory(*out))
+	TRY(inode_get(m, number, out));
+	if (!is_directory(*out))
 		return -ENOTDIR;
-	if (result == 0 && (*out)->links == 0)
-		return -ENOENT;
-	return result;
+	return (*out)->links == 0 ? -ENOENT : 0;
 }
 
 int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 {
-	int64_t result = map_find(m, &m->inodes_map, 0, number);
-
-	if (result < 0)
-		return result;
+	TRY(map_find(m, &m->inodes_map, 0, number));
 	/* On a damaged disk a directory may name an inode that the bitmap has as free: what is known of it goes. */
 	*out = find(m, *number);
 	if (*out && ((*out)->holds > 0 || (*out)->doomed))
@@ -201,13 +190,11 @@ int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 		unhash(m, *out);
 		list_remove(&(*out)->idle);
 	} else {
-		result = take(m, out);
+		TRY(take(m, out));
 	}
-	if (result == 0) {
-		put_back(m, *out);
-		(*out)->turn = m->turn;
-	}
-	return result;
+	put_back(m, *out);
+	(*out)->turn = m->turn;
+	return 0;
 }
 
 void inode_commit(struct mount *m, struct inode *i, uint32_t number)
@@ -254,7 +241,7 @@ void inode_dirty(struct mount *m, struct inode *i)
 	if (!i->doomed)
 		idle_leave(i);
 	list_add(&m->dirty_inodes, &i->dirty_link);
-	changed(m);
+	alarm_wanted();
 }
 
 /* No block of it is in use any more: what is left of it is its number. */
@@ -323,12 +310,9 @@ int64_t inodes_gather(struct mount *m)
 		struct inode *i = CONTAINER(m->dirty_inodes.next, struct inode, dirty_link);
 		struct disk_inode *d;
 		struct buffer *b;
-		int64_t result;
 
 		step_begin(m);
-		result = table_block(m, i->number, &b, &d);
-		if (result < 0)
-			return result;
+		TRY(table_block(m, i->number, &b, &d));
 		*d = (struct disk_inode){ .mode = i->mode,
 					  .links = i->links,
 					  .owner = i->owner,

@@ -52,16 +52,12 @@ static int64_t follow(struct mount *m, struct inode *i, const struct path *path,
 
 	*holder = NULL;
 	for (*present = 0; next != 0;) {
-		int64_t result;
-
 		if (!is_zone(m, next))
 			return -EIO;
 		*zone = next;
 		if (++*present == path->depth)
 			return 0;
-		result = cache_read(m, next, holder);
-		if (result < 0)
-			return result;
+		TRY(cache_read(m, next, holder));
 		next = pointers(*holder)[path->at[*present]];
 	}
 	return 0;
@@ -72,7 +68,6 @@ int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *z
 	struct path path;
 	struct buffer *holder;
 	uint32_t present;
-	int64_t result;
 
 	if (index < DIRECT) {
 		*zone = i->zone[index];
@@ -80,10 +75,10 @@ int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *z
 	}
 	if (!path_of(m, index, &path))
 		return -EIO;
-	result = follow(m, i, &path, &present, zone, &holder);
-	if (result == 0 && present < path.depth)
+	TRY(follow(m, i, &path, &present, zone, &holder));
+	if (present < path.depth)
 		*zone = 0;
-	return result;
+	return 0;
 }
 
 static bool remembered(const struct run *r, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
@@ -103,7 +98,6 @@ static int64_t pointers_from(struct mount *m, struct inode *i, uint32_t index, c
 	struct path path;
 	struct buffer *holder;
 	uint32_t present, zone = 0;
-	int64_t result;
 
 	*zones = NULL;
 	if (index < DIRECT) {
@@ -114,11 +108,10 @@ static int64_t pointers_from(struct mount *m, struct inode *i, uint32_t index, c
 	if (!path_of(m, index, &path))
 		return -EIO;
 	path.depth--;
-	result = follow(m, i, &path, &present, &zone, &holder);
-	if (result == 0 && present == path.depth)
-		result = cache_read(m, zone, &holder);
-	if (result < 0 || present < path.depth)
-		return result;
+	TRY(follow(m, i, &path, &present, &zone, &holder));
+	if (present < path.depth)
+		return 0;
+	TRY(cache_read(m, zone, &holder));
 	*zones = &pointers(holder)[path.at[path.depth]];
 	*room = (1U << pointer_shift(m)) - path.at[path.depth];
 	return 0;
@@ -130,13 +123,10 @@ int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t mos
 	bool goes_on = index == i->run.index + i->run.count;
 	const uint32_t *zones;
 	uint32_t room, found = 1;
-	int64_t result;
 
 	if (remembered(&i->run, index, most, zone, count))
 		return 0;
-	result = pointers_from(m, i, index, &zones, &room);
-	if (result < 0)
-		return result;
+	TRY(pointers_from(m, i, index, &zones, &room));
 	*count = 1;
 	*zone = zones ? zones[0] : 0;
 	if (*zone == 0)
@@ -154,10 +144,7 @@ int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t mos
 static int64_t find_zones(struct mount *m, uint32_t after, uint32_t count, uint32_t *zones)
 {
 	for (uint32_t at = 0; at < count; at++) {
-		int64_t result = zone_find(m, after, &zones[at]);
-
-		if (result < 0)
-			return result;
+		TRY(zone_find(m, after, &zones[at]));
 		/* Round the end: there are fewer free ones than it takes. */
 		for (uint32_t other = 0; other < at; other++)
 			if (zones[other] == zones[at])
@@ -183,13 +170,10 @@ int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear,
 	struct path path;
 	struct buffer *holder, *blank[LEVELS] = { NULL };
 	uint32_t present, zones[LEVELS], missing, near = 0;
-	int64_t result;
 
 	if (!path_of(m, index, &path))
 		return -EFBIG;
-	result = follow(m, i, &path, &present, &near, &holder);
-	if (result < 0)
-		return result;
+	TRY(follow(m, i, &path, &present, &near, &holder));
 	*fresh = NULL;
 	*zone = near;
 	if (present == path.depth)
@@ -199,11 +183,9 @@ int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear,
 		near = i->zone[index - 1];
 	else if (holder && path.at[present] > 0 && pointers(holder)[path.at[present] - 1])
 		near = pointers(holder)[path.at[present] - 1];
-	result = find_zones(m, near, missing, zones);
-	for (uint32_t at = 0; result == 0 && at < missing; at++)
-		result = cache_blank(m, zones[at], clear || at + 1 < missing, &blank[at]);
-	if (result < 0)
-		return result;
+	TRY(find_zones(m, near, missing, zones));
+	for (uint32_t at = 0; at < missing; at++)
+		TRY(cache_blank(m, zones[at], clear || at + 1 < missing, &blank[at]));
 	/* committed */
 	for (uint32_t at = 0; at < missing; at++) {
 		zone_take(m, zones[at]);
@@ -251,10 +233,7 @@ static int64_t trim_tree(struct mount *m, uint32_t *zone, uint32_t levels, uint6
 		return 0;
 	if (levels > 0 && is_zone(m, at) && !bit_of(m->zones_map.freed, zone_bit(m, at))) {
 		for (uint32_t slot = 1U << shift; slot-- > from / each;) {
-			int64_t result = trim_slot(m, at, slot, levels - 1, slot == from / each ? from % each : 0);
-
-			if (result < 0)
-				return result;
+			TRY(trim_slot(m, at, slot, levels - 1, slot == from / each ? from % each : 0));
 		}
 	}
 	if (from > 0)

@@ -1,8 +1,8 @@
 /* minixfs.h: MINIX FS version 3 in memory and on the disk. All files of this service include it and nothing else.
  *
  * Every change is: find and pin what it needs (-EWAIT while a block is missing), check what can fail, reserve, then
- * `committed`: from there on nothing fails. Whatever says -EWAIT or AGAIN has changed nothing that a second run would
- * do twice. `write_back.c` says in which order changes reach the disk. */
+ * `committed`: from there on nothing fails. Whatever says -EWAIT has changed nothing that a second run would do twice.
+ * `write_back.c` says in which order changes reach the disk. */
 #ifndef TRIO_MINIXFS_H
 #define TRIO_MINIXFS_H
 
@@ -190,9 +190,6 @@ struct fs {
 };
 extern struct fs fs;
 
-/* Internal answer: a write-back has made room; the change is to be begun anew, at once. */
-#define AGAIN (-EAGAIN)
-
 struct name {
 	uint32_t length, hash;
 	/* Padded with zeros. */
@@ -255,26 +252,25 @@ void cache_poll(struct mount *m);
 int64_t change_begin(struct mount *m);
 /* All that is dirty. 0; -EWAIT: under way; -EIO: the mount has failed. */
 int64_t write_back(struct mount *m);
-/* In the middle of a change that has not committed: AGAIN when all is written, or -EWAIT, -EIO. */
+/* In the middle of a change that has not committed: it is begun anew when all is written. -EWAIT, -EIO. */
 static inline int64_t write_back_first(struct mount *m)
 {
-	int64_t result = write_back(m);
-
-	return result < 0 ? result : AGAIN;
+	(void)wait_for(WRITE_BACK);
+	TRY(write_back(m));
+	return wait_for(WRITE_BACK);
 }
 bool has_changes(const struct mount *m);
 /* Nothing is written to this disk any more. */
 void write_failed(struct mount *m);
 /* Marks a buffer; `owner`: of a directory's block, the directory. */
 void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struct inode *owner);
-void changed(struct mount *m);
 /* A block written: buffers that have a further phase get on its list. */
 void buffer_written(struct mount *m, struct buffer *b);
 
 /* zones.c: both bitmaps. */
 int64_t map_start(struct map *map);
 void map_end(struct map *map);
-/* A free bit from `from` on. 0, -ENOSPC, -EWAIT, -EIO, AGAIN. Nothing is taken. */
+/* A free bit from `from` on. 0, -ENOSPC, -EWAIT, -EIO. Nothing is taken. */
 int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit);
 /* Of a bit found in this step. */
 void map_take(struct mount *m, struct map *map, uint32_t bit);
@@ -308,7 +304,7 @@ int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *z
 /* The same of several: *count blocks, at the most `most`, whose zones follow each other. A hole stands alone. */
 int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count);
 /* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be
- * marked dirty; else NULL. Further: -ENOSPC, -EFBIG, AGAIN. */
+ * marked dirty; else NULL. Further: -ENOSPC, -EFBIG. */
 int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh);
 /* Gives back all blocks from `index` on, by pieces. 0, -EWAIT, -EIO; begun anew it goes on. */
 int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index);
@@ -359,52 +355,36 @@ struct search {
 	/* `room` is a new slot at the end. */
 	bool appends;
 };
+/* What an entry names. A damaged disk's may name anything. */
+int64_t place_inode(struct mount *m, const struct place *p, struct inode **i);
+/* The entry of that name, and what it names: 0, -ENOENT, -EWAIT, -EIO. */
+int64_t directory_find(struct mount *m, struct inode *d, const struct name *name, struct place *p, struct inode **i);
 /* 0, found or not; -EWAIT, -EIO. */
 int64_t directory_search(struct mount *m, struct inode *d, const struct name *name, bool for_room, struct search *s);
-/* Makes room certain: 0, -ENOSPC, -EWAIT, -EIO, AGAIN, -EFBIG. */
+/* Makes room certain: 0, -ENOSPC, -EWAIT, -EIO, -EFBIG. */
 int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *name, struct search *s);
 void directory_enter(struct mount *m, struct inode *d, const struct search *s, const struct name *name, uint32_t inode);
 void directory_replace(struct mount *m, struct inode *d, const struct place *p, uint32_t inode);
 void directory_remove(struct mount *m, struct inode *d, const struct place *p);
-/* Another name in the same slot. 0, or AGAIN, -EWAIT, -EIO: nothing is done. */
+/* Another name in the same slot. 0, or -EWAIT, -EIO: nothing is done. */
 int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p, const struct name *name);
 void directory_first(struct mount *m, struct inode *d, struct buffer *b, uint32_t parent);
 /* 0, -ENOTEMPTY, -EWAIT, -EIO. */
 int64_t directory_is_empty(struct mount *m, struct inode *d);
 /* Its "..". 0, -EIO, -EWAIT. */
 int64_t directory_parent(struct mount *m, struct inode *d, struct place *p);
-int64_t directory_list(struct mount *m, struct inode *d, uint64_t position, struct grant to, uint64_t *next);
 /* Where other buffers were needed since: 0, -EWAIT, -EIO. */
 int64_t place_keep(struct mount *m, struct place *p);
 int64_t name_take(struct grant from, struct name *name);
-
-/* file.c */
-int64_t file_read(struct mount *m, struct inode *i, uint64_t offset, struct grant to);
-int64_t file_write(struct mount *m, uint32_t number, uint64_t offset, struct grant from);
-int64_t file_truncate(struct mount *m, uint32_t number, uint64_t size);
-int64_t file_readlink(struct mount *m, struct inode *i, struct grant to);
-
-/* names.c: one change of names each. */
-struct new_file {
-	uint32_t directory, mode, owner, group, device;
-};
-/* target: of a symbolic link, `length` bytes, or NULL. */
-int64_t name_create(struct mount *m, const struct new_file *f, const struct name *name, const char *target,
-		    uint32_t length, uint32_t *inode);
-int64_t name_link(struct mount *m, uint32_t directory, uint32_t inode, const struct name *name);
-int64_t name_unlink(struct mount *m, uint32_t directory, bool directories, const struct name *name);
-int64_t name_rename(struct mount *m, uint32_t from, const struct name *name, uint32_t to, const struct name *new_name);
-
-/* super.c */
-int64_t super_mount(uint32_t device, bool read_only);
-int64_t super_unmount(struct mount *m);
 
 /* Pages of small structures, given back all together. */
 struct pool {
 	struct pool *next;
 };
 
-/* main.c: the one alarm. */
-void alarm_wanted(struct mount *m);
+/* main.c: the mount of that number, for a turn of this call's. 0 or -EINVAL. */
+int64_t mount_of(uint32_t number, struct mount **out);
+/* The one alarm. */
+void alarm_wanted(void);
 
 #endif

@@ -5,22 +5,21 @@
 /* A directory that a name is to be put into, and room in it. -EEXIST where the name is there. */
 static int64_t find_room(struct mount *m, uint32_t number, const struct name *name, struct inode **d, struct search *s)
 {
-	int64_t result = inode_directory(m, number, d);
-
-	if (result == 0)
-		result = directory_search(m, *d, name, true, s);
-	if (result == 0 && s->found.inode)
-		result = -EEXIST;
-	return result;
+	TRY(inode_directory(m, number, d));
+	TRY(directory_search(m, *d, name, true, s));
+	return s->found.inode ? -EEXIST : 0;
 }
 
 /* A zone, with a buffer of zeros, for what a new directory or symbolic link holds. */
 static int64_t first_zone(struct mount *m, uint32_t *zone, struct buffer **b)
 {
-	int64_t result = zone_find(m, 0, zone);
-
-	return result == 0 ? cache_blank(m, *zone, true, b) : result;
+	TRY(zone_find(m, 0, zone));
+	return cache_blank(m, *zone, true, b);
 }
+
+struct new_file {
+	uint32_t directory, mode, owner, group, device;
+};
 
 static void fill_inode(struct inode *i, const struct new_file *f, const struct inode *d)
 {
@@ -35,26 +34,22 @@ static void fill_inode(struct inode *i, const struct new_file *f, const struct i
 		i->zone[0] = f->device;
 }
 
-int64_t name_create(struct mount *m, const struct new_file *f, const struct name *name, const char *target,
-		    uint32_t length, uint32_t *inode)
+/* target: of a symbolic link, `length` bytes, or NULL. The new file is held. */
+static int64_t create(struct mount *m, const struct new_file *f, const struct name *name, const char *target,
+		      uint32_t length, struct inode **out)
 {
 	struct inode *d, *i;
 	struct search s;
 	struct buffer *b = NULL;
 	uint32_t zone = 0, number;
-	int64_t result = find_room(m, f->directory, name, &d, &s);
 
-	if (result < 0)
-		return result;
+	TRY(find_room(m, f->directory, name, &d, &s));
 	if (S_ISDIR(f->mode) && d->links >= LINKS_MOST)
 		return -EMLINK;
-	result = directory_reserve(m, d, name, &s);
-	if (result == 0)
-		result = inode_reserve(m, &number, &i);
-	if (result == 0 && (S_ISDIR(f->mode) || target))
-		result = first_zone(m, &zone, &b);
-	if (result != 0)
-		return result;
+	TRY(directory_reserve(m, d, name, &s));
+	TRY(inode_reserve(m, &number, &i));
+	if (S_ISDIR(f->mode) || target)
+		TRY(first_zone(m, &zone, &b));
 	/* committed */
 	inode_commit(m, i, number);
 	fill_inode(i, f, d);
@@ -73,34 +68,77 @@ int64_t name_create(struct mount *m, const struct new_file *f, const struct name
 	}
 	directory_enter(m, d, &s, name, number);
 	inode_hold(m, i);
-	*inode = number;
+	*out = i;
 	return 0;
 }
 
-int64_t name_link(struct mount *m, uint32_t directory, uint32_t number, const struct name *name)
+int64_t fs_create(uint32_t mount, uint32_t directory, uint32_t mode, uint32_t owner, uint32_t group, uint32_t device,
+		  struct grant name, uint32_t *inode)
+{
+	struct new_file f = { directory, mode & S_IFMT ? mode : mode | S_IFREG, owner, group, device };
+	struct mount *m;
+	struct inode *i;
+	struct name n;
+
+	TRY(mount_of(mount, &m));
+	TRY(name_take(name, &n));
+	if (S_ISLNK(mode) || mode > 0xffff || device > 0xffff)
+		return -EINVAL;
+	TRY(change_begin(m));
+	TRY(create(m, &f, &n, NULL, 0, &i));
+	*inode = i->number;
+	return 0;
+}
+
+int64_t fs_symlink(uint32_t mount, uint32_t directory, uint32_t owner, uint32_t group, struct grant name,
+		   struct grant target)
+{
+	struct new_file f = { directory, S_IFLNK | 0777, owner, group, 0 };
+	/* Not on the stack for its size; the service runs one call at a time. */
+	static char text[PAGE];
+	uint32_t length = 0, most = (uint32_t)MIN(target.length, sizeof(text));
+	struct mount *m;
+	struct inode *i;
+	struct name n;
+
+	TRY(mount_of(mount, &m));
+	TRY(name_take(name, &n));
+	if (copy_in(text, target, 0, most) != 0)
+		return -EFAULT;
+	while (length < most && text[length])
+		length++;
+	if (length == 0 || length >= m->block_size)
+		return length == 0 ? -ENOENT : -ENAMETOOLONG;
+	TRY(change_begin(m));
+	TRY(create(m, &f, &n, text, length, &i));
+	inode_release(m, i);
+	return 0;
+}
+
+int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t number, struct grant from)
 {
 	struct inode *d, *i;
+	struct mount *m;
 	struct search s;
-	int64_t result = inode_get(m, number, &i);
+	struct name name;
 
-	if (result < 0)
-		return result;
+	TRY(mount_of(mount, &m));
+	TRY(name_take(from, &name));
+	TRY(change_begin(m));
+	TRY(inode_get(m, number, &i));
 	if (is_directory(i))
 		return -EPERM;
 	if (i->links == 0)
 		return -ENOENT;
 	if (i->links >= LINKS_MOST)
 		return -EMLINK;
-	result = find_room(m, directory, name, &d, &s);
-	if (result == 0)
-		result = directory_reserve(m, d, name, &s);
-	if (result < 0)
-		return result;
+	TRY(find_room(m, directory, &name, &d, &s));
+	TRY(directory_reserve(m, d, &name, &s));
 	/* committed */
 	i->links++;
 	i->changed = seconds();
 	inode_dirty(m, i);
-	directory_enter(m, d, &s, name, number);
+	directory_enter(m, d, &s, &name, number);
 	return 0;
 }
 
@@ -140,32 +178,23 @@ static bool is_dot_dot(const struct name *name)
 	return name->length == 2 && name->bytes[0] == '.' && name->bytes[1] == '.';
 }
 
-/* What an entry names. A damaged disk's may name anything. */
-static int64_t named_inode(struct mount *m, const struct place *p, struct inode **i)
-{
-	int64_t result = inode_get(m, p->inode, i);
-
-	return result == -ESTALE ? -EIO : result;
-}
-
-int64_t name_unlink(struct mount *m, uint32_t directory, bool directories, const struct name *name)
+int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, struct grant from)
 {
 	struct inode *d, *i;
-	struct search s;
-	int64_t result = inode_directory(m, directory, &d);
+	struct mount *m;
+	struct place p;
+	struct name name;
 
-	if (result == 0 && (is_dot(name) || is_dot_dot(name)))
-		return !directories ? -EISDIR : is_dot(name) ? -EINVAL : -ENOTEMPTY;
-	if (result == 0)
-		result = directory_search(m, d, name, false, &s);
-	if (result == 0)
-		result = s.found.inode ? named_inode(m, &s.found, &i) : -ENOENT;
-	if (result == 0)
-		result = may_lose(m, i, directories);
-	if (result != 0)
-		return result;
+	TRY(mount_of(mount, &m));
+	TRY(name_take(from, &name));
+	TRY(change_begin(m));
+	TRY(inode_directory(m, directory, &d));
+	if (is_dot(&name) || is_dot_dot(&name))
+		return !directories ? -EISDIR : is_dot(&name) ? -EINVAL : -ENOTEMPTY;
+	TRY(directory_find(m, d, &name, &p, &i));
+	TRY(may_lose(m, i, directories != 0));
 	/* committed */
-	directory_remove(m, d, &s.found);
+	directory_remove(m, d, &p);
 	lose_name(m, i, d);
 	return 0;
 }
@@ -188,7 +217,7 @@ static int64_t is_outside(struct mount *m, uint32_t d, uint32_t top)
 		if (result == 0)
 			result = directory_parent(m, i, &up);
 		if (result != 0)
-			return result == -EWAIT || result == AGAIN ? result : -EIO;
+			return result == -EWAIT ? result : -EIO;
 		d = up.inode;
 	}
 	return top == ROOT ? -EINVAL : 0;
@@ -197,7 +226,8 @@ static int64_t is_outside(struct mount *m, uint32_t d, uint32_t top)
 /* A rename under way. */
 struct move {
 	struct inode *from, *to;
-	struct search old, new;
+	struct place old;
+	struct search new;
 	struct inode *file, *replaced;
 	/* The file's "..", where that changes. */
 	struct place up;
@@ -207,49 +237,34 @@ struct move {
 static int64_t move_find(struct mount *m, struct move *v, uint32_t from, const struct name *name, uint32_t to,
 			 const struct name *new_name)
 {
-	int64_t result = inode_directory(m, from, &v->from);
-
-	if (result == 0)
-		result = inode_directory(m, to, &v->to);
-	if (result == 0)
-		result = directory_search(m, v->from, name, false, &v->old);
-	if (result == 0)
-		result = v->old.found.inode ? named_inode(m, &v->old.found, &v->file) : -ENOENT;
-	v->moves_directory = result == 0 && is_directory(v->file) && from != to;
+	TRY(inode_directory(m, from, &v->from));
+	TRY(inode_directory(m, to, &v->to));
+	TRY(directory_find(m, v->from, name, &v->old, &v->file));
+	v->moves_directory = is_directory(v->file) && from != to;
 	if (v->moves_directory)
-		result = is_outside(m, to, v->file->number);
-	if (result == 0)
-		result = directory_search(m, v->to, new_name, true, &v->new);
-	if (result == 0 && v->new.found.inode)
-		result = named_inode(m, &v->new.found, &v->replaced);
-	return result;
+		TRY(is_outside(m, to, v->file->number));
+	TRY(directory_search(m, v->to, new_name, true, &v->new));
+	return v->new.found.inode ? place_inode(m, &v->new.found, &v->replaced) : 0;
 }
 
 static int64_t move_check(struct mount *m, struct move *v)
 {
-	int64_t result = 0;
-
 	if (v->file->number == ROOT)
 		return -EBUSY;
 	if (v->replaced) {
 		if (is_directory(v->file) && !is_directory(v->replaced))
 			return -ENOTDIR;
-		result = may_lose(m, v->replaced, is_directory(v->file));
+		TRY(may_lose(m, v->replaced, is_directory(v->file)));
 		/* The name goes over to another inode at once; another name of it must be on the disk first. */
-		if (result == 0 && !is_directory(v->replaced) && v->replaced->links > 1 &&
-		    v->replaced->batch == m->batch)
+		if (!is_directory(v->replaced) && v->replaced->links > 1 && v->replaced->batch == m->batch)
 			return write_back_first(m);
 	} else if (v->moves_directory && v->to->links >= LINKS_MOST) {
 		return -EMLINK;
 	}
 	/* Both places may have been found with other buffers needed since. */
-	if (result == 0)
-		result = place_keep(m, &v->old.found);
-	if (result == 0)
-		result = place_keep(m, v->replaced ? &v->new.found : &v->new.room);
-	if (result == 0 && v->moves_directory)
-		result = directory_parent(m, v->file, &v->up);
-	return result;
+	TRY(place_keep(m, &v->old));
+	TRY(place_keep(m, v->replaced ? &v->new.found : &v->new.room));
+	return v->moves_directory ? directory_parent(m, v->file, &v->up) : 0;
 }
 
 static void move_commit(struct mount *m, struct move *v, const struct name *new_name)
@@ -258,7 +273,7 @@ static void move_commit(struct mount *m, struct move *v, const struct name *new_
 		directory_replace(m, v->to, &v->new.found, v->file->number);
 	else
 		directory_enter(m, v->to, &v->new, new_name, v->file->number);
-	directory_remove(m, v->from, &v->old.found);
+	directory_remove(m, v->from, &v->old);
 	if (v->moves_directory) {
 		directory_replace(m, v->file, &v->up, v->to->number);
 		v->to->links++;
@@ -271,34 +286,32 @@ static void move_commit(struct mount *m, struct move *v, const struct name *new_
 		lose_name(m, v->replaced, v->to);
 }
 
-int64_t name_rename(struct mount *m, uint32_t from, const struct name *name, uint32_t to, const struct name *new_name)
+int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to, struct grant new_name)
 {
 	struct move v = { 0 };
-	int64_t result;
+	struct name old, new;
+	struct mount *m;
 
-	if (is_dot(name) || is_dot_dot(name) || is_dot(new_name) || is_dot_dot(new_name))
+	TRY(mount_of(mount, &m));
+	TRY(name_take(name, &old));
+	TRY(name_take(new_name, &new));
+	TRY(change_begin(m));
+	if (is_dot(&old) || is_dot_dot(&old) || is_dot(&new) || is_dot_dot(&new))
 		return -EBUSY;
-	result = move_find(m, &v, from, name, to, new_name);
-	if (result == 0 && v.replaced == v.file)
+	TRY(move_find(m, &v, from, &old, to, &new));
+	if (v.replaced == v.file)
 		return 0;
-	if (result == 0)
-		result = move_check(m, &v);
-	if (result < 0)
-		return result;
+	TRY(move_check(m, &v));
 	/* Within one directory the entry gets another name where it stands: at no moment two, or none. */
 	if (from == to && !v.replaced && !v.new.replaces) {
-		result = directory_rename(m, v.to, &v.old.found, new_name);
-		if (result == 0) {
-			v.file->changed = seconds();
-			inode_dirty(m, v.file);
-		}
-		return result;
+		TRY(directory_rename(m, v.to, &v.old, &new));
+		v.file->changed = seconds();
+		inode_dirty(m, v.file);
+		return 0;
 	}
 	if (!v.replaced)
-		result = directory_reserve(m, v.to, new_name, &v.new);
-	if (result < 0)
-		return result;
+		TRY(directory_reserve(m, v.to, &new, &v.new));
 	/* committed */
-	move_commit(m, &v, new_name);
+	move_commit(m, &v, &new);
 	return 0;
 }

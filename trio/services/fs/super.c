@@ -36,22 +36,16 @@ static int64_t read_super(struct mount *m)
 {
 	uint8_t bytes[1024] __attribute__((aligned(8)));
 	uint64_t sectors;
-	int64_t result = block_capacity(m->device, &sectors);
 
-	if (result == 0 && sectors < 2 * SUPER_AT / SECTOR)
-		result = -EINVAL;
-	if (result == 0)
-		result = block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes)));
-	if (result != 0)
-		return result;
-	result = take_super(m, (const struct disk_super *)bytes, sectors);
-	if (result == 0)
-		result = cache_start(m);
-	if (result == 0)
-		result = inodes_start(m);
-	if (result == 0)
-		result = map_start(&m->inodes_map);
-	return result == 0 ? map_start(&m->zones_map) : result;
+	TRY(block_capacity(m->device, &sectors));
+	if (sectors < 2 * SUPER_AT / SECTOR)
+		return -EINVAL;
+	TRY(block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes))));
+	TRY(take_super(m, (const struct disk_super *)bytes, sectors));
+	TRY(cache_start(m));
+	TRY(inodes_start(m));
+	TRY(map_start(&m->inodes_map));
+	return map_start(&m->zones_map);
 }
 
 /* Free bits of one block of a bitmap. */
@@ -60,14 +54,11 @@ static int64_t count_block(struct mount *m, struct map *map, uint32_t index)
 	uint32_t per_block = m->block_size << 3;
 	uint64_t first = (uint64_t)index * per_block;
 	struct buffer *b;
-	int64_t result;
 
 	if (first >= map->bits)
 		return 0;
 	step_begin(m);
-	result = cache_read(m, map->block + index, &b);
-	if (result < 0)
-		return result;
+	TRY(cache_read(m, map->block + index, &b));
 	for (uint32_t bit = 0; bit < MIN(per_block, map->bits - first); bit++)
 		map->free += !bit_of((const uint64_t *)b->bytes, bit) && first + bit > 0;
 	return 0;
@@ -79,11 +70,9 @@ static int64_t count_free(struct mount *m)
 
 	for (; m->counted < m->table - 2; m->counted++) {
 		bool zones = m->counted >= imap_blocks;
-		int64_t result = count_block(m, zones ? &m->zones_map : &m->inodes_map,
-					     zones ? m->counted - imap_blocks : m->counted);
 
-		if (result < 0)
-			return result;
+		TRY(count_block(m, zones ? &m->zones_map : &m->inodes_map,
+				zones ? m->counted - imap_blocks : m->counted));
 	}
 	return 0;
 }
@@ -102,19 +91,13 @@ static int64_t go_on(struct mount *m)
 	struct inode *root;
 	int64_t result;
 
-	if (!m->zones_map.freed) {
-		result = read_super(m);
-		if (result < 0)
-			return result;
-	}
+	if (!m->zones_map.freed)
+		TRY(read_super(m));
 	cache_poll(m);
 	m->turn++;
-	result = count_free(m);
-	if (result == 0)
-		result = inode_directory(m, ROOT, &root);
-	if (result == -ENOTDIR || result == -ESTALE)
-		result = -EINVAL;
-	return result;
+	TRY(count_free(m));
+	result = inode_directory(m, ROOT, &root);
+	return result == -ENOTDIR || result == -ESTALE ? -EINVAL : result;
 }
 
 static struct mount *slot_for(uint32_t device)
@@ -130,7 +113,7 @@ static struct mount *slot_for(uint32_t device)
 	return unused;
 }
 
-int64_t super_mount(uint32_t device, bool read_only)
+int64_t fs_mount(uint32_t device, uint32_t read_only)
 {
 	struct mount *m = slot_for(device);
 	int64_t result;
@@ -142,7 +125,7 @@ int64_t super_mount(uint32_t device, bool read_only)
 	m->use = MOUNTING;
 	m->device = device;
 	m->number = (uint32_t)(m - fs.mounts);
-	m->read_only = read_only;
+	m->read_only = read_only != 0;
 	m->batch = 1;
 	result = go_on(m);
 	if (result == -EWAIT)
@@ -158,10 +141,12 @@ int64_t super_mount(uint32_t device, bool read_only)
 	return m->number;
 }
 
-int64_t super_unmount(struct mount *m)
+int64_t fs_unmount(uint32_t mount)
 {
+	struct mount *m;
 	int64_t result = 0;
 
+	TRY(mount_of(mount, &m));
 	if (m->held > 0)
 		return -EBUSY;
 	inodes_reap(m);

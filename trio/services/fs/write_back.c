@@ -50,11 +50,6 @@ int64_t change_begin(struct mount *m)
 	return m->phase != IDLE || is_full(m) ? write_back(m) : 0;
 }
 
-void changed(struct mount *m)
-{
-	alarm_wanted(m);
-}
-
 void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struct inode *owner)
 {
 	enum phase phase = NEW;
@@ -72,7 +67,7 @@ void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struc
 		phase = fresh ? NEW : ENTRIES;
 	}
 	cache_list(m, b, phase);
-	changed(m);
+	alarm_wanted();
 }
 
 void buffer_written(struct mount *m, struct buffer *b)
@@ -159,20 +154,15 @@ static int64_t write_list(struct mount *m)
 
 static int64_t run_phase(struct mount *m)
 {
-	int64_t result = 0;
-
 	if (m->phase == GATHER)
 		return inodes_gather(m);
 	if (m->phase == FREES)
-		result = maps_settle(m);
-	if (result == 0)
-		result = write_list(m);
-	if (result < 0 || !m->wrote)
-		return result;
-	result = block_flush(m->device);
-	if (result == 0)
-		m->wrote = false;
-	return result;
+		TRY(maps_settle(m));
+	TRY(write_list(m));
+	if (m->wrote)
+		TRY(block_flush(m->device));
+	m->wrote = false;
+	return 0;
 }
 
 static void forget_fresh(struct map *map)

@@ -48,12 +48,9 @@ int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit)
 
 	while (at < map->bits) {
 		uint64_t clear;
-		int64_t result = 0;
 
 		if (!b || at % per_block == 0)
-			result = map_words(m, map, at, &b);
-		if (result < 0)
-			return result;
+			TRY(map_words(m, map, at, &b));
 		clear = ~*word_of(m, b, at) & ~0ULL << (at % 64);
 		at &= ~63U;
 		if (clear) {
@@ -103,7 +100,7 @@ void map_give(struct mount *m, struct map *map, uint32_t bit)
 	} else if (!bit_of(map->freed, bit)) {
 		map->freed[bit / 64] |= 1ULL << (bit % 64);
 		map->freed_count++;
-		changed(m);
+		alarm_wanted();
 	} else {
 		return;
 	}
@@ -115,14 +112,11 @@ static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 {
 	struct buffer *b, *table;
 	struct disk_inode *d;
-	int64_t result;
 
 	step_begin(m);
-	result = map_words(m, map, bit, &b);
-	if (result == 0 && map == &m->inodes_map)
-		result = table_block(m, bit, &table, &d);
-	if (result != 0)
-		return result;
+	TRY(map_words(m, map, bit, &b));
+	if (map == &m->inodes_map)
+		TRY(table_block(m, bit, &table, &d));
 	/* committed */
 	if (map == &m->inodes_map) {
 		memset(d, 0, sizeof(*d));
@@ -143,29 +137,24 @@ static int64_t map_settle(struct mount *m, struct map *map)
 {
 	for (uint32_t word = 0; map->freed_count > 0 && word <= map->bits / 64; word++)
 		while (map->freed[word]) {
-			int64_t result = settle_bit(m, map, word * 64 + (uint32_t)__builtin_ctzll(map->freed[word]));
-
-			if (result < 0)
-				return result;
+			TRY(settle_bit(m, map, word * 64 + (uint32_t)__builtin_ctzll(map->freed[word])));
 		}
 	return 0;
 }
 
 int64_t maps_settle(struct mount *m)
 {
-	int64_t result = map_settle(m, &m->inodes_map);
-
-	return result < 0 ? result : map_settle(m, &m->zones_map);
+	TRY(map_settle(m, &m->inodes_map));
+	return map_settle(m, &m->zones_map);
 }
 
 int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone)
 {
 	uint32_t bit;
-	int64_t result = map_find(m, &m->zones_map, is_zone(m, after) ? zone_bit(m, after) + 1 : 0, &bit);
 
-	if (result == 0)
-		*zone = bit + m->first_zone - 1;
-	return result;
+	TRY(map_find(m, &m->zones_map, is_zone(m, after) ? zone_bit(m, after) + 1 : 0, &bit));
+	*zone = bit + m->first_zone - 1;
+	return 0;
 }
 
 void zone_take(struct mount *m, uint32_t zone)
