@@ -19,10 +19,10 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 26383,
-        "proc/execl": 42112,
+        "proc/fork-exit": 26355,
+        "proc/execl": 42080,
         "ctx/pipe-pair@same-cpu": 1781,
-        "syscall/open-close": 976,
+        "syscall/open-close": 953,
         "mem/touch@pages=64": 834,
         "fs/read@bufsize=1024,blocks=2000": 469,
         "trio/trap": 83,

@@ -1,11 +1,9 @@
-/* radix.c: a sparse array of pointers, as a tree of branches of 64. It is as high as the highest index needs; a branch
- * with nothing in it is given back. */
+/* radix.c: a sparse array of pointers, as a tree of branches of 64. It is as high as the highest index needs. A branch
+ * has nothing in it only where memory ended on the way down; radix_cut() gives it back. */
 #include "radix.h"
 #include "vfs_internal.h"
 
 #define MASK ((1U << RADIX_BITS) - 1)
-/* Enough for 54 bits of index. */
-#define HIGHEST 9
 
 /* One level more, what there is standing at 0. */
 static int64_t grow(struct radix *r)
@@ -24,7 +22,7 @@ static int64_t grow(struct radix *r)
 	return 0;
 }
 
-/* Levels that hold but what stands at 0 go; so does what a failed radix_put has grown. */
+/* Levels that hold but what stands at 0 go. */
 static void shrink(struct radix *r)
 {
 	while (r->height > 0) {
@@ -42,69 +40,28 @@ static void shrink(struct radix *r)
 
 int64_t radix_put(struct radix *r, uint64_t index, void *p)
 {
-	struct radix_branch *path[HIGHEST + 1];
+	struct radix_branch *above = NULL;
 	void **at;
-	uint32_t depth = 0;
 
 	while (index >> (r->height * RADIX_BITS) != 0)
 		if (grow(r) != 0)
-			goto no_memory;
+			return -ENOMEM;
 	at = &r->top;
-	for (uint32_t shift = r->height * RADIX_BITS; shift > 0;) {
+	for (uint32_t shift = r->height * RADIX_BITS; shift > 0; at = &above->at[index >> shift & MASK]) {
 		if (*at == NULL) {
 			*at = vfs_take(sizeof(struct radix_branch));
 			if (*at == NULL)
-				goto no_memory;
-			if (depth > 0)
-				path[depth - 1]->used++;
+				return -ENOMEM;
+			if (above != NULL)
+				above->used++;
 		}
-		path[depth++] = *at;
+		above = *at;
 		shift -= RADIX_BITS;
-		at = &((struct radix_branch *)*at)->at[index >> shift & MASK];
 	}
-	if (*at == NULL && depth > 0)
-		path[depth - 1]->used++;
+	if (*at == NULL && above != NULL)
+		above->used++;
 	*at = p;
 	return 0;
-no_memory:
-	/* The way down may end in a new branch with nothing in it. */
-	if (r->top != NULL && r->height > 0)
-		radix_remove(r, index);
-	shrink(r);
-	return -ENOMEM;
-}
-
-void *radix_remove(struct radix *r, uint64_t index)
-{
-	struct radix_branch *path[HIGHEST + 1];
-	void **at = &r->top, *found;
-	uint32_t depth = 0, shift = r->height * RADIX_BITS;
-
-	if (index >> shift != 0)
-		return NULL;
-	while (shift > 0 && *at != NULL) {
-		path[depth++] = *at;
-		shift -= RADIX_BITS;
-		at = &((struct radix_branch *)*at)->at[index >> shift & MASK];
-	}
-	found = shift == 0 ? *at : NULL;
-	if (found != NULL) {
-		*at = NULL;
-		if (depth > 0)
-			path[depth - 1]->used--;
-	}
-	while (depth > 0 && path[depth - 1]->used == 0) {
-		vfs_give(path[--depth], sizeof(struct radix_branch));
-		shift = (r->height - depth) * RADIX_BITS;
-		if (depth == 0) {
-			r->top = NULL;
-		} else {
-			path[depth - 1]->at[index >> shift & MASK] = NULL;
-			path[depth - 1]->used--;
-		}
-	}
-	shrink(r);
-	return found;
 }
 
 /* Takes out of a place that stands for `height` levels what is at `index` or after; the place is empty then where

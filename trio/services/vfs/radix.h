@@ -1,10 +1,8 @@
-/* radix.h: a sparse array of pointers: a file's pages by number, a folder's entries by position. */
+/* radix.h: a sparse array of pointers: a file's pages by number. */
 #ifndef TRIO_VFS_RADIX_H
 #define TRIO_VFS_RADIX_H
 
 #include "port.h"
-
-struct vfs;
 
 #define RADIX_BITS 6
 
@@ -34,10 +32,8 @@ static inline void *radix_get(const struct radix *r, uint64_t index)
 	return p;
 }
 
-/* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then nothing has changed. */
+/* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then `index` is as it was. */
 int64_t radix_put(struct radix *r, uint64_t index, void *p);
-/* Nothing stands there any more. Returns what stood there. */
-void *radix_remove(struct radix *r, uint64_t index);
 /* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there; *end: behind the
  * last of it, `index` where nothing was. */
 uint64_t radix_cut(struct radix *r, uint64_t index, uint64_t *end);

@@ -44,7 +44,7 @@ static int64_t command_add(int64_t at, struct grant from)
 {
 	size_t n = MIN(from.length, COMMAND_MOST - (size_t)at);
 
-	return copy_in(vfs.page + at, from, 0, n) != 0 ? -EFAULT : at + (int64_t)n;
+	return n > 0 && copy_in(vfs.page + at, from, 0, n) != 0 ? -EFAULT : at + (int64_t)n;
 }
 
 /* The end of `count` strings from `at` on, which end at `end` at the latest. */

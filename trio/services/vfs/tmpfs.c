@@ -174,7 +174,7 @@ static int64_t tmpfs_unlink(struct node *folder, const char *name, size_t length
 {
 	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
 
-	if (S_ISDIR(node->mode) && tmpfs_node_of(node)->folder.count > 0)
+	if (S_ISDIR(node->mode) && tmpfs_node_of(node)->folder.top != NULL)
 		return -ENOTEMPTY;
 	/* committed */
 	folder_remove(e);
@@ -202,7 +202,7 @@ static int64_t tmpfs_rename(struct node *folder, const char *name, size_t length
 		return -EINVAL;
 	if (to->links == 0)
 		return -ENOENT;
-	if (old != NULL && S_ISDIR(replaced->mode) && old->folder.count > 0)
+	if (old != NULL && S_ISDIR(replaced->mode) && old->folder.top != NULL)
 		return -ENOTEMPTY;
 	if (old == NULL && folder_add(to_folder, new_name, new_length, n) != 0)
 		return -ENOSPC;

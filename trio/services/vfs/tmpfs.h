@@ -10,8 +10,8 @@
 
 /* A name in a folder; memory of entry_size() bytes. */
 struct entry {
-	/* In its bucket. */
-	struct entry *next;
+	/* Those of its part of the tree where the hash's next bit is 0, 1. */
+	struct entry *branch[2];
 	struct tmpfs_node *folder, *node;
 	/* The place at which getdents shows it. */
 	uint64_t position;
@@ -21,11 +21,8 @@ struct entry {
 };
 
 struct tmpfs_folder {
-	/* Heads of chains, by linear hashing; there are `buckets`. */
-	struct radix chains, positions;
-	uint32_t buckets, count;
-	/* For the next entry; begins at 2, after the two dots, whenever the folder is empty. */
-	uint64_t next_position;
+	/* NULL: empty. */
+	struct entry *top;
 	/* Once removed (no links), it is held for what `..` still is. */
 	struct tmpfs_node *parent;
 };
@@ -81,8 +78,8 @@ struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t
 /* `node` gets one more name. 0 or -ENOMEM. */
 int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
 void folder_remove(struct entry *e);
-/* Some entry; NULL: empty. */
-struct entry *folder_first(const struct tmpfs_folder *f);
+/* The first at `position` or after; NULL: none. */
+struct entry *folder_next(const struct tmpfs_folder *f, uint64_t position);
 int64_t tmpfs_entries(struct file *file, struct grant to);
 /* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,

@@ -46,7 +46,7 @@ static void empty(struct tmpfs_node *root)
 	struct node *gone;
 
 	for (;;) {
-		struct entry *e = folder_first(&n->folder);
+		struct entry *e = n->folder.top;
 
 		if (e != NULL && S_ISDIR(e->node->node.mode)) {
 			n = e->node;
