@@ -19,7 +19,7 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 26355,
+        "proc/fork-exit": 26143,
         "proc/execl": 42080,
         "ctx/pipe-pair@same-cpu": 1781,
         "syscall/open-close": 953,

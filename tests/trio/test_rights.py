@@ -33,6 +33,7 @@ echo over
         ("virtio_blk", "2025", "no disk", "0", True),
         ("framebuffer", "2025", "8192", "1", True),
         ("vm", "2025", "8192", "2", True),
+        ("bus", "2025", "no disk", "1", True),
     ],
 )
 def test_a_driver_without_its_rights_has_no_device_and_that_is_all(

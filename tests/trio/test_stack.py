@@ -39,7 +39,7 @@ RINGS: dict[frozenset[str], int] = {
     # NESTS_MOST epolls in one another, and the outermost.
     frozenset({"file_ready", "epoll_poll"}): 5,
     # Bridges behind bridges: the machine's maker, not a program.
-    frozenset({"bus_scan"}): 4,
+    frozenset({"scan"}): 4,
 }
 #: And where services are processes.
 RINGS_OF_PROCESSES = {

@@ -18,7 +18,7 @@ from tests.trio.user_programs import PROGRAMS
 
 ROOT = Path(__file__).parents[2] / "trio"
 NAMED = ROOT / "config" / "structures"
-ALL = ("pm", "vm", "vfs", "fs", "ram_block", "virtio_blk", "serial", "clock", "framebuffer")
+ALL = ("pm", "vm", "vfs", "fs", "ram_block", "virtio_blk", "serial", "clock", "framebuffer", "bus")
 USERTESTS_SECONDS = 600.0
 
 Domains = list[tuple[str, tuple[str, ...]]]

@@ -2,7 +2,7 @@
  * does whoever calls it later; what it had of the machine is given back. */
 #include "servers.h"
 #include "core/frames.h"
-#include "core/interrupts.h"
+#include "x86/machine.h"
 #include "queue.h"
 #include "text.h"
 

@@ -36,14 +36,15 @@ struct domain {
 	bool has_clients_memory;
 	/* Some of its services reads and writes programs' memory by frame. */
 	bool has_windows;
-	/* Of the machine: a bit a line; ranges, PCI functions, up to the first that is zero. */
+	/* It tells of devices' memory, and may map all. */
+	bool has_bus;
+	/* Of the machine: a bit a line; ranges, PCI functions (device * 65536 + vendor), up to the first
+	 * that is zero. */
 	uint32_t interrupts;
 	struct {
 		uint32_t first, count;
 	} ports[PORT_RANGES];
-	struct {
-		uint32_t vendor, device;
-	} devices[PCI_DEVICES];
+	uint32_t devices[PCI_DEVICES];
 	/* One of the two: a program, or what a thread runs. */
 	const uint8_t *image;
 	void (*run)(void);
@@ -123,11 +124,12 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n);
 uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
 /* rights.c: what of the machine the present server, a process, may touch. */
 bool process_may_port(uint32_t port, uint32_t size);
-bool process_may_device(uint32_t place);
 bool process_may_line(uint32_t line);
 /* Whether the service at `endpoint` is in it. */
 bool process_is(uint32_t endpoint);
 bool process_may_memory(uint64_t from, uint64_t length);
+/* A function's memory. False: there is no room to note it. */
+bool process_memory_add(uint32_t id, uint64_t begin, uint64_t length);
 /* clients.c: whether it may end a task: one that does not run yet, or whose request it has. */
 bool process_may_end(const struct task *t);
 /* load.c: a server's program becomes its process. */

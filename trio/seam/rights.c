@@ -1,12 +1,13 @@
 /* rights.c: what of the machine the present server may touch, if it is a process: config/services.toml says it. */
-#include "core/interrupts.h"
 #include "core/task.h"
 #include "ipc.h"
-#include "x86/pci.h"
+#include "x86/machine.h"
 
-#define LINES 16
-/* A base address of a function's that is not greater is one of ports. */
-#define PORTS_LAST UINT16_MAX
+static struct device_memory {
+	uint64_t begin, length;
+	uint32_t id;
+} memories[64];
+static size_t memory_count;
 
 bool process_may_port(uint32_t port, uint32_t size)
 {
@@ -24,26 +25,11 @@ bool process_may_port(uint32_t port, uint32_t size)
 	return false;
 }
 
-static bool may_function(const struct pci_function *f)
+bool process_may_line(uint32_t line)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
 
-	for (unsigned i = 0; i < PCI_DEVICES && d->devices[i].vendor; i++)
-		if (d->devices[i].vendor == f->vendor && d->devices[i].device == f->device)
-			return true;
-	return false;
-}
-
-bool process_may_device(uint32_t place)
-{
-	const struct pci_function *f = pci_function_at(place);
-
-	return f && may_function(f);
-}
-
-bool process_may_line(uint32_t line)
-{
-	return line < LINES ? domains[PRESENT_DOMAIN].interrupts >> line & 1 : process_may_device(line - MESSAGE_LINES);
+	return line < LINES ? d->interrupts >> line & 1 : d->devices[0] != 0;
 }
 
 bool process_is(uint32_t endpoint)
@@ -51,18 +37,29 @@ bool process_is(uint32_t endpoint)
 	return endpoint < ENDPOINTS && domains[PRESENT_DOMAIN].endpoints >> endpoint & 1;
 }
 
+bool process_memory_add(uint32_t id, uint64_t begin, uint64_t length)
+{
+	if (memory_count == COUNT_OF(memories))
+		return false;
+	memories[memory_count++] = (struct device_memory){ begin, length, id };
+	return true;
+}
+
+static bool may_function(const struct domain *d, uint32_t id)
+{
+	for (unsigned i = 0; i < PCI_DEVICES && d->devices[i]; i++)
+		if (d->devices[i] == id)
+			return true;
+	return false;
+}
+
 bool process_may_memory(uint64_t from, uint64_t length)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
 
-	for (unsigned i = 0; i < PCI_DEVICES && d->devices[i].vendor; i++) {
-		const struct pci_function *f;
-
-		for (uint32_t n = 0; (f = pci_function(d->devices[i].vendor, d->devices[i].device, n)) != NULL; n++)
-			for (unsigned bar = 0; bar < PCI_BARS; bar++)
-				if (f->bars[bar] > PORTS_LAST && from >= f->bars[bar] && length <= f->lengths[bar] &&
-				    from - f->bars[bar] <= f->lengths[bar] - length)
-					return true;
-	}
-	return false;
+	for (const struct device_memory *m = memories; m < memories + memory_count; m++)
+		if (may_function(d, m->id) && from >= m->begin && length <= m->length &&
+		    from - m->begin <= m->length - length)
+			return true;
+	return d->has_bus;
 }

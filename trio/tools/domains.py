@@ -80,9 +80,11 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
         lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
         lines.append(f"\t\t.calls = {' | '.join(calls) or '0'},")
         ports = [f"{{ {first:#x}, {count} }}" for each in domain.services for first, count in each.ports]
-        devices = [f"{{ {vendor:#x}, {device:#x} }}" for each in domain.services for vendor, device in each.devices]
+        devices = [f"{device << 16 | vendor:#x}" for each in domain.services for vendor, device in each.devices]
         interrupts = sum(1 << line for each in domain.services for line in each.interrupts)
         lines.append(f"\t\t.has_windows = {str(any(_has_windows(each) for each in domain.services)).lower()},")
+        if any("device_memory" in each.kernel for each in domain.services):
+            lines.append("\t\t.has_bus = true,")
         lines.append(f"\t\t.interrupts = {interrupts:#x},")
         lines += [
             f"\t\t.{name} = {{ {', '.join(given)} }},"

@@ -1,14 +1,13 @@
 /* bochs.c: finds the display and sets its mode, with no BIOS. See docs/specs/standard-vga in QEMU's sources for the
  * registers; EDID: VESA's standard, release A. */
 #include "bochs.h"
+#include "bus.h"
 #include "kernel.h"
 
 #define VENDOR 0x1234
 #define DEVICE 0x1111
-#define BARS 8
-#define BAR_MEMORY 0
-#define BAR_REGISTERS 2
-#define LENGTH_OF_MEMORY 6
+#define BASE_MEMORY 0
+#define BASE_REGISTERS 2
 
 /* In the registers' page: the screen's EDID, VGA's ports from 0x3c0 on, and the display's own, of 16 bits each. */
 #define EDID 0x000
@@ -77,17 +76,16 @@ static void edid_read(struct bochs *b)
 
 bool bochs_find(struct bochs *b)
 {
-	uint64_t bars[BARS] = { 0 }, at = 0;
+	uint64_t registers, length, at;
 	uint32_t place;
 
-	if (kernel_pci_find(VENDOR, DEVICE, 0, grant_write(bars, sizeof bars), &place) != 0 || !bars[BAR_MEMORY])
+	if (bus_find(VENDOR, DEVICE, &place) != 0 || bus_base(place, BASE_MEMORY, &b->memory, &b->length) != 0)
 		return false;
-	if (bars[BAR_REGISTERS] && kernel_device_map(bars[BAR_REGISTERS], REGISTERS_BYTES, &at) == 0)
+	if (bus_base(place, BASE_REGISTERS, &registers, &length) == 0 &&
+	    kernel_device_map(registers, REGISTERS_BYTES, &at) == 0)
 		b->registers = (volatile uint8_t *)at;
 	if ((get(b, IDENTITY) & IDENTITY_MASK) != IDENTITY_BOCHS)
 		return false;
-	b->memory = bars[BAR_MEMORY];
-	b->length = bars[LENGTH_OF_MEMORY];
 	edid_read(b);
 	return true;
 }

@@ -59,6 +59,8 @@ static void out(uint32_t port, uint32_t value)
 
 void console_start(void)
 {
+	uint32_t vector;
+
 	out(SCRATCH, 0x5a);
 	serial.is_there = in(SCRATCH) == 0x5a;
 	if (!serial.is_there)
@@ -71,7 +73,7 @@ void console_start(void)
 	out(LINE_CONTROL, BITS_8);
 	out(IDENTITY, QUEUES);
 	out(MODEM_CONTROL, MODEM_ON);
-	if (kernel_irq_attach(LINE, ENDPOINT_SERIAL, INTERRUPT_BIT) == 0)
+	if (kernel_irq_attach(LINE, ENDPOINT_SERIAL, INTERRUPT_BIT, &vector) == 0)
 		out(ENABLE, ENABLE_RECEIVED);
 }
 
@@ -109,7 +111,6 @@ void console_notified(uint64_t bits)
 		news |= receive();
 		(void)in(MODEM_STATUS);
 	}
-	kernel_irq_done(LINE);
 	if (news)
 		notify(ENDPOINT_VFS, VFS_CONSOLE);
 }

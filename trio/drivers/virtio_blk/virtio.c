@@ -1,19 +1,17 @@
 /* virtio.c: the way to a virtio device: its registers, found by capabilities of configuration space, and a queue. */
 #include "virtio.h"
+#include "bus.h"
 #include "kernel.h"
 
 #define VENDOR 0x1af4
-#define BARS 6
 
-/* PCI: the list of capabilities, and the one that virtio's registers are told of by. */
-#define PCI_STATUS 0x06
-#define PCI_STATUS_LIST 0x10
-#define PCI_LIST 0x34
+/* PCI's capability that virtio's registers are told of by; as many as there is room for at most. */
 #define CAPABILITY_OF_VENDOR 9
 #define CAPABILITIES_MOST 48
-/* In such a one: which registers, in which BAR, from where on, how many bytes; of the doorbells their distance. */
-#define KIND 3
-#define BAR 4
+/* In its head, and after that: which registers, in memory of which base address, from where on, how many bytes; of the
+ * doorbells their distance. */
+#define KIND_SHIFT 24
+#define BASE 4
 #define OFFSET 8
 #define LENGTH 12
 #define DISTANCE 16
@@ -43,7 +41,7 @@
 #define STATUS_AGREED 8
 #define FEATURE_VERSION_1 (1ULL << 32)
 #define NO_VECTOR 0xffff
-#define MESSAGES_OF_PCI 256
+#define MESSAGE_LINE 16
 /* A reset takes as long as the device likes; one that takes so many looks is broken. */
 #define LOOKS 1000000
 
@@ -73,21 +71,21 @@ static uint16_t get_16(const struct virtio *v, unsigned at)
 	return *(volatile uint16_t *)(v->common + at);
 }
 
-static uint32_t config(const struct virtio *v, uint32_t at, uint32_t size)
+static uint32_t config(const struct virtio *v, uint32_t at)
 {
 	uint32_t value = 0;
 
-	kernel_pci_command(v->place, at, size, 0, 0, &value);
+	bus_configuration(v->place, at, &value);
 	return value;
 }
 
 /* The registers that the capability at `at` tells of; NULL where they cannot be reached. */
 static volatile uint8_t *registers_at(const struct virtio *v, uint32_t at)
 {
-	uint32_t bar = config(v, at + BAR, 1), offset = config(v, at + OFFSET, 4), length = config(v, at + LENGTH, 4);
-	uint64_t address;
+	uint64_t base, bytes, address;
 
-	if (bar >= BARS || !v->bars[bar] || kernel_device_map(v->bars[bar] + offset, length, &address) != 0)
+	if (bus_base(v->place, config(v, at + BASE) & 0xff, &base, &bytes) != 0 ||
+	    kernel_device_map(base + config(v, at + OFFSET), config(v, at + LENGTH), &address) != 0)
 		return NULL;
 	return (volatile uint8_t *)address;
 }
@@ -95,13 +93,14 @@ static volatile uint8_t *registers_at(const struct virtio *v, uint32_t at)
 /* Returns the distance of doorbells. */
 static uint32_t registers_find(struct virtio *v)
 {
-	uint32_t at = config(v, PCI_STATUS, 2) & PCI_STATUS_LIST ? config(v, PCI_LIST, 1) & 0xfc : 0, distance = 0;
+	uint32_t at = 0, distance = 0;
 
-	for (unsigned i = 0; at && i < CAPABILITIES_MOST; i++, at = config(v, at + 1, 1) & 0xfc) {
-		uint32_t kind = config(v, at + KIND, 1);
+	for (unsigned i = 0; i < CAPABILITIES_MOST; i++) {
+		uint32_t kind;
 
-		if (config(v, at, 1) != CAPABILITY_OF_VENDOR)
-			continue;
+		if (bus_capability(v->place, CAPABILITY_OF_VENDOR, at, &at) != 0)
+			break;
+		kind = config(v, at) >> KIND_SHIFT;
 		/* The first of a kind is the one that the device prefers. */
 		if (kind == KIND_COMMON && !v->common)
 			v->common = registers_at(v, at);
@@ -109,7 +108,7 @@ static uint32_t registers_find(struct virtio *v)
 			v->own = registers_at(v, at);
 		if (kind == KIND_DOORBELL && !v->doorbell) {
 			v->doorbell = registers_at(v, at);
-			distance = config(v, at + DISTANCE, 4);
+			distance = config(v, at + DISTANCE);
 		}
 	}
 	return distance;
@@ -166,17 +165,15 @@ static bool queue_start(struct virtio *v, uint32_t distance)
 
 bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_t endpoint, uint32_t bit)
 {
-	uint64_t bars[BARS + 2];
-	uint32_t distance;
+	uint32_t distance, vector;
 
 	*v = (struct virtio){ 0 };
-	if (kernel_pci_find(VENDOR, device, 0, grant_write(bars, sizeof bars), &v->place) != 0)
+	if (bus_find(VENDOR, device, &v->place) != 0)
 		return false;
-	memcpy(v->bars, bars, sizeof v->bars);
 	distance = registers_find(v);
 	if (!v->common || !v->own || !v->doorbell || !reset(v) || !agree(v, features))
 		return false;
-	if (kernel_irq_attach(MESSAGES_OF_PCI + v->place, endpoint, bit) != 0) {
+	if (kernel_irq_attach(MESSAGE_LINE, endpoint, bit, &vector) != 0 || bus_interrupt(v->place, vector) != 0) {
 		log_line("virtio: the device at %x has no MSI-X and cannot be driven", v->place);
 		return false;
 	}

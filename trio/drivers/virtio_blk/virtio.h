@@ -39,7 +39,6 @@ struct virtio_queue {
 
 struct virtio {
 	uint32_t place;
-	uint64_t bars[6];
 	/* Registers: for all devices, this device's kind's, and where it is told of new requests. */
 	volatile uint8_t *common, *own, *doorbell;
 	struct virtio_queue *queue;

@@ -1,70 +1,44 @@
 /* interrupts.c: an interrupt of a device becomes a bit of the service that drives it. */
-#include "core/interrupts.h"
+#include "kernel_calls.h"
+#include "structure.h"
 #include "x86/machine.h"
-#include "x86/pci.h"
-
-#define LINES 16
 
 /* One for each line, then one for each message. Endpoint 0, the kernel's, is nobody's. */
 static struct source {
 	uint32_t endpoint, bit;
-	/* Of messages: the PCI function's. */
-	uint32_t place;
 } sources[LINES + MESSAGES];
 
 void interrupt_arrived(unsigned vector)
 {
 	unsigned n = vector - VECTOR_LINES;
-	const struct source *s = &sources[n];
 
-	if (n >= COUNT_OF(sources) || !s->endpoint)
-		return;
-	/* A level stays until the driver has seen to the device: it would come again at once. */
-	if (n < LINES && acpi.lines[n].level)
-		interrupt_line(n, false);
-	notify(s->endpoint, s->bit);
+	if (n < COUNT_OF(sources) && sources[n].endpoint)
+		notify(sources[n].endpoint, sources[n].bit);
 }
 
-static int64_t message_attach(uint32_t place, uint32_t endpoint, uint32_t bit)
+static bool is_taken(const struct source *s, uint32_t endpoint, uint32_t bit)
 {
-	const struct pci_function *f = pci_function_at(place);
-
-	if (!f)
-		return -EINVAL;
-	for (unsigned n = LINES; n < COUNT_OF(sources); n++) {
-		if (sources[n].endpoint)
-			continue;
-		if (!pci_message(f, VECTOR_LINES + n))
-			return -EINVAL;
-		sources[n] = (struct source){ endpoint, bit, place };
-		return 0;
-	}
-	return -EBUSY;
+	return s->endpoint && (s->endpoint != endpoint || s->bit != bit);
 }
 
 /* A driver that was started anew takes over what it had. */
-int64_t interrupt_attach(uint32_t line, uint32_t endpoint, uint32_t bit)
+int64_t kernel_call_irq_attach(uint32_t line, uint32_t endpoint, uint32_t bit, uint32_t *out_vector)
 {
-	_Static_assert(VECTOR_MESSAGES == VECTOR_LINES + LINES, "sources are in the order of vectors");
+	unsigned n = line;
 
-	for (unsigned n = LINES; n < COUNT_OF(sources) && line >= MESSAGE_LINES; n++)
-		if (sources[n].endpoint && sources[n].place == line - MESSAGE_LINES)
-			return sources[n].endpoint == endpoint ? 0 : -EBUSY;
-	if (line >= MESSAGE_LINES)
-		return message_attach(line - MESSAGE_LINES, endpoint, bit);
-	if (line >= LINES)
+	if (IS_REFUSED(process_may_line(line) && process_is(endpoint)))
+		return -EPERM;
+	if (bit >= NOTIFY_CANCEL || line > LINES)
 		return -EINVAL;
-	if (sources[line].endpoint && sources[line].endpoint != endpoint)
+	while (line == LINES && n < COUNT_OF(sources) - 1 && is_taken(&sources[n], endpoint, bit))
+		n++;
+	if (is_taken(&sources[n], endpoint, bit))
 		return -EBUSY;
-	sources[line] = (struct source){ .endpoint = endpoint, .bit = bit };
-	interrupt_line(line, true);
+	sources[n] = (struct source){ endpoint, bit };
+	if (n < LINES)
+		interrupt_line(n, true);
+	*out_vector = VECTOR_LINES + n;
 	return 0;
-}
-
-void interrupt_done(uint32_t line)
-{
-	if (line < LINES && acpi.lines[line].level)
-		interrupt_line(line, true);
 }
 
 void interrupts_release(uint32_t endpoint)

@@ -53,10 +53,8 @@ __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint6
 	processor_start();
 	frames_start(boot.ram, boot.ram_count, (uint64_t)image_end - KERNEL_BASE, boot.archive);
 	kernel_map_start();
-	acpi_start(boot.acpi);
 	interrupts_start();
 	clock_start();
-	pci_start();
 	routes_start();
 	services_begin();
 	start_first_task();

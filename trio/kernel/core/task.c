@@ -149,8 +149,8 @@ void counters_add(struct counters *sum, const struct counters *one)
 
 	/* At the end of each task. */
 #pragma GCC unroll 16
-	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
-		to[i] += from[i];
+	for (size_t n = sizeof *sum / sizeof *to; n > 0; n--)
+		*to++ += *from++;
 }
 
 static void discard(struct task *t)

@@ -9,16 +9,6 @@ static inline void cpu_out8(uint16_t port, uint8_t value)
 	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
 }
 
-static inline void cpu_out16(uint16_t port, uint16_t value)
-{
-	__asm__ volatile("outw %0, %1" : : "a"(value), "Nd"(port));
-}
-
-static inline void cpu_out32(uint16_t port, uint32_t value)
-{
-	__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port));
-}
-
 static inline uint8_t cpu_in8(uint16_t port)
 {
 	uint8_t value;
@@ -27,19 +17,27 @@ static inline uint8_t cpu_in8(uint16_t port)
 	return value;
 }
 
-static inline uint16_t cpu_in16(uint16_t port)
+/* `size` bytes: 1, 2, else 4. */
+static inline void cpu_out(uint16_t port, uint32_t size, uint32_t value)
 {
-	uint16_t value;
-
-	__asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port));
-	return value;
+	if (size == 1)
+		cpu_out8(port, (uint8_t)value);
+	else if (size == 2)
+		__asm__ volatile("outw %0, %1" : : "a"((uint16_t)value), "Nd"(port));
+	else
+		__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port));
 }
 
-static inline uint32_t cpu_in32(uint16_t port)
+static inline uint32_t cpu_in(uint16_t port, uint32_t size)
 {
-	uint32_t value;
+	uint32_t value = 0;
 
-	__asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
+	if (size == 1)
+		return cpu_in8(port);
+	if (size == 2)
+		__asm__ volatile("inw %1, %w0" : "+a"(value) : "Nd"(port));
+	else
+		__asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
 	return value;
 }
 

@@ -59,14 +59,6 @@ static void map_image(const char *begin, const char *end, uint64_t rights)
 	}
 }
 
-static bool has_ram(uint64_t begin, uint64_t end)
-{
-	for (size_t i = 0; i < boot.ram_count; i++)
-		if (boot.ram[i].base < end && boot.ram[i].base + boot.ram[i].length > begin)
-			return true;
-	return false;
-}
-
 /* All that one table of the second level reaches: memory, and devices' registers where there is none. */
 static void map_physical(void)
 {
@@ -78,7 +70,7 @@ static void map_physical(void)
 		uint64_t base = i * REACH(2);
 
 		table[i] = base | PAGE_PRESENT | PAGE_WRITE | PAGE_HUGE | PAGE_GLOBAL | PAGE_NO_EXECUTE |
-			   (has_ram(base, base + REACH(2)) ? 0 : PAGE_NO_CACHE);
+			   (boot_has_ram(base, base + REACH(2)) ? 0 : PAGE_NO_CACHE);
 	}
 }
 

@@ -7,22 +7,14 @@
 #define KEYBOARD_COMMAND 0x64
 #define KEYBOARD_RESET 0xfe
 
-/* ACPI: the sleep register of a hardware-reduced machine, and PM1's. */
-#define SLEEP_TYPE(type) ((uint32_t)(type) << 2)
-#define SLEEP_NOW (1U << 5)
-#define PM1_TYPE(type) ((uint32_t)(type) << 10)
-#define PM1_NOW (1U << 13)
+struct machine_ending machine_endings[2];
 
-static void register_write(struct acpi_register r, uint32_t value, unsigned size)
+static void write(const struct machine_ending *e)
 {
-	if (!r.address)
-		return;
-	if (r.is_port && size == 2)
-		cpu_out16((uint16_t)r.address, (uint16_t)value);
-	else if (r.is_port)
-		cpu_out8((uint16_t)r.address, (uint8_t)value);
-	else
-		*(volatile uint8_t *)physical(r.address) = (uint8_t)value;
+	if (e->address > UINT16_MAX)
+		*(volatile uint8_t *)physical(e->address) = (uint8_t)e->value;
+	else if (e->address)
+		cpu_out((uint16_t)e->address, e->size, e->value);
 }
 
 _Noreturn void machine_end(bool again, uint32_t status)
@@ -35,10 +27,9 @@ _Noreturn void machine_end(bool again, uint32_t status)
 
 	if (!again) {
 		cpu_out8(DEBUG_EXIT, (uint8_t)status);
-		register_write(acpi.sleep, SLEEP_TYPE(acpi.sleep_type) | SLEEP_NOW, 1);
-		register_write(acpi.pm1_control, PM1_TYPE(acpi.sleep_type) | PM1_NOW, 2);
+		write(&machine_endings[0]);
 	}
-	register_write(acpi.reset, acpi.reset_value, 1);
+	write(&machine_endings[1]);
 	cpu_out8(KEYBOARD_COMMAND, KEYBOARD_RESET);
 	__asm__ volatile("lidt %0; ud2" : : "m"(none));
 	for (;;)

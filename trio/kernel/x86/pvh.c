@@ -56,5 +56,12 @@ void boot_read(uint64_t start_info)
 		boot.archive = (struct memory_range){ archive->address, archive->size };
 	}
 	read_command_line(info->command_line);
-	boot.acpi = info->acpi;
+}
+
+bool boot_has_ram(uint64_t begin, uint64_t end)
+{
+	for (size_t i = 0; i < boot.ram_count; i++)
+		if (boot.ram[i].base < end && boot.ram[i].base + boot.ram[i].length > begin)
+			return true;
+	return false;
 }
