@@ -19,12 +19,12 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 26143,
-        "proc/execl": 42080,
-        "ctx/pipe-pair@same-cpu": 1781,
-        "syscall/open-close": 953,
+        "proc/fork-exit": 26060,
+        "proc/execl": 42065,
+        "ctx/pipe-pair@same-cpu": 1775,
+        "syscall/open-close": 949,
         "mem/touch@pages=64": 834,
-        "fs/read@bufsize=1024,blocks=2000": 469,
+        "fs/read@bufsize=1024,blocks=2000": 468,
         "trio/trap": 83,
     },
 }

@@ -18,13 +18,13 @@ from idl_parse import Interface, Service
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
 #: What gcc calls or names by itself, beside the port's memcpy and its like.
 COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
-#: What a service sees of seam/: the world, and how text is put together.
-PORT = ("port.h", "text.h")
+#: What a service sees of seam/: the world, how text is put together, and what the kernel tells in numbers.
+PORT = ("port.h", "text.h", "numbers.h")
 #: Where it may be asked which structure this is: also where a freed frame ends windows on it, a device's memory is
-#: mapped for a process, and servers are counted.
+#: mapped for a process, and what servers count is told.
 KNOW_THE_STRUCTURE = (
     *("seam", "kernel/abi"),
-    *("kernel/core/frames.h", "kernel/core/device_calls.c", "kernel/core/report.c"),
+    *("kernel/core/frames.h", "kernel/core/device_calls.c", "kernel/core/task_calls.c"),
 )
 
 _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)
@@ -73,7 +73,7 @@ def foreign_includes(root: Path) -> Iterator[str]:
     found = services(root)
     for service in found:
         folder = root / service.sources
-        allowed = {*PORT, "endpoints.h", f"{service.provides}_serve.h"}
+        allowed = {*PORT, "endpoints.h", "call_names.h", f"{service.provides}_serve.h"}
         allowed |= {f"{name}.h" for name in service.calls} | ({"kernel.h"} if service.kernel else set())
         allowed |= {f"{above.provides}.h" for above in found if service.provides in above.calls}  # to notify
         abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}

@@ -1,9 +1,16 @@
 /* counters.h: what happened, exactly: of one task, of all that are none, or within a server. Read through
- * /proc/trio/counters, by the names in report.c, which are in this order. */
+ * /proc/trio/counters, by names of vfs's in this order (machine.c). */
 #ifndef TRIO_COUNTERS_H
 #define TRIO_COUNTERS_H
 
 #include "calls.h"
+
+#ifdef TRIO_NO_COUNTERS
+#define COUNTING 0
+#else
+#define COUNTING 1
+#endif
+#define COUNT_IN(counters, what, by) (COUNTING ? (void)((counters).what += (by)) : (void)0)
 
 struct counters {
 	/* Entries into the kernel: by programs; what servers asked. */

@@ -32,16 +32,11 @@ extern const unsigned domain_service_count, domain_clients;
 extern struct held domain_held[];
 extern struct counters domain_counters;
 
-#ifdef TRIO_NO_COUNTERS
-#define COUNT(what, by) ((void)0)
-#else
-#define COUNT(what, by) (domain_counters.what += (by))
-#endif
+#define COUNT(what, by) COUNT_IN(domain_counters, what, by)
 
 static inline void count_call(unsigned which)
 {
 	COUNT(calls[which], 1);
-	(void)which;
 }
 
 /* A domain's life. */

@@ -10,8 +10,8 @@ static void put(struct text *t, char c)
 static void put_number(struct text *t, uint64_t value, unsigned base, unsigned width, char fill)
 {
 	static const char digits[] = "0123456789abcdef";
-	/* Of 64 bits in base 8. */
-	char reversed[22];
+	/* Of 64 bits in base 10. */
+	char reversed[20];
 	unsigned n = 0;
 
 	do {
@@ -24,57 +24,37 @@ static void put_number(struct text *t, uint64_t value, unsigned base, unsigned w
 		put(t, reversed[--n]);
 }
 
-static void put_string(struct text *t, const char *s, size_t most)
-{
-	for (size_t i = 0; i < most && s[i]; i++)
-		put(t, s[i]);
-}
-
-static void put_signed(struct text *t, int64_t value, unsigned width)
-{
-	if (value < 0)
-		put(t, '-');
-	put_number(t, value < 0 ? -(uint64_t)value : (uint64_t)value, 10, width, ' ');
-}
-
 /* One conversion after its %; returns what follows it. */
 static const char *put_conversion(struct text *t, const char *f, va_list *arguments)
 {
 	char fill = *f == '0' ? '0' : ' ';
 	unsigned width = 0;
-	size_t precision = SIZE_MAX;
-	bool is_long = false;
+	bool is_long;
 
 	while (*f >= '0' && *f <= '9')
 		width = width * 10 + (unsigned)(*f++ - '0');
-	if (*f == '.')
-		for (precision = 0, f++; *f >= '0' && *f <= '9'; f++)
-			precision = precision * 10 + (size_t)(*f - '0');
-	while (*f == 'l' || *f == 'z') {
-		is_long = true;
-		f++;
-	}
+	is_long = *f == 'l';
+	f += is_long;
 	switch (*f) {
 	case 's':
-		put_string(t, va_arg(*arguments, const char *), precision);
+		for (const char *s = va_arg(*arguments, const char *); *s; s++)
+			put(t, *s);
 		break;
 	case 'c':
 		put(t, (char)va_arg(*arguments, int));
 		break;
-	case 'd':
-		put_signed(t, is_long ? va_arg(*arguments, int64_t) : va_arg(*arguments, int), width);
+	case 'd': {
+		int64_t value = va_arg(*arguments, int);
+
+		if (value < 0)
+			put(t, '-');
+		put_number(t, (uint64_t)(value < 0 ? -value : value), 10, width, ' ');
 		break;
+	}
 	case 'u':
-		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned), 10, width, fill);
-		break;
-	case 'o':
-		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned), 8, width, fill);
-		break;
 	case 'x':
-		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned), 16, width, fill);
-		break;
-	case 'p':
-		put_number(t, va_arg(*arguments, uint64_t), 16, 16, '0');
+		put_number(t, is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned),
+			   *f == 'u' ? 10 : 16, width, fill);
 		break;
 	default:
 		put(t, *f);

@@ -1,5 +1,5 @@
-/* text.h: formatted text in memory, for the log, for reports and for services: printf's %s %c %d %u %o %x %p, with l, a
- * width, and for %s a precision. Freestanding, and the same code in every structure. */
+/* text.h: formatted text in memory, for the log, for reports and for services: printf's %s %c %d %u %x, with a width
+ * for numbers, and l for %u and %x. Freestanding, and the same code in every structure. */
 #ifndef TRIO_TEXT_H
 #define TRIO_TEXT_H
 

@@ -33,7 +33,7 @@ has room for WORDS words; a grant takes two. Written for each interface into OUT
     NAME_dispatch.c what unpacks messages
     kernel_calls.h, kernel_service.c
                     the functions kernel_call_NAME behind the kernel's interface, and their table
-    endpoints.h     numbers of services; calls.h, calls.c: a counter a call, and its name
+    endpoints.h     numbers of services; calls.h, calls.c, call_names.h: a counter a call, and its name
 
 and for a structure
 
@@ -67,8 +67,7 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
     if words:
         made = structures.structure(config.parent / "structures", words, found)
         return {out / name: text for name, text in domains.written(made, known, found).items()}
-    calls_h, calls_c = headers.counters(known)
-    files = {"endpoints.h": headers.endpoints(found), "calls.h": calls_h, "calls.c": calls_c}
+    files = {"endpoints.h": headers.endpoints(found)} | headers.counters(known)
     files["kernel_calls.h"], files["kernel_service.c"] = functions.kernel_calls(known["kernel"])
     for name, interface in known.items():
         files |= {f"{name}.h": headers.header(interface), f"{name}_serve.h": headers.serve(interface)}

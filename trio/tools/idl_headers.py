@@ -121,18 +121,21 @@ def endpoints(found: tuple[Service, ...]) -> str:
     return guarded("endpoints", [*lines, f"#define ENDPOINTS {len(found) + 1}"])
 
 
-def counters(interfaces: dict[str, Interface]) -> tuple[str, str]:
-    """Header and table: a counter's index a call, its name in reports, the errors that the interface lists."""
+def counters(interfaces: dict[str, Interface]) -> dict[str, str]:
+    """File name to content: a counter's index a call; its name in reports; the errors that the interface lists."""
     named = [(counter(i, m), f"{i.name}.{m.name}", m) for i in interfaces.values() for m in i.of("client", "call")]
-    declared = ("const char *const call_names[]", "const uint16_t *const call_errors[]")
+    errors = "const uint16_t *const call_errors[]"
     head = ['#include "port.h"', "", "enum {", *(f"\t{name}," for name, _, _ in named), "\tCALLS", "};", ""]
-    head += [f"extern {declared[0]};", "/* Those that each may answer, 0 behind; of a kernel with TRIO_CHECKED. */"]
-    head += [f"extern {declared[1]};"]
-    body = ['#include "calls.h"', "", f"{declared[0]} = {{", *(f'\t"{name}",' for _, name, _ in named), "};", ""]
-    body += ["#ifdef TRIO_CHECKED", f"{declared[1]} = {{"]
+    head += ["/* Those that each may answer, 0 behind; of a kernel with TRIO_CHECKED. */", f"extern {errors};"]
+    names = ["static const char *const call_names[] = {", *(f'\t"{name}",' for _, name, _ in named), "};"]
+    body = ['#include "calls.h"', "", "#ifdef TRIO_CHECKED", f"{errors} = {{"]
     for _, _, member in named:
         # Whatever waits may be ended by a signal.
-        errors = [*member.errors, *(["EINTR"] if member.waits else []), "0"]
-        body.append(f"\t(const uint16_t[]){{ {', '.join(errors)} }},")
-    body += ["};", "#endif"]
-    return guarded("calls", head), "\n".join([*body, ""])
+        listed = [*member.errors, *(["EINTR"] if member.waits else []), "0"]
+        body.append(f"\t(const uint16_t[]){{ {', '.join(listed)} }},")
+    body += ["};", "#endif", ""]
+    return {
+        "calls.h": guarded("calls", head),
+        "call_names.h": guarded("call_names", names),
+        "calls.c": "\n".join(body),
+    }

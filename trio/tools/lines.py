@@ -17,12 +17,12 @@ _PROCESSES = STRUCTURES[2:]
 #: Part of the table to the patterns of its files, and the structures in which it runs in the kernel's mode.
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "the processor and the machine (`kernel/x86`)": (("kernel/x86/*",), STRUCTURES),
-    "tasks, memory, timers, reports (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
+    "tasks, memory, timers (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
     "Linux's system calls (`kernel/abi`)": (("kernel/abi/*", "interfaces/abi/*"), STRUCTURES),
     "the seam: in all": (
         (
             *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c", "seam/copies.h"),
-            *("seam/counters.h", "seam/freestanding.c"),
+            *("seam/counters.h", "seam/numbers.h", "seam/freestanding.c"),
         ),
         STRUCTURES,
     ),

@@ -89,6 +89,11 @@ int64_t kernel_memory_free(uint64_t *left, uint64_t *total)
 	return 0;
 }
 
+int64_t kernel_task_calls(uint32_t task, uint64_t *reads, uint64_t *writes, uint32_t *waits)
+{
+	return -ESRCH;
+}
+
 struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 {
 	uint64_t rest = offset < whole.length ? whole.length - offset : 0;

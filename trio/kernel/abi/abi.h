@@ -33,18 +33,6 @@ extern const size_t route_count_generated, route_count_kernel, route_count_progr
 	const struct route routes_##of[] = { __VA_ARGS__ }; \
 	const size_t route_count_##of = COUNT_OF(routes_##of)
 
-/* What uname(2) tells: struct new_utsname. */
-#define SYSTEM_NAME_BYTES 65
-struct system_names {
-	char system[SYSTEM_NAME_BYTES], node[SYSTEM_NAME_BYTES], release[SYSTEM_NAME_BYTES], version[SYSTEM_NAME_BYTES];
-	char machine[SYSTEM_NAME_BYTES], domain[SYSTEM_NAME_BYTES];
-};
-extern struct system_names names_of_system;
-void names_start(void);
-
-/* Of pm.getid. */
-#define EFFECTIVE_USER 1
-
 void routes_start(void);
 /* NULL: there is no such call. */
 const struct route *route_of(int64_t number);

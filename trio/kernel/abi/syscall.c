@@ -20,7 +20,6 @@ static void enter(const struct route *routes, size_t count)
 
 void routes_start(void)
 {
-	names_start();
 	enter(routes_generated, route_count_generated);
 	enter(routes_kernel, route_count_kernel);
 	enter(routes_programs, route_count_programs);
@@ -52,7 +51,7 @@ static bool is_to_be_named(uint64_t number)
 static int64_t unknown(uint64_t number)
 {
 	if (is_to_be_named(number))
-		log_line("%s: system call %lu is unknown", current->name, number);
+		log_line("task %u: system call %lu is unknown", current->number, number);
 	return -ENOSYS;
 }
 

@@ -2,7 +2,7 @@
 #include "core/checked.h"
 
 #ifdef TRIO_CHECKED
-#include "calls.h"
+#include "call_names.h"
 #include "core/task.h"
 
 #define POISON 0xdbdbdbdbdbdbdbdbUL
@@ -103,14 +103,12 @@ void stack_paint_first(void)
 	stack_paint((uint64_t)boot_stack, here - (uint64_t)boot_stack);
 }
 
-struct stack_depths stack_depths(void)
+void stack_depths(uint64_t *task, uint64_t *first)
 {
-	struct stack_depths found = { .task = deepest_of_ended };
-
+	*task = deepest_of_ended;
 	for (uint32_t i = 0; i < TASKS; i++)
 		if (tasks[i])
-			found.task = MAX(found.task, depth(kernel_stack_lowest(i), STACK_PAGES * PAGE));
-	found.first = depth((uint64_t)boot_stack, (uint64_t)boot_stack_end - (uint64_t)boot_stack);
-	return found;
+			*task = MAX(*task, depth(kernel_stack_lowest(i), STACK_PAGES * PAGE));
+	*first = depth((uint64_t)boot_stack, (uint64_t)boot_stack_end - (uint64_t)boot_stack);
 }
 #endif

@@ -19,10 +19,8 @@ void stack_paint(uint64_t lowest, size_t bytes);
 void stack_measure(uint64_t lowest, size_t bytes);
 /* The first stack, on which the kernel begins and is idle, from below where the caller is on it. */
 void stack_paint_first(void);
-struct stack_depths {
-	/* Bytes. */
-	uint64_t task, first;
-} stack_depths(void);
+/* How deep in bytes any task's stack has been used, and the first one. */
+void stack_depths(uint64_t *task, uint64_t *first);
 #else
 #define CHECKING 0
 static inline int64_t checked_result(unsigned which, int64_t result)
@@ -35,6 +33,7 @@ static inline int64_t checked_result(unsigned which, int64_t result)
 #define stack_paint(lowest, bytes) ((void)(lowest))
 #define stack_measure(lowest, bytes) ((void)(lowest))
 #define stack_paint_first() ((void)0)
+#define stack_depths(task, first) ((void)0)
 #endif
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/task.h"
+#include "numbers.h"
 #include "pm.h"
 #include "structure.h"
 #include "x86/cpu.h"
@@ -13,7 +14,6 @@
 
 #define FIRST_TASK 1
 
-extern const char trio_build[];
 /* Physical: the image is loaded where it is linked less KERNEL_BASE. */
 extern uint8_t image_end[];
 /* What -fstack-protector compares with; read from the cycle counter before the first function that is protected. */
@@ -48,7 +48,7 @@ __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint6
 	__stack_chk_guard = cpu_cycles() * 0x9e3779b97f4a7c15UL & ~0xffUL;
 	stack_paint_first();
 	log_start();
-	log_line("%s", trio_build);
+	log_line("%s", trio_build.text);
 	boot_read(start_info);
 	processor_start();
 	frames_start(boot.ram, boot.ram_count, (uint64_t)image_end - KERNEL_BASE, boot.archive);

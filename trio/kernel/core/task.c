@@ -2,7 +2,6 @@
 #include "core/task.h"
 #include "core/checked.h"
 #include "core/memory.h"
-#include "core/report.h"
 #include "queue.h"
 #include "structure.h"
 #include "x86/entry.h"
@@ -24,7 +23,6 @@ struct first_frame {
 #define FLAGS_FRESH 0x202
 
 struct task *tasks[TASKS];
-struct label labels[TASKS];
 struct counters counters_of_others;
 uint64_t tasks_made;
 
@@ -59,8 +57,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->counters = &made->counters;
 	t->number = t->request.task = child;
 	t->state = NEW;
-	t->name = labels[child].name;
-	labels[child].reads = labels[child].writes = 0;
+	t->name = "program";
 	t->root = kernel_root();
 	t->user = (struct registers *)top - 1;
 	first = (struct first_frame *)t->user - 1;
@@ -76,8 +73,6 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 			t->user->rsp = stack;
 		if (set_tls)
 			processor_set_fs(t, tls);
-		t->nice = from->nice;
-		memcpy(labels[child].name, labels[parent].name, sizeof labels[child].name);
 	}
 	tasks[child] = t;
 	tasks_made++;
@@ -155,11 +150,8 @@ void counters_add(struct counters *sum, const struct counters *one)
 
 static void discard(struct task *t)
 {
-	if (COUNTING) {
+	if (COUNTING)
 		counters_add(&counters_of_others, t->counters);
-		labels[t->number].reads += counters_reads(t->counters);
-		labels[t->number].writes += counters_writes(t->counters);
-	}
 	tasks[t->number] = NULL;
 	stack_measure(kernel_stack_lowest(t->number), STACK_PAGES * PAGE);
 	kernel_stack_give(t->number);

@@ -72,24 +72,12 @@ struct task {
 	uint64_t ticks_user, ticks_system;
 	/* What was told of it last: neither part ever becomes less. */
 	nanoseconds told_user, told_system;
-	int32_t nice;
-	/* For the log. */
+	/* For the log: a service's, or that it is a program's. */
 	const char *name;
 	/* The segments of an iovec whose grant is in use. */
 	struct vector vector;
 	uint8_t fpu[512] __attribute__((aligned(16)));
 };
-
-/* For /proc, of the task in a slot, or that was there last. `state` as pm tells it. */
-struct label {
-	char name[16];
-	uint32_t thread, parent, process, group, session, state;
-	/* Calls that read and that wrote: of a task that is gone from here, and of its children that were waited
-	 * for. */
-	uint64_t reads, writes;
-};
-
-extern struct label labels[TASKS];
 
 extern struct task *current;
 /* By number; NULL where the slot is free. */
@@ -141,13 +129,7 @@ void counters_add(struct counters *sum, const struct counters *one);
 /* Since boot. */
 extern uint64_t tasks_made;
 
-#ifdef TRIO_NO_COUNTERS
-#define COUNTING 0
-#define COUNT_FOR(task, what, by) ((void)sizeof(task), (void)sizeof(by))
-#else
-#define COUNTING 1
-#define COUNT_FOR(task, what, by) ((task)->counters->what += (by))
-#endif
+#define COUNT_FOR(task, what, by) COUNT_IN(*(task)->counters, what, by)
 #define COUNT(what, by) COUNT_FOR(current, what, by)
 
 #endif

@@ -1,10 +1,12 @@
 /* task_calls.c: the kernel's calls about tasks and the machine, 1 to 17 of kernel.idl, as services make them.
  * Numbers have been checked by nobody else, so each is here: a process may say what it likes. */
 #include "abi/abi.h"
-#include "kernel_calls.h"
+#include "core/checked.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/report.h"
+#include "endpoints.h"
+#include "kernel_calls.h"
+#include "numbers.h"
 #include "structure.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -76,39 +78,18 @@ int64_t kernel_call_task_attend(uint32_t task, uint32_t ends)
 	return 0;
 }
 
-int64_t kernel_call_task_label(uint32_t task, struct grant name, uint32_t thread, uint32_t parent, uint32_t process,
-			       uint32_t group, uint32_t session, uint32_t state)
+/* Time on the processor so far, divided as its ticks were. */
+static void task_times(struct task *t, uint64_t *user, uint64_t *system)
 {
-	struct label *l;
+	uint64_t ticks = t->ticks_user + t->ticks_system;
 
-	if (task >= TASKS)
-		return -ESRCH;
-	l = &labels[task];
-	if (name.length > 0 && copy_in(l->name, name, 0, MIN(name.length, sizeof l->name)) != 0)
-		return -EFAULT;
-	l->name[sizeof l->name - 1] = '\0';
-	l->thread = thread;
-	l->parent = parent;
-	l->process = process;
-	l->group = group;
-	l->session = session;
-	l->state = state;
-	return 0;
-}
-
-int64_t kernel_call_task_waited(uint32_t task, uint32_t parent)
-{
-	struct label *l;
-
-	if (task >= TASKS || parent > TASKS)
-		return -ESRCH;
-	l = &labels[task];
-	if (parent < TASKS) {
-		labels[parent].reads += l->reads;
-		labels[parent].writes += l->writes;
-	}
-	*l = (struct label){ 0 };
-	return 0;
+	if (t == current)
+		task_account(t);
+	*system = MAX(ticks ? t->time / ticks * t->ticks_system : 0, t->told_system);
+	*system = MIN(*system, t->time - t->told_user);
+	*user = t->time - *system;
+	t->told_system = *system;
+	t->told_user = *user;
 }
 
 int64_t kernel_call_task_usage(uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults, uint64_t *voluntary,
@@ -122,6 +103,20 @@ int64_t kernel_call_task_usage(uint32_t task, uint64_t *user, uint64_t *system, 
 	*faults = t->counters->faults;
 	*voluntary = t->counters->switches_voluntary;
 	*involuntary = t->counters->switches_involuntary;
+	return 0;
+}
+
+int64_t kernel_call_task_calls(uint32_t task, uint64_t *reads, uint64_t *writes, uint32_t *waits)
+{
+	const struct task *t = task_of(task);
+	const uint64_t *calls;
+
+	if (!t)
+		return -ESRCH;
+	calls = t->counters->calls;
+	*reads = calls[CALL_VFS_READ] + calls[CALL_VFS_PREAD];
+	*writes = calls[CALL_VFS_WRITE] + calls[CALL_VFS_PWRITE];
+	*waits = request_is_parked(t);
 	return 0;
 }
 
@@ -150,14 +145,36 @@ int64_t kernel_call_task_ports(uint32_t task, uint32_t from, uint32_t count, uin
 	return 0;
 }
 
-int64_t kernel_call_task_priority(uint32_t task, int32_t nice)
+int64_t kernel_call_machine(struct grant to)
 {
-	struct task *t = task_of(task);
+	struct machine_numbers m = {
+		.build = trio_build,
+		.frames = frames_total(),
+		.free = frames_free(),
+		.unpromised = frames_unpromised(),
+		.promised = frames_promised(),
+		.frequency = clock_frequency(),
+		.idle = idle_time(),
+		.tasks_made = tasks_made,
+		.vm_is_asked_by_message = SERVERS && endpoints[ENDPOINT_VM].domain,
+	};
 
-	if (!t)
-		return -ESRCH;
-	t->nice = nice;
-	return 0;
+	stack_depths(&m.stack_task, &m.stack_first);
+	return copy_out(to, 0, &m, sizeof m);
+}
+
+int64_t kernel_call_counters(uint32_t task, struct grant to)
+{
+	struct counters sum = counters_of_others;
+
+	if (task < TASKS)
+		return tasks[task] ? copy_out(to, 0, tasks[task]->counters, sizeof sum) : -ESRCH;
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (tasks[i])
+			counters_add(&sum, tasks[i]->counters);
+	if (SERVERS)
+		servers_count(&sum);
+	return copy_out(to, 0, &sum, sizeof sum);
 }
 
 int64_t kernel_call_shut_down(uint32_t how, uint32_t status)

@@ -1,4 +1,4 @@
-/* control.c: a process's small switches, ports, and the end of the machine. */
+/* control.c: a process's small switches, ports, processors and priorities, and the end of the machine. */
 #include "pm_internal.h"
 
 #define PORTS 65536
@@ -18,7 +18,7 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 		return refuse(r, EFAULT);
 	new[NAME_BYTES - 1] = '\0';
 	memcpy(t->name, new, sizeof new);
-	thread_label_named(t);
+	thread_named(t);
 	return answer(r, 0);
 }
 
@@ -104,4 +104,44 @@ verdict pm_personality(struct request *r, uint32_t persona)
 	if (persona != ASK)
 		p->persona = persona;
 	return answer(r, old);
+}
+
+static bool is_thread(int32_t number)
+{
+	return number == 0 || thread_numbered(number);
+}
+
+/* One processor: a thread's set is always {0}. */
+verdict pm_affinity(struct request *r, int32_t thread, struct grant to)
+{
+	uint64_t set = 1;
+
+	if (!is_thread(thread))
+		return refuse(r, ESRCH);
+	if (to.length < sizeof set || to.length % sizeof set)
+		return refuse(r, EINVAL);
+	return copy_out(to, 0, &set, sizeof set) == 0 ? answer(r, sizeof set) : refuse(r, EFAULT);
+}
+
+verdict pm_set_affinity(struct request *r, int32_t thread, struct grant from)
+{
+	uint64_t set = 0;
+
+	if (copy_in(&set, from, 0, MIN(from.length, sizeof set)) != 0)
+		return refuse(r, EFAULT);
+	if (!is_thread(thread))
+		return refuse(r, ESRCH);
+	return set & 1 ? answer(r, 0) : refuse(r, EINVAL);
+}
+
+verdict pm_scheduler(struct request *r, int32_t thread, struct grant priority)
+{
+	return is_thread(thread) ? settle(r, copy_zeros(priority, 0, priority.length)) : refuse(r, ESRCH);
+}
+
+verdict pm_getcpu(struct request *r, struct grant processor, struct grant node)
+{
+	int64_t result = copy_zeros(processor, 0, processor.length);
+
+	return settle(r, result != 0 ? result : copy_zeros(node, 0, node.length));
 }

@@ -36,7 +36,7 @@ void stop_check(struct process *p)
 	parent_tell(p, CLD_STOPPED, p->stop);
 	EACH_THREAD(p, t)
 	{
-		thread_label(t);
+		thread_identify(t);
 	}
 }
 
@@ -64,7 +64,7 @@ void stop_end(struct process *p)
 	unpark(&p->stopped);
 	EACH_THREAD(p, t)
 	{
-		thread_label(t);
+		thread_identify(t);
 	}
 	if (p->ending || !was_told)
 		return;

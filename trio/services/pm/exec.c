@@ -138,7 +138,7 @@ static void become_first(struct thread *t)
 	t->number = p->number;
 	number_use(t->number);
 	number_of(t->number)->thread = (uint16_t)(t->slot + 1);
-	zombie_hide(p);
+	vfs_waited(p->slot, t->slot);
 	process_identify(p);
 }
 
@@ -246,7 +246,7 @@ static void begin_program(struct thread *t, struct grant path, uint64_t sp)
 	p->shares_space = false;
 	vfork_end(p);
 	name_set(t, path);
-	thread_label_named(t);
+	thread_named(t);
 	kernel_task_exec(t->slot, entry, sp);
 }
 

@@ -57,7 +57,7 @@ static void tell_of_end(struct process *p)
 	if (at_once)
 		process_remove(p);
 	else
-		zombie_label(p);
+		zombie_identify(p);
 }
 
 /* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
@@ -86,7 +86,7 @@ static void give_children_to_init(struct process *p)
 		child->parent = pm.init;
 		EACH_THREAD(child, t)
 		{
-			thread_label(t);
+			thread_identify(t);
 		}
 		if (child->death_signal)
 			signal_plain(child, child->death_signal);
@@ -156,7 +156,7 @@ verdict thread_leave(struct thread *t, struct request *r)
 	kernel_task_end(slot);
 	thread_remove(t);
 	if (p->thread_count > 0 && slot == p->slot)
-		zombie_label(p);
+		zombie_identify(p);
 	if (p->thread_count == 0) {
 		vfork_end(p);
 		process_leave(p);

@@ -171,8 +171,7 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	if (!(flags & CLONE_THREAD))
 		p = process_fork(p, (uint32_t)slot, number, flags);
 	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
-	thread_label(t);
-	vfs_identify(t->slot, (uint32_t)number, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
+	thread_identify(t);
 	tell_numbers(t, self->slot, flags, parent_tid, child_tid);
 	kernel_task_start(t->slot);
 	if (!(flags & CLONE_VFORK))

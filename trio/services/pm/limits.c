@@ -123,7 +123,7 @@ static int64_t nice_set(const struct process *self, struct thread *t, int32_t ni
 	if (nice < t->nice && self->identity.euid != 0 && (uint64_t)(20 - nice) > p->limits[RLIMIT_NICE].soft)
 		return -EACCES;
 	t->nice = nice;
-	kernel_task_priority(t->slot, nice);
+	thread_identify(t);
 	return 0;
 }
 

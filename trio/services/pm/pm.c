@@ -89,8 +89,7 @@ static struct thread *first_process(uint32_t slot)
 	limits_start(p);
 	t = thread_add(p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");
-	process_identify(p);
-	thread_label_named(t);
+	thread_named(t);
 	credentials_tell(p);
 	vfs_limit(slot, p->limits[RLIMIT_NOFILE].soft, p->limits[RLIMIT_FSIZE].soft);
 	return t;

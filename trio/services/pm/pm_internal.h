@@ -233,15 +233,14 @@ struct process *process_numbered(int32_t number);
 struct process *group_numbered(int32_t group);
 void group_join(struct process *p, int32_t group);
 void group_leave(struct process *p);
-/* Tells the kernel what /proc shows of one thread. */
-void thread_label(const struct thread *t);
-/* With its name, which is new; else it is the one that it has, in a new thread its maker's. */
-void thread_label_named(const struct thread *t);
-/* Of all its threads, and vfs. */
+/* Tells vfs who a thread is, which is in /proc too. */
+void thread_identify(const struct thread *t);
+/* And its name, which is new; else it is the one that it has, in a new thread its maker's. */
+void thread_named(const struct thread *t);
+/* All its threads. */
 void process_identify(struct process *p);
 /* A process's slot when its first thread has left: a zombie, as Linux shows it, until it is waited for. */
-void zombie_label(struct process *p);
-void zombie_hide(struct process *p);
+void zombie_identify(const struct process *p);
 /* A process without threads, as a child of `parent`, NULL: the first. */
 struct process *process_add(uint32_t slot, struct process *parent);
 void process_remove(struct process *p);

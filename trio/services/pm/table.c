@@ -115,49 +115,41 @@ void group_leave(struct process *p)
 	number_drop(p->group);
 }
 
-static void label(const struct process *p, uint32_t slot, int32_t number, struct grant name, char state)
+static void identify(const struct process *p, uint32_t slot, int32_t number, int32_t nice, char state,
+		     struct grant name)
 {
 	uint32_t parent = p->parent ? (uint32_t)p->parent->number : 0;
 
-	kernel_task_label(slot, name, (uint32_t)number, parent, (uint32_t)p->number, (uint32_t)p->group,
-			  (uint32_t)p->session, (uint32_t)state);
+	vfs_identify(slot, (uint32_t)number, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session, parent,
+		     nice, (uint32_t)state, name);
 }
 
-static void label_thread(const struct thread *t, struct grant name)
+static void identify_named(const struct thread *t, struct grant name)
 {
-	label(t->process, t->slot, t->number, name, t->process->stop ? 'T' : 'R');
+	identify(t->process, t->slot, t->number, t->nice, t->process->stop ? 'T' : 'R', name);
 }
 
-void thread_label(const struct thread *t)
+void thread_identify(const struct thread *t)
 {
-	label_thread(t, (struct grant){ 0 });
+	identify_named(t, (struct grant){ 0 });
 }
 
-void thread_label_named(const struct thread *t)
+void thread_named(const struct thread *t)
 {
-	label_thread(t, grant_read(t->name, sizeof t->name));
-}
-
-void zombie_label(struct process *p)
-{
-	label(p, p->slot, p->number, (struct grant){ 0 }, 'Z');
-	vfs_identify(p->slot, (uint32_t)p->number, (uint32_t)p->number, (uint32_t)p->group, (uint32_t)p->session);
-}
-
-void zombie_hide(struct process *p)
-{
-	kernel_task_waited(p->slot, p->parent ? p->parent->slot : TASKS);
-	vfs_identify(p->slot, 0, 0, 0, 0);
+	identify_named(t, grant_read(t->name, sizeof t->name));
 }
 
 void process_identify(struct process *p)
 {
 	EACH_THREAD(p, t)
 	{
-		thread_label(t);
-		vfs_identify(t->slot, (uint32_t)t->number, (uint32_t)p->number, (uint32_t)p->group,
-			     (uint32_t)p->session);
+		thread_identify(t);
 	}
+}
+
+void zombie_identify(const struct process *p)
+{
+	identify(p, p->slot, p->number, 0, 'Z', (struct grant){ 0 });
 }
 
 struct process *process_add(uint32_t slot, struct process *parent)
@@ -181,7 +173,7 @@ struct process *process_add(uint32_t slot, struct process *parent)
 /* A zombie that was waited for. */
 void process_remove(struct process *p)
 {
-	zombie_hide(p);
+	vfs_waited(p->slot, p->parent->slot);
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
 	group_leave(p);

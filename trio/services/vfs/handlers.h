@@ -21,6 +21,9 @@ void descriptor_flags_set(uint32_t task, uint32_t fd, bool close_on_exec);
 /* `task` executes `n` from now on, NULL: nothing. */
 void program_set(uint32_t task, struct node *n);
 
+/* machine.c: at the service's start. */
+void names_start(void);
+
 /* io.c */
 /* Before a write to a regular file: the position with O_APPEND, the bytes that limits allow of `length`. 0: none, and
  * then r->result has the reason, or 0. */

@@ -18,6 +18,7 @@ void vfs_start(void)
 	folders = (struct folders){ .root = vfs.root, .current = vfs.root, .references = 1 };
 	own->folders = &folders;
 	own->size_most = UINT64_MAX;
+	names_start();
 	terminal_start();
 	io_start();
 	remote_pages_start();

@@ -71,7 +71,28 @@ extern const struct node_operations proc_self_nodes, proc_jump_nodes;
 /* procfs_text.c */
 extern const struct file_operations proc_text_files;
 int64_t proc_text_open(struct node *n, struct file *f);
-/* The folders first: these. */
+/* What the kernel knows of a task, where it has not left. */
+struct task_numbers {
+	/* Nanoseconds. */
+	uint64_t user, system;
+	uint64_t faults, voluntary, involuntary, reads, writes;
+	/* As /proc tells it. */
+	char state;
+};
+struct task_numbers task_numbers(uint32_t task);
+
+/* machine.c */
+void machine_stat(const struct proc_node *n, struct text *t);
+void machine_memory(const struct proc_node *n, struct text *t);
+void machine_processor(const struct proc_node *n, struct text *t);
+void machine_uptime(const struct proc_node *n, struct text *t);
+void machine_load(const struct proc_node *n, struct text *t);
+void machine_build(const struct proc_node *n, struct text *t);
+void machine_interrupts(const struct proc_node *n, struct text *t);
+void machine_name(const struct proc_node *n, struct text *t);
+void machine_counters(const struct proc_node *n, struct text *t);
+
+/* procfs_text.c: the folders first, these. */
 enum {
 	PROC_ROOT,
 	PROC_PROCESS,

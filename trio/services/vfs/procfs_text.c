@@ -1,6 +1,8 @@
 /* procfs_text.c: the files of /proc: a table of them, and their texts. */
 #include "kernel.h"
+#include "numbers.h"
 #include "procfs.h"
+#include "abi/process.h"
 #include "abi/semaphore.h"
 #include "vm.h"
 
@@ -8,78 +10,72 @@
 #define FILE (S_IFREG | 0444)
 #define LINK (S_IFLNK | 0777)
 
-/* A report by somebody else goes behind what is there. */
-static void text_report(struct text *t, int64_t (*report)(uint32_t which, uint32_t kind, struct grant to),
-			uint32_t which, uint32_t kind)
+struct task_numbers task_numbers(uint32_t task)
 {
-	int64_t n = report(which, kind, grant_write(t->to + t->length, t->size - t->length));
+	const struct task_files *t = &vfs.tasks[task];
+	struct task_numbers n = { .state = t->state };
+	uint32_t waits = 0;
 
-	if (n > 0)
-		t->length += (size_t)n;
+	if (t->descriptors == NULL)
+		return n;
+	kernel_task_usage(task, &n.user, &n.system, &n.faults, &n.voluntary, &n.involuntary);
+	kernel_task_calls(task, &n.reads, &n.writes, &waits);
+	if (waits && n.state == 'R')
+		n.state = 'S';
+	return n;
 }
 
-static int64_t of_task(uint32_t task, uint32_t kind, struct grant to)
-{
-	return kernel_task_report(task, kind, to);
-}
-
-static int64_t of_machine(uint32_t which, uint32_t kind, struct grant to)
-{
-	return kernel_machine_report(kind, to);
-}
-
-static int64_t of_counters(uint32_t task, uint32_t kind, struct grant to)
-{
-	return kernel_counters_report(task, to);
-}
-
-static void text_task(const struct proc_node *n, struct text *t)
-{
-	text_report(t, of_task, n->task, n->entry->kind);
-}
-
-/* Of /proc/PID/stat: its first field that is memory's, vsize, and how many are. */
-#define STAT_MEMORY 23
-#define STAT_MEMORY_FIELDS 2
-
-/* The kernel leaves 0 for what vm knows: vsize in bytes, rss in pages. */
 static void text_stat(const struct proc_node *n, struct text *t)
 {
-	char line[512];
-	struct text all = { line, sizeof line, 0 };
+	const struct task_files *of = &vfs.tasks[n->task];
+	struct task_numbers is = task_numbers(n->task);
 	uint64_t pages = 0, resident = 0, peak = 0;
-	unsigned field;
-	size_t i = 0;
 
-	text_task(n, &all);
 	(void)vm_usage(n->task, &pages, &resident, &peak);
-	/* The name, field 2, may have blanks; it ends at the last bracket. */
-	for (size_t k = 0; k < all.length; k++)
-		if (line[k] == ')')
-			i = k;
-	for (size_t k = 0; k < i; k++)
-		text_add(t, "%c", line[k]);
-	for (field = 2; i < all.length; i++) {
-		if (line[i] == ' ' && ++field == STAT_MEMORY)
-			text_add(t, " %lu %lu", pages * PAGE, resident);
-		if (field < STAT_MEMORY || field >= STAT_MEMORY + STAT_MEMORY_FIELDS)
-			text_add(t, "%c", line[i]);
-	}
+	text_add(t, "%u (%s) %c %u %u %u 0 -1 0 %lu 0 0 0 %lu %lu 0 0 20 %d 1 0 0 %lu %lu 18446744073709551615",
+		 of->thread, of->name, is.state, of->parent, of->process_group, of->session, is.faults,
+		 is.user / NS_PER_TICK, is.system / NS_PER_TICK, of->nice, pages * PAGE, resident);
+	text_add(t, " 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
 }
 
 static void text_status(const struct proc_node *n, struct text *t)
 {
 	const struct task_files *of = &vfs.tasks[n->task];
+	struct task_numbers is = task_numbers(n->task);
 	uint64_t pages = 0, resident = 0, peak = 0;
 
-	text_task(n, t);
 	(void)vm_usage(n->task, &pages, &resident, &peak);
+	text_add(t, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", of->name, is.state, of->process,
+		 of->thread, of->parent);
+	text_add(t, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n", is.voluntary, is.involuntary);
 	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->real_user, of->user, of->user, of->user,
 		 of->real_group, of->group, of->group, of->group);
 	if (of->descriptors == NULL)
 		return;
 	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", of->descriptors->size,
 		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
+}
+
+static void text_name(const struct proc_node *n, struct text *t)
+{
+	text_add(t, "%s\n", vfs.tasks[n->task].name);
+}
+
+/* As Linux has them, with those of children that were waited for; of their bytes nobody keeps account. */
+static void text_io(const struct proc_node *n, struct text *t)
+{
+	const struct task_files *of = &vfs.tasks[n->task];
+	struct task_numbers is = task_numbers(n->task);
+
+	if (COUNTING)
+		text_add(t, "syscr: %lu\nsyscw: %lu\n", is.reads + of->reads, is.writes + of->writes);
+}
+
+static void text_schedule(const struct proc_node *n, struct text *t)
+{
+	struct task_numbers is = task_numbers(n->task);
+
+	text_add(t, "%lu 0 %lu\n", is.user + is.system, is.voluntary + is.involuntary);
 }
 
 static void text_command(const struct proc_node *n, struct text *t)
@@ -90,16 +86,6 @@ static void text_command(const struct proc_node *n, struct text *t)
 		return;
 	t->length = MIN(c->length, t->size);
 	memcpy(t->to, c->text, t->length);
-}
-
-static void text_machine(const struct proc_node *n, struct text *t)
-{
-	text_report(t, of_machine, 0, n->entry->kind);
-}
-
-static void text_counters(const struct proc_node *n, struct text *t)
-{
-	text_report(t, of_counters, n->entry->folder == PROC_TRIO ? TASKS : n->task, 0);
 }
 
 static void text_memory(const struct proc_node *n, struct text *t)
@@ -166,21 +152,21 @@ const struct proc_entry proc_entries[] = {
 	[PROC_THREAD] = { "", PROC_TASKS, 0, FOLDER, NULL, 0 },
 
 	{ "self", PROC_ROOT, 0, LINK, NULL, 0 },
-	{ "stat", PROC_ROOT, 1, FILE, text_machine, 0 },
-	{ "meminfo", PROC_ROOT, 1, FILE, text_machine, 1 },
-	{ "cpuinfo", PROC_ROOT, 1, FILE, text_machine, 2 },
-	{ "uptime", PROC_ROOT, 1, FILE, text_machine, 3 },
-	{ "loadavg", PROC_ROOT, 1, FILE, text_machine, 4 },
-	{ "version", PROC_ROOT, 1, FILE, text_machine, 5 },
-	{ "interrupts", PROC_ROOT, 1, FILE, text_machine, 6 },
+	{ "stat", PROC_ROOT, 1, FILE, machine_stat, 0 },
+	{ "meminfo", PROC_ROOT, 1, FILE, machine_memory, 0 },
+	{ "cpuinfo", PROC_ROOT, 1, FILE, machine_processor, 0 },
+	{ "uptime", PROC_ROOT, 1, FILE, machine_uptime, 0 },
+	{ "loadavg", PROC_ROOT, 1, FILE, machine_load, 0 },
+	{ "version", PROC_ROOT, 1, FILE, machine_build, 0 },
+	{ "interrupts", PROC_ROOT, 1, FILE, machine_interrupts, 0 },
 	{ "mounts", PROC_ROOT, 2, FILE, text_mounts, 0 },
 	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, 0 },
-	{ "counters", PROC_TRIO, 4, FILE, text_counters, 0 },
-	{ "build", PROC_TRIO, 1, FILE, text_machine, 5 },
-	{ "hostname", PROC_SYS_KERNEL, 1, FILE, text_machine, 7 },
-	{ "ostype", PROC_SYS_KERNEL, 1, FILE, text_machine, 8 },
-	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, text_machine, 9 },
-	{ "domainname", PROC_SYS_KERNEL, 1, FILE, text_machine, 10 },
+	{ "counters", PROC_TRIO, 4, FILE, machine_counters, 0 },
+	{ "build", PROC_TRIO, 1, FILE, machine_build, 0 },
+	{ "hostname", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, node) },
+	{ "ostype", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, system) },
+	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, release) },
+	{ "domainname", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, domain) },
 	{ "sem", PROC_SYS_KERNEL, 1, FILE, text_semaphores, 0 },
 	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_number, 32768 },
 	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
@@ -189,15 +175,15 @@ const struct proc_entry proc_entries[] = {
 	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 2 },
 
 	{ "stat", PROC_PROCESS, 1, FILE, text_stat, 0 },
-	{ "status", PROC_PROCESS, 1, FILE, text_status, 1 },
-	{ "comm", PROC_PROCESS, 1, FILE, text_task, 2 },
-	{ "io", PROC_PROCESS, 1, FILE, text_task, 3 },
-	{ "schedstat", PROC_PROCESS, 1, FILE, text_task, 4 },
+	{ "status", PROC_PROCESS, 1, FILE, text_status, 0 },
+	{ "comm", PROC_PROCESS, 1, FILE, text_name, 0 },
+	{ "io", PROC_PROCESS, 1, FILE, text_io, 0 },
+	{ "schedstat", PROC_PROCESS, 1, FILE, text_schedule, 0 },
 	{ "cmdline", PROC_PROCESS, 1, FILE, text_command, 0 },
 	{ "maps", PROC_PROCESS, 16, FILE, text_memory, 0 },
 	{ "statm", PROC_PROCESS, 1, FILE, text_memory, 1 },
 	{ "mounts", PROC_PROCESS, 2, FILE, text_mounts, 0 },
-	{ "trio_counters", PROC_PROCESS, 4, FILE, text_counters, 0 },
+	{ "trio_counters", PROC_PROCESS, 4, FILE, machine_counters, 0 },
 	{ "exe", PROC_PROCESS, 0, LINK, NULL, 0 },
 	{ "cwd", PROC_PROCESS, 0, LINK, NULL, 0 },
 	{ "root", PROC_PROCESS, 0, LINK, NULL, 0 },

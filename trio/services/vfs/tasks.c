@@ -97,6 +97,7 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
 		folders->references++;
 	to->program = NULL;
 	to->opening = NULL;
+	to->reads = to->writes = 0;
 	program_set(child, from->program);
 	if (to->command != NULL)
 		to->command->references++;
@@ -153,7 +154,8 @@ static bool is_alive(uint32_t process)
 int64_t vfs_leave(uint32_t task)
 {
 	struct task_files *t = &vfs.tasks[task];
-	uint32_t process = t->process, user = t->user, group = t->group;
+	uint32_t process = t->process, waits;
+	uint64_t reads = 0, writes = 0;
 
 	if (t->descriptors == NULL)
 		return 0;
@@ -163,19 +165,37 @@ int64_t vfs_leave(uint32_t task)
 	program_set(task, NULL);
 	fifo_waited_drop(task);
 	command_drop(t->command);
-	/* Whose zombie it is can still be asked. */
-	*t = (struct task_files){ .user = user, .group = group };
+	kernel_task_calls(task, &reads, &writes, &waits);
+	t->reads += reads;
+	t->writes += writes;
+	memset(&t->thread, 0, sizeof *t - offsetof(struct task_files, thread));
 	if (terminal_session() == process && !is_alive(process))
 		terminal_session_ended(process);
 	return 0;
 }
 
-int64_t vfs_identify(uint32_t task, uint32_t thread, uint32_t process, uint32_t group, uint32_t session)
+int64_t vfs_identify(uint32_t task, uint32_t thread, uint32_t process, uint32_t group, uint32_t session,
+		     uint32_t parent, int32_t nice, uint32_t state, struct grant name)
 {
-	vfs.tasks[task].thread = thread;
-	vfs.tasks[task].process = process;
-	vfs.tasks[task].process_group = group;
-	vfs.tasks[task].session = session;
+	struct task_files *t = &vfs.tasks[task];
+
+	t->thread = thread;
+	t->process = process;
+	t->process_group = group;
+	t->session = session;
+	t->parent = parent;
+	t->nice = (int8_t)nice;
+	t->state = (char)state;
+	return name.length == 0 ? 0 : copy_in(t->name, name, 0, MIN(name.length, sizeof t->name - 1));
+}
+
+int64_t vfs_waited(uint32_t task, uint32_t by)
+{
+	struct task_files *t = &vfs.tasks[task];
+
+	vfs.tasks[by].reads += t->reads;
+	vfs.tasks[by].writes += t->writes;
+	*t = (struct task_files){ 0 };
 	return 0;
 }
 
@@ -183,7 +203,7 @@ int64_t vfs_credentials(uint32_t task, uint32_t user, uint32_t group, uint32_t r
 			struct grant groups)
 {
 	struct task_files *t = &vfs.tasks[task];
-	uint32_t count = (uint32_t)MIN(groups.length / sizeof(uint32_t), GROUPS_MOST);
+	uint16_t count = (uint16_t)MIN(groups.length / sizeof(uint32_t), GROUPS_MOST);
 
 	t->user = user;
 	t->group = group;

@@ -8,6 +8,7 @@
 #ifndef TRIO_VFS_INTERNAL_H
 #define TRIO_VFS_INTERNAL_H
 
+#include "abi/machine.h"
 #include "node.h"
 #include "vfs_serve.h"
 
@@ -41,12 +42,19 @@ struct command {
 /* Of each task, by number. `descriptors` is NULL where there is no such task; one with a process's number is a zombie
  * then. */
 struct task_files {
+	/* What a zombie has too: whose it is (effective), its name, how often it read and wrote before its end, and its
+	 * children that were waited for. */
+	uint32_t user, group;
+	char name[16];
+	uint64_t reads, writes;
+	/* As programs know them; a process's first thread has its number. */
+	uint32_t thread, process, process_group, session, parent;
+	int8_t nice;
+	char state;
+	uint16_t group_count;
 	struct descriptors *descriptors;
 	struct folders *folders;
-	/* As programs know them; a process's first thread has its number. */
-	uint32_t thread, process, process_group, session;
-	/* Effective; and real, for access(2). */
-	uint32_t user, group, group_count;
+	/* For access(2). */
 	uint32_t real_user, real_group;
 	uint32_t groups[GROUPS_MOST];
 	/* RLIMIT_NOFILE, RLIMIT_FSIZE. */
@@ -157,6 +165,7 @@ struct vfs {
 	uint32_t files;
 	/* Whose walk it is or was last: for /proc/self. */
 	uint32_t walker;
+	struct linux_utsname names;
 	/* /proc/sys/kernel/random/boot_id. */
 	uint8_t boot_id[16];
 	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it

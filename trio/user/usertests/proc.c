@@ -161,6 +161,40 @@ TEST(proc_cmdline, "Does /proc/PID/cmdline give the arguments of the program, an
 	IS(reap(pid), 4);
 }
 
+static long reads_of(pid_t pid)
+{
+	char text[4096];
+	long reads;
+
+	if (text_of(path_of(pid, "io"), text, sizeof text) == 0)
+		skip("nothing is counted here");
+	IS(sscanf(strstr(text, "syscr: "), "syscr: %ld", &reads), 1);
+	return reads;
+}
+
+TEST(proc_io, "Does /proc/PID/io count a process's reads, and its children's once they have been waited for?")
+{
+	int null = (int)OK(open("/dev/null", O_RDONLY));
+	siginfo_t info;
+	long before;
+	char byte;
+	pid_t pid;
+
+	if (access("/proc/self/io", F_OK) < 0)
+		skip("there is no /proc/self/io");
+	before = reads_of(getpid());
+	pid = fork_checked();
+	if (pid == 0) {
+		for (int i = 0; i < 100; i++)
+			IS(read(null, &byte, 1), 0);
+		_exit(6);
+	}
+	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	TRUE(reads_of(getpid()) < before + 100);
+	IS(reap(pid), 6);
+	TRUE(reads_of(getpid()) >= before + 100 && reads_of(getpid()) < before + 200);
+}
+
 static void *wait_for_byte(void *ends)
 {
 	get(*(int *)ends);
