@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service
 def program(folder: Path) -> Path:
     vfs = TRIO / "services/vfs"
     hosts = ("vfs_files", "vfs_files_seam", "seam")
-    sources = [*(vfs / f"{part}.c" for part in PARTS), *(HOST / f"{part}.c" for part in hosts)]
+    sources = [*(vfs / f"{part}.c" for part in PARTS), TRIO / "seam/text.c", *(HOST / f"{part}.c" for part in hosts)]
     return built(folder / "vfs_files", sources, vfs)
 
 

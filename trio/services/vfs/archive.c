@@ -38,7 +38,8 @@ struct unpacking {
 	/* Of the next byte. */
 	uint64_t offset;
 	uint32_t field[FIELDS];
-	struct seen *files, *folders;
+	/* Folders in the archive's order: what it says last of one holds. */
+	struct seen *files, *folders, **last_folder;
 };
 
 /* -EINVAL where the archive ends before. */
@@ -227,31 +228,18 @@ static int64_t one(struct unpacking *u)
 			result = data(u, n);
 		set_attributes(u, n);
 		if (S_ISDIR(n->mode))
-			result = remember(u, n, &u->folders);
+			result = remember(u, n, u->last_folder);
+		if (*u->last_folder != NULL)
+			u->last_folder = &(*u->last_folder)->next;
 		node_drop(n);
 	}
 	u->offset = end;
 	return result;
 }
 
-/* In the archive's order: what it says last of a folder holds. */
-static struct seen *reversed(struct seen *list)
-{
-	struct seen *done = NULL;
-
-	while (list != NULL) {
-		struct seen *s = list;
-
-		list = s->next;
-		s->next = done;
-		done = s;
-	}
-	return done;
-}
-
 int64_t vfs_unpack(void)
 {
-	struct unpacking u = { .offset = 0 };
+	struct unpacking u = { .last_folder = &u.folders };
 	int64_t result;
 
 	while ((result = next_header(&u)) == 1) {
@@ -261,7 +249,6 @@ int64_t vfs_unpack(void)
 		if (result != 0)
 			break;
 	}
-	u.folders = reversed(u.folders);
 	for (struct seen *s = u.folders; s != NULL; s = s->next)
 		s->node->accessed = s->node->modified = s->node->changed = s->time;
 	forget(u.files);

@@ -2,6 +2,7 @@
  * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its folders, its
  * program or the fifo that it waits for, a program that is being loaded, another mount. */
 #include "handlers.h"
+#include "text.h"
 
 #define TYPE_BYTES 64
 #define ACCEPTED                                                                                                   \
@@ -193,33 +194,20 @@ verdict vfs_unmount(struct request *r, struct grant path, uint32_t flags)
 	return vfs_settle(r, is_root ? unmount(m) : -EINVAL);
 }
 
-static size_t put(char *to, size_t size, size_t at, const char *text)
-{
-	while (*text != '\0' && at < size)
-		to[at++] = *text++;
-	return at;
-}
-
 size_t mounts_report(char *to, size_t size)
 {
+	struct text t = { to, size, 0 };
 	char path[256];
-	size_t at = 0;
 
 	for (uint32_t i = 0; i < MOUNTS; i++) {
 		const struct mount *m = &vfs.mounts[i];
 
 		if (m->type == NULL || path_of(vfs.root, m->root, "", path, sizeof path) < 0)
 			continue;
-		at = put(to, size, at, m->source[0] != '\0' ? m->source : "none");
-		at = put(to, size, at, " ");
-		at = put(to, size, at, path);
-		at = put(to, size, at, " ");
-		at = put(to, size, at, m->type->name);
-		at = put(to, size, at, (m->flags & MS_RDONLY) != 0 ? " ro" : " rw");
-		at = put(to, size, at, (m->flags & MS_NOSUID) != 0 ? ",nosuid" : "");
-		at = put(to, size, at, (m->flags & MS_NODEV) != 0 ? ",nodev" : "");
-		at = put(to, size, at, (m->flags & MS_NOEXEC) != 0 ? ",noexec" : "");
-		at = put(to, size, at, (m->flags & MS_NOATIME) != 0 ? ",noatime 0 0\n" : ",relatime 0 0\n");
+		text_add(&t, "%s %s %s %s%s%s%s,%satime 0 0\n", m->source[0] != '\0' ? m->source : "none", path,
+			 m->type->name, (m->flags & MS_RDONLY) != 0 ? "ro" : "rw",
+			 (m->flags & MS_NOSUID) != 0 ? ",nosuid" : "", (m->flags & MS_NODEV) != 0 ? ",nodev" : "",
+			 (m->flags & MS_NOEXEC) != 0 ? ",noexec" : "", (m->flags & MS_NOATIME) != 0 ? "no" : "rel");
 	}
-	return at;
+	return t.length;
 }
