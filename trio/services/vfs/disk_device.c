@@ -135,12 +135,7 @@ static verdict disk_write(struct request *r, struct file *f, struct grant from, 
 
 static int64_t disk_seek(struct file *f, int64_t offset, uint32_t whence)
 {
-	const struct disk *d = f->state;
-
-	f->node->size = d->size;
-	offset = seek_by_size(f, offset, whence);
-	f->node->size = 0;
-	return offset;
+	return seek_within(f, ((const struct disk *)f->state)->size, offset, whence);
 }
 
 static verdict flush(struct request *r, const struct disk *d)

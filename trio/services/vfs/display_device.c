@@ -46,12 +46,7 @@ static int64_t display_seek(struct file *f, int64_t offset, uint32_t whence)
 {
 	struct display d;
 
-	if (ask(&d) != 0)
-		return -ENODEV;
-	f->node->size = d.fixed.memory_length;
-	offset = seek_by_size(f, offset, whence);
-	f->node->size = 0;
-	return offset;
+	return ask(&d) != 0 ? -ENODEV : seek_within(f, d.fixed.memory_length, offset, whence);
 }
 
 static verdict display_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)

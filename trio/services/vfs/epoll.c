@@ -102,7 +102,7 @@ static void epoll_release(struct file *f)
 
 static const struct file_operations epoll_files = {
 	.poll = epoll_poll,
-	.kind = "eventpoll",
+	.kind = "anon_inode:[eventpoll]",
 	.release = epoll_release,
 };
 

@@ -69,7 +69,7 @@ static const struct file_operations event_files = {
 	.read = event_read,
 	.write = event_write,
 	.poll = event_poll,
-	.kind = "eventfd",
+	.kind = "anon_inode:[eventfd]",
 	.release = event_release,
 };
 

@@ -3,44 +3,27 @@
 
 /* Both sides wait for each other, unless O_RDWR or O_NONBLOCK. A waiter has no file yet and may be ended by a signal
  * at any time, so it is known by the queue alone; `…_opens` tells it, when it runs again, that it was met. */
-static verdict fifo_read_open(struct request *r, struct pipe *p, struct file *f)
+static verdict side_open(struct request *r, struct file *f, struct pipe_side *own, struct pipe_side *other)
 {
-	bool met = is_waited_for(&p->opening_writers);
+	bool met = is_waited_for(&other->opening);
 
-	if (p->writers == 0 && !met && (f->flags & O_NONBLOCK) == 0 &&
-	    (r->scratch[0] == 0 || r->scratch[0] == p->writer_opens + 1ULL)) {
-		r->scratch[0] = p->writer_opens + 1ULL;
-		return park(&p->opening_readers, r);
+	if (other->files == 0 && !met && (r->scratch[0] == 0 || r->scratch[0] == other->opens + 1ULL)) {
+		if ((f->flags & O_NONBLOCK) == 0) {
+			r->scratch[0] = other->opens + 1ULL;
+			return park(&own->opening, r);
+		}
+		if (file_writes(f))
+			return refuse(r, ENXIO);
 	}
 	/* For poll: no writer since. */
-	if (p->writers == 0 && r->scratch[0] == 0)
-		f->position = p->writer_opens;
-	p->readers++;
-	p->reader_opens++;
-	p->reader_expected = false;
+	if (other->files == 0 && r->scratch[0] == 0 && file_reads(f))
+		f->position = other->opens;
+	own->files++;
+	own->opens++;
+	own->expected = false;
 	if (met) {
-		p->writer_expected = true;
-		unpark(&p->opening_writers);
-	}
-	return answer(r, 0);
-}
-
-static verdict fifo_write_open(struct request *r, struct pipe *p, struct file *f)
-{
-	bool met = is_waited_for(&p->opening_readers);
-
-	if (p->readers == 0 && !met && (r->scratch[0] == 0 || r->scratch[0] == p->reader_opens + 1ULL)) {
-		if (f->flags & O_NONBLOCK)
-			return refuse(r, ENXIO);
-		r->scratch[0] = p->reader_opens + 1ULL;
-		return park(&p->opening_writers, r);
-	}
-	p->writers++;
-	p->writer_opens++;
-	p->writer_expected = false;
-	if (met) {
-		p->reader_expected = true;
-		unpark(&p->opening_readers);
+		other->expected = true;
+		unpark(&other->opening);
 	}
 	return answer(r, 0);
 }
@@ -57,15 +40,17 @@ verdict fifo_open(struct request *r, struct file *f)
 		return refuse(r, ENOMEM);
 	p->has_name = true;
 	if (file_reads(f) && file_writes(f)) {
-		p->readers++;
-		p->writers++;
-		p->reader_opens++;
-		p->writer_opens++;
-		unpark(&p->opening_readers);
-		unpark(&p->opening_writers);
+		p->readers.files++;
+		p->writers.files++;
+		p->readers.opens++;
+		p->writers.opens++;
+		unpark(&p->readers.opening);
+		unpark(&p->writers.opening);
 		r->result = 0;
+	} else if (file_reads(f)) {
+		how = side_open(r, f, &p->readers, &p->writers);
 	} else {
-		how = file_reads(f) ? fifo_read_open(r, p, f) : fifo_write_open(r, p, f);
+		how = side_open(r, f, &p->writers, &p->readers);
 	}
 	if (how == PARKED && r->scratch[1] == 0) {
 		vfs.tasks[r->task].opening = node_hold(f->node);
@@ -95,7 +80,7 @@ bool fifo_is_awaited(uint32_t task, const struct mount *m)
 	if (n == NULL || n->mount != m)
 		return false;
 	p = n->special;
-	if (is_waited_for(&p->opening_readers) || is_waited_for(&p->opening_writers))
+	if (is_waited_for(&p->readers.opening) || is_waited_for(&p->writers.opening))
 		return true;
 	fifo_waited_drop(task);
 	return false;
@@ -114,8 +99,8 @@ void fifo_forget(struct node *n)
 
 	if (p == NULL)
 		return;
-	unpark(&p->opening_readers);
-	unpark(&p->opening_writers);
+	unpark(&p->readers.opening);
+	unpark(&p->writers.opening);
 	n->special = NULL;
 	pipe_end(p);
 }

@@ -29,9 +29,9 @@ void names_start(void);
  * then r->result has the reason, or 0. */
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length);
 /* After a copy of `n` bytes has met a fault: how many of them can be copied, and are. */
-size_t copied_in(void *to, struct grant from, uint64_t offset, size_t n);
-size_t copied_out(struct grant to, uint64_t offset, const void *from, size_t n);
-/* For files whose node knows its size: all whences but SEEK_DATA and SEEK_HOLE as if there were no holes. */
+size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in);
+/* All whences, of a file of that size without holes; of one whose node knows its size. */
+int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence);
 int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence);
 
 /* attributes.c */

@@ -42,8 +42,14 @@ static __attribute__((noinline)) verdict transfer_long(struct request *r, struct
 	return answer(r, (int64_t)r->scratch[MOVED]);
 }
 
-static inline verdict transfer_all(struct request *r, struct file *f, struct grant g, uint64_t *at, bool writes)
+static inline verdict transfer_checked(struct request *r, struct file *f, struct grant g, uint64_t *at, bool writes)
 {
+	const struct file_operations *o = f->operations;
+
+	if (writes ? !file_writes(f) : !file_reads(f))
+		return refuse(r, EBADF);
+	if (writes ? o->write == NULL : o->read == NULL)
+		return refuse(r, !writes && o->entries != NULL ? EISDIR : EINVAL);
 	return g.length > SHARE_BYTES ? transfer_long(r, f, g, at, writes) : transfer(r, f, g, at, writes);
 }
 
@@ -51,58 +57,36 @@ verdict vfs_read(struct request *r, int32_t fd, struct grant to)
 {
 	struct file *f = file_of(r->task, fd);
 
-	if (f == NULL || !file_reads(f))
-		return refuse(r, EBADF);
-	if (f->operations->read == NULL)
-		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
-	return transfer_all(r, f, to, &f->position, false);
+	return f == NULL ? refuse(r, EBADF) : transfer_checked(r, f, to, &f->position, false);
 }
 
 verdict vfs_write(struct request *r, int32_t fd, struct grant from)
 {
 	struct file *f = file_of(r->task, fd);
 
-	if (f == NULL || !file_writes(f))
-		return refuse(r, EBADF);
-	if (f->operations->write == NULL)
+	return f == NULL ? refuse(r, EBADF) : transfer_checked(r, f, from, &f->position, true);
+}
+
+static inline verdict transfer_at(struct request *r, int32_t fd, struct grant g, int64_t offset, bool writes)
+{
+	struct file *f = file_of(r->task, fd);
+	uint64_t at = (uint64_t)offset;
+
+	if (offset < 0)
 		return refuse(r, EINVAL);
-	return transfer_all(r, f, from, &f->position, true);
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	return f->operations->seek == NULL ? refuse(r, ESPIPE) : transfer_checked(r, f, g, &at, writes);
 }
 
 verdict vfs_pread(struct request *r, int32_t fd, struct grant to, int64_t offset)
 {
-	struct file *f = file_of(r->task, fd);
-	uint64_t at = (uint64_t)offset;
-
-	if (offset < 0)
-		return refuse(r, EINVAL);
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
-	if (f->operations->seek == NULL)
-		return refuse(r, ESPIPE);
-	if (!file_reads(f))
-		return refuse(r, EBADF);
-	if (f->operations->read == NULL)
-		return refuse(r, f->operations->entries != NULL ? EISDIR : EINVAL);
-	return transfer_all(r, f, to, &at, false);
+	return transfer_at(r, fd, to, offset, false);
 }
 
 verdict vfs_pwrite(struct request *r, int32_t fd, struct grant from, int64_t offset)
 {
-	struct file *f = file_of(r->task, fd);
-	uint64_t at = (uint64_t)offset;
-
-	if (offset < 0)
-		return refuse(r, EINVAL);
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
-	if (f->operations->seek == NULL)
-		return refuse(r, ESPIPE);
-	if (!file_writes(f))
-		return refuse(r, EBADF);
-	if (f->operations->write == NULL)
-		return refuse(r, EINVAL);
-	return transfer_all(r, f, from, &at, true);
+	return transfer_at(r, fd, from, offset, true);
 }
 
 verdict vfs_seek(struct request *r, int32_t fd, int64_t offset, uint32_t whence)
@@ -118,27 +102,19 @@ verdict vfs_seek(struct request *r, int32_t fd, int64_t offset, uint32_t whence)
 	return vfs_settle(r, f->operations->seek(f, offset, whence));
 }
 
-size_t copied_in(void *to, struct grant from, uint64_t offset, size_t n)
+size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in)
 {
 	size_t done = 0;
 
-	for (size_t piece = n / 2; piece > 0;)
-		if (done + piece <= n && copy_in((char *)to + done, from, offset + done, piece) == 0)
+	for (size_t piece = n / 2; piece > 0;) {
+		char *at = (char *)own + done;
+
+		if (done + piece <= n &&
+		    (in ? copy_in(at, other, offset + done, piece) : copy_out(other, offset + done, at, piece)) == 0)
 			done += piece;
 		else
 			piece /= 2;
-	return done;
-}
-
-size_t copied_out(struct grant to, uint64_t offset, const void *from, size_t n)
-{
-	size_t done = 0;
-
-	for (size_t piece = n / 2; piece > 0;)
-		if (done + piece <= n && copy_out(to, offset + done, (const char *)from + done, piece) == 0)
-			done += piece;
-		else
-			piece /= 2;
+	}
 	return done;
 }
 
@@ -155,10 +131,8 @@ static int64_t seek_from(struct file *f, uint64_t base, int64_t offset)
 	return to;
 }
 
-int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)
+int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence)
 {
-	uint64_t size = f->node->size;
-
 	switch (whence) {
 	case SEEK_SET:
 		return seek_from(f, 0, offset);
@@ -171,6 +145,11 @@ int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)
 	default:
 		return offset < 0 || (uint64_t)offset >= size ? -ENXIO : seek_from(f, size, 0);
 	}
+}
+
+int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)
+{
+	return seek_within(f, f->node->size, offset, whence);
 }
 
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length)
@@ -194,47 +173,38 @@ uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, ui
 	return MIN(length, most - *at);
 }
 
-/* What every file knows. */
-static verdict ioctl_of_all(struct request *r, struct file *f, int32_t fd, uint32_t command, struct grant at)
+/* FIONREAD: of a file up to its end. */
+static int64_t readable_bytes(struct file *f)
 {
-	int32_t on;
+	if (f->node != NULL && S_ISREG(f->node->mode))
+		return f->node->size > f->position ? (int64_t)MIN(f->node->size - f->position, 0x7fffffffUL) : 0;
+	return f->operations->readable == NULL ? -ENOTTY : f->operations->readable(f);
+}
 
+verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argument, struct grant at)
+{
+	struct file *f = file_of(r->task, fd);
+	int64_t bytes;
+	int32_t word;
+
+	if (f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
 	switch (command) {
 	case FIOCLEX:
 	case FIONCLEX:
 		descriptor_flags_set(r->task, (uint32_t)fd, command == FIOCLEX);
 		return answer(r, 0);
 	case FIONBIO:
-		if (copy_in(&on, at, 0, sizeof on) != 0)
+		if (copy_in(&word, at, 0, sizeof word) != 0)
 			return refuse(r, EFAULT);
-		f->flags = on != 0 ? f->flags | O_NONBLOCK : f->flags & ~(uint32_t)O_NONBLOCK;
+		f->flags = word != 0 ? f->flags | O_NONBLOCK : f->flags & ~(uint32_t)O_NONBLOCK;
 		return answer(r, 0);
+	case FIONREAD:
+		bytes = readable_bytes(f);
+		word = (int32_t)bytes;
+		return settle(r, bytes < 0 ? bytes : copy_out(at, 0, &word, sizeof word));
 	}
-	return refuse(r, ENOTTY);
-}
-
-/* FIONREAD of a file: up to its end. */
-static verdict readable_bytes(struct request *r, struct file *f, struct grant at)
-{
-	uint64_t left = f->node->size > f->position ? f->node->size - f->position : 0;
-	int32_t n = (int32_t)MIN(left, 0x7fffffffUL);
-
-	return settle(r, copy_out(at, 0, &n, sizeof n));
-}
-
-verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argument, struct grant at)
-{
-	struct file *f = file_of(r->task, fd);
-
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
-	if (command == FIOCLEX || command == FIONCLEX || command == FIONBIO)
-		return ioctl_of_all(r, f, fd, command, at);
-	if (command == FIONREAD && f->node != NULL && S_ISREG(f->node->mode))
-		return readable_bytes(r, f, at);
-	if (f->operations->ioctl == NULL)
-		return refuse(r, ENOTTY);
-	return f->operations->ioctl(r, f, command, argument, at);
+	return f->operations->ioctl == NULL ? refuse(r, ENOTTY) : f->operations->ioctl(r, f, command, argument, at);
 }
 
 /* One page's worth from `from` to `to`; r->result: what went on, 0 at the end. Parks where either does: then

@@ -63,8 +63,9 @@ verdict poll_wait(struct request *r, nanoseconds deadline);
 /* A new file of that state at a descriptor, or -errno; then the state is still the caller's. */
 int64_t place_one(uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
 		  uint32_t descriptor_flags);
-/* The files of a socket or a pipe pair: descriptors for both, copied to `to`; on failure both files are dropped. */
-int64_t place_two(uint32_t task, struct file *const file[2], uint32_t flags, struct grant to);
+/* The same of two, whose descriptors are in `fds` then, and at `to`. 0 or -errno. */
+int64_t place_two(uint32_t task, const struct file_operations *operations, void *const state[2],
+		  const uint32_t flags[2], uint32_t descriptor_flags, int32_t fds[2], struct grant to);
 
 /* pipe.c: `f`, which has no operations yet, is open on the pipe of the file `of`, for what its flags say. */
 bool is_pipe(const struct file *f);

@@ -233,18 +233,6 @@ verdict vfs_flock(struct request *r, int32_t fd, uint32_t operation)
 
 #define CHANGEABLE (O_APPEND | O_NONBLOCK | O_DIRECT | O_ASYNC | O_NOATIME)
 
-static verdict duplicate(struct request *r, struct file *f, uint64_t least, uint32_t flags)
-{
-	int64_t fd;
-
-	if (least >= vfs.tasks[r->task].files_most)
-		return refuse(r, EINVAL);
-	fd = descriptor_place(r->task, f, (uint32_t)least, flags);
-	if (fd >= 0)
-		file_hold(f);
-	return settle(r, fd);
-}
-
 verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t argument)
 {
 	struct file *f = file_of(r->task, fd);
@@ -253,9 +241,9 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 		return refuse(r, EBADF);
 	switch (command) {
 	case F_DUPFD:
-		return duplicate(r, f, argument, 0);
+		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), 0, 0);
 	case F_DUPFD_CLOEXEC:
-		return duplicate(r, f, argument, O_CLOEXEC);
+		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), O_CLOEXEC, 0);
 	case F_GETFD:
 		return answer(r, descriptor_flags(r->task, (uint32_t)fd));
 	case F_SETFD:

@@ -117,6 +117,8 @@ struct file_operations {
 	int64_t (*seek)(struct file *f, int64_t offset, uint32_t whence);
 	/* Readiness now. NULL: always to read and to write. It calls watch() with what tells of a change. */
 	uint32_t (*poll)(struct file *f);
+	/* FIONREAD, where the file is not a regular one. NULL: -ENOTTY. */
+	int64_t (*readable)(struct file *f);
 	/* `argument`: as given, and as a grant of what it points to (a page). NULL: -ENOTTY. */
 	verdict (*ioctl)(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
 	/* Entries of a folder from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
@@ -127,10 +129,9 @@ struct file_operations {
 	void (*stat)(struct file *f, struct linux_stat *to);
 	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */
 	int64_t (*control)(struct file *f, uint32_t command, uint64_t argument);
-	/* The text of /proc/PID/fd/N where there is no node, "pipe:[7]". Returns its length. NULL:
-	 * "anon_inode:[kind]". */
-	int64_t (*describe)(struct file *f, char *to, size_t size);
+	/* The text of /proc/PID/fd/N where there is no node, with "%lu" for `inode`, if there is that. */
 	const char *kind;
+	uint64_t (*inode)(const struct file *f);
 	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is
 	 * given. */
 	void (*release)(struct file *f);

@@ -1,6 +1,5 @@
 /* pipe.c: pipes. A pipe lives while a file, or a name, holds it. */
 #include "abi/signal.h"
-#include "abi/termios.h"
 #include "pipe.h"
 
 /* A write of at most this many bytes is made whole. */
@@ -32,7 +31,7 @@ static verdict pipe_read(struct request *r, struct file *f, struct grant to, uin
 	uint32_t n = (uint32_t)MIN(to.length, p->ring.used);
 
 	if (n == 0) {
-		if (to.length == 0 || (p->writers == 0 && !p->writer_expected))
+		if (to.length == 0 || (p->writers.files == 0 && !p->writers.expected))
 			return answer(r, 0);
 		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&p->for_bytes, r);
 	}
@@ -63,7 +62,7 @@ static verdict pipe_write(struct request *r, struct file *f, struct grant from, 
 
 	if (from.length == 0)
 		return answer(r, 0);
-	if (p->readers == 0 && !p->reader_expected)
+	if (p->readers.files == 0 && !p->readers.expected)
 		return pipe_broken(r);
 	/* r->done is 0 for a write that is made whole. */
 	if (from.length <= PIPE_BUF ? room >= left : room > 0) {
@@ -94,27 +93,22 @@ static uint32_t pipe_poll(struct file *f)
 		if (p->ring.used > 0)
 			ready |= READY_IN;
 		/* A FIFO that nobody has written to yet has not been hung up. */
-		if (p->writers == 0 && (!p->has_name || p->writer_opens != f->position))
+		if (p->writers.files == 0 && (!p->has_name || p->writers.opens != f->position))
 			ready |= READY_HANG_UP;
 	}
 	if (file_writes(f)) {
 		watch(&p->writable);
 		if (ring_room(&p->ring) >= PIPE_BUF)
 			ready |= READY_OUT;
-		if (p->readers == 0)
+		if (p->readers.files == 0)
 			ready |= READY_ERROR;
 	}
 	return ready;
 }
 
-static verdict pipe_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
+static int64_t pipe_readable(struct file *f)
 {
-	const struct pipe *p = f->state;
-	uint32_t used = p->ring.used;
-
-	if (command != FIONREAD)
-		return refuse(r, ENOTTY);
-	return settle(r, copy_out(at, 0, &used, sizeof used));
+	return ((const struct pipe *)f->state)->ring.used;
 }
 
 static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
@@ -140,6 +134,11 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 	return size;
 }
 
+static uint64_t pipe_inode(const struct file *f)
+{
+	return ((const struct pipe *)f->state)->inode;
+}
+
 static void pipe_stat(struct file *f, struct linux_stat *to)
 {
 	const struct pipe *p = f->state;
@@ -152,33 +151,22 @@ static void pipe_stat(struct file *f, struct linux_stat *to)
 	to->access_ns = to->modify_ns = to->change_ns = (uint64_t)p->made % 1000000000;
 }
 
-static int64_t pipe_describe(struct file *f, char *to, size_t size)
-{
-	const struct pipe *p = f->state;
-	struct text t = { to, size, 0 };
-
-	text_add(&t, "pipe:[%lu]", p->inode);
-	return (int64_t)t.length;
-}
-
 static void pipe_release(struct file *f)
 {
 	struct pipe *p = f->state;
 
-	if (file_reads(f))
-		p->readers--;
-	if (file_writes(f))
-		p->writers--;
+	p->readers.files -= file_reads(f);
+	p->writers.files -= file_writes(f);
 	/* The other side sees the end; a thread whose descriptor was closed by another, that it is no descriptor. */
 	unpark(&p->for_bytes);
 	unpark(&p->for_room);
 	watch_changed(&p->readable);
 	watch_changed(&p->writable);
-	if (p->readers > 0 || p->writers > 0)
+	if (p->readers.files > 0 || p->writers.files > 0)
 		return;
 	if (!p->has_name)
 		pipe_end(p);
-	else if (!p->reader_expected)
+	else if (!p->readers.expected)
 		ring_drop(&p->ring, p->ring.used);
 }
 
@@ -186,17 +174,19 @@ const struct file_operations pipe_files = {
 	.read = pipe_read,
 	.write = pipe_write,
 	.poll = pipe_poll,
-	.ioctl = pipe_ioctl,
+	.readable = pipe_readable,
 	.stat = pipe_stat,
 	.control = pipe_control,
-	.describe = pipe_describe,
+	.kind = "pipe:[%lu]",
+	.inode = pipe_inode,
 	.release = pipe_release,
 };
 
 verdict vfs_pipe(struct request *r, struct grant to, uint32_t flags)
 {
+	const uint32_t ends[2] = { O_RDONLY | (flags & O_NONBLOCK), O_WRONLY | (flags & O_NONBLOCK) };
 	struct pipe *p;
-	struct file *end[2];
+	int32_t fds[2];
 	int64_t error;
 
 	if (flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
@@ -204,19 +194,11 @@ verdict vfs_pipe(struct request *r, struct grant to, uint32_t flags)
 	p = pipe_make(r->task);
 	if (p == NULL)
 		return refuse(r, ENOMEM);
-	error = file_make(&pipe_files, p, O_RDONLY | (flags & O_NONBLOCK), NULL, &end[0]);
-	if (error != 0) {
+	p->readers.files = p->writers.files = 1;
+	error = place_two(r->task, &pipe_files, (void *[2]){ p, p }, ends, flags & O_CLOEXEC, fds, to);
+	if (error != 0)
 		pipe_end(p);
-		return settle(r, error);
-	}
-	p->readers = 1;
-	error = file_make(&pipe_files, p, O_WRONLY | (flags & O_NONBLOCK), NULL, &end[1]);
-	if (error != 0) {
-		file_drop(end[0]);
-		return settle(r, error);
-	}
-	p->writers = 1;
-	return settle(r, place_two(r->task, end, flags & O_CLOEXEC, to));
+	return settle(r, error);
 }
 
 bool is_pipe(const struct file *f)
@@ -228,8 +210,8 @@ void pipe_open_again(struct file *f, const struct file *of)
 {
 	struct pipe *p = of->state;
 
-	p->readers += file_reads(f);
-	p->writers += file_writes(f);
+	p->readers.files += file_reads(f);
+	p->writers.files += file_writes(f);
 	f->operations = &pipe_files;
 	f->state = p;
 }

@@ -4,10 +4,20 @@
 
 #include "io.h"
 
+/* Those who read, or those who write. */
+struct pipe_side {
+	/* Open files. */
+	uint32_t files;
+	/* Of a FIFO: opens so far, and who waits for the other side. While one who waited is on the way to open, his
+	 * side is `expected`: whoever met him may already read or write. */
+	uint32_t opens;
+	bool expected;
+	struct queue opening;
+};
+
 struct pipe {
 	struct ring ring;
-	/* Files that read, that write. */
-	uint32_t readers, writers;
+	struct pipe_side readers, writers;
 	/* Requests that wait for bytes; for room. */
 	struct queue for_bytes, for_room;
 	struct watch readable, writable;
@@ -17,11 +27,6 @@ struct pipe {
 	int64_t made;
 	uint64_t inode;
 	uint32_t owner, group;
-	/* Of a FIFO: opens of each side so far, and who waits for the other side. While one who waited is on the way to
-	 * open, his side is `expected`: whoever met him may already read or write. */
-	uint32_t reader_opens, writer_opens;
-	bool reader_expected, writer_expected;
-	struct queue opening_readers, opening_writers;
 };
 
 extern const struct file_operations pipe_files;

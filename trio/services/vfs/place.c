@@ -1,11 +1,12 @@
 /* place.c: new files at new descriptors, one or two at a time. */
 #include "io.h"
 
+/* A file without its operations: dropping it leaves the state alone. */
+static const struct file_operations none;
+
 int64_t place_one(uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
 		  uint32_t descriptor_flags)
 {
-	/* Without its operations until it cannot fail any more: dropping it leaves the state alone. */
-	static const struct file_operations none;
 	struct file *f;
 	int64_t fd = file_make(&none, state, flags, NULL, &f);
 
@@ -19,29 +20,22 @@ int64_t place_one(uint32_t task, const struct file_operations *operations, void 
 	return fd;
 }
 
-int64_t place_two(uint32_t task, struct file *const file[2], uint32_t flags, struct grant to)
+int64_t place_two(uint32_t task, const struct file_operations *operations, void *const state[2],
+		  const uint32_t flags[2], uint32_t descriptor_flags, int32_t fds[2], struct grant to)
 {
-	int32_t fds[2];
-	int64_t first = descriptor_place(task, file[0], 0, flags);
-	int64_t second, error;
+	unsigned placed = 0;
+	int64_t result = 0;
 
-	if (first < 0) {
-		file_drop(file[0]);
-		file_drop(file[1]);
-		return first;
+	while (result >= 0 && placed < 2) {
+		result = place_one(task, operations, state[placed], flags[placed], descriptor_flags);
+		if (result >= 0)
+			fds[placed++] = (int32_t)result;
 	}
-	second = descriptor_place(task, file[1], 0, flags);
-	if (second < 0) {
-		descriptor_close(task, (int32_t)first);
-		file_drop(file[1]);
-		return second;
+	if (result >= 0)
+		result = copy_out(to, 0, fds, 2 * sizeof fds[0]);
+	while (result < 0 && placed > 0) {
+		file_of(task, fds[--placed])->operations = &none;
+		descriptor_close(task, fds[placed]);
 	}
-	fds[0] = (int32_t)first;
-	fds[1] = (int32_t)second;
-	error = copy_out(to, 0, fds, sizeof fds);
-	if (error != 0) {
-		descriptor_close(task, fds[0]);
-		descriptor_close(task, fds[1]);
-	}
-	return error;
+	return result;
 }

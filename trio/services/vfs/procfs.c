@@ -17,8 +17,15 @@ static const struct node_operations *operations_of(const struct proc_entry *e)
 	return e->folder == PROC_ROOT ? &proc_self_nodes : &proc_jump_nodes;
 }
 
-/* `like`: a node of the same process, whose owner it has; NULL for the root. */
-int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc_node *like, struct proc_node **out)
+/* The same at each lookup: programs compare. `owner`: a thread or process. */
+static uint64_t inode_of(const struct proc_entry *e, uint32_t owner, int64_t fd)
+{
+	uint64_t inode = ((uint64_t)owner << 20) + (uint64_t)(e - proc_entries) + 1;
+
+	return e == &proc_entries[PROC_FD] ? inode + ((uint64_t)(fd + 1) << 8) : inode;
+}
+
+int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc_node *like, struct node **out)
 {
 	struct file_attributes as = { .mode = e->mode };
 	struct proc_node *n = vfs_take(sizeof *n);
@@ -29,6 +36,7 @@ int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc
 		n->task = like->task;
 		n->process = like->process;
 		n->thread = like->thread;
+		n->fd = like->fd;
 	}
 	if (n->process != 0) {
 		as.owner = vfs.tasks[n->task].user;
@@ -37,10 +45,9 @@ int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc
 	node_begin(&n->node, m, &as);
 	n->node.operations = operations_of(e);
 	n->node.files = &proc_folder_files;
+	n->node.inode = inode_of(e, n->thread != 0 ? n->thread : n->process, n->fd);
 	n->entry = e;
-	/* The same at each lookup: programs compare. */
-	n->node.inode = ((uint64_t)(n->thread != 0 ? n->thread : n->process) << 20) + (uint64_t)(e - proc_entries) + 1;
-	*out = n;
+	*out = &n->node;
 	return 0;
 }
 
@@ -74,52 +81,37 @@ static uint32_t task_of(uint32_t process)
 	return task < TASKS && vfs.tasks[task].process == process ? task : TASKS;
 }
 
-static int64_t process_lookup(struct node *root, int64_t process, struct node **out)
+/* What a folder names by numbers; PROC_ROOT: nothing. */
+static uint32_t numbered_in(const struct proc_node *n)
 {
-	uint32_t task = process <= 0 ? TASKS : task_of((uint32_t)process);
-	struct proc_node like = { .task = task, .process = (uint32_t)process };
-	struct proc_node *n;
-	int64_t error;
-
-	if (task == TASKS)
-		return -ENOENT;
-	error = proc_make(root->mount, &proc_entries[PROC_PROCESS], &like, &n);
-	if (error == 0)
-		*out = &n->node;
-	return error;
+	if (n->entry == &proc_entries[PROC_ROOT])
+		return PROC_PROCESS;
+	if (n->entry == &proc_entries[PROC_TASKS])
+		return PROC_THREAD;
+	return n->entry == &proc_entries[PROC_FDS] ? PROC_FD : PROC_ROOT;
 }
 
-static int64_t descriptor_lookup(struct node *folder, int64_t fd, struct node **out)
+static int64_t numbered_lookup(struct node *folder, int64_t number, struct node **out)
 {
-	struct proc_node *n;
-	int64_t error;
+	struct proc_node like = *proc_node_of(folder);
+	uint32_t entry = numbered_in(&like);
 
-	if (fd < 0 || proc_is_zombie(proc_node_of(folder)) || file_of(proc_node_of(folder)->task, (int32_t)fd) == NULL)
+	if (entry == PROC_ROOT || number < 0 || (number == 0 && entry != PROC_FD))
 		return -ENOENT;
-	error = proc_make(folder->mount, &proc_entries[PROC_FD], proc_node_of(folder), &n);
-	if (error != 0)
-		return error;
-	n->fd = (int32_t)fd;
-	n->node.inode += (uint64_t)(fd + 1) << 8;
-	*out = &n->node;
-	return 0;
-}
-
-/* The task of a thread of the folder's process, with whose number it is found. */
-static int64_t thread_lookup(struct node *folder, int64_t thread, struct node **out)
-{
-	struct proc_node like = { .process = proc_node_of(folder)->process, .thread = (uint32_t)thread };
-	struct proc_node *n;
-	int64_t error;
-
-	while (like.task < TASKS && !proc_is_thread(&like, like.task))
-		like.task++;
-	if (thread <= 0 || like.task == TASKS)
-		return -ENOENT;
-	error = proc_make(folder->mount, &proc_entries[PROC_THREAD], &like, &n);
-	if (error == 0)
-		*out = &n->node;
-	return error;
+	if (entry == PROC_PROCESS) {
+		like.process = (uint32_t)number;
+		like.task = task_of(like.process);
+	} else if (entry == PROC_THREAD) {
+		like.thread = (uint32_t)number;
+		like.task = 0;
+		while (like.task < TASKS && !proc_is_thread(&like, like.task))
+			like.task++;
+	} else {
+		like.fd = (int32_t)number;
+		if (proc_is_zombie(&like) || file_of(like.task, like.fd) == NULL)
+			return -ENOENT;
+	}
+	return like.task == TASKS ? -ENOENT : proc_make(folder->mount, &proc_entries[entry], &like, out);
 }
 
 /* A thread's folder has the texts of its process's. */
@@ -133,36 +125,23 @@ static bool is_in(const struct proc_entry *e, const struct proc_node *folder)
 static int64_t proc_lookup(struct node *folder, const char *name, size_t length, struct node **out)
 {
 	const struct proc_node *in = proc_node_of(folder);
-	struct proc_node *n;
-	int64_t error;
 
 	if (!proc_is_alive(in))
 		return -ENOENT;
-	if (in->entry == &proc_entries[PROC_FDS])
-		return descriptor_lookup(folder, number_of(name, length), out);
-	if (in->entry == &proc_entries[PROC_TASKS])
-		return thread_lookup(folder, number_of(name, length), out);
 	for (unsigned i = 0; i < proc_entry_count; i++) {
 		const struct proc_entry *e = &proc_entries[i];
 
-		if (!is_in(e, in) || strlen(e->name) != length || memcmp(e->name, name, length) != 0)
-			continue;
-		error = proc_make(folder->mount, e, in, &n);
-		if (error == 0)
-			*out = &n->node;
-		return error;
+		if (is_in(e, in) && strlen(e->name) == length && memcmp(e->name, name, length) == 0)
+			return proc_make(folder->mount, e, in, out);
 	}
-	if (in->entry == &proc_entries[PROC_ROOT])
-		return process_lookup(folder, number_of(name, length), out);
-	return -ENOENT;
+	return numbered_lookup(folder, number_of(name, length), out);
 }
 
 static int64_t proc_parent(struct node *folder, struct node **out)
 {
 	const struct proc_node *n = proc_node_of(folder);
-	struct proc_node of = *n, *up;
+	struct proc_node of = *n;
 	uint16_t above = n->entry->folder;
-	int64_t error;
 
 	if (n->entry == &proc_entries[PROC_THREAD]) {
 		of.thread = 0;
@@ -172,14 +151,10 @@ static int64_t proc_parent(struct node *folder, struct node **out)
 	} else if (n->thread != 0) {
 		above = PROC_THREAD;
 	}
-	if (above == PROC_ROOT) {
-		*out = node_hold(folder->mount->root);
-		return 0;
-	}
-	error = proc_make(folder->mount, &proc_entries[above], &of, &up);
-	if (error == 0)
-		*out = &up->node;
-	return error;
+	if (above != PROC_ROOT)
+		return proc_make(folder->mount, &proc_entries[above], &of, out);
+	*out = node_hold(folder->mount->root);
+	return 0;
 }
 
 int64_t proc_name(struct node *node, char *to, struct node **folder)
@@ -190,14 +165,12 @@ int64_t proc_name(struct node *node, char *to, struct node **folder)
 
 	if (error != 0)
 		return error;
-	if (n->entry == &proc_entries[PROC_PROCESS])
-		text_add(&t, "%u", n->process);
+	if (n->entry->name[0] != '\0')
+		text_add(&t, "%s", n->entry->name);
 	else if (n->entry == &proc_entries[PROC_FD])
 		text_add(&t, "%d", n->fd);
-	else if (n->entry == &proc_entries[PROC_THREAD])
-		text_add(&t, "%u", n->thread);
 	else
-		text_add(&t, "%s", n->entry->name);
+		text_add(&t, "%u", n->entry == &proc_entries[PROC_THREAD] ? n->thread : n->process);
 	return (int64_t)t.length;
 }
 
@@ -215,29 +188,18 @@ static int64_t number_at(const struct proc_node *n, uint32_t i)
 	return t->process != 0 && t->thread == t->process ? (int64_t)t->process : -1;
 }
 
-/* What a folder names by numbers, and how many places of a table it looks at; 0: nothing. */
-static uint64_t numbered(const struct proc_node *n, uint32_t *entry)
-{
-	*entry = PROC_PROCESS;
-	if (n->entry == &proc_entries[PROC_ROOT])
-		return TASKS;
-	*entry = PROC_THREAD;
-	if (n->entry == &proc_entries[PROC_TASKS])
-		return TASKS;
-	*entry = PROC_FD;
-	return n->entry == &proc_entries[PROC_FDS] && !proc_is_zombie(n) ? vfs.tasks[n->task].descriptors->size : 0;
-}
-
 /* Positions: `.`, `..`, the table's entries, then tasks or descriptors by number. The next entry from `*position` on:
  * its name and number; false: there is none. */
 static bool proc_next(const struct proc_node *n, uint64_t *position, char *name, uint64_t *inode, uint32_t *mode)
 {
 	const uint64_t numbers = 2 + proc_entry_count;
-	uint32_t entry;
-	uint64_t most = numbered(n, &entry), owner = n->thread != 0 ? n->thread : n->process;
+	const uint32_t entry = numbered_in(n), owner = n->thread != 0 ? n->thread : n->process;
+	uint64_t most = entry == PROC_ROOT ? 0 : TASKS;
 	struct text t = { name, NAME_MAX, 0 };
 	int64_t number;
 
+	if (entry == PROC_FD)
+		most = proc_is_zombie(n) ? 0 : vfs.tasks[n->task].descriptors->size;
 	memset(name, 0, 16);
 	for (; *position < numbers; ++*position) {
 		const struct proc_entry *e = &proc_entries[*position < 2 ? 0 : *position - 2];
@@ -245,7 +207,7 @@ static bool proc_next(const struct proc_node *n, uint64_t *position, char *name,
 		if (*position >= 2 && !is_in(e, n))
 			continue;
 		text_add(&t, "%s", *position == 0 ? "." : *position == 1 ? ".." : e->name);
-		*inode = *position == 0 ? n->node.inode : (owner << 20) + (uint64_t)(e - proc_entries) + 1;
+		*inode = *position == 0 ? n->node.inode : inode_of(e, owner, 0);
 		*mode = *position < 2 ? S_IFDIR : e->mode;
 		name[t.length] = '\0';
 		return true;
@@ -256,8 +218,7 @@ static bool proc_next(const struct proc_node *n, uint64_t *position, char *name,
 			continue;
 		text_add(&t, "%lu", (uint64_t)number);
 		name[t.length] = '\0';
-		*inode = entry == PROC_FD ? (owner << 20) + (((uint64_t)number + 1) << 8) : (uint64_t)number << 20;
-		*inode += entry + 1;
+		*inode = inode_of(&proc_entries[entry], entry == PROC_FD ? owner : (uint32_t)number, number);
 		*mode = proc_entries[entry].mode;
 		return true;
 	}
@@ -288,12 +249,7 @@ static int64_t proc_list(struct file *f, struct grant to)
 
 static int64_t proc_mount(struct mount *m, const char *source, const char *options)
 {
-	struct proc_node *root;
-	int64_t error = proc_make(m, &proc_entries[PROC_ROOT], NULL, &root);
-
-	if (error == 0)
-		m->root = &root->node;
-	return error;
+	return proc_make(m, &proc_entries[PROC_ROOT], NULL, &m->root);
 }
 
 static int64_t proc_unmount(struct mount *m)

@@ -59,9 +59,9 @@ static inline bool proc_is_zombie(const struct proc_node *n)
 	return n->process != 0 && vfs.tasks[n->task].descriptors == NULL;
 }
 
-/* procfs.c: a node, held once; what all nodes of /proc can do. `like`: one of the same process, whose owner it has;
- * NULL for the root. */
-int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc_node *like, struct proc_node **out);
+/* procfs.c: a node, held once; what all nodes of /proc can do. `like`: one of the same process, whose owner it has,
+ * and of the same descriptor; NULL for the root. */
+int64_t proc_make(struct mount *m, const struct proc_entry *e, const struct proc_node *like, struct node **out);
 void proc_forget(struct node *n);
 int64_t proc_name(struct node *node, char *to, struct node **folder);
 

@@ -37,15 +37,12 @@ static int64_t jump_target(const struct proc_node *n, struct node **out)
 /* A pipe at a descriptor can be opened again: by a node that looks for it there then. */
 static int64_t pipe_follow(struct node *link, struct node **out)
 {
-	struct proc_node *n;
-	int64_t error = proc_make(link->mount, &proc_entries[PROC_FD], proc_node_of(link), &n);
+	int64_t error = proc_make(link->mount, &proc_entries[PROC_FD], proc_node_of(link), out);
 
 	if (error != 0)
 		return error;
-	n->fd = proc_node_of(link)->fd;
-	n->node.operations = &pipe_nodes;
-	n->node.mode = S_IFIFO | 0600;
-	*out = &n->node;
+	(*out)->operations = &pipe_nodes;
+	(*out)->mode = S_IFIFO | 0600;
 	return 0;
 }
 
@@ -90,9 +87,7 @@ static int64_t jump_readlink(struct node *link, char *to, size_t size)
 		return length;
 	if (target == NULL) {
 		f = file_of(n->task, n->fd);
-		if (f->operations->describe != NULL)
-			return f->operations->describe(f, to, size);
-		text_add(&t, "anon_inode:[%s]", f->operations->kind);
+		text_add(&t, f->operations->kind, f->operations->inode == NULL ? 0 : f->operations->inode(f));
 		return (int64_t)t.length;
 	}
 	return path_of(vfs.tasks[vfs.walker].folders->root, target, "", to, size);

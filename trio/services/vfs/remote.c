@@ -10,21 +10,6 @@
 extern const struct file_operations remote_folder_files;
 static const struct node_operations folder_operations, plain_operations;
 
-static struct grant name_grant(const char *name, size_t length)
-{
-	return grant_read(name, length);
-}
-
-static uint32_t number_of(const struct node *n)
-{
-	return remote_mount_of(n)->number;
-}
-
-static uint32_t inode_of(const struct node *n)
-{
-	return (uint32_t)n->inode;
-}
-
 static struct remote_node **place_of(struct remote_mount *m, uint32_t inode)
 {
 	struct remote_node **at = &m->buckets[inode % REMOTE_BUCKETS];
@@ -57,7 +42,7 @@ static void take_over(struct node *n, const struct file_attributes *a)
 int64_t remote_refresh(struct node *n)
 {
 	struct file_attributes a;
-	int64_t result = fs_attributes(number_of(n), inode_of(n), grant_write(&a, sizeof a));
+	int64_t result = fs_attributes(remote_number(n), remote_inode(n), grant_write(&a, sizeof a));
 
 	if (result < 0)
 		return result;
@@ -72,7 +57,7 @@ static void refresh_or_later(struct node *n)
 	remote_of(n)->stale = remote_refresh(n) != 0;
 }
 
-int64_t remote_node_new(struct mount *m, uint32_t inode, struct remote_node **out)
+int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out)
 {
 	struct remote_mount *state = m->state;
 	struct file_attributes a;
@@ -90,12 +75,12 @@ int64_t remote_node_new(struct mount *m, uint32_t inode, struct remote_node **ou
 	n->node.operations = S_ISDIR(a.mode) ? &folder_operations : &plain_operations;
 	n->node.files = S_ISDIR(a.mode) ? &remote_folder_files : &remote_files;
 	*place_of(state, inode) = n;
-	*out = n;
+	*out = &n->node;
 	return 0;
 }
 
 /* The node of an inode that fs has just held for us: that hold is the node's, or goes. */
-static int64_t node_get(struct mount *m, uint32_t inode, struct remote_node **out)
+static int64_t node_get(struct mount *m, uint32_t inode, struct node **out)
 {
 	struct remote_mount *state = m->state;
 	struct remote_node *n = *place_of(state, inode);
@@ -113,7 +98,7 @@ static int64_t node_get(struct mount *m, uint32_t inode, struct remote_node **ou
 		return result;
 	if (n->node.references++ == 0)
 		idle_leave(state, n);
-	*out = n;
+	*out = &n->node;
 	return 0;
 }
 
@@ -130,47 +115,47 @@ static void found_as(struct remote_node *n, struct node *folder, const char *nam
 		node_drop(&old->node);
 }
 
-static int64_t remote_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+/* The node of an inode that fs has just held for us, as what stands at that name. */
+static int64_t node_found(struct node *folder, uint32_t inode, const char *name, size_t length, struct node **out)
 {
 	struct remote_node *n;
-	uint32_t inode;
-	int64_t result = fs_lookup(number_of(folder), inode_of(folder), name_grant(name, length), &inode);
+	int64_t result = node_get(folder->mount, inode, out);
 
-	if (result < 0)
-		return result;
-	result = node_get(folder->mount, inode, &n);
 	if (result != 0)
 		return result;
+	n = remote_of(*out);
 	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
 		found_as(n, folder, name, length);
-	*out = &n->node;
 	return 0;
+}
+
+static int64_t remote_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+{
+	uint32_t inode;
+	int64_t result = fs_lookup(remote_number(folder), remote_inode(folder), grant_read(name, length), &inode);
+
+	return result < 0 ? result : node_found(folder, inode, name, length, out);
 }
 
 static int64_t remote_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
 			     struct node **out)
 {
-	struct remote_node *n;
 	uint32_t inode;
-	int64_t result = fs_create(number_of(folder), inode_of(folder), as->mode, as->owner, as->group, as->device,
-				   name_grant(name, length), &inode);
+	int64_t result = fs_create(remote_number(folder), remote_inode(folder), as->mode, as->owner, as->group,
+				   as->device, grant_read(name, length), &inode);
 
-	if (result < 0)
-		return result;
-	result = node_get(folder->mount, inode, &n);
-	if (result != 0)
-		return result;
-	found_as(n, folder, name, length);
-	refresh_or_later(folder);
-	*out = &n->node;
-	return 0;
+	if (result >= 0)
+		result = node_found(folder, inode, name, length, out);
+	if (result == 0)
+		refresh_or_later(folder);
+	return result;
 }
 
 static int64_t remote_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
 			      const char *target, size_t target_length)
 {
-	int64_t result = fs_symlink(number_of(folder), inode_of(folder), as->owner, as->group, name_grant(name, length),
-				    grant_read(target, target_length));
+	int64_t result = fs_symlink(remote_number(folder), remote_inode(folder), as->owner, as->group,
+				    grant_read(name, length), grant_read(target, target_length));
 
 	if (result >= 0)
 		refresh_or_later(folder);
@@ -179,7 +164,8 @@ static int64_t remote_symlink(struct node *folder, const char *name, size_t leng
 
 static int64_t remote_link(struct node *folder, const char *name, size_t length, struct node *to)
 {
-	int64_t result = fs_link(number_of(folder), inode_of(folder), inode_of(to), name_grant(name, length));
+	int64_t result =
+		fs_link(remote_number(folder), remote_inode(folder), remote_inode(to), grant_read(name, length));
 
 	if (result >= 0)
 		refresh_or_later(to);
@@ -200,7 +186,8 @@ static void name_gone(struct remote_node *n)
 
 static int64_t remote_unlink(struct node *folder, const char *name, size_t length, struct node *node)
 {
-	int64_t result = fs_unlink(number_of(folder), inode_of(folder), S_ISDIR(node->mode), name_grant(name, length));
+	int64_t result =
+		fs_unlink(remote_number(folder), remote_inode(folder), S_ISDIR(node->mode), grant_read(name, length));
 
 	if (result < 0)
 		return result;
@@ -212,8 +199,8 @@ static int64_t remote_unlink(struct node *folder, const char *name, size_t lengt
 static int64_t remote_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
 			     const char *new_name, size_t new_length, struct node *replaced)
 {
-	int64_t result = fs_rename(number_of(folder), inode_of(folder), name_grant(name, length), inode_of(to),
-				   name_grant(new_name, new_length));
+	int64_t result = fs_rename(remote_number(folder), remote_inode(folder), grant_read(name, length),
+				   remote_inode(to), grant_read(new_name, new_length));
 
 	if (result < 0)
 		return result;
@@ -227,16 +214,10 @@ static int64_t remote_rename(struct node *folder, const char *name, size_t lengt
 
 static int64_t remote_parent(struct node *folder, struct node **out)
 {
-	struct remote_node *n;
 	uint32_t inode;
-	int64_t result = fs_lookup(number_of(folder), inode_of(folder), name_grant("..", 2), &inode);
+	int64_t result = fs_lookup(remote_number(folder), remote_inode(folder), grant_read("..", 2), &inode);
 
-	if (result < 0)
-		return result;
-	result = node_get(folder->mount, inode, &n);
-	if (result == 0)
-		*out = &n->node;
-	return result;
+	return result < 0 ? result : node_get(folder->mount, inode, out);
 }
 
 static int64_t remote_name(struct node *node, char *to, struct node **folder)
@@ -252,20 +233,18 @@ static int64_t remote_name(struct node *node, char *to, struct node **folder)
 
 static int64_t remote_readlink(struct node *link, char *to, size_t size)
 {
-	return fs_readlink(number_of(link), inode_of(link), grant_write(to, size));
+	return fs_readlink(remote_number(link), remote_inode(link), grant_write(to, size));
 }
 
 static int64_t remote_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
-	int64_t result;
-
-	result = fs_set_attributes(number_of(n), inode_of(n), which, grant_read(to, sizeof *to));
+	int64_t result = fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
 	return result < 0 ? result : 0;
 }
 
 static int64_t remote_sync(struct node *n)
 {
-	return fs_sync(number_of(n), inode_of(n));
+	return fs_sync(remote_number(n), remote_inode(n));
 }
 
 /* Gives it back. Returns its parent where nobody holds that any more. */
@@ -274,9 +253,9 @@ static struct remote_node *node_end(struct remote_node *n)
 	struct remote_mount *m = remote_mount_of(&n->node);
 	struct remote_node *parent = n->parent;
 
-	*place_of(m, inode_of(&n->node)) = n->next;
+	*place_of(m, remote_inode(&n->node)) = n->next;
 	if (&n->node != n->node.mount->root)
-		fs_release(m->number, inode_of(&n->node));
+		fs_release(m->number, remote_inode(&n->node));
 	vfs_give(n, sizeof *n);
 	return parent != NULL && --parent->node.references == 0 ? parent : NULL;
 }

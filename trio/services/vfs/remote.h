@@ -41,11 +41,20 @@ static inline struct remote_mount *remote_mount_of(const struct node *n)
 {
 	return n->mount->state;
 }
+/* As fs knows the node: its mount's number, its own. */
+static inline uint32_t remote_number(const struct node *n)
+{
+	return remote_mount_of(n)->number;
+}
+static inline uint32_t remote_inode(const struct node *n)
+{
+	return (uint32_t)n->inode;
+}
 
 /* remote.c */
 int64_t remote_refresh(struct node *n);
 /* The node of an inode that has none yet and is held for it, with one reference. */
-int64_t remote_node_new(struct mount *m, uint32_t inode, struct remote_node **out);
+int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out);
 /* Of those that nobody holds, the one that has been unused for the longest goes. */
 void remote_idle_end(struct remote_mount *m);
 

@@ -3,11 +3,6 @@
 #include "handlers.h"
 #include "remote.h"
 
-static uint32_t fs_mount_of(const struct node *n)
-{
-	return remote_mount_of(n)->number;
-}
-
 /* r->done: what earlier runs have done. */
 static verdict remote_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
@@ -15,7 +10,7 @@ static verdict remote_read(struct request *r, struct file *f, struct grant to, u
 	int64_t result = 0;
 
 	while (r->done < to.length) {
-		result = fs_read(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
+		result = fs_read(remote_number(n), remote_inode(n), *at + r->done,
 				 grant_part(to, r->done, to.length - r->done));
 		if (result == -EWAIT)
 			return disk_park(r);
@@ -46,7 +41,7 @@ static verdict remote_write(struct request *r, struct file *f, struct grant from
 	}
 	*at = r->scratch[3];
 	while (r->done < r->scratch[2]) {
-		result = fs_write(fs_mount_of(n), (uint32_t)n->inode, *at + r->done,
+		result = fs_write(remote_number(n), remote_inode(n), *at + r->done,
 				  grant_part(from, r->done, r->scratch[2] - r->done));
 		if (result == -EWAIT)
 			return disk_park(r);
@@ -69,7 +64,7 @@ static verdict remote_write(struct request *r, struct file *f, struct grant from
 static int64_t remote_entries(struct file *f, struct grant to)
 {
 	uint64_t next = f->position;
-	int64_t result = fs_entries(fs_mount_of(f->node), (uint32_t)f->node->inode, f->position, to, &next);
+	int64_t result = fs_entries(remote_number(f->node), remote_inode(f->node), f->position, to, &next);
 
 	if (result >= 0)
 		f->position = next;
@@ -83,7 +78,7 @@ const struct file_operations remote_folder_files = { .entries = remote_entries, 
 
 int64_t remote_truncate(struct node *n, uint64_t size)
 {
-	int64_t result = fs_truncate(fs_mount_of(n), (uint32_t)n->inode, size);
+	int64_t result = fs_truncate(remote_number(n), remote_inode(n), size);
 
 	if (result < 0)
 		return result;
@@ -98,7 +93,7 @@ int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to)
 	uint64_t done = 0;
 
 	while (done < to.length) {
-		int64_t result = fs_read(fs_mount_of(n), (uint32_t)n->inode, offset + done,
+		int64_t result = fs_read(remote_number(n), remote_inode(n), offset + done,
 					 grant_part(to, done, to.length - done));
 
 		if (result < 0)

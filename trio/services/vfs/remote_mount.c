@@ -20,7 +20,6 @@ static int64_t disk_at(const char *source, uint32_t *endpoint)
 static int64_t remote_mount(struct mount *m, const char *source, const char *options)
 {
 	struct remote_mount *state;
-	struct remote_node *root;
 	uint32_t endpoint;
 	int64_t result = disk_at(source, &endpoint);
 
@@ -38,13 +37,12 @@ static int64_t remote_mount(struct mount *m, const char *source, const char *opt
 	state->number = (uint32_t)result;
 	list_start(&state->idle);
 	m->state = state;
-	result = remote_node_new(m, ROOT_INODE, &root);
+	result = remote_node_new(m, ROOT_INODE, &m->root);
 	if (result != 0) {
 		fs_unmount(state->number);
 		vfs_give(state, sizeof *state);
 		return result;
 	}
-	m->root = &root->node;
 	return 0;
 }
 

@@ -1,6 +1,5 @@
 /* socket.c: sockets as files: their making, joining and end, names and options. */
 #include "abi/signal.h"
-#include "abi/termios.h"
 #include "kernel.h"
 #include "socket.h"
 
@@ -162,18 +161,19 @@ static uint32_t socket_poll(struct file *f)
 	return ready;
 }
 
-static verdict socket_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
+static int64_t socket_readable(struct file *f)
 {
 	const struct socket *s = f->state;
-	uint32_t used = s->ring.used;
 
-	if (command != FIONREAD)
-		return refuse(r, ENOTTY);
 	if (s->state == LISTENING)
-		return refuse(r, EINVAL);
-	if (s->type != SOCK_STREAM && s->packet_count > 0)
-		used = CONTAINER(s->packets.next, struct packet, link)->length;
-	return settle(r, copy_out(at, 0, &used, sizeof used));
+		return -EINVAL;
+	return s->type == SOCK_STREAM || s->packet_count == 0 ? s->ring.used
+							      : CONTAINER(s->packets.next, struct packet, link)->length;
+}
+
+static uint64_t socket_inode(const struct file *f)
+{
+	return ((const struct socket *)f->state)->inode;
 }
 
 static void socket_stat(struct file *f, struct linux_stat *to)
@@ -184,15 +184,6 @@ static void socket_stat(struct file *f, struct linux_stat *to)
 	to->mode = S_IFSOCK | 0777;
 	to->owner = s->owner;
 	to->group = s->group;
-}
-
-static int64_t socket_describe(struct file *f, char *to, size_t size)
-{
-	const struct socket *s = f->state;
-	struct text t = { to, size, 0 };
-
-	text_add(&t, "socket:[%lu]", s->inode);
-	return (int64_t)t.length;
 }
 
 static void socket_release(struct file *f)
@@ -209,9 +200,10 @@ const struct file_operations socket_files = {
 	.read = socket_read,
 	.write = socket_write,
 	.poll = socket_poll,
-	.ioctl = socket_ioctl,
+	.readable = socket_readable,
 	.stat = socket_stat,
-	.describe = socket_describe,
+	.kind = "socket:[%lu]",
+	.inode = socket_inode,
 	.release = socket_release,
 };
 
@@ -302,29 +294,28 @@ verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t p
 
 verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32_t protocol, struct grant to)
 {
-	int64_t kind = type_of(family, type, protocol), error;
+	const uint32_t flags[2] = { O_RDWR | (type & O_NONBLOCK), O_RDWR | (type & O_NONBLOCK) };
+	int64_t kind = type_of(family, type, protocol), error = -ENOMEM;
 	struct socket *s[2] = { NULL, NULL };
-	struct file *file[2];
+	int32_t fds[2];
 
 	if (kind < 0)
 		return settle(r, kind);
-	for (unsigned i = 0; i < 2; i++) {
-		error = -ENOMEM;
+	for (unsigned i = 0; i < 2; i++)
 		s[i] = socket_make_surely(r->task, (uint16_t)kind);
-		if (s[i] != NULL)
-			error = file_make(&socket_files, s[i], O_RDWR | (type & O_NONBLOCK), NULL, &file[i]);
-		if (error != 0) {
-			if (s[i] != NULL)
-				socket_close(s[i]);
-			if (i == 1)
-				file_drop(file[0]);
-			return settle(r, error);
+	if (s[0] != NULL && s[1] != NULL)
+		error = place_two(r->task, &socket_files, (void *[2]){ s[0], s[1] }, flags, type & O_CLOEXEC, fds, to);
+	for (unsigned i = 0; i < 2; i++) {
+		if (error == 0) {
+			s[i]->file = file_of(r->task, fds[i]);
+			s[i]->peer_credentials = credentials_of(r->task);
+		} else if (s[i] != NULL) {
+			socket_close(s[i]);
 		}
-		s[i]->file = file[i];
-		s[i]->peer_credentials = credentials_of(r->task);
 	}
-	socket_join(s[0], s[1]);
-	return settle(r, place_two(r->task, file, type & O_CLOEXEC, to));
+	if (error == 0)
+		socket_join(s[0], s[1]);
+	return settle(r, error);
 }
 
 verdict vfs_send(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,

@@ -63,11 +63,11 @@ static verdict tmpfs_read(struct request *r, struct file *f, struct grant to, ui
 	length = MIN(to.length, n->node.size - offset);
 	while (done < length) {
 		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
-		const char *p = page_at(n, offset / PAGE, false);
+		char *p = page_at(n, offset / PAGE, false);
 
 		bad = p != NULL ? copy_out(to, done, p + in_page, chunk) : copy_zeros(to, done, chunk);
 		if (bad != 0 && p != NULL)
-			chunk = copied_out(to, done, p + in_page, chunk);
+			chunk = copied(p + in_page, to, done, chunk, false);
 		if (bad == 0 || p != NULL) {
 			done += chunk;
 			offset += chunk;
@@ -103,7 +103,7 @@ static verdict tmpfs_write(struct request *r, struct file *f, struct grant from,
 
 		bad = p == NULL ? -ENOSPC : copy_in(p + in_page, from, done, chunk);
 		if (bad == -EFAULT)
-			chunk = copied_in(p + in_page, from, done, chunk);
+			chunk = copied(p + in_page, from, done, chunk, true);
 		else if (bad != 0)
 			break;
 		done += chunk;

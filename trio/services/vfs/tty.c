@@ -248,17 +248,17 @@ static void terminal_stat(struct file *f, struct linux_stat *to)
 	node_drop(n);
 }
 
-static int64_t terminal_describe(struct file *f, char *to, size_t size)
+static int64_t terminal_readable(struct file *f)
 {
-	size_t length = MIN(sizeof console_name - 1, size);
+	const struct terminal *t = vfs.terminal;
 
-	memcpy(to, console_name, length);
-	return (int64_t)length;
+	return (t->modes.local & ICANON) != 0 && t->lines == 0 ? 0 : t->ready - t->read;
 }
 
 const struct file_operations terminal_files = { .read = terminal_read,
 						.write = terminal_write,
 						.poll = terminal_poll,
+						.readable = terminal_readable,
 						.ioctl = terminal_ioctl,
 						.stat = terminal_stat,
-						.describe = terminal_describe };
+						.kind = console_name };

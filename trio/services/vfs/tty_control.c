@@ -84,13 +84,6 @@ static int64_t set_size(struct terminal *t, struct grant at)
 	return 0;
 }
 
-static int64_t queued(const struct terminal *t, struct grant at)
-{
-	uint32_t n = (t->modes.local & ICANON) != 0 && t->lines == 0 ? 0 : t->ready - t->read;
-
-	return copy_out(at, 0, &n, sizeof n);
-}
-
 static int64_t give_up(struct terminal *t, uint32_t task)
 {
 	if (!is_own(t, task))
@@ -126,8 +119,6 @@ static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struc
 		return take_over(t, task, argument);
 	case TIOCNOTTY:
 		return give_up(t, task);
-	case FIONREAD:
-		return queued(t, at);
 	case TIOCOUTQ:
 		return copy_out(at, 0, &(uint32_t){ 0 }, sizeof(uint32_t));
 	case TCFLSH:
