@@ -12,7 +12,7 @@ import pytest
 from tests.trio import fuzzing
 from tests.trio.boot import Kernel
 from tests.trio.fuzzing import Report, findings
-from tests.trio.partitions import MONO_AND_IN_TURN
+from tests.trio.partitions import MONO_AND_IN_TURN, PARTITIONS
 
 pytestmark = pytest.mark.guest
 
@@ -52,6 +52,16 @@ def test_random_sequences_keep_what_they_promise(
     sequence's number, name and condition; or a machine that hangs."""
     command = fuzzing.sequences(pytestconfig.option.slow_seed, 6 * ROUND)
     assert held(structure_kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
+
+
+@pytest.mark.parametrize("structure_kernel", PARTITIONS, indirect=True)
+def test_a_share_of_both_in_every_structure(
+    structure_kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
+) -> None:
+    """Expected and broken: as above."""
+    seed = pytestconfig.option.slow_seed
+    for command in (fuzzing.calls(seed, 5_000), fuzzing.sequences(seed, ROUND)):
+        held(structure_kernel, user_programs, *command, seconds=300.0)
 
 
 @pytest.mark.slow(minutes=1)
