@@ -23,8 +23,9 @@ verdict pm_raise(struct request *r, uint32_t signal, uint32_t code, uint64_t add
 verdict pm_raised(struct request *r, uint32_t signal)
 {
 	struct thread *t = asking(r);
+	struct information i = from_user(t->process, SI_USER, 0);
 
-	(void)signal_send(t->process, t, signal, &(struct information){ .code = SI_USER });
+	(void)signal_send(t->process, t, signal, &i);
 	return answer(r, 0);
 }
 

@@ -6,11 +6,6 @@ struct sent {
 	uint32_t allowed, met;
 };
 
-static struct information from_user(const struct process *p, int32_t code, uint64_t value)
-{
-	return (struct information){ .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = value };
-}
-
 static int64_t send_checked(const struct process *from, struct process *to, struct thread *t, uint32_t signal,
 			    const struct information *i)
 {

@@ -261,6 +261,12 @@ static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 	return h->set & SIGNAL_BIT(signal) ? h->action[signal - 1].handler : SIG_DFL;
 }
 
+/* Of a signal that `p` sends. */
+static inline struct information from_user(const struct process *p, int32_t code, uint64_t value)
+{
+	return (struct information){ .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = value };
+}
+
 /* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
 int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const struct information *i);
 /* The kernel's own, without information. */

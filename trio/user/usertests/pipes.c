@@ -90,6 +90,7 @@ TEST(pipe_sigpipe, "Does a write without readers give SIGPIPE, or EPIPE where th
 
 static volatile int broken, broken_code;
 static volatile long broken_thread;
+static volatile pid_t broken_by;
 
 static void note_broken(int signal, siginfo_t *about, void *context)
 {
@@ -97,6 +98,7 @@ static void note_broken(int signal, siginfo_t *about, void *context)
 	(void)context;
 	broken++;
 	broken_code = about->si_code;
+	broken_by = about->si_pid;
 	broken_thread = RAW(SYS_gettid);
 }
 
@@ -144,6 +146,7 @@ TEST(pipe_sigpipe_comes, "Does SIGPIPE come once, before the call returns, to th
 	FAILS(write(ends[1], "x", 1), EPIPE);
 	IS(broken, 2);
 	IS(broken_code, SI_USER);
+	IS(broken_by, getpid());
 	IS(broken_thread, RAW(SYS_gettid));
 	FAILS(writev(ends[1], parts, 2), EPIPE);
 	IS(broken, 3);
