@@ -101,7 +101,7 @@ def ppm(path: Path) -> np.ndarray:
 
 
 class Monitor:
-    """QEMU's machine protocol, as far as screenshots."""
+    """QEMU's machine protocol, as far as screenshots and commands without an answer."""
 
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -111,7 +111,7 @@ class Monitor:
         self.lines.readline()
         self.ask("qmp_capabilities")
 
-    def ask(self, command: str, **arguments: str) -> None:
+    def ask(self, command: str, **arguments: str | int) -> None:
         self.socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         while "return" not in (answer := json.loads(self.lines.readline())):
             assert "error" not in answer, answer

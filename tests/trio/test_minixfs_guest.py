@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.guests.qemu import MachineType
+from tests.guests.test_real_display import Monitor
 from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.conftest import Program
+from tests.trio.live import MONITOR, live
 from tests.trio.minixfs import make
 from tests.trio.partitions import BRIEFLY_IN_TURN
 from tests.trio.test_devices import TYPES
@@ -92,6 +95,32 @@ def test_pages_of_files_and_programs_come_from_a_cold_disk(
     lines = said.decode().splitlines()
     assert [line for line in lines if line.startswith("FAIL")] == []
     assert lines[-1].endswith(" 0 failed, 0 skipped")
+    sound(image)
+
+
+def test_a_disk_that_stalls_keeps_nobody_from_being_killed(kernel: Kernel, program: Program, tmp_path: Path) -> None:
+    """Expected: as on Linux, SIGKILL ends a mincore whose answer belongs on a page that the disk has, at once; mlock
+    waits for its page whatever other signal comes. Broken: EINTR, or a process that waits for the disk to be killed."""
+    image = tmp_path / "image"
+    make(image, 4096, 4096, 512)
+    script = """
+        exec </dev/console >/dev/console; stty -echo
+        mkdir /mnt; mount -t minix /dev/vda /mnt; head -c 262144 /dev/zero >/mnt/file; umount /mnt
+        mount -t minix /dev/vda /mnt; stalled /mnt/file; umount /mnt
+    """
+    drive = ("-drive", f"file={image},if=none,id=disk,format=raw", "-device", "virtio-blk-pci,drive=disk")
+    inside = initramfs(("sh", "-c", script), {"bin/stalled": program("stalled")})
+    others = dict.fromkeys(("bps_rd", "bps_wr", "iops", "iops_rd", "iops_wr"), 0)
+    with live(kernel, inside, Machine(more=drive), tmp_path) as machine:
+        machine.hear(b"ready")
+        monitor = Monitor(tmp_path / MONITOR)
+        monitor.ask("block_set_io_throttle", device="disk", bps=1, **others)
+        machine.say(b"\n")
+        machine.hear(b"killed 9\r\n")
+        monitor.ask("block_set_io_throttle", device="disk", bps=0, **others)
+        machine.hear(b"locked 0\r\n")
+        machine.hear(b"touched 0\r\n")
+        assert machine.ended() == 0
     sound(image)
 
 

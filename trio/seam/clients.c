@@ -63,8 +63,6 @@ int64_t client_answer(uint64_t task, uint64_t from)
 	return 0;
 }
 
-static const uint32_t ending_work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
-
 /* A signal may have come before. */
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 {
@@ -72,11 +70,12 @@ int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
-	if (ends == BY_A_SIGNAL && tasks[task]->work & WORK_ATTEND)
+	tasks[task]->request.ends = (uint8_t)ends;
+	if (request_is_ended(tasks[task]))
 		return 1;
 	clients[task].state = CLIENT_PARKED;
+	servers[PRESENT_DOMAIN].signalled[task / 64] &= ~(1UL << task % 64);
 	servers[PRESENT_DOMAIN].late[task / 64] &= ~(1UL << task % 64);
-	tasks[task]->request.ends = (uint8_t)ends;
 	if (deadline == NEVER)
 		timer_clear((uint32_t)task);
 	else
@@ -91,7 +90,8 @@ int64_t client_gave_way(uint64_t task, uint64_t ends)
 	if (ends > BY_NOTHING)
 		return -EINVAL;
 	clients[task].state = CLIENT_HELD;
-	return (tasks[task]->work & ending_work[ends]) != 0;
+	tasks[task]->request.ends = (uint8_t)ends;
+	return request_is_ended(tasks[task]);
 }
 
 static void tell(uint32_t task, uint64_t *bits)
@@ -107,7 +107,7 @@ void server_interrupt(struct task *t)
 {
 	struct client *c = &clients[t->number];
 
-	if (c->state == CLIENT_PARKED && t->request.ends == BY_A_SIGNAL)
+	if (c->state == CLIENT_PARKED && request_is_ended(t))
 		tell(t->number, servers[c->domain].signalled);
 	else if (t->work & WORK_END && (c->state == CLIENT_SENT || c->state == CLIENT_HELD))
 		timer_set(t->number, clock_now() + KILL_NS);

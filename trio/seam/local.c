@@ -63,14 +63,13 @@ static void request_end(struct task *t)
  * turn. */
 static __attribute__((noinline)) void pass(struct task *t)
 {
-	static const uint32_t work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
 	bool gave_way = !t->ready.next;
 
 	if (!gave_way)
 		queue_remove(&t->ready);
 	(void)task_look();
 	/* What it was parked for has come: then a signal waits. */
-	if (gave_way && t->work & work[t->request.ends])
+	if (gave_way && request_is_ended(t))
 		request_end(t);
 }
 
@@ -196,10 +195,8 @@ void local_deliver(void)
 
 void local_interrupt(struct task *t)
 {
-	struct request *r = &t->request;
-
-	if (t->state != WAITING || r->ends != BY_A_SIGNAL)
+	if (t->state != WAITING || !request_is_ended(t))
 		return;
 	request_end(t);
-	unpark_request(r);
+	unpark_request(&t->request);
 }

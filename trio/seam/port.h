@@ -148,6 +148,8 @@ verdict park(struct queue *queue, struct request *r);
 verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline);
 /* The same where a signal must not end it: it waits for a device, which is sure to answer. */
 verdict park_hard(struct queue *queue, struct request *r);
+/* Or only one that ends the process. */
+verdict park_to_end(struct queue *queue, struct request *r);
 /* All that wait there run again, in the order in which they were parked. Not at once: after the present handler. */
 void unpark(struct queue *queue);
 /* The first of them alone; there is one. */

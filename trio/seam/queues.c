@@ -8,6 +8,13 @@ verdict park_hard(struct queue *queue, struct request *r)
 	return PARKED;
 }
 
+verdict park_to_end(struct queue *queue, struct request *r)
+{
+	(void)park(queue, r);
+	r->ends = BY_THE_END;
+	return PARKED;
+}
+
 bool is_waited_for(const struct queue *queue)
 {
 	return !queue_is_empty(queue);

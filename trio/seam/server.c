@@ -266,7 +266,7 @@ static void parked_told(const struct incoming *in)
 	} else if (h->is_parked && in->kind == INCOMING_LATE) {
 		h->request.late = true;
 		unpark_request(&h->request);
-	} else if (h->is_parked && h->request.ends == BY_A_SIGNAL) {
+	} else if (h->is_parked && h->request.ends != BY_NOTHING) {
 		end_by_signal(h);
 	}
 }

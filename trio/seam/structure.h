@@ -36,6 +36,14 @@ static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
 /* Services begin, the lowest first. */
 void services_begin(void);
 
+/* What has come for `t` is what ends its request. */
+static inline bool request_is_ended(const struct task *t)
+{
+	static const uint32_t work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
+
+	return (t->work & work[t->request.ends]) != 0;
+}
+
 /* A parked request of `t`'s ends with -EINTR, or with what is done, if a signal ends it. */
 static inline void request_interrupt(struct task *t)
 {

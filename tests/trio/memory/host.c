@@ -113,6 +113,11 @@ verdict park_hard(struct queue *queue, struct request *r)
 	return park_until(queue, r, NEVER);
 }
 
+verdict park_to_end(struct queue *queue, struct request *r)
+{
+	return park_until(queue, r, NEVER);
+}
+
 verdict give_way(struct request *r, enum ends ends)
 {
 	(void)ends;

@@ -121,7 +121,7 @@ verdict vm_resident(struct request *r, uint64_t address, uint64_t length, uint64
 			return refuse(r, ENOMEM);
 		result = user_place(s, to + done, true, &place);
 		if (result != 0)
-			return result == -EWAIT ? paged_wait_hard(r) : refuse(r, EFAULT);
+			return result == -EWAIT ? paged_wait_to_end(r) : refuse(r, EFAULT);
 		memcpy(place, part, count);
 		done += count;
 	}

@@ -174,7 +174,7 @@ verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, ui
 
 		result = user_place(s, address, false, &word);
 		if (result != 0)
-			return result == -EWAIT ? paged_wait_hard(r) : refuse(r, EFAULT);
+			return result == -EWAIT ? paged_wait_to_end(r) : refuse(r, EFAULT);
 		if (*(const uint32_t *)word != (uint32_t)compare)
 			return refuse(r, EAGAIN);
 	}

@@ -112,9 +112,9 @@ verdict paged_wait(struct request *r)
 	return park(want_absent(r->task), r);
 }
 
-verdict paged_wait_hard(struct request *r)
+verdict paged_wait_to_end(struct request *r)
 {
-	return park_hard(want_absent(r->task), r);
+	return park_to_end(want_absent(r->task), r);
 }
 
 /* Of several regions the first: it is a hint. */

@@ -111,7 +111,7 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 		r->scratch[0] = share.at;
 		r->scratch[1] = share.gaps;
 		r->again = true;
-		return paged_wait(r);
+		return paged_wait_to_end(r);
 	}
 	return settle(r, result == 0 && share.gaps ? -ENOMEM : result);
 }

@@ -318,10 +318,10 @@ void object_unmapped(uint32_t object);
 /* paged.c */
 /* A page of such an object that object_frame() has not: -EWAIT, or why it will not come. */
 int64_t paged_absent(uint32_t object, uint64_t index);
-/* The request waits for the page that was found absent last; no signal ends the second, whose call Linux does not
- * interrupt either. */
+/* The request waits for the page that was found absent last; of the second one's call Linux interrupts none either, but
+ * to end the process. */
 verdict paged_wait(struct request *r);
-verdict paged_wait_hard(struct request *r);
+verdict paged_wait_to_end(struct request *r);
 /* Those of a range will be needed. */
 void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end);
 /* Whether a page has its content. */
