@@ -6,6 +6,8 @@
 #include "io.h"
 
 struct proc_node;
+/* Makes the text of a node. */
+typedef void proc_maker(const struct proc_node *n, struct text *t);
 
 /* What stands in /proc, or in each process's folder. */
 struct proc_entry {
@@ -15,7 +17,7 @@ struct proc_entry {
 	/* Pages that the text may have: a power of two. */
 	uint16_t pages;
 	uint32_t mode;
-	void (*text)(const struct proc_node *n, struct text *t);
+	proc_maker *text;
 	/* Of `text`: which of those it makes. */
 	uint32_t kind;
 };
@@ -82,15 +84,8 @@ struct task_numbers {
 struct task_numbers task_numbers(uint32_t task);
 
 /* machine.c */
-void machine_stat(const struct proc_node *n, struct text *t);
-void machine_memory(const struct proc_node *n, struct text *t);
-void machine_processor(const struct proc_node *n, struct text *t);
-void machine_uptime(const struct proc_node *n, struct text *t);
-void machine_load(const struct proc_node *n, struct text *t);
-void machine_build(const struct proc_node *n, struct text *t);
-void machine_interrupts(const struct proc_node *n, struct text *t);
-void machine_name(const struct proc_node *n, struct text *t);
-void machine_counters(const struct proc_node *n, struct text *t);
+proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, machine_load, machine_build;
+proc_maker machine_interrupts, machine_name, machine_counters;
 
 /* procfs_text.c: the folders first, these. */
 enum {
