@@ -146,6 +146,10 @@ void counters_off(void);
 /* Counts of `intervals` from on to off, less what the switching itself counts; 1 if they counted all the time. */
 int counters_read(double values[N_COUNTERS], uint64_t intervals);
 
+/* tally.c: what the kernel itself counts in single iterations of a row (by path, where it tells) ---------------- */
+void tally_row(struct engine *, void *state); /* after the timed iterations */
+void tally_emit(const struct engine *);       /* nothing, where there is nothing */
+
 /* emit.c ----------------------------------------------------------------------------------------------------- */
 extern unsigned long emitted_lines; /* by this process; the end marker tells how many, so that a reader misses none */
 struct json {

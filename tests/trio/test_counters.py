@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import source_folder
+from kernometer.guests import trio
+from kernometer.results.store import read_file
+from kernometer.stats.counters import by_emulator, by_kernel
+from tests.measuring.real import kernometer
 from tests.trio.boot import Kernel, Machine, boot, devices, initramfs
 from tests.trio.conftest import Program
 from tests.trio.partitions import MONO_AND_IN_TURN
@@ -53,8 +57,8 @@ BY_THREAD = IN_KERNEL | {
     "bytes.messages": (INCOMING + CLIENT_ANSWER) * CALLS,
 }
 BY_PROCESS = BY_THREAD | {"switches.address_space": 2 * CALLS}
-#: By structure; where none is said, pm is in a process.
-CALLED = {"mono": IN_KERNEL, "mono+apart=fs": IN_KERNEL, "hybrid": BY_THREAD}
+#: By the structure's name without changes of it, of which none is about pm; where none is said, pm is in a process.
+CALLED = {"mono": IN_KERNEL, "hybrid": BY_THREAD}
 
 #: Faults of each kind and who answered them, by the operation of counted.c's; `vm`: how vm is asked.
 FAULTS = {
@@ -103,7 +107,7 @@ def test_a_call_is_so_many_messages_and_switches(
     structure_kernel: Kernel, program: Program, request: pytest.FixtureRequest
 ) -> None:
     """Expected: what its way is made of, by hand; the process's own share. Broken: a message that nobody counts."""
-    expected = CALLED.get(request.node.callspec.params["structure_kernel"], BY_PROCESS)
+    expected = CALLED.get(request.node.callspec.params["structure_kernel"].partition("+")[0], BY_PROCESS)
     own, total, _ = counted(structure_kernel, program, "call")
     assert {name: total.get(name, 0) for name in expected} == expected
     for name in ("switches.direct", "messages.calls", "messages.replies"):
@@ -130,6 +134,43 @@ def test_faults_are_counted_by_who_answered_them(
     for counters in counted(structure_kernel, program, what)[:2]:
         assert {name: counters.get(f"faults.{name}", 0) for name in expected} == expected
         assert counters["traps.faults"] == sum(expected.values())
+
+
+#: Rows of the probe, with what one operation of each is made of, whatever the structure.
+MEASURED = {
+    "syscall/getppid": {"traps.system_calls": 1, "calls.pm.getppid": 1},
+    "ctx/pipe-pair@same-cpu": {"traps.system_calls": 4, "calls.vfs.read": 2, "calls.vfs.write": 2, "bytes.in": 16},
+    "mem/touch@pages=64": {"traps.faults": 1, "calls.vm.fault": 1, "calls.kernel.space_zero": 1},
+    "proc/fork-exit": {"traps.system_calls": 10, "traps.faults": 5, "calls.pm.clone": 1, "calls.pm.exit": 1},
+    "proc/execl": {"traps.system_calls": 3, "calls.pm.execute": 1},
+}
+#: The plugin's sums contain the first iterations and ticks.
+PLUGIN_APART = 0.15
+#: Writes of CR3 in one operation that only flush, where vm is in the program's address space.
+FLUSHES = {"proc/fork-exit": 7}
+
+
+@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+def test_each_row_has_the_counters_of_one_operation(
+    structure_kernel: Kernel, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Expected: whole numbers, as the operation is made of; as many system calls and switches of address spaces as the
+    emulator saw in the regions. Broken: set-up or readings are among them, or a switch is not counted."""
+    structure = request.node.callspec.params["structure_kernel"]
+    assert trio.add(structure).kernel.read_bytes() == structure_kernel.file.read_bytes()
+    kernometer(tmp_path, "run", "--by", "path", "--on", f"qemu:trio-{structure}", *MEASURED)
+    (file,) = tmp_path.glob("*.ndjson")
+    result = read_file(file)
+    assert result.failures == ()
+    for row, expected in MEASURED.items():
+        counts, seen = by_kernel(row, (result,)), by_emulator(row, (result,))
+        assert counts is not None, row
+        assert {name: counts.get(name) for name in expected} == expected, row
+        traps = counts.get("traps.system_calls", 0) + (0 if structure == "hybrid" else counts.get("traps.servers", 0))
+        assert seen["syscalls"] == pytest.approx(traps, rel=PLUGIN_APART, abs=PLUGIN_APART), row
+        spaces = counts.get("switches.address_space", 0)
+        beyond = seen["cr3_writes"] - spaces
+        assert -PLUGIN_APART < beyond < FLUSHES.get(row, 0) + PLUGIN_APART * max(1, spaces), row
 
 
 @pytest.mark.slow(minutes=1)

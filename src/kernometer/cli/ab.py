@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import complete, many, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli.lists import is_target
 from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.words import TakesCommand
-from kernometer.errors import Status
+from kernometer.errors import Status, UsageError
 from kernometer.results.model import By
 
 EPILOG = (
@@ -21,6 +24,7 @@ Examples:
   kernometer ab local local:-O0 'cpu/*'              two builds of the probe
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12
+  kernometer ab --by path qemu:trio-mono qemu:trio-micro qemu:linux-6.1 'proc/*' --counters
 
 """
     + options.TARGETS
@@ -35,7 +39,7 @@ SECONDS = 0.02
 @click.command(cls=TakesCommand, epilog=EPILOG)
 @click.argument("a", metavar="TARGET-A", shell_complete=complete.targets)
 @click.argument("b", metavar="TARGET-B", shell_complete=complete.targets)
-@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
+@click.argument("words", metavar="[TARGET]... [WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
 @options.profile
 @options.by
 @options.unit_costs
@@ -49,6 +53,7 @@ SECONDS = 0.02
 @options.report
 @options.whole
 @options.points
+@options.counters
 @options.different_machines
 @options.dry_run
 @raw_option
@@ -72,13 +77,15 @@ def command(
     report_file: Path | None,
     whole: bool,
     points: bool,
+    counters: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
     """Measure two targets in randomised alternating blocks and judge B against A.
 
     Drift (heat, load, neighbours) affects both targets alike, so that the ratios within blocks show what differs
-    between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower.
+    between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower. By path there
+    may be more targets, each judged against A.
     """
     from contextlib import ExitStack, closing
 
@@ -89,6 +96,16 @@ def command(
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
 
+    further = tuple(takewhile(is_target, words))
+    if further:
+        check_many(by)
+        plan_of = partial(plan_for, by=by, profile=profile, words=words[len(further) :], seed=seed)
+        how = many.Rounds(label or many.fresh_label("ab"), different_machines=different_machines, dry_run=dry_run)
+        columns = many.measure(env, (a, b, *further), (b, *further), by, plan_of, how, unit_costs=unit_costs)
+        if columns is None:
+            return
+        shown = many.Shown("", delta, report_file, points=points or whole, counters=counters)
+        raise click.exceptions.Exit(many.judge(env, columns, shown))
     with ExitStack() as stack:
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)
@@ -111,5 +128,11 @@ def command(
     floors = known_layouts(env.store()) if by == "path" else ()
     comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
     systems = {name: [result] for name, result in zip(names, results, strict=True)}
-    show_comparisons(env, systems, (comparison,), report_file, whole=whole, points=points)
+    show_comparisons(env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters)
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)
+
+
+def check_many(by: By) -> None:
+    """Raises UsageError if more than two targets cannot be measured that way."""
+    if by != "path":
+        raise UsageError("By time two targets alternate.", "kernometer matrix --by time measures many, in rounds.")

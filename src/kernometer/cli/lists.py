@@ -7,10 +7,16 @@ from collections.abc import Iterable
 
 from kernometer.targets.parse import FORMS
 
+_KINDS = tuple(form.partition(":")[0] for form, _ in FORMS)
 #: A comma before a kind of target: `qemu:linux-6.1+cpu=max,-erms,local` is two.
-_TARGETS = re.compile(rf",(?=(?:{'|'.join(re.escape(form.partition(':')[0]) for form, _ in FORMS)})(?::|,|$))")
+_TARGETS = re.compile(rf",(?=(?:{'|'.join(_KINDS)})(?::|,|$))")
 #: A comma before a family's slash: `ctx/ring@procs=8,token=0,syscall/*` is two.
 _WORKLOADS = re.compile(r",(?=[^,@=]*/)")
+
+
+def is_target(word: str) -> bool:
+    """Whether a word names a target: no workload begins with a kind of them."""
+    return word.partition(":")[0] in _KINDS
 
 
 def targets(words: Iterable[str]) -> tuple[str, ...]:

@@ -1,21 +1,153 @@
-"""Prints the failures of commands that measure many targets."""
+"""What commands that measure many targets share: measuring them, judging them against one, telling what failed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from kernometer.cli.env import Env
-from kernometer.errors import TargetError
+from kernometer.cli.planning import check_by, check_machines, print_commands, program_for, tell_notes
+from kernometer.errors import Status, TargetError, UsageError
+from kernometer.results.model import By
+from kernometer.targets.base import Target
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from kernometer.campaign.many import Outcome
+    from kernometer.campaign.plan import Plan
+    from kernometer.results.store import Store
+    from kernometer.stats.series import Column
 
 #: How many lines of a dead target's output are shown: the last ones, which tell most.
 LAST_LINES = 5
 #: Characters of one line.
 LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How they are measured."""
+
+    label: str
+    boots: int = 1  #: sessions of each target, by time
+    jobs: int | None = None  #: guests in parallel, by path; None: one per CPU
+    different_machines: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How they are judged and shown."""
+
+    baseline: str
+    delta: float
+    report_file: Path | None
+    points: bool = False
+    counters: bool = False
+
+
+def fresh_label(kind: str) -> str:
+    from kernometer.results.writer import new_session_id
+
+    return f"{kind}-{new_session_id().partition('-')[0]}"
+
+
+def measure(
+    env: Env,
+    specs: Sequence[str],
+    beside: Sequence[str],
+    by: By,
+    plan_of: Callable[..., Plan],
+    rounds: Rounds,
+    *,
+    unit_costs: bool,
+) -> list[Column] | None:
+    """A column for each target; `plan_of` makes the plan for one of them. None after a dry run."""
+    with ExitStack() as stack:
+        targets = _targets(stack, specs, by)
+        plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
+        if not rounds.different_machines:
+            check_machines({spec: {one.place(by).machine} for spec, one in zip(specs, targets, strict=True)})
+        if rounds.dry_run:
+            print_commands(env, plan, targets)
+            return None
+        tell_notes(env, by, *targets)
+        return _measured(env, plan, targets, beside, rounds)
+
+
+def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
+    """All targets, before anything is measured. Raises UsageError for an unknown one, and for fewer than two."""
+    from kernometer.targets.parse import target_of
+
+    found = [stack.enter_context(closing(target_of(spec))) for spec in specs]
+    if len(found) < 2:
+        raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
+    check_by(by, *found)
+    return found
+
+
+def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], of: Rounds) -> list[Column]:
+    from kernometer.campaign.many import measure_at_once, measure_in_rounds
+    from kernometer.cli.columns import measured
+    from kernometer.cli.progress import progress
+
+    store = env.store()
+    rounds = of.boots if plan.by == "time" else 1  # counts do not vary
+    outcomes: list[Outcome]
+    with progress(env, rounds * len(targets) * plan.units, plan.silence) as listen:
+        if plan.by == "path":
+            at_once = of.jobs or len(os.sched_getaffinity(0))
+            outcomes = measure_at_once(plan, targets, store, of.label, at_once, listen)
+        else:
+            outcomes = measure_in_rounds(plan, targets, store, of.label, rounds, listen)
+    tell_errors(env, outcomes)
+    if any(outcome.paths for outcome in outcomes):
+        env.say(f"The sessions are stored under the label {of.label}: kernometer matrix 'label:{of.label}'")
+    return measured(outcomes, beside)
+
+
+def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
+    """Judges all against one, prints that, and writes the report."""
+    from kernometer.cli.compare import history_of_hosts
+    from kernometer.cli.layouts import known_layouts
+    from kernometer.stats.series import series
+
+    store: Store = env.store()
+    results = [one for column in columns for one in column.results]
+    counted = bool(results) and all(one.session.by == "path" for one in results)
+    judged = series(
+        columns,
+        baseline=shown.baseline,
+        history=None if counted else history_of_hosts(store, results),
+        delta=shown.delta,
+        floors=known_layouts(store) if counted else (),
+    )
+    if env.json:
+        from kernometer.report.matrix_document import document
+
+        click.echo(document(judged), file=env.out)
+    else:
+        from kernometer.report.counters import print_counters
+        from kernometer.report.matrix_table import print_matrix
+        from kernometer.report.matrix_view import view
+
+        print_matrix(env.console(), view(judged, points=shown.points))
+        if shown.counters:
+            print_counters(env.console(), {column.name: column.results for column in columns if column.results})
+    if shown.report_file is not None:
+        from kernometer.report.html import write
+        from kernometer.report.matrix import render
+
+        write(shown.report_file, render(judged))
+        env.say(f"The report is in {shown.report_file}.")
+    failed = any(column.failure or any(one.failures for one in column.results) for column in columns)
+    return Status.ROWS_FAILED if failed else Status.DONE
 
 
 def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:

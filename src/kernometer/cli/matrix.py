@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import complete, many, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.lists import workloads as split_workloads
-from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
-from kernometer.errors import Status, UsageError
+from kernometer.cli.planning import check_machines, plan_for
+from kernometer.errors import UsageError
 from kernometer.results.model import By
-from kernometer.targets.base import Target
-
-if TYPE_CHECKING:
-    from kernometer.campaign.many import Outcome
-    from kernometer.campaign.plan import Plan
-    from kernometer.results.store import Store
-    from kernometer.stats.series import Column
 
 EPILOG = """\b
 Examples:
@@ -68,6 +58,7 @@ BOOTS = 5
 @options.delta
 @options.report
 @options.points
+@options.counters
 @options.different_machines
 @options.dry_run
 @json_option
@@ -89,6 +80,7 @@ def command(
     delta: float,
     report_file: Path | None,
     points: bool,
+    counters: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -107,90 +99,15 @@ def command(
         columns = stored(env.store(), names, beside)
     else:
         each = [spec for spec in split_targets(specs) if spec not in beside] + [*beside]
-        with ExitStack() as stack:
-            targets = _targets(stack, each, by)
-            program = program_for(*targets, unit_costs=unit_costs)
-            plan = plan_for(targets[0], by, profile, split_workloads(workloads), seed, program)
-            if not different_machines:
-                check_machines({spec: {one.place(by).machine} for spec, one in zip(each, targets, strict=True)})
-            if dry_run:
-                print_commands(env, plan, targets)
-                return
-            tell_notes(env, by, *targets)
-            columns = _measured(env, plan, targets, beside, label, boots=boots, jobs=jobs)
+        plan = partial(plan_for, by=by, profile=profile, words=split_workloads(workloads), seed=seed)
+        label = label or many.fresh_label("matrix")
+        rounds = many.Rounds(label, boots, jobs, different_machines=different_machines, dry_run=dry_run)
+        measured = many.measure(env, each, beside, by, plan, rounds, unit_costs=unit_costs)
+        if measured is None:
+            return
+        columns = measured
     if names and not different_machines:
         machines = {column.name: {one.session.machine for one in column.results} for column in columns}
         check_machines({name: found for name, found in machines.items() if found})
-    _judge(env, columns, baseline, delta, report_file, points=points)
-    failed = any(column.failure or any(one.failures for one in column.results) for column in columns)
-    raise click.exceptions.Exit(Status.ROWS_FAILED if failed else Status.DONE)
-
-
-def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
-    """All targets, before anything is measured. Raises UsageError for an unknown one, and for fewer than two."""
-    from kernometer.targets.parse import target_of
-
-    found = [stack.enter_context(closing(target_of(spec))) for spec in specs]
-    if len(found) < 2:
-        raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
-    check_by(by, *found)
-    return found
-
-
-def _measured(
-    env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], label: str, *, boots: int, jobs: int | None
-) -> list[Column]:
-    from kernometer.campaign.many import measure_at_once, measure_in_rounds
-    from kernometer.cli.columns import measured
-    from kernometer.cli.many import tell_errors
-    from kernometer.cli.progress import progress
-    from kernometer.results.writer import new_session_id
-
-    store = env.store()
-    label = label or f"matrix-{new_session_id().partition('-')[0]}"
-    rounds = boots if plan.by == "time" else 1  # counts do not vary
-    outcomes: list[Outcome]
-    with progress(env, rounds * len(targets) * plan.units, plan.silence) as listen:
-        if plan.by == "path":
-            at_once = jobs or len(os.sched_getaffinity(0))
-            outcomes = measure_at_once(plan, targets, store, label, at_once, listen)
-        else:
-            outcomes = measure_in_rounds(plan, targets, store, label, rounds, listen)
-    tell_errors(env, outcomes)
-    if any(outcome.paths for outcome in outcomes):
-        env.say(f"The sessions are stored under the label {label}: kernometer matrix 'label:{label}'")
-    return measured(outcomes, beside)
-
-
-def _judge(
-    env: Env, columns: Sequence[Column], baseline: str, delta: float, report_file: Path | None, *, points: bool
-) -> None:
-    from kernometer.cli.compare import history_of_hosts
-    from kernometer.cli.layouts import known_layouts
-    from kernometer.stats.series import series
-
-    store: Store = env.store()
-    results = [one for column in columns for one in column.results]
-    counted = bool(results) and all(one.session.by == "path" for one in results)
-    judged = series(
-        columns,
-        baseline=baseline,
-        history=None if counted else history_of_hosts(store, results),
-        delta=delta,
-        floors=known_layouts(store) if counted else (),
-    )
-    if env.json:
-        from kernometer.report.matrix_document import document
-
-        click.echo(document(judged), file=env.out)
-    else:
-        from kernometer.report.matrix_table import print_matrix
-        from kernometer.report.matrix_view import view
-
-        print_matrix(env.console(), view(judged, points=points))
-    if report_file is not None:
-        from kernometer.report.html import write
-        from kernometer.report.matrix import render
-
-        write(report_file, render(judged))
-        env.say(f"The report is in {report_file}.")
+    shown = many.Shown(baseline, delta, report_file, points=points, counters=counters)
+    raise click.exceptions.Exit(many.judge(env, columns, shown))

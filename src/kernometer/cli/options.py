@@ -84,6 +84,11 @@ different_machines = click.option(
 )
 whole = click.option("--all", "whole", is_flag=True, help="Show every row, not only those that people ask for first.")
 points = click.option("--points", is_flag=True, help="Show every point of a curve as its own row.")
+counters = click.option(
+    "--counters",
+    is_flag=True,
+    help="Also show what one operation is made of, where a kernel tells (Trio): messages, switches, bytes, faults.",
+)
 unit_costs = click.option(
     "--unit-costs",
     is_flag=True,

@@ -29,6 +29,7 @@ def show_comparisons(
     *,
     whole: bool = False,
     points: bool = False,
+    counters: bool = False,
 ) -> None:
     """Prints them all, with --json as one JSON array. Then writes the report, if a file is named.
 
@@ -38,7 +39,14 @@ def show_comparisons(
 
     workloads = definitions(result for one in systems.values() for result in one)
     if env.json:
-        made = [msgspec.to_builtins(one) | {"curves": comparison_document(one, workloads)} for one in comparisons]
+        from kernometer.stats.counters import counted
+
+        made = [
+            msgspec.to_builtins(one)
+            | {"curves": comparison_document(one, workloads)}
+            | {"counters": {row.row: told for row in one.rows if (told := counted(row.row, systems))}}
+            for one in comparisons
+        ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:
         from kernometer.report.compared import named_view
@@ -47,6 +55,10 @@ def show_comparisons(
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
             print_comparison(env.console(), view, whole=whole or points)
+        if counters:
+            from kernometer.report.counters import print_counters
+
+            print_counters(env.console(), systems)
     write_report(env, systems, comparisons, history, report_file)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from kernometer import __version__
 from kernometer.errors import ResultError
 from kernometer.report import absolute, compared, curve_plots, evidence, small
+from kernometer.report.counters import counters
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
 from kernometer.report.subjects import Subject, gather, name, rows_of, workloads_of
@@ -47,6 +48,7 @@ def build(
         truth=evidence.truth(subjects),
         counters=evidence.counters(subjects),
         events=evidence.events(subjects),
+        tallies=counters({subject.letter: subject.results for subject in subjects}),
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),

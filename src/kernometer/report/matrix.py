@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from kernometer.report.counters import NOTHING_TOLD, counters
 from kernometer.report.html import fill
 from kernometer.report.matrix_view import STEPS, MatrixView, view
+from kernometer.report.view import Tallies
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Series
 
@@ -24,26 +26,33 @@ class Page:
     made: str
     lead: str
     matrix: MatrixView
+    tallies: Tallies
     legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
 
 
 def render(of: Series) -> str:
     """The page of a series."""
-    return fill("matrix.html.j2", build(view(of)), "report.css", "matrix.css")
+    told = counters({column.name: column.results for column in of.columns if column.results})
+    return fill("matrix.html.j2", build(view(of), told), "report.css", "matrix.css")
 
 
-def build(of: MatrixView) -> Page:
+def build(of: MatrixView, told: Tallies = NOTHING_TOLD) -> Page:
     count = len(of.heads) + 1
     lasting = [change for change in of.longer if change.verdict == Verdict.SLOWER.value]
+    if of.first == of.last:  # no series: all were compared with one
+        lead = f"{count - 1} systems, each compared with {of.baseline}."
+    else:
+        lead = (
+            f"On {of.last} {len(lasting)} of {len(of.rows)} operations cost more than on {of.baseline}, and "
+            f"{sum(change.verdict == Verdict.FASTER.value for change in of.shorter)} cost less."
+        )
     return Page(
         title=f"{count} systems, {len(of.rows)} operations",
         by=of.by,
         made=of.made,
-        lead=(
-            f"On {of.last} {len(lasting)} of {len(of.rows)} operations cost more than on {of.baseline}, and "
-            f"{sum(change.verdict == Verdict.FASTER.value for change in of.shorter)} cost less."
-        ),
+        lead=lead,
         matrix=of,
+        tallies=told,
         legend=_legend(),
     )
 

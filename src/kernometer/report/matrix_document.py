@@ -8,6 +8,7 @@ import msgspec
 
 from kernometer.report.absolute import family
 from kernometer.report.curves import definitions, rows_document
+from kernometer.stats.counters import counted
 from kernometer.stats.model import RowComparison
 from kernometer.stats.series import Change, Column, Series
 
@@ -30,6 +31,7 @@ def document(of: Series) -> str:
                 "unit": figure.unit if (figure := of.figures.get(row)) else "",
                 "value": figure.value if figure else None,
                 "cells": {column.name: _cell(of.cell(row, column.name)) for column in others},
+                "counters": counted(row, {column.name: column.results for column in of.columns}),
             }
             for row in of.rows
         ],

@@ -17,7 +17,7 @@ from kernometer.report.view import System
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tally, with_points
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.series import Change, Series, Step, change_size
+from kernometer.stats.series import Change, Column, Series, Step, change_size
 
 #: Differences that are expected between systems. All others are reported.
 EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
@@ -146,7 +146,7 @@ def view(of: Series, *, points: bool = False) -> MatrixView:
         systems=tuple(subject.system for subject in gather([(one.name, one.results) for one in whole])),
         failures=tuple((name(one.name), sentence(one.failure)) for one in of.columns if one.failure),
         warnings=_warnings(comparisons, heads),
-        remarks=_remarks(comparisons, shared),
+        remarks=(*_one_probe(whole), *_remarks(comparisons, shared)),
     )
 
 
@@ -268,6 +268,14 @@ def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple
         sentence(f"{what}: {short(a)} on {heads[comparisons[0].a]}; {'; '.join(dict.fromkeys(others))}")
         for (what, a), others in found.items()
     )
+
+
+def _one_probe(columns: Sequence[Column]) -> Iterator[str]:
+    """That all were measured by the same program; a difference is a warning."""
+    headers = [result.header for column in columns for result in column.results]
+    digests = {str(header.probe.get("source_digest", "")) if header is not None else "" for header in headers}
+    if len(digests) == 1 and (digest := digests.pop()):
+        yield sentence(f"one probe on all systems: sources {digest[:16]}")
 
 
 def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) -> tuple[str, ...]:

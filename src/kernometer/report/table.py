@@ -269,6 +269,7 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
         "failures": plain(result.failures),
         "unsupported": plain(result.unsupported),
         "events": plain(result.events),
+        "tallies": plain(result.tallies),
         "end": plain(result.end),
         "damage": list(result.damage),
     }

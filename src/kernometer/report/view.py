@@ -354,6 +354,29 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class TallyLine:
+    """One system's counters of one operation."""
+
+    system: str
+    cells: tuple[str, ...]  #: by the heads
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRow:
+    row: str
+    lines: tuple[TallyLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """What operations are made of, by the counters of kernels that have them."""
+
+    rows: tuple[TallyRow, ...]
+    heads: tuple[str, ...]
+    legend: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """The whole report."""
 
@@ -365,6 +388,7 @@ class Page:
     truth: Counts
     counters: Counts
     events: Counts  #: by path: the plugin's counts of a timed region
+    tallies: Tallies  #: by path: what the kernels count that tell
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]

@@ -27,6 +27,7 @@ LAST_SECOND = 253402300800.0  #: the year 10000, which Python's calendar lacks
 Name = Annotated[str, Meta(max_length=NAME_CHARACTERS)]
 Text = Annotated[str, Meta(max_length=TEXT_CHARACTERS)]
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Moved = Annotated[int, Meta(ge=-(1 << 62), le=(1 << 62) - 1)]
 Positive = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 Number = Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)]  #: of a CPU, a run; -1: none
 Amount = Annotated[float, Meta(ge=0, le=LARGEST)]
@@ -233,6 +234,13 @@ class Events(Record, kw_only=True, frozen=True, tag="events"):
     empty_regions: Count = 0
 
 
+class Tally(Record, kw_only=True, frozen=True, tag="tally"):
+    """What the kernel itself counted in single iterations of a row, where it tells (by path, on Trio)."""
+
+    row: Name
+    counts: dict[Name, Annotated[tuple[Moved, ...], Meta(max_length=100)]]  #: by iteration, less what a reading takes
+
+
 class End(Record, kw_only=True, frozen=True, tag="end"):
     """Last line: without it a file was cut off."""
 
@@ -334,6 +342,7 @@ AnyRecord = (
     | Failure
     | Unsupported
     | Events
+    | Tally
     | End
     | Paper
     | Published
@@ -353,6 +362,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     failures: tuple[Failure, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     events: tuple[Events, ...] = ()
+    tallies: tuple[Tally, ...] = ()
     end: End | None = None
     damage: tuple[str, ...] = ()  #: lines that could not be read, as sentences; the rest was kept
 

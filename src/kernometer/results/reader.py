@@ -27,6 +27,7 @@ from kernometer.results.model import (
     Run,
     Session,
     Stated,
+    Tally,
     Unsupported,
     Workload,
 )
@@ -125,6 +126,7 @@ class _Gathered:
     failures: list[Failure] = field(default_factory=list)
     unsupported: dict[Unsupported, None] = field(default_factory=dict)
     events: list[Events] = field(default_factory=list)
+    tallies: list[Tally] = field(default_factory=list)
     end: End | None = None
     whole_damage: list[str] = field(default_factory=list)  #: sentences about the whole file: a handful at most
     damage: list[str] = field(default_factory=list)
@@ -160,6 +162,8 @@ class _Gathered:
                 self.unsupported[record] = None
             case Events():
                 self.events.append(record)
+            case Tally():
+                self.tallies.append(record)
             case End():
                 self.end = record
             case Paper() | Published() | Stated():
@@ -228,6 +232,7 @@ class _Gathered:
             failures=tuple(self.failures),
             unsupported=tuple(self.unsupported),
             events=tuple(self.events),
+            tallies=tuple(self.tallies),
             end=self.end,
             damage=(*self.whole_damage, *self.damage),
         )

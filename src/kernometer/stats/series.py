@@ -9,6 +9,7 @@ from itertools import pairwise
 from kernometer.errors import ResultError
 from kernometer.results.model import Result
 from kernometer.stats.compare import compare_many
+from kernometer.stats.counters import by_emulator
 from kernometer.stats.figures import figures, pooled
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
@@ -187,7 +188,7 @@ def change_size(change: Change) -> float:
 
 def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]:
     """The events that one operation has more of on B than on A, by sums over all regions."""
-    before, after = (_in_an_operation(row.row, side) for side in (a, b))
+    before, after = (by_emulator(row.row, side.results) for side in (a, b))
     if not before or not after or row.a is None or row.b is None or row.a.cost is None or row.b.cost is None:
         return {}
     more = {kind: after[kind] - before[kind] for kind in after if kind in before}
@@ -195,17 +196,3 @@ def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]
     if abs(more.get("instructions", 0.0) - seen) > EVENT_DOUBT * abs(seen):
         return {}
     return {kind: one for kind, one in more.items() if kind not in NOT_EVENTS and abs(one) >= EVENT_CHANGE}
-
-
-def _in_an_operation(row: str, column: Column) -> dict[str, float]:
-    """Each kind of event in one operation, less those of an empty region; empty without counts."""
-    for result in column.results:
-        ops = next((run.ops for run in result.runs if run.row == row), 1.0)
-        for vector in result.events:
-            if vector.row == row and vector.regions:
-                empty = max(1, vector.empty_regions)
-                return {
-                    kind: (count / vector.regions - vector.empty.get(kind, 0) / empty) / ops
-                    for kind, count in vector.counts.items()
-                }
-    return {}

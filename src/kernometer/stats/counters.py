@@ -1,0 +1,45 @@
+"""What happened in one operation: as the kernel itself counts it (Trio), and the emulator's plugin. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from statistics import median_low
+
+from kernometer.results.model import Result
+
+
+def by_kernel(row: str, results: Iterable[Result]) -> dict[str, float] | None:
+    """The kernel's own counters that an operation moves, by the median of the iterations; None if it tells none."""
+    for result in results:
+        for tally in result.tallies:
+            if tally.row == row:
+                moved = {name: median_low(each) for name, each in tally.counts.items() if each}
+                return {name: one / _ops(row, result) for name, one in moved.items() if one}
+    return None
+
+
+def by_emulator(row: str, results: Iterable[Result]) -> dict[str, float]:
+    """Each kind of event in one operation, less those of an empty region; empty without counts."""
+    for result in results:
+        for vector in result.events:
+            if vector.row == row and vector.regions:
+                empty = max(1, vector.empty_regions)
+                return {
+                    kind: (count / vector.regions - vector.empty.get(kind, 0) / empty) / _ops(row, result)
+                    for kind, count in vector.counts.items()
+                }
+    return {}
+
+
+def counted(row: str, systems: Mapping[str, Iterable[Result]]) -> dict[str, dict[str, dict[str, float]]]:
+    """By system both, for other programs; without systems that tell nothing."""
+    found = {}
+    for name, results in systems.items():
+        both = {"kernel": by_kernel(row, results), "emulator": by_emulator(row, results) or None}
+        if told := {who: counts for who, counts in both.items() if counts is not None}:
+            found[name] = told
+    return found
+
+
+def _ops(row: str, result: Result) -> float:
+    return next((run.ops for run in result.runs if run.row == row), 1.0)
