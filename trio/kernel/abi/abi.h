@@ -26,9 +26,8 @@ struct route {
 };
 
 /* Tables of the services' routes, each with its length. */
-extern const struct route routes_generated[], routes_kernel[], routes_programs[], routes_sockets[], routes_sleep[];
-extern const size_t route_count_generated, route_count_kernel, route_count_programs, route_count_sockets,
-	route_count_sleep;
+extern const struct route routes_generated[], routes_kernel[], routes_sockets[], routes_sleep[];
+extern const size_t route_count_generated, route_count_kernel, route_count_sockets, route_count_sleep;
 #define ROUTE_TABLE(of, ...)                                \
 	const struct route routes_##of[] = { __VA_ARGS__ }; \
 	const size_t route_count_##of = COUNT_OF(routes_##of)

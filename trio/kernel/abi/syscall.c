@@ -22,7 +22,6 @@ void routes_start(void)
 {
 	enter(routes_generated, route_count_generated);
 	enter(routes_kernel, route_count_kernel);
-	enter(routes_programs, route_count_programs);
 	enter(routes_sockets, route_count_sockets);
 	enter(routes_sleep, route_count_sleep);
 }

@@ -20,6 +20,7 @@ static void image_give(struct image *image)
 		image_give(image->interpreter);
 	if (image->open)
 		vfs_program_close(image->file);
+	strings_drop(&image->given);
 	pages_give(image, 1);
 }
 
@@ -90,12 +91,9 @@ static uint64_t most_arguments(const struct process *p)
 
 static int64_t prepare(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
 {
-	struct image *image = pages_take(1);
+	struct image *image = t->image;
 	int64_t result;
 
-	if (!image)
-		return -ENOMEM;
-	t->image = image;
 	image->prefix = PREFIX_BYTES;
 	result = find_program(t, image, directory, a->path, flags);
 	if (result == 0 && image->names_interpreter)
@@ -104,10 +102,7 @@ static int64_t prepare(struct thread *t, int32_t directory, const struct argumen
 	if (result == 0 && image->stack > most_arguments(t->process))
 		result = -E2BIG;
 	image->stack += STACK_FIRST;
-	if (result == 0)
-		image->checked = true;
-	else
-		image_drop(t);
+	image->checked = result == 0;
 	return result;
 }
 
@@ -238,6 +233,7 @@ static void begin_program(struct thread *t, struct grant path, uint64_t sp)
 	struct process *p = t->process;
 	uint64_t entry = t->image->interpreter ? t->image->interpreter->entry : t->image->entry;
 
+	name_set(t, path);
 	image_drop(t);
 	handlers_own(p);
 	t->stack = t->stack_size = 0;
@@ -245,7 +241,6 @@ static void begin_program(struct thread *t, struct grant path, uint64_t sp)
 	p->executed = p->dumpable = true;
 	p->shares_space = false;
 	vfork_end(p);
-	name_set(t, path);
 	thread_named(t);
 	kernel_task_exec(t->slot, entry, sp);
 }
@@ -281,14 +276,13 @@ static int64_t commit(struct thread *t)
  * the same. */
 static int64_t execute(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
 {
-	int64_t result = t->image ? 0 : prepare(t, directory, a, flags);
+	int64_t result = t->image->checked ? 0 : prepare(t, directory, a, flags);
 	uint64_t sp;
 
-	if (result == 0 && !t->image->committed) {
+	if (result == 0 && !t->image->committed)
 		result = commit(t);
-		if (result < 0)
-			image_drop(t);
-	}
+	if (result < 0)
+		image_drop(t);
 	if (result != 0)
 		return result;
 	result = load(t, a, &sp);
@@ -306,14 +300,39 @@ int64_t execute_first(struct thread *t, const char *path)
 	struct grant name = grant_read(path, strlen(path) + 1);
 	const struct arguments a = { name, name, 1, 0 };
 
-	return execute(t, AT_FDCWD, &a, 0);
+	t->image = pages_take(1);
+	return t->image ? execute(t, AT_FDCWD, &a, 0) : -ENOMEM;
 }
 
-verdict pm_execute(struct request *r, int32_t directory, struct grant path, struct grant arguments, uint32_t argc,
-		   uint32_t envc, uint32_t flags)
+/* The strings first: what they lie in goes with the old program. */
+static int64_t execute_call(struct thread *t, const struct call *c)
+{
+	struct strings *given;
+	int64_t result;
+
+	if (!t->image)
+		t->image = pages_take(1);
+	if (!t->image)
+		return -ENOMEM;
+	given = &t->image->given;
+	if (given->part != GATHERED) {
+		result = strings_gather(given, t->slot, c);
+		if (result < 0)
+			image_drop(t);
+		if (result != 0)
+			return result;
+	}
+	return execute(t, c->directory,
+		       &(struct arguments){ grant_read(given->bytes, given->path),
+					    grant_read(given->bytes + given->path, given->used - given->path),
+					    given->argc, given->envc },
+		       c->flags);
+}
+
+verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t arguments, uint64_t environment,
+		   uint32_t flags)
 {
 	struct thread *t = asking(r);
-	const struct arguments a = { path, arguments, argc, envc };
 	int64_t result;
 
 	if (t->leaving) {
@@ -321,7 +340,7 @@ verdict pm_execute(struct request *r, int32_t directory, struct grant path, stru
 			image_drop(t);
 		return refuse(r, EINTR);
 	}
-	result = execute(t, directory, &a, flags);
+	result = execute_call(t, &(struct call){ directory, flags, path, arguments, environment });
 	if (result == WAITS_FOR_THREADS)
 		return park_hard(&t->waiting, r);
 	if (result == WAITS_FOR_MEMORY)

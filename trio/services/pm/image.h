@@ -1,5 +1,5 @@
-/* image.h: what an execve under way knows: one page, the thread's, from its start to its end. Its strings are still the
- * caller's; its addresses are those of the new program. */
+/* image.h: what an execve under way knows: one page, the thread's, from its start to its end. Its addresses are those
+ * of the new program. */
 #ifndef TRIO_PM_IMAGE_H
 #define TRIO_PM_IMAGE_H
 
@@ -21,7 +21,28 @@ struct elf_segment {
 	uint64_t offset, address, physical, file_size, size, align;
 };
 
+/* Where the gathering of the strings is. */
+enum part { OF_PATH, OF_ARGUMENTS, OF_ENVIRONMENT, GATHERED };
+
+/* The strings that the program is given: `used` bytes, the path's `path` first. `next`: the address of the next pointer
+ * to one. */
+struct strings {
+	char *bytes;
+	size_t pages, used, path;
+	enum part part;
+	uint32_t argc, envc;
+	uint64_t next;
+};
+
+/* What the caller asks for: addresses in its memory. */
+struct call {
+	int32_t directory;
+	uint32_t flags;
+	uint64_t path, arguments, environment;
+};
+
 struct image {
+	struct strings given;
 	uint32_t file;
 	bool open;
 	/* It can be executed: what follows is to wait for other threads to leave. */
@@ -61,6 +82,10 @@ _Static_assert(sizeof(struct image) <= PAGE, "one page");
 /* Of what goes on with an execve: its request is to wait for other threads, or to give way; then it is called again,
  * the same. */
 enum { WAITS_FOR_THREADS = 1, WAITS_FOR_MEMORY, GIVES_WAY };
+
+/* strings.c: 0 when all are there, GIVES_WAY, or a negative errno. */
+int64_t strings_gather(struct strings *s, uint32_t task, const struct call *from);
+void strings_drop(struct strings *s);
 
 /* script.c: 1: the image begins with `#!` and `interpreter` is what to open instead; 0: not; or a negative errno. */
 int64_t script_take(struct image *image, struct grant *interpreter);

@@ -1,0 +1,121 @@
+/* strings.c: the strings of an execve, one after the other: path, arguments, environment. They are gathered while the
+ * caller's memory is still there. Pages double when they are full; the most is what a quarter of an 8 MiB stack holds.
+ */
+#include "image.h"
+
+#define PATH_BYTES 4096
+#define MOST_PAGES 512
+#define MOST_STRING (128UL << 10)
+/* Strings that one run gathers. */
+#define SHARE_STRINGS SHARE_PAGES
+
+void strings_drop(struct strings *s)
+{
+	if (s->bytes)
+		pages_give(s->bytes, s->pages);
+	s->bytes = NULL;
+}
+
+static int64_t grow(struct strings *s)
+{
+	size_t pages = s->pages * 2;
+	char *more;
+
+	if (pages > MOST_PAGES)
+		return -E2BIG;
+	more = pages_take(pages);
+	if (!more)
+		return -ENOMEM;
+	memcpy(more, s->bytes, s->used);
+	pages_give(s->bytes, s->pages);
+	s->bytes = more;
+	s->pages = pages;
+	return 0;
+}
+
+/* The string at an address of the caller's; `most` bytes with its NUL at most, or `too_long`. */
+static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, size_t most, int64_t too_long)
+{
+	for (;;) {
+		size_t room = MIN(s->pages * PAGE - s->used, most);
+		long length = -ENAMETOOLONG;
+		int64_t result;
+
+		if (room)
+			length = copy_string(s->bytes + s->used, room, grant_caller(task, address, room));
+		if (length >= 0) {
+			s->used += (size_t)length + 1;
+			return 0;
+		}
+		if (length != -ENAMETOOLONG)
+			return length;
+		if (room == most)
+			return too_long;
+		result = grow(s);
+		if (result != 0)
+			return result;
+	}
+}
+
+/* Strings of a vector of pointers that ends with NULL, from `next` on; no vector at all is an empty one. 0: they are
+ * all there, GIVES_WAY: it goes on in another run. */
+static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
+{
+	uint64_t pointers[8];
+
+	for (uint32_t share = 0; s->next != 0; share += COUNT_OF(pointers)) {
+		/* As many as lie in the same page: what is behind it may not be there. */
+		size_t n = MIN((PAGE - (s->next & (PAGE - 1)) + 7) / 8, COUNT_OF(pointers));
+
+		if (share >= SHARE_STRINGS)
+			return GIVES_WAY;
+		if (copy_in(pointers, grant_caller(task, s->next, sizeof pointers), 0, n * sizeof pointers[0]) != 0)
+			return -EFAULT;
+		for (size_t i = 0; i < n; i++) {
+			int64_t result;
+
+			if (pointers[i] == 0)
+				return 0;
+			result = add_string(s, task, pointers[i], MOST_STRING, -E2BIG);
+			if (result != 0)
+				return result;
+			++*count;
+		}
+		s->next += n * sizeof pointers[0];
+	}
+	return 0;
+}
+
+int64_t strings_gather(struct strings *s, uint32_t task, const struct call *from)
+{
+	int64_t result = 0;
+
+	if (s->part == OF_PATH) {
+		*s = (struct strings){ .bytes = pages_take(1), .pages = 1, .next = from->arguments };
+		if (!s->bytes)
+			return -ENOMEM;
+		result = add_string(s, task, from->path, PATH_BYTES, -ENAMETOOLONG);
+		s->path = s->used;
+		s->part = OF_ARGUMENTS;
+	}
+	if (result == 0 && s->part == OF_ARGUMENTS) {
+		result = add_strings(s, task, &s->argc);
+		/* A program without arguments gets an empty one, as programs take the first for granted. */
+		if (result == 0 && s->argc == 0) {
+			result = s->used == s->pages * PAGE ? grow(s) : 0;
+			if (result != 0)
+				return result;
+			s->bytes[s->used++] = '\0';
+			s->argc = 1;
+		}
+		if (result == 0) {
+			s->part = OF_ENVIRONMENT;
+			s->next = from->environment;
+		}
+	}
+	if (result == 0 && s->part == OF_ENVIRONMENT) {
+		result = add_strings(s, task, &s->envc);
+		s->part = result == 0 ? GATHERED : OF_ENVIRONMENT;
+	}
+	return result;
+}
