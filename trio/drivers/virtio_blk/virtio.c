@@ -19,22 +19,6 @@
 #define KIND_DOORBELL 2
 #define KIND_OWN 4
 
-/* Common registers. */
-#define DEVICE_FEATURE_SELECT 0
-#define DEVICE_FEATURE 4
-#define DRIVER_FEATURE_SELECT 8
-#define DRIVER_FEATURE 12
-#define CONFIG_VECTOR 16
-#define DEVICE_STATUS 20
-#define QUEUE_SELECT 22
-#define QUEUE_SIZE 24
-#define QUEUE_VECTOR 26
-#define QUEUE_ENABLE 28
-#define QUEUE_DOORBELL 30
-#define QUEUE_DESCRIPTORS 32
-#define QUEUE_AVAILABLE 40
-#define QUEUE_USED 48
-
 #define STATUS_SEEN 1
 #define STATUS_DRIVER 2
 #define STATUS_RUNS 4
@@ -45,30 +29,11 @@
 /* A reset takes as long as the device likes; one that takes so many looks is broken. */
 #define LOOKS 1000000
 
-static void set_8(struct virtio *v, unsigned at, uint8_t value)
+/* The device takes an address in halves. */
+static void set_address(volatile uint32_t *halves, uint64_t address)
 {
-	v->common[at] = value;
-}
-
-static void set_16(struct virtio *v, unsigned at, uint16_t value)
-{
-	*(volatile uint16_t *)(v->common + at) = value;
-}
-
-static void set_32(struct virtio *v, unsigned at, uint32_t value)
-{
-	*(volatile uint32_t *)(v->common + at) = value;
-}
-
-static void set_64(struct virtio *v, unsigned at, uint64_t value)
-{
-	set_32(v, at, (uint32_t)value);
-	set_32(v, at + 4, (uint32_t)(value >> 32));
-}
-
-static uint16_t get_16(const struct virtio *v, unsigned at)
-{
-	return *(volatile uint16_t *)(v->common + at);
+	halves[0] = (uint32_t)address;
+	halves[1] = (uint32_t)(address >> 32);
 }
 
 static uint32_t config(const struct virtio *v, uint32_t at)
@@ -80,14 +45,14 @@ static uint32_t config(const struct virtio *v, uint32_t at)
 }
 
 /* The registers that the capability at `at` tells of; NULL where they cannot be reached. */
-static volatile uint8_t *registers_at(const struct virtio *v, uint32_t at)
+static volatile void *registers_at(const struct virtio *v, uint32_t at)
 {
 	uint64_t base, bytes, address;
 
 	if (bus_base(v->place, config(v, at + BASE) & 0xff, &base, &bytes) != 0 ||
 	    kernel_device_map(base + config(v, at + OFFSET), config(v, at + LENGTH), &address) != 0)
 		return NULL;
-	return (volatile uint8_t *)address;
+	return (volatile void *)address;
 }
 
 /* Returns the distance of doorbells. */
@@ -116,8 +81,8 @@ static uint32_t registers_find(struct virtio *v)
 
 static bool reset(struct virtio *v)
 {
-	set_8(v, DEVICE_STATUS, 0);
-	for (unsigned looks = 0; v->common[DEVICE_STATUS] != 0; looks++)
+	v->common->status = 0;
+	for (unsigned looks = 0; v->common->status != 0; looks++)
 		if (looks == LOOKS)
 			return false;
 	return true;
@@ -125,42 +90,44 @@ static bool reset(struct virtio *v)
 
 static bool agree(struct virtio *v, uint64_t *features)
 {
-	uint64_t has;
+	volatile struct virtio_common *c = v->common;
+	uint64_t has = 0;
 
-	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER);
-	set_32(v, DEVICE_FEATURE_SELECT, 0);
-	has = *(volatile uint32_t *)(v->common + DEVICE_FEATURE);
-	set_32(v, DEVICE_FEATURE_SELECT, 1);
-	has |= (uint64_t)*(volatile uint32_t *)(v->common + DEVICE_FEATURE) << 32;
+	c->status = STATUS_SEEN | STATUS_DRIVER;
+	for (uint32_t half = 0; half < 2; half++) {
+		c->device_feature_select = half;
+		has |= (uint64_t)c->device_feature << 32 * half;
+	}
 	*features = has & (*features | FEATURE_VERSION_1);
 	for (uint32_t half = 0; half < 2; half++) {
-		set_32(v, DRIVER_FEATURE_SELECT, half);
-		set_32(v, DRIVER_FEATURE, (uint32_t)(*features >> 32 * half));
+		c->driver_feature_select = half;
+		c->driver_feature = (uint32_t)(*features >> 32 * half);
 	}
-	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED);
-	return v->common[DEVICE_STATUS] & STATUS_AGREED && *features & FEATURE_VERSION_1;
+	c->status = STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED;
+	return c->status & STATUS_AGREED && *features & FEATURE_VERSION_1;
 }
 
 static bool queue_start(struct virtio *v, uint32_t distance)
 {
+	volatile struct virtio_common *c = v->common;
 	uint64_t address, physical;
 
 	_Static_assert(sizeof(struct virtio_queue) <= PAGE, "a queue fits into a page");
-	set_16(v, QUEUE_SELECT, 0);
-	v->size = get_16(v, QUEUE_SIZE);
+	c->queue_select = 0;
+	v->size = c->queue_size;
 	if (v->size == 0 || kernel_dma_take(1, &address, &physical) != 0)
 		return false;
 	v->size = MIN(v->size, VIRTIO_DESCRIPTORS);
 	v->queue = (struct virtio_queue *)address;
-	set_16(v, QUEUE_SIZE, v->size);
-	set_16(v, CONFIG_VECTOR, NO_VECTOR);
-	set_16(v, QUEUE_VECTOR, 0);
-	set_64(v, QUEUE_DESCRIPTORS, physical + offsetof(struct virtio_queue, descriptors));
-	set_64(v, QUEUE_AVAILABLE, physical + offsetof(struct virtio_queue, available));
-	set_64(v, QUEUE_USED, physical + offsetof(struct virtio_queue, used));
-	v->doorbell += (uint64_t)get_16(v, QUEUE_DOORBELL) * distance;
-	set_16(v, QUEUE_ENABLE, 1);
-	return get_16(v, QUEUE_VECTOR) == 0;
+	c->queue_size = v->size;
+	c->config_vector = NO_VECTOR;
+	c->queue_vector = 0;
+	set_address(c->queue_descriptors, physical + offsetof(struct virtio_queue, descriptors));
+	set_address(c->queue_available, physical + offsetof(struct virtio_queue, available));
+	set_address(c->queue_used, physical + offsetof(struct virtio_queue, used));
+	v->doorbell += (uint64_t)c->queue_doorbell * distance;
+	c->queue_enable = 1;
+	return c->queue_vector == 0;
 }
 
 bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_t endpoint, uint32_t bit)
@@ -179,7 +146,7 @@ bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_
 	}
 	if (!queue_start(v, distance))
 		return false;
-	set_8(v, DEVICE_STATUS, STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED | STATUS_RUNS);
+	v->common->status = STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED | STATUS_RUNS;
 	return true;
 }
 

@@ -37,10 +37,21 @@ struct virtio_queue {
 	struct virtio_used used __attribute__((aligned(64)));
 };
 
+/* Registers that all devices have. */
+struct virtio_common {
+	uint32_t device_feature_select, device_feature, driver_feature_select, driver_feature;
+	uint16_t config_vector, queues;
+	uint8_t status, generation;
+	uint16_t queue_select, queue_size, queue_vector, queue_enable, queue_doorbell;
+	uint32_t queue_descriptors[2], queue_available[2], queue_used[2];
+};
+_Static_assert(sizeof(struct virtio_common) == 56, "as the standard has them");
+
 struct virtio {
 	uint32_t place;
-	/* Registers: for all devices, this device's kind's, and where it is told of new requests. */
-	volatile uint8_t *common, *own, *doorbell;
+	volatile struct virtio_common *common;
+	/* This device's kind's registers, and where it is told of new requests. */
+	volatile uint8_t *own, *doorbell;
 	struct virtio_queue *queue;
 	uint16_t size, used;
 };
