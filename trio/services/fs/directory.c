@@ -27,6 +27,16 @@ static int64_t block_of(struct mount *m, struct inode *d, uint32_t index, struct
 	return zone != 0 ? cache_read(m, zone, b) : -EIO;
 }
 
+/* Of a name that ends with a NUL or after `most` bytes. */
+static uint32_t hash_of(const char *name, size_t most, uint32_t *length)
+{
+	uint32_t hash = 2166136261U;
+
+	for (*length = 0; *length < most && name[*length]; ++*length)
+		hash = (hash ^ (uint8_t)name[*length]) * 16777619U;
+	return hash;
+}
+
 /* Of `from`, one component: its bytes up to a NUL or the grant's end. 0, -EFAULT, -ENOENT, -ENAMETOOLONG. */
 int64_t name_take(struct grant from, struct name *name)
 {
@@ -35,10 +45,7 @@ int64_t name_take(struct grant from, struct name *name)
 
 	if (copy_in(bytes, from, 0, n) != 0)
 		return -EFAULT;
-	name->length = 0;
-	name->hash = 2166136261U;
-	while (name->length < n && bytes[name->length])
-		name->hash = (name->hash ^ (uint8_t)bytes[name->length++]) * 16777619U;
+	name->hash = hash_of(bytes, n, &name->length);
 	if (name->length > NAME_BYTES)
 		return -ENAMETOOLONG;
 	memset(name->bytes, 0, sizeof(name->bytes));
@@ -218,19 +225,11 @@ void directory_remove(struct mount *m, struct inode *d, const struct place *p)
 	modified(m, d);
 }
 
-static uint32_t hash_of(const struct disk_entry *e)
-{
-	uint32_t hash = 2166136261U;
-
-	for (uint32_t at = 0; at < NAME_BYTES && e->name[at]; at++)
-		hash = (hash ^ (uint8_t)e->name[at]) * 16777619U;
-	return hash;
-}
-
 int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p, const struct name *name)
 {
 	struct disk_entry *e = entry(p->buffer, p->slot);
-	struct vacated v = { d->number, hash_of(e), p->block, p->slot };
+	uint32_t length;
+	struct vacated v = { d->number, hash_of(e->name, NAME_BYTES, &length), p->block, p->slot };
 	bool known = p->buffer->fresh >> p->slot & 1;
 
 	if (was_vacated(m, d, name, p))

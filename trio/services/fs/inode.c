@@ -155,15 +155,7 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 		return -EIO;
 	TRY(take(m, &i));
 	enter(m, i, number);
-	i->mode = d->mode;
-	i->links = d->links;
-	i->owner = d->owner;
-	i->group = d->group;
-	i->size = d->size;
-	i->accessed = d->accessed;
-	i->modified = d->modified;
-	i->changed = d->changed;
-	memcpy(i->zone, d->zone, sizeof(i->zone));
+	i->disk = *d;
 	list_add(&m->idle, &i->idle);
 	*out = i;
 	return 0;
@@ -203,10 +195,8 @@ void inode_commit(struct mount *m, struct inode *i, uint32_t number)
 	enter(m, i, number);
 	list_add(&m->idle, &i->idle);
 	map_take(m, &m->inodes_map, number);
-	i->links = 1;
-	i->size = 0;
+	i->disk = (struct disk_inode){ .links = 1 };
 	i->accessed = i->modified = i->changed = seconds();
-	memset(i->zone, 0, sizeof(i->zone));
 	inode_dirty(m, i);
 }
 
@@ -313,15 +303,7 @@ int64_t inodes_gather(struct mount *m)
 
 		step_begin(m);
 		TRY(table_block(m, i->number, &b, &d));
-		*d = (struct disk_inode){ .mode = i->mode,
-					  .links = i->links,
-					  .owner = i->owner,
-					  .group = i->group,
-					  .size = i->size,
-					  .accessed = i->accessed,
-					  .modified = i->modified,
-					  .changed = i->changed };
-		memcpy(d->zone, i->zone, sizeof(i->zone));
+		*d = i->disk;
 		dirty_buffer(m, b, INODES, NULL);
 		list_remove(&i->dirty_link);
 		i->dirty = false;
@@ -340,18 +322,13 @@ bool inode_is_dead(struct mount *m, uint32_t number)
 /* Linux's "relatime": once after each change, and once a day. */
 void touch_access(struct mount *m, struct inode *i)
 {
+	bool is_told = i->accessed > i->modified && i->accessed > i->changed;
 	uint32_t at;
 
 	if (m->read_only || m->failed)
 		return;
-	if (i->accessed > i->modified && i->accessed > i->changed) {
-		at = seconds();
-		if (at - i->accessed < DAY)
-			return;
-	} else {
-		at = seconds();
-	}
-	if (i->accessed == at)
+	at = seconds();
+	if (at == i->accessed || (is_told && at - i->accessed < DAY))
 		return;
 	i->accessed = at;
 	inode_dirty(m, i);

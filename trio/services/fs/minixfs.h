@@ -32,9 +32,13 @@ struct disk_super {
 	uint8_t version;
 };
 
-struct disk_inode {
-	uint16_t mode, links, owner, group;
+/* What is known of a file, on the disk as in memory. */
+#define INODE_FIELDS                        \
+	uint16_t mode, links, owner, group; \
 	uint32_t size, accessed, modified, changed, zone[ZONES_IN_INODE];
+
+struct disk_inode {
+	INODE_FIELDS
 };
 _Static_assert(sizeof(struct disk_inode) == 64, "an inode of version 3");
 
@@ -88,9 +92,12 @@ struct inode {
 	bool dirty;
 	/* Without name or holder, but its zones are not yet all free: on the mount's list `doomed`, by `idle`. */
 	bool doomed;
-	uint16_t mode, links, owner, group;
-	uint32_t size, accessed, modified, changed;
-	uint32_t zone[ZONES_IN_INODE];
+	union {
+		struct disk_inode disk;
+		struct {
+			INODE_FIELDS
+		};
+	};
 	/* Found last; true until blocks are given back. */
 	struct run run;
 	/* The mount's batch in which it was changed last. */

@@ -159,9 +159,7 @@ int64_t user_place(struct space *s, uint64_t address, bool write, void **place)
 			*place = (void *)(at + address % PAGE);
 			return result;
 		}
-		result = space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
-		if (result != 0)
-			return result;
+		TRY(space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0)));
 	}
 	return -EFAULT;
 }

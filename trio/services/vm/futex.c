@@ -88,26 +88,6 @@ static bool waits_for(const struct request *r, const struct key *key, uint32_t m
 	return r->scratch[KEY_OWNER] == key->owner && r->scratch[KEY_PLACE] == key->place && r->scratch[MASK] & mask;
 }
 
-/* The first `count` that wait for the key. Returns how many there were. */
-static uint32_t wake(const struct key *key, uint32_t count, uint32_t mask)
-{
-	struct queue *q = queue_of(key);
-	struct link *next, *at = is_waited_for(q) ? q->head.next : &q->head;
-	uint32_t woken = 0;
-
-	for (; at != &q->head && woken < count; at = next) {
-		struct request *r = CONTAINER(at, struct request, link);
-
-		next = at->next;
-		if (!waits_for(r, key, mask))
-			continue;
-		r->scratch[STATE] = WOKEN;
-		unpark_request(r);
-		woken++;
-	}
-	return woken;
-}
-
 /* A parked request to the end of another queue; what its end or wake-up unlinks it from is whatever it is linked in. */
 static void move_to(struct link *one, struct queue *to)
 {
@@ -117,25 +97,31 @@ static void move_to(struct link *one, struct queue *to)
 	list_add(&to->head, one);
 }
 
-/* Up to `count` wait for another word from now on. */
-static uint32_t requeue(const struct key *from, const struct key *to, uint32_t count)
+/* The first `count` that wait for the key: they wait for `to` from now on, where that is NULL for nothing. Returns how
+ * many there were. Who comes behind the others again, in the same queue, is not looked at twice. */
+static uint32_t take_waiters(const struct key *key, uint32_t count, uint32_t mask, const struct key *to)
 {
-	struct queue *q = queue_of(from);
+	struct queue *q = queue_of(key);
 	struct link *next, *at = is_waited_for(q) ? q->head.next : &q->head;
-	uint32_t moved = 0, seen = 0;
+	uint32_t taken = 0;
 
-	for (; at != &q->head && moved < count && seen < TASKS; at = next, seen++) {
+	for (uint32_t seen = 0; at != &q->head && taken < count && seen < TASKS; at = next, seen++) {
 		struct request *r = CONTAINER(at, struct request, link);
 
 		next = at->next;
-		if (!waits_for(r, from, FUTEX_BITSET_ALL))
+		if (!waits_for(r, key, mask))
 			continue;
+		taken++;
+		if (to == NULL) {
+			r->scratch[STATE] = WOKEN;
+			unpark_request(r);
+			continue;
+		}
 		r->scratch[KEY_OWNER] = to->owner;
 		r->scratch[KEY_PLACE] = to->place;
 		move_to(at, queue_of(to));
-		moved++;
 	}
-	return moved;
+	return taken;
 }
 
 /* Bytes of struct robust_list_head. */
@@ -154,7 +140,7 @@ verdict vm_futex_wake(struct request *r, uint64_t address, uint32_t count, uint3
 	if (mask == 0)
 		return refuse(r, EINVAL);
 	result = key_of(space_of(r->task), address, own, &key);
-	return settle(r, result != 0 ? result : wake(&key, count, mask));
+	return settle(r, result != 0 ? result : take_waiters(&key, count, mask, NULL));
 }
 
 verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, uint64_t other, uint32_t more,
@@ -178,9 +164,9 @@ verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, ui
 		if (*(const uint32_t *)word != (uint32_t)compare)
 			return refuse(r, EAGAIN);
 	}
-	woken = wake(&from, count, FUTEX_BITSET_ALL);
+	woken = take_waiters(&from, count, FUTEX_BITSET_ALL, NULL);
 	/* From a word to itself: they wait there already, and count as moved. */
-	return answer(r, woken + requeue(&from, &to, more));
+	return answer(r, woken + take_waiters(&from, more, FUTEX_BITSET_ALL, &to));
 }
 
 int64_t vm_clear_and_wake(uint32_t task, uint64_t address)
@@ -194,7 +180,7 @@ int64_t vm_clear_and_wake(uint32_t task, uint64_t address)
 		return 0;
 	if (user_place(s, address, true, &word) == 0) {
 		*(uint32_t *)word = 0;
-		(void)wake(&key, 1, FUTEX_BITSET_ALL);
+		(void)take_waiters(&key, 1, FUTEX_BITSET_ALL, NULL);
 	}
 	return 0;
 }

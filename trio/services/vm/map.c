@@ -101,8 +101,7 @@ int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t fla
 	int64_t chosen = choose(s, hint, length, flags);
 	uint64_t begin = (uint64_t)chosen, pages = length / PAGE;
 
-	if (chosen < 0)
-		return chosen;
+	TRY(chosen);
 	if (!space_may_grow(s, pages, bits) && !space_may_grow(s, pages - pages_mapped(s, begin, begin + length), bits))
 		return -ENOMEM;
 	if (s->regions >= REGIONS_MOST || unmap_range(s, begin, begin + length) != 0 || !regions_reserve(s, begin))
@@ -163,10 +162,9 @@ static int64_t bits_for(uint32_t protection, uint32_t flags)
 
 static int64_t map_shared(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new)
 {
-	int64_t result = vm_object_create(&new.object);
+	int64_t result;
 
-	if (result != 0)
-		return result;
+	TRY(vm_object_create(&new.object));
 	(void)vm_object_resize(new.object, PAGE_UP(length));
 	result = object_promise(new.object, PAGE_UP(length) / PAGE);
 	if (result == 0)

@@ -78,11 +78,9 @@ int64_t vm_object_create(uint32_t *out_object)
 
 int64_t vm_object_device(uint64_t frame, uint64_t count, uint32_t *out_object)
 {
-	int64_t result = vm_object_create(out_object);
 	struct object *o;
 
-	if (result != 0)
-		return result;
+	TRY(vm_object_create(out_object));
 	o = object_of(*out_object);
 	o->kind = OBJECT_DEVICE;
 	o->device = frame;
@@ -94,14 +92,12 @@ int64_t object_promise(uint32_t object, uint64_t pages)
 {
 	struct object *o = object_of(object);
 	uint64_t promised = pages;
-	int64_t result;
 
 	for (uint64_t words = pages; words > 1; promised += words)
 		words = (words + WORDS - 1) / WORDS;
-	result = kernel_memory_promise((int64_t)promised);
-	if (result == 0)
-		o->promised = (int64_t)promised;
-	return result;
+	TRY(kernel_memory_promise((int64_t)promised));
+	o->promised = (int64_t)promised;
+	return 0;
 }
 
 /* A table of zeros. One that was promised is an ordinary page from now on. */

@@ -151,10 +151,7 @@ verdict vm_await(struct request *r, uint64_t address, uint32_t access)
 
 int64_t vm_object_paged(uint64_t name, uint32_t *out_object)
 {
-	int64_t result = vm_object_create(out_object);
-
-	if (result != 0)
-		return result;
+	TRY(vm_object_create(out_object));
 	object_of(*out_object)->kind = OBJECT_PAGED;
 	object_of(*out_object)->device = name;
 	return 0;

@@ -34,11 +34,20 @@ void change_end(struct space *s)
 	}
 }
 
+/* Drops pages of a range as far as there is work for about `most`, and returns how many; *next: where to go on. */
+static int64_t drop_pages(struct space *s, uint64_t begin, uint64_t end, uint64_t most, uint64_t *next)
+{
+	int64_t dropped = kernel_space_drop(s->number, begin, (end - begin) / PAGE, most, next);
+
+	space_resident(s, -dropped);
+	return dropped;
+}
+
 bool drop_share(struct space *s, uint64_t begin, uint64_t end)
 {
 	uint64_t next;
 
-	space_resident(s, -kernel_space_drop(s->number, begin, (end - begin) / PAGE, SHARE_PAGES, &next));
+	(void)drop_pages(s, begin, end, SHARE_PAGES, &next);
 	return next >= end;
 }
 
@@ -48,16 +57,11 @@ int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end)
 
 	for (uint64_t work = 0; (r = region_at(s, region_after(s, begin))) != NULL && r->begin < end;) {
 		uint64_t from = MAX(r->begin, begin), to = MIN(r->end, end), next;
-		int64_t dropped, result;
 
 		if (work >= SHARE_PAGES)
 			return UNDER_WAY;
-		dropped = kernel_space_drop(s->number, from, (to - from) / PAGE, SHARE_PAGES - work, &next);
-		space_resident(s, -dropped);
-		work += (uint64_t)dropped + REGION_WORK;
-		result = unmap_range(s, from, MIN(next, to));
-		if (result != 0)
-			return result;
+		work += (uint64_t)drop_pages(s, from, to, SHARE_PAGES - work, &next) + REGION_WORK;
+		TRY(unmap_range(s, from, MIN(next, to)));
 	}
 	return 0;
 }
@@ -124,11 +128,7 @@ int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struc
 
 int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct share *share)
 {
-	int64_t dropped = kernel_space_drop(s->number, share->at, (end - share->at) / PAGE,
-					    (uint64_t)(share->work + REGION_WORK), &share->at);
-
-	space_resident(s, -dropped);
-	share->work -= dropped;
+	share->work -= drop_pages(s, share->at, end, (uint64_t)(share->work + REGION_WORK), &share->at);
 	/* Where it stopped in the middle, that was its share. */
 	if (share->at < end)
 		share->work = 0;

@@ -153,15 +153,13 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 	return 0;
 }
 
-/* A region and its pages for the child. */
-static int64_t copy_region(struct space *from, struct space *to, const struct region *r)
+/* A region for the child, without its pages. */
+static int64_t copy_region(struct space *to, const struct region *r)
 {
 	if (!region_append(to, r))
 		return -ENOMEM;
 	object_mapped(r->object);
 	space_account(to, (int64_t)region_pages(r), r->bits);
-	space_resident(to, kernel_space_share(from->number, to->number, r->begin, region_pages(r),
-					      !(r->bits & REGION_SHARED)));
 	return 0;
 }
 
@@ -185,10 +183,11 @@ static int64_t space_copy(struct space *from, struct space *to)
 	struct cursor at = { 0, 0 };
 
 	for (const struct region *r; (r = region_at(from, at)) != NULL; cursor_next(from, &at)) {
-		int64_t result = r->bits & REGION_NO_FORK ? 0 : copy_region(from, to, r);
-
-		if (result != 0)
-			return result;
+		if (r->bits & REGION_NO_FORK)
+			continue;
+		TRY(copy_region(to, r));
+		space_resident(to, kernel_space_share(from->number, to->number, r->begin, region_pages(r),
+						      !(r->bits & REGION_SHARED)));
 	}
 	return 0;
 }
@@ -209,12 +208,8 @@ static int64_t copy_share(struct space *from, struct space *to)
 			from->copied = r->end;
 			continue;
 		}
-		if (begin == r->begin && !region_append(to, r))
-			return -ENOMEM;
-		if (begin == r->begin) {
-			object_mapped(r->object);
-			space_account(to, (int64_t)region_pages(r), r->bits);
-		}
+		if (begin == r->begin)
+			TRY(copy_region(to, r));
 		copied = kernel_space_copy(from->number, to->number, begin, (r->end - begin) / PAGE,
 					   !(r->bits & REGION_SHARED), (uint64_t)MAX(work, 1), &from->copied);
 		space_resident(to, copied);
