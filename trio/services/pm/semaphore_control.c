@@ -2,9 +2,6 @@
 #include "pm_internal.h"
 #include "clock.h"
 
-#define READ 4U
-#define ALTER 2U
-#define MODE_ALL 0777U
 /* Linux tells them, and limits nothing by them. */
 #define UNDO_BYTES 20
 
@@ -112,12 +109,6 @@ static int64_t values_set(struct semaphore_set *s, uint16_t *values, struct gran
 	undo_forget_all(s);
 	s->changed = now();
 	return 0;
-}
-
-/* Values are set; what that means for those who wait is by shares. `s` is NULL once the set is gone. */
-static verdict update_share(struct request *r, struct semaphore_set *s)
-{
-	return !s || set_update(s) ? answer(r, 0) : give_way(r, BY_NOTHING);
 }
 
 static verdict all_values(struct request *r, struct semaphore_set *s, bool set, struct grant memory)

@@ -1,9 +1,8 @@
 /* semaphore_sets.c: sets of System V semaphores: found, made, removed, and who may use them. */
 #include "pm_internal.h"
 
-/* Of a mode: read, alter and the rest for one of owner, group and others. */
+/* Of a mode: what one of owner, group and others may. */
 #define MODE_ONE 07U
-#define MODE_ALL 0777U
 #define SEQUENCES (1U << (31 - SEMAPHORE_PLACE_BITS))
 
 static size_t set_pages(uint32_t count)

@@ -10,8 +10,8 @@ enum { FRESH, WAITS, SETTLED, UPDATES };
 #define BLOCKED 1
 /* Operations that one run looks at before it gives way, if it has done some. */
 #define SHARE_OPERATIONS (16 * SHARE_PAGES)
-#define READ 4U
-#define ALTER 2U
+/* Queues of a set. */
+enum { CONSTANT, ALTERING };
 
 _Static_assert(SEMOPM * sizeof(struct linux_sembuf) <= PAGE, "a page has the operations of a call");
 _Static_assert(sizeof(struct linux_sembuf) <= sizeof(uint64_t), "a word has one");
@@ -116,7 +116,7 @@ static int64_t attempt_waiting(struct semaphore_set *s, struct request *r)
 
 static void update_constant(struct semaphore_set *s)
 {
-	struct queue *q = &s->constant;
+	struct queue *q = &s->waiting[CONSTANT];
 
 	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
 		next = at->next;
@@ -128,7 +128,7 @@ static void update_constant(struct semaphore_set *s)
  * before it has several operations, and it itself has one, it has not: that was a decrement. */
 bool set_update(struct semaphore_set *s)
 {
-	struct queue *q = &s->altering;
+	struct queue *q = &s->waiting[ALTERING];
 	bool several = false;
 	uint64_t work = 0;
 
@@ -158,10 +158,9 @@ bool set_update(struct semaphore_set *s)
 
 void set_refuse(struct semaphore_set *s)
 {
-	while (is_waited_for(&s->altering))
-		settle_waiting(CONTAINER(s->altering.head.next, struct request, link), -EIDRM);
-	while (is_waited_for(&s->constant))
-		settle_waiting(CONTAINER(s->constant.head.next, struct request, link), -EIDRM);
+	for (struct queue *q = s->waiting; q < s->waiting + COUNT_OF(s->waiting); q++)
+		while (is_waited_for(q))
+			settle_waiting(CONTAINER(q->head.next, struct request, link), -EIDRM);
 }
 
 static int64_t waiting_in(struct queue *q, uint32_t number, bool zero)
@@ -181,7 +180,7 @@ static int64_t waiting_in(struct queue *q, uint32_t number, bool zero)
 
 int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 {
-	return waiting_in(&s->altering, number, zero) + waiting_in(&s->constant, number, zero);
+	return waiting_in(&s->waiting[ALTERING], number, zero) + waiting_in(&s->waiting[CONSTANT], number, zero);
 }
 
 /* What is wrong with a call before anything is done; `alters`, `undoes`: whether one of its operations does. */
@@ -224,8 +223,7 @@ void operations_drop(uint32_t slot)
 	pm.semaphores.waiting[slot] = NULL;
 }
 
-/* Its own operations are done; those of who waited are by shares. `s` is NULL once the set is gone. */
-static verdict update_share(struct request *r, struct semaphore_set *s)
+verdict update_share(struct request *r, struct semaphore_set *s)
 {
 	if (!s || set_update(s))
 		return answer(r, 0);
@@ -252,7 +250,7 @@ static verdict begin(struct request *r, struct semaphore_set *s, const struct wi
 		return settle(r, result);
 	if (!keep(r, w))
 		return refuse(r, ENOMEM);
-	return park_until(alters ? &s->altering : &s->constant, r, deadline);
+	return park_until(&s->waiting[alters ? ALTERING : CONSTANT], r, deadline);
 }
 
 verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_t count, uint64_t deadline)

@@ -10,13 +10,16 @@
 #include "abi/semaphore.h"
 #include "port.h"
 
-struct pm;
 struct process;
-struct thread;
 
 #define SEMAPHORE_KEYS 512U
 /* An id is the place of the set and above it a number that tells its users apart. */
 #define SEMAPHORE_PLACE_BITS 15
+
+/* Of a set's mode: what may_use() is asked for, and all of it. */
+#define READ 4U
+#define ALTER 2U
+#define MODE_ALL 0777U
 
 struct semaphore {
 	int32_t value;
@@ -42,8 +45,8 @@ struct semaphore_set {
 	uint32_t uid, gid, cuid, cgid, mode;
 	/* Since boot; 0: never. */
 	nanoseconds operated, changed;
-	/* Of requests that change something, and of those that wait for zeros alone. */
-	struct queue altering, constant;
+	/* Of requests that wait for zeros alone, and of those that change something. */
+	struct queue waiting[2];
 	struct link undos;
 	/* set_update() is to be called again; until then no new call is before those that wait. */
 	bool updating;
@@ -70,7 +73,7 @@ struct semaphores {
 /* semaphore_sets.c: NULL: there is none. */
 struct semaphore_set *set_of(int32_t id);
 struct semaphore_set *set_at(int32_t place);
-/* wanted: bits of a mode for others, 4 to read and 2 to alter. */
+/* wanted: READ or ALTER. */
 bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted);
 void set_remove(struct semaphore_set *s);
 
@@ -78,6 +81,8 @@ void set_remove(struct semaphore_set *s);
 void operations_drop(uint32_t slot);
 /* A value has changed: whoever can go on does. False: some may still be able to; it is to be called again. */
 bool set_update(struct semaphore_set *s);
+/* The same for a request that changed it, until nobody can go on any more. `s` is NULL once the set is gone. */
+verdict update_share(struct request *r, struct semaphore_set *s);
 /* All that wait are answered -EIDRM. */
 void set_refuse(struct semaphore_set *s);
 /* Requests that wait for semaphore `number`: for zero, or for more than it has. */
