@@ -12,7 +12,7 @@ struct linux_ucred credentials_of(uint32_t task)
 	return (struct linux_ucred){ t->process, t->user, t->group };
 }
 
-struct socket *socket_make(uint32_t task, uint16_t type)
+struct socket *socket_make(uint32_t task, uint32_t type)
 {
 	struct socket *s = vfs_take(sizeof *s);
 
@@ -100,32 +100,28 @@ void socket_close(struct socket *s)
 
 /* Files ------------------------------------------------------------------------------------------------------------ */
 
-static verdict send_message(struct request *r, struct file *f, const struct message *m)
+static verdict send_message(struct request *r, struct socket *s, const struct message *m)
 {
-	struct socket *s = f->state;
-
-	return s->type == SOCK_STREAM ? stream_send(r, f, s, m) : packet_send(r, f, s, m);
+	return s->type == SOCK_STREAM ? stream_send(r, s, m) : packet_send(r, s, m);
 }
 
-static verdict receive_message(struct request *r, struct file *f, const struct message *m)
+static verdict receive_message(struct request *r, struct socket *s, const struct message *m)
 {
-	struct socket *s = f->state;
-
-	return s->type == SOCK_STREAM ? stream_receive(r, f, s, m) : packet_receive(r, f, s, m);
+	return s->type == SOCK_STREAM ? stream_receive(r, s, m) : packet_receive(r, s, m);
 }
 
 static verdict socket_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct message m = { .data = to };
 
-	return receive_message(r, f, &m);
+	return receive_message(r, f->state, &m);
 }
 
 static verdict socket_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct message m = { .data = from };
 
-	return send_message(r, f, &m);
+	return send_message(r, f->state, &m);
 }
 
 static bool socket_has_room(const struct socket *s)
@@ -216,18 +212,17 @@ int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags)
 	return fd;
 }
 
-struct socket *socket_of(struct request *r, int32_t fd, struct file **file)
+struct socket *socket_of(struct request *r, int32_t fd)
 {
 	struct file *f = file_of(r->task, fd);
 
 	r->result = f == NULL || (f->flags & O_PATH) != 0 ? -EBADF : -ENOTSOCK;
-	*file = f;
-	return f != NULL && f->operations == &socket_files ? f->state : NULL;
+	return f != NULL ? socket_in(f) : NULL;
 }
 
-verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags)
+verdict socket_wait(struct request *r, const struct socket *s, struct queue *queue, nanoseconds time, uint32_t flags)
 {
-	if ((f->flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0 || r->late)
+	if ((s->file->flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0 || r->late)
 		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
 	if (time == 0)
 		return park(queue, r);
@@ -235,6 +230,21 @@ verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, co
 	if (r->scratch[3] == 0)
 		r->scratch[3] = now() + time;
 	return park_until(queue, r, r->scratch[3]);
+}
+
+verdict socket_empty(struct request *r, struct socket *s, const struct message *m)
+{
+	int32_t error = s->error;
+
+	if (r->done > 0 && (m->flags & MSG_WAITALL) == 0)
+		return answer(r, (int64_t)r->done);
+	if (error != 0 && r->done == 0) {
+		s->error = 0;
+		return refuse(r, error);
+	}
+	if (s->shut & SHUT_RECEIVE)
+		return answer(r, (int64_t)r->done);
+	return socket_wait(r, s, &s->for_data, s->receive_time, m->flags);
 }
 
 verdict socket_broken(struct request *r, uint32_t flags)
@@ -265,7 +275,7 @@ static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
 }
 
 /* NULL: memory is short even without lost sockets. */
-static struct socket *socket_make_surely(uint32_t task, uint16_t type)
+static struct socket *socket_make_surely(uint32_t task, uint32_t type)
 {
 	struct socket *s;
 
@@ -283,7 +293,7 @@ verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t p
 
 	if (kind < 0)
 		return settle(r, kind);
-	s = socket_make_surely(r->task, (uint16_t)kind);
+	s = socket_make_surely(r->task, (uint32_t)kind);
 	if (s == NULL)
 		return refuse(r, ENOMEM);
 	fd = socket_place(r->task, s, type);
@@ -302,7 +312,7 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 	if (kind < 0)
 		return settle(r, kind);
 	for (unsigned i = 0; i < 2; i++)
-		s[i] = socket_make_surely(r->task, (uint16_t)kind);
+		s[i] = socket_make_surely(r->task, (uint32_t)kind);
 	if (s[0] != NULL && s[1] != NULL)
 		error = place_two(r->task, &socket_files, (void *[2]){ s[0], s[1] }, flags, type & O_CLOEXEC, fds, to);
 	for (unsigned i = 0; i < 2; i++) {
@@ -322,36 +332,36 @@ verdict vfs_send(struct request *r, int32_t fd, struct grant data, struct grant 
 		 uint32_t flags)
 {
 	struct message m = { data, address, control, flags };
-	struct file *f;
+	struct socket *s;
 
 	if (control.length != 0)
 		lost_make_room(rights_are_too_many(r->task));
-	if (socket_of(r, fd, &f) == NULL)
+	s = socket_of(r, fd);
+	if (s == NULL)
 		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
-	return send_message(r, f, &m);
+	return send_message(r, s, &m);
 }
 
 verdict vfs_receive(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
 		    uint32_t flags)
 {
 	struct message m = { data, address, control, flags };
-	struct file *f;
+	struct socket *s = socket_of(r, fd);
 
-	if (socket_of(r, fd, &f) == NULL)
+	if (s == NULL)
 		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | MSG_CMSG_CLOEXEC))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
 	r->out[OUT_VFS_RECEIVE_LENGTH] = r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
 	r->out[OUT_VFS_RECEIVE_FLAGS] = flags & MSG_CMSG_CLOEXEC;
-	return receive_message(r, f, &m);
+	return receive_message(r, s, &m);
 }
 
 verdict vfs_shutdown(struct request *r, int32_t fd, uint32_t how)
 {
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
+	struct socket *s = socket_of(r, fd);
 	uint32_t bits = how + 1;
 
 	if (s == NULL)

@@ -61,13 +61,13 @@ struct packet {
 /* Held by its file, by the peer that names it, and by the listener that it waits with. */
 struct socket {
 	uint32_t references;
-	uint16_t type;
+	uint32_t type;
 	enum socket_state state;
 	uint32_t shut;
 	/* To be told once: ECONNRESET. */
 	int32_t error;
 	struct socket *peer;
-	bool closed, pass_credentials;
+	bool closed;
 	/* SO_PEERCRED's answer. */
 	struct linux_ucred peer_credentials;
 	/* What it is bound to: a node (held), or a place in the list of abstract names. */
@@ -85,10 +85,10 @@ struct socket {
 	/* A listener's connections to be accepted; or one's own place among them. */
 	struct link pending;
 	uint32_t pending_count, backlog;
-	/* SO_SNDBUF, SO_RCVBUF; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
+	/* Options as programs have them; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
 	uint32_t send_buffer, receive_buffer;
 	nanoseconds receive_time, send_time;
-	bool reuse_address, keep_alive;
+	uint32_t reuse_address, keep_alive, pass_credentials;
 	/* Of a collection: it can be received. unix_lost.c */
 	bool reached;
 	uint64_t inode;
@@ -128,7 +128,7 @@ struct io_state {
 
 /* socket.c */
 extern const struct file_operations socket_files;
-struct socket *socket_make(uint32_t task, uint16_t type);
+struct socket *socket_make(uint32_t task, uint32_t type);
 static inline struct socket *socket_hold(struct socket *s)
 {
 	s->references++;
@@ -143,10 +143,12 @@ struct linux_ucred credentials_of(uint32_t task);
 /* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
 int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags);
 /* The socket at a descriptor; NULL with EBADF or ENOTSOCK in r->result. */
-struct socket *socket_of(struct request *r, int32_t fd, struct file **file);
+struct socket *socket_of(struct request *r, int32_t fd);
 /* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say
  * not to wait. */
-verdict socket_wait(struct request *r, struct queue *queue, nanoseconds time, const struct file *f, uint32_t flags);
+verdict socket_wait(struct request *r, const struct socket *s, struct queue *queue, nanoseconds time, uint32_t flags);
+/* Nothing is there to be received: what was done before, an error, the end, or it waits. */
+verdict socket_empty(struct request *r, struct socket *s, const struct message *m);
 /* EPIPE, with a signal unless MSG_NOSIGNAL; what was done before counts first. */
 verdict socket_broken(struct request *r, uint32_t flags);
 
@@ -158,15 +160,18 @@ void address_release(struct socket *s);
 int64_t address_put(const struct address *a, struct grant to);
 
 /* unix_stream.c, unix_packet.c */
-verdict stream_send(struct request *r, struct file *f, struct socket *s, const struct message *m);
-verdict stream_receive(struct request *r, struct file *f, struct socket *s, const struct message *m);
-verdict packet_send(struct request *r, struct file *f, struct socket *s, const struct message *m);
-verdict packet_receive(struct request *r, struct file *f, struct socket *s, const struct message *m);
-/* A packet for `length` bytes; NULL without memory. */
-struct packet *packet_make(uint32_t length);
+verdict stream_send(struct request *r, struct socket *s, const struct message *m);
+verdict stream_receive(struct request *r, struct socket *s, const struct message *m);
+verdict packet_send(struct request *r, struct socket *s, const struct message *m);
+verdict packet_receive(struct request *r, struct socket *s, const struct message *m);
+/* A packet with `length` bytes of the message and what it has beside them. 0, -ENOBUFS without memory, -EFAULT, or as
+ * beside_get(). */
+int64_t packet_make(uint32_t task, const struct message *m, uint32_t length, struct packet **out);
 /* With the rights in it, unless they were taken out. */
 void packet_end(struct packet *p);
-uint32_t packet_weight(const struct packet *p);
+/* Into the receiver's list; out of it, and to its end. */
+void packet_add(struct socket *to, struct packet *p);
+void packet_remove(struct socket *s, struct packet *p);
 
 /* unix_rights.c */
 /* What `control` holds. -EBADF, -EINVAL, -EPERM, -EFAULT, -ENOMEM. */

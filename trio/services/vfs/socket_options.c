@@ -6,60 +6,58 @@
 #define LEAST_SEND 4608
 #define LEAST_RECEIVE 2304
 
-static void option_put(struct request *r, struct grant to, const void *value, uint32_t size)
+/* Those that are a word of the socket's; NULL: another. */
+static uint32_t *word_of(struct socket *s, uint32_t option)
+{
+	switch (option) {
+	case SO_TYPE:
+		return &s->type;
+	case SO_SNDBUF:
+		return &s->send_buffer;
+	case SO_RCVBUF:
+		return &s->receive_buffer;
+	case SO_REUSEADDR:
+		return &s->reuse_address;
+	case SO_KEEPALIVE:
+		return &s->keep_alive;
+	case SO_PASSCRED:
+		return &s->pass_credentials;
+	}
+	return NULL;
+}
+
+static verdict option_put(struct request *r, struct grant to, const void *value, uint32_t size)
 {
 	uint32_t n = (uint32_t)MIN(to.length, size);
 
 	r->out[OUT_VFS_SOCKET_OPTION_LENGTH] = n;
-	r->result = copy_out(to, 0, value, n);
+	return settle(r, copy_out(to, 0, value, n));
 }
 
-static void time_put(struct request *r, struct grant to, nanoseconds time)
+static verdict time_put(struct request *r, struct grant to, nanoseconds time)
 {
 	struct linux_timeval value = { (int64_t)(time / NS_PER_SECOND), (int64_t)(time % NS_PER_SECOND / 1000) };
 
-	option_put(r, to, &value, sizeof value);
-}
-
-static int32_t error_taken(struct socket *s)
-{
-	int32_t error = s->error;
-
-	s->error = 0;
-	return error;
+	return option_put(r, to, &value, sizeof value);
 }
 
 verdict vfs_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant to)
 {
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
-	uint32_t value;
+	struct socket *s = socket_of(r, fd);
+	const uint32_t *word;
+	uint32_t value = 0;
 
 	if (s == NULL)
 		return ANSWERED;
 	if (level != SOL_SOCKET)
 		return refuse(r, EOPNOTSUPP);
+	word = word_of(s, option);
+	if (word != NULL)
+		return option_put(r, to, word, sizeof *word);
 	switch (option) {
-	case SO_TYPE:
-		value = s->type;
-		break;
 	case SO_ERROR:
-		value = (uint32_t)error_taken(s);
-		break;
-	case SO_SNDBUF:
-		value = s->send_buffer;
-		break;
-	case SO_RCVBUF:
-		value = s->receive_buffer;
-		break;
-	case SO_REUSEADDR:
-		value = s->reuse_address;
-		break;
-	case SO_KEEPALIVE:
-		value = s->keep_alive;
-		break;
-	case SO_PASSCRED:
-		value = s->pass_credentials;
+		value = (uint32_t)s->error;
+		s->error = 0;
 		break;
 	case SO_ACCEPTCONN:
 		value = s->state == LISTENING;
@@ -68,22 +66,17 @@ verdict vfs_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_
 		value = AF_UNIX;
 		break;
 	case SO_PROTOCOL:
-		value = 0;
 		break;
 	case SO_PEERCRED:
-		option_put(r, to, &s->peer_credentials, sizeof s->peer_credentials);
-		return ANSWERED;
+		return option_put(r, to, &s->peer_credentials, sizeof s->peer_credentials);
 	case SO_RCVTIMEO:
-		time_put(r, to, s->receive_time);
-		return ANSWERED;
+		return time_put(r, to, s->receive_time);
 	case SO_SNDTIMEO:
-		time_put(r, to, s->send_time);
-		return ANSWERED;
+		return time_put(r, to, s->send_time);
 	default:
 		return refuse(r, ENOPROTOOPT);
 	}
-	option_put(r, to, &value, sizeof value);
-	return ANSWERED;
+	return option_put(r, to, &value, sizeof value);
 }
 
 static int64_t time_get(struct grant from, nanoseconds *to)
@@ -103,9 +96,8 @@ static int64_t time_get(struct grant from, nanoseconds *to)
 
 verdict vfs_set_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant from)
 {
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
-	uint32_t value;
+	struct socket *s = socket_of(r, fd);
+	uint32_t value, least;
 
 	if (s == NULL)
 		return ANSWERED;
@@ -119,22 +111,15 @@ verdict vfs_set_socket_option(struct request *r, int32_t fd, uint32_t level, uin
 		return refuse(r, EFAULT);
 	switch (option) {
 	case SO_REUSEADDR:
-		s->reuse_address = value != 0;
-		break;
 	case SO_KEEPALIVE:
-		s->keep_alive = value != 0;
-		break;
 	case SO_PASSCRED:
-		s->pass_credentials = value != 0;
-		break;
+		*word_of(s, option) = value != 0;
+		return answer(r, 0);
 	case SO_SNDBUF:
-		s->send_buffer = MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), (uint32_t)LEAST_SEND);
-		break;
 	case SO_RCVBUF:
-		s->receive_buffer = MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), (uint32_t)LEAST_RECEIVE);
-		break;
-	default:
-		return refuse(r, ENOPROTOOPT);
+		least = option == SO_SNDBUF ? LEAST_SEND : LEAST_RECEIVE;
+		*word_of(s, option) = MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), least);
+		return answer(r, 0);
 	}
-	return answer(r, 0);
+	return refuse(r, ENOPROTOOPT);
 }

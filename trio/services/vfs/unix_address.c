@@ -105,6 +105,15 @@ void address_release(struct socket *s)
 	s->node = NULL;
 }
 
+static int64_t bind_abstract(struct socket *s, const char *path, uint64_t length)
+{
+	if (abstract_find(path, length) != NULL)
+		return -EADDRINUSE;
+	address_set(&s->name, path, length);
+	list_add(&vfs.io->names, &s->named);
+	return 0;
+}
+
 /* Linux gives five hexadecimal digits. */
 static int64_t bind_automatically(struct socket *s)
 {
@@ -113,22 +122,10 @@ static int64_t bind_automatically(struct socket *s)
 		struct text t = { name + 1, 5, 0 };
 
 		text_add(&t, "%05x", i);
-		if (abstract_find(name, 6) != NULL)
-			continue;
-		address_set(&s->name, name, 6);
-		list_add(&vfs.io->names, &s->named);
-		return 0;
+		if (bind_abstract(s, name, 6) == 0)
+			return 0;
 	}
 	return -ENOSPC;
-}
-
-static int64_t bind_abstract(struct socket *s, const char *path, uint64_t length)
-{
-	if (abstract_find(path, length) != NULL)
-		return -EADDRINUSE;
-	address_set(&s->name, path, length);
-	list_add(&vfs.io->names, &s->named);
-	return 0;
 }
 
 static int64_t bind_path(uint32_t task, struct socket *s, const char *path, uint64_t length)
@@ -158,8 +155,7 @@ static int64_t bound_already(uint32_t task, const char *path, uint64_t length)
 verdict vfs_bind(struct request *r, int32_t fd, struct grant address)
 {
 	struct linux_sockaddr_un name;
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
+	struct socket *s = socket_of(r, fd);
 	int64_t length;
 
 	if (s == NULL)
@@ -178,8 +174,7 @@ verdict vfs_bind(struct request *r, int32_t fd, struct grant address)
 
 verdict vfs_listen(struct request *r, int32_t fd, int32_t backlog)
 {
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
+	struct socket *s = socket_of(r, fd);
 
 	if (s == NULL)
 		return ANSWERED;
@@ -238,8 +233,7 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 
 verdict vfs_connect(struct request *r, int32_t fd, struct grant address)
 {
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
+	struct socket *s = socket_of(r, fd);
 	struct socket *to;
 	int64_t error;
 	verdict how = ANSWERED;
@@ -258,7 +252,7 @@ verdict vfs_connect(struct request *r, int32_t fd, struct grant address)
 	if (s->state != FRESH)
 		error = s->state == CONNECTED ? -EISCONN : -EINVAL;
 	if (error == 0 && to->pending_count > to->backlog)
-		how = socket_wait(r, &to->for_room, s->send_time, f, 0);
+		how = socket_wait(r, s, &to->for_room, s->send_time, 0);
 	else
 		settle(r, error != 0 ? error : connection_make(r->task, s, to));
 	socket_drop(to);
@@ -267,8 +261,7 @@ verdict vfs_connect(struct request *r, int32_t fd, struct grant address)
 
 verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t flags)
 {
-	struct file *f;
-	struct socket *s = socket_of(r, fd, &f);
+	struct socket *s = socket_of(r, fd);
 	struct socket *end;
 	int64_t length = 0, placed;
 
@@ -281,7 +274,7 @@ verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t
 	if (s->state != LISTENING || (s->shut & SHUT_RECEIVE))
 		return refuse(r, EINVAL);
 	if (list_is_empty(&s->pending))
-		return socket_wait(r, &s->for_data, s->receive_time, f, 0);
+		return socket_wait(r, s, &s->for_data, s->receive_time, 0);
 	end = CONTAINER(s->pending.next, struct socket, pending);
 	if (address.length != 0)
 		length = address_put(&end->peer->name, address);
@@ -301,8 +294,7 @@ verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t
 
 verdict vfs_socket_name(struct request *r, int32_t fd, uint32_t peer, struct grant address)
 {
-	struct file *f;
-	const struct socket *s = socket_of(r, fd, &f);
+	const struct socket *s = socket_of(r, fd);
 	int64_t length;
 
 	if (s == NULL)

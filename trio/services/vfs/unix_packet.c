@@ -4,13 +4,22 @@
 /* A packet weighs at least this much, so that empty ones fill a queue too. */
 #define OVERHEAD 512
 
-struct packet *packet_make(uint32_t length)
+int64_t packet_make(uint32_t task, const struct message *m, uint32_t length, struct packet **out)
 {
 	struct packet *p = vfs_take(sizeof *p + length);
+	int64_t error;
 
-	if (p != NULL)
-		p->length = length;
-	return p;
+	if (p == NULL)
+		return -ENOBUFS;
+	p->length = length;
+	error = copy_in(p->data, m->data, 0, length);
+	if (error == 0)
+		error = beside_get(task, m->control, &p->beside);
+	if (error != 0)
+		packet_end(p);
+	else
+		*out = p;
+	return error;
 }
 
 void packet_end(struct packet *p)
@@ -19,9 +28,19 @@ void packet_end(struct packet *p)
 	vfs_give(p, sizeof *p + p->length);
 }
 
-uint32_t packet_weight(const struct packet *p)
+void packet_add(struct socket *to, struct packet *p)
 {
-	return p->length + OVERHEAD;
+	list_add(&to->packets, &p->link);
+	to->packet_count++;
+	to->packet_weight += p->length + OVERHEAD;
+}
+
+void packet_remove(struct socket *s, struct packet *p)
+{
+	list_remove(&p->link);
+	s->packet_count--;
+	s->packet_weight -= p->length + OVERHEAD;
+	packet_end(p);
 }
 
 /* Whom a message goes to, held. 0 or -errno. */
@@ -62,45 +81,27 @@ static bool receiver_is_full(const struct socket *s, const struct socket *to, ui
 	return to->packet_count > 0 && to->packet_weight + length + OVERHEAD > s->send_buffer;
 }
 
-/* Memory is short: again once lost sockets are gone, if `to` is none. */
-static __attribute__((noinline)) struct packet *packet_make_again(const struct socket *to, uint32_t length)
-{
-	struct packet *p = NULL;
-
-	while (p == NULL && lost_recover() && !to->closed)
-		p = packet_make(length);
-	return p;
-}
-
 /* `to` takes the message over. */
 static int64_t packet_deliver(struct request *r, struct socket *s, struct socket *to, const struct message *m)
 {
-	struct packet *p = packet_make((uint32_t)m->data.length);
-	int64_t error;
+	struct packet *p;
+	int64_t error = packet_make(r->task, m, (uint32_t)m->data.length, &p);
 
-	if (p == NULL)
-		p = packet_make_again(to, (uint32_t)m->data.length);
-	if (p == NULL)
-		return -ENOBUFS;
-	error = copy_in(p->data, m->data, 0, m->data.length);
-	if (error == 0)
-		error = beside_get(r->task, m->control, &p->beside);
-	if (error != 0) {
-		packet_end(p);
+	/* Memory is short: again once lost sockets are gone, if `to` is none. */
+	while (error == -ENOBUFS && lost_recover() && !to->closed)
+		error = packet_make(r->task, m, (uint32_t)m->data.length, &p);
+	if (error != 0)
 		return error;
-	}
 
 	/* committed */
 	p->from = s->name;
-	list_add(&to->packets, &p->link);
-	to->packet_count++;
-	to->packet_weight += packet_weight(p);
+	packet_add(to, p);
 	unpark(&to->for_data);
 	watch_changed(&to->watch);
 	return (int64_t)m->data.length;
 }
 
-verdict packet_send(struct request *r, struct file *f, struct socket *s, const struct message *m)
+verdict packet_send(struct request *r, struct socket *s, const struct message *m)
 {
 	struct socket *to;
 	int64_t result;
@@ -119,27 +120,14 @@ verdict packet_send(struct request *r, struct file *f, struct socket *s, const s
 		return vfs_settle(r, result);
 	/* It is not held while this request waits: its end wakes who waits for room. */
 	if (receiver_is_full(s, to, m->data.length))
-		how = socket_wait(r, &to->for_room, s->send_time, f, m->flags);
+		how = socket_wait(r, s, &to->for_room, s->send_time, m->flags);
 	else
 		how = settle(r, packet_deliver(r, s, to, m));
 	socket_drop(to);
 	return how;
 }
 
-static verdict packet_none(struct request *r, struct file *f, struct socket *s, const struct message *m)
-{
-	int32_t error = s->error;
-
-	if (error != 0) {
-		s->error = 0;
-		return refuse(r, error);
-	}
-	if (s->shut & SHUT_RECEIVE)
-		return answer(r, 0);
-	return socket_wait(r, &s->for_data, s->receive_time, f, m->flags);
-}
-
-verdict packet_receive(struct request *r, struct file *f, struct socket *s, const struct message *m)
+verdict packet_receive(struct request *r, struct socket *s, const struct message *m)
 {
 	bool keep = m->flags & MSG_PEEK;
 	struct packet *p;
@@ -149,7 +137,7 @@ verdict packet_receive(struct request *r, struct file *f, struct socket *s, cons
 	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
 		return refuse(r, ENOTCONN);
 	if (s->packet_count == 0)
-		return packet_none(r, f, s, m);
+		return socket_empty(r, s, m);
 	p = CONTAINER(s->packets.next, struct packet, link);
 	n = MIN(m->data.length, p->length);
 	if (copy_out(m->data, 0, p->data, n) != 0)
@@ -166,10 +154,7 @@ verdict packet_receive(struct request *r, struct file *f, struct socket *s, cons
 	r->result = (int64_t)(m->flags & MSG_TRUNC ? p->length : n);
 	if (keep)
 		return ANSWERED;
-	list_remove(&p->link);
-	s->packet_count--;
-	s->packet_weight -= packet_weight(p);
-	packet_end(p);
+	packet_remove(s, p);
 	unpark(&s->for_room);
 	watch_changed(&s->watch);
 	if (s->peer != NULL)
