@@ -45,18 +45,6 @@ def kernel(
 
 
 @pytest.fixture(scope="session")
-def structure_kernel(
-    request: pytest.FixtureRequest,
-    guest_cache: Path,  # noqa: F811  # the fixture imported above
-    sources: Path,
-) -> Kernel:
-    """Of the structure that the test's parameter names."""
-    assert guest_cache.is_dir()
-    assert sources.is_dir()
-    return Kernel.trio(trio.built(request.param))
-
-
-@pytest.fixture(scope="session")
 def built_elsewhere(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build's folder, of a copy of the sources in another place."""
     folder = tmp_path_factory.mktemp("another-place")

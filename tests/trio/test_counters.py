@@ -89,10 +89,10 @@ def counted(kernel: Kernel, program: Program, what: str = "all") -> tuple[dict[s
     return own, total, null
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
-def test_every_event_is_counted_once_for_its_process_and_in_the_sum(structure_kernel: Kernel, program: Program) -> None:
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+def test_every_event_is_counted_once_for_its_process_and_in_the_sum(kernel: Kernel, program: Program) -> None:
     """Expected: as many calls as were made, five faults for five pages. Broken: one more or fewer."""
-    own, total, null = counted(structure_kernel, program)
+    own, total, null = counted(kernel, program)
     assert {name: own.get(name) for name in OWN} == OWN
     assert {name: total.get(name) for name in OWN} == OWN
     assert {name: total.get(name, 0) - own.get(name, 0) for name in OF_CHILD} == OF_CHILD
@@ -102,36 +102,36 @@ def test_every_event_is_counted_once_for_its_process_and_in_the_sum(structure_ke
     assert null > 0
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 def test_a_call_is_so_many_messages_and_switches(
-    structure_kernel: Kernel, program: Program, request: pytest.FixtureRequest
+    kernel: Kernel, program: Program, request: pytest.FixtureRequest
 ) -> None:
     """Expected: what its way is made of, by hand; the process's own share. Broken: a message that nobody counts."""
-    expected = CALLED.get(request.node.callspec.params["structure_kernel"].partition("+")[0], BY_PROCESS)
-    own, total, _ = counted(structure_kernel, program, "call")
+    expected = CALLED.get(request.node.callspec.params["kernel"].partition("+")[0], BY_PROCESS)
+    own, total, _ = counted(kernel, program, "call")
     assert {name: total.get(name, 0) for name in expected} == expected
     for name in ("switches.direct", "messages.calls", "messages.replies"):
         assert own.get(name, 0) == expected[name]
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
-def test_bytes_are_counted_for_the_program_whose_they_are(structure_kernel: Kernel, program: Program) -> None:
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+def test_bytes_are_counted_for_the_program_whose_they_are(kernel: Kernel, program: Program) -> None:
     """Expected: in each structure the bytes that went through a pipe, both ways. Broken: a server has them."""
-    for counters in counted(structure_kernel, program, "transfer")[:2]:
+    for counters in counted(kernel, program, "transfer")[:2]:
         assert counters["bytes.in"] == TRANSFERRED
         assert 0 <= counters["bytes.out"] - TRANSFERRED <= DIGITS
 
 
 @pytest.mark.parametrize("what", FAULTS)
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 def test_faults_are_counted_by_who_answered_them(
-    structure_kernel: Kernel, program: Program, request: pytest.FixtureRequest, what: str
+    kernel: Kernel, program: Program, request: pytest.FixtureRequest, what: str
 ) -> None:
     """Expected: pages of zeros are vm's, asked as it is; an address beyond the program's is the kernel's; a page of a
     file is brought by vfs. Broken: a fault is nobody's, or counted twice."""
-    asked = "procedure" if request.node.callspec.params["structure_kernel"].startswith("mono") else "message"
+    asked = "procedure" if request.node.callspec.params["kernel"].startswith("mono") else "message"
     expected = {name.replace("vm", asked): times for name, times in FAULTS[what].items()}
-    for counters in counted(structure_kernel, program, what)[:2]:
+    for counters in counted(kernel, program, what)[:2]:
         assert {name: counters.get(f"faults.{name}", 0) for name in expected} == expected
         assert counters["traps.faults"] == sum(expected.values())
 
@@ -150,14 +150,14 @@ PLUGIN_APART = 0.15
 FLUSHES = {"proc/fork-exit": 7}
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 def test_each_row_has_the_counters_of_one_operation(
-    structure_kernel: Kernel, tmp_path: Path, request: pytest.FixtureRequest
+    kernel: Kernel, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Expected: whole numbers, as the operation is made of; as many system calls and switches of address spaces as the
     emulator saw in the regions. Broken: set-up or readings are among them, or a switch is not counted."""
-    structure = request.node.callspec.params["structure_kernel"]
-    assert trio.add(structure).kernel.read_bytes() == structure_kernel.file.read_bytes()
+    structure = request.node.callspec.params["kernel"]
+    assert trio.add(structure).kernel.read_bytes() == kernel.file.read_bytes()
     kernometer(tmp_path, "run", "--by", "path", "--on", f"qemu:trio-{structure}", *MEASURED)
     (file,) = tmp_path.glob("*.ndjson")
     result = read_file(file)

@@ -34,34 +34,32 @@ def checked(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"))
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
-def test_random_calls_do_no_harm(structure_kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
     """Expected: all calls answered, no page lost; other calls each day. Broken: the kernel's last words."""
     command = fuzzing.calls(pytestconfig.option.slow_seed, 40_000)
-    figures = held(structure_kernel, user_programs, *command, seconds=300.0).figures
+    figures = held(kernel, user_programs, *command, seconds=300.0).figures
     assert figures["calls"] == 40_000
     assert figures["free_pages"] > 0
     assert figures["promised_pages"] > 0
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 def test_random_sequences_keep_what_they_promise(
-    structure_kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
+    kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
 ) -> None:
     """Expected: what is written is read, no process, descriptor or page is left; other sequences each day. Broken: a
     sequence's number, name and condition; or a machine that hangs."""
     command = fuzzing.sequences(pytestconfig.option.slow_seed, 6 * ROUND)
-    assert held(structure_kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
+    assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
 
 
-@pytest.mark.parametrize("structure_kernel", PARTITIONS, indirect=True)
-def test_a_share_of_both_in_every_structure(
-    structure_kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
-) -> None:
+@pytest.mark.parametrize("kernel", PARTITIONS, indirect=True)
+def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
     """Expected and broken: as above."""
     seed = pytestconfig.option.slow_seed
     for command in (fuzzing.calls(seed, 5_000), fuzzing.sequences(seed, ROUND)):
-        held(structure_kernel, user_programs, *command, seconds=300.0)
+        held(kernel, user_programs, *command, seconds=300.0)
 
 
 @pytest.mark.slow(minutes=1)

@@ -21,24 +21,22 @@ def hostile(kernel: Kernel, program: Program, memory: int, *command: str) -> Out
     return boot(kernel, archive, Machine(memory_mib=memory), seconds=240.0)
 
 
-@pytest.mark.parametrize("structure_kernel", MONO_AND_IN_TURN, indirect=True)
-def test_what_is_not_a_programs_is_refused(structure_kernel: Kernel, program: Program) -> None:
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+def test_what_is_not_a_programs_is_refused(kernel: Kernel, program: Program) -> None:
     """Expected: SIGSEGV for what SMEP, UMIP, NX and the rings forbid and for addresses that the processor refuses;
     as many free pages after as before. Broken: a FAIL line, or the kernel's panic."""
-    ended = hostile(structure_kernel, program, 64, "hostile", "forbidden")
+    ended = hostile(kernel, program, 64, "hostile", "forbidden")
     assert ended.status == 0, ended
     assert PANIC not in ended.console
 
 
 @pytest.mark.slow(minutes=1)
-@pytest.mark.parametrize("structure_kernel", ("mono", *PARTITIONS), indirect=True)
+@pytest.mark.parametrize("kernel", ("mono", *PARTITIONS), indirect=True)
 @pytest.mark.parametrize("memory", [32, 64])
-def test_who_takes_everything_gets_an_error_and_all_comes_back(
-    structure_kernel: Kernel, program: Program, memory: int
-) -> None:
+def test_who_takes_everything_gets_an_error_and_all_comes_back(kernel: Kernel, program: Program, memory: int) -> None:
     """Expected: processes, threads, descriptors, sockets on their way, memory, mappings, files until there are no
     more, and programs with damaged headers: init and the shell go on, all pages are back. Broken: a FAIL line."""
-    ended = hostile(structure_kernel, program, memory, "hostile")
+    ended = hostile(kernel, program, memory, "hostile")
     assert ended.status == 0, ended
     assert PANIC not in ended.console
 

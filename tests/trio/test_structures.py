@@ -186,26 +186,26 @@ a child ended with 3
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("structure_kernel", PARTITIONS, indirect=True)
-def test_a_shell_runs_in_every_structure(structure_kernel: Kernel) -> None:
+@pytest.mark.parametrize("kernel", PARTITIONS, indirect=True)
+def test_a_shell_runs_in_every_structure(kernel: Kernel) -> None:
     """Expected: what it prints, its status, and the machine is off. Broken: a call that one structure answers
     otherwise, or never."""
-    ended = boot(structure_kernel, initramfs(("sh", "-c", SCRIPT)), seconds=120.0, silence=60.0)
+    ended = boot(kernel, initramfs(("sh", "-c", SCRIPT)), seconds=120.0, silence=60.0)
     assert ended.bulk.decode() == PRINTED, ended
     assert (ended.status, ended.qemu_status) == (41, 0), ended
 
 
 @pytest.mark.guest
 @pytest.mark.slow(minutes=2)
-@pytest.mark.parametrize("structure_kernel", PARTITIONS, indirect=True)
+@pytest.mark.parametrize("kernel", PARTITIONS, indirect=True)
 def test_every_question_is_answered_in_every_structure(
-    structure_kernel: Kernel, user_programs: Path, request: pytest.FixtureRequest
+    kernel: Kernel, user_programs: Path, request: pytest.FixtureRequest
 ) -> None:
     """Expected: all as on Linux but those of EXPECTED_TO_FAIL, and these not. Broken: a question that one structure
     answers otherwise; or one that is answered rightly again and still in the list."""
-    structure = request.node.callspec.params["structure_kernel"]
+    structure = request.node.callspec.params["kernel"]
     files = {f"bin/{each}": (user_programs / each).read_bytes() for each in PROGRAMS}
-    ended = boot(structure_kernel, initramfs(("usertests",), files), Machine(), seconds=USERTESTS_SECONDS)
+    ended = boot(kernel, initramfs(("usertests",), files), Machine(), seconds=USERTESTS_SECONDS)
     lines = [line.split() for line in ended.bulk.decode().splitlines()]
     assert ended.status is not None, ended
     failed = {words[1].rstrip(":") for words in lines if words[:1] == ["FAIL"]}
