@@ -20,7 +20,7 @@ KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
         "proc/fork-exit": 26060,
-        "proc/execl": 42168,
+        "proc/execl": 42165,
         "ctx/pipe-pair@same-cpu": 1775,
         "syscall/open-close": 949,
         "mem/touch@pages=64": 834,

@@ -108,8 +108,8 @@ def test_a_question_for_the_structure_is_found_where_it_must_not_be(copy: Path, 
 def test_a_symbol_that_a_service_may_not_use_is_found(copy: Path) -> None:
     """Expected: the port, its interfaces' calls and its own symbols are allowed; a kernel's or another's are not."""
     lines = (
-        "long copy_in(void), fs_read(void), vm_fork(void), kernel_random_bytes(void), kernel_port_in(void), own(void);",
-        "extern long current; long all(void) { return copy_in() + fs_read() + vm_fork() + kernel_random_bytes() +",
+        "long copy_in(void), fs_read(void), vm_fork(void), kernel_archive(void), kernel_port_in(void), own(void);",
+        "extern long current; long all(void) { return copy_in() + fs_read() + vm_fork() + kernel_archive() +",
         "kernel_port_in() + own() + current; }",
     )
     (copy / "a.c").write_text("\n".join(lines))
@@ -164,7 +164,7 @@ def test_the_interface_compiler_refuses_what_is_wrong(copy: Path, old: str, new:
     [
         ('provides = "fs"', 'provides = "nothing"', "fs provides 'nothing', of which there is no interface"),
         ('provides = "fs"', 'provides = "vm"', "0 services provide fs"),
-        ('"random_bytes", "shut_down"', '"random_bytes", "shut_up"', "pm may call shut_up: no such thing"),
+        ('"task_ports", "shut_down"', '"task_ports", "shut_up"', "pm may call shut_up: no such thing"),
         ('calls = ["vfs", ', 'calls = ["nobody", ', "pm may call nobody: no such thing"),
         ("[pm]", "[pm", "Expected ']'"),
     ],

@@ -39,8 +39,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "services": (("services/*/*",), ("mono", "hybrid")),
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }
-#: What is linked into processes alone.
-NOT_PRIVILEGED = {"seam/process.c"}
+#: What is linked into processes alone; what only a kernel that checks itself has.
+NOT_PRIVILEGED = {"seam/process.c", "kernel/core/checked.c"}
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)
 
@@ -53,10 +53,12 @@ def lines(path: Path) -> int:
 
 def counted() -> dict[str, int]:
     """Part to its lines."""
-    return {
-        part: sum(lines(path) for pattern in patterns for path in sorted(TRIO.glob(pattern)) if path.is_file())
-        for part, (patterns, _) in PARTS.items()
-    }
+    return {part: sum(lines(path) for path in _privileged(patterns)) for part, (patterns, _) in PARTS.items()}
+
+
+def _privileged(patterns: tuple[str, ...]) -> set[Path]:
+    found = {path for pattern in patterns for path in TRIO.glob(pattern) if path.is_file()}
+    return {path for path in found if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED}
 
 
 def in_no_part() -> list[str]:

@@ -123,7 +123,7 @@ void panic(const char *format, ...)
 	abort();
 }
 
-int64_t kernel_random_bytes(struct grant to)
+int64_t clock_random(struct grant to)
 {
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* clock.c: Linux's clocks. Time of day is the time since boot and what the machine's clock with a battery said then, or
- * what it was set to since. */
+/* clock.c: Linux's clocks, and random numbers. Time of day is the time since boot and what the machine's clock with a
+ * battery said then, or what it was set to since. */
 #include "abi/time.h"
 #include "calendar.h"
 #include "clock_serve.h"
@@ -7,6 +7,9 @@
 
 /* Nanoseconds fit into 64 bits until 2554; a clock may be set no further. */
 #define SECONDS_MOST 9223372036LL
+
+#define CPUID_FEATURES 1
+#define HAS_RDRAND (1U << 30)
 
 static struct {
 	/* Time of day when `now` was 0, nanoseconds since 1970. */
@@ -139,6 +142,36 @@ verdict clock_forget(struct request *r, struct grant from)
 	if (copy_in(forgotten, from, 0, from.length))
 		return refuse(r, EFAULT);
 	return answer(r, (int64_t)from.length);
+}
+
+/* RDRAND where the processor has it; else the cycle counter, stirred (splitmix64: Steele, Lea, Flood 2014). */
+static uint64_t random_word(void)
+{
+	static uint64_t stirred;
+	uint64_t word;
+	uint32_t leaf = CPUID_FEATURES, has, other;
+	uint8_t ok = 0;
+
+	__asm__ volatile("cpuid" : "+a"(leaf), "=c"(has), "=d"(other) : : "rbx");
+	if (has & HAS_RDRAND)
+		__asm__ volatile("rdrand %0\n\tsetc %1" : "=r"(word), "=qm"(ok));
+	if (ok)
+		return word;
+	stirred += 0x9e3779b97f4a7c15UL + __builtin_ia32_rdtsc();
+	word = (stirred ^ stirred >> 30) * 0xbf58476d1ce4e5b9UL;
+	word = (word ^ word >> 27) * 0x94d049bb133111ebUL;
+	return word ^ word >> 31;
+}
+
+int64_t clock_random(struct grant to)
+{
+	for (uint64_t at = 0; at < to.length; at += sizeof(uint64_t)) {
+		uint64_t word = random_word();
+
+		if (copy_out(to, at, &word, MIN(sizeof word, to.length - at)) != 0)
+			return -EFAULT;
+	}
+	return 0;
 }
 
 const struct clock_service clock_service = CLOCK_HANDLERS;

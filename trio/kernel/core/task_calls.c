@@ -183,38 +183,6 @@ int64_t kernel_call_shut_down(uint32_t how, uint32_t status)
 	machine_end(how != 0, status);
 }
 
-/* RDRAND where the processor has it; else the cycle counter, stirred (splitmix64: Steele, Lea, Flood 2014). */
-static uint64_t random_word(void)
-{
-	static uint64_t state;
-	uint64_t word;
-	uint32_t leaf[4];
-	uint8_t ok = 0;
-
-	cpu_id(1, 0, leaf);
-	if (leaf[2] & 1U << 30)
-		__asm__ volatile("rdrand %0\n\tsetc %1" : "=r"(word), "=qm"(ok));
-	if (ok)
-		return word;
-	state += 0x9e3779b97f4a7c15UL + cpu_cycles();
-	word = (state ^ state >> 30) * 0xbf58476d1ce4e5b9UL;
-	word = (word ^ word >> 27) * 0x94d049bb133111ebUL;
-	return word ^ word >> 31;
-}
-
-int64_t kernel_call_random_bytes(struct grant to)
-{
-	if (to.length > PAGE)
-		return -EINVAL;
-	for (uint64_t at = 0; at < to.length; at += sizeof(uint64_t)) {
-		uint64_t word = random_word();
-
-		if (copy_out(to, at, &word, MIN(sizeof word, to.length - at)) != 0)
-			return -EFAULT;
-	}
-	return 0;
-}
-
 int64_t kernel_call_archive(uint64_t offset, struct grant to)
 {
 	uint64_t n = offset < boot.archive.length ? MIN(to.length, boot.archive.length - offset) : 0;

@@ -1,6 +1,7 @@
 /* stack.c: a new program's stack. From its top: the program's path, the environment's strings and the arguments', what
  * scripts put before them, 16 random bytes; then, where the stack pointer is, argc, pointers to the arguments, NULL, to
  * the environment, NULL, and the auxiliary vector. */
+#include "clock.h"
 #include "image.h"
 
 #define RANDOM_BYTES 16
@@ -193,7 +194,7 @@ static int64_t stack_begin(struct thread *t, struct image *image, const struct a
 	uint32_t prefixes = image->prefixes;
 	uint64_t at = 0, budget = UINT64_MAX;
 
-	kernel_random_bytes(grant_write(image->work, RANDOM_BYTES));
+	clock_random(grant_write(image->work, RANDOM_BYTES));
 	if (copy_out(grant_caller(t->slot, l->random, RANDOM_BYTES), 0, image->work, RANDOM_BYTES) != 0)
 		return -EFAULT;
 	if (strings_copy(&l->before) != 0 || strings_copy(&l->rest) != 0 || strings_copy(&l->paths) != 0)

@@ -1,8 +1,8 @@
 /* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their
  * names. */
+#include "clock.h"
 #include "devices.h"
 #include "handlers.h"
-#include "kernel.h"
 #include "tmpfs.h"
 #include "vm.h"
 
@@ -47,7 +47,7 @@ verdict vfs_random(struct request *r, struct grant to)
 	while (r->done < end) {
 		uint64_t part = MIN(end - r->done, PAGE);
 
-		kernel_random_bytes(grant_write(vfs.page, part));
+		clock_random(grant_write(vfs.page, part));
 		if (copy_out(to, r->done, vfs.page, part) != 0)
 			return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 		r->done += part;

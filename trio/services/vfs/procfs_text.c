@@ -1,4 +1,5 @@
 /* procfs_text.c: the files of /proc: a table of them, and their texts. */
+#include "clock.h"
 #include "kernel.h"
 #include "numbers.h"
 #include "procfs.h"
@@ -117,7 +118,7 @@ static void text_uuid(const struct proc_node *n, struct text *t)
 	if (n->entry->kind == 0)
 		memcpy(id, vfs.boot_id, sizeof id);
 	else
-		kernel_random_bytes(grant_write(id, sizeof id));
+		clock_random(grant_write(id, sizeof id));
 	id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
 	id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
 	for (unsigned i = 0; i < sizeof id; i++)

@@ -1,6 +1,6 @@
 /* socket.c: sockets as files: their making, joining and end, names and options. */
 #include "abi/signal.h"
-#include "kernel.h"
+#include "clock.h"
 #include "socket.h"
 
 #define TYPES_MOST 11
@@ -383,7 +383,7 @@ void io_start(void)
 	vfs.io = vfs_take(sizeof *vfs.io);
 	if (vfs.io == NULL)
 		panic("no memory for sockets");
-	kernel_random_bytes(grant_write(vfs.boot_id, sizeof vfs.boot_id));
+	clock_random(grant_write(vfs.boot_id, sizeof vfs.boot_id));
 	list_start(&vfs.io->names);
 	list_start(&vfs.io->unheld);
 	list_start(&vfs.io->epolls);
