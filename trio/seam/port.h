@@ -76,6 +76,11 @@ static inline void list_remove(struct link *one)
 	one->next = one->previous = NULL;
 }
 
+/* For each member of a list, a `type` by its `link`; the present one may leave the list. */
+#define LIST_EACH(type, one, list, link)                                   \
+	for (type *one = CONTAINER((list)->next, type, link), *one##_next; \
+	     one##_next = CONTAINER(one->link.next, type, link), &one->link != (list); one = one##_next)
+
 /* Requests that wait for the same thing. Zero-initialised is empty. */
 struct queue {
 	struct link head;

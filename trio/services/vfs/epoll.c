@@ -58,8 +58,8 @@ static uint32_t epoll_poll(struct file *f)
 	if (e->poll != vfs.polls) {
 		e->poll = vfs.polls;
 		e->ready = 0;
-		for (struct link *l = e->interests.next; l != &e->interests; l = l->next)
-			if (interest_ready(CONTAINER(l, struct interest, link), &changes) != 0)
+		LIST_EACH (struct interest, i, &e->interests, link)
+			if (interest_ready(i, &changes) != 0)
 				e->ready = READY_IN;
 	}
 	watch(&e->watch);
@@ -75,17 +75,12 @@ static void interest_end(struct interest *i)
 
 void epoll_forget(struct file *f)
 {
-	for (struct link *l = vfs.io->epolls.next; l != &vfs.io->epolls && f->named > 0; l = l->next) {
-		struct epoll *e = CONTAINER(l, struct epoll, all);
-		struct link *next;
-
-		for (struct link *k = e->interests.next; k != &e->interests; k = next) {
-			struct interest *i = CONTAINER(k, struct interest, link);
-
-			next = k->next;
+	LIST_EACH (struct epoll, e, &vfs.io->epolls, all) {
+		if (f->named == 0)
+			return;
+		LIST_EACH (struct interest, i, &e->interests, link)
 			if (i->file == f)
 				interest_end(i);
-		}
 	}
 }
 
@@ -130,8 +125,8 @@ static bool grows(struct epoll *e)
 {
 	uint32_t before = e->height;
 
-	for (struct link *l = e->interests.next; l != &e->interests; l = l->next) {
-		const struct epoll *inner = epoll_in(CONTAINER(l, struct interest, link)->file);
+	LIST_EACH (struct interest, i, &e->interests, link) {
+		const struct epoll *inner = epoll_in(i->file);
 
 		if (inner != NULL)
 			e->height = MAX(e->height, inner->height + 1);
@@ -144,13 +139,11 @@ static bool nests_too_deep(void)
 {
 	bool grew = true;
 
-	for (struct link *l = vfs.io->epolls.next; l != &vfs.io->epolls; l = l->next)
-		CONTAINER(l, struct epoll, all)->height = 0;
+	LIST_EACH (struct epoll, e, &vfs.io->epolls, all)
+		e->height = 0;
 	while (grew) {
 		grew = false;
-		for (struct link *l = vfs.io->epolls.next; l != &vfs.io->epolls; l = l->next) {
-			struct epoll *e = CONTAINER(l, struct epoll, all);
-
+		LIST_EACH (struct epoll, e, &vfs.io->epolls, all) {
 			grew |= grows(e);
 			if (e->height > NESTS_MOST)
 				return true;
@@ -161,12 +154,9 @@ static bool nests_too_deep(void)
 
 static struct interest *interest_of(const struct epoll *e, const struct file *f, int32_t fd)
 {
-	for (struct link *l = e->interests.next; l != &e->interests; l = l->next) {
-		struct interest *i = CONTAINER(l, struct interest, link);
-
+	LIST_EACH (struct interest, i, &e->interests, link)
 		if (i->file == f && i->fd == fd)
 			return i;
-	}
 	return NULL;
 }
 

@@ -128,15 +128,9 @@ void remote_pages_wanted(void)
 
 void remote_pages_go_on(uint64_t came)
 {
-	struct link *next;
-
-	for (struct link *each = vfs.loads.next; each != &vfs.loads; each = next) {
-		struct load *l = CONTAINER(each, struct load, link);
-
-		next = each->next;
+	LIST_EACH (struct load, l, &vfs.loads, link)
 		if ((came >> l->waits_for & 1) != 0 && load_goes_on(l))
 			load_end(l);
-	}
 	remote_pages_wanted();
 }
 

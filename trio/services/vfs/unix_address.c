@@ -48,12 +48,9 @@ static void address_set(struct address *a, const char *path, uint64_t length)
 
 static struct socket *abstract_find(const char *path, uint64_t length)
 {
-	for (struct link *l = vfs.io->names.next; l != &vfs.io->names; l = l->next) {
-		struct socket *s = CONTAINER(l, struct socket, named);
-
+	LIST_EACH (struct socket, s, &vfs.io->names, named)
 		if (s->name.length == FAMILY + length && memcmp(s->name.path, path, length) == 0)
 			return s;
-	}
 	return NULL;
 }
 

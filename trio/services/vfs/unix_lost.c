@@ -61,8 +61,8 @@ static void rights_look(struct io_state *io, const struct rights *rights, enum p
 
 static void packets_look(struct io_state *io, const struct socket *s, enum pass pass)
 {
-	for (struct link *l = s->packets.next; l != &s->packets; l = l->next) {
-		struct beside *b = &CONTAINER(l, struct packet, link)->beside;
+	LIST_EACH (struct packet, p, &s->packets, link) {
+		struct beside *b = &p->beside;
 
 		if (b->rights == NULL)
 			continue;
@@ -81,49 +81,35 @@ static void socket_look(struct io_state *io, const struct socket *s, enum pass p
 {
 	packets_look(io, s, pass);
 	if (s->state == LISTENING)
-		for (struct link *l = s->pending.next; l != &s->pending; l = l->next)
-			packets_look(io, CONTAINER(l, struct socket, pending), pass);
-}
-
-/* Those that have been received meanwhile leave the list. */
-static void unheld_begin(struct io_state *io)
-{
-	for (struct link *l = io->unheld.next, *next; l != &io->unheld; l = next) {
-		struct socket *s = CONTAINER(l, struct socket, unheld);
-
-		next = l->next;
-		s->within = 0;
-		s->reached = false;
-		if (s->file->references > 0)
-			list_remove(&s->unheld);
-	}
-}
-
-/* The next of the list; NULL at its end. */
-static struct socket *unheld_after(struct io_state *io, const struct link *l)
-{
-	return l->next == NULL || l->next == &io->unheld ? NULL : CONTAINER(l->next, struct socket, unheld);
+		LIST_EACH (struct socket, waiting, &s->pending, pending)
+			packets_look(io, waiting, pass);
 }
 
 /* Whoever lies with one that is not in the list can be received, and so can what lies with him. */
 static void collect(void)
 {
 	struct io_state *io = vfs.io;
-	struct socket *s;
 
 	io->doubts = io->kept = 0;
-	unheld_begin(io);
-	for (s = unheld_after(io, &io->unheld); s != NULL; s = unheld_after(io, &s->unheld))
+	LIST_EACH (struct socket, s, &io->unheld, unheld) {
+		s->within = 0;
+		s->reached = false;
+		/* Received meanwhile. */
+		if (s->file->references > 0)
+			list_remove(&s->unheld);
+	}
+	LIST_EACH (struct socket, s, &io->unheld, unheld)
 		socket_look(io, s, COUNT_WITHIN);
-	for (s = unheld_after(io, &io->unheld); s != NULL; s = unheld_after(io, &s->unheld))
+	LIST_EACH (struct socket, s, &io->unheld, unheld)
 		if (s->in_flight > s->within)
 			reach(io, s);
 	while (io->reached != NULL) {
-		s = io->reached;
+		struct socket *s = io->reached;
+
 		io->reached = s->next_reached;
 		socket_look(io, s, REACH);
 	}
-	for (s = unheld_after(io, &io->unheld); s != NULL; s = unheld_after(io, &s->unheld))
+	LIST_EACH (struct socket, s, &io->unheld, unheld)
 		if (!s->reached)
 			socket_look(io, s, LOSE);
 }

@@ -4,14 +4,9 @@
 /* The user's; NULL: nothing of his is on its way. */
 static struct allowance *allowance_find(uint32_t user)
 {
-	struct link *head = &vfs.io->allowances;
-
-	for (struct link *l = head->next; l != head; l = l->next) {
-		struct allowance *a = CONTAINER(l, struct allowance, link);
-
+	LIST_EACH (struct allowance, a, &vfs.io->allowances, link)
 		if (a->user == user)
 			return a;
-	}
 	return NULL;
 }
 
