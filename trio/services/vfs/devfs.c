@@ -92,13 +92,18 @@ static const struct device devices[] = {
 	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open },
 };
 
+/* What else stands there from the beginning. */
 static const struct {
-	const char *name, *target;
-} links[] = {
-	{ "fd", "/proc/self/fd" },
-	{ "stdin", "/proc/self/fd/0" },
-	{ "stdout", "/proc/self/fd/1" },
-	{ "stderr", "/proc/self/fd/2" },
+	const char *name;
+	uint32_t mode;
+	const char *target;
+} others[] = {
+	{ "fd", S_IFLNK | 0777, "/proc/self/fd" },
+	{ "stdin", S_IFLNK | 0777, "/proc/self/fd/0" },
+	{ "stdout", S_IFLNK | 0777, "/proc/self/fd/1" },
+	{ "stderr", S_IFLNK | 0777, "/proc/self/fd/2" },
+	{ "shm", S_IFDIR | 01777, NULL },
+	{ "pts", S_IFDIR | 0755, NULL },
 };
 
 const struct device *device_of(uint32_t mode, uint32_t number)
@@ -134,12 +139,8 @@ static int64_t device_mount(struct mount *m, const char *source, const char *opt
 	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
 		if (is_there(&devices[i]))
 			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, NULL);
-	for (uint32_t i = 0; i < COUNT_OF(links) && result == 0; i++)
-		result = tmpfs_add(m, links[i].name, S_IFLNK | 0777, 0, links[i].target);
-	if (result == 0)
-		result = tmpfs_add(m, "shm", S_IFDIR | 01777, 0, NULL);
-	if (result == 0)
-		result = tmpfs_add(m, "pts", S_IFDIR | 0755, 0, NULL);
+	for (uint32_t i = 0; i < COUNT_OF(others) && result == 0; i++)
+		result = tmpfs_add(m, others[i].name, others[i].mode, 0, others[i].target);
 	if (result != 0)
 		tmpfs_unmount(m);
 	return result;

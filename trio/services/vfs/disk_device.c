@@ -148,22 +148,16 @@ static verdict flush(struct request *r, const struct disk *d)
 static verdict disk_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	const struct disk *d = f->state;
-	uint64_t value = d->size;
-	int32_t word = SECTOR;
+	uint64_t value = command == BLKGETSIZE64 ? d->size : d->size / SECTOR;
+	int32_t word = command == BLKBSZGET ? PAGE : command == BLKSSZGET ? SECTOR : 0;
 
 	switch (command) {
 	case BLKGETSIZE64:
-		return settle(r, copy_out(at, 0, &value, sizeof value));
 	case BLKGETSIZE:
-		value = d->size / SECTOR;
 		return settle(r, copy_out(at, 0, &value, sizeof value));
 	case BLKBSZGET:
-		word = PAGE;
-		/* fall through */
 	case BLKSSZGET:
-		return settle(r, copy_out(at, 0, &word, sizeof word));
 	case BLKROGET:
-		word = 0;
 		return settle(r, copy_out(at, 0, &word, sizeof word));
 	case BLKFLSBUF:
 		return flush(r, d);

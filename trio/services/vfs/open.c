@@ -203,9 +203,10 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 		return refuse(r, EINVAL);
 	if (result < 0)
 		return settle(r, result);
-	result = tmpfs_nameless(vfs.mounts, &as, &n);
+	result = tmpfs_make(vfs.mounts, &as, &n);
 	if (result != 0)
 		return settle(r, result);
+	n->links = 0;
 	end = open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
 	node_drop(n);
 	return end;

@@ -9,7 +9,7 @@
 static const struct node_operations folder_operations, file_operations_of_nodes, link_operations;
 static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
-int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct tmpfs_node **out)
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out)
 {
 	struct tmpfs_mount *state = m->state;
 	struct tmpfs_node *n;
@@ -30,7 +30,7 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct tmp
 	} else if (S_ISLNK(as->mode)) {
 		n->node.operations = &link_operations;
 	}
-	*out = n;
+	*out = &n->node;
 	return 0;
 }
 
@@ -41,7 +41,7 @@ static struct tmpfs_node *node_end(struct tmpfs_node *n)
 
 	if (S_ISREG(n->node.mode))
 		data_drop(n);
-	else if (S_ISLNK(n->node.mode) && n->data.target != NULL)
+	else if (S_ISLNK(n->node.mode))
 		vfs_give(n->data.target, n->node.size);
 	else if (S_ISDIR(n->node.mode) && n->folder.parent != n)
 		parent = n->folder.parent;
@@ -83,58 +83,51 @@ static void touch(struct node *folder)
 }
 
 /* A node that has just been made gets its name, or goes again. Keeps the caller's reference only if it has. */
-static int64_t name_new(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *n)
+static int64_t name_new(struct node *folder, const char *name, size_t length, struct node *n)
 {
 	/* A folder that has been removed takes no more names. */
-	int64_t result = folder->node.links == 0 ? -ENOENT : folder_add(folder, name, length, n);
+	int64_t result =
+		folder->links == 0 ? -ENOENT : folder_add(tmpfs_node_of(folder), name, length, tmpfs_node_of(n));
 
 	if (result != 0) {
-		n->node.links = 0;
-		node_drop(&n->node);
+		n->links = 0;
+		node_drop(n);
 		return result == -ENOMEM ? -ENOSPC : result;
 	}
-	if (S_ISDIR(n->node.mode)) {
-		n->folder.parent = folder;
-		folder->node.links++;
+	if (S_ISDIR(n->mode)) {
+		tmpfs_node_of(n)->folder.parent = tmpfs_node_of(folder);
+		folder->links++;
 	}
-	touch(&folder->node);
+	touch(folder);
 	return 0;
 }
 
 static int64_t tmpfs_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
 			    struct node **out)
 {
-	struct tmpfs_node *n;
-	int64_t result = S_ISDIR(as->mode) && folder->links >= LINKS_MOST ? -EMLINK : 0;
+	int64_t result =
+		S_ISDIR(as->mode) && folder->links >= LINKS_MOST ? -EMLINK : tmpfs_make(folder->mount, as, out);
 
-	if (result == 0)
-		result = tmpfs_make(folder->mount, as, &n);
-	if (result == 0)
-		result = name_new(tmpfs_node_of(folder), name, length, n);
-	if (result == 0)
-		*out = &n->node;
-	return result;
+	return result == 0 ? name_new(folder, name, length, *out) : result;
 }
 
 static int64_t tmpfs_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
 			     const char *target, size_t target_length)
 {
-	struct tmpfs_node *n;
-	int64_t result = tmpfs_make(folder->mount, as, &n);
+	char *copy = vfs_take(target_length);
+	struct node *n;
+	int64_t result = copy == NULL ? -ENOSPC : tmpfs_make(folder->mount, as, &n);
 
-	if (result != 0)
+	if (result != 0) {
+		if (copy != NULL)
+			vfs_give(copy, target_length);
 		return result;
-	n->data.target = vfs_take(target_length);
-	if (n->data.target == NULL) {
-		n->node.links = 0;
-		node_drop(&n->node);
-		return -ENOSPC;
 	}
-	memcpy(n->data.target, target, target_length);
-	n->node.size = target_length;
-	result = name_new(tmpfs_node_of(folder), name, length, n);
+	tmpfs_node_of(n)->data.target = memcpy(copy, target, target_length);
+	n->size = target_length;
+	result = name_new(folder, name, length, n);
 	if (result == 0)
-		node_drop(&n->node);
+		node_drop(n);
 	return result;
 }
 
@@ -276,15 +269,3 @@ static const struct node_operations file_operations_of_nodes = { .name = tmpfs_n
 static const struct node_operations link_operations = { .name = tmpfs_name,
 							.readlink = tmpfs_readlink,
 							.forget = tmpfs_forget };
-
-int64_t tmpfs_nameless(struct mount *m, const struct file_attributes *as, struct node **out)
-{
-	struct tmpfs_node *n;
-	int64_t result = tmpfs_make(m, as, &n);
-
-	if (result != 0)
-		return result;
-	n->node.links = 0;
-	*out = &n->node;
-	return 0;
-}

@@ -64,9 +64,8 @@ static inline struct tmpfs_mount *tmpfs_mount_of(struct tmpfs_node *n)
 }
 
 /* tmpfs.c */
-int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct tmpfs_node **out);
-/* A regular file without a name, held. */
-int64_t tmpfs_nameless(struct mount *m, const struct file_attributes *as, struct node **out);
+/* A node without a name yet, held. */
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out);
 int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type);
 /* A device's node, a link or a folder in the root of a mount, at its making. 0 or -ENOMEM. */
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);

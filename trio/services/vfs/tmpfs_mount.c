@@ -9,18 +9,16 @@ int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type)
 {
 	struct file_attributes as = { .mode = S_IFDIR | mode };
 	struct tmpfs_mount *state = vfs_take(sizeof *state);
-	struct tmpfs_node *root;
 
 	if (state == NULL)
 		return -ENOMEM;
 	state->type = type;
 	m->state = state;
-	if (tmpfs_make(m, &as, &root) != 0) {
+	if (tmpfs_make(m, &as, &m->root) != 0) {
 		vfs_give(state, sizeof *state);
 		return -ENOMEM;
 	}
-	root->folder.parent = root;
-	m->root = &root->node;
+	tmpfs_node_of(m->root)->folder.parent = tmpfs_node_of(m->root);
 	return 0;
 }
 
