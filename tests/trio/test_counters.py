@@ -29,7 +29,7 @@ OWN = {
     "calls.vm.map_anonymous": 1,
     "calls.vm.unmap": 1,
     "calls.pm.clone": 1,
-    "calls.pm.wait": 1,
+    "calls.pm.wait4": 1,
 }
 #: What the child adds to the sum over all.
 OF_CHILD = {"calls.pm.exit": 1}
@@ -146,8 +146,8 @@ MEASURED = {
 }
 #: The plugin's sums contain the first iterations and ticks.
 PLUGIN_APART = 0.15
-#: Writes of CR3 in one operation that only flush, where vm is in the program's address space.
-FLUSHES = {"proc/fork-exit": 7}
+#: How many writes of CR3 in one operation may only flush, where vm is in the program's address space.
+FLUSHES = {"proc/fork-exit": 7, "proc/execl": 4}
 
 
 @pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
