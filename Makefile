@@ -28,7 +28,7 @@ test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
 
 campaign: setup-test ## ten million random calls against Trio, and sequences of them (WORDS=--help: its options)
-	@PYTHONPATH=. $(PYTHON_VENV) -m tests.trio.campaign $(WORDS)
+	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.trio.campaign $(WORDS)
 
 lint: setup-test ## style, types and static analysis; any finding is an error
 	@scripts/lint

@@ -1,7 +1,9 @@
-"""A campaign of the fuzzer: ten million random calls and eight thousand sequences, half an hour or more.
+"""A campaign of the fuzzer: ten million random calls and eight thousand sequences, half an hour or more; and ten
+million random messages of hostile services (hostile_campaign.py).
 
 usage: make campaign [WORDS="--write …"]
-       .venv/bin/python -m tests.trio.campaign [--calls N] [--sequences N] [--boots N] [--seed N] [--jobs N] [--write]
+       .venv/bin/python -m tests.trio.campaign [--calls N] [--sequences N] [--messages N] [--boots N] [--seed N]
+                                               [--jobs N] [--write]
 
 Boots Trio with other seeds each time: the kernel as it is used for calls and for sequences, and the one that checks
 itself for a tenth of as many of both. Says what each boot found, and prints the tables; --write puts them into
@@ -23,10 +25,11 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from kernometer.cache import source_folder
 from kernometer.errors import KernometerError
 from kernometer.guests import trio
 from scripts.section import here, written
-from tests.trio import fuzzing
+from tests.trio import fuzzing, hostile_campaign, hostility
 from tests.trio.boot import Kernel
 from tests.trio.fuzzing import Report, findings
 from tests.trio.user_programs import PROGRAMS, USER, make
@@ -34,6 +37,7 @@ from tests.trio.user_programs import PROGRAMS, USER, make
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "trio/user/fuzz/campaign.md"
 CALLS, SEQUENCES, BOOTS, SEED = 10_000_000, 8_000, 8, 1000
+MESSAGES = 10_000_000
 #: The kernel that checks itself is slower: it gets one part in so many.
 CHECKED_PART = 10
 #: Beyond any machine's need: a boot's calls take some three minutes.
@@ -150,12 +154,20 @@ def tables(all_done: Sequence[Done]) -> str:
     return "\n\n".join(parts)
 
 
+def messages(all_made: Sequence[hostile_campaign.Made]) -> str:
+    """The same of hostile services."""
+    found = [f"- {line}" for each in all_made for line in each.found]
+    what = "Found:\n\n" + "\n".join(found) if found else "Nothing was found."
+    return "\n\n".join((f"Commit {commit()}; {here()}.", "\n".join(hostile_campaign.table(all_made)), what))
+
+
 def options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.trio.campaign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--calls", metavar="N", type=int, default=CALLS, help=f"in all ({CALLS:,})")
     parser.add_argument("--sequences", metavar="N", type=int, default=SEQUENCES, help=f"in all ({SEQUENCES:,})")
+    parser.add_argument("--messages", metavar="N", type=int, default=MESSAGES, help=f"in all ({MESSAGES:,})")
     parser.add_argument("--boots", metavar="N", type=int, default=BOOTS, help=f"among which they are divided ({BOOTS})")
     parser.add_argument("--seed", metavar="N", type=int, default=SEED, help=f"of the first boot ({SEED})")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1, help="boots at a time (the CPUs)")
@@ -165,13 +177,21 @@ def options(words: Sequence[str]) -> argparse.Namespace:
 
 def main(words: Sequence[str]) -> int:
     given = options(words)
-    jobs = planned(given.calls, given.sequences, given.boots, given.seed)
-    all_done = list(campaign(jobs, given.jobs))
-    text = tables(all_done)
-    print(text)
-    if given.write:
-        PAGE.write_text(written(PAGE.read_text(), "campaign", text))
-    return 1 if any(each.found for each in all_done) else 0
+    parts, found = {}, False
+    if given.calls or given.sequences:
+        all_done = list(campaign(planned(given.calls, given.sequences, given.boots, given.seed), given.jobs))
+        parts["campaign"] = tables(all_done)
+        found = any(each.found for each in all_done)
+    if given.messages:
+        masks = hostility.masks(source_folder("trio"))
+        all_made = list(hostile_campaign.campaign(given.messages, given.seed, given.jobs, masks))
+        parts["hostile services"] = messages(all_made)
+        found = found or any(each.found for each in all_made)
+    for part, text in parts.items():
+        print(text)
+        if given.write:
+            PAGE.write_text(written(PAGE.read_text(), part, text))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

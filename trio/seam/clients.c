@@ -70,6 +70,9 @@ int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
+	/* What not even the end of a process cuts short is what that end is made of. */
+	if (ends == BY_NOTHING && IS_REFUSED(process_is(ENDPOINT_PM) || process_is(ENDPOINT_VM)))
+		return -EINVAL;
 	tasks[task]->request.ends = (uint8_t)ends;
 	if (request_is_ended(tasks[task]))
 		return 1;
@@ -106,10 +109,11 @@ static void tell(uint32_t task, uint64_t *bits)
 void server_interrupt(struct task *t)
 {
 	struct client *c = &clients[t->number];
+	bool may_end = c->state != CLIENT_NONE && (c->state != CLIENT_PARKED || request_is_ended(t));
 
-	if (c->state == CLIENT_PARKED && request_is_ended(t))
+	if (may_end && c->state == CLIENT_PARKED)
 		tell(t->number, servers[c->domain].signalled);
-	else if (t->work & WORK_END && (c->state == CLIENT_SENT || c->state == CLIENT_HELD))
+	if (may_end && t->work & WORK_END)
 		timer_set(t->number, clock_now() + KILL_NS);
 }
 
@@ -136,7 +140,7 @@ bool server_has_parked(const struct task *t)
 
 void server_late(uint32_t task)
 {
-	if (clients[task].state == CLIENT_PARKED)
+	if (clients[task].state == CLIENT_PARKED && !(tasks[task]->work & WORK_END))
 		tell(task, servers[clients[task].domain].late);
 	else if (clients[task].state != CLIENT_NONE)
 		leave_server(task);
@@ -153,5 +157,6 @@ void server_forget(struct task *t)
 		queue_remove(&c->caller->link);
 	else
 		tell(t->number, servers[c->domain].gone);
+	grants_end(t->number);
 	client_end(t->number);
 }

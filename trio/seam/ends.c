@@ -2,9 +2,9 @@
  * does whoever calls it later; what it had of the machine is given back. */
 #include "servers.h"
 #include "core/frames.h"
-#include "x86/machine.h"
 #include "queue.h"
 #include "text.h"
+#include "x86/machine.h"
 
 #define LINE 160
 
@@ -57,11 +57,25 @@ _Noreturn void server_end(const char *format, ...)
 		timer_clear(TASKS + endpoint);
 		interrupts_release(endpoint);
 	}
+	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++)
+		for (unsigned bit = 0; bit < NOTIFY_CANCEL && domains[domain].notifies >> endpoint & 1; bit++)
+			if (!process_is(endpoint))
+				notify(endpoint, bit);
 	grants_revoke(domain);
 	process_free(domain);
 	current->state = WAITING;
 	schedule();
 	panic("%s runs after its end", domains[domain].name);
+}
+
+void task_end_alone(uint32_t status)
+{
+	if (current->number == FIRST_TASK) {
+		log_line("the first process ends, and so does the machine, with status %u", status);
+		machine_end(false, status);
+	}
+	log_line("%s ends alone, with status %u", current->name, status);
+	task_end(current);
 }
 
 _Noreturn void server_wrong(const char *why)

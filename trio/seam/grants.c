@@ -99,9 +99,9 @@ int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holde
 	return 0;
 }
 
-void grants_end(void)
+void grants_end(uint32_t caller)
 {
-	struct entry *entries = table[current->number];
+	struct entry *entries = table[caller];
 
 	for (unsigned i = 0; i < CALL_GRANTS && entries[i].rights; i++) {
 		entries[i].rights = 0;

@@ -73,10 +73,11 @@ void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted)
 		if (r)
 			clients[r->task] = (struct client){ &c, e->domain, CLIENT_SENT };
 		wait_for_reply(&c);
-	} else if (r) {
-		r->result = m->result;
+		return;
 	}
-	grants_end();
+	if (r)
+		r->result = m->result;
+	grants_end(current->number);
 }
 
 void message_call(uint32_t endpoint, struct message *m)
@@ -92,6 +93,7 @@ void message_client_call(uint32_t endpoint, struct request *r, struct message *m
 void call_done(struct caller *c)
 {
 	COUNT_FOR(c->task, replies, 1);
+	grants_end(c->task->number);
 	c->done = true;
 	task_start(c->task);
 }
@@ -156,6 +158,32 @@ static bool next_caller(struct server *s, struct incoming *in)
 	return true;
 }
 
+/* A caller has its turn between two notifications, of which a service below may send any number. */
+static bool next_of_others(struct server *s, struct incoming *in)
+{
+	bool any = s->was_notified ? next_caller(s, in) || next_notification(s, in)
+				   : next_notification(s, in) || next_caller(s, in);
+
+	s->was_notified = in->kind == INCOMING_NOTIFIED;
+	return any;
+}
+
+/* Three seconds of its own; what a service has to do takes milliseconds. */
+#define TICKS_MOST 300
+
+void server_ticked(void)
+{
+	if (++servers[PRESENT_DOMAIN].ticks >= TICKS_MOST && is_process(PRESENT_DOMAIN))
+		current->work |= WORK_END;
+}
+
+void server_look(void)
+{
+	if (servers[PRESENT_DOMAIN].ticks >= TICKS_MOST)
+		server_end("it does not answer");
+	current->work &= ~WORK_END;
+}
+
 /* One that does not wait has work of its own to go on with: others run if it is their turn. */
 int64_t server_next(uint64_t to, bool waits)
 {
@@ -166,9 +194,10 @@ int64_t server_next(uint64_t to, bool waits)
 		return -EINVAL;
 	if (!is_servers(to, sizeof in))
 		return -EFAULT;
+	s->ticks = 0;
 	if (!waits)
 		(void)task_look();
-	while (!next_of_clients(s, &in) && !next_notification(s, &in) && !next_caller(s, &in)) {
+	while (!next_of_clients(s, &in) && !next_of_others(s, &in)) {
 		if (!waits)
 			return 1;
 		s->receives = true;

@@ -81,6 +81,10 @@ void servers_deliver(void);
 void server_interrupt(struct task *t);
 void server_forget(struct task *t);
 void server_late(uint32_t task);
+/* The present server had the processor for a tick. One that never asks for what is next ends, in server_look: services
+ * that called it could not do anything else any more. */
+void server_ticked(void);
+void server_look(void);
 /* The present server, a process, met an exception: it ends. */
 _Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address);
 /* What servers counted themselves: added. */
@@ -88,9 +92,9 @@ void servers_count(struct counters *sum);
 bool server_has_parked(const struct task *t);
 
 /* grants.c: entries of the table for the grants in a message from the present task to a domain; the message names them
- * then. They are valid until grants_end. 0 or -EFAULT. */
+ * then. They are valid until grants_end of the one who calls. 0 or -EFAULT. */
 int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted);
-void grants_end(void);
+void grants_end(uint32_t caller);
 /* Those that a domain holds are nobody's; or those of the memory of a task, which goes on while somebody has them. */
 void grants_revoke(uint32_t holder);
 void grants_forget(uint32_t owner);

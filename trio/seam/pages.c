@@ -173,7 +173,7 @@ void process_windows_begin(uint32_t domain)
 
 uint64_t process_window(uint32_t domain, uint64_t frame)
 {
-	if (!process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
+	if (!space_root(TASKS + domain) || !process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
 		return 0;
 	set_bit(windowed, frame);
 	return PROCESS_WINDOWS + frame;

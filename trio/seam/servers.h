@@ -28,8 +28,10 @@ struct server {
 	/* A bit a task: what it is to be told of parked requests. */
 	bool told_of_clients;
 	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
-	/* It waits for any of these; it has ended. */
-	bool receives, dead;
+	/* It waits for any of these; it has ended; what it heard last was a notification. */
+	bool receives, dead, was_notified;
+	/* Of the clock, while it ran, since it asked last for what is next. */
+	uint32_t ticks;
 	/* Where it counts what the kernel does not see. */
 	uint64_t counters_at;
 	/* Lines that it may still write to the log. */
@@ -50,7 +52,7 @@ extern struct client {
 void server_wake(uint32_t domain);
 /* To a domain, by the present task; `r`: of its program. `trusted`: as of grants_give. */
 void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted);
-/* The caller goes on when the server has nothing more to do. */
+/* The caller goes on when the server has nothing more to do; its grants end now. */
 void call_done(struct caller *c);
 
 /* Between the kernel and the present server, whose word is all that says where: a process's memory is below the

@@ -59,6 +59,9 @@ static inline bool request_is_parked(const struct task *t)
 	return SERVERS ? t->request.link.next || server_has_parked(t) : t->state == WAITING;
 }
 
+/* pm, which has ended itself, cannot end the present task's process: the task does not go on. That of the first process
+ * ends the machine. */
+void task_end_alone(uint32_t status);
 /* Nobody is to answer `t`'s parked request any more. */
 void request_forget(struct task *t);
 /* The deadline of `who` has passed: a task's request, or (TASKS + endpoint) a service's alarm. */

@@ -3,6 +3,7 @@
  * which has no magic words since there is no XSAVE area behind it. */
 #include "abi/abi.h"
 #include "abi/signal.h"
+#include "core/frames.h"
 #include "pm_client.h"
 #include "x86/processor.h"
 
@@ -122,7 +123,8 @@ int64_t signal_frame_push(struct task *t, const struct request *r, int signal)
 	bool on_stack = is_on_stack(out, t->user->rsp);
 	struct frame frame = { .restorer = out[OUT_PM_ATTEND_RESTORER] };
 
-	if (!(flags & SA_RESTORER))
+	/* Such an address the processor refuses only when it is in the kernel. */
+	if (!(flags & SA_RESTORER) || (DISTRUST && out[OUT_PM_ATTEND_HANDLER] >= USER_END))
 		return -EFAULT;
 	if (flags & SA_ONSTACK && out[OUT_PM_ATTEND_STACK_SIZE] && !on_stack)
 		sp = out[OUT_PM_ATTEND_STACK] + out[OUT_PM_ATTEND_STACK_SIZE];

@@ -6,6 +6,8 @@
 #include "x86/entry.h"
 #include "x86/processor.h"
 
+enum { EXIT = 60, EXIT_GROUP = 231 };
+
 static const struct route *table[SYSTEM_CALLS];
 /* Bit set: the log has named it. Once each is enough; of those beyond the table, so many in all. */
 static uint8_t named[SYSTEM_CALLS / 8];
@@ -72,6 +74,8 @@ void system_call(struct registers *r)
 		r->rax = (uint64_t)table[number]->run(t, &r->rdi);
 	else
 		r->rax = (uint64_t)unknown(number);
+	if (PROCESSES && (number == EXIT || number == EXIT_GROUP) && (int64_t)r->rax == -EIO)
+		task_end_alone((uint8_t)r->rdi);
 	if (services_notified | t->work)
 		task_work();
 }
@@ -146,6 +150,8 @@ void task_work(void)
 		deliver_notifications();
 		if (t->work & WORK_YIELD || t->state == ENDED)
 			schedule();
+		else if (PROCESSES && is_server(t) && t->work & WORK_END)
+			server_look();
 		else if (t->work & (WORK_ABSENT | WORK_RAISE | WORK_ATTEND)) {
 			work_for_call(t);
 		} else {

@@ -12,8 +12,6 @@
 #include "x86/machine.h"
 #include "x86/processor.h"
 
-#define FIRST_TASK 1
-
 /* Physical: the image is loaded where it is linked less KERNEL_BASE. */
 extern uint8_t image_end[];
 /* What -fstack-protector compares with; read from the cycle counter before the first function that is protected. */

@@ -73,6 +73,9 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 			t->user->rsp = stack;
 		if (set_tls)
 			processor_set_fs(t, tls);
+	} else {
+		/* The processor would refuse registers without selectors while it is in the kernel. */
+		task_exec(t, USER_END, 0);
 	}
 	tasks[child] = t;
 	tasks_made++;

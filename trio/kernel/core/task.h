@@ -79,6 +79,8 @@ struct task {
 	uint8_t fpu[512] __attribute__((aligned(16)));
 };
 
+#define FIRST_TASK 1
+
 extern struct task *current;
 /* By number; NULL where the slot is free. */
 extern struct task *tasks[TASKS];

@@ -111,6 +111,8 @@ static void count_tick(const struct registers *interrupted)
 		current->ticks_user++;
 	if (others_ready())
 		current->work |= WORK_YIELD;
+	if (PROCESSES && is_server(current))
+		server_ticked();
 }
 
 void timers_expired(const struct registers *interrupted)

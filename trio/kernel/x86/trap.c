@@ -27,7 +27,10 @@ static bool from_user(const struct registers *r)
 
 static void force(unsigned signal, unsigned code, uint64_t address)
 {
-	client_pm_raise(&current->request, signal, code, address);
+	int64_t result = client_pm_raise(&current->request, signal, code, address);
+
+	if (PROCESSES && result == -EIO)
+		task_end_alone(128 + signal);
 }
 
 /* vm says what is wrong with an address; a program gets a signal for it. */

@@ -9,8 +9,8 @@
 /* What is not there of so many pages, aligned, is read with the one that is touched: as vm maps them. */
 #define AROUND 16UL
 
-/* What object_wanted returns. */
-enum news { NOTHING, WANTED, UNHELD };
+/* What object_wanted returns; else there is nothing. */
+enum news { WANTED = 1, UNHELD };
 
 static bool is_beyond(const struct remote_node *n, uint64_t index)
 {
@@ -117,12 +117,12 @@ void remote_pages_wanted(void)
 		int64_t news = vm_object_wanted(&name, &index, &count);
 		struct remote_node *n = (struct remote_node *)name;
 
-		if (news == NOTHING)
-			return;
 		if (news == UNHELD)
 			unheld(n);
-		else
+		else if (news == WANTED)
 			load_begin(n, index, count);
+		else
+			return;
 	}
 }
 

@@ -120,12 +120,12 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 	return park_until(&t->readers, r, deadline);
 }
 
-/* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone. */
-static size_t put_out(struct terminal *t, const char *from, size_t n)
+/* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */
+static int64_t put_out(struct terminal *t, const char *from, size_t n)
 {
 	char *out = vfs.page + PAGE / 4;
 	bool expand = (t->modes.output & (OPOST | ONLCR)) == (OPOST | ONLCR);
-	size_t length = 0, gone = 0, taken;
+	size_t length = 0, gone = 0;
 	int64_t result;
 
 	for (size_t i = 0; i < n; i++) {
@@ -134,8 +134,9 @@ static size_t put_out(struct terminal *t, const char *from, size_t n)
 		out[length++] = from[i];
 	}
 	result = console_write(grant_read(out, length));
-	taken = result < 0 ? 0 : (size_t)result;
-	for (size_t left = taken; left > 0 && gone < n;) {
+	if (result == -EIO)
+		return result;
+	for (size_t left = result < 0 ? 0 : (size_t)result; left > 0 && gone < n;) {
 		bool two = expand && from[gone] == '\n' && !t->return_sent;
 
 		t->return_sent = two && left == 1;
@@ -144,7 +145,7 @@ static size_t put_out(struct terminal *t, const char *from, size_t n)
 		left -= two ? 2 : 1;
 		gone++;
 	}
-	return gone;
+	return (int64_t)gone;
 }
 
 static verdict terminal_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
@@ -156,13 +157,16 @@ static verdict terminal_write(struct request *r, struct file *f, struct grant fr
 		return park(&t->writers, r);
 	}
 	while (r->done < from.length) {
-		size_t n = MIN(from.length - r->done, PAGE / 4), gone;
+		size_t n = MIN(from.length - r->done, PAGE / 4);
+		int64_t gone;
 
 		if (copy_in(vfs.page, from, r->done, n) != 0)
 			return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EFAULT);
 		gone = put_out(t, vfs.page, n);
-		r->done += gone;
-		if (gone == n)
+		if (gone < 0)
+			return r->done > 0 ? answer(r, (int64_t)r->done) : settle(r, gone);
+		r->done += (uint64_t)gone;
+		if ((uint64_t)gone == n)
 			continue;
 		if ((f->flags & O_NONBLOCK) == 0)
 			return park(&t->writers, r);

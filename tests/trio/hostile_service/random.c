@@ -1,0 +1,146 @@
+/* random.c: traps with any numbers and words, some near to what makes sense, so many between two requests. */
+#include "hostile.h"
+
+/* The share of all between two requests. */
+#define AT_ONCE 8
+
+static uint64_t state, made;
+static struct message kept;
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t next(void)
+{
+	uint64_t word = state += 0x9e3779b97f4a7c15UL;
+
+	word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9UL;
+	word = (word ^ word >> 27) * 0x94d049bb133111ebUL;
+	return word ^ word >> 31;
+}
+
+static uint64_t below(uint64_t n)
+{
+	return next() % n;
+}
+
+static char own[2 * PAGE] __attribute__((aligned(4096)));
+
+static uint64_t word(void)
+{
+	static const uint64_t some[] = { 0,
+					 1,
+					 PAGE,
+					 0x400000,
+					 0xffffffff80200000UL,
+					 0xffff888000001000UL,
+					 0x7ffffffff000UL,
+					 0x800000000000UL,
+					 UINT64_MAX,
+					 INT64_MAX,
+					 UINT32_MAX,
+					 PROCESS_PAGES,
+					 PROCESS_WINDOWS + PAGE,
+					 PROCESS_DEVICES };
+
+	switch (below(8)) {
+	case 0:
+		return next();
+	case 1:
+		return some[below(COUNT_OF(some))] + (below(2) ? 0 : below(16) - 8);
+	case 2:
+		return GRANT_ENTRY | next() >> 2;
+	case 3:
+		return kept.words[below(MESSAGE_WORDS)];
+	case 4:
+		return (uint64_t)own + below(sizeof own);
+	case 5:
+		return below(TASKS + 64);
+	case 6:
+		return (0x1000 + below(0x7000)) * PAGE;
+	default:
+		return below(70);
+	}
+}
+
+static void fill(struct message *m)
+{
+	*m = (struct message){ .call = (uint16_t)(below(16) ? below(60) : next()), .result = (int64_t)word() };
+	for (unsigned i = 0; i < MESSAGE_WORDS; i++)
+		m->words[i] = word();
+}
+
+/* Its own side of a copy: its buffer, or what is not its own. It is not to write over itself. */
+static uint64_t near(void)
+{
+	return below(4) ? (uint64_t)own + below(sizeof own) : 0x8000000000UL + next();
+}
+
+/* That of the machine's end is not to be tried by who has it. */
+static bool ends_machine(const struct message *m)
+{
+	return m->call == 15;
+}
+
+static void one(void)
+{
+	static struct message m;
+	static struct copying c;
+	static struct client_answer a;
+	uint64_t number = TRAP_CALL + below(TRAPS_END - TRAP_CALL);
+
+	switch (below(4) ? number : below(2) ? TRAP_CALL : TRAP_KERNEL) {
+	case TRAP_CALL:
+		fill(&m);
+		TRAP(TRAP_CALL, below(8) ? below(ENDPOINTS) : word(), below(8) ? (uint64_t)&m : word(), word());
+		break;
+	case TRAP_KERNEL:
+		fill(&m);
+		if (!ends_machine(&m))
+			TRAP(TRAP_KERNEL, &m, word(), word());
+		break;
+	case TRAP_COPY:
+		c = (struct copying){ .grant = { word(), word() },
+				      .offset = word(),
+				      .own = near(),
+				      .n = word(),
+				      .kind = (uint32_t)below(4),
+				      .task = (uint32_t)word(),
+				      .access = (uint32_t)word(),
+				      .tries = (uint32_t)word(),
+				      .address = word(),
+				      .why = (int64_t)word() };
+		TRAP(TRAP_COPY, &c, word(), word());
+		break;
+	case TRAP_ANSWER:
+		a = (struct client_answer){ .result = (int64_t)word(), .raises = below(80) };
+		TRAP(TRAP_ANSWER, word(), below(4) ? (uint64_t)&a : word(), 0);
+		break;
+	/* It would be rubbish for its next request, or the end: of that fatal.c has its share. */
+	case TRAP_NEXT:
+	case TRAP_REPLY:
+	case TRAP_PANIC:
+	case TRAP_PAGES_GIVE:
+		TRAP(number, 0xffff888000000000UL + next() % (1UL << 40), word(), word());
+		break;
+	case TRAP_PAGES_TAKE:
+		TRAP(TRAP_PAGES_TAKE, below(64) ? 0 : below(3), 0, 0);
+		break;
+	case TRAP_LOG:
+		break;
+	default:
+		TRAP(number, word(), word(), word());
+	}
+	made++;
+}
+
+void random_came(const struct incoming *in)
+{
+	bool goes_on = made < orders.count;
+
+	kept = in->m;
+	if (made == 0)
+		state = orders.seed;
+	for (uint64_t i = 0; i < orders.count / AT_ONCE + 1 && made < orders.count; i++)
+		one();
+	if (goes_on)
+		log_line("hostile: made: %lu", made);
+}
