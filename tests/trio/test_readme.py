@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import lines
 from tests.trio import rules
+from tests.trio.boot import Kernel
 
 ROOT = Path(__file__).parents[2] / "trio"
 #: A link to a file, then perhaps the name of a function in it.
@@ -95,3 +97,17 @@ def test_a_line_more_is_a_line_more_in_each_structure_that_has_it(tmp_path: Path
     (tmp_path / "seam" / "new.c").write_text("int new;\n")
     done = subprocess.run(words, check=False, timeout=60, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "lines.py: in no part: seam/new.c\n")
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("structure_kernel", lines.STRUCTURES, indirect=True)
+def test_the_code_is_as_large_as_the_table_says(structure_kernel: Kernel) -> None:
+    """Expected: its last line, within 2 KiB, where this compiler is the one that it names. Broken: an older figure;
+    then `python3 trio/tools/lines.py trio/README.md BUILD`."""
+    compiler = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True, timeout=60).stdout
+    row = re.search(r"^\| KiB of code .*, gcc (\d+) \| (.*) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert row is not None
+    if compiler.split(".")[0].strip() != row[1]:
+        pytest.skip(f"the sizes are known for gcc {row[1]}; this is {compiler}")
+    known = dict(zip((f"trio-{each}" for each in lines.STRUCTURES), map(int, row[2].split(" | ")), strict=True))
+    assert abs(lines.code_kib(structure_kernel.file) - known[structure_kernel.file.stem]) <= 2

@@ -1,12 +1,15 @@
-"""Lines of Trio's code that run privileged in each structure: neither blank nor only comment, generated ones left out.
+"""Lines of Trio's code that run privileged in each structure: neither blank nor only comment, generated ones left out;
+and KiB of the kernels' code, with what is generated.
 
-python3 lines.py                a table in Markdown: parts by structures
-python3 lines.py README.md      puts it in the place of the one that is there
+python3 lines.py                    a table in Markdown: parts by structures
+python3 lines.py README.md          puts it in the place of the one that is there, whose last line, the code's, stays
+python3 lines.py README.md BUILD    that line too, from the kernels in BUILD: trio-mono.elf … (GNU binutils' size)
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,7 +21,8 @@ _PROCESSES = STRUCTURES[2:]
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "the processor and the machine (`kernel/x86`)": (("kernel/x86/*",), STRUCTURES),
     "tasks, memory, timers (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
-    "Linux's system calls (`kernel/abi`)": (("kernel/abi/*", "interfaces/abi/*"), STRUCTURES),
+    "Linux's system calls (`kernel/abi`)": (("kernel/abi/*",), STRUCTURES),
+    "Linux's definitions that these parts include (`interfaces/abi`)": ((), STRUCTURES),
     "the seam: in all": (
         (
             *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c", "seam/copies.h"),
@@ -39,10 +43,13 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "services": (("services/*/*",), ("mono", "hybrid")),
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }
-#: What is linked into processes alone; what only a kernel that checks itself has.
+#: What is linked into processes alone, and what a kernel has with TRIO_CHECKED alone.
 NOT_PRIVILEGED = {"seam/process.c", "kernel/core/checked.c"}
+_DEFINITIONS = next(part for part in PARTS if "interfaces/abi" in part)
+_INCLUDED = re.compile(r'^#include "(abi/[a-z_]+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)
+_CODE = re.compile(r"^\| KiB of code .*\n", re.MULTILINE)
 
 
 def lines(path: Path) -> int:
@@ -51,14 +58,41 @@ def lines(path: Path) -> int:
     return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("//"))
 
 
+def definitions() -> set[Path]:
+    """Headers in interfaces/abi that a file of the kernel or of the seam includes, or one of them."""
+    found: set[Path] = set()
+    left = [path for folder in ("kernel", "seam") for path in TRIO.glob(f"{folder}/**/*.[chS]")]
+    while left:
+        new = {TRIO / "interfaces" / name for name in _INCLUDED.findall(left.pop().read_text())} - found
+        new = {path for path in new if path.is_file()}
+        found |= new
+        left += new
+    return found
+
+
 def counted() -> dict[str, int]:
     """Part to its lines."""
-    return {part: sum(lines(path) for path in _privileged(patterns)) for part, (patterns, _) in PARTS.items()}
+    found = {}
+    for part, (patterns, _) in PARTS.items():
+        files = {path for pattern in patterns for path in TRIO.glob(pattern) if path.is_file()}
+        files = definitions() if part == _DEFINITIONS else files
+        found[part] = sum(lines(path) for path in files if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED)
+    return found
 
 
-def _privileged(patterns: tuple[str, ...]) -> set[Path]:
-    found = {path for pattern in patterns for path in TRIO.glob(pattern) if path.is_file()}
-    return {path for path in found if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED}
+def code_kib(kernel: Path) -> int:
+    """Of an ELF file. Raises CalledProcessError: it is none, OSError: there are no binutils."""
+    words = ("size", "-A", str(kernel))
+    said = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    match = re.search(r"^\.text\s+(\d+)", said, re.MULTILINE)
+    return round(int(match[1]) / 1024) if match else 0
+
+
+def code(build: Path) -> str:
+    """The table's last line."""
+    version = subprocess.run(("gcc", "-dumpversion"), capture_output=True, text=True, check=True, timeout=60).stdout
+    kib = [str(code_kib(build / f"trio-{structure}.elf")) for structure in STRUCTURES]
+    return f"| KiB of code with what is generated, gcc {version.split('.')[0].strip()} | {' | '.join(kib)} |\n"
 
 
 def in_no_part() -> list[str]:
@@ -89,7 +123,9 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(table() + "\n")
         return 0
     path = Path(arguments[0])
-    text, count = _TABLE.subn(table() + "\n", path.read_text())
+    before = path.read_text()
+    last = code(Path(arguments[1])) if len(arguments) > 1 else "".join(_CODE.findall(before)[:1])
+    text, count = _TABLE.subn(table() + "\n" + last, before)
     if count != 1:
         print(f"{path}: {count} tables of lines", file=sys.stderr)
         return 1
