@@ -13,6 +13,7 @@ from kernometer.cache import sha256, source_folder
 from kernometer.guests import trio
 from kernometer.results.model import Result
 from kernometer.results.store import read_file
+from kernometer.stats.counters import by_emulator, by_kernel
 from kernometer.stats.figures import figures
 from tests.measuring.real import kernometer
 from tests.trio.boot import Kernel, Machine, boot, initramfs
@@ -29,7 +30,7 @@ HANDED_OVER = {"syscalls": 4, "sysrets": 4, "cr3_writes": 2, "fpu_saves": 2}
 #: In one region of each row, gross. A copy's iterations are one more than there are words: the last finds none left.
 EVENTS: dict[str, dict[str, int]] = {
     "trio/trap": CALL | {"rep_iterations": 0},
-    "trio/call@bytes=0": CALL | {"rep_iterations": 1},
+    "trio/call@bytes=0": CALL | {"rep_iterations": 0},
     "trio/call@bytes=64": CALL | {"rep_iterations": 64 // WORDS + 1},
     "trio/call@bytes=4096": CALL | {"rep_iterations": 4096 // WORDS + 1},
     "trio/fault@cow=0": NONE | {"irets": 1, "rep_iterations": 4096 // WORDS + 1},
@@ -180,8 +181,46 @@ def test_the_kernels_counters_count_each_unit_once_an_iteration(kernel: Kernel) 
             assert moved == pytest.approx(times, abs=APART.get(name, OTHERS_APART)), (row, name)
 
 
+#: What one unit is made of where services are servers, threads or processes: of each message a direct switch there, and
+#: one by the queue back.
+ROUND_TRIP = {"messages.calls": 1, "messages.replies": 1, "switches.direct": 1, "switches.queued": 1}
+UNITS: dict[str, dict[str, int]] = {
+    "trio/trap": dict.fromkeys(ROUND_TRIP, 0) | {"traps.system_calls": 1, "traps.servers": 0},
+    "trio/call@bytes=0": ROUND_TRIP | {"traps.system_calls": 1, "traps.servers": 2, "bytes.in": 0},
+    "trio/call@bytes=4096": ROUND_TRIP | {"traps.system_calls": 1, "traps.servers": 3, "bytes.in": 4096},
+    "trio/fault@cow=0": ROUND_TRIP | {"traps.faults": 1, "faults.message": 1, "calls.kernel.space_zero": 1},
+    "trio/fault@cow=1": ROUND_TRIP | {"traps.faults": 1, "faults.message": 1, "calls.kernel.space_private": 1},
+    "trio/flush@pages=1": ROUND_TRIP | {"traps.system_calls": 1, "calls.vm.unmap": 1},
+}
+NOWHERE = {"trio/notify", "trio/grant", "trio/irq"}
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.parametrize("structure", ["hybrid", "micro", "one-server"])
+def test_a_unit_between_two_domains_is_a_message_there_and_back(kernel: Kernel, tmp_path: Path, structure: str) -> None:
+    """Expected: of trio/call one message to the server's loop and one back, as the kernel counts it and as the emulator
+    saw it; a fault likewise. Broken: a call that does not leave the program's domain, or does more on its way."""
+    assert kernel.file.exists()
+    trio.add(structure)
+    kernometer(tmp_path, "run", "--by", "path", "--on", f"qemu:trio-{structure}", "--unit-costs")
+    (file,) = tmp_path.glob("*.ndjson")
+    result = read_file(file)
+    for row, expected in UNITS.items():
+        counts, seen = by_kernel(row, (result,)), by_emulator(row, (result,))
+        assert counts is not None, row
+        assert {name: counts.get(name, 0) for name in expected} == expected, row
+        spaces = 0 if structure == "hybrid" else 2 * expected["messages.calls"]
+        assert counts.get("switches.address_space", 0) == spaces, row
+        assert seen["cr3_writes"] == pytest.approx(spaces, abs=STRAY), row
+        traps = counts.get("traps.system_calls", 0) + (0 if structure == "hybrid" else counts.get("traps.servers", 0))
+        assert seen["syscalls"] == pytest.approx(traps, abs=STRAY), row
+    assert result.failures == ()
+    absent = {one.row for one in result.unsupported}
+    assert absent == NOWHERE | ({"trio/switch@same-cpu"} if structure != "hybrid" else set())
+
+
 #: One of each, whatever else a process takes that is created, executes a program, ends and is waited for.
-ONCE = ("pm.clone", "pm.execute", "pm.exit", "pm.wait", "vm.fork", "vm.renew", "vm.leave", "kernel.space_destroy")
+ONCE = ("pm.clone", "pm.execute", "pm.exit", "pm.wait4", "vm.fork", "vm.renew", "vm.leave", "kernel.space_destroy")
 
 
 def test_a_script_tells_what_one_fork_and_exec_is_made_of(kernel: Kernel) -> None:

@@ -1,4 +1,4 @@
-/* trio/copy: so many bytes from one address space into another. In mono nothing copies between two spaces at once: a
+/* trio/copy: so many bytes from one address space into another. Nothing copies between two programs' at once: a
  * pipe takes them from the writer and gives them to the reader. The difference to one byte is the copying. */
 #include "unit.h"
 

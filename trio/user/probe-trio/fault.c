@@ -1,5 +1,6 @@
-/* trio/fault: a page fault that is answered inside the kernel: a page of zeros, or the copy of a page that is shared
- * since fork. As in mem/touch and mem/fault-cow the mapping and the fork are before the sample. */
+/* trio/fault: a page fault that the memory service answers, in the kernel or as a server outside it (Mach's external
+ * pager): a page of zeros, or the copy of a page that is shared since fork. As in mem/touch and mem/fault-cow the
+ * mapping and the fork are before the sample. */
 #include "unit.h"
 
 #define TRIO_FAULT_BATCH 256 /* pages */
@@ -94,7 +95,7 @@ const struct workload trio_fault = {
 	.name = "trio/fault",
 	.per = "fault",
 	.source = "beyond the sources",
-	.what = "a page fault answered inside the kernel: a page of zeros (cow=0), a copy of a shared page (cow=1)",
+	.what = "a page fault answered by the memory service: a page of zeros (cow=0), a copy of a shared page (cow=1)",
 	.inside = "one store a page, the exception, the memory service's answer, return; not the mapping nor the fork",
 	.needs = CAP_MMAP,
 	.params = { "cow" },

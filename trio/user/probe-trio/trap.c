@@ -80,7 +80,8 @@ const struct workload trio_call = {
 	.name = "trio/call",
 	.per = "call",
 	.source = "beyond the sources",
-	.what = "call of a service and its reply, with so many bytes that the service copies in and forgets",
+	.what = "call of a service, in the kernel or a server, and its reply, with so many bytes that the service "
+		"copies in and forgets",
 	.inside = "kernel entry, the service's stub and handler, the copy by a grant, the reply, return",
 	.subtracts = "kernel entry and return (as in trio/trap)",
 	.params = { "bytes" },

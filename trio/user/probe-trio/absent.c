@@ -1,0 +1,39 @@
+/* trio/notify, trio/grant, trio/irq: units that no program can cause alone, whatever the structure. */
+#include "unit.h"
+
+static void *trio_notify_setup(struct km *km)
+{
+	km_unsupported(km, "no program can cause one and nothing else");
+}
+
+static void *trio_grant_setup(struct km *km)
+{
+	km_unsupported(km, "a grant is made for one call, and is part of it (trio/call): none moves a page");
+}
+
+#define TRIO_ABSENT_ROW \
+	.source = "beyond the sources", .points = KM_POINTS({ .profile = QUICK, .path_n = 1 }), .inside = "nothing else"
+
+const struct workload trio_notify = {
+	.name = "trio/notify",
+	.per = "notification",
+	TRIO_ABSENT_ROW,
+	.what = "a notification of one service by another",
+	.setup = trio_notify_setup,
+};
+
+const struct workload trio_grant = {
+	.name = "trio/grant",
+	.per = "page",
+	TRIO_ABSENT_ROW,
+	.what = "a page moved from one address space to another",
+	.setup = trio_grant_setup,
+};
+
+const struct workload trio_irq = {
+	.name = "trio/irq",
+	.per = "interrupt",
+	TRIO_ABSENT_ROW,
+	.what = "an interrupt delivered to a driver",
+	.setup = trio_notify_setup,
+};
