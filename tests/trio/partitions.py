@@ -13,7 +13,7 @@ def mono_and_in_turn(minutes: float) -> tuple[object, ...]:
     return ("mono", *(pytest.param(each, marks=pytest.mark.slow(minutes=minutes)) for each in PARTITIONS))
 
 
-MONO_AND_IN_TURN = mono_and_in_turn(1)
+MONO_AND_IN_TURN = mono_and_in_turn(0.5)
 #: Of a boot and little more.
 BRIEFLY_IN_TURN = mono_and_in_turn(0.1)
 

@@ -14,7 +14,7 @@ from kernometer.stats.counters import by_emulator, by_kernel
 from tests.measuring.real import kernometer
 from tests.trio.boot import Kernel, Machine, boot, devices, initramfs
 from tests.trio.conftest import Program
-from tests.trio.partitions import MONO_AND_IN_TURN
+from tests.trio.partitions import BRIEFLY_IN_TURN
 
 pytestmark = pytest.mark.guest
 
@@ -89,7 +89,7 @@ def counted(kernel: Kernel, program: Program, what: str = "all") -> tuple[dict[s
     return own, total, null
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 def test_every_event_is_counted_once_for_its_process_and_in_the_sum(kernel: Kernel, program: Program) -> None:
     """Expected: as many calls as were made, five faults for five pages. Broken: one more or fewer."""
     own, total, null = counted(kernel, program)
@@ -102,7 +102,7 @@ def test_every_event_is_counted_once_for_its_process_and_in_the_sum(kernel: Kern
     assert null > 0
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 def test_a_call_is_so_many_messages_and_switches(
     kernel: Kernel, program: Program, request: pytest.FixtureRequest
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_call_is_so_many_messages_and_switches(
         assert own.get(name, 0) == expected[name]
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 def test_bytes_are_counted_for_the_program_whose_they_are(kernel: Kernel, program: Program) -> None:
     """Expected: in each structure the bytes that went through a pipe, both ways. Broken: a server has them."""
     for counters in counted(kernel, program, "transfer")[:2]:
@@ -123,7 +123,7 @@ def test_bytes_are_counted_for_the_program_whose_they_are(kernel: Kernel, progra
 
 
 @pytest.mark.parametrize("what", FAULTS)
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 def test_faults_are_counted_by_who_answered_them(
     kernel: Kernel, program: Program, request: pytest.FixtureRequest, what: str
 ) -> None:
@@ -150,7 +150,7 @@ PLUGIN_APART = 0.15
 FLUSHES = {"proc/fork-exit": 7, "proc/execl": 4}
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 def test_each_row_has_the_counters_of_one_operation(
     kernel: Kernel, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

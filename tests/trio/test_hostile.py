@@ -9,7 +9,7 @@ import pytest
 
 from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.trio.conftest import Program
-from tests.trio.partitions import MONO_AND_IN_TURN, PARTITIONS
+from tests.trio.partitions import BRIEFLY_IN_TURN, PARTITIONS
 
 pytestmark = pytest.mark.guest
 
@@ -21,7 +21,7 @@ def hostile(kernel: Kernel, program: Program, memory: int, *command: str) -> Out
     return boot(kernel, archive, Machine(memory_mib=memory), seconds=240.0)
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 def test_what_is_not_a_programs_is_refused(kernel: Kernel, program: Program) -> None:
     """Expected: SIGSEGV for what SMEP, UMIP, NX and the rings forbid and for addresses that the processor refuses;
     as many free pages after as before. Broken: a FAIL line, or the kernel's panic."""
@@ -30,7 +30,7 @@ def test_what_is_not_a_programs_is_refused(kernel: Kernel, program: Program) -> 
     assert PANIC not in ended.console
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("kernel", ("mono", *PARTITIONS), indirect=True)
 @pytest.mark.parametrize("memory", [32, 64])
 def test_who_takes_everything_gets_an_error_and_all_comes_back(kernel: Kernel, program: Program, memory: int) -> None:

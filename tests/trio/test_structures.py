@@ -196,7 +196,7 @@ def test_a_shell_runs_in_every_structure(kernel: Kernel) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=1)
 @pytest.mark.parametrize("kernel", PARTITIONS, indirect=True)
 def test_every_question_is_answered_in_every_structure(
     kernel: Kernel, user_programs: Path, request: pytest.FixtureRequest
