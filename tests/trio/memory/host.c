@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "host.h"
+#include "kernel_calls.h"
 #include "x86/paging.h"
 
 /* <sys/mman.h> has Linux's numbers too. */
@@ -174,51 +175,43 @@ int64_t kernel_space_use(uint32_t task, uint32_t space)
 
 int64_t kernel_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	space_zero(space, address, protection);
-	return 0;
+	return kernel_call_space_zero(space, address, protection);
 }
 
 int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
 {
-	return space_map(space, address, frame, count, protection);
+	return kernel_call_space_map(space, address, frame, count, protection);
 }
 
 int64_t kernel_space_private(uint32_t space, uint64_t address, uint32_t protection)
 {
-	return space_private(space, address, protection);
+	return kernel_call_space_private(space, address, protection);
 }
 
 int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 {
-	return space_unmap(space, address, pages);
+	return kernel_call_space_unmap(space, address, pages);
 }
 
 int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, uint32_t private)
 {
-	space_protect(space, address, pages, protection, private);
-	return 0;
+	return kernel_call_space_protect(space, address, pages, protection, private);
 }
 
 int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
 {
-	return space_share(from, to, address, pages, private);
+	return kernel_call_space_share(from, to, address, pages, private);
 }
 
 int64_t kernel_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *out_next)
 {
-	int64_t dropped;
-
-	*out_next = space_drop(space, address, pages, most, &dropped);
-	return dropped;
+	return kernel_call_space_drop(space, address, pages, most, out_next);
 }
 
 int64_t kernel_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private, uint64_t most,
 			  uint64_t *out_next)
 {
-	int64_t copied;
-
-	*out_next = space_copy(from, to, address, pages, private, most, &copied);
-	return copied;
+	return kernel_call_space_copy(from, to, address, pages, private, most, out_next);
 }
 
 int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)
@@ -228,8 +221,7 @@ int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame,
 
 int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
-	space_move(space, address, to, pages);
-	return 0;
+	return kernel_call_space_move(space, address, to, pages);
 }
 
 int64_t kernel_frame_take(uint32_t promised, uint64_t *out_frame)

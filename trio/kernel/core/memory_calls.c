@@ -1,5 +1,6 @@
-/* memory_calls.c: the kernel's calls about memory (kernel.idl, 20 to 38). A service that errs gets -EINVAL; it cannot
- * reach beyond user memory or into spaces that are not there. */
+/* memory_calls.c: the kernel's calls about spaces and frames (kernel.idl, 20 to 22 and 29 to 36); those about what is
+ * mapped are in x86/spaces.c. A service that errs gets -EINVAL; it cannot reach beyond user memory or into spaces that
+ * are not there. */
 #include "kernel_calls.h"
 #include "structure.h"
 #include "core/frames.h"
@@ -10,16 +11,6 @@
 static bool is_space(uint32_t space)
 {
 	return space < TASKS && space_roots[space] != 0;
-}
-
-static bool are_pages(uint32_t space, uint64_t address, uint64_t pages)
-{
-	return is_space(space) && address % PAGE == 0 && address <= USER_END && pages <= (USER_END - address) / PAGE;
-}
-
-static bool is_page(uint32_t space, uint64_t address)
-{
-	return is_space(space) && address % PAGE == 0 && address < USER_END;
 }
 
 static bool is_lived_in(uint32_t space)
@@ -55,78 +46,6 @@ int64_t kernel_call_space_use(uint32_t task, uint32_t space)
 		cpu_set_cr3(t->root);
 		COUNT(space_switches, 1);
 	}
-	return 0;
-}
-
-int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
-{
-	if (!is_page(space, address))
-		return -EINVAL;
-	space_zero(space, address, protection);
-	return 0;
-}
-
-int64_t kernel_call_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
-{
-	if (!are_pages(space, address, count) || IS_REFUSED(process_may_map(frame, count)))
-		return -EINVAL;
-	return space_map(space, address, frame, count, protection);
-}
-
-int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t protection)
-{
-	return is_page(space, address) ? space_private(space, address, protection) : -EINVAL;
-}
-
-int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
-{
-	return are_pages(space, address, pages) ? space_unmap(space, address, pages) : -EINVAL;
-}
-
-int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection,
-				  uint32_t private)
-{
-	if (!are_pages(space, address, pages))
-		return -EINVAL;
-	space_protect(space, address, pages, protection, private != 0);
-	return 0;
-}
-
-int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
-{
-	if (!are_pages(from, address, pages) || !is_space(to))
-		return -EINVAL;
-	return space_share(from, to, address, pages, private != 0);
-}
-
-int64_t kernel_call_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *out_next)
-{
-	int64_t dropped;
-
-	if (!are_pages(space, address, pages))
-		return -EINVAL;
-	*out_next = space_drop(space, address, pages, most, &dropped);
-	return dropped;
-}
-
-int64_t kernel_call_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
-			       uint64_t most, uint64_t *out_next)
-{
-	int64_t copied;
-
-	if (!are_pages(from, address, pages) || !is_space(to))
-		return -EINVAL;
-	*out_next = space_copy(from, to, address, pages, private != 0, most, &copied);
-	return copied;
-}
-
-int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
-{
-	if (!are_pages(space, address, pages) || !are_pages(space, to, pages))
-		return -EINVAL;
-	if (to < address + pages * PAGE && address < to + pages * PAGE)
-		return -EINVAL;
-	space_move(space, address, to, pages);
 	return 0;
 }
 

@@ -33,18 +33,7 @@ void kernel_half_clear(uint64_t *table);
 /* spaces.c: the root table of each space, physical; 0: there is none. */
 extern uint64_t space_roots[SPACES];
 
-/* See kernel.idl, calls 23 to 35. Addresses lie in user memory and are whole pages. Tables, and frames that these make,
- * are taken from what was promised. */
-void space_zero(uint32_t space, uint64_t address, uint32_t protection);
-int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection);
-int64_t space_private(uint32_t space, uint64_t address, uint32_t protection);
-int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages);
-void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private);
-void space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages);
-int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private);
-uint64_t space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, int64_t *dropped);
-uint64_t space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private, uint64_t most,
-		    int64_t *copied);
+/* As kernel.idl has it, of a space that is there. */
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection);
 
 #endif

@@ -3,6 +3,8 @@
  *
  * Every frame that is taken here, but a root, was promised before, so that taking it cannot fail; every frame whose
  * last hold is dropped here was so taken, for an object's are held by the object for as long as they are mapped. */
+#include "kernel_calls.h"
+#include "structure.h"
 #include "core/frames.h"
 #include "core/task.h"
 #include "x86/cpu.h"
@@ -30,6 +32,22 @@ static const uint64_t rights[8] = {
 };
 
 uint64_t space_roots[SPACES];
+
+/* Of a task's space; 0: there is none. */
+static uint64_t root_of(uint32_t space)
+{
+	return space < TASKS ? space_roots[space] : 0;
+}
+
+static bool are_pages(uint64_t address, uint64_t pages)
+{
+	return address % PAGE == 0 && address <= USER_END && pages <= (USER_END - address) / PAGE;
+}
+
+static bool is_page(uint64_t address)
+{
+	return address % PAGE == 0 && address < USER_END;
+}
 
 static uint32_t *uses_of(const uint64_t *table)
 {
@@ -135,7 +153,8 @@ void space_destroy(uint32_t space)
 {
 	uint64_t root = space_roots[space];
 
-	space_unmap(space, 0, USER_END / PAGE);
+	if (*uses_of(physical(root)) > 1)
+		kernel_call_space_unmap(space, 0, USER_END / PAGE);
 	if (cpu_cr3() == root) {
 		cpu_set_cr3(kernel_root());
 		COUNT(space_switches, 1);
@@ -150,21 +169,26 @@ uint64_t space_root(uint32_t space)
 	return space_roots[space];
 }
 
-void space_zero(uint32_t space, uint64_t address, uint32_t protection)
+int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = space_roots[space], next;
-	uint64_t *table = table_find(root, address, &next);
+	uint64_t root = root_of(space), next, *table;
 
+	if (root == 0 || !is_page(address))
+		return -EINVAL;
+	table = table_find(root, address, &next);
 	if (table == NULL)
 		table = table_make(root, address);
 	put(root, table, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
+	return 0;
 }
 
-int64_t space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
+int64_t kernel_call_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
 {
-	uint64_t root = space_roots[space], bits = rights[protection & 7];
+	uint64_t root = root_of(space), bits = rights[protection & 7];
 	int64_t new = 0;
 
+	if (root == 0 || !are_pages(address, count) || IS_REFUSED(process_may_map(frame, count)))
+		return -EINVAL;
 	for (uint64_t i = 0; i < count;) {
 		uint64_t *table = table_make(root, address + i * PAGE);
 		uint64_t room = ENTRIES - ENTRY_OF(address + i * PAGE, 0);
@@ -191,13 +215,14 @@ static void copy_page(uint64_t to, uint64_t from)
 	__asm__ volatile("rep movsq" : "+D"(target), "+S"(source), "+c"(words) : : "memory");
 }
 
-int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
+int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = space_roots[space], next;
-	uint64_t *table = table_find(root, address, &next);
-	uint64_t *at = table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
-	uint64_t frame, copy;
+	uint64_t root = root_of(space), frame, copy, next, *table, *at;
 
+	if (root == 0 || !is_page(address))
+		return -EINVAL;
+	table = table_find(root, address, &next);
+	at = table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
 	if (at == NULL || *at == 0)
 		return -EFAULT;
 	frame = copy = *at & PAGE_FRAME;
@@ -211,11 +236,13 @@ int64_t space_private(uint32_t space, uint64_t address, uint32_t protection)
 	return 0;
 }
 
-int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages)
+int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 {
-	uint64_t root = space_roots[space], end = address + pages * PAGE, next;
+	uint64_t root = root_of(space), end = address + pages * PAGE, next;
 	int64_t dropped = 0;
 
+	if (root == 0 || !are_pages(address, pages))
+		return -EINVAL;
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t *table = table_find(root, at, &next);
 		uint64_t stop = MIN(next, end);
@@ -245,11 +272,14 @@ int64_t space_unmap(uint32_t space, uint64_t address, uint64_t pages)
 	return dropped;
 }
 
-void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, bool private)
+int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection,
+				  uint32_t private)
 {
-	uint64_t root = space_roots[space], end = address + pages * PAGE, bits = rights[protection & 7], next;
+	uint64_t root = root_of(space), end = address + pages * PAGE, bits = rights[protection & 7], next;
 	uint64_t careful = private && bits & PAGE_WRITE ? PAGE_WRITE : 0;
 
+	if (root == 0 || !are_pages(address, pages))
+		return -EINVAL;
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t *table = table_find(root, at, &next);
 
@@ -264,6 +294,7 @@ void space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t pr
 		}
 	}
 	forget(root, address, pages);
+	return 0;
 }
 
 static void tables_prune(uint64_t root, uint64_t begin, uint64_t end)
@@ -272,10 +303,14 @@ static void tables_prune(uint64_t root, uint64_t begin, uint64_t end)
 		prune(root, at);
 }
 
-void space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
-	uint64_t root = space_roots[space], end = address + pages * PAGE, next;
+	uint64_t root = root_of(space), end = address + pages * PAGE, next;
 
+	if (root == 0 || !are_pages(address, pages) || !are_pages(to, pages))
+		return -EINVAL;
+	if (to < end && address < to + pages * PAGE)
+		return -EINVAL;
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t *source = table_find(root, at, &next);
 
@@ -292,13 +327,17 @@ void space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 	/* Not before: one table may serve both ranges. */
 	tables_prune(root, address, end);
 	forget(root, address, pages);
+	return 0;
 }
 
-int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private)
+int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
 {
-	uint64_t root = space_roots[from], end = address + pages * PAGE, lost = private ? PAGE_WRITE : 0, next;
+	uint64_t root = root_of(from), child = root_of(to), end = address + pages * PAGE, next;
+	uint64_t lost = private ? PAGE_WRITE : 0;
 	int64_t total = 0;
 
+	if (root == 0 || child == 0 || !are_pages(address, pages))
+		return -EINVAL;
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t *source = table_find(root, at, &next), *table;
 		uint64_t stop = MIN(next, end);
@@ -306,7 +345,7 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 
 		if (source == NULL)
 			continue;
-		table = table_make(space_roots[to], at);
+		table = table_make(child, at);
 		for (uint64_t page = at; page < stop; page += PAGE) {
 			uint64_t index = ENTRY_OF(page, 0), entry = source[index] & ~lost;
 
@@ -319,7 +358,7 @@ int64_t space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages
 		*uses_of(table) += shared;
 		total += shared;
 		if (shared == 0)
-			prune(space_roots[to], at);
+			prune(child, at);
 	}
 	if (private && total > 0)
 		forget(root, address, pages);
@@ -335,37 +374,45 @@ static uint64_t reach_of(uint64_t root, uint64_t address)
 	return next;
 }
 
-uint64_t space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, int64_t *dropped)
+int64_t kernel_call_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
 {
-	uint64_t end = address + pages * PAGE, work = 0, next;
+	uint64_t root = root_of(space), end = address + pages * PAGE, work = 0;
+	int64_t dropped = 0;
 
-	*dropped = 0;
-	for (; address < end && work < most; address = next) {
+	if (root == 0 || !are_pages(address, pages))
+		return -EINVAL;
+	for (; address < end && work < most; address = *next) {
 		int64_t here;
 
-		next = MIN(reach_of(space_roots[space], address), end);
-		here = space_unmap(space, address, (next - address) / PAGE);
-		*dropped += here;
+		*next = MIN(reach_of(root, address), end);
+		here = kernel_call_space_unmap(space, address, (*next - address) / PAGE);
+		dropped += here;
 		work += here == 0 ? 0 : (uint64_t)here + TABLE_WORK;
 	}
-	return address;
+	*next = address;
+	return dropped;
 }
 
-uint64_t space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, bool private, uint64_t most,
-		    int64_t *copied)
+int64_t kernel_call_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
+			       uint64_t most, uint64_t *next)
 {
-	uint64_t end = address + pages * PAGE, work = 0, next;
+	uint64_t root = root_of(from), end = address + pages * PAGE, work = 0;
+	int64_t copied = 0;
 
-	*copied = 0;
-	for (; address < end && work < most; address = next) {
+	if (root == 0 || !are_pages(address, pages))
+		return -EINVAL;
+	for (; address < end && work < most; address = *next) {
 		int64_t here;
 
-		next = MIN(reach_of(space_roots[from], address), end);
-		here = space_share(from, to, address, (next - address) / PAGE, private);
-		*copied += here;
+		*next = MIN(reach_of(root, address), end);
+		here = kernel_call_space_share(from, to, address, (*next - address) / PAGE, private);
+		if (here < 0)
+			return here;
+		copied += here;
 		work += here == 0 ? 0 : (uint64_t)here + TABLE_WORK;
 	}
-	return address;
+	*next = address;
+	return copied;
 }
 
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)
