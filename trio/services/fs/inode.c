@@ -265,14 +265,11 @@ static void reap(struct mount *m, struct inode *i)
 
 void inodes_reap(struct mount *m)
 {
-	struct link *l = m->doomed.next;
-
-	while (l != &m->doomed && m->phase == IDLE && !m->failed) {
-		struct link *next = l->next;
-
+	LIST_EACH (struct inode, i, &m->doomed, idle) {
+		if (m->phase != IDLE || m->failed)
+			return;
 		step_begin(m);
-		reap(m, CONTAINER(l, struct inode, idle));
-		l = next;
+		reap(m, i);
 	}
 }
 

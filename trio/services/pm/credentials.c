@@ -26,10 +26,8 @@ void credentials_tell(struct process *p)
 	const struct identity *who = &p->identity;
 	struct grant groups = grant_read(who->groups, who->group_count * sizeof who->groups[0]);
 
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t)
 		vfs_credentials(t->slot, who->euid, who->egid, who->uid, who->gid, groups);
-	}
 }
 
 verdict pm_getid(struct request *r, uint32_t which)

@@ -35,10 +35,8 @@ void stop_check(struct process *p)
 		return;
 	p->tell_stopped = true;
 	parent_tell(p, CLD_STOPPED, p->stop);
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t)
 		thread_identify(t);
-	}
 }
 
 static void stop_begin(struct process *p, uint32_t signal, const struct thread *self)
@@ -48,8 +46,7 @@ static void stop_begin(struct process *p, uint32_t signal, const struct thread *
 	p->halted = 0;
 	p->tell_continued = false;
 	pm.stopped++;
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		if (t != self)
 			thread_wake(t, false);
 	}
@@ -63,10 +60,8 @@ void stop_end(struct process *p)
 	pm.stopped--;
 	p->tell_stopped = false;
 	unpark(&p->stopped);
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t)
 		thread_identify(t);
-	}
 	if (p->ending || !was_told)
 		return;
 	p->tell_continued = true;

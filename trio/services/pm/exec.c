@@ -110,8 +110,7 @@ static int64_t prepare(struct thread *t, int32_t directory, const struct argumen
 static void gather(struct process *p, struct thread *self)
 {
 	p->gathering = self;
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		if (t == self || t->leaving)
 			continue;
 		t->leaving = true;

@@ -10,8 +10,7 @@ void process_end(struct process *p, uint32_t status, const struct thread *except
 	p->status = status;
 	if (p->stop)
 		stop_end(p);
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		t->leaving = true;
 		if (t == except)
 			continue;
@@ -79,15 +78,12 @@ static void wake_orphaned(struct process *member, const struct process *except)
 
 static void give_children_to_init(struct process *p)
 {
-	EACH_CHILD(p, child)
-	{
+	EACH_CHILD (p, child) {
 		list_remove(&child->of_parent);
 		list_add(&pm.init->children, &child->of_parent);
 		child->parent = pm.init;
-		EACH_THREAD(child, t)
-		{
+		EACH_THREAD (child, t)
 			thread_identify(t);
-		}
 		if (child->death_signal)
 			signal_plain(child, child->death_signal);
 		child->exit_signal = SIGCHLD;

@@ -42,8 +42,7 @@ static int64_t kill_all(const struct process *from, uint32_t signal)
 {
 	struct sent sent = { 0 };
 
-	EACH_PROCESS(to)
-	{
+	EACH_PROCESS (to) {
 		if (to != pm.init && to != from)
 			send_one_of_many(from, to, signal, &sent);
 	}

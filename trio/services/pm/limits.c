@@ -28,8 +28,7 @@ bool may_fork(const struct process *p)
 
 	if (p->identity.uid == 0 || p->identity.euid == 0)
 		return true;
-	EACH_PROCESS(other)
-	{
+	EACH_PROCESS (other) {
 		if (other->identity.uid == p->identity.uid)
 			count += MAX(other->thread_count, 1);
 	}
@@ -56,8 +55,7 @@ static void limits_tell(const struct process *p, uint32_t which)
 {
 	const struct limit *l = p->limits;
 
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		if (which == RLIMIT_NOFILE || which == RLIMIT_FSIZE)
 			vfs_limit(t->slot, l[RLIMIT_NOFILE].soft, l[RLIMIT_FSIZE].soft);
 		else if (which == RLIMIT_AS || which == RLIMIT_DATA)
@@ -150,14 +148,11 @@ verdict pm_getpriority(struct request *r, uint32_t which, int32_t who)
 		one = thread_numbered(who);
 		return one ? answer(r, 20 - one->nice) : refuse(r, ESRCH);
 	}
-	EACH_PROCESS(p)
-	{
+	EACH_PROCESS (p) {
 		if (!is_meant(p, which, who))
 			continue;
-		EACH_THREAD(p, t)
-		{
+		EACH_THREAD (p, t)
 			most = MAX(most, 20 - t->nice);
-		}
 	}
 	return most ? answer(r, most) : refuse(r, ESRCH);
 }
@@ -176,12 +171,10 @@ verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t n
 		one = thread_numbered(who);
 		return one ? settle(r, nice_set(self->process, one, nice)) : refuse(r, ESRCH);
 	}
-	EACH_PROCESS(p)
-	{
+	EACH_PROCESS (p) {
 		if (!is_meant(p, which, who))
 			continue;
-		EACH_THREAD(p, t)
-		{
+		EACH_THREAD (p, t) {
 			int64_t one_result = nice_set(self->process, t, nice);
 
 			if (result == -ESRCH || one_result != 0)

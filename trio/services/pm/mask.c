@@ -8,8 +8,7 @@ static void hand_over(struct thread *from, uint64_t newly_blocked)
 {
 	struct process *p = from->process;
 
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		if (t != from && p->pending.set & newly_blocked & ~t->blocked)
 			thread_wake(t, false);
 	}

@@ -197,14 +197,9 @@ struct pm {
 };
 extern struct pm pm;
 
-/* Each member of a list; the present one may leave it. */
-#define EACH(head, type, member, variable)                                                                  \
-	for (type *variable = CONTAINER((head)->next, type, member), *next_##variable;                      \
-	     next_##variable = CONTAINER(variable->member.next, type, member), &variable->member != (head); \
-	     variable = next_##variable)
-#define EACH_THREAD(p, t) EACH(&(p)->threads, struct thread, of_process, t)
-#define EACH_PROCESS(p) EACH(&pm.everyone, struct process, everyone, p)
-#define EACH_CHILD(parent, p) EACH(&(parent)->children, struct process, of_parent, p)
+#define EACH_THREAD(p, t) LIST_EACH (struct thread, t, &(p)->threads, of_process)
+#define EACH_PROCESS(p) LIST_EACH (struct process, p, &pm.everyone, everyone)
+#define EACH_CHILD(parent, p) LIST_EACH (struct process, p, &(parent)->children, of_parent)
 
 static inline struct thread *asking(const struct request *r)
 {

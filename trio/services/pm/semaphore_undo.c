@@ -40,18 +40,14 @@ bool undo_reserve(const struct process *p, struct semaphore_set *s)
 
 void undo_forget(struct semaphore_set *s, uint32_t number)
 {
-	EACH(&s->undos, struct undo, of_set, u)
-	{
+	LIST_EACH (struct undo, u, &s->undos, of_set)
 		u->adjust[number] = 0;
-	}
 }
 
 void undo_forget_all(struct semaphore_set *s)
 {
-	EACH(&s->undos, struct undo, of_set, u)
-	{
+	LIST_EACH (struct undo, u, &s->undos, of_set)
 		memset(u->adjust, 0, s->count * sizeof u->adjust[0]);
-	}
 }
 
 static void undo_drop(struct undo *u)
@@ -67,10 +63,8 @@ static void undo_drop(struct undo *u)
 
 void undo_remove(struct semaphore_set *s)
 {
-	EACH(&s->undos, struct undo, of_set, u)
-	{
+	LIST_EACH (struct undo, u, &s->undos, of_set)
 		undo_drop(u);
-	}
 }
 
 /* The first from `from` on that has something to undo, or their count. Most have not: a set may have thousands. */

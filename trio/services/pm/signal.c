@@ -139,8 +139,7 @@ void process_flush(struct process *p, uint64_t set)
 {
 	if (p->pending.set & set)
 		pending_flush(p, &p->pending, set);
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		if (t->pending.set & set)
 			pending_flush(p, &t->pending, set);
 	}
@@ -191,8 +190,7 @@ int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const 
 		(void)wake_for(t, signal);
 		return 0;
 	}
-	EACH_THREAD(p, each)
-	{
+	EACH_THREAD (p, each) {
 		if (wake_for(each, signal))
 			break;
 	}

@@ -141,10 +141,8 @@ void thread_named(const struct thread *t)
 
 void process_identify(struct process *p)
 {
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t)
 		thread_identify(t);
-	}
 }
 
 void zombie_identify(const struct process *p)

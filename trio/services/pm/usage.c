@@ -26,8 +26,7 @@ struct usage process_usage(const struct process *p)
 {
 	struct usage sum = p->own;
 
-	EACH_THREAD(p, t)
-	{
+	EACH_THREAD (p, t) {
 		struct usage one = thread_usage(t);
 
 		usage_add(&sum, &one);

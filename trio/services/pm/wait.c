@@ -115,8 +115,7 @@ static verdict wait_for_child(struct request *r, struct wish *w)
 		return refuse(r, EINVAL);
 	if (w->which == P_PGID && w->pid == 0)
 		w->pid = self->group;
-	EACH_CHILD(self, child)
-	{
+	EACH_CHILD (self, child) {
 		int32_t code;
 		uint32_t status;
 

@@ -29,8 +29,7 @@ static void packets_pass(int type)
 	int ends[2];
 
 	OK(socketpair(AF_UNIX, type, 0, ends));
-	EACH_SIZE(n, 0, MOST)
-	{
+	EACH_SIZE (n, 0, MOST) {
 		IS(send(ends[0], out, n, 0), n);
 		IS(recv(ends[1], in, TOO_MUCH, 0), n);
 		TRUE(memcmp(in, out, n) == 0);
@@ -58,8 +57,7 @@ TEST(size_chunks, "Does a stream take as many bytes at once as its ring has room
 	int ends[2];
 
 	OK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends));
-	EACH_SIZE(n, 1, MOST)
-	{
+	EACH_SIZE (n, 1, MOST) {
 		IS(write(ends[0], out, n), n);
 		IS(recv(ends[1], in, n, MSG_WAITALL), n);
 		TRUE(memcmp(in, out, n) == 0);
@@ -185,8 +183,7 @@ TEST(size_targets, "May a symbolic link's text have each length up to 4,095?")
 	char *target = fill(room(PATH_MAX + 1), PATH_MAX + 1, 0), *found = room(PATH_MAX + 1);
 
 	memset(target, 't', PATH_MAX + 1);
-	EACH_SIZE(n, 1, PATH_MAX - 1)
-	{
+	EACH_SIZE (n, 1, PATH_MAX - 1) {
 		target[n] = '\0';
 		OK(symlink(target, "link"));
 		IS(readlink("link", found, PATH_MAX + 1), n);
@@ -225,8 +222,7 @@ TEST(size_arguments, "Does execve take arguments of each size, and many of them?
 	char *word = room(MOST + 1), *one[] = { "a", word, NULL }, *none[] = { NULL };
 
 	memset(word, 'w', MOST);
-	EACH_SIZE(n, 0, MOST - 1)
-	{
+	EACH_SIZE (n, 0, MOST - 1) {
 		word[n] = '\0';
 		FAILS(execve("none", one, none), ENOENT);
 		FAILS(execve("none", none, one), ENOENT);
