@@ -19,11 +19,11 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 26060,
-        "proc/execl": 42165,
+        "proc/fork-exit": 25992,
+        "proc/execl": 42065,
         "ctx/pipe-pair@same-cpu": 1775,
         "syscall/open-close": 949,
-        "mem/touch@pages=64": 834,
+        "mem/touch@pages=64": 829,
         "fs/read@bufsize=1024,blocks=2000": 461,
         "trio/trap": 83,
     },

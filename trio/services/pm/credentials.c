@@ -38,11 +38,6 @@ verdict pm_getid(struct request *r, uint32_t which)
 	return which < COUNT_OF(ids) ? answer(r, ids[which]) : refuse(r, EINVAL);
 }
 
-/* The three ids of a user or a group, as the calls set them. */
-struct ids {
-	uint32_t real, effective, saved;
-};
-
 /* setuid: root sets all three. */
 static int64_t set_one(struct ids *ids, uint32_t id, bool root)
 {
@@ -99,45 +94,29 @@ static int64_t set_three(struct ids *ids, const struct ids *new, bool root)
 verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved)
 {
 	struct process *p = asking(r)->process;
-	struct identity *who = &p->identity;
-	struct ids new = { real, effective, saved }, ids;
+	struct ids *ids = group ? &p->identity.group : &p->identity.user, new = { real, effective, saved };
 	int64_t result;
 
-	if (group)
-		ids = (struct ids){ who->gid, who->egid, who->sgid };
-	else
-		ids = (struct ids){ who->uid, who->euid, who->suid };
 	if (exact == 2)
-		result = set_one(&ids, real, is_root(p));
+		result = set_one(ids, real, is_root(p));
 	else if (exact == 1)
-		result = set_three(&ids, &new, is_root(p));
+		result = set_three(ids, &new, is_root(p));
 	else
-		result = set_two(&ids, real, effective, is_root(p));
-	if (result != 0)
-		return settle(r, result);
-	/* committed */
-	if (group) {
-		who->gid = ids.real;
-		who->egid = ids.effective;
-		who->sgid = ids.saved;
-	} else {
-		who->uid = ids.real;
-		who->euid = ids.effective;
-		who->suid = ids.saved;
-	}
-	credentials_tell(p);
-	return answer(r, 0);
+		result = set_two(ids, real, effective, is_root(p));
+	if (result == 0)
+		credentials_tell(p);
+	return settle(r, result);
 }
 
 verdict pm_getresids(struct request *r, uint32_t group, struct grant real, struct grant effective, struct grant saved)
 {
 	const struct identity *who = &asking(r)->process->identity;
-	const uint32_t users[] = { who->uid, who->euid, who->suid }, groups[] = { who->gid, who->egid, who->sgid };
-	const uint32_t *ids = group ? groups : users;
+	const struct ids *ids = group ? &who->group : &who->user;
 
-	if (copy_out(real, 0, &ids[0], sizeof ids[0]) != 0 || copy_out(effective, 0, &ids[1], sizeof ids[1]) != 0)
+	if (copy_out(real, 0, &ids->real, sizeof ids->real) != 0 ||
+	    copy_out(effective, 0, &ids->effective, sizeof ids->effective) != 0)
 		return refuse(r, EFAULT);
-	return answer_with(r, 0, saved, &ids[2], sizeof ids[2]);
+	return answer_with(r, 0, saved, &ids->saved, sizeof ids->saved);
 }
 
 verdict pm_getgroups(struct request *r, uint32_t size, struct grant to)

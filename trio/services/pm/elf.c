@@ -115,15 +115,12 @@ int64_t elf_interpreter(struct image *image, struct grant *path)
 int64_t elf_check(struct image *image, bool is_interpreter)
 {
 	const struct elf_header *h = (const struct elf_header *)image->head;
-	int64_t result;
 
 	if (h->magic != ELF_MAGIC || h->class_and_order != ELF_64_LITTLE || h->machine != EM_X86_64)
 		return -ENOEXEC;
 	if ((h->type != ET_EXEC && h->type != ET_DYN) || h->segment_size != sizeof(struct elf_segment))
 		return -ENOEXEC;
-	result = segments_read(image);
-	if (result != 0)
-		return result;
+	TRY(segments_read(image));
 	image->bias = h->type == ET_EXEC ? 0 : is_interpreter ? INTERPRETER_BASE : MOVABLE_BASE;
 	image->entry = image->bias + h->entry;
 	image->header_count = h->segment_count;
@@ -168,27 +165,24 @@ static int64_t segment_map(struct thread *t, const struct image *image, const st
 	uint64_t start = image->bias + s->address, file_end = start + s->file_size, end = start + s->size;
 	uint64_t zeros = s->file_size ? page_up(file_end) : page_down(start);
 	uint32_t protection = protection_of(s);
-	int64_t result = 0;
 
 	if (s->file_size)
-		result = vfs_program_map(image->file, t->slot, page_down(start), zeros - page_down(start), protection,
-					 page_down(s->offset));
-	if (result == 0 && end > zeros)
-		result = vm_map_zeros(t->slot, zeros, page_up(end) - zeros, protection);
-	if (result == 0 && end > file_end && zeros > file_end && s->file_size && protection & PROT_WRITE)
-		result = copy_zeros(grant_caller(t->slot, file_end, zeros - file_end), 0, zeros - file_end);
-	return result;
+		TRY(vfs_program_map(image->file, t->slot, page_down(start), zeros - page_down(start), protection,
+				    page_down(s->offset)));
+	if (end > zeros)
+		TRY(vm_map_zeros(t->slot, zeros, page_up(end) - zeros, protection));
+	if (end > file_end && zeros > file_end && s->file_size && protection & PROT_WRITE)
+		TRY(copy_zeros(grant_caller(t->slot, file_end, zeros - file_end), 0, zeros - file_end));
+	return 0;
 }
 
 int64_t elf_map(struct thread *t, struct image *image)
 {
-	while (image->mapped < image->header_count) {
+	for (; image->mapped < image->header_count; image->mapped++) {
 		const struct elf_segment *s = &image->segments[image->mapped];
-		int64_t result = s->type == PT_LOAD && s->size ? segment_map(t, image, s) : 0;
 
-		if (result < 0)
-			return result;
-		image->mapped++;
+		if (s->type == PT_LOAD && s->size)
+			TRY(segment_map(t, image, s));
 	}
 	return 0;
 }

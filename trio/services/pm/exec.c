@@ -39,10 +39,8 @@ static int64_t image_open(const struct thread *t, struct image *image, int32_t d
 	if (image->open)
 		vfs_program_close(image->file);
 	image->open = false;
-	n = vfs_program_open(t->slot, directory, path, flags, &image->file, &image->size, &image->mode, &image->owner,
-			     &image->group);
-	if (n < 0)
-		return n;
+	TRY(vfs_program_open(t->slot, directory, path, flags, &image->file, &image->size, &image->mode, &image->owner,
+			     &image->group));
 	image->open = true;
 	n = vfs_program_read(image->file, 0, grant_write(image->head, MIN(image->size, HEAD_BYTES)));
 	if (n < 0)
@@ -70,15 +68,13 @@ static int64_t find_program(const struct thread *t, struct image *image, int32_t
 static int64_t find_interpreter(const struct thread *t, struct image *image)
 {
 	struct grant path;
-	int64_t result = elf_interpreter(image, &path);
 
-	if (result != 0)
-		return result;
+	TRY(elf_interpreter(image, &path));
 	image->interpreter = pages_take(1);
 	if (!image->interpreter)
 		return -ENOMEM;
-	result = image_open(t, image->interpreter, AT_FDCWD, path, 0);
-	return result == 0 ? elf_check(image->interpreter, true) : result;
+	TRY(image_open(t, image->interpreter, AT_FDCWD, path, 0));
+	return elf_check(image->interpreter, true);
 }
 
 /* A quarter of what the stack may have, within Linux's bounds. */
@@ -92,18 +88,17 @@ static uint64_t most_arguments(const struct process *p)
 static int64_t prepare(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
 {
 	struct image *image = t->image;
-	int64_t result;
 
 	image->prefix = PREFIX_BYTES;
-	result = find_program(t, image, directory, a->path, flags);
-	if (result == 0 && image->names_interpreter)
-		result = find_interpreter(t, image);
+	TRY(find_program(t, image, directory, a->path, flags));
+	if (image->names_interpreter)
+		TRY(find_interpreter(t, image));
 	image->stack = stack_need(image, a->path, a->strings, (uint64_t)a->argc + a->envc);
-	if (result == 0 && image->stack > most_arguments(t->process))
-		result = -E2BIG;
+	if (image->stack > most_arguments(t->process))
+		return -E2BIG;
 	image->stack += STACK_FIRST;
-	image->checked = result == 0;
-	return result;
+	image->checked = true;
+	return 0;
 }
 
 /* All threads but this leave. */
@@ -208,23 +203,17 @@ static int64_t load(struct thread *t, const struct arguments *a, uint64_t *sp)
 {
 	struct process *p = t->process;
 	struct image *image = t->image;
-	int64_t result = 0;
 
-	if (image->stack_begun)
-		return stack_write(t, image, a, rights_set(p, image), sp);
-	/* What runs is the program, so it is mapped last. */
-	if (image->interpreter)
-		result = elf_map(t, image->interpreter);
-	if (result == 0)
-		result = elf_map(t, image);
-	if (result == 0)
-		result = tell_files(t, a);
-	if (result == 0)
-		result = vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK),
-				       image->stack);
-	if (result == 0)
-		result = stack_write(t, image, a, rights_set(p, image), sp);
-	return result;
+	if (!image->stack_begun) {
+		/* What runs is the program, so it is mapped last. */
+		if (image->interpreter)
+			TRY(elf_map(t, image->interpreter));
+		TRY(elf_map(t, image));
+		TRY(tell_files(t, a));
+		TRY(vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK),
+				  image->stack));
+	}
+	return stack_write(t, image, a, rights_set(p, image), sp);
 }
 
 static void begin_program(struct thread *t, struct grant path, uint64_t sp)

@@ -31,10 +31,9 @@ static bool is_possible(const struct process *p, uint64_t flags)
 static int64_t reserve(uint32_t parent, uint32_t child, uint64_t flags, uint64_t stack, uint64_t tls)
 {
 	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_FOLDERS : 0);
-	int64_t result = kernel_task_create(parent, child, stack, (flags & CLONE_SETTLS) != 0, tls);
+	int64_t result;
 
-	if (result != 0)
-		return result;
+	TRY(kernel_task_create(parent, child, stack, (flags & CLONE_SETTLS) != 0, tls));
 	result = vfs_fork(parent, child, share);
 	if (result != 0)
 		kernel_task_end(child);

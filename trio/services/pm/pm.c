@@ -103,9 +103,7 @@ int64_t pm_begin(uint32_t task)
 		log_line("pm: the archive is damaged or too large: error %d", (int)-result);
 		return result;
 	}
-	result = vfs_begin(task);
-	if (result != 0)
-		return result;
+	TRY(vfs_begin(task));
 	if ((uint32_t)slot_take() != task)
 		panic("the first task is %u", task);
 	return execute_first(first_process(task), "/init");

@@ -55,8 +55,24 @@ struct handlers {
 	struct linux_sigaction action[SIGNALS];
 };
 
+/* Of a user or a group, as the calls set them. */
+struct ids {
+	uint32_t real, effective, saved;
+};
+
 struct identity {
-	uint32_t uid, euid, suid, gid, egid, sgid;
+	union {
+		struct ids user;
+		struct {
+			uint32_t uid, euid, suid;
+		};
+	};
+	union {
+		struct ids group;
+		struct {
+			uint32_t gid, egid, sgid;
+		};
+	};
 	uint32_t group_count;
 	uint32_t groups[GROUPS];
 };

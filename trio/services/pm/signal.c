@@ -171,7 +171,6 @@ static bool wake_for(struct thread *t, uint32_t signal)
 int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const struct information *i)
 {
 	uint64_t bit = SIGNAL_BIT(signal);
-	int64_t result;
 
 	if (p->thread_count == 0 || p->ending)
 		return 0;
@@ -183,9 +182,7 @@ int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const 
 		process_end(p, SIGKILL, NULL);
 		return 0;
 	}
-	result = pending_add(p, t ? &t->pending : &p->pending, signal, i);
-	if (result != 0)
-		return result;
+	TRY(pending_add(p, t ? &t->pending : &p->pending, signal, i));
 	if (t) {
 		(void)wake_for(t, signal);
 		return 0;

@@ -39,7 +39,6 @@ static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, si
 	for (;;) {
 		size_t room = MIN(s->pages * PAGE - s->used, most);
 		long length = -ENAMETOOLONG;
-		int64_t result;
 
 		if (room)
 			length = copy_string(s->bytes + s->used, room, grant_caller(task, address, room));
@@ -51,9 +50,7 @@ static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, si
 			return length;
 		if (room == most)
 			return too_long;
-		result = grow(s);
-		if (result != 0)
-			return result;
+		TRY(grow(s));
 	}
 }
 
@@ -72,13 +69,9 @@ static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 		if (copy_in(pointers, grant_caller(task, s->next, sizeof pointers), 0, n * sizeof pointers[0]) != 0)
 			return -EFAULT;
 		for (size_t i = 0; i < n; i++) {
-			int64_t result;
-
 			if (pointers[i] == 0)
 				return 0;
-			result = add_string(s, task, pointers[i], MOST_STRING, -E2BIG);
-			if (result != 0)
-				return result;
+			TRY(add_string(s, task, pointers[i], MOST_STRING, -E2BIG));
 			++*count;
 		}
 		s->next += n * sizeof pointers[0];
@@ -102,9 +95,8 @@ int64_t strings_gather(struct strings *s, uint32_t task, const struct call *from
 		result = add_strings(s, task, &s->argc);
 		/* A program without arguments gets an empty one, as programs take the first for granted. */
 		if (result == 0 && s->argc == 0) {
-			result = s->used == s->pages * PAGE ? grow(s) : 0;
-			if (result != 0)
-				return result;
+			if (s->used == s->pages * PAGE)
+				TRY(grow(s));
 			s->bytes[s->used++] = '\0';
 			s->argc = 1;
 		}
