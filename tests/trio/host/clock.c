@@ -1,6 +1,6 @@
-/* clock.c: the calibration of the kernel's clock (calibrate.c) on a machine whose host is late: a model of the 8254,
+/* clock.c: the calibration of the kernel's clock (calibrate.c) on a machine whose host is late: a model of
  * the local APIC's timer and the cycle counter, of which every access takes time, and some take long. For each seed:
- * the rates are as true as the calibration says, and where no reading was late it says nothing. */
+ * the rate is as true as the calibration says, and where no reading was late it says nothing. */
 #include "x86/calibrate.h"
 #include "x86/apic.h"
 #include "x86/cpu.h"
@@ -11,8 +11,6 @@
 #include <stdlib.h>
 
 #define NS 1000000000UL
-#define PIT_HZ 1193182UL
-#define PIT_FROM 0xffffU
 /* As good as the calibration has it when it says nothing; what counting in whole numbers adds. */
 #define PARTS 1000.0
 #define ROUNDED 0.0002
@@ -34,12 +32,8 @@ static const struct host hosts[] = {
 	{ "hopeless", 2000, 2, 200 * 1000 * 1000 },
 };
 
-static uint64_t seed, random_state, now_ns, cycles_a_second, timer_a_second;
+static uint64_t seed, random_state, now_ns, cycles_a_second;
 static const struct host *host;
-/* The 8254: when it was loaded, and the bytes that are to be read. */
-static uint64_t pit_loaded;
-static uint8_t pit_bytes[3];
-static unsigned pit_read;
 static uint64_t timer_loaded;
 static volatile uint32_t apic[2];
 /* What the calibration said. */
@@ -77,36 +71,6 @@ uint64_t cpu_cycles(void)
 	return counted(now_ns, cycles_a_second);
 }
 
-static void pit_latch(void)
-{
-	uint64_t ticks = counted(now_ns - pit_loaded, PIT_HZ);
-	uint32_t count = (PIT_FROM - (uint32_t)ticks) & 0xffff;
-
-	time_passes();
-	pit_bytes[0] = counted(now_ns - pit_loaded, PIT_HZ) >= PIT_FROM ? 0x80 : 0;
-	pit_bytes[1] = (uint8_t)count;
-	pit_bytes[2] = (uint8_t)(count >> 8);
-	pit_read = 0;
-}
-
-void cpu_out8(uint16_t port, uint8_t value)
-{
-	time_passes();
-	if (port == 0x43 && value == 0xc2)
-		pit_latch();
-	else if (port == 0x40)
-		pit_loaded = now_ns;
-	else
-		HOLDS(port == 0x43 && value == 0x30);
-}
-
-uint8_t cpu_in8(uint16_t port)
-{
-	time_passes();
-	HOLDS(port == 0x40 && pit_read < sizeof pit_bytes);
-	return pit_bytes[pit_read++];
-}
-
 volatile uint32_t *apic_now(void)
 {
 	uint64_t passed;
@@ -117,7 +81,7 @@ volatile uint32_t *apic_now(void)
 		apic[APIC_COUNT_FROM] = 0;
 	}
 	time_passes();
-	passed = counted(now_ns - timer_loaded, timer_a_second);
+	passed = now_ns - timer_loaded;
 	apic[APIC_COUNT] = passed < UINT32_MAX ? UINT32_MAX - (uint32_t)passed : 0;
 	return apic;
 }
@@ -156,26 +120,23 @@ static bool is_true(uint64_t found, uint64_t rate, double parts)
 
 static void test_rates(void)
 {
-	struct rates found;
+	uint64_t found;
 
 	cycles_a_second = NS / 2 + random_below(5 * NS);
-	timer_a_second = NS / 40 + random_below(NS);
 	parts_told = 0;
 	if (setjmp(gave_up)) {
 		HOLDS(host->one_late_in && host->one_late_in < 10);
 		return;
 	}
-	found = rates_measure();
+	found = cycles_measure();
 	HOLDS(parts_told == 0 || host->one_late_in);
-	HOLDS(is_true(found.cycles, cycles_a_second, parts_told ? (double)parts_told : PARTS));
-	HOLDS(is_true(found.timer, timer_a_second, parts_told ? (double)parts_told : PARTS));
+	HOLDS(is_true(found, cycles_a_second, parts_told ? (double)parts_told : PARTS));
 }
 
 /* Another rate than one a nanosecond is never taken for that. */
 static void test_nanoseconds(void)
 {
 	is_tcg = true;
-	timer_a_second = NS;
 	cycles_a_second = random_below(2) ? NS + NS / 100 + random_below(4 * NS) : NS - NS / 100 - random_below(NS / 2);
 	HOLDS(!counts_nanoseconds());
 	is_tcg = false;
@@ -190,7 +151,7 @@ static void test_instructions(void)
 
 	host = &counting;
 	is_tcg = true;
-	cycles_a_second = timer_a_second = NS;
+	cycles_a_second = NS;
 	HOLDS(counts_nanoseconds());
 	is_tcg = false;
 }

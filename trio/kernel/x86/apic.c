@@ -10,41 +10,22 @@
 /* Where the first I/O APIC of every PC, and of QEMU's microvm, is (MultiProcessor Specification 1.4, 3.6.5). */
 #define IO_APIC 0xfec00000UL
 
-#define PIC_1 0x20
-#define PIC_2 0xa0
+/* Of the pair of 8259, whose word the local APIC does not take either. */
+#define PIC_1_MASKS 0x21
+#define PIC_2_MASKS 0xa1
 
 /* Indirect registers of the I/O APIC: an index here, the value 16 bytes on. */
 #define IO_VALUE 4
-#define IO_VERSION 1
 #define IO_ENTRIES 16
 #define ENTRY_MASKED (1U << 16)
 
 volatile uint32_t *local_apic;
 static volatile uint32_t *io_apic;
 
-static uint32_t io_read(uint32_t index)
-{
-	io_apic[0] = index;
-	return io_apic[IO_VALUE];
-}
-
 static void io_write(uint32_t index, uint32_t value)
 {
 	io_apic[0] = index;
 	io_apic[IO_VALUE] = value;
-}
-
-/* They are given vectors that disturb nobody, should they raise a spurious one, and are masked for good. */
-static void old_controllers_off(void)
-{
-	static const uint8_t words[][2] = { { 0, 0x11 }, { 1, VECTOR_LINES }, { 1, 4 }, { 1, 1 }, { 1, 0xff } };
-
-	for (unsigned i = 0; i < COUNT_OF(words); i++) {
-		bool cascade = i == 2;
-
-		cpu_out8((uint16_t)(PIC_1 + words[i][0]), words[i][1]);
-		cpu_out8((uint16_t)(PIC_2 + words[i][0]), cascade ? 2 : (uint8_t)(words[i][1] + (i == 1 ? 8 : 0)));
-	}
 }
 
 static void local_start(void)
@@ -61,16 +42,13 @@ static void local_start(void)
 	local_apic[APIC_SPURIOUS] = APIC_ON | VECTOR_SPURIOUS;
 }
 
+/* All inputs of the I/O APIC are masked since the reset. */
 void interrupts_start(void)
 {
-	uint32_t inputs;
-
-	old_controllers_off();
+	cpu_out8(PIC_1_MASKS, 0xff);
+	cpu_out8(PIC_2_MASKS, 0xff);
 	local_start();
 	io_apic = physical(IO_APIC);
-	inputs = (io_read(IO_VERSION) >> 16 & 0xff) + 1;
-	for (unsigned input = 0; input < inputs; input++)
-		io_write(IO_ENTRIES + 2 * input, ENTRY_MASKED);
 }
 
 /* Old devices' lines are the inputs of their numbers, and raised by an edge. */

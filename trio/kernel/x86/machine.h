@@ -51,7 +51,7 @@ struct machine_ending {
 };
 /* Off, and again. */
 extern struct machine_ending machine_endings[2];
-/* Ends the machine: as kernel.shut_down_by said, by the keyboard controller, a triple fault; whatever works first. */
+/* Ends the machine: as kernel.shut_down_by said, by a triple fault; whatever works first. */
 _Noreturn void machine_end(bool again, uint32_t status);
 
 #endif

@@ -7,8 +7,6 @@
 #include "x86/machine.h"
 #include "x86/paging.h"
 
-#define CR0_WRITE_PROTECT (1UL << 16)
-#define CR4_GLOBAL (1UL << 7)
 #define MSR_EFER 0xc0000080
 #define EFER_NO_EXECUTE (1UL << 11)
 
@@ -76,8 +74,6 @@ static void map_physical(void)
 
 void kernel_map_start(void)
 {
-	uint64_t value;
-
 	root = table_new() & PAGE_FRAME;
 	map_physical();
 	map_image(text_begin, text_end, 0);
@@ -87,11 +83,7 @@ void kernel_map_start(void)
 		panic("no memory for the kernel's page tables");
 
 	cpu_write_msr(MSR_EFER, cpu_read_msr(MSR_EFER) | EFER_NO_EXECUTE);
-	__asm__ volatile("mov %%cr0, %0" : "=r"(value));
-	__asm__ volatile("mov %0, %%cr0" : : "r"(value | CR0_WRITE_PROTECT) : "memory");
 	cpu_set_cr3(root);
-	__asm__ volatile("mov %%cr4, %0" : "=r"(value));
-	__asm__ volatile("mov %0, %%cr4" : : "r"(value | CR4_GLOBAL) : "memory");
 }
 
 uint64_t kernel_root(void)

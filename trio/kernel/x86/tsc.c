@@ -1,5 +1,5 @@
-/* tsc.c: the clock is the processor's cycle counter, the alarm the local APIC's timer. Their rates are measured where
- * the processor does not tell them. */
+/* tsc.c: the clock is the processor's cycle counter, the alarm the local APIC's timer, which counts nanoseconds
+ * under QEMU and KVM. */
 #include "x86/apic.h"
 #include "x86/calibrate.h"
 #include "x86/cpu.h"
@@ -10,20 +10,9 @@
 #define CPUID_RATES 0x40000010U
 #define CPUID_CRYSTAL 0x15U
 
-/* A rate as a factor: units = (other units * factor) >> 32. */
-static uint64_t ns_per_cycle, timer_per_ns;
+/* As a factor: ns = (cycles * factor) >> 32. */
+static uint64_t ns_per_cycle;
 static uint64_t first_cycle, cycles_per_second;
-
-static uint64_t scaled(uint64_t value, uint64_t factor)
-{
-	return (uint64_t)((unsigned __int128)value * factor >> 32);
-}
-
-static uint64_t factor_of(uint64_t to, uint64_t from)
-{
-	/* 96 bits by 64: rates are below 2^40. */
-	return (to / from << 32) + ((to % from) << 32) / from;
-}
 
 static void timer_count(uint32_t from)
 {
@@ -53,28 +42,25 @@ static uint64_t cycles_told(void)
 
 void clock_start(void)
 {
-	struct rates rates = { NS, NS };
-	uint64_t told = cycles_told();
-
 	local_apic[APIC_DIVISOR] = APIC_DIVIDE_BY_1;
 	local_apic[APIC_TIMER] = VECTOR_TIMER | APIC_MASKED;
-	if (!counts_nanoseconds())
-		rates = rates_measure();
-	cycles_per_second = told ? told : rates.cycles;
+	cycles_per_second = cycles_told();
+	if (!cycles_per_second)
+		cycles_per_second = counts_nanoseconds() ? NS : cycles_measure();
 	timer_count(0);
 	local_apic[APIC_TIMER] = VECTOR_TIMER;
-	ns_per_cycle = factor_of(NS, cycles_per_second);
-	timer_per_ns = factor_of(rates.timer, NS);
+	/* 62 bits by 40: no rate is 2^40. */
+	ns_per_cycle = (NS << 32) / cycles_per_second;
 	first_cycle = cpu_cycles();
 }
 
 nanoseconds clock_now(void)
 {
-	return scaled(cpu_cycles() - first_cycle, ns_per_cycle);
+	return (uint64_t)((unsigned __int128)(cpu_cycles() - first_cycle) * ns_per_cycle >> 32);
 }
 
-/* A deadline that is further off than the timer can count is looked at again on the way. It never comes early, which
- * would find nothing expired. */
+/* It comes early for a deadline further off than the timer can count, or where the cycles' rate is not quite true: then
+ * it is set again. */
 void clock_alarm(nanoseconds deadline)
 {
 	nanoseconds at = clock_now();
@@ -84,7 +70,7 @@ void clock_alarm(nanoseconds deadline)
 		timer_count(0);
 		return;
 	}
-	count = deadline > at ? scaled(deadline - at, timer_per_ns) + 1 : 1;
+	count = deadline > at ? deadline - at + 1 : 1;
 	timer_count(count > UINT32_MAX ? UINT32_MAX : (uint32_t)count);
 }
 

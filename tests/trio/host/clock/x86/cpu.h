@@ -5,8 +5,6 @@
 #include <stdint.h>
 
 uint64_t cpu_cycles(void);
-void cpu_out8(uint16_t port, uint8_t value);
-uint8_t cpu_in8(uint16_t port);
 void cpu_id(uint32_t leaf, uint32_t sub, uint32_t found[4]);
 
 #endif
