@@ -123,9 +123,9 @@ def test_a_symbol_that_a_service_may_not_use_is_found(copy: Path) -> None:
     assert {"kernel_port_in", "current"} <= found
 
 
-def compile_interfaces(folder: Path) -> subprocess.CompletedProcess[str]:
+def compile_interfaces(folder: Path, *structure: str) -> subprocess.CompletedProcess[str]:
     """Into the folder out, from the interfaces and the configuration of a copy."""
-    words = [sys.executable, "-B", str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml"]
+    words = [sys.executable, "-B", str(ROOT / "tools/idl.py"), "out", "interfaces", "config/services.toml", *structure]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=folder)
 
 
@@ -157,6 +157,82 @@ def test_the_interface_compiler_refuses_what_is_wrong(copy: Path, old: str, new:
     assert done.stderr.startswith("interfaces/block.idl:")
     assert said in done.stderr
     assert not (copy / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("linux 9000 wrong = forget(a6);", "from is a grant"),
+        ("linux 9000 wrong = forget(a0[a6]);", "there is no register a6"),
+        ("linux 9000 wrong = forget(a0);", "from is a grant"),
+        ("linux 9000 wrong = forget();", "forget has 1 arguments"),
+        ("linux 9000 wrong = nothing(a0);", "there is no client's call 'nothing'"),
+        ("linux 9000 wrong = set(a0, a1);", "there is no client's call 'set'"),
+        ("linux 9000 wrong = sleep(after(a0), after(a1));", "one time, one vector and one room at most"),
+        ("linux 9000 wrong = time(a0[8]) leaving;", "what is left is of a time"),
+        ("linux 9000 wrong is time(a0[8]);", "not a system call"),
+    ],
+)
+def test_a_system_call_that_cannot_be_is_refused(copy: Path, line: str, said: str) -> None:
+    """Expected: FILE:LINE: what, status 1. Broken: C that does not compile, or that means another call."""
+    file = copy / "interfaces/clock.idl"
+    file.write_text(file.read_text().replace("    // Linux's calls.\n", f"    // Linux's calls.\n    {line}\n", 1))
+    done = compile_interfaces(copy)
+    assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+    assert done.stderr.startswith("interfaces/clock.idl:")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "linux 228 clock_gettime = gettime(0, a1[16]);",
+        "linux 228 clock_gettime = gettime(0, a1[16]) restarts when a0 == 7;",
+        "linux 228 gettime = gettime(0, a1[16]) when a0 == 7;",
+    ],
+)
+def test_lines_of_one_system_call_agree(copy: Path, line: str) -> None:
+    """Expected: two lines without a condition, of two names, or that begin again in two ways are refused."""
+    file = copy / "interfaces/clock.idl"
+    file.write_text(file.read_text().replace("    // Linux's calls.\n", f"    // Linux's calls.\n    {line}\n", 1))
+    done = compile_interfaces(copy, "mono")
+    assert done.returncode == 1
+    assert "lines of one call have its name, begin again alike, and one has no condition" in done.stderr
+
+
+def test_a_system_calls_line_becomes_these_steps(copy: Path) -> None:
+    """Expected: in this order the condition, what is refused, the iovec, the time, the mask; then the call, the old
+    mask, and what is left of the time. Broken: a mask that is set for a call that is then refused."""
+    file = copy / "interfaces/vfs.idl"
+    text = file.read_text()
+    line = "linux 9000 all = poll(a0[a1], a1, after_micro(a2)) resumes masked(a3, a4) leaving unless a5: EINVAL;"
+    room = "linux 9001 some = receive(a0, vector a1[a2], room a4[a5], none, a3);"
+    either = "linux 9002 or = eventfd(1, 0) when a0 == 1;\n    linux 9002 or = ENOSYS;"
+    new = f"    uses abi/files.h;\n    {line}\n    {room}\n    {either}\n"
+    file.write_text(text.replace("    uses abi/files.h;\n", new, 1))
+    assert compile_interfaces(copy).returncode == 0
+    assert compile_interfaces(copy, "mono").returncode == 0
+    made = (copy / "out/domain_kernel.c").read_text()
+
+    def body(name: str) -> list[str]:
+        _, _, rest = made.partition(f"static int64_t linux_{name}(struct task *t, const uint64_t *a)\n{{\n")
+        return [each.strip() for each in rest.partition("\n}\n")[0].splitlines() if each.strip()]
+
+    stop = ["if (result < 0)", "return result;"]
+    assert body("all") == [
+        *("nanoseconds deadline;", "int64_t result;", "if (a[5])", "return -EINVAL;"),
+        *("result = deadline_after_micro(a[2], &deadline);", *stop, "result = mask_begin(t, a[3], a[4]);", *stop),
+        "result = mask_end(t, result, client_vfs_poll_inline(&t->request, user_grant(a[0], a[1]), "
+        "(uint32_t)(a[1]), deadline));",
+        *("(void)deadline_left_after_micro(a[2], deadline);", "return result;"),
+    ]
+    assert body("some") == [
+        *("struct grant vector;", "struct grant room;", "int64_t result;"),
+        *("result = user_vector(t, a[1], a[2], &vector);", *stop, "result = room_of(a[4], a[5], &room);", *stop),
+        "return room_used(t, a[4], a[5], client_vfs_receive_inline(&t->request, (int32_t)(a[0]), vector, room, "
+        "user_grant(0, 0), (uint32_t)(a[3])));",
+    ]
+    assert body("or") == ["if (a[0] == 1)", "return linux_or_0(t, a);", "return -ENOSYS;"]
+    assert '\t{ 9000, RESUMES, "all", linux_all },' in made
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ static inline bool request_is_ended(const struct task *t)
 	return (t->work & work[t->request.ends]) != 0;
 }
 
+/* The present task had the processor for a tick. */
+static inline void present_ticked(void)
+{
+	if (PROCESSES && is_server(current))
+		server_ticked();
+}
+
 /* A parked request of `t`'s ends with -EINTR, or with what is done, if a signal ends it. */
 static inline void request_interrupt(struct task *t)
 {
@@ -62,6 +69,13 @@ static inline bool request_is_parked(const struct task *t)
 /* pm, which has ended itself, cannot end the present task's process: the task does not go on. That of the first process
  * ends the machine. */
 void task_end_alone(uint32_t status);
+/* What pm answered to pm.raise: nobody but the kernel can end a program once pm, a process, has ended. */
+static inline void end_without_pm(int64_t raised, unsigned signal)
+{
+	if (PROCESSES && raised == -EIO)
+		task_end_alone(128 + signal);
+}
+
 /* Nobody is to answer `t`'s parked request any more. */
 void request_forget(struct task *t);
 /* The deadline of `who` has passed: a task's request, or (TASKS + endpoint) a service's alarm. */

@@ -111,8 +111,7 @@ static void count_tick(const struct registers *interrupted)
 		current->ticks_user++;
 	if (others_ready())
 		current->work |= WORK_YIELD;
-	if (PROCESSES && is_server(current))
-		server_ticked();
+	present_ticked();
 }
 
 void timers_expired(const struct registers *interrupted)

@@ -29,8 +29,7 @@ static void force(unsigned signal, unsigned code, uint64_t address)
 {
 	int64_t result = client_pm_raise(&current->request, signal, code, address);
 
-	if (PROCESSES && result == -EIO)
-		task_end_alone(128 + signal);
+	end_without_pm(result, signal);
 }
 
 /* vm says what is wrong with an address; a program gets a signal for it. */
