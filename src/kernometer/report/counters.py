@@ -12,6 +12,7 @@ from kernometer.report.view import Tallies, TallyLine, TallyRow
 from kernometer.results.model import Result
 from kernometer.stats.counters import by_emulator, by_kernel
 from kernometer.stats.figures import figures
+from kernometer.stats.model import RowFigure
 from kernometer.stats.order import in_registry_order
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _sum(*prefixes: str) -> Callable[[Counts], str]:
 
 def _switches(counts: Counts) -> str:
     direct, queued = (counts.get(f"switches.{kind}", 0.0) for kind in ("direct", "queued"))
-    return f"{_text(direct)}+{_text(queued)}" if direct or queued else "0"
+    return f"{_text(direct, 10_000)}+{_text(queued, 10_000)}" if direct or queued else "0"
 
 
 def _faults(counts: Counts) -> str:
@@ -70,11 +71,15 @@ def counters(systems: Mapping[str, Sequence[Result]]) -> Tallies:
     for row in in_registry_order(results, told):
         lines = []
         for head, of, known in zip(heads, systems.values(), costs, strict=True):
-            figure = known.get(row)
-            shown = NOTHING if figure is None or figure.value is None else format_value(figure.value, figure.unit)
-            lines.append(TallyLine(head, (shown.removesuffix(" instr"), *_cells(row, of))))
+            lines.append(TallyLine(head, (_figure(known.get(row)), *_cells(row, of))))
         rows.append(TallyRow(name(row), tuple(lines)))
     return Tallies(tuple(rows), HEADS, LEGEND) if rows else NOTHING_TOLD
+
+
+def _figure(figure: RowFigure | None) -> str:
+    if figure is None or figure.value is None:
+        return NOTHING
+    return _text(figure.value) if figure.unit == "instructions" else format_value(figure.value, figure.unit)
 
 
 def _cells(row: str, results: Sequence[Result]) -> tuple[str, ...]:
@@ -86,8 +91,13 @@ def _cells(row: str, results: Sequence[Result]) -> tuple[str, ...]:
     return tuple(spaces if head == "spaces" else NOTHING for head in _COLUMNS)
 
 
-def _text(count: float) -> str:
-    return f"{count:,.0f}" if abs(count - round(count)) < 0.005 else f"{count:,.2f}"
+def _text(count: float, most: float = 100_000) -> str:
+    """Exactly, if it is below `most`: larger ones would not fit beside each other, and are exact elsewhere."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(count) >= max(most, factor):
+            return f"{count / factor:.3g}{prefix}"
+    whole = abs(count) >= 100 or abs(count - round(count)) < 0.005
+    return f"{count:,.0f}" if whole else f"{count:,.2f}"
 
 
 def print_counters(console: Console, systems: Mapping[str, Sequence[Result]]) -> None:

@@ -177,23 +177,24 @@ static const char *const counter_names[] = {
 _Static_assert(COUNT_OF(counter_names) == offsetof(struct counters, calls) / sizeof(uint64_t),
 	       "each counter has a name");
 
+/* A text is as long as another with the same names: reading it moves `bytes.out` by as much each time. */
 void machine_counters(const struct proc_node *n, struct text *t)
 {
 	const struct counters *c = counters_of(n->entry->folder == PROC_TRIO ? TASKS : n->task);
 	struct machine_numbers m = machine();
 
-	text_add(t, "free_pages %lu\npromised_pages %lu\ntotal_pages %lu\ncounting %u\n", m.free, m.promised, m.frames,
-		 COUNTING);
+	text_add(t, "free_pages %12lu\npromised_pages %12lu\ntotal_pages %12lu\ncounting %u\n", m.free, m.promised,
+		 m.frames, COUNTING);
 	if (m.stack_task)
 		text_add(t, "stack.task %lu\nstack.first %lu\n", m.stack_task, m.stack_first);
 	if (!COUNTING)
 		return;
 	for (unsigned i = 0; i < COUNT_OF(counter_names); i++)
-		text_add(t, "%s %lu\n", counter_names[i], ((const uint64_t *)c)[i]);
-	text_add(t, "faults.%s %lu\nswitches.queued %lu\n", m.vm_is_asked_by_message ? "message" : "procedure",
+		text_add(t, "%s %12lu\n", counter_names[i], ((const uint64_t *)c)[i]);
+	text_add(t, "faults.%s %12lu\nswitches.queued %12lu\n", m.vm_is_asked_by_message ? "message" : "procedure",
 		 c->faults - c->faults_kernel - c->faults_refused - c->faults_paged,
 		 c->switches_voluntary + c->switches_involuntary);
 	for (unsigned i = 0; i < CALLS; i++)
 		if (c->calls[i])
-			text_add(t, "calls.%s %lu\n", call_names[i], c->calls[i]);
+			text_add(t, "calls.%s %12lu\n", call_names[i], c->calls[i]);
 }
