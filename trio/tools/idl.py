@@ -24,7 +24,9 @@ aN points to is a deadline: after(aN), after_micro(aN), at(aN), at_calendar(aN);
 one number, in whatever interfaces, the first whose `when` holds is meant, else the one without.
 
 Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`, `grant read write`. A message
-has room for WORDS words; a grant takes two. Written for each interface into OUT:
+has room for WORDS words; a grant takes two. The first argument of a client's call may be a `file` or a `socket`: a
+descriptor, of which the handler gets the struct that the service's file_at() or socket_at() says it stands for.
+Written for each interface into OUT:
 
     NAME.h          stubs of its calls, numbers of its notifications: what those above include
     NAME_serve.h    the handlers NAME_CALL, and NAME_HANDLERS, their table: what the service itself includes

@@ -64,6 +64,26 @@ def header(interface: Interface) -> str:
     return guarded(interface.name, lines)
 
 
+def _taker(member: Member) -> str:
+    """What the table names: the handler, or what finds it the struct that a descriptor stands for."""
+    return f"{member.name}_at" if member.args and member.args[0].is_object else member.name
+
+
+def _finding(member: Member, name: str) -> list[str]:
+    """A handler of what a descriptor stands for, and what finds that."""
+    kind, rest = member.args[0].type, member.args[1:]
+    found = arguments(rest, (), ("r", kind))
+    return [
+        f"verdict {name}({parameters(rest, (), ('struct request *r', f'struct {kind} *{kind}'))});",
+        f"static inline {handler_prototype(member, f'{name}_at')}",
+        "{",
+        f"\tstruct {kind} *{kind} = {kind}_at(r, {member.args[0].name});",
+        "",
+        f"\treturn {kind} == NULL ? ANSWERED : {name}({found});",
+        "}",
+    ]
+
+
 def handler_prototype(member: Member, name: str) -> str:
     """A client's handler gets the request too."""
     if member.kind == "client":
@@ -86,11 +106,18 @@ def serve(interface: Interface) -> str:
     name = interface.name
     lines = [f'#include "{name}_table.h"', '#include "endpoints.h"', ""]
     lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits);"]
+    for kind in sorted({arg.type for member in interface.members for arg in member.args if arg.is_object}):
+        lines += ["/* NULL: r->result says why. */", f"struct {kind} *{kind}_at(struct request *r, int32_t fd);"]
     for member in interface.of("client", "call"):
-        lines += [*_comment(member.doc), f"{handler_prototype(member, f'{name}_{member.name}')};"]
+        lines += _comment(member.doc)
+        if _taker(member) != member.name:
+            lines += _finding(member, f"{name}_{member.name}")
+        else:
+            lines.append(f"{handler_prototype(member, f'{name}_{member.name}')};")
     lines += ["", f"#define {name.upper()}_HANDLERS \\", "\t{ \\"]
-    for each in ("start", "notified", *(member.name for member in interface.of("client", "call"))):
-        lines.append(f"\t\t.{each} = {name}_{each}, \\")
+    takers = {member.name: _taker(member) for member in interface.of("client", "call")}
+    for each, taker in {"start": "start", "notified": "notified", **takers}.items():
+        lines.append(f"\t\t.{each} = {name}_{taker}, \\")
     lines += ["\t}", ""]
     for member in interface.of("notify"):
         lines.append(f"#define NOTIFIED_{f'{name}_{member.name}'.upper()} (1ULL << {_bit(interface, member)})")

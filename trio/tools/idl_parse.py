@@ -19,6 +19,9 @@ WORDS = 12
 OUT_WORDS = 8
 NOTIFICATIONS = 62
 TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
+#: Descriptors, of which the handler gets what they stand for.
+OBJECTS = ("file", "socket")
+TYPES |= dict.fromkeys(OBJECTS, "int32_t")
 GRANTS = ("grant read", "grant write", "grant read write")
 #: The service that makes pages present, and the call by which all who copy ask for one.
 PAGER, PAGER_CALL = "vm", "fault"
@@ -67,6 +70,10 @@ class Argument:
     @property
     def words(self) -> int:
         return 2 if self.is_grant else 1
+
+    @property
+    def is_object(self) -> bool:
+        return self.type in OBJECTS
 
     @property
     def c(self) -> str:

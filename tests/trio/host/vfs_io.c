@@ -51,7 +51,7 @@ static int64_t close_of(int fd)
 	return descriptor_close(1, fd);
 }
 
-static struct file *file_at(int fd)
+static struct file *file_there(int fd)
 {
 	struct file *f = file_of(1, fd);
 
@@ -71,7 +71,7 @@ struct flow {
 
 static void flow_write(struct flow *f)
 {
-	struct file *file = file_at(f->in);
+	struct file *file = file_there(f->in);
 
 	if (is_parked(&f->writer))
 		return;
@@ -90,7 +90,7 @@ static void flow_write(struct flow *f)
 
 static void flow_read(struct flow *f)
 {
-	struct file *file = file_at(f->out);
+	struct file *file = file_there(f->out);
 
 	if (is_parked(&f->reader))
 		return;
@@ -143,7 +143,7 @@ static void test_pipes(void)
 		begin(&r, 1);
 		HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 		if (i % 3 == 1)
-			HOLDS(file_at(ends[0])->operations->control(file_at(ends[0]), F_SETPIPE_SZ, PAGE << dice(9)) >
+			HOLDS(file_there(ends[0])->operations->control(file_there(ends[0]), F_SETPIPE_SZ, PAGE << dice(9)) >
 			      0);
 		flow_run(ends[1], ends[0], 400);
 	}
@@ -171,16 +171,16 @@ static void test_broken(void)
 	HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 	close_of(ends[0]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, file_at(ends[1])->operations->write(&r, file_at(ends[1]), of("x", 1), NULL)) == -EPIPE);
+	HOLDS(result_of(&r, file_there(ends[1])->operations->write(&r, file_there(ends[1]), of("x", 1), NULL)) == -EPIPE);
 	HOLDS(r.raises == SIGPIPE);
 	close_of(ends[1]);
 	for (uint32_t type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
 		begin(&r, 1);
 		HOLDS(result_of(&r, vfs_socketpair(&r, AF_UNIX, type, 0, of(ends, sizeof ends))) == 0);
-		HOLDS(result_of(&r, vfs_shutdown(&r, ends[1], SHUT_WR)) == 0);
-		HOLDS(result_of(&r, vfs_send(&r, ends[1], of("x", 1), of(0, 0), of(0, 0), MSG_NOSIGNAL)) == -EPIPE);
+		HOLDS(result_of(&r, vfs_shutdown_at(&r, ends[1], SHUT_WR)) == 0);
+		HOLDS(result_of(&r, vfs_send_at(&r, ends[1], of("x", 1), of(0, 0), of(0, 0), MSG_NOSIGNAL)) == -EPIPE);
 		HOLDS(r.raises == 0);
-		HOLDS(result_of(&r, vfs_send(&r, ends[1], of("x", 1), of(0, 0), of(0, 0), 0)) == -EPIPE);
+		HOLDS(result_of(&r, vfs_send_at(&r, ends[1], of("x", 1), of(0, 0), of(0, 0), 0)) == -EPIPE);
 		HOLDS(r.raises == SIGPIPE);
 		close_of(ends[0]);
 		close_of(ends[1]);
@@ -203,11 +203,11 @@ static void test_packets(uint32_t type)
 		if (sent < COUNT_OF(lengths) && dice(3)) {
 			lengths[sent] = dice(2) ? dice(100) : dice(sizeof out);
 			memset(out, (int)sent, lengths[sent]);
-			vfs_send(&r, ends[0], of(out, lengths[sent]), of(0, 0), of(0, 0), MSG_DONTWAIT);
+			vfs_send_at(&r, ends[0], of(out, lengths[sent]), of(0, 0), of(0, 0), MSG_DONTWAIT);
 			if (r.result != -EAGAIN)
 				HOLDS(r.result == lengths[sent++]);
 		} else if (got < sent) {
-			vfs_receive(&r, ends[1], of(in, sizeof in), of(0, 0), of(0, 0), MSG_DONTWAIT);
+			vfs_receive_at(&r, ends[1], of(in, sizeof in), of(0, 0), of(0, 0), MSG_DONTWAIT);
 			HOLDS(r.result == lengths[got]);
 			for (int64_t i = 0; i < r.result; i++)
 				HOLDS(in[i] == (char)got);
@@ -237,25 +237,25 @@ static void test_rights(uint32_t type)
 	HOLDS(result_of(&r, vfs_pipe(&r, of(others, sizeof others), 0)) == 0);
 	w.fds[0] = others[1];
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(&r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send_at(&r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	close_of(others[1]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(&r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_receive_at(&r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	HOLDS(r.out[1] == CMSG_ALIGN(w.head.length) && w.head.length == sizeof w.head + sizeof(int32_t));
 	begin(&r, 1);
-	HOLDS(file_at(w.fds[0])->operations->write(&r, file_at(w.fds[0]), of("y", 1), NULL) == ANSWERED);
+	HOLDS(file_there(w.fds[0])->operations->write(&r, file_there(w.fds[0]), of("y", 1), NULL) == ANSWERED);
 	begin(&r, 1);
-	HOLDS(file_at(others[0])->operations->read(&r, file_at(others[0]), of(&byte, 1), NULL) == ANSWERED);
+	HOLDS(file_there(others[0])->operations->read(&r, file_there(others[0]), of(&byte, 1), NULL) == ANSWERED);
 	HOLDS(byte == 'y');
 	close_of(w.fds[0]);
 	close_of(others[0]);
 
 	w.fds[0] = ends[0];
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(&r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send_at(&r, ends[0], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	w.fds[0] = ends[1];
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(&r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send_at(&r, ends[1], of(&byte, 1), of(0, 0), of(&w, sizeof w), 0)) == 1);
 	close_of(ends[0]);
 	close_of(ends[1]);
 	HOLDS(vfs.files == 2 && alarm_is_set);
@@ -277,40 +277,40 @@ static void test_connections(uint32_t type)
 	begin(&r, 1);
 	client = (int)result_of(&r, vfs_socket(&r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == -ECONNREFUSED);
+	HOLDS(result_of(&r, vfs_connect_at(&r, client, address)) == -ECONNREFUSED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_bind(&r, listener, address)) == 0);
+	HOLDS(result_of(&r, vfs_bind_at(&r, listener, address)) == 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == -ECONNREFUSED);
+	HOLDS(result_of(&r, vfs_connect_at(&r, client, address)) == -ECONNREFUSED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_listen(&r, listener, 0)) == 0);
+	HOLDS(result_of(&r, vfs_listen_at(&r, listener, 0)) == 0);
 	memset(&waiting, 0, sizeof waiting);
 	waiting.task = 2;
-	HOLDS(vfs_accept(&waiting, listener, of(0, 0), 0) == PARKED);
+	HOLDS(vfs_accept_at(&waiting, listener, of(0, 0), 0) == PARKED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == 0);
+	HOLDS(result_of(&r, vfs_connect_at(&r, client, address)) == 0);
 	HOLDS(!is_parked(&waiting));
 	begin(&r, 1);
-	server = (int)result_of(&r, vfs_accept(&r, listener, of(0, 0), 0));
+	server = (int)result_of(&r, vfs_accept_at(&r, listener, of(0, 0), 0));
 	HOLDS(server > 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(&r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
+	HOLDS(result_of(&r, vfs_send_at(&r, client, of("abc", 3), of(0, 0), of(0, 0), 0)) == 3);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(&r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
+	HOLDS(result_of(&r, vfs_receive_at(&r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 3);
 	HOLDS(memcmp(text, "abc", 3) == 0);
 	close_of(client);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(&r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
+	HOLDS(result_of(&r, vfs_receive_at(&r, server, of(text, 4), of(0, 0), of(0, 0), 0)) == 0);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(&r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
+	HOLDS(result_of(&r, vfs_send_at(&r, server, of("abc", 3), of(0, 0), of(0, 0), 0)) == -EPIPE);
 	close_of(server);
 	begin(&r, 1);
 	client = (int)result_of(&r, vfs_socket(&r, AF_UNIX, type, 0));
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_connect(&r, client, address)) == 0);
+	HOLDS(result_of(&r, vfs_connect_at(&r, client, address)) == 0);
 	close_of(listener);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_receive(&r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
+	HOLDS(result_of(&r, vfs_receive_at(&r, client, of(text, 4), of(0, 0), of(0, 0), 0)) == -ECONNRESET);
 	close_of(client);
 }
 
@@ -334,12 +334,12 @@ static void test_polls(void)
 	vfs.tasks[5] = vfs.tasks[1];
 	HOLDS(vfs_poll(&poll, of(&polled, sizeof polled), 1, NEVER) == PARKED);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_send(&r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
+	HOLDS(result_of(&r, vfs_send_at(&r, others[0], of("z", 1), of(0, 0), of(0, 0), 0)) == 1);
 	HOLDS(is_parked(&poll));
 	begin(&r, 1);
 	HOLDS(result_of(&r, vfs_epoll_control(&r, epoll, EPOLL_CTL_ADD, ends[0], of(&event, sizeof event))) == 0);
 	begin(&r, 1);
-	file_at(ends[1])->operations->write(&r, file_at(ends[1]), of("z", 1), NULL);
+	file_there(ends[1])->operations->write(&r, file_there(ends[1]), of("z", 1), NULL);
 	HOLDS(r.result == 1 && !is_parked(&poll));
 	HOLDS(result_of(&poll, vfs_poll(&poll, of(&polled, sizeof polled), 1, NEVER)) == 1);
 	HOLDS(polled.revents == POLLIN);
@@ -371,7 +371,7 @@ static void everything(void)
 	begin(&r, 1);
 	vfs_pipe(&r, of(ends, sizeof ends), O_NONBLOCK);
 	if (r.result == 0) {
-		struct file *f = file_at(ends[1]);
+		struct file *f = file_there(ends[1]);
 
 		begin(&r, 1);
 		f->operations->write(&r, f, of(large, sizeof large), NULL);
@@ -385,9 +385,9 @@ static void everything(void)
 		w.fds[0] = ends[0];
 		w.fds[1] = ends[1];
 		begin(&r, 1);
-		vfs_send(&r, ends[0], of(large, sizeof large), none, of(&w, sizeof w), MSG_DONTWAIT);
+		vfs_send_at(&r, ends[0], of(large, sizeof large), none, of(&w, sizeof w), MSG_DONTWAIT);
 		begin(&r, 1);
-		vfs_receive(&r, ends[1], of(large, 10), none, of(&w, sizeof w), MSG_DONTWAIT);
+		vfs_receive_at(&r, ends[1], of(large, 10), none, of(&w, sizeof w), MSG_DONTWAIT);
 	}
 	begin(&r, 1);
 	vfs_socket(&r, AF_UNIX, SOCK_STREAM, 0);
@@ -396,11 +396,11 @@ static void everything(void)
 	vfs_socket(&r, AF_UNIX, SOCK_STREAM, 0);
 	ends[1] = (int)r.result;
 	begin(&r, 1);
-	vfs_bind(&r, ends[0], name);
-	vfs_listen(&r, ends[0], 5);
-	vfs_connect(&r, ends[1], name);
+	vfs_bind_at(&r, ends[0], name);
+	vfs_listen_at(&r, ends[0], 5);
+	vfs_connect_at(&r, ends[1], name);
 	if (ends[0] >= 0 && ends[1] >= 0 && r.result == 0)
-		vfs_accept(&r, ends[0], none, 0);
+		vfs_accept_at(&r, ends[0], none, 0);
 	vfs_eventfd(&r, 0, 0);
 	ends[0] = (int)r.result;
 	vfs_epoll_create(&r, 0);

@@ -115,7 +115,7 @@ static void pass(void)
 			w.fds[found++] = fd;
 	}
 	w.head.length = sizeof w.head + found * sizeof w.fds[0];
-	vfs_send(anew(), any(), of("x", 1), of("", 0), of(&w, w.head.length), MSG_DONTWAIT | MSG_NOSIGNAL);
+	vfs_send_at(anew(), any(), of("x", 1), of("", 0), of(&w, w.head.length), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void receive(void)
@@ -123,7 +123,7 @@ static void receive(void)
 	char byte, control[3 * 24];
 	uint32_t peek = below(8) == 0 ? MSG_PEEK : 0;
 
-	vfs_receive(anew(), any(), of(&byte, 1), of("", 0), of(control, below(4) * 24), MSG_DONTWAIT | peek);
+	vfs_receive_at(anew(), any(), of(&byte, 1), of("", 0), of(control, below(4) * 24), MSG_DONTWAIT | peek);
 }
 
 static void meet(void)
@@ -133,14 +133,14 @@ static void meet(void)
 
 	name[3] = (char)('a' + below(4));
 	if (below(2) == 0) {
-		vfs_bind(anew(), fd, of(name, sizeof name));
-		vfs_listen(anew(), fd, 3);
+		vfs_bind_at(anew(), fd, of(name, sizeof name));
+		vfs_listen_at(anew(), fd, 3);
 		return;
 	}
 	if (socket_in(file_of(1, fd) == NULL ? &(struct file){ 0 } : file_of(1, fd)) == NULL)
 		return;
 	file_of(1, fd)->flags |= O_NONBLOCK;
-	vfs_connect(anew(), fd, of(name, sizeof name));
+	vfs_connect_at(anew(), fd, of(name, sizeof name));
 }
 
 static void act(void)
@@ -164,7 +164,7 @@ static void act(void)
 		meet();
 		break;
 	case 6:
-		vfs_accept(anew(), any(), of("", 0), 0);
+		vfs_accept_at(anew(), any(), of("", 0), 0);
 		break;
 	case 7:
 	case 8:
@@ -202,7 +202,7 @@ static void test_chain(int length)
 
 		HOLDS(vfs_socketpair(anew(), AF_UNIX, SOCK_DGRAM, 0, of(ends, sizeof ends)) == ANSWERED);
 		if (inner >= 0)
-			vfs_send(anew(), ends[0], of("x", 1), of("", 0), of(&w, w.head.length), 0);
+			vfs_send_at(anew(), ends[0], of("x", 1), of("", 0), of(&w, w.head.length), 0);
 		if (inner >= 0)
 			HOLDS(descriptor_close(1, inner) == 0);
 		HOLDS(descriptor_close(1, ends[0]) == 0);
@@ -233,7 +233,7 @@ static void lose_pair(void)
 			int32_t fd;
 		} w = { { sizeof w.head + sizeof w.fd, SOL_SOCKET, SCM_RIGHTS }, ends[i] };
 
-		vfs_send(anew(), ends[i], of("x", 1), of("", 0), of(&w, w.head.length), 0);
+		vfs_send_at(anew(), ends[i], of("x", 1), of("", 0), of(&w, w.head.length), 0);
 	}
 	HOLDS(descriptor_close(1, ends[0]) == 0 && descriptor_close(1, ends[1]) == 0 && vfs.files == 2);
 }

@@ -304,12 +304,8 @@ verdict vfs_truncate(struct request *r, struct grant path, int64_t size)
 	return vfs_settle(r, result);
 }
 
-verdict vfs_ftruncate(struct request *r, int32_t fd, int64_t size)
+verdict vfs_ftruncate(struct request *r, struct file *f, int64_t size)
 {
-	struct file *f = file_of(r->task, fd);
-
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
 	if (f->node == NULL || !file_writes(f))
 		return refuse(r, EINVAL);
 	return vfs_settle(r, resize(r, f->node, size));

@@ -196,6 +196,14 @@ void file_released(struct file *f)
 	vfs_give(f, sizeof *f);
 }
 
+struct file *file_at(struct request *r, int32_t fd)
+{
+	struct file *f = file_of(r->task, fd);
+
+	r->result = -EBADF;
+	return f == NULL || (f->flags & O_PATH) != 0 ? NULL : f;
+}
+
 verdict vfs_close(struct request *r, int32_t fd)
 {
 	return settle(r, descriptor_close(r->task, fd));

@@ -178,9 +178,8 @@ static verdict tell(struct request *r, struct grant to, struct linux_flock *aske
 	return answer_with(r, 0, to, asked, sizeof *asked);
 }
 
-verdict vfs_lock(struct request *r, int32_t fd, uint32_t command, struct grant at)
+verdict vfs_lock(struct request *r, struct file *f, uint32_t command, struct grant at)
 {
-	struct file *f = file_of(r->task, fd);
 	struct lock wanted = { .process = vfs.tasks[r->task].process };
 	const struct lock *other;
 	struct linux_flock asked;
@@ -191,8 +190,6 @@ verdict vfs_lock(struct request *r, int32_t fd, uint32_t command, struct grant a
 		return refuse(r, EFAULT);
 	type = asked.type;
 	wanted.exclusive = type == F_WRLCK;
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
 	if (f->node == NULL || type < F_RDLCK || type > F_UNLCK || (command == F_GETLK && type == F_UNLCK))
 		return refuse(r, EINVAL);
 	result = range_of(f, (uint32_t)asked.whence, asked.start, asked.length, &wanted);
@@ -208,14 +205,11 @@ verdict vfs_lock(struct request *r, int32_t fd, uint32_t command, struct grant a
 	return command == F_SETLKW ? wait_for(r, wanted.process, other->process) : refuse(r, EAGAIN);
 }
 
-verdict vfs_flock(struct request *r, int32_t fd, uint32_t operation)
+verdict vfs_flock(struct request *r, struct file *f, uint32_t operation)
 {
-	struct file *f = file_of(r->task, fd);
 	uint32_t what = operation & ~(uint32_t)LOCK_NB;
 	struct lock wanted = { .file = f, .last = END, .exclusive = what == LOCK_EX };
 
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
 	if (f->node == NULL || (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN))
 		return refuse(r, EINVAL);
 	if (what == LOCK_UN) {
@@ -273,12 +267,8 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 	return refuse(r, EINVAL);
 }
 
-verdict vfs_advise(struct request *r, int32_t fd, uint32_t advice)
+verdict vfs_advise(struct request *r, struct file *f, uint32_t advice)
 {
-	struct file *f = file_of(r->task, fd);
-
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
 	if (f->node == NULL || S_ISFIFO(f->node->mode))
 		return refuse(r, ESPIPE);
 	return advice > 5 ? refuse(r, EINVAL) : answer(r, 0);

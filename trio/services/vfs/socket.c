@@ -212,12 +212,14 @@ int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags)
 	return fd;
 }
 
-struct socket *socket_of(struct request *r, int32_t fd)
+struct socket *socket_at(struct request *r, int32_t fd)
 {
-	struct file *f = file_of(r->task, fd);
+	struct file *f = file_at(r, fd);
 
-	r->result = f == NULL || (f->flags & O_PATH) != 0 ? -EBADF : -ENOTSOCK;
-	return f != NULL ? socket_in(f) : NULL;
+	if (f == NULL)
+		return NULL;
+	r->result = -ENOTSOCK;
+	return socket_in(f);
 }
 
 verdict socket_wait(struct request *r, const struct socket *s, struct queue *queue, nanoseconds time, uint32_t flags)
@@ -328,30 +330,23 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 	return settle(r, error);
 }
 
-verdict vfs_send(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
+verdict vfs_send(struct request *r, struct socket *s, struct grant data, struct grant address, struct grant control,
 		 uint32_t flags)
 {
 	struct message m = { data, address, control, flags };
-	struct socket *s;
 
 	if (control.length != 0)
 		lost_make_room(rights_are_too_many(r->task));
-	s = socket_of(r, fd);
-	if (s == NULL)
-		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
 	return send_message(r, s, &m);
 }
 
-verdict vfs_receive(struct request *r, int32_t fd, struct grant data, struct grant address, struct grant control,
+verdict vfs_receive(struct request *r, struct socket *s, struct grant data, struct grant address, struct grant control,
 		    uint32_t flags)
 {
 	struct message m = { data, address, control, flags };
-	struct socket *s = socket_of(r, fd);
 
-	if (s == NULL)
-		return ANSWERED;
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | MSG_CMSG_CLOEXEC))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
 	r->out[OUT_VFS_RECEIVE_LENGTH] = r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
@@ -359,13 +354,10 @@ verdict vfs_receive(struct request *r, int32_t fd, struct grant data, struct gra
 	return receive_message(r, s, &m);
 }
 
-verdict vfs_shutdown(struct request *r, int32_t fd, uint32_t how)
+verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
 {
-	struct socket *s = socket_of(r, fd);
 	uint32_t bits = how + 1;
 
-	if (s == NULL)
-		return ANSWERED;
 	if (how > SHUT_RDWR)
 		return refuse(r, EINVAL);
 	s->shut |= bits;

@@ -142,8 +142,6 @@ void socket_join(struct socket *a, struct socket *b);
 struct linux_ucred credentials_of(uint32_t task);
 /* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
 int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags);
-/* The socket at a descriptor; NULL with EBADF or ENOTSOCK in r->result. */
-struct socket *socket_of(struct request *r, int32_t fd);
 /* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say
  * not to wait. */
 verdict socket_wait(struct request *r, const struct socket *s, struct queue *queue, nanoseconds time, uint32_t flags);

@@ -41,14 +41,11 @@ static verdict time_put(struct request *r, struct grant to, nanoseconds time)
 	return option_put(r, to, &value, sizeof value);
 }
 
-verdict vfs_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant to)
+verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, uint32_t option, struct grant to)
 {
-	struct socket *s = socket_of(r, fd);
 	const uint32_t *word;
 	uint32_t value = 0;
 
-	if (s == NULL)
-		return ANSWERED;
 	if (level != SOL_SOCKET)
 		return refuse(r, EOPNOTSUPP);
 	word = word_of(s, option);
@@ -94,13 +91,10 @@ static int64_t time_get(struct grant from, nanoseconds *to)
 	return 0;
 }
 
-verdict vfs_set_socket_option(struct request *r, int32_t fd, uint32_t level, uint32_t option, struct grant from)
+verdict vfs_set_socket_option(struct request *r, struct socket *s, uint32_t level, uint32_t option, struct grant from)
 {
-	struct socket *s = socket_of(r, fd);
 	uint32_t value, least;
 
-	if (s == NULL)
-		return ANSWERED;
 	if (level != SOL_SOCKET)
 		return refuse(r, EOPNOTSUPP);
 	if (option == SO_RCVTIMEO || option == SO_SNDTIMEO)

@@ -149,14 +149,11 @@ static int64_t bound_already(uint32_t task, const char *path, uint64_t length)
 	return -EADDRINUSE;
 }
 
-verdict vfs_bind(struct request *r, int32_t fd, struct grant address)
+verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 {
 	struct linux_sockaddr_un name;
-	struct socket *s = socket_of(r, fd);
 	int64_t length;
 
-	if (s == NULL)
-		return ANSWERED;
 	length = address_get(address, &name);
 	if (length < 0)
 		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
@@ -169,12 +166,8 @@ verdict vfs_bind(struct request *r, int32_t fd, struct grant address)
 	return vfs_settle(r, bind_path(r->task, s, name.path, (uint64_t)length));
 }
 
-verdict vfs_listen(struct request *r, int32_t fd, int32_t backlog)
+verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 {
-	struct socket *s = socket_of(r, fd);
-
-	if (s == NULL)
-		return ANSWERED;
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
 	if (s->name.length == 0 || s->state == CONNECTED)
@@ -228,15 +221,12 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 	return 0;
 }
 
-verdict vfs_connect(struct request *r, int32_t fd, struct grant address)
+verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 {
-	struct socket *s = socket_of(r, fd);
 	struct socket *to;
 	int64_t error;
 	verdict how = ANSWERED;
 
-	if (s == NULL)
-		return ANSWERED;
 	if (s->type == SOCK_DGRAM)
 		return connect_datagrams(r, s, address);
 	error = address_find(r->task, address, &to);
@@ -256,14 +246,11 @@ verdict vfs_connect(struct request *r, int32_t fd, struct grant address)
 	return how;
 }
 
-verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t flags)
+verdict vfs_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)
 {
-	struct socket *s = socket_of(r, fd);
 	struct socket *end;
 	int64_t length = 0, placed;
 
-	if (s == NULL)
-		return ANSWERED;
 	if (flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return refuse(r, EINVAL);
 	if (s->type == SOCK_DGRAM)
@@ -289,13 +276,10 @@ verdict vfs_accept(struct request *r, int32_t fd, struct grant address, uint32_t
 	return answer(r, placed);
 }
 
-verdict vfs_socket_name(struct request *r, int32_t fd, uint32_t peer, struct grant address)
+verdict vfs_socket_name(struct request *r, struct socket *s, uint32_t peer, struct grant address)
 {
-	const struct socket *s = socket_of(r, fd);
 	int64_t length;
 
-	if (s == NULL)
-		return ANSWERED;
 	if (peer && s->peer == NULL)
 		return refuse(r, ENOTCONN);
 	length = address_put(peer ? &s->peer->name : &s->name, address);
