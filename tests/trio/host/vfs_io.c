@@ -143,8 +143,8 @@ static void test_pipes(void)
 		begin(&r, 1);
 		HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 		if (i % 3 == 1)
-			HOLDS(file_there(ends[0])->operations->control(file_there(ends[0]), F_SETPIPE_SZ, PAGE << dice(9)) >
-			      0);
+			HOLDS(file_there(ends[0])->operations->control(file_there(ends[0]), F_SETPIPE_SZ,
+								       PAGE << dice(9)) > 0);
 		flow_run(ends[1], ends[0], 400);
 	}
 }
@@ -171,7 +171,8 @@ static void test_broken(void)
 	HOLDS(result_of(&r, vfs_pipe(&r, of(ends, sizeof ends), 0)) == 0);
 	close_of(ends[0]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, file_there(ends[1])->operations->write(&r, file_there(ends[1]), of("x", 1), NULL)) == -EPIPE);
+	HOLDS(result_of(&r, file_there(ends[1])->operations->write(&r, file_there(ends[1]), of("x", 1), NULL)) ==
+	      -EPIPE);
 	HOLDS(r.raises == SIGPIPE);
 	close_of(ends[1]);
 	for (uint32_t type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
@@ -345,13 +346,13 @@ static void test_polls(void)
 	HOLDS(polled.revents == POLLIN);
 	for (int want = 1; want >= 0; want--) {
 		begin(&r, 1);
-		HOLDS(result_of(&r, vfs_epoll_wait(&r, epoll, of(&event, sizeof event), 1, 0)) == want);
+		HOLDS(result_of(&r, vfs_epoll_wait_at(&r, epoll, of(&event, sizeof event), 1, 0)) == want);
 	}
 	HOLDS(event.data == 7);
 	close_of(ends[0]);
 	close_of(ends[1]);
 	begin(&r, 1);
-	HOLDS(result_of(&r, vfs_epoll_wait(&r, epoll, of(&event, sizeof event), 1, 0)) == 0);
+	HOLDS(result_of(&r, vfs_epoll_wait_at(&r, epoll, of(&event, sizeof event), 1, 0)) == 0);
 	close_of(epoll);
 	close_of(others[0]);
 	close_of(others[1]);

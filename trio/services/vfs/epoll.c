@@ -230,18 +230,14 @@ static void interest_told(struct epoll *e, struct interest *i, uint64_t changes)
 	list_add(&e->interests, &i->link);
 }
 
-verdict vfs_epoll_wait(struct request *r, int32_t epoll, struct grant events, uint32_t count, uint64_t deadline)
+verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, uint32_t count, uint64_t deadline)
 {
-	struct file *f = file_of(r->task, epoll);
-	struct epoll *e;
+	struct epoll *e = epoll_in(f);
 	uint32_t found = 0;
 	struct link *l, *next, *last;
 
-	if (f == NULL)
-		return refuse(r, EBADF);
-	if (f->operations != &epoll_files || count > INT32_MAX / sizeof(struct linux_epoll_event))
+	if (e == NULL || count > INT32_MAX / sizeof(struct linux_epoll_event))
 		return refuse(r, EINVAL);
-	e = f->state;
 	poll_begin(r->task);
 	/* Those told go behind the present last. */
 	last = e->interests.previous;

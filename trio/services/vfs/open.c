@@ -95,7 +95,8 @@ static verdict begin_file(struct request *r, struct file *f)
 	return settle(r, open_device(r->task, f));
 }
 
-verdict open_node(struct request *r, struct node *n, uint32_t flags)
+/* A file on a node that is already found. */
+static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 {
 	struct file *f;
 	int64_t result = file_make(&nothing, NULL, flags & KEPT, n, &f);

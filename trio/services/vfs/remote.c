@@ -39,7 +39,7 @@ static void take_over(struct node *n, const struct file_attributes *a)
 	n->changed = a->changed;
 }
 
-int64_t remote_refresh(struct node *n)
+static int64_t remote_refresh(struct node *n)
 {
 	struct file_attributes a;
 	int64_t result = fs_attributes(remote_number(n), remote_inode(n), grant_write(&a, sizeof a));

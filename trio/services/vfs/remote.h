@@ -5,7 +5,6 @@
 #include "vfs_internal.h"
 
 #define REMOTE_NAME 64
-#define ROOT_INODE 1
 
 struct remote_node {
 	struct node node;
@@ -52,7 +51,6 @@ static inline uint32_t remote_inode(const struct node *n)
 }
 
 /* remote.c */
-int64_t remote_refresh(struct node *n);
 /* The node of an inode that has none yet and is held for it, with one reference. */
 int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out);
 /* Of those that nobody holds, the one that has been unused for the longest goes. */

@@ -3,6 +3,8 @@
 #include "fs.h"
 #include "remote.h"
 
+#define ROOT_INODE 1
+
 /* `source` names a disk's special file. */
 static int64_t disk_at(const char *source, uint32_t *endpoint)
 {

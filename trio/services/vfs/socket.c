@@ -68,7 +68,8 @@ static void peer_leave(struct socket *s)
 	socket_drop(peer);
 }
 
-void socket_close(struct socket *s)
+/* Nobody has it open any more: its peer sees the end. */
+static void socket_close(struct socket *s)
 {
 	s->closed = true;
 	s->file = NULL;

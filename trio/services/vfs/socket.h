@@ -10,8 +10,6 @@
 
 /* As Linux reports them; a stream's ring holds RING_PAGES, queues of packets what stands here. */
 #define SOCKET_BUFFER 212992
-/* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
-#define DATAGRAMS_MOST 10
 
 enum socket_state { FRESH, LISTENING, CONNECTED };
 
@@ -135,8 +133,6 @@ static inline struct socket *socket_hold(struct socket *s)
 	return s;
 }
 void socket_drop(struct socket *s);
-/* Nobody has it open any more: its peer sees the end. */
-void socket_close(struct socket *s);
 /* Both are each other's peers from now on. */
 void socket_join(struct socket *a, struct socket *b);
 struct linux_ucred credentials_of(uint32_t task);

@@ -77,8 +77,6 @@ struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t
 /* `node` gets one more name. 0 or -ENOMEM. */
 int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
 void folder_remove(struct entry *e);
-/* The first at `position` or after; NULL: none. */
-struct entry *folder_next(const struct tmpfs_folder *f, uint64_t position);
 int64_t tmpfs_entries(struct file *file, struct grant to);
 /* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,

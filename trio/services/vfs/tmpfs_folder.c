@@ -136,7 +136,8 @@ static struct entry *first_of(struct entry *a, struct entry *b)
 	return a == NULL || b->position < a->position ? b : a;
 }
 
-struct entry *folder_next(const struct tmpfs_folder *f, uint64_t position)
+/* The first at `position` or after; NULL: none. */
+static struct entry *folder_next(const struct tmpfs_folder *f, uint64_t position)
 {
 	uint64_t hash = (MAX(position, DOTS) - DOTS) >> SAME_HASH_BITS;
 	struct entry *found = NULL, *e = f->top, *after = NULL;

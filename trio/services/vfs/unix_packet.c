@@ -3,6 +3,8 @@
 
 /* A packet weighs at least this much, so that empty ones fill a queue too. */
 #define OVERHEAD 512
+/* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
+#define DATAGRAMS_MOST 10
 
 int64_t packet_make(uint32_t task, const struct message *m, uint32_t length, struct packet **out)
 {

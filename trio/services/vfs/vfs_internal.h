@@ -293,9 +293,6 @@ int64_t path_of(const struct node *root, struct node *n, const char *beyond, cha
  * checked: for mknod, and bind of a socket. `out` (held) may be NULL. */
 int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out);
 
-/* open.c: a file on a node that is already found, for open and for /proc/PID/fd/N. */
-verdict open_node(struct request *r, struct node *n, uint32_t flags);
-
 /* mounts.c: text of /proc/mounts. Returns its length. */
 size_t mounts_report(char *to, size_t size);
 
