@@ -26,7 +26,7 @@ DOMAINS = (*(("micro", each) for each in SERVICES), ("one-server", ALL), ("micro
 AT_ONCE = 250_000
 #: Who has made so few in so many boots on end is not asked again.
 BOOTS_MOST = 40
-BOOT_SECONDS = 120.0
+BOOT_SECONDS = 40.0
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ static uint64_t below(uint64_t n)
 	return next() % n;
 }
 
-static char own[2 * PAGE] __attribute__((aligned(4096)));
+static char own[64 * PAGE] __attribute__((aligned(4096)));
 
 static uint64_t word(void)
 {
@@ -51,7 +51,7 @@ static uint64_t word(void)
 	case 3:
 		return kept.words[below(MESSAGE_WORDS)];
 	case 4:
-		return (uint64_t)own + below(sizeof own);
+		return (uint64_t)own + below(2 * PAGE);
 	case 5:
 		return below(TASKS + 64);
 	case 6:
@@ -66,12 +66,16 @@ static void fill(struct message *m)
 	*m = (struct message){ .call = (uint16_t)(below(16) ? below(60) : next()), .result = (int64_t)word() };
 	for (unsigned i = 0; i < MESSAGE_WORDS; i++)
 		m->words[i] = word();
+	/* What is written to its own memory is to stay in the buffer. */
+	for (unsigned i = 0; i + 1 < MESSAGE_WORDS; i++)
+		if (m->words[i] - (uint64_t)own < sizeof own)
+			m->words[i + 1] %= sizeof own / 2;
 }
 
 /* Its own side of a copy: its buffer, or what is not its own. It is not to write over itself. */
 static uint64_t near(void)
 {
-	return below(4) ? (uint64_t)own + below(sizeof own) : 0x8000000000UL + next();
+	return below(4) ? (uint64_t)own + below(2 * PAGE) : 0x8000000000UL + next();
 }
 
 /* That of the machine's end is not to be tried by who has it. */

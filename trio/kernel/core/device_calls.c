@@ -6,8 +6,6 @@
 #include "x86/machine.h"
 
 #define DMA_PAGES_MOST 512
-/* All below is in the direct map, RAM or not; from here on there are the interrupt controllers, the kernel's own. */
-#define DEVICES_END 0xfec00000UL
 
 /* Where the present service reaches physical memory that is shared with a device; 0: no memory. */
 static uint64_t device_address(uint64_t at, uint64_t length)

@@ -25,6 +25,8 @@ extern struct boot boot;
 void boot_read(uint64_t start_info);
 /* Any of it is there. */
 bool boot_has_ram(uint64_t begin, uint64_t end);
+/* All below is in the direct map, RAM or not; from here on there are the interrupt controllers, the kernel's own. */
+#define DEVICES_END 0xfec00000UL
 
 /* apic.c: old controllers off, the local and the I/O APIC on. */
 void interrupts_start(void);
