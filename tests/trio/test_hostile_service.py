@@ -25,7 +25,7 @@ pytestmark = pytest.mark.guest
 PANIC = "Kernel panic"
 #: A domain is named by its services.
 VFS_AND_FS, ALL = "vfs_fs", "server"
-MICRO = ("pm", "vm", "vfs", "fs", "ram_block", "serial", "clock", "framebuffer")
+MICRO = ("pm", "vm", "vfs", "fs", "ram_block", "serial", "clock", "framebuffer", "bus")
 
 Hostile = Callable[[str, str, Orders], Kernel]
 
@@ -43,16 +43,19 @@ EVERYBODY = {
     "grants made up": "EFAULT",
     "addresses for grants": "EFAULT",
     "grants of tasks that are not its clients": "EFAULT",
-    "a right that a grant has not": "EFAULT",
-    "a grant widened": "EFAULT",
-    "a grant of another generation": "EFAULT",
-    "a grant copied to the kernel": "EFAULT",
-    "a grant kept": "EFAULT",
     "the next to the kernel": "EFAULT",
     "a reply to nobody": "EINVAL",
     "answers to others' clients": "ESRCH",
     "others' clients parked": "ESRCH",
     "a flood of traps": "EPERM",
+}
+#: With a grant that came: nobody gives bus one.
+GRANTED = {
+    "a right that a grant has not": "EFAULT",
+    "a grant widened": "EFAULT",
+    "a grant of another generation": "EFAULT",
+    "a grant copied to the kernel": "EFAULT",
+    "a grant kept": "EFAULT",
 }
 CALLED = {"the next before a reply": "EINVAL", "a reply from the kernel": "EFAULT"}
 ASKED = {"an answer from the kernel": "EFAULT", "an answer of rubbish": "EINVAL"}
@@ -67,10 +70,11 @@ POWERS = {
     "task_create": {"tasks that are nobody's": "ESRCH", "thread pointers to the kernel": "EPERM"},
     "port_in": {"ports that are not its own": "EPERM"},
     "irq_attach": {"interrupts that are not its own": "EPERM"},
-    "pci_find": {"PCI functions that are not its own": "EPERM"},
     "device_map": {"device memory that is not its own": "EINVAL"},
+    "device_memory": {"memory told of that is no device's": "EINVAL"},
+    "shut_down_by": {"ends of the machine in memory": "EINVAL"},
 }
-BY_SERVICES = {"fs", "ram_block", "serial", "framebuffer", "vm", "vfs", "clock"}
+BY_SERVICES = {"fs", "ram_block", "serial", "framebuffer", "vm", "vfs", "clock", "bus"}
 BY_PROGRAMS = {"pm", "vm", "vfs", "clock"}
 
 #: What it does that the processor refuses; and the two ways to say nothing that the kernel can see.
@@ -150,6 +154,7 @@ def test_what_a_service_has_no_right_to_is_refused(
     seen = hostility.run(hostile("micro", service, Orders(REFUSED)))
     others_are_well(seen, ())
     expected = dict(EVERYBODY)
+    expected.update({} if service == "bus" else GRANTED)
     expected.update(CALLED if service in BY_SERVICES else {})
     expected.update(ASKED if service in BY_PROGRAMS else {})
     for call, attacks in POWERS.items():

@@ -20,11 +20,10 @@ enum {
 	FRAME_DEVICE = 33,
 	SPACE_MOVE = 35,
 	MEMORY_PROMISE = 36,
-	PCI_FIND = 40,
-	PCI_COMMAND = 41,
+	DEVICE_MEMORY = 40,
+	SHUT_DOWN_BY = 41,
 	DEVICE_MAP = 42,
 	IRQ_ATTACH = 44,
-	IRQ_DONE = 45,
 	PORT_IN = 46,
 	PORT_OUT = 47,
 };
@@ -150,7 +149,7 @@ static int64_t thread_pointers(void)
 
 static int64_t ports(void)
 {
-	static const uint64_t others[] = { 0,     0x20, 0x60, 0x64,   0xcf8,   0x3f7,
+	static const uint64_t others[] = { 0,     0x20, 0x60, 0x64,   0xcf7,   0x3f7,
 					   0x400, 0x72, 0xf4, 0xffff, 0x103f8, UINT32_MAX };
 	int64_t result = -EPERM;
 
@@ -171,21 +170,28 @@ static int64_t lines(void)
 	int64_t result = -EPERM;
 
 	for (uint64_t line = 0; line < 300; line++) {
-		if (line != 4)
-			result = same(result, ASK(IRQ_DONE, line));
 		result = same(result, ASK(IRQ_ATTACH, line, ENDPOINT_PM, 0));
 		result = same(result, ASK(IRQ_ATTACH, line, UINT32_MAX, 0));
 	}
 	return result;
 }
 
-/* QEMU's bridge is in each machine. */
-static int64_t functions(void)
+/* The display's. */
+static int64_t memory_told(void)
 {
-	int64_t result = ASK(PCI_FIND, 0x1b36, 0x0008, 0, (uint64_t)kernel_call, 64);
+	int64_t result = ASK(DEVICE_MEMORY, 0x11111234, KERNEL_FRAME, PAGE);
 
-	result = same(result, ASK(PCI_COMMAND, 0, 4, 2, 1, 0));
-	return same(result, ASK(PCI_COMMAND, 0, 4, 2, 0, 0));
+	result = same(result, ASK(DEVICE_MEMORY, 0x11111234, 0xfec00000, PAGE));
+	return same(result, ASK(DEVICE_MEMORY, 0x11111234, 0xc0000000, UINT64_MAX));
+}
+
+static int64_t endings(void)
+{
+	int64_t result = ASK(SHUT_DOWN_BY, 0, KERNEL_FRAME, 1, 0);
+
+	result = same(result, ASK(SHUT_DOWN_BY, 1, 0xfee00000, 1, 0));
+	result = same(result, ASK(SHUT_DOWN_BY, 0, UINT64_MAX, 1, 0));
+	return same(result, ASK(SHUT_DOWN_BY, 2, 0x604, 2, 0));
 }
 
 static int64_t device_memory(void)
@@ -215,7 +221,8 @@ static const struct {
 	{ "thread pointers to the kernel", thread_pointers, TASK_CREATE },
 	{ "ports that are not its own", ports, PORT_IN },
 	{ "interrupts that are not its own", lines, IRQ_ATTACH },
-	{ "PCI functions that are not its own", functions, PCI_FIND },
+	{ "memory told of that is no device's", memory_told, DEVICE_MEMORY },
+	{ "ends of the machine in memory", endings, SHUT_DOWN_BY },
 	{ "device memory that is not its own", device_memory, DEVICE_MAP },
 };
 

@@ -9,6 +9,9 @@ static bool is_word(const struct incoming *in)
 {
 	const struct message *m = &in->m;
 
+	/* Whom drivers ask at boot alone. */
+	if (in->endpoint == ENDPOINT_BUS)
+		return true;
 	if (in->endpoint == ENDPOINT_CONSOLE && m->words[1] == WORD_LENGTH)
 		return true;
 	for (unsigned i = 0; i < MESSAGE_WORDS; i++)

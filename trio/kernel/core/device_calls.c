@@ -32,6 +32,8 @@ int64_t kernel_call_device_map(uint64_t address, uint64_t length, uint64_t *out_
 
 int64_t kernel_call_device_memory(uint32_t id, uint64_t address, uint64_t length)
 {
+	if (!is_device(address, length))
+		return -EINVAL;
 	return !PROCESSES || process_memory_add(id, address, length) ? 0 : -ENOMEM;
 }
 
