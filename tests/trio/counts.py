@@ -22,7 +22,7 @@ KNOWN: dict[str, dict[str, float]] = {
         "proc/fork-exit": 25992,
         "proc/execl": 42065,
         "ctx/pipe-pair@same-cpu": 1775,
-        "syscall/open-close": 949,
+        "syscall/open-close": 947,
         "mem/touch@pages=64": 829,
         "fs/read@bufsize=1024,blocks=2000": 461,
         "trio/trap": 83,

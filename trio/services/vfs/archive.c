@@ -211,10 +211,9 @@ static int64_t one(struct unpacking *u)
 	uint64_t end = u->offset + u->field[SIZE];
 	struct node *n = NULL;
 	struct place p;
-	int64_t result = walk_place(VFS_TASK, AT_FDCWD, vfs.path, WALK_NOFOLLOW, &p);
+	int64_t result = 0;
 
-	if (result != 0)
-		return result;
+	TRY(walk_place(VFS_TASK, AT_FDCWD, vfs.path, WALK_NOFOLLOW, &p));
 	if (S_ISLNK(u->field[MODE])) {
 		result = make_link(u, &p);
 	} else if (p.special) {

@@ -139,13 +139,10 @@ verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint3
 {
 	struct linux_stat s = { 0 };
 	struct linux_statx x = { .mask = STATX_BASIC_STATS };
-	int64_t result;
 
 	if ((mask & (1U << 31)) != 0)
 		return refuse(r, EINVAL);
-	result = stat_of(r->task, directory, path, flags, &s);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, stat_of(r->task, directory, path, flags, &s));
 	x.block_size = (uint32_t)s.block_size;
 	x.links = (uint32_t)s.links;
 	x.owner = s.owner;
@@ -233,10 +230,9 @@ verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint3
 {
 	struct file_attributes to = { .mode = mode & 07777 };
 	struct node *n;
-	int64_t result = node_to_set(r, directory, path, flags, &n);
+	int64_t result = 0;
 
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
 	if (S_ISLNK(n->mode))
 		result = -EOPNOTSUPP;
 	else if (!is_owner(r->task, n))
@@ -256,10 +252,9 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 	struct file_attributes to = { .owner = owner, .group = group };
 	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
 	struct node *n;
-	int64_t result = node_to_set(r, directory, path, flags, &n);
+	int64_t result = 0;
 
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
 	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
 			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_member(t, group)))))
 		result = -EPERM;
@@ -288,10 +283,9 @@ static int64_t resize(struct request *r, struct node *n, int64_t size)
 verdict vfs_truncate(struct request *r, struct grant path, int64_t size)
 {
 	struct node *n;
-	int64_t result = find_node(r, AT_FDCWD, path, 0, &n);
+	int64_t result = 0;
 
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
 	if (S_ISDIR(n->mode))
 		result = -EISDIR;
 	else if (n->writers < 0)

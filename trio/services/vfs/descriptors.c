@@ -111,13 +111,10 @@ int64_t descriptor_place(uint32_t task, struct file *f, uint32_t least, uint32_t
 {
 	struct descriptors *d = vfs.tasks[task].descriptors;
 	uint32_t fd = MAX(least, d->lowest);
-	int64_t result;
 
 	while (fd < d->size && d->files[fd] != NULL)
 		fd++;
-	result = room_for(task, fd);
-	if (result != 0)
-		return result;
+	TRY(room_for(task, fd));
 	d->files[fd] = f;
 	d->used++;
 	mark(d, fd, flags);

@@ -132,10 +132,9 @@ static bool is_there(const struct device *d)
 
 static int64_t device_mount(struct mount *m, const char *source, const char *options)
 {
-	int64_t result = tmpfs_root(m, 0755, TMPFS_MAGIC);
+	int64_t result = 0;
 
-	if (result != 0)
-		return result;
+	TRY(tmpfs_root(m, 0755, TMPFS_MAGIC));
 	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
 		if (is_there(&devices[i]))
 			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, NULL);

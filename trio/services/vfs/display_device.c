@@ -52,10 +52,9 @@ static int64_t display_seek(struct file *f, int64_t offset, uint32_t whence)
 static verdict display_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	struct display d;
-	int64_t result = ask(&d);
+	int64_t result = 0;
 
-	if (result != 0)
-		return settle(r, result);
+	TRY_ANSWER(r, ask(&d));
 	switch (command) {
 	case FBIOGET_FSCREENINFO:
 		return settle(r, copy_out(at, 0, &d.fixed, sizeof d.fixed));

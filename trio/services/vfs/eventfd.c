@@ -20,8 +20,7 @@ static verdict event_read(struct request *r, struct file *f, struct grant to, ui
 		return refuse(r, EINVAL);
 	if (e->value == 0)
 		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->readers, r);
-	if (copy_out(to, 0, &taken, sizeof taken) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_out(to, 0, &taken, sizeof taken));
 	e->value -= taken;
 	unpark(&e->writers);
 	watch_changed(&e->watch);
@@ -35,8 +34,7 @@ static verdict event_write(struct request *r, struct file *f, struct grant from,
 
 	if (from.length < sizeof added)
 		return refuse(r, EINVAL);
-	if (copy_in(&added, from, 0, sizeof added) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(&added, from, 0, sizeof added));
 	if (added > EVENT_MOST)
 		return refuse(r, EINVAL);
 	if (added > EVENT_MOST - e->value)

@@ -46,9 +46,7 @@ verdict vfs_change_folder(struct request *r, int32_t directory, struct grant pat
 			stand_in(f->node, current);
 		return settle(r, result);
 	}
-	result = find_node(r, directory, path, 0, &n);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_node(r, directory, path, 0, &n));
 	result = may_stand(r->task, n);
 	if (result == 0)
 		stand_in(n, current);
@@ -59,10 +57,9 @@ verdict vfs_change_folder(struct request *r, int32_t directory, struct grant pat
 verdict vfs_chroot(struct request *r, struct grant path)
 {
 	struct node *n;
-	int64_t result = find_node(r, AT_FDCWD, path, 0, &n);
+	int64_t result;
 
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
 	result = may_stand(r->task, n);
 	if (result == 0 && vfs.tasks[r->task].user != 0)
 		result = -EPERM;
@@ -81,8 +78,7 @@ verdict vfs_getcwd(struct request *r, struct grant to)
 		return vfs_settle(r, length);
 	if ((uint64_t)length + 1 > to.length)
 		return refuse(r, ERANGE);
-	if (copy_out(to, 0, vfs.path, (size_t)length + 1) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_out(to, 0, vfs.path, (size_t)length + 1));
 	return answer(r, length + 1);
 }
 
@@ -102,13 +98,10 @@ verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, stru
 	struct file *f = file_of(r->task, directory);
 	const struct mount *m;
 	struct node *node;
-	int64_t result;
 
 	if (path.length == 0 && f != NULL && f->node == NULL)
 		return refuse(r, ENOSYS);
-	result = node_at(r, directory, path, 0, &node);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, node_at(r, directory, path, 0, &node));
 	m = node->mount;
 	if (m->type->numbers != NULL)
 		m->type->numbers(node->mount, &n);

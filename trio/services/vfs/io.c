@@ -195,8 +195,7 @@ verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argu
 		descriptor_flags_set(r->task, (uint32_t)fd, command == FIOCLEX);
 		return answer(r, 0);
 	case FIONBIO:
-		if (copy_in(&word, at, 0, sizeof word) != 0)
-			return refuse(r, EFAULT);
+		TRY_ANSWER(r, copy_in(&word, at, 0, sizeof word));
 		f->flags = word != 0 ? f->flags | O_NONBLOCK : f->flags & ~(uint32_t)O_NONBLOCK;
 		return answer(r, 0);
 	case FIONREAD:

@@ -183,18 +183,14 @@ verdict vfs_lock(struct request *r, struct file *f, uint32_t command, struct gra
 	struct lock wanted = { .process = vfs.tasks[r->task].process };
 	const struct lock *other;
 	struct linux_flock asked;
-	int64_t result;
 	int16_t type;
 
-	if (copy_in(&asked, at, 0, sizeof asked) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(&asked, at, 0, sizeof asked));
 	type = asked.type;
 	wanted.exclusive = type == F_WRLCK;
 	if (f->node == NULL || type < F_RDLCK || type > F_UNLCK || (command == F_GETLK && type == F_UNLCK))
 		return refuse(r, EINVAL);
-	result = range_of(f, (uint32_t)asked.whence, asked.start, asked.length, &wanted);
-	if (result != 0)
-		return settle(r, result);
+	TRY_ANSWER(r, range_of(f, (uint32_t)asked.whence, asked.start, asked.length, &wanted));
 	if (command != F_GETLK && ((type == F_RDLCK && !file_reads(f)) || (type == F_WRLCK && !file_writes(f))))
 		return refuse(r, EBADF);
 	other = type == F_UNLCK ? NULL : conflict(f->node, &wanted);

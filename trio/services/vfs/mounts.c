@@ -38,12 +38,9 @@ static void mount_begin(struct mount *m, uint32_t flags, const char *source)
 int64_t mount_root(void)
 {
 	struct mount *m = &vfs.mounts[0];
-	int64_t result;
 
 	mount_begin(m, 0, "rootfs");
-	result = root_file_system.mount(m, "", "");
-	if (result != 0)
-		return result;
+	TRY(root_file_system.mount(m, "", ""));
 	m->type = &root_file_system;
 	vfs.root = m->root;
 	return 0;
@@ -84,16 +81,13 @@ static int64_t mount_on(struct node *on, const struct file_system *kind, uint32_
 			const char *options)
 {
 	struct mount *m = free_mount();
-	int64_t result;
 
 	if (!S_ISDIR(on->mode))
 		return -ENOTDIR;
 	if (m == NULL)
 		return -EMFILE;
 	mount_begin(m, flags, source);
-	result = kind->mount(m, source, options);
-	if (result != 0)
-		return result;
+	TRY(kind->mount(m, source, options));
 	/* committed */
 	m->type = kind;
 	m->covers = node_hold(on);
@@ -160,13 +154,10 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 static int64_t unmount(struct mount *m)
 {
 	struct node *covered = m->covers;
-	int64_t result;
 
 	if (covered == NULL || is_busy(m))
 		return -EBUSY;
-	result = m->type->unmount(m);
-	if (result != 0)
-		return result;
+	TRY(m->type->unmount(m));
 	/* committed */
 	covered->covered_by = NULL;
 	m->type = NULL;
@@ -179,15 +170,12 @@ verdict vfs_unmount(struct request *r, struct grant path, uint32_t flags)
 	struct node *n;
 	struct mount *m;
 	bool is_root;
-	int64_t result;
 
 	if (vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
 	if ((flags & ~(uint32_t)MNT_FORCE) != 0)
 		return refuse(r, EINVAL);
-	result = find_node(r, AT_FDCWD, path, 0, &n);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
 	m = n->mount;
 	is_root = n == m->root;
 	node_drop(n);

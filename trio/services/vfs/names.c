@@ -41,10 +41,9 @@ int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mod
 	struct file_attributes as = { .mode = mode & ~vfs.tasks[task].folders->umask, .device = device };
 	struct node *n = NULL;
 	struct place p;
-	int64_t result = walk_place(task, directory, path, WALK_NOFOLLOW, &p);
+	int64_t result;
 
-	if (result != 0)
-		return result;
+	TRY(walk_place(task, directory, path, WALK_NOFOLLOW, &p));
 	owned_by(task, p.folder, &as);
 	result = may_make(task, &p, S_ISDIR(mode));
 	if (result == 0)
@@ -93,15 +92,11 @@ static int64_t remove_special(bool folder)
 
 static int64_t remove_place(uint32_t task, const struct place *p, bool folder)
 {
-	int64_t result;
-
 	if (p->special)
 		return remove_special(folder);
 	if (p->node == NULL)
 		return -ENOENT;
-	result = may_remove(task, p->folder, p->node);
-	if (result != 0)
-		return result;
+	TRY(may_remove(task, p->folder, p->node));
 	if (folder && !S_ISDIR(p->node->mode))
 		return -ENOTDIR;
 	if (!folder && S_ISDIR(p->node->mode))
@@ -120,9 +115,7 @@ verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint
 
 	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
 		return refuse(r, EINVAL);
-	result = find_place(r, directory, path, &p);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_place(r, directory, path, &p));
 	result = remove_place(r->task, &p, (flags & AT_REMOVEDIR) != 0);
 	place_drop(&p);
 	return vfs_settle(r, result);
@@ -193,10 +186,7 @@ verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t t
 
 static int64_t link_place(uint32_t task, struct node *n, struct place *p)
 {
-	int64_t result = may_make(task, p, false);
-
-	if (result != 0)
-		return result;
+	TRY(may_make(task, p, false));
 	if (n->mount != p->folder->mount)
 		return -EXDEV;
 	if (S_ISDIR(n->mode) || p->folder->operations->link == NULL)
@@ -244,10 +234,9 @@ static int64_t symlink_place(uint32_t task, struct place *p, struct grant target
 verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, struct grant path)
 {
 	struct place p;
-	int64_t result = find_place(r, directory, path, &p);
+	int64_t result;
 
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_place(r, directory, path, &p));
 	result = symlink_place(r->task, &p, target);
 	place_drop(&p);
 	return vfs_settle(r, result);

@@ -99,10 +99,9 @@ static verdict begin_file(struct request *r, struct file *f)
 static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 {
 	struct file *f;
-	int64_t result = file_make(&nothing, NULL, flags & KEPT, n, &f);
+	int64_t result;
 
-	if (result != 0)
-		return settle(r, result);
+	TRY_ANSWER(r, file_make(&nothing, NULL, flags & KEPT, n, &f));
 	if (begin_file(r, f) == PARKED) {
 		file_drop(f);
 		return PARKED;
@@ -204,9 +203,7 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 		return refuse(r, EINVAL);
 	if (result < 0)
 		return settle(r, result);
-	result = tmpfs_make(vfs.mounts, &as, &n);
-	if (result != 0)
-		return settle(r, result);
+	TRY_ANSWER(r, tmpfs_make(vfs.mounts, &as, &n));
 	n->links = 0;
 	end = open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
 	node_drop(n);

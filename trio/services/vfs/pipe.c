@@ -115,7 +115,6 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 {
 	struct pipe *p = f->state;
 	uint32_t size = PAGE;
-	int64_t error;
 
 	if (command == F_GETPIPE_SZ)
 		return p->ring.size;
@@ -126,9 +125,7 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 		return -EPERM;
 	while (size < argument)
 		size *= 2;
-	error = ring_resize(&p->ring, size);
-	if (error != 0)
-		return error;
+	TRY(ring_resize(&p->ring, size));
 	unpark(&p->for_room);
 	watch_changed(&p->writable);
 	return size;

@@ -138,8 +138,7 @@ verdict vfs_select(struct request *r, uint32_t count, struct grant readable, str
 		for (unsigned set = 0; set < 3; set++) {
 			if (sets[set].length == 0)
 				continue;
-			if (copy_in(&asked[set], sets[set], i * 8, 8) != 0)
-				return refuse(r, EFAULT);
+			TRY_ANSWER(r, copy_in(&asked[set], sets[set], i * 8, 8));
 			if (i == count / 64)
 				asked[set] &= (1ULL << count % 64) - 1;
 		}

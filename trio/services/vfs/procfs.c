@@ -161,10 +161,8 @@ int64_t proc_name(struct node *node, char *to, struct node **folder)
 {
 	const struct proc_node *n = proc_node_of(node);
 	struct text t = { to, NAME_MAX, 0 };
-	int64_t error = proc_parent(node, folder);
 
-	if (error != 0)
-		return error;
+	TRY(proc_parent(node, folder));
 	if (n->entry->name[0] != '\0')
 		text_add(&t, "%s", n->entry->name);
 	else if (n->entry == &proc_entries[PROC_FD])

@@ -37,10 +37,7 @@ static int64_t jump_target(const struct proc_node *n, struct node **out)
 /* A pipe at a descriptor can be opened again: by a node that looks for it there then. */
 static int64_t pipe_follow(struct node *link, struct node **out)
 {
-	int64_t error = proc_make(link->mount, &proc_entries[PROC_FD], proc_node_of(link), out);
-
-	if (error != 0)
-		return error;
+	TRY(proc_make(link->mount, &proc_entries[PROC_FD], proc_node_of(link), out));
 	(*out)->operations = &pipe_nodes;
 	(*out)->mode = S_IFIFO | 0600;
 	return 0;
@@ -60,10 +57,9 @@ static int64_t pipe_open(struct node *node, struct file *f)
 static int64_t jump_follow(struct node *link, struct node **out)
 {
 	const struct proc_node *n = proc_node_of(link);
-	int64_t error = jump_target(n, out);
+	int64_t error = 0;
 
-	if (error != 0)
-		return error;
+	TRY(jump_target(n, out));
 	if (*out != NULL)
 		node_hold(*out);
 	else if (is_pipe(file_of(n->task, n->fd)))

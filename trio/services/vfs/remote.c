@@ -42,10 +42,8 @@ static void take_over(struct node *n, const struct file_attributes *a)
 static int64_t remote_refresh(struct node *n)
 {
 	struct file_attributes a;
-	int64_t result = fs_attributes(remote_number(n), remote_inode(n), grant_write(&a, sizeof a));
 
-	if (result < 0)
-		return result;
+	TRY(fs_attributes(remote_number(n), remote_inode(n), grant_write(&a, sizeof a)));
 	take_over(n, &a);
 	remote_of(n)->stale = false;
 	return 0;
@@ -62,10 +60,8 @@ int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out)
 	struct remote_mount *state = m->state;
 	struct file_attributes a;
 	struct remote_node *n;
-	int64_t result = fs_attributes(state->number, inode, grant_write(&a, sizeof a));
 
-	if (result < 0)
-		return result;
+	TRY(fs_attributes(state->number, inode, grant_write(&a, sizeof a)));
 	n = vfs_take(sizeof *n);
 	if (n == NULL)
 		return -ENOMEM;
@@ -119,10 +115,8 @@ static void found_as(struct remote_node *n, struct node *folder, const char *nam
 static int64_t node_found(struct node *folder, uint32_t inode, const char *name, size_t length, struct node **out)
 {
 	struct remote_node *n;
-	int64_t result = node_get(folder->mount, inode, out);
 
-	if (result != 0)
-		return result;
+	TRY(node_get(folder->mount, inode, out));
 	n = remote_of(*out);
 	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
 		found_as(n, folder, name, length);
@@ -199,11 +193,8 @@ static int64_t remote_unlink(struct node *folder, const char *name, size_t lengt
 static int64_t remote_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
 			     const char *new_name, size_t new_length, struct node *replaced)
 {
-	int64_t result = fs_rename(remote_number(folder), remote_inode(folder), grant_read(name, length),
-				   remote_inode(to), grant_read(new_name, new_length));
-
-	if (result < 0)
-		return result;
+	TRY(fs_rename(remote_number(folder), remote_inode(folder), grant_read(name, length), remote_inode(to),
+		      grant_read(new_name, new_length)));
 	if (replaced != NULL)
 		name_gone(remote_of(replaced));
 	found_as(remote_of(node), to, new_name, new_length);

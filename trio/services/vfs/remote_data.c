@@ -78,10 +78,7 @@ const struct file_operations remote_folder_files = { .entries = remote_entries, 
 
 int64_t remote_truncate(struct node *n, uint64_t size)
 {
-	int64_t result = fs_truncate(remote_number(n), remote_inode(n), size);
-
-	if (result < 0)
-		return result;
+	TRY(fs_truncate(remote_number(n), remote_inode(n), size));
 	n->size = size;
 	remote_pages_resize(remote_of(n));
 	n->modified = n->changed = vfs_time();

@@ -9,10 +9,9 @@
 static int64_t disk_at(const char *source, uint32_t *endpoint)
 {
 	struct node *n;
-	int64_t result = walk(VFS_TASK, AT_FDCWD, source, 0, &n);
+	int64_t result;
 
-	if (result != 0)
-		return result;
+	TRY(walk(VFS_TASK, AT_FDCWD, source, 0, &n));
 	*endpoint = S_ISBLK(n->mode) ? disk_endpoint(n->device) : 0;
 	result = !S_ISBLK(n->mode) ? -ENOTBLK : *endpoint == 0 ? -ENXIO : 0;
 	node_drop(n);
@@ -51,15 +50,12 @@ static int64_t remote_mount(struct mount *m, const char *source, const char *opt
 static int64_t remote_unmount(struct mount *m)
 {
 	struct remote_mount *state = m->state;
-	int64_t result;
 
 	while (state->idle_count > 0)
 		remote_idle_end(state);
 	if (m->root->references > 1)
 		return -EBUSY;
-	result = fs_unmount(state->number);
-	if (result < 0)
-		return result;
+	TRY(fs_unmount(state->number));
 	/* committed */
 	node_drop(m->root);
 	vfs_give(state, sizeof *state);

@@ -82,8 +82,7 @@ static int64_t time_get(struct grant from, nanoseconds *to)
 
 	if (from.length < sizeof value)
 		return -EINVAL;
-	if (copy_in(&value, from, 0, sizeof value) != 0)
-		return -EFAULT;
+	TRY(copy_in(&value, from, 0, sizeof value));
 	if (value.microseconds < 0 || value.microseconds >= 1000000)
 		return -EDOM;
 	/* No wait at all where it is negative: the least time there is. */
@@ -101,8 +100,7 @@ verdict vfs_set_socket_option(struct request *r, struct socket *s, uint32_t leve
 		return settle(r, time_get(from, option == SO_RCVTIMEO ? &s->receive_time : &s->send_time));
 	if (from.length < sizeof value)
 		return refuse(r, EINVAL);
-	if (copy_in(&value, from, 0, sizeof value) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(&value, from, 0, sizeof value));
 	switch (option) {
 	case SO_REUSEADDR:
 	case SO_KEEPALIVE:

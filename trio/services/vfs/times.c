@@ -49,8 +49,7 @@ static int64_t times_get(struct grant from, uint32_t unit, struct times *to)
 	*to = (struct times){ SET_ACCESSED | SET_MODIFIED, SET_ACCESSED | SET_MODIFIED, { 0, 0 } };
 	if (from.length == 0)
 		return 0;
-	if (copy_in(&given, from, 0, MIN(from.length, sizeof given)) != 0)
-		return -EFAULT;
+	TRY(copy_in(&given, from, 0, MIN(from.length, sizeof given)));
 	*to = (struct times){ unit == 1 ? 0 : SET_ACCESSED | SET_MODIFIED, 0, { 0, 0 } };
 	for (unsigned i = 0; i < 2; i++) {
 		if (unit == 0) {

@@ -169,10 +169,8 @@ static bool one_option(struct mount *m, const char **text)
 static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char *options)
 {
 	uint64_t left, total = 0;
-	int64_t result = tmpfs_root(m, 01777, TMPFS_MAGIC);
 
-	if (result != 0)
-		return result;
+	TRY(tmpfs_root(m, 01777, TMPFS_MAGIC));
 	kernel_memory_free(&left, &total);
 	((struct tmpfs_mount *)m->state)->pages_most = total / 2;
 	while (*options != '\0') {

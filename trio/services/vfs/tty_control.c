@@ -15,8 +15,7 @@ static int64_t set_modes(struct terminal *t, struct grant at, bool flush)
 	struct linux_termios modes;
 	bool was_canonical = (t->modes.local & ICANON) != 0;
 
-	if (copy_in(&modes, at, 0, sizeof modes) != 0)
-		return -EFAULT;
+	TRY(copy_in(&modes, at, 0, sizeof modes));
 	if (flush)
 		tty_flush_input(t);
 	t->modes = modes;
@@ -50,8 +49,7 @@ static int64_t set_foreground(struct terminal *t, uint32_t task, struct grant at
 
 	if (!is_own(t, task))
 		return -ENOTTY;
-	if (copy_in(&group, at, 0, sizeof group) != 0)
-		return -EFAULT;
+	TRY(copy_in(&group, at, 0, sizeof group));
 	if (group < 0)
 		return -EINVAL;
 	for (uint32_t i = 0; i < TASKS; i++)
@@ -76,8 +74,7 @@ static int64_t set_size(struct terminal *t, struct grant at)
 {
 	struct linux_winsize size;
 
-	if (copy_in(&size, at, 0, sizeof size) != 0)
-		return -EFAULT;
+	TRY(copy_in(&size, at, 0, sizeof size));
 	if (memcmp(&size, &t->size, sizeof size) != 0)
 		tty_signal(t, t->foreground, SIGWINCH);
 	t->size = size;

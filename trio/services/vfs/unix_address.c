@@ -15,8 +15,7 @@ static int64_t address_get(struct grant from, struct linux_sockaddr_un *to)
 	memset(to, 0, sizeof *to);
 	if (from.length < FAMILY || from.length > sizeof *to)
 		return -EINVAL;
-	if (copy_in(to, from, 0, from.length) != 0)
-		return -EFAULT;
+	TRY(copy_in(to, from, 0, from.length));
 	if (to->family != AF_UNIX)
 		return to->family == AF_UNSPEC ? -EAFNOSUPPORT : -EINVAL;
 	length = from.length - FAMILY;
@@ -35,8 +34,7 @@ int64_t address_put(const struct address *a, struct grant to)
 
 	memcpy(whole.path, a->path, sizeof whole.path);
 	/* A path of 108 bytes has its NUL behind the structure: it is counted, not copied. */
-	if (copy_out(to, 0, &whole, MIN(MIN(to.length, length), sizeof whole)) != 0)
-		return -EFAULT;
+	TRY(copy_out(to, 0, &whole, MIN(MIN(to.length, length), sizeof whole)));
 	return length;
 }
 
@@ -78,9 +76,7 @@ int64_t address_find(uint32_t task, struct grant address, struct socket **out)
 			*out = socket_hold(s);
 		return s == NULL ? -ECONNREFUSED : 0;
 	}
-	error = walk(task, AT_FDCWD, path_for_walk(name.path, (uint64_t)length), 0, &n);
-	if (error != 0)
-		return error;
+	TRY(walk(task, AT_FDCWD, path_for_walk(name.path, (uint64_t)length), 0, &n));
 	error = permitted(task, n, MAY_WRITE);
 	if (error == 0 && (!S_ISSOCK(n->mode) || n->special == NULL))
 		error = -ECONNREFUSED;

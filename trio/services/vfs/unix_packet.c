@@ -142,8 +142,7 @@ verdict packet_receive(struct request *r, struct socket *s, const struct message
 		return socket_empty(r, s, m);
 	p = CONTAINER(s->packets.next, struct packet, link);
 	n = MIN(m->data.length, p->length);
-	if (copy_out(m->data, 0, p->data, n) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_out(m->data, 0, p->data, n));
 	length = p->from.length == 0 ? 0 : address_put(&p->from, m->address);
 	if (length < 0)
 		return settle(r, length);

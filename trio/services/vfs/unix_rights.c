@@ -85,20 +85,16 @@ void beside_end(struct beside *b)
 static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, uint32_t count, struct rights **out)
 {
 	int32_t fds[SCM_MAX_FD];
-	int64_t error;
 
 	if (count > SCM_MAX_FD || *out != NULL)
 		return -EINVAL;
 	if (count == 0)
 		return 0;
-	if (copy_in(fds, control, offset, count * sizeof fds[0]) != 0)
-		return -EFAULT;
+	TRY(copy_in(fds, control, offset, count * sizeof fds[0]));
 	for (uint32_t i = 0; i < count; i++)
 		if (file_of(task, fds[i]) == NULL)
 			return -EBADF;
-	error = rights_make(task, count, out);
-	if (error != 0)
-		return error;
+	TRY(rights_make(task, count, out));
 
 	/* committed */
 	for (uint32_t i = 0; i < count; i++) {
@@ -116,8 +112,7 @@ static int64_t sender_get(uint32_t task, struct grant control, uint64_t offset, 
 {
 	struct linux_ucred own = credentials_of(task);
 
-	if (copy_in(out, control, offset, sizeof *out) != 0)
-		return -EFAULT;
+	TRY(copy_in(out, control, offset, sizeof *out));
 	return own.uid == 0 || memcmp(out, &own, sizeof own) == 0 ? 0 : -EPERM;
 }
 
@@ -131,8 +126,7 @@ static int64_t parts_get(uint32_t task, struct grant control, struct beside *out
 		uint64_t data = at + sizeof part;
 		int64_t error = -EINVAL;
 
-		if (copy_in(&part, control, at, sizeof part) != 0)
-			return -EFAULT;
+		TRY(copy_in(&part, control, at, sizeof part));
 		if (part.length < sizeof part || part.length > control.length - at)
 			return -EINVAL;
 		if (part.level != SOL_SOCKET)

@@ -214,6 +214,15 @@ static inline verdict vfs_settle(struct request *r, int64_t result)
 	return result == -EWAIT ? disk_park(r) : settle(r, result);
 }
 
+/* TRY() in a handler, which answers with what the call says, or waits for the disk. */
+#define TRY_ANSWER(r, call)                             \
+	do {                                            \
+		int64_t tried_ = (call);                \
+                                                        \
+		if (tried_ < 0)                         \
+			return vfs_settle((r), tried_); \
+	} while (0)
+
 /* Until `polling` is 0 again watch() notes the task. */
 static inline void poll_begin(uint32_t task)
 {
