@@ -63,6 +63,13 @@ int64_t client_answer(uint64_t task, uint64_t from)
 	return 0;
 }
 
+/* What not even the end of a process cuts short is what that end is made of. Others wait for devices, and the end of a
+ * process waits for them no longer than for an answer. */
+static bool may_keep(uint32_t domain)
+{
+	return !is_process(domain) || domains[domain].endpoints & (1UL << ENDPOINT_PM | 1UL << ENDPOINT_VM);
+}
+
 /* A signal may have come before. */
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 {
@@ -70,15 +77,14 @@ int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
-	/* What not even the end of a process cuts short is what that end is made of. */
-	if (ends == BY_NOTHING && IS_REFUSED(process_is(ENDPOINT_PM) || process_is(ENDPOINT_VM)))
-		return -EINVAL;
 	tasks[task]->request.ends = (uint8_t)ends;
 	if (request_is_ended(tasks[task]))
 		return 1;
 	clients[task].state = CLIENT_PARKED;
 	servers[PRESENT_DOMAIN].signalled[task / 64] &= ~(1UL << task % 64);
 	servers[PRESENT_DOMAIN].late[task / 64] &= ~(1UL << task % 64);
+	if (tasks[task]->work & WORK_END && !may_keep(PRESENT_DOMAIN))
+		return 0;
 	if (deadline == NEVER)
 		timer_clear((uint32_t)task);
 	else
@@ -109,11 +115,12 @@ static void tell(uint32_t task, uint64_t *bits)
 void server_interrupt(struct task *t)
 {
 	struct client *c = &clients[t->number];
-	bool may_end = c->state != CLIENT_NONE && (c->state != CLIENT_PARKED || request_is_ended(t));
+	bool ends = c->state == CLIENT_PARKED && request_is_ended(t);
 
-	if (may_end && c->state == CLIENT_PARKED)
+	if (ends)
 		tell(t->number, servers[c->domain].signalled);
-	if (may_end && t->work & WORK_END)
+	if (c->state != CLIENT_NONE && t->work & WORK_END &&
+	    (ends || c->state != CLIENT_PARKED || !may_keep(c->domain)))
 		timer_set(t->number, clock_now() + KILL_NS);
 }
 
