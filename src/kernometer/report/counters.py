@@ -97,7 +97,7 @@ def _text(count: float, most: float = 100_000) -> str:
         if abs(count) >= max(most, factor):
             return f"{count / factor:.3g}{prefix}"
     whole = abs(count) >= 100 or abs(count - round(count)) < 0.005
-    return f"{count:,.0f}" if whole else f"{count:,.2f}"
+    return f"{count:,.0f}" if whole else f"{count:,.{1 if abs(count) >= 1 else 2}f}"
 
 
 def print_counters(console: Console, systems: Mapping[str, Sequence[Result]]) -> None:
