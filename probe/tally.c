@@ -47,12 +47,14 @@ static struct tally *tally_of(const char *name)
 static void tally_add(const char *text, int iteration, int times)
 {
 	while (*text) {
+		size_t length = strcspn(text, " \n");
 		char name[TALLY_NAME];
-		long long value;
-		struct tally *t = sscanf(text, "%47s %lld", name, &value) == 2 ? tally_of(name) : NULL;
+		struct tally *t;
 
+		snprintf(name, sizeof name, "%.*s", (int)length, text);
+		t = text[length] == ' ' ? tally_of(name) : NULL;
 		if (t)
-			t->moved[iteration] += times * (int64_t)value;
+			t->moved[iteration] += times * (int64_t)strtoull(text + length, NULL, 10);
 		text += strcspn(text, "\n");
 		text += *text == '\n';
 	}
