@@ -80,6 +80,6 @@ def table(all_made: Sequence[Made]) -> Iterator[str]:
         name = "all services" if each.domain == ALL else each.domain.replace("vfs_fs", "vfs and fs")
         yield (
             f"| {each.structure} | {name} | {last - first + 1}, {first} to {last} | {each.messages:,} | {each.ended} | "
-            f"{len(each.found)} | {each.seconds / 60:.0f} min |"
+            f"{len(each.found)} | {each.seconds:.0f} s |"
         )
     yield f"| | | | {sum(each.messages for each in all_made):,} | | {sum(len(each.found) for each in all_made)} | |"

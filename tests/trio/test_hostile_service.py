@@ -18,7 +18,7 @@ from idl_parse import Service
 from kernometer.guests.trio import file_name
 from tests.trio import hostility
 from tests.trio.boot import Kernel
-from tests.trio.hostility import FATAL, RANDOM, REFUSED, Orders, Seen
+from tests.trio.hostility import FATAL, LIES, RANDOM, REFUSED, Orders, Seen
 
 pytestmark = pytest.mark.guest
 
@@ -249,6 +249,11 @@ def test_tasks_that_pm_makes_and_ends_are_no_harm_to_the_kernel(hostile: Hostile
     assert set(seen.attacks.values()) <= {harm, "EFAULT"}, seen.ended
 
 
+def day() -> int:
+    """The seed of today."""
+    return int(datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d"))
+
+
 @pytest.mark.parametrize(
     "service",
     [
@@ -259,6 +264,42 @@ def test_tasks_that_pm_makes_and_ends_are_no_harm_to_the_kernel(hostile: Hostile
 )
 def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str) -> None:
     """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
-    seed = int(datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d"))
+    seed = day()
     seen = hostility.run(hostile("micro", service, Orders(RANDOM, seed=seed, count=20_000)), seconds=30.0)
     assert not hostility.findings(seen, service), (seed, seen.ended)
+
+
+@pytest.mark.slow(minutes=0.5)
+@pytest.mark.parametrize(
+    ("structure", "domain"), [("one-server", ALL), ("micro+together=vfs,fs", VFS_AND_FS), ("mono+apart=fs", "fs")]
+)
+def test_random_messages_of_other_partitions_do_no_harm_to_the_kernel(
+    hostile: Hostile, structure: str, domain: str
+) -> None:
+    seed = day()
+    seen = hostility.run(hostile(structure, domain, Orders(RANDOM, seed=seed, count=100_000)), seconds=30.0)
+    assert not hostility.findings(seen, domain), (seed, seen.ended)
+
+
+@pytest.mark.slow(minutes=0.5)
+@pytest.mark.parametrize(
+    ("structure", "service"),
+    [
+        ("micro", "fs"),
+        ("micro", "ram_block"),
+        ("micro", "clock"),
+        ("mono+apart=fs", "fs"),
+        ("mono+apart=clock", "clock"),
+    ],
+)
+def test_a_service_that_lies_is_believed_by_its_own_clients_alone(
+    hostile: Hostile, structure: str, service: str
+) -> None:
+    """Expected: a third of its answers are others than it had, and what does not need it goes on. Broken: a service
+    above, or the kernel, that takes a number for a place."""
+    seed = day()
+    seen = hostility.run(hostile(structure, service, Orders(LIES, seed=seed)), seconds=60.0)
+    assert PANIC not in str(seen.ended), (seed, seen.ended)
+    assert seen.is_alive, (seed, seen.ended)
+    wrong = {name for which in ("between", "after") for name, word in seen.rounds[which].items() if word != "ok"}
+    assert wrong <= set(LOST[service]), (seed, seen.ended)

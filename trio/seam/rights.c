@@ -37,17 +37,15 @@ bool process_is(uint32_t endpoint)
 	return endpoint < ENDPOINTS && domains[PRESENT_DOMAIN].endpoints >> endpoint & 1;
 }
 
-/* Who says what is a device's does not say it of memory, nor of the interrupt controllers. */
-static bool is_kernels(uint64_t from, uint64_t length)
+/* Who says what is a device's does not say it of memory. */
+static bool has_ram(uint64_t from, uint64_t length)
 {
-	if (length > UINT64_MAX - from || boot_has_ram(from, from + length))
-		return true;
-	return from <= UINT32_MAX && from + length > DEVICES_END;
+	return length > UINT64_MAX - from || boot_has_ram(from, from + length);
 }
 
 bool process_memory_add(uint32_t id, uint64_t begin, uint64_t length)
 {
-	if (memory_count == COUNT_OF(memories) || is_kernels(begin, length))
+	if (memory_count == COUNT_OF(memories) || has_ram(begin, length))
 		return false;
 	memories[memory_count++] = (struct device_memory){ begin, length, id };
 	return true;
@@ -65,9 +63,12 @@ bool process_may_memory(uint64_t from, uint64_t length)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
 
+	/* Beyond are the interrupt controllers, and what the kernel could not copy a page of. */
+	if (from > DEVICES_END || length > DEVICES_END - from)
+		return false;
 	for (const struct device_memory *m = memories; m < memories + memory_count; m++)
 		if (may_function(d, m->id) && from >= m->begin && length <= m->length &&
 		    from - m->begin <= m->length - length)
 			return true;
-	return d->has_bus && !is_kernels(from, length);
+	return d->has_bus && !has_ram(from, length);
 }

@@ -12,7 +12,7 @@
 /* To the console, which sees no bytes: so many of them. */
 #define WORD_LENGTH 77
 
-enum { KIND_REFUSED, KIND_RANDOM, KIND_FATAL };
+enum { KIND_REFUSED, KIND_RANDOM, KIND_FATAL, KIND_LIES };
 
 /* The test writes it into the kernel's file, where it finds the mark. */
 struct orders {
@@ -34,6 +34,8 @@ int64_t __wrap_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
 void refused_came(const struct incoming *in);
 void refused_answered(void);
 void random_came(const struct incoming *in);
+/* Some of its answers are others than it had. */
+void lie(uint64_t trap, uint64_t a, uint64_t b);
 void fatal_came(const struct incoming *in);
 
 /* powers.c: with the kernel's calls that the service has a right to. */

@@ -136,6 +136,28 @@ static void one(void)
 	made++;
 }
 
+void lie(uint64_t trap, uint64_t a, uint64_t b)
+{
+	struct message *m = (struct message *)a;
+	struct client_answer *answer = (struct client_answer *)b;
+
+	if (!state)
+		state = orders.seed;
+	if ((trap != TRAP_REPLY && trap != TRAP_ANSWER) || below(3))
+		return;
+	made++;
+	if (trap == TRAP_REPLY && below(2))
+		m->words[below(4)] = word();
+	else if (trap == TRAP_REPLY)
+		m->result = below(2) ? (int64_t)word() : -(int64_t)below(134);
+	else if (below(2))
+		answer->out[below(OUT_WORDS)] = word();
+	else
+		answer->result = below(2) ? (int64_t)word() : -(int64_t)below(134);
+	if (made % 100 == 0)
+		log_line("hostile: lies: %lu", made);
+}
+
 void random_came(const struct incoming *in)
 {
 	bool goes_on = made < orders.count;

@@ -38,7 +38,7 @@ static void came(const struct incoming *in)
 		refused_came(in);
 	else if (orders.kind == KIND_RANDOM)
 		random_came(in);
-	else
+	else if (orders.kind == KIND_FATAL)
 		fatal_came(in);
 }
 
@@ -46,8 +46,11 @@ int64_t __wrap_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 {
 	const struct copying *copied = (const struct copying *)a;
 	uint64_t own = number == TRAP_COPY ? copied->own : 0, n = number == TRAP_COPY ? copied->n : 0;
-	int64_t result = __real_trap_kernel(number, a, b, c);
+	int64_t result;
 
+	if (armed && orders.kind == KIND_LIES)
+		lie(number, a, b);
+	result = __real_trap_kernel(number, a, b, c);
 	if (number == TRAP_NEXT && result == 0)
 		came((const struct incoming *)a);
 	else if (number == TRAP_COPY && result >= 0 && copied->kind != COPY_OUT && n >= 8 &&
