@@ -87,7 +87,7 @@ static void take_default(struct thread *t, uint32_t signal)
 		return;
 	if (!default_stops(signal))
 		process_end(p, signal, t);
-	else if (signal == SIGSTOP || !group_is_orphaned(p, NULL))
+	else if (signal == SIGSTOP || !group_is_orphaned(p->group, NULL))
 		stop_begin(p, signal, t);
 }
 

@@ -60,20 +60,16 @@ static void tell_of_end(struct process *p)
 }
 
 /* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
-static void wake_orphaned(struct process *member, const struct process *except)
+static void wake_orphaned(int32_t group, const struct process *except)
 {
-	struct process *p = member;
-
-	if (pm.stopped == 0 || !group_is_orphaned(member, except))
+	if (pm.stopped == 0 || !group_is_orphaned(group, except))
 		return;
-	do {
-		if (p->stop) {
-			signal_group(member->group, SIGHUP);
-			signal_group(member->group, SIGCONT);
+	EACH_PROCESS (p)
+		if (p->group == group && p->stop) {
+			signal_group(group, SIGHUP);
+			signal_group(group, SIGCONT);
 			return;
 		}
-		p = p->group_next;
-	} while (p != member);
 }
 
 static void give_children_to_init(struct process *p)
@@ -90,7 +86,7 @@ static void give_children_to_init(struct process *p)
 		if (child->zombie)
 			tell_of_end(child);
 		else if (child->group != p->group && child->session == p->session)
-			wake_orphaned(child, p);
+			wake_orphaned(child->group, p);
 	}
 }
 
@@ -124,7 +120,7 @@ static void process_leave(struct process *p)
 	if (!list_is_empty(&p->children))
 		give_children_to_init(p);
 	if (pm.stopped && p->parent->group != p->group && p->parent->session == p->session)
-		wake_orphaned(p, p);
+		wake_orphaned(p->group, p);
 	handlers_give(p->handlers);
 	tell_of_end(p);
 }

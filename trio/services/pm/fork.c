@@ -66,7 +66,8 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 	p->number = number;
 	number_use(number);
 	number_of(number)->process = (uint16_t)(slot + 1);
-	group_join(p, from->group);
+	p->group = from->group;
+	number_use(p->group);
 	p->session = from->session;
 	number_use(p->session);
 	p->exit_signal = flags & CLONE_PARENT ? from->exit_signal : (uint32_t)(flags & CSIGNAL);

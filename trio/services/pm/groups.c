@@ -3,19 +3,23 @@
 
 /* Nobody in the group has a parent in another group of the same session. `except` counts no more, as member and as
  * parent. */
-bool group_is_orphaned(struct process *member, const struct process *except)
+bool group_is_orphaned(int32_t group, const struct process *except)
 {
-	const struct process *p = member;
-
-	do {
+	EACH_PROCESS (p) {
 		const struct process *parent = p->parent;
 
-		if (p != except && !p->zombie && parent && parent != except && parent->number != INIT &&
-		    parent->group != p->group && parent->session == p->session)
+		if (p->group == group && p != except && !p->zombie && parent && parent != except &&
+		    parent->number != INIT && parent->group != group && parent->session == p->session)
 			return false;
-		p = p->group_next;
-	} while (p != member);
+	}
 	return true;
+}
+
+static void group_set(struct process *p, int32_t group)
+{
+	number_drop(p->group);
+	p->group = group;
+	number_use(group);
 }
 
 static struct process *named(const struct request *r, int32_t pid)
@@ -65,8 +69,7 @@ verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 	if (group == p->group)
 		return answer(r, 0);
 	/* committed */
-	group_leave(p);
-	group_join(p, group);
+	group_set(p, group);
 	process_identify(p);
 	return answer(r, 0);
 }
@@ -78,8 +81,7 @@ verdict pm_setsid(struct request *r)
 	if (p->group == p->number || group_numbered(p->number))
 		return refuse(r, EPERM);
 	/* committed */
-	group_leave(p);
-	group_join(p, p->number);
+	group_set(p, p->number);
 	number_drop(p->session);
 	p->session = p->number;
 	number_use(p->session);

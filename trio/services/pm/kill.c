@@ -25,15 +25,13 @@ static void send_one_of_many(const struct process *from, struct process *to, uin
 
 static int64_t kill_group(const struct process *from, int32_t group, uint32_t signal)
 {
-	struct process *first = group_numbered(group), *to = first;
 	struct sent sent = { 0 };
 
-	if (!first)
+	EACH_PROCESS (to)
+		if (to->group == group)
+			send_one_of_many(from, to, signal, &sent);
+	if (!sent.met)
 		return -ESRCH;
-	do {
-		send_one_of_many(from, to, signal, &sent);
-		to = to->group_next;
-	} while (to != first);
 	return sent.allowed ? 0 : -EPERM;
 }
 

@@ -82,8 +82,8 @@ static struct thread *first_process(uint32_t slot)
 	p->number = number_take();
 	number_use(p->number);
 	number_of(p->number)->process = (uint16_t)(slot + 1);
-	group_join(p, p->number);
-	p->session = p->number;
+	p->group = p->session = p->number;
+	number_use(p->group);
 	number_use(p->session);
 	p->handlers = handlers_take();
 	limits_start(p);

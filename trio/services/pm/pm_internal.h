@@ -25,7 +25,7 @@
 /* Signals waiting, in all processes together; one process has at most RLIMIT_SIGPENDING of them. */
 #define QUEUED 2048
 
-/* Members of a ring without a head point at themselves when alone. */
+/* In place of a slot plus one. */
 #define NOBODY 0
 
 /* What comes with a signal. */
@@ -136,8 +136,6 @@ struct process {
 	uint32_t thread_count;
 	uint32_t slot;
 	int32_t number, group, session;
-	/* Ring of its group. */
-	struct process *group_next, *group_previous;
 	struct process *parent;
 	struct link children, of_parent;
 	/* Threads of it that wait for children. */
@@ -181,8 +179,8 @@ struct process {
 
 /* A number is free while nobody uses it: as a thread's, a process's, a group's or a session's. */
 struct number {
-	/* Slots plus one. `group`: a member. */
-	uint16_t thread, process, group;
+	/* Slots plus one. */
+	uint16_t thread, process;
 	uint16_t uses;
 };
 
@@ -240,10 +238,8 @@ void number_drop(int32_t number);
 /* NULL: there is none. */
 struct thread *thread_numbered(int32_t number);
 struct process *process_numbered(int32_t number);
-/* A member, from which `group_next` leads to the others and back. */
+/* A member. */
 struct process *group_numbered(int32_t group);
-void group_join(struct process *p, int32_t group);
-void group_leave(struct process *p);
 /* Tells vfs who a thread is, which is in /proc too. */
 void thread_identify(const struct thread *t);
 /* And its name, which is new; else it is the one that it has, in a new thread its maker's. */
@@ -330,7 +326,7 @@ verdict disk_park(struct request *r);
 void process_reap(struct process *p);
 
 /* groups.c */
-bool group_is_orphaned(struct process *member, const struct process *except);
+bool group_is_orphaned(int32_t group, const struct process *except);
 
 /* credentials.c */
 bool may_signal(const struct process *from, const struct process *to, uint32_t signal);

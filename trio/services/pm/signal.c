@@ -201,12 +201,7 @@ void signal_plain(struct process *p, uint32_t signal)
 
 void signal_group(int32_t group, uint32_t signal)
 {
-	struct process *first = group_numbered(group), *p = first;
-
-	if (!first)
-		return;
-	do {
-		signal_plain(p, signal);
-		p = p->group_next;
-	} while (p != first);
+	EACH_PROCESS (p)
+		if (p->group == group)
+			signal_plain(p, signal);
 }

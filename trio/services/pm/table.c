@@ -79,40 +79,10 @@ struct process *process_numbered(int32_t number)
 
 struct process *group_numbered(int32_t group)
 {
-	uint32_t slot = number_of(group)->group;
-
-	return slot ? &pm.processes[slot - 1] : NULL;
-}
-
-void group_join(struct process *p, int32_t group)
-{
-	struct process *member = group_numbered(group);
-
-	p->group = group;
-	number_use(group);
-	if (!member) {
-		p->group_next = p->group_previous = p;
-		number_of(group)->group = (uint16_t)(p->slot + 1);
-		return;
-	}
-	p->group_next = member;
-	p->group_previous = member->group_previous;
-	p->group_previous->group_next = p;
-	member->group_previous = p;
-}
-
-void group_leave(struct process *p)
-{
-	struct number *number = number_of(p->group);
-	bool alone = p->group_next == p;
-
-	if (alone)
-		number->group = NOBODY;
-	else if (number->group == p->slot + 1)
-		number->group = (uint16_t)(p->group_next->slot + 1);
-	p->group_next->group_previous = p->group_previous;
-	p->group_previous->group_next = p->group_next;
-	number_drop(p->group);
+	EACH_PROCESS (p)
+		if (p->group == group)
+			return p;
+	return NULL;
 }
 
 static void identify(const struct process *p, uint32_t slot, int32_t number, int32_t nice, char state,
@@ -174,7 +144,7 @@ void process_remove(struct process *p)
 	vfs_waited(p->slot, p->parent->slot);
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
-	group_leave(p);
+	number_drop(p->group);
 	number_drop(p->session);
 	number_drop(p->number);
 	number_of(p->number)->process = NOBODY;
