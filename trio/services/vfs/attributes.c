@@ -90,9 +90,7 @@ static int64_t stat_of(uint32_t task, int32_t directory, struct grant path, uint
 		f = file_of(task, directory);
 		return f == NULL ? -EBADF : stat_of_file(f, s);
 	}
-	result = walk(task, directory, vfs.path, walk_flags(flags), &n);
-	if (result != 0)
-		return result;
+	TRY(walk(task, directory, vfs.path, walk_flags(flags), &n));
 	result = refresh(n);
 	stat_of_node(n, s);
 	node_drop(n);
@@ -188,10 +186,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 /* `which` of the node become what `to` says, on its medium too. */
 int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
-	int64_t result = n->operations->set == NULL ? 0 : n->operations->set(n, which, to);
-
-	if (result != 0)
-		return result;
+	TRY(n->operations->set == NULL ? 0 : n->operations->set(n, which, to));
 	if ((which & SET_MODE) != 0)
 		n->mode = (n->mode & S_IFMT) | (to->mode & 07777);
 	if ((which & SET_OWNER) != 0)

@@ -126,44 +126,37 @@ static int64_t node_found(struct node *folder, uint32_t inode, const char *name,
 static int64_t remote_lookup(struct node *folder, const char *name, size_t length, struct node **out)
 {
 	uint32_t inode;
-	int64_t result = fs_lookup(remote_number(folder), remote_inode(folder), grant_read(name, length), &inode);
 
-	return result < 0 ? result : node_found(folder, inode, name, length, out);
+	TRY(fs_lookup(remote_number(folder), remote_inode(folder), grant_read(name, length), &inode));
+	return node_found(folder, inode, name, length, out);
 }
 
 static int64_t remote_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
 			     struct node **out)
 {
 	uint32_t inode;
-	int64_t result = fs_create(remote_number(folder), remote_inode(folder), as->mode, as->owner, as->group,
-				   as->device, grant_read(name, length), &inode);
 
-	if (result >= 0)
-		result = node_found(folder, inode, name, length, out);
-	if (result == 0)
-		refresh_or_later(folder);
-	return result;
+	TRY(fs_create(remote_number(folder), remote_inode(folder), as->mode, as->owner, as->group, as->device,
+		      grant_read(name, length), &inode));
+	TRY(node_found(folder, inode, name, length, out));
+	refresh_or_later(folder);
+	return 0;
 }
 
 static int64_t remote_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
 			      const char *target, size_t target_length)
 {
-	int64_t result = fs_symlink(remote_number(folder), remote_inode(folder), as->owner, as->group,
-				    grant_read(name, length), grant_read(target, target_length));
-
-	if (result >= 0)
-		refresh_or_later(folder);
-	return result;
+	TRY(fs_symlink(remote_number(folder), remote_inode(folder), as->owner, as->group, grant_read(name, length),
+		       grant_read(target, target_length)));
+	refresh_or_later(folder);
+	return 0;
 }
 
 static int64_t remote_link(struct node *folder, const char *name, size_t length, struct node *to)
 {
-	int64_t result =
-		fs_link(remote_number(folder), remote_inode(folder), remote_inode(to), grant_read(name, length));
-
-	if (result >= 0)
-		refresh_or_later(to);
-	return result;
+	TRY(fs_link(remote_number(folder), remote_inode(folder), remote_inode(to), grant_read(name, length)));
+	refresh_or_later(to);
+	return 0;
 }
 
 static void name_gone(struct remote_node *n)
@@ -180,11 +173,7 @@ static void name_gone(struct remote_node *n)
 
 static int64_t remote_unlink(struct node *folder, const char *name, size_t length, struct node *node)
 {
-	int64_t result =
-		fs_unlink(remote_number(folder), remote_inode(folder), S_ISDIR(node->mode), grant_read(name, length));
-
-	if (result < 0)
-		return result;
+	TRY(fs_unlink(remote_number(folder), remote_inode(folder), S_ISDIR(node->mode), grant_read(name, length)));
 	name_gone(remote_of(node));
 	refresh_or_later(folder);
 	return 0;
@@ -206,9 +195,9 @@ static int64_t remote_rename(struct node *folder, const char *name, size_t lengt
 static int64_t remote_parent(struct node *folder, struct node **out)
 {
 	uint32_t inode;
-	int64_t result = fs_lookup(remote_number(folder), remote_inode(folder), grant_read("..", 2), &inode);
 
-	return result < 0 ? result : node_get(folder->mount, inode, out);
+	TRY(fs_lookup(remote_number(folder), remote_inode(folder), grant_read("..", 2), &inode));
+	return node_get(folder->mount, inode, out);
 }
 
 static int64_t remote_name(struct node *node, char *to, struct node **folder)
@@ -229,8 +218,7 @@ static int64_t remote_readlink(struct node *link, char *to, size_t size)
 
 static int64_t remote_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
-	int64_t result = fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
-	return result < 0 ? result : 0;
+	return fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
 }
 
 static int64_t remote_sync(struct node *n)
