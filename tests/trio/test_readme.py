@@ -100,8 +100,8 @@ def test_a_line_more_is_a_line_more_in_each_structure_that_has_it(tmp_path: Path
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("structure_kernel", lines.STRUCTURES, indirect=True)
-def test_the_code_is_as_large_as_the_table_says(structure_kernel: Kernel) -> None:
+@pytest.mark.parametrize("kernel", lines.STRUCTURES, indirect=True)
+def test_the_code_is_as_large_as_the_table_says(kernel: Kernel) -> None:
     """Expected: its last line, within 2 KiB, where this compiler is the one that it names. Broken: an older figure;
     then `python3 trio/tools/lines.py trio/README.md BUILD`."""
     compiler = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True, timeout=60).stdout
@@ -110,4 +110,4 @@ def test_the_code_is_as_large_as_the_table_says(structure_kernel: Kernel) -> Non
     if compiler.split(".")[0].strip() != row[1]:
         pytest.skip(f"the sizes are known for gcc {row[1]}; this is {compiler}")
     known = dict(zip((f"trio-{each}" for each in lines.STRUCTURES), map(int, row[2].split(" | ")), strict=True))
-    assert abs(lines.code_kib(structure_kernel.file) - known[structure_kernel.file.stem]) <= 2
+    assert abs(lines.code_kib(kernel.file) - known[kernel.file.stem]) <= 2
