@@ -123,12 +123,11 @@ static void one(void)
 	case TRAP_REPLY:
 	case TRAP_PANIC:
 	case TRAP_PAGES_GIVE:
+	case TRAP_LOG:
 		TRAP(number, 0xffff888000000000UL + next() % (1UL << 40), word(), word());
 		break;
 	case TRAP_PAGES_TAKE:
 		TRAP(TRAP_PAGES_TAKE, below(64) ? 0 : below(3), 0, 0);
-		break;
-	case TRAP_LOG:
 		break;
 	default:
 		TRAP(number, word(), word(), word());
