@@ -70,31 +70,20 @@ static void information_fill(struct linux_siginfo *to, const uint64_t *out, int 
 	to->value = out[OUT_PM_ATTEND_VALUE];
 }
 
+/* What both have, by the same names. */
+#define EACH_REGISTER(of)                                                                                             \
+	of(r8) of(r9) of(r10) of(r11) of(r12) of(r13) of(r14) of(r15) of(rdi) of(rsi) of(rbp) of(rbx) of(rdx) of(rax) \
+		of(rcx) of(rsp) of(rip)
+
 static void machine_fill(struct linux_sigcontext *to, const struct registers *r)
 {
-	*to = (struct linux_sigcontext){
-		.r8 = r->r8,
-		.r9 = r->r9,
-		.r10 = r->r10,
-		.r11 = r->r11,
-		.r12 = r->r12,
-		.r13 = r->r13,
-		.r14 = r->r14,
-		.r15 = r->r15,
-		.rdi = r->rdi,
-		.rsi = r->rsi,
-		.rbp = r->rbp,
-		.rbx = r->rbx,
-		.rdx = r->rdx,
-		.rax = r->rax,
-		.rcx = r->rcx,
-		.rsp = r->rsp,
-		.rip = r->rip,
-		.rflags = r->rflags,
-		.cs = (uint16_t)r->cs,
-		.ss = (uint16_t)r->ss,
-		.error = r->error,
-	};
+#define FILL(name) to->name = r->name;
+	EACH_REGISTER(FILL)
+#undef FILL
+	to->rflags = r->rflags;
+	to->cs = (uint16_t)r->cs;
+	to->ss = (uint16_t)r->ss;
+	to->error = r->error;
 }
 
 static void context_fill(struct linux_ucontext *to, const struct task *t, const struct request *r, int signal)
@@ -175,28 +164,12 @@ static int64_t fpu_get(struct task *t, uint64_t address)
 
 static void registers_get(struct registers *r, const struct linux_sigcontext *m)
 {
-	*r = (struct registers){
-		.rdi = m->rdi,
-		.rsi = m->rsi,
-		.rdx = m->rdx,
-		.r10 = m->r10,
-		.r8 = m->r8,
-		.r9 = m->r9,
-		.rax = m->rax,
-		.rbx = m->rbx,
-		.rbp = m->rbp,
-		.r12 = m->r12,
-		.r13 = m->r13,
-		.r14 = m->r14,
-		.r15 = m->r15,
-		.r11 = m->r11,
-		.rcx = m->rcx,
-		.rip = m->rip,
-		.rsp = m->rsp,
-		.cs = r->cs,
-		.ss = r->ss,
-		.rflags = (m->rflags & FLAGS_OWN) | FLAGS_BASE,
-	};
+#define GET(name) r->name = m->name;
+	EACH_REGISTER(GET)
+#undef GET
+	r->rflags = (m->rflags & FLAGS_OWN) | FLAGS_BASE;
+	/* All of them are to be loaded. */
+	r->trap = r->error = 0;
 }
 
 int64_t signal_frame_pop(struct task *t)
