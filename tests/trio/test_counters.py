@@ -149,7 +149,10 @@ MEASURED = {
 #: The plugin's sums contain the first iterations and ticks.
 PLUGIN_APART = 0.15
 #: How many writes of CR3 in one operation may only flush, where vm is in the program's address space.
-FLUSHES = {"proc/fork-exit": 7, "proc/execl": 4}
+FLUSHES = {"proc/fork-exit": 10, "proc/execl": 4}
+#: How many switches the operation between two readings has beyond the timed one's, where services are processes: one
+#: message there and back, five requests of servers.
+BETWEEN_READINGS = {"proc/execl": 2}
 
 
 @pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
@@ -172,7 +175,9 @@ def test_each_row_has_the_counters_of_one_operation(
         assert seen["syscalls"] == pytest.approx(traps, rel=PLUGIN_APART, abs=PLUGIN_APART), row
         spaces = counts.get("switches.address_space", 0)
         beyond = seen["cr3_writes"] - spaces
-        assert -PLUGIN_APART < beyond < FLUSHES.get(row, 0) + PLUGIN_APART * max(1, spaces), row
+        assert (
+            -PLUGIN_APART - BETWEEN_READINGS.get(row, 0) < beyond < FLUSHES.get(row, 0) + PLUGIN_APART * max(1, spaces)
+        ), row
 
 
 @pytest.mark.slow(minutes=1)
