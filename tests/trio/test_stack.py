@@ -51,7 +51,7 @@ RINGS_OF_PROCESSES = {
         {
             *("discard", "entry_at", "frame_drop", "frame_free_clean", "frame_return", "frame_take", "idle_run"),
             *("frame_take_promised_dirty", "kernel_stack_give", "pages_give", "process_free", "schedule", "server_end"),
-            *("server_wrong", "table_free", "task_run", "unmap"),
+            *("table_free", "task_run", "unmap"),
         }
     ): 4,
 }

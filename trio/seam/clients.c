@@ -121,7 +121,7 @@ void server_interrupt(struct task *t)
 		tell(t->number, servers[c->domain].signalled);
 	if (c->state != CLIENT_NONE && t->work & WORK_END &&
 	    (ends || c->state != CLIENT_PARKED || !may_keep(c->domain)))
-		timer_set(t->number, clock_now() + KILL_NS);
+		timer_set(t->number, now() + KILL_NS);
 }
 
 /* Its process was killed, and the server has not answered since. */
@@ -131,7 +131,7 @@ static void leave_server(uint32_t task)
 	struct caller *caller = c->caller;
 
 	if (c->state == CLIENT_SENT)
-		queue_remove(&caller->link);
+		list_remove(&caller->link);
 	else
 		tell(task, servers[c->domain].gone);
 	client_end(task);
@@ -161,7 +161,7 @@ void server_forget(struct task *t)
 	if (c->state == CLIENT_NONE)
 		return;
 	if (c->state == CLIENT_SENT)
-		queue_remove(&c->caller->link);
+		list_remove(&c->caller->link);
 	else
 		tell(t->number, servers[c->domain].gone);
 	grants_end(t->number);

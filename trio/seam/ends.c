@@ -26,7 +26,7 @@ static void callers_fail(struct server *s, uint32_t domain)
 	while (!queue_is_empty(&s->callers)) {
 		struct caller *c = CONTAINER(s->callers.head.next, struct caller, link);
 
-		queue_remove(&c->link);
+		list_remove(&c->link);
 		fail(c);
 	}
 	for (uint32_t task = 0; task < TASKS; task++)
@@ -76,14 +76,4 @@ void task_end_alone(uint32_t status)
 	}
 	log_line("%s ends alone, with status %u", current->name, status);
 	task_end(current);
-}
-
-_Noreturn void server_wrong(const char *why)
-{
-	server_end("%s", why);
-}
-
-_Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address)
-{
-	server_end("exception %lu at %lx, address %lx", trap, rip, address);
 }

@@ -165,7 +165,7 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 	uint32_t space = owner < TASKS ? tasks[owner]->space : owner;
 
 	*access = write ? 6 : 4;
-	if (space == TASKS || space_root(space) == 0 ||
+	if (space == TASKS || space_roots[space] == 0 ||
 	    space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
 		return NULL;
 	*access |= 1;

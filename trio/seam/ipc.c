@@ -147,7 +147,7 @@ static bool next_caller(struct server *s, struct incoming *in)
 	if (queue_is_empty(&s->callers))
 		return false;
 	c = CONTAINER(s->callers.head.next, struct caller, link);
-	queue_remove(&c->link);
+	list_remove(&c->link);
 	*in = (struct incoming){ .kind = INCOMING_CALL, .endpoint = c->endpoint, .who = c->task->number, .m = *c->m };
 	if (c->request) {
 		in->kind = INCOMING_CLIENT;

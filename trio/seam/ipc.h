@@ -85,8 +85,6 @@ void server_late(uint32_t task);
  * that called it could not do anything else any more. */
 void server_ticked(void);
 void server_look(void);
-/* The present server, a process, met an exception: it ends. */
-_Noreturn void server_fault(uint64_t trap, uint64_t rip, uint64_t address);
 /* What servers counted themselves: added. */
 void servers_count(struct counters *sum);
 bool server_has_parked(const struct task *t);

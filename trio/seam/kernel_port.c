@@ -119,11 +119,6 @@ struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
 	return (struct grant){ whole.id + offset, MIN(length, rest) };
 }
 
-nanoseconds now(void)
-{
-	return clock_now();
-}
-
 void *pages_take(size_t count)
 {
 	uint64_t frame = count == 1 ? frame_take() : frames_take(count);

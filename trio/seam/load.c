@@ -51,7 +51,7 @@ struct task *process_load(uint32_t domain)
 			load_segment(domain, &segments[i]);
 	for (unsigned i = 1; i <= PROCESS_STACK_PAGES; i++)
 		(void)load_page(domain, PROCESS_STACK_TOP - i * PAGE, FLAG_WRITE);
-	t->root = space_root(number);
+	t->root = space_roots[number];
 	t->space = number;
 	task_exec(t, head->entry, PROCESS_STACK_TOP - 8);
 	return t;

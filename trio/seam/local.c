@@ -29,7 +29,7 @@ verdict park_until(struct queue *queue, struct request *r, nanoseconds deadline)
 
 void unpark_request(struct request *r)
 {
-	queue_remove(&r->link);
+	list_remove(&r->link);
 	task_wake(CONTAINER(r, struct task, request));
 }
 
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void pass(struct task *t)
 	bool gave_way = !t->ready.next;
 
 	if (!gave_way)
-		queue_remove(&t->ready);
+		list_remove(&t->ready);
 	(void)task_look();
 	/* What it was parked for has come: then a signal waits. */
 	if (gave_way && request_is_ended(t))
@@ -125,7 +125,7 @@ void service_leave(uint32_t endpoint)
 
 		if (door->endpoint != endpoint)
 			continue;
-		queue_remove(l);
+		list_remove(l);
 		task_start(door->task);
 		return;
 	}

@@ -41,7 +41,7 @@ static uint32_t *uses_of(const uint64_t *entry)
  * memory. */
 static uint64_t *entry_at(uint32_t domain, uint64_t address, bool make)
 {
-	uint64_t *table = physical(space_root(TASKS + domain));
+	uint64_t *table = physical(space_roots[TASKS + domain]);
 
 	for (int level = 3; level > 0; level--) {
 		uint64_t *entry = &table[ENTRY_OF(address, level)];
@@ -65,7 +65,7 @@ static uint64_t *entry_at(uint32_t domain, uint64_t address, bool make)
 static void prune(uint32_t domain, uint64_t address)
 {
 	for (int lowest = 0; lowest < 3; lowest++) {
-		uint64_t *table = physical(space_root(TASKS + domain)), *entry = NULL, *above = NULL;
+		uint64_t *table = physical(space_roots[TASKS + domain]), *entry = NULL, *above = NULL;
 
 		for (int level = 3; level > lowest; level--) {
 			above = table;
@@ -101,7 +101,7 @@ static void unmap(uint32_t domain, uint64_t address)
 	*entry = 0;
 	--*uses_of(entry);
 	prune(domain, address);
-	if (cpu_cr3() == space_root(TASKS + domain))
+	if (cpu_cr3() == space_roots[TASKS + domain])
 		cpu_forget_page(address);
 }
 
@@ -173,7 +173,7 @@ void process_windows_begin(uint32_t domain)
 
 uint64_t process_window(uint32_t domain, uint64_t frame)
 {
-	if (!space_root(TASKS + domain) || !process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
+	if (!space_roots[TASKS + domain] || !process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
 		return 0;
 	set_bit(windowed, frame);
 	return PROCESS_WINDOWS + frame;
@@ -221,7 +221,7 @@ void frame_return(uint64_t frame)
 		return;
 	clear_bit(windowed, frame);
 	for (uint32_t domain = 1; domain <= SERVERS; domain++)
-		if (is_process(domain) && space_root(TASKS + domain))
+		if (is_process(domain) && space_roots[TASKS + domain])
 			unmap(domain, PROCESS_WINDOWS + frame);
 }
 
@@ -256,10 +256,10 @@ static void table_free(uint64_t *table, int level, uint64_t address)
 
 void process_free(uint32_t domain)
 {
-	uint64_t root = space_root(TASKS + domain);
+	uint64_t root = space_roots[TASKS + domain];
 
-	current->root = kernel_root();
-	cpu_set_cr3(kernel_root());
+	current->root = kernel_root;
+	cpu_set_cr3(kernel_root);
 	COUNT(space_switches, 1);
 	space_roots[TASKS + domain] = 0;
 	table_free(physical(root), 3, 0);
@@ -272,7 +272,7 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 	while (n > 0) {
 		size_t part = MIN(n, PAGE - from % PAGE);
 		const uint64_t *entry =
-			from < PROCESS_PAGES && space_root(TASKS + domain) ? entry_at(domain, from, false) : NULL;
+			from < PROCESS_PAGES && space_roots[TASKS + domain] ? entry_at(domain, from, false) : NULL;
 
 		if (!entry || *entry == 0)
 			return false;

@@ -1,9 +1,7 @@
-/* process.c: what a protection domain that is a process has for itself: its first instructions, its traps, its words.
- * */
+/* process.c: what a protection domain that is a process has for itself: its traps, its words. */
 #include "server.h"
 #include "text.h"
 
-_Noreturn void process_main(void);
 uint64_t __stack_chk_guard = 0x7a6b5c4d3e2f1000;
 _Noreturn void __stack_chk_fail(void);
 _Noreturn void __stack_chk_fail(void)
@@ -44,9 +42,4 @@ _Noreturn void panic(const char *format, ...)
 	va_start(list, format);
 	for (;;)
 		say(TRAP_PANIC, format, list);
-}
-
-_Noreturn void process_main(void)
-{
-	serve();
 }

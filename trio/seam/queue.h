@@ -24,9 +24,4 @@ static inline void queue_add_first(struct queue *q, struct link *one)
 	list_add(q->head.next, one);
 }
 
-static inline void queue_remove(struct link *one)
-{
-	list_remove(one);
-}
-
 #endif

@@ -38,7 +38,7 @@ void unpark_request(struct request *r)
 {
 	struct held *h = held_of(r);
 
-	queue_remove(&r->link);
+	list_remove(&r->link);
 	h->is_parked = false;
 	run_again(h);
 }
@@ -204,7 +204,7 @@ static void answer_client(struct held *h)
 static void forget(struct held *h)
 {
 	if (h->is_parked || h->runs_again)
-		queue_remove(&h->request.link);
+		list_remove(&h->request.link);
 	h->is_parked = h->runs_again = false;
 }
 
@@ -302,7 +302,7 @@ _Noreturn void serve(void)
 		if (!queue_is_empty(&again)) {
 			struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
 
-			queue_remove(&h->request.link);
+			list_remove(&h->request.link);
 			h->runs_again = false;
 			handle(h);
 		}

@@ -6,6 +6,7 @@
 #include "copies.h"
 #include "ipc.h"
 #include "structure.h"
+#include "core/frames.h"
 
 /* One who waits for a reply; on its kernel stack. */
 struct caller {
@@ -82,8 +83,5 @@ int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline);
 int64_t client_gave_way(uint64_t task, uint64_t ends);
 /* The client's request is no more the server's. */
 void client_end(uint32_t task);
-
-/* ends.c: the present server, a process, ends, and says why. */
-_Noreturn void server_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

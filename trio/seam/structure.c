@@ -28,7 +28,7 @@ void services_begin(void)
 void request_forget(struct task *t)
 {
 	if (t->request.link.next)
-		queue_remove(&t->request.link);
+		list_remove(&t->request.link);
 	else if (SERVERS)
 		server_forget(t);
 }

@@ -149,7 +149,7 @@ int64_t domain_trap(uint64_t number, const uint64_t *a)
 	case TRAP_ALARM:
 		return alarm_asked(a[0], a[1]);
 	case TRAP_NOW:
-		return (int64_t)clock_now();
+		return (int64_t)now();
 	case TRAP_PAGES_TAKE:
 		return take_pages(a[0]);
 	case TRAP_PAGES_GIVE:

@@ -1,7 +1,6 @@
 /* clock.c: the calibration of the kernel's clock (calibrate.c) on a machine whose host is late: a model of
  * the local APIC's timer and the cycle counter, of which every access takes time, and some take long. For each seed:
  * the rate is as true as the calibration says, and where no reading was late it says nothing. */
-#include "x86/calibrate.h"
 #include "x86/apic.h"
 #include "x86/cpu.h"
 

@@ -28,8 +28,8 @@ static void many_mappings(void)
 	}
 	CHECK(map(0, PAGE, PROT_NONE, ANY) == -ENOMEM);
 	CHECK(ASK(1, unmap, first, PAGE) == 0);
-	CHECK(frames_promised() == 0 && map(0, PAGE, READ_WRITE, ANY) == (int64_t)first);
-	CHECK(frames_promised() == 1 + TABLES && ASK(1, unmap, lowest + 5 * PAGE, (REGIONS_MOST - 10) * PAGE) == 0);
+	CHECK(frames.promised == 0 && map(0, PAGE, READ_WRITE, ANY) == (int64_t)first);
+	CHECK(frames.promised == 1 + TABLES && ASK(1, unmap, lowest + 5 * PAGE, (REGIONS_MOST - 10) * PAGE) == 0);
 	CHECK(ASK(1, unmap, lowest, first - lowest + PAGE) == 0);
 	CHECK(CALL(renew, 1, 0) == 0);
 }
@@ -96,11 +96,11 @@ static void sizes(void)
 	CHECK(map(0, 1UL << 40, READ_WRITE, ANY | MAP_NORESERVE) == -ENOMEM);
 	CHECK(map(0, 1UL << 40, READ_WRITE, MAP_SHARED | MAP_ANONYMOUS) == -ENOMEM);
 	at = (uint64_t)map(0, 1UL << 40, PROT_NONE, ANY);
-	CHECK((int64_t)at > 0 && map(0, 1UL << 40, PROT_NONE, ANY) > 0 && frames_promised() == 0);
+	CHECK((int64_t)at > 0 && map(0, 1UL << 40, PROT_NONE, ANY) > 0 && frames.promised == 0);
 	at = (at + 2 * MIB) & -(2 * MIB);
 	CHECK(ASK(1, protect, at, 1UL << 30, READ_WRITE) == -ENOMEM);
 	CHECK(ASK(1, protect, at, MIB, READ_WRITE) == 0 && ASK(1, protect, at, MIB, PROT_NONE) == 0);
-	CHECK(frames_promised() == MIB / PAGE + TABLES);
+	CHECK(frames.promised == MIB / PAGE + TABLES);
 	CHECK(CALL(limit, 1, 2UL << 40, UINT64_MAX) == 0 && map(0, PAGE, READ_WRITE, ANY) == -ENOMEM);
 	CHECK(CALL(limit, 1, UINT64_MAX, UINT64_MAX) == 0 && CALL(renew, 1, 0) == 0);
 }
@@ -132,14 +132,14 @@ static uint64_t take_all(void)
 	for (uint64_t length = 64 * MIB; length >= PAGE; length /= 2)
 		for (int64_t at; (at = map(0, length, READ_WRITE, ANY)) > 0;)
 			first = first == 0 ? (uint64_t)at : first;
-	CHECK(map(0, PAGE, READ_WRITE, ANY) == -ENOMEM && frames_unpromised() <= TABLES);
+	CHECK(map(0, PAGE, READ_WRITE, ANY) == -ENOMEM && frames.unpromised <= TABLES);
 	return first;
 }
 
 /* Without memory each call says so, changes nothing that is seen, and leaves nothing behind. */
 static void each_call_refused(uint64_t at, uint64_t hog)
 {
-	uint64_t promised = frames_promised(), free = frames_free(), value;
+	uint64_t promised = frames.promised, free = frames.free, value;
 	uint32_t object;
 
 	CHECK(CALL(fork, 1, 2, 0) == -ENOMEM && space_of(2) == NULL);
@@ -151,7 +151,7 @@ static void each_call_refused(uint64_t at, uint64_t hog)
 	/* A stack is larger without a call. */
 	CHECK(user_write(1, USER_TOP - 3 * MIB, 1) == -EFAULT);
 	CHECK(CALL(object_create, &object) == -ENOMEM || CALL(object_drop, object) == 0);
-	CHECK(frames_promised() == promised && frames_free() == free);
+	CHECK(frames.promised == promised && frames.free == free);
 	CHECK(user_write(1, USER_TOP - PAGE - 8, 1) == 0 && user_write(1, hog, 1) == 0);
 	for (uint64_t i = 0; i < MIB; i += PAGE)
 		CHECK(user_read(1, at + i, &value) == 0 && value == i);
@@ -171,10 +171,10 @@ static void out_of_memory(void)
 	for (const struct region *r; (r = region_at(space_of(1), each)) != NULL; cursor_next(space_of(1), &each))
 		for (uint64_t i = r->begin; i < r->end; i += PAGE)
 			CHECK(user_write(1, i, i) == 0);
-	CHECK(frames_free() == frames_unpromised());
+	CHECK(frames.free == frames.unpromised);
 	CHECK(ASK(1, unmap, hog, MIB) == 0 && map(0, MIB, READ_WRITE, ANY) == (int64_t)hog);
 	CHECK(user_read(1, hog + MIB - PAGE, &value) == 0 && value == 0);
-	CHECK(CALL(renew, 1, 0) == 0 && frames_promised() == 0);
+	CHECK(CALL(renew, 1, 0) == 0 && frames.promised == 0);
 }
 
 /* Where all memory is in use a mapping can be moved still, with tables for both places and no page more. */
@@ -184,34 +184,34 @@ static void moving_without_memory(void)
 
 	for (uint64_t i = 0; i < 4 * MIB; i += PAGE)
 		CHECK(user_write(1, at + i, i) == 0);
-	while (frames_unpromised() > 0)
+	while (frames.unpromised > 0)
 		CHECK(kernel_memory_promise(1) == 0);
 	CHECK(ASK(1, remap, at, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == -ENOMEM);
 	CHECK(user_read(1, at + PAGE, &value) == 0 && value == PAGE && kernel_memory_promise(-5) == 0);
 	CHECK(ASK(1, remap, at, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == (int64_t)to);
 	for (uint64_t i = 0; i < 4 * MIB; i += PAGE)
 		CHECK(user_read(1, to + i, &value) == 0 && value == i);
-	CHECK(user_read(1, at, &value) == -EFAULT && frames_unpromised() >= 5 - 2);
-	CHECK(CALL(renew, 1, 0) == 0 && frames_promise(-(int64_t)frames_promised()) == 0);
+	CHECK(user_read(1, at, &value) == -EFAULT && frames.unpromised >= 5 - 2);
+	CHECK(CALL(renew, 1, 0) == 0 && frames_promise(-(int64_t)frames.promised) == 0);
 }
 
 /* Its pages and the tables that lead to them are promised as one, and go with the last who maps them. */
 static void shared_memory(void)
 {
 	uint64_t pages = 1030, at = (uint64_t)map(0, pages * PAGE, READ_WRITE, MAP_SHARED | MAP_ANONYMOUS), value;
-	uint64_t promised = frames_promised(), own = (uint64_t)space_of(1)->promised;
+	uint64_t promised = frames.promised, own = (uint64_t)space_of(1)->promised;
 
 	CHECK((int64_t)at > 0 && promised == pages + 3 + 1 + own && CALL(fork, 1, 2, 0) == 0);
-	CHECK(frames_promised() == promised + own);
-	while (frames_unpromised() > 0)
+	CHECK(frames.promised == promised + own);
+	while (frames.unpromised > 0)
 		CHECK(kernel_memory_promise(1) == 0);
 	for (uint64_t i = pages; i-- > 0;)
 		CHECK(user_write(i % 2 + 1, at + i * PAGE, i) == 0);
 	for (uint64_t i = 0; i < pages; i++)
 		CHECK(user_read(i % 2 + 1, at + i * PAGE, &value) == 0 && value == i);
 	/* Also a space's page and its root, and the page that objects are in. */
-	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0 && frames_unpromised() == pages + 4 + 2 * own + 3);
-	CHECK(frames_promise(-(int64_t)frames_promised()) == 0);
+	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0 && frames.unpromised == pages + 4 + 2 * own + 3);
+	CHECK(frames_promise(-(int64_t)frames.promised) == 0);
 }
 
 /* A page that a file has not yet is promised to nobody; who has a page of his own promised reads zeros from that. */
@@ -224,14 +224,14 @@ static void holes(void)
 	CHECK(CALL(map_object, 1, at, 4 * PAGE, READ_WRITE, MAP_SHARED | MAP_FIXED, object, 0, 1, &got) == 0);
 	CHECK(CALL(map_object, 1, other, 4 * PAGE, READ_WRITE, MAP_PRIVATE | MAP_FIXED, object, 0, 1, &got) == 0);
 	CHECK(user_write(1, at, 1) == 0);
-	while (frames_unpromised() > 0)
+	while (frames.unpromised > 0)
 		CHECK(kernel_memory_promise(1) == 0);
 	CHECK(user_write(1, at + PAGE, 1) == -ENOMEM && user_read(1, at + PAGE, &value) == -ENOMEM);
 	CHECK(user_read(1, other + PAGE, &value) == 0 && value == 0 && user_write(1, other + 2 * PAGE, 1) == 0);
 	CHECK(user_read(1, other, &value) == 0 && value == 1 && user_write(1, other, 2) == 0);
 	CHECK(user_write(1, other + PAGE, 1) == 0 && user_read(1, at, &value) == 0 && value == 1);
 	CHECK(CALL(object_drop, object) == 0 && CALL(renew, 1, 0) == 0);
-	CHECK(frames_promise(-(int64_t)frames_promised()) == 0);
+	CHECK(frames_promise(-(int64_t)frames.promised) == 0);
 }
 
 /* A new program's memory is kept for it before the old one's goes; without it the old one stays. */
@@ -240,18 +240,18 @@ static void renewing(void)
 	uint64_t at = (uint64_t)map(0, MIB, READ_WRITE, ANY), all, value;
 
 	CHECK(user_write(1, at, 7) == 0);
-	all = frames_unpromised() + frames_promised();
+	all = frames.unpromised + frames.promised;
 	CHECK(CALL(renew, 1, all + 1) == -ENOMEM && CALL(renew, 1, UINT64_MAX) == -EINVAL);
 	CHECK(user_read(1, at, &value) == 0 && value == 7);
 	/* Of one that others live in too nothing comes back. */
 	CHECK(CALL(fork, 1, 2, 1) == 0 && CALL(renew, 2, all) == -ENOMEM && space_of(2) == space_of(1));
 	CHECK(CALL(renew, 2, 500) == 0 && space_of(2)->promised == 500 && CALL(leave, 2) == 0);
-	CHECK(CALL(renew, 1, all) == 0 && frames_unpromised() == 0 && frames_promised() == all);
-	CHECK(CALL(map_zeros, 1, 0x400000, 9 * MIB, READ_WRITE) == 0 && frames_promised() == all);
+	CHECK(CALL(renew, 1, all) == 0 && frames.unpromised == 0 && frames.promised == all);
+	CHECK(CALL(map_zeros, 1, 0x400000, 9 * MIB, READ_WRITE) == 0 && frames.promised == all);
 	CHECK(CALL(set_limits, 1, 0x2000000, USER_TOP - PAGE, 8 * MIB, 40 * PAGE) == 0);
-	CHECK(frames_promised() == 9 * MIB / PAGE + 40 + 5 + 2 + TABLES);
-	CHECK(user_write(1, USER_TOP - 41 * PAGE, 1) == 0 && frames_promised() == 9 * MIB / PAGE + 40 + 5 + 2 + TABLES);
-	CHECK(CALL(renew, 1, 0) == 0 && frames_promised() == 0);
+	CHECK(frames.promised == 9 * MIB / PAGE + 40 + 5 + 2 + TABLES);
+	CHECK(user_write(1, USER_TOP - 41 * PAGE, 1) == 0 && frames.promised == 9 * MIB / PAGE + 40 + 5 + 2 + TABLES);
+	CHECK(CALL(renew, 1, 0) == 0 && frames.promised == 0);
 }
 
 static struct request waiting[4];

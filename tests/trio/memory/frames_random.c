@@ -42,7 +42,7 @@ static void take(void)
 		order = 0;
 	frame = of_promise ? frame_take_promised() : frames_take(1UL << order);
 	if (frame == 0) {
-		CHECK(!of_promise && (order > 0 || frames_unpromised() == 0));
+		CHECK(!of_promise && (order > 0 || frames.unpromised == 0));
 		return;
 	}
 	taken += of_promise;
@@ -81,10 +81,10 @@ static void promise(void)
 
 	if (rand() % 2)
 		pages = -MIN(pages, left);
-	fits = pages <= (int64_t)frames_unpromised();
+	fits = pages <= (int64_t)frames.unpromised;
 	CHECK(frames_promise(pages) == (fits ? 0 : -ENOMEM));
 	promised += fits ? (uint64_t)pages : 0;
-	CHECK(frames_promised() == promised);
+	CHECK(frames.promised == promised);
 }
 
 int main(int argc, char **argv)
@@ -96,9 +96,9 @@ int main(int argc, char **argv)
 	srand((unsigned)atoi(argv[1]));
 	rounds = atoi(argv[2]);
 	host_start();
-	all = frames_free();
-	CHECK(all == frames_total());
-	CHECK(frames_take(0) == 0 && frames_take(3) == 0 && frames_take(1024) == 0 && frames_free() == all);
+	all = frames.free;
+	CHECK(all == frames.total);
+	CHECK(frames_take(0) == 0 && frames_take(3) == 0 && frames_take(1024) == 0 && frames.free == all);
 	for (int round = 0; round < rounds; round++) {
 		/* Memory fills, and empties, and fills. */
 		if (rand() % 100 < (round / PHASE % 2 ? 40 : 60))
@@ -107,18 +107,18 @@ int main(int argc, char **argv)
 			drop((uint32_t)rand() % count);
 		if (rand() % 8 == 0)
 			promise();
-		CHECK(frames_free() - frames_unpromised() == promised - taken);
+		CHECK(frames.free - frames.unpromised == promised - taken);
 	}
 	while (count > 0)
 		drop(count - 1);
-	CHECK(frames_free() == all && taken == 0 && frames_promise(-(int64_t)promised) == 0);
-	CHECK(frames_unpromised() == all && frames_promised() == 0);
+	CHECK(frames.free == all && taken == 0 && frames_promise(-(int64_t)promised) == 0);
+	CHECK(frames.unpromised == all && frames.promised == 0);
 	for (uint64_t runs = 0; frames_take(512) != 0; runs++)
-		CHECK(frames_free() == all - (runs + 1) * 512);
+		CHECK(frames.free == all - (runs + 1) * 512);
 	/* What is left are the ends of ranges, which no run fits into. */
-	CHECK(frames_free() < 6 * 512);
+	CHECK(frames.free < 6 * 512);
 	while (frame_take() != 0)
 		continue;
-	CHECK(frames_free() == 0 && frames_take(2) == 0 && frame_take_dirty() == 0);
+	CHECK(frames.free == 0 && frames_take(2) == 0 && frame_take_dirty() == 0);
 	return 0;
 }

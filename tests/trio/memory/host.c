@@ -52,10 +52,7 @@ void frame_check_zeros(uint64_t frame)
 		CHECK(words[i] == 0);
 }
 
-uint64_t kernel_root(void)
-{
-	return 0;
-}
+uint64_t kernel_root;
 
 void *pages_take(size_t count)
 {
@@ -276,11 +273,11 @@ void host_run(void (*const cases[])(void), size_t count)
 
 	host_start();
 	CHECK(CALL(renew, 1, 0) == 0);
-	before = frames_free();
+	before = frames.free;
 	for (size_t i = 0; i < count; i++) {
 		cases[i]();
-		printf("case %zu: free %lu of %lu\n", i, frames_free(), before);
-		CHECK(frames_free() == before && frames_unpromised() == before && frames_promised() == 0);
+		printf("case %zu: free %lu of %lu\n", i, frames.free, before);
+		CHECK(frames.free == before && frames.unpromised == before && frames.promised == 0);
 	}
 }
 

@@ -404,7 +404,7 @@ static void check_promises(void)
 		CHECK(!processes[i].alive || (uint64_t)space_of(i)->promised == own);
 		sum += own;
 	}
-	CHECK(frames_promised() == sum);
+	CHECK(frames.promised == sum);
 }
 
 int main(int argc, char **argv)
@@ -417,9 +417,9 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[2]);
 	scarce = atoi(argv[3]) != 0;
 	host_start();
-	while (scarce && frames_free() > (uint64_t)atoi(argv[3]))
+	while (scarce && frames.free > (uint64_t)atoi(argv[3]))
 		CHECK(frame_take() != 0);
-	before = frames_free();
+	before = frames.free;
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_create, &objects[i].number) == 0);
 	CHECK(CALL(renew, 1, 0) == 0);
@@ -448,7 +448,7 @@ int main(int argc, char **argv)
 			CHECK(CALL(leave, i) == 0);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_drop, objects[i].number) == 0);
-	printf("free before %lu, after %lu, %lu refused\n", before, frames_free(), refused);
-	CHECK(frames_free() == before && frames_unpromised() == before && scarce == (refused > 0));
+	printf("free before %lu, after %lu, %lu refused\n", before, frames.free, refused);
+	CHECK(frames.free == before && frames.unpromised == before && scarce == (refused > 0));
 	return 0;
 }

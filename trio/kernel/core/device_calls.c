@@ -48,15 +48,15 @@ int64_t kernel_call_shut_down_by(uint32_t how, uint64_t address, uint32_t size, 
 int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
 	size_t count = 1;
-	uint64_t frames;
+	uint64_t block;
 
 	while (count < pages && count < DMA_PAGES_MOST)
 		count *= 2;
-	frames = count < pages ? 0 : frames_take(count);
-	if (!frames)
+	block = count < pages ? 0 : frames_take(count);
+	if (!block)
 		return -ENOMEM;
-	*out_address = device_address(frames, count * PAGE);
-	*out_physical = frames;
+	*out_address = device_address(block, count * PAGE);
+	*out_physical = block;
 	return *out_address ? 0 : -ENOMEM;
 }
 

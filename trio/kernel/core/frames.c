@@ -3,9 +3,10 @@
  * a power of two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when
  * one is asked for.
  *
- * Memory can be promised before it is taken. `unpromised` is how many of the free frames nobody has been promised; what
- * is taken without a promise is of those. A frame that is taken from a promise leaves that number alone, and so does
- * its coming back: the free frames beyond it are always as many as can still be taken from promises. */
+ * Memory can be promised before it is taken. `frames.unpromised` is how many of the free frames nobody has been
+ * promised; what is taken without a promise is of those. A frame that is taken from a promise leaves that number
+ * alone, and so does its coming back: the free frames beyond it are always as many as can still be taken from
+ * promises. */
 #include "core/frames.h"
 #include "core/checked.h"
 
@@ -29,9 +30,7 @@ static size_t segment_count;
 static size_t segment_now;
 /* Heads of the lists of free blocks by order, and of frames that are all zeros; 0: empty, for frame 0 is never free. */
 static uint32_t lists[ORDERS], clean;
-static uint64_t free_count, total_count, unpromised;
-/* All that is promised, taken or not. */
-static uint64_t promised_count;
+struct frames frames;
 
 static void segment_add(uint64_t base, uint64_t end)
 {
@@ -79,8 +78,8 @@ void frames_start(const struct memory_range *ranges, size_t count, uint64_t firs
 	}
 	table_place();
 	for (size_t i = 0; i < segment_count; i++)
-		total_count += segments[i].end - segments[i].begin;
-	free_count = unpromised = total_count;
+		frames.total += segments[i].end - segments[i].begin;
+	frames.free = frames.unpromised = frames.total;
 }
 
 static void block_push(unsigned order, uint32_t index)
@@ -185,9 +184,9 @@ static __attribute__((noinline)) uint32_t frame_refill(void)
  * else meets a promise that cannot be kept. */
 static inline void check_promise(void)
 {
-	if (DISTRUST && free_count <= unpromised)
-		server_wrong("more memory is taken than was promised");
-	INVARIANT(free_count > unpromised);
+	if (DISTRUST && frames.free <= frames.unpromised)
+		server_end("more memory is taken than was promised");
+	INVARIANT(frames.free > frames.unpromised);
 }
 
 uint64_t frame_take_promised_dirty(void)
@@ -201,7 +200,7 @@ uint64_t frame_take_promised_dirty(void)
 		index = frame_refill();
 	frame_check_poison(index * PAGE);
 	frame_table[index] = 1;
-	free_count--;
+	frames.free--;
 	return index * PAGE;
 }
 
@@ -223,7 +222,7 @@ uint64_t frame_take_promised(void)
 		clean = frame_table[index] & ~FRAME_FREE;
 		frame_check_zeros(index * PAGE);
 		frame_table[index] = 1;
-		free_count--;
+		frames.free--;
 		return index * PAGE;
 	}
 	frame = frame_take_promised_dirty();
@@ -234,17 +233,17 @@ uint64_t frame_take_promised(void)
 /* One that nobody was promised is promised, and taken. */
 uint64_t frame_take(void)
 {
-	if (unpromised == 0)
+	if (frames.unpromised == 0)
 		return 0;
-	unpromised--;
+	frames.unpromised--;
 	return frame_take_promised();
 }
 
 uint64_t frame_take_dirty(void)
 {
-	if (unpromised == 0)
+	if (frames.unpromised == 0)
 		return 0;
-	unpromised--;
+	frames.unpromised--;
 	return frame_take_promised_dirty();
 }
 
@@ -255,7 +254,7 @@ uint64_t frames_take(size_t count)
 
 	if (count == 1)
 		return frame_take();
-	if (count == 0 || count & (count - 1) || count >> ORDERS || unpromised < count)
+	if (count == 0 || count & (count - 1) || count >> ORDERS || frames.unpromised < count)
 		return 0;
 	order = (unsigned)__builtin_ctzll(count);
 	index = block_pop(order);
@@ -272,8 +271,8 @@ uint64_t frames_take(size_t count)
 		frame_check_poison((index + i) * PAGE);
 		frame_table[index + i] = 1;
 	}
-	free_count -= count;
-	unpromised -= count;
+	frames.free -= count;
+	frames.unpromised -= count;
 	clear(index * PAGE, count);
 	return index * PAGE;
 }
@@ -284,7 +283,7 @@ void frame_free_promised(uint64_t frame)
 	frame_freed(frame);
 	frame_poison(frame);
 	block_push(0, (uint32_t)(frame / PAGE));
-	free_count++;
+	frames.free++;
 }
 
 void frame_free_clean_promised(uint64_t frame)
@@ -294,30 +293,30 @@ void frame_free_clean_promised(uint64_t frame)
 	frame_check_zeros(frame);
 	frame_table[frame / PAGE] = FRAME_FREE | clean;
 	clean = (uint32_t)(frame / PAGE);
-	free_count++;
+	frames.free++;
 }
 
 void frame_free_clean(uint64_t frame)
 {
 	frame_free_clean_promised(frame);
-	unpromised++;
+	frames.unpromised++;
 }
 
 void frame_drop(uint64_t frame)
 {
-	unpromised += *frame_word(frame) == 1;
+	frames.unpromised += *frame_word(frame) == 1;
 	frame_drop_promised(frame);
 }
 
 int64_t frames_promise(int64_t pages)
 {
-	if (pages > (int64_t)unpromised)
+	if (pages > (int64_t)frames.unpromised)
 		return -ENOMEM;
-	if (DISTRUST && pages < 0 && 0 - (uint64_t)pages > MIN(free_count - unpromised, promised_count))
+	if (DISTRUST && pages < 0 && 0 - (uint64_t)pages > MIN(frames.free - frames.unpromised, frames.promised))
 		return -EINVAL;
-	unpromised -= (uint64_t)pages;
-	promised_count += (uint64_t)pages;
-	INVARIANT(unpromised <= free_count);
+	frames.unpromised -= (uint64_t)pages;
+	frames.promised += (uint64_t)pages;
+	INVARIANT(frames.unpromised <= frames.free);
 	return 0;
 }
 
@@ -326,24 +325,4 @@ void frames_are_device(uint64_t frame, uint64_t count)
 {
 	for (uint64_t i = frame / PAGE; i < MIN(frame / PAGE + count, frame_limit); i++)
 		frame_table[i] = FRAME_DEVICE;
-}
-
-uint64_t frames_free(void)
-{
-	return free_count;
-}
-
-uint64_t frames_unpromised(void)
-{
-	return unpromised;
-}
-
-uint64_t frames_promised(void)
-{
-	return promised_count;
-}
-
-uint64_t frames_total(void)
-{
-	return total_count;
 }

@@ -41,8 +41,8 @@ static inline void frame_freed(uint64_t frame)
 		frame_return(frame);
 }
 
-/* ends.c: the present server, which is a process, asked for what no service may: it ends. */
-_Noreturn void server_wrong(const char *why);
+/* ends.c: the present server, a process, did what no service may: it ends, and the log says why. */
+_Noreturn void server_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* As frame_take and frame_take_dirty, of what was promised to the caller. */
 uint64_t frame_take_promised(void);

@@ -1,7 +1,7 @@
-/* log.c: see log.h, and log_line and panic of port.h. The log goes straight to the serial port's register, so that it
+/* log.c: log_line and panic of port.h. The log goes straight to the serial port's register, so that it
  * works before any driver and when nothing else does. */
-#include "core/log.h"
 #include "core/task.h"
+#include "text.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 

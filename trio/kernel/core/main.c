@@ -1,7 +1,6 @@
 /* main.c: from boot to the first process. */
 #include "abi/abi.h"
 #include "core/checked.h"
-#include "core/log.h"
 #include "core/memory.h"
 #include "core/task.h"
 #include "numbers.h"

@@ -45,11 +45,10 @@ void frames_are_device(uint64_t frame, uint64_t count);
 /* So many more frames are promised, or, if negative, fewer: 0, or -ENOMEM where as many are not free. To be given back
  * once the frames that were taken from it are. */
 int64_t frames_promise(int64_t pages);
-/* Free; of these to be had without a promise; promised in all, taken or not. */
-uint64_t frames_free(void);
-uint64_t frames_unpromised(void);
-uint64_t frames_promised(void);
-uint64_t frames_total(void);
+/* Free; of these to be had without a promise; promised in all, taken or not; all. */
+extern struct frames {
+	uint64_t free, unpromised, promised, total;
+} frames;
 
 /* The kernel's final page tables: text read-only, data not executable, stacks. After frames_start. */
 void kernel_map_start(void);
@@ -63,9 +62,9 @@ uint64_t kernel_stack_lowest(uint32_t task);
 /* Address spaces, by number; see kernel.idl, calls 20 to 32. Results are 0 or a negative errno. */
 int64_t space_create(uint32_t space);
 void space_destroy(uint32_t space);
-/* Physical address of its root table. */
-uint64_t space_root(uint32_t space);
+/* The root table of each, physical; 0: there is none. */
+extern uint64_t space_roots[SPACES];
 /* The root of a space that holds the kernel alone. */
-uint64_t kernel_root(void);
+extern uint64_t kernel_root;
 
 #endif

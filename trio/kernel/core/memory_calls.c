@@ -23,7 +23,7 @@ static bool is_lived_in(uint32_t space)
 
 int64_t kernel_call_space_create(uint32_t space)
 {
-	return space < TASKS && space_root(space) == 0 ? space_create(space) : -EINVAL;
+	return space < TASKS && space_roots[space] == 0 ? space_create(space) : -EINVAL;
 }
 
 int64_t kernel_call_space_destroy(uint32_t space)
@@ -41,7 +41,7 @@ int64_t kernel_call_space_use(uint32_t task, uint32_t space)
 	if (t == NULL || (space != TASKS && !is_space(space)))
 		return -EINVAL;
 	t->space = space;
-	t->root = space == TASKS ? kernel_root() : space_root(space);
+	t->root = space == TASKS ? kernel_root : space_roots[space];
 	if (t == current && cpu_cr3() != t->root) {
 		cpu_set_cr3(t->root);
 		COUNT(space_switches, 1);
@@ -97,7 +97,7 @@ int64_t kernel_call_frame_device(uint64_t frame, uint64_t count)
 
 int64_t kernel_call_memory_free(uint64_t *out_free, uint64_t *out_total)
 {
-	*out_free = frames_unpromised();
-	*out_total = frames_total();
+	*out_free = frames.unpromised;
+	*out_total = frames.total;
 	return 0;
 }

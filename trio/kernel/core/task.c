@@ -27,7 +27,7 @@ struct counters counters_of_others;
 uint64_t tasks_made;
 
 /* Runs when nobody else can; it has no user mode and no number of its own. */
-static struct task idle = { .number = TASKS, .counters = &counters_of_others, .name = "" };
+struct task idle = { .number = TASKS, .counters = &counters_of_others, .name = "" };
 struct task *current = &idle;
 
 static struct queue ready;
@@ -58,7 +58,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->number = t->request.task = child;
 	t->state = NEW;
 	t->name = "program";
-	t->root = kernel_root();
+	t->root = kernel_root;
 	t->user = (struct registers *)top - 1;
 	first = (struct first_frame *)t->user - 1;
 	*first = (struct first_frame){ .rip = (uint64_t)task_first };
@@ -169,7 +169,7 @@ void task_end(struct task *t)
 {
 	timer_clear(t->number);
 	if (t->state == READY && t != current)
-		queue_remove(&t->ready);
+		list_remove(&t->ready);
 	else if (t->state == WAITING)
 		request_forget(t);
 	t->state = ENDED;
@@ -188,7 +188,7 @@ void task_goes_on(enum task_state before)
 /* The processor's time since the last switch is the task's. */
 void task_account(struct task *t)
 {
-	nanoseconds at = clock_now();
+	nanoseconds at = now();
 
 	t->time += at - t->since;
 	t->since = at;
@@ -222,7 +222,7 @@ static struct task *first_ready(void)
 {
 	struct link *first = ready.head.next;
 
-	queue_remove(first);
+	list_remove(first);
 	return CONTAINER(first, struct task, ready);
 }
 
@@ -267,14 +267,9 @@ bool others_ready(void)
 	return !queue_is_empty(&ready);
 }
 
-nanoseconds idle_time(void)
-{
-	return idle.time;
-}
-
 void idle_loop(void)
 {
-	current->since = clock_now();
+	current->since = now();
 	for (;;) {
 		deliver_notifications();
 		if (!queue_is_empty(&ready)) {

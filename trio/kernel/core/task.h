@@ -81,7 +81,7 @@ struct task {
 
 #define FIRST_TASK 1
 
-extern struct task *current;
+extern struct task *current, idle;
 /* By number; NULL where the slot is free. */
 extern struct task *tasks[TASKS];
 
@@ -111,8 +111,6 @@ void task_run(struct task *next);
 bool others_ready(void);
 /* What the kernel does when all is set up, for good: waits where nobody can run. */
 _Noreturn void idle_loop(void);
-/* How long it has waited there. */
-nanoseconds idle_time(void);
 /* Before the present task is in user mode again: notified services, and what stands in its `work`. */
 void task_work(void);
 

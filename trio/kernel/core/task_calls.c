@@ -2,7 +2,6 @@
  * Numbers have been checked by nobody else, so each is here: a process may say what it likes. */
 #include "abi/abi.h"
 #include "core/checked.h"
-#include "core/log.h"
 #include "core/memory.h"
 #include "endpoints.h"
 #include "kernel_calls.h"
@@ -149,12 +148,12 @@ int64_t kernel_call_machine(struct grant to)
 {
 	struct machine_numbers m = {
 		.build = trio_build,
-		.frames = frames_total(),
-		.free = frames_free(),
-		.unpromised = frames_unpromised(),
-		.promised = frames_promised(),
-		.frequency = clock_frequency(),
-		.idle = idle_time(),
+		.frames = frames.total,
+		.free = frames.free,
+		.unpromised = frames.unpromised,
+		.promised = frames.promised,
+		.frequency = cycles_per_second,
+		.idle = idle.time,
 		.tasks_made = tasks_made,
 		.vm_is_asked_by_message = SERVERS && endpoints[ENDPOINT_VM].domain,
 	};

@@ -97,7 +97,7 @@ void timer_clear(uint32_t who)
 
 void timer_tick(bool on)
 {
-	next_tick = on ? clock_now() + TICK : NEVER;
+	next_tick = on ? now() + TICK : NEVER;
 	arm();
 }
 
@@ -116,7 +116,7 @@ static void count_tick(const struct registers *interrupted)
 
 void timers_expired(const struct registers *interrupted)
 {
-	nanoseconds at = clock_now();
+	nanoseconds at = now();
 
 	armed = NEVER;
 	while (used > 0 && heap[0].when <= at) {

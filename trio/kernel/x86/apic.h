@@ -2,7 +2,7 @@
 #ifndef TRIO_APIC_H
 #define TRIO_APIC_H
 
-#include <stdint.h>
+#include "port.h"
 
 #define APIC_ID (0x20 / 4)
 #define APIC_PRIORITY (0x80 / 4)
@@ -24,5 +24,11 @@
 
 /* Set by interrupts_start. */
 extern volatile uint32_t *local_apic;
+
+/* calibrate.c: QEMU's own processor, where it counts instructions, has counters of exactly one a nanosecond: a short
+ * look tells. There a millisecond of waiting is a million instructions. */
+bool counts_nanoseconds(void);
+/* Cycles a second. Takes ten milliseconds, more where the host is late. */
+uint64_t cycles_measure(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* calibrate.c: how fast the processor's cycle counter counts, held against the local APIC's timer, which counts
  * nanoseconds. The host of an emulated machine may take the processor away between any two instructions, for any time:
  * so each reading tells between which cycles it was made, and what late readings made untrue is measured again. */
-#include "x86/calibrate.h"
 #include "x86/apic.h"
 #include "x86/cpu.h"
 

@@ -12,6 +12,9 @@
 #define VECTOR_TIMER 240
 #define VECTOR_SPURIOUS 255
 
+/* The kernel's log, lines on the serial line, works from here on. */
+void log_start(void);
+
 /* What the boot loader handed over (PVH: struct hvm_start_info), made sense of. Strings are in the kernel. */
 struct boot {
 	struct memory_range ram[32];
@@ -35,11 +38,10 @@ void interrupt_line(unsigned line, bool on);
 void interrupt_end(void);
 /* tsc.c: calibrates the cycle counter and the local timer. */
 void clock_start(void);
-nanoseconds clock_now(void);
 /* The timer interrupt comes then, once; NEVER: not at all. */
 void clock_alarm(nanoseconds deadline);
-/* Cycles a second, for reports. */
-uint64_t clock_frequency(void);
+/* For reports. */
+extern uint64_t cycles_per_second;
 
 /* An interrupt of vector `vector` came: interrupts.c (core) sets the services' bits. */
 void interrupt_arrived(unsigned vector);

@@ -15,7 +15,7 @@
 /* From the linker script, whole pages. */
 extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], image_end[];
 
-static uint64_t root;
+uint64_t kernel_root;
 
 static uint64_t table_new(void)
 {
@@ -29,7 +29,7 @@ static uint64_t table_new(void)
 /* The lowest table's entry for a kernel address; its tables are made. NULL: no memory. */
 static uint64_t *entry_at(uint64_t address)
 {
-	uint64_t *table = physical(root);
+	uint64_t *table = physical(kernel_root);
 
 	for (int level = 3; level > 0; level--) {
 		uint64_t *entry = &table[ENTRY_OF(address, level)];
@@ -63,7 +63,7 @@ static void map_physical(void)
 	uint64_t entry = table_new();
 	uint64_t *table = table_below(entry);
 
-	((uint64_t *)physical(root))[ENTRY_OF(DIRECT_MAP, 3)] = entry;
+	((uint64_t *)physical(kernel_root))[ENTRY_OF(DIRECT_MAP, 3)] = entry;
 	for (uint64_t i = 0; i < ENTRIES; i++) {
 		uint64_t base = i * REACH(2);
 
@@ -74,7 +74,7 @@ static void map_physical(void)
 
 void kernel_map_start(void)
 {
-	root = table_new() & PAGE_FRAME;
+	kernel_root = table_new() & PAGE_FRAME;
 	map_physical();
 	map_image(text_begin, text_end, 0);
 	map_image(rodata_begin, rodata_end, PAGE_NO_EXECUTE);
@@ -83,17 +83,12 @@ void kernel_map_start(void)
 		panic("no memory for the kernel's page tables");
 
 	cpu_write_msr(MSR_EFER, cpu_read_msr(MSR_EFER) | EFER_NO_EXECUTE);
-	cpu_set_cr3(root);
-}
-
-uint64_t kernel_root(void)
-{
-	return root;
+	cpu_set_cr3(kernel_root);
 }
 
 void kernel_half_set(uint64_t *table)
 {
-	const uint64_t *own = physical(root);
+	const uint64_t *own = physical(kernel_root);
 
 	table[ENTRY_OF(DIRECT_MAP, 3)] = own[ENTRY_OF(DIRECT_MAP, 3)];
 	table[ENTRY_OF(KERNEL_BASE, 3)] = own[ENTRY_OF(KERNEL_BASE, 3)];

@@ -30,10 +30,7 @@ static inline uint64_t *table_below(uint64_t entry)
 void kernel_half_set(uint64_t *table);
 void kernel_half_clear(uint64_t *table);
 
-/* spaces.c: the root table of each space, physical; 0: there is none. */
-extern uint64_t space_roots[SPACES];
-
-/* As kernel.idl has it, of a space that is there. */
+/* spaces.c: as kernel.idl has it, of a space that is there. */
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection);
 
 #endif

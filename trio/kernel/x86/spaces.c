@@ -156,17 +156,12 @@ void space_destroy(uint32_t space)
 	if (*uses_of(physical(root)) > 1)
 		kernel_call_space_unmap(space, 0, USER_END / PAGE);
 	if (cpu_cr3() == root) {
-		cpu_set_cr3(kernel_root());
+		cpu_set_cr3(kernel_root);
 		COUNT(space_switches, 1);
 	}
 	kernel_half_clear(physical(root));
 	frame_free_clean(root);
 	space_roots[space] = 0;
-}
-
-uint64_t space_root(uint32_t space)
-{
-	return space_roots[space];
 }
 
 int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)

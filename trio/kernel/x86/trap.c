@@ -1,7 +1,7 @@
 /* trap.c: exceptions and interrupts, from user mode and from the kernel's own few places that may have them. */
 #include "abi/abi.h"
 #include "abi/signal.h"
-#include "core/memory.h"
+#include "core/frames.h"
 #include "core/task.h"
 #include "pm_client.h"
 #include "structure.h"
@@ -86,7 +86,7 @@ static __attribute__((noinline)) void fault_left(struct registers *r, uint64_t a
 	else
 		COUNT(faults_refused, 1);
 	if (is_server(current) && from_user(r))
-		server_fault(r->trap, rip, address);
+		server_end("exception %lu at %lx, address %lx", r->trap, rip, address);
 	if (from_user(r)) {
 		if (why == -EWAIT)
 			why = fault_awaits(address, r->error);
@@ -118,7 +118,7 @@ static void exception(struct registers *r)
 		return;
 	}
 	if (is_server(current) && from_user(r))
-		server_fault(r->trap, r->rip, 0);
+		server_end("exception %lu at %lx", r->trap, r->rip);
 	if (!from_user(r))
 		panic("exception %lu in the kernel at %lx, error %lx", r->trap, r->rip, r->error);
 	switch (r->trap) {

@@ -1,7 +1,6 @@
 /* tsc.c: the clock is the processor's cycle counter, the alarm the local APIC's timer, which counts nanoseconds
  * under QEMU and KVM. */
 #include "x86/apic.h"
-#include "x86/calibrate.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 
@@ -12,7 +11,8 @@
 
 /* As a factor: ns = (cycles * factor) >> 32. */
 static uint64_t ns_per_cycle;
-static uint64_t first_cycle, cycles_per_second;
+static uint64_t first_cycle;
+uint64_t cycles_per_second;
 
 static void timer_count(uint32_t from)
 {
@@ -54,7 +54,7 @@ void clock_start(void)
 	first_cycle = cpu_cycles();
 }
 
-nanoseconds clock_now(void)
+nanoseconds now(void)
 {
 	return (uint64_t)((unsigned __int128)(cpu_cycles() - first_cycle) * ns_per_cycle >> 32);
 }
@@ -63,7 +63,7 @@ nanoseconds clock_now(void)
  * it is set again. */
 void clock_alarm(nanoseconds deadline)
 {
-	nanoseconds at = clock_now();
+	nanoseconds at = now();
 	uint64_t count;
 
 	if (deadline == NEVER) {
@@ -72,9 +72,4 @@ void clock_alarm(nanoseconds deadline)
 	}
 	count = deadline > at ? deadline - at + 1 : 1;
 	timer_count(count > UINT32_MAX ? UINT32_MAX : (uint32_t)count);
-}
-
-uint64_t clock_frequency(void)
-{
-	return cycles_per_second;
 }
