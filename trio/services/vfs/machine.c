@@ -69,12 +69,12 @@ verdict vfs_sysinfo(struct request *r, struct grant to)
 	return settle(r, copy_out(to, 0, &info, sizeof info));
 }
 
-void machine_name(const struct proc_node *n, struct text *t)
+void machine_name(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "%s\n", (const char *)&vfs.names + n->entry->kind);
 }
 
-void machine_build(const struct proc_node *n, struct text *t)
+void machine_build(const struct proc_thing *n, struct text *t)
 {
 	struct machine_numbers m = machine();
 
@@ -83,7 +83,7 @@ void machine_build(const struct proc_node *n, struct text *t)
 
 /* Time, memory, processor ------------------------------------------------------------------------------------------ */
 
-void machine_stat(const struct proc_node *n, struct text *t)
+void machine_stat(const struct proc_thing *n, struct text *t)
 {
 	struct machine_numbers m = machine();
 	const struct counters *sum = counters_of(TASKS);
@@ -104,7 +104,7 @@ void machine_stat(const struct proc_node *n, struct text *t)
 		 (uint64_t)vfs.epoch / NS_PER_SECOND, m.tasks_made, running);
 }
 
-void machine_memory(const struct proc_node *n, struct text *t)
+void machine_memory(const struct proc_thing *n, struct text *t)
 {
 	struct machine_numbers m = machine();
 
@@ -121,7 +121,7 @@ static void processor_id(uint32_t leaf, uint32_t *a, uint32_t *b, uint32_t *c, u
 	__asm__("cpuid" : "=a"(*a), "=b"(*b), "=c"(*c), "=d"(*d) : "0"(leaf), "2"(0));
 }
 
-void machine_processor(const struct proc_node *n, struct text *t)
+void machine_processor(const struct proc_thing *n, struct text *t)
 {
 	uint32_t most, vendor[4] = { 0 }, name[13] = { 0 };
 
@@ -133,7 +133,7 @@ void machine_processor(const struct proc_node *n, struct text *t)
 	text_add(t, "cpu cores\t: 1\nfpu\t\t: yes\nflags\t\t: fpu tsc msr cx8 cmov fxsr sse sse2 syscall nx lm\n\n");
 }
 
-void machine_uptime(const struct proc_node *n, struct text *t)
+void machine_uptime(const struct proc_thing *n, struct text *t)
 {
 	nanoseconds times[] = { now(), machine().idle };
 
@@ -142,12 +142,12 @@ void machine_uptime(const struct proc_node *n, struct text *t)
 			 i ? '\n' : ' ');
 }
 
-void machine_load(const struct proc_node *n, struct text *t)
+void machine_load(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "0.00 0.00 0.00 1/1 1\n");
 }
 
-void machine_interrupts(const struct proc_node *n, struct text *t)
+void machine_interrupts(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "all: %lu\n", counters_of(TASKS)->interrupts);
 }
@@ -178,7 +178,7 @@ _Static_assert(COUNT_OF(counter_names) == offsetof(struct counters, calls) / siz
 	       "each counter has a name");
 
 /* A text is as long as another with the same names: reading it moves `bytes.out` by as much each time. */
-void machine_counters(const struct proc_node *n, struct text *t)
+void machine_counters(const struct proc_thing *n, struct text *t)
 {
 	const struct counters *c = counters_of(n->entry->folder == PROC_TRIO ? TASKS : n->task);
 	struct machine_numbers m = machine();

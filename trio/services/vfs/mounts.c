@@ -1,8 +1,7 @@
 /* mounts.c: which file system stands where. A mount covers a folder; as long as it does it holds that folder and
  * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its folders, its
  * program or the fifo that it waits for, a program that is being loaded, another mount. */
-#include "handlers.h"
-#include "text.h"
+#include "procfs.h"
 
 #define TYPE_BYTES 64
 #define ACCEPTED                                                                                                   \
@@ -182,9 +181,8 @@ verdict vfs_unmount(struct request *r, struct grant path, uint32_t flags)
 	return vfs_settle(r, is_root ? unmount(m) : -EINVAL);
 }
 
-size_t mounts_report(char *to, size_t size)
+void mounts_text(const struct proc_thing *n, struct text *t)
 {
-	struct text t = { to, size, 0 };
 	char path[256];
 
 	for (uint32_t i = 0; i < MOUNTS; i++) {
@@ -192,10 +190,9 @@ size_t mounts_report(char *to, size_t size)
 
 		if (m->type == NULL || path_of(vfs.root, m->root, "", path, sizeof path) < 0)
 			continue;
-		text_add(&t, "%s %s %s %s%s%s%s,%satime 0 0\n", m->source[0] != '\0' ? m->source : "none", path,
+		text_add(t, "%s %s %s %s%s%s%s,%satime 0 0\n", m->source[0] != '\0' ? m->source : "none", path,
 			 m->type->name, (m->flags & MS_RDONLY) != 0 ? "ro" : "rw",
 			 (m->flags & MS_NOSUID) != 0 ? ",nosuid" : "", (m->flags & MS_NODEV) != 0 ? ",nodev" : "",
 			 (m->flags & MS_NOEXEC) != 0 ? ",noexec" : "", (m->flags & MS_NOATIME) != 0 ? "no" : "rel");
 	}
-	return t.length;
 }

@@ -26,7 +26,7 @@ struct task_numbers task_numbers(uint32_t task)
 	return n;
 }
 
-static void text_stat(const struct proc_node *n, struct text *t)
+static void text_stat(const struct proc_thing *n, struct text *t)
 {
 	const struct task_files *of = &vfs.tasks[n->task];
 	struct task_numbers is = task_numbers(n->task);
@@ -39,7 +39,7 @@ static void text_stat(const struct proc_node *n, struct text *t)
 	text_add(t, " 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
 }
 
-static void text_status(const struct proc_node *n, struct text *t)
+static void text_status(const struct proc_thing *n, struct text *t)
 {
 	const struct task_files *of = &vfs.tasks[n->task];
 	struct task_numbers is = task_numbers(n->task);
@@ -57,13 +57,13 @@ static void text_status(const struct proc_node *n, struct text *t)
 		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
 }
 
-static void text_name(const struct proc_node *n, struct text *t)
+static void text_name(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "%s\n", vfs.tasks[n->task].name);
 }
 
 /* As Linux has them, with those of children that were waited for; of their bytes nobody keeps account. */
-static void text_io(const struct proc_node *n, struct text *t)
+static void text_io(const struct proc_thing *n, struct text *t)
 {
 	const struct task_files *of = &vfs.tasks[n->task];
 	struct task_numbers is = task_numbers(n->task);
@@ -72,14 +72,14 @@ static void text_io(const struct proc_node *n, struct text *t)
 		text_add(t, "syscr: %lu\nsyscw: %lu\n", is.reads + of->reads, is.writes + of->writes);
 }
 
-static void text_schedule(const struct proc_node *n, struct text *t)
+static void text_schedule(const struct proc_thing *n, struct text *t)
 {
 	struct task_numbers is = task_numbers(n->task);
 
 	text_add(t, "%lu 0 %lu\n", is.user + is.system, is.voluntary + is.involuntary);
 }
 
-static void text_command(const struct proc_node *n, struct text *t)
+static void text_command(const struct proc_thing *n, struct text *t)
 {
 	const struct command *c = vfs.tasks[n->task].command;
 
@@ -89,7 +89,7 @@ static void text_command(const struct proc_node *n, struct text *t)
 	memcpy(t->to, c->text, t->length);
 }
 
-static void text_memory(const struct proc_node *n, struct text *t)
+static void text_memory(const struct proc_thing *n, struct text *t)
 {
 	for (int64_t got = 1; got > 0 && t->length < t->size;) {
 		got = vm_report(n->task, n->entry->kind, t->length,
@@ -99,19 +99,14 @@ static void text_memory(const struct proc_node *n, struct text *t)
 	}
 }
 
-static void text_mounts(const struct proc_node *n, struct text *t)
-{
-	t->length = mounts_report(t->to, t->size);
-}
-
-static void text_file_systems(const struct proc_node *n, struct text *t)
+static void text_file_systems(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "nodev\t%s\nnodev\t%s\nnodev\t%s\nnodev\t%s\n\t%s\n", tmpfs.name, device_file_system.name,
 		 proc_file_system.name, empty_file_system.name, disk_file_system.name);
 }
 
 /* A random UUID (version 4): of this boot, or a new one. */
-static void text_uuid(const struct proc_node *n, struct text *t)
+static void text_uuid(const struct proc_thing *n, struct text *t)
 {
 	uint8_t id[16];
 
@@ -126,13 +121,13 @@ static void text_uuid(const struct proc_node *n, struct text *t)
 	text_add(t, "\n");
 }
 
-static void text_number(const struct proc_node *n, struct text *t)
+static void text_number(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "%u\n", n->entry->kind);
 }
 
 /* Semaphores of a set and in all, operations of a call, sets. */
-static void text_semaphores(const struct proc_node *n, struct text *t)
+static void text_semaphores(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "%u\t%u\t%u\t%u\n", SEMMSL, SEMMNS, SEMOPM, SEMMNI);
 }
@@ -160,7 +155,7 @@ const struct proc_entry proc_entries[] = {
 	{ "loadavg", PROC_ROOT, 1, FILE, machine_load, 0 },
 	{ "version", PROC_ROOT, 1, FILE, machine_build, 0 },
 	{ "interrupts", PROC_ROOT, 1, FILE, machine_interrupts, 0 },
-	{ "mounts", PROC_ROOT, 2, FILE, text_mounts, 0 },
+	{ "mounts", PROC_ROOT, 2, FILE, mounts_text, 0 },
 	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, 0 },
 	{ "counters", PROC_TRIO, 4, FILE, machine_counters, 0 },
 	{ "build", PROC_TRIO, 1, FILE, machine_build, 0 },
@@ -180,73 +175,13 @@ const struct proc_entry proc_entries[] = {
 	{ "comm", PROC_PROCESS, 1, FILE, text_name, 0 },
 	{ "io", PROC_PROCESS, 1, FILE, text_io, 0 },
 	{ "schedstat", PROC_PROCESS, 1, FILE, text_schedule, 0 },
-	{ "cmdline", PROC_PROCESS, 1, FILE, text_command, 0 },
+	{ "cmdline", PROC_PROCESS, 2, FILE, text_command, 0 },
 	{ "maps", PROC_PROCESS, 16, FILE, text_memory, 0 },
 	{ "statm", PROC_PROCESS, 1, FILE, text_memory, 1 },
-	{ "mounts", PROC_PROCESS, 2, FILE, text_mounts, 0 },
+	{ "mounts", PROC_PROCESS, 2, FILE, mounts_text, 0 },
 	{ "trio_counters", PROC_PROCESS, 4, FILE, machine_counters, 0 },
 	{ "exe", PROC_PROCESS, 0, LINK, NULL, 0 },
 	{ "cwd", PROC_PROCESS, 0, LINK, NULL, 0 },
 	{ "root", PROC_PROCESS, 0, LINK, NULL, 0 },
 };
 const unsigned proc_entry_count = COUNT_OF(proc_entries);
-
-/* Open files ------------------------------------------------------------------------------------------------------- */
-
-int64_t proc_text_open(struct node *n, struct file *f)
-{
-	struct proc_text *p;
-
-	if (S_ISDIR(n->mode))
-		return 0;
-	if (file_writes(f))
-		return -EACCES;
-	p = vfs_take(sizeof *p);
-	if (p == NULL)
-		return -ENOMEM;
-	p->pages = proc_node_of(n)->entry->pages;
-	p->text.size = p->pages * PAGE;
-	p->text.to = pages_take(p->pages);
-	if (p->text.to == NULL) {
-		vfs_give(p, sizeof *p);
-		return -ENOMEM;
-	}
-	f->state = p;
-	f->operations = &proc_text_files;
-	return 0;
-}
-
-static verdict proc_text_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
-{
-	struct proc_text *p = f->state;
-	const struct proc_node *n = proc_node_of(f->node);
-	uint64_t bytes;
-
-	if (n->process != 0 && vfs.tasks[n->task].process != n->process)
-		return refuse(r, ESRCH);
-	if (*at == 0) {
-		p->text.length = 0;
-		n->entry->text(n, &p->text);
-	}
-	if (*at >= p->text.length)
-		return answer(r, 0);
-	bytes = MIN(to.length, p->text.length - *at);
-	if (copy_out(to, 0, p->text.to + *at, bytes) != 0)
-		return refuse(r, EFAULT);
-	*at += bytes;
-	return answer(r, (int64_t)bytes);
-}
-
-static void proc_text_release(struct file *f)
-{
-	struct proc_text *p = f->state;
-
-	pages_give(p->text.to, p->pages);
-	vfs_give(p, sizeof *p);
-}
-
-const struct file_operations proc_text_files = {
-	.read = proc_text_read,
-	.seek = seek_by_size,
-	.release = proc_text_release,
-};

@@ -302,9 +302,6 @@ int64_t path_of(const struct node *root, struct node *n, const char *beyond, cha
  * checked: for mknod, and bind of a socket. `out` (held) may be NULL. */
 int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out);
 
-/* mounts.c: text of /proc/mounts. Returns its length. */
-size_t mounts_report(char *to, size_t size);
-
 /* walk.c: sets up what all nodes have: mount, inode number, mode, owner, times now; one reference. */
 void node_begin(struct node *n, struct mount *m, const struct file_attributes *as);
 
