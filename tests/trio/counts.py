@@ -20,9 +20,9 @@ KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
         "proc/fork-exit": 25954,
-        "proc/execl": 42065,
+        "proc/execl": 42055,
         "ctx/pipe-pair@same-cpu": 1775,
-        "syscall/open-close": 947,
+        "syscall/open-close": 945,
         "mem/touch@pages=64": 829,
         "fs/read@bufsize=1024,blocks=2000": 461,
         "trio/trap": 83,

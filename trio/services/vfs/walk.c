@@ -178,62 +178,6 @@ static bool is_dots(const char *name, size_t length)
 	return name[0] == '.' && (length == 1 || (length == 2 && name[1] == '.'));
 }
 
-/* What the component stands for in the folder that the walk is at: held in `out`. */
-static int64_t look_up(struct walker *w, const char *name, size_t length, struct node **out)
-{
-	if (length > NAME_MAX)
-		return -ENAMETOOLONG;
-	return w->at->operations->lookup(w->at, name, length, out);
-}
-
-static int64_t may_pass(struct walker *w)
-{
-	if (!S_ISDIR(w->at->mode))
-		return -ENOTDIR;
-	return w->passes ? 0 : permitted(w->task, w->at, MAY_EXECUTE);
-}
-
-static inline __attribute__((always_inline)) int64_t step(struct walker *w, size_t length)
-{
-	const char *name = w->path;
-	struct node *next;
-	int64_t result = may_pass(w);
-	bool last;
-
-	if (result != 0)
-		return result;
-	w->path += length;
-	if (is_dots(name, length))
-		return length == 2 ? go_up(w) : 0;
-	result = look_up(w, name, length, &next);
-	if (result != 0)
-		return result;
-	last = w->path[0] == '\0';
-	if (S_ISLNK(next->mode) && !(last && (w->flags & WALK_NOFOLLOW) != 0))
-		return go_by_link(w, next);
-	go_to(w, next);
-	return last || S_ISDIR(w->at->mode) ? 0 : -ENOTDIR;
-}
-
-int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
-{
-	struct walker w = { .task = task, .flags = flags, .path = path };
-	int64_t result = start(&w, directory);
-	size_t length;
-
-	if (result != 0)
-		return result;
-	while ((length = component(&w)) > 0) {
-		result = step(&w, length);
-		if (result != 0) {
-			node_drop(w.at);
-			return result;
-		}
-	}
-	*out = w.at;
-	return 0;
-}
-
 static bool is_last(const char *rest, bool *slash)
 {
 	*slash = *rest == '/';
@@ -242,59 +186,84 @@ static bool is_last(const char *rest, bool *slash)
 	return *rest == '\0';
 }
 
-/* The last component: what stands there, if anything. 1: it was a link, and the walk goes on. */
-static int64_t finish_place(struct walker *w, size_t length, struct place *out)
+/* Along the component of that length; to `place`, if that is what is wanted and it is the last one: then 1. */
+static inline __attribute__((always_inline)) int64_t step(struct walker *w, size_t length, struct place *place)
 {
 	const char *name = w->path;
-	int64_t result = may_pass(w);
+	struct node *next;
+	int64_t result;
+	bool last;
+
+	if (!S_ISDIR(w->at->mode))
+		return -ENOTDIR;
+	if (!w->passes)
+		TRY(permitted(w->task, w->at, MAY_EXECUTE));
+	w->path += length;
+	if (is_dots(name, length))
+		return length == 2 ? go_up(w) : 0;
+	if (length > NAME_MAX)
+		return -ENAMETOOLONG;
+	result = w->at->operations->lookup(w->at, name, length, &next);
+	last = place != NULL ? is_last(w->path, &place->slash) : w->path[0] == '\0';
+	if (place != NULL && last && result == -ENOENT)
+		next = NULL;
+	else if (result != 0)
+		return result;
+	else if (S_ISLNK(next->mode) && !(last && (w->flags & WALK_NOFOLLOW) != 0))
+		return go_by_link(w, next);
+	if (place != NULL && last) {
+		memcpy(place->name, name, length);
+		place->name[length] = '\0';
+		place->length = (uint32_t)length;
+		place->node = next;
+		return 1;
+	}
+	go_to(w, next);
+	return last || S_ISDIR(w->at->mode) ? 0 : -ENOTDIR;
+}
+
+/* To the end of the path; or 1, and the walk is at the place's folder. */
+static inline __attribute__((always_inline)) int64_t go(struct walker *w, int32_t directory, struct place *place)
+{
+	int64_t result = start(w, directory);
+	size_t length;
 
 	if (result != 0)
 		return result;
-	result = look_up(w, name, length, &out->node);
-	if (result != 0 && result != -ENOENT)
-		return result;
-	if (result == -ENOENT)
-		out->node = NULL;
-	else if (S_ISLNK(out->node->mode) && (w->flags & WALK_NOFOLLOW) == 0) {
-		w->path += length;
-		result = go_by_link(w, out->node);
-		return result == 0 ? 1 : result;
+	while ((length = component(w)) > 0) {
+		result = step(w, length, place);
+		if (result != 0) {
+			if (result < 0)
+				node_drop(w->at);
+			return result;
+		}
 	}
-	memcpy(out->name, name, length);
-	out->name[length] = '\0';
-	out->length = (uint32_t)length;
-	out->folder = w->at;
+	return 0;
+}
+
+int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out)
+{
+	struct walker w = { .task = task, .flags = flags, .path = path };
+
+	TRY(go(&w, directory, NULL));
+	*out = w.at;
 	return 0;
 }
 
 int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out)
 {
 	struct walker w = { .task = task, .flags = flags & ~WALK_EMPTY, .path = path };
-	int64_t result = start(&w, directory);
-	size_t length;
+	int64_t result;
 
-	if (result != 0)
-		return result;
 	out->slash = false;
-	out->special = false;
-	while ((length = component(&w)) > 0) {
-		if (is_last(w.path + length, &out->slash) && !is_dots(w.path, length)) {
-			result = finish_place(&w, length, out);
-			if (result == 0)
-				return 0;
-		} else {
-			result = step(&w, length);
-		}
-		if (result < 0) {
-			node_drop(w.at);
-			return result;
-		}
-	}
+	TRY(result = go(&w, directory, out));
+	out->folder = w.at;
 	/* `/`, or something that ends in dots, or a link that stands for a node. */
-	out->special = true;
-	out->length = 0;
-	out->folder = node_hold(w.at);
-	out->node = w.at;
+	out->special = result == 0;
+	if (out->special) {
+		out->length = 0;
+		out->node = node_hold(w.at);
+	}
 	return 0;
 }
 
