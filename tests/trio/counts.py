@@ -21,7 +21,7 @@ KNOWN: dict[str, dict[str, float]] = {
         "syscall/getppid": 138,
         "proc/fork-exit": 25954,
         "proc/execl": 42055,
-        "ctx/pipe-pair@same-cpu": 1775,
+        "ctx/pipe-pair@same-cpu": 1763,
         "syscall/open-close": 945,
         "mem/touch@pages=64": 829,
         "fs/read@bufsize=1024,blocks=2000": 461,

@@ -73,6 +73,11 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 	return 0;
 }
 
+struct grant grant_read(const void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
 struct grant grant_write(void *own, size_t length)
 {
 	return (struct grant){ (uint64_t)own, length };

@@ -7,7 +7,6 @@
 struct event {
 	uint64_t value;
 	bool semaphore;
-	struct queue readers, writers;
 	struct watch watch;
 };
 
@@ -19,10 +18,9 @@ static verdict event_read(struct request *r, struct file *f, struct grant to, ui
 	if (to.length < sizeof taken)
 		return refuse(r, EINVAL);
 	if (e->value == 0)
-		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->readers, r);
+		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->watch.waiters, r);
 	TRY_ANSWER(r, copy_out(to, 0, &taken, sizeof taken));
 	e->value -= taken;
-	unpark(&e->writers);
 	watch_changed(&e->watch);
 	return answer(r, sizeof taken);
 }
@@ -38,9 +36,8 @@ static verdict event_write(struct request *r, struct file *f, struct grant from,
 	if (added > EVENT_MOST)
 		return refuse(r, EINVAL);
 	if (added > EVENT_MOST - e->value)
-		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->writers, r);
+		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->watch.waiters, r);
 	e->value += added;
-	unpark(&e->readers);
 	watch_changed(&e->watch);
 	return answer(r, sizeof added);
 }
@@ -57,8 +54,6 @@ static void event_release(struct file *f)
 {
 	struct event *e = f->state;
 
-	unpark(&e->readers);
-	unpark(&e->writers);
 	watch_changed(&e->watch);
 	vfs_give(e, sizeof *e);
 }

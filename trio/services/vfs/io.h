@@ -25,7 +25,7 @@ static inline uint32_t ring_room(const struct ring *g)
 	return g->size - g->used;
 }
 int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole);
-long ring_look_pieces(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n);
+long ring_look_pieces(const struct ring *g, struct grant to, uint64_t offset, uint32_t n);
 /* Puts in `n` bytes of `from` from `offset` on, for which there is room. Returns how many: fewer where the source
  * cannot be read, or there is no memory, and then -EFAULT, -ENOMEM in place of 0. With `whole`: all or none. */
 static inline int64_t ring_put(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole)
@@ -45,7 +45,7 @@ static inline int64_t ring_put(struct ring *g, struct grant from, uint64_t offse
 static inline long ring_look(const struct ring *g, struct grant to, uint64_t offset, uint32_t n)
 {
 	if (n > PAGE - g->head % PAGE)
-		return ring_look_pieces(g, 0, to, offset, n);
+		return ring_look_pieces(g, to, offset, n);
 	return copy_out(to, offset, g->pages[g->head / PAGE] + g->head % PAGE, n);
 }
 static inline void ring_drop(struct ring *g, uint32_t n)
@@ -67,7 +67,9 @@ int64_t place_one(uint32_t task, const struct file_operations *operations, void 
 int64_t place_two(uint32_t task, const struct file_operations *operations, void *const state[2],
 		  const uint32_t flags[2], uint32_t descriptor_flags, int32_t fds[2], struct grant to);
 
-/* pipe.c: `f`, which has no operations yet, is open on the pipe of the file `of`, for what its flags say. */
+/* pipe.c: nobody will read: what was written before counts, else EPIPE, with a signal unless MSG_NOSIGNAL. */
+verdict write_broken(struct request *r, uint32_t flags);
+/* `f`, which has no operations yet, is open on the pipe of the file `of`, for what its flags say. */
 bool is_pipe(const struct file *f);
 void pipe_open_again(struct file *f, const struct file *of);
 

@@ -1,5 +1,6 @@
 /* pipe.c: pipes. A pipe lives while a file, or a name, holds it. */
 #include "abi/signal.h"
+#include "abi/socket.h"
 #include "pipe.h"
 
 /* A write of at most this many bytes is made whole. */
@@ -33,24 +34,23 @@ static verdict pipe_read(struct request *r, struct file *f, struct grant to, uin
 	if (n == 0) {
 		if (to.length == 0 || (p->writers.files == 0 && !p->writers.expected))
 			return answer(r, 0);
-		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&p->for_bytes, r);
+		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&p->readable.waiters, r);
 	}
 	if (ring_look(&p->ring, to, 0, n) != 0)
 		return refuse(r, EFAULT);
 	ring_drop(&p->ring, n);
 	/* With less room no write that must be made whole is sure to go on; a long one would go on by crumbs. */
-	if (is_waited_for(&p->for_room) && ring_room(&p->ring) >= PIPE_BUF)
-		unpark(&p->for_room);
-	watch_changed(&p->writable);
+	if (ring_room(&p->ring) >= PIPE_BUF)
+		watch_changed(&p->writable);
 	return answer(r, n);
 }
 
-/* Nobody will read: what was written before counts, else there is a signal. */
-static verdict pipe_broken(struct request *r)
+verdict write_broken(struct request *r, uint32_t flags)
 {
 	if (r->done > 0)
 		return answer(r, (int64_t)r->done);
-	raise_signal(r, SIGPIPE);
+	if ((flags & MSG_NOSIGNAL) == 0)
+		raise_signal(r, SIGPIPE);
 	return refuse(r, EPIPE);
 }
 
@@ -63,7 +63,7 @@ static verdict pipe_write(struct request *r, struct file *f, struct grant from, 
 	if (from.length == 0)
 		return answer(r, 0);
 	if (p->readers.files == 0 && !p->readers.expected)
-		return pipe_broken(r);
+		return write_broken(r, 0);
 	/* r->done is 0 for a write that is made whole. */
 	if (from.length <= PIPE_BUF ? room >= left : room > 0) {
 		int64_t n = ring_put(&p->ring, from, r->done, (uint32_t)MIN(left, room), from.length <= PIPE_BUF);
@@ -71,15 +71,13 @@ static verdict pipe_write(struct request *r, struct file *f, struct grant from, 
 		if (n < 0)
 			return settle(r, r->done > 0 ? (int64_t)r->done : n);
 		r->done += (uint64_t)n;
-		if (is_waited_for(&p->for_bytes))
-			unpark(&p->for_bytes);
 		watch_changed(&p->readable);
 		/* All of it; or a part alone could be read from the caller. */
 		if ((uint64_t)n == left || (uint32_t)n < room)
 			return answer(r, (int64_t)r->done);
 	}
 	if ((f->flags & O_NONBLOCK) == 0)
-		return park(&p->for_room, r);
+		return park(&p->writable.waiters, r);
 	return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
 }
 
@@ -126,7 +124,6 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 	while (size < argument)
 		size *= 2;
 	TRY(ring_resize(&p->ring, size));
-	unpark(&p->for_room);
 	watch_changed(&p->writable);
 	return size;
 }
@@ -155,8 +152,6 @@ static void pipe_release(struct file *f)
 	p->readers.files -= file_reads(f);
 	p->writers.files -= file_writes(f);
 	/* The other side sees the end; a thread whose descriptor was closed by another, that it is no descriptor. */
-	unpark(&p->for_bytes);
-	unpark(&p->for_room);
 	watch_changed(&p->readable);
 	watch_changed(&p->writable);
 	if (p->readers.files > 0 || p->writers.files > 0)

@@ -18,8 +18,6 @@ struct pipe_side {
 struct pipe {
 	struct ring ring;
 	struct pipe_side readers, writers;
-	/* Requests that wait for bytes; for room. */
-	struct queue for_bytes, for_room;
 	struct watch readable, writable;
 	/* A FIFO's: it goes with the node. */
 	bool has_name;

@@ -7,16 +7,11 @@ void ring_begin(struct ring *g)
 	g->size = RING_PAGES * PAGE;
 }
 
-static void pages_drop(char **pages, uint32_t size)
-{
-	for (uint32_t i = 0; i < size / PAGE; i++)
-		if (pages[i] != NULL)
-			pages_give(pages[i], 1);
-}
-
 void ring_end(struct ring *g)
 {
-	pages_drop(g->pages, g->size);
+	for (uint32_t i = 0; i < g->size / PAGE; i++)
+		if (g->pages[i] != NULL)
+			pages_give(g->pages[i], 1);
 	if (g->pages != g->few)
 		pages_give(g->pages, 1);
 }
@@ -24,36 +19,29 @@ void ring_end(struct ring *g)
 int64_t ring_resize(struct ring *g, uint32_t size)
 {
 	struct ring to = { .size = size };
-	uint32_t left = g->used;
 
-	if (left > size)
+	if (g->used > size)
 		return -EBUSY;
 	to.pages = size / PAGE <= RING_PAGES ? to.few : pages_take(1);
 	if (to.pages == NULL)
 		return -ENOMEM;
-	/* The bytes move to the new ring's beginning, a page or what is left of one at a time. */
-	for (uint32_t done = 0; done < left;) {
-		uint32_t n = MIN(left - done, (uint32_t)PAGE);
-		char *page = pages_take(1);
+	/* The bytes move to the new ring's beginning, what is left of a page at a time. */
+	while (to.used < g->used) {
+		uint32_t at = (g->head + to.used) & (g->size - 1);
+		uint32_t n = MIN(g->used - to.used, (uint32_t)PAGE - at % (uint32_t)PAGE);
+		struct grant piece = grant_read(g->pages[at / PAGE] + at % PAGE, n);
 
-		if (page == NULL || ring_look_pieces(g, done, grant_write(page, n), 0, n) != 0) {
-			if (page != NULL)
-				pages_give(page, 1);
-			pages_drop(to.pages, size);
-			if (to.pages != to.few)
-				pages_give(to.pages, 1);
+		if (ring_put_pieces(&to, piece, 0, n, true) < 0) {
+			ring_end(&to);
 			return -ENOMEM;
 		}
-		to.pages[done / PAGE] = page;
-		done += n;
 	}
 
 	/* committed */
 	ring_end(g);
-	memcpy(g->few, to.few, sizeof g->few);
-	g->pages = to.pages == to.few ? g->few : to.pages;
-	g->size = size;
-	g->head = 0;
+	*g = to;
+	if (to.pages == to.few)
+		g->pages = g->few;
 	return 0;
 }
 
@@ -82,10 +70,10 @@ int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint
 	return done;
 }
 
-long ring_look_pieces(const struct ring *g, uint32_t skip, struct grant to, uint64_t offset, uint32_t n)
+long ring_look_pieces(const struct ring *g, struct grant to, uint64_t offset, uint32_t n)
 {
 	for (uint32_t done = 0; done < n;) {
-		uint32_t at = (g->head + skip + done) & (g->size - 1);
+		uint32_t at = (g->head + done) & (g->size - 1);
 		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
 		long error = copy_out(to, offset + done, g->pages[at / PAGE] + at % PAGE, part);
 

@@ -1,5 +1,4 @@
 /* socket.c: sockets as files: their making, joining and end, names and options. */
-#include "abi/signal.h"
 #include "clock.h"
 #include "socket.h"
 
@@ -45,14 +44,6 @@ void socket_join(struct socket *a, struct socket *b)
 		a->state = b->state = CONNECTED;
 }
 
-/* Those who wait here or poll look again. */
-static void socket_wake(struct socket *s)
-{
-	unpark(&s->for_data);
-	unpark(&s->for_room);
-	watch_changed(&s->watch);
-}
-
 /* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
 static void peer_leave(struct socket *s)
 {
@@ -64,7 +55,7 @@ static void peer_leave(struct socket *s)
 			peer->error = ECONNRESET;
 	}
 	s->peer = NULL;
-	socket_wake(peer);
+	watch_changed(&peer->watch);
 	socket_drop(peer);
 }
 
@@ -95,7 +86,7 @@ static void socket_close(struct socket *s)
 	}
 	ring_end(&s->ring);
 	memset(&s->ring, 0, sizeof s->ring);
-	socket_wake(s);
+	watch_changed(&s->watch);
 	socket_drop(s);
 }
 
@@ -223,16 +214,16 @@ struct socket *socket_at(struct request *r, int32_t fd)
 	return socket_in(f);
 }
 
-verdict socket_wait(struct request *r, const struct socket *s, struct queue *queue, nanoseconds time, uint32_t flags)
+verdict socket_wait(struct request *r, const struct socket *s, struct socket *at, nanoseconds time, uint32_t flags)
 {
 	if ((s->file->flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0 || r->late)
 		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
 	if (time == 0)
-		return park(queue, r);
+		return park(&at->watch.waiters, r);
 	/* The time runs from the first wait on. */
 	if (r->scratch[3] == 0)
 		r->scratch[3] = now() + time;
-	return park_until(queue, r, r->scratch[3]);
+	return park_until(&at->watch.waiters, r, r->scratch[3]);
 }
 
 verdict socket_empty(struct request *r, struct socket *s, const struct message *m)
@@ -247,16 +238,7 @@ verdict socket_empty(struct request *r, struct socket *s, const struct message *
 	}
 	if (s->shut & SHUT_RECEIVE)
 		return answer(r, (int64_t)r->done);
-	return socket_wait(r, s, &s->for_data, s->receive_time, m->flags);
-}
-
-verdict socket_broken(struct request *r, uint32_t flags)
-{
-	if (r->done > 0)
-		return answer(r, (int64_t)r->done);
-	if ((flags & MSG_NOSIGNAL) == 0)
-		raise_signal(r, SIGPIPE);
-	return refuse(r, EPIPE);
+	return socket_wait(r, s, s, s->receive_time, m->flags);
 }
 
 /* Calls ------------------------------------------------------------------------------------------------------------ */
@@ -365,9 +347,9 @@ verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
 	/* What one end of a connection does not read, the other does not send. */
 	if (s->peer != NULL && s->type != SOCK_DGRAM) {
 		s->peer->shut |= (bits & SHUT_RECEIVE ? SHUT_SEND : 0) | (bits & SHUT_SEND ? SHUT_RECEIVE : 0);
-		socket_wake(s->peer);
+		watch_changed(&s->peer->watch);
 	}
-	socket_wake(s);
+	watch_changed(&s->watch);
 	return answer(r, 0);
 }
 

@@ -77,8 +77,8 @@ struct socket {
 	uint64_t written;
 	struct link packets;
 	uint32_t packet_count, packet_weight;
-	/* Those who want to receive or accept here; those who want to send here or to connect. */
-	struct queue for_data, for_room;
+	/* Here wait, too, those who want to receive or accept while it is empty, or to send here or to connect while
+	 * it is full. */
 	struct watch watch;
 	/* A listener's connections to be accepted; or one's own place among them. */
 	struct link pending;
@@ -138,13 +138,11 @@ void socket_join(struct socket *a, struct socket *b);
 struct linux_ucred credentials_of(uint32_t task);
 /* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
 int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags);
-/* Waits in `queue` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or `flags` say
- * not to wait. */
-verdict socket_wait(struct request *r, const struct socket *s, struct queue *queue, nanoseconds time, uint32_t flags);
+/* Waits for a change of `at` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or
+ * `flags` say not to wait. */
+verdict socket_wait(struct request *r, const struct socket *s, struct socket *at, nanoseconds time, uint32_t flags);
 /* Nothing is there to be received: what was done before, an error, the end, or it waits. */
 verdict socket_empty(struct request *r, struct socket *s, const struct message *m);
-/* EPIPE, with a signal unless MSG_NOSIGNAL; what was done before counts first. */
-verdict socket_broken(struct request *r, uint32_t flags);
 
 /* unix_address.c */
 /* The socket bound to an address: held, or -ECONNREFUSED and the like, -EWAIT. */

@@ -30,10 +30,7 @@ void terminal_notified(void)
 	struct terminal *t = vfs.terminal;
 
 	tty_input(t);
-	if (is_waited_for(&t->writers)) {
-		unpark(&t->writers);
-		watch_changed(&t->watch);
-	}
+	unpark(&t->writers);
 }
 
 int64_t vfs_terminal_signals(uint32_t *group, uint32_t *signal)
@@ -110,14 +107,14 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 		if (r->scratch[0]++ > 0)
 			return refuse(r, EIO);
 		tty_signal(t, vfs.tasks[r->task].process_group, SIGTTIN);
-		return park(&t->readers, r);
+		return park(&t->watch.waiters, r);
 	}
 	wait = canonical ? t->lines == 0 : must_wait(r, t, to.length, &deadline);
 	if (!wait)
 		return take(r, t, to, canonical);
 	if ((f->flags & O_NONBLOCK) != 0)
 		return t->read != t->ready && !canonical ? take(r, t, to, false) : refuse(r, EAGAIN);
-	return park_until(&t->readers, r, deadline);
+	return park_until(&t->watch.waiters, r, deadline);
 }
 
 /* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */

@@ -23,8 +23,9 @@ struct terminal {
 	bool return_sent;
 	/* Its node is being looked for by name. */
 	bool sought;
-	struct queue readers, writers;
+	/* Here wait those who read, too. */
 	struct watch watch;
+	struct queue writers;
 	/* For pm to fetch: vfs.terminal_signals. */
 	struct {
 		uint32_t group, signal;

@@ -22,7 +22,6 @@ static int64_t set_modes(struct terminal *t, struct grant at, bool flush)
 	/* What is typed so far of a line can be read as bytes; bytes become lines only when they are typed again. */
 	if (was_canonical && (modes.local & ICANON) == 0)
 		t->ready = t->typed;
-	unpark(&t->readers);
 	watch_changed(&t->watch);
 	return 0;
 }
@@ -57,7 +56,7 @@ static int64_t set_foreground(struct terminal *t, uint32_t task, struct grant at
 			if (vfs.tasks[i].session != t->session)
 				return -EPERM;
 			t->foreground = (uint32_t)group;
-			unpark(&t->readers);
+			unpark(&t->watch.waiters);
 			return 0;
 		}
 	return -ESRCH;

@@ -180,6 +180,5 @@ void tty_input(struct terminal *t)
 	if (t->ready == before)
 		return;
 	t->last_input = now();
-	unpark(&t->readers);
 	watch_changed(&t->watch);
 }

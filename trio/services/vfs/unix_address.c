@@ -173,7 +173,7 @@ verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 	s->state = LISTENING;
 	s->backlog = MIN((uint32_t)backlog, (uint32_t)SOMAXCONN);
 	s->peer_credentials = credentials_of(r->task);
-	unpark(&s->for_room);
+	unpark(&s->watch.waiters);
 	return answer(r, 0);
 }
 
@@ -212,7 +212,6 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 	socket_join(s, end);
 	list_add(&listener->pending, &end->pending);
 	listener->pending_count++;
-	unpark(&listener->for_data);
 	watch_changed(&listener->watch);
 	return 0;
 }
@@ -235,7 +234,7 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 	if (s->state != FRESH)
 		error = s->state == CONNECTED ? -EISCONN : -EINVAL;
 	if (error == 0 && to->pending_count > to->backlog)
-		how = socket_wait(r, s, &to->for_room, s->send_time, 0);
+		how = socket_wait(r, s, to, s->send_time, 0);
 	else
 		settle(r, error != 0 ? error : connection_make(r->task, s, to));
 	socket_drop(to);
@@ -254,7 +253,7 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 	if (s->state != LISTENING || (s->shut & SHUT_RECEIVE))
 		return refuse(r, EINVAL);
 	if (list_is_empty(&s->pending))
-		return socket_wait(r, s, &s->for_data, s->receive_time, 0);
+		return socket_wait(r, s, s, s->receive_time, 0);
 	end = CONTAINER(s->pending.next, struct socket, pending);
 	if (address.length != 0)
 		length = address_put(&end->peer->name, address);
@@ -267,7 +266,7 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 	/* committed */
 	list_remove(&end->pending);
 	s->pending_count--;
-	unpark(&s->for_room);
+	unpark(&s->watch.waiters);
 	r->out[OUT_VFS_ACCEPT_LENGTH] = (uint64_t)length;
 	return answer(r, placed);
 }

@@ -98,7 +98,6 @@ static int64_t packet_deliver(struct request *r, struct socket *s, struct socket
 	/* committed */
 	p->from = s->name;
 	packet_add(to, p);
-	unpark(&to->for_data);
 	watch_changed(&to->watch);
 	return (int64_t)m->data.length;
 }
@@ -110,19 +109,19 @@ verdict packet_send(struct request *r, struct socket *s, const struct message *m
 	verdict how;
 
 	if (s->shut & SHUT_SEND)
-		return socket_broken(r, m->flags);
+		return write_broken(r, m->flags);
 	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
 		return refuse(r, ENOTCONN);
 	if (m->data.length > s->send_buffer - OVERHEAD)
 		return refuse(r, EMSGSIZE);
 	result = receiver_of(r->task, s, m, &to);
 	if (result == -EPIPE)
-		return socket_broken(r, m->flags);
+		return write_broken(r, m->flags);
 	if (result != 0)
 		return vfs_settle(r, result);
 	/* It is not held while this request waits: its end wakes who waits for room. */
 	if (receiver_is_full(s, to, m->data.length))
-		how = socket_wait(r, s, &to->for_room, s->send_time, m->flags);
+		how = socket_wait(r, s, to, s->send_time, m->flags);
 	else
 		how = settle(r, packet_deliver(r, s, to, m));
 	socket_drop(to);
@@ -156,9 +155,8 @@ verdict packet_receive(struct request *r, struct socket *s, const struct message
 	if (keep)
 		return ANSWERED;
 	packet_remove(s, p);
-	unpark(&s->for_room);
 	watch_changed(&s->watch);
 	if (s->peer != NULL)
-		watch_changed(&s->peer->watch);
+		watch_polled(&s->peer->watch);
 	return ANSWERED;
 }

@@ -12,15 +12,15 @@ verdict stream_send(struct request *r, struct socket *s, const struct message *m
 	if (m->address.length != 0)
 		return refuse(r, s->state == CONNECTED ? EISCONN : EOPNOTSUPP);
 	if (s->shut & SHUT_SEND)
-		return socket_broken(r, m->flags);
+		return write_broken(r, m->flags);
 	if (s->state != CONNECTED)
 		return refuse(r, ENOTCONN);
 	if (to->closed || (to->shut & SHUT_RECEIVE))
-		return socket_broken(r, m->flags);
+		return write_broken(r, m->flags);
 	if (left == 0)
 		return answer(r, 0);
 	if (ring_room(&to->ring) == 0)
-		return socket_wait(r, s, &to->for_room, s->send_time, m->flags);
+		return socket_wait(r, s, to, s->send_time, m->flags);
 	/* scratch[0]: what goes beside the message went with its first part. */
 	if (r->scratch[0] == 0 && (m->control.length > 0 || s->pass_credentials || to->pass_credentials))
 		n = packet_make(r->task, m, 0, &mark);
@@ -40,13 +40,11 @@ verdict stream_send(struct request *r, struct socket *s, const struct message *m
 	}
 	to->written += (uint64_t)n;
 	r->done += (uint64_t)n;
-	if (is_waited_for(&to->for_data))
-		unpark(&to->for_data);
 	watch_changed(&to->watch);
 	/* All of it; or a part alone could be read from the caller. */
 	if ((uint64_t)n == left || ring_room(&to->ring) > 0)
 		return answer(r, (int64_t)r->done);
-	return socket_wait(r, s, &to->for_room, s->send_time, m->flags);
+	return socket_wait(r, s, to, s->send_time, m->flags);
 }
 
 /* What lies beside the first bytes that a receiver of `n` gets; then he gets no bytes behind those it belongs to. */
@@ -88,10 +86,9 @@ verdict stream_receive(struct request *r, struct socket *s, const struct message
 		packet_remove(s, mark);
 	/* Not for every byte: a sender goes on when it can send much. */
 	if (ring_room(&s->ring) >= s->ring.size / 2) {
-		if (is_waited_for(&s->for_room))
-			unpark(&s->for_room);
+		unpark(&s->watch.waiters);
 		if (s->peer != NULL)
-			watch_changed(&s->peer->watch);
+			watch_polled(&s->peer->watch);
 	}
 	if (r->done == m->data.length || (m->flags & MSG_WAITALL) == 0 || mark != NULL)
 		return answer(r, (int64_t)r->done);

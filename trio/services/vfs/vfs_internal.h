@@ -117,9 +117,11 @@ struct device {
 
 /* The state -------------------------------------------------------------------------------------------------------- */
 
-/* Who polls a file: a bit for each task's number modulo 64. A bit may be old: whom it wakes looks once in vain. No
- * list, so that a poll that a signal ends leaves nothing behind. `changes` counts, for epoll's edges. */
+/* Who waits for a change: requests of the file's own, and those who poll: a bit for each task's number modulo 64. A bit
+ * may be old: whom it wakes looks once in vain. No list, so that a poll that a signal ends leaves nothing behind.
+ * `changes` counts, for epoll's edges. */
 struct watch {
+	struct queue waiters;
 	uint64_t tasks, changes;
 };
 
@@ -237,11 +239,17 @@ static inline void watch(struct watch *w)
 	vfs.watched = w;
 }
 void watch_wake(struct watch *w);
-static inline void watch_changed(struct watch *w)
+/* Those who poll alone look again. */
+static inline void watch_polled(struct watch *w)
 {
 	w->changes++;
 	if (w->tasks != 0)
 		watch_wake(w);
+}
+static inline void watch_changed(struct watch *w)
+{
+	unpark(&w->waiters);
+	watch_polled(w);
 }
 
 /* walk.c: paths ---------------------------------------------------------------------------------------------------- */
