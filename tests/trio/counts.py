@@ -20,7 +20,7 @@ KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
         "proc/fork-exit": 25954,
-        "proc/execl": 42055,
+        "proc/execl": 39915,
         "ctx/pipe-pair@same-cpu": 1763,
         "syscall/open-close": 945,
         "mem/touch@pages=64": 829,

@@ -50,18 +50,15 @@ static int64_t image_open(const struct thread *t, struct image *image, int32_t d
 }
 
 /* Until it is no script any more. */
-static int64_t find_program(const struct thread *t, struct image *image, int32_t directory, struct grant path,
-			    uint32_t flags)
+static int64_t find_program(const struct thread *t, struct image *image, int32_t directory, uint32_t flags)
 {
-	int64_t result = image_open(t, image, directory, path, flags);
+	const struct strings *s = &image->given;
+	int64_t n;
 
-	while (result == 0) {
-		result = script_take(image, &path);
-		if (result <= 0)
-			return result == 0 ? elf_check(image, false) : result;
-		result = image_open(t, image, AT_FDCWD, path, 0);
-	}
-	return result;
+	TRY(image_open(t, image, directory, grant_read(s->bytes, s->path), flags));
+	while ((n = script_take(image)) > 0)
+		TRY(image_open(t, image, AT_FDCWD, grant_read(s->bytes + s->path, (size_t)n), 0));
+	return n < 0 ? n : elf_check(image, false);
 }
 
 /* One that names an interpreter of its own does not get it, as under Linux. */
@@ -85,15 +82,14 @@ static uint64_t most_arguments(const struct process *p)
 	return MIN(MAX(quarter, SMALLEST_ARGUMENTS), MOST_ARGUMENTS);
 }
 
-static int64_t prepare(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
+static int64_t prepare(struct thread *t, int32_t directory, uint32_t flags)
 {
 	struct image *image = t->image;
 
-	image->prefix = PREFIX_BYTES;
-	TRY(find_program(t, image, directory, a->path, flags));
+	TRY(find_program(t, image, directory, flags));
 	if (image->names_interpreter)
 		TRY(find_interpreter(t, image));
-	image->stack = stack_need(image, a->path, a->strings, (uint64_t)a->argc + a->envc);
+	image->stack = stack_need(&image->given);
 	if (image->stack > most_arguments(t->process))
 		return -E2BIG;
 	image->stack += STACK_FIRST;
@@ -153,20 +149,15 @@ static bool rights_set(struct process *p, const struct image *image)
 }
 
 /* The last part of the path. */
-static void name_set(struct thread *t, struct grant path)
+static void name_set(struct thread *t, const char *path)
 {
-	char tail[64] = { 0 };
-	uint64_t n = MIN(path.length, sizeof tail);
-	size_t begins = 0;
+	const char *name = path;
 
-	if (copy_in(tail, path, path.length - n, n) != 0)
-		return;
-	for (size_t i = 0; i + 1 < n; i++)
-		if (tail[i] == '/')
-			begins = i + 1;
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
 	memset(t->name, 0, sizeof t->name);
-	for (size_t i = 0; i < NAME_BYTES - 1 && begins + i < n; i++)
-		t->name[i] = tail[begins + i];
+	memcpy(t->name, name, MIN((size_t)(path - name), NAME_BYTES - 1));
 }
 
 static void handlers_own(struct process *p)
@@ -181,47 +172,31 @@ static void handlers_own(struct process *p)
 	handlers_reset(p->handlers);
 }
 
-/* Files go on without what execve closes, and know what the program was called with. */
-static int64_t tell_files(struct thread *t, const struct arguments *a)
-{
-	struct image *image = t->image;
-	struct grant before = grant_read(image->strings + image->prefix, PREFIX_BYTES - image->prefix);
-	struct grant script = grant_part(a->path, 0, image->replaces_first ? a->path.length : 0), strings = a->strings;
-	uint32_t count = a->argc;
-
-	if (image->replaces_first && count > 0) {
-		uint64_t first = first_length(image, strings);
-
-		strings = grant_part(strings, first, strings.length - first);
-		count--;
-	}
-	return vfs_executed(t->slot, before, script, strings, count);
-}
-
 /* The new memory's contents, and the program's entry. -EWAIT, GIVES_WAY: to be called again. */
-static int64_t load(struct thread *t, const struct arguments *a, uint64_t *sp)
+static int64_t load(struct thread *t, uint64_t *sp)
 {
 	struct process *p = t->process;
 	struct image *image = t->image;
+	const struct strings *s = &image->given;
 
-	if (!image->stack_begun) {
+	if (!image->pointed) {
 		/* What runs is the program, so it is mapped last. */
 		if (image->interpreter)
 			TRY(elf_map(t, image->interpreter));
 		TRY(elf_map(t, image));
-		TRY(tell_files(t, a));
+		TRY(vfs_executed(t->slot, grant_read(s->bytes + s->path, s->environment - s->path)));
 		TRY(vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK),
 				  image->stack));
 	}
-	return stack_write(t, image, a, rights_set(p, image), sp);
+	return stack_write(t, image, rights_set(p, image), sp);
 }
 
-static void begin_program(struct thread *t, struct grant path, uint64_t sp)
+static void begin_program(struct thread *t, uint64_t sp)
 {
 	struct process *p = t->process;
 	uint64_t entry = t->image->interpreter ? t->image->interpreter->entry : t->image->entry;
 
-	name_set(t, path);
+	name_set(t, t->image->given.bytes);
 	image_drop(t);
 	handlers_own(p);
 	t->stack = t->stack_size = 0;
@@ -262,9 +237,9 @@ static int64_t commit(struct thread *t)
 
 /* As far as it goes. -EWAIT: for a disk, GIVES_WAY, WAITS_FOR_THREADS, WAITS_FOR_MEMORY: then it is to be called again,
  * the same. */
-static int64_t execute(struct thread *t, int32_t directory, const struct arguments *a, uint32_t flags)
+static int64_t execute(struct thread *t, int32_t directory, uint32_t flags)
 {
-	int64_t result = t->image->checked ? 0 : prepare(t, directory, a, flags);
+	int64_t result = t->image->checked ? 0 : prepare(t, directory, flags);
 	uint64_t sp;
 
 	if (result == 0 && !t->image->committed)
@@ -273,9 +248,9 @@ static int64_t execute(struct thread *t, int32_t directory, const struct argumen
 		image_drop(t);
 	if (result != 0)
 		return result;
-	result = load(t, a, &sp);
+	result = load(t, &sp);
 	if (result == 0) {
-		begin_program(t, a->path, sp);
+		begin_program(t, sp);
 	} else if (result < 0 && result != -EWAIT) {
 		image_drop(t);
 		process_end(t->process, SIGKILL, NULL);
@@ -285,36 +260,19 @@ static int64_t execute(struct thread *t, int32_t directory, const struct argumen
 
 int64_t execute_first(struct thread *t, const char *path)
 {
-	struct grant name = grant_read(path, strlen(path) + 1);
-	const struct arguments a = { name, name, 1, 0 };
+	size_t n = strlen(path) + 1;
+	struct strings *given;
 
 	t->image = pages_take(1);
-	return t->image ? execute(t, AT_FDCWD, &a, 0) : -ENOMEM;
-}
-
-/* The strings first: what they lie in goes with the old program. */
-static int64_t execute_call(struct thread *t, const struct call *c)
-{
-	struct strings *given;
-	int64_t result;
-
-	if (!t->image)
-		t->image = pages_take(1);
 	if (!t->image)
 		return -ENOMEM;
 	given = &t->image->given;
-	if (given->part != GATHERED) {
-		result = strings_gather(given, t->slot, c);
-		if (result < 0)
-			image_drop(t);
-		if (result != 0)
-			return result;
-	}
-	return execute(t, c->directory,
-		       &(struct arguments){ grant_read(given->bytes, given->path),
-					    grant_read(given->bytes + given->path, given->used - given->path),
-					    given->argc, given->envc },
-		       c->flags);
+	*given = (struct strings){ pages_take(1), .pages = 1, .used = n, .path = n, .environment = n };
+	if (!given->bytes)
+		return -ENOMEM;
+	memcpy(given->bytes, path, n);
+	TRY(strings_prepend(given, NULL, n - 1));
+	return execute(t, AT_FDCWD, 0);
 }
 
 verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t arguments, uint64_t environment,
@@ -328,7 +286,16 @@ verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t
 			image_drop(t);
 		return refuse(r, EINTR);
 	}
-	result = execute_call(t, &(struct call){ directory, flags, path, arguments, environment });
+	if (!t->image)
+		t->image = pages_take(1);
+	if (!t->image)
+		return refuse(r, ENOMEM);
+	/* The strings first: what they lie in goes with the old program. */
+	result = strings_gather(&t->image->given, t->slot, path, arguments, environment);
+	if (result < 0)
+		image_drop(t);
+	if (result == 0)
+		result = execute(t, directory, flags);
 	if (result == WAITS_FOR_THREADS)
 		return park_hard(&t->waiting, r);
 	if (result == WAITS_FOR_MEMORY)

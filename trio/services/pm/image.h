@@ -10,7 +10,6 @@
 /* A script's first line counts as far as this (Linux's number), and a script may name a script, four times. */
 #define LINE_BYTES 256
 #define SCRIPTS 4
-#define PREFIX_BYTES (SCRIPTS * LINE_BYTES + 8)
 #define WORK_BYTES 1024
 
 /* Programs are below; the stack ends here. The last page stays free, as the processor wants it. */
@@ -24,21 +23,14 @@ struct elf_segment {
 /* Where the gathering of the strings is. */
 enum part { OF_PATH, OF_ARGUMENTS, OF_ENVIRONMENT, GATHERED };
 
-/* The strings that the program is given: `used` bytes, the path's `path` first. `next`: the address of the next pointer
- * to one. */
+/* The strings that the program is given, `used` bytes: its path; from `path` on its arguments; from `environment` on
+ * that. `next`: the address of the next pointer to one. */
 struct strings {
 	char *bytes;
-	size_t pages, used, path;
+	size_t pages, used, path, environment;
 	enum part part;
 	uint32_t argc, envc;
 	uint64_t next;
-};
-
-/* What the caller asks for: addresses in its memory. */
-struct call {
-	int32_t directory;
-	uint32_t flags;
-	uint64_t path, arguments, environment;
 };
 
 struct image {
@@ -64,17 +56,11 @@ struct image {
 	struct image *interpreter;
 	/* Within `head`. */
 	const struct elf_segment *segments;
-	/* What scripts put before the arguments: `prefixes` strings from `prefix` on, to the end of `strings`. */
-	uint32_t scripts, prefixes, prefix;
-	/* The caller's first argument gives way to them. */
-	bool replaces_first;
-	/* The stack's pointers, once its strings are written: how many are still to be put in each of the two
-	 * vectors, which vector is being written, from which string on, and to where. */
-	bool stack_begun;
-	uint32_t left[2], vector;
+	/* How many scripts were on the way to the program. */
+	uint32_t scripts;
+	/* Once its strings are on the stack: which of them the next pointer is to, and where that is to be. */
 	uint64_t pointed, pointers_to;
 	char head[HEAD_BYTES] __attribute__((aligned(8)));
-	char strings[PREFIX_BYTES];
 	char work[WORK_BYTES];
 };
 _Static_assert(sizeof(struct image) <= PAGE, "one page");
@@ -83,12 +69,17 @@ _Static_assert(sizeof(struct image) <= PAGE, "one page");
  * the same. */
 enum { WAITS_FOR_THREADS = 1, WAITS_FOR_MEMORY, GIVES_WAY };
 
-/* strings.c: 0 when all are there, GIVES_WAY, or a negative errno. */
-int64_t strings_gather(struct strings *s, uint32_t task, const struct call *from);
+/* strings.c: those at the caller's addresses. 0 when all are there, GIVES_WAY, or a negative errno. */
+int64_t strings_gather(struct strings *s, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment);
+/* The first argument goes. */
+void strings_shift(struct strings *s);
+/* One more argument before the others; NULL: the path. 0 or a negative errno. */
+int64_t strings_prepend(struct strings *s, const char *text, size_t length);
 void strings_drop(struct strings *s);
 
-/* script.c: 1: the image begins with `#!` and `interpreter` is what to open instead; 0: not; or a negative errno. */
-int64_t script_take(struct image *image, struct grant *interpreter);
+/* script.c: 0: the image is no script. Else the first argument is now what to open instead, of so many bytes with its
+ * NUL; or a negative errno. */
+int64_t script_take(struct image *image);
 
 /* elf.c: makes sense of `head`; reads what of the program headers is elsewhere. 0 or a negative errno, -EWAIT too. */
 int64_t elf_check(struct image *image, bool is_interpreter);
@@ -101,15 +92,9 @@ uint64_t elf_need(const struct image *image);
 /* Maps the rest of the segments into the thread's new, empty memory. The same results. */
 int64_t elf_map(struct thread *t, struct image *image);
 
-/* stack.c: the length of the first string with its NUL. */
-uint64_t first_length(struct image *image, struct grant strings);
-/* Bytes that arguments and pointers to them take. */
-uint64_t stack_need(const struct image *image, struct grant path, struct grant arguments, uint64_t strings);
-struct arguments {
-	struct grant path, strings;
-	uint32_t argc, envc;
-};
+/* stack.c: bytes that the strings and the pointers to them take. */
+uint64_t stack_need(const struct strings *s);
 /* Writes them; `sp` is where the program finds argc. 0, -EFAULT, or GIVES_WAY. */
-int64_t stack_write(struct thread *t, struct image *image, const struct arguments *a, bool secure, uint64_t *sp);
+int64_t stack_write(struct thread *t, struct image *image, bool secure, uint64_t *sp);
 
 #endif

@@ -14,18 +14,6 @@ static char *skip_space(char *at, const char *end)
 	return at;
 }
 
-/* One string more at the front. False: there is no room. */
-static bool prepend(struct image *image, const char *text, size_t length)
-{
-	if (image->prefix < length + 1)
-		return false;
-	image->prefix -= (uint32_t)length + 1;
-	memcpy(image->strings + image->prefix, text, length);
-	image->strings[image->prefix + length] = '\0';
-	image->prefixes++;
-	return true;
-}
-
 /* The line's end, without spaces before it; NULL: the interpreter's name does not end within what counts. */
 static char *line_end(char *line, char *limit)
 {
@@ -43,10 +31,11 @@ static char *line_end(char *line, char *limit)
 	return end;
 }
 
-int64_t script_take(struct image *image, struct grant *interpreter)
+int64_t script_take(struct image *image)
 {
 	char *line = image->head + 2, *limit = image->head + LINE_BYTES;
 	char *name, *end, *name_end, *argument;
+	struct strings *s = &image->given;
 
 	if (image->head[0] != '#' || image->head[1] != '!')
 		return 0;
@@ -61,12 +50,13 @@ int64_t script_take(struct image *image, struct grant *interpreter)
 		name_end++;
 	if (name == name_end)
 		return -ENOEXEC;
+	if (image->scripts == 1) {
+		strings_shift(s);
+		TRY(strings_prepend(s, NULL, s->path - 1));
+	}
 	argument = skip_space(name_end, end);
-	if (argument < end && !prepend(image, argument, (size_t)(end - argument)))
-		return -ENOEXEC;
-	if (!prepend(image, name, (size_t)(name_end - name)))
-		return -ENOEXEC;
-	image->replaces_first = true;
-	*interpreter = grant_read(image->strings + image->prefix, (size_t)(name_end - name) + 1);
-	return 1;
+	if (argument < end)
+		TRY(strings_prepend(s, argument, (size_t)(end - argument)));
+	TRY(strings_prepend(s, name, (size_t)(name_end - name)));
+	return name_end - name + 1;
 }

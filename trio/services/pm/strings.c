@@ -33,6 +33,33 @@ static int64_t grow(struct strings *s)
 	return 0;
 }
 
+int64_t strings_prepend(struct strings *s, const char *text, size_t length)
+{
+	char *at;
+
+	while (s->used + length + 1 > s->pages * PAGE)
+		TRY(grow(s));
+	at = s->bytes + s->path;
+	memmove(at + length + 1, at, s->used - s->path);
+	memcpy(at, text ? text : s->bytes, length);
+	at[length] = '\0';
+	s->used += length + 1;
+	s->environment += length + 1;
+	s->argc++;
+	return 0;
+}
+
+void strings_shift(struct strings *s)
+{
+	char *at = s->bytes + s->path;
+	size_t n = strlen(at) + 1;
+
+	memmove(at, at + n, s->used - s->path - n);
+	s->used -= n;
+	s->environment -= n;
+	s->argc--;
+}
+
 /* The string at an address of the caller's; `most` bytes with its NUL at most, or `too_long`. */
 static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, size_t most, int64_t too_long)
 {
@@ -79,35 +106,32 @@ static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 	return 0;
 }
 
-int64_t strings_gather(struct strings *s, uint32_t task, const struct call *from)
+int64_t strings_gather(struct strings *s, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment)
 {
 	int64_t result = 0;
 
 	if (s->part == OF_PATH) {
-		*s = (struct strings){ .bytes = pages_take(1), .pages = 1, .next = from->arguments };
+		*s = (struct strings){ .bytes = pages_take(1), .pages = 1, .next = arguments };
 		if (!s->bytes)
 			return -ENOMEM;
-		result = add_string(s, task, from->path, PATH_BYTES, -ENAMETOOLONG);
+		TRY(add_string(s, task, path, PATH_BYTES, -ENAMETOOLONG));
 		s->path = s->used;
 		s->part = OF_ARGUMENTS;
 	}
-	if (result == 0 && s->part == OF_ARGUMENTS) {
+	if (s->part == OF_ARGUMENTS) {
 		result = add_strings(s, task, &s->argc);
+		if (result != 0)
+			return result;
+		s->environment = s->used;
 		/* A program without arguments gets an empty one, as programs take the first for granted. */
-		if (result == 0 && s->argc == 0) {
-			if (s->used == s->pages * PAGE)
-				TRY(grow(s));
-			s->bytes[s->used++] = '\0';
-			s->argc = 1;
-		}
-		if (result == 0) {
-			s->part = OF_ENVIRONMENT;
-			s->next = from->environment;
-		}
+		if (s->argc == 0)
+			TRY(strings_prepend(s, "", 0));
+		s->part = OF_ENVIRONMENT;
+		s->next = environment;
 	}
-	if (result == 0 && s->part == OF_ENVIRONMENT) {
+	if (s->part == OF_ENVIRONMENT)
 		result = add_strings(s, task, &s->envc);
-		s->part = result == 0 ? GATHERED : OF_ENVIRONMENT;
-	}
+	if (result == 0)
+		s->part = GATHERED;
 	return result;
 }

@@ -39,22 +39,6 @@ static void command_drop(struct command *c)
 	vfs_give(c, sizeof *c + c->length);
 }
 
-/* Behind the `at` bytes that are there, as much as there is room for. Returns how many there are then; -EFAULT. */
-static int64_t command_add(int64_t at, struct grant from)
-{
-	size_t n = MIN(from.length, COMMAND_MOST - (size_t)at);
-
-	return n > 0 && copy_in(vfs.page + at, from, 0, n) != 0 ? -EFAULT : at + (int64_t)n;
-}
-
-/* The end of `count` strings from `at` on, which end at `end` at the latest. */
-static uint32_t strings_end(const char *text, int64_t at, int64_t end, uint32_t count)
-{
-	for (; count > 0 && at < end; at++)
-		count -= text[at] == '\0';
-	return (uint32_t)at;
-}
-
 /* From `length` bytes of vfs.page; NULL without memory. */
 static struct command *command_make(uint32_t length)
 {
@@ -111,12 +95,12 @@ static int64_t ask_again(void)
 	return -EWAIT;
 }
 
-int64_t vfs_executed(uint32_t task, struct grant before, struct grant script, struct grant strings, uint32_t count)
+int64_t vfs_executed(uint32_t task, struct grant arguments)
 {
 	struct task_files *t = &vfs.tasks[task];
 	struct descriptors *own = t->descriptors;
+	uint32_t length = (uint32_t)MIN(arguments.length, COMMAND_MOST);
 	struct command *command;
-	int64_t start, end;
 
 	if (own->references > 1) {
 		own = descriptors_copy(own);
@@ -129,12 +113,9 @@ int64_t vfs_executed(uint32_t task, struct grant before, struct grant script, st
 		vfs.pm_waits_for_no_disk = true;
 		return ask_again();
 	}
-	start = command_add(0, before);
-	start = start < 0 ? start : command_add(start, script);
-	end = start < 0 ? start : command_add(start, strings);
-	if (end < 0)
-		return end;
-	command = command_make(strings_end(vfs.page, start, end, count));
+	if (copy_in(vfs.page, arguments, 0, length) != 0)
+		return -EFAULT;
+	command = command_make(length);
 	if (command == NULL)
 		return -ENOMEM;
 	/* committed */
