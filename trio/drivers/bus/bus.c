@@ -25,16 +25,8 @@
 #define MIB 0x100000UL
 
 /* A register of two or one bytes is the part above the other's in the same four. */
-#define ID 0x00
-#define COMMAND 0x04
-#define HEADER 0x0c
-#define BASE_0 0x10
-#define BUSES 0x18
-#define BRIDGE_PORTS 0x1c
-#define BRIDGE_MEMORY 0x20
-#define BRIDGE_PREFETCHED 0x24
-#define BRIDGE_PORTS_HIGH 0x30
-#define CAPABILITIES 0x34
+enum { ID, COMMAND = 0x04, HEADER = 0x0c, BASE_0 = 0x10, CAPABILITIES = 0x34 };
+enum { BUSES = 0x18, BRIDGE_PORTS = 0x1c, BRIDGE_MEMORY = 0x20, BRIDGE_PREFETCHED = 0x24, BRIDGE_PORTS_HIGH = 0x30 };
 #define CONFIG_BYTES 256
 /* As many as there is room for in configuration space at most. */
 #define CAPABILITIES_MOST 48
@@ -256,43 +248,40 @@ int64_t bus_base(uint32_t place, uint32_t number, uint64_t *out_address, uint64_
 	return 0;
 }
 
-int64_t bus_configuration(uint32_t place, uint32_t offset, uint32_t *out_value)
+/* Where in configuration space it begins; 0: there are not so many. A list that runs in a circle ends. */
+static uint32_t capability_at(uint32_t place, uint32_t kind, uint32_t index)
 {
-	if (!function_at(place) || offset % 4 || offset >= CONFIG_BYTES)
-		return -EINVAL;
-	*out_value = get(place, offset);
-	return 0;
-}
+	uint32_t at = 0;
 
-/* A list that runs in a circle ends. */
-int64_t bus_capability(uint32_t place, uint32_t kind, uint32_t after, uint32_t *out_offset)
-{
-	uint32_t at;
-
-	if (!function_at(place) || !(get(place, COMMAND) & STATUS_CAPABILITIES))
-		return -ENODEV;
-	at = get(place, CAPABILITIES) & 0xfc;
+	if (function_at(place) && get(place, COMMAND) & STATUS_CAPABILITIES)
+		at = get(place, CAPABILITIES) & 0xfc;
 	for (unsigned steps = 0; at && steps < CAPABILITIES_MOST; steps++) {
 		uint32_t head = get(place, at);
 
-		if (!after && (uint8_t)head == kind) {
-			*out_offset = at;
-			return 0;
-		}
-		if (at == after)
-			after = 0;
+		if ((uint8_t)head == kind && index-- == 0)
+			return at;
 		at = head >> 8 & 0xfc;
 	}
-	return -ENODEV;
+	return 0;
+}
+
+int64_t bus_capability(uint32_t place, uint32_t kind, uint32_t index, uint32_t offset, uint32_t *out_value)
+{
+	uint32_t at = capability_at(place, kind, index);
+
+	if (!at || offset % 4 || offset >= CONFIG_BYTES - at)
+		return -ENODEV;
+	*out_value = get(place, at + offset);
+	return 0;
 }
 
 int64_t bus_interrupt(uint32_t place, uint32_t vector)
 {
-	uint32_t at, control, table;
+	uint32_t at = capability_at(place, CAPABILITY_MSIX, 0), control, table;
 	uint64_t address, length, where;
 	volatile uint32_t *entry;
 
-	if (bus_capability(place, CAPABILITY_MSIX, 0, &at) != 0)
+	if (!at)
 		return -ENODEV;
 	control = get(place, at) | MSIX_ON;
 	table = get(place, at + MSIX_TABLE);

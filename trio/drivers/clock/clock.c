@@ -1,12 +1,24 @@
 /* clock.c: Linux's clocks, and random numbers. Time of day is the time since boot and what the machine's clock with a
- * battery said then, or what it was set to since. */
+ * battery (the calendar) said then, or what it was set to since. */
 #include "abi/time.h"
-#include "calendar.h"
 #include "clock_serve.h"
 #include "kernel.h"
 
 /* Nanoseconds fit into 64 bits until 2554; a clock may be set no further. */
 #define SECONDS_MOST 9223372036LL
+
+/* The calendar: the MC146818 of every PC, which tells the date in decimal digits or in binary, of 12 or of 24 hours.
+ * Its registers, the last where PCs, and their emulators, keep it. */
+#define INDEX 0x70U
+#define VALUE 0x71U
+enum { SECOND, MINUTE = 2, HOUR = 4, DAY = 7, MONTH, YEAR, STATUS_A, STATUS_B, CENTURY = 0x32 };
+
+#define A_UPDATING 0x80U
+#define B_BINARY 0x04U
+#define B_24_HOURS 0x02U
+#define AFTERNOON 0x80U
+/* An update takes 2 milliseconds at most, a look a microsecond at least. */
+#define LOOKS 10000
 
 #define CPUID_FEATURES 1
 #define HAS_RDRAND (1U << 30)
@@ -18,10 +30,53 @@ static struct {
 	struct queue sleepers;
 } state;
 
+static uint32_t get(uint32_t number)
+{
+	uint32_t value = 0xff;
+
+	kernel_port_out(INDEX, 1, number);
+	kernel_port_in(VALUE, 1, &value);
+	return value;
+}
+
+static uint32_t binary(uint32_t value, uint32_t mode)
+{
+	return mode & B_BINARY ? value : (value >> 4) * 10 + (value & 15);
+}
+
+/* The calendar's date in seconds since 1970; 0: there is no such clock, or it tells nonsense. */
+static uint64_t calendar_seconds(void)
+{
+	uint32_t mode = get(STATUS_B), hour_read, hour, second, minute, day, month, century;
+	uint64_t year, from_march, days;
+
+	/* The registers are not to be read while they change. */
+	for (unsigned looks = 0; get(STATUS_A) & A_UPDATING; looks++)
+		if (looks == LOOKS)
+			return 0;
+	hour_read = get(HOUR);
+	hour = binary(hour_read & ~AFTERNOON, mode);
+	if (!(mode & B_24_HOURS))
+		hour = hour % 12 + (hour_read & AFTERNOON ? 12 : 0);
+	second = binary(get(SECOND), mode);
+	minute = binary(get(MINUTE), mode);
+	day = binary(get(DAY), mode);
+	month = binary(get(MONTH), mode);
+	century = binary(get(CENTURY), mode);
+	year = (century >= 19 && century <= 25 ? century : 20) * 100 + binary(get(YEAR), mode);
+	if (second >= 60 || minute >= 60 || hour >= 24 || day - 1 >= 31 || month - 1 >= 12 || year < 1970)
+		return 0;
+	/* Years that begin in March have their odd day at the end, and their months' lengths in a regular row. */
+	year -= month <= 2;
+	from_march = (month + 9) % 12;
+	days = year * 365 + year / 4 - year / 100 + year / 400 + (from_march * 153 + 2) / 5 + day - 1;
+	/* The first of January 1970, counted so. */
+	return (((days - 719468) * 24 + hour) * 60 + minute) * 60 + second;
+}
+
 void clock_start(void)
 {
-	struct calendar at;
-	uint64_t seconds = calendar_read(&at) ? calendar_seconds(&at) : 0;
+	uint64_t seconds = calendar_seconds();
 
 	if (!seconds)
 		log_line("clock: the machine does not say what time it is: 1970");

@@ -1,21 +1,137 @@
-/* framebuffer.c: the display as one linear piece of memory, in the terms of Linux's /dev/fb0. There is one mode, set
- * once: what the screen likes best. Twice its height is there where the memory suffices, so that a program may draw one
- * half and show the other. */
+/* framebuffer.c: the display as one linear piece of memory, in the terms of Linux's /dev/fb0: the display that Bochs
+ * invented, and QEMU has as bochs-display and as `-vga std`. There is one mode, set once, with no BIOS: what the screen
+ * likes best. Twice its height is there where the memory suffices, so that a program may draw one half and show the
+ * other. See docs/specs/standard-vga in QEMU's sources for the registers; EDID: VESA's standard, release A. */
 #include "abi/fb.h"
-#include "bochs.h"
+#include "bus.h"
 #include "framebuffer_serve.h"
 #include "kernel.h"
+
+#define VENDOR 0x1234
+#define DEVICE 0x1111
+#define BASE_MEMORY 0
+#define BASE_REGISTERS 2
+
+/* In the registers' page: the screen's EDID, VGA's ports from 0x3c0 on, and the display's own, of 16 bits each. */
+#define EDID 0x000
+#define VGA 0x400
+#define OWN 0x500
+#define REGISTERS_BYTES 4096
+#define VGA_ATTRIBUTE (VGA + 0x00)
+#define VGA_STATUS (VGA + 0x1a)
+#define ATTRIBUTE_SHOW 0x20
+
+/* The same by ports: an index, and its value. */
+#define PORT_INDEX 0x1ceU
+#define PORT_VALUE 0x1cfU
+
+enum { IDENTITY, WIDTH, HEIGHT, BITS, ENABLE, BANK, WIDTH_VIRTUAL, HEIGHT_VIRTUAL, X_OFFSET, Y_OFFSET };
+#define IDENTITY_MASK 0xfff0
+#define IDENTITY_BOCHS 0xb0c0
+#define ENABLE_ON 0x01
+#define ENABLE_LINEAR 0x40
+
+#define EDID_BYTES 128
+/* Its first detailed timing: low eight bits of width and height, and the high four. */
+#define EDID_WIDTH 56
+#define EDID_WIDTH_HIGH 58
+#define EDID_HEIGHT 59
+#define EDID_HEIGHT_HIGH 61
 
 #define PIXEL 4U
 #define WIDTH_USUAL 1024
 #define HEIGHT_USUAL 768
 
 static struct {
-	/* NULL: there is no display. */
+	/* NULL: there is no display. Its physical address. */
 	uint8_t *memory;
-	struct bochs display;
+	uint64_t physical;
+	/* NULL: by ports. */
+	volatile uint8_t *registers;
 	uint32_t width, height, height_virtual, line;
 } framebuffer;
+
+static void set(uint32_t which, uint32_t value)
+{
+	if (framebuffer.registers) {
+		*(volatile uint16_t *)(framebuffer.registers + OWN + 2 * which) = (uint16_t)value;
+		return;
+	}
+	kernel_port_out(PORT_INDEX, 2, which);
+	kernel_port_out(PORT_VALUE, 2, value);
+}
+
+static uint32_t get(uint32_t which)
+{
+	uint32_t value = 0;
+
+	if (framebuffer.registers)
+		return *(volatile uint16_t *)(framebuffer.registers + OWN + 2 * which);
+	kernel_port_out(PORT_INDEX, 2, which);
+	kernel_port_in(PORT_VALUE, 2, &value);
+	return value;
+}
+
+/* What the screen says it likes best. Nothing is taken over where the sum is wrong. */
+static void edid_read(void)
+{
+	static const uint8_t head[8] = { 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0 };
+	uint8_t edid[EDID_BYTES], sum = 0;
+
+	if (!framebuffer.registers)
+		return;
+	for (unsigned i = 0; i < EDID_BYTES; i++) {
+		edid[i] = framebuffer.registers[EDID + i];
+		sum += edid[i];
+	}
+	if (sum || memcmp(edid, head, sizeof head) != 0)
+		return;
+	framebuffer.width = edid[EDID_WIDTH] | (edid[EDID_WIDTH_HIGH] & 0xf0U) << 4;
+	framebuffer.height = edid[EDID_HEIGHT] | (edid[EDID_HEIGHT_HIGH] & 0xf0U) << 4;
+}
+
+/* Its memory's length; 0: there is no such display. */
+static uint64_t display_find(void)
+{
+	uint64_t registers, length, ignored, at;
+	uint32_t place;
+
+	if (bus_find(VENDOR, DEVICE, &place) != 0 || bus_base(place, BASE_MEMORY, &framebuffer.physical, &length) != 0)
+		return 0;
+	if (bus_base(place, BASE_REGISTERS, &registers, &ignored) == 0 &&
+	    kernel_device_map(registers, REGISTERS_BYTES, &at) == 0)
+		framebuffer.registers = (volatile uint8_t *)at;
+	return (get(IDENTITY) & IDENTITY_MASK) == IDENTITY_BOCHS ? length : 0;
+}
+
+/* A display that is a VGA too stays dark until the VGA's own switch is on, which is in the index of another register:
+ * reading the status makes the next byte written an index. */
+static void show(void)
+{
+	uint32_t status;
+
+	if (framebuffer.registers) {
+		(void)framebuffer.registers[VGA_STATUS];
+		framebuffer.registers[VGA_ATTRIBUTE] = ATTRIBUTE_SHOW;
+		return;
+	}
+	kernel_port_in(0x3da, 1, &status);
+	kernel_port_out(0x3c0, 1, ATTRIBUTE_SHOW);
+}
+
+/* Lines without gaps. */
+static void mode_set(void)
+{
+	set(ENABLE, 0);
+	set(WIDTH, framebuffer.width);
+	set(HEIGHT, framebuffer.height);
+	set(BITS, 8 * PIXEL);
+	set(ENABLE, ENABLE_ON | ENABLE_LINEAR);
+	set(WIDTH_VIRTUAL, framebuffer.width);
+	set(X_OFFSET, 0);
+	set(Y_OFFSET, 0);
+	show();
+}
 
 static uint64_t length_of(void)
 {
@@ -24,25 +140,23 @@ static uint64_t length_of(void)
 
 void framebuffer_start(void)
 {
-	struct bochs *b = &framebuffer.display;
-	uint64_t at;
+	uint64_t length = display_find(), at;
 
-	if (!bochs_find(b))
+	if (length == 0)
 		return;
-	framebuffer.width = b->width;
-	framebuffer.height = b->height;
+	edid_read();
 	if (!framebuffer.width || !framebuffer.height ||
-	    (uint64_t)framebuffer.width * framebuffer.height * PIXEL > b->length) {
+	    (uint64_t)framebuffer.width * framebuffer.height * PIXEL > length) {
 		framebuffer.width = WIDTH_USUAL;
 		framebuffer.height = HEIGHT_USUAL;
 	}
 	framebuffer.height_virtual = 2 * framebuffer.height;
-	if (length_of() > b->length)
+	if (length_of() > length)
 		framebuffer.height_virtual = framebuffer.height;
-	if (length_of() > b->length || kernel_device_map(b->memory, length_of(), &at) != 0)
+	if (length_of() > length || kernel_device_map(framebuffer.physical, length_of(), &at) != 0)
 		return;
 	framebuffer.memory = (uint8_t *)at;
-	bochs_mode(b, framebuffer.width, framebuffer.height);
+	mode_set();
 }
 
 void framebuffer_notified(uint64_t bits)
@@ -72,7 +186,7 @@ int64_t framebuffer_information(struct grant to)
 		struct fb_fix_screeninfo fix;
 		struct fb_var_screeninfo var;
 	} told = { .fix = { .id = "bochs-display",
-			    .memory_start = framebuffer.display.memory,
+			    .memory_start = framebuffer.physical,
 			    .memory_length = (uint32_t)length_of(),
 			    .type = FB_TYPE_PACKED_PIXELS,
 			    .visual = FB_VISUAL_TRUECOLOR,
@@ -102,7 +216,7 @@ int64_t framebuffer_set(struct grant screen)
 	test = (v.activate & FB_ACTIVATE_MASK) == FB_ACTIVATE_TEST;
 	if (!test && v.y_offset != framebuffer.line) {
 		framebuffer.line = v.y_offset;
-		bochs_pan(&framebuffer.display, framebuffer.line);
+		set(Y_OFFSET, framebuffer.line);
 	}
 	describe(&v);
 	return copy_out(screen, 0, &v, sizeof v);
@@ -139,7 +253,7 @@ int64_t framebuffer_frames(uint64_t *out_frame, uint64_t *out_count)
 {
 	if (!framebuffer.memory)
 		return -ENODEV;
-	*out_frame = framebuffer.display.memory;
+	*out_frame = framebuffer.physical;
 	*out_count = (length_of() + PAGE - 1) / PAGE;
 	return 0;
 }

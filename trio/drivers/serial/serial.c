@@ -8,15 +8,8 @@
 #define LINE 4
 #define INTERRUPT_BIT 0
 
-/* Registers, from COM1 on; the divisor's two take the place of the first while DIVISOR is set in LINE_CONTROL. */
-#define DATA (COM1 + 0)
-#define ENABLE (COM1 + 1)
-#define IDENTITY (COM1 + 2)
-#define LINE_CONTROL (COM1 + 3)
-#define MODEM_CONTROL (COM1 + 4)
-#define LINE_STATUS (COM1 + 5)
-#define MODEM_STATUS (COM1 + 6)
-#define SCRATCH (COM1 + 7)
+/* Registers; the divisor's two take the place of the first while DIVISOR is set in LINE_CONTROL. */
+enum { DATA = COM1, ENABLE, IDENTITY, LINE_CONTROL, MODEM_CONTROL, LINE_STATUS, MODEM_STATUS, SCRATCH };
 
 #define ENABLE_RECEIVED 1U
 #define ENABLE_EMPTY 2U

@@ -5,9 +5,8 @@
 
 #define VENDOR 0x1af4
 
-/* PCI's capability that virtio's registers are told of by; as many as there is room for at most. */
+/* PCI's capability that virtio's registers are told of by. */
 #define CAPABILITY_OF_VENDOR 9
-#define CAPABILITIES_MOST 48
 /* In its head, and after that: which registers, in memory of which base address, from where on, how many bytes; of the
  * doorbells their distance. */
 #define KIND_SHIFT 24
@@ -36,47 +35,29 @@ static void set_address(volatile uint32_t *halves, uint64_t address)
 	halves[1] = (uint32_t)(address >> 32);
 }
 
-static uint32_t config(const struct virtio *v, uint32_t at)
+/* Of its capability of that number; 0: there is none. */
+static uint32_t word(const struct virtio *v, uint32_t index, uint32_t at)
 {
 	uint32_t value = 0;
 
-	bus_configuration(v->place, at, &value);
+	bus_capability(v->place, CAPABILITY_OF_VENDOR, index, at, &value);
 	return value;
 }
 
-/* The registers that the capability at `at` tells of; NULL where they cannot be reached. */
-static volatile void *registers_at(const struct virtio *v, uint32_t at)
+/* The registers of that kind, the first that can be reached: a device names first what it prefers. NULL: there
+ * are none. */
+static volatile void *registers_find(const struct virtio *v, uint32_t kind, uint32_t *distance)
 {
 	uint64_t base, bytes, address;
+	uint32_t head;
 
-	if (bus_base(v->place, config(v, at + BASE) & 0xff, &base, &bytes) != 0 ||
-	    kernel_device_map(base + config(v, at + OFFSET), config(v, at + LENGTH), &address) != 0)
-		return NULL;
-	return (volatile void *)address;
-}
-
-/* Returns the distance of doorbells. */
-static uint32_t registers_find(struct virtio *v)
-{
-	uint32_t at = 0, distance = 0;
-
-	for (unsigned i = 0; i < CAPABILITIES_MOST; i++) {
-		uint32_t kind;
-
-		if (bus_capability(v->place, CAPABILITY_OF_VENDOR, at, &at) != 0)
-			break;
-		kind = config(v, at) >> KIND_SHIFT;
-		/* The first of a kind is the one that the device prefers. */
-		if (kind == KIND_COMMON && !v->common)
-			v->common = registers_at(v, at);
-		if (kind == KIND_OWN && !v->own)
-			v->own = registers_at(v, at);
-		if (kind == KIND_DOORBELL && !v->doorbell) {
-			v->doorbell = registers_at(v, at);
-			distance = config(v, at + DISTANCE);
+	for (uint32_t i = 0; (head = word(v, i, 0)) != 0; i++)
+		if (head >> KIND_SHIFT == kind && bus_base(v->place, word(v, i, BASE) & 0xff, &base, &bytes) == 0 &&
+		    kernel_device_map(base + word(v, i, OFFSET), word(v, i, LENGTH), &address) == 0) {
+			*distance = word(v, i, DISTANCE);
+			return (volatile void *)address;
 		}
-	}
-	return distance;
+	return NULL;
 }
 
 static bool reset(struct virtio *v)
@@ -137,7 +118,9 @@ bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_
 	*v = (struct virtio){ 0 };
 	if (bus_find(VENDOR, device, &v->place) != 0)
 		return false;
-	distance = registers_find(v);
+	v->common = registers_find(v, KIND_COMMON, &distance);
+	v->own = registers_find(v, KIND_OWN, &distance);
+	v->doorbell = registers_find(v, KIND_DOORBELL, &distance);
 	if (!v->common || !v->own || !v->doorbell || !reset(v) || !agree(v, features))
 		return false;
 	if (kernel_irq_attach(MESSAGE_LINE, endpoint, bit, &vector) != 0 || bus_interrupt(v->place, vector) != 0) {

@@ -41,8 +41,6 @@ struct slot {
 	/* A flush: something was written since it began. */
 	bool stale;
 	uint64_t sector, length;
-	/* When it began; the oldest is used again first. */
-	uint64_t age;
 	struct head *head;
 	uint8_t *data;
 	uint64_t head_physical, data_physical;
@@ -53,7 +51,8 @@ static struct {
 	uint64_t sectors;
 	struct virtio device;
 	bool has_cache;
-	uint64_t begun;
+	/* Slots looked at for one to be used; the one whose turn was longest ago is the next. */
+	uint32_t turns;
 	struct slot slots[SLOTS];
 } virtio;
 
@@ -137,15 +136,13 @@ static bool must_wait(enum kind kind, uint64_t sector, uint64_t length)
 /* NULL: all are under way. An answer for which nobody has come is given up: who still wants it starts again. */
 static struct slot *slot_take(void)
 {
-	struct slot *oldest = NULL;
+	for (unsigned i = 0; i < SLOTS; i++) {
+		struct slot *s = &virtio.slots[virtio.turns++ % SLOTS];
 
-	for (struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++) {
-		if (s->state == FREE)
+		if (s->state != BUSY)
 			return s;
-		if (s->state == DONE && (!oldest || s->age < oldest->age))
-			oldest = s;
 	}
-	return oldest;
+	return NULL;
 }
 
 /* Answers that what is now written makes untrue. */
@@ -160,7 +157,7 @@ static void answers_forget(uint64_t sector, uint64_t length)
 }
 
 /* The head, the data if any, and a byte for how it went. */
-static int64_t submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t length)
+static void submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t length)
 {
 	uint16_t first = (uint16_t)((s - virtio.slots) * PIECES);
 	struct virtio_descriptor *d = &virtio.device.queue->descriptors[first];
@@ -171,7 +168,6 @@ static int64_t submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t 
 	s->stale = false;
 	s->sector = sector;
 	s->length = length;
-	s->age = virtio.begun++;
 	*s->head = (struct head){ .kind = kind, .sector = sector, .status = 0xff };
 	d[0] = (struct virtio_descriptor){ s->head_physical, offsetof(struct head, status), DESCRIPTOR_NEXT,
 					   (uint16_t)(first + 1) };
@@ -181,6 +177,22 @@ static int64_t submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t 
 	d[last] =
 		(struct virtio_descriptor){ s->head_physical + offsetof(struct head, status), 1, DESCRIPTOR_WRITE, 0 };
 	virtio_submit(&virtio.device, first);
+}
+
+/* A slot begins it, if one is free and nothing forbids. */
+static int64_t begin(enum kind kind, uint64_t sector, struct grant data)
+{
+	struct slot *s = must_wait(kind, sector, data.length) ? NULL : slot_take();
+
+	if (!s)
+		return -EWAIT;
+	s->state = FREE;
+	if (kind == WRITE) {
+		if (copy_in(s->data, data, 0, data.length))
+			return -EFAULT;
+		answers_forget(sector, data.length);
+	}
+	submit(s, kind, sector, data.length);
 	return -EWAIT;
 }
 
@@ -220,10 +232,7 @@ int64_t block_read(uint64_t sector, struct grant to)
 
 		return result ? result : copy_out(to, 0, s->data, to.length);
 	}
-	if (s || must_wait(READ, sector, to.length))
-		return -EWAIT;
-	s = slot_take();
-	return s ? submit(s, READ, sector, to.length) : -EWAIT;
+	return s ? -EWAIT : begin(READ, sector, to);
 }
 
 /* 1: what the slot wrote is what `from` holds now; 0: it is not; -EFAULT. */
@@ -256,16 +265,7 @@ int64_t block_write(uint64_t sector, struct grant from)
 		s->state = FREE;
 		s = NULL;
 	}
-	if (s || must_wait(WRITE, sector, from.length))
-		return -EWAIT;
-	s = slot_take();
-	if (!s)
-		return -EWAIT;
-	s->state = FREE;
-	if (copy_in(s->data, from, 0, from.length))
-		return -EFAULT;
-	answers_forget(sector, from.length);
-	return submit(s, WRITE, sector, from.length);
+	return s ? -EWAIT : begin(WRITE, sector, from);
 }
 
 /* A disk without a cache has on its medium what it has answered. */
@@ -280,10 +280,7 @@ int64_t block_flush(void)
 	s = slot_of(FLUSH, 0, 0);
 	if (s && s->state == DONE)
 		return finish(s);
-	if (s)
-		return -EWAIT;
-	s = slot_take();
-	return s ? submit(s, FLUSH, 0, 0) : -EWAIT;
+	return s ? -EWAIT : begin(FLUSH, 0, (struct grant){ 0 });
 }
 
 const struct block_service virtio_blk_service = BLOCK_HANDLERS;
