@@ -34,6 +34,10 @@ int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_
 
 int64_t vm_object_resize(uint32_t object, uint64_t size)
 {
+	char *last = size / PAGE < OBJECT_PAGES ? object_pages[object][size / PAGE] : NULL;
+
+	if (last != NULL && size % PAGE != 0)
+		memset(last + size % PAGE, 0, PAGE - size % PAGE);
 	for (uint64_t i = (size + PAGE - 1) / PAGE; i < OBJECT_PAGES; i++)
 		if (object_pages[object][i] != NULL) {
 			pages_give(object_pages[object][i], 1);

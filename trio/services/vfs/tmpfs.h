@@ -2,7 +2,6 @@
 #ifndef TRIO_VFS_TMPFS_H
 #define TRIO_VFS_TMPFS_H
 
-#include "radix.h"
 #include "vfs_internal.h"
 
 /* statfs's type, also of /dev (Linux's number). */
@@ -26,6 +25,37 @@ struct tmpfs_folder {
 	/* Once removed (no links), it is held for what `..` still is. */
 	struct tmpfs_node *parent;
 };
+
+#define RADIX_BITS 6
+
+/* A sparse array of pointers: a file's pages by number. Zero-initialised is empty. At height 0 `top` is what stands at 0;
+ * above, it is a branch of so many places. */
+struct radix {
+	void *top;
+	uint32_t height;
+};
+
+/* NULL where nothing stands. */
+static inline void *radix_get(const struct radix *r, uint64_t index)
+{
+	void *p = r->top;
+	uint32_t shift = r->height * RADIX_BITS;
+
+	if (index >> shift != 0)
+		return NULL;
+	while (shift > 0 && p != NULL) {
+		shift -= RADIX_BITS;
+		p = ((void **)p)[index >> shift & ((1 << RADIX_BITS) - 1)];
+	}
+	return p;
+}
+
+/* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then `index` is as it was. */
+int64_t radix_put(struct radix *r, uint64_t index, void *p);
+/* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there. */
+uint64_t radix_cut(struct radix *r, uint64_t index);
+/* What stands first at `*index` or after, which then is its place; NULL: nothing. */
+void *radix_next(const struct radix *r, uint64_t *index);
 
 struct tmpfs_data {
 	/* Where this service reads and writes each page that there is. */

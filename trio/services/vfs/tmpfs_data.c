@@ -146,36 +146,29 @@ const struct file_operations tmpfs_files = {
 	.read = tmpfs_read, .write = tmpfs_write, .by_shares = true, .seek = tmpfs_seek
 };
 
-/* Pages from `index` on go from the table. Returns how far they reached, in bytes. */
-static uint64_t pages_forget(struct tmpfs_node *n, uint64_t index)
+/* Pages from `index` on go from the table. */
+static void pages_forget(struct tmpfs_node *n, uint64_t index)
 {
-	uint64_t end, pages = radix_cut(&n->data.pages, index, &end);
+	uint64_t pages = radix_cut(&n->data.pages, index);
 
 	tmpfs_mount_of(n)->pages -= pages;
 	n->node.blocks -= pages * BLOCKS_A_PAGE;
-	return pages == 0 ? 0 : end * PAGE;
 }
 
-/* Pages behind `size` go. The object, which hears of growth only once it is mapped, frees none that are behind the size
- * that it knows: it is told first how far they reach. */
+/* What is behind `size` goes. The object, which hears of growth only once it is mapped, frees nothing that is behind the
+ * size that it knows: it is told first of one behind which nothing is. */
 static void pages_cut(struct tmpfs_node *n, uint64_t size)
 {
-	uint64_t reach = pages_forget(n, (size + PAGE - 1) / PAGE);
-
+	pages_forget(n, (size + PAGE - 1) / PAGE);
 	if (n->data.object == 0)
 		return;
-	vm_object_resize(n->data.object, MAX(reach, n->node.size));
+	vm_object_resize(n->data.object, OFFSET_MOST);
 	vm_object_resize(n->data.object, size);
 }
 
 int64_t tmpfs_truncate(struct node *node, uint64_t size)
 {
-	struct tmpfs_node *n = tmpfs_node_of(node);
-	char *last = size % PAGE != 0 && size < node->size ? page_at(n, size / PAGE, false) : NULL;
-
-	if (last != NULL)
-		memset(last + size % PAGE, 0, PAGE - size % PAGE);
-	pages_cut(n, size);
+	pages_cut(tmpfs_node_of(node), size);
 	node->size = size;
 	node->modified = node->changed = vfs_time();
 	return 0;
@@ -216,7 +209,7 @@ int64_t tmpfs_object(struct node *node, uint64_t offset, uint64_t length, uint32
 
 void data_drop(struct tmpfs_node *n)
 {
-	(void)pages_forget(n, 0);
+	pages_forget(n, 0);
 	if (n->data.object != 0)
 		vm_object_drop(n->data.object);
 }
