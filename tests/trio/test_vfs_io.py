@@ -11,7 +11,7 @@ import pytest
 from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
-    *("descriptors", "ring", "pipe", "fifo", "place", "poll", "eventfd", "epoll", "socket", "socket_options"),
+    *("descriptors", "ring", "pipe", "fifo", "poll", "eventfd", "epoll", "socket", "socket_options"),
     *("unix_address", "unix_stream", "unix_packet", "unix_rights", "unix_lost"),
 )
 

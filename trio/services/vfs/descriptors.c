@@ -1,8 +1,8 @@
 /* descriptors.c: tables of descriptors, and open file descriptions. A table is shared by the tasks of a process; a
  * file by the descriptors that dup and fork have made of one. The lowest free descriptor is looked for from
  * `lowest` on, below which none is free. */
-#include "vfs_internal.h"
 #include "handlers.h"
+#include "io.h"
 
 #define FILES_MOST 65536
 #define MIDDLE 512
@@ -171,6 +171,44 @@ int64_t file_make(const struct file_operations *operations, void *state, uint32_
 	}
 	*out = f;
 	return 0;
+}
+
+const struct file_operations nothing;
+
+int64_t place_one(uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
+		  uint32_t descriptor_flags)
+{
+	struct file *f;
+	int64_t fd = file_make(&nothing, state, flags, NULL, &f);
+
+	if (fd != 0)
+		return fd;
+	fd = descriptor_place(task, f, 0, descriptor_flags);
+	if (fd < 0)
+		file_drop(f);
+	else
+		f->operations = operations;
+	return fd;
+}
+
+int64_t place_two(uint32_t task, const struct file_operations *operations, void *const state[2],
+		  const uint32_t flags[2], uint32_t descriptor_flags, int32_t fds[2], struct grant to)
+{
+	unsigned placed = 0;
+	int64_t result = 0;
+
+	while (result >= 0 && placed < 2) {
+		result = place_one(task, operations, state[placed], flags[placed], descriptor_flags);
+		if (result >= 0)
+			fds[placed++] = (int32_t)result;
+	}
+	if (result >= 0)
+		result = copy_out(to, 0, fds, 2 * sizeof fds[0]);
+	while (result < 0 && placed > 0) {
+		file_of(task, fds[--placed])->operations = &nothing;
+		descriptor_close(task, fds[placed]);
+	}
+	return result;
 }
 
 void file_released(struct file *f)

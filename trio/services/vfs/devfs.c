@@ -1,7 +1,6 @@
 /* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their
  * names. */
 #include "clock.h"
-#include "devices.h"
 #include "handlers.h"
 #include "tmpfs.h"
 #include "vm.h"

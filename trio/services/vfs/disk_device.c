@@ -3,7 +3,6 @@
  * runs again, what an earlier run has read. */
 #include "abi/termios.h"
 #include "block.h"
-#include "devices.h"
 #include "handlers.h"
 
 #define SECTOR 512UL

@@ -1,6 +1,5 @@
 /* display_device.c: /dev/fb0, where there is a display. */
 #include "abi/fb.h"
-#include "devices.h"
 #include "framebuffer.h"
 #include "handlers.h"
 #include "vm.h"

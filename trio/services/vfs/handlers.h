@@ -59,6 +59,26 @@ void terminal_session_ended(uint32_t process);
 /* Whose terminal it is; 0: nobody's. */
 uint32_t terminal_session(void);
 
+/* Files of devices: tty.c, */
+extern const struct file_operations terminal_files;
+/* /dev/tty: the session's own terminal, or -ENXIO; any other: it may become that. */
+int64_t terminal_open_own(uint32_t task, struct file *f);
+verdict terminal_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
+int64_t terminal_open(uint32_t task, struct file *f);
+
+/* disk_device.c, */
+extern const struct file_operations disk_files;
+int64_t disk_open(uint32_t task, struct file *f);
+/* The endpoint of the disk with that device number; 0: none. */
+uint32_t disk_endpoint(uint32_t number);
+
+/* display_device.c. */
+extern const struct file_operations display_files;
+int64_t display_open(uint32_t task, struct file *f);
+
+#define DISK_RAM DEVICE(1, 0)
+#define DISK_VIRTIO DEVICE(254, 0)
+
 /* Without O_LARGEFILE and the like there is one limit for all: what an off_t holds. */
 #define OFFSET_MOST 0x7fffffffffffffffL
 

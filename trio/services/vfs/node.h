@@ -137,6 +137,9 @@ struct file_operations {
 	void (*release)(struct file *f);
 };
 
+/* A file's before it has its own: dropping it leaves its state alone. */
+extern const struct file_operations nothing;
+
 /* In a file's flags beside Linux's: it counts in its node's `writers`. */
 #define FILE_COUNTS_AS_WRITER (1U << 31)
 

@@ -12,9 +12,6 @@
 /* With its NUL, as on Linux. */
 #define MEMORY_FILE_NAME 250
 
-/* Before open has its own. */
-static const struct file_operations nothing;
-
 static unsigned access_of(uint32_t flags)
 {
 	static const unsigned wanted[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };

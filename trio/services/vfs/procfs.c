@@ -1,6 +1,5 @@
 /* procfs.c: /proc as folders and links: to the reader's own folder, and those that stand for a node: a process's
  * program, folders and descriptors. A node lives while it is held; every lookup makes one. */
-#include "devices.h"
 #include "procfs.h"
 #include "tmpfs.h"
 

@@ -20,7 +20,7 @@ static int64_t instant(int64_t seconds, int64_t rest)
 	return seconds * (int64_t)NS_PER_SECOND + rest;
 }
 
-/* Of what is given, the time at `i`. UTIME_NOW and UTIME_OMIT stand in the nanoseconds; no other unit becomes either. */
+/* Of what is given, the time at `i`. UTIME_NOW and UTIME_OMIT are nanoseconds that no other unit becomes. */
 static struct linux_timespec time_at(const union given *given, uint32_t unit, unsigned i)
 {
 	int64_t micro = given->micro[i].microseconds;

@@ -28,8 +28,8 @@ struct tmpfs_folder {
 
 #define RADIX_BITS 6
 
-/* A sparse array of pointers: a file's pages by number. Zero-initialised is empty. At height 0 `top` is what stands at 0;
- * above, it is a branch of so many places. */
+/* A sparse array of pointers: a file's pages by number. Zero-initialised is empty. At height 0 `top` is what stands at
+ * 0; above, it is a branch. */
 struct radix {
 	void *top;
 	uint32_t height;

@@ -155,8 +155,8 @@ static void pages_forget(struct tmpfs_node *n, uint64_t index)
 	n->node.blocks -= pages * BLOCKS_A_PAGE;
 }
 
-/* What is behind `size` goes. The object, which hears of growth only once it is mapped, frees nothing that is behind the
- * size that it knows: it is told first of one behind which nothing is. */
+/* What is behind `size` goes. The object, which hears of growth only once it is mapped, frees nothing that is behind
+ * the size that it knows: it is told first of one behind which nothing is. */
 static void pages_cut(struct tmpfs_node *n, uint64_t size)
 {
 	pages_forget(n, (size + PAGE - 1) / PAGE);

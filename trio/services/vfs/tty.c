@@ -1,7 +1,6 @@
 /* tty.c: the terminal on the console as a file: reading lines or bytes, writing, its modes, and whose it is. */
 #include "abi/signal.h"
 #include "console.h"
-#include "devices.h"
 #include "handlers.h"
 #include "tty.h"
 

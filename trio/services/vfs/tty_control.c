@@ -1,7 +1,6 @@
 /* tty_control.c: the terminal's ioctls. Changing its modes or its foreground group is allowed from the background
  * too. */
 #include "abi/signal.h"
-#include "devices.h"
 #include "handlers.h"
 #include "tty.h"
 
