@@ -2,10 +2,8 @@
  * hands of the domain that gets the message, and ends with the call. A copy walks the owner's page tables: no address
  * space is entered for it, and nothing faults but the server's own side. */
 #include "ipc.h"
-#include "copies.h"
-#include "core/memory.h"
-#include "core/task.h"
 #include "structure.h"
+#include "x86/entry.h"
 #include "x86/paging.h"
 
 /* Of one caller: for its call under way, and of a server for its clients' memory. */
@@ -175,8 +173,8 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 /* As far as it goes in one page of the owner's. 0 and the place, -EFAULT, -EAGAIN: absent. */
 static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offset, char **there, uint64_t *room)
 {
-	struct piece piece = { e->base + offset, e->length - offset };
-	bool write = c->kind == COPY_OUT;
+	struct segment piece = { e->base + offset, e->length - offset };
+	bool write = c->kind >= COPY_OUT;
 
 	if (e->owner == TASKS || (e->owner > TASKS && !is_process(e->owner - TASKS))) {
 		*there = (char *)piece.address;
@@ -231,7 +229,7 @@ static void count_bytes(const struct copying *c, uint32_t owner, size_t n)
 {
 	struct task *t = owner < TASKS ? tasks[owner] : current;
 
-	if (c->kind == COPY_OUT)
+	if (c->kind >= COPY_OUT)
 		COUNT_FOR(t, bytes_out, n);
 	else if (c->kind == COPY_IN || owner < TASKS)
 		COUNT_FOR(t, bytes_in, n);
@@ -246,13 +244,13 @@ static int64_t copy_piece(struct copying *c, uint32_t owner, char *there, size_t
 		*end = length < n;
 		n = length + *end;
 	}
-	if (c->kind == COPY_OUT && !c->own)
+	if (c->kind == COPY_ZEROS)
 		memset(there, 0, n);
 	else if (user_copy(c->kind == COPY_OUT ? there : (void *)c->own,
 			   c->kind == COPY_OUT ? (const void *)c->own : there, n))
 		return -EFAULT;
 	count_bytes(c, owner, n - *end);
-	c->own += c->own ? n : 0;
+	c->own += n;
 	c->offset += n;
 	c->n -= n;
 	return 0;
@@ -260,7 +258,7 @@ static int64_t copy_piece(struct copying *c, uint32_t owner, char *there, size_t
 
 int64_t grants_copy(struct copying *c, bool trusted)
 {
-	const struct entry *e = entry_of(c->grant.id, PRESENT_DOMAIN, c->kind == COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
+	const struct entry *e = entry_of(c->grant.id, PRESENT_DOMAIN, c->kind >= COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
 	uint64_t begin = c->grant.id & OFFSET_MASK, before = c->address;
 	bool end = false;
 

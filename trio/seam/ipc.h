@@ -2,6 +2,7 @@
 #ifndef TRIO_IPC_H
 #define TRIO_IPC_H
 
+#include "core/memory.h"
 #include "core/task.h"
 #include "domains.h"
 #include "message.h"
@@ -56,6 +57,17 @@ extern const struct domain domains[DOMAINS];
 
 /* Of the task that runs: its domain, 0 for a program's. */
 #define PRESENT_DOMAIN (is_server(current) ? current->number - TASKS : 0)
+
+/* A grant of a service's own memory is its address in the kernel. */
+static inline bool is_own(struct grant g)
+{
+	return g.id >= DIRECT_MAP;
+}
+
+static inline bool is_user(uint64_t address, size_t n)
+{
+	return address < USER_END && n <= USER_END - address;
+}
 
 /* Whether the task is a server's. */
 static inline bool is_server(const struct task *t)

@@ -74,9 +74,10 @@ struct client_answer {
 	uint64_t out[OUT_WORDS];
 };
 
-/* Between a server's memory and a grant. `own` 0 with COPY_OUT: zeros. What is done is taken off, so that it can be
+/* Between a server's memory and a grant. What is done is taken off, so that it can be
  * asked for again. */
-enum copy_kind { COPY_IN, COPY_OUT, COPY_STRING };
+/* From COPY_OUT on, to what the grant stands for. */
+enum copy_kind { COPY_IN, COPY_STRING, COPY_OUT, COPY_ZEROS };
 struct copying {
 	struct grant grant;
 	uint64_t offset, own, n;
@@ -87,6 +88,33 @@ struct copying {
 	uint64_t address;
 	int64_t why;
 };
+
+static inline bool is_beyond(struct grant g, uint64_t offset, size_t n)
+{
+	return offset > g.length || n > g.length - offset;
+}
+
+/* With a grant of a service's own memory, which is its address: in, out, or zeros. */
+static inline void copy_own(enum copy_kind kind, uint64_t address, uint64_t own, size_t n)
+{
+	if (kind == COPY_ZEROS)
+		memset((void *)address, 0, n);
+	else if (kind == COPY_OUT)
+		memcpy((void *)address, (const void *)own, n);
+	else
+		memcpy((void *)own, (const void *)address, n);
+}
+
+/* As copy_string answers. */
+static inline long copy_own_string(char *to, size_t size, const char *from)
+{
+	size_t length = strlen(from);
+
+	if (length >= size)
+		return -ENAMETOOLONG;
+	memcpy(to, from, length + 1);
+	return (long)length;
+}
 
 /* What a server asks of the kernel: numbers beyond those of system calls. Results are as of the port's function of that
  * name, or 0 or a negative errno. */

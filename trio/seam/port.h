@@ -193,14 +193,27 @@ static inline verdict answer_with(struct request *r, int64_t value, struct grant
 /* A string with its NUL, of at most `size` bytes. Returns its length without, -EFAULT, or -ENAMETOOLONG. */
 long copy_string(char *to, size_t size, struct grant from);
 /* A right to the service's own memory, for a call further down; it ends with the handler. */
-struct grant grant_read(const void *own, size_t length);
-struct grant grant_write(void *own, size_t length);
+static inline struct grant grant_read(const void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
+static inline struct grant grant_write(void *own, size_t length)
+{
+	return (struct grant){ (uint64_t)own, length };
+}
+
 /* Memory of the task whose request is being answered, in the address space that it has by then: for the process
  * service, which lays out the stack of a new program and writes where a new thread asked for it. It ends with the
  * handler. */
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length);
 /* Part of a grant, to be passed on. */
-struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length);
+static inline struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
+{
+	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
+
+	return (struct grant){ whole.id + offset, length < rest ? length : rest };
+}
 
 /* Sets bit `bit` for a service above; its `notified` handler runs once, after the present handler, with all bits. */
 void notify(uint32_t endpoint, unsigned bit);

@@ -57,8 +57,8 @@ void raise_signal(struct request *r, uint32_t signal)
 	r->raises = (uint8_t)signal;
 }
 
-/* Copies with a grant of somebody else's memory. Where a page is absent vm is asked for it. */
-static long copy(struct copying *c)
+/* Of somebody else's memory. Where a page is absent vm is asked for it. */
+static long copy_by_entry(struct copying *c)
 {
 	for (;;) {
 		int64_t result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0);
@@ -69,84 +69,48 @@ static long copy(struct copying *c)
 	}
 }
 
-static bool is_beyond(struct grant g, uint64_t offset, size_t n)
+static inline __attribute__((always_inline)) long copy(enum copy_kind kind, struct grant g, uint64_t offset,
+						       uint64_t own, size_t n)
 {
-	return offset > g.length || n > g.length - offset;
+	struct copying c = { g, offset, own, n, kind, .why = 0 };
+
+	if (is_entry(g.id))
+		return copy_by_entry(&c);
+	if (is_beyond(g, offset, n))
+		return -EFAULT;
+	if (kind == COPY_IN)
+		COUNT(bytes_in, n);
+	else
+		COUNT(bytes_out, n);
+	copy_own(kind, g.id + offset, own, n);
+	return 0;
 }
 
 long copy_in(void *to, struct grant from, uint64_t offset, size_t n)
 {
-	struct copying c = { from, offset, (uint64_t)to, n, COPY_IN, .why = 0 };
-
-	if (is_entry(from.id))
-		return copy(&c);
-	if (is_beyond(from, offset, n))
-		return -EFAULT;
-	COUNT(bytes_in, n);
-	memcpy(to, (const void *)(from.id + offset), n);
-	return 0;
+	return copy(COPY_IN, from, offset, (uint64_t)to, n);
 }
 
 long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 {
-	struct copying c = { to, offset, (uint64_t)from, n, COPY_OUT, .why = 0 };
-
-	if (is_entry(to.id))
-		return copy(&c);
-	if (is_beyond(to, offset, n))
-		return -EFAULT;
-	COUNT(bytes_out, n);
-	memcpy((void *)(to.id + offset), from, n);
-	return 0;
+	return copy(COPY_OUT, to, offset, (uint64_t)from, n);
 }
 
 long copy_zeros(struct grant to, uint64_t offset, size_t n)
 {
-	struct copying c = { to, offset, 0, n, COPY_OUT, .why = 0 };
-
-	if (is_entry(to.id))
-		return copy(&c);
-	if (is_beyond(to, offset, n))
-		return -EFAULT;
-	COUNT(bytes_out, n);
-	memset((void *)(to.id + offset), 0, n);
-	return 0;
+	return copy(COPY_ZEROS, to, offset, 0, n);
 }
 
 long copy_string(char *to, size_t size, struct grant from)
 {
 	struct copying c = { from, 0, (uint64_t)to, MIN(size, from.length), COPY_STRING, .why = 0 };
-	size_t length;
 
-	if (is_entry(from.id))
-		return copy(&c);
-	length = strlen((const char *)from.id);
-	if (length >= size)
-		return -ENAMETOOLONG;
-	memcpy(to, (const void *)from.id, length + 1);
-	return (long)length;
-}
-
-struct grant grant_read(const void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-struct grant grant_write(void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
+	return is_entry(from.id) ? copy_by_entry(&c) : copy_own_string(to, size, (const char *)from.id);
 }
 
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
 {
 	return (struct grant){ (uint64_t)trap_kernel(TRAP_GRANT_CALLER, task, address, length), length };
-}
-
-struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
-{
-	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
-
-	return (struct grant){ whole.id + offset, MIN(length, rest) };
 }
 
 void notify(uint32_t endpoint, unsigned bit)

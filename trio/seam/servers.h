@@ -3,10 +3,10 @@
 #ifndef TRIO_SERVERS_H
 #define TRIO_SERVERS_H
 
-#include "copies.h"
 #include "ipc.h"
 #include "structure.h"
 #include "core/frames.h"
+#include "x86/entry.h"
 
 /* One who waits for a reply; on its kernel stack. */
 struct caller {

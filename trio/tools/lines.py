@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Linux's definitions that these parts include (`interfaces/abi`)": ((), STRUCTURES),
     "the seam: in all": (
         (
-            *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c", "seam/copies.h"),
+            *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c"),
             *("seam/counters.h", "seam/numbers.h", "seam/freestanding.c"),
         ),
         STRUCTURES,

@@ -37,16 +37,6 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 	return 0;
 }
 
-struct grant grant_read(const void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-struct grant grant_write(void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
 void notify(uint32_t endpoint, unsigned bit)
 {
 	notified[endpoint] |= 1ULL << bit;

@@ -98,13 +98,6 @@ int64_t kernel_task_calls(uint32_t task, uint64_t *reads, uint64_t *writes, uint
 	return -ESRCH;
 }
 
-struct grant grant_part(struct grant whole, uint64_t offset, uint64_t length)
-{
-	uint64_t rest = offset < whole.length ? whole.length - offset : 0;
-
-	return (struct grant){ whole.id + offset, MIN(length, rest) };
-}
-
 long copy_string(char *to, size_t size, struct grant from)
 {
 	size_t length = strlen((const char *)from.id);

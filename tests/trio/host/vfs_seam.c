@@ -73,16 +73,6 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 	return 0;
 }
 
-struct grant grant_read(const void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
-struct grant grant_write(void *own, size_t length)
-{
-	return (struct grant){ (uint64_t)own, length };
-}
-
 static bool fails(void)
 {
 	if (fail_at == 0)

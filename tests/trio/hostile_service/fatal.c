@@ -226,7 +226,7 @@ static void grant_of_ended(void)
 		TRAP(TRAP_NEXT, &in, 1, 0);
 	} while (in.kind != INCOMING_CLIENT || !grant_in(&in.m).length);
 	kernel_call(3, (const uint64_t[MESSAGE_WORDS]){ in.who }, NULL);
-	for (uint32_t kind = COPY_IN; kind <= COPY_STRING; kind++) {
+	for (uint32_t kind = COPY_IN; kind <= COPY_ZEROS; kind++) {
 		struct copying c = { .grant = grant_in(&in.m), .own = (uint64_t)&byte, .n = 1, .kind = kind };
 
 		outcome("a grant of a task that has ended", TRAP(TRAP_COPY, &c, 0, 0));

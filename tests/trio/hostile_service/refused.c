@@ -50,7 +50,7 @@ static int64_t touched(struct grant g, uint64_t offset, uint64_t n)
 	int64_t result = copy_by(g, offset, n, COPY_IN, (uint64_t)byte);
 
 	if (result == -EFAULT)
-		result = copy_by(g, offset, n, COPY_OUT, 0);
+		result = copy_by(g, offset, n, COPY_ZEROS, 0);
 	return result == -EFAULT ? copy_by(g, offset, n, COPY_STRING, (uint64_t)byte) : result;
 }
 

@@ -53,7 +53,7 @@ int64_t __wrap_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 	result = __real_trap_kernel(number, a, b, c);
 	if (number == TRAP_NEXT && result == 0)
 		came((const struct incoming *)a);
-	else if (number == TRAP_COPY && result >= 0 && copied->kind != COPY_OUT && n >= 8 &&
+	else if (number == TRAP_COPY && result >= 0 && copied->kind < COPY_OUT && n >= 8 &&
 		 memcmp((const void *)own, WORD_TEXT, 8) == 0)
 		armed = true;
 	else if (armed && orders.kind == KIND_REFUSED && (number == TRAP_REPLY || number == TRAP_ANSWER))

@@ -44,7 +44,7 @@ int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct gra
 }
 
 /* Reads go forwards: the search begins where the last one ended. */
-struct piece vector_piece(struct vector *v, uint64_t id, uint64_t offset)
+struct segment vector_piece(struct vector *v, uint64_t id, uint64_t offset)
 {
 	uint64_t at = (id & ~VECTOR_BIT) + offset;
 	uint32_t i = v->last;
@@ -55,6 +55,6 @@ struct piece vector_piece(struct vector *v, uint64_t id, uint64_t offset)
 		i++;
 	v->last = i;
 	if (i == v->count)
-		return (struct piece){ 0, 0 };
-	return (struct piece){ v->segments[i].address + v->segments[i].length - (v->ends[i] - at), v->ends[i] - at };
+		return (struct segment){ 0, 0 };
+	return (struct segment){ v->segments[i].address + v->segments[i].length - (v->ends[i] - at), v->ends[i] - at };
 }

@@ -30,10 +30,6 @@ struct vector {
 	uint64_t few_ends[FEW_SEGMENTS];
 };
 
-struct piece {
-	uint64_t address, length;
-};
-
 /* A grant's id says that it is one; the bits below are where in it the grant begins. */
 #define VECTOR_BIT (1UL << 62)
 
@@ -43,6 +39,6 @@ static inline bool is_vector(uint64_t id)
 }
 
 /* Where the byte at `offset` of the grant `id` is, and how many follow in its segment; length 0: beyond the end. */
-struct piece vector_piece(struct vector *v, uint64_t id, uint64_t offset);
+struct segment vector_piece(struct vector *v, uint64_t id, uint64_t offset);
 
 #endif
