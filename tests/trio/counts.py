@@ -19,12 +19,12 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 25952,
-        "proc/execl": 39915,
-        "ctx/pipe-pair@same-cpu": 1763,
-        "syscall/open-close": 945,
+        "proc/fork-exit": 25570,
+        "proc/execl": 39705,
+        "ctx/pipe-pair@same-cpu": 1717,
+        "syscall/open-close": 942,
         "mem/touch@pages=64": 829,
-        "fs/read@bufsize=1024,blocks=2000": 461,
+        "fs/read@bufsize=1024,blocks=2000": 448,
         "trio/trap": 83,
     },
 }

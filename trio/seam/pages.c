@@ -1,7 +1,6 @@
 /* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames,
  * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address. */
 #include "ipc.h"
-#include "core/frames.h"
 #include "structure.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -31,58 +30,9 @@ static void clear_bit(uint64_t *bits, uint64_t frame)
 		bits[frame / PAGE / 64] &= ~(1UL << frame / PAGE % 64);
 }
 
-/* A table is held once by itself and once for each of its entries. */
-static uint32_t *uses_of(const uint64_t *entry)
-{
-	return &frame_table[physical_of(entry) / PAGE];
-}
-
-/* The lowest table's entry for an address; with `make` the tables on the way are made. NULL: there is none, or no
- * memory. */
-static uint64_t *entry_at(uint32_t domain, uint64_t address, bool make)
-{
-	uint64_t *table = physical(space_roots[TASKS + domain]);
-
-	for (int level = 3; level > 0; level--) {
-		uint64_t *entry = &table[ENTRY_OF(address, level)];
-
-		if (*entry == 0 && make) {
-			uint64_t frame = frame_take();
-
-			if (frame != 0) {
-				*entry = frame | PAGE_PRESENT | PAGE_WRITE | PAGE_USER;
-				++*uses_of(table);
-			}
-		}
-		if (*entry == 0)
-			return NULL;
-		table = table_below(*entry);
-	}
-	return &table[ENTRY_OF(address, 0)];
-}
-
-/* An empty table, on the way to an address, is given back, and so are those above it that this makes empty. */
-static void prune(uint32_t domain, uint64_t address)
-{
-	for (int lowest = 0; lowest < 3; lowest++) {
-		uint64_t *table = physical(space_roots[TASKS + domain]), *entry = NULL, *above = NULL;
-
-		for (int level = 3; level > lowest; level--) {
-			above = table;
-			entry = &table[ENTRY_OF(address, level)];
-			table = table_below(*entry);
-		}
-		if (*uses_of(table) > 1)
-			break;
-		frame_free_clean(*entry & PAGE_FRAME);
-		*entry = 0;
-		--*uses_of(above);
-	}
-}
-
 bool process_map(uint32_t domain, uint64_t address, uint64_t physical_and_bits)
 {
-	uint64_t *entry = entry_at(domain, address, true);
+	uint64_t *entry = entry_at(space_roots[TASKS + domain], address, true);
 
 	if (!entry)
 		return false;
@@ -94,14 +44,12 @@ bool process_map(uint32_t domain, uint64_t address, uint64_t physical_and_bits)
 
 static void unmap(uint32_t domain, uint64_t address)
 {
-	uint64_t *entry = entry_at(domain, address, false);
+	uint64_t root = space_roots[TASKS + domain], *entry = entry_at(root, address, false);
 
 	if (!entry || *entry == 0)
 		return;
-	*entry = 0;
-	--*uses_of(entry);
-	prune(domain, address);
-	if (cpu_cr3() == space_roots[TASKS + domain])
+	entry_clear(root, address, entry);
+	if (cpu_cr3() == root)
 		cpu_forget_page(address);
 }
 
@@ -138,7 +86,7 @@ int64_t process_pages_give(uint64_t address, uint64_t count)
 		return -EINVAL;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t at = address + i * PAGE;
-		uint64_t *entry = at < PROCESS_WINDOWS ? entry_at(domain, at, false) : NULL;
+		uint64_t *entry = at < PROCESS_WINDOWS ? entry_at(space_roots[TASKS + domain], at, false) : NULL;
 
 		if (!entry || *entry == 0)
 			return -EINVAL;
@@ -155,7 +103,7 @@ static void tables_make(uint32_t domain, uint64_t base)
 		uint64_t end = MIN(boot.ram[i].base + boot.ram[i].length, frame_limit * PAGE);
 
 		for (uint64_t at = boot.ram[i].base & ~(REACH(1) - 1); at < end; at += REACH(1)) {
-			uint64_t *entry = entry_at(domain, base + at, true);
+			uint64_t *entry = entry_at(space_roots[TASKS + domain], base + at, true);
 
 			if (!entry)
 				panic("no memory for the windows of %s", domains[domain].name);
@@ -271,8 +219,9 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 
 	while (n > 0) {
 		size_t part = MIN(n, PAGE - from % PAGE);
-		const uint64_t *entry =
-			from < PROCESS_PAGES && space_roots[TASKS + domain] ? entry_at(domain, from, false) : NULL;
+		const uint64_t *entry = from < PROCESS_PAGES && space_roots[TASKS + domain]
+						? entry_at(space_roots[TASKS + domain], from, false)
+						: NULL;
 
 		if (!entry || *entry == 0)
 			return false;

@@ -2,7 +2,6 @@
  * need, all physical memory, and kernel stacks. The root's two entries for it never change after the start, so that
  * every space has them by copying them once. */
 #include "core/checked.h"
-#include "core/frames.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/paging.h"
@@ -11,6 +10,7 @@
 #define EFER_NO_EXECUTE (1UL << 11)
 
 #define STACK_STRIDE ((STACK_PAGES + 1) * PAGE)
+_Static_assert(REACH(1) % STACK_STRIDE == 0, "a stack's entries are in one table");
 
 /* From the linker script, whole pages. */
 extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], image_end[];
@@ -26,30 +26,10 @@ static uint64_t table_new(void)
 	return table | PAGE_PRESENT | PAGE_WRITE;
 }
 
-/* The lowest table's entry for a kernel address; its tables are made. NULL: no memory. */
-static uint64_t *entry_at(uint64_t address)
-{
-	uint64_t *table = physical(kernel_root);
-
-	for (int level = 3; level > 0; level--) {
-		uint64_t *entry = &table[ENTRY_OF(address, level)];
-
-		if (*entry == 0) {
-			uint64_t made = frame_take();
-
-			if (made == 0)
-				return NULL;
-			*entry = made | PAGE_PRESENT | PAGE_WRITE;
-		}
-		table = table_below(*entry);
-	}
-	return &table[ENTRY_OF(address, 0)];
-}
-
 static void map_image(const char *begin, const char *end, uint64_t rights)
 {
 	for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += PAGE) {
-		uint64_t *entry = entry_at(at);
+		uint64_t *entry = entry_at(kernel_root, at, true);
 
 		if (entry == NULL)
 			panic("no memory for the kernel's page tables");
@@ -79,8 +59,6 @@ void kernel_map_start(void)
 	map_image(text_begin, text_end, 0);
 	map_image(rodata_begin, rodata_end, PAGE_NO_EXECUTE);
 	map_image(data_begin, image_end, PAGE_WRITE | PAGE_NO_EXECUTE);
-	if (entry_at(STACKS_BASE) == NULL)
-		panic("no memory for the kernel's page tables");
 
 	cpu_write_msr(MSR_EFER, cpu_read_msr(MSR_EFER) | EFER_NO_EXECUTE);
 	cpu_set_cr3(kernel_root);
@@ -101,41 +79,35 @@ void kernel_half_clear(uint64_t *table)
 }
 
 /* The page below a stack is never mapped: an overflow is a fault, not another's data. */
-static uint64_t stack_page(uint32_t task, unsigned page)
+uint64_t kernel_stack_lowest(uint32_t task)
 {
-	return STACKS_BASE + task * STACK_STRIDE + (page + 1) * PAGE;
+	return STACKS_BASE + task * STACK_STRIDE + PAGE;
 }
 
 uint64_t kernel_stack_take(uint32_t task)
 {
+	uint64_t lowest = kernel_stack_lowest(task), *entries = entry_at(kernel_root, lowest, true);
+
 	for (unsigned i = 0; i < STACK_PAGES; i++) {
-		uint64_t *entry = entry_at(stack_page(task, i));
-		uint64_t frame = entry == NULL ? 0 : frame_take_dirty();
+		uint64_t frame = entries == NULL ? 0 : frame_take_dirty();
 
 		if (frame == 0) {
 			kernel_stack_give(task);
 			return 0;
 		}
-		*entry = frame | PAGE_PRESENT | PAGE_WRITE | PAGE_GLOBAL | PAGE_NO_EXECUTE;
+		entries[i] = frame | PAGE_PRESENT | PAGE_WRITE | PAGE_GLOBAL | PAGE_NO_EXECUTE;
 	}
-	stack_paint(kernel_stack_lowest(task), STACK_PAGES * PAGE);
-	return stack_page(task, STACK_PAGES);
-}
-
-uint64_t kernel_stack_lowest(uint32_t task)
-{
-	return stack_page(task, 0);
+	stack_paint(lowest, STACK_PAGES * PAGE);
+	return lowest + STACK_PAGES * PAGE;
 }
 
 void kernel_stack_give(uint32_t task)
 {
-	for (unsigned i = 0; i < STACK_PAGES; i++) {
-		uint64_t *entry = entry_at(stack_page(task, i));
+	uint64_t lowest = kernel_stack_lowest(task), *entries = entry_at(kernel_root, lowest, false);
 
-		if (entry == NULL || *entry == 0)
-			continue;
-		frame_drop(*entry & PAGE_FRAME);
-		*entry = 0;
-		cpu_forget_page(stack_page(task, i));
+	for (unsigned i = 0; i < STACK_PAGES && entries != NULL && entries[i] != 0; i++) {
+		frame_drop(entries[i] & PAGE_FRAME);
+		entries[i] = 0;
+		cpu_forget_page(lowest + i * PAGE);
 	}
 }

@@ -3,7 +3,7 @@
 #ifndef TRIO_PAGING_H
 #define TRIO_PAGING_H
 
-#include "core/memory.h"
+#include "core/frames.h"
 
 #define PAGE_PRESENT 0x1UL
 #define PAGE_WRITE 0x2UL
@@ -25,6 +25,18 @@ static inline uint64_t *table_below(uint64_t entry)
 {
 	return physical(entry & PAGE_FRAME);
 }
+
+/* A table is held once by itself, and once for each of its entries. `table`: any of these. */
+static inline uint32_t *uses_of(const uint64_t *table)
+{
+	return &frame_table[physical_of(table) / PAGE];
+}
+
+/* spaces.c: the lowest table's entry for an address; with `make` tables on the way are made. NULL: there is none, or no
+ * memory. */
+uint64_t *entry_at(uint64_t root, uint64_t address, bool make);
+/* It is 0 from now on; tables that this leaves empty are given back. */
+void entry_clear(uint64_t root, uint64_t address, uint64_t *entry);
 
 /* mmu.c: the kernel's entries of a root table that is all zeros; and zeros again. */
 void kernel_half_set(uint64_t *table);

@@ -5,7 +5,6 @@
  * last hold is dropped here was so taken, for an object's are held by the object for as long as they are mapped. */
 #include "kernel_calls.h"
 #include "structure.h"
-#include "core/frames.h"
 #include "core/task.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
@@ -15,6 +14,9 @@
 
 /* What looking at one table costs, in pages. */
 #define TABLE_WORK 8
+
+/* On the way to an address, below the root. */
+#define TABLES_MOST 3
 
 /* Of a protection for space_map: pages that are there stay. */
 #define KEEP 8
@@ -47,11 +49,6 @@ static bool are_pages(uint64_t address, uint64_t pages)
 static bool is_page(uint64_t address)
 {
 	return address % PAGE == 0 && address < USER_END;
-}
-
-static uint32_t *uses_of(const uint64_t *table)
-{
-	return &frame_table[physical_of(table) / PAGE];
 }
 
 /* The lowest table for an address; NULL: none, and `*next` is the first address after the gap. With a table `*next` is
@@ -108,6 +105,29 @@ static uint64_t *table_make(uint64_t root, uint64_t address)
 		table = table_below(*entry);
 	}
 	return table;
+}
+
+/* Of what nobody was promised, unlike all else here. */
+uint64_t *entry_at(uint64_t root, uint64_t address, bool make)
+{
+	uint64_t next, *table = table_find(root, address, &next), free = frames.free;
+
+	if (table == NULL && make && frames.unpromised >= TABLES_MOST) {
+		frames.unpromised -= TABLES_MOST;
+		table = table_make(root, address);
+		frames.unpromised += TABLES_MOST - (free - frames.free);
+	}
+	return table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
+}
+
+void entry_clear(uint64_t root, uint64_t address, uint64_t *entry)
+{
+	uint64_t free = frames.free;
+
+	*entry = 0;
+	--*uses_of(entry);
+	prune(root, address);
+	frames.unpromised += frames.free - free;
 }
 
 /* What the processor may remember of pages that changed. */
@@ -360,54 +380,44 @@ int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, ui
 	return total;
 }
 
-/* Where the table of an address ends, or the gap in which it lies. */
-static uint64_t reach_of(uint64_t root, uint64_t address)
+/* As far as there is work for about `most` pages, a table at a time: what is there goes to `to`, or, where that is
+ * `from`, away. */
+static int64_t by_shares(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private, uint64_t most,
+			 uint64_t *next)
 {
-	uint64_t next;
-
-	(void)table_find(root, address, &next);
-	return next;
-}
-
-int64_t kernel_call_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
-{
-	uint64_t root = root_of(space), end = address + pages * PAGE, work = 0;
-	int64_t dropped = 0;
+	uint64_t root = root_of(from), end = address + pages * PAGE, work = 0;
+	int64_t sum = 0;
 
 	if (root == 0 || !are_pages(address, pages))
 		return -EINVAL;
 	for (; address < end && work < most; address = *next) {
-		int64_t here;
+		uint64_t here;
+		int64_t done;
 
-		*next = MIN(reach_of(root, address), end);
-		here = kernel_call_space_unmap(space, address, (*next - address) / PAGE);
-		dropped += here;
-		work += here == 0 ? 0 : (uint64_t)here + TABLE_WORK;
+		/* Where its table ends, or the gap in which it lies. */
+		(void)table_find(root, address, next);
+		*next = MIN(*next, end);
+		here = (*next - address) / PAGE;
+		done = to == from ? kernel_call_space_unmap(from, address, here)
+				  : kernel_call_space_share(from, to, address, here, private);
+		if (done < 0)
+			return done;
+		sum += done;
+		work += done == 0 ? 0 : (uint64_t)done + TABLE_WORK;
 	}
 	*next = address;
-	return dropped;
+	return sum;
+}
+
+int64_t kernel_call_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
+{
+	return by_shares(space, space, address, pages, 0, most, next);
 }
 
 int64_t kernel_call_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
 			       uint64_t most, uint64_t *next)
 {
-	uint64_t root = root_of(from), end = address + pages * PAGE, work = 0;
-	int64_t copied = 0;
-
-	if (root == 0 || !are_pages(address, pages))
-		return -EINVAL;
-	for (; address < end && work < most; address = *next) {
-		int64_t here;
-
-		*next = MIN(reach_of(root, address), end);
-		here = kernel_call_space_share(from, to, address, (*next - address) / PAGE, private);
-		if (here < 0)
-			return here;
-		copied += here;
-		work += here == 0 ? 0 : (uint64_t)here + TABLE_WORK;
-	}
-	*next = address;
-	return copied;
+	return from == to ? -EINVAL : by_shares(from, to, address, pages, private, most, next);
 }
 
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)
