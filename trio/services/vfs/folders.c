@@ -15,58 +15,46 @@ verdict vfs_entries(struct request *r, int32_t fd, struct grant to)
 	return vfs_settle(r, f->operations->entries(f, grant_part(to, 0, ENTRIES_BYTES)));
 }
 
-static int64_t may_stand(uint32_t task, const struct node *n)
+/* The task stands at `n` from now on, if it may. `place` is its reference to where it stood. */
+static int64_t stand_at(uint32_t task, struct node *n, struct node **place)
 {
-	return S_ISDIR(n->mode) ? permitted(task, n, MAY_EXECUTE) : -ENOTDIR;
+	if (!S_ISDIR(n->mode))
+		return -ENOTDIR;
+	TRY(permitted(task, n, MAY_EXECUTE));
+	if (place == &vfs.tasks[task].folders->root && vfs.tasks[task].user != 0)
+		return -EPERM;
+	node_hold(n);
+	node_drop(*place);
+	*place = n;
+	return 0;
 }
 
-/* `place` is the task's reference to where it stood. */
-static void stand_in(struct node *n, struct node **place)
+static verdict stand_by_path(struct request *r, struct grant path, struct node **place)
 {
-	struct node *old = *place;
+	struct node *n;
+	int64_t result;
 
-	*place = node_hold(n);
-	node_drop(old);
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+	result = stand_at(r->task, n, place);
+	node_drop(n);
+	return settle(r, result);
 }
 
 verdict vfs_change_folder(struct request *r, int32_t directory, struct grant path)
 {
 	struct node **current = &vfs.tasks[r->task].folders->current;
 	struct file *f = file_of(r->task, directory);
-	struct node *n;
-	int64_t result;
 
-	if (path.length == 0) {
-		if (f == NULL)
-			return refuse(r, EBADF);
-		if (f->node == NULL)
-			return refuse(r, ENOTDIR);
-		result = may_stand(r->task, f->node);
-		if (result == 0)
-			stand_in(f->node, current);
-		return settle(r, result);
-	}
-	TRY_ANSWER(r, find_node(r, directory, path, 0, &n));
-	result = may_stand(r->task, n);
-	if (result == 0)
-		stand_in(n, current);
-	node_drop(n);
-	return settle(r, result);
+	if (path.length != 0)
+		return stand_by_path(r, path, current);
+	if (f == NULL)
+		return refuse(r, EBADF);
+	return settle(r, f->node == NULL ? -ENOTDIR : stand_at(r->task, f->node, current));
 }
 
 verdict vfs_chroot(struct request *r, struct grant path)
 {
-	struct node *n;
-	int64_t result;
-
-	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
-	result = may_stand(r->task, n);
-	if (result == 0 && vfs.tasks[r->task].user != 0)
-		result = -EPERM;
-	if (result == 0)
-		stand_in(n, &vfs.tasks[r->task].folders->root);
-	node_drop(n);
-	return settle(r, result);
+	return stand_by_path(r, path, &vfs.tasks[r->task].folders->root);
 }
 
 verdict vfs_getcwd(struct request *r, struct grant to)

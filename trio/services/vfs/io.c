@@ -333,7 +333,7 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 	result = may_map(f, protection, flags);
 	if (result != 0)
 		return settle(r, result);
-	copies = f->node != NULL && f->node->operations->copies;
+	copies = f->node != NULL && f->node->operations->bring != NULL;
 	/* That all of it is there is no condition of mmap's. */
 	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&
 	    f->node->operations->bring(f->node, offset, length) == -EWAIT)

@@ -50,11 +50,10 @@ struct node_operations {
 	 * `files`. NULL: always possible. A link's, fifo's, socket's or device's is not asked. */
 	int64_t (*open)(struct node *node, struct file *file);
 	/* A vm object with the file's pages from `offset` on, for mmap and execve, held for the caller.
-	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. `copies`: it holds copies, so that a
-	 * shared mapping cannot be written through. */
-	bool copies;
+	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. */
 	int64_t (*object)(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
-	/* Makes the pages of such an object be there, which else come when they are touched. NULL: they always are. */
+	/* Makes the pages of such an object be there, which else come when they are touched. They are copies, so that a
+	 * shared mapping cannot be written through. NULL: they always are there, and the file's own. */
 	int64_t (*bring)(struct node *node, uint64_t offset, uint64_t length);
 	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
 	int64_t (*read)(struct node *node, uint64_t offset, struct grant to);

@@ -290,7 +290,6 @@ static const struct node_operations plain_operations = { .name = remote_name,
 							 .truncate = remote_truncate,
 							 .object = remote_object,
 							 .bring = remote_bring,
-							 .copies = true,
 							 .read = remote_program_read,
 							 .sync = remote_sync,
 							 .forget = remote_forget };
