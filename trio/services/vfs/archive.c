@@ -38,8 +38,8 @@ struct unpacking {
 	/* Of the next byte. */
 	uint64_t offset;
 	uint32_t field[FIELDS];
-	/* Folders in the archive's order: what it says last of one holds. */
-	struct seen *files, *folders, **last_folder;
+	/* In the archive's order: what it says last of a folder holds. */
+	struct seen *seen, **last;
 };
 
 /* -EINVAL where the archive ends before. */
@@ -51,27 +51,24 @@ static int64_t take(struct unpacking *u, void *to, size_t n)
 	return 0;
 }
 
-/* One more than what a digit stands for; 0: it is none. */
-static const uint8_t digits[256] = { ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-				     ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-				     ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
-				     ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16 };
+/* What a digit stands for; 16: it is none. */
+static uint32_t digit(char c)
+{
+	uint32_t letter = (uint32_t)(uint8_t)c | 0x20;
+
+	if (c >= '0' && c <= '9')
+		return (uint32_t)(c - '0');
+	return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 16;
+}
 
 /* The fields of a header. False: one is no number. */
 static bool fields_get(struct unpacking *u, const char *text)
 {
 	bool good = true;
 
-	for (uint32_t i = 0; i < FIELDS; i++, text += 8) {
-		uint32_t value = 0;
-
-		for (uint32_t j = 0; j < 8; j++) {
-			uint32_t digit = digits[(uint8_t)text[j]];
-
-			good &= digit != 0;
-			value = (value << 4) + digit - 1;
-		}
-		u->field[i] = value;
+	for (uint32_t i = 0; i < 8 * FIELDS; i++) {
+		good &= digit(text[i]) < 16;
+		u->field[i / 8] = (u->field[i / 8] << 4) + digit(text[i]);
 	}
 	return good;
 }
@@ -108,40 +105,33 @@ static void set_attributes(struct unpacking *u, struct node *n)
 	n->accessed = n->modified = n->changed = u->field[TIME] * SECOND;
 }
 
+static uint64_t device_of_entry(const struct unpacking *u)
+{
+	return (uint64_t)u->field[MAJOR] << 32 | u->field[MINOR];
+}
+
 static struct seen *seen_of(struct unpacking *u)
 {
-	uint64_t device = (uint64_t)u->field[MAJOR] << 32 | u->field[MINOR];
-	struct seen *s = u->files;
+	struct seen *s = u->seen;
 
-	while (s != NULL && (s->inode != u->field[INODE] || s->device != device))
+	while (s != NULL && (s->inode != u->field[INODE] || s->device != device_of_entry(u) || S_ISDIR(s->node->mode)))
 		s = s->next;
 	return s;
 }
 
-static int64_t remember(struct unpacking *u, struct node *n, struct seen **list)
+static int64_t remember(struct unpacking *u, struct node *n)
 {
 	struct seen *s = vfs_take(sizeof *s);
 
 	if (s == NULL)
 		return -ENOMEM;
 	s->inode = u->field[INODE];
-	s->device = (uint64_t)u->field[MAJOR] << 32 | u->field[MINOR];
+	s->device = device_of_entry(u);
 	s->time = u->field[TIME] * SECOND;
 	s->node = node_hold(n);
-	s->next = *list;
-	*list = s;
+	*u->last = s;
+	u->last = &s->next;
 	return 0;
-}
-
-static void forget(struct seen *list)
-{
-	while (list != NULL) {
-		struct seen *s = list;
-
-		list = s->next;
-		node_drop(s->node);
-		vfs_give(s, sizeof *s);
-	}
 }
 
 /* What follows the name goes into the file. */
@@ -164,46 +154,30 @@ static int64_t data(struct unpacking *u, struct node *n)
 	return 0;
 }
 
-/* The node at p, made anew, or the folder that is there, or the file of which this is one more name. Held. */
+/* The node at p, made anew, or the file of which this is one more name. Held; none of a link. */
 static int64_t make(struct unpacking *u, struct place *p, struct node **out)
 {
 	const struct node_operations *o = p->folder->operations;
 	struct file_attributes as = { .mode = u->field[MODE] & (S_IFMT | 07777),
+				      .owner = u->field[OWNER],
+				      .group = u->field[GROUP],
 				      .device = DEVICE(u->field[SPECIAL_MAJOR], u->field[SPECIAL_MINOR]) };
 	struct seen *s = u->field[LINKS] > 1 && S_ISREG(as.mode) ? seen_of(u) : NULL;
-	int64_t result = 0;
 
-	if (p->node != NULL && S_ISDIR(p->node->mode) && S_ISDIR(as.mode)) {
-		*out = node_hold(p->node);
-		return 0;
-	}
 	if (p->node != NULL)
-		result = o->unlink(p->folder, p->name, p->length, p->node);
-	if (result == 0 && s != NULL) {
-		*out = node_hold(s->node);
-		return o->link(p->folder, p->name, p->length, s->node);
+		TRY(o->unlink(p->folder, p->name, p->length, p->node));
+	if (S_ISLNK(as.mode)) {
+		if (u->field[SIZE] == 0 || u->field[SIZE] >= PATH_MAX)
+			return -EINVAL;
+		TRY(take(u, vfs.target, u->field[SIZE]));
+		as.mode = S_IFLNK | 0777;
+		return o->symlink(p->folder, p->name, p->length, &as, vfs.target, u->field[SIZE]);
 	}
-	if (result == 0)
-		result = o->create(p->folder, p->name, p->length, &as, out);
-	if (result == 0 && u->field[LINKS] > 1 && S_ISREG(as.mode))
-		result = remember(u, *out, &u->files);
-	return result;
-}
-
-static int64_t make_link(struct unpacking *u, struct place *p)
-{
-	struct file_attributes as = { .mode = S_IFLNK | 0777, .owner = u->field[OWNER], .group = u->field[GROUP] };
-	uint32_t length = u->field[SIZE];
-	int64_t result;
-
-	if (length == 0 || length >= PATH_MAX)
-		return -EINVAL;
-	result = take(u, vfs.target, length);
-	if (result == 0 && p->node != NULL)
-		result = p->folder->operations->unlink(p->folder, p->name, p->length, p->node);
-	if (result == 0)
-		result = p->folder->operations->symlink(p->folder, p->name, p->length, &as, vfs.target, length);
-	return result;
+	if (s == NULL)
+		return o->create(p->folder, p->name, p->length, &as, out);
+	TRY(o->link(p->folder, p->name, p->length, s->node));
+	*out = node_hold(s->node);
+	return 0;
 }
 
 static int64_t one(struct unpacking *u)
@@ -214,22 +188,17 @@ static int64_t one(struct unpacking *u)
 	int64_t result = 0;
 
 	TRY(walk_place(VFS_TASK, AT_FDCWD, vfs.path, WALK_NOFOLLOW, &p));
-	if (S_ISLNK(u->field[MODE])) {
-		result = make_link(u, &p);
-	} else if (p.special) {
-		n = node_hold(p.folder);
-	} else {
-		result = make(u, &p, &n);
-	}
+	if (p.node != NULL && S_ISDIR(p.node->mode) && S_ISDIR(u->field[MODE]))
+		n = node_hold(p.node);
+	else
+		result = p.special ? -EINVAL : make(u, &p, &n);
 	place_drop(&p);
-	if (n != NULL && result == 0) {
-		if (S_ISREG(n->mode) && u->field[SIZE] > 0)
+	if (result == 0 && n != NULL) {
+		if (S_ISREG(n->mode))
 			result = data(u, n);
 		set_attributes(u, n);
-		if (S_ISDIR(n->mode))
-			result = remember(u, n, u->last_folder);
-		if (*u->last_folder != NULL)
-			u->last_folder = &(*u->last_folder)->next;
+		if (result == 0 && (S_ISDIR(n->mode) || u->field[LINKS] > 1))
+			result = remember(u, n);
 		node_drop(n);
 	}
 	u->offset = end;
@@ -238,19 +207,19 @@ static int64_t one(struct unpacking *u)
 
 int64_t vfs_unpack(void)
 {
-	struct unpacking u = { .last_folder = &u.folders };
+	struct unpacking u = { .last = &u.seen };
 	int64_t result;
 
-	while ((result = next_header(&u)) == 1) {
-		if (strcmp(vfs.path, TRAILER) == 0)
-			continue;
-		result = one(&u);
-		if (result != 0)
+	while ((result = next_header(&u)) == 1)
+		if (strcmp(vfs.path, TRAILER) != 0 && (result = one(&u)) != 0)
 			break;
-	}
-	for (struct seen *s = u.folders; s != NULL; s = s->next)
+	while (u.seen != NULL) {
+		struct seen *s = u.seen;
+
 		s->node->accessed = s->node->modified = s->node->changed = s->time;
-	forget(u.files);
-	forget(u.folders);
+		u.seen = s->next;
+		node_drop(s->node);
+		vfs_give(s, sizeof *s);
+	}
 	return result;
 }
