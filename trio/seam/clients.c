@@ -10,7 +10,7 @@
 
 struct client clients[TASKS];
 
-static bool holds(uint32_t task)
+static bool holds(uint64_t task)
 {
 	return task < TASKS && clients[task].domain == PRESENT_DOMAIN && clients[task].state >= CLIENT_HELD;
 }
@@ -45,7 +45,7 @@ int64_t client_answer(uint64_t task, uint64_t from)
 	struct client_answer a;
 	struct caller *c;
 
-	if (!holds((uint32_t)MIN(task, TASKS)))
+	if (!holds(task))
 		return -ESRCH;
 	if (!server_get(&a, from, sizeof a))
 		return -EFAULT;
@@ -73,7 +73,7 @@ static bool may_keep(uint32_t domain)
 /* A signal may have come before. */
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 {
-	if (!holds((uint32_t)MIN(task, TASKS)))
+	if (!holds(task))
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
@@ -94,7 +94,7 @@ int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 
 int64_t client_gave_way(uint64_t task, uint64_t ends)
 {
-	if (!holds((uint32_t)MIN(task, TASKS)))
+	if (!holds(task))
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
@@ -124,17 +124,21 @@ void server_interrupt(struct task *t)
 		timer_set(t->number, now() + KILL_NS);
 }
 
-/* Its process was killed, and the server has not answered since. */
 static void leave_server(uint32_t task)
 {
-	struct client *c = &clients[task];
-	struct caller *caller = c->caller;
-
-	if (c->state == CLIENT_SENT)
-		list_remove(&caller->link);
+	if (clients[task].state == CLIENT_SENT)
+		list_remove(&clients[task].caller->link);
 	else
-		tell(task, servers[c->domain].gone);
+		tell(task, servers[clients[task].domain].gone);
 	client_end(task);
+}
+
+/* Its process was killed, and the server has not answered since. */
+static void client_killed(uint32_t task)
+{
+	struct caller *caller = clients[task].caller;
+
+	leave_server(task);
 	grants_forget(task);
 	caller->request->result = -EINTR;
 	call_done(caller);
@@ -150,20 +154,14 @@ void server_late(uint32_t task)
 	if (clients[task].state == CLIENT_PARKED && !(tasks[task]->work & WORK_END))
 		tell(task, servers[clients[task].domain].late);
 	else if (clients[task].state != CLIENT_NONE)
-		leave_server(task);
+		client_killed(task);
 }
 
 /* Its kernel stack, where the caller is, goes away. */
 void server_forget(struct task *t)
 {
-	struct client *c = &clients[t->number];
-
-	if (c->state == CLIENT_NONE)
+	if (clients[t->number].state == CLIENT_NONE)
 		return;
-	if (c->state == CLIENT_SENT)
-		list_remove(&c->caller->link);
-	else
-		tell(t->number, servers[c->domain].gone);
+	leave_server(t->number);
 	grants_end(t->number);
-	client_end(t->number);
 }

@@ -49,9 +49,9 @@ static const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned right
 	return index % GRANTS < CALL_GRANTS || has_client(e->owner) ? e : NULL;
 }
 
-/* What a grant in the present task's message stands for: false where it has no right to that. `trusted`: the message
- * is of the kernel's own or a thread's, whose memory is the kernel's. */
-static bool resolve(struct grant g, unsigned rights, bool trusted, struct entry *to)
+/* What a grant in the present task's message stands for: false where it has no right to that. The kernel's memory is
+ * its own and its threads' to grant. */
+static bool resolve(struct grant g, unsigned rights, struct entry *to)
 {
 	uint32_t domain = PRESENT_DOMAIN;
 	const struct entry *e;
@@ -71,12 +71,12 @@ static bool resolve(struct grant g, unsigned rights, bool trusted, struct entry 
 	}
 	if (is_own(g)) {
 		to->owner = TASKS;
-		return trusted;
+		return !BY_PROCESS;
 	}
 	return !domain || !is_vector(g.id);
 }
 
-int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted)
+int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder)
 {
 	uint32_t caller = current->number, made = 0;
 
@@ -88,7 +88,7 @@ int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holde
 		if (!(left & 1))
 			continue;
 		INVARIANT(made < CALL_GRANTS);
-		if (!resolve((struct grant){ m->words[at], m->words[at + 1] }, rights, trusted, e))
+		if (!resolve((struct grant){ m->words[at], m->words[at + 1] }, rights, e))
 			return -EFAULT;
 		e->rights = (uint8_t)rights;
 		e->holder = (uint8_t)holder;

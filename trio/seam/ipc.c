@@ -63,12 +63,12 @@ static void wait_for_reply(struct caller *c)
 	task_goes_on(before);
 }
 
-void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted)
+void message_client_call(uint32_t endpoint, struct request *r, struct message *m)
 {
 	const struct endpoint *e = &endpoints[endpoint];
 	struct caller c = { .task = current, .m = m, .endpoint = endpoint, .request = r };
 
-	m->result = servers[e->domain].dead ? -EIO : grants_give(&e->shapes[m->call], m, e->domain, trusted);
+	m->result = servers[e->domain].dead ? -EIO : grants_give(&e->shapes[m->call], m, e->domain);
 	if (m->result == 0) {
 		if (r)
 			clients[r->task] = (struct client){ &c, e->domain, CLIENT_SENT };
@@ -82,12 +82,7 @@ void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted)
 
 void message_call(uint32_t endpoint, struct message *m)
 {
-	call(endpoint, m, NULL, true);
-}
-
-void message_client_call(uint32_t endpoint, struct request *r, struct message *m)
-{
-	call(endpoint, m, r, true);
+	message_client_call(endpoint, NULL, m);
 }
 
 void call_done(struct caller *c)

@@ -103,7 +103,7 @@ bool server_has_parked(const struct task *t);
 
 /* grants.c: entries of the table for the grants in a message from the present task to a domain; the message names them
  * then. They are valid until grants_end of the one who calls. 0 or -EFAULT. */
-int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder, bool trusted);
+int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder);
 void grants_end(uint32_t caller);
 /* Those that a domain holds are nobody's; or those of the memory of a task, which goes on while somebody has them. */
 void grants_revoke(uint32_t holder);

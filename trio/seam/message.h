@@ -18,7 +18,7 @@ struct message {
 
 /* Sends, waits for the answer, and has it in `m`. Down the order of services alone. */
 void message_call(uint32_t endpoint, struct message *m);
-/* The same for the present task's program, by the kernel; the answer is in `r`. */
+/* The same for the present task's program, by the kernel; the answer is in `r`, where that is not NULL. */
 void message_client_call(uint32_t endpoint, struct request *r, struct message *m);
 
 /* Generated for each interface: what unpacks messages for a service's table of handlers. */

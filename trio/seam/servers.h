@@ -51,8 +51,6 @@ extern struct client {
 
 /* A server has something to do other than to take a call. */
 void server_wake(uint32_t domain);
-/* To a domain, by the present task; `r`: of its program. `trusted`: as of grants_give. */
-void call(uint32_t endpoint, struct message *m, struct request *r, bool trusted);
 /* The caller goes on when the server has nothing more to do; its grants end now. */
 void call_done(struct caller *c);
 

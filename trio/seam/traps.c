@@ -14,7 +14,6 @@ static const struct shape *shape_of(uint64_t endpoint, const struct message *m)
 static int64_t forward(uint64_t to, uint64_t message)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
-	bool trusted = !is_process(PRESENT_DOMAIN);
 	const struct shape *shape;
 	struct message m;
 
@@ -26,10 +25,10 @@ static int64_t forward(uint64_t to, uint64_t message)
 	if (to == ENDPOINT_VM && (m.call >= 64 || !(d->vm_calls >> m.call & 1)))
 		return -EPERM;
 	shape = shape_of(to, &m);
-	if (!shape || (!trusted && !grants_are_own(shape, &m)))
+	if (!shape || (is_process(PRESENT_DOMAIN) && !grants_are_own(shape, &m)))
 		return -EINVAL;
 	if (endpoints[to].domain) {
-		call((uint32_t)to, &m, NULL, trusted);
+		message_call((uint32_t)to, &m);
 	} else if (SERVICES_IN_KERNEL) {
 		current->in_service = true;
 		service_entered((uint32_t)to, &m);

@@ -1,6 +1,7 @@
 /* cases.c: what the memory service does at its limits, one case after the other. */
 #include <stdio.h>
 #include "host.h"
+#include "kernel_calls.h"
 
 #define MIB (1UL << 20)
 #define ANY (MAP_PRIVATE | MAP_ANONYMOUS)
@@ -168,7 +169,7 @@ static void out_of_memory(void)
 	hog = take_all();
 	each_call_refused(at, hog);
 	/* What is promised is there, to the last page. */
-	for (const struct region *r; (r = region_at(space_of(1), each)) != NULL; cursor_next(space_of(1), &each))
+	for (const struct region *r = region_at(space_of(1), each); r != NULL; r = region_next(space_of(1), &each))
 		for (uint64_t i = r->begin; i < r->end; i += PAGE)
 			CHECK(user_write(1, i, i) == 0);
 	CHECK(frames.free == frames.unpromised);
@@ -192,7 +193,7 @@ static void moving_without_memory(void)
 	for (uint64_t i = 0; i < 4 * MIB; i += PAGE)
 		CHECK(user_read(1, to + i, &value) == 0 && value == i);
 	CHECK(user_read(1, at, &value) == -EFAULT && frames.unpromised >= 5 - 2);
-	CHECK(CALL(renew, 1, 0) == 0 && frames_promise(-(int64_t)frames.promised) == 0);
+	CHECK(CALL(renew, 1, 0) == 0 && kernel_call_memory_promise(-(int64_t)frames.promised) == 0);
 }
 
 /* Its pages and the tables that lead to them are promised as one, and go with the last who maps them. */
@@ -211,7 +212,7 @@ static void shared_memory(void)
 		CHECK(user_read(i % 2 + 1, at + i * PAGE, &value) == 0 && value == i);
 	/* Also a space's page and its root, and the page that objects are in. */
 	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0 && frames.unpromised == pages + 4 + 2 * own + 3);
-	CHECK(frames_promise(-(int64_t)frames.promised) == 0);
+	CHECK(kernel_call_memory_promise(-(int64_t)frames.promised) == 0);
 }
 
 /* A page that a file has not yet is promised to nobody; who has a page of his own promised reads zeros from that. */
@@ -231,7 +232,7 @@ static void holes(void)
 	CHECK(user_read(1, other, &value) == 0 && value == 1 && user_write(1, other, 2) == 0);
 	CHECK(user_write(1, other + PAGE, 1) == 0 && user_read(1, at, &value) == 0 && value == 1);
 	CHECK(CALL(object_drop, object) == 0 && CALL(renew, 1, 0) == 0);
-	CHECK(frames_promise(-(int64_t)frames.promised) == 0);
+	CHECK(kernel_call_memory_promise(-(int64_t)frames.promised) == 0);
 }
 
 /* A new program's memory is kept for it before the old one's goes; without it the old one stays. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "host.h"
+#include "kernel_calls.h"
 
 #define HELD_MOST 40000U
 #define ORDERS 10U
@@ -82,7 +83,7 @@ static void promise(void)
 	if (rand() % 2)
 		pages = -MIN(pages, left);
 	fits = pages <= (int64_t)frames.unpromised;
-	CHECK(frames_promise(pages) == (fits ? 0 : -ENOMEM));
+	CHECK(kernel_call_memory_promise(pages) == (fits ? 0 : -ENOMEM));
 	promised += fits ? (uint64_t)pages : 0;
 	CHECK(frames.promised == promised);
 }
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
 	}
 	while (count > 0)
 		drop(count - 1);
-	CHECK(frames.free == all && taken == 0 && frames_promise(-(int64_t)promised) == 0);
+	CHECK(frames.free == all && taken == 0 && kernel_call_memory_promise(-(int64_t)promised) == 0);
 	CHECK(frames.unpromised == all && frames.promised == 0);
 	for (uint64_t runs = 0; frames_take(512) != 0; runs++)
 		CHECK(frames.free == all - (runs + 1) * 512);

@@ -238,7 +238,7 @@ int64_t kernel_frame_drop(uint64_t frame, uint32_t promised)
 
 int64_t kernel_memory_promise(int64_t pages)
 {
-	return frames_promise(pages);
+	return kernel_call_memory_promise(pages);
 }
 
 int64_t kernel_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)

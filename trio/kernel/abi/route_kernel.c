@@ -25,10 +25,7 @@ static int64_t run_arch_prctl(struct task *t, const uint64_t *a)
 		return -EINVAL;
 	if (a[1] >= USER_END)
 		return -EPERM;
-	if (a[0] == ARCH_SET_FS)
-		processor_set_fs(t, a[1]);
-	else
-		processor_set_gs(t, a[1]);
+	processor_set_base(t, a[0] == ARCH_SET_GS, a[1]);
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 
 static void transmit(char c)
 {
-	while (!(cpu_in8(LINE_STATUS) & TRANSMITTER_EMPTY))
+	while (!(cpu_in(LINE_STATUS, 1) & TRANSMITTER_EMPTY))
 		continue;
 	cpu_out8(COM1, (uint8_t)c);
 }

@@ -42,9 +42,6 @@ uint64_t frames_take(size_t count);
 /* The last holder's drop frees it. */
 void frame_drop(uint64_t frame);
 void frames_are_device(uint64_t frame, uint64_t count);
-/* So many more frames are promised, or, if negative, fewer: 0, or -ENOMEM where as many are not free. To be given back
- * once the frames that were taken from it are. */
-int64_t frames_promise(int64_t pages);
 /* Free; of these to be had without a promise; promised in all, taken or not; all. */
 extern struct frames {
 	uint64_t free, unpromised, promised, total;

@@ -73,11 +73,6 @@ int64_t kernel_call_frame_drop(uint64_t frame, uint32_t promised)
 	return 0;
 }
 
-int64_t kernel_call_memory_promise(int64_t pages)
-{
-	return frames_promise(pages);
-}
-
 /* Services that live in the kernel reach all memory where the kernel does. */
 int64_t kernel_call_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
 {

@@ -34,35 +34,43 @@ static struct queue ready;
 /* Off the processor only after the next one runs on its own stack. */
 static struct task *ended;
 
+/* With a stack, on which it will begin in the kernel. NULL: no memory. */
+static inline struct task *task_make(uint32_t number, const char *name, void (*function)(void))
+{
+	uint64_t page = frame_take(), top = page ? kernel_stack_take(number) : 0;
+	struct task *t = physical(page);
+	struct first_frame *first;
+
+	if (!top) {
+		if (page)
+			frame_drop(page);
+		return NULL;
+	}
+	/* committed */
+	t->number = number;
+	t->state = NEW;
+	t->name = name;
+	t->user = (struct registers *)top - 1;
+	first = (struct first_frame *)t->user - 1;
+	*first = (struct first_frame){ .rip = (uint64_t)task_first, .rbx = (uint64_t)function };
+	t->kernel_sp = (uint64_t)first;
+	return t;
+}
+
 int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
 {
-	uint64_t page, top;
-	struct task_page *made;
-	struct first_frame *first;
 	struct task *t;
 
 	/* The processor refuses others when it loads them, which would be in the kernel. */
 	if (set_tls && tls >= USER_END)
 		return -EPERM;
-	page = frame_take();
-	top = page ? kernel_stack_take(child) : 0;
-	if (!top) {
-		if (page)
-			frame_drop(page);
+	t = task_make(child, "program", NULL);
+	if (!t)
 		return -ENOMEM;
-	}
 	/* committed */
-	made = physical(page);
-	t = &made->task;
-	t->counters = &made->counters;
-	t->number = t->request.task = child;
-	t->state = NEW;
-	t->name = "program";
+	t->counters = &CONTAINER(t, struct task_page, task)->counters;
+	t->request.task = child;
 	t->root = kernel_root;
-	t->user = (struct registers *)top - 1;
-	first = (struct first_frame *)t->user - 1;
-	*first = (struct first_frame){ .rip = (uint64_t)task_first };
-	t->kernel_sp = (uint64_t)first;
 	if (parent != child) {
 		const struct task *from = tasks[parent];
 
@@ -72,7 +80,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 		if (stack)
 			t->user->rsp = stack;
 		if (set_tls)
-			processor_set_fs(t, tls);
+			processor_set_base(t, false, tls);
 	} else {
 		/* The processor would refuse registers without selectors while it is in the kernel. */
 		task_exec(t, USER_END, 0);
@@ -84,24 +92,14 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 
 struct task *task_create_server(uint32_t number, const char *name, void (*function)(void))
 {
-	uint64_t page = frame_take(), top = page ? kernel_stack_take(number) : 0;
-	struct registers *user;
-	struct first_frame *first;
-	struct task *made;
+	struct task *t = task_make(number, name, function);
 
-	if (!top)
+	if (!t)
 		panic("no memory for %s", name);
-	user = (struct registers *)top - 1;
-	first = (struct first_frame *)user - 1;
-	made = physical(page);
-	made->counters = &counters_of_others;
-	made->number = number;
-	made->state = NEW;
-	made->user = function ? NULL : user;
-	made->name = name;
-	*first = (struct first_frame){ .rip = (uint64_t)task_first, .rbx = (uint64_t)function };
-	made->kernel_sp = (uint64_t)first;
-	return made;
+	t->counters = &counters_of_others;
+	if (function)
+		t->user = NULL;
+	return t;
 }
 
 void task_begins_with(struct task *t, void (*function)(void))

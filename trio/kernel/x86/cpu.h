@@ -9,14 +9,6 @@ static inline void cpu_out8(uint16_t port, uint8_t value)
 	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
 }
 
-static inline uint8_t cpu_in8(uint16_t port)
-{
-	uint8_t value;
-
-	__asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
-	return value;
-}
-
 /* `size` bytes: 1, 2, else 4. */
 static inline void cpu_out(uint16_t port, uint32_t size, uint32_t value)
 {
@@ -33,8 +25,8 @@ static inline uint32_t cpu_in(uint16_t port, uint32_t size)
 	uint32_t value = 0;
 
 	if (size == 1)
-		return cpu_in8(port);
-	if (size == 2)
+		__asm__ volatile("inb %1, %b0" : "+a"(value) : "Nd"(port));
+	else if (size == 2)
 		__asm__ volatile("inw %1, %w0" : "+a"(value) : "Nd"(port));
 	else
 		__asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));

@@ -247,26 +247,17 @@ void processor_fresh(struct task *t)
 	}
 }
 
-void processor_set_fs(struct task *t, uint64_t base)
+void processor_set_base(struct task *t, bool of_gs, uint64_t base)
 {
 	if (t == current) {
 		processor_save_bases(t);
-		__asm__ volatile("mov %0, %%fs" : : "r"(0));
+		if (of_gs)
+			__asm__ volatile("mov %0, %%gs" : : "r"(0));
+		else
+			__asm__ volatile("mov %0, %%fs" : : "r"(0));
 	}
-	t->selectors[FS] = 0;
-	t->fs_base = base;
-	if (t == current)
-		load_bases(t);
-}
-
-void processor_set_gs(struct task *t, uint64_t base)
-{
-	if (t == current) {
-		processor_save_bases(t);
-		__asm__ volatile("mov %0, %%gs" : : "r"(0));
-	}
-	t->selectors[GS] = 0;
-	t->gs_base = base;
+	t->selectors[of_gs ? GS : FS] = 0;
+	*(of_gs ? &t->gs_base : &t->fs_base) = base;
 	if (t == current)
 		load_bases(t);
 }

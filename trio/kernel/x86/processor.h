@@ -16,8 +16,7 @@ void processor_fresh(struct task *t);
 /* Of the present task, which may have moved its thread pointers itself: into its fields. */
 void processor_save_bases(struct task *t);
 /* Of the present task or of one that does not run yet; the selector is 0 then. */
-void processor_set_fs(struct task *t, uint64_t base);
-void processor_set_gs(struct task *t, uint64_t base);
+void processor_set_base(struct task *t, bool of_gs, uint64_t base);
 /* Ports of the present task changed. */
 void processor_set_ports(const struct task *t);
 /* Saves the FPU's registers in the present task's own area; loads them from there. */

@@ -35,16 +35,10 @@ static void force(unsigned signal, unsigned code, uint64_t address)
 /* vm says what is wrong with an address; a program gets a signal for it. */
 static void force_for_fault(int64_t why, uint64_t address)
 {
-	switch (why) {
-	case -EFAULT:
-		force(SIGSEGV, SEGV_MAPERR, address);
-		break;
-	case -EACCES:
-		force(SIGSEGV, SEGV_ACCERR, address);
-		break;
-	default:
+	if (why == -EFAULT || why == -EACCES)
+		force(SIGSEGV, why == -EFAULT ? SEGV_MAPERR : SEGV_ACCERR, address);
+	else
 		force(SIGBUS, BUS_ADRERR, address);
-	}
 }
 
 /* A page that has to be brought: the program waits, and touches it again. A signal ends the wait too. */

@@ -35,10 +35,8 @@ verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t
 	case MADV_FREE:
 		return each_by_shares(s, r, address, end, BY_NOTHING, act_free);
 	case MADV_DONTFORK:
-		s->some_stay = true;
-		return change_bits(s, r, address, end, 0, REGION_NO_FORK);
 	case MADV_DOFORK:
-		return change_bits(s, r, address, end, REGION_NO_FORK, 0);
+		return keep_from_child(s, r, address, end, advice == MADV_DONTFORK);
 	}
 	return refuse(r, EINVAL);
 }

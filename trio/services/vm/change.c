@@ -89,21 +89,16 @@ verdict vm_protect(struct request *r, uint64_t address, uint64_t length, uint32_
 	return change_regions(s, r, address, end, act_protect, protection);
 }
 
-static int64_t act_set(struct space *s, struct region *r, uint32_t bits)
+static int64_t act_keep(struct space *s, struct region *r, uint32_t kept)
 {
-	r->bits |= bits;
+	r->bits = kept ? r->bits | REGION_NO_FORK : r->bits & ~(uint32_t)REGION_NO_FORK;
 	return 0;
 }
 
-static int64_t act_clear(struct space *s, struct region *r, uint32_t bits)
+verdict keep_from_child(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t kept)
 {
-	r->bits &= ~bits;
-	return 0;
-}
-
-verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t gone, uint32_t come)
-{
-	return change_regions(s, r, begin, end, come != 0 ? act_set : act_clear, come | gone);
+	s->some_stay |= kept;
+	return change_regions(s, r, begin, end, act_keep, kept);
 }
 
 verdict vm_break_at(struct request *r, uint64_t address)

@@ -66,7 +66,7 @@ static uint64_t pages_mapped(const struct space *s, uint64_t begin, uint64_t end
 	struct cursor at = region_after(s, begin);
 	uint64_t pages = 0;
 
-	for (const struct region *r; (r = region_at(s, at)) != NULL && r->begin < end; cursor_next(s, &at))
+	for (const struct region *r = region_at(s, at); r != NULL && r->begin < end; r = region_next(s, &at))
 		pages += (MIN(r->end, end) - MAX(r->begin, begin)) / PAGE;
 	return pages;
 }

@@ -9,17 +9,16 @@
 #define OBJECTS_PER_PAGE 64U
 #define OBJECT_PAGES 8192U
 
-/* Objects that are free and were once used are a list by `next`, as numbers in the page; NONE ends it. */
+/* Those that are free are a list by `next`, as numbers in the page. */
 struct object_page {
 	struct object objects[OBJECTS_PER_PAGE];
 	uint32_t number;
-	/* How many are in use, the first that was never used, the first of the list. */
-	uint32_t used, fresh, free;
+	/* How many are in use; the list's first, OBJECTS_PER_PAGE where it is empty. */
+	uint32_t used, free;
 	/* In the list of pages with room. */
 	struct link room;
 };
 _Static_assert(sizeof(struct object_page) <= PAGE, "objects fit into a page");
-#define NONE UINT32_MAX
 
 static struct object_page *object_pages[OBJECT_PAGES];
 static struct link rooms = { &rooms, &rooms };
@@ -48,8 +47,9 @@ static bool objects_grow(void)
 	if (page == NULL)
 		return false;
 	page->number = n;
-	page->free = NONE;
-	page->fresh = n == 0;
+	page->free = n == 0;
+	for (uint32_t i = 0; i < OBJECTS_PER_PAGE; i++)
+		page->objects[i].next = i + 1;
 	object_pages[n] = page;
 	list_add(&rooms, &page->room);
 	return true;
@@ -64,13 +64,10 @@ int64_t vm_object_create(uint32_t *out_object)
 		return -ENOMEM;
 	page = CONTAINER(rooms.next, struct object_page, room);
 	at = page->free;
-	if (at != NONE)
-		page->free = page->objects[at].next;
-	else
-		at = page->fresh++;
+	page->free = page->objects[at].next;
 	page->objects[at] = (struct object){ .holders = 1 };
 	page->used++;
-	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
+	if (page->free == OBJECTS_PER_PAGE)
 		list_remove(&page->room);
 	*out_object = page->number * OBJECTS_PER_PAGE + at;
 	return 0;
@@ -288,7 +285,7 @@ static bool object_free(uint32_t number, uint64_t *left)
 	if (o->promised != 0)
 		(void)kernel_memory_promise(-o->promised);
 	o->holders = 0;
-	if (page->free == NONE && page->fresh == OBJECTS_PER_PAGE)
+	if (page->free == OBJECTS_PER_PAGE)
 		list_add(&rooms, &page->room);
 	o->next = page->free;
 	page->free = number % OBJECTS_PER_PAGE;
@@ -383,7 +380,7 @@ static void unmap_everywhere(uint32_t object, uint64_t index)
 
 		if (s == NULL)
 			continue;
-		for (const struct region *r; (r = region_at(s, at)) != NULL; cursor_next(s, &at)) {
+		for (const struct region *r = region_at(s, at); r != NULL; r = region_next(s, &at)) {
 			uint64_t skipped = index > r->index ? index - r->index : 0;
 
 			if (r->object != object || skipped >= region_pages(r))

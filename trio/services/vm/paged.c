@@ -122,7 +122,7 @@ void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end)
 {
 	struct cursor at = region_after(s, begin);
 
-	for (const struct region *r; (r = region_at(s, at)) != NULL && r->begin < end; cursor_next(s, &at)) {
+	for (const struct region *r = region_at(s, at); r != NULL && r->begin < end; r = region_next(s, &at)) {
 		uint64_t first = MAX(r->begin, begin);
 
 		if (paged_of(r->object) == NULL)

@@ -59,8 +59,8 @@ int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uin
 			below = region_at(s, other)->end;
 	if (are_close(below, end))
 		return pages;
-	while ((r = region_at(s, at)) != NULL && !(r->bits & REGION_REACHED))
-		(void)cursor_next(s, &at);
+	for (r = region_at(s, at); r != NULL && !(r->bits & REGION_REACHED); r = region_next(s, &at))
+		continue;
 	if (r != NULL)
 		above = r->begin;
 	return pages + tables_for(below, begin, end, above);
@@ -72,7 +72,7 @@ int64_t promise_for_all(const struct space *s, uint32_t without)
 	uint64_t below = NOTHING_BELOW;
 	int64_t sum = 0;
 
-	for (const struct region *r; (r = region_at(s, at)) != NULL; (void)cursor_next(s, &at)) {
+	for (const struct region *r = region_at(s, at); r != NULL; r = region_next(s, &at)) {
 		if (!(r->bits & REGION_REACHED) || r->bits & without)
 			continue;
 		sum += pages_of(r->begin, r->end, r->bits);

@@ -7,26 +7,15 @@ void regions_start(struct space *s)
 	s->directory = s->own_directory;
 	s->room = DIRECTORY_OWN;
 	s->directory[0] = &s->own;
-	s->own_used = true;
 	s->some_stay = s->populates = false;
 	s->own.count = 0;
 	s->chunks = 1;
 	s->regions = 0;
 }
 
-static struct chunk *chunk_take(struct space *s)
-{
-	if (s->own_used)
-		return pages_take(1);
-	s->own_used = true;
-	return &s->own;
-}
-
 static void chunk_give(struct space *s, struct chunk *c)
 {
-	if (c == &s->own)
-		s->own_used = false;
-	else
+	if (c != &s->own)
 		pages_give(c, 1);
 }
 
@@ -94,33 +83,43 @@ struct cursor region_after(const struct space *s, uint64_t address)
 	return (struct cursor){ which, low };
 }
 
-bool cursor_next(const struct space *s, struct cursor *at)
+struct region *region_next(const struct space *s, struct cursor *at)
 {
 	if (at->at + 1 < s->directory[at->chunk]->count || at->chunk + 1 == s->chunks)
 		at->at++;
 	else
 		*at = (struct cursor){ at->chunk + 1, 0 };
-	return region_at(s, *at) != NULL;
+	return region_at(s, *at);
+}
+
+/* An empty chunk behind that one; NULL: no memory. */
+static struct chunk *chunk_add(struct space *s, uint32_t which)
+{
+	struct chunk **behind, *new;
+
+	if (s->chunks == s->room && !directory_grow(s))
+		return NULL;
+	new = pages_take(1);
+	if (new == NULL)
+		return NULL;
+	/* committed */
+	behind = &s->directory[which + 1];
+	memmove(behind + 1, behind, (s->chunks - which - 1) * sizeof *behind);
+	*behind = new;
+	s->chunks++;
+	return new;
 }
 
 /* The upper half of a full chunk becomes the next one. */
 static bool chunk_split(struct space *s, uint32_t which)
 {
-	struct chunk *full = s->directory[which], *upper;
-	uint32_t moved = full->count / 2;
+	struct chunk *full = s->directory[which], *upper = chunk_add(s, which);
 
-	if (s->chunks == s->room && !directory_grow(s))
-		return false;
-	upper = chunk_take(s);
 	if (upper == NULL)
 		return false;
-	/* committed */
-	full->count -= moved;
-	memcpy(upper->regions, &full->regions[full->count], moved * sizeof *upper->regions);
-	upper->count = moved;
-	memmove(&s->directory[which + 2], &s->directory[which + 1], (s->chunks - which - 1) * sizeof *s->directory);
-	s->directory[which + 1] = upper;
-	s->chunks++;
+	upper->count = full->count / 2;
+	full->count -= upper->count;
+	memcpy(upper->regions, &full->regions[full->count], upper->count * sizeof *upper->regions);
 	return true;
 }
 
@@ -151,15 +150,8 @@ bool region_append(struct space *s, const struct region *new)
 {
 	struct chunk *last = s->directory[s->chunks - 1];
 
-	if (last->count == CHUNK_REGIONS) {
-		if (s->chunks == s->room && !directory_grow(s))
-			return false;
-		last = chunk_take(s);
-		if (last == NULL)
-			return false;
-		last->count = 0;
-		s->directory[s->chunks++] = last;
-	}
+	if (last->count == CHUNK_REGIONS && (last = chunk_add(s, s->chunks - 1)) == NULL)
+		return false;
 	last->regions[last->count++] = *new;
 	s->regions++;
 	return true;
@@ -206,7 +198,7 @@ void regions_merge_from(struct space *s, struct cursor at, uint64_t end)
 
 	while (r != NULL && r->begin <= end) {
 		struct cursor next = at;
-		struct region *other = cursor_next(s, &next) ? region_at(s, next) : NULL;
+		struct region *other = region_next(s, &next);
 
 		if (other == NULL || !are_alike(r, other)) {
 			at = next;

@@ -64,7 +64,7 @@ static void space_empty(struct space *s, int64_t kept)
 {
 	struct cursor at = { 0, 0 };
 
-	for (const struct region *r; (r = region_at(s, at)) != NULL; cursor_next(s, &at)) {
+	for (const struct region *r = region_at(s, at); r != NULL; r = region_next(s, &at)) {
 		(void)kernel_space_unmap(s->number, r->begin, region_pages(r));
 		object_unmapped(r->object);
 	}
@@ -182,7 +182,7 @@ static int64_t space_copy(struct space *from, struct space *to)
 {
 	struct cursor at = { 0, 0 };
 
-	for (const struct region *r; (r = region_at(from, at)) != NULL; cursor_next(from, &at)) {
+	for (const struct region *r = region_at(from, at); r != NULL; r = region_next(from, &at)) {
 		if (r->bits & REGION_NO_FORK)
 			continue;
 		TRY(copy_region(to, r));

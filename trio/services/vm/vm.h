@@ -57,7 +57,6 @@ struct space {
 	uint32_t chunks, room;
 	struct chunk **directory;
 	struct chunk *own_directory[DIRECTORY_OWN];
-	bool own_used;
 	/* Some region may be REGION_NO_FORK; what is mapped is to be there at once. */
 	bool some_stay, populates;
 	uint64_t heap, heap_end;
@@ -139,7 +138,7 @@ static inline struct region *region_find(const struct space *s, uint64_t address
 	return r != NULL && r->begin <= address ? r : NULL;
 }
 
-bool cursor_next(const struct space *s, struct cursor *at);
+struct region *region_next(const struct space *s, struct cursor *at);
 static inline bool cursor_previous(const struct space *s, struct cursor *at)
 {
 	if (at->at > 0) {
@@ -286,8 +285,8 @@ int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t fla
 int64_t check_range(uint64_t address, uint64_t length);
 
 /* change.c */
-/* Bits of the regions of a range: `gone` or `come`. */
-verdict change_bits(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t gone, uint32_t come);
+/* A fork's child will not have a range, or have it again. */
+verdict keep_from_child(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t kept);
 
 /* fault.c: x86's error code. */
 #define ACCESS_PRESENT 1
