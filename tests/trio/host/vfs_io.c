@@ -261,7 +261,7 @@ static void test_rights(uint32_t type)
 	close_of(ends[1]);
 	HOLDS(vfs.files == 2 && alarm_is_set);
 	alarms_ring();
-	HOLDS(vfs.files == 0 && list_is_empty(&vfs.io->unheld) && list_is_empty(&vfs.io->allowances));
+	HOLDS(vfs.files == 0 && list_is_empty(&io.unheld) && list_is_empty(&io.rights));
 }
 
 /* Abstract names: connect, accept, both ways, a full backlog, a listener's end. */
@@ -420,7 +420,7 @@ static void test_without_memory(void)
 		everything();
 		fail_at = 0;
 		everything();
-		HOLDS(vfs.files == 0 && pages_out == 0 && vfs.io->lost == NULL && objects_out == objects);
+		HOLDS(vfs.files == 0 && pages_out == 0 && io.lost == NULL && objects_out == objects);
 	}
 }
 
@@ -444,7 +444,6 @@ int main(int count, char **arguments)
 	HOLDS(vfs.files == 0 && pages_out == 0);
 	vfs.tasks[2].descriptors = NULL;
 	descriptors_drop(1);
-	free(vfs.io);
 	puts("all holds");
 	return 0;
 }

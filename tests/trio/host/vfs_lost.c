@@ -82,7 +82,7 @@ static void what_is_open_can_be_reached(void)
 	HOLDS(vfs.files >= reached_count);
 	alarms_ring();
 	HOLDS(vfs.files == reached_count);
-	HOLDS(vfs.io->lost == NULL && !vfs.io->settling);
+	HOLDS(io.lost == NULL && !io.settling);
 }
 
 /* What is done
@@ -270,7 +270,7 @@ static void close_all(void)
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
 		descriptor_close(1, fd);
 	what_is_open_can_be_reached();
-	HOLDS(vfs.files == 0 && pages_out == 0 && list_is_empty(&vfs.io->unheld) && list_is_empty(&vfs.io->allowances));
+	HOLDS(vfs.files == 0 && pages_out == 0 && list_is_empty(&io.unheld) && list_is_empty(&io.rights));
 }
 
 int main(int count, char **arguments)
@@ -295,7 +295,6 @@ int main(int count, char **arguments)
 	test_chain(3000);
 	test_refused_last();
 	descriptors_drop(1);
-	free(vfs.io);
 	puts("all holds");
 	return 0;
 }

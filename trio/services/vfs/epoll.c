@@ -75,7 +75,7 @@ static void interest_end(struct interest *i)
 
 void epoll_forget(struct file *f)
 {
-	LIST_EACH (struct epoll, e, &vfs.io->epolls, all) {
+	LIST_EACH (struct epoll, e, &io.epolls, all) {
 		if (f->named == 0)
 			return;
 		LIST_EACH (struct interest, i, &e->interests, link)
@@ -116,7 +116,7 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 	if (fd < 0)
 		vfs_give(e, sizeof *e);
 	else
-		list_add(&vfs.io->epolls, &e->all);
+		list_add(&io.epolls, &e->all);
 	return settle(r, fd);
 }
 
@@ -139,11 +139,11 @@ static bool nests_too_deep(void)
 {
 	bool grew = true;
 
-	LIST_EACH (struct epoll, e, &vfs.io->epolls, all)
+	LIST_EACH (struct epoll, e, &io.epolls, all)
 		e->height = 0;
 	while (grew) {
 		grew = false;
-		LIST_EACH (struct epoll, e, &vfs.io->epolls, all) {
+		LIST_EACH (struct epoll, e, &io.epolls, all) {
 			grew |= grows(e);
 			if (e->height > NESTS_MOST)
 				return true;

@@ -73,7 +73,7 @@ static void socket_close(struct socket *s)
 		list_remove(&waiting->pending);
 		waiting->peer->error = ECONNRESET;
 		socket_close(waiting);
-		vfs.io->left--;
+		io.left--;
 	}
 	if (s->peer != NULL)
 		peer_leave(s);
@@ -82,7 +82,7 @@ static void socket_close(struct socket *s)
 
 		list_remove(&p->link);
 		packet_end(p);
-		vfs.io->left--;
+		io.left--;
 	}
 	ring_end(&s->ring);
 	memset(&s->ring, 0, sizeof s->ring);
@@ -176,11 +176,11 @@ static void socket_stat(struct file *f, struct linux_stat *to)
 
 static void socket_release(struct file *f)
 {
-	bool outermost = !vfs.io->settling;
+	bool outermost = !io.settling;
 
-	vfs.io->settling = true;
+	io.settling = true;
 	socket_close(f->state);
-	vfs.io->settling = !outermost;
+	io.settling = !outermost;
 	rights_settle();
 }
 
@@ -353,14 +353,13 @@ verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
 	return answer(r, 0);
 }
 
+struct io_state io;
+
 void io_start(void)
 {
-	vfs.io = vfs_take(sizeof *vfs.io);
-	if (vfs.io == NULL)
-		panic("no memory for sockets");
 	clock_random(grant_write(vfs.boot_id, sizeof vfs.boot_id));
-	list_start(&vfs.io->names);
-	list_start(&vfs.io->unheld);
-	list_start(&vfs.io->epolls);
-	list_start(&vfs.io->allowances);
+	list_start(&io.names);
+	list_start(&io.unheld);
+	list_start(&io.epolls);
+	list_start(&io.rights);
 }

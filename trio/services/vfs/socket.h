@@ -23,18 +23,13 @@ struct address {
 	char path[UNIX_PATH_MAX];
 };
 
-/* How many descriptors of a user's are on their way; there is one while any is. */
-struct allowance {
-	struct link link;
-	uint32_t user, used;
-};
-
-/* Open files on their way: file_depart(). */
+/* Open files of a user's on their way: file_depart(). */
 struct rights {
+	/* Among all. */
+	struct link link;
 	/* Among those that are to be ended; `left` of them are still to. */
 	struct rights *next;
-	struct allowance *allowance;
-	uint32_t count, left;
+	uint32_t user, count, left;
 	struct file *files[];
 };
 
@@ -42,7 +37,6 @@ struct rights {
 struct beside {
 	struct rights *rights;
 	struct linux_ucred sender;
-	bool has_sender;
 };
 
 /* One message; or, of a stream, what goes beside the bytes from `first` to before `end`, counted from the stream's
@@ -107,11 +101,10 @@ struct message {
 	uint32_t flags;
 };
 
-/* vfs.io */
-struct io_state {
+extern struct io_state {
 	/* Sockets with abstract names; those that no descriptor refers to, and some that have been received; all of
-	 * epoll.c's; users with descriptors on their way. */
-	struct link names, unheld, epolls, allowances;
+	 * epoll.c's; descriptors on their way. */
+	struct link names, unheld, epolls, rights;
 	/* Rights to be ended; rights_settle() is at it, or will be; how much more it may. */
 	struct rights *lost;
 	bool settling;
@@ -122,7 +115,7 @@ struct io_state {
 	 * kept, and what it has found to keep and not looked at yet. */
 	uint64_t doubts, kept;
 	struct socket *reached;
-};
+} io;
 
 /* socket.c */
 extern const struct file_operations socket_files;
@@ -148,8 +141,8 @@ verdict socket_empty(struct request *r, struct socket *s, const struct message *
 /* The socket bound to an address: held, or -ECONNREFUSED and the like, -EWAIT. */
 int64_t address_find(uint32_t task, struct grant address, struct socket **out);
 void address_release(struct socket *s);
-/* As much as there is room for. Returns the address's length, or -EFAULT. */
-int64_t address_put(const struct address *a, struct grant to);
+/* As much as there is room for; the request's `length` is the address's. 0 or -EFAULT. */
+int64_t address_put(struct request *r, const struct address *a, struct grant to);
 
 /* unix_stream.c, unix_packet.c */
 verdict stream_send(struct request *r, struct socket *s, const struct message *m);

@@ -6,77 +6,69 @@
 #define FAMILY 2
 #define AUTOBIND_MOST 0x100000
 
+/* All calls that answer an address answer its length first. */
+#define ADDRESS_LENGTH OUT_VFS_ACCEPT_LENGTH
+_Static_assert(ADDRESS_LENGTH == OUT_VFS_RECEIVE_LENGTH && ADDRESS_LENGTH == OUT_VFS_SOCKET_NAME_LENGTH, "one place");
+
+/* The path of an address that a call has, as address_get() leaves it for a walk. */
+static char *const path = vfs.path + FAMILY;
+
 /* Takes an address apart. Returns the path's length (without NUL; of an abstract name with it), 0: none given;
  * -errno. */
-static int64_t address_get(struct grant from, struct linux_sockaddr_un *to)
+static int64_t address_get(struct grant from)
 {
-	uint64_t length;
+	uint16_t family;
 
-	memset(to, 0, sizeof *to);
-	if (from.length < FAMILY || from.length > sizeof *to)
+	if (from.length < FAMILY || from.length > sizeof(struct linux_sockaddr_un))
 		return -EINVAL;
-	TRY(copy_in(to, from, 0, from.length));
-	if (to->family != AF_UNIX)
-		return to->family == AF_UNSPEC ? -EAFNOSUPPORT : -EINVAL;
-	length = from.length - FAMILY;
-	if (length == 0 || to->path[0] == '\0')
-		return (int64_t)length;
-	for (uint64_t i = 0; i < length; i++)
-		if (to->path[i] == '\0')
-			return (int64_t)i;
-	return (int64_t)length;
+	TRY(copy_in(vfs.path, from, 0, from.length));
+	vfs.path[from.length] = '\0';
+	memcpy(&family, vfs.path, sizeof family);
+	if (family != AF_UNIX)
+		return family == AF_UNSPEC ? -EAFNOSUPPORT : -EINVAL;
+	return path[0] == '\0' ? (int64_t)from.length - FAMILY : (int64_t)strlen(path);
 }
 
-int64_t address_put(const struct address *a, struct grant to)
+int64_t address_put(struct request *r, const struct address *a, struct grant to)
 {
 	struct linux_sockaddr_un whole = { .family = AF_UNIX };
 	uint32_t length = a->length == 0 ? FAMILY : a->length;
 
 	memcpy(whole.path, a->path, sizeof whole.path);
 	/* A path of 108 bytes has its NUL behind the structure: it is counted, not copied. */
-	TRY(copy_out(to, 0, &whole, MIN(MIN(to.length, length), sizeof whole)));
-	return length;
+	r->out[ADDRESS_LENGTH] = length;
+	return copy_out(to, 0, &whole, MIN(MIN(to.length, length), sizeof whole));
 }
 
-static void address_set(struct address *a, const char *path, uint64_t length)
+static void address_set(struct address *a, uint64_t length)
 {
 	memcpy(a->path, path, length);
 	a->length = (uint32_t)(FAMILY + length + (path[0] == '\0' ? 0 : 1));
 }
 
-static struct socket *abstract_find(const char *path, uint64_t length)
+static struct socket *abstract_find(uint64_t length)
 {
-	LIST_EACH (struct socket, s, &vfs.io->names, named)
+	LIST_EACH (struct socket, s, &io.names, named)
 		if (s->name.length == FAMILY + length && memcmp(s->name.path, path, length) == 0)
 			return s;
 	return NULL;
 }
 
-/* The path into vfs.path, for a walk. */
-static const char *path_for_walk(const char *path, uint64_t length)
-{
-	memcpy(vfs.path, path, length);
-	vfs.path[length] = '\0';
-	return vfs.path;
-}
-
 int64_t address_find(uint32_t task, struct grant address, struct socket **out)
 {
-	struct linux_sockaddr_un name;
-	int64_t length = address_get(address, &name);
+	int64_t length = address_get(address), error;
 	struct node *n;
-	int64_t error;
 
 	if (length <= 0)
 		return length == 0 ? -EINVAL : length;
-	if (name.path[0] == '\0') {
-		struct socket *s = abstract_find(name.path, (uint64_t)length);
+	if (path[0] == '\0') {
+		struct socket *s = abstract_find((uint64_t)length);
 
 		if (s != NULL)
 			*out = socket_hold(s);
 		return s == NULL ? -ECONNREFUSED : 0;
 	}
-	TRY(walk(task, AT_FDCWD, path_for_walk(name.path, (uint64_t)length), 0, &n));
+	TRY(walk(task, AT_FDCWD, path, 0, &n));
 	error = permitted(task, n, MAY_WRITE);
 	if (error == 0 && (!S_ISSOCK(n->mode) || n->special == NULL))
 		error = -ECONNREFUSED;
@@ -98,12 +90,12 @@ void address_release(struct socket *s)
 	s->node = NULL;
 }
 
-static int64_t bind_abstract(struct socket *s, const char *path, uint64_t length)
+static int64_t bind_abstract(struct socket *s, uint64_t length)
 {
-	if (abstract_find(path, length) != NULL)
+	if (abstract_find(length) != NULL)
 		return -EADDRINUSE;
-	address_set(&s->name, path, length);
-	list_add(&vfs.io->names, &s->named);
+	address_set(&s->name, length);
+	list_add(&io.names, &s->named);
 	return 0;
 }
 
@@ -111,35 +103,34 @@ static int64_t bind_abstract(struct socket *s, const char *path, uint64_t length
 static int64_t bind_automatically(struct socket *s)
 {
 	for (uint32_t i = 0; i < AUTOBIND_MOST; i++) {
-		char name[8] = { '\0' };
-		struct text t = { name + 1, 5, 0 };
+		struct text t = { path + 1, 5, 0 };
 
 		text_add(&t, "%05x", i);
-		if (bind_abstract(s, name, 6) == 0)
+		if (bind_abstract(s, 6) == 0)
 			return 0;
 	}
 	return -ENOSPC;
 }
 
-static int64_t bind_path(uint32_t task, struct socket *s, const char *path, uint64_t length)
+static int64_t bind_path(uint32_t task, struct socket *s, uint64_t length)
 {
 	uint32_t mode = S_IFSOCK | (0777 & ~vfs.tasks[task].folders->umask);
-	int64_t error = make_at(task, AT_FDCWD, path_for_walk(path, length), mode, 0, &s->node);
+	int64_t error = make_at(task, AT_FDCWD, path, mode, 0, &s->node);
 
 	if (error != 0)
 		return error == -EEXIST ? -EADDRINUSE : error;
 	s->node->special = s;
 	s->node->mount->users++;
-	address_set(&s->name, path, length);
+	address_set(&s->name, length);
 	return 0;
 }
 
 /* Linux looks first whether the path is free. */
-static int64_t bound_already(uint32_t task, const char *path, uint64_t length)
+static int64_t bound_already(uint32_t task)
 {
 	struct node *n;
 
-	if (path[0] == '\0' || walk(task, AT_FDCWD, path_for_walk(path, length), WALK_NOFOLLOW, &n) != 0)
+	if (path[0] == '\0' || walk(task, AT_FDCWD, path, WALK_NOFOLLOW, &n) != 0)
 		return -EINVAL;
 	node_drop(n);
 	return -EADDRINUSE;
@@ -147,19 +138,17 @@ static int64_t bound_already(uint32_t task, const char *path, uint64_t length)
 
 verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 {
-	struct linux_sockaddr_un name;
-	int64_t length;
+	int64_t length = address_get(address);
 
-	length = address_get(address, &name);
 	if (length < 0)
 		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
 	if (s->name.length != 0)
-		return settle(r, bound_already(r->task, name.path, (uint64_t)length));
+		return settle(r, bound_already(r->task));
 	if (length == 0)
 		return settle(r, bind_automatically(s));
-	if (name.path[0] == '\0')
-		return settle(r, bind_abstract(s, name.path, (uint64_t)length));
-	return vfs_settle(r, bind_path(r->task, s, name.path, (uint64_t)length));
+	if (path[0] == '\0')
+		return settle(r, bind_abstract(s, (uint64_t)length));
+	return vfs_settle(r, bind_path(r->task, s, (uint64_t)length));
 }
 
 verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
@@ -244,7 +233,7 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 verdict vfs_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)
 {
 	struct socket *end;
-	int64_t length = 0, placed;
+	int64_t placed;
 
 	if (flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return refuse(r, EINVAL);
@@ -256,9 +245,7 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 		return socket_wait(r, s, s, s->receive_time, 0);
 	end = CONTAINER(s->pending.next, struct socket, pending);
 	if (address.length != 0)
-		length = address_put(&end->peer->name, address);
-	if (length < 0)
-		return settle(r, length);
+		TRY_ANSWER(r, address_put(r, &end->peer->name, address));
 	placed = socket_place(r->task, end, flags);
 	if (placed < 0)
 		return settle(r, placed);
@@ -267,19 +254,12 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 	list_remove(&end->pending);
 	s->pending_count--;
 	unpark(&s->watch.waiters);
-	r->out[OUT_VFS_ACCEPT_LENGTH] = (uint64_t)length;
 	return answer(r, placed);
 }
 
 verdict vfs_socket_name(struct request *r, struct socket *s, uint32_t peer, struct grant address)
 {
-	int64_t length;
-
 	if (peer && s->peer == NULL)
 		return refuse(r, ENOTCONN);
-	length = address_put(peer ? &s->peer->name : &s->name, address);
-	if (length < 0)
-		return settle(r, length);
-	r->out[OUT_VFS_SOCKET_NAME_LENGTH] = (uint64_t)length;
-	return answer(r, 0);
+	return settle(r, address_put(r, peer ? &s->peer->name : &s->name, address));
 }

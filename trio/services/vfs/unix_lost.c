@@ -17,49 +17,49 @@
 
 static void alarm_in(nanoseconds time)
 {
-	vfs.io->waits = true;
+	io.waits = true;
 	alarm_at(ENDPOINT_VFS, now() + time);
 }
 
 /* A socket that only packets name may be lost from now on. */
 static void doubt(void)
 {
-	vfs.io->doubts++;
-	if (!vfs.io->waits)
-		alarm_in(SOON + vfs.io->kept * SOON_EACH);
+	io.doubts++;
+	if (!io.waits)
+		alarm_in(SOON + io.kept * SOON_EACH);
 }
 
 /* Finding ---------------------------------------------------------------------------------------------------------- */
 
-static void reach(struct io_state *io, struct socket *s)
+static void reach(struct socket *s)
 {
 	if (s->reached)
 		return;
 	s->reached = true;
-	s->next_reached = io->reached;
-	io->reached = s;
-	io->kept++;
+	s->next_reached = io.reached;
+	io.reached = s;
+	io.kept++;
 }
 
 enum pass { COUNT_WITHIN, REACH, LOSE };
 
-static void rights_look(struct io_state *io, const struct rights *rights, enum pass pass)
+static void rights_look(const struct rights *rights, enum pass pass)
 {
 	if (pass == REACH)
-		io->kept += rights->count;
+		io.kept += rights->count;
 	for (uint32_t i = 0; i < rights->count; i++) {
 		struct socket *inner = socket_in(rights->files[i]);
 
 		if (inner == NULL || inner->unheld.next == NULL)
 			continue;
 		if (pass == REACH)
-			reach(io, inner);
+			reach(inner);
 		else
 			inner->within++;
 	}
 }
 
-static void packets_look(struct io_state *io, const struct socket *s, enum pass pass)
+static void packets_look(const struct socket *s, enum pass pass)
 {
 	LIST_EACH (struct packet, p, &s->packets, link) {
 		struct beside *b = &p->beside;
@@ -67,51 +67,49 @@ static void packets_look(struct io_state *io, const struct socket *s, enum pass 
 		if (b->rights == NULL)
 			continue;
 		if (pass != LOSE) {
-			rights_look(io, b->rights, pass);
+			rights_look(b->rights, pass);
 			continue;
 		}
-		b->rights->next = io->lost;
-		io->lost = b->rights;
+		b->rights->next = io.lost;
+		io.lost = b->rights;
 		b->rights = NULL;
 	}
 }
 
 /* What lies with `s`: in its packets, and in those of connections that wait in it to be accepted. */
-static void socket_look(struct io_state *io, const struct socket *s, enum pass pass)
+static void socket_look(const struct socket *s, enum pass pass)
 {
-	packets_look(io, s, pass);
+	packets_look(s, pass);
 	if (s->state == LISTENING)
 		LIST_EACH (struct socket, waiting, &s->pending, pending)
-			packets_look(io, waiting, pass);
+			packets_look(waiting, pass);
 }
 
 /* Whoever lies with one that is not in the list can be received, and so can what lies with him. */
 static void collect(void)
 {
-	struct io_state *io = vfs.io;
-
-	io->doubts = io->kept = 0;
-	LIST_EACH (struct socket, s, &io->unheld, unheld) {
+	io.doubts = io.kept = 0;
+	LIST_EACH (struct socket, s, &io.unheld, unheld) {
 		s->within = 0;
 		s->reached = false;
 		/* Received meanwhile. */
 		if (s->file->references > 0)
 			list_remove(&s->unheld);
 	}
-	LIST_EACH (struct socket, s, &io->unheld, unheld)
-		socket_look(io, s, COUNT_WITHIN);
-	LIST_EACH (struct socket, s, &io->unheld, unheld)
+	LIST_EACH (struct socket, s, &io.unheld, unheld)
+		socket_look(s, COUNT_WITHIN);
+	LIST_EACH (struct socket, s, &io.unheld, unheld)
 		if (s->in_flight > s->within)
-			reach(io, s);
-	while (io->reached != NULL) {
-		struct socket *s = io->reached;
+			reach(s);
+	while (io.reached != NULL) {
+		struct socket *s = io.reached;
 
-		io->reached = s->next_reached;
-		socket_look(io, s, REACH);
+		io.reached = s->next_reached;
+		socket_look(s, REACH);
 	}
-	LIST_EACH (struct socket, s, &io->unheld, unheld)
+	LIST_EACH (struct socket, s, &io.unheld, unheld)
 		if (!s->reached)
-			socket_look(io, s, LOSE);
+			socket_look(s, LOSE);
 }
 
 /* Ending ----------------------------------------------------------------------------------------------------------- */
@@ -149,36 +147,35 @@ static void file_arrive(struct file *f)
 
 static void part_end(void)
 {
-	struct io_state *io = vfs.io;
 	struct rights *rights;
 
-	io->settling = true;
-	io->left = PART;
-	while (io->left > 0 && (rights = io->lost) != NULL) {
+	io.settling = true;
+	io.left = PART;
+	while (io.left > 0 && (rights = io.lost) != NULL) {
 		if (rights->left > 0) {
-			io->left--;
+			io.left--;
 			file_arrive(rights->files[--rights->left]);
 			continue;
 		}
-		io->lost = rights->next;
+		io.lost = rights->next;
 		rights_give(rights);
 	}
-	io->settling = false;
+	io.settling = false;
 }
 
 void rights_settle(void)
 {
-	if (vfs.io->settling || vfs.io->lost == NULL)
+	if (io.settling || io.lost == NULL)
 		return;
 	part_end();
-	if (vfs.io->lost != NULL)
+	if (io.lost != NULL)
 		alarm_in(SOON);
 }
 
 void rights_lose(struct rights *rights)
 {
-	rights->next = vfs.io->lost;
-	vfs.io->lost = rights;
+	rights->next = io.lost;
+	io.lost = rights;
 }
 
 bool file_stays(struct file *f)
@@ -190,7 +187,7 @@ bool file_stays(struct file *f)
 		return false;
 	}
 	if (s->unheld.next == NULL)
-		list_add(&vfs.io->unheld, &s->unheld);
+		list_add(&io.unheld, &s->unheld);
 	doubt();
 	return true;
 }
@@ -199,18 +196,18 @@ bool file_stays(struct file *f)
 
 void lost_make_room(bool too_many)
 {
-	if (vfs.io->lost == NULL && vfs.io->doubts > (too_many ? 0 : PART + vfs.io->kept))
+	if (io.lost == NULL && io.doubts > (too_many ? 0 : PART + io.kept))
 		collect();
 	rights_settle();
 }
 
 bool lost_recover(void)
 {
-	if (vfs.io->settling)
+	if (io.settling)
 		return false;
-	if (vfs.io->lost == NULL && vfs.io->doubts > 0)
+	if (io.lost == NULL && io.doubts > 0)
 		collect();
-	if (vfs.io->lost == NULL)
+	if (io.lost == NULL)
 		return false;
 	rights_settle();
 	return true;
@@ -218,10 +215,8 @@ bool lost_recover(void)
 
 void lost_alarm(void)
 {
-	struct io_state *io = vfs.io;
-
-	io->waits = false;
+	io.waits = false;
 	(void)lost_recover();
-	if (!io->waits && io->doubts > 0)
-		alarm_in(SOON + io->kept * SOON_EACH);
+	if (!io.waits && io.doubts > 0)
+		alarm_in(SOON + io.kept * SOON_EACH);
 }

@@ -132,7 +132,6 @@ verdict packet_receive(struct request *r, struct socket *s, const struct message
 {
 	bool keep = m->flags & MSG_PEEK;
 	struct packet *p;
-	int64_t length;
 	uint64_t n;
 
 	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
@@ -142,10 +141,8 @@ verdict packet_receive(struct request *r, struct socket *s, const struct message
 	p = CONTAINER(s->packets.next, struct packet, link);
 	n = MIN(m->data.length, p->length);
 	TRY_ANSWER(r, copy_out(m->data, 0, p->data, n));
-	length = p->from.length == 0 ? 0 : address_put(&p->from, m->address);
-	if (length < 0)
-		return settle(r, length);
-	r->out[OUT_VFS_RECEIVE_LENGTH] = (uint64_t)length;
+	if (p->from.length != 0)
+		TRY_ANSWER(r, address_put(r, &p->from, m->address));
 	if (n < p->length)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
 	if (s->type == SOCK_SEQPACKET)

@@ -1,72 +1,21 @@
 /* unix_rights.c: descriptors and credentials beside data. */
 #include "socket.h"
 
-/* The user's; NULL: nothing of his is on its way. */
-static struct allowance *allowance_find(uint32_t user)
-{
-	LIST_EACH (struct allowance, a, &vfs.io->allowances, link)
-		if (a->user == user)
-			return a;
-	return NULL;
-}
-
-/* NULL without memory. */
-static struct allowance *allowance_of(uint32_t user)
-{
-	struct allowance *a = allowance_find(user);
-
-	if (a != NULL)
-		return a;
-	a = vfs_take(sizeof *a);
-	if (a == NULL)
-		return NULL;
-	a->user = user;
-	list_add(&vfs.io->allowances, &a->link);
-	return a;
-}
-
-static void allowance_drop(struct allowance *a, uint32_t count)
-{
-	a->used -= count;
-	if (a->used > 0)
-		return;
-	list_remove(&a->link);
-	vfs_give(a, sizeof *a);
-}
-
 bool rights_are_too_many(uint32_t task)
 {
 	const struct task_files *t = &vfs.tasks[task];
-	const struct allowance *a = allowance_find(t->real_user);
+	uint64_t used = 0;
 
-	return a != NULL && a->used > t->files_most && t->user != 0;
-}
-
-/* For `count` descriptors of the task's; -ETOOMANYREFS: its user has more than RLIMIT_NOFILE on their way. */
-static int64_t rights_make(uint32_t task, uint32_t count, struct rights **out)
-{
-	struct allowance *a = allowance_of(vfs.tasks[task].real_user);
-	struct rights *rights;
-
-	if (a == NULL)
-		return -ENOMEM;
-	if (rights_are_too_many(task))
-		return -ETOOMANYREFS;
-	rights = vfs_take(sizeof *rights + count * sizeof(struct file *));
-	if (rights == NULL) {
-		allowance_drop(a, 0);
-		return -ENOMEM;
-	}
-	rights->allowance = a;
-	rights->count = rights->left = count;
-	a->used += count;
-	*out = rights;
-	return 0;
+	if (t->user == 0)
+		return false;
+	LIST_EACH (struct rights, rights, &io.rights, link)
+		used += rights->user == t->real_user ? rights->count : 0;
+	return used > t->files_most;
 }
 
 void rights_give(struct rights *rights)
 {
-	allowance_drop(rights->allowance, rights->count);
+	list_remove(&rights->link);
 	vfs_give(rights, sizeof *rights + rights->count * sizeof(struct file *));
 }
 
@@ -81,10 +30,11 @@ void beside_end(struct beside *b)
 
 /* Sending and receiving -------------------------------------------------------------------------------------------- */
 
-/* `count` descriptors at `offset` of `control`. */
+/* `count` descriptors at `offset` of `control`. -ETOOMANYREFS: the user has more than RLIMIT_NOFILE on their way. */
 static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, uint32_t count, struct rights **out)
 {
 	int32_t fds[SCM_MAX_FD];
+	struct rights *rights;
 
 	if (count > SCM_MAX_FD || *out != NULL)
 		return -EINVAL;
@@ -94,15 +44,20 @@ static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, 
 	for (uint32_t i = 0; i < count; i++)
 		if (file_of(task, fds[i]) == NULL)
 			return -EBADF;
-	TRY(rights_make(task, count, out));
+	if (rights_are_too_many(task))
+		return -ETOOMANYREFS;
+	rights = vfs_take(sizeof *rights + count * sizeof(struct file *));
+	if (rights == NULL)
+		return -ENOMEM;
 
 	/* committed */
+	rights->user = vfs.tasks[task].real_user;
+	rights->count = rights->left = count;
+	list_add(&io.rights, &rights->link);
+	*out = rights;
 	for (uint32_t i = 0; i < count; i++) {
-		struct file *f = file_of(task, fds[i]);
-
-		INVARIANT(f != NULL);
-		(*out)->files[i] = f;
-		file_depart(f);
+		rights->files[i] = file_of(task, fds[i]);
+		file_depart(rights->files[i]);
 	}
 	return 0;
 }
@@ -147,7 +102,6 @@ int64_t beside_get(uint32_t task, struct grant control, struct beside *out)
 	int64_t error;
 
 	out->sender = credentials_of(task);
-	out->has_sender = true;
 	error = parts_get(task, control, out);
 	if (error != 0)
 		beside_end(out);
@@ -214,7 +168,7 @@ void beside_put(struct request *r, struct socket *s, const struct message *m, st
 	struct control c = { .to = m->control };
 
 	if (s->pass_credentials && m->control.length > 0)
-		sender_put(&c, b != NULL && b->has_sender ? &b->sender : &nobody);
+		sender_put(&c, b != NULL ? &b->sender : &nobody);
 	if (b != NULL && b->rights != NULL) {
 		rights_put(r->task, &c, b->rights, m->flags);
 		if (!keep)

@@ -176,8 +176,6 @@ struct vfs {
 	struct terminal *terminal;
 	/* Programs being executed, by program_open's handle; held. */
 	struct node *programs[TASKS];
-	/* Sockets' and epolls'. socket.h */
-	struct io_state *io;
 	uint64_t next_inode;
 };
 extern struct vfs vfs;
