@@ -49,15 +49,10 @@ int64_t mount_root(void);
 void locks_of_process_drop(struct node *n, uint32_t process);
 void locks_of_file_drop(struct node *n, struct file *f);
 
-/* devfs.c, tty.c */
-void terminal_start(void);
+/* tty.c */
 /* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
 int64_t terminal_node(struct node **out);
 void terminal_notified(void);
-/* A process is gone: if the terminal was its session's, it is nobody's. */
-void terminal_session_ended(uint32_t process);
-/* Whose terminal it is; 0: nobody's. */
-uint32_t terminal_session(void);
 
 /* Files of devices: tty.c, */
 extern const struct file_operations terminal_files;

@@ -15,12 +15,6 @@ struct lock {
 	bool exclusive;
 };
 
-static void wake(void)
-{
-	if (is_waited_for(&vfs.lock_waiters))
-		unpark(&vfs.lock_waiters);
-}
-
 static bool same_owner(const struct lock *a, const struct lock *b)
 {
 	return a->process == b->process && a->file == b->file;
@@ -71,26 +65,23 @@ static struct lock *clear(struct node *n, const struct lock *range, struct lock 
 /* 0 or -ENOMEM. `unlock`: the range is only cleared. */
 static int64_t apply(struct node *n, const struct lock *wanted, bool unlock)
 {
-	struct lock *new = unlock ? NULL : vfs_take(sizeof *new);
-	struct lock *spare = vfs_take(sizeof *spare);
+	struct lock *spare = vfs_take(sizeof *spare), *new = unlock ? spare : vfs_take(sizeof *new);
 
-	if (spare == NULL || (new == NULL && !unlock)) {
-		if (spare != NULL)
-			vfs_give(spare, sizeof *spare);
-		if (new != NULL)
-			vfs_give(new, sizeof *new);
+	if (spare == NULL || new == NULL) {
+		if (spare != NULL || new != NULL)
+			vfs_give(spare != NULL ? spare : new, sizeof *new);
 		return -ENOMEM;
 	}
 	/* committed */
 	spare = clear(n, wanted, spare);
 	if (spare != NULL)
 		vfs_give(spare, sizeof *spare);
-	if (new != NULL) {
+	if (!unlock) {
 		*new = *wanted;
 		new->next = n->locks;
 		n->locks = new;
 	}
-	wake();
+	unpark(&vfs.lock_waiters);
 	return 0;
 }
 
@@ -101,7 +92,7 @@ void locks_of_process_drop(struct node *n, uint32_t process)
 	if (process == 0)
 		return;
 	clear(n, &all, NULL);
-	wake();
+	unpark(&vfs.lock_waiters);
 }
 
 /* Wakes only for a lock that goes: two that wait in flock() would wake each other for ever. */
@@ -115,7 +106,7 @@ void locks_of_file_drop(struct node *n, struct file *f)
 	if (l == NULL)
 		return;
 	clear(n, &all, NULL);
-	wake();
+	unpark(&vfs.lock_waiters);
 }
 
 /* struct flock's range as first and last byte. */
@@ -231,9 +222,9 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 		return refuse(r, EBADF);
 	switch (command) {
 	case F_DUPFD:
-		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), 0, 0);
 	case F_DUPFD_CLOEXEC:
-		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), O_CLOEXEC, 0);
+		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), command == F_DUPFD ? 0 : O_CLOEXEC,
+				     0);
 	case F_GETFD:
 		return answer(r, descriptor_flags(r->task, (uint32_t)fd));
 	case F_SETFD:

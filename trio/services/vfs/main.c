@@ -19,7 +19,6 @@ void vfs_start(void)
 	own->folders = &folders;
 	own->size_most = UINT64_MAX;
 	names_start();
-	terminal_start();
 	io_start();
 	remote_pages_start();
 }

@@ -75,9 +75,7 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 	uint32_t object;
 	int64_t result;
 
-	if (n == NULL)
-		return -EINVAL;
-	if (n->operations->object == NULL)
+	if (n == NULL || n->operations->object == NULL)
 		return -EINVAL;
 	/* What the program writes, calls write for it too, some after they have done what cannot be undone: it does not
 	 * come later. */

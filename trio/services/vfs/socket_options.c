@@ -2,27 +2,29 @@
 #include "abi/time.h"
 #include "socket.h"
 
-/* Linux's least SO_SNDBUF and SO_RCVBUF; it doubles what is asked for. */
-#define LEAST_SEND 4608
-#define LEAST_RECEIVE 2304
+#define FIXED 0
+#define FLAG 1
+/* Those that are a member of the socket's. `least`: FIXED, FLAG, or the least that a buffer may have on Linux, which
+ * doubles what is asked for. */
+static const struct member {
+	uint32_t option, least, at, size;
+} members[] = {
+#define MEMBER(name) offsetof(struct socket, name), sizeof(((struct socket *)NULL)->name)
+	{ SO_TYPE, FIXED, MEMBER(type) },
+	{ SO_PEERCRED, FIXED, MEMBER(peer_credentials) },
+	{ SO_SNDBUF, 4608, MEMBER(send_buffer) },
+	{ SO_RCVBUF, 2304, MEMBER(receive_buffer) },
+	{ SO_REUSEADDR, FLAG, MEMBER(reuse_address) },
+	{ SO_KEEPALIVE, FLAG, MEMBER(keep_alive) },
+	{ SO_PASSCRED, FLAG, MEMBER(pass_credentials) },
+};
 
-/* Those that are a word of the socket's; NULL: another. */
-static uint32_t *word_of(struct socket *s, uint32_t option)
+/* NULL: another. */
+static const struct member *member_of(uint32_t option)
 {
-	switch (option) {
-	case SO_TYPE:
-		return &s->type;
-	case SO_SNDBUF:
-		return &s->send_buffer;
-	case SO_RCVBUF:
-		return &s->receive_buffer;
-	case SO_REUSEADDR:
-		return &s->reuse_address;
-	case SO_KEEPALIVE:
-		return &s->keep_alive;
-	case SO_PASSCRED:
-		return &s->pass_credentials;
-	}
+	for (unsigned i = 0; i < COUNT_OF(members); i++)
+		if (members[i].option == option)
+			return &members[i];
 	return NULL;
 }
 
@@ -43,14 +45,13 @@ static verdict time_put(struct request *r, struct grant to, nanoseconds time)
 
 verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, uint32_t option, struct grant to)
 {
-	const uint32_t *word;
+	const struct member *member = member_of(option);
 	uint32_t value = 0;
 
 	if (level != SOL_SOCKET)
 		return refuse(r, EOPNOTSUPP);
-	word = word_of(s, option);
-	if (word != NULL)
-		return option_put(r, to, word, sizeof *word);
+	if (member != NULL)
+		return option_put(r, to, (const char *)s + member->at, member->size);
 	switch (option) {
 	case SO_ERROR:
 		value = (uint32_t)s->error;
@@ -64,8 +65,6 @@ verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, u
 		break;
 	case SO_PROTOCOL:
 		break;
-	case SO_PEERCRED:
-		return option_put(r, to, &s->peer_credentials, sizeof s->peer_credentials);
 	case SO_RCVTIMEO:
 		return time_put(r, to, s->receive_time);
 	case SO_SNDTIMEO:
@@ -92,7 +91,8 @@ static int64_t time_get(struct grant from, nanoseconds *to)
 
 verdict vfs_set_socket_option(struct request *r, struct socket *s, uint32_t level, uint32_t option, struct grant from)
 {
-	uint32_t value, least;
+	const struct member *member = member_of(option);
+	uint32_t value;
 
 	if (level != SOL_SOCKET)
 		return refuse(r, EOPNOTSUPP);
@@ -101,17 +101,9 @@ verdict vfs_set_socket_option(struct request *r, struct socket *s, uint32_t leve
 	if (from.length < sizeof value)
 		return refuse(r, EINVAL);
 	TRY_ANSWER(r, copy_in(&value, from, 0, sizeof value));
-	switch (option) {
-	case SO_REUSEADDR:
-	case SO_KEEPALIVE:
-	case SO_PASSCRED:
-		*word_of(s, option) = value != 0;
-		return answer(r, 0);
-	case SO_SNDBUF:
-	case SO_RCVBUF:
-		least = option == SO_SNDBUF ? LEAST_SEND : LEAST_RECEIVE;
-		*word_of(s, option) = MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), least);
-		return answer(r, 0);
-	}
-	return refuse(r, ENOPROTOOPT);
+	if (member == NULL || member->least == FIXED)
+		return refuse(r, ENOPROTOOPT);
+	value = member->least == FLAG ? value != 0 : MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), member->least);
+	memcpy((char *)s + member->at, &value, sizeof value);
+	return answer(r, 0);
 }

@@ -3,6 +3,7 @@
 #include "handlers.h"
 #include "kernel.h"
 #include "pm.h"
+#include "tty.h"
 
 #define SHARES_DESCRIPTORS 1
 #define SHARES_FOLDERS 2
@@ -150,8 +151,8 @@ int64_t vfs_leave(uint32_t task)
 	t->reads += reads;
 	t->writes += writes;
 	memset(&t->thread, 0, sizeof *t - offsetof(struct task_files, thread));
-	if (terminal_session() == process && !is_alive(process))
-		terminal_session_ended(process);
+	if (terminal.session == process && !is_alive(process))
+		terminal_session_ended();
 	return 0;
 }
 
@@ -219,14 +220,11 @@ int64_t vfs_begin(uint32_t task)
 {
 	struct task_files *t = &vfs.tasks[task];
 
-	t->folders = vfs_take(sizeof *t->folders);
+	t->folders = folders_copy(vfs.tasks[VFS_TASK].folders);
 	t->descriptors = descriptors_make(64);
 	if (t->folders == NULL || t->descriptors == NULL)
 		return -ENOMEM;
-	t->folders->root = node_hold(vfs.root);
-	t->folders->current = node_hold(vfs.root);
 	t->folders->umask = 022;
-	t->folders->references = 1;
 	t->files_most = 1024;
 	t->size_most = UINT64_MAX;
 	open_console(task);

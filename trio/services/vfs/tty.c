@@ -6,65 +6,50 @@
 
 #define TENTH 100000000UL
 
-void terminal_start(void)
-{
-	static const uint8_t control[CONTROLS] = { [VINTR] = 3,  [VQUIT] = 28,    [VERASE] = 127,
-						   [VKILL] = 21, [VEOF] = 4,      [VMIN] = 1,
-						   [VSUSP] = 26, [VREPRINT] = 18, [VWERASE] = 23 };
-	struct terminal *t = pages_take(2);
-
-	_Static_assert(sizeof *t <= 2 * PAGE, "the terminal's memory");
-	if (t == NULL)
-		panic("vfs: no memory for the terminal");
-	t->modes = (struct linux_termios){ .input = ICRNL,
-					   .output = OPOST | ONLCR,
-					   .control_modes = B38400 | CS8 | CREAD | HUPCL,
-					   .local = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN };
-	memcpy(t->modes.control, control, sizeof control);
-	vfs.terminal = t;
-}
+struct terminal terminal = { .modes = { .input = ICRNL,
+					.output = OPOST | ONLCR,
+					.control_modes = B38400 | CS8 | CREAD | HUPCL,
+					.local = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+					/* VINTR to VMIN. */
+					.control = { 3, 28, 127, 21, 4, 0, 1, [VSUSP] = 26, [VREPRINT] = 18,
+						     [VWERASE] = 23 } } };
 
 void terminal_notified(void)
 {
-	struct terminal *t = vfs.terminal;
-
-	tty_input(t);
-	unpark(&t->writers);
+	tty_input();
+	unpark(&terminal.writers);
 }
 
 int64_t vfs_terminal_signals(uint32_t *group, uint32_t *signal)
 {
-	struct terminal *t = vfs.terminal;
-
-	if (t->signal_count == 0)
+	if (terminal.signal_count == 0)
 		return 0;
-	*group = t->signals[0].group;
-	*signal = t->signals[0].signal;
-	memmove(&t->signals[0], &t->signals[1], --t->signal_count * sizeof t->signals[0]);
+	*group = terminal.signals[0].group;
+	*signal = terminal.signals[0].signal;
+	memmove(&terminal.signals[0], &terminal.signals[1], --terminal.signal_count * sizeof terminal.signals[0]);
 	return 1;
 }
 
-static bool is_background(const struct terminal *t, uint32_t task)
+static bool is_background(uint32_t task)
 {
-	const struct task_files *f = &vfs.tasks[task];
-
-	return t->session != 0 && f->session == t->session && t->foreground != 0 && f->process_group != t->foreground;
+	return terminal_is_own(task) && terminal.foreground != 0 &&
+	       vfs.tasks[task].process_group != terminal.foreground;
 }
 
 /* Bytes of the line, or of what there is, up to the grant's length. 0 or -EFAULT. */
-static verdict take(struct request *r, struct terminal *t, struct grant to, bool canonical)
+static verdict take(struct request *r, struct grant to, bool canonical)
 {
 	uint64_t done = 0;
 
-	while (done < to.length && t->read != t->ready) {
-		bool end = tty_is_end(t, t->read);
-		char c = t->ring[t->read % TTY_BYTES];
+	while (done < to.length && terminal.read != terminal.ready) {
+		bool end = tty_is_end(terminal.read);
+		char c = terminal.ring[terminal.read % TTY_BYTES];
 
 		/* An end of the file is not read itself. */
 		if (!(end && c == '\0') && copy_out(to, done++, &c, 1) != 0)
 			return refuse(r, EFAULT);
-		t->read++;
-		t->lines -= end;
+		terminal.read++;
+		terminal.lines -= end;
 		if (end && canonical)
 			break;
 	}
@@ -73,10 +58,10 @@ static verdict take(struct request *r, struct terminal *t, struct grant to, bool
 
 /* Not canonical: VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. Parks where neither is
  * there yet. */
-static bool must_wait(struct request *r, const struct terminal *t, uint64_t length, nanoseconds *deadline)
+static bool must_wait(struct request *r, uint64_t length, nanoseconds *deadline)
 {
-	uint64_t least = t->modes.control[VMIN], there = t->ready - t->read;
-	nanoseconds time = t->modes.control[VTIME] * TENTH;
+	uint64_t least = terminal.modes.control[VMIN], there = terminal.ready - terminal.read;
+	nanoseconds time = terminal.modes.control[VTIME] * TENTH;
 
 	*deadline = NEVER;
 	if (there >= MAX(MIN(least, length), 1) || r->late || (least == 0 && time == 0))
@@ -88,44 +73,43 @@ static bool must_wait(struct request *r, const struct terminal *t, uint64_t leng
 			r->scratch[1] = now() + time;
 		*deadline = r->scratch[1];
 	} else if (there > 0) {
-		*deadline = t->last_input + time;
+		*deadline = terminal.last_input + time;
 	}
 	return true;
 }
 
 static verdict terminal_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	struct terminal *t = vfs.terminal;
-	bool canonical = (t->modes.local & ICANON) != 0, wait;
+	bool canonical = (terminal.modes.local & ICANON) != 0, wait;
 	nanoseconds deadline = NEVER;
 
 	if (to.length == 0)
 		return answer(r, 0);
-	if (is_background(t, r->task)) {
+	if (is_background(r->task)) {
 		/* Whoever ignores the signal is told the second time. */
 		if (r->scratch[0]++ > 0)
 			return refuse(r, EIO);
-		tty_signal(t, vfs.tasks[r->task].process_group, SIGTTIN);
-		return park(&t->watch.waiters, r);
+		tty_signal(vfs.tasks[r->task].process_group, SIGTTIN);
+		return park(&terminal.watch.waiters, r);
 	}
-	wait = canonical ? t->lines == 0 : must_wait(r, t, to.length, &deadline);
+	wait = canonical ? terminal.lines == 0 : must_wait(r, to.length, &deadline);
 	if (!wait)
-		return take(r, t, to, canonical);
+		return take(r, to, canonical);
 	if ((f->flags & O_NONBLOCK) != 0)
-		return t->read != t->ready && !canonical ? take(r, t, to, false) : refuse(r, EAGAIN);
-	return park_until(&t->watch.waiters, r, deadline);
+		return terminal.read != terminal.ready && !canonical ? take(r, to, false) : refuse(r, EAGAIN);
+	return park_until(&terminal.watch.waiters, r, deadline);
 }
 
 /* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */
-static int64_t put_out(struct terminal *t, const char *from, size_t n)
+static int64_t put_out(const char *from, size_t n)
 {
 	char *out = vfs.page + PAGE / 4;
-	bool expand = (t->modes.output & (OPOST | ONLCR)) == (OPOST | ONLCR);
+	bool expand = (terminal.modes.output & (OPOST | ONLCR)) == (OPOST | ONLCR);
 	size_t length = 0, gone = 0;
 	int64_t result;
 
 	for (size_t i = 0; i < n; i++) {
-		if (expand && from[i] == '\n' && !(i == 0 && t->return_sent))
+		if (expand && from[i] == '\n' && !(i == 0 && terminal.return_sent))
 			out[length++] = '\r';
 		out[length++] = from[i];
 	}
@@ -133,10 +117,10 @@ static int64_t put_out(struct terminal *t, const char *from, size_t n)
 	if (result == -EIO)
 		return result;
 	for (size_t left = result < 0 ? 0 : (size_t)result; left > 0 && gone < n;) {
-		bool two = expand && from[gone] == '\n' && !t->return_sent;
+		bool two = expand && from[gone] == '\n' && !terminal.return_sent;
 
-		t->return_sent = two && left == 1;
-		if (t->return_sent)
+		terminal.return_sent = two && left == 1;
+		if (terminal.return_sent)
 			break;
 		left -= two ? 2 : 1;
 		gone++;
@@ -146,11 +130,9 @@ static int64_t put_out(struct terminal *t, const char *from, size_t n)
 
 static verdict terminal_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	struct terminal *t = vfs.terminal;
-
-	if ((t->modes.local & TOSTOP) != 0 && is_background(t, r->task) && r->scratch[0]++ == 0) {
-		tty_signal(t, vfs.tasks[r->task].process_group, SIGTTOU);
-		return park(&t->writers, r);
+	if ((terminal.modes.local & TOSTOP) != 0 && is_background(r->task) && r->scratch[0]++ == 0) {
+		tty_signal(vfs.tasks[r->task].process_group, SIGTTOU);
+		return park(&terminal.writers, r);
 	}
 	while (r->done < from.length) {
 		size_t n = MIN(from.length - r->done, PAGE / 4);
@@ -158,14 +140,14 @@ static verdict terminal_write(struct request *r, struct file *f, struct grant fr
 
 		if (copy_in(vfs.page, from, r->done, n) != 0)
 			return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EFAULT);
-		gone = put_out(t, vfs.page, n);
+		gone = put_out(vfs.page, n);
 		if (gone < 0)
 			return r->done > 0 ? answer(r, (int64_t)r->done) : settle(r, gone);
 		r->done += (uint64_t)gone;
 		if ((uint64_t)gone == n)
 			continue;
 		if ((f->flags & O_NONBLOCK) == 0)
-			return park(&t->writers, r);
+			return park(&terminal.writers, r);
 		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
 	}
 	return answer(r, (int64_t)r->done);
@@ -173,47 +155,37 @@ static verdict terminal_write(struct request *r, struct file *f, struct grant fr
 
 static uint32_t terminal_poll(struct file *f)
 {
-	struct terminal *t = vfs.terminal;
-	bool readable = (t->modes.local & ICANON) != 0 ? t->lines > 0 : t->read != t->ready;
+	bool readable = (terminal.modes.local & ICANON) != 0 ? terminal.lines > 0 : terminal.read != terminal.ready;
 
-	watch(&t->watch);
+	watch(&terminal.watch);
 	return (readable ? READY_IN : 0) | READY_OUT;
 }
 
-static void own(struct terminal *t, uint32_t task)
+void terminal_own(uint32_t task)
 {
-	t->session = vfs.tasks[task].session;
-	t->foreground = vfs.tasks[task].process_group;
+	terminal.session = vfs.tasks[task].session;
+	terminal.foreground = vfs.tasks[task].process_group;
 }
 
 int64_t terminal_open_own(uint32_t task, struct file *f)
 {
-	return vfs.terminal->session != 0 && vfs.terminal->session == vfs.tasks[task].session ? 0 : -ENXIO;
+	return terminal_is_own(task) ? 0 : -ENXIO;
 }
 
 int64_t terminal_open(uint32_t task, struct file *f)
 {
 	const struct task_files *t = &vfs.tasks[task];
 
-	if ((f->flags & O_NOCTTY) == 0 && vfs.terminal->session == 0 && t->session != 0 && t->process == t->session)
-		own(vfs.terminal, task);
+	if ((f->flags & O_NOCTTY) == 0 && terminal.session == 0 && t->session != 0 && t->process == t->session)
+		terminal_own(task);
 	return 0;
 }
 
-uint32_t terminal_session(void)
+void terminal_session_ended(void)
 {
-	return vfs.terminal->session;
-}
-
-void terminal_session_ended(uint32_t process)
-{
-	struct terminal *t = vfs.terminal;
-
-	if (t->session == 0 || t->session != process)
-		return;
-	tty_signal(t, t->foreground, SIGHUP);
-	tty_signal(t, t->foreground, SIGCONT);
-	t->session = t->foreground = 0;
+	tty_signal(terminal.foreground, SIGHUP);
+	tty_signal(terminal.foreground, SIGCONT);
+	terminal.session = terminal.foreground = 0;
 }
 
 /* The first process's descriptors were opened by no name, before there was any: they are what has this one later. */
@@ -224,11 +196,11 @@ int64_t terminal_node(struct node **out)
 	int64_t result;
 
 	/* That name leads through a descriptor without a name: back here. */
-	if (vfs.terminal->sought)
+	if (terminal.sought)
 		return -ELOOP;
-	vfs.terminal->sought = true;
+	terminal.sought = true;
 	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, out);
-	vfs.terminal->sought = false;
+	terminal.sought = false;
 	if (result == 0 && (!S_ISCHR((*out)->mode) || (*out)->device != DEVICE(5, 1))) {
 		node_drop(*out);
 		result = -ENXIO;
@@ -250,9 +222,7 @@ static void terminal_stat(struct file *f, struct linux_stat *to)
 
 static int64_t terminal_readable(struct file *f)
 {
-	const struct terminal *t = vfs.terminal;
-
-	return (t->modes.local & ICANON) != 0 && t->lines == 0 ? 0 : t->ready - t->read;
+	return (terminal.modes.local & ICANON) != 0 && terminal.lines == 0 ? 0 : terminal.ready - terminal.read;
 }
 
 const struct file_operations terminal_files = { .read = terminal_read,

@@ -35,15 +35,23 @@ struct terminal {
 	/* A bit a byte of the ring: it ends a line. */
 	uint8_t ends[TTY_BYTES / 8];
 };
+extern struct terminal terminal;
 
-/* `group` gets `signal`. */
-void tty_signal(struct terminal *t, uint32_t group, uint32_t signal);
-/* All that the console has. */
-void tty_input(struct terminal *t);
-void tty_flush_input(struct terminal *t);
-static inline bool tty_is_end(const struct terminal *t, uint32_t at)
+/* tty.c: the task's session has it; is to have it from now on; is gone that had it: it is nobody's. */
+static inline bool terminal_is_own(uint32_t task)
 {
-	return (t->ends[at % TTY_BYTES / 8] >> (at % 8) & 1) != 0;
+	return terminal.session != 0 && vfs.tasks[task].session == terminal.session;
+}
+void terminal_own(uint32_t task);
+void terminal_session_ended(void);
+/* tty_input.c: `group` gets `signal`. */
+void tty_signal(uint32_t group, uint32_t signal);
+/* All that the console has. */
+void tty_input(void);
+void tty_flush_input(void);
+static inline bool tty_is_end(uint32_t at)
+{
+	return (terminal.ends[at % TTY_BYTES / 8] >> (at % 8) & 1) != 0;
 }
 
 #endif

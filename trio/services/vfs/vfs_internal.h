@@ -173,7 +173,6 @@ struct vfs {
 	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it
 	 * needs. */
 	char path[PATH_MAX], target[PATH_MAX], page[PAGE];
-	struct terminal *terminal;
 	/* Programs being executed, by program_open's handle; held. */
 	struct node *programs[TASKS];
 	uint64_t next_inode;
