@@ -35,8 +35,7 @@ void stop_check(struct process *p)
 		return;
 	p->tell_stopped = true;
 	parent_tell(p, CLD_STOPPED, p->stop);
-	EACH_THREAD (p, t)
-		thread_identify(t);
+	process_identify(p);
 }
 
 static void stop_begin(struct process *p, uint32_t signal, const struct thread *self)
@@ -60,8 +59,7 @@ void stop_end(struct process *p)
 	pm.stopped--;
 	p->tell_stopped = false;
 	unpark(&p->stopped);
-	EACH_THREAD (p, t)
-		thread_identify(t);
+	process_identify(p);
 	if (p->ending || !was_told)
 		return;
 	p->tell_continued = true;

@@ -119,9 +119,7 @@ static void become_first(struct thread *t)
 	if (t->number == p->number)
 		return;
 	number_of(t->number)->thread = NOBODY;
-	number_drop(t->number);
-	t->number = p->number;
-	number_use(t->number);
+	number_set(&t->number, p->number);
 	number_of(t->number)->thread = (uint16_t)(t->slot + 1);
 	vfs_waited(p->slot, t->slot);
 	process_identify(p);

@@ -78,8 +78,7 @@ static void give_children_to_init(struct process *p)
 		list_remove(&child->of_parent);
 		list_add(&pm.init->children, &child->of_parent);
 		child->parent = pm.init;
-		EACH_THREAD (child, t)
-			thread_identify(t);
+		process_identify(child);
 		if (child->death_signal)
 			signal_plain(child, child->death_signal);
 		child->exit_signal = SIGCHLD;
@@ -133,7 +132,7 @@ verdict thread_leave(struct thread *t, struct request *r)
 
 	if (t->image)
 		image_drop(t);
-	if (pm.semaphores.waiting[slot])
+	if (pm.semaphores.operations[slot])
 		operations_drop(slot);
 	if (t->clear_tid && (p->thread_count > 1 || p->shares_space))
 		vm_clear_and_wake(slot, t->clear_tid);

@@ -61,15 +61,10 @@ static void identity_copy(struct identity *to, const struct identity *from)
 
 static struct process *process_fork(struct process *from, uint32_t slot, int32_t number, uint64_t flags)
 {
-	struct process *p = process_add(slot, flags & CLONE_PARENT ? from->parent : from);
+	struct process *p = process_add(slot, number, flags & CLONE_PARENT ? from->parent : from);
 
-	p->number = number;
-	number_use(number);
-	number_of(number)->process = (uint16_t)(slot + 1);
-	p->group = from->group;
-	number_use(p->group);
-	p->session = from->session;
-	number_use(p->session);
+	number_set(&p->group, from->group);
+	number_set(&p->session, from->session);
 	p->exit_signal = flags & CLONE_PARENT ? from->exit_signal : (uint32_t)(flags & CSIGNAL);
 	if (flags & CLONE_SIGHAND) {
 		p->handlers = from->handlers;

@@ -15,13 +15,6 @@ bool group_is_orphaned(int32_t group, const struct process *except)
 	return true;
 }
 
-static void group_set(struct process *p, int32_t group)
-{
-	number_drop(p->group);
-	p->group = group;
-	number_use(group);
-}
-
 static struct process *named(const struct request *r, int32_t pid)
 {
 	return pid ? process_numbered(pid) : asking(r)->process;
@@ -69,7 +62,7 @@ verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 	if (group == p->group)
 		return answer(r, 0);
 	/* committed */
-	group_set(p, group);
+	number_set(&p->group, group);
 	process_identify(p);
 	return answer(r, 0);
 }
@@ -81,10 +74,8 @@ verdict pm_setsid(struct request *r)
 	if (p->group == p->number || group_numbered(p->number))
 		return refuse(r, EPERM);
 	/* committed */
-	group_set(p, p->number);
-	number_drop(p->session);
-	p->session = p->number;
-	number_use(p->session);
+	number_set(&p->group, p->number);
+	number_set(&p->session, p->number);
 	process_identify(p);
 	return answer(r, p->number);
 }

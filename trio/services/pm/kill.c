@@ -1,11 +1,6 @@
 /* kill.c: programs send signals: to a process, to a group, to all, to a thread, and with a value. */
 #include "pm_internal.h"
 
-/* Of a walk over several: how often it was allowed, and whether somebody was there at all. */
-struct sent {
-	uint32_t allowed, met;
-};
-
 static int64_t send_checked(const struct process *from, struct process *to, struct thread *t, uint32_t signal,
 			    const struct information *i)
 {
@@ -14,37 +9,21 @@ static int64_t send_checked(const struct process *from, struct process *to, stru
 	return signal == 0 ? 0 : signal_send(to, t, signal, i);
 }
 
-static void send_one_of_many(const struct process *from, struct process *to, uint32_t signal, struct sent *sent)
+/* To all of a group; of group 0, to all but the first process and the sender: that some may not be signalled, or none, is
+ * no error then, as in Linux. */
+static int64_t kill_some(const struct process *from, int32_t group, uint32_t signal, const struct information *i)
 {
-	struct information i = from_user(from, SI_USER, 0);
-
-	sent->met++;
-	if (send_checked(from, to, NULL, signal, &i) == 0)
-		sent->allowed++;
-}
-
-static int64_t kill_group(const struct process *from, int32_t group, uint32_t signal)
-{
-	struct sent sent = { 0 };
-
-	EACH_PROCESS (to)
-		if (to->group == group)
-			send_one_of_many(from, to, signal, &sent);
-	if (!sent.met)
-		return -ESRCH;
-	return sent.allowed ? 0 : -EPERM;
-}
-
-/* All but the first process and the sender. That some may not be signalled, or all, is no error, as in Linux. */
-static int64_t kill_all(const struct process *from, uint32_t signal)
-{
-	struct sent sent = { 0 };
+	bool met = false, allowed = group == 0;
 
 	EACH_PROCESS (to) {
-		if (to != pm.init && to != from)
-			send_one_of_many(from, to, signal, &sent);
+		if (group ? to->group != group : to == pm.init || to == from)
+			continue;
+		met = true;
+		allowed |= send_checked(from, to, NULL, signal, i) == 0;
 	}
-	return sent.met ? 0 : -ESRCH;
+	if (!met)
+		return -ESRCH;
+	return allowed ? 0 : -EPERM;
 }
 
 /* A process's number, or that of any thread of it. */
@@ -64,11 +43,11 @@ verdict pm_kill(struct request *r, int32_t pid, uint32_t signal)
 	if (signal > SIGNALS)
 		return refuse(r, EINVAL);
 	if (pid == -1)
-		return settle(r, kill_all(from, signal));
+		return settle(r, kill_some(from, 0, signal, &i));
 	if (pid == INT32_MIN)
 		return refuse(r, ESRCH);
 	if (pid <= 0)
-		return settle(r, kill_group(from, pid ? -pid : from->group, signal));
+		return settle(r, kill_some(from, pid ? -pid : from->group, signal, &i));
 	to = process_of(pid);
 	if (!to)
 		return refuse(r, ESRCH);

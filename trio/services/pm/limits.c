@@ -99,11 +99,6 @@ verdict pm_limits(struct request *r, int32_t pid, uint32_t which, struct grant n
 	return result == 0 ? answer_with(r, 0, old, &before, sizeof before) : settle(r, result);
 }
 
-static bool is_meant(const struct process *p, uint32_t which, int32_t who)
-{
-	return which == PRIO_PGRP ? p->group == who : p->identity.uid == (uint32_t)who;
-}
-
 static bool may_set(const struct process *self, const struct process *p)
 {
 	uint32_t euid = self->identity.euid;
@@ -126,60 +121,49 @@ static int64_t nice_set(const struct process *self, struct thread *t, int32_t ni
 }
 
 /* Who 0: of the asking thread, its group, its user. */
-static int32_t meant(const struct thread *self, uint32_t which, int32_t who)
+static bool is_meant(const struct thread *self, const struct thread *t, uint32_t which, int32_t who)
 {
-	if (who != 0)
-		return who;
+	const struct process *p = t->process;
+
 	if (which == PRIO_PROCESS)
-		return self->number;
-	return which == PRIO_PGRP ? self->process->group : (int32_t)self->process->identity.uid;
+		return t->number == (who ? who : self->number);
+	if (which == PRIO_PGRP)
+		return p->group == (who ? who : self->process->group);
+	return p->identity.uid == (who ? (uint32_t)who : self->process->identity.uid);
 }
 
 /* The answer is 20 - nice, of several the highest: never negative. */
 verdict pm_getpriority(struct request *r, uint32_t which, int32_t who)
 {
-	const struct thread *self = asking(r), *one;
+	const struct thread *self = asking(r);
 	int32_t most = 0;
 
 	if (which > PRIO_USER)
 		return refuse(r, EINVAL);
-	who = meant(self, which, who);
-	if (which == PRIO_PROCESS) {
-		one = thread_numbered(who);
-		return one ? answer(r, 20 - one->nice) : refuse(r, ESRCH);
-	}
-	EACH_PROCESS (p) {
-		if (!is_meant(p, which, who))
-			continue;
+	EACH_PROCESS (p)
 		EACH_THREAD (p, t)
-			most = MAX(most, 20 - t->nice);
-	}
+			if (is_meant(self, t, which, who))
+				most = MAX(most, 20 - t->nice);
 	return most ? answer(r, most) : refuse(r, ESRCH);
 }
 
 verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t nice)
 {
 	const struct thread *self = asking(r);
-	struct thread *one;
 	int64_t result = -ESRCH;
 
 	if (which > PRIO_USER)
 		return refuse(r, EINVAL);
 	nice = MAX(NICE_LEAST, MIN(NICE_MOST, nice));
-	who = meant(self, which, who);
-	if (which == PRIO_PROCESS) {
-		one = thread_numbered(who);
-		return one ? settle(r, nice_set(self->process, one, nice)) : refuse(r, ESRCH);
-	}
-	EACH_PROCESS (p) {
-		if (!is_meant(p, which, who))
-			continue;
+	EACH_PROCESS (p)
 		EACH_THREAD (p, t) {
-			int64_t one_result = nice_set(self->process, t, nice);
+			int64_t one;
 
-			if (result == -ESRCH || one_result != 0)
-				result = one_result;
+			if (!is_meant(self, t, which, who))
+				continue;
+			one = nice_set(self->process, t, nice);
+			if (result == -ESRCH || one != 0)
+				result = one;
 		}
-	}
 	return settle(r, result);
 }

@@ -75,16 +75,12 @@ verdict pm_getppid(struct request *r)
 /* The first process: root, the leader of a group and a session, with everything left to its default. */
 static struct thread *first_process(uint32_t slot)
 {
-	struct process *p = process_add(slot, NULL);
+	struct process *p = process_add(slot, number_take(), NULL);
 	struct thread *t;
 
 	pm.init = p;
-	p->number = number_take();
-	number_use(p->number);
-	number_of(p->number)->process = (uint16_t)(slot + 1);
-	p->group = p->session = p->number;
-	number_use(p->group);
-	number_use(p->session);
+	number_set(&p->group, p->number);
+	number_set(&p->session, p->number);
 	p->handlers = handlers_take();
 	limits_start(p);
 	t = thread_add(p, slot, p->number);

@@ -233,8 +233,8 @@ int32_t slot_take(void);
 void slot_give(uint32_t slot);
 /* An unused number; there is always one. */
 int32_t number_take(void);
-void number_use(int32_t number);
-void number_drop(int32_t number);
+/* What has the number `*user`, or none, has another; a number that nobody has is free. */
+void number_set(int32_t *user, int32_t number);
 /* NULL: there is none. */
 struct thread *thread_numbered(int32_t number);
 struct process *process_numbered(int32_t number);
@@ -249,7 +249,7 @@ void process_identify(struct process *p);
 /* A process's slot when its first thread has left: a zombie, as Linux shows it, until it is waited for. */
 void zombie_identify(const struct process *p);
 /* A process without threads, as a child of `parent`, NULL: the first. */
-struct process *process_add(uint32_t slot, struct process *parent);
+struct process *process_add(uint32_t slot, int32_t number, struct process *parent);
 void process_remove(struct process *p);
 struct thread *thread_add(struct process *p, uint32_t slot, int32_t number);
 void thread_remove(struct thread *t);

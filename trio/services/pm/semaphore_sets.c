@@ -101,6 +101,8 @@ static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t fla
 	s->changed = now();
 	s->count = count;
 	list_start(&s->undos);
+	list_start(&s->waiting[0].head);
+	list_start(&s->waiting[1].head);
 	if (key != IPC_PRIVATE) {
 		s->next_keyed = *keyed(key);
 		*keyed(key) = s;

@@ -1,11 +1,10 @@
 /* semaphores.c: semop: all operations of a call at once, or none yet. */
 #include "pm_internal.h"
 
-/* Words of a waiting request's scratch: VALUE is the number of the operation that cannot be done, and once it is
- * SETTLED the answer; ONE the operation where COUNT is 1, else they are in the page of the
- * thread's slot. */
-enum { STATE, VALUE, ONE, COUNT };
-enum { FRESH, WAITS, SETTLED, UPDATES };
+/* Words of a request's scratch: VALUE is the number of the operation that cannot be done, and once it is SETTLED the
+ * answer; COUNT how many operations there are in the page of the thread's slot. */
+enum { STATE, VALUE, COUNT };
+enum { FRESH, SETTLED, UPDATES };
 
 #define BLOCKED 1
 /* Operations that one run looks at before it gives way, if it has done some. */
@@ -14,14 +13,6 @@ enum { FRESH, WAITS, SETTLED, UPDATES };
 enum { CONSTANT, ALTERING };
 
 _Static_assert(SEMOPM * sizeof(struct linux_sembuf) <= PAGE, "a page has the operations of a call");
-_Static_assert(sizeof(struct linux_sembuf) <= sizeof(uint64_t), "a word has one");
-
-/* What one call wants. */
-struct wish {
-	const struct process *process;
-	const struct linux_sembuf *operations;
-	uint32_t count;
-};
 
 /* One operation, and what it means for the process's end. 0, BLOCKED, -EAGAIN or -ERANGE. */
 static int64_t apply(struct semaphore *s, int16_t *adjust, const struct linux_sembuf *o)
@@ -50,49 +41,35 @@ static void revert(struct semaphore *s, int16_t *adjust, const struct linux_semb
 		*adjust = (int16_t)(*adjust + o->operation);
 }
 
-/* All of them, or none: 0, BLOCKED with the number of the operation, or a negative errno. */
-static int64_t attempt(struct semaphore_set *s, const struct wish *w, uint64_t *blocking)
+/* All of a call, or none: 0, BLOCKED, or a negative errno. */
+static int64_t attempt(struct semaphore_set *s, struct request *r)
 {
-	struct undo *u = undo_of(w->process, s);
+	const struct linux_sembuf *operations = pm.semaphores.operations[r->task];
+	const struct process *p = asking(r)->process;
+	struct undo *u = undo_of(p, s);
 	int64_t result = 0;
-	uint32_t done;
+	uint64_t done;
 
-	for (done = 0; done < w->count; done++) {
-		const struct linux_sembuf *o = &w->operations[done];
+	for (done = 0; done < r->scratch[COUNT]; done++) {
+		const struct linux_sembuf *o = &operations[done];
 
 		result = apply(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
 		if (result != 0)
 			break;
 	}
 	if (result == 0) {
-		for (uint32_t i = 0; i < w->count; i++)
-			s->semaphores[w->operations[i].number].process = w->process->number;
+		for (uint32_t i = 0; i < done; i++)
+			s->semaphores[operations[i].number].process = p->number;
 		s->operated = now();
 		return 0;
 	}
-	*blocking = done;
+	r->scratch[VALUE] = done;
 	while (done-- > 0) {
-		const struct linux_sembuf *o = &w->operations[done];
+		const struct linux_sembuf *o = &operations[done];
 
 		revert(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
 	}
 	return result;
-}
-
-/* Of a request that waits. `one` has room for its operation. */
-static struct wish wish_of(const struct request *r, struct linux_sembuf *one)
-{
-	struct thread *t = asking(r);
-
-	if (r->scratch[COUNT] > 1)
-		return (struct wish){ t->process, pm.semaphores.waiting[t->slot], (uint32_t)r->scratch[COUNT] };
-	memcpy(one, &r->scratch[ONE], sizeof *one);
-	return (struct wish){ t->process, one, 1 };
-}
-
-static struct link *first_of(struct queue *q)
-{
-	return is_waited_for(q) ? q->head.next : &q->head;
 }
 
 static void settle_waiting(struct request *r, int64_t result)
@@ -105,9 +82,7 @@ static void settle_waiting(struct request *r, int64_t result)
 /* Whether it still waits. */
 static int64_t attempt_waiting(struct semaphore_set *s, struct request *r)
 {
-	struct linux_sembuf one;
-	struct wish w = wish_of(r, &one);
-	int64_t result = attempt(s, &w, &r->scratch[VALUE]);
+	int64_t result = attempt(s, r);
 
 	if (result != BLOCKED)
 		settle_waiting(r, result);
@@ -116,12 +91,8 @@ static int64_t attempt_waiting(struct semaphore_set *s, struct request *r)
 
 static void update_constant(struct semaphore_set *s)
 {
-	struct queue *q = &s->waiting[CONSTANT];
-
-	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
-		next = at->next;
-		(void)attempt_waiting(s, CONTAINER(at, struct request, link));
-	}
+	LIST_EACH (struct request, r, &s->waiting[CONSTANT].head, link)
+		(void)attempt_waiting(s, r);
 }
 
 /* The first that can go on; then all are looked at again from the first, for whom it may have made room. Where nobody
@@ -133,7 +104,7 @@ bool set_update(struct semaphore_set *s)
 	uint64_t work = 0;
 
 	update_constant(s);
-	for (struct link *at = first_of(q), *next; at != &q->head; at = next) {
+	for (struct link *at = q->head.next, *next; at != &q->head; at = next) {
 		struct request *r = CONTAINER(at, struct request, link);
 		int64_t result;
 
@@ -146,7 +117,7 @@ bool set_update(struct semaphore_set *s)
 		update_constant(s);
 		if (!several)
 			continue;
-		next = first_of(q);
+		next = q->head.next;
 		if (work >= SHARE_OPERATIONS) {
 			s->updating = true;
 			return false;
@@ -167,11 +138,8 @@ static int64_t waiting_in(struct queue *q, uint32_t number, bool zero)
 {
 	int64_t found = 0;
 
-	for (struct link *at = first_of(q); at != &q->head; at = at->next) {
-		const struct request *r = CONTAINER(at, struct request, link);
-		struct linux_sembuf one;
-		struct wish w = wish_of(r, &one);
-		const struct linux_sembuf *o = &w.operations[r->scratch[VALUE]];
+	LIST_EACH (struct request, r, &q->head, link) {
+		const struct linux_sembuf *o = &pm.semaphores.operations[r->task][r->scratch[VALUE]];
 
 		found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
 	}
@@ -184,13 +152,13 @@ int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 }
 
 /* What is wrong with a call before anything is done; `alters`, `undoes`: whether one of its operations does. */
-static int64_t check(const struct semaphore_set *s, const struct wish *w, bool *alters, bool *undoes)
+static int64_t check(const struct semaphore_set *s, const struct request *r, bool *alters, bool *undoes)
 {
 	bool beyond = false;
 
 	*alters = *undoes = false;
-	for (uint32_t i = 0; i < w->count; i++) {
-		const struct linux_sembuf *o = &w->operations[i];
+	for (uint32_t i = 0; i < r->scratch[COUNT]; i++) {
+		const struct linux_sembuf *o = &pm.semaphores.operations[r->task][i];
 
 		*alters |= o->operation != 0;
 		*undoes |= (o->flags & SEM_UNDO) != 0;
@@ -198,29 +166,13 @@ static int64_t check(const struct semaphore_set *s, const struct wish *w, bool *
 	}
 	if (beyond)
 		return -EFBIG;
-	return may_use(w->process, s, *alters ? ALTER : READ) ? 0 : -EACCES;
-}
-
-/* The operations, which are in `w`, go where they stay while the request waits. */
-static bool keep(struct request *r, const struct wish *w)
-{
-	struct linux_sembuf **page = &pm.semaphores.waiting[r->task];
-
-	if (w->count > 1 && !*page) {
-		*page = pages_take(1);
-		if (!*page)
-			return false;
-	}
-	r->scratch[STATE] = WAITS;
-	r->scratch[COUNT] = w->count;
-	memcpy(w->count > 1 ? (void *)*page : &r->scratch[ONE], w->operations, w->count * sizeof *w->operations);
-	return true;
+	return may_use(asking(r)->process, s, *alters ? ALTER : READ) ? 0 : -EACCES;
 }
 
 void operations_drop(uint32_t slot)
 {
-	pages_give(pm.semaphores.waiting[slot], 1);
-	pm.semaphores.waiting[slot] = NULL;
+	pages_give(pm.semaphores.operations[slot], 1);
+	pm.semaphores.operations[slot] = NULL;
 }
 
 verdict update_share(struct request *r, struct semaphore_set *s)
@@ -231,32 +183,29 @@ verdict update_share(struct request *r, struct semaphore_set *s)
 	return give_way(r, BY_NOTHING);
 }
 
-static verdict begin(struct request *r, struct semaphore_set *s, const struct wish *w, nanoseconds deadline)
+static verdict begin(struct request *r, struct semaphore_set *s, nanoseconds deadline)
 {
 	bool alters, undoes;
-	int64_t result = check(s, w, &alters, &undoes);
+	int64_t result = check(s, r, &alters, &undoes);
 
 	/* Those who wait come first. */
 	if (s->updating && !set_update(s))
 		return give_way(r, BY_A_SIGNAL);
 	if (result != 0)
 		return settle(r, result);
-	if (undoes && !undo_reserve(w->process, s))
+	if (undoes && !undo_reserve(asking(r)->process, s))
 		return refuse(r, ENOMEM);
-	result = attempt(s, w, &r->scratch[VALUE]);
+	result = attempt(s, r);
 	if (result == 0 && alters)
 		return update_share(r, s);
 	if (result != BLOCKED)
 		return settle(r, result);
-	if (!keep(r, w))
-		return refuse(r, ENOMEM);
 	return park_until(&s->waiting[alters ? ALTERING : CONSTANT], r, deadline);
 }
 
 verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_t count, uint64_t deadline)
 {
-	struct linux_sembuf *own = pm.semaphores.operations;
-	struct wish w = { asking(r)->process, own, count };
+	struct linux_sembuf **own = &pm.semaphores.operations[r->task];
 	struct semaphore_set *s;
 
 	if (r->scratch[STATE] == SETTLED)
@@ -269,8 +218,13 @@ verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_
 		return refuse(r, EINVAL);
 	if (count > SEMOPM)
 		return refuse(r, E2BIG);
-	if (copy_in(own, operations, 0, count * sizeof *own) != 0)
+	if (!*own)
+		*own = pages_take(1);
+	if (!*own)
+		return refuse(r, ENOMEM);
+	if (copy_in(*own, operations, 0, count * sizeof **own) != 0)
 		return refuse(r, EFAULT);
+	r->scratch[COUNT] = count;
 	s = set_of(id);
-	return s ? begin(r, s, &w, deadline) : refuse(r, EINVAL);
+	return s ? begin(r, s, deadline) : refuse(r, EINVAL);
 }

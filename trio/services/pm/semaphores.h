@@ -1,9 +1,8 @@
 /* semaphores.h: System V semaphores. They are this service's since it knows who asks, who may, and who ends: SEM_UNDO
  * is of a process. A set lasts until it is removed, whoever made it.
  *
- * Who waits does so in a queue of the set, in the order of coming; what each wants to be done is kept with the request
- * (one operation) or in a page (more). Whoever changes a value does for them what can be done by then, as they
- * would, so that no later call comes before an earlier one. */
+ * Who waits does so in a queue of the set, in the order of coming. Whoever changes a value does for them what can be
+ * done by then, as they would, so that no later call comes before an earlier one. */
 #ifndef TRIO_PM_SEMAPHORES_H
 #define TRIO_PM_SEMAPHORES_H
 
@@ -62,10 +61,8 @@ struct semaphores {
 	uint32_t last_place, sequence;
 	/* In all sets. */
 	uint32_t total;
-	/* Of the call that is being looked at; and by the slot of a thread, of one that waits with more than one: a
-	 * page, once there was such. */
-	struct linux_sembuf operations[SEMOPM];
-	struct linux_sembuf *waiting[TASKS];
+	/* By the slot of a thread, of its present call: a page, once there was one. */
+	struct linux_sembuf *operations[TASKS];
 	/* By the slot of a process. */
 	struct undo *undos[TASKS];
 };

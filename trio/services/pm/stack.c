@@ -21,7 +21,7 @@ static void flush(struct writer *w)
 {
 	size_t n = w->count * sizeof w->words[0];
 
-	if (w->result == 0 && n)
+	if (w->result == 0)
 		w->result = copy_out(grant_caller(w->task, w->to, n), 0, w->words, n);
 	w->to += n;
 	w->count = 0;

@@ -20,12 +20,7 @@ void table_start(void)
 
 int32_t slot_take(void)
 {
-	uint32_t slot;
-
-	if (pm.free_slot_count == 0)
-		return -EAGAIN;
-	slot = pm.free_slots[--pm.free_slot_count];
-	return (int32_t)slot;
+	return pm.free_slot_count ? pm.free_slots[--pm.free_slot_count] : -EAGAIN;
 }
 
 void slot_give(uint32_t slot)
@@ -53,14 +48,11 @@ int32_t number_take(void)
 	return number;
 }
 
-void number_use(int32_t number)
+void number_set(int32_t *user, int32_t number)
 {
-	number_of(number)->uses++;
-}
-
-void number_drop(int32_t number)
-{
-	number_of(number)->uses--;
+	pm.numbers[*user].uses--;
+	*user = number;
+	pm.numbers[number].uses++;
 }
 
 struct thread *thread_numbered(int32_t number)
@@ -120,12 +112,14 @@ void zombie_identify(const struct process *p)
 	identify(p, p->slot, p->number, 0, 'Z', (struct grant){ 0 });
 }
 
-struct process *process_add(uint32_t slot, struct process *parent)
+struct process *process_add(uint32_t slot, int32_t number, struct process *parent)
 {
 	struct process *p = &pm.processes[slot];
 
 	memset(p, 0, sizeof *p);
 	p->slot = slot;
+	number_set(&p->number, number);
+	pm.numbers[number].process = (uint16_t)(slot + 1);
 	pm.slot_users[slot]++;
 	list_start(&p->threads);
 	list_start(&p->children);
@@ -144,10 +138,10 @@ void process_remove(struct process *p)
 	vfs_waited(p->slot, p->parent->slot);
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
-	number_drop(p->group);
-	number_drop(p->session);
-	number_drop(p->number);
-	number_of(p->number)->process = NOBODY;
+	pm.numbers[p->number].process = NOBODY;
+	number_set(&p->number, NOBODY);
+	number_set(&p->group, NOBODY);
+	number_set(&p->session, NOBODY);
 	slot_leave(p->slot);
 }
 
@@ -158,12 +152,11 @@ struct thread *thread_add(struct process *p, uint32_t slot, int32_t number)
 	memset(t, 0, sizeof *t);
 	t->process = p;
 	t->slot = slot;
-	t->number = number;
+	number_set(&t->number, number);
+	pm.numbers[number].thread = (uint16_t)(slot + 1);
 	pm.slot_users[slot]++;
 	list_add(&p->threads, &t->of_process);
 	p->thread_count++;
-	number_use(number);
-	number_of(number)->thread = (uint16_t)(slot + 1);
 	return t;
 }
 
@@ -173,8 +166,8 @@ void thread_remove(struct thread *t)
 
 	list_remove(&t->of_process);
 	p->thread_count--;
-	number_of(t->number)->thread = NOBODY;
-	number_drop(t->number);
+	pm.numbers[t->number].thread = NOBODY;
+	number_set(&t->number, NOBODY);
 	t->process = NULL;
 	slot_leave(t->slot);
 }
