@@ -4,11 +4,13 @@
 #include "minixfs.h"
 
 struct buffer_page {
-	struct pool pool;
+	struct buffer_page *next;
 	uint32_t used;
 	struct buffer buffers[];
 };
-#define BUFFERS_IN_PAGE ((PAGE - sizeof(struct buffer_page)) / sizeof(struct buffer))
+/* Those of a page of blocks are in one. */
+#define BUFFERS_IN_PAGE ((PAGE - sizeof(struct buffer_page)) / sizeof(struct buffer) & ~3UL)
+#define NO_BLOCK UINT32_MAX
 
 static struct buffer **bucket(struct mount *m, uint32_t block)
 {
@@ -34,56 +36,45 @@ static void unhash(struct mount *m, struct buffer *b)
 		*at = b->hashed;
 }
 
-static struct buffer *head_take(struct mount *m)
+static struct buffer_page *page_with_room(struct mount *m)
 {
-	struct buffer_page *page = (struct buffer_page *)m->buffer_pages;
+	struct buffer_page *page = m->buffer_pages;
 
-	if (!page || page->used == BUFFERS_IN_PAGE) {
-		page = pages_take(1);
-		if (!page)
-			return NULL;
-		page->pool.next = m->buffer_pages;
-		m->buffer_pages = &page->pool;
+	if (page && page->used < BUFFERS_IN_PAGE)
+		return page;
+	page = pages_take(1);
+	if (page) {
+		page->next = m->buffer_pages;
+		m->buffer_pages = page;
 	}
-	return &page->buffers[page->used++];
+	return page;
 }
 
-/* One page more: buffers for as many blocks as it holds. They are used, and used again, in the order of their memory,
- * so that blocks read or written in a row are copied in one piece. */
-bool cache_grow(struct mount *m)
+/* One page more: buffers for as many blocks as it holds. They are the next to be used, and used again, in the order of
+ * their memory, so that blocks read or written in a row are copied in one piece. */
+struct buffer *cache_grow(struct mount *m)
 {
-	uint8_t *bytes = m->buffer_count < m->buffer_most ? pages_take(1) : NULL;
-	struct buffer **end = &m->spare;
+	struct buffer_page *page = m->buffer_count < m->buffer_most ? page_with_room(m) : NULL;
+	uint8_t *bytes = page ? pages_take(1) : NULL;
+	struct buffer *last = m->clock;
 
 	if (!bytes) {
 		m->buffer_most = m->buffer_count;
-		return false;
+		return NULL;
 	}
-	while (*end)
-		end = &(*end)->hashed;
 	for (uint32_t at = 0; at < PAGE; at += m->block_size) {
-		struct buffer *b = head_take(m);
+		struct buffer *b = &page->buffers[page->used++];
 
-		if (!b) {
-			/* A page of which no buffer knows is given back; one that is in part used stays. */
-			if (at == 0)
-				pages_give(bytes, 1);
-			m->buffer_most = m->buffer_count;
-			return at > 0;
-		}
 		b->bytes = bytes + at;
-		b->block = UINT32_MAX;
+		b->block = NO_BLOCK;
 		b->step = m->step - 1;
-		b->ring = m->clock ? m->clock->ring : b;
-		if (m->clock)
-			m->clock->ring = b;
-		m->clock = b;
-		b->hashed = NULL;
-		*end = b;
-		end = &b->hashed;
+		b->ring = last ? last->ring : b;
+		if (last)
+			last->ring = b;
+		last = b;
 		m->buffer_count++;
 	}
-	return true;
+	return last;
 }
 
 int64_t cache_start(struct mount *m)
@@ -93,20 +84,27 @@ int64_t cache_start(struct mount *m)
 	m->buckets = pages_take(BUCKETS * sizeof(struct buffer *) / PAGE);
 	m->shadow = pages_take(1);
 	m->buffer_most = CACHE_BYTES / m->block_size;
-	while (m->buckets && m->shadow && m->buffer_count < BUFFERS_LEAST && cache_grow(m))
-		continue;
-	return m->buffer_count < BUFFERS_LEAST ? -ENOMEM : 0;
+	if (!m->buckets || !m->shadow)
+		return -ENOMEM;
+	while (m->buffer_count < BUFFERS_LEAST) {
+		struct buffer *last = cache_grow(m);
+
+		if (!last)
+			return -ENOMEM;
+		m->clock = last;
+	}
+	return 0;
 }
 
 void cache_end(struct mount *m)
 {
 	while (m->buffer_pages) {
-		struct buffer_page *page = (struct buffer_page *)m->buffer_pages;
+		struct buffer_page *page = m->buffer_pages;
 
 		for (uint32_t at = 0; at < page->used; at++)
-			if (page->buffers[at].bytes && (uintptr_t)page->buffers[at].bytes % PAGE == 0)
+			if ((uintptr_t)page->buffers[at].bytes % PAGE == 0)
 				pages_give(page->buffers[at].bytes, 1);
-		m->buffer_pages = page->pool.next;
+		m->buffer_pages = page->next;
 		pages_give(page, 1);
 	}
 	if (m->buckets)
@@ -139,15 +137,12 @@ static struct buffer *take(struct mount *m, uint32_t block)
 {
 	struct buffer *b;
 
-	if (m->spare || cache_grow(m)) {
-		b = m->spare;
-		m->spare = b->hashed;
-	} else {
-		b = reuse(m);
-		if (!b)
-			return NULL;
-		unhash(m, b);
-	}
+	if (m->clock->ring->block != NO_BLOCK)
+		(void)cache_grow(m);
+	b = reuse(m);
+	if (!b)
+		return NULL;
+	unhash(m, b);
 	b->block = block;
 	b->state = EMPTY;
 	b->recent = b->grown = false;
@@ -179,13 +174,11 @@ static int64_t transfer(struct mount *m, const struct transfer *t)
 	return result;
 }
 
+/* There is room for it. */
 static int64_t submit(struct mount *m, const struct transfer *t)
 {
-	int64_t result;
+	int64_t result = transfer(m, t);
 
-	if (m->transfer_count == TRANSFERS)
-		return wait_for(ROOM);
-	result = transfer(m, t);
 	if (result == -EWAIT) {
 		waits.request = (uint8_t)((waits.request + 1U) % REQUESTS);
 		m->transfers[m->transfer_count++] = *t;

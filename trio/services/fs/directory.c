@@ -320,9 +320,7 @@ int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct
 	struct inode *d;
 
 	TRY(mount_of(mount, &m));
-	TRY(inode_get(m, directory, &d));
-	if (!is_directory(d))
-		return -ENOTDIR;
+	TRY(inode_directory(m, directory, &d));
 	per_block = slots_in_block(m);
 	*next = position;
 	if (position >= d->size)

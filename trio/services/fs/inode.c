@@ -3,7 +3,7 @@
 #include "minixfs.h"
 
 struct inode_page {
-	struct pool pool;
+	struct inode_page *next;
 	struct inode inodes[];
 };
 #define INODES_IN_PAGE ((PAGE - sizeof(struct inode_page)) / sizeof(struct inode))
@@ -54,7 +54,7 @@ int64_t inodes_start(struct mount *m)
 void inodes_end(struct mount *m)
 {
 	while (m->inode_pages) {
-		struct pool *page = m->inode_pages;
+		struct inode_page *page = m->inode_pages;
 
 		m->inode_pages = page->next;
 		pages_give(page, 1);
@@ -69,8 +69,8 @@ static bool grow(struct mount *m)
 
 	if (!page)
 		return false;
-	page->pool.next = m->inode_pages;
-	m->inode_pages = &page->pool;
+	page->next = m->inode_pages;
+	m->inode_pages = page;
 	m->inode_count += INODES_IN_PAGE;
 	for (unsigned at = 0; at < INODES_IN_PAGE; at++) {
 		page->inodes[at].turn = m->turn - 1;

@@ -5,6 +5,33 @@
 #define LAZY_NS 5000000000ULL
 
 struct fs fs;
+struct waits waits;
+
+/* A disk that never makes anybody wait tells nobody. */
+void has_come(uint32_t thing)
+{
+	if (!(waits.ever >> thing & 1))
+		return;
+	waits.came |= 1ULL << thing;
+	notify(ENDPOINT_VFS, VFS_DISK_READY);
+}
+
+int64_t fs_waited(uint32_t *out_on)
+{
+	*out_on = waits.on;
+	return 0;
+}
+
+int64_t fs_came(uint64_t *out_what, uint32_t *out_room)
+{
+	*out_what = waits.came;
+	*out_room = 0;
+	for (const struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++)
+		if (m->use != FREE)
+			*out_room += TRANSFERS - m->transfer_count;
+	waits.came = 0;
+	return 0;
+}
 
 int64_t mount_of(uint32_t number, struct mount **out)
 {
@@ -35,9 +62,7 @@ int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, uint32_
 
 	TRY(mount_of(mount, &m));
 	TRY(name_take(name, &n));
-	TRY(inode_get(m, directory, &d));
-	if (!is_directory(d))
-		return -ENOTDIR;
+	TRY(inode_directory(m, directory, &d));
 	TRY(directory_find(m, d, &n, &p, &i));
 	inode_hold(m, i);
 	*inode = p.inode;

@@ -63,24 +63,6 @@ static int64_t follow(struct mount *m, struct inode *i, const struct path *path,
 	return 0;
 }
 
-int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone)
-{
-	struct path path;
-	struct buffer *holder;
-	uint32_t present;
-
-	if (index < DIRECT) {
-		*zone = i->zone[index];
-		return *zone == 0 || is_zone(m, *zone) ? 0 : -EIO;
-	}
-	if (!path_of(m, index, &path))
-		return -EIO;
-	TRY(follow(m, i, &path, &present, zone, &holder));
-	if (present < path.depth)
-		*zone = 0;
-	return 0;
-}
-
 static bool remembered(const struct run *r, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
 {
 	uint32_t within = index - r->index;

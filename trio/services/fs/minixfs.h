@@ -157,7 +157,7 @@ struct mount {
 	bool read_only;
 	/* A write failed: nothing is changed or written any more. */
 	bool failed;
-	uint32_t device, number;
+	uint32_t device;
 	uint32_t block_size, block_shift;
 	uint32_t zones, first_zone, table;
 	uint64_t max_size;
@@ -165,16 +165,15 @@ struct mount {
 	/* Of the mount that is under way: bitmap blocks counted. */
 	uint32_t counted;
 
-	/* `spare`: of a page just taken, not in use yet, by `hashed`. */
-	struct buffer **buckets, *clock, *spare;
+	struct buffer **buckets, *clock;
 	/* A turn is one call of this service's; within it, a step is what needs its buffers at the same time. */
 	uint32_t turn, step, buffer_count, buffer_most, dirty_count;
-	struct pool *buffer_pages;
+	struct buffer_page *buffer_pages;
 	struct link dirty[PHASES];
 
 	struct inode **inode_buckets;
 	struct link idle, dirty_inodes, doomed;
-	struct pool *inode_pages;
+	struct inode_page *inode_pages;
 	uint32_t inode_count, held;
 
 	uint8_t phase;
@@ -203,7 +202,7 @@ struct name {
 	char bytes[NAME_BYTES];
 };
 
-/* waits.c: what a call waits for that says -EWAIT, by number, so that those above wake who waits for what has come, and
+/* What a call waits for that says -EWAIT, by number, so that those above wake who waits for what has come, and
  * nobody else. Each place that says it names the thing, and the last one counts. */
 enum thing { REQUESTS = 61, WRITE_BACK = REQUESTS, ROOM = FS_ROOM, ANYTHING = FS_ANYTHING };
 _Static_assert(MOUNTS *TRANSFERS < REQUESTS, "no two that are under way have the same");
@@ -222,6 +221,7 @@ static inline int64_t wait_for(uint32_t thing)
 	waits.ever |= 1ULL << thing;
 	return -EWAIT;
 }
+/* main.c */
 void has_come(uint32_t thing);
 
 /* cache.c. Buffers stay where they are until the step ends (step_begin), dirty ones until they are written. */
@@ -231,8 +231,8 @@ static inline void step_begin(struct mount *m)
 }
 int64_t cache_start(struct mount *m);
 void cache_end(struct mount *m);
-/* One page more, up to CACHE_BYTES and as there is memory. */
-bool cache_grow(struct mount *m);
+/* One page more, up to CACHE_BYTES and as there is memory: its last buffer, or NULL. */
+struct buffer *cache_grow(struct mount *m);
 /* The block's content. 0, -EWAIT (it is being read), -EIO, -ENOMEM. */
 int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out);
 /* Of blocks from `block` on, *count at the most, those whose content lies in memory one after the other: the first's
@@ -306,10 +306,14 @@ static inline uint32_t zone_bit(const struct mount *m, uint32_t zone)
 }
 
 /* mapping.c: a file's blocks. */
-/* The zone of the file's block `index`; 0: a hole. 0, -EWAIT, -EIO. */
-int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone);
-/* The same of several: *count blocks, at the most `most`, whose zones follow each other. A hole stands alone. */
+/* The zone of the file's block `index`; 0: a hole; and of *count blocks, at the most `most`, whose zones follow each other,
+ * where a hole stands alone. 0, -EWAIT, -EIO. */
 int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count);
+/* Of one. */
+static inline int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone)
+{
+	return block_run(m, i, index, 1, zone, &(uint32_t){ 0 });
+}
 /* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be
  * marked dirty; else NULL. Further: -ENOSPC, -EFBIG. */
 int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh);
@@ -383,11 +387,6 @@ int64_t directory_parent(struct mount *m, struct inode *d, struct place *p);
 /* Where other buffers were needed since: 0, -EWAIT, -EIO. */
 int64_t place_keep(struct mount *m, struct place *p);
 int64_t name_take(struct grant from, struct name *name);
-
-/* Pages of small structures, given back all together. */
-struct pool {
-	struct pool *next;
-};
 
 /* main.c: the mount of that number, for a turn of this call's. 0 or -EINVAL. */
 int64_t mount_of(uint32_t number, struct mount **out);

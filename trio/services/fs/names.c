@@ -168,14 +168,10 @@ static int64_t may_lose(struct mount *m, struct inode *i, bool directories)
 	return directories ? directory_is_empty(m, i) : 0;
 }
 
-static bool is_dot(const struct name *name)
+/* 1: ".", 2: "..", 0: neither. */
+static uint32_t dots(const struct name *name)
 {
-	return name->length == 1 && name->bytes[0] == '.';
-}
-
-static bool is_dot_dot(const struct name *name)
-{
-	return name->length == 2 && name->bytes[0] == '.' && name->bytes[1] == '.';
+	return name->length <= 2 && memcmp(name->bytes, "..", name->length) == 0 ? name->length : 0;
 }
 
 int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, struct grant from)
@@ -189,8 +185,8 @@ int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, stru
 	TRY(name_take(from, &name));
 	TRY(change_begin(m));
 	TRY(inode_directory(m, directory, &d));
-	if (is_dot(&name) || is_dot_dot(&name))
-		return !directories ? -EISDIR : is_dot(&name) ? -EINVAL : -ENOTEMPTY;
+	if (dots(&name))
+		return !directories ? -EISDIR : dots(&name) == 1 ? -EINVAL : -ENOTEMPTY;
 	TRY(directory_find(m, d, &name, &p, &i));
 	TRY(may_lose(m, i, directories != 0));
 	/* committed */
@@ -296,7 +292,7 @@ int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to,
 	TRY(name_take(name, &old));
 	TRY(name_take(new_name, &new));
 	TRY(change_begin(m));
-	if (is_dot(&old) || is_dot_dot(&old) || is_dot(&new) || is_dot_dot(&new))
+	if (dots(&old) || dots(&new))
 		return -EBUSY;
 	TRY(move_find(m, &v, from, &old, to, &new));
 	if (v.replaced == v.file)

@@ -124,7 +124,6 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 		return -EBUSY;
 	m->use = MOUNTING;
 	m->device = device;
-	m->number = (uint32_t)(m - fs.mounts);
 	m->read_only = read_only != 0;
 	m->batch = 1;
 	result = go_on(m);
@@ -138,7 +137,7 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 		return result;
 	}
 	m->use = LIVE;
-	return m->number;
+	return m - fs.mounts;
 }
 
 int64_t fs_unmount(uint32_t mount)

@@ -7,15 +7,11 @@
 
 int64_t map_start(struct map *map)
 {
-	size_t pages = 1;
-
 	if (map->bits > BITS_MOST)
 		return -EINVAL;
-	while (pages * PAGE * 8 < map->bits)
-		pages *= 2;
-	map->pages = pages;
-	map->fresh = pages_take(pages);
-	map->freed = pages_take(pages);
+	map->pages = pages_for((map->bits + 7) / 8);
+	map->fresh = pages_take(map->pages);
+	map->freed = pages_take(map->pages);
 	map->low = UINT32_MAX;
 	map->high = 0;
 	map->hint = 1;
