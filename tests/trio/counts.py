@@ -19,8 +19,8 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 25499,
-        "proc/execl": 39648,
+        "proc/fork-exit": 25489,
+        "proc/execl": 39647,
         "ctx/pipe-pair@same-cpu": 1717,
         "syscall/open-close": 942,
         "mem/touch@pages=64": 829,

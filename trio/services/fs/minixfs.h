@@ -306,8 +306,8 @@ static inline uint32_t zone_bit(const struct mount *m, uint32_t zone)
 }
 
 /* mapping.c: a file's blocks. */
-/* The zone of the file's block `index`; 0: a hole; and of *count blocks, at the most `most`, whose zones follow each other,
- * where a hole stands alone. 0, -EWAIT, -EIO. */
+/* The zone of the file's block `index`, 0: a hole, which stands alone; and of *count blocks, at the most `most`, whose
+ * zones follow each other. 0, -EWAIT, -EIO. */
 int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count);
 /* Of one. */
 static inline int64_t block_zone(struct mount *m, struct inode *i, uint32_t index, uint32_t *zone)

@@ -63,7 +63,7 @@ verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 
 	if (from >= PORTS || count == 0 || count > PORTS - from)
 		return refuse(r, EINVAL);
-	if (on && t->process->identity.euid != 0)
+	if (on && t->process->identity.user.effective != 0)
 		return refuse(r, EPERM);
 	return settle(r, kernel_task_ports(t->slot, (uint32_t)from, (uint32_t)count, on != 0));
 }
@@ -71,7 +71,7 @@ verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 /* Written back first what is not yet on a disk: the handler runs again until that is done. */
 verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command)
 {
-	if (asking(r)->process->identity.euid != 0)
+	if (asking(r)->process->identity.user.effective != 0)
 		return refuse(r, EPERM);
 	if (magic != REBOOT_MAGIC || (magic_2 != REBOOT_MAGIC_2A && magic_2 != REBOOT_MAGIC_2B &&
 				      magic_2 != REBOOT_MAGIC_2C && magic_2 != REBOOT_MAGIC_2D))

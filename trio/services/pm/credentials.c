@@ -6,17 +6,17 @@
 
 static bool is_root(const struct process *p)
 {
-	return p->identity.euid == 0;
+	return p->identity.user.effective == 0;
 }
 
 /* SIGCONT may be sent to all of one's session. */
 bool may_signal(const struct process *from, const struct process *to, uint32_t signal)
 {
-	const struct identity *a = &from->identity, *b = &to->identity;
+	const struct ids *a = &from->identity.user, *b = &to->identity.user;
 
-	if (a->euid == 0 || from == to)
+	if (a->effective == 0 || from == to)
 		return true;
-	if (a->euid == b->suid || a->euid == b->uid || a->uid == b->suid || a->uid == b->uid)
+	if (a->effective == b->saved || a->effective == b->real || a->real == b->saved || a->real == b->real)
 		return true;
 	return signal == SIGCONT && from->session == to->session;
 }
@@ -27,49 +27,16 @@ void credentials_tell(struct process *p)
 	struct grant groups = grant_read(who->groups, who->group_count * sizeof who->groups[0]);
 
 	EACH_THREAD (p, t)
-		vfs_credentials(t->slot, who->euid, who->egid, who->uid, who->gid, groups);
+		vfs_credentials(t->slot, who->user.effective, who->group.effective, who->user.real, who->group.real,
+				groups);
 }
 
 verdict pm_getid(struct request *r, uint32_t which)
 {
 	const struct identity *who = &asking(r)->process->identity;
-	const uint32_t ids[] = { who->uid, who->euid, who->gid, who->egid };
+	const uint32_t ids[] = { who->user.real, who->user.effective, who->group.real, who->group.effective };
 
 	return which < COUNT_OF(ids) ? answer(r, ids[which]) : refuse(r, EINVAL);
-}
-
-/* setuid: root sets all three. */
-static int64_t set_one(struct ids *ids, uint32_t id, bool root)
-{
-	if (id == KEEP)
-		return -EINVAL;
-	if (root) {
-		*ids = (struct ids){ id, id, id };
-		return 0;
-	}
-	if (id != ids->real && id != ids->saved)
-		return -EPERM;
-	ids->effective = id;
-	return 0;
-}
-
-/* setreuid: the saved one becomes the effective one where the real one is set, or the effective one to another value
- * than the real one has. */
-static int64_t set_two(struct ids *ids, uint32_t real, uint32_t effective, bool root)
-{
-	const struct ids old = *ids;
-
-	if (!root && real != KEEP && real != old.real && real != old.effective)
-		return -EPERM;
-	if (!root && effective != KEEP && effective != old.real && effective != old.effective && effective != old.saved)
-		return -EPERM;
-	if (real != KEEP)
-		ids->real = real;
-	if (effective != KEEP)
-		ids->effective = effective;
-	if (real != KEEP || (effective != KEEP && effective != old.real))
-		ids->saved = ids->effective;
-	return 0;
 }
 
 static bool is_own(const struct ids *ids, uint32_t id)
@@ -89,6 +56,28 @@ static int64_t set_three(struct ids *ids, const struct ids *new, bool root)
 	if (new->saved != KEEP)
 		ids->saved = new->saved;
 	return 0;
+}
+
+/* setuid: root sets all three. */
+static int64_t set_one(struct ids *ids, uint32_t id, bool root)
+{
+	if (id == KEEP)
+		return -EINVAL;
+	if (!root && id != ids->real && id != ids->saved)
+		return -EPERM;
+	return set_three(ids, root ? &(struct ids){ id, id, id } : &(struct ids){ KEEP, id, KEEP }, root);
+}
+
+/* setreuid: the saved one becomes the effective one where the real one is set, or the effective one to another value
+ * than the real one has. */
+static int64_t set_two(struct ids *ids, uint32_t real, uint32_t effective, bool root)
+{
+	bool saves = real != KEEP || (effective != KEEP && effective != ids->real);
+	uint32_t saved = effective != KEEP ? effective : ids->effective;
+
+	if (!root && real != KEEP && real != ids->real && real != ids->effective)
+		return -EPERM;
+	return set_three(ids, &(struct ids){ real, effective, saves ? saved : KEEP }, root);
 }
 
 verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved)

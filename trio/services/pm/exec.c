@@ -135,15 +135,15 @@ static bool rights_set(struct process *p, const struct image *image)
 	if (p->no_new_rights)
 		user = group = false;
 	if (user)
-		who->euid = image->owner;
+		who->user.effective = image->owner;
 	if (group)
-		who->egid = image->group;
-	if (user || group || who->suid != who->euid || who->sgid != who->egid) {
-		who->suid = who->euid;
-		who->sgid = who->egid;
+		who->group.effective = image->group;
+	if (user || group || who->user.saved != who->user.effective || who->group.saved != who->group.effective) {
+		who->user.saved = who->user.effective;
+		who->group.saved = who->group.effective;
 		credentials_tell(p);
 	}
-	return who->euid != who->uid || who->egid != who->gid;
+	return who->user.effective != who->user.real || who->group.effective != who->group.real;
 }
 
 /* The last part of the path. */

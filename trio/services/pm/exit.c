@@ -22,7 +22,9 @@ void process_end(struct process *p, uint32_t status, const struct thread *except
 void parent_tell(struct process *p, int32_t code, uint32_t status)
 {
 	struct process *parent = p->parent;
-	struct information i = { .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = status };
+	struct information i = {
+		.code = code, .pid = (uint32_t)p->number, .uid = p->identity.user.real, .value = status
+	};
 	bool ended = code == CLD_EXITED || code == CLD_KILLED;
 	uint32_t signal = ended ? p->exit_signal : SIGCHLD;
 	const struct linux_sigaction *action = &parent->handlers->action[SIGCHLD - 1];
@@ -108,7 +110,7 @@ static void process_leave(struct process *p)
 {
 	timer_end(&p->real);
 	timer_end(&p->processor);
-	if (p->pending.first)
+	if (p->pending.set)
 		pending_flush(p, &p->pending, UINT64_MAX);
 	p->zombie = true;
 	p->ending = true;
@@ -137,7 +139,7 @@ verdict thread_leave(struct thread *t, struct request *r)
 	if (t->clear_tid && (p->thread_count > 1 || p->shares_space))
 		vm_clear_and_wake(slot, t->clear_tid);
 	t->clear_tid = 0;
-	if (t->pending.first)
+	if (t->pending.set)
 		pending_flush(p, &t->pending, UINT64_MAX);
 	if (pm.semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(p))
 		return give_way(r, BY_NOTHING);

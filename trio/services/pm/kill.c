@@ -9,8 +9,8 @@ static int64_t send_checked(const struct process *from, struct process *to, stru
 	return signal == 0 ? 0 : signal_send(to, t, signal, i);
 }
 
-/* To all of a group; of group 0, to all but the first process and the sender: that some may not be signalled, or none, is
- * no error then, as in Linux. */
+/* To all of a group; of group 0, to all but the first process and the sender: that some may not be signalled, or none,
+ * is no error then, as in Linux. */
 static int64_t kill_some(const struct process *from, int32_t group, uint32_t signal, const struct information *i)
 {
 	bool met = false, allowed = group == 0;

@@ -26,10 +26,10 @@ bool may_fork(const struct process *p)
 {
 	uint64_t count = 0;
 
-	if (p->identity.uid == 0 || p->identity.euid == 0)
+	if (p->identity.user.real == 0 || p->identity.user.effective == 0)
 		return true;
 	EACH_PROCESS (other) {
-		if (other->identity.uid == p->identity.uid)
+		if (other->identity.user.real == p->identity.user.real)
 			count += MAX(other->thread_count, 1);
 	}
 	return count < p->limits[RLIMIT_NPROC].soft;
@@ -44,9 +44,10 @@ static int64_t limited(const struct request *r, int32_t pid, struct process **ou
 	if (!p)
 		return -ESRCH;
 	*out = p;
-	if (p == self || mine->euid == 0)
+	if (p == self || mine->user.effective == 0)
 		return 0;
-	if (mine->uid == p->identity.uid && mine->uid == p->identity.euid && mine->uid == p->identity.suid)
+	if (mine->user.real == p->identity.user.real && mine->user.real == p->identity.user.effective &&
+	    mine->user.real == p->identity.user.saved)
 		return 0;
 	return -EPERM;
 }
@@ -67,7 +68,7 @@ static int64_t limit_set(const struct process *self, struct process *p, uint32_t
 {
 	if (new->soft > new->hard)
 		return -EINVAL;
-	if (self->identity.euid != 0 && new->hard > p->limits[which].hard)
+	if (self->identity.user.effective != 0 && new->hard > p->limits[which].hard)
 		return -EPERM;
 	/* Descriptors beyond what any process can have. */
 	if (which == RLIMIT_NOFILE && new->hard > (1U << 20))
@@ -101,9 +102,9 @@ verdict pm_limits(struct request *r, int32_t pid, uint32_t which, struct grant n
 
 static bool may_set(const struct process *self, const struct process *p)
 {
-	uint32_t euid = self->identity.euid;
+	uint32_t euid = self->identity.user.effective;
 
-	return euid == 0 || euid == p->identity.uid || euid == p->identity.euid;
+	return euid == 0 || euid == p->identity.user.real || euid == p->identity.user.effective;
 }
 
 /* To be nicer is always allowed; less so, to root, or as far as RLIMIT_NICE lets: 20 - nice at most. */
@@ -113,7 +114,7 @@ static int64_t nice_set(const struct process *self, struct thread *t, int32_t ni
 
 	if (!may_set(self, p))
 		return -EPERM;
-	if (nice < t->nice && self->identity.euid != 0 && (uint64_t)(20 - nice) > p->limits[RLIMIT_NICE].soft)
+	if (nice < t->nice && self->identity.user.effective != 0 && (uint64_t)(20 - nice) > p->limits[RLIMIT_NICE].soft)
 		return -EACCES;
 	t->nice = nice;
 	thread_identify(t);
@@ -129,7 +130,7 @@ static bool is_meant(const struct thread *self, const struct thread *t, uint32_t
 		return t->number == (who ? who : self->number);
 	if (which == PRIO_PGRP)
 		return p->group == (who ? who : self->process->group);
-	return p->identity.uid == (who ? (uint32_t)who : self->process->identity.uid);
+	return p->identity.user.real == (who ? (uint32_t)who : self->process->identity.user.real);
 }
 
 /* The answer is 20 - nice, of several the highest: never negative. */

@@ -36,15 +36,16 @@ struct information {
 };
 
 struct queued {
-	struct queued *next;
+	struct link link;
+	struct queued *next_free;
 	uint32_t signal;
 	struct information information;
 };
 
-/* Signals that were sent and not taken: `set` has a bit for each that is in the list. */
+/* Signals that were sent and not taken: `set` has a bit for each that is in the list, which the first one starts. */
 struct pending {
 	uint64_t set;
-	struct queued *first, *last;
+	struct link queued;
 };
 
 /* What is done about signals. Only where `set` has its bit does `action` say anything; else it is SIG_DFL. */
@@ -61,18 +62,7 @@ struct ids {
 };
 
 struct identity {
-	union {
-		struct ids user;
-		struct {
-			uint32_t uid, euid, suid;
-		};
-	};
-	union {
-		struct ids group;
-		struct {
-			uint32_t gid, egid, sgid;
-		};
-	};
+	struct ids user, group;
 	uint32_t group_count;
 	uint32_t groups[GROUPS];
 };
@@ -271,7 +261,9 @@ static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 /* Of a signal that `p` sends. */
 static inline struct information from_user(const struct process *p, int32_t code, uint64_t value)
 {
-	return (struct information){ .code = code, .pid = (uint32_t)p->number, .uid = p->identity.uid, .value = value };
+	return (struct information){
+		.code = code, .pid = (uint32_t)p->number, .uid = p->identity.user.real, .value = value
+	};
 }
 
 /* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
@@ -344,7 +336,7 @@ void usage_add(struct usage *to, const struct usage *more);
 struct usage thread_usage(const struct thread *t);
 /* Of its threads, those that have ended too. */
 struct usage process_usage(const struct process *p);
-void usage_write(struct linux_rusage *to, const struct usage *from);
+int64_t usage_write(struct grant to, const struct usage *from);
 
 /* limits.c */
 void limits_start(struct process *p);

@@ -52,7 +52,7 @@ static verdict status(struct request *r, const struct semaphore_set *s, int64_t 
 
 static bool is_owner(const struct process *p, const struct semaphore_set *s)
 {
-	uint32_t user = p->identity.euid;
+	uint32_t user = p->identity.user.effective;
 
 	return user == 0 || user == s->uid || user == s->cuid;
 }

@@ -32,7 +32,7 @@ static bool is_in_group(const struct identity *who, uint32_t group)
 	for (uint32_t i = 0; i < who->group_count; i++)
 		if (who->groups[i] == group)
 			return true;
-	return who->egid == group;
+	return who->group.effective == group;
 }
 
 bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted)
@@ -40,9 +40,9 @@ bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wa
 	const struct identity *who = &p->identity;
 	uint32_t granted = s->mode;
 
-	if (who->euid == 0)
+	if (who->user.effective == 0)
 		return true;
-	if (who->euid == s->cuid || who->euid == s->uid)
+	if (who->user.effective == s->cuid || who->user.effective == s->uid)
 		granted >>= 6;
 	else if (is_in_group(who, s->cgid) || is_in_group(who, s->gid))
 		granted >>= 3;
@@ -95,8 +95,8 @@ static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t fla
 		return refuse(r, ENOMEM);
 	/* committed */
 	s->key = key;
-	s->uid = s->cuid = who->euid;
-	s->gid = s->cgid = who->egid;
+	s->uid = s->cuid = who->user.effective;
+	s->gid = s->cgid = who->group.effective;
 	s->mode = flags & MODE_ALL;
 	s->changed = now();
 	s->count = count;

@@ -20,28 +20,18 @@ bool default_stops(uint32_t signal)
 
 static void queued_free(struct process *p, struct queued *one)
 {
-	one->next = pm.free_queued;
+	list_remove(&one->link);
+	one->next_free = pm.free_queued;
 	pm.free_queued = one;
 	p->queued--;
 }
 
 void pending_flush(struct process *p, struct pending *pending, uint64_t set)
 {
-	struct queued **at = &pending->first, *last = NULL;
-
 	pending->set &= ~set;
-	while (*at) {
-		struct queued *one = *at;
-
-		if (set & SIGNAL_BIT(one->signal)) {
-			*at = one->next;
+	LIST_EACH (struct queued, one, &pending->queued, link)
+		if (set & SIGNAL_BIT(one->signal))
 			queued_free(p, one);
-		} else {
-			last = one;
-			at = &one->next;
-		}
-	}
-	pending->last = last;
 }
 
 /* A signal below SIGRTMIN waits at most once; it waits also where there is no room for what comes with it. */
@@ -51,6 +41,8 @@ static int64_t pending_add(struct process *p, struct pending *pending, uint32_t 
 
 	if (signal < SIGRTMIN && pending->set & SIGNAL_BIT(signal))
 		return 0;
+	if (!pending->set)
+		list_start(&pending->queued);
 	if (!one || (signal >= SIGRTMIN && p->queued >= p->limits[RLIMIT_SIGPENDING].soft)) {
 		if (signal >= SIGRTMIN && i->code < 0)
 			return -EAGAIN;
@@ -58,42 +50,32 @@ static int64_t pending_add(struct process *p, struct pending *pending, uint32_t 
 		return 0;
 	}
 	/* committed */
-	pm.free_queued = one->next;
+	pm.free_queued = one->next_free;
 	p->queued++;
 	*one = (struct queued){ .signal = signal, .information = *i };
-	if (pending->first)
-		pending->last->next = one;
-	else
-		pending->first = one;
-	pending->last = one;
+	list_add(&pending->queued, &one->link);
 	pending->set |= SIGNAL_BIT(signal);
 	return 0;
 }
 
 static void pending_take(struct process *p, struct pending *pending, uint32_t signal, struct information *i)
 {
-	struct queued **at = &pending->first, *before = NULL, *found;
+	struct queued *found = NULL;
 	bool more = false;
 
-	while (*at && (*at)->signal != signal) {
-		before = *at;
-		at = &before->next;
+	LIST_EACH (struct queued, one, &pending->queued, link) {
+		if (one->signal != signal)
+			continue;
+		more = found != NULL;
+		if (more)
+			break;
+		found = one;
 	}
-	found = *at;
-	if (!found) {
-		pending->set &= ~SIGNAL_BIT(signal);
-		*i = (struct information){ .code = SI_USER };
-		return;
-	}
-	*i = found->information;
-	*at = found->next;
-	if (pending->last == found)
-		pending->last = before;
-	for (const struct queued *rest = found->next; rest && !more; rest = rest->next)
-		more = rest->signal == signal;
 	if (!more)
 		pending->set &= ~SIGNAL_BIT(signal);
-	queued_free(p, found);
+	*i = found ? found->information : (struct information){ .code = SI_USER };
+	if (found)
+		queued_free(p, found);
 }
 
 uint32_t signal_take(struct thread *t, uint64_t set, struct information *i)

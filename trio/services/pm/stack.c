@@ -85,10 +85,10 @@ static void put_auxiliary(struct writer *w, const struct thread *t, const struct
 	put_pair(w, AT_BASE, image->interpreter ? image->interpreter->bias : 0);
 	put_pair(w, AT_FLAGS, 0);
 	put_pair(w, AT_ENTRY, image->entry);
-	put_pair(w, AT_UID, who->uid);
-	put_pair(w, AT_EUID, who->euid);
-	put_pair(w, AT_GID, who->gid);
-	put_pair(w, AT_EGID, who->egid);
+	put_pair(w, AT_UID, who->user.real);
+	put_pair(w, AT_EUID, who->user.effective);
+	put_pair(w, AT_GID, who->group.real);
+	put_pair(w, AT_EGID, who->group.effective);
 	put_pair(w, AT_SECURE, secure);
 	put_pair(w, AT_RANDOM, random);
 	put_pair(w, AT_HWCAP2, pm.hardware_2);

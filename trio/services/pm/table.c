@@ -13,7 +13,7 @@ void table_start(void)
 		pm.free_handlers = &pm.handlers[i];
 	}
 	for (uint32_t i = 0; i < QUEUED; i++) {
-		pm.queued[i].next = pm.free_queued;
+		pm.queued[i].next_free = pm.free_queued;
 		pm.free_queued = &pm.queued[i];
 	}
 }

@@ -239,7 +239,7 @@ static verdict time_set(struct request *r, const struct linux_timespec *time)
 {
 	if (time->seconds < 0 || (uint64_t)time->nanoseconds >= NS_PER_SECOND)
 		return refuse(r, EINVAL);
-	if (asking(r)->process->identity.euid != 0)
+	if (asking(r)->process->identity.user.effective != 0)
 		return refuse(r, EPERM);
 	return settle(r, clock_set(time->seconds, time->nanoseconds));
 }
@@ -264,7 +264,7 @@ verdict pm_settimeofday(struct request *r, struct grant from, struct grant zone)
 	if (zone.length && copy_in(ignored, zone, 0, sizeof ignored) != 0)
 		return refuse(r, EFAULT);
 	if (!from.length)
-		return asking(r)->process->identity.euid != 0 ? refuse(r, EPERM) : answer(r, 0);
+		return asking(r)->process->identity.user.effective != 0 ? refuse(r, EPERM) : answer(r, 0);
 	if ((uint64_t)given.microseconds > MICROSECONDS)
 		return refuse(r, EINVAL);
 	return time_set(r, &(struct linux_timespec){ given.seconds, given.microseconds * (int64_t)NS_PER_MICROSECOND });

@@ -39,9 +39,9 @@ static struct linux_timeval timeval_of(uint64_t ns)
 	return (struct linux_timeval){ (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / 1000) };
 }
 
-void usage_write(struct linux_rusage *to, const struct usage *from)
+int64_t usage_write(struct grant to, const struct usage *from)
 {
-	*to = (struct linux_rusage){
+	const struct linux_rusage out = {
 		.user = timeval_of(from->user),
 		.system = timeval_of(from->system),
 		.resident = (int64_t)from->resident,
@@ -49,12 +49,13 @@ void usage_write(struct linux_rusage *to, const struct usage *from)
 		.switches_voluntary = (int64_t)from->voluntary,
 		.switches_involuntary = (int64_t)from->involuntary,
 	};
+
+	return copy_out(to, 0, &out, sizeof out);
 }
 
 verdict pm_getrusage(struct request *r, int32_t who, struct grant to)
 {
 	const struct thread *t = asking(r);
-	struct linux_rusage out;
 	struct usage sum;
 
 	if (who == RUSAGE_SELF)
@@ -65,8 +66,7 @@ verdict pm_getrusage(struct request *r, int32_t who, struct grant to)
 		sum = thread_usage(t);
 	else
 		return refuse(r, EINVAL);
-	usage_write(&out, &sum);
-	return answer_with(r, 0, to, &out, sizeof out);
+	return settle(r, usage_write(to, &sum));
 }
 
 /* Answers the ticks since boot. */

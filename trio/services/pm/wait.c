@@ -51,14 +51,12 @@ struct wish {
 static int64_t write_usage(const struct process *child, struct grant to)
 {
 	struct usage sum;
-	struct linux_rusage out;
 
 	if (to.length == 0)
 		return 0;
 	sum = process_usage(child);
 	usage_add(&sum, &child->children_usage);
-	usage_write(&out, &sum);
-	return copy_out(to, 0, &out, sizeof out);
+	return usage_write(to, &sum);
 }
 
 /* What waitid tells of a status: an exit status or a signal. */
@@ -95,7 +93,7 @@ static void told(struct process *child, int32_t code)
 static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status, int32_t code)
 {
 	int32_t number = child->number;
-	uint32_t uid = child->identity.uid;
+	uint32_t uid = child->identity.user.real;
 
 	if (write_usage(child, w->usage) != 0)
 		return refuse(r, EFAULT);
