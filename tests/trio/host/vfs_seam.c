@@ -160,10 +160,6 @@ int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mod
 	return -EACCES;
 }
 
-void locks_of_process_drop(struct node *n, uint32_t process)
-{
-}
-
-void locks_of_file_drop(struct node *n, struct file *f)
+void locks_drop(struct node *n, uint32_t process, const struct file *f)
 {
 }

@@ -135,7 +135,7 @@ int64_t descriptor_close(uint32_t task, int32_t fd)
 	if ((uint32_t)fd < d->lowest)
 		d->lowest = (uint32_t)fd;
 	if (f->node != NULL && f->node->locks != NULL)
-		locks_of_process_drop(f->node, vfs.tasks[task].process);
+		locks_drop(f->node, vfs.tasks[task].process, NULL);
 	file_drop(f);
 	return 0;
 }
@@ -221,7 +221,7 @@ void file_released(struct file *f)
 		f->operations->release(f);
 	if (n != NULL) {
 		if (n->locks != NULL)
-			locks_of_file_drop(n, f);
+			locks_drop(n, 0, f);
 		if ((f->flags & FILE_COUNTS_AS_WRITER) != 0)
 			n->writers--;
 		n->mount->users--;

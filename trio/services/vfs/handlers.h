@@ -17,10 +17,6 @@ bool descriptors_close_marked(uint32_t task);
 int64_t descriptor_flags(uint32_t task, uint32_t fd);
 void descriptor_flags_set(uint32_t task, uint32_t fd, bool close_on_exec);
 
-/* programs.c */
-/* `task` executes `n` from now on, NULL: nothing. */
-void program_set(uint32_t task, struct node *n);
-
 /* machine.c: at the service's start. */
 void names_start(void);
 
@@ -46,8 +42,8 @@ int64_t node_set(struct node *n, unsigned which, const struct file_attributes *t
 int64_t mount_root(void);
 
 /* locks.c */
-void locks_of_process_drop(struct node *n, uint32_t process);
-void locks_of_file_drop(struct node *n, struct file *f);
+/* All of a process's record locks, or of a file's flock: one of both is given. */
+void locks_drop(struct node *n, uint32_t process, const struct file *f);
 
 /* tty.c */
 /* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
@@ -58,7 +54,6 @@ void terminal_notified(void);
 extern const struct file_operations terminal_files;
 /* /dev/tty: the session's own terminal, or -ENXIO; any other: it may become that. */
 int64_t terminal_open_own(uint32_t task, struct file *f);
-verdict terminal_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
 int64_t terminal_open(uint32_t task, struct file *f);
 
 /* disk_device.c, */

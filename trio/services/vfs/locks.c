@@ -85,20 +85,10 @@ static int64_t apply(struct node *n, const struct lock *wanted, bool unlock)
 	return 0;
 }
 
-void locks_of_process_drop(struct node *n, uint32_t process)
-{
-	struct lock all = { .process = process, .last = END };
-
-	if (process == 0)
-		return;
-	clear(n, &all, NULL);
-	unpark(&vfs.lock_waiters);
-}
-
 /* Wakes only for a lock that goes: two that wait in flock() would wake each other for ever. */
-void locks_of_file_drop(struct node *n, struct file *f)
+void locks_drop(struct node *n, uint32_t process, const struct file *f)
 {
-	struct lock all = { .file = f, .last = END };
+	struct lock all = { .process = process, .file = f, .last = END };
 	const struct lock *l = n->locks;
 
 	while (l != NULL && !same_owner(l, &all))
@@ -200,7 +190,7 @@ verdict vfs_flock(struct request *r, struct file *f, uint32_t operation)
 	if (f->node == NULL || (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN))
 		return refuse(r, EINVAL);
 	if (what == LOCK_UN) {
-		locks_of_file_drop(f->node, f);
+		locks_drop(f->node, 0, f);
 		return answer(r, 0);
 	}
 	if (conflict(f->node, &wanted) == NULL)
@@ -208,7 +198,7 @@ verdict vfs_flock(struct request *r, struct file *f, uint32_t operation)
 	if ((operation & LOCK_NB) != 0)
 		return refuse(r, EAGAIN);
 	/* To change its lock it gives up the one it has. */
-	locks_of_file_drop(f->node, f);
+	locks_drop(f->node, 0, f);
 	return park(&vfs.lock_waiters, r);
 }
 

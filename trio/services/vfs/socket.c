@@ -92,16 +92,6 @@ static void socket_close(struct socket *s)
 
 /* Files ------------------------------------------------------------------------------------------------------------ */
 
-static verdict send_message(struct request *r, struct socket *s, const struct message *m)
-{
-	return s->type == SOCK_STREAM ? stream_send(r, s, m) : packet_send(r, s, m);
-}
-
-static verdict receive_message(struct request *r, struct socket *s, const struct message *m)
-{
-	return s->type == SOCK_STREAM ? stream_receive(r, s, m) : packet_receive(r, s, m);
-}
-
 static verdict socket_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct message m = { .data = to };

@@ -144,19 +144,11 @@ void address_release(struct socket *s);
 /* As much as there is room for; the request's `length` is the address's. 0 or -EFAULT. */
 int64_t address_put(struct request *r, const struct address *a, struct grant to);
 
-/* unix_stream.c, unix_packet.c */
-verdict stream_send(struct request *r, struct socket *s, const struct message *m);
-verdict stream_receive(struct request *r, struct socket *s, const struct message *m);
-verdict packet_send(struct request *r, struct socket *s, const struct message *m);
-verdict packet_receive(struct request *r, struct socket *s, const struct message *m);
-/* A packet with `length` bytes of the message and what it has beside them. 0, -ENOBUFS without memory, -EFAULT, or as
- * beside_get(). */
-int64_t packet_make(uint32_t task, const struct message *m, uint32_t length, struct packet **out);
+/* unix_message.c */
+verdict send_message(struct request *r, struct socket *s, const struct message *m);
+verdict receive_message(struct request *r, struct socket *s, const struct message *m);
 /* With the rights in it, unless they were taken out. */
 void packet_end(struct packet *p);
-/* Into the receiver's list; out of it, and to its end. */
-void packet_add(struct socket *to, struct packet *p);
-void packet_remove(struct socket *s, struct packet *p);
 
 /* unix_rights.c */
 /* What `control` holds. -EBADF, -EINVAL, -EPERM, -EFAULT, -ENOMEM. */

@@ -37,12 +37,11 @@ struct terminal {
 };
 extern struct terminal terminal;
 
-/* tty.c: the task's session has it; is to have it from now on; is gone that had it: it is nobody's. */
+/* The task's session has it. tty.c: is gone that had it: it is nobody's. */
 static inline bool terminal_is_own(uint32_t task)
 {
 	return terminal.session != 0 && vfs.tasks[task].session == terminal.session;
 }
-void terminal_own(uint32_t task);
 void terminal_session_ended(void);
 /* tty_input.c: `group` gets `signal`. */
 void tty_signal(uint32_t group, uint32_t signal);

@@ -313,7 +313,7 @@ void node_begin(struct node *n, struct mount *m, const struct file_attributes *a
 /* devfs.c: the device a special node stands for; NULL: none. */
 const struct device *device_of(uint32_t mode, uint32_t number);
 
-/* fifo.c: a fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
+/* pipe.c: a fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
 verdict fifo_open(struct request *r, struct file *f);
 void fifo_forget(struct node *n);
 /* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
