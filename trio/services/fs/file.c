@@ -68,27 +68,15 @@ int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to
 	return (int64_t)done;
 }
 
+/* A symbolic link has its text as a file its content. */
 int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 {
 	struct mount *m;
 	struct inode *i;
-	struct buffer *b;
-	uint32_t zone;
-	uint64_t n;
 
 	TRY(mount_of(mount, &m));
 	TRY(inode_get(m, inode, &i));
-	if (!S_ISLNK(i->mode))
-		return -EINVAL;
-	TRY(block_zone(m, i, 0, &zone));
-	if (zone == 0)
-		return -EIO;
-	TRY(cache_read(m, zone, &b));
-	n = MIN(to.length, MIN(i->size, m->block_size));
-	if (copy_out(to, 0, b->bytes, n) != 0)
-		return -EFAULT;
-	touch_access(m, i);
-	return (int64_t)n;
+	return S_ISLNK(i->mode) ? fs_read(mount, inode, 0, to) : -EINVAL;
 }
 
 /* A buffer for `part` bytes from `within` of the file's block. *blank: its content is of no worth yet. */

@@ -2,8 +2,6 @@
  * are signals that are not left to their default, so that fork copies next to nothing. */
 #include "pm_internal.h"
 
-#define UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
-
 /* There are as many as processes. */
 struct handlers *handlers_take(void)
 {

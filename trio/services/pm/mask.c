@@ -1,8 +1,6 @@
 /* mask.c: which signals a thread blocks, which wait for it, and waiting for some. */
 #include "pm_internal.h"
 
-#define UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
-
 /* What waits for the process and would have been this thread's may have to be another's now. */
 static void hand_over(struct thread *from, uint64_t newly_blocked)
 {

@@ -24,6 +24,7 @@
 #define NAME_BYTES 16
 /* Signals waiting, in all processes together; one process has at most RLIMIT_SIGPENDING of them. */
 #define QUEUED 2048
+#define UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 
 /* In place of a slot plus one. */
 #define NOBODY 0

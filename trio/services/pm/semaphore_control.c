@@ -70,14 +70,12 @@ static verdict set_owner(struct request *r, struct semaphore_set *s, const struc
 }
 
 /* What only its owner may. */
-static verdict control_set(struct request *r, int32_t id, bool remove, struct grant from)
+static verdict control_set(struct request *r, struct semaphore_set *s, bool remove, struct grant from)
 {
 	struct linux_semid_ds new;
-	struct semaphore_set *s;
 
 	if (!remove && copy_in(&new, from, 0, sizeof new) != 0)
 		return refuse(r, EFAULT);
-	s = set_of(id);
 	if (!s)
 		return refuse(r, EINVAL);
 	if (!is_owner(asking(r)->process, s))
@@ -135,21 +133,29 @@ static verdict set_value(struct request *r, struct semaphore_set *s, uint32_t nu
 	return update_share(r, s);
 }
 
-/* What whoever may use a set may. */
-static verdict control_values(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value,
-			      struct grant memory)
+verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value, struct grant memory)
 {
-	bool set = command == SETVAL || command == SETALL, all = command == GETALL || command == SETALL;
-	struct semaphore_set *s = set_of(id);
+	bool by_place = command == SEM_STAT || command == SEM_STAT_ANY, sets = command == SETVAL || command == SETALL;
+	struct semaphore_set *s = by_place ? set_at(id) : set_of(id);
 
+	if (r->again)
+		return update_share(r, s);
+	if (id < 0 || command > SEM_STAT_ANY || (command > IPC_INFO && command < GETPID))
+		return refuse(r, EINVAL);
+	if (command == IPC_INFO || command == SEM_INFO)
+		return inform(r, command == SEM_INFO, memory);
+	if (command == IPC_SET || command == IPC_RMID)
+		return control_set(r, s, command == IPC_RMID, memory);
 	if (command == SETVAL && (value < 0 || value > SEMVMX))
 		return refuse(r, ERANGE);
 	if (!s || (command == SETVAL && (uint32_t)number >= s->count))
 		return refuse(r, EINVAL);
-	if (!may_use(asking(r)->process, s, set ? ALTER : READ))
+	if (command != SEM_STAT_ANY && !may_use(asking(r)->process, s, sets ? ALTER : READ))
 		return refuse(r, EACCES);
-	if (all)
-		return all_values(r, s, set, memory);
+	if (by_place || command == IPC_STAT)
+		return status(r, s, by_place ? s->id : 0, memory);
+	if (command == GETALL || command == SETALL)
+		return all_values(r, s, sets, memory);
 	if ((uint32_t)number >= s->count)
 		return refuse(r, EINVAL);
 	switch (command) {
@@ -161,42 +167,5 @@ static verdict control_values(struct request *r, int32_t id, int32_t number, uin
 		return answer(r, s->semaphores[number].process);
 	default:
 		return answer(r, set_waiting(s, (uint32_t)number, command == GETZCNT));
-	}
-}
-
-verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value, struct grant memory)
-{
-	const struct semaphore_set *s;
-
-	if (r->again)
-		return update_share(r, set_of(id));
-	if (id < 0)
-		return refuse(r, EINVAL);
-	switch (command) {
-	case IPC_INFO:
-	case SEM_INFO:
-		return inform(r, command == SEM_INFO, memory);
-	case IPC_STAT:
-	case SEM_STAT:
-	case SEM_STAT_ANY:
-		s = command == IPC_STAT ? set_of(id) : set_at(id);
-		if (!s)
-			return refuse(r, EINVAL);
-		if (command != SEM_STAT_ANY && !may_use(asking(r)->process, s, READ))
-			return refuse(r, EACCES);
-		return status(r, s, command == IPC_STAT ? 0 : s->id, memory);
-	case IPC_SET:
-	case IPC_RMID:
-		return control_set(r, id, command == IPC_RMID, memory);
-	case GETVAL:
-	case GETPID:
-	case GETNCNT:
-	case GETZCNT:
-	case GETALL:
-	case SETVAL:
-	case SETALL:
-		return control_values(r, id, number, command, value, memory);
-	default:
-		return refuse(r, EINVAL);
 	}
 }

@@ -7,6 +7,7 @@
 #define RANDOM_BYTES 16
 /* Words that are written at once. */
 #define WORDS 64
+#define AUXILIARY_WORDS 36
 
 /* Words for the pointers, on their way to the program's memory. */
 struct writer {
@@ -32,12 +33,6 @@ static void put(struct writer *w, uint64_t word)
 	w->words[w->count++] = word;
 	if (w->count == WORDS)
 		flush(w);
-}
-
-static void put_pair(struct writer *w, uint64_t type, uint64_t value)
-{
-	put(w, type);
-	put(w, value);
 }
 
 uint64_t stack_need(const struct strings *s)
@@ -75,28 +70,32 @@ static void put_auxiliary(struct writer *w, const struct thread *t, const struct
 			  bool secure)
 {
 	const struct identity *who = &t->process->identity;
+	const uint64_t words[AUXILIARY_WORDS] = {
+		AT_HWCAP,  pm.hardware,
+		AT_PAGESZ, PAGE,
+		AT_CLKTCK, CLOCK_TICKS,
+		AT_PHDR,   image->headers,
+		AT_PHENT,  sizeof(struct elf_segment),
+		AT_PHNUM,  image->header_count,
+		AT_BASE,   image->interpreter ? image->interpreter->bias : 0,
+		AT_FLAGS,  0,
+		AT_ENTRY,  image->entry,
+		AT_UID,    who->user.real,
+		AT_EUID,   who->user.effective,
+		AT_GID,    who->group.real,
+		AT_EGID,   who->group.effective,
+		AT_SECURE, secure,
+		AT_RANDOM, random,
+		AT_HWCAP2, pm.hardware_2,
+		AT_EXECFN, strings_at(&image->given),
+		AT_NULL,   0,
+	};
 
-	put_pair(w, AT_HWCAP, pm.hardware);
-	put_pair(w, AT_PAGESZ, PAGE);
-	put_pair(w, AT_CLKTCK, CLOCK_TICKS);
-	put_pair(w, AT_PHDR, image->headers);
-	put_pair(w, AT_PHENT, sizeof(struct elf_segment));
-	put_pair(w, AT_PHNUM, image->header_count);
-	put_pair(w, AT_BASE, image->interpreter ? image->interpreter->bias : 0);
-	put_pair(w, AT_FLAGS, 0);
-	put_pair(w, AT_ENTRY, image->entry);
-	put_pair(w, AT_UID, who->user.real);
-	put_pair(w, AT_EUID, who->user.effective);
-	put_pair(w, AT_GID, who->group.real);
-	put_pair(w, AT_EGID, who->group.effective);
-	put_pair(w, AT_SECURE, secure);
-	put_pair(w, AT_RANDOM, random);
-	put_pair(w, AT_HWCAP2, pm.hardware_2);
-	put_pair(w, AT_EXECFN, strings_at(&image->given));
-	put_pair(w, AT_NULL, 0);
+	if (w->count + AUXILIARY_WORDS > WORDS)
+		flush(w);
+	memcpy(w->words + w->count, words, sizeof words);
+	w->count += AUXILIARY_WORDS;
 }
-
-#define AUXILIARY_WORDS 36
 
 int64_t stack_write(struct thread *t, struct image *image, bool secure, uint64_t *sp)
 {
