@@ -155,11 +155,6 @@ static struct entry *folder_next(const struct tmpfs_folder *f, uint64_t position
 	return found;
 }
 
-static uint8_t type_of(uint32_t mode)
-{
-	return (uint8_t)((mode & S_IFMT) >> 12);
-}
-
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
 		  size_t length)
 {
@@ -173,47 +168,38 @@ int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, u
 	d->inode = inode;
 	d->next = (int64_t)next;
 	d->length = (uint16_t)whole;
-	d->type = type_of(mode);
+	d->type = (uint8_t)((mode & S_IFMT) >> 12);
 	memcpy(d->name, name, length);
 	return copy_out(to, at, buffer, whole) != 0 ? -EFAULT : (int64_t)whole;
 }
 
 /* `.` and `..` at 0 and 1, then the entries by their positions. */
-static int64_t one_entry(struct tmpfs_node *n, uint64_t *position, struct grant to, uint64_t at)
-{
-	struct entry *e = NULL;
-	struct node *of = *position == 1 ? &n->folder.parent->node : &n->node;
-	int64_t bytes;
-
-	if (*position >= DOTS) {
-		e = folder_next(&n->folder, *position);
-		if (e == NULL)
-			return 0;
-		*position = e->position;
-		of = &e->node->node;
-	}
-	bytes = entry_put(to, at, of->inode, *position + 1, of->mode, e == NULL ? ".." : e->name,
-			  e == NULL ? *position + 1 : e->length);
-	if (bytes > 0)
-		++*position;
-	return bytes;
-}
-
 int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);
 	uint64_t at = 0;
-	int64_t result;
 
 	if (n->node.links == 0)
 		return -ENOENT;
-	do {
-		result = one_entry(n, &file->position, to, at);
-		if (result > 0)
-			at += (uint64_t)result;
-	} while (result > 0);
-	if (at == 0 && result < 0)
-		return result;
+	for (;; file->position++) {
+		struct entry *e = file->position < DOTS ? NULL : folder_next(&n->folder, file->position);
+		struct node *of = file->position == 1 ? &n->folder.parent->node : &n->node;
+		int64_t bytes;
+
+		if (e == NULL && file->position >= DOTS)
+			break;
+		if (e != NULL) {
+			file->position = e->position;
+			of = &e->node->node;
+		}
+		bytes = entry_put(to, at, of->inode, file->position + 1, of->mode, e == NULL ? ".." : e->name,
+				  e == NULL ? file->position + 1 : e->length);
+		if (bytes < 0 && at == 0)
+			return bytes;
+		if (bytes < 0)
+			break;
+		at += (uint64_t)bytes;
+	}
 	node_accessed(&n->node, file->flags);
 	return (int64_t)at;
 }
