@@ -71,26 +71,18 @@ static int64_t buffer_fill(struct disk *d, uint64_t sector)
 	return result;
 }
 
-static int64_t read_step(struct disk *d, uint64_t offset, uint64_t n, struct grant to, uint64_t at)
+static int64_t step(struct disk *d, uint64_t offset, struct grant part, bool write)
 {
-	int64_t result;
+	uint64_t sector = offset / SECTOR;
+	uint8_t *at = d->buffer + offset % SECTOR;
 
-	if (n % SECTOR == 0)
-		return block_read(d->endpoint, offset / SECTOR, grant_part(to, at, n));
-	result = buffer_fill(d, offset / SECTOR);
-	return result < 0 ? result : copy_out(to, at, d->buffer + offset % SECTOR, n);
-}
-
-static int64_t write_step(struct disk *d, uint64_t offset, uint64_t n, struct grant from, uint64_t at)
-{
-	int64_t result;
-
-	if (n % SECTOR == 0)
-		return block_write(d->endpoint, offset / SECTOR, grant_part(from, at, n));
-	result = buffer_fill(d, offset / SECTOR);
-	if (result >= 0)
-		result = copy_in(d->buffer + offset % SECTOR, from, at, n);
-	return result < 0 ? result : block_write(d->endpoint, offset / SECTOR, grant_read(d->buffer, SECTOR));
+	if (part.length % SECTOR == 0)
+		return write ? block_write(d->endpoint, sector, part) : block_read(d->endpoint, sector, part);
+	TRY(buffer_fill(d, sector));
+	if (!write)
+		return copy_out(part, 0, at, part.length);
+	TRY(copy_in(at, part, 0, part.length));
+	return block_write(d->endpoint, sector, grant_read(d->buffer, SECTOR));
 }
 
 /* r->done: what earlier runs have done. */
@@ -103,7 +95,7 @@ static verdict transfer(struct request *r, struct file *f, struct grant g, uint6
 	while (r->done < length) {
 		uint64_t offset = *at + r->done, n = step_length(offset, length - r->done);
 
-		result = write ? write_step(d, offset, n, g, r->done) : read_step(d, offset, n, g, r->done);
+		result = step(d, offset, grant_part(g, r->done, n), write);
 		if (result == -EWAIT)
 			return park_hard(&vfs.block_waiters, r);
 		if (result < 0)

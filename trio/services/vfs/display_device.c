@@ -23,22 +23,20 @@ int64_t display_open(uint32_t task, struct file *f)
 	return ask(&d);
 }
 
+static verdict moved(struct request *r, int64_t n, uint64_t *at)
+{
+	*at += (uint64_t)MAX(n, 0);
+	return settle(r, n);
+}
+
 static verdict display_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	int64_t n = framebuffer_read(*at, to);
-
-	if (n > 0)
-		*at += (uint64_t)n;
-	return settle(r, n);
+	return moved(r, framebuffer_read(*at, to), at);
 }
 
 static verdict display_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	int64_t n = framebuffer_write(*at, from);
-
-	if (n > 0)
-		*at += (uint64_t)n;
-	return settle(r, n);
+	return moved(r, framebuffer_write(*at, from), at);
 }
 
 static int64_t display_seek(struct file *f, int64_t offset, uint32_t whence)

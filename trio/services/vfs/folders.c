@@ -106,7 +106,7 @@ verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, stru
 	return settle(r, copy_out(to, 0, &s, sizeof s));
 }
 
-static int64_t sync_all(void)
+int64_t vfs_write_back(void)
 {
 	int64_t worst = 0;
 
@@ -127,7 +127,7 @@ verdict vfs_sync(struct request *r, int32_t fd, uint32_t all)
 	int64_t result;
 
 	if (fd == -1) {
-		result = sync_all();
+		result = vfs_write_back();
 		/* sync(2) has no errors. */
 		return vfs_settle(r, result == -EWAIT ? result : 0);
 	}
@@ -144,9 +144,4 @@ verdict vfs_sync(struct request *r, int32_t fd, uint32_t all)
 	if (!(S_ISREG(n->mode) || S_ISDIR(n->mode)) || n->operations->sync == NULL)
 		return refuse(r, EINVAL);
 	return vfs_settle(r, n->operations->sync(n));
-}
-
-int64_t vfs_write_back(void)
-{
-	return sync_all();
 }

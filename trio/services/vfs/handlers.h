@@ -30,6 +30,10 @@ size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in)
 int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence);
 int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence);
 
+/* names.c: a file of `mode`, which the umask is applied to, comes to stand where nothing does: p->node. 0 or -errno,
+ * -EPERM where nobody can make any. */
+int64_t create_in(uint32_t task, struct place *p, uint32_t mode, uint32_t device);
+
 /* attributes.c */
 void stat_of_node(const struct node *n, struct linux_stat *s);
 /* What a path, or with none the descriptor, stands for: held. flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */

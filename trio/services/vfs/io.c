@@ -118,33 +118,21 @@ size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in)
 	return done;
 }
 
-/* Base plus offset becomes the position; -EINVAL where that is below 0. */
-static int64_t seek_from(struct file *f, uint64_t base, int64_t offset)
+int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence)
 {
+	uint64_t base = whence == SEEK_CUR ? f->position : whence == SEEK_END ? size : 0;
 	int64_t to;
 
+	if (whence >= SEEK_DATA && (offset < 0 || (uint64_t)offset >= size))
+		return -ENXIO;
+	if (whence == SEEK_HOLE)
+		offset = (int64_t)size;
 	if (__builtin_add_overflow((int64_t)base, offset, &to))
 		return -EOVERFLOW;
 	if (to < 0)
 		return -EINVAL;
 	f->position = (uint64_t)to;
 	return to;
-}
-
-int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence)
-{
-	switch (whence) {
-	case SEEK_SET:
-		return seek_from(f, 0, offset);
-	case SEEK_CUR:
-		return seek_from(f, f->position, offset);
-	case SEEK_END:
-		return seek_from(f, size, offset);
-	case SEEK_DATA:
-		return offset < 0 || (uint64_t)offset >= size ? -ENXIO : seek_from(f, 0, offset);
-	default:
-		return offset < 0 || (uint64_t)offset >= size ? -ENXIO : seek_from(f, size, 0);
-	}
 }
 
 int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)

@@ -2,6 +2,7 @@
  * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its folders, its
  * program or the fifo that it waits for, a program that is being loaded, another mount. */
 #include "procfs.h"
+#include "tmpfs.h"
 
 #define TYPE_BYTES 64
 #define ACCEPTED                                                                                                   \
@@ -39,7 +40,7 @@ int64_t mount_root(void)
 	struct mount *m = &vfs.mounts[0];
 
 	mount_begin(m, 0, "rootfs");
-	TRY(root_file_system.mount(m, "", ""));
+	TRY(tmpfs_root(m, 0755, TMPFS_MAGIC));
 	m->type = &root_file_system;
 	vfs.root = m->root;
 	return 0;

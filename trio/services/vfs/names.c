@@ -4,13 +4,10 @@
 /* May `task` take the entry `n` from the folder: write there, and with the sticky bit own one of the two. */
 static int64_t may_remove(uint32_t task, const struct node *folder, const struct node *n)
 {
-	int64_t result = permitted(task, folder, MAY_WRITE | MAY_EXECUTE);
-
-	if (result == 0 && (folder->mode & S_ISVTX) != 0 && !is_owner(task, n) && !is_owner(task, folder))
-		result = -EPERM;
-	if (result == 0 && n->covered_by != NULL)
-		result = -EBUSY;
-	return result;
+	TRY(permitted(task, folder, MAY_WRITE | MAY_EXECUTE));
+	if ((folder->mode & S_ISVTX) != 0 && !is_owner(task, n) && !is_owner(task, folder))
+		return -EPERM;
+	return n->covered_by != NULL ? -EBUSY : 0;
 }
 
 static void owned_by(uint32_t task, const struct node *folder, struct file_attributes *as)
@@ -36,25 +33,31 @@ static int64_t may_make(uint32_t task, const struct place *p, bool folder)
 	return permitted(task, p->folder, MAY_WRITE | MAY_EXECUTE);
 }
 
-int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out)
+int64_t create_in(uint32_t task, struct place *p, uint32_t mode, uint32_t device)
 {
 	struct file_attributes as = { .mode = mode & ~vfs.tasks[task].folders->umask, .device = device };
-	struct node *n = NULL;
+	struct node *n;
+
+	if (p->folder->operations->create == NULL)
+		return -EPERM;
+	owned_by(task, p->folder, &as);
+	TRY(p->folder->operations->create(p->folder, p->name, p->length, &as, &n));
+	p->node = n;
+	return 0;
+}
+
+int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out)
+{
 	struct place p;
 	int64_t result;
 
 	TRY(walk_place(task, directory, path, WALK_NOFOLLOW, &p));
-	owned_by(task, p.folder, &as);
 	result = may_make(task, &p, S_ISDIR(mode));
 	if (result == 0)
-		result = p.folder->operations->create == NULL
-				 ? -EPERM
-				 : p.folder->operations->create(p.folder, p.name, p.length, &as, &n);
-	place_drop(&p);
+		result = create_in(task, &p, mode, device);
 	if (result == 0 && out != NULL)
-		*out = n;
-	else if (result == 0)
-		node_drop(n);
+		*out = node_hold(p.node);
+	place_drop(&p);
 	return result;
 }
 
@@ -139,25 +142,21 @@ static int64_t types_allow(const struct place *from, const struct place *to, uin
 
 static int64_t rename_places(uint32_t task, struct place *from, struct place *to, uint32_t flags)
 {
-	int64_t result;
-
 	if (from->special || to->special)
 		return (flags & RENAME_NOREPLACE) != 0 && !from->special ? -EEXIST : -EBUSY;
 	if (from->node == NULL)
 		return -ENOENT;
 	if (from->folder->mount != to->folder->mount)
 		return -EXDEV;
-	result = types_allow(from, to, flags);
-	if (result == 0)
-		result = may_remove(task, from->folder, from->node);
-	if (result == 0)
-		result = to->node != NULL ? may_remove(task, to->folder, to->node)
-					  : permitted(task, to->folder, MAY_WRITE | MAY_EXECUTE);
+	TRY(types_allow(from, to, flags));
+	TRY(may_remove(task, from->folder, from->node));
+	TRY(to->node != NULL ? may_remove(task, to->folder, to->node)
+			     : permitted(task, to->folder, MAY_WRITE | MAY_EXECUTE));
 	/* Its `..` is to change. */
-	if (result == 0 && S_ISDIR(from->node->mode) && from->folder != to->folder)
-		result = permitted(task, from->node, MAY_WRITE);
-	if (result != 0 || from->node == to->node)
-		return result;
+	if (S_ISDIR(from->node->mode) && from->folder != to->folder)
+		TRY(permitted(task, from->node, MAY_WRITE));
+	if (from->node == to->node)
+		return 0;
 	if (from->folder->operations->rename == NULL)
 		return -EPERM;
 	return from->folder->operations->rename(from->folder, from->name, from->length, from->node, to->folder,
@@ -244,24 +243,17 @@ verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, s
 
 verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, struct grant to)
 {
+	int64_t result;
 	struct node *n;
-	int64_t result = find_node(r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n);
 
+	TRY_ANSWER(r, find_node(r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n));
 	/* An empty path is for a link that was opened with O_PATH. */
-	if (result == 0 && vfs.path[0] == '\0' && !S_ISLNK(n->mode)) {
-		node_drop(n);
-		return refuse(r, ENOENT);
-	}
-	if (result != 0)
-		return vfs_settle(r, result);
-	result = to.length == 0 || !S_ISLNK(n->mode) || n->operations->readlink == NULL
-			 ? -EINVAL
-			 : n->operations->readlink(n, vfs.page, PAGE);
-	if (result > 0) {
-		result = MIN(result, (int64_t)MIN(to.length, PAGE));
-		if (copy_out(to, 0, vfs.page, (size_t)result) != 0)
-			result = -EFAULT;
-	}
+	if (S_ISLNK(n->mode))
+		result = n->operations->readlink(n, vfs.page, PAGE);
+	else
+		result = vfs.path[0] == '\0' ? -ENOENT : -EINVAL;
 	node_drop(n);
-	return vfs_settle(r, result);
+	if (result <= 0)
+		return vfs_settle(r, result);
+	return answer_with(r, MIN(result, (int64_t)to.length), to, vfs.page, (size_t)MIN((uint64_t)result, to.length));
 }

@@ -111,38 +111,27 @@ static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 	return vfs_settle(r, result);
 }
 
-/* With O_CREAT: the node at the path, made where there is none. `made` says which. */
-/* Apart, so that opening what is there does not pay for its frame. */
+/* With O_CREAT: the node at the path, made where there is none. `made` says which. Apart, so that opening what is there
+ * does not pay for its frame. */
 static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t directory, uint32_t flags,
 						      uint32_t mode, struct node **out, bool *made)
 {
 	struct place p;
-	struct file_attributes as = { .mode = S_IFREG | (mode & 07777 & ~vfs.tasks[r->task].folders->umask) };
-	int64_t result =
-		walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? WALK_NOFOLLOW : 0, &p);
+	int64_t result = 0;
 
-	if (result != 0)
-		return result;
+	TRY(walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? WALK_NOFOLLOW : 0, &p));
 	*made = p.node == NULL;
 	if (p.slash)
 		result = p.node == NULL || S_ISDIR(p.node->mode) ? -EISDIR : -ENOTDIR;
 	else if (p.node != NULL)
 		result = (flags & O_EXCL) != 0 ? -EEXIST : 0;
-	else
-		result = permitted(r->task, p.folder, MAY_WRITE | MAY_EXECUTE);
-	if (result == 0 && p.node == NULL) {
-		as.owner = vfs.tasks[r->task].user;
-		as.group = (p.folder->mode & S_ISGID) != 0 ? p.folder->group : vfs.tasks[r->task].group;
-		result = p.folder->operations->create == NULL
-				 ? -EACCES
-				 : p.folder->operations->create(p.folder, p.name, p.length, &as, &p.node);
-	}
+	else if ((result = permitted(r->task, p.folder, MAY_WRITE | MAY_EXECUTE)) == 0)
+		result = create_in(r->task, &p, S_IFREG | (mode & 07777), 0);
 	if (result == 0)
 		*out = node_hold(p.node);
-	else if (*made)
-		p.node = NULL;
 	place_drop(&p);
-	return result;
+	/* As Linux says it here. */
+	return result == -EPERM ? -EACCES : result;
 }
 
 verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode)

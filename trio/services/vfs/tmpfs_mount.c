@@ -184,11 +184,6 @@ static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char 
 	return 0;
 }
 
-static int64_t mount_first(struct mount *m, const char *source, const char *options)
-{
-	return tmpfs_root(m, 0755, TMPFS_MAGIC);
-}
-
 static int64_t mount_empty(struct mount *m, const char *source, const char *options)
 {
 	return tmpfs_root(m, 0555, SYSFS_MAGIC);
@@ -197,9 +192,8 @@ static int64_t mount_empty(struct mount *m, const char *source, const char *opti
 const struct file_system tmpfs = {
 	.name = "tmpfs", .mount = tmpfs_mount_with, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
 };
-const struct file_system root_file_system = {
-	.name = "rootfs", .mount = mount_first, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
-};
+/* It is never unmounted. */
+const struct file_system root_file_system = { .name = "rootfs", .numbers = tmpfs_numbers };
 const struct file_system empty_file_system = {
 	.name = "sysfs", .mount = mount_empty, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
 };
