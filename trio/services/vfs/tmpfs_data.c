@@ -52,41 +52,34 @@ static inline char *page_at(struct tmpfs_node *n, uint64_t index, bool create)
 	return page_fetch(n, index, create);
 }
 
-/* Copies `length` bytes from or to the file at `offset`, as far as it goes. Returns how many, or -errno for none. */
-static inline __attribute__((always_inline)) int64_t move(struct tmpfs_node *n, struct grant g, uint64_t offset,
-							  uint64_t length, bool writes)
-{
-	uint64_t done = 0;
-	long bad = 0;
-
-	while (done < length && bad == 0) {
-		uint64_t in_page = (offset + done) % PAGE, chunk = MIN(PAGE - in_page, length - done);
-		char *p = page_at(n, (offset + done) / PAGE, writes);
-
-		if (p != NULL)
-			bad = writes ? copy_in(p + in_page, g, done, chunk) : copy_out(g, done, p + in_page, chunk);
-		else
-			bad = writes ? -ENOSPC : copy_zeros(g, done, chunk);
-		if (bad != 0)
-			chunk = p != NULL ? copied(p + in_page, g, done, chunk, writes) : 0;
-		done += chunk;
-	}
-	return done > 0 ? (int64_t)done : bad;
-}
-
 static verdict tmpfs_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
-	int64_t done;
+	uint64_t offset = *at, done = 0, length;
+	long bad = 0;
 
-	if (*at >= n->node.size)
+	if (offset >= n->node.size)
 		return answer(r, 0);
-	done = move(n, to, *at, MIN(to.length, n->node.size - *at), false);
-	if (done < 0)
-		return settle(r, done);
-	*at += (uint64_t)done;
+	length = MIN(to.length, n->node.size - offset);
+	while (done < length) {
+		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
+		char *p = page_at(n, offset / PAGE, false);
+
+		bad = p != NULL ? copy_out(to, done, p + in_page, chunk) : copy_zeros(to, done, chunk);
+		if (bad != 0 && p != NULL)
+			chunk = copied(p + in_page, to, done, chunk, false);
+		if (bad == 0 || p != NULL) {
+			done += chunk;
+			offset += chunk;
+		}
+		if (bad != 0)
+			break;
+	}
+	if (bad != 0 && done == 0)
+		return settle(r, bad);
+	*at = offset;
 	node_accessed(&n->node, f->flags);
-	return answer(r, done);
+	return answer(r, (int64_t)done);
 }
 
 static void grown(struct tmpfs_node *n, uint64_t size)
@@ -99,19 +92,32 @@ static void grown(struct tmpfs_node *n, uint64_t size)
 static verdict tmpfs_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
-	uint64_t length = regular_write_begin(r, f, at, from.length);
-	int64_t done;
+	uint64_t length = regular_write_begin(r, f, at, from.length), offset = *at, done = 0;
+	long bad = 0;
 
 	if (length == 0)
 		return ANSWERED;
-	done = move(n, from, *at, length, true);
-	if (done < 0)
-		return settle(r, done);
-	*at += (uint64_t)done;
-	if (*at > n->node.size)
-		grown(n, *at);
+	while (done < length) {
+		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
+		char *p = page_at(n, offset / PAGE, true);
+
+		bad = p == NULL ? -ENOSPC : copy_in(p + in_page, from, done, chunk);
+		if (bad == -EFAULT)
+			chunk = copied(p + in_page, from, done, chunk, true);
+		else if (bad != 0)
+			break;
+		done += chunk;
+		offset += chunk;
+		if (bad != 0)
+			break;
+	}
+	if (bad != 0 && done == 0)
+		return settle(r, bad);
+	*at = offset;
+	if (offset > n->node.size)
+		grown(n, offset);
 	n->node.modified = n->node.changed = vfs_time();
-	return answer(r, done);
+	return answer(r, (int64_t)done);
 }
 
 /* Where data begin, or a hole, at `offset` or after. What a mapping may have filled is taken for data. */

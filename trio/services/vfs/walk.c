@@ -203,8 +203,11 @@ static inline __attribute__((always_inline)) int64_t step(struct walker *w, size
 		return length == 2 ? go_up(w) : 0;
 	if (length > NAME_MAX)
 		return -ENAMETOOLONG;
-	last = place != NULL ? is_last(w->path, &place->slash) : w->path[0] == '\0';
+	if (place != NULL)
+		last = is_last(w->path, &place->slash);
 	result = w->at->operations->lookup(w->at, name, length, &next);
+	if (place == NULL)
+		last = w->path[0] == '\0';
 	if (place != NULL && last && result == -ENOENT)
 		next = NULL;
 	else if (result != 0)
