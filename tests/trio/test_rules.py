@@ -220,10 +220,10 @@ def test_a_system_calls_line_becomes_these_steps(copy: Path) -> None:
     stop = ["if (result < 0)", "return result;"]
     assert body("all") == [
         *("nanoseconds deadline;", "int64_t result;", "if (a[5])", "return -EINVAL;"),
-        *("result = deadline_after_micro(a[2], &deadline);", *stop, "result = mask_begin(t, a[3], a[4]);", *stop),
+        *("result = deadline_after(a[2], 1000, &deadline);", *stop, "result = mask_begin(t, a[3], a[4]);", *stop),
         "result = mask_end(t, result, client_vfs_poll_inline(&t->request, user_grant(a[0], a[1]), "
         "(uint32_t)(a[1]), deadline));",
-        *("(void)deadline_left_after_micro(a[2], deadline);", "return result;"),
+        *("(void)deadline_left(a[2], 1000, deadline);", "return result;"),
     ]
     assert body("some") == [
         *("struct grant vector;", "struct grant room;", "int64_t result;"),

@@ -192,7 +192,10 @@ def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str
         before.append(f"room_of({each.room[0]}, {each.room[1]}, &room)")
         call = f"room_used(t, {each.room[0]}, {each.room[1]}, {call})"
     if each.time:
-        before.append(f"deadline_{each.time[0]}({each.time[1]}, &deadline)")
+        # A timeval's parts are microseconds.
+        kind, unit = each.time[0].removesuffix("_micro"), "1000" if each.time[0].endswith("_micro") else "1"
+        words = [each.time[1], *([unit] if kind == "after" else []), "&deadline"]
+        before.append(f"deadline_{kind}({', '.join(words)})")
     if each.masked:
         before.append(f"mask_begin{'_at' if len(each.masked) == 1 else ''}(t, {', '.join(each.masked)})")
     for step in before:
@@ -204,7 +207,7 @@ def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str
         lines += [f"\tif ({each.time[1]})", "\t\tt->system_call = -1;"]
     if not each.leaving or each.time is None:
         return [*lines, f"\treturn {call};", "}", ""]
-    left = f"deadline_left_{each.time[0]}({each.time[1]}, deadline)"
+    left = f"deadline_left({each.time[1]}, {unit}, deadline)"
     return [*lines, f"\tresult = {call};", f"\t(void){left};", "\treturn result;", "}", ""]
 
 

@@ -91,15 +91,14 @@ static inline nanoseconds deadline_of(int32_t milliseconds)
 	return milliseconds == 0 ? 0 : now() + (uint64_t)milliseconds * 1000000;
 }
 
-/* wait.c: a struct timespec (`micro`: timeval) at `address` as a deadline, from now on or at that instant of the clock
- * since boot or of the calendar; NEVER where the address is 0, 0 for no wait at all. 0, -EFAULT, -EINVAL. */
-int64_t deadline_after(uint64_t address, nanoseconds *deadline);
-int64_t deadline_after_micro(uint64_t address, nanoseconds *deadline);
+/* wait.c: a struct timespec, or a timeval with a `unit` of 1000 ns, at `address` as a deadline, from now on or at that
+ * instant of the clock since boot or of the calendar; NEVER where the address is 0, 0 for no wait at all. 0, -EFAULT,
+ * -EINVAL. */
+int64_t deadline_after(uint64_t address, uint64_t unit, nanoseconds *deadline);
 int64_t deadline_at(uint64_t address, nanoseconds *deadline);
 int64_t deadline_at_calendar(uint64_t address, nanoseconds *deadline);
 /* Writes what is left of it there, unless the address is 0. 0 or -EFAULT. */
-long deadline_left_after(uint64_t address, nanoseconds deadline);
-long deadline_left_after_micro(uint64_t address, nanoseconds deadline);
+long deadline_left(uint64_t address, uint64_t unit, nanoseconds deadline);
 /* The signal mask during a wait, where `address` (or what it points to, beside the size) is not 0. 1: it is set, 0,
  * -EFAULT, -EINVAL. After -EINTR the old mask is restored by pm.attend: once the signal's handler has run, or at once
  * where there is none. */

@@ -16,14 +16,14 @@ static int64_t sleep_until(struct task *t, uint32_t clock, uint64_t deadline, ui
 		return result;
 	if (now() >= deadline)
 		return 0;
-	return deadline_left_after(left_to, deadline) != 0 ? -EFAULT : -EINTR;
+	return deadline_left(left_to, 1, deadline) != 0 ? -EFAULT : -EINTR;
 }
 
 /* Of the time that passes, whatever happens to the time of day. */
 static int64_t sleep_for(struct task *t, uint64_t time, uint64_t left_to)
 {
 	nanoseconds deadline;
-	int64_t result = time ? deadline_after(time, &deadline) : -EFAULT;
+	int64_t result = time ? deadline_after(time, 1, &deadline) : -EFAULT;
 
 	return result == 0 ? sleep_until(t, CLOCK_MONOTONIC, deadline, left_to) : result;
 }

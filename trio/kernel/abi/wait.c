@@ -4,51 +4,38 @@
 #include "clock.h"
 #include "pm_client.h"
 
-#define MICRO_PER_SECOND 1000000
 /* Bytes of a signal set, which calls name beside it. */
 #define SIGNAL_SET 8
 
-/* A struct timespec, or timeval where `units` a second are MICRO_PER_SECOND, as nanoseconds. What is beyond 64 bits is
- * never. */
-static int64_t time_get(uint64_t address, int64_t units, uint64_t *ns)
+/* In nanoseconds. What is beyond 64 bits is never. */
+static int64_t time_get(uint64_t address, uint64_t unit, uint64_t *ns)
 {
 	struct linux_timespec time;
 
 	if (user_get(&time, address, sizeof time) != 0)
 		return -EFAULT;
-	if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= units)
+	if (time.seconds < 0 || time.nanoseconds < 0 || (uint64_t)time.nanoseconds >= NS_PER_SECOND / unit)
 		return -EINVAL;
 	*ns = NEVER;
 	if ((uint64_t)time.seconds < NEVER / NS_PER_SECOND)
-		*ns = (uint64_t)time.seconds * NS_PER_SECOND +
-		      (uint64_t)time.nanoseconds * (NS_PER_SECOND / (uint64_t)units);
+		*ns = (uint64_t)time.seconds * NS_PER_SECOND + (uint64_t)time.nanoseconds * unit;
 	return 0;
 }
 
-static int64_t after(uint64_t address, int64_t units, nanoseconds *deadline)
+int64_t deadline_after(uint64_t address, uint64_t unit, nanoseconds *deadline)
 {
 	nanoseconds at = now();
 	uint64_t wait = NEVER;
-	int64_t result = address ? time_get(address, units, &wait) : 0;
+	int64_t result = address ? time_get(address, unit, &wait) : 0;
 
 	*deadline = wait >= NEVER - at ? NEVER : wait ? at + wait : 0;
 	return result;
 }
 
-int64_t deadline_after(uint64_t address, nanoseconds *deadline)
-{
-	return after(address, NS_PER_SECOND, deadline);
-}
-
-int64_t deadline_after_micro(uint64_t address, nanoseconds *deadline)
-{
-	return after(address, MICRO_PER_SECOND, deadline);
-}
-
 int64_t deadline_at(uint64_t address, nanoseconds *deadline)
 {
 	*deadline = NEVER;
-	return address ? time_get(address, NS_PER_SECOND, deadline) : 0;
+	return address ? time_get(address, 1, deadline) : 0;
 }
 
 int64_t deadline_at_calendar(uint64_t address, nanoseconds *deadline)
@@ -62,24 +49,13 @@ int64_t deadline_at_calendar(uint64_t address, nanoseconds *deadline)
 	return result;
 }
 
-/* What is left of it. */
-static long left(uint64_t address, uint64_t unit, nanoseconds deadline)
+long deadline_left(uint64_t address, uint64_t unit, nanoseconds deadline)
 {
 	nanoseconds at = now();
 	uint64_t ns = deadline > at ? deadline - at : 0;
 	struct linux_timespec time = { (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / unit) };
 
 	return address ? user_put(address, &time, sizeof time) : 0;
-}
-
-long deadline_left_after(uint64_t address, nanoseconds deadline)
-{
-	return left(address, 1, deadline);
-}
-
-long deadline_left_after_micro(uint64_t address, nanoseconds deadline)
-{
-	return left(address, NS_PER_SECOND / MICRO_PER_SECOND, deadline);
 }
 
 int64_t mask_begin(struct task *t, uint64_t address, uint64_t size)

@@ -1,16 +1,6 @@
 /* elf.c: ELF programs for x86-64, at fixed addresses or movable ones, and the interpreters that they may name. */
 #include "image.h"
 
-#define ELF_MAGIC 0x464c457fU
-#define ELF_64_LITTLE 0x0102
-#define ET_EXEC 2
-#define ET_DYN 3
-#define EM_X86_64 62
-#define PT_LOAD 1
-#define PT_INTERP 3
-#define PF_EXECUTE 1
-#define PF_WRITE 2
-#define PF_READ 4
 #define PROT_READ 1
 #define PROT_WRITE 2
 #define PROT_EXEC 4
@@ -20,18 +10,6 @@
 #define INTERPRETER_BASE 0x00007fff80000000UL
 /* Nothing is mapped below, so that a null pointer is one. */
 #define LOWEST 0x1000UL
-
-struct elf_header {
-	uint32_t magic;
-	uint16_t class_and_order;
-	uint8_t version, abi, pad[8];
-	uint16_t type, machine;
-	uint32_t version_2;
-	uint64_t entry, segments, sections;
-	uint32_t flags;
-	uint16_t size, segment_size, segment_count, section_size, section_count, names;
-};
-_Static_assert(sizeof(struct elf_header) == 64 && sizeof(struct elf_segment) == 56, "as ELF has them");
 
 static uint64_t page_down(uint64_t address)
 {

@@ -3,6 +3,7 @@
 #ifndef TRIO_PM_IMAGE_H
 #define TRIO_PM_IMAGE_H
 
+#include "abi/elf.h"
 #include "pm_internal.h"
 
 /* Of the file's beginning; program headers must fit into it, wherever they are in the file. */
@@ -14,11 +15,6 @@
 
 /* Programs are below; the stack ends here. The last page stays free, as the processor wants it. */
 #define STACK_TOP 0x00007ffffffff000UL
-
-struct elf_segment {
-	uint32_t type, flags;
-	uint64_t offset, address, physical, file_size, size, align;
-};
 
 /* Where the gathering of the strings is. */
 enum part { OF_PATH, OF_ARGUMENTS, OF_ENVIRONMENT, GATHERED };
