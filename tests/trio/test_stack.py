@@ -35,7 +35,7 @@ RINGS: dict[frozenset[str], int] = {
     # has nothing that does.
     frozenset({"file_released", "socket_release", "socket_close", "packet_end", "beside_end", "rights_settle"}): 3,
     # A descriptor without a name leads to the console's, once.
-    frozenset({"walk", "go_by_link", "jump_follow", "terminal_node"}): 2,
+    frozenset({"walk", "go_by_link", "proc_follow", "terminal_node"}): 2,
     # NESTS_MOST epolls in one another, and the outermost.
     frozenset({"file_ready", "epoll_poll"}): 5,
     # Bridges behind bridges: the machine's maker, not a program.
@@ -49,9 +49,9 @@ RINGS_OF_PROCESSES = {
     # what it had are no tables of windows.
     frozenset(
         {
-            *("discard", "entry_at", "frame_drop", "frame_free_clean", "frame_return", "frame_take", "idle_run"),
-            *("frame_take_promised_dirty", "kernel_stack_give", "pages_give", "process_free", "schedule", "server_end"),
-            *("table_free", "task_run", "unmap"),
+            *("discard", "entry_at", "entry_clear", "frame_drop", "frame_free_clean_promised", "frame_return"),
+            *("frame_take_promised", "frame_take_promised_dirty", "idle_run", "kernel_stack_give", "pages_give"),
+            *("process_free", "prune", "schedule", "server_end", "table_free", "table_make", "task_run", "unmap"),
         }
     ): 4,
 }

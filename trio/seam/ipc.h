@@ -123,19 +123,19 @@ int64_t process_pages_take(uint64_t count);
 int64_t process_pages_give(uint64_t address, uint64_t count);
 uint64_t process_window(uint32_t domain, uint64_t frame);
 void windows_start(void);
-void process_windows_begin(uint32_t domain);
 /* What vm, as a process, may do with frames: give windows on programs' memory; give up what it took; map that, or a
  * device's memory that is its own. */
 bool frame_is_lent(uint64_t frame);
 void frame_hold_own(uint64_t frame);
 bool frame_drop_own(uint64_t frame);
 bool process_may_map(uint64_t frame, uint64_t count);
-bool process_map(uint32_t domain, uint64_t address, uint64_t entry);
 /* All that a process has of memory; its address space is gone. */
 void process_free(uint32_t domain);
 /* Copies of a process's memory; false: it is not there. */
 bool process_read(uint32_t domain, uint64_t from, void *to, size_t n);
 uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
+/* A server's program becomes its process. */
+struct task *process_load(uint32_t domain);
 /* rights.c: what of the machine the present server, a process, may touch. */
 bool process_may_port(uint32_t port, uint32_t size);
 bool process_may_line(uint32_t line);
@@ -146,7 +146,5 @@ bool process_may_memory(uint64_t from, uint64_t length);
 bool process_memory_add(uint32_t id, uint64_t begin, uint64_t length);
 /* clients.c: whether it may end a task: one that does not run yet, or whose request it has. */
 bool process_may_end(const struct task *t);
-/* load.c: a server's program becomes its process. */
-struct task *process_load(uint32_t domain);
 
 #endif

@@ -1,7 +1,9 @@
 /* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames,
- * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address. */
+ * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address.
+ * Its program is loaded at boot. */
 #include "ipc.h"
 #include "structure.h"
+#include "abi/elf.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/paging.h"
@@ -30,7 +32,7 @@ static void clear_bit(uint64_t *bits, uint64_t frame)
 		bits[frame / PAGE / 64] &= ~(1UL << frame / PAGE % 64);
 }
 
-bool process_map(uint32_t domain, uint64_t address, uint64_t physical_and_bits)
+static bool map(uint32_t domain, uint64_t address, uint64_t physical_and_bits)
 {
 	uint64_t *entry = entry_at(space_roots[TASKS + domain], address, true);
 
@@ -58,7 +60,7 @@ static int64_t pages_map(uint32_t domain, uint64_t frame, uint64_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t at = frame + i * PAGE;
 
-		if (process_map(domain, PROCESS_PAGES + at, at | READ_WRITE))
+		if (map(domain, PROCESS_PAGES + at, at | READ_WRITE))
 			continue;
 		for (uint64_t j = 0; j < count; j++) {
 			if (j < i)
@@ -113,7 +115,7 @@ static void tables_make(uint32_t domain, uint64_t base)
 }
 
 /* What is promised to programs has to be reached when nothing else is left, and so have the tables of their objects. */
-void process_windows_begin(uint32_t domain)
+static void windows_begin(uint32_t domain)
 {
 	tables_make(domain, PROCESS_WINDOWS);
 	tables_make(domain, PROCESS_PAGES);
@@ -121,7 +123,7 @@ void process_windows_begin(uint32_t domain)
 
 uint64_t process_window(uint32_t domain, uint64_t frame)
 {
-	if (!space_roots[TASKS + domain] || !process_map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
+	if (!space_roots[TASKS + domain] || !map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
 		return 0;
 	set_bit(windowed, frame);
 	return PROCESS_WINDOWS + frame;
@@ -180,7 +182,7 @@ uint64_t process_device(uint32_t domain, uint64_t from, uint64_t length)
 	uint64_t bits = READ_WRITE | (from < frame_limit * PAGE ? 0 : PAGE_NO_CACHE);
 
 	for (uint64_t at = begin; at < from + length; at += PAGE)
-		if (!process_map(domain, PROCESS_DEVICES + at, at | bits))
+		if (!map(domain, PROCESS_DEVICES + at, at | bits))
 			return 0;
 	return PROCESS_DEVICES + from;
 }
@@ -247,4 +249,56 @@ void windows_start(void)
 	windowed = bits_take();
 	lent = bits_take();
 	held = bits_take();
+}
+
+/* Programs -------------------------------------------------------------------------------------------------------- */
+
+/* A page of zeros, the server's for good. Returns where it is in the direct map. */
+static char *load_page(uint32_t domain, uint64_t at, uint32_t flags)
+{
+	uint64_t frame = frame_take();
+	uint64_t bits = PAGE_PRESENT | PAGE_USER | (flags & PF_WRITE ? PAGE_WRITE : 0) |
+			(flags & PF_EXECUTE ? 0 : PAGE_NO_EXECUTE);
+
+	if (!frame || !map(domain, at, frame | bits))
+		panic("no memory for %s", domains[domain].name);
+	return physical(frame);
+}
+
+/* One segment of a server's program: pages of its own with what the file has. */
+static void load_segment(uint32_t domain, const struct elf_segment *segment)
+{
+	uint64_t end = segment->address + segment->size;
+
+	for (uint64_t at = segment->address & ~(PAGE - 1); at < end; at += PAGE) {
+		uint64_t from = MAX(at, segment->address), to = MIN(at + PAGE, segment->address + segment->file_size);
+		char *page = load_page(domain, at, segment->flags);
+
+		if (from < to)
+			memcpy(page + (from - at), domains[domain].image + segment->offset + (from - segment->address),
+			       to - from);
+	}
+}
+
+struct task *process_load(uint32_t domain)
+{
+	const uint8_t *image = domains[domain].image;
+	const struct elf_header *head = (const struct elf_header *)image;
+	const struct elf_segment *segments = (const struct elf_segment *)(image + head->segments);
+	uint32_t number = TASKS + domain;
+	struct task *t = task_create_server(number, domains[domain].name, NULL);
+
+	if (space_create(number) != 0)
+		panic("no memory for %s", domains[domain].name);
+	if (domains[domain].has_windows)
+		windows_begin(domain);
+	for (unsigned i = 0; i < head->segment_count; i++)
+		if (segments[i].type == PT_LOAD)
+			load_segment(domain, &segments[i]);
+	for (unsigned i = 1; i <= PROCESS_STACK_PAGES; i++)
+		(void)load_page(domain, PROCESS_STACK_TOP - i * PAGE, PF_WRITE);
+	t->root = space_roots[number];
+	t->space = number;
+	task_exec(t, head->entry, PROCESS_STACK_TOP - 8);
+	return t;
 }

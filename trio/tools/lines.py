@@ -39,7 +39,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         _SERVERS,
     ),
     "the seam: in a thread": (("seam/server.*", "seam/thread.c", "seam/queues.c"), ("hybrid",)),
-    "the seam: for processes": (("seam/pages.c", "seam/load.c", "seam/rights.c"), _PROCESSES),
+    "the seam: for processes": (("seam/pages.c", "seam/rights.c"), _PROCESSES),
     "services": (("services/*/*",), ("mono", "hybrid")),
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }

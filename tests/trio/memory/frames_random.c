@@ -68,7 +68,8 @@ static void drop(uint32_t which)
 			continue;
 		}
 		memset(physical(frame + i * PAGE), 0, PAGE);
-		(held[which].promised ? frame_free_clean_promised : frame_free_clean)(frame + i * PAGE);
+		frame_free_clean_promised(frame + i * PAGE);
+		frames.unpromised += !held[which].promised;
 	}
 	taken -= held[which].promised;
 	held[which] = held[--count];

@@ -160,8 +160,7 @@ int64_t kernel_space_create(uint32_t space)
 
 int64_t kernel_space_destroy(uint32_t space)
 {
-	space_destroy(space);
-	return 0;
+	return kernel_call_space_destroy(space);
 }
 
 int64_t kernel_space_use(uint32_t task, uint32_t space)

@@ -9,10 +9,8 @@
 enum { EXIT = 60, EXIT_GROUP = 231 };
 
 static const struct route *table[SYSTEM_CALLS];
-/* Bit set: the log has named it. Once each is enough; of those beyond the table, so many in all. */
-static uint8_t named[SYSTEM_CALLS / 8];
-#define WILD_NAMED 32
-static unsigned wild_named;
+/* Those that there are not and that the log has named: once each; of all beyond the table, one. */
+static bool named[SYSTEM_CALLS + 1];
 
 static void enter(const struct route *routes, size_t count)
 {
@@ -33,26 +31,13 @@ const struct route *route_of(int64_t number)
 	return number >= 0 && number < SYSTEM_CALLS ? table[number] : NULL;
 }
 
-static bool is_to_be_named(uint64_t number)
+static __attribute__((noinline)) int64_t unknown(uint64_t number)
 {
-	uint8_t bit = (uint8_t)(1U << number % 8);
+	bool *is_named = &named[MIN(number, SYSTEM_CALLS)];
 
-	if (number >= SYSTEM_CALLS) {
-		if (wild_named == WILD_NAMED)
-			return false;
-		wild_named++;
-		return true;
-	}
-	if (named[number / 8] & bit)
-		return false;
-	named[number / 8] |= bit;
-	return true;
-}
-
-static int64_t unknown(uint64_t number)
-{
-	if (is_to_be_named(number))
+	if (!*is_named)
 		log_line("task %u: system call %lu is unknown", current->number, number);
+	*is_named = true;
 	return -ENOSYS;
 }
 

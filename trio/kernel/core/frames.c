@@ -297,12 +297,6 @@ void frame_free_clean_promised(uint64_t frame)
 	frames.free++;
 }
 
-void frame_free_clean(uint64_t frame)
-{
-	frame_free_clean_promised(frame);
-	frames.unpromised++;
-}
-
 void frame_drop(uint64_t frame)
 {
 	frames.unpromised += *frame_word(frame) == 1;

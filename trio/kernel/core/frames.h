@@ -50,7 +50,6 @@ uint64_t frame_take_promised_dirty(void);
 /* For a frame so taken that nobody holds any more: it is promised again. */
 void frame_free_promised(uint64_t frame);
 /* For one that is all zeros, so that it need not be cleared again. Held once, by the caller. */
-void frame_free_clean(uint64_t frame);
 void frame_free_clean_promised(uint64_t frame);
 
 static inline void frame_hold_inline(uint64_t frame)

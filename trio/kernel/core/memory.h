@@ -58,7 +58,6 @@ uint64_t kernel_stack_lowest(uint32_t task);
 #define SPACES (TASKS + 64)
 /* Address spaces, by number; see kernel.idl, calls 20 to 32. Results are 0 or a negative errno. */
 int64_t space_create(uint32_t space);
-void space_destroy(uint32_t space);
 /* The root table of each, physical; 0: there is none. */
 extern uint64_t space_roots[SPACES];
 /* The root of a space that holds the kernel alone. */

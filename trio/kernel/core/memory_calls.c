@@ -1,5 +1,5 @@
-/* memory_calls.c: the kernel's calls about spaces and frames (kernel.idl, 20 to 22 and 29 to 36); those about what is
- * mapped are in x86/spaces.c. A service that errs gets -EINVAL; it cannot reach beyond user memory or into spaces that
+/* memory_calls.c: the kernel's calls about spaces and frames (kernel.idl, 20, 22 and 29 to 36); the others are in
+ * x86/spaces.c. A service that errs gets -EINVAL; it cannot reach beyond user memory or into spaces that
  * are not there. */
 #include "kernel_calls.h"
 #include "structure.h"
@@ -13,25 +13,9 @@ static bool is_space(uint32_t space)
 	return space < TASKS && space_roots[space] != 0;
 }
 
-static bool is_lived_in(uint32_t space)
-{
-	for (uint32_t i = 0; i < TASKS; i++)
-		if (tasks[i] && tasks[i]->root == space_roots[space])
-			return true;
-	return false;
-}
-
 int64_t kernel_call_space_create(uint32_t space)
 {
 	return space < TASKS && space_roots[space] == 0 ? space_create(space) : -EINVAL;
-}
-
-int64_t kernel_call_space_destroy(uint32_t space)
-{
-	if (!is_space(space) || IS_REFUSED(!is_lived_in(space)))
-		return -EINVAL;
-	space_destroy(space);
-	return 0;
 }
 
 int64_t kernel_call_space_use(uint32_t task, uint32_t space)

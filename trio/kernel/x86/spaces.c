@@ -169,10 +169,20 @@ int64_t space_create(uint32_t space)
 	return 0;
 }
 
-void space_destroy(uint32_t space)
+static bool is_lived_in(uint64_t root)
 {
-	uint64_t root = space_roots[space];
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (tasks[i] && tasks[i]->root == root)
+			return true;
+	return false;
+}
 
+int64_t kernel_call_space_destroy(uint32_t space)
+{
+	uint64_t root = root_of(space);
+
+	if (root == 0 || IS_REFUSED(!is_lived_in(root)))
+		return -EINVAL;
 	if (*uses_of(physical(root)) > 1)
 		kernel_call_space_unmap(space, 0, USER_END / PAGE);
 	if (cpu_cr3() == root) {
@@ -180,8 +190,10 @@ void space_destroy(uint32_t space)
 		COUNT(space_switches, 1);
 	}
 	kernel_half_clear(physical(root));
-	frame_free_clean(root);
+	frame_free_clean_promised(root);
+	frames.unpromised++;
 	space_roots[space] = 0;
+	return 0;
 }
 
 int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
