@@ -26,7 +26,7 @@ void names_start(void);
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length);
 /* After a copy of `n` bytes has met a fault: how many of them can be copied, and are. */
 size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in);
-/* All whences, of a file of that size without holes; of one whose node knows its size. */
+/* All whences, of a file of that size, whose holes are not told of; of one whose node knows its size. */
 int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence);
 int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence);
 

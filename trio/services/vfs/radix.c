@@ -65,25 +65,3 @@ uint64_t radix_cut(struct radix *r, uint64_t index)
 		r->height = 0;
 	return count;
 }
-
-void *radix_next(const struct radix *r, uint64_t *index)
-{
-	uint64_t i = *index;
-
-	while (i >> (r->height * RADIX_BITS) == 0) {
-		uint32_t shift = r->height * RADIX_BITS;
-		void *p = r->top;
-
-		while (p != NULL && shift > 0) {
-			shift -= RADIX_BITS;
-			p = ((void **)p)[i >> shift & MASK];
-		}
-		if (p != NULL) {
-			*index = i;
-			return p;
-		}
-		/* Nothing below this branch's place: on to the next place of that level. */
-		i = ((i >> shift) + 1) << shift;
-	}
-	return NULL;
-}

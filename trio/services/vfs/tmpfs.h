@@ -54,8 +54,6 @@ static inline void *radix_get(const struct radix *r, uint64_t index)
 int64_t radix_put(struct radix *r, uint64_t index, void *p);
 /* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there. */
 uint64_t radix_cut(struct radix *r, uint64_t index);
-/* What stands first at `*index` or after, which then is its place; NULL: nothing. */
-void *radix_next(const struct radix *r, uint64_t *index);
 
 struct tmpfs_data {
 	/* Where this service reads and writes each page that there is. */

@@ -120,30 +120,8 @@ static verdict tmpfs_write(struct request *r, struct file *f, struct grant from,
 	return answer(r, (int64_t)done);
 }
 
-/* Where data begin, or a hole, at `offset` or after. What a mapping may have filled is taken for data. */
-static int64_t tmpfs_seek(struct file *f, int64_t offset, uint32_t whence)
-{
-	struct tmpfs_node *n = tmpfs_node_of(f->node);
-	uint64_t index = (uint64_t)offset / PAGE, to;
-
-	if (whence < SEEK_DATA || n->data.mapped)
-		return seek_by_size(f, offset, whence);
-	if (offset < 0 || (uint64_t)offset >= n->node.size)
-		return -ENXIO;
-	if (whence == SEEK_DATA && radix_next(&n->data.pages, &index) == NULL)
-		return -ENXIO;
-	if (whence == SEEK_HOLE)
-		while (radix_get(&n->data.pages, index) != NULL)
-			index++;
-	to = MAX(index * PAGE, (uint64_t)offset);
-	if (whence == SEEK_DATA && to >= n->node.size)
-		return -ENXIO;
-	f->position = MIN(to, n->node.size);
-	return (int64_t)f->position;
-}
-
 const struct file_operations tmpfs_files = {
-	.read = tmpfs_read, .write = tmpfs_write, .by_shares = true, .seek = tmpfs_seek
+	.read = tmpfs_read, .write = tmpfs_write, .by_shares = true, .seek = seek_by_size
 };
 
 /* Pages from `index` on go from the table. */
