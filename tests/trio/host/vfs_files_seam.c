@@ -5,6 +5,7 @@
 #include <string.h>
 #include "handlers.h"
 #include "seam.h"
+#include "tty.h"
 
 #define OBJECTS 4096
 #define OBJECT_PAGES 32
@@ -171,12 +172,9 @@ bool lost_recover(void)
 	return false;
 }
 
-uint32_t terminal_session(void)
-{
-	return 1;
-}
+struct terminal terminal = { .session = 1 };
 
-void terminal_session_ended(uint32_t process)
+void terminal_session_ended(void)
 {
 }
 
