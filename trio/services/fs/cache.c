@@ -133,10 +133,15 @@ static struct buffer *reuse(struct mount *m)
 	return NULL;
 }
 
+/* The block's buffer, which has its content or is EMPTY. */
 static struct buffer *take(struct mount *m, uint32_t block)
 {
-	struct buffer *b;
+	struct buffer *b = find(m, block);
 
+	if (b) {
+		b->step = m->step;
+		return b;
+	}
 	if (m->clock->ring->block != NO_BLOCK)
 		(void)cache_grow(m);
 	b = reuse(m);
@@ -144,6 +149,7 @@ static struct buffer *take(struct mount *m, uint32_t block)
 		return NULL;
 	unhash(m, b);
 	b->block = block;
+	b->step = m->step;
 	b->state = EMPTY;
 	b->recent = b->grown = false;
 	b->fresh = b->removed = 0;
@@ -222,15 +228,10 @@ int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
 	if (most < 2 || m->transfer_count == TRANSFERS)
 		return 0;
 	for (; t.count < most; t.count++) {
-		struct buffer *b = find(m, block + t.count);
+		struct buffer *b = take(m, block + t.count);
 
-		if (b && (b->state != EMPTY || b->writing))
+		if (!b || b->state != EMPTY || b->writing)
 			break;
-		if (!b)
-			b = take(m, block + t.count);
-		if (!b)
-			break;
-		b->step = m->step;
 		t.buffers[t.count] = b;
 	}
 	return t.count > 1 && read_in(m, &t) == -EWAIT ? -EWAIT : 0;
@@ -238,14 +239,11 @@ int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
 
 int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
 {
-	struct buffer *b = find(m, block);
+	struct buffer *b = take(m, block);
 	int64_t result;
 
 	if (!b)
-		b = take(m, block);
-	if (!b)
 		return -ENOMEM;
-	b->step = m->step;
 	if (b->state == VALID) {
 		b->recent = true;
 		*out = b;
@@ -291,13 +289,10 @@ int64_t cache_run(struct mount *m, uint32_t block, uint32_t ahead, uint32_t *cou
 
 int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out)
 {
-	struct buffer *b = find(m, block);
+	struct buffer *b = take(m, block);
 
 	if (!b)
-		b = take(m, block);
-	if (!b)
 		return -ENOMEM;
-	b->step = m->step;
 	if (b->state == READING || b->writing)
 		return wait_for(b->thing);
 	if (clear)

@@ -81,9 +81,9 @@ static void take_default(struct thread *t, uint32_t signal)
 {
 	struct process *p = t->process;
 
-	if (default_ignores(signal) || p == pm.init)
+	if (IGNORES & SIGNAL_BIT(signal) || p == pm.init)
 		return;
-	if (!default_stops(signal))
+	if (!(STOPS & SIGNAL_BIT(signal)))
 		process_end(p, signal, t);
 	else if (signal == SIGSTOP || !group_is_orphaned(p->group, NULL))
 		stop_begin(p, signal, t);

@@ -54,7 +54,7 @@ static void set_action(struct process *p, uint32_t signal, const struct linux_si
 		h->set &= ~bit;
 	else
 		h->set |= bit;
-	if (action->handler != SIG_IGN && !(action->handler == SIG_DFL && default_ignores(signal)))
+	if (action->handler != SIG_IGN && !(action->handler == SIG_DFL && IGNORES & bit))
 		return;
 	/* What is ignored from now on is not waiting any more. */
 	process_flush(p, bit);

@@ -22,6 +22,9 @@
 #define INIT 1
 #define GROUPS 32
 #define NAME_BYTES 16
+/* Default actions. */
+#define STOPS (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
+#define IGNORES (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
 /* Signals waiting, in all processes together; one process has at most RLIMIT_SIGPENDING of them. */
 #define QUEUED 2048
 #define UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
@@ -277,9 +280,6 @@ void process_flush(struct process *p, uint64_t set);
 void pending_flush(struct process *p, struct pending *pending, uint64_t set);
 /* Takes one of `set` that waits for this thread; 0: none. */
 uint32_t signal_take(struct thread *t, uint64_t set, struct information *i);
-/* Default actions. */
-bool default_ignores(uint32_t signal);
-bool default_stops(uint32_t signal);
 /* The thread attends before it is in user mode again; `ends`: and then its process ends. */
 void thread_wake(struct thread *t, bool ends);
 /* Something that waits for it and is not blocked, or its end. */

@@ -104,7 +104,7 @@ static int64_t values_set(struct semaphore_set *s, uint16_t *values, struct gran
 	/* committed */
 	for (uint32_t i = 0; i < s->count; i++)
 		s->semaphores[i] = (struct semaphore){ values[i], process };
-	undo_forget_all(s);
+	undo_forget(s, 0, s->count);
 	s->changed = now();
 	return 0;
 }
@@ -128,7 +128,7 @@ static verdict all_values(struct request *r, struct semaphore_set *s, bool set, 
 static verdict set_value(struct request *r, struct semaphore_set *s, uint32_t number, int32_t value)
 {
 	s->semaphores[number] = (struct semaphore){ value, asking(r)->process->number };
-	undo_forget(s, number);
+	undo_forget(s, number, 1);
 	s->changed = now();
 	return update_share(r, s);
 }

@@ -2,10 +2,8 @@
  * threads share that; a child begins with nothing, and a new program keeps it. */
 #include "pm_internal.h"
 
-/* Sets that one run sees to. */
-#define SHARE_UNDOS 64U
-
-#define PER_WORD (sizeof(uint64_t) / sizeof(int16_t))
+/* Sets, each of SEMMSL semaphores at most, that one run sees to. */
+#define SHARE_UNDOS 16U
 
 static size_t undo_pages(const struct semaphore_set *s)
 {
@@ -38,16 +36,10 @@ bool undo_reserve(const struct process *p, struct semaphore_set *s)
 	return true;
 }
 
-void undo_forget(struct semaphore_set *s, uint32_t number)
+void undo_forget(struct semaphore_set *s, uint32_t first, uint32_t count)
 {
 	LIST_EACH (struct undo, u, &s->undos, of_set)
-		u->adjust[number] = 0;
-}
-
-void undo_forget_all(struct semaphore_set *s)
-{
-	LIST_EACH (struct undo, u, &s->undos, of_set)
-		memset(u->adjust, 0, s->count * sizeof u->adjust[0]);
+		memset(&u->adjust[first], 0, count * sizeof u->adjust[0]);
 }
 
 static void undo_drop(struct undo *u)
@@ -67,27 +59,14 @@ void undo_remove(struct semaphore_set *s)
 		undo_drop(u);
 }
 
-/* The first from `from` on that has something to undo, or their count. Most have not: a set may have thousands. */
-static uint32_t next_adjusted(const struct undo *u, uint32_t from)
-{
-	uint64_t word;
-
-	for (; from + PER_WORD <= u->set->count; from += PER_WORD) {
-		memcpy(&word, &u->adjust[from], sizeof word);
-		if (word != 0)
-			break;
-	}
-	while (from < u->set->count && u->adjust[from] == 0)
-		from++;
-	return from;
-}
-
 /* As far as it can be done: a value is never below 0, nor above what it may be. */
 static void give_back(const struct undo *u, int32_t number)
 {
 	struct semaphore_set *s = u->set;
 
-	for (uint32_t i = next_adjusted(u, 0); i < s->count; i = next_adjusted(u, i + 1)) {
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (u->adjust[i] == 0)
+			continue;
 		s->semaphores[i].value = MIN(MAX(s->semaphores[i].value + u->adjust[i], 0), SEMVMX);
 		s->semaphores[i].process = number;
 	}

@@ -134,21 +134,17 @@ void set_refuse(struct semaphore_set *s)
 			settle_waiting(CONTAINER(q->head.next, struct request, link), -EIDRM);
 }
 
-static int64_t waiting_in(struct queue *q, uint32_t number, bool zero)
+int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 {
 	int64_t found = 0;
 
-	LIST_EACH (struct request, r, &q->head, link) {
-		const struct linux_sembuf *o = &pm.semaphores.operations[r->task][r->scratch[VALUE]];
+	for (struct queue *q = s->waiting; q < s->waiting + COUNT_OF(s->waiting); q++)
+		LIST_EACH (struct request, r, &q->head, link) {
+			const struct linux_sembuf *o = &pm.semaphores.operations[r->task][r->scratch[VALUE]];
 
-		found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
-	}
+			found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
+		}
 	return found;
-}
-
-int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
-{
-	return waiting_in(&s->waiting[ALTERING], number, zero) + waiting_in(&s->waiting[CONSTANT], number, zero);
 }
 
 /* What is wrong with a call before anything is done; `alters`, `undoes`: whether one of its operations does. */

@@ -89,9 +89,8 @@ int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero);
 struct undo *undo_of(const struct process *p, const struct semaphore_set *s);
 /* There is one from now on; false: no memory. */
 bool undo_reserve(const struct process *p, struct semaphore_set *s);
-/* Of semaphore `number` of a set, or all of it: nobody gives anything back. */
-void undo_forget(struct semaphore_set *s, uint32_t number);
-void undo_forget_all(struct semaphore_set *s);
+/* Nobody gives anything back to so many semaphores of a set. */
+void undo_forget(struct semaphore_set *s, uint32_t first, uint32_t count);
 void undo_remove(struct semaphore_set *s);
 /* The process ends; false: a share is done, and it is to be called again. */
 bool undo_do(const struct process *p);

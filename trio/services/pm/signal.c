@@ -1,22 +1,10 @@
 /* signal.c: sending signals: whether one is taken notice of at all, where it waits, and who is woken for it. */
 #include "pm_internal.h"
 
-#define STOPS (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
-#define IGNORES (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
 /* Of what a program did: they come before others that wait. */
 #define FAULTS                                                                                                      \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGFPE) | \
 	 SIGNAL_BIT(SIGSYS))
-
-bool default_ignores(uint32_t signal)
-{
-	return (IGNORES & SIGNAL_BIT(signal)) != 0;
-}
-
-bool default_stops(uint32_t signal)
-{
-	return (STOPS & SIGNAL_BIT(signal)) != 0;
-}
 
 static void queued_free(struct process *p, struct queued *one)
 {
@@ -114,7 +102,7 @@ static bool is_ignored(const struct process *p, const struct thread *t, uint32_t
 		return p == pm.init;
 	if (t->blocked & SIGNAL_BIT(signal) || awaits(t, SIGNAL_BIT(signal)))
 		return false;
-	return handler == SIG_IGN || (handler == SIG_DFL && (default_ignores(signal) || p == pm.init));
+	return handler == SIG_IGN || (handler == SIG_DFL && (IGNORES & SIGNAL_BIT(signal) || p == pm.init));
 }
 
 void process_flush(struct process *p, uint64_t set)
@@ -146,7 +134,7 @@ static bool wake_for(struct thread *t, uint32_t signal)
 	}
 	if (t->blocked & bit || t->leaving)
 		return false;
-	thread_wake(t, handler_of(t->process, signal) == SIG_DFL && !default_ignores(signal) && !default_stops(signal));
+	thread_wake(t, handler_of(t->process, signal) == SIG_DFL && !(bit & (IGNORES | STOPS)));
 	return true;
 }
 

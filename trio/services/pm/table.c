@@ -139,9 +139,9 @@ void process_remove(struct process *p)
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
 	pm.numbers[p->number].process = NOBODY;
-	number_set(&p->number, NOBODY);
-	number_set(&p->group, NOBODY);
-	number_set(&p->session, NOBODY);
+	pm.numbers[p->number].uses--;
+	pm.numbers[p->group].uses--;
+	pm.numbers[p->session].uses--;
 	slot_leave(p->slot);
 }
 
@@ -167,7 +167,7 @@ void thread_remove(struct thread *t)
 	list_remove(&t->of_process);
 	p->thread_count--;
 	pm.numbers[t->number].thread = NOBODY;
-	number_set(&t->number, NOBODY);
+	pm.numbers[t->number].uses--;
 	t->process = NULL;
 	slot_leave(t->slot);
 }
