@@ -12,7 +12,7 @@ from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
     *("alloc", "radix", "descriptors", "tasks", "walk", "open", "io", "attributes", "names", "folders", "locks"),
-    *("mounts", "programs", "tmpfs", "tmpfs_folder", "tmpfs_data", "tmpfs_mount"),
+    *("mounts", "tmpfs", "tmpfs_folder", "tmpfs_data", "tmpfs_mount"),
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
