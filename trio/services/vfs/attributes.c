@@ -163,7 +163,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 {
 	struct task_files *t = &vfs.tasks[r->task];
 	uint32_t user = t->user, group = t->group;
-	struct node *n;
+	HELD struct node *n = NULL;
 	int64_t result;
 
 	if ((mode & ~7U) != 0 || (flags & ~(uint32_t)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
@@ -174,10 +174,8 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 		t->group = t->real_group;
 	}
 	result = node_at(r, directory, path, flags, &n);
-	if (result == 0) {
-		result = mode == 0 ? 0 : permitted(r->task, n, mode);
-		node_drop(n);
-	}
+	if (result == 0 && mode != 0)
+		result = permitted(r->task, n, mode);
 	t->user = user;
 	t->group = group;
 	return vfs_settle(r, result);
@@ -210,34 +208,25 @@ static bool is_member(const struct task_files *t, uint32_t group)
  * before any question of rights. */
 int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out)
 {
-	int64_t result;
-
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return -EINVAL;
-	result = node_at(r, directory, path, flags, out);
-	if (result != 0 || ((*out)->mount->flags & MS_RDONLY) == 0)
-		return result;
-	node_drop(*out);
-	return -EROFS;
+	TRY(node_at(r, directory, path, flags, out));
+	return ((*out)->mount->flags & MS_RDONLY) != 0 ? -EROFS : 0;
 }
 
 verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
 {
 	struct file_attributes to = { .mode = mode & 07777 };
-	struct node *n;
-	int64_t result = 0;
+	HELD struct node *n = NULL;
 
 	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
 	if (S_ISLNK(n->mode))
-		result = -EOPNOTSUPP;
-	else if (!is_owner(r->task, n))
-		result = -EPERM;
+		return refuse(r, EOPNOTSUPP);
+	if (!is_owner(r->task, n))
+		return refuse(r, EPERM);
 	if (!is_member(&vfs.tasks[r->task], n->group))
 		to.mode &= ~(uint32_t)S_ISGID;
-	if (result == 0)
-		result = node_set(n, SET_MODE, &to);
-	node_drop(n);
-	return vfs_settle(r, result);
+	return vfs_settle(r, node_set(n, SET_MODE, &to));
 }
 
 verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint32_t owner, uint32_t group,
@@ -246,21 +235,17 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 	const struct task_files *t = &vfs.tasks[r->task];
 	struct file_attributes to = { .owner = owner, .group = group };
 	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
-	struct node *n;
-	int64_t result = 0;
+	HELD struct node *n = NULL;
 
 	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
 	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
 			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_member(t, group)))))
-		result = -EPERM;
+		return refuse(r, EPERM);
 	if (!S_ISDIR(n->mode) && which != 0) {
 		to.mode = n->mode & ~(uint32_t)(S_ISUID | ((n->mode & 010) != 0 ? S_ISGID : 0));
 		which |= SET_MODE;
 	}
-	if (result == 0)
-		result = node_set(n, which, &to);
-	node_drop(n);
-	return vfs_settle(r, result);
+	return vfs_settle(r, node_set(n, which, &to));
 }
 
 /* The node is a regular file that may be written. */
@@ -277,20 +262,15 @@ static int64_t resize(struct request *r, struct node *n, int64_t size)
 
 verdict vfs_truncate(struct request *r, struct grant path, int64_t size)
 {
-	struct node *n;
-	int64_t result = 0;
+	HELD struct node *n = NULL;
 
 	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
 	if (S_ISDIR(n->mode))
-		result = -EISDIR;
-	else if (n->writers < 0)
-		result = -ETXTBSY;
-	else
-		result = permitted(r->task, n, MAY_WRITE);
-	if (result == 0)
-		result = resize(r, n, size);
-	node_drop(n);
-	return vfs_settle(r, result);
+		return refuse(r, EISDIR);
+	if (n->writers < 0)
+		return refuse(r, ETXTBSY);
+	TRY_ANSWER(r, permitted(r->task, n, MAY_WRITE));
+	return vfs_settle(r, resize(r, n, size));
 }
 
 verdict vfs_ftruncate(struct request *r, struct file *f, int64_t size)

@@ -31,13 +31,10 @@ static int64_t stand_at(uint32_t task, struct node *n, struct node **place)
 
 static verdict stand_by_path(struct request *r, struct grant path, struct node **place)
 {
-	struct node *n;
-	int64_t result;
+	HELD struct node *n = NULL;
 
 	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
-	result = stand_at(r->task, n, place);
-	node_drop(n);
-	return settle(r, result);
+	return settle(r, stand_at(r->task, n, place));
 }
 
 verdict vfs_change_folder(struct request *r, int32_t directory, struct grant path)
@@ -85,7 +82,7 @@ verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, stru
 	struct linux_statfs s = { 0 };
 	struct file *f = file_of(r->task, directory);
 	const struct mount *m;
-	struct node *node;
+	HELD struct node *node = NULL;
 
 	if (path.length == 0 && f != NULL && f->node == NULL)
 		return refuse(r, ENOSYS);
@@ -93,7 +90,6 @@ verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, stru
 	m = node->mount;
 	if (m->type->numbers != NULL)
 		m->type->numbers(node->mount, &n);
-	node_drop(node);
 	s.type = (int64_t)n.type;
 	s.block_size = s.fragment_size = (int64_t)(n.block_size != 0 ? n.block_size : PAGE);
 	s.blocks = n.blocks;

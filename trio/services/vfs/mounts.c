@@ -119,7 +119,7 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 {
 	char kind_name[TYPE_BYTES] = "", source_name[TYPE_BYTES] = "", text[256];
 	const struct file_system *kind;
-	struct node *on;
+	HELD struct node *on = NULL;
 	int64_t result;
 
 	if (vfs.tasks[r->task].user != 0)
@@ -140,15 +140,10 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 	kind = kind_of(kind_name);
 	if (kind == NULL && (flags & MS_REMOUNT) == 0)
 		return refuse(r, ENODEV);
-	result = walk(r->task, AT_FDCWD, vfs.path, 0, &on);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, walk(r->task, AT_FDCWD, vfs.path, 0, &on));
 	if ((flags & MS_REMOUNT) != 0)
-		result = remount(on, flags & KEPT);
-	else
-		result = mount_on(on, kind, flags & KEPT, source_name, text);
-	node_drop(on);
-	return vfs_settle(r, result);
+		return settle(r, remount(on, flags & KEPT));
+	return vfs_settle(r, mount_on(on, kind, flags & KEPT, source_name, text));
 }
 
 static int64_t unmount(struct mount *m)

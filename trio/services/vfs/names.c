@@ -195,22 +195,17 @@ static int64_t link_place(uint32_t task, struct node *n, struct place *p)
 
 verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path, uint32_t flags)
 {
+	HELD struct node *n = NULL;
 	struct place p;
-	struct node *n;
 	int64_t result;
 
 	if ((flags & ~(uint32_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
-	result = node_at(r, from, path,
-			 (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW), &n);
-	if (result != 0)
-		return vfs_settle(r, result);
-	result = find_place(r, to, new_path, &p);
-	if (result == 0) {
-		result = link_place(r->task, n, &p);
-		place_drop(&p);
-	}
-	node_drop(n);
+	flags = (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW);
+	TRY_ANSWER(r, node_at(r, from, path, flags, &n));
+	TRY_ANSWER(r, find_place(r, to, new_path, &p));
+	result = link_place(r->task, n, &p);
+	place_drop(&p);
 	return vfs_settle(r, result);
 }
 
@@ -243,16 +238,14 @@ verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, s
 
 verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, struct grant to)
 {
+	HELD struct node *n = NULL;
 	int64_t result;
-	struct node *n;
 
 	TRY_ANSWER(r, find_node(r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n));
 	/* An empty path is for a link that was opened with O_PATH. */
-	if (S_ISLNK(n->mode))
-		result = n->operations->readlink(n, vfs.page, PAGE);
-	else
-		result = vfs.path[0] == '\0' ? -ENOENT : -EINVAL;
-	node_drop(n);
+	if (!S_ISLNK(n->mode))
+		return refuse(r, vfs.path[0] == '\0' ? ENOENT : EINVAL);
+	result = n->operations->readlink(n, vfs.page, PAGE);
 	if (result <= 0)
 		return vfs_settle(r, result);
 	return answer_with(r, MIN(result, (int64_t)to.length), to, vfs.page, (size_t)MIN((uint64_t)result, to.length));

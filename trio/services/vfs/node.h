@@ -97,6 +97,14 @@ static inline void node_drop(struct node *n)
 		node_forgotten(n);
 }
 
+/* A variable whose node is dropped where its scope ends; NULL: there is none. */
+#define HELD __attribute__((cleanup(node_leave)))
+static inline void node_leave(struct node *const *n)
+{
+	if (*n != NULL)
+		node_drop(*n);
+}
+
 /* Files: open file descriptions ------------------------------------------------------------------------------------ */
 
 /* Bits of readiness: Linux's POLLIN and so on, which abi/poll.h has too. */

@@ -180,10 +180,9 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 	struct file_attributes as = { .mode = S_IFREG | 0777,
 				      .owner = vfs.tasks[r->task].user,
 				      .group = vfs.tasks[r->task].group };
-	struct node *n;
+	HELD struct node *n = NULL;
 	/* What it is called is told nowhere. */
 	int64_t result = copy_string(vfs.path, MEMORY_FILE_NAME, name);
-	verdict end;
 
 	if ((flags & ~MFD_CLOEXEC) != 0 || result == -ENAMETOOLONG)
 		return refuse(r, EINVAL);
@@ -191,7 +190,5 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 		return settle(r, result);
 	TRY_ANSWER(r, tmpfs_make(vfs.mounts, &as, &n));
 	n->links = 0;
-	end = open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
-	node_drop(n);
-	return end;
+	return open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
 }

@@ -65,8 +65,8 @@ verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, s
 {
 	struct file_attributes to = { 0 };
 	unsigned which = 0;
-	int64_t both_now = times_get(times, unit, &to, &which), result = 0;
-	struct node *n;
+	int64_t both_now = times_get(times, unit, &to, &which);
+	HELD struct node *n = NULL;
 
 	/* With nothing to be set the path is not even looked at. */
 	if (both_now < 0 || which == 0)
@@ -74,9 +74,6 @@ verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, s
 	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
 	/* Who may write may set both to now. */
 	if (!is_owner(r->task, n))
-		result = both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM;
-	if (result == 0)
-		result = node_set(n, which, &to);
-	node_drop(n);
-	return vfs_settle(r, result);
+		TRY_ANSWER(r, both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM);
+	return vfs_settle(r, node_set(n, which, &to));
 }
