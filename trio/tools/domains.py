@@ -277,8 +277,7 @@ class _Kernel(_Domain):
         lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
         for each in services:
             lines += [f"\tcase ENDPOINT_{each.name.upper()}:"]
-            lines += [f"\t\tif ({each.name}_service.notified)"]
-            lines += [f"\t\t\t{each.name}_service.notified(bits);", "\t\tbreak;"]
+            lines += [f"\t\t{each.name}_service.notified(bits);", "\t\tbreak;"]
         lines += ["\t}", "\t(void)bits;", "}", ""]
         return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
 

@@ -102,10 +102,10 @@ def table(interface: Interface) -> str:
 
 
 def serve(interface: Interface) -> str:
-    """The handlers, and what their table holds, for the service. Who hears of nothing need not say so."""
-    name, weak = interface.name, "" if interface.of("notify") else " __attribute__((weak))"
+    """The handlers, and what their table holds, for the service."""
+    name = interface.name
     lines = [f'#include "{name}_table.h"', '#include "endpoints.h"', ""]
-    lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits){weak};"]
+    lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits);"]
     for kind in sorted({arg.type for member in interface.members for arg in member.args if arg.is_object}):
         lines += ["/* NULL: r->result says why. */", f"struct {kind} *{kind}_at(struct request *r, int32_t fd);"]
     for member in interface.of("client", "call"):

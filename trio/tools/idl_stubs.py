@@ -60,7 +60,7 @@ def dispatcher(interface: Interface) -> str:
     lines += [f"void serve_{interface.name}_start(const void *table)", "{", f"\t{name};", ""]
     lines += ["\tservice->start();", "}", ""]
     lines += [f"void serve_{interface.name}_notified(const void *table, uint64_t bits)", "{", f"\t{name};", ""]
-    lines += ["\tif (service->notified)", "\t\tservice->notified(bits);", "}", ""]
+    lines += ["\tservice->notified(bits);", "}", ""]
     lines += [f"void serve_{interface.name}_call(const void *table, struct message *m)", "{", f"\t{name};", ""]
     lines += ["\tswitch (m->call) {"]
     for member in interface.of("call"):

@@ -215,6 +215,10 @@ void bus_start(void)
 	scan(0);
 }
 
+void bus_notified(uint64_t bits)
+{
+}
+
 static const struct function *function_at(uint32_t place)
 {
 	for (size_t i = 0; i < bus.count; i++)

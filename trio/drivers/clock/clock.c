@@ -83,6 +83,10 @@ void clock_start(void)
 	state.epoch = seconds * NS_PER_SECOND - (seconds ? now() : 0);
 }
 
+void clock_notified(uint64_t bits)
+{
+}
+
 static uint64_t thread_time(uint32_t task)
 {
 	uint64_t user = 0, system = 0, faults, voluntary, involuntary;

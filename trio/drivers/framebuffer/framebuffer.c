@@ -159,6 +159,10 @@ void framebuffer_start(void)
 	mode_set();
 }
 
+void framebuffer_notified(uint64_t bits)
+{
+}
+
 static void describe(struct fb_var_screeninfo *v)
 {
 	*v = (struct fb_var_screeninfo){

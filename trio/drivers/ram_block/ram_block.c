@@ -23,6 +23,10 @@ void block_start(void)
 	ram.pages = pages_take(TABLE_PAGES);
 }
 
+void block_notified(uint64_t bits)
+{
+}
+
 int64_t block_capacity(uint64_t *out_sectors)
 {
 	*out_sectors = SECTORS;
