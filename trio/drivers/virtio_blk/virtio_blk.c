@@ -179,30 +179,6 @@ static void submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t len
 	virtio_submit(&virtio.device, first);
 }
 
-/* A slot begins it, if one is free and nothing forbids. */
-static int64_t begin(enum kind kind, uint64_t sector, struct grant data)
-{
-	struct slot *s = must_wait(kind, sector, data.length) ? NULL : slot_take();
-
-	if (!s)
-		return -EWAIT;
-	s->state = FREE;
-	if (kind == WRITE) {
-		if (copy_in(s->data, data, 0, data.length))
-			return -EFAULT;
-		answers_forget(sector, data.length);
-	}
-	submit(s, kind, sector, data.length);
-	return -EWAIT;
-}
-
-/* Its answer is taken. */
-static int64_t finish(struct slot *s)
-{
-	s->state = FREE;
-	return *(volatile uint8_t *)&s->head->status == STATUS_GOOD ? 0 : -EIO;
-}
-
 /* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
 static int64_t check(uint64_t sector, uint64_t length, int beyond)
 {
@@ -219,22 +195,6 @@ int64_t block_capacity(uint64_t *out_sectors)
 	return virtio.sectors ? 0 : -ENODEV;
 }
 
-int64_t block_read(uint64_t sector, struct grant to)
-{
-	int64_t wrong = check(sector, to.length, EINVAL);
-	struct slot *s;
-
-	if (wrong || to.length == 0)
-		return wrong;
-	s = slot_of(READ, sector, to.length);
-	if (s && s->state == DONE) {
-		int64_t result = finish(s);
-
-		return result ? result : copy_out(to, 0, s->data, to.length);
-	}
-	return s ? -EWAIT : begin(READ, sector, to);
-}
-
 /* 1: what the slot wrote is what `from` holds now; 0: it is not; -EFAULT. */
 static int64_t wrote(const struct slot *s, struct grant from)
 {
@@ -249,38 +209,56 @@ static int64_t wrote(const struct slot *s, struct grant from)
 	return 1;
 }
 
+/* The answer, if a slot has it. Else one begins it, if one is free and nothing forbids. */
+static int64_t ask(enum kind kind, uint64_t sector, struct grant data)
+{
+	struct slot *s = slot_of(kind, sector, data.length);
+	int64_t same = 0;
+
+	if (s && s->state == BUSY)
+		return -EWAIT;
+	if (s) {
+		same = kind == WRITE ? wrote(s, data) : 1;
+		TRY(same);
+		s->state = FREE;
+	}
+	if (same && *(volatile uint8_t *)&s->head->status != STATUS_GOOD)
+		return -EIO;
+	if (same)
+		return kind == READ ? copy_out(data, 0, s->data, data.length) : 0;
+	s = must_wait(kind, sector, data.length) ? NULL : slot_take();
+	if (!s)
+		return -EWAIT;
+	s->state = FREE;
+	if (kind == WRITE) {
+		if (copy_in(s->data, data, 0, data.length))
+			return -EFAULT;
+		answers_forget(sector, data.length);
+	}
+	submit(s, kind, sector, data.length);
+	return -EWAIT;
+}
+
+int64_t block_read(uint64_t sector, struct grant to)
+{
+	int64_t wrong = check(sector, to.length, EINVAL);
+
+	return wrong || to.length == 0 ? wrong : ask(READ, sector, to);
+}
+
 int64_t block_write(uint64_t sector, struct grant from)
 {
 	int64_t wrong = check(sector, from.length, ENOSPC);
-	struct slot *s;
 
-	if (wrong || from.length == 0)
-		return wrong;
-	s = slot_of(WRITE, sector, from.length);
-	if (s && s->state == DONE) {
-		int64_t same = wrote(s, from);
-
-		if (same != 0)
-			return same < 0 ? same : finish(s);
-		s->state = FREE;
-		s = NULL;
-	}
-	return s ? -EWAIT : begin(WRITE, sector, from);
+	return wrong || from.length == 0 ? wrong : ask(WRITE, sector, from);
 }
 
 /* A disk without a cache has on its medium what it has answered. */
 int64_t block_flush(void)
 {
-	struct slot *s;
-
 	if (!virtio.sectors)
 		return -ENODEV;
-	if (!virtio.has_cache)
-		return 0;
-	s = slot_of(FLUSH, 0, 0);
-	if (s && s->state == DONE)
-		return finish(s);
-	return s ? -EWAIT : begin(FLUSH, 0, (struct grant){ 0 });
+	return virtio.has_cache ? ask(FLUSH, 0, (struct grant){ 0 }) : 0;
 }
 
 const struct block_service virtio_blk_service = BLOCK_HANDLERS;

@@ -64,19 +64,6 @@ static void command_drop(struct command *c)
 	vfs_give(c, sizeof *c + c->length);
 }
 
-/* From `length` bytes of vfs.page; NULL without memory. */
-static struct command *command_make(uint32_t length)
-{
-	struct command *c = vfs_take(sizeof *c + length);
-
-	if (c == NULL)
-		return NULL;
-	c->references = 1;
-	c->length = length;
-	memcpy(c->text, vfs.page, length);
-	return c;
-}
-
 int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct task_files *from = &vfs.tasks[parent], *to = &vfs.tasks[child];
@@ -138,11 +125,14 @@ int64_t vfs_executed(uint32_t task, struct grant arguments)
 		vfs.pm_waits_for_no_disk = true;
 		return ask_again();
 	}
-	if (copy_in(vfs.page, arguments, 0, length) != 0)
-		return -EFAULT;
-	command = command_make(length);
+	command = vfs_take(sizeof *command + length);
 	if (command == NULL)
 		return -ENOMEM;
+	*command = (struct command){ .references = 1, .length = length };
+	if (copy_in(command->text, arguments, 0, length) != 0) {
+		command_drop(command);
+		return -EFAULT;
+	}
 	/* committed */
 	command_drop(t->command);
 	t->command = command;
