@@ -148,7 +148,7 @@ void fifo_forget(struct node *n)
 {
 }
 
-struct node *fifo_waited_for(struct request *request)
+struct node *fifo_waited(struct request *request)
 {
 	return NULL;
 }
@@ -167,7 +167,7 @@ bool file_stays(struct file *f)
 	return false;
 }
 
-bool lost_recover(void)
+bool lost_recover(bool surely)
 {
 	return false;
 }

@@ -145,7 +145,7 @@ static __attribute__((noinline)) struct file *file_take_again(void)
 {
 	struct file *f = NULL;
 
-	while (f == NULL && lost_recover())
+	while (f == NULL && lost_recover(true))
 		if (vfs.files < FILES_MOST)
 			f = vfs_take(sizeof *f);
 	return f;

@@ -136,7 +136,7 @@ static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t
 
 verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode)
 {
-	struct node *n = fifo_waited(r);
+	struct node *n = vfs.tasks[r->task].opening == NULL ? NULL : fifo_waited(r);
 	bool made = false;
 	int64_t result;
 	verdict end;

@@ -321,7 +321,7 @@ bool fifo_is_awaited(uint32_t task, const struct mount *m)
 	return false;
 }
 
-struct node *fifo_waited_for(struct request *r)
+struct node *fifo_waited(struct request *r)
 {
 	if (r->scratch[1] == 0)
 		fifo_waited_drop(r->task);

@@ -256,7 +256,7 @@ static struct socket *socket_make_surely(uint32_t task, uint32_t type)
 
 	do
 		s = socket_make(task, type);
-	while (s == NULL && lost_recover());
+	while (s == NULL && lost_recover(true));
 	return s;
 }
 
@@ -309,7 +309,7 @@ verdict vfs_send(struct request *r, struct socket *s, struct grant data, struct 
 	struct message m = { data, address, control, flags };
 
 	if (control.length != 0)
-		lost_make_room(rights_are_too_many(r->task));
+		(void)lost_recover(rights_are_too_many(r->task));
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
 	return send_message(r, s, &m);

@@ -172,8 +172,5 @@ void file_depart(struct file *f);
 /* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
 void rights_lose(struct rights *rights);
 void rights_settle(void);
-/* Before more are sent, and before anything is held: what is lost does not become ever more. `too_many`: what is lost
- * has to be found now. */
-void lost_make_room(bool too_many);
 
 #endif

@@ -194,18 +194,11 @@ bool file_stays(struct file *f)
 
 /* When ------------------------------------------------------------------------------------------------------------- */
 
-void lost_make_room(bool too_many)
-{
-	if (io.lost == NULL && io.doubts > (too_many ? 0 : PART + io.kept))
-		collect();
-	rights_settle();
-}
-
-bool lost_recover(void)
+bool lost_recover(bool surely)
 {
 	if (io.settling)
 		return false;
-	if (io.lost == NULL && io.doubts > 0)
+	if (io.lost == NULL && io.doubts > (surely ? 0 : PART + io.kept))
 		collect();
 	if (io.lost == NULL)
 		return false;
@@ -216,7 +209,7 @@ bool lost_recover(void)
 void lost_alarm(void)
 {
 	io.waits = false;
-	(void)lost_recover();
+	(void)lost_recover(true);
 	if (!io.waits && io.doubts > 0)
 		alarm_in(SOON + io.kept * SOON_EACH);
 }

@@ -95,7 +95,7 @@ static int64_t packet_deliver(struct request *r, struct socket *s, struct socket
 	int64_t error = packet_make(r->task, m, (uint32_t)m->data.length, &p);
 
 	/* Memory is short: again once lost sockets are gone, if `to` is none. */
-	while (error == -ENOBUFS && lost_recover() && !to->closed)
+	while (error == -ENOBUFS && lost_recover(true) && !to->closed)
 		error = packet_make(r->task, m, (uint32_t)m->data.length, &p);
 	if (error != 0)
 		return error;

@@ -115,23 +115,17 @@ struct control {
 	bool cut;
 };
 
-static void control_head(struct control *c, int32_t type, uint64_t length)
+/* `data` NULL: it is there. */
+static void control_put(struct control *c, int32_t type, const void *data, uint64_t length)
 {
 	struct linux_cmsghdr part = { sizeof part + length, SOL_SOCKET, type };
 
-	if (copy_out(c->to, c->used, &part, sizeof part) != 0)
-		c->cut = true;
-	c->used = MIN(c->to.length, c->used + CMSG_ALIGN(part.length));
-}
-
-static void sender_put(struct control *c, const struct linux_ucred *sender)
-{
-	uint64_t at = c->used + sizeof(struct linux_cmsghdr);
-
-	if (c->to.length < at + sizeof *sender || copy_out(c->to, at, sender, sizeof *sender) != 0)
+	if (c->to.length - c->used < part.length ||
+	    (data != NULL && copy_out(c->to, c->used + sizeof part, data, length) != 0) ||
+	    copy_out(c->to, c->used, &part, sizeof part) != 0)
 		c->cut = true;
 	else
-		control_head(c, SCM_CREDENTIALS, sizeof *sender);
+		c->used = MIN(c->to.length, c->used + CMSG_ALIGN(part.length));
 }
 
 /* As many as there are room and descriptors for. */
@@ -157,7 +151,7 @@ static void rights_put(uint32_t task, struct control *c, const struct rights *ri
 		placed++;
 	}
 	if (placed > 0)
-		control_head(c, SCM_RIGHTS, placed * sizeof(int32_t));
+		control_put(c, SCM_RIGHTS, NULL, placed * sizeof(int32_t));
 	if (placed < rights->count)
 		c->cut = true;
 }
@@ -168,7 +162,7 @@ void beside_put(struct request *r, struct socket *s, const struct message *m, st
 	struct control c = { .to = m->control };
 
 	if (s->pass_credentials && m->control.length > 0)
-		sender_put(&c, b != NULL ? &b->sender : &nobody);
+		control_put(&c, SCM_CREDENTIALS, b != NULL ? &b->sender : &nobody, sizeof nobody);
 	if (b != NULL && b->rights != NULL) {
 		rights_put(r->task, &c, b->rights, m->flags);
 		if (!keep)

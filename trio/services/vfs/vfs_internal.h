@@ -317,11 +317,7 @@ const struct device *device_of(uint32_t mode, uint32_t number);
 verdict fifo_open(struct request *r, struct file *f);
 void fifo_forget(struct node *n);
 /* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
-struct node *fifo_waited_for(struct request *r);
-static inline struct node *fifo_waited(struct request *r)
-{
-	return vfs.tasks[r->task].opening == NULL ? NULL : fifo_waited_for(r);
-}
+struct node *fifo_waited(struct request *r);
 void fifo_waited_drop(uint32_t task);
 /* The task waits to open a fifo on that mount; what it waited for before a signal came is forgotten. */
 bool fifo_is_awaited(uint32_t task, const struct mount *m);
@@ -335,8 +331,9 @@ void epoll_forget(struct file *f);
 void io_start(void);
 /* unix_lost.c: no descriptor refers to a file that epolls or packets name. It stays if packets do. */
 bool file_stays(struct file *f);
-/* Files are too many or memory is short: ends lost sockets. False: there are none. */
-bool lost_recover(void);
+/* Ends lost sockets. False: there are none. `surely`: files are too many or memory is short, so they have to be found
+ * now; else enough that some are not to become ever more. */
+bool lost_recover(bool surely);
 /* NOTIFY_ALARM. */
 void lost_alarm(void);
 
