@@ -139,7 +139,7 @@ static void client_killed(uint32_t task)
 	struct caller *caller = clients[task].caller;
 
 	leave_server(task);
-	grants_forget(task);
+	grants_revoke(0, task);
 	caller->request->result = -EINTR;
 	call_done(caller);
 }

@@ -61,7 +61,7 @@ _Noreturn void server_end(const char *format, ...)
 		for (unsigned bit = 0; bit < NOTIFY_CANCEL && domains[domain].notifies >> endpoint & 1; bit++)
 			if (!process_is(endpoint))
 				notify(endpoint, bit);
-	grants_revoke(domain);
+	grants_revoke(domain, UINT32_MAX);
 	process_free(domain);
 	current->state = WAITING;
 	schedule();

@@ -118,20 +118,13 @@ bool grants_are_own(const struct shape *shape, const struct message *m)
 	return true;
 }
 
-void grants_revoke(uint32_t holder)
+void grants_revoke(uint32_t holder, uint32_t owner)
 {
-	for (uint32_t caller = 0; caller < CALLERS; caller++)
-		for (unsigned i = 0; i < GRANTS; i++)
-			if (table[caller][i].holder == holder)
-				table[caller][i].holder = 0;
-}
+	struct entry *entries = &table[0][0];
 
-void grants_forget(uint32_t owner)
-{
-	for (uint32_t caller = 0; caller < CALLERS; caller++)
-		for (unsigned i = 0; i < GRANTS; i++)
-			if (table[caller][i].owner == owner)
-				table[caller][i].holder = 0;
+	for (unsigned i = 0; i < CALLERS * GRANTS; i++)
+		if (entries[i].holder == holder || entries[i].owner == owner)
+			entries[i].holder = 0;
 }
 
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)

@@ -105,9 +105,8 @@ bool server_has_parked(const struct task *t);
  * then. They are valid until grants_end of the one who calls. 0 or -EFAULT. */
 int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder);
 void grants_end(uint32_t caller);
-/* Those that a domain holds are nobody's; or those of the memory of a task, which goes on while somebody has them. */
-void grants_revoke(uint32_t holder);
-void grants_forget(uint32_t owner);
+/* Those that a domain holds (0: none) or that are of a task's memory (UINT32_MAX: of none) are nobody's from now on. */
+void grants_revoke(uint32_t holder, uint32_t owner);
 /* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such
  * request. */
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);

@@ -196,28 +196,13 @@ static void handle(struct held *h)
 		forget(h);
 }
 
-static void begin(const struct incoming *in)
+static void begin(const struct incoming *in, const struct dispatcher *service)
 {
 	struct held *h = &domain_held[in->who];
 
-	*h = (struct held){ .request = { .task = in->who, .call = in->m.call }, .service = service_at(in->endpoint) };
+	*h = (struct held){ .request = { .task = in->who, .call = in->m.call }, .service = service };
 	memcpy(h->words, in->m.words, sizeof h->words);
 	handle(h);
-}
-
-static void reply(struct incoming *in)
-{
-	const struct dispatcher *service = service_at(in->endpoint);
-
-	service->call(service->table, &in->m);
-	trap_kernel(TRAP_REPLY, (uint64_t)&in->m, 0, 0);
-}
-
-static void notified(const struct incoming *in)
-{
-	const struct dispatcher *service = service_at(in->endpoint);
-
-	service->notified(service->table, in->bits);
 }
 
 /* What the kernel tells of a request that was parked may come after it was unparked. */
@@ -237,18 +222,20 @@ static void parked_told(const struct incoming *in)
 
 static void come(struct incoming *in)
 {
-	switch (in->kind) {
-	case INCOMING_CALL:
-		reply(in);
-		break;
-	case INCOMING_CLIENT:
-		begin(in);
-		break;
-	case INCOMING_NOTIFIED:
-		notified(in);
-		break;
-	default:
+	const struct dispatcher *service;
+
+	if (in->kind > INCOMING_NOTIFIED) {
 		parked_told(in);
+		return;
+	}
+	service = service_at(in->endpoint);
+	if (in->kind == INCOMING_CALL) {
+		service->call(service->table, &in->m);
+		trap_kernel(TRAP_REPLY, (uint64_t)&in->m, 0, 0);
+	} else if (in->kind == INCOMING_CLIENT) {
+		begin(in, service);
+	} else {
+		service->notified(service->table, in->bits);
 	}
 }
 

@@ -73,12 +73,7 @@ static int64_t say(uint64_t text, uint64_t length, bool last)
 	return 0;
 }
 
-/* A thread's is as a service's in the kernel. */
-static int64_t take_pages(uint64_t count)
-{
-	return is_process(PRESENT_DOMAIN) ? process_pages_take(count) : (int64_t)pages_take(count);
-}
-
+/* A thread's are as a service's in the kernel. */
 static int64_t give_pages(uint64_t pages, uint64_t count)
 {
 	if (is_process(PRESENT_DOMAIN))
@@ -150,7 +145,7 @@ int64_t domain_trap(uint64_t number, const uint64_t *a)
 	case TRAP_NOW:
 		return (int64_t)now();
 	case TRAP_PAGES_TAKE:
-		return take_pages(a[0]);
+		return is_process(PRESENT_DOMAIN) ? process_pages_take(a[0]) : (int64_t)pages_take(a[0]);
 	case TRAP_PAGES_GIVE:
 		return give_pages(a[0], a[1]);
 	case TRAP_LOG:

@@ -5,8 +5,6 @@
 #include "x86/cpu.h"
 #include "x86/machine.h"
 
-#define DMA_PAGES_MOST 512
-
 /* Where the present service reaches physical memory that is shared with a device; 0: no memory. */
 static uint64_t device_address(uint64_t at, uint64_t length)
 {
@@ -47,12 +45,9 @@ int64_t kernel_call_shut_down_by(uint32_t how, uint64_t address, uint32_t size, 
 
 int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
-	size_t count = 1;
-	uint64_t block;
+	size_t count = pages_for(pages * PAGE);
+	uint64_t block = frames_take(count);
 
-	while (count < pages && count < DMA_PAGES_MOST)
-		count *= 2;
-	block = count < pages ? 0 : frames_take(count);
 	if (!block)
 		return -ENOMEM;
 	*out_address = device_address(block, count * PAGE);

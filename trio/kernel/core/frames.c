@@ -68,14 +68,8 @@ void frames_start(const struct memory_range *ranges, size_t count, uint64_t firs
 	for (size_t i = 0; i < count; i++) {
 		uint64_t base = MAX(ranges[i].base, first_free), end = ranges[i].base + ranges[i].length;
 
-		if (taken.length == 0 || hole >= end || hole_end <= base) {
-			segment_add(base, end);
-			continue;
-		}
-		if (hole > base)
-			segment_add(base, hole);
-		if (hole_end < end)
-			segment_add(hole_end, end);
+		segment_add(base, MIN(end, hole));
+		segment_add(MAX(base, hole_end), end);
 	}
 	table_place();
 	for (size_t i = 0; i < segment_count; i++)

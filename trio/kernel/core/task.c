@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "queue.h"
 #include "structure.h"
+#include "x86/cpu.h"
 #include "x86/entry.h"
 #include "x86/machine.h"
 #include "x86/processor.h"
@@ -253,7 +254,7 @@ bool task_look(void)
 {
 	struct task *t = current;
 
-	processor_look();
+	cpu_look();
 	deliver_notifications();
 	if (t->work & WORK_YIELD)
 		schedule();
@@ -276,6 +277,6 @@ void idle_loop(void)
 			continue;
 		}
 		timer_tick(false);
-		processor_idle();
+		cpu_wait();
 	}
 }

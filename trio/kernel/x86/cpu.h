@@ -87,6 +87,18 @@ static inline void cpu_set_cr3(uint64_t value)
 	__asm__ volatile("mov %0, %%cr3" : : "r"(value) : "memory");
 }
 
+/* Until an interrupt comes. */
+static inline void cpu_wait(void)
+{
+	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
+}
+
+/* Interrupts that wait are taken, and it goes on. */
+static inline void cpu_look(void)
+{
+	__asm__ volatile("sti\n\tnop\n\tcli" : : : "memory");
+}
+
 static inline void cpu_forget_page(uint64_t address)
 {
 	__asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");

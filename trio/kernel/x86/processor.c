@@ -309,13 +309,3 @@ void processor_switch(struct task *from, struct task *to)
 	else
 		load(to);
 }
-
-void processor_idle(void)
-{
-	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
-}
-
-void processor_look(void)
-{
-	__asm__ volatile("sti\n\tnop\n\tcli" : : : "memory");
-}

@@ -24,9 +24,5 @@ void processor_fpu_save(struct task *t);
 void processor_fpu_load(const struct task *t);
 /* As a program finds them at its start. */
 void processor_fpu_fresh(struct task *t);
-/* Until an interrupt comes. */
-void processor_idle(void);
-/* Interrupts that wait are taken, and it goes on. */
-void processor_look(void);
 
 #endif

@@ -105,6 +105,16 @@ static void page_fault(struct registers *r)
 		fault_left(r, address, why);
 }
 
+/* Of a program; SIGSEGV for all others. */
+static const struct {
+	uint8_t signal, code;
+} signals[EXCEPTIONS] = {
+	[TRAP_DIVIDE] = { SIGFPE, FPE_INTDIV },      [TRAP_DEBUG] = { SIGTRAP, TRAP_TRACE },
+	[TRAP_BREAKPOINT] = { SIGTRAP, TRAP_BRKPT }, [TRAP_INVALID] = { SIGILL, ILL_ILLOPN },
+	[TRAP_X87] = { SIGFPE, FPE_FLTINV },         [TRAP_ALIGNMENT] = { SIGBUS, BUS_ADRALN },
+	[TRAP_SIMD] = { SIGFPE, FPE_FLTINV },
+};
+
 static void exception(struct registers *r)
 {
 	if (r->trap == TRAP_PAGE) {
@@ -115,29 +125,10 @@ static void exception(struct registers *r)
 		server_end("exception %lu at %lx", r->trap, r->rip);
 	if (!from_user(r))
 		panic("exception %lu in the kernel at %lx, error %lx", r->trap, r->rip, r->error);
-	switch (r->trap) {
-	case TRAP_DIVIDE:
-		force(SIGFPE, FPE_INTDIV, r->rip);
-		break;
-	case TRAP_DEBUG:
-		force(SIGTRAP, TRAP_TRACE, r->rip);
-		break;
-	case TRAP_BREAKPOINT:
-		force(SIGTRAP, TRAP_BRKPT, r->rip);
-		break;
-	case TRAP_INVALID:
-		force(SIGILL, ILL_ILLOPN, r->rip);
-		break;
-	case TRAP_X87:
-	case TRAP_SIMD:
-		force(SIGFPE, FPE_FLTINV, r->rip);
-		break;
-	case TRAP_ALIGNMENT:
-		force(SIGBUS, BUS_ADRALN, 0);
-		break;
-	default:
+	if (signals[r->trap].signal)
+		force(signals[r->trap].signal, signals[r->trap].code, r->trap == TRAP_ALIGNMENT ? 0 : r->rip);
+	else
 		force(SIGSEGV, SI_KERNEL, 0);
-	}
 }
 
 static void interrupt(const struct registers *r)

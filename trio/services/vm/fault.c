@@ -159,7 +159,9 @@ int64_t user_place(struct space *s, uint64_t address, bool write, void **place)
 			*place = (void *)(at + address % PAGE);
 			return result;
 		}
-		TRY(space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0)));
+		result = space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
+		if (result != 0)
+			return result == -EWAIT ? result : -EFAULT;
 	}
 	return -EFAULT;
 }

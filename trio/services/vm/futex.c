@@ -73,7 +73,7 @@ verdict vm_futex_wait(struct request *r, uint64_t address, uint32_t value, uint6
 		return settle(r, result);
 	result = user_place(s, address, false, &word);
 	if (result != 0)
-		return result == -EWAIT ? paged_wait(r) : refuse(r, EFAULT);
+		return paged_settle(r, result, BY_A_SIGNAL);
 	if (*(const uint32_t *)word != value)
 		return refuse(r, EAGAIN);
 	r->scratch[STATE] = WAITS;
@@ -160,7 +160,7 @@ verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, ui
 
 		result = user_place(s, address, false, &word);
 		if (result != 0)
-			return result == -EWAIT ? paged_wait_to_end(r) : refuse(r, EFAULT);
+			return paged_settle(r, result, BY_THE_END);
 		if (*(const uint32_t *)word != (uint32_t)compare)
 			return refuse(r, EAGAIN);
 	}

@@ -101,20 +101,14 @@ static void want(uint32_t task, uint32_t object, uint64_t index, uint64_t count)
 	notify(ENDPOINT_VFS, VFS_PAGES);
 }
 
-static struct queue *want_absent(uint32_t task)
+verdict paged_settle(struct request *r, int64_t result, enum ends ends)
 {
-	want(task, absent.object, absent.index, 1);
-	return waiters_of(absent.object, absent.index);
-}
-
-verdict paged_wait(struct request *r)
-{
-	return park(want_absent(r->task), r);
-}
-
-verdict paged_wait_to_end(struct request *r)
-{
-	return park_to_end(want_absent(r->task), r);
+	if (result != -EWAIT)
+		return settle(r, result);
+	want(r->task, absent.object, absent.index, 1);
+	(void)park(waiters_of(absent.object, absent.index), r);
+	r->ends = (uint8_t)ends;
+	return PARKED;
 }
 
 /* Of several regions the first: it is a hint. */
@@ -139,14 +133,12 @@ verdict vm_await(struct request *r, uint64_t address, uint32_t access)
 	struct space *s = space_of(r->task);
 	uint32_t protection;
 	uint64_t frame;
-	int64_t result;
 
 	if (s == NULL || address >= USER_TOP)
 		return refuse(r, EFAULT);
 	if (kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0)
 		return answer(r, 0);
-	result = space_fault(s, address, access);
-	return result == -EWAIT ? paged_wait(r) : settle(r, result);
+	return paged_settle(r, space_fault(s, address, access), BY_A_SIGNAL);
 }
 
 int64_t vm_object_paged(uint64_t name, uint32_t *out_object)

@@ -36,40 +36,28 @@ static int64_t put_line(const struct text *line, uint64_t position, uint64_t off
 	return copy_out(to, at, line->to + skipped, MIN(line->length - skipped, to.length - at));
 }
 
-static int64_t report_regions(struct space *s, uint64_t offset, struct grant to)
+int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to)
 {
+	const struct space *s = space_of(task);
 	uint64_t position = 0, end = 0;
 	char bytes[LINE];
 
-	for (const struct region *r; (r = region_at(s, region_after(s, end))) != NULL;) {
-		struct text line = { bytes, LINE, 0 };
-
-		add_region(&line, s, r);
-		end = r->end;
-		TRY(put_line(&line, position, offset, to));
-		position += line.length;
-		if (position >= offset + to.length)
-			return (int64_t)to.length;
-	}
-	return position > offset ? (int64_t)(position - offset) : 0;
-}
-
-/* size resident shared text lib data dt, in pages. */
-static int64_t report_sizes(const struct space *s, uint64_t offset, struct grant to)
-{
-	char bytes[LINE];
-	struct text line = { bytes, LINE, 0 };
-
-	text_add(&line, "%lu %lu 0 0 0 %lu 0\n", s->pages, s->resident, s->data);
-	TRY(put_line(&line, 0, offset, to));
-	return line.length > offset ? (int64_t)MIN(line.length - offset, to.length) : 0;
-}
-
-int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to)
-{
-	struct space *s = space_of(task);
-
 	if (s == NULL)
 		return -ESRCH;
-	return kind == 0 ? report_regions(s, offset, to) : report_sizes(s, offset, to);
+	do {
+		struct text line = { bytes, LINE, 0 };
+		const struct region *r = region_at(s, region_after(s, end));
+
+		/* size resident shared text lib data dt, in pages. */
+		if (kind != 0)
+			text_add(&line, "%lu %lu 0 0 0 %lu 0\n", s->pages, s->resident, s->data);
+		else if (r == NULL)
+			break;
+		else
+			add_region(&line, s, r);
+		TRY(put_line(&line, position, offset, to));
+		position += line.length;
+		end = r != NULL ? r->end : end;
+	} while (kind == 0 && position < offset + to.length);
+	return position > offset ? (int64_t)MIN(position - offset, to.length) : 0;
 }

@@ -101,23 +101,21 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 			break;
 		}
 		if (share.work <= 0) {
-			r->scratch[0] = share.at;
-			r->scratch[1] = share.gaps;
-			return give_way(r, ends);
+			result = UNDER_WAY;
+			break;
 		}
 		share.gaps |= each->begin > share.at;
 		share.at = MAX(share.at, each->begin);
 		share.work -= REGION_WORK;
 		result = act(s, each, MIN(each->end, end), &share);
 	}
-	/* A page has to be brought: from there on it goes on, as after a share. */
-	if (result == -EWAIT) {
-		r->scratch[0] = share.at;
-		r->scratch[1] = share.gaps;
-		r->again = true;
-		return paged_wait_to_end(r);
-	}
-	return settle(r, result == 0 && share.gaps ? -ENOMEM : result);
+	r->scratch[0] = share.at;
+	r->scratch[1] = share.gaps;
+	if (result == UNDER_WAY)
+		return give_way(r, ends);
+	/* Where a page has to be brought it goes on from there, as after a share. */
+	r->again = true;
+	return paged_settle(r, result == 0 && share.gaps ? -ENOMEM : result, BY_THE_END);
 }
 
 int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struct share *share)

@@ -294,7 +294,7 @@ verdict keep_from_child(struct space *s, struct request *r, uint64_t begin, uint
 #define ACCESS_FETCH 16
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
 /* Where vm itself reads or writes what is at a user's address, up to the end of its page: in the frame, since a copy
- * that met an absent page would ask vm for it. -EWAIT: it has to be brought; others: not mapped, or not allowed. */
+ * that met an absent page would ask vm for it. -EWAIT: it has to be brought; -EFAULT: not mapped, or not allowed. */
 int64_t user_place(struct space *s, uint64_t address, bool write, void **place);
 
 /* object.c */
@@ -317,10 +317,8 @@ void object_unmapped(uint32_t object);
 /* paged.c */
 /* A page of such an object that object_frame() has not: -EWAIT, or why it will not come. */
 int64_t paged_absent(uint32_t object, uint64_t index);
-/* The request waits for the page that was found absent last; of the second one's call Linux interrupts none either, but
- * to end the process. */
-verdict paged_wait(struct request *r);
-verdict paged_wait_to_end(struct request *r);
+/* The request ends with `result`; or, where that is -EWAIT, waits for the page that was found absent last. */
+verdict paged_settle(struct request *r, int64_t result, enum ends ends);
 /* Those of a range will be needed. */
 void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end);
 /* Whether a page has its content. */
