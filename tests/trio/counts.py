@@ -20,9 +20,9 @@ KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
         "proc/fork-exit": 25468,
-        "proc/execl": 39520,
+        "proc/execl": 39514,
         "ctx/pipe-pair@same-cpu": 1717,
-        "syscall/open-close": 942,
+        "syscall/open-close": 941,
         "mem/touch@pages=64": 829,
         "fs/read@bufsize=1024,blocks=2000": 448,
         "trio/trap": 83,

@@ -187,7 +187,7 @@ static int64_t one(struct unpacking *u)
 	struct place p;
 	int64_t result = 0;
 
-	TRY(walk_place(VFS_TASK, AT_FDCWD, vfs.path, WALK_NOFOLLOW, &p));
+	TRY(walk_place(VFS_TASK, AT_FDCWD, vfs.path, AT_SYMLINK_NOFOLLOW, &p));
 	if (p.node != NULL && S_ISDIR(p.node->mode) && S_ISDIR(u->field[MODE]))
 		n = node_hold(p.node);
 	else

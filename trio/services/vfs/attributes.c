@@ -9,11 +9,11 @@ int64_t node_at(const struct request *r, int32_t directory, struct grant path, u
 	const struct file *f;
 
 	if (path.length != 0)
-		return find_node(r, directory, path, walk_flags(flags), out);
+		return find_node(r, directory, path, flags, out);
 	f = file_of(r->task, directory);
 	if (directory != AT_FDCWD && (f == NULL || (f->flags & O_PATH) != 0))
 		return -EBADF;
-	return walk(r->task, directory, "", walk_flags(flags | AT_EMPTY_PATH), out);
+	return walk(r->task, directory, "", flags | AT_EMPTY_PATH, out);
 }
 
 /* The two halves of a time. */
@@ -90,7 +90,7 @@ static int64_t stat_of(uint32_t task, int32_t directory, struct grant path, uint
 		f = file_of(task, directory);
 		return f == NULL ? -EBADF : stat_of_file(f, s);
 	}
-	TRY(walk(task, directory, vfs.path, walk_flags(flags), &n));
+	TRY(walk(task, directory, vfs.path, flags, &n));
 	result = refresh(n);
 	stat_of_node(n, s);
 	node_drop(n);

@@ -89,12 +89,8 @@ verdict vfs_pwrite(struct request *r, int32_t fd, struct grant from, int64_t off
 	return transfer_at(r, fd, from, offset, true);
 }
 
-verdict vfs_seek(struct request *r, int32_t fd, int64_t offset, uint32_t whence)
+verdict vfs_seek(struct request *r, struct file *f, int64_t offset, uint32_t whence)
 {
-	struct file *f = file_of(r->task, fd);
-
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
 	if (whence > SEEK_HOLE)
 		return refuse(r, EINVAL);
 	if (f->operations->seek == NULL)

@@ -111,7 +111,7 @@ static int64_t text_in(char *to, size_t size, struct grant from)
 	int64_t length = from.length == 0 ? 0 : copy_string(to, size, from);
 
 	to[length < 0 ? 0 : length] = '\0';
-	return length;
+	return length == -ENAMETOOLONG ? -EINVAL : length;
 }
 
 verdict vfs_mount(struct request *r, struct grant source, struct grant path, struct grant type, uint64_t flags,
@@ -120,7 +120,6 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 	char kind_name[TYPE_BYTES] = "", source_name[TYPE_BYTES] = "", text[256];
 	const struct file_system *kind;
 	HELD struct node *on = NULL;
-	int64_t result;
 
 	if (vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
@@ -128,19 +127,13 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 		flags &= ~MS_MAGIC_MASK;
 	if ((flags & ~(uint64_t)ACCEPTED) != 0)
 		return refuse(r, EINVAL);
-	result = text_in(source_name, sizeof source_name, source);
-	if (result >= 0)
-		result = text_in(kind_name, sizeof kind_name, type);
-	if (result >= 0)
-		result = text_in(text, sizeof text, options);
-	if (result >= 0)
-		result = path_in(path);
-	if (result < 0)
-		return settle(r, result == -ENAMETOOLONG ? -EINVAL : result);
+	TRY_ANSWER(r, text_in(source_name, sizeof source_name, source));
+	TRY_ANSWER(r, text_in(kind_name, sizeof kind_name, type));
+	TRY_ANSWER(r, text_in(text, sizeof text, options));
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &on));
 	kind = kind_of(kind_name);
 	if (kind == NULL && (flags & MS_REMOUNT) == 0)
 		return refuse(r, ENODEV);
-	TRY_ANSWER(r, walk(r->task, AT_FDCWD, vfs.path, 0, &on));
 	if ((flags & MS_REMOUNT) != 0)
 		return settle(r, remount(on, flags & KEPT));
 	return vfs_settle(r, mount_on(on, kind, flags & KEPT, source_name, text));

@@ -51,7 +51,7 @@ int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mod
 	struct place p;
 	int64_t result;
 
-	TRY(walk_place(task, directory, path, WALK_NOFOLLOW, &p));
+	TRY(walk_place(task, directory, path, AT_SYMLINK_NOFOLLOW, &p));
 	result = may_make(task, &p, S_ISDIR(mode));
 	if (result == 0)
 		result = create_in(task, &p, mode, device);
@@ -241,7 +241,7 @@ verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, st
 	HELD struct node *n = NULL;
 	int64_t result;
 
-	TRY_ANSWER(r, find_node(r, directory, path, WALK_NOFOLLOW | WALK_EMPTY, &n));
+	TRY_ANSWER(r, find_node(r, directory, path, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, &n));
 	/* An empty path is for a link that was opened with O_PATH. */
 	if (!S_ISLNK(n->mode))
 		return refuse(r, vfs.path[0] == '\0' ? ENOENT : EINVAL);

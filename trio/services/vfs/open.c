@@ -119,7 +119,8 @@ static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t
 	struct place p;
 	int64_t result = 0;
 
-	TRY(walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? WALK_NOFOLLOW : 0, &p));
+	TRY(walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? AT_SYMLINK_NOFOLLOW : 0,
+		       &p));
 	*made = p.node == NULL;
 	if (p.slash)
 		result = p.node == NULL || S_ISDIR(p.node->mode) ? -EISDIR : -ENOTDIR;
@@ -160,7 +161,7 @@ verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32
 	if ((flags & O_CREAT) != 0)
 		result = find_or_make(r, directory, flags, mode, &n, &made);
 	else
-		result = walk(r->task, directory, vfs.path, (flags & O_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0, &n);
+		result = walk(r->task, directory, vfs.path, (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0, &n);
 	if (result != 0)
 		return vfs_settle(r, result);
 	if (!made)

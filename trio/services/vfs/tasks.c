@@ -277,7 +277,7 @@ int64_t vfs_program_open(uint32_t task, int32_t directory, struct grant path, ui
 		handle++;
 	if (handle == TASKS)
 		return -ENFILE;
-	result = walk(task, directory, vfs.path, walk_flags(flags), &n);
+	result = walk(task, directory, vfs.path, flags, &n);
 	if (result != 0)
 		return result;
 	result = may_execute(task, n);

@@ -130,7 +130,7 @@ static int64_t bound_already(uint32_t task)
 {
 	struct node *n;
 
-	if (path[0] == '\0' || walk(task, AT_FDCWD, path, WALK_NOFOLLOW, &n) != 0)
+	if (path[0] == '\0' || walk(task, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &n) != 0)
 		return -EINVAL;
 	node_drop(n);
 	return -EADDRINUSE;

@@ -251,17 +251,8 @@ static inline void watch_changed(struct watch *w)
 
 /* walk.c: paths ---------------------------------------------------------------------------------------------------- */
 
-/* The last link is not followed; the path may be empty and means `directory` itself; O_PATH files will do. */
-#define WALK_NOFOLLOW 1U
-#define WALK_EMPTY 2U
-
-/* From the flags of a call that ends in `at`. */
-static inline uint32_t walk_flags(uint32_t at)
-{
-	return ((at & AT_SYMLINK_NOFOLLOW) != 0 ? WALK_NOFOLLOW : 0) | ((at & AT_EMPTY_PATH) != 0 ? WALK_EMPTY : 0);
-}
-
-/* The node at `path` for `task`, held. `path` may be vfs.path (it usually is); the walk uses vfs.target. */
+/* The node at `path` for `task`, held. `path` may be vfs.path (it usually is); the walk uses vfs.target. flags:
+ * AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH (it means `directory` itself; O_PATH files will do). */
 int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
 
 /* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held),
@@ -293,7 +284,7 @@ static inline int64_t find_place(const struct request *r, int32_t directory, str
 {
 	int64_t result = path_in(path);
 
-	return result < 0 ? result : walk_place(r->task, directory, vfs.path, WALK_NOFOLLOW, out);
+	return result < 0 ? result : walk_place(r->task, directory, vfs.path, AT_SYMLINK_NOFOLLOW, out);
 }
 /* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
 int64_t permitted(uint32_t task, const struct node *n, unsigned wanted);

@@ -132,7 +132,7 @@ static int64_t go_by_link(struct walker *w, struct node *link)
 	return result;
 }
 
-/* Where a walk begins: held. An empty path is allowed with WALK_EMPTY. */
+/* Where a walk begins: held. An empty path is allowed with AT_EMPTY_PATH. */
 static inline __attribute__((always_inline)) int64_t start(struct walker *w, int32_t directory)
 {
 	struct folders *folders = vfs.tasks[w->task].folders;
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) int64_t start(struct walker *w, int
 	w->links = 0;
 	w->root = folders->root;
 	w->passes = vfs.tasks[w->task].user == 0;
-	if (w->path[0] == '\0' && (w->flags & WALK_EMPTY) == 0)
+	if (w->path[0] == '\0' && (w->flags & AT_EMPTY_PATH) == 0)
 		return -ENOENT;
 	if (w->path[0] == '/') {
 		w->at = node_hold(w->root);
@@ -212,7 +212,7 @@ static inline __attribute__((always_inline)) int64_t step(struct walker *w, size
 		next = NULL;
 	else if (result != 0)
 		return result;
-	else if (S_ISLNK(next->mode) && !(last && (w->flags & WALK_NOFOLLOW) != 0))
+	else if (S_ISLNK(next->mode) && !(last && (w->flags & AT_SYMLINK_NOFOLLOW) != 0))
 		return go_by_link(w, next);
 	if (place != NULL && last) {
 		memcpy(place->name, name, length);
@@ -255,7 +255,7 @@ int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags,
 
 int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out)
 {
-	struct walker w = { .task = task, .flags = flags & ~WALK_EMPTY, .path = path };
+	struct walker w = { .task = task, .flags = flags & ~(uint32_t)AT_EMPTY_PATH, .path = path };
 	int64_t result;
 
 	out->slash = false;
