@@ -20,7 +20,7 @@ KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
         "proc/fork-exit": 25468,
-        "proc/execl": 39514,
+        "proc/execl": 39511,
         "ctx/pipe-pair@same-cpu": 1717,
         "syscall/open-close": 941,
         "mem/touch@pages=64": 829,

@@ -220,7 +220,8 @@ static int64_t read_in(struct mount *m, const struct transfer *t)
 	return result;
 }
 
-int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
+/* Begins to read blocks in a row that are not there, by one request. 0: there is nothing to wait for; -EWAIT. */
+static int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
 {
 	struct transfer t = { .count = 0 };
 	uint32_t most = MIN(MIN(count, REQUEST_MOST >> m->block_shift), m->buffer_count / 4);

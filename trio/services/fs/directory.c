@@ -140,12 +140,14 @@ static bool was_vacated(const struct mount *m, const struct inode *d, const stru
 	return false;
 }
 
-static uint32_t removed_inode(const struct mount *m, const struct place *p)
+/* Of a slot that has one. */
+static struct removal *removal_of(struct mount *m, const struct place *p)
 {
-	for (uint32_t at = 0; at < m->removal_count; at++)
-		if (m->removals[at].block == p->block && m->removals[at].slot == p->slot)
-			return m->removals[at].inode;
-	return 0;
+	struct removal *r = m->removals;
+
+	while (r->block != p->block || r->slot != p->slot)
+		r++;
+	return r;
 }
 
 int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *name, struct search *s)
@@ -156,7 +158,7 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 	if (was_vacated(m, d, name, &s->room))
 		return write_back_first(m);
 	/* The removed file has another name, which the disk must have before it loses this one. */
-	if (s->replaces && !inode_is_dead(m, removed_inode(m, &s->room)))
+	if (s->replaces && !inode_is_dead(m, removal_of(m, &s->room)->inode))
 		return write_back_first(m);
 	if (s->room.buffer)
 		return 0;
@@ -172,14 +174,6 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 	return 0;
 }
 
-static void forget_removal(struct mount *m, const struct place *p)
-{
-	for (uint32_t at = 0; at < m->removal_count; at++)
-		if (m->removals[at].block == p->block && m->removals[at].slot == p->slot)
-			m->removals[at--] = m->removals[--m->removal_count];
-	p->buffer->removed &= ~(1ULL << p->slot);
-}
-
 static void modified(struct mount *m, struct inode *d)
 {
 	d->modified = d->changed = seconds();
@@ -192,10 +186,12 @@ void directory_enter(struct mount *m, struct inode *d, const struct search *s, c
 	struct disk_entry *e = entry(b, s->room.slot);
 
 	dirty_buffer(m, b, DIRECTORY, d);
-	if (s->replaces)
-		forget_removal(m, &s->room);
-	else
+	if (s->replaces) {
+		*removal_of(m, &s->room) = m->removals[--m->removal_count];
+		b->removed &= ~(1ULL << s->room.slot);
+	} else {
 		b->fresh |= 1ULL << s->room.slot;
+	}
 	e->inode = inode;
 	memcpy(e->name, name->bytes, NAME_BYTES);
 	if (s->appends)

@@ -238,8 +238,6 @@ int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out);
 /* Of blocks from `block` on, *count at the most, those whose content lies in memory one after the other: the first's
  * buffer, and how many. As cache_read; what must be read is read with as many of the `ahead` blocks as may be. */
 int64_t cache_run(struct mount *m, uint32_t block, uint32_t ahead, uint32_t *count, struct buffer **out);
-/* Begins to read blocks in a row that are not there, by one request. 0: there is nothing to wait for; -EWAIT. */
-int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count);
 /* A buffer for a block of which all will be written; `clear`: zeros. 0, -EWAIT, -ENOMEM. */
 int64_t cache_blank(struct mount *m, uint32_t block, bool clear, struct buffer **out);
 /* The buffer of a block that this step has read already, or that is dirty. */

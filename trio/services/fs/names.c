@@ -10,13 +10,6 @@ static int64_t find_room(struct mount *m, uint32_t number, const struct name *na
 	return s->found.inode ? -EEXIST : 0;
 }
 
-/* A zone, with a buffer of zeros, for what a new directory or symbolic link holds. */
-static int64_t first_zone(struct mount *m, uint32_t *zone, struct buffer **b)
-{
-	TRY(zone_find(m, 0, zone));
-	return cache_blank(m, *zone, true, b);
-}
-
 struct new_file {
 	uint32_t directory, mode, owner, group, device;
 };
@@ -48,8 +41,10 @@ static int64_t create(struct mount *m, const struct new_file *f, const struct na
 		return -EMLINK;
 	TRY(directory_reserve(m, d, name, &s));
 	TRY(inode_reserve(m, &number, &i));
-	if (S_ISDIR(f->mode) || target)
-		TRY(first_zone(m, &zone, &b));
+	if (S_ISDIR(f->mode) || target) {
+		TRY(zone_find(m, 0, &zone));
+		TRY(cache_blank(m, zone, true, &b));
+	}
 	/* committed */
 	inode_commit(m, i, number);
 	fill_inode(i, f, d);

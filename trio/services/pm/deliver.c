@@ -109,12 +109,6 @@ static verdict handle(struct thread *t, struct request *r, uint32_t signal, cons
 	return answer(r, signal);
 }
 
-static void write_number(struct thread *t)
-{
-	(void)copy_out(grant_caller(t->slot, t->set_tid, sizeof t->number), 0, &t->number, sizeof t->number);
-	t->set_tid = 0;
-}
-
 verdict pm_attend(struct request *r, uint64_t stack_pointer)
 {
 	struct thread *t = asking(r);
@@ -124,8 +118,10 @@ verdict pm_attend(struct request *r, uint64_t stack_pointer)
 
 	if (!p)
 		return answer(r, 0);
-	if (t->set_tid)
-		write_number(t);
+	if (t->set_tid) {
+		(void)copy_out(grant_caller(t->slot, t->set_tid, sizeof t->number), 0, &t->number, sizeof t->number);
+		t->set_tid = 0;
+	}
 	for (;;) {
 		uint64_t handler;
 

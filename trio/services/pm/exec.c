@@ -89,7 +89,7 @@ static int64_t prepare(struct thread *t, int32_t directory, uint32_t flags)
 	TRY(find_program(t, image, directory, flags));
 	if (image->names_interpreter)
 		TRY(find_interpreter(t, image));
-	image->stack = stack_need(&image->given);
+	image->stack = image->given.used + ((uint64_t)image->given.argc + image->given.envc + 2) * 8;
 	if (image->stack > most_arguments(t->process))
 		return -E2BIG;
 	image->stack += STACK_FIRST;

@@ -54,11 +54,6 @@ static int64_t reserve_memory(uint32_t parent, uint32_t child, uint64_t flags)
 	return result;
 }
 
-static void identity_copy(struct identity *to, const struct identity *from)
-{
-	memcpy(to, from, offsetof(struct identity, groups) + from->group_count * sizeof from->groups[0]);
-}
-
 static struct process *process_fork(struct process *from, uint32_t slot, int32_t number, uint64_t flags)
 {
 	struct process *p = process_add(slot, number, flags & CLONE_PARENT ? from->parent : from);
@@ -73,7 +68,8 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 		p->handlers = handlers_take();
 		handlers_copy(p->handlers, from->handlers);
 	}
-	identity_copy(&p->identity, &from->identity);
+	memcpy(&p->identity, &from->identity,
+	       offsetof(struct identity, groups) + from->identity.group_count * sizeof p->identity.groups[0]);
 	memcpy(p->limits, from->limits, sizeof p->limits);
 	p->persona = from->persona;
 	p->dumpable = from->dumpable;

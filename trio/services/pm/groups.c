@@ -34,16 +34,9 @@ verdict pm_getsid(struct request *r, int32_t pid)
 	return p ? answer(r, p->session) : refuse(r, ESRCH);
 }
 
-static bool group_in_session(int32_t group, int32_t session)
-{
-	const struct process *member = group_numbered(group);
-
-	return member && member->session == session;
-}
-
 verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 {
-	struct process *self = asking(r)->process, *p = named(r, pid);
+	struct process *self = asking(r)->process, *p = named(r, pid), *member;
 
 	if (group < 0)
 		return refuse(r, EINVAL);
@@ -57,7 +50,8 @@ verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 		return refuse(r, EPERM);
 	if (group == 0)
 		group = p->number;
-	if (group != p->number && !group_in_session(group, self->session))
+	member = group == p->number ? p : group_numbered(group);
+	if (!member || member->session != self->session)
 		return refuse(r, EPERM);
 	if (group == p->group)
 		return answer(r, 0);

@@ -88,9 +88,7 @@ uint64_t elf_need(const struct image *image);
 /* Maps the rest of the segments into the thread's new, empty memory. The same results. */
 int64_t elf_map(struct thread *t, struct image *image);
 
-/* stack.c: bytes that the strings and the pointers to them take. */
-uint64_t stack_need(const struct strings *s);
-/* Writes them; `sp` is where the program finds argc. 0, -EFAULT, or GIVES_WAY. */
+/* stack.c: writes the strings and pointers to them; `sp` is where the program finds argc. 0, -EFAULT, or GIVES_WAY. */
 int64_t stack_write(struct thread *t, struct image *image, bool secure, uint64_t *sp);
 
 #endif

@@ -131,15 +131,10 @@ verdict pm_sigtimedwait(struct request *r, struct grant wanted, struct grant inf
 	return park_until(&t->waiting, r, deadline);
 }
 
-static bool is_on_stack(const struct thread *t, uint64_t stack_pointer)
-{
-	return stack_pointer > t->stack && stack_pointer - t->stack <= t->stack_size;
-}
-
 verdict pm_sigaltstack(struct request *r, struct grant new, struct grant old, uint64_t stack_pointer)
 {
 	struct thread *t = asking(r);
-	bool in_use = is_on_stack(t, stack_pointer);
+	bool in_use = stack_pointer > t->stack && stack_pointer - t->stack <= t->stack_size;
 	struct linux_stack was = { .sp = t->stack, .size = t->stack_size }, set;
 
 	was.flags = in_use ? SS_ONSTACK : t->stack_size ? 0 : SS_DISABLE;

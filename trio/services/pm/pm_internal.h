@@ -101,7 +101,7 @@ struct thread {
 	struct process *process;
 	struct link of_process;
 	uint32_t slot;
-	int32_t number;
+	int32_t number, nice;
 	/* It is to end as soon as it attends. */
 	bool leaving;
 	/* vfork's parent: until the child has left its memory. */
@@ -117,7 +117,6 @@ struct thread {
 	/* CLONE_CHILD_SETTID, to be done in its own memory; CLONE_CHILD_CLEARTID. */
 	uint64_t set_tid, clear_tid;
 	uint64_t stack, stack_size;
-	int32_t nice;
 	char name[NAME_BYTES];
 	/* Of an execve under way. */
 	struct image *image;
@@ -151,7 +150,7 @@ struct process {
 	uint32_t halted, stop_number;
 	struct queue stopped;
 	struct pending pending;
-	uint32_t queued;
+	uint32_t queued, persona;
 	struct handlers *handlers;
 	struct identity identity;
 	/* Slot of the thread that waits in vfork for it to leave its memory, plus one. */
@@ -168,7 +167,6 @@ struct process {
 	/* Of threads that have ended; of children waited for. */
 	struct usage own, children_usage;
 	struct limit limits[RLIMITS];
-	uint32_t persona;
 };
 
 /* A number is free while nobody uses it: as a thread's, a process's, a group's or a session's. */
@@ -314,9 +312,6 @@ void parent_tell(struct process *p, int32_t code, uint32_t status);
 void shut_down(void);
 /* pm.c: parks a request for which vfs has just said EWAIT until what it waits for has come. */
 verdict disk_park(struct request *r);
-
-/* wait.c */
-void process_reap(struct process *p);
 
 /* groups.c */
 bool group_is_orphaned(int32_t group, const struct process *except);

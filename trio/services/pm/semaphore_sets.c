@@ -49,18 +49,14 @@ bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wa
 	return !(wanted & ~granted & MODE_ONE);
 }
 
-static struct semaphore_set **keyed(int32_t key)
-{
-	return &pm.semaphores.keyed[(uint32_t)key * 0x9e3779b1U / (UINT32_MAX / SEMAPHORE_KEYS + 1)];
-}
-
 static struct semaphore_set *set_keyed(int32_t key)
 {
-	struct semaphore_set *s = *keyed(key);
+	const struct semaphores *all = &pm.semaphores;
 
-	while (s && s->key != key)
-		s = s->next_keyed;
-	return s;
+	for (uint32_t place = 0; place < all->top; place++)
+		if (all->sets[place] && all->sets[place]->key == key)
+			return all->sets[place];
+	return NULL;
 }
 
 /* A place for a new set, of which there is one, and its id: the numbers above the place change before a place comes
@@ -103,10 +99,6 @@ static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t fla
 	list_start(&s->undos);
 	list_start(&s->waiting[0].head);
 	list_start(&s->waiting[1].head);
-	if (key != IPC_PRIVATE) {
-		s->next_keyed = *keyed(key);
-		*keyed(key) = s;
-	}
 	s->id = place_take(all, s);
 	all->count++;
 	all->total += count;
@@ -120,13 +112,6 @@ void set_remove(struct semaphore_set *s)
 
 	set_refuse(s);
 	undo_remove(s);
-	if (s->key != IPC_PRIVATE) {
-		struct semaphore_set **at = keyed(s->key);
-
-		while (*at != s)
-			at = &(*at)->next_keyed;
-		*at = s->next_keyed;
-	}
 	all->sets[place] = NULL;
 	all->lowest = MIN(all->lowest, place);
 	while (all->top > 0 && !all->sets[all->top - 1])

@@ -11,7 +11,6 @@
 
 struct process;
 
-#define SEMAPHORE_KEYS 512U
 /* An id is the place of the set and above it a number that tells its users apart. */
 #define SEMAPHORE_PLACE_BITS 15
 
@@ -38,8 +37,6 @@ struct undo {
 };
 
 struct semaphore_set {
-	/* With the same hash of the key. */
-	struct semaphore_set *next_keyed;
 	int32_t id, key;
 	uint32_t uid, gid, cuid, cgid, mode;
 	/* Since boot; 0: never. */
@@ -55,7 +52,6 @@ struct semaphore_set {
 
 struct semaphores {
 	struct semaphore_set *sets[SEMMNI];
-	struct semaphore_set *keyed[SEMAPHORE_KEYS];
 	/* Sets; places up to the last that is taken; no place below this one is free. */
 	uint32_t count, top, lowest;
 	uint32_t last_place, sequence;
@@ -76,7 +72,8 @@ void set_remove(struct semaphore_set *s);
 
 /* semaphores.c: a thread leaves. */
 void operations_drop(uint32_t slot);
-/* A value has changed: whoever can go on does. False: some may still be able to; it is to be called again. */
+/* A value has changed: whoever can go on does. False: some may still be able to; it is to be called
+ * again. */
 bool set_update(struct semaphore_set *s);
 /* The same for a request that changed it, until nobody can go on any more. `s` is NULL once the set is gone. */
 verdict update_share(struct request *r, struct semaphore_set *s);

@@ -35,11 +35,6 @@ static void put(struct writer *w, uint64_t word)
 		flush(w);
 }
 
-uint64_t stack_need(const struct strings *s)
-{
-	return s->used + ((uint64_t)s->argc + s->envc + 2) * 8;
-}
-
 /* The first of the strings, the path. */
 static uint64_t strings_at(const struct strings *s)
 {

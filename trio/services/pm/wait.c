@@ -12,7 +12,7 @@ static bool is_meant(const struct process *child, uint32_t which, int32_t pid, u
 	return (child->exit_signal != SIGCHLD) == ((options & WCLONE) != 0);
 }
 
-void process_reap(struct process *p)
+static void process_reap(struct process *p)
 {
 	usage_add(&p->parent->children_usage, &p->own);
 	usage_add(&p->parent->children_usage, &p->children_usage);
