@@ -19,7 +19,7 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 25468,
+        "proc/fork-exit": 25457,
         "proc/execl": 39511,
         "ctx/pipe-pair@same-cpu": 1717,
         "syscall/open-close": 941,

@@ -81,7 +81,7 @@ struct socket {
 	uint32_t send_buffer, receive_buffer;
 	nanoseconds receive_time, send_time;
 	uint32_t reuse_address, keep_alive, pass_credentials;
-	/* Of a collection: it can be received. unix_lost.c */
+	/* Of a collection: it can be received. unix_rights.c */
 	bool reached;
 	uint64_t inode;
 	uint32_t owner, group;
@@ -158,19 +158,13 @@ void beside_end(struct beside *b);
 /* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is
  * NULL, nothing came beside the data. */
 void beside_put(struct request *r, struct socket *s, const struct message *m, struct beside *b, bool keep);
-void rights_give(struct rights *rights);
 /* The task's user has more descriptors on their way than RLIMIT_NOFILE. */
 bool rights_are_too_many(uint32_t task);
-
-/* unix_lost.c */
 static inline struct socket *socket_in(const struct file *f)
 {
 	return f->operations == &socket_files ? f->state : NULL;
 }
-/* It goes into a packet. */
-void file_depart(struct file *f);
-/* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
-void rights_lose(struct rights *rights);
+/* Those that nobody gets any more are ended, as many as one call may. */
 void rights_settle(void);
 
 #endif

@@ -70,27 +70,22 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
 	struct descriptors *descriptors = from->descriptors;
 	struct folders *folders = from->folders;
 
-	if ((share & SHARES_DESCRIPTORS) == 0)
-		descriptors = descriptors_copy(from->descriptors);
-	if (descriptors == NULL)
+	if ((share & SHARES_DESCRIPTORS) != 0)
+		descriptors->references++;
+	else if ((descriptors = descriptors_copy(descriptors)) == NULL)
 		return -ENOMEM;
-	if ((share & SHARES_FOLDERS) == 0)
-		folders = folders_copy(from->folders);
-	if (folders == NULL) {
+	if ((share & SHARES_FOLDERS) != 0) {
+		folders->references++;
+	} else if ((folders = folders_copy(folders)) == NULL) {
 		to->descriptors = descriptors;
-		while ((share & SHARES_DESCRIPTORS) == 0 && !descriptors_drop(child))
+		while (!descriptors_drop(child))
 			continue;
-		to->descriptors = NULL;
 		return -ENOMEM;
 	}
 	/* committed */
 	*to = *from;
 	to->descriptors = descriptors;
 	to->folders = folders;
-	if ((share & SHARES_DESCRIPTORS) != 0)
-		descriptors->references++;
-	if ((share & SHARES_FOLDERS) != 0)
-		folders->references++;
 	to->program = NULL;
 	to->opening = NULL;
 	to->reads = to->writes = 0;

@@ -320,7 +320,7 @@ void remote_pages_go_on(uint64_t came);
 void epoll_forget(struct file *f);
 /* socket.c: at the service's start. */
 void io_start(void);
-/* unix_lost.c: no descriptor refers to a file that epolls or packets name. It stays if packets do. */
+/* unix_rights.c: no descriptor refers to a file that epolls or packets name. It stays if packets do. */
 bool file_stays(struct file *f);
 /* Ends lost sockets. False: there are none. `surely`: files are too many or memory is short, so they have to be found
  * now; else enough that some are not to become ever more. */
