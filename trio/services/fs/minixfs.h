@@ -289,8 +289,8 @@ static inline bool is_fresh(const struct map *map, uint32_t bit)
 {
 	return bit_of(map->fresh, bit);
 }
-/* Clears what was given back, in bitmaps and inode table. 0, -EWAIT, -EIO. */
-int64_t maps_settle(struct mount *m);
+/* Clears what was given back, in the bitmap and the inode table. 0, -EWAIT, -EIO. */
+int64_t map_settle(struct mount *m, struct map *map);
 int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone);
 void zone_take(struct mount *m, uint32_t zone);
 void zone_give(struct mount *m, uint32_t zone);

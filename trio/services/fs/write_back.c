@@ -156,8 +156,10 @@ static int64_t run_phase(struct mount *m)
 {
 	if (m->phase == GATHER)
 		return inodes_gather(m);
-	if (m->phase == FREES)
-		TRY(maps_settle(m));
+	if (m->phase == FREES) {
+		TRY(map_settle(m, &m->inodes_map));
+		TRY(map_settle(m, &m->zones_map));
+	}
 	TRY(write_list(m));
 	if (m->wrote)
 		TRY(block_flush(m->device));

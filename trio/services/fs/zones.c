@@ -129,19 +129,13 @@ static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 	return 0;
 }
 
-static int64_t map_settle(struct mount *m, struct map *map)
+int64_t map_settle(struct mount *m, struct map *map)
 {
 	for (uint32_t word = 0; map->freed_count > 0 && word <= map->bits / 64; word++)
 		while (map->freed[word]) {
 			TRY(settle_bit(m, map, word * 64 + (uint32_t)__builtin_ctzll(map->freed[word])));
 		}
 	return 0;
-}
-
-int64_t maps_settle(struct mount *m)
-{
-	TRY(map_settle(m, &m->inodes_map));
-	return map_settle(m, &m->zones_map);
 }
 
 int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone)

@@ -158,18 +158,6 @@ static void name_set(struct thread *t, const char *path)
 	memcpy(t->name, name, MIN((size_t)(path - name), NAME_BYTES - 1));
 }
 
-static void handlers_own(struct process *p)
-{
-	if (p->handlers->holders > 1) {
-		struct handlers *own = handlers_take();
-
-		handlers_copy(own, p->handlers);
-		handlers_give(p->handlers);
-		p->handlers = own;
-	}
-	handlers_reset(p->handlers);
-}
-
 /* The new memory's contents, and the program's entry. -EWAIT, GIVES_WAY: to be called again. */
 static int64_t load(struct thread *t, uint64_t *sp)
 {
@@ -196,7 +184,7 @@ static void begin_program(struct thread *t, uint64_t sp)
 
 	name_set(t, t->image->given.bytes);
 	image_drop(t);
-	handlers_own(p);
+	handlers_renew(p);
 	t->stack = t->stack_size = 0;
 	t->clear_tid = 0;
 	p->executed = p->dumpable = true;

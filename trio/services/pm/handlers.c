@@ -31,8 +31,16 @@ void handlers_copy(struct handlers *to, const struct handlers *from)
 	}
 }
 
-void handlers_reset(struct handlers *h)
+void handlers_renew(struct process *p)
 {
+	struct handlers *h = p->handlers;
+
+	if (h->holders > 1) {
+		p->handlers = handlers_take();
+		handlers_copy(p->handlers, h);
+		handlers_give(h);
+		h = p->handlers;
+	}
 	for (uint64_t rest = h->set; rest != 0; rest &= rest - 1) {
 		struct linux_sigaction *action = &h->action[__builtin_ctzl(rest)];
 

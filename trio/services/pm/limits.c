@@ -100,21 +100,15 @@ verdict pm_limits(struct request *r, int32_t pid, uint32_t which, struct grant n
 	return result == 0 ? answer_with(r, 0, old, &before, sizeof before) : settle(r, result);
 }
 
-static bool may_set(const struct process *self, const struct process *p)
-{
-	uint32_t euid = self->identity.user.effective;
-
-	return euid == 0 || euid == p->identity.user.real || euid == p->identity.user.effective;
-}
-
 /* To be nicer is always allowed; less so, to root, or as far as RLIMIT_NICE lets: 20 - nice at most. */
 static int64_t nice_set(const struct process *self, struct thread *t, int32_t nice)
 {
 	const struct process *p = t->process;
+	uint32_t euid = self->identity.user.effective;
 
-	if (!may_set(self, p))
+	if (euid != 0 && euid != p->identity.user.real && euid != p->identity.user.effective)
 		return -EPERM;
-	if (nice < t->nice && self->identity.user.effective != 0 && (uint64_t)(20 - nice) > p->limits[RLIMIT_NICE].soft)
+	if (nice < t->nice && euid != 0 && (uint64_t)(20 - nice) > p->limits[RLIMIT_NICE].soft)
 		return -EACCES;
 	t->nice = nice;
 	thread_identify(t);

@@ -250,8 +250,8 @@ void thread_remove(struct thread *t);
 struct handlers *handlers_take(void);
 void handlers_give(struct handlers *handlers);
 void handlers_copy(struct handlers *to, const struct handlers *from);
-/* As execve leaves them: what was handled is no more, what was ignored stays so. */
-void handlers_reset(struct handlers *handlers);
+/* As execve leaves them: the process's own; what was handled is no more, what was ignored stays so. */
+void handlers_renew(struct process *p);
 /* SIG_DFL, SIG_IGN or a handler's address. */
 static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 {

@@ -86,14 +86,6 @@ static verdict control_set(struct request *r, struct semaphore_set *s, bool remo
 	return answer(r, 0);
 }
 
-/* Values from `s` to `values`, or the other way. */
-static int64_t values_take(const struct semaphore_set *s, uint16_t *values, struct grant to)
-{
-	for (uint32_t i = 0; i < s->count; i++)
-		values[i] = (uint16_t)s->semaphores[i].value;
-	return copy_out(to, 0, values, s->count * sizeof *values);
-}
-
 static int64_t values_set(struct semaphore_set *s, uint16_t *values, struct grant from, int32_t process)
 {
 	if (copy_in(values, from, 0, s->count * sizeof *values) != 0)
@@ -117,10 +109,13 @@ static verdict all_values(struct request *r, struct semaphore_set *s, bool set, 
 
 	if (!values)
 		return refuse(r, ENOMEM);
-	if (set)
+	if (set) {
 		result = values_set(s, values, memory, asking(r)->process->number);
-	else
-		result = values_take(s, values, memory);
+	} else {
+		for (uint32_t i = 0; i < s->count; i++)
+			values[i] = (uint16_t)s->semaphores[i].value;
+		result = copy_out(memory, 0, values, s->count * sizeof *values);
+	}
 	pages_give(values, pages);
 	return set && result == 0 ? update_share(r, s) : settle(r, result);
 }
