@@ -11,7 +11,7 @@ import pytest
 from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
-    *("alloc", "radix", "descriptors", "tasks", "walk", "open", "io", "attributes", "names", "folders", "locks"),
+    *("alloc", "descriptors", "tasks", "walk", "open", "io", "attributes", "names", "folders", "locks"),
     *("mounts", "tmpfs", "tmpfs_folder", "tmpfs_data", "tmpfs_mount"),
 )
 

@@ -1,8 +1,7 @@
 /* attributes.c: what a file is: the stat family, and what changes mode, owner, times and size. */
 #include "abi/signal.h"
+#include "abi/time.h"
 #include "handlers.h"
-
-#define SECOND 1000000000L
 
 int64_t node_at(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out)
 {
@@ -23,14 +22,14 @@ static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
 
 	/* Nearly always, and a division by a constant is shorter without a sign. */
 	if (time >= 0) {
-		whole = (uint64_t)time / SECOND;
+		whole = (uint64_t)time / NS_PER_SECOND;
 		*seconds = whole;
-		*rest = (uint64_t)time - whole * SECOND;
+		*rest = (uint64_t)time - whole * NS_PER_SECOND;
 		return;
 	}
-	whole = ((uint64_t)-time + SECOND - 1) / SECOND;
+	whole = ((uint64_t)-time + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	*seconds = -whole;
-	*rest = (uint64_t)time + whole * SECOND;
+	*rest = (uint64_t)time + whole * NS_PER_SECOND;
 }
 
 void stat_of_node(const struct node *n, struct linux_stat *s)
@@ -182,7 +181,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 }
 
 /* `which` of the node become what `to` says, on its medium too. */
-int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to)
+static int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
 	TRY(n->operations->set == NULL ? 0 : n->operations->set(n, which, to));
 	if ((which & SET_MODE) != 0)
@@ -206,7 +205,8 @@ static bool is_member(const struct task_files *t, uint32_t group)
 
 /* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
  * before any question of rights. */
-int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out)
+static int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
+			   struct node **out)
 {
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return -EINVAL;
@@ -245,6 +245,82 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 		to.mode = n->mode & ~(uint32_t)(S_ISUID | ((n->mode & 010) != 0 ? S_ISGID : 0));
 		which |= SET_MODE;
 	}
+	return vfs_settle(r, node_set(n, which, &to));
+}
+
+/* Two of what utime, utimes and utimensat point to are as long. */
+union given {
+	int64_t seconds[2];
+	struct linux_timeval micro[2];
+	struct linux_timespec nano[2];
+};
+
+/* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on
+ * Linux. */
+static int64_t instant(int64_t seconds, int64_t rest)
+{
+	const int64_t most = INT64_MAX / (int64_t)NS_PER_SECOND - 1;
+
+	if (seconds > most || seconds < -most)
+		return seconds < 0 ? -most * (int64_t)NS_PER_SECOND : most * (int64_t)NS_PER_SECOND;
+	return seconds * (int64_t)NS_PER_SECOND + rest;
+}
+
+/* Of what is given, the time at `i`. UTIME_NOW and UTIME_OMIT are nanoseconds that no other unit becomes. */
+static struct linux_timespec time_at(const union given *given, uint32_t unit, unsigned i)
+{
+	int64_t micro = given->micro[i].microseconds;
+
+	if (unit == 1)
+		return given->nano[i];
+	if (unit == 0)
+		return (struct linux_timespec){ given->seconds[i], 0 };
+	return (struct linux_timespec){ given->micro[i].seconds, micro < 0 || micro >= 1000000 ? -1 : micro * 1000 };
+}
+
+/* Those of `which` are meant. 1: both are now, else 0, or -errno. None given: both now. */
+static int64_t times_get(struct grant from, uint32_t unit, struct file_attributes *to, unsigned *which)
+{
+	int64_t *const times[] = { &to->accessed, &to->modified };
+	union given given = { .nano = { { 0, UTIME_NOW }, { 0, UTIME_NOW } } };
+	unsigned present = 0;
+
+	if (from.length == 0)
+		unit = 1;
+	else
+		TRY(copy_in(&given, from, 0, MIN(from.length, sizeof given)));
+	for (unsigned i = 0; i < 2; i++) {
+		struct linux_timespec t = time_at(&given, unit, i);
+
+		if (t.nanoseconds == UTIME_OMIT)
+			continue;
+		*which |= i == 0 ? SET_ACCESSED : SET_MODIFIED;
+		present += t.nanoseconds == UTIME_NOW;
+		if (t.nanoseconds == UTIME_NOW)
+			*times[i] = vfs_time();
+		else if (t.nanoseconds >= 0 && t.nanoseconds < (int64_t)NS_PER_SECOND)
+			*times[i] = instant(t.seconds, t.nanoseconds);
+		else
+			return -EINVAL;
+	}
+	return present == 2;
+}
+
+verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, struct grant times, uint32_t unit,
+		      uint32_t flags)
+{
+	struct file_attributes to = { 0 };
+	unsigned which = 0;
+	int64_t both_now = times_get(times, unit, &to, &which);
+	HELD struct node *n = NULL;
+
+	/* With nothing to be set the path is not even looked at. */
+	if (both_now < 0 || which == 0)
+		return settle(r, both_now);
+	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+	/* Who may write may set both to now. */
+	if (!is_owner(r->task, n))
+		TRY_ANSWER(r, both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM);
 	return vfs_settle(r, node_set(n, which, &to));
 }
 

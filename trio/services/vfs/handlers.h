@@ -38,9 +38,6 @@ int64_t create_in(uint32_t task, struct place *p, uint32_t mode, uint32_t device
 void stat_of_node(const struct node *n, struct linux_stat *s);
 /* What a path, or with none the descriptor, stands for: held. flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */
 int64_t node_at(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out);
-/* The node that such a call means, held where it is there, even with -EROFS; then what of it changes. */
-int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out);
-int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to);
 
 /* mounts.c */
 int64_t mount_root(void);

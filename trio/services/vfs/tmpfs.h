@@ -26,34 +26,12 @@ struct tmpfs_folder {
 	struct tmpfs_node *parent;
 };
 
-#define RADIX_BITS 6
-
 /* A sparse array of pointers: a file's pages by number. Zero-initialised is empty. At height 0 `top` is what stands at
- * 0; above, it is a branch. */
+ * 0; above, it is a branch of 64. It is as high as the highest index needed that was in it since it was empty. */
 struct radix {
 	void *top;
 	uint32_t height;
 };
-
-/* NULL where nothing stands. */
-static inline void *radix_get(const struct radix *r, uint64_t index)
-{
-	void *p = r->top;
-	uint32_t shift = r->height * RADIX_BITS;
-
-	if (index >> shift != 0)
-		return NULL;
-	while (shift > 0 && p != NULL) {
-		shift -= RADIX_BITS;
-		p = ((void **)p)[index >> shift & ((1 << RADIX_BITS) - 1)];
-	}
-	return p;
-}
-
-/* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then `index` is as it was. */
-int64_t radix_put(struct radix *r, uint64_t index, void *p);
-/* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there. */
-uint64_t radix_cut(struct radix *r, uint64_t index);
 
 struct tmpfs_data {
 	/* Where this service reads and writes each page that there is. */

@@ -10,6 +10,88 @@
 #define FLOOR_PAGES 256
 #define BLOCKS_A_PAGE (PAGE / 512)
 
+#define RADIX_BITS 6
+#define MASK ((1U << RADIX_BITS) - 1)
+#define BRANCH ((1UL << RADIX_BITS) * sizeof(void *))
+
+/* NULL where nothing stands. */
+static inline void *radix_get(const struct radix *r, uint64_t index)
+{
+	void *p = r->top;
+	uint32_t shift = r->height * RADIX_BITS;
+
+	if (index >> shift != 0)
+		return NULL;
+	while (shift > 0 && p != NULL) {
+		shift -= RADIX_BITS;
+		p = ((void **)p)[index >> shift & MASK];
+	}
+	return p;
+}
+
+/* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then `index` is as it was: a branch has nothing in it only
+ * where memory ended on the way down. */
+static int64_t radix_put(struct radix *r, uint64_t index, void *p)
+{
+	void **at = &r->top, **b;
+
+	/* One level more, what there is standing at 0. */
+	for (; index >> (r->height * RADIX_BITS) != 0; r->height++) {
+		if (r->top == NULL)
+			continue;
+		b = vfs_take(BRANCH);
+		if (b == NULL)
+			return -ENOMEM;
+		b[0] = r->top;
+		r->top = b;
+	}
+	for (uint32_t shift = r->height * RADIX_BITS; shift > 0;) {
+		if (*at == NULL)
+			*at = vfs_take(BRANCH);
+		if (*at == NULL)
+			return -ENOMEM;
+		shift -= RADIX_BITS;
+		at = &((void **)*at)[index >> shift & MASK];
+	}
+	*at = p;
+	return 0;
+}
+
+/* Takes out of a place that stands for `height` levels what is at `index` or after; the place is empty then where
+ * nothing is left. */
+static uint64_t branch_cut(void **place, uint32_t height, uint64_t index)
+{
+	uint32_t shift = (height - 1) * RADIX_BITS;
+	uint64_t count = 0, first;
+	void **b = *place;
+
+	if (b == NULL)
+		return 0;
+	if (height == 0) {
+		*place = NULL;
+		return 1;
+	}
+	first = index >> shift;
+	for (uint64_t i = first; i <= MASK; i++)
+		count += branch_cut(&b[i], height - 1, i == first ? index & ((1UL << shift) - 1) : 0);
+	for (uint64_t i = 0; i <= first; i++)
+		if (b[i] != NULL)
+			return count;
+	vfs_give(b, BRANCH);
+	*place = NULL;
+	return count;
+}
+
+/* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there. */
+static uint64_t radix_cut(struct radix *r, uint64_t index)
+{
+	uint64_t count = index >> (r->height * RADIX_BITS) != 0 ? 0 : branch_cut(&r->top, r->height, index);
+
+	if (r->top == NULL)
+		r->height = 0;
+	return count;
+}
+
 static bool has_room(struct tmpfs_mount *m)
 {
 	uint64_t left, total;

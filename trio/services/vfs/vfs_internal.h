@@ -203,7 +203,7 @@ static inline void node_accessed(struct node *n, uint32_t flags)
 		n->accessed = vfs_time();
 }
 
-/* disk_wait.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
+/* remote_pages.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
 verdict disk_park(struct request *r);
 void disk_notified(void);
 
