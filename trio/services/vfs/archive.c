@@ -144,8 +144,7 @@ static int64_t data(struct unpacking *u, struct node *n)
 	while (left > 0) {
 		size_t piece = (size_t)MIN(left, PAGE);
 
-		if (take(u, vfs.page, piece) != 0)
-			return -EINVAL;
+		TRY(take(u, vfs.page, piece));
 		n->files->write(&r, &f, grant_read(vfs.page, piece), &at);
 		if (r.result != (int64_t)piece)
 			return -ENOMEM;

@@ -49,7 +49,6 @@ static int64_t display_seek(struct file *f, int64_t offset, uint32_t whence)
 static verdict display_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	struct display d;
-	int64_t result = 0;
 
 	TRY_ANSWER(r, ask(&d));
 	switch (command) {
@@ -59,12 +58,9 @@ static verdict display_ioctl(struct request *r, struct file *f, uint32_t command
 		return settle(r, copy_out(at, 0, &d.variable, sizeof d.variable));
 	case FBIOPAN_DISPLAY:
 	case FBIOPUT_VSCREENINFO:
-		result = copy_in(&d.variable, at, 0, sizeof d.variable);
-		if (result == 0)
-			result = framebuffer_set(grant_write(&d.variable, sizeof d.variable));
-		if (result == 0)
-			result = copy_out(at, 0, &d.variable, sizeof d.variable);
-		return settle(r, result);
+		TRY_ANSWER(r, copy_in(&d.variable, at, 0, sizeof d.variable));
+		TRY_ANSWER(r, framebuffer_set(grant_write(&d.variable, sizeof d.variable)));
+		return settle(r, copy_out(at, 0, &d.variable, sizeof d.variable));
 	case FBIOBLANK:
 		return answer(r, 0);
 	}

@@ -314,9 +314,7 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 		return refuse(r, EINVAL);
 	if (offset + length < offset)
 		return refuse(r, EOVERFLOW);
-	result = may_map(f, protection, flags);
-	if (result != 0)
-		return settle(r, result);
+	TRY_ANSWER(r, may_map(f, protection, flags));
 	copies = f->node != NULL && f->node->operations->bring != NULL;
 	/* That all of it is there is no condition of mmap's. */
 	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&

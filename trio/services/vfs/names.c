@@ -171,9 +171,7 @@ verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t t
 
 	if ((flags & ~(uint32_t)RENAME_NOREPLACE) != 0)
 		return refuse(r, EINVAL);
-	result = find_place(r, from, path, &old);
-	if (result != 0)
-		return vfs_settle(r, result);
+	TRY_ANSWER(r, find_place(r, from, path, &old));
 	result = find_place(r, to, new_path, &new);
 	if (result == 0) {
 		result = rename_places(r->task, &old, &new, flags);

@@ -124,14 +124,12 @@ static int64_t remote_mount(struct mount *m, const char *source, const char *opt
 {
 	struct remote_mount *state;
 	uint32_t endpoint;
-	int64_t result = disk_at(source, &endpoint);
+	int64_t result;
 
 	if (options[0] != '\0')
 		return -EINVAL;
-	if (result == 0)
-		result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0);
-	if (result < 0)
-		return result;
+	TRY(disk_at(source, &endpoint));
+	TRY(result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0));
 	state = vfs_take(sizeof *state);
 	if (state == NULL) {
 		fs_unmount((uint32_t)result);

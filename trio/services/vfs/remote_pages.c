@@ -156,11 +156,9 @@ static int64_t object_need(struct remote_node *n)
 int64_t remote_bring(struct node *node, uint64_t offset, uint64_t length)
 {
 	struct remote_node *n = remote_of(node);
-	int64_t result = object_need(n);
 	uint32_t on = NOTHING_AWAITED;
 
-	if (result != 0)
-		return result;
+	TRY(object_need(n));
 	return pages_load(n, offset / PAGE, (offset + length + PAGE - 1) / PAGE, true, &on);
 }
 

@@ -133,15 +133,11 @@ static int64_t tmpfs_symlink(struct node *folder, const char *name, size_t lengt
 
 static int64_t tmpfs_link(struct node *folder, const char *name, size_t length, struct node *to)
 {
-	struct tmpfs_node *f = tmpfs_node_of(folder);
-	int64_t result;
-
 	if (to->links >= LINKS_MOST)
 		return -EMLINK;
 	if (folder->links == 0 || to->links == 0)
 		return -ENOENT;
-	result = folder_add(f, name, length, tmpfs_node_of(to));
-	if (result != 0)
+	if (folder_add(tmpfs_node_of(folder), name, length, tmpfs_node_of(to)) != 0)
 		return -ENOSPC;
 	to->links++;
 	touch(folder);
