@@ -129,18 +129,12 @@ static int64_t disk_seek(struct file *f, int64_t offset, uint32_t whence)
 	return seek_within(f, ((const struct disk *)f->state)->size, offset, whence);
 }
 
-static verdict flush(struct request *r, const struct disk *d)
-{
-	int64_t result = block_flush(d->endpoint);
-
-	return result == -EWAIT ? park_hard(&vfs.block_waiters, r) : settle(r, result);
-}
-
 static verdict disk_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	const struct disk *d = f->state;
 	uint64_t value = command == BLKGETSIZE64 ? d->size : d->size / SECTOR;
 	int32_t word = command == BLKBSZGET ? PAGE : command == BLKSSZGET ? SECTOR : 0;
+	int64_t result;
 
 	switch (command) {
 	case BLKGETSIZE64:
@@ -151,7 +145,8 @@ static verdict disk_ioctl(struct request *r, struct file *f, uint32_t command, u
 	case BLKROGET:
 		return settle(r, copy_out(at, 0, &word, sizeof word));
 	case BLKFLSBUF:
-		return flush(r, d);
+		result = block_flush(d->endpoint);
+		return result == -EWAIT ? park_hard(&vfs.block_waiters, r) : settle(r, result);
 	}
 	return refuse(r, ENOTTY);
 }

@@ -32,7 +32,7 @@ struct node_operations {
 	/* Of a folder that is not its mount's root. NULL: the root. */
 	int64_t (*parent)(struct node *folder, struct node **out);
 	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the folder. -ENOENT: under none.
-	 * Returns its length. NULL: none. */
+	 * Returns its length. */
 	int64_t (*name)(struct node *node, char *to, struct node **folder);
 	/* A link's target, without NUL. Returns its length. */
 	int64_t (*readlink)(struct node *link, char *to, size_t size);

@@ -6,7 +6,7 @@
 
 #define LINKS_MOST 65000
 
-static const struct node_operations folder_operations, file_operations_of_nodes, link_operations;
+static const struct node_operations folder_operations, plain_operations;
 static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
 int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out)
@@ -21,14 +21,12 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct nod
 		return -ENOSPC;
 	state->nodes++;
 	node_begin(&n->node, m, as);
-	n->node.operations = &file_operations_of_nodes;
+	n->node.operations = &plain_operations;
 	n->node.files = &tmpfs_files;
 	if (S_ISDIR(as->mode)) {
 		n->node.operations = &folder_operations;
 		n->node.files = &folder_files;
 		n->node.links = 2;
-	} else if (S_ISLNK(as->mode)) {
-		n->node.operations = &link_operations;
 	}
 	*out = &n->node;
 	return 0;
@@ -256,12 +254,10 @@ static const struct node_operations folder_operations = { .lookup = tmpfs_lookup
 							  .name = tmpfs_name,
 							  .sync = tmpfs_sync,
 							  .forget = tmpfs_forget };
-static const struct node_operations file_operations_of_nodes = { .name = tmpfs_name,
-								 .truncate = tmpfs_truncate,
-								 .allocate = tmpfs_allocate,
-								 .object = tmpfs_object,
-								 .sync = tmpfs_sync,
-								 .forget = tmpfs_forget };
-static const struct node_operations link_operations = { .name = tmpfs_name,
-							.readlink = tmpfs_readlink,
-							.forget = tmpfs_forget };
+static const struct node_operations plain_operations = { .name = tmpfs_name,
+							 .readlink = tmpfs_readlink,
+							 .truncate = tmpfs_truncate,
+							 .allocate = tmpfs_allocate,
+							 .object = tmpfs_object,
+							 .sync = tmpfs_sync,
+							 .forget = tmpfs_forget };

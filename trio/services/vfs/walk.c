@@ -279,40 +279,32 @@ void place_drop(struct place *p)
 
 int64_t path_of(const struct node *root, struct node *n, const char *beyond, char *to, size_t size)
 {
+	HELD struct node *here = node_hold(n);
 	char name[NAME_MAX + 1];
 	size_t at = size - 1;
 	struct node *folder;
 	int64_t length;
 
 	to[at] = '\0';
-	node_hold(n);
-	while (n != root) {
-		if (n == n->mount->root) {
-			folder = n->mount->covers;
-			node_drop(n);
-			if (folder == NULL)
-				break;
-			n = node_hold(folder);
+	while (here != root && (here != here->mount->root || here->mount->covers != NULL)) {
+		length = 0;
+		if (here == here->mount->root)
+			folder = node_hold(here->mount->covers);
+		else
+			TRY(length = here->operations->name(here, name, &folder));
+		node_drop(here);
+		here = folder;
+		if (length == 0)
 			continue;
-		}
-		length = n->operations->name == NULL ? -ENOENT : n->operations->name(n, name, &folder);
-		node_drop(n);
-		if (length < 0)
-			return length;
-		n = folder;
-		if ((size_t)length + 1 > at) {
-			node_drop(n);
+		if ((size_t)length >= at)
 			return -ERANGE;
-		}
 		at -= (size_t)length;
 		memcpy(to + at, name, (size_t)length);
 		to[--at] = '/';
 	}
 	if (at == size - 1)
 		to[--at] = '/';
-	if (n == root) {
-		node_drop(n);
-	} else {
+	if (here != root) {
 		length = (int64_t)strlen(beyond);
 		if ((size_t)length > at)
 			return -ERANGE;
