@@ -1,9 +1,10 @@
-/* numbers.h: what the kernel tells of the machine (kernel.machine), of which services make text; of what happened it
- * tells counters.h's. */
+/* numbers.h: what the kernel tells of the machine (kernel.machine) and of what happened (kernel.counters), of which
+ * services make text. */
 #ifndef TRIO_NUMBERS_H
 #define TRIO_NUMBERS_H
 
-#include "counters.h"
+#include "calls.h"
+#include "port.h"
 
 /* The line that tells a kernel from another: in the log, in /proc, in uname. */
 struct build {
@@ -25,6 +26,30 @@ struct machine_numbers {
 	uint64_t stack_task, stack_first;
 	/* For a fault of a program's; else by a procedure call. */
 	bool vm_is_asked_by_message;
+};
+
+#ifdef TRIO_NO_COUNTERS
+#define COUNTING 0
+#else
+#define COUNTING 1
+#endif
+#define COUNT_IN(counters, what, by) (COUNTING ? (void)((counters).what += (by)) : (void)0)
+
+/* What happened, exactly: of one task, of all that are none, or within a server. Read through /proc/trio/counters, by
+ * names of vfs's in this order (machine.c). */
+struct counters {
+	/* Entries into the kernel: by programs; what servers asked. */
+	uint64_t system_calls, faults, interrupts, server_traps;
+	/* Of `faults`, those that vm did not answer at once: the kernel refused without asking it; vm refused; vfs was
+	 * to bring the page first. */
+	uint64_t faults_kernel, faults_refused, faults_paged;
+	/* Of tasks, by the queue of those that are ready; to a server without it. Of address spaces. */
+	uint64_t switches_voluntary, switches_involuntary, switches_direct, space_switches;
+	/* To servers and back; and what services were told that they did not ask. */
+	uint64_t messages, replies, notifications;
+	/* Between the kernel and servers' memory, for these; by grants, from and to others' memory. */
+	uint64_t bytes_messages, bytes_in, bytes_out;
+	uint64_t calls[CALLS];
 };
 
 #endif

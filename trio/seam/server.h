@@ -2,7 +2,7 @@
 #ifndef TRIO_SERVER_H
 #define TRIO_SERVER_H
 
-#include "counters.h"
+#include "numbers.h"
 #include "message.h"
 
 /* A client's request that is here, and the arguments that its handler gets again. */

@@ -26,7 +26,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "the seam: in all": (
         (
             *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c"),
-            *("seam/counters.h", "seam/numbers.h", "seam/freestanding.c"),
+            *("seam/numbers.h", "seam/freestanding.c"),
         ),
         STRUCTURES,
     ),

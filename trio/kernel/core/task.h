@@ -4,7 +4,7 @@
 #define TRIO_TASK_H
 
 #include "abi/vector.h"
-#include "counters.h"
+#include "numbers.h"
 #include "port.h"
 #include "x86/registers.h"
 

@@ -14,11 +14,6 @@ static uint64_t ns_per_cycle;
 static uint64_t first_cycle;
 uint64_t cycles_per_second;
 
-static void timer_count(uint32_t from)
-{
-	local_apic[APIC_COUNT_FROM] = from;
-}
-
 /* In CPUID: by a hypervisor in kHz, or as a crystal's rate and a ratio. 0: not told. */
 static uint64_t cycles_told(void)
 {
@@ -47,7 +42,7 @@ void clock_start(void)
 	cycles_per_second = cycles_told();
 	if (!cycles_per_second)
 		cycles_per_second = counts_nanoseconds() ? NS : cycles_measure();
-	timer_count(0);
+	local_apic[APIC_COUNT_FROM] = 0;
 	local_apic[APIC_TIMER] = VECTOR_TIMER;
 	/* 62 bits by 40: no rate is 2^40. */
 	ns_per_cycle = (NS << 32) / cycles_per_second;
@@ -64,12 +59,7 @@ nanoseconds now(void)
 void clock_alarm(nanoseconds deadline)
 {
 	nanoseconds at = now();
-	uint64_t count;
+	uint64_t count = deadline > at ? deadline - at + 1 : 1;
 
-	if (deadline == NEVER) {
-		timer_count(0);
-		return;
-	}
-	count = deadline > at ? deadline - at + 1 : 1;
-	timer_count(count > UINT32_MAX ? UINT32_MAX : (uint32_t)count);
+	local_apic[APIC_COUNT_FROM] = deadline == NEVER ? 0 : (uint32_t)MIN(count, UINT32_MAX);
 }
