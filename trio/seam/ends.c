@@ -52,15 +52,14 @@ _Noreturn void server_end(const char *format, ...)
 	s->dead = true;
 	callers_fail(s, domain);
 	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++) {
-		if (!process_is(endpoint))
-			continue;
-		timer_clear(TASKS + endpoint);
-		interrupts_release(endpoint);
-	}
-	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++)
-		for (unsigned bit = 0; bit < NOTIFY_CANCEL && domains[domain].notifies >> endpoint & 1; bit++)
-			if (!process_is(endpoint))
+		if (process_is(endpoint)) {
+			timer_clear(TASKS + endpoint);
+			interrupts_release(endpoint);
+		} else if (domains[domain].notifies >> endpoint & 1) {
+			for (unsigned bit = 0; bit < NOTIFY_CANCEL; bit++)
 				notify(endpoint, bit);
+		}
+	}
 	grants_revoke(domain, UINT32_MAX);
 	process_free(domain);
 	current->state = WAITING;

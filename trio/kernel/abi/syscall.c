@@ -106,25 +106,18 @@ static void attend(struct task *t)
 	restart(t, true, true);
 }
 
-/* What its call left to be done beside its answer: the signal first, since it ends a wait for a page. */
-static void work_left_by_call(struct task *t)
+/* What its call left to be done beside its answer, the signal first, since it ends a wait for a page; then signals. */
+static void work_for_call(struct task *t)
 {
 	if (t->work & WORK_RAISE) {
 		t->work &= ~WORK_RAISE;
 		client_pm_raised(&t->request, t->request.raises);
-	} else {
+	} else if (t->work & WORK_ABSENT) {
 		call_met_absent(t);
+	} else {
+		t->work &= ~(WORK_ATTEND | WORK_END);
+		attend(t);
 	}
-}
-
-static void work_for_call(struct task *t)
-{
-	if (t->work & (WORK_ABSENT | WORK_RAISE)) {
-		work_left_by_call(t);
-		return;
-	}
-	t->work &= ~(WORK_ATTEND | WORK_END);
-	attend(t);
 }
 
 void task_work(void)

@@ -31,14 +31,6 @@ static void begin(void)
 		panic("the first process cannot begin: error %d", (int)-result);
 }
 
-static void start_first_task(void)
-{
-	if (task_create(FIRST_TASK, FIRST_TASK, 0, 0, 0) != 0)
-		panic("no memory for the first task");
-	task_begins_with(tasks[FIRST_TASK], begin);
-	task_start(tasks[FIRST_TASK]);
-}
-
 /* Called by boot.S with the physical address of PVH's start information, which lies in the first GiB. */
 __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint64_t start_info)
 {
@@ -54,6 +46,9 @@ __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint6
 	clock_start();
 	routes_start();
 	services_begin();
-	start_first_task();
+	if (task_create(FIRST_TASK, FIRST_TASK, 0, 0, 0) != 0)
+		panic("no memory for the first task");
+	task_begins_with(tasks[FIRST_TASK], begin);
+	task_start(tasks[FIRST_TASK]);
 	idle_loop();
 }
