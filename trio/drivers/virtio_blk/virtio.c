@@ -69,7 +69,7 @@ static bool reset(struct virtio *v)
 	return true;
 }
 
-static bool agree(struct virtio *v, uint64_t *features)
+static bool agree(struct virtio *v, uint64_t features)
 {
 	volatile struct virtio_common *c = v->common;
 	uint64_t has = 0;
@@ -79,13 +79,13 @@ static bool agree(struct virtio *v, uint64_t *features)
 		c->device_feature_select = half;
 		has |= (uint64_t)c->device_feature << 32 * half;
 	}
-	*features = has & (*features | FEATURE_VERSION_1);
+	v->features = has & (features | FEATURE_VERSION_1);
 	for (uint32_t half = 0; half < 2; half++) {
 		c->driver_feature_select = half;
-		c->driver_feature = (uint32_t)(*features >> 32 * half);
+		c->driver_feature = (uint32_t)(v->features >> 32 * half);
 	}
 	c->status = STATUS_SEEN | STATUS_DRIVER | STATUS_AGREED;
-	return c->status & STATUS_AGREED && *features & FEATURE_VERSION_1;
+	return c->status & STATUS_AGREED && v->features & FEATURE_VERSION_1;
 }
 
 static bool queue_start(struct virtio *v, uint32_t distance)
@@ -111,7 +111,7 @@ static bool queue_start(struct virtio *v, uint32_t distance)
 	return c->queue_vector == 0;
 }
 
-bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_t endpoint, uint32_t bit)
+bool virtio_start(struct virtio *v, uint32_t device, uint64_t features, uint32_t endpoint, uint32_t bit)
 {
 	uint32_t distance, vector;
 

@@ -49,6 +49,8 @@ _Static_assert(sizeof(struct virtio_common) == 56, "as the standard has them");
 
 struct virtio {
 	uint32_t place;
+	/* What it and the driver have agreed on. */
+	uint64_t features;
 	volatile struct virtio_common *common;
 	/* This device's kind's registers, and where it is told of new requests. */
 	volatile uint8_t *own, *doorbell;
@@ -56,9 +58,9 @@ struct virtio {
 	uint16_t size, used;
 };
 
-/* The first device with that PCI number: reset, agreed on those of `features` that it has, which are left there.
+/* The first device with that PCI number: reset, agreed on those of `features` that it has.
  * Interrupts set `bit` of `endpoint`. False: there is none, or none that this driver can drive. */
-bool virtio_start(struct virtio *v, uint32_t device, uint64_t *features, uint32_t endpoint, uint32_t bit);
+bool virtio_start(struct virtio *v, uint32_t device, uint64_t features, uint32_t endpoint, uint32_t bit);
 /* Gives the device the request whose first descriptor is `first`. */
 void virtio_submit(struct virtio *v, uint16_t first);
 /* True: the request that began with descriptor `first` is done. False: no more are. */

@@ -77,19 +77,16 @@ static bool memory_take(void)
 
 void block_start(void)
 {
-	uint64_t features = FEATURE_FLUSH;
 	struct virtio *v = &virtio.device;
 
-	if (!virtio_start(v, DEVICE, &features, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT)) {
-		features = FEATURE_FLUSH;
-		if (!virtio_start(v, DEVICE_OLD_TOO, &features, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT))
-			return;
-	}
+	if (!virtio_start(v, DEVICE, FEATURE_FLUSH, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT) &&
+	    !virtio_start(v, DEVICE_OLD_TOO, FEATURE_FLUSH, ENDPOINT_VIRTIO_BLK, INTERRUPT_BIT))
+		return;
 	if (v->size < SLOTS * PIECES || !memory_take()) {
 		log_line("virtio_blk: the disk's queue is too short, or there is no memory for it");
 		return;
 	}
-	virtio.has_cache = features & FEATURE_FLUSH;
+	virtio.has_cache = v->features & FEATURE_FLUSH;
 	/* Its own registers begin with how long it is. */
 	virtio.sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
 }

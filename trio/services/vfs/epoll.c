@@ -180,30 +180,12 @@ static int64_t interest_add(struct epoll *e, struct file *f, int32_t fd, const s
 	return 0;
 }
 
-static int64_t epoll_change(struct epoll *e, uint32_t operation, struct file *f, int32_t fd,
-			    const struct linux_epoll_event *event)
-{
-	struct interest *i = interest_of(e, f, fd);
-
-	if (operation == EPOLL_CTL_ADD)
-		return i != NULL ? -EEXIST : interest_add(e, f, fd, event);
-	if (i == NULL)
-		return -ENOENT;
-	if (operation == EPOLL_CTL_DEL) {
-		interest_end(i);
-		return 0;
-	}
-	i->event = *event;
-	i->fresh = true;
-	i->off = false;
-	watch_changed(&e->watch);
-	return 0;
-}
-
 verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, int32_t fd, struct grant event)
 {
 	struct file *ef = file_of(r->task, epoll), *f = file_of(r->task, fd);
 	struct linux_epoll_event wanted = { 0, 0 };
+	struct interest *i;
+	struct epoll *e;
 
 	if (operation != EPOLL_CTL_DEL && copy_in(&wanted, event, 0, sizeof wanted) != 0)
 		return refuse(r, EFAULT);
@@ -217,7 +199,21 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 	if (wanted.events & EPOLLEXCLUSIVE)
 		return refuse(r, EINVAL);
 	wanted.events &= ~EPOLLWAKEUP;
-	return settle(r, epoll_change(ef->state, operation, f, fd, &wanted));
+	e = ef->state;
+	i = interest_of(e, f, fd);
+	if (operation == EPOLL_CTL_ADD)
+		return i != NULL ? refuse(r, EEXIST) : settle(r, interest_add(e, f, fd, &wanted));
+	if (i == NULL)
+		return refuse(r, ENOENT);
+	if (operation == EPOLL_CTL_DEL) {
+		interest_end(i);
+		return answer(r, 0);
+	}
+	i->event = wanted;
+	i->fresh = true;
+	i->off = false;
+	watch_changed(&e->watch);
+	return answer(r, 0);
 }
 
 /* Told: it is the last in turn from now on. */

@@ -13,10 +13,11 @@ struct linux_ucred credentials_of(uint32_t task)
 
 struct socket *socket_make(uint32_t task, uint32_t type)
 {
-	struct socket *s = vfs_take(sizeof *s);
+	struct socket *s;
 
-	if (s == NULL)
-		return NULL;
+	while ((s = vfs_take(sizeof *s)) == NULL)
+		if (!lost_recover(true))
+			return NULL;
 	s->references = 1;
 	s->type = type;
 	ring_begin(&s->ring);
@@ -249,17 +250,6 @@ static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
 	return kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET ? (int64_t)kind : -ESOCKTNOSUPPORT;
 }
 
-/* NULL: memory is short even without lost sockets. */
-static struct socket *socket_make_surely(uint32_t task, uint32_t type)
-{
-	struct socket *s;
-
-	do
-		s = socket_make(task, type);
-	while (s == NULL && lost_recover(true));
-	return s;
-}
-
 verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t protocol)
 {
 	int64_t kind = type_of(family, type, protocol);
@@ -268,7 +258,7 @@ verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t p
 
 	if (kind < 0)
 		return settle(r, kind);
-	s = socket_make_surely(r->task, (uint32_t)kind);
+	s = socket_make(r->task, (uint32_t)kind);
 	if (s == NULL)
 		return refuse(r, ENOMEM);
 	fd = socket_place(r->task, s, type);
@@ -287,7 +277,7 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 	if (kind < 0)
 		return settle(r, kind);
 	for (unsigned i = 0; i < 2; i++)
-		s[i] = socket_make_surely(r->task, (uint32_t)kind);
+		s[i] = socket_make(r->task, (uint32_t)kind);
 	if (s[0] != NULL && s[1] != NULL)
 		error = place_two(r->task, &socket_files, (void *[2]){ s[0], s[1] }, flags, type & O_CLOEXEC, fds, to);
 	for (unsigned i = 0; i < 2; i++) {

@@ -119,6 +119,7 @@ extern struct io_state {
 
 /* socket.c */
 extern const struct file_operations socket_files;
+/* NULL: memory is short even without lost sockets, which are gone then. */
 struct socket *socket_make(uint32_t task, uint32_t type);
 static inline struct socket *socket_hold(struct socket *s)
 {

@@ -192,6 +192,10 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 
 	if (end == NULL)
 		return -ENOMEM;
+	if (listener->closed) {
+		socket_drop(end);
+		return -ECONNREFUSED;
+	}
 	end->name = listener->name;
 	end->owner = listener->owner;
 	end->group = listener->group;
