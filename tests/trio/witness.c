@@ -248,18 +248,15 @@ static int ends(pid_t child, int *status, uint64_t patience)
 static const char *done(int (*run)(void))
 {
 	pid_t child = fork();
-	int status = 0;
+	int status = 0, ended;
 
 	if (child < 0)
 		return word_of(errno << 8);
 	if (child == 0)
 		_exit(run());
-	switch (ends(child, &status, PATIENCE)) {
-	case 1:
-		return word_of(status);
-	case -1:
-		return word_of(errno << 8);
-	}
+	ended = ends(child, &status, PATIENCE);
+	if (ended != 0)
+		return word_of(ended == 1 ? status : errno << 8);
 	kill(child, SIGKILL);
 	return ends(child, &status, 4 * PATIENCE) == 1 ? "hung, killed" : "hung for good";
 }
@@ -289,7 +286,7 @@ static int tell(void)
 	for (size_t i = 0; i < sizeof words; i += sizeof WORD - 1)
 		memcpy(words + i, WORD, sizeof WORD - 1);
 	syscall(SYS_clock_gettime, (clockid_t)WORD_NUMBER, &t);
-	mmap((void *)WORD_NUMBER, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)!mmap((void *)WORD_NUMBER, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	syscall(SYS_getpgid, (pid_t)WORD_NUMBER);
 	if ((fd = open("/dev/console", O_WRONLY)) >= 0) {
 		(void)!write(fd, words, WORD_LENGTH);
@@ -307,7 +304,7 @@ static int tell(void)
 	if (chdir("/disk") == 0 && (fd = open(WORD, O_RDWR | O_CREAT, 0600)) >= 0)
 		close(fd);
 	if (chdir("/") == 0)
-		(void)access(WORD, F_OK);
+		(void)!access(WORD, F_OK);
 	return 0;
 }
 
@@ -317,6 +314,10 @@ static void copy(const char *from, const char *to)
 	int in = open(from, O_RDONLY), out = open(to, O_WRONLY);
 	ssize_t n;
 
+	if (in < 0 || out < 0) {
+		say("copy: errno %d\n", errno);
+		return;
+	}
 	while ((n = read(in, some, sizeof some)) > 0)
 		if (write(out, some, (size_t)n) != n)
 			say("copy: errno %d\n", errno);
@@ -328,7 +329,8 @@ static void copy(const char *from, const char *to)
 /* witness [rounds]: alone, no process is made for what it does. `exit`: then it just ends. */
 int main(void)
 {
-	int rounds = getenv("rounds") ? atoi(getenv("rounds")) : 2;
+	const char *asked = getenv("rounds");
+	int rounds = asked ? atoi(asked) : 2;
 
 	if (ioperm(BULK_PORT, 1, 1) != 0 || ioperm(EXIT_PORT, 4, 1) != 0)
 		return 1;

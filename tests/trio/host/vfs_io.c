@@ -271,7 +271,7 @@ static void test_connections(uint32_t type)
 	struct grant address = of(name, sizeof name - 1);
 	int listener, client, server;
 	struct request r, waiting;
-	char text[4];
+	char text[4] = "";
 
 	begin(&r, 1);
 	listener = (int)result_of(&r, vfs_socket(&r, AF_UNIX, type, 0));
