@@ -25,11 +25,11 @@ uint32_t file_ready(struct file *f, uint64_t *changes)
 
 	if (f->operations->poll == NULL)
 		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	vfs.watched = NULL;
+	vfs.watches = vfs.changes = 0;
 	ready = f->operations->poll(f);
-	if (vfs.watched == NULL)
+	if (vfs.watches == 0)
 		watch(&vfs.any);
-	*changes = vfs.watched->changes;
+	*changes = vfs.changes;
 	if (ready & POLLIN)
 		ready |= POLLRDNORM;
 	if (ready & POLLOUT)

@@ -158,10 +158,11 @@ struct vfs {
 	struct link loads, loads_free;
 	struct load load_places[LOADS];
 	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), the
-	 * how-manieth poll that is, and what watch() noted last. `any`: files without a watch of their own. poll.c */
+	 * how-manieth poll that is; how many watches it noted of a file, and their changes in all. `any`: files without a
+	 * watch of their own. poll.c */
 	struct queue pollers[64];
-	uint64_t polling, polls;
-	struct watch *watched, any;
+	uint64_t polling, polls, watches, changes;
+	struct watch any;
 	/* From 1970 to the machine's start. */
 	int64_t epoch;
 	uint32_t files;
@@ -233,7 +234,8 @@ static inline void poll_begin(uint32_t task)
 static inline void watch(struct watch *w)
 {
 	w->tasks |= vfs.polling;
-	vfs.watched = w;
+	vfs.watches++;
+	vfs.changes += w->changes;
 }
 void watch_wake(struct watch *w);
 /* Those who poll alone look again. */

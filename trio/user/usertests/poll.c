@@ -278,3 +278,38 @@ TEST(epoll, "Does epoll tell of ready descriptors?")
 	FAILS(epoll_ctl(fd, EPOLL_CTL_DEL, ends[0], NULL), ENOENT);
 	IS(epoll_wait(fd, &event, 1, 0), 0);
 }
+
+static int told_of(int epoll)
+{
+	struct epoll_event event;
+
+	return (int)OK(epoll_wait(epoll, &event, 1, 0));
+}
+
+/* Edges of one end of a socket or of a FIFO come from either side. */
+static void edges(int fd, int other)
+{
+	int epoll = (int)OK(epoll_create1(0));
+	struct epoll_event event = { EPOLLIN | EPOLLOUT | EPOLLET, { .fd = fd } };
+
+	OK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	IS(told_of(epoll), 1);
+	IS(told_of(epoll), 0);
+	IS(write(other, "x", 1), 1);
+	IS(told_of(epoll), 1);
+	IS(told_of(epoll), 0);
+	IS(write(other, "y", 1), 1);
+	IS(told_of(epoll), 1);
+	OK(close(epoll));
+}
+
+TEST(epoll_edges, "Is one who wants edges told of each, and of nothing twice?")
+{
+	int ends[2], fd;
+
+	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	edges(ends[0], ends[1]);
+	OK(mkfifo("both", 0600));
+	fd = (int)OK(open("both", O_RDWR));
+	edges(fd, fd);
+}
