@@ -157,9 +157,9 @@ struct vfs {
 	/* Those under way, and those that are free: of vm no more is taken on than there are. remote_pages.c */
 	struct link loads, loads_free;
 	struct load load_places[LOADS];
-	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), the
-	 * how-manieth poll that is; how many watches it noted of a file, and their changes in all. `any`: files without a
-	 * watch of their own. poll.c */
+	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
+	 * the how-manieth poll that is; how many watches a file's poll named, and their changes in all. `any`: of files
+	 * without a watch of their own. poll.c */
 	struct queue pollers[64];
 	uint64_t polling, polls, watches, changes;
 	struct watch any;
