@@ -106,15 +106,15 @@ void map_give(struct mount *m, struct map *map, uint32_t bit)
 /* One bit that was given back. A damaged disk may have had it free all the time. */
 static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 {
-	struct buffer *b, *table;
-	struct disk_inode *d;
+	struct buffer *b, *table = NULL;
+	struct disk_inode *d = NULL;
 
 	step_begin(m);
 	TRY(map_words(m, map, bit, &b));
 	if (map == &m->inodes_map)
 		TRY(table_block(m, bit, &table, &d));
 	/* committed */
-	if (map == &m->inodes_map) {
+	if (d != NULL) {
 		memset(d, 0, sizeof(*d));
 		dirty_buffer(m, table, INODES, NULL);
 	}
