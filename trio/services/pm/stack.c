@@ -41,11 +41,12 @@ static uint64_t strings_at(const struct strings *s)
 	return STACK_TOP - 8 - s->used;
 }
 
-/* Pointers to arguments and environment, with a NULL behind each. False: a share of them is done. */
+/* Pointers to arguments and environment, with a NULL behind each. False: a share of them is done, which is half of what
+ * a copy's is, for strings may be of one character. */
 static bool put_pointers(struct writer *w, struct image *image)
 {
 	const struct strings *s = &image->given;
-	uint64_t share_end = image->pointed + SHARE_BYTES;
+	uint64_t share_end = image->pointed + SHARE_BYTES / 2;
 
 	while (image->pointed < s->used) {
 		if (image->pointed >= share_end)
