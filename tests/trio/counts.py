@@ -19,11 +19,11 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 25457,
-        "proc/execl": 39511,
+        "proc/fork-exit": 24995,
+        "proc/execl": 37997,
         "ctx/pipe-pair@same-cpu": 1717,
         "syscall/open-close": 941,
-        "mem/touch@pages=64": 829,
+        "mem/touch@pages=64": 799,
         "fs/read@bufsize=1024,blocks=2000": 448,
         "trio/trap": 83,
     },

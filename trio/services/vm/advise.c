@@ -2,7 +2,7 @@
 #include "vm.h"
 
 /* MADV_FREE: the pages may go at any time; here they go at once. */
-static int64_t act_free(struct space *s, const struct region *r, uint64_t end, struct share *share)
+static int64_t act_free(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	if (r->object != 0 || r->bits & REGION_SHARED)
 		return -EINVAL;
@@ -42,7 +42,7 @@ verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t
 }
 
 /* What cannot be there stays away. */
-static int64_t act_try_to_populate(struct space *s, const struct region *r, uint64_t end, struct share *share)
+static int64_t act_try_to_populate(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	int64_t result = act_populate(s, r, end, share);
 

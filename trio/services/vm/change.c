@@ -1,37 +1,23 @@
 /* change.c: mappings that are there become others: mprotect, brk, mremap. */
 #include "vm.h"
 
-/* Regions that one run changes at most. */
+/* Regions that one run changes at most: all of a space that is not large. */
 #define SHARE_REGIONS ((int64_t)SHARE_PAGES + 2)
 
-typedef int64_t (*region_change)(struct space *s, struct region *r, uint32_t with);
-
-/* The next region of a range as far as it is mapped without a gap; NULL at its end or at a gap. */
-static struct region *region_in(struct space *s, uint64_t at, uint64_t end)
-{
-	return at < end ? region_find(s, at) : NULL;
-}
-
 /* The next share of regions, from r->scratch[0] on: 0, -errno, or UNDER_WAY. */
-static int64_t change_share(struct space *s, struct request *r, uint64_t end, region_change act, uint32_t with)
+static int64_t change_share(struct space *s, struct request *r, uint64_t end, region_act act, uint32_t with)
 {
-	uint64_t begin = r->scratch[0], at = begin;
-	int64_t result = 0, work = SHARE_REGIONS;
+	struct share share = { .work = SHARE_REGIONS * REGION_WORK, .at = r->scratch[0], .with = with };
+	int64_t result = share_of(s, &share, end, act);
 
-	for (struct region *each; result == 0 && work > 0 && (each = region_in(s, at, end)) != NULL; work--) {
-		result = act(s, each, with);
-		at = each->end;
-	}
-	if (result == 0 && at < end)
-		result = work > 0 ? -ENOMEM : UNDER_WAY;
 	/* What has been changed: the cut at the range's end stays for the next run. */
-	regions_merge(s, begin, result == UNDER_WAY ? at - 1 : end);
-	r->scratch[0] = at;
-	return result;
+	regions_merge(s, r->scratch[0], result == UNDER_WAY ? share.at - 1 : end);
+	r->scratch[0] = share.at;
+	return result == 0 && share.gaps ? -ENOMEM : result;
 }
 
 /* `act` on each region of a range: 0, -ENOMEM where there are gaps, or the first error of it. */
-static verdict change_regions(struct space *s, struct request *r, uint64_t begin, uint64_t end, region_change act,
+static verdict change_regions(struct space *s, struct request *r, uint64_t begin, uint64_t end, region_act act,
 			      uint32_t with)
 {
 	bool large = space_is_large(s);
@@ -55,24 +41,28 @@ static verdict change_regions(struct space *s, struct request *r, uint64_t begin
 	return settle(r, result);
 }
 
-static int64_t act_protect(struct space *s, struct region *r, uint32_t protection)
+static int64_t act_protect(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
-	uint32_t bits = promised_bits((r->bits & ~(uint32_t)PROT_ALL) | protection, r->object);
+	uint32_t bits = promised_bits((r->bits & ~(uint32_t)PROT_ALL) | share->with, r->object);
 	int64_t pages = (int64_t)region_pages(r);
 
-	if (protection & PROT_WRITE && bits & REGION_NO_WRITE)
+	/* What is behind a gap stays as it is. */
+	if (share->gaps)
+		return -ENOMEM;
+	share->at = end;
+	if (share->with & PROT_WRITE && bits & REGION_NO_WRITE)
 		return -EACCES;
 	if (counts_as_data(bits) && !counts_as_data(r->bits) && s->data + (uint64_t)pages > s->limit_data / PAGE)
 		return -ENOMEM;
 	if (bits == r->bits)
 		return 0;
-	if (!space_promise(s, promise_for(s, region_after(s, r->begin), r->begin, r->end, bits & ~r->bits)))
+	if (!space_promise(s, promise_for(s, r, r->begin, r->end, bits & ~r->bits)))
 		return -ENOMEM;
 	/* committed */
 	space_account(s, -pages, r->bits);
 	space_account(s, pages, bits);
 	r->bits = bits;
-	return kernel_space_protect(s->number, r->begin, (uint64_t)pages, protection, !(bits & REGION_SHARED));
+	return kernel_space_protect(s->number, r->begin, (uint64_t)pages, share->with, !(bits & REGION_SHARED));
 }
 
 verdict vm_protect(struct request *r, uint64_t address, uint64_t length, uint32_t protection)
@@ -89,9 +79,10 @@ verdict vm_protect(struct request *r, uint64_t address, uint64_t length, uint32_
 	return change_regions(s, r, address, end, act_protect, protection);
 }
 
-static int64_t act_keep(struct space *s, struct region *r, uint32_t kept)
+static int64_t act_keep(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
-	r->bits = kept ? r->bits | REGION_NO_FORK : r->bits & ~(uint32_t)REGION_NO_FORK;
+	r->bits = share->with ? r->bits | REGION_NO_FORK : r->bits & ~(uint32_t)REGION_NO_FORK;
+	share->at = end;
 	return 0;
 }
 
@@ -134,14 +125,13 @@ static int64_t move_region(struct space *s, uint64_t address, uint64_t old_lengt
 	uint64_t end = address + old_length, moved = MIN(old_length, new_length) / PAGE;
 	struct region new;
 	int64_t already, result;
-	struct cursor at;
 
 	if (!regions_isolate(s, address, end, REGIONS_MOST))
 		return -ENOMEM;
 	new = *region_find(s, address);
 	already = new.bits & REGION_PROMISED ? (int64_t)moved : 0;
 	result = make_place(s, to, new_length, MAP_FIXED, new.bits);
-	if (result >= 0 && !place_region(s, to, new_length, &new, already, &at))
+	if (result >= 0 && !place_region(s, to, new_length, &new, already))
 		result = -ENOMEM;
 	if (result < 0) {
 		regions_merge(s, address, end);

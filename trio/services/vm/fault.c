@@ -14,18 +14,16 @@
 /* A stack grows down to the address if it may; else NULL. */
 static struct region *stack_grow(struct space *s, uint64_t address)
 {
-	const struct cursor at = region_after(s, address);
-	struct cursor below = at;
-	struct region *r = region_at(s, at);
+	struct region *r = region_after(s, address);
 	uint64_t begin = PAGE_DOWN(address), pages;
 
-	if (r == NULL || !(r->bits & REGION_DOWN) || r->end - begin > s->stack_most || begin < USER_LOW)
+	if (!(r->bits & REGION_DOWN) || r->end - begin > s->stack_most || begin < USER_LOW)
 		return NULL;
-	if (cursor_previous(s, &below) && begin < region_at(s, below)->end + STACK_GAP)
+	if (begin < region_previous(s, r)->end + STACK_GAP)
 		return NULL;
 	pages = (r->begin - begin) / PAGE;
 	/* Nobody asked, so nobody can be told: without memory that is no stack. */
-	if (!space_may_grow(s, pages, r->bits) || !space_promise(s, promise_for(s, at, begin, r->begin, r->bits)))
+	if (!space_may_grow(s, pages, r->bits) || !space_promise(s, promise_for(s, r, begin, r->begin, r->bits)))
 		return NULL;
 	r->begin = begin;
 	space_account(s, (int64_t)pages, r->bits);

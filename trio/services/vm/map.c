@@ -15,19 +15,17 @@ int64_t check_range(uint64_t address, uint64_t length)
 
 int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 {
-	struct cursor at = region_after(s, begin);
-	const struct region *r;
+	struct region *r = region_after(s, begin);
 	int64_t promised = 0;
 
-	while ((r = region_at(s, at)) != NULL && r->begin < end) {
+	while (r->begin < end) {
 		struct region gone = *r;
 
 		space_resident(s, -kernel_space_unmap(s->number, gone.begin, region_pages(&gone)));
 		space_account(s, -(int64_t)region_pages(&gone), gone.bits);
 		object_unmapped(gone.object);
-		region_erase(s, at);
-		at = region_after(s, begin);
-		promised += promise_for(s, at, gone.begin, gone.end, gone.bits);
+		r = region_erase(s, r);
+		promised += promise_for(s, r, gone.begin, gone.end, gone.bits);
 	}
 	place_freed(s, r);
 	return promised;
@@ -42,16 +40,16 @@ static inline bool isolate_from(struct space *s, const struct region *r, uint64_
 
 int64_t edges_isolate(struct space *s, uint64_t begin, uint64_t end)
 {
-	const struct region *r = region_at(s, region_after(s, begin));
+	const struct region *r = region_after(s, begin);
 
-	return r == NULL || r->begin >= end || isolate_from(s, r, begin, end) ? 0 : -ENOMEM;
+	return r->begin >= end || isolate_from(s, r, begin, end) ? 0 : -ENOMEM;
 }
 
 int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 {
-	const struct region *r = region_at(s, region_after(s, begin));
+	const struct region *r = region_after(s, begin);
 
-	if (r == NULL || r->begin >= end)
+	if (r->begin >= end)
 		return 0;
 	if (!isolate_from(s, r, begin, end))
 		return -ENOMEM;
@@ -63,10 +61,9 @@ int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 /* Pages of a range that are mapped already. */
 static uint64_t pages_mapped(const struct space *s, uint64_t begin, uint64_t end)
 {
-	struct cursor at = region_after(s, begin);
 	uint64_t pages = 0;
 
-	for (const struct region *r = region_at(s, at); r != NULL && r->begin < end; r = region_next(s, &at))
+	for (struct region *r = region_after(s, begin); r->begin < end; r = region_next(s, r))
 		pages += (MIN(r->end, end) - MAX(r->begin, begin)) / PAGE;
 	return pages;
 }
@@ -104,30 +101,29 @@ int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t fla
 	TRY(chosen);
 	if (!space_may_grow(s, pages, bits) && !space_may_grow(s, pages - pages_mapped(s, begin, begin + length), bits))
 		return -ENOMEM;
-	if (s->regions >= REGIONS_MOST || unmap_range(s, begin, begin + length) != 0 || !regions_reserve(s, begin))
+	if (s->regions >= REGIONS_MOST || unmap_range(s, begin, begin + length) != 0 || !regions_reserve(s, 1))
 		return -ENOMEM;
 	return chosen;
 }
 
-bool place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already,
-		  struct cursor *at)
+struct region *place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already)
 {
+	struct region *at = region_after(s, begin);
+
 	new->bits = promised_bits(new->bits, new->object);
 	new->begin = begin;
 	new->end = begin + length;
-	*at = region_after(s, begin);
-	if (!space_promise(s, promise_for(s, *at, begin, new->end, new->bits) - already))
-		return false;
+	if (!space_promise(s, promise_for(s, at, begin, new->end, new->bits) - already))
+		return NULL;
 	/* committed */
 	object_mapped(new->object);
-	*at = region_insert(s, *at, new);
 	space_account(s, (int64_t)(length / PAGE), new->bits);
-	return true;
+	return region_insert(s, at, new);
 }
 
 int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new)
 {
-	struct cursor at;
+	struct region *placed;
 	int64_t chosen;
 	uint64_t begin;
 
@@ -140,11 +136,11 @@ int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t 
 	if (chosen < 0)
 		return chosen;
 	begin = (uint64_t)chosen;
-	if (!place_region(s, begin, length, &new, 0, &at))
+	placed = place_region(s, begin, length, &new, 0);
+	if (placed == NULL)
 		return -ENOMEM;
 	/* committed */
-	(void)cursor_previous(s, &at);
-	regions_merge_from(s, at, begin + length);
+	regions_merge_from(s, region_previous(s, placed), begin + length);
 	return chosen;
 }
 
@@ -305,17 +301,12 @@ int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *
 	struct space *s = space_of(task);
 	struct share share = { .at = address, .work = SHARE_PAGES };
 	uint64_t end = address + PAGE_UP(length);
-	const struct region *r;
 
 	*out_next = end;
 	if (s == NULL || check_range(address, PAGE_UP(length)) != 0)
 		return -EINVAL;
-	while (share.at < end && share.work > 0) {
-		r = region_find(s, share.at);
-		if (r == NULL || act_populate(s, r, MIN(r->end, end), &share) != 0)
-			return 0;
-	}
-	*out_next = share.at;
+	if (share_of(s, &share, end, act_populate) == UNDER_WAY)
+		*out_next = share.at;
 	return 0;
 }
 

@@ -376,11 +376,10 @@ static void unmap_everywhere(uint32_t object, uint64_t index)
 {
 	for (uint32_t number = 0; number < TASKS; number++) {
 		struct space *s = spaces[number];
-		struct cursor at = { 0, 0 };
 
 		if (s == NULL)
 			continue;
-		for (const struct region *r = region_at(s, at); r != NULL; r = region_next(s, &at)) {
+		REGION_EACH (r, s) {
 			uint64_t skipped = index > r->index ? index - r->index : 0;
 
 			if (r->object != object || skipped >= region_pages(r))

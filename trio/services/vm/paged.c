@@ -114,9 +114,7 @@ verdict paged_settle(struct request *r, int64_t result, enum ends ends)
 /* Of several regions the first: it is a hint. */
 void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end)
 {
-	struct cursor at = region_after(s, begin);
-
-	for (const struct region *r = region_at(s, at); r != NULL && r->begin < end; r = region_next(s, &at)) {
+	for (struct region *r = region_after(s, begin); r->begin < end; r = region_next(s, r)) {
 		uint64_t first = MAX(r->begin, begin);
 
 		if (paged_of(r->object) == NULL)

@@ -4,9 +4,7 @@
 
 bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end)
 {
-	const struct region *r = region_at(s, region_after(s, begin));
-
-	return r == NULL || r->begin >= end;
+	return region_after(s, begin)->begin >= end;
 }
 
 /* Where what is placed below a region has to end. */
@@ -20,23 +18,17 @@ static uint64_t floor_of(const struct region *r)
 /* The highest hole of `length` bytes below `top`; 0: none. *most: becomes the size of the largest one passed over. */
 static uint64_t hole_below(const struct space *s, uint64_t length, uint64_t top, uint64_t *most)
 {
-	struct cursor at = region_after(s, top);
-	const struct region *r = region_at(s, at);
-	uint64_t end = r == NULL ? top : MIN(top, floor_of(r));
-	bool more = true;
+	struct region *r = region_after(s, top);
 
-	while (more) {
-		uint64_t low = USER_LOW;
+	while (r != s->list) {
+		uint64_t end = MIN(top, floor_of(r)), low;
 
-		more = cursor_previous(s, &at);
-		if (more)
-			low = MAX(low, region_at(s, at)->end);
+		r = region_previous(s, r);
+		low = MAX(USER_LOW, r->end);
 		if (end > low && end - low >= length)
 			return end - length;
 		if (end > low)
 			*most = MAX(*most, end - low);
-		if (more)
-			end = floor_of(region_at(s, at));
 	}
 	return 0;
 }
@@ -62,7 +54,5 @@ uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
 
 void place_freed(struct space *s, const struct region *above)
 {
-	uint64_t hole_end = above == NULL ? s->place_top : MIN(above->begin, s->place_top);
-
-	s->place_from = MAX(s->place_from, hole_end);
+	s->place_from = MAX(s->place_from, MIN(above->begin, s->place_top));
 }

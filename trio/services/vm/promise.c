@@ -12,10 +12,6 @@
  * counts once where neighbours share it. What is merely reserved needs none, however large. */
 #include "vm.h"
 
-/* Below and above everything, in no span of any region's. */
-#define NOTHING_BELOW 0UL
-#define NOTHING_ABOVE (1UL << 63)
-
 /* Of the level whose tables reach so many bits of an address: those that a region needs and its neighbours do not. */
 static inline int64_t tables_at(unsigned bits, uint64_t below_end, uint64_t begin, uint64_t end, uint64_t above)
 {
@@ -45,40 +41,34 @@ static int64_t pages_of(uint64_t begin, uint64_t end, uint32_t bits)
 	return bits & REGION_PROMISED ? (int64_t)((end - begin) / PAGE) : 0;
 }
 
-int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uint64_t end, uint32_t bits)
+int64_t promise_for(const struct space *s, struct region *at, uint64_t begin, uint64_t end, uint32_t bits)
 {
-	uint64_t below = NOTHING_BELOW, above = NOTHING_ABOVE;
+	struct region *below = region_previous(s, at);
 	int64_t pages = pages_of(begin, end, bits);
-	struct cursor other = at;
-	const struct region *r;
 
 	if (!(bits & REGION_REACHED))
 		return pages;
-	while (below == NOTHING_BELOW && cursor_previous(s, &other))
-		if (region_at(s, other)->bits & REGION_REACHED)
-			below = region_at(s, other)->end;
-	if (are_close(below, end))
+	while (!(below->bits & REGION_REACHED))
+		below = region_previous(s, below);
+	if (are_close(below->end, end))
 		return pages;
-	for (r = region_at(s, at); r != NULL && !(r->bits & REGION_REACHED); r = region_next(s, &at))
-		continue;
-	if (r != NULL)
-		above = r->begin;
-	return pages + tables_for(below, begin, end, above);
+	while (!(at->bits & REGION_REACHED))
+		at = region_next(s, at);
+	return pages + tables_for(below->end, begin, end, at->begin);
 }
 
 int64_t promise_for_all(const struct space *s, uint32_t without)
 {
-	struct cursor at = { 0, 0 };
-	uint64_t below = NOTHING_BELOW;
+	const struct region *below = s->list;
 	int64_t sum = 0;
 
-	for (const struct region *r = region_at(s, at); r != NULL; r = region_next(s, &at)) {
+	REGION_EACH (r, s) {
 		if (!(r->bits & REGION_REACHED) || r->bits & without)
 			continue;
 		sum += pages_of(r->begin, r->end, r->bits);
-		if (!are_close(below, r->end))
-			sum += tables_for(below, r->begin, r->end, NOTHING_ABOVE);
-		below = r->end;
+		if (!are_close(below->end, r->end))
+			sum += tables_for(below->end, r->begin, r->end, s->list_end->begin);
+		below = r;
 	}
 	return sum;
 }

@@ -1,189 +1,122 @@
-/* regions.c: a space's regions in order of address. Chunks of a hundred in a directory: a process has one chunk as a
- * rule, which is copied as it is on fork; one with Linux's most regions has about a thousand. */
+/* regions.c: a space's regions in order of address: a list with a gap that moves to where regions come and go, which
+ * is at one place for a while, as a rule. */
 #include "vm.h"
+
+/* What stands at the list's ends: who looks for a neighbour that is reached finds one. */
+static const struct region bottom = { .bits = REGION_REACHED };
+static const struct region top = { .begin = 1UL << 63, .end = 1UL << 63, .bits = REGION_REACHED };
 
 void regions_start(struct space *s)
 {
-	s->directory = s->own_directory;
-	s->room = DIRECTORY_OWN;
-	s->directory[0] = &s->own;
+	s->list = s->own;
+	s->list_end = &s->own[REGIONS_OWN - 1];
+	s->gap = s->list + 1;
+	s->above = s->list_end;
+	*s->list = bottom;
+	*s->list_end = top;
 	s->some_stay = s->populates = false;
-	s->own.count = 0;
-	s->chunks = 1;
 	s->regions = 0;
 }
 
-static void chunk_give(struct space *s, struct chunk *c)
+static void list_give(struct space *s)
 {
-	if (c != &s->own)
-		pages_give(c, 1);
-}
-
-static size_t directory_pages(const struct space *s)
-{
-	return s->room * sizeof *s->directory / PAGE;
+	if (s->list != s->own)
+		pages_give(s->list, (size_t)(s->list_end + 1 - s->list) * sizeof *s->list / PAGE);
 }
 
 void regions_end(struct space *s)
 {
-	for (uint32_t i = 0; i < s->chunks; i++)
-		chunk_give(s, s->directory[i]);
-	if (s->directory != s->own_directory)
-		pages_give(s->directory, directory_pages(s));
+	list_give(s);
 	regions_start(s);
 }
 
-static bool directory_grow(struct space *s)
+bool regions_reserve(struct space *s, uint32_t more)
 {
-	size_t pages = s->directory == s->own_directory ? 1 : 2 * directory_pages(s);
-	struct chunk **wider = pages_take(pages);
+	size_t below = (size_t)(s->gap - s->list), behind = (size_t)(s->list_end + 1 - s->above), pages;
+	struct region *wider;
 
+	if (s->above - s->gap >= more)
+		return true;
+	pages = pages_for((below + behind + more) * sizeof *wider);
+	wider = pages_take(pages);
 	if (wider == NULL)
 		return false;
-	memcpy(wider, s->directory, s->chunks * sizeof *wider);
-	if (s->directory != s->own_directory)
-		pages_give(s->directory, directory_pages(s));
-	s->directory = wider;
-	s->room = (uint32_t)(pages * PAGE / sizeof *wider);
+	/* committed */
+	memcpy(wider, s->list, below * sizeof *wider);
+	s->gap = wider + below;
+	wider += pages * PAGE / sizeof *wider - behind;
+	memcpy(wider, s->above, behind * sizeof *wider);
+	list_give(s);
+	s->above = wider;
+	s->list = s->gap - below;
+	s->list_end = wider + behind - 1;
 	return true;
 }
 
-/* The last chunk whose first region begins at or below `address`, or the first of all. */
-static uint32_t chunk_for(const struct space *s, uint64_t address)
+bool regions_copy(struct space *to, const struct space *from, uint32_t without)
 {
-	uint32_t low = 0, high = s->chunks;
-
-	while (high - low > 1) {
-		uint32_t middle = (low + high) / 2;
-
-		if (s->directory[middle]->regions[0].begin <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	if (!regions_reserve(to, from->regions))
+		return false;
+	REGION_EACH (r, from)
+		if (!(r->bits & without)) {
+			*to->gap++ = *r;
+			to->regions++;
+			object_mapped(r->object);
+			space_account(to, (int64_t)region_pages(r), r->bits);
+		}
+	return true;
 }
 
-struct cursor region_after(const struct space *s, uint64_t address)
+struct region *region_after(const struct space *s, uint64_t address)
 {
-	uint32_t which = chunk_for(s, address);
-	const struct chunk *c = s->directory[which];
-	uint32_t low = 0, high = c->count;
+	bool upper = s->gap[-1].end <= address;
+	struct region *low = upper ? s->above : s->list, *high = upper ? s->list_end : s->gap - 1;
 
 	while (low < high) {
-		uint32_t middle = (low + high) / 2;
+		struct region *middle = low + (high - low) / 2;
 
-		if (c->regions[middle].end > address)
+		if (middle->end > address)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	if (low == c->count && which + 1 < s->chunks)
-		return (struct cursor){ which + 1, 0 };
-	return (struct cursor){ which, low };
+	return low;
 }
 
-struct region *region_next(const struct space *s, struct cursor *at)
+/* The gap goes to where `at` begins. */
+static void gap_before(struct space *s, const struct region *at)
 {
-	if (at->at + 1 < s->directory[at->chunk]->count || at->chunk + 1 == s->chunks)
-		at->at++;
-	else
-		*at = (struct cursor){ at->chunk + 1, 0 };
-	return region_at(s, *at);
+	while (at < s->gap)
+		*--s->above = *--s->gap;
+	while (at > s->above)
+		*s->gap++ = *s->above++;
 }
 
-/* An empty chunk behind that one; NULL: no memory. */
-static struct chunk *chunk_add(struct space *s, uint32_t which)
+struct region *region_insert(struct space *s, struct region *at, const struct region *new)
 {
-	struct chunk **behind, *new;
-
-	if (s->chunks == s->room && !directory_grow(s))
-		return NULL;
-	new = pages_take(1);
-	if (new == NULL)
-		return NULL;
-	/* committed */
-	behind = &s->directory[which + 1];
-	memmove(behind + 1, behind, (s->chunks - which - 1) * sizeof *behind);
-	*behind = new;
-	s->chunks++;
-	return new;
-}
-
-/* The upper half of a full chunk becomes the next one. */
-static bool chunk_split(struct space *s, uint32_t which)
-{
-	struct chunk *full = s->directory[which], *upper = chunk_add(s, which);
-
-	if (upper == NULL)
-		return false;
-	upper->count = full->count / 2;
-	full->count -= upper->count;
-	memcpy(upper->regions, &full->regions[full->count], upper->count * sizeof *upper->regions);
-	return true;
-}
-
-bool regions_reserve(struct space *s, uint64_t address)
-{
-	uint32_t which = chunk_for(s, address);
-
-	return s->directory[which]->count + 3 <= CHUNK_REGIONS || chunk_split(s, which);
-}
-
-struct cursor region_insert(struct space *s, struct cursor at, const struct region *new)
-{
-	struct chunk *c = s->directory[at.chunk];
-
-	/* Before a chunk is behind the one below, and that is where room is reserved. */
-	if (at.at == 0 && at.chunk > 0) {
-		c = s->directory[--at.chunk];
-		at.at = c->count;
-	}
-	memmove(&c->regions[at.at + 1], &c->regions[at.at], (c->count - at.at) * sizeof *c->regions);
-	c->regions[at.at] = *new;
-	c->count++;
+	gap_before(s, at);
+	*s->gap = *new;
 	s->regions++;
-	return at;
+	return s->gap++;
 }
 
-bool region_append(struct space *s, const struct region *new)
+struct region *region_erase(struct space *s, struct region *at)
 {
-	struct chunk *last = s->directory[s->chunks - 1];
-
-	if (last->count == CHUNK_REGIONS && (last = chunk_add(s, s->chunks - 1)) == NULL)
-		return false;
-	last->regions[last->count++] = *new;
-	s->regions++;
-	return true;
-}
-
-void region_erase(struct space *s, struct cursor at)
-{
-	struct chunk *c = s->directory[at.chunk];
-
-	c->count--;
+	gap_before(s, at);
 	s->regions--;
-	memmove(&c->regions[at.at], &c->regions[at.at + 1], (c->count - at.at) * sizeof *c->regions);
-	if (c->count > 0 || s->chunks == 1)
-		return;
-	s->chunks--;
-	memmove(&s->directory[at.chunk], &s->directory[at.chunk + 1], (s->chunks - at.chunk) * sizeof *s->directory);
-	chunk_give(s, c);
+	return ++s->above;
 }
 
 /* A region that goes across `address` becomes two. */
 static void region_cut(struct space *s, uint64_t address)
 {
-	struct cursor at = region_after(s, address);
-	struct region *r = region_at(s, at), upper = *r;
+	struct region *r = region_after(s, address), lower = *r;
 
-	upper.begin = address;
+	lower.end = r->begin = address;
 	if (r->object != 0)
-		upper.index += (address - r->begin) / PAGE;
-	object_mapped(upper.object);
-	r->end = address;
-	at.at++;
-	(void)region_insert(s, at, &upper);
+		r->index += region_pages(&lower);
+	object_mapped(r->object);
+	(void)region_insert(s, r, &lower);
 }
 
 static bool are_alike(const struct region *a, const struct region *b)
@@ -192,22 +125,18 @@ static bool are_alike(const struct region *a, const struct region *b)
 	       (a->object == 0 || a->index + region_pages(a) == b->index);
 }
 
-void regions_merge_from(struct space *s, struct cursor at, uint64_t end)
+void regions_merge_from(struct space *s, struct region *r, uint64_t end)
 {
-	struct region *r = region_at(s, at);
+	while (r->begin <= end) {
+		struct region *other = region_next(s, r);
 
-	while (r != NULL && r->begin <= end) {
-		struct cursor next = at;
-		struct region *other = region_next(s, &next);
-
-		if (other == NULL || !are_alike(r, other)) {
-			at = next;
-			r = other;
-			continue;
+		if (are_alike(r, other)) {
+			other->begin = r->begin;
+			other->index = r->index;
+			object_unmapped(r->object);
+			other = region_erase(s, r);
 		}
-		r->end = other->end;
-		object_unmapped(other->object);
-		region_erase(s, next);
+		r = other;
 	}
 }
 
@@ -228,9 +157,7 @@ bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t mos
 	bool low = is_inside(s, begin), high = is_inside(s, end);
 
 	INVARIANT(begin < end);
-	if ((low || high) && s->regions + low + high > most)
-		return false;
-	if ((low && !regions_reserve(s, begin)) || (high && !regions_reserve(s, end)))
+	if ((low || high) && (s->regions + low + high > most || !regions_reserve(s, 2)))
 		return false;
 	/* committed */
 	if (low)

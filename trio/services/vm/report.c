@@ -46,18 +46,18 @@ int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to
 		return -ESRCH;
 	do {
 		struct text line = { bytes, LINE, 0 };
-		const struct region *r = region_at(s, region_after(s, end));
+		const struct region *r = region_after(s, end);
 
 		/* size resident shared text lib data dt, in pages. */
 		if (kind != 0)
 			text_add(&line, "%lu %lu 0 0 0 %lu 0\n", s->pages, s->resident, s->data);
-		else if (r == NULL)
+		else if (r == s->list_end)
 			break;
 		else
 			add_region(&line, s, r);
 		TRY(put_line(&line, position, offset, to));
 		position += line.length;
-		end = r != NULL ? r->end : end;
+		end = r->end;
 	} while (kind == 0 && position < offset + to.length);
 	return position > offset ? (int64_t)MIN(position - offset, to.length) : 0;
 }

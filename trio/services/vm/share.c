@@ -51,19 +51,40 @@ bool drop_share(struct space *s, uint64_t begin, uint64_t end)
 	return next >= end;
 }
 
+int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act act)
+{
+	int64_t result = 0;
+
+	while (result == 0 && share->at < end) {
+		struct region *r = region_after(s, share->at);
+
+		if (r->begin >= end) {
+			share->gaps = true;
+			break;
+		}
+		if (share->work <= 0)
+			return UNDER_WAY;
+		share->gaps |= r->begin > share->at;
+		share->at = MAX(share->at, r->begin);
+		share->work -= REGION_WORK;
+		result = act(s, r, MIN(r->end, end), share);
+	}
+	return result;
+}
+
+static int64_t act_unmap(struct space *s, struct region *r, uint64_t end, struct share *share)
+{
+	uint64_t begin = share->at;
+
+	TRY(act_drop(s, r, end, share));
+	return unmap_range(s, begin, share->at);
+}
+
 int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end)
 {
-	const struct region *r;
+	struct share share = { .at = begin, .work = SHARE_PAGES };
 
-	for (uint64_t work = 0; (r = region_at(s, region_after(s, begin))) != NULL && r->begin < end;) {
-		uint64_t from = MAX(r->begin, begin), to = MIN(r->end, end), next;
-
-		if (work >= SHARE_PAGES)
-			return UNDER_WAY;
-		work += (uint64_t)drop_pages(s, from, to, SHARE_PAGES - work, &next) + REGION_WORK;
-		TRY(unmap_range(s, from, MIN(next, to)));
-	}
-	return 0;
+	return share_of(s, &share, end, act_unmap);
 }
 
 int64_t unmap_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end)
@@ -87,28 +108,13 @@ int64_t unmap_by_shares(struct space *s, struct request *r, uint64_t begin, uint
 verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, enum ends ends, region_act act)
 {
 	struct share share = { .at = begin, .work = SHARE_PAGES };
-	const struct region *each;
-	int64_t result = 0;
+	int64_t result;
 
 	if (r->again) {
 		share.at = r->scratch[0];
 		share.gaps = r->scratch[1] != 0;
 	}
-	while (result == 0 && share.at < end) {
-		each = region_at(s, region_after(s, share.at));
-		if (each == NULL || each->begin >= end) {
-			share.gaps = true;
-			break;
-		}
-		if (share.work <= 0) {
-			result = UNDER_WAY;
-			break;
-		}
-		share.gaps |= each->begin > share.at;
-		share.at = MAX(share.at, each->begin);
-		share.work -= REGION_WORK;
-		result = act(s, each, MIN(each->end, end), &share);
-	}
+	result = share_of(s, &share, end, act);
 	r->scratch[0] = share.at;
 	r->scratch[1] = share.gaps;
 	if (result == UNDER_WAY)
@@ -118,13 +124,13 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 	return paged_settle(r, result == 0 && share.gaps ? -ENOMEM : result, BY_THE_END);
 }
 
-int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struct share *share)
+int64_t act_nothing(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	share->at = end;
 	return 0;
 }
 
-int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct share *share)
+int64_t act_drop(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	share->work -= drop_pages(s, share->at, end, (uint64_t)(share->work + REGION_WORK), &share->at);
 	/* Where it stopped in the middle, that was its share. */
@@ -133,7 +139,7 @@ int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct s
 	return 0;
 }
 
-int64_t act_populate(struct space *s, const struct region *r, uint64_t end, struct share *share)
+int64_t act_populate(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	uint32_t access = counts_as_data(r->bits) ? ACCESS_WRITE : 0;
 	uint64_t frame;

@@ -13,7 +13,7 @@ static uint32_t number_count;
 
 void vm_start(void)
 {
-	_Static_assert(sizeof(struct space) <= PAGE && sizeof(struct chunk) <= PAGE, "they have a page each");
+	_Static_assert(sizeof(struct space) <= PAGE, "each has a page");
 	for (uint32_t i = 0; i < TASKS; i++)
 		numbers[i] = (uint16_t)(TASKS - 1 - i);
 	number_count = TASKS;
@@ -62,9 +62,7 @@ static struct space *space_make(void)
 /* Everything mapped is dropped; of what was promised `kept` pages stay so. */
 static void space_empty(struct space *s, int64_t kept)
 {
-	struct cursor at = { 0, 0 };
-
-	for (const struct region *r = region_at(s, at); r != NULL; r = region_next(s, &at)) {
+	REGION_EACH (r, s) {
 		(void)kernel_space_unmap(s->number, r->begin, region_pages(r));
 		object_unmapped(r->object);
 	}
@@ -153,103 +151,59 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 	return 0;
 }
 
-/* A region for the child, without its pages. */
-static int64_t copy_region(struct space *to, const struct region *r)
+/* With all that a fork's child has from the beginning, which is all but pages; NULL: no memory. */
+static struct space *child_make(const struct space *from)
 {
-	if (!region_append(to, r))
-		return -ENOMEM;
-	object_mapped(r->object);
-	space_account(to, (int64_t)region_pages(r), r->bits);
-	return 0;
+	uint32_t without = from->some_stay ? REGION_NO_FORK : 0;
+	struct space *s = space_make();
+
+	if (s == NULL)
+		return NULL;
+	memcpy(&s->heap, &from->heap, offsetof(struct space, pages) - offsetof(struct space, heap));
+	if (space_promise(s, without ? promise_for_all(from, without) : from->promised) &&
+	    regions_copy(s, from, without))
+		return s;
+	space_end(s);
+	return NULL;
 }
 
-/* All that the child's space has from the beginning; false: no memory. */
-static bool copy_begin(struct space *from, struct space *to)
+static void space_copy(const struct space *from, struct space *to)
 {
-	to->heap = from->heap;
-	to->heap_end = from->heap_end;
-	to->stack_top = from->stack_top;
-	to->stack_most = from->stack_most;
-	to->place_top = from->place_top;
-	to->place_from = from->place_from;
-	to->hole_most = from->hole_most;
-	to->limit_space = from->limit_space;
-	to->limit_data = from->limit_data;
-	return space_promise(to, from->some_stay ? promise_for_all(from, REGION_NO_FORK) : from->promised);
-}
-
-static int64_t space_copy(struct space *from, struct space *to)
-{
-	struct cursor at = { 0, 0 };
-
-	for (const struct region *r = region_at(from, at); r != NULL; r = region_next(from, &at)) {
-		if (r->bits & REGION_NO_FORK)
-			continue;
-		TRY(copy_region(to, r));
+	REGION_EACH (r, to)
 		space_resident(to, kernel_space_share(from->number, to->number, r->begin, region_pages(r),
 						      !(r->bits & REGION_SHARED)));
-	}
+}
+
+static int64_t act_copy(struct space *to, struct region *r, uint64_t end, struct share *share)
+{
+	int64_t copied = kernel_space_copy(share->with, to->number, share->at, (end - share->at) / PAGE,
+					   !(r->bits & REGION_SHARED), (uint64_t)MAX(share->work, 1), &share->at);
+
+	space_resident(to, copied);
+	share->work -= copied;
 	return 0;
 }
 
-/* A share of the same. 0: all is copied; UNDER_WAY; -ENOMEM. */
-static int64_t copy_share(struct space *from, struct space *to)
-{
-	const struct region *r;
-
-	for (int64_t work = SHARE_PAGES; (r = region_at(from, region_after(from, from->copied))) != NULL;) {
-		uint64_t begin = MAX(from->copied, r->begin);
-		int64_t copied;
-
-		if (work <= 0)
-			return UNDER_WAY;
-		work -= REGION_WORK;
-		if (r->bits & REGION_NO_FORK) {
-			from->copied = r->end;
-			continue;
-		}
-		if (begin == r->begin)
-			TRY(copy_region(to, r));
-		copied = kernel_space_copy(from->number, to->number, begin, (r->end - begin) / PAGE,
-					   !(r->bits & REGION_SHARED), (uint64_t)MAX(work, 1), &from->copied);
-		space_resident(to, copied);
-		work -= copied;
-	}
-	/* A stack may have grown meanwhile. */
-	return space_promise(to, promise_for_all(to, 0) - to->promised) ? 0 : -ENOMEM;
-}
-
-/* Of a space that is large: EWAIT until it is copied, or until what was copied is gone where that failed. */
+/* Of a space that is large: EWAIT until it is copied. */
 static int64_t copy_by_shares(struct space *from, uint32_t parent, struct space *to)
 {
-	int64_t result;
+	struct share share = { .work = SHARE_PAGES, .at = from->copied, .with = from->number };
 
-	if (from->copy == NULL) {
-		from->copy = to;
-		from->copied = 0;
-		from->copy_error = 0;
-		change_claim(from, parent);
-	}
-	if (from->copy_error == 0) {
-		result = copy_share(from, to);
-		if (result == -ENOMEM) {
-			from->copy_error = result;
-			result = UNDER_WAY;
-		}
-	} else {
-		result = unmap_share(to, 0, USER_TOP);
-	}
-	if (result == UNDER_WAY)
+	change_claim(from, parent);
+	from->copy = to;
+	if (share_of(to, &share, USER_TOP, act_copy) == UNDER_WAY) {
+		from->copied = share.at;
 		return ask_again();
+	}
 	from->copy = NULL;
+	from->copied = 0;
 	change_end(from);
-	return from->copy_error;
+	return 0;
 }
 
 int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct space *from = space_of(parent), *to;
-	int64_t result;
 
 	if (from == NULL || child >= TASKS)
 		return -EINVAL;
@@ -259,19 +213,13 @@ int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
 	}
 	if (change_is_under_way(from, parent))
 		return -EWAIT;
-	to = from->copy != NULL ? from->copy : space_make();
+	to = from->copy != NULL ? from->copy : child_make(from);
 	if (to == NULL)
-		return -ENOMEM;
-	if (from->copy == NULL && !copy_begin(from, to))
-		result = -ENOMEM;
+		return vm_reap() > 0 ? ask_again() : -ENOMEM;
+	if (space_is_large(from))
+		TRY(copy_by_shares(from, parent, to));
 	else
-		result = space_is_large(from) ? copy_by_shares(from, parent, to) : space_copy(from, to);
-	if (result == -EWAIT)
-		return result;
-	if (result != 0) {
-		space_end(to);
-		return vm_reap() > 0 ? ask_again() : result;
-	}
+		space_copy(from, to);
 	enter(child, to);
 	return 0;
 }

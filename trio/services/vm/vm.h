@@ -40,23 +40,15 @@ struct region {
 	uint32_t bits;
 };
 
-/* Regions stand in order of address in chunks, chunks in a directory; one chunk lies in the space's own page. */
-#define CHUNK_REGIONS 100U
-struct chunk {
-	uint32_t count;
-	struct region regions[CHUNK_REGIONS];
-};
-
-#define DIRECTORY_OWN 16U
+#define REGIONS_OWN 112U
 struct space {
 	uint32_t number;
 	/* Tasks that live in it. */
 	uint32_t users;
+	/* They stand from `list` to `list_end` in order of address, with a gap where one came or went last, which ends
+	 * at `above`. The first and the last are no regions: one ends, the other begins, where nothing else does. */
 	uint32_t regions;
-	/* The directory: `chunks` of `room` used. None but the first chunk of all may be empty. */
-	uint32_t chunks, room;
-	struct chunk **directory;
-	struct chunk *own_directory[DIRECTORY_OWN];
+	struct region *list, *gap, *above, *list_end;
 	/* Some region may be REGION_NO_FORK; what is mapped is to be there at once. */
 	bool some_stay, populates;
 	uint64_t heap, heap_end;
@@ -76,20 +68,14 @@ struct space {
 	bool others_wait;
 	uint64_t change_weight;
 	struct queue changers;
-	/* A fork under way: the child's space, how far it is copied, and -ENOMEM where it is undone instead. */
+	/* A fork under way: the child's space, and how far pages are copied. */
 	struct space *copy;
 	uint64_t copied;
-	int64_t copy_error;
-	struct chunk own;
+	struct region own[REGIONS_OWN];
 };
 
 /* What an object is: memory, a device's memory, or pages that the service above brings. */
 enum object_kind { OBJECT_MEMORY, OBJECT_DEVICE, OBJECT_PAGED };
-
-/* A place in a space's order. */
-struct cursor {
-	uint32_t chunk, at;
-};
 
 struct object {
 	/* Regions, and other holders; 0: free. `next`: the next free one of its page, or the next that is dropped. */
@@ -119,50 +105,44 @@ static inline struct space *space_of(uint32_t task)
 }
 
 /* regions.c */
+/* Without any, in memory of the space's own. */
 void regions_start(struct space *s);
 void regions_end(struct space *s);
-/* The first region that ends beyond `address`; region_at() is NULL where there is none. */
-struct cursor region_after(const struct space *s, uint64_t address);
-static inline struct region *region_at(const struct space *s, struct cursor at)
-{
-	struct chunk *c = s->directory[at.chunk];
-
-	return at.at < c->count ? &c->regions[at.at] : NULL;
-}
-
+/* A copy of all but those with a bit of `without`; false: no memory. */
+bool regions_copy(struct space *to, const struct space *from, uint32_t without);
+/* The first region that ends beyond `address`; where there is none, what stands behind the last. */
+struct region *region_after(const struct space *s, uint64_t address);
 /* The one that `address` lies in, or NULL. */
 static inline struct region *region_find(const struct space *s, uint64_t address)
 {
-	struct region *r = region_at(s, region_after(s, address));
+	struct region *r = region_after(s, address);
 
-	return r != NULL && r->begin <= address ? r : NULL;
+	return r->begin <= address ? r : NULL;
 }
 
-struct region *region_next(const struct space *s, struct cursor *at);
-static inline bool cursor_previous(const struct space *s, struct cursor *at)
+static inline struct region *region_next(const struct space *s, struct region *r)
 {
-	if (at->at > 0) {
-		at->at--;
-		return true;
-	}
-	if (at->chunk == 0)
-		return false;
-	at->chunk--;
-	at->at = s->directory[at->chunk]->count - 1;
-	return true;
+	return r + 1 == s->gap ? s->above : r + 1;
 }
 
-/* Room for three regions more at `address`, so that inserting there cannot fail. */
-bool regions_reserve(struct space *s, uint64_t address);
-/* `at`: region_after() of its begin, where room is reserved. Returns where it is now. */
-struct cursor region_insert(struct space *s, struct cursor at, const struct region *new);
-/* Behind all others; false: no memory. */
-bool region_append(struct space *s, const struct region *new);
-void region_erase(struct space *s, struct cursor at);
+static inline struct region *region_previous(const struct space *s, struct region *r)
+{
+	return r == s->above ? s->gap - 1 : r - 1;
+}
+
+#define REGION_EACH(r, s) for (struct region *r = region_next(s, (s)->list); r != (s)->list_end; r = region_next(s, r))
+
+/* Room for so many regions more, so that inserting them cannot fail. */
+bool regions_reserve(struct space *s, uint32_t more);
+/* Before `at`, which is region_after() of its begin, where room is reserved. Returns where it is now; others may stand
+ * elsewhere than before, as after region_erase(). */
+struct region *region_insert(struct space *s, struct region *at, const struct region *new);
+/* Returns the one that comes behind it. */
+struct region *region_erase(struct space *s, struct region *at);
 /* Neighbours from `begin` to `end`, and those beside, that are alike become one. */
 void regions_merge(struct space *s, uint64_t begin, uint64_t end);
 /* The same from one of them on. */
-void regions_merge_from(struct space *s, struct cursor at, uint64_t end);
+void regions_merge_from(struct space *s, struct region *r, uint64_t end);
 /* Regions that go across `begin` or `end` become two; false: no memory, or more regions than `most`. */
 bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t most);
 
@@ -200,7 +180,7 @@ static inline uint32_t promised_bits(uint32_t bits, uint32_t object)
 
 /* What a region there needs beside what is promised already: pages, by its bits, and tables, where nothing that is
  * REGION_REACHED lies. `at`: region_after(s, begin). */
-int64_t promise_for(const struct space *s, struct cursor at, uint64_t begin, uint64_t end, uint32_t bits);
+int64_t promise_for(const struct space *s, struct region *at, uint64_t begin, uint64_t end, uint32_t bits);
 /* What all regions need, but those with a bit of `without`. */
 int64_t promise_for_all(const struct space *s, uint32_t without);
 /* So much more is promised to the space, out of what is kept where that suffices; negative: so much less, after what
@@ -209,7 +189,7 @@ bool space_promise(struct space *s, int64_t pages);
 
 /* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
 uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
-/* Nothing is mapped any more right below `above`, the region that is next there, if any. */
+/* Nothing is mapped any more right below `above`, which is region_after() there. */
 void place_freed(struct space *s, const struct region *above);
 bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end);
 
@@ -246,21 +226,24 @@ int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end);
 /* Drops a share of the pages of a range; true: none are left. */
 bool drop_share(struct space *s, uint64_t begin, uint64_t end);
 
-/* What is left of a run's share, in pages; how far it got; whether there were gaps. */
+/* What is left of a run's share, in pages; how far it got; whether there were gaps; what the act is told. */
 struct share {
 	int64_t work;
 	uint64_t at;
 	bool gaps;
+	uint32_t with;
 };
 /* Does something to the part of a region from share->at to `end`, as far as the share goes. 0 or -errno. */
-typedef int64_t (*region_act)(struct space *s, const struct region *r, uint64_t end, struct share *share);
+typedef int64_t (*region_act)(struct space *s, struct region *r, uint64_t end, struct share *share);
+/* To all that is mapped from share->at to `end`: 0; UNDER_WAY; or the first error of `act`. */
+int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act act);
 /* All of a range: 0, -ENOMEM where there are gaps, or the first error of `act`. */
 verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, enum ends ends,
 		       region_act act);
-int64_t act_nothing(struct space *s, const struct region *r, uint64_t end, struct share *share);
-int64_t act_drop(struct space *s, const struct region *r, uint64_t end, struct share *share);
+int64_t act_nothing(struct space *s, struct region *r, uint64_t end, struct share *share);
+int64_t act_drop(struct space *s, struct region *r, uint64_t end, struct share *share);
 /* -ENOMEM: a page may not be there, or there is nothing behind it. */
-int64_t act_populate(struct space *s, const struct region *r, uint64_t end, struct share *share);
+int64_t act_populate(struct space *s, struct region *r, uint64_t end, struct share *share);
 
 /* map.c: what handlers and the other services' calls share. Results are an address or 0, or a negative errno. */
 int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new);
@@ -277,8 +260,7 @@ static inline int64_t unmap_for(struct space *s, struct request *r, uint64_t beg
 int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end);
 /* `new`, which gets its addresses, where room is reserved and nothing is; `*at` is where it is among the regions then.
  * It is not merged. `already`: pages that are promised for it. False: no memory. */
-bool place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already,
-		  struct cursor *at);
+struct region *place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already);
 /* Where to map, as flags and hint say; it is empty then and room is reserved for one region there. An address or a
  * negative errno. */
 int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t flags, uint32_t bits);
