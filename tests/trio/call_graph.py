@@ -90,7 +90,7 @@ def component_of(path: Path, servers: bool) -> str:
     or processes."""
     name = path.with_suffix("").as_posix()
     if path.parts[0] in ("services", "drivers"):
-        return path.parent.as_posix()
+        return Path(*path.parts[:2]).as_posix()
     if servers and _IN_RUNTIME.fullmatch(name):
         return RUNTIME
     return name if servers and _IN_DOMAIN.fullmatch(name) else KERNEL

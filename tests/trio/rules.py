@@ -79,7 +79,7 @@ def foreign_includes(root: Path) -> Iterator[str]:
         abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}
         for path in c_files(folder):
             for line, name, angles in includes(path.read_text()):
-                own = not angles and ".." not in name and (path.parent / name).is_file()
+                own = not angles and ".." not in name and (folder / name).is_file()
                 if not own and name not in (FREESTANDING if angles else allowed | abi):
                     yield f"{path.relative_to(root)}:{line}: includes {name}"
 

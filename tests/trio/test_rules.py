@@ -50,6 +50,7 @@ def copy(tmp_path: Path) -> Path:
     [
         ('#include "core/task.h"', True),
         ('#include "../pm/pm.h"', True),
+        ('#include "../../pm/pm.h"', True),
         ("#include <linux/fs.h>", True),
         ("#include SOMETHING", True),
         ('#include "serial.h"', True),
@@ -58,6 +59,8 @@ def copy(tmp_path: Path) -> Path:
         ('#include "abi/nothing.h"', True),
         ('  #  include "mono.h"', True),
         ('/* #include "core/task.h" */', False),
+        ('#include "near.h"', True),
+        ('#include "pipes/near.h"', False),
         ('#include "own.h"', False),
         ('#include "port.h"', False),
         ('#include "text.h"', False),
@@ -69,11 +72,14 @@ def copy(tmp_path: Path) -> Path:
     ],
 )
 def test_an_include_that_is_not_the_services_to_see_is_found(copy: Path, line: str, found: bool) -> None:
-    (copy / "services/vfs/own.h").write_text("")
-    (copy / "services/pm/pm.h").write_text("")
-    (copy / "services/vfs/pipe.c").write_text(f"/* a\n * pipe */\n{line}\n")
-    expected = [f"services/vfs/pipe.c:3: includes {line.split()[-1].strip('<>').strip(chr(34))}"] if found else []
-    assert list(rules.foreign_includes(copy)) == expected
+    (copy / "services/vfs/pipes").mkdir()
+    for name in ("vfs/own.h", "vfs/pipes/near.h", "pm/pm.h"):
+        (copy / "services" / name).write_text("")
+    for place in ("services/vfs/pipe.c", "services/vfs/pipes/pipe.c"):
+        (copy / place).write_text(f"/* a\n * pipe */\n{line}\n")
+        expected = [f"{place}:3: includes {line.split()[-1].strip('<>').strip(chr(34))}"] if found else []
+        assert list(rules.foreign_includes(copy)) == expected
+        (copy / place).unlink()
 
 
 def test_a_file_of_no_service_is_found(copy: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
-    *("alloc", "descriptors", "tasks", "walk", "open", "io", "attributes", "names", "folders", "locks"),
-    *("mounts", "tmpfs", "tmpfs_folder", "tmpfs_data", "tmpfs_mount"),
+    *("alloc", "files/descriptors", "files/tasks", "files/io", "files/locks"),
+    *("names/walk", "names/open", "names/attributes", "names/names", "names/folders", "names/mounts"),
+    *("tmpfs/tmpfs", "tmpfs/folder", "tmpfs/data", "tmpfs/mount"),
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")

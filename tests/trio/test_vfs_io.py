@@ -11,8 +11,8 @@ import pytest
 from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
-    *("descriptors", "ring", "pipe", "poll", "eventfd", "epoll", "socket", "socket_options"),
-    *("unix_address", "unix_message", "unix_rights"),
+    *("files/descriptors", "pipes/ring", "pipes/pipe", "polling/poll", "polling/eventfd", "polling/epoll"),
+    *("sockets/socket", "sockets/options", "sockets/address", "sockets/message", "sockets/rights"),
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")

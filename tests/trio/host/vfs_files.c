@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "handlers.h"
+#include "files/files.h"
+#include "names/names.h"
 #include "seam.h"
 
 #define INODES 48

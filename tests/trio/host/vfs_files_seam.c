@@ -3,9 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "handlers.h"
+#include "devices/devices.h"
+#include "files/files.h"
+#include "names/names.h"
+#include "pipes/pipe.h"
 #include "seam.h"
-#include "tty.h"
+#include "sockets/socket.h"
+#include "terminals/tty.h"
 
 #define OBJECTS 4096
 #define OBJECT_PAGES 32

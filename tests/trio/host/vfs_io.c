@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "abi/signal.h"
-#include "handlers.h"
-#include "socket.h"
+#include "files/files.h"
+#include "polling/poll.h"
+#include "sockets/socket.h"
 #include "vfs_seam.h"
 
 struct vfs vfs;

@@ -2,8 +2,8 @@
  * what is open must be what can be reached from the descriptors, which a search of its own tells. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "handlers.h"
-#include "socket.h"
+#include "files/files.h"
+#include "sockets/socket.h"
 #include "vfs_seam.h"
 
 #define DESCRIPTORS 64

@@ -1,6 +1,7 @@
 /* vfs_seam.c: a mock of the seam, and of the parts of the file service that its pipes and sockets lean on. */
 #include <stdlib.h>
-#include "socket.h"
+#include "pipes/pipe.h"
+#include "sockets/socket.h"
 #include "vfs_seam.h"
 
 unsigned pages_out, objects_out, fail_at;

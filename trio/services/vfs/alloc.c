@@ -1,7 +1,7 @@
 /* alloc.c: memory of any size. Small sizes lie in slabs of one page for each class of sizes; what no slab holds has
  * pages of its own. A slab whose places are all free goes back, but for one a class that is kept for the next to come,
  * so that what makes and removes one thing over and over is quick. */
-#include "handlers.h"
+#include "vfs_internal.h"
 
 /* Places of a slab are a multiple of 16 bytes; a page less its head holds 63 to 2 of them. */
 static const uint16_t class_sizes[] = { 64, 128, 192, 288, 528, 1008, 2016 };

@@ -1,8 +1,11 @@
 /* main.c: the file service: its state, its start, and who answers which call. */
 #include "clock.h"
-#include "handlers.h"
-#include "io.h"
+#include "disk/remote.h"
+#include "names/names.h"
 #include "pm.h"
+#include "proc/procfs.h"
+#include "sockets/socket.h"
+#include "terminals/tty.h"
 
 void vfs_start(void)
 {

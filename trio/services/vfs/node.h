@@ -81,7 +81,7 @@ struct node {
 	uint32_t device;
 	/* A fifo's pipe, the socket bound here: who stands there. NULL without. A fifo's is dropped by fifo_forget. */
 	void *special;
-	/* Record locks and flocks. locks.c */
+	/* Record locks and flocks. files/locks.c */
 	struct lock *locks;
 };
 

@@ -1,5 +1,5 @@
-/* vfs_internal.h: what the parts of the file service share beside nodes and files (node.h): descriptor tables, mounts,
- * the service's state, and paths.
+/* vfs_internal.h: what all parts of the file service share beside nodes and files (node.h): its state, what it knows of
+ * each task, mounts. What one part offers the others is in the header of its folder.
  *
  * A handler runs to completion. Operations that may have to wait get the request and return a verdict (park it and
  * return); the handler then runs again from its start, so nothing may have been changed that the second run would do
@@ -68,14 +68,6 @@ struct task_files {
 	struct node *opening;
 };
 
-/* The open file at `fd`, not held; NULL: EBADF. */
-static inline struct file *file_of(uint32_t task, int32_t fd);
-/* The lowest free descriptor from `least` on; the caller's reference goes to it. Returns it, or -EMFILE, -ENOMEM (the
- * reference stays the caller's). flags: O_CLOEXEC. */
-int64_t descriptor_place(uint32_t task, struct file *f, uint32_t least, uint32_t flags);
-/* Undoes it, and drops the file; -EBADF. */
-int64_t descriptor_close(uint32_t task, int32_t fd);
-
 /* Mounts and kinds of file systems --------------------------------------------------------------------------------- */
 
 struct file_system {
@@ -100,20 +92,7 @@ struct mount {
 	char source[64];
 };
 
-extern const struct file_system tmpfs, device_file_system, empty_file_system, disk_file_system;
-/* procfs.c */
-extern const struct file_system proc_file_system;
-
-/* Devices: a special file of that type and number, on whatever file system, is opened by this. Those with a name
- * stand in devfs. */
-struct device {
-	const char *name;
-	/* S_IFCHR or S_IFBLK, and permissions. */
-	uint32_t mode, number;
-	const struct file_operations *operations;
-	/* NULL: always. For `task`; sets file->state; a negative errno refuses. */
-	int64_t (*open)(uint32_t task, struct file *f);
-};
+extern const struct file_system tmpfs, device_file_system, empty_file_system, disk_file_system, proc_file_system;
 
 /* The state -------------------------------------------------------------------------------------------------------- */
 
@@ -154,12 +133,12 @@ struct vfs {
 	/* What has come since pm asked; it waits for nothing of a disk, and is told at once. */
 	uint64_t came_for_pm;
 	bool pm_waits_for_no_disk;
-	/* Those under way, and those that are free: of vm no more is taken on than there are. remote_pages.c */
+	/* Those under way, and those that are free: of vm no more is taken on than there are. disk/pages.c */
 	struct link loads, loads_free;
 	struct load load_places[LOADS];
 	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
 	 * the how-manieth poll that is; how many watches a file's poll named, and their changes in all. `any`: of files
-	 * without a watch of their own. poll.c */
+	 * without a watch of their own. polling/poll.h */
 	struct queue pollers[64];
 	uint64_t polling, polls, watches, changes;
 	struct watch any;
@@ -180,13 +159,7 @@ struct vfs {
 };
 extern struct vfs vfs;
 
-static inline struct file *file_of(uint32_t task, int32_t fd)
-{
-	struct descriptors *d = vfs.tasks[task].descriptors;
-
-	return (uint32_t)fd < d->size ? d->files[fd] : NULL;
-}
-
+void allocator_start(void);
 /* Memory of any size, zeros; NULL where there is none, or not so much in one piece. Given back with the same size. */
 void *vfs_take(size_t size);
 void vfs_give(void *p, size_t size);
@@ -204,7 +177,7 @@ static inline void node_accessed(struct node *n, uint32_t flags)
 		n->accessed = vfs_time();
 }
 
-/* remote_pages.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
+/* disk/pages.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
 verdict disk_park(struct request *r);
 void disk_notified(void);
 
@@ -222,112 +195,5 @@ static inline verdict vfs_settle(struct request *r, int64_t result)
 		if (tried_ < 0)                         \
 			return vfs_settle((r), tried_); \
 	} while (0)
-
-/* Until `polling` is 0 again watch() notes the task. */
-static inline void poll_begin(uint32_t task)
-{
-	vfs.polling = 1ULL << task % 64;
-	vfs.polls++;
-}
-
-/* In an operation `poll`: who polls is to look again when `w` changes. */
-static inline void watch(struct watch *w)
-{
-	w->tasks |= vfs.polling;
-	vfs.watches++;
-	vfs.changes += w->changes;
-}
-void watch_wake(struct watch *w);
-/* Those who poll alone look again. */
-static inline void watch_polled(struct watch *w)
-{
-	w->changes++;
-	if (w->tasks != 0)
-		watch_wake(w);
-}
-static inline void watch_changed(struct watch *w)
-{
-	unpark(&w->waiters);
-	watch_polled(w);
-}
-
-/* walk.c: paths ---------------------------------------------------------------------------------------------------- */
-
-/* The node at `path` for `task`, held. `path` may be vfs.path (it usually is); the walk uses vfs.target. flags:
- * AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH (it means `directory` itself; O_PATH files will do). */
-int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
-
-/* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held),
- * NULL: nothing. */
-struct place {
-	struct node *folder, *node;
-	char name[NAME_MAX + 1];
-	uint32_t length;
-	/* The path ended in a slash; in `.`, `..` or nothing at all. */
-	bool slash, special;
-};
-int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out);
-void place_drop(struct place *p);
-/* Copies a path into vfs.path. Returns its length or -errno. */
-static inline int64_t path_in(struct grant path)
-{
-	return copy_string(vfs.path, PATH_MAX, path);
-}
-/* walk() of a path that a request came with. */
-static inline int64_t find_node(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
-				struct node **out)
-{
-	int64_t result = path_in(path);
-
-	return result < 0 ? result : walk(r->task, directory, vfs.path, flags, out);
-}
-/* walk_place() of such a path, whose last link is not followed. */
-static inline int64_t find_place(const struct request *r, int32_t directory, struct grant path, struct place *out)
-{
-	int64_t result = path_in(path);
-
-	return result < 0 ? result : walk_place(r->task, directory, vfs.path, AT_SYMLINK_NOFOLLOW, out);
-}
-/* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
-int64_t permitted(uint32_t task, const struct node *n, unsigned wanted);
-bool is_owner(uint32_t task, const struct node *n);
-bool is_in_group(const struct task_files *t, uint32_t group);
-/* The node's path from `root`, with NUL; where it is not below that, from the root of all, with `beyond` before it.
- * Returns its length or -errno. */
-int64_t path_of(const struct node *root, struct node *n, const char *beyond, char *to, size_t size);
-
-/* names.c: makes a file of `mode` (type and permissions, umask applied) at `path`, with EEXIST and permissions
- * checked: for mknod, and bind of a socket. `out` (held) may be NULL. */
-int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out);
-
-/* walk.c: sets up what all nodes have: mount, inode number, mode, owner, times now; one reference. */
-void node_begin(struct node *n, struct mount *m, const struct file_attributes *as);
-
-/* devfs.c: the device a special node stands for; NULL: none. */
-const struct device *device_of(uint32_t mode, uint32_t number);
-
-/* pipe.c: a fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
-verdict fifo_open(struct request *r, struct file *f);
-void fifo_forget(struct node *n);
-/* The fifo that this open waited for, whose name may be gone by now; NULL: this is its first run. */
-struct node *fifo_waited(struct request *r);
-void fifo_waited_drop(uint32_t task);
-/* The task waits to open a fifo on that mount; what it waited for before a signal came is forgotten. */
-bool fifo_is_awaited(uint32_t task, const struct mount *m);
-/* remote_pages.c: at the service's start; vm has something to do; the disk has answered so much, a bit each. */
-void remote_pages_start(void);
-void remote_pages_wanted(void);
-void remote_pages_go_on(uint64_t came);
-/* epoll.c: the file goes. */
-void epoll_forget(struct file *f);
-/* socket.c: at the service's start. */
-void io_start(void);
-/* unix_rights.c: no descriptor refers to a file that epolls or packets name. It stays if packets do. */
-bool file_stays(struct file *f);
-/* Ends lost sockets. False: there are none. `surely`: files are too many or memory is short, so they have to be found
- * now; else enough that some are not to become ever more. */
-bool lost_recover(bool surely);
-/* NOTIFY_ALARM. */
-void lost_alarm(void);
 
 #endif

@@ -1,0 +1,150 @@
+/* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their
+ * names. */
+#include "clock.h"
+#include "devices/devices.h"
+#include "terminals/tty.h"
+#include "tmpfs/tmpfs.h"
+#include "vm.h"
+
+static verdict null_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	return answer(r, 0);
+}
+
+static verdict null_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	return answer(r, (int64_t)from.length);
+}
+
+static verdict zero_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	uint64_t part = MIN(to.length - r->done, SHARE_BYTES);
+
+	if (copy_zeros(to, r->done, part) != 0)
+		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+	r->done += part;
+	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
+}
+
+static verdict full_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	return refuse(r, ENOSPC);
+}
+
+static verdict random_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	return vfs_random(r, to);
+}
+
+/* A word may take a microsecond to make. */
+#define SHARE_RANDOM (SHARE_BYTES / 64)
+
+/* Through a page of the service's own: the kernel cannot wait for a client's. */
+verdict vfs_random(struct request *r, struct grant to)
+{
+	uint64_t end = MIN(to.length, r->done + SHARE_RANDOM);
+
+	while (r->done < end) {
+		uint64_t part = MIN(end - r->done, PAGE);
+
+		clock_random(grant_write(vfs.page, part));
+		if (copy_out(to, r->done, vfs.page, part) != 0)
+			return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+		r->done += part;
+	}
+	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
+}
+
+static int64_t null_seek(struct file *f, int64_t offset, uint32_t whence)
+{
+	f->position = 0;
+	return 0;
+}
+
+/* Pages of zeros, which a shared mapping shares with nobody who opens the device again. */
+static int64_t zero_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+{
+	if (vm_object_create(object) < 0)
+		return -ENOMEM;
+	vm_object_resize(*object, length);
+	*at = 0;
+	return 0;
+}
+
+static const struct file_operations null_files = { .read = null_read, .write = null_write, .seek = null_seek };
+static const struct file_operations zero_files = {
+	.read = zero_read, .write = null_write, .seek = null_seek, .object = zero_object
+};
+static const struct file_operations full_files = { .read = zero_read, .write = full_write, .seek = null_seek };
+static const struct file_operations random_files = { .read = random_read, .write = null_write, .seek = null_seek };
+
+static const struct device devices[] = {
+	{ "null", S_IFCHR | 0666, DEVICE(1, 3), &null_files, NULL },
+	{ "zero", S_IFCHR | 0666, DEVICE(1, 5), &zero_files, NULL },
+	{ "full", S_IFCHR | 0666, DEVICE(1, 7), &full_files, NULL },
+	{ "random", S_IFCHR | 0666, DEVICE(1, 8), &random_files, NULL },
+	{ "urandom", S_IFCHR | 0666, DEVICE(1, 9), &random_files, NULL },
+	{ "tty", S_IFCHR | 0666, DEVICE(5, 0), &terminal_files, terminal_open_own },
+	{ "console", S_IFCHR | 0600, DEVICE(5, 1), &terminal_files, NULL },
+	{ "ttyS0", S_IFCHR | 0660, DEVICE(4, 64), &terminal_files, terminal_open },
+	{ "ram0", S_IFBLK | 0660, DISK_RAM, &disk_files, disk_open },
+	{ "vda", S_IFBLK | 0660, DISK_VIRTIO, &disk_files, disk_open },
+	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open },
+};
+
+/* What else stands there from the beginning. */
+static const struct {
+	const char *name;
+	uint32_t mode;
+	const char *target;
+} others[] = {
+	{ "fd", S_IFLNK | 0777, "/proc/self/fd" },
+	{ "stdin", S_IFLNK | 0777, "/proc/self/fd/0" },
+	{ "stdout", S_IFLNK | 0777, "/proc/self/fd/1" },
+	{ "stderr", S_IFLNK | 0777, "/proc/self/fd/2" },
+	{ "shm", S_IFDIR | 01777, NULL },
+	{ "pts", S_IFDIR | 0755, NULL },
+};
+
+const struct device *device_of(uint32_t mode, uint32_t number)
+{
+	for (uint32_t i = 0; i < COUNT_OF(devices); i++)
+		if (devices[i].number == number && (devices[i].mode & S_IFMT) == (mode & S_IFMT))
+			return &devices[i];
+	return NULL;
+}
+
+/* A device without its hardware has no name. */
+static bool is_there(const struct device *d)
+{
+	struct file f = { .flags = O_RDONLY };
+	struct node n = { .device = d->number };
+
+	if (d->open != disk_open && d->open != display_open)
+		return true;
+	f.node = &n;
+	if (d->open(VFS_TASK, &f) != 0)
+		return false;
+	if (d->operations->release != NULL)
+		d->operations->release(&f);
+	return true;
+}
+
+static int64_t device_mount(struct mount *m, const char *source, const char *options)
+{
+	int64_t result = 0;
+
+	TRY(tmpfs_root(m, 0755, TMPFS_MAGIC));
+	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
+		if (is_there(&devices[i]))
+			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, NULL);
+	for (uint32_t i = 0; i < COUNT_OF(others) && result == 0; i++)
+		result = tmpfs_add(m, others[i].name, others[i].mode, 0, others[i].target);
+	if (result != 0)
+		tmpfs_unmount(m);
+	return result;
+}
+
+const struct file_system device_file_system = {
+	.name = "devtmpfs", .mount = device_mount, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
+};

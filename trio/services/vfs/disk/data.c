@@ -1,0 +1,181 @@
+/* data.c: what is in files of the disk's file system, where reading and writing go with the client's grant; that
+ * file system as a whole, and which disk it is on. */
+#include "devices/devices.h"
+#include "disk/remote.h"
+#include "files/files.h"
+#include "fs.h"
+#include "names/names.h"
+
+#define ROOT_INODE 1
+
+/* r->done: what earlier runs have done. */
+static verdict remote_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	const struct node *n = f->node;
+	int64_t result = 0;
+
+	while (r->done < to.length) {
+		result = fs_read(remote_number(n), remote_inode(n), *at + r->done,
+				 grant_part(to, r->done, to.length - r->done));
+		if (result == -EWAIT)
+			return disk_park(r);
+		if (result <= 0)
+			break;
+		r->done += (uint64_t)result;
+	}
+	if (r->done == 0 && result < 0)
+		return settle(r, result);
+	*at += r->done;
+	return answer(r, (int64_t)r->done);
+}
+
+static verdict remote_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct node *n = f->node;
+	uint64_t length;
+	int64_t result = 0;
+
+	/* With O_APPEND the end moves with what earlier runs wrote: where the first one began is kept. scratch[0] is
+	 * sendfile's, which writes many times for one request. */
+	if (r->scratch[2] == 0) {
+		length = regular_write_begin(r, f, at, from.length);
+		if (length == 0)
+			return ANSWERED;
+		r->scratch[2] = length;
+		r->scratch[3] = *at;
+	}
+	*at = r->scratch[3];
+	while (r->done < r->scratch[2]) {
+		result = fs_write(remote_number(n), remote_inode(n), *at + r->done,
+				  grant_part(from, r->done, r->scratch[2] - r->done));
+		if (result == -EWAIT)
+			return disk_park(r);
+		if (result <= 0)
+			break;
+		r->done += (uint64_t)result;
+		n->size = MAX(n->size, *at + r->done);
+		if (remote_of(n)->object != 0)
+			remote_pages_written(remote_of(n), *at + r->done - (uint64_t)result,
+					     grant_part(from, r->done - (uint64_t)result, (uint64_t)result));
+	}
+	r->scratch[2] = 0;
+	if (r->done == 0 && result < 0)
+		return settle(r, result);
+	*at += r->done;
+	n->modified = n->changed = vfs_time();
+	return answer(r, (int64_t)r->done);
+}
+
+static int64_t remote_entries(struct file *f, struct grant to)
+{
+	uint64_t next = f->position;
+	int64_t result = fs_entries(remote_number(f->node), remote_inode(f->node), f->position, to, &next);
+
+	if (result >= 0)
+		f->position = next;
+	return result;
+}
+
+const struct file_operations remote_files = {
+	.read = remote_read, .write = remote_write, .by_shares = true, .seek = seek_by_size
+};
+const struct file_operations remote_folder_files = { .entries = remote_entries, .seek = seek_by_size };
+
+int64_t remote_truncate(struct node *n, uint64_t size)
+{
+	TRY(fs_truncate(remote_number(n), remote_inode(n), size));
+	n->size = size;
+	remote_pages_resize(remote_of(n));
+	n->modified = n->changed = vfs_time();
+	return 0;
+}
+
+int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to)
+{
+	uint64_t done = 0;
+
+	while (done < to.length) {
+		int64_t result = fs_read(remote_number(n), remote_inode(n), offset + done,
+					 grant_part(to, done, to.length - done));
+
+		if (result < 0)
+			return result;
+		if (result == 0)
+			break;
+		done += (uint64_t)result;
+	}
+	return (int64_t)done;
+}
+
+/* The mount -------------------------------------------------------------------------------------------------------- */
+
+/* `source` names a disk's special file. */
+static int64_t disk_at(const char *source, uint32_t *endpoint)
+{
+	struct node *n;
+	int64_t result;
+
+	TRY(walk(VFS_TASK, AT_FDCWD, source, 0, &n));
+	*endpoint = S_ISBLK(n->mode) ? disk_endpoint(n->device) : 0;
+	result = !S_ISBLK(n->mode) ? -ENOTBLK : *endpoint == 0 ? -ENXIO : 0;
+	node_drop(n);
+	return result;
+}
+
+static int64_t remote_mount(struct mount *m, const char *source, const char *options)
+{
+	struct remote_mount *state;
+	uint32_t endpoint;
+	int64_t result;
+
+	if (options[0] != '\0')
+		return -EINVAL;
+	TRY(disk_at(source, &endpoint));
+	TRY(result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0));
+	state = vfs_take(sizeof *state);
+	if (state == NULL) {
+		fs_unmount((uint32_t)result);
+		return -ENOMEM;
+	}
+	state->number = (uint32_t)result;
+	list_start(&state->idle);
+	m->state = state;
+	result = remote_node_new(m, ROOT_INODE, &m->root);
+	if (result != 0) {
+		fs_unmount(state->number);
+		vfs_give(state, sizeof *state);
+		return result;
+	}
+	return 0;
+}
+
+static int64_t remote_unmount(struct mount *m)
+{
+	struct remote_mount *state = m->state;
+
+	while (state->idle_count > 0)
+		remote_idle_end(state);
+	if (m->root->references > 1)
+		return -EBUSY;
+	TRY(fs_unmount(state->number));
+	/* committed */
+	node_drop(m->root);
+	vfs_give(state, sizeof *state);
+	return 0;
+}
+
+static void remote_numbers(struct mount *m, struct file_system_numbers *to)
+{
+	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
+}
+
+static int64_t remote_sync_all(struct mount *m)
+{
+	return fs_sync(((struct remote_mount *)m->state)->number, 0);
+}
+
+const struct file_system disk_file_system = { .name = "minix",
+					      .mount = remote_mount,
+					      .unmount = remote_unmount,
+					      .numbers = remote_numbers,
+					      .sync = remote_sync_all };

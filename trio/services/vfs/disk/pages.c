@@ -1,0 +1,263 @@
+/* pages.c: files of the disk's file system in memory, for mappings and programs: an object of vm's for each,
+ * whose pages are read when they are touched. vm says which are wanted; what must wait for the disk is gone on with
+ * when the disk has answered. Mappings show what is written to the file, and cannot be written through. */
+#include "disk/remote.h"
+#include "fs.h"
+#include "pm.h"
+#include "vm.h"
+
+/* What is not there of so many pages, aligned, is read with the one that is touched: as vm maps them. */
+#define AROUND 16UL
+
+/* What object_wanted returns; else there is nothing. */
+enum news { WANTED = 1, UNHELD };
+
+static bool is_beyond(const struct remote_node *n, uint64_t index)
+{
+	return index * PAGE >= n->node.size;
+}
+
+/* Reads one page that is not there. `awaited`: somebody waits for it, who is told of an error. */
+static int64_t page_load(struct remote_node *n, uint64_t index, bool awaited)
+{
+	uint64_t address = 0;
+	int64_t result = vm_object_bring(n->object, index, ENDPOINT_VFS, &address);
+
+	if (result < 0 || address == 0)
+		return result;
+	result = remote_program_read(&n->node, index * PAGE, grant_write((void *)address, PAGE));
+	if (result == -EWAIT)
+		return result;
+	if (result < 0) {
+		vm_object_brought(n->object, index, awaited ? (int32_t)-result : EWAIT);
+		return result;
+	}
+	memset((char *)address + result, 0, PAGE - (uint64_t)result);
+	vm_object_brought(n->object, index, 0);
+	return 0;
+}
+
+#define NOTHING_AWAITED UINT32_MAX
+
+/* All that is asked for is begun to be read, as far as the disk takes it, before the first is waited for, which is what
+ * *on becomes, unless it is something already. 0; -EWAIT; where `awaited` an error. */
+static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, bool awaited, uint32_t *on)
+{
+	int64_t result = 0;
+
+	for (; index < end && !is_beyond(n, index); index++) {
+		int64_t one = page_load(n, index, awaited);
+		uint32_t thing;
+
+		if (one < 0 && one != -EWAIT)
+			return awaited ? one : result;
+		if (one == 0)
+			continue;
+		result = -EWAIT;
+		(void)fs_waited(&thing);
+		if (*on == NOTHING_AWAITED)
+			*on = thing;
+		if (thing == FS_ROOM)
+			break;
+	}
+	return result;
+}
+
+/* True: there is nothing more to wait for. */
+static bool load_goes_on(struct load *l)
+{
+	int64_t awaited;
+
+	l->waits_for = NOTHING_AWAITED;
+	awaited = pages_load(l->node, l->index, l->awaited_end, true, &l->waits_for);
+	if (awaited == 0 || awaited == -EWAIT)
+		(void)pages_load(l->node, l->begin, l->end, false, &l->waits_for);
+	return l->waits_for == NOTHING_AWAITED;
+}
+
+static void load_end(struct load *l)
+{
+	struct remote_node *n = l->node;
+
+	list_remove(&l->link);
+	list_add(&vfs.loads_free, &l->link);
+	node_drop(&n->node);
+}
+
+static void load_begin(struct remote_node *n, uint64_t index, uint64_t count)
+{
+	struct load *l = CONTAINER(vfs.loads_free.next, struct load, link);
+
+	list_remove(&l->link);
+	list_add(&vfs.loads, &l->link);
+	l->node = remote_of(node_hold(&n->node));
+	l->index = l->awaited_end = index;
+	l->begin = index;
+	l->end = index + count;
+	if (count == 1) {
+		l->awaited_end = index + 1;
+		l->begin = index - index % AROUND;
+		l->end = l->begin + AROUND;
+	}
+	if (load_goes_on(l))
+		load_end(l);
+}
+
+static void unheld(struct remote_node *n)
+{
+	n->mapped = false;
+	node_drop(&n->node);
+}
+
+void remote_pages_wanted(void)
+{
+	uint64_t name, index, count;
+
+	while (!list_is_empty(&vfs.loads_free)) {
+		int64_t news = vm_object_wanted(&name, &index, &count);
+		struct remote_node *n = (struct remote_node *)name;
+
+		if (news == UNHELD)
+			unheld(n);
+		else if (news == WANTED)
+			load_begin(n, index, count);
+		else
+			return;
+	}
+}
+
+void remote_pages_go_on(uint64_t came)
+{
+	LIST_EACH (struct load, l, &vfs.loads, link)
+		if ((came >> l->waits_for & 1) != 0 && load_goes_on(l))
+			load_end(l);
+	remote_pages_wanted();
+}
+
+void remote_pages_start(void)
+{
+	list_start(&vfs.loads);
+	list_start(&vfs.loads_free);
+	for (unsigned i = 0; i < LOADS; i++)
+		list_add(&vfs.loads_free, &vfs.load_places[i].link);
+}
+
+static int64_t object_need(struct remote_node *n)
+{
+	if (n->object != 0)
+		return 0;
+	if (vm_object_paged((uint64_t)n, &n->object) < 0)
+		return -ENOMEM;
+	vm_object_resize(n->object, n->node.size);
+	return 0;
+}
+
+int64_t remote_bring(struct node *node, uint64_t offset, uint64_t length)
+{
+	struct remote_node *n = remote_of(node);
+	uint32_t on = NOTHING_AWAITED;
+
+	TRY(object_need(n));
+	return pages_load(n, offset / PAGE, (offset + length + PAGE - 1) / PAGE, true, &on);
+}
+
+int64_t remote_object(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+{
+	struct remote_node *n = remote_of(node);
+
+	if (object_need(n) != 0)
+		return -ENOMEM;
+	/* While nobody has mapped it the only hold is ours, and goes to the caller. */
+	if (n->mapped)
+		vm_object_hold(n->object);
+	else
+		node_hold(node);
+	n->mapped = true;
+	*object = n->object;
+	*at = offset;
+	return 0;
+}
+
+void remote_pages_written(struct remote_node *n, uint64_t offset, struct grant from)
+{
+	uint64_t done = 0, part, address;
+
+	remote_pages_resize(n);
+	for (; done < from.length; done += part) {
+		uint64_t at = offset + done;
+
+		part = MIN(PAGE - at % PAGE, from.length - done);
+		if (vm_object_page(n->object, at / PAGE, 0, ENDPOINT_VFS, &address) == 0 && address != 0)
+			(void)copy_in((char *)address + at % PAGE, from, done, part);
+	}
+}
+
+void remote_pages_resize(struct remote_node *n)
+{
+	if (n->object != 0)
+		vm_object_resize(n->object, n->node.size);
+}
+
+void remote_pages_drop(struct remote_node *n)
+{
+	if (n->object != 0)
+		vm_object_end(n->object);
+	n->object = 0;
+}
+
+/* Requests that wait for a disk, each for what it needs of it: what comes wakes those who wait for it and not all. */
+
+verdict disk_park(struct request *r)
+{
+	uint32_t on;
+
+	(void)fs_waited(&on);
+	return park_hard(&vfs.disk_waiters[on % FS_THINGS], r);
+}
+
+/* As many of those who wait for room as there is room for. Where none of these begins a request none ends: so the
+ * others do not wait for that alone. */
+#define ROOM_NS 1000000UL
+
+static void room_came(uint32_t room)
+{
+	struct queue *waiters = &vfs.disk_waiters[FS_ROOM];
+
+	while (room-- > 0 && is_waited_for(waiters))
+		unpark_first(waiters);
+	if (is_waited_for(waiters))
+		alarm_at(ENDPOINT_VFS, now() + ROOM_NS);
+}
+
+void disk_notified(void)
+{
+	uint64_t came;
+	uint32_t room;
+
+	(void)fs_came(&came, &room);
+	/* vm too tells so that it may be asked again. */
+	came |= 1ULL << FS_ANYTHING;
+	remote_pages_go_on(came);
+	room_came(room);
+	vfs.came_for_pm |= came;
+	for (uint64_t rest = came & ~(1ULL << FS_ROOM); rest != 0; rest &= rest - 1)
+		unpark(&vfs.disk_waiters[__builtin_ctzll(rest)]);
+	/* pm may wait for a program's bytes. */
+	notify(ENDPOINT_PM, PM_DISK_READY);
+}
+
+int64_t vfs_disk_waited(uint32_t *on)
+{
+	if (!vfs.pm_waits_for_no_disk)
+		return fs_waited(on);
+	vfs.pm_waits_for_no_disk = false;
+	*on = FS_ANYTHING;
+	return 0;
+}
+
+int64_t vfs_disk_came(uint64_t *what)
+{
+	*what = vfs.came_for_pm;
+	vfs.came_for_pm = 0;
+	return 0;
+}

@@ -1,0 +1,295 @@
+/* remote.c: names and nodes of a file system that is a service of its own (fs.idl). Every node here stands for an inode
+ * that is held there; some that nobody uses are kept, since they are likely to be looked up again. A call that has to
+ * wait says -EWAIT and changes nothing. */
+#include "disk/remote.h"
+#include "fs.h"
+#include "names/names.h"
+
+#define IDLE_MOST 64
+
+extern const struct file_operations remote_folder_files;
+static const struct node_operations folder_operations, plain_operations;
+
+static struct remote_node **place_of(struct remote_mount *m, uint32_t inode)
+{
+	struct remote_node **at = &m->buckets[inode % REMOTE_BUCKETS];
+
+	while (*at != NULL && (*at)->node.inode != inode)
+		at = &(*at)->next;
+	return at;
+}
+
+static void idle_leave(struct remote_mount *m, struct remote_node *n)
+{
+	list_remove(&n->idle);
+	m->idle_count--;
+}
+
+static void take_over(struct node *n, const struct file_attributes *a)
+{
+	n->mode = a->mode;
+	n->owner = a->owner;
+	n->group = a->group;
+	n->links = a->links;
+	n->size = a->size;
+	n->blocks = a->blocks;
+	n->device = a->device;
+	n->accessed = a->accessed;
+	n->modified = a->modified;
+	n->changed = a->changed;
+}
+
+static int64_t remote_refresh(struct node *n)
+{
+	struct file_attributes a;
+
+	TRY(fs_attributes(remote_number(n), remote_inode(n), grant_write(&a, sizeof a)));
+	take_over(n, &a);
+	remote_of(n)->stale = false;
+	return 0;
+}
+
+/* After a change, which must not begin anew: what has to be waited for is had when the node is found again. */
+static void refresh_or_later(struct node *n)
+{
+	remote_of(n)->stale = remote_refresh(n) != 0;
+}
+
+int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out)
+{
+	struct remote_mount *state = m->state;
+	struct file_attributes a;
+	struct remote_node *n;
+
+	TRY(fs_attributes(state->number, inode, grant_write(&a, sizeof a)));
+	n = vfs_take(sizeof *n);
+	if (n == NULL)
+		return -ENOMEM;
+	node_begin(&n->node, m, &a);
+	n->node.inode = inode;
+	take_over(&n->node, &a);
+	n->node.operations = S_ISDIR(a.mode) ? &folder_operations : &plain_operations;
+	n->node.files = S_ISDIR(a.mode) ? &remote_folder_files : &remote_files;
+	*place_of(state, inode) = n;
+	*out = &n->node;
+	return 0;
+}
+
+/* The node of an inode that fs has just held for us: that hold is the node's, or goes. */
+static int64_t node_get(struct mount *m, uint32_t inode, struct node **out)
+{
+	struct remote_mount *state = m->state;
+	struct remote_node *n = *place_of(state, inode);
+	int64_t result;
+
+	if (n == NULL) {
+		result = remote_node_new(m, inode, out);
+		if (result != 0)
+			fs_release(state->number, inode);
+		return result;
+	}
+	result = n->stale ? remote_refresh(&n->node) : 0;
+	fs_release(state->number, inode);
+	if (result != 0)
+		return result;
+	if (n->node.references++ == 0)
+		idle_leave(state, n);
+	*out = &n->node;
+	return 0;
+}
+
+static void found_as(struct remote_node *n, struct node *folder, const char *name, size_t length)
+{
+	struct remote_node *old = n->parent;
+
+	if (&n->node == n->node.mount->root)
+		return;
+	n->parent = remote_of(node_hold(folder));
+	n->length = (uint8_t)MIN(length, REMOTE_NAME);
+	memcpy(n->name, name, n->length);
+	if (old != NULL)
+		node_drop(&old->node);
+}
+
+/* The node of an inode that fs has just held for us, as what stands at that name. */
+static int64_t node_found(struct node *folder, uint32_t inode, const char *name, size_t length, struct node **out)
+{
+	struct remote_node *n;
+
+	TRY(node_get(folder->mount, inode, out));
+	n = remote_of(*out);
+	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
+		found_as(n, folder, name, length);
+	return 0;
+}
+
+static int64_t remote_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+{
+	uint32_t inode;
+
+	TRY(fs_lookup(remote_number(folder), remote_inode(folder), grant_read(name, length), &inode));
+	return node_found(folder, inode, name, length, out);
+}
+
+static int64_t remote_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			     struct node **out)
+{
+	uint32_t inode;
+
+	TRY(fs_create(remote_number(folder), remote_inode(folder), as->mode, as->owner, as->group, as->device,
+		      grant_read(name, length), &inode));
+	TRY(node_found(folder, inode, name, length, out));
+	refresh_or_later(folder);
+	return 0;
+}
+
+static int64_t remote_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
+			      const char *target, size_t target_length)
+{
+	TRY(fs_symlink(remote_number(folder), remote_inode(folder), as->owner, as->group, grant_read(name, length),
+		       grant_read(target, target_length)));
+	refresh_or_later(folder);
+	return 0;
+}
+
+static int64_t remote_link(struct node *folder, const char *name, size_t length, struct node *to)
+{
+	TRY(fs_link(remote_number(folder), remote_inode(folder), remote_inode(to), grant_read(name, length)));
+	refresh_or_later(to);
+	return 0;
+}
+
+static void name_gone(struct remote_node *n)
+{
+	struct remote_node *parent = n->parent;
+
+	n->parent = NULL;
+	n->length = 0;
+	if (n->node.links > 0)
+		n->node.links = S_ISDIR(n->node.mode) ? 0 : n->node.links - 1;
+	if (parent != NULL)
+		node_drop(&parent->node);
+}
+
+static int64_t remote_unlink(struct node *folder, const char *name, size_t length, struct node *node)
+{
+	TRY(fs_unlink(remote_number(folder), remote_inode(folder), S_ISDIR(node->mode), grant_read(name, length)));
+	name_gone(remote_of(node));
+	refresh_or_later(folder);
+	return 0;
+}
+
+static int64_t remote_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
+			     const char *new_name, size_t new_length, struct node *replaced)
+{
+	TRY(fs_rename(remote_number(folder), remote_inode(folder), grant_read(name, length), remote_inode(to),
+		      grant_read(new_name, new_length)));
+	if (replaced != NULL)
+		name_gone(remote_of(replaced));
+	found_as(remote_of(node), to, new_name, new_length);
+	refresh_or_later(folder);
+	refresh_or_later(to);
+	return 0;
+}
+
+static int64_t remote_parent(struct node *folder, struct node **out)
+{
+	uint32_t inode;
+
+	TRY(fs_lookup(remote_number(folder), remote_inode(folder), grant_read("..", 2), &inode));
+	return node_get(folder->mount, inode, out);
+}
+
+static int64_t remote_name(struct node *node, char *to, struct node **folder)
+{
+	struct remote_node *n = remote_of(node);
+
+	if (n->parent == NULL || n->length == 0)
+		return -ENOENT;
+	memcpy(to, n->name, n->length);
+	*folder = node_hold(&n->parent->node);
+	return n->length;
+}
+
+static int64_t remote_readlink(struct node *link, char *to, size_t size)
+{
+	return fs_readlink(remote_number(link), remote_inode(link), grant_write(to, size));
+}
+
+static int64_t remote_set(struct node *n, unsigned which, const struct file_attributes *to)
+{
+	return fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
+}
+
+static int64_t remote_sync(struct node *n)
+{
+	return fs_sync(remote_number(n), remote_inode(n));
+}
+
+/* Gives it back. Returns its parent where nobody holds that any more. */
+static struct remote_node *node_end(struct remote_node *n)
+{
+	struct remote_mount *m = remote_mount_of(&n->node);
+	struct remote_node *parent = n->parent;
+
+	*place_of(m, remote_inode(&n->node)) = n->next;
+	if (&n->node != n->node.mount->root)
+		fs_release(m->number, remote_inode(&n->node));
+	vfs_give(n, sizeof *n);
+	return parent != NULL && --parent->node.references == 0 ? parent : NULL;
+}
+
+static struct remote_node *idle_oldest_end(struct remote_mount *m)
+{
+	struct remote_node *n = CONTAINER(m->idle.previous, struct remote_node, idle);
+
+	idle_leave(m, n);
+	return node_end(n);
+}
+
+/* Nobody holds `n`, nor then perhaps its parent, and so on, as deep as folders lie in one another. */
+static void nodes_forget(struct remote_mount *m, struct remote_node *n)
+{
+	while (n != NULL) {
+		remote_pages_drop(n);
+		if (n->node.links == 0 || &n->node == n->node.mount->root) {
+			n = node_end(n);
+			continue;
+		}
+		list_add(m->idle.next, &n->idle);
+		n = ++m->idle_count > IDLE_MOST ? idle_oldest_end(m) : NULL;
+	}
+}
+
+void remote_idle_end(struct remote_mount *m)
+{
+	nodes_forget(m, idle_oldest_end(m));
+}
+
+static void remote_forget(struct node *node)
+{
+	nodes_forget(remote_mount_of(node), remote_of(node));
+}
+
+static const struct node_operations folder_operations = { .lookup = remote_lookup,
+							  .create = remote_create,
+							  .symlink = remote_symlink,
+							  .link = remote_link,
+							  .unlink = remote_unlink,
+							  .rename = remote_rename,
+							  .parent = remote_parent,
+							  .name = remote_name,
+							  .refresh = remote_refresh,
+							  .set = remote_set,
+							  .sync = remote_sync,
+							  .forget = remote_forget };
+static const struct node_operations plain_operations = { .name = remote_name,
+							 .readlink = remote_readlink,
+							 .refresh = remote_refresh,
+							 .set = remote_set,
+							 .truncate = remote_truncate,
+							 .object = remote_object,
+							 .bring = remote_bring,
+							 .read = remote_program_read,
+							 .sync = remote_sync,
+							 .forget = remote_forget };

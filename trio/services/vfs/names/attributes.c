@@ -1,0 +1,394 @@
+/* attributes.c: what a file is: the stat family, and what changes mode, owner, times and size. */
+#include "abi/signal.h"
+#include "abi/time.h"
+#include "files/files.h"
+#include "names/names.h"
+
+int64_t node_at(const struct request *r, int32_t directory, struct grant path, uint32_t flags, struct node **out)
+{
+	const struct file *f;
+
+	if (path.length != 0)
+		return find_node(r, directory, path, flags, out);
+	f = file_of(r->task, directory);
+	if (directory != AT_FDCWD && (f == NULL || (f->flags & O_PATH) != 0))
+		return -EBADF;
+	return walk(r->task, directory, "", flags | AT_EMPTY_PATH, out);
+}
+
+/* The two halves of a time. */
+static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
+{
+	uint64_t whole;
+
+	/* Nearly always, and a division by a constant is shorter without a sign. */
+	if (time >= 0) {
+		whole = (uint64_t)time / NS_PER_SECOND;
+		*seconds = whole;
+		*rest = (uint64_t)time - whole * NS_PER_SECOND;
+		return;
+	}
+	whole = ((uint64_t)-time + NS_PER_SECOND - 1) / NS_PER_SECOND;
+	*seconds = -whole;
+	*rest = (uint64_t)time + whole * NS_PER_SECOND;
+}
+
+void stat_of_node(const struct node *n, struct linux_stat *s)
+{
+	s->device = n->mount->device;
+	s->inode = n->inode;
+	s->links = n->links;
+	s->mode = n->mode;
+	s->owner = n->owner;
+	s->group = n->group;
+	s->special = n->device;
+	s->size = (int64_t)n->size;
+	s->pad = 0;
+	s->block_size = PAGE;
+	s->blocks = (int64_t)n->blocks;
+	s->unused[0] = s->unused[1] = s->unused[2] = 0;
+	time_put(n->accessed, &s->access_s, &s->access_ns);
+	time_put(n->modified, &s->modify_s, &s->modify_ns);
+	time_put(n->changed, &s->change_s, &s->change_ns);
+}
+
+static int64_t refresh(struct node *n)
+{
+	return n->operations->refresh == NULL ? 0 : n->operations->refresh(n);
+}
+
+static int64_t stat_of_file(struct file *f, struct linux_stat *s)
+{
+	int64_t result;
+
+	if (f->node == NULL) {
+		memset(s, 0, sizeof *s);
+		s->mode = 0600;
+		s->links = 1;
+		s->block_size = PAGE;
+		if (f->operations->stat != NULL)
+			f->operations->stat(f, s);
+		return 0;
+	}
+	result = refresh(f->node);
+	stat_of_node(f->node, s);
+	return result;
+}
+
+/* The same of a path, which may be empty and mean the descriptor. */
+static int64_t stat_of(uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct linux_stat *s)
+{
+	int64_t result = path_in(path);
+	struct file *f;
+	struct node *n;
+
+	if (result < 0)
+		return result;
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)) != 0)
+		return -EINVAL;
+	if (result == 0 && (flags & AT_EMPTY_PATH) != 0 && directory != AT_FDCWD) {
+		f = file_of(task, directory);
+		return f == NULL ? -EBADF : stat_of_file(f, s);
+	}
+	TRY(walk(task, directory, vfs.path, flags, &n));
+	result = refresh(n);
+	stat_of_node(n, s);
+	node_drop(n);
+	return result;
+}
+
+verdict vfs_stat(struct request *r, int32_t directory, struct grant path, uint32_t flags, struct grant to)
+{
+	struct linux_stat s;
+	int64_t result = stat_of(r->task, directory, path, flags, &s);
+
+	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+}
+
+verdict vfs_fstat(struct request *r, int32_t fd, struct grant to)
+{
+	struct file *f = file_of(r->task, fd);
+	struct linux_stat s;
+	int64_t result;
+
+	if (f == NULL)
+		return refuse(r, EBADF);
+	result = stat_of_file(f, &s);
+	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+}
+
+static struct linux_statx_time time_of(uint64_t seconds, uint64_t rest)
+{
+	return (struct linux_statx_time){ (int64_t)seconds, (uint32_t)rest, 0 };
+}
+
+static uint32_t major_of(uint64_t device)
+{
+	return (uint32_t)(device >> 8) & 0xfff;
+}
+
+static uint32_t minor_of(uint64_t device)
+{
+	return (uint32_t)((device & 0xff) | (device >> 12 & 0xfff00));
+}
+
+verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
+		  struct grant to)
+{
+	struct linux_stat s = { 0 };
+	struct linux_statx x = { .mask = STATX_BASIC_STATS };
+
+	if ((mask & (1U << 31)) != 0)
+		return refuse(r, EINVAL);
+	TRY_ANSWER(r, stat_of(r->task, directory, path, flags, &s));
+	x.block_size = (uint32_t)s.block_size;
+	x.links = (uint32_t)s.links;
+	x.owner = s.owner;
+	x.group = s.group;
+	x.mode = (uint16_t)s.mode;
+	x.inode = s.inode;
+	x.size = (uint64_t)s.size;
+	x.blocks = (uint64_t)s.blocks;
+	x.accessed = time_of(s.access_s, s.access_ns);
+	x.modified = time_of(s.modify_s, s.modify_ns);
+	x.changed = time_of(s.change_s, s.change_ns);
+	x.special_major = major_of(s.special);
+	x.special_minor = minor_of(s.special);
+	x.device_major = major_of(s.device);
+	x.device_minor = minor_of(s.device);
+	return settle(r, copy_out(to, 0, &x, sizeof x));
+}
+
+verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
+{
+	struct task_files *t = &vfs.tasks[r->task];
+	uint32_t user = t->user, group = t->group;
+	HELD struct node *n = NULL;
+	int64_t result;
+
+	if ((mode & ~7U) != 0 || (flags & ~(uint32_t)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return refuse(r, EINVAL);
+	/* It is asked for whom a program with set-user-id works. */
+	if ((flags & AT_EACCESS) == 0) {
+		t->user = t->real_user;
+		t->group = t->real_group;
+	}
+	result = node_at(r, directory, path, flags, &n);
+	if (result == 0 && mode != 0)
+		result = permitted(r->task, n, mode);
+	t->user = user;
+	t->group = group;
+	return vfs_settle(r, result);
+}
+
+/* `which` of the node become what `to` says, on its medium too. */
+static int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to)
+{
+	TRY(n->operations->set == NULL ? 0 : n->operations->set(n, which, to));
+	if ((which & SET_MODE) != 0)
+		n->mode = (n->mode & S_IFMT) | (to->mode & 07777);
+	if ((which & SET_OWNER) != 0)
+		n->owner = to->owner;
+	if ((which & SET_GROUP) != 0)
+		n->group = to->group;
+	if ((which & SET_ACCESSED) != 0)
+		n->accessed = to->accessed;
+	if ((which & SET_MODIFIED) != 0)
+		n->modified = to->modified;
+	n->changed = vfs_time();
+	return 0;
+}
+
+static bool is_member(const struct task_files *t, uint32_t group)
+{
+	return t->user == 0 || is_in_group(t, group);
+}
+
+/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
+ * before any question of rights. */
+static int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
+			   struct node **out)
+{
+	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+		return -EINVAL;
+	TRY(node_at(r, directory, path, flags, out));
+	return ((*out)->mount->flags & MS_RDONLY) != 0 ? -EROFS : 0;
+}
+
+verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
+{
+	struct file_attributes to = { .mode = mode & 07777 };
+	HELD struct node *n = NULL;
+
+	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+	if (S_ISLNK(n->mode))
+		return refuse(r, EOPNOTSUPP);
+	if (!is_owner(r->task, n))
+		return refuse(r, EPERM);
+	if (!is_member(&vfs.tasks[r->task], n->group))
+		to.mode &= ~(uint32_t)S_ISGID;
+	return vfs_settle(r, node_set(n, SET_MODE, &to));
+}
+
+verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint32_t owner, uint32_t group,
+		  uint32_t flags)
+{
+	const struct task_files *t = &vfs.tasks[r->task];
+	struct file_attributes to = { .owner = owner, .group = group };
+	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
+	HELD struct node *n = NULL;
+
+	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
+			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_member(t, group)))))
+		return refuse(r, EPERM);
+	if (!S_ISDIR(n->mode) && which != 0) {
+		to.mode = n->mode & ~(uint32_t)(S_ISUID | ((n->mode & 010) != 0 ? S_ISGID : 0));
+		which |= SET_MODE;
+	}
+	return vfs_settle(r, node_set(n, which, &to));
+}
+
+/* Two of what utime, utimes and utimensat point to are as long. */
+union given {
+	int64_t seconds[2];
+	struct linux_timeval micro[2];
+	struct linux_timespec nano[2];
+};
+
+/* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on
+ * Linux. */
+static int64_t instant(int64_t seconds, int64_t rest)
+{
+	const int64_t most = INT64_MAX / (int64_t)NS_PER_SECOND - 1;
+
+	if (seconds > most || seconds < -most)
+		return seconds < 0 ? -most * (int64_t)NS_PER_SECOND : most * (int64_t)NS_PER_SECOND;
+	return seconds * (int64_t)NS_PER_SECOND + rest;
+}
+
+/* Of what is given, the time at `i`. UTIME_NOW and UTIME_OMIT are nanoseconds that no other unit becomes. */
+static struct linux_timespec time_at(const union given *given, uint32_t unit, unsigned i)
+{
+	int64_t micro = given->micro[i].microseconds;
+
+	if (unit == 1)
+		return given->nano[i];
+	if (unit == 0)
+		return (struct linux_timespec){ given->seconds[i], 0 };
+	return (struct linux_timespec){ given->micro[i].seconds, micro < 0 || micro >= 1000000 ? -1 : micro * 1000 };
+}
+
+/* Those of `which` are meant. 1: both are now, else 0, or -errno. None given: both now. */
+static int64_t times_get(struct grant from, uint32_t unit, struct file_attributes *to, unsigned *which)
+{
+	int64_t *const times[] = { &to->accessed, &to->modified };
+	union given given = { .nano = { { 0, UTIME_NOW }, { 0, UTIME_NOW } } };
+	unsigned present = 0;
+
+	if (from.length == 0)
+		unit = 1;
+	else
+		TRY(copy_in(&given, from, 0, MIN(from.length, sizeof given)));
+	for (unsigned i = 0; i < 2; i++) {
+		struct linux_timespec t = time_at(&given, unit, i);
+
+		if (t.nanoseconds == UTIME_OMIT)
+			continue;
+		*which |= i == 0 ? SET_ACCESSED : SET_MODIFIED;
+		present += t.nanoseconds == UTIME_NOW;
+		if (t.nanoseconds == UTIME_NOW)
+			*times[i] = vfs_time();
+		else if (t.nanoseconds >= 0 && t.nanoseconds < (int64_t)NS_PER_SECOND)
+			*times[i] = instant(t.seconds, t.nanoseconds);
+		else
+			return -EINVAL;
+	}
+	return present == 2;
+}
+
+verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, struct grant times, uint32_t unit,
+		      uint32_t flags)
+{
+	struct file_attributes to = { 0 };
+	unsigned which = 0;
+	int64_t both_now = times_get(times, unit, &to, &which);
+	HELD struct node *n = NULL;
+
+	/* With nothing to be set the path is not even looked at. */
+	if (both_now < 0 || which == 0)
+		return settle(r, both_now);
+	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+	/* Who may write may set both to now. */
+	if (!is_owner(r->task, n))
+		TRY_ANSWER(r, both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM);
+	return vfs_settle(r, node_set(n, which, &to));
+}
+
+/* The node is a regular file that may be written. */
+static int64_t resize(struct request *r, struct node *n, int64_t size)
+{
+	if (size < 0 || !S_ISREG(n->mode) || n->operations->truncate == NULL)
+		return -EINVAL;
+	if ((uint64_t)size > vfs.tasks[r->task].size_most && (uint64_t)size > n->size) {
+		raise_signal(r, SIGXFSZ);
+		return -EFBIG;
+	}
+	return n->operations->truncate(n, (uint64_t)size);
+}
+
+verdict vfs_truncate(struct request *r, struct grant path, int64_t size)
+{
+	HELD struct node *n = NULL;
+
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+	if (S_ISDIR(n->mode))
+		return refuse(r, EISDIR);
+	if (n->writers < 0)
+		return refuse(r, ETXTBSY);
+	TRY_ANSWER(r, permitted(r->task, n, MAY_WRITE));
+	return vfs_settle(r, resize(r, n, size));
+}
+
+verdict vfs_ftruncate(struct request *r, struct file *f, int64_t size)
+{
+	if (f->node == NULL || !file_writes(f))
+		return refuse(r, EINVAL);
+	return vfs_settle(r, resize(r, f->node, size));
+}
+
+/* The file grows with the last share. */
+static verdict allocate_share(struct request *r, struct node *n, uint64_t from, uint64_t end, bool keep)
+{
+	int64_t result;
+
+	if (r->again)
+		from = r->scratch[0];
+	r->scratch[0] = MIN(end, from + SHARE_PAGES * PAGE);
+	result = n->operations->allocate(n, from, r->scratch[0] - from, keep || r->scratch[0] < end);
+	return result == 0 && r->scratch[0] < end ? give_way(r, BY_THE_END) : settle(r, result);
+}
+
+verdict vfs_allocate(struct request *r, int32_t fd, uint32_t mode, int64_t from, int64_t length)
+{
+	struct file *f = file_of(r->task, fd);
+	const struct node *n;
+	int64_t end;
+
+	if (f == NULL || !file_writes(f))
+		return refuse(r, EBADF);
+	if (from < 0 || length <= 0)
+		return refuse(r, EINVAL);
+	if ((mode & ~(uint32_t)FALLOC_FL_KEEP_SIZE) != 0)
+		return refuse(r, EOPNOTSUPP);
+	n = f->node;
+	if (n == NULL)
+		return refuse(r, ESPIPE);
+	if (!S_ISREG(n->mode))
+		return refuse(r, ENODEV);
+	if (__builtin_add_overflow(from, length, &end) || (uint64_t)end > vfs.tasks[r->task].size_most)
+		return refuse(r, EFBIG);
+	if (n->operations->allocate == NULL)
+		return refuse(r, EOPNOTSUPP);
+	return allocate_share(r, f->node, (uint64_t)from, (uint64_t)end, (mode & FALLOC_FL_KEEP_SIZE) != 0);
+}

@@ -1,0 +1,198 @@
+/* open.c: open(2) with its flags, and a file on a node that has been found. */
+#include "devices/devices.h"
+#include "files/files.h"
+#include "names/names.h"
+#include "pipes/pipe.h"
+#include "tmpfs/tmpfs.h"
+
+/* Neither Linux's open nor ours refuses bits that nobody knows. What stays in the file's flags: */
+#define KEPT                                                                                                        \
+	(O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | \
+	 O_NOATIME | O_PATH)
+/* Beside O_PATH nothing else counts. */
+#define WITH_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* With its NUL, as on Linux. */
+#define MEMORY_FILE_NAME 250
+
+static unsigned access_of(uint32_t flags)
+{
+	static const unsigned wanted[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
+
+	return wanted[flags & O_ACCMODE] | ((flags & O_TRUNC) != 0 ? MAY_WRITE : 0);
+}
+
+/* What the node's type and its rights say to `flags`. */
+static int64_t may_open(uint32_t task, const struct node *n, uint32_t flags)
+{
+	unsigned wanted = access_of(flags);
+
+	if (S_ISREG(n->mode) && (flags & (O_PATH | O_DIRECTORY | O_NOATIME)) == 0)
+		return permitted(task, n, wanted);
+	if (S_ISLNK(n->mode) && (flags & O_PATH) == 0)
+		return -ELOOP;
+	if ((flags & O_DIRECTORY) != 0 && !S_ISDIR(n->mode))
+		return -ENOTDIR;
+	if ((flags & O_PATH) != 0)
+		return 0;
+	if (S_ISDIR(n->mode) && ((wanted & MAY_WRITE) != 0 || (flags & O_CREAT) != 0))
+		return -EISDIR;
+	if (S_ISSOCK(n->mode))
+		return -ENXIO;
+	if ((S_ISCHR(n->mode) || S_ISBLK(n->mode)) && (n->mount->flags & MS_NODEV) != 0)
+		return -EACCES;
+	if ((flags & O_NOATIME) != 0 && !is_owner(task, n))
+		return -EPERM;
+	return permitted(task, n, wanted);
+}
+
+static int64_t open_device(uint32_t task, struct file *f)
+{
+	const struct device *d = device_of(f->node->mode & S_IFMT, f->node->device);
+	int64_t result = 0;
+
+	if (d == NULL)
+		return -ENXIO;
+	f->operations = d->operations;
+	if (d->open != NULL)
+		result = d->open(task, f);
+	if (result != 0)
+		f->operations = &nothing;
+	return result;
+}
+
+/* A file or a folder of the file system itself. */
+static int64_t open_plain(struct file *f)
+{
+	struct node *n = f->node;
+	int64_t result = 0;
+
+	if (file_writes(f) && S_ISREG(n->mode)) {
+		if (n->writers < 0)
+			return -ETXTBSY;
+		n->writers++;
+		f->flags |= FILE_COUNTS_AS_WRITER;
+	}
+	f->operations = n->files;
+	if (n->operations->open != NULL)
+		result = n->operations->open(n, f);
+	if (result != 0)
+		f->operations = &nothing;
+	return result;
+}
+
+/* The file's operations and state. Answers 0 or an errno, or parks. */
+static verdict begin_file(struct request *r, struct file *f)
+{
+	uint32_t mode = f->node->mode;
+
+	if ((f->flags & O_PATH) != 0)
+		return answer(r, 0);
+	if (S_ISREG(mode) || S_ISDIR(mode))
+		return settle(r, open_plain(f));
+	if (S_ISFIFO(mode))
+		return fifo_open(r, f);
+	return settle(r, open_device(r->task, f));
+}
+
+/* A file on a node that is already found. */
+static verdict open_node(struct request *r, struct node *n, uint32_t flags)
+{
+	struct file *f;
+	int64_t result;
+
+	TRY_ANSWER(r, file_make(&nothing, NULL, flags & KEPT, n, &f));
+	if (begin_file(r, f) == PARKED) {
+		file_drop(f);
+		return PARKED;
+	}
+	result = r->result;
+	if (result == 0)
+		result = descriptor_place(r->task, f, 0, flags);
+	if (result < 0)
+		file_drop(f);
+	return vfs_settle(r, result);
+}
+
+/* With O_CREAT: the node at the path, made where there is none. `made` says which. Apart, so that opening what is there
+ * does not pay for its frame. */
+static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t directory, uint32_t flags,
+						      uint32_t mode, struct node **out, bool *made)
+{
+	struct place p;
+	int64_t result = 0;
+
+	TRY(walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? AT_SYMLINK_NOFOLLOW : 0,
+		       &p));
+	*made = p.node == NULL;
+	if (p.slash)
+		result = p.node == NULL || S_ISDIR(p.node->mode) ? -EISDIR : -ENOTDIR;
+	else if (p.node != NULL)
+		result = (flags & O_EXCL) != 0 ? -EEXIST : 0;
+	else if ((result = permitted(r->task, p.folder, MAY_WRITE | MAY_EXECUTE)) == 0)
+		result = create_in(r->task, &p, S_IFREG | (mode & 07777), 0);
+	if (result == 0)
+		*out = node_hold(p.node);
+	place_drop(&p);
+	/* As Linux says it here. */
+	return result == -EPERM ? -EACCES : result;
+}
+
+verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mode)
+{
+	struct node *n = vfs.tasks[r->task].opening == NULL ? NULL : fifo_waited(r);
+	bool made = false;
+	int64_t result;
+	verdict end;
+
+	if (n != NULL) {
+		end = open_node(r, n, flags);
+		if (end != PARKED)
+			fifo_waited_drop(r->task);
+		return end;
+	}
+	result = path_in(path);
+	if ((flags & O_PATH) != 0)
+		flags &= WITH_PATH;
+	/* O_TMPFILE has its bit. */
+	if ((flags & O_DIRECTORY) != 0 && (flags & O_TMPFILE) == O_TMPFILE)
+		return refuse(r, EOPNOTSUPP);
+	if ((flags & O_DIRECTORY) != 0 && (flags & O_CREAT) != 0)
+		return refuse(r, EINVAL);
+	if (result < 0)
+		return settle(r, result);
+	if ((flags & O_CREAT) != 0)
+		result = find_or_make(r, directory, flags, mode, &n, &made);
+	else
+		result = walk(r->task, directory, vfs.path, (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0, &n);
+	if (result != 0)
+		return vfs_settle(r, result);
+	if (!made)
+		result = may_open(r->task, n, flags);
+	if (result == 0 && (flags & O_TRUNC) != 0 && !made && S_ISREG(n->mode)) {
+		result = n->writers < 0 ? -ETXTBSY : 0;
+		if (result == 0 && n->operations->truncate != NULL)
+			result = n->operations->truncate(n, 0);
+	}
+	end = result == 0 ? open_node(r, n, flags) : vfs_settle(r, result);
+	node_drop(n);
+	return end;
+}
+
+verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
+{
+	struct file_attributes as = { .mode = S_IFREG | 0777,
+				      .owner = vfs.tasks[r->task].user,
+				      .group = vfs.tasks[r->task].group };
+	HELD struct node *n = NULL;
+	/* What it is called is told nowhere. */
+	int64_t result = copy_string(vfs.path, MEMORY_FILE_NAME, name);
+
+	if ((flags & ~MFD_CLOEXEC) != 0 || result == -ENAMETOOLONG)
+		return refuse(r, EINVAL);
+	if (result < 0)
+		return settle(r, result);
+	TRY_ANSWER(r, tmpfs_make(vfs.mounts, &as, &n));
+	n->links = 0;
+	return open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
+}

@@ -1,0 +1,85 @@
+/* ring.c: a ring of bytes in pages, for pipes and stream sockets. */
+#include "pipes/ring.h"
+
+void ring_begin(struct ring *g)
+{
+	g->pages = g->few;
+	g->size = RING_PAGES * PAGE;
+}
+
+void ring_end(struct ring *g)
+{
+	for (uint32_t i = 0; i < g->size / PAGE; i++)
+		if (g->pages[i] != NULL)
+			pages_give(g->pages[i], 1);
+	if (g->pages != g->few)
+		pages_give(g->pages, 1);
+}
+
+int64_t ring_resize(struct ring *g, uint32_t size)
+{
+	struct ring to = { .size = size };
+
+	if (g->used > size)
+		return -EBUSY;
+	to.pages = size / PAGE <= RING_PAGES ? to.few : pages_take(1);
+	if (to.pages == NULL)
+		return -ENOMEM;
+	/* The bytes move to the new ring's beginning, what is left of a page at a time. */
+	while (to.used < g->used) {
+		uint32_t at = (g->head + to.used) & (g->size - 1);
+		uint32_t n = MIN(g->used - to.used, (uint32_t)PAGE - at % (uint32_t)PAGE);
+		struct grant piece = grant_read(g->pages[at / PAGE] + at % PAGE, n);
+
+		if (ring_put_pieces(&to, piece, 0, n, true) < 0) {
+			ring_end(&to);
+			return -ENOMEM;
+		}
+	}
+
+	/* committed */
+	ring_end(g);
+	*g = to;
+	if (to.pages == to.few)
+		g->pages = g->few;
+	return 0;
+}
+
+int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint32_t n, bool whole)
+{
+	uint32_t done = 0;
+	int64_t error = 0;
+
+	while (done < n) {
+		uint32_t at = (g->head + g->used + done) & (g->size - 1);
+		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
+		char **page = &g->pages[at / PAGE];
+
+		if (*page == NULL && (*page = pages_take(1)) == NULL) {
+			error = -ENOMEM;
+			break;
+		}
+		error = copy_in(*page + at % PAGE, from, offset + done, part);
+		if (error != 0)
+			break;
+		done += part;
+	}
+	if (error != 0 && (whole || done == 0))
+		return error;
+	g->used += done;
+	return done;
+}
+
+long ring_look_pieces(const struct ring *g, struct grant to, uint64_t offset, uint32_t n)
+{
+	for (uint32_t done = 0; done < n;) {
+		uint32_t at = (g->head + done) & (g->size - 1);
+		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
+		long error = copy_out(to, offset + done, g->pages[at / PAGE] + at % PAGE, part);
+
+		if (error != 0)
+			return error;
+		done += part;
+	}
+	return 0;
+}

@@ -1,0 +1,262 @@
+/* epoll.c: a file that names other files, to wait for any of them. A wait looks at each once, like poll; an interest
+ * with EPOLLET is told only after its file's watch has changed. An interest does not hold its file: the file's end
+ * removes it. */
+#include "abi/poll.h"
+#include "files/files.h"
+#include "polling/poll.h"
+#include "sockets/socket.h"
+
+/* Epolls may stand in one another as deep as on Linux (EP_MAX_NESTS). */
+#define NESTS_MOST 4
+#define EVENT_FLAGS (EPOLLONESHOT | EPOLLET)
+
+struct epoll {
+	struct link interests;
+	/* Among all. */
+	struct link all;
+	struct watch watch;
+	/* How deep others stand in one another below it. */
+	uint32_t height;
+	/* Which poll asked last whether it is ready, and was told that: one may be in many that are polled together. */
+	uint64_t poll;
+	uint32_t ready;
+};
+
+struct interest {
+	struct link link;
+	struct file *file;
+	int32_t fd;
+	/* Told once with EPOLLONESHOT, until EPOLL_CTL_MOD. */
+	bool off;
+	/* To be told whatever `seen` is. */
+	bool fresh;
+	/* The watch's changes when it was told last. */
+	uint64_t seen;
+	struct linux_epoll_event event;
+};
+
+static const struct file_operations epoll_files;
+
+static struct epoll *epoll_in(const struct file *f)
+{
+	return f->operations == &epoll_files ? f->state : NULL;
+}
+
+/* What of an interest is to be told now. */
+static uint32_t interest_ready(const struct interest *i, uint64_t *changes)
+{
+	uint32_t ready = file_ready(i->file, changes) & (i->event.events | POLLERR | POLLHUP) & ~EVENT_FLAGS;
+
+	if (i->off || ((i->event.events & EPOLLET) != 0 && !i->fresh && *changes == i->seen))
+		return 0;
+	return ready;
+}
+
+static uint32_t epoll_poll(struct file *f)
+{
+	struct epoll *e = f->state;
+	uint64_t changes;
+
+	if (e->poll != vfs.polls) {
+		e->poll = vfs.polls;
+		e->ready = 0;
+		LIST_EACH (struct interest, i, &e->interests, link)
+			if (interest_ready(i, &changes) != 0)
+				e->ready = READY_IN;
+	}
+	watch(&e->watch);
+	return e->ready;
+}
+
+static void interest_end(struct interest *i)
+{
+	i->file->named--;
+	list_remove(&i->link);
+	vfs_give(i, sizeof *i);
+}
+
+void epoll_forget(struct file *f)
+{
+	LIST_EACH (struct epoll, e, &io.epolls, all) {
+		if (f->named == 0)
+			return;
+		LIST_EACH (struct interest, i, &e->interests, link)
+			if (i->file == f)
+				interest_end(i);
+	}
+}
+
+static void epoll_release(struct file *f)
+{
+	struct epoll *e = f->state;
+
+	watch_changed(&e->watch);
+	while (!list_is_empty(&e->interests))
+		interest_end(CONTAINER(e->interests.next, struct interest, link));
+	list_remove(&e->all);
+	vfs_give(e, sizeof *e);
+}
+
+static const struct file_operations epoll_files = {
+	.poll = epoll_poll,
+	.kind = "anon_inode:[eventpoll]",
+	.release = epoll_release,
+};
+
+verdict vfs_epoll_create(struct request *r, uint32_t flags)
+{
+	struct epoll *e;
+	int64_t fd;
+
+	if (flags & ~(uint32_t)EPOLL_CLOEXEC)
+		return refuse(r, EINVAL);
+	e = vfs_take(sizeof *e);
+	if (e == NULL)
+		return refuse(r, ENOMEM);
+	list_start(&e->interests);
+	fd = place_one(r->task, &epoll_files, e, O_RDWR, flags & EPOLL_CLOEXEC ? O_CLOEXEC : 0);
+	if (fd < 0)
+		vfs_give(e, sizeof *e);
+	else
+		list_add(&io.epolls, &e->all);
+	return settle(r, fd);
+}
+
+/* Whether `e` is now higher, by what stands in it. */
+static bool grows(struct epoll *e)
+{
+	uint32_t before = e->height;
+
+	LIST_EACH (struct interest, i, &e->interests, link) {
+		const struct epoll *inner = epoll_in(i->file);
+
+		if (inner != NULL)
+			e->height = MAX(e->height, inner->height + 1);
+	}
+	return e->height > before;
+}
+
+/* Each round all grow to one above the highest in them. A ring never stops growing. */
+static bool nests_too_deep(void)
+{
+	bool grew = true;
+
+	LIST_EACH (struct epoll, e, &io.epolls, all)
+		e->height = 0;
+	while (grew) {
+		grew = false;
+		LIST_EACH (struct epoll, e, &io.epolls, all) {
+			grew |= grows(e);
+			if (e->height > NESTS_MOST)
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct interest *interest_of(const struct epoll *e, const struct file *f, int32_t fd)
+{
+	LIST_EACH (struct interest, i, &e->interests, link)
+		if (i->file == f && i->fd == fd)
+			return i;
+	return NULL;
+}
+
+static int64_t interest_add(struct epoll *e, struct file *f, int32_t fd, const struct linux_epoll_event *event)
+{
+	struct interest *i = vfs_take(sizeof *i);
+
+	if (i == NULL)
+		return -ENOMEM;
+	i->file = f;
+	i->fd = fd;
+	i->event = *event;
+	i->fresh = true;
+	f->named++;
+	list_add(&e->interests, &i->link);
+	if (epoll_in(f) != NULL && nests_too_deep()) {
+		interest_end(i);
+		return -ELOOP;
+	}
+	watch_changed(&e->watch);
+	return 0;
+}
+
+verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, int32_t fd, struct grant event)
+{
+	struct file *ef = file_of(r->task, epoll), *f = file_of(r->task, fd);
+	struct linux_epoll_event wanted = { 0, 0 };
+	struct interest *i;
+	struct epoll *e;
+
+	if (operation != EPOLL_CTL_DEL && copy_in(&wanted, event, 0, sizeof wanted) != 0)
+		return refuse(r, EFAULT);
+	if (ef == NULL || f == NULL || (f->flags & O_PATH) != 0)
+		return refuse(r, EBADF);
+	/* Files that are always ready cannot be waited for. */
+	if (f->operations->poll == NULL)
+		return refuse(r, EPERM);
+	if (ef == f || ef->operations != &epoll_files || operation - 1 > 2)
+		return refuse(r, EINVAL);
+	if (wanted.events & EPOLLEXCLUSIVE)
+		return refuse(r, EINVAL);
+	wanted.events &= ~EPOLLWAKEUP;
+	e = ef->state;
+	i = interest_of(e, f, fd);
+	if (operation == EPOLL_CTL_ADD)
+		return i != NULL ? refuse(r, EEXIST) : settle(r, interest_add(e, f, fd, &wanted));
+	if (i == NULL)
+		return refuse(r, ENOENT);
+	if (operation == EPOLL_CTL_DEL) {
+		interest_end(i);
+		return answer(r, 0);
+	}
+	i->event = wanted;
+	i->fresh = true;
+	i->off = false;
+	watch_changed(&e->watch);
+	return answer(r, 0);
+}
+
+/* Told: it is the last in turn from now on. */
+static void interest_told(struct epoll *e, struct interest *i, uint64_t changes)
+{
+	i->fresh = false;
+	i->seen = changes;
+	i->off = (i->event.events & EPOLLONESHOT) != 0;
+	list_remove(&i->link);
+	list_add(&e->interests, &i->link);
+}
+
+verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, uint32_t count, uint64_t deadline)
+{
+	struct epoll *e = epoll_in(f);
+	uint32_t found = 0;
+	struct link *l, *next, *last;
+
+	if (e == NULL || count > INT32_MAX / sizeof(struct linux_epoll_event))
+		return refuse(r, EINVAL);
+	poll_begin(r->task);
+	/* Those told go behind the present last. */
+	last = e->interests.previous;
+	for (l = e->interests.next; l != &e->interests && found < count; l = next) {
+		struct interest *i = CONTAINER(l, struct interest, link);
+		struct linux_epoll_event event = { 0, i->event.data };
+		uint64_t changes = 0;
+
+		next = l == last ? &e->interests : l->next;
+		event.events = interest_ready(i, &changes);
+		if (event.events == 0)
+			continue;
+		if (copy_out(events, found * sizeof event, &event, sizeof event) != 0)
+			break;
+		interest_told(e, i, changes);
+		found++;
+	}
+	/* What is added meanwhile is to be looked at too. */
+	watch(&e->watch);
+	vfs.polling = 0;
+	if (found == 0 && l != &e->interests)
+		return refuse(r, EFAULT);
+	return found > 0 ? answer(r, found) : poll_wait(r, deadline);
+}

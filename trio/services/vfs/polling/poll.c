@@ -1,0 +1,160 @@
+/* poll.c: poll and select. A run of the handler looks at every file once and leaves its bit in the watch of each; if
+ * none is ready, it is parked in the queue of that bit, and a watch that changes makes those of its bits look again. */
+#include "abi/poll.h"
+#include "files/files.h"
+#include "polling/poll.h"
+
+/* What select's three sets ask for. */
+#define SELECT_READ (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
+#define SELECT_WRITE (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
+#define SELECT_EXCEPT POLLPRI
+
+void watch_wake(struct watch *w)
+{
+	uint64_t tasks = w->tasks;
+
+	w->tasks = 0;
+	while (tasks != 0) {
+		unpark(&vfs.pollers[__builtin_ctzll(tasks)]);
+		tasks &= tasks - 1;
+	}
+}
+
+uint32_t file_ready(struct file *f, uint64_t *changes)
+{
+	uint32_t ready;
+
+	if (f->operations->poll == NULL)
+		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+	vfs.watches = vfs.changes = 0;
+	ready = f->operations->poll(f);
+	if (vfs.watches == 0)
+		watch(&vfs.any);
+	*changes = vfs.changes;
+	if (ready & POLLIN)
+		ready |= POLLRDNORM;
+	if (ready & POLLOUT)
+		ready |= POLLWRNORM;
+	return ready;
+}
+
+verdict poll_wait(struct request *r, nanoseconds deadline)
+{
+	struct queue *queue = &vfs.pollers[r->task % 64];
+
+	if (r->late || deadline == 0)
+		return answer(r, 0);
+	return deadline == NEVER ? park(queue, r) : park_until(queue, r, deadline);
+}
+
+/* Sets revents of all of `count` (at most a few). Returns how many are not 0. */
+static unsigned poll_some(uint32_t task, struct linux_pollfd *polls, unsigned count)
+{
+	unsigned found = 0;
+	uint64_t changes;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct linux_pollfd *p = &polls[i];
+		struct file *f = p->fd < 0 ? NULL : file_of(task, p->fd);
+
+		if (p->fd < 0)
+			p->revents = 0;
+		else if (f == NULL || (f->flags & O_PATH) != 0)
+			p->revents = POLLNVAL;
+		else
+			p->revents = (int16_t)(file_ready(f, &changes) & ((uint16_t)p->events | POLLERR | POLLHUP));
+		found += p->revents != 0;
+	}
+	return found;
+}
+
+verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t deadline)
+{
+	struct linux_pollfd some[32];
+	unsigned found = 0;
+	long error = 0;
+
+	if (count > vfs.tasks[r->task].files_most)
+		return refuse(r, EINVAL);
+	poll_begin(r->task);
+	for (unsigned i = 0; i < count && error == 0; i += COUNT_OF(some)) {
+		unsigned n = MIN(count - i, (unsigned)COUNT_OF(some));
+
+		error = copy_in(some, polls, i * sizeof some[0], n * sizeof some[0]);
+		if (error != 0)
+			break;
+		found += poll_some(r->task, some, n);
+		error = copy_out(polls, i * sizeof some[0], some, n * sizeof some[0]);
+	}
+	vfs.polling = 0;
+	if (error != 0)
+		return settle(r, error);
+	return found > 0 ? answer(r, found) : poll_wait(r, deadline);
+}
+
+/* 64 descriptors from `first` on: takes from `asked` (read, write, except) what is not ready. Returns how many bits are
+ * left, or -EBADF. */
+static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
+{
+	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };
+	int64_t found = 0;
+	uint64_t changes;
+
+	for (uint64_t left = asked[0] | asked[1] | asked[2]; left != 0; left &= left - 1) {
+		unsigned bit = (unsigned)__builtin_ctzll(left);
+		struct file *f = file_of(task, (int32_t)(first + bit));
+		uint32_t ready;
+
+		if (f == NULL || (f->flags & O_PATH) != 0)
+			return -EBADF;
+		ready = file_ready(f, &changes);
+		for (unsigned set = 0; set < 3; set++) {
+			if ((asked[set] >> bit & 1) == 0)
+				continue;
+			if (ready & events[set])
+				found++;
+			else
+				asked[set] &= ~(1ULL << bit);
+		}
+	}
+	return found;
+}
+
+verdict vfs_select(struct request *r, uint32_t count, struct grant readable, struct grant writable, struct grant except,
+		   uint64_t deadline)
+{
+	uint64_t answers[DESCRIPTORS_MOST / 64][3] = { 0 };
+	const struct grant sets[3] = { readable, writable, except };
+	int64_t found = 0;
+	unsigned words;
+
+	if (count > INT32_MAX)
+		return refuse(r, EINVAL);
+	count = MIN(count, vfs.tasks[r->task].descriptors->size);
+	words = (count + 63) / 64;
+	for (unsigned i = 0; i < words; i++) {
+		uint64_t *asked = answers[i];
+		int64_t n;
+
+		for (unsigned set = 0; set < 3; set++) {
+			if (sets[set].length == 0)
+				continue;
+			TRY_ANSWER(r, copy_in(&asked[set], sets[set], i * 8, 8));
+			if (i == count / 64)
+				asked[set] &= (1ULL << count % 64) - 1;
+		}
+		poll_begin(r->task);
+		n = select_word(r->task, i * 64, asked);
+		vfs.polling = 0;
+		if (n < 0)
+			return settle(r, n);
+		found += n;
+	}
+	if (found == 0 && poll_wait(r, deadline) == PARKED)
+		return PARKED;
+	for (unsigned i = 0; i < words; i++)
+		for (unsigned set = 0; set < 3; set++)
+			if (sets[set].length != 0 && copy_out(sets[set], i * 8, &answers[i][set], 8) != 0)
+				return refuse(r, EFAULT);
+	return answer(r, found);
+}

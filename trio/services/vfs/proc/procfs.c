@@ -1,0 +1,367 @@
+/* procfs.c: /proc as folders and links: to the reader's own folder, and those that stand for a node: a process's
+ * program, folders and descriptors. A node lives while it is held; every lookup makes one. */
+#include "files/files.h"
+#include "names/names.h"
+#include "pipes/pipe.h"
+#include "proc/procfs.h"
+#include "terminals/tty.h"
+#include "text.h"
+#include "tmpfs/tmpfs.h"
+
+#define PROC_MAGIC 0x9fa0
+
+struct proc_node {
+	struct node node;
+	struct proc_thing is;
+};
+
+static const struct node_operations proc_nodes;
+static const struct file_operations proc_folder_files, proc_text_files;
+
+static const struct proc_thing *thing_of(struct node *n)
+{
+	return &CONTAINER(n, struct proc_node, node)->is;
+}
+
+/* The task is of the thing's process, and the thing's thread where it has one. */
+static bool is_thread(const struct proc_thing *n, uint32_t task)
+{
+	return vfs.tasks[task].process == n->process && (n->thread == 0 || vfs.tasks[task].thread == n->thread);
+}
+
+/* The process is still there. */
+static bool is_alive(const struct proc_thing *n)
+{
+	return n->process == 0 || is_thread(n, n->task);
+}
+
+/* The open file at a descriptor of the process; NULL: none, or nothing is left of the process but its name. */
+static struct file *file_in(const struct proc_thing *n, int32_t fd)
+{
+	return vfs.tasks[n->task].descriptors == NULL ? NULL : file_of(n->task, fd);
+}
+
+/* The same at each lookup: programs compare. */
+static uint64_t inode_of(const struct proc_thing *n)
+{
+	uint64_t owner = n->thread != 0 ? n->thread : n->process;
+	uint64_t inode = (owner << 20) + (uint64_t)(n->entry - proc_entries) + 1;
+
+	return n->entry == &proc_entries[PROC_FD] ? inode + ((uint64_t)(n->fd + 1) << 8) : inode;
+}
+
+/* Its name at `to`, of NAME_MAX bytes. Returns the length. */
+static size_t name_of(const struct proc_thing *n, char *to)
+{
+	struct text t = { to, NAME_MAX, 0 };
+
+	if (n->entry->name[0] != '\0')
+		text_add(&t, "%s", n->entry->name);
+	else if (n->entry == &proc_entries[PROC_FD])
+		text_add(&t, "%d", n->fd);
+	else
+		text_add(&t, "%u", n->thread != 0 ? n->thread : n->process);
+	return t.length;
+}
+
+/* A node, held once. */
+static int64_t proc_make(struct mount *m, const struct proc_thing *is, struct node **out)
+{
+	const struct task_files *t = &vfs.tasks[is->task];
+	struct file_attributes as = { .mode = is->entry->mode };
+	struct proc_node *n = vfs_take(sizeof *n);
+
+	if (n == NULL)
+		return -ENOMEM;
+	if (is->process != 0) {
+		as.owner = t->user;
+		as.group = t->group;
+	}
+	node_begin(&n->node, m, &as);
+	n->node.operations = &proc_nodes;
+	n->node.files = &proc_folder_files;
+	n->node.inode = inode_of(is);
+	n->is = *is;
+	*out = &n->node;
+	return 0;
+}
+
+static void proc_forget(struct node *n)
+{
+	vfs_give(CONTAINER(n, struct proc_node, node), sizeof(struct proc_node));
+}
+
+/* Folders ---------------------------------------------------------------------------------------------------------- */
+
+/* Of a folder: `.` and `..`, the table's entries, then tasks or descriptors by number. */
+#define DOTS 2
+#define PLACES (DOTS + proc_entry_count + DESCRIPTORS_MOST)
+
+/* A thread's folder has the texts of its process's. */
+static bool is_in(const struct proc_entry *e, const struct proc_entry *folder)
+{
+	if (folder == &proc_entries[PROC_THREAD])
+		return e->folder == PROC_PROCESS && S_ISREG(e->mode);
+	return e->name[0] != '\0' && &proc_entries[e->folder] == folder;
+}
+
+/* What is at that place of the folder, behind the dots. False: nothing. */
+static bool thing_at(const struct proc_thing *folder, uint64_t place, struct proc_thing *out)
+{
+	uint32_t number = (uint32_t)(place - DOTS - proc_entry_count);
+	const struct task_files *t = &vfs.tasks[MIN(number, TASKS)];
+
+	*out = *folder;
+	if (place < DOTS + proc_entry_count) {
+		out->entry = &proc_entries[place - DOTS];
+		return is_in(out->entry, folder->entry);
+	}
+	if (folder->entry == &proc_entries[PROC_FDS]) {
+		out->entry = &proc_entries[PROC_FD];
+		out->fd = (int32_t)number;
+		return file_in(folder, out->fd) != NULL;
+	}
+	out->task = number;
+	if (folder->entry == &proc_entries[PROC_TASKS]) {
+		out->entry = &proc_entries[PROC_THREAD];
+		out->thread = t->thread;
+		return t->process == folder->process;
+	}
+	out->entry = &proc_entries[PROC_PROCESS];
+	out->process = t->process;
+	return folder->entry == &proc_entries[PROC_ROOT] && t->process != 0 && t->thread == t->process;
+}
+
+static int64_t proc_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+{
+	const struct proc_thing *in = thing_of(folder);
+	struct proc_thing is;
+	char here[NAME_MAX];
+
+	for (uint64_t place = DOTS; is_alive(in) && place < PLACES; place++)
+		if (thing_at(in, place, &is) && name_of(&is, here) == length && memcmp(here, name, length) == 0)
+			return proc_make(folder->mount, &is, out);
+	return -ENOENT;
+}
+
+/* The process's first thread has its number, even as a zombie. */
+static int64_t process_task(uint32_t process, uint32_t *task)
+{
+	for (*task = 0; *task < TASKS; ++*task)
+		if (vfs.tasks[*task].thread == process)
+			return 0;
+	return -ENOENT;
+}
+
+static int64_t proc_parent(struct node *node, struct node **out)
+{
+	struct proc_thing of = *thing_of(node);
+
+	if (of.thread == 0) {
+		of.entry = &proc_entries[of.entry->folder];
+	} else if (of.entry != &proc_entries[PROC_THREAD]) {
+		of.entry = &proc_entries[PROC_THREAD];
+	} else {
+		of.entry = &proc_entries[PROC_TASKS];
+		of.thread = 0;
+		TRY(process_task(of.process, &of.task));
+	}
+	if (of.entry != &proc_entries[PROC_ROOT])
+		return proc_make(node->mount, &of, out);
+	*out = node_hold(node->mount->root);
+	return 0;
+}
+
+static int64_t proc_name(struct node *node, char *to, struct node **folder)
+{
+	TRY(proc_parent(node, folder));
+	return (int64_t)name_of(thing_of(node), to);
+}
+
+static int64_t proc_list(struct file *f, struct grant to)
+{
+	const struct proc_thing *n = thing_of(f->node);
+	char name[NAME_MAX];
+	uint64_t at = 0;
+
+	if (!is_alive(n))
+		return -ENOENT;
+	for (; f->position < PLACES; f->position++) {
+		struct proc_thing is = f->position == 0 ? *n : *thing_of(f->node->mount->root);
+		size_t length = f->position + 1;
+		int64_t bytes;
+
+		if (f->position >= DOTS) {
+			if (!thing_at(n, f->position, &is))
+				continue;
+			length = name_of(&is, name);
+		}
+		bytes = entry_put(to, at, inode_of(&is), f->position + 1, is.entry->mode,
+				  f->position < DOTS ? ".." : name, length);
+		if (bytes < 0)
+			return at > 0 ? (int64_t)at : bytes;
+		at += (uint64_t)bytes;
+	}
+	return (int64_t)at;
+}
+
+/* Links ------------------------------------------------------------------------------------------------------------ */
+
+/* The node that a link of a process stands for, not held; NULL: a descriptor's file that has none. */
+static int64_t link_target(const struct proc_thing *n, struct node **out)
+{
+	const struct task_files *t = &vfs.tasks[n->task];
+	const struct file *f;
+
+	if (!is_alive(n) || t->descriptors == NULL)
+		return -ENOENT;
+	if (n->entry == &proc_entries[PROC_FD]) {
+		f = file_of(n->task, n->fd);
+		*out = f == NULL ? NULL : f->node;
+		return f == NULL ? -ENOENT : 0;
+	}
+	if (n->entry->name[0] == 'e')
+		*out = t->program;
+	else
+		*out = n->entry->name[0] == 'c' ? t->folders->current : t->folders->root;
+	return *out == NULL ? -ENOENT : 0;
+}
+
+static int64_t proc_follow(struct node *link, struct node **out)
+{
+	struct proc_thing is = *thing_of(link);
+	const struct file *f;
+
+	/* self */
+	if (is.entry->folder == PROC_ROOT) {
+		is.entry = &proc_entries[PROC_PROCESS];
+		is.process = vfs.tasks[vfs.walker].process;
+		TRY(process_task(is.process, &is.task));
+		return proc_make(link->mount, &is, out);
+	}
+	TRY(link_target(&is, out));
+	if (*out != NULL) {
+		node_hold(*out);
+		return 0;
+	}
+	f = file_of(is.task, is.fd);
+	if (f->operations == &terminal_files)
+		return terminal_node(out);
+	if (!is_pipe(f))
+		return -ENXIO;
+	/* A pipe can be opened again: by a node that looks for it there then. */
+	TRY(proc_make(link->mount, &is, out));
+	(*out)->mode = S_IFIFO | 0600;
+	return 0;
+}
+
+static int64_t proc_readlink(struct node *link, char *to, size_t size)
+{
+	const struct proc_thing *n = thing_of(link);
+	struct text t = { to, size, 0 };
+	struct node *target;
+	const struct file *f;
+
+	if (n->entry->folder == PROC_ROOT) {
+		text_add(&t, "%u", vfs.tasks[vfs.walker].process);
+		return (int64_t)t.length;
+	}
+	TRY(link_target(n, &target));
+	if (target != NULL)
+		return path_of(vfs.tasks[vfs.walker].folders->root, target, "", to, size);
+	f = file_of(n->task, n->fd);
+	text_add(&t, f->operations->kind, f->operations->inode == NULL ? 0 : f->operations->inode(f));
+	return (int64_t)t.length;
+}
+
+/* Open files ------------------------------------------------------------------------------------------------------- */
+
+/* A text has memory as long as its file is open. */
+static int64_t proc_open(struct node *node, struct file *f)
+{
+	const struct proc_thing *n = thing_of(node);
+	uint64_t bytes = n->entry->pages * PAGE;
+	const struct file *pipe;
+	struct text *t;
+
+	if (S_ISDIR(node->mode))
+		return 0;
+	if (S_ISFIFO(node->mode)) {
+		pipe = is_alive(n) ? file_in(n, n->fd) : NULL;
+		if (pipe == NULL || !is_pipe(pipe))
+			return -ENXIO;
+		pipe_open_again(f, pipe);
+		return 0;
+	}
+	if (file_writes(f))
+		return -EACCES;
+	t = vfs_take(bytes);
+	if (t == NULL)
+		return -ENOMEM;
+	*t = (struct text){ (char *)(t + 1), bytes - sizeof *t, 0 };
+	f->state = t;
+	f->operations = &proc_text_files;
+	return 0;
+}
+
+/* The text is made at a read from position 0, so that reads by pieces agree. */
+static verdict proc_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	const struct proc_thing *n = thing_of(f->node);
+	struct text *t = f->state;
+	uint64_t bytes;
+
+	if (!is_alive(n))
+		return refuse(r, ESRCH);
+	if (*at == 0) {
+		t->length = 0;
+		n->entry->text(n, t);
+	}
+	if (*at >= t->length)
+		return answer(r, 0);
+	bytes = MIN(to.length, t->length - *at);
+	if (copy_out(to, 0, t->to + *at, bytes) != 0)
+		return refuse(r, EFAULT);
+	*at += bytes;
+	return answer(r, (int64_t)bytes);
+}
+
+static void proc_release(struct file *f)
+{
+	vfs_give(f->state, thing_of(f->node)->entry->pages * PAGE);
+}
+
+/* The mount -------------------------------------------------------------------------------------------------------- */
+
+static int64_t proc_mount(struct mount *m, const char *source, const char *options)
+{
+	return proc_make(m, &(struct proc_thing){ &proc_entries[PROC_ROOT] }, &m->root);
+}
+
+static int64_t proc_unmount(struct mount *m)
+{
+	node_drop(m->root);
+	return 0;
+}
+
+static void proc_numbers(struct mount *m, struct file_system_numbers *to)
+{
+	*to = (struct file_system_numbers){ .type = PROC_MAGIC, .block_size = PAGE, .name_length = NAME_MAX };
+}
+
+static const struct file_operations proc_folder_files = { .entries = proc_list, .seek = seek_by_size };
+static const struct file_operations proc_text_files = { .read = proc_read,
+							.seek = seek_by_size,
+							.release = proc_release };
+static const struct node_operations proc_nodes = {
+	.lookup = proc_lookup,
+	.parent = proc_parent,
+	.name = proc_name,
+	.readlink = proc_readlink,
+	.follow = proc_follow,
+	.open = proc_open,
+	.forget = proc_forget,
+};
+const struct file_system proc_file_system = {
+	.name = "proc", .mount = proc_mount, .unmount = proc_unmount, .numbers = proc_numbers
+};

@@ -1,0 +1,70 @@
+/* procfs.h: what the folders and the texts of /proc share. */
+#ifndef TRIO_VFS_PROCFS_H
+#define TRIO_VFS_PROCFS_H
+
+#include "text.h"
+#include "vfs_internal.h"
+
+struct proc_thing;
+/* Makes the text of a file. */
+typedef void proc_maker(const struct proc_thing *n, struct text *t);
+
+/* What stands in /proc, or in each process's folder. */
+struct proc_entry {
+	const char *name;
+	/* Of the entry that is its folder. */
+	uint16_t folder;
+	/* Pages that the text may have: a power of two. */
+	uint16_t pages;
+	uint32_t mode;
+	proc_maker *text;
+	/* Of `text`: which of those it makes. */
+	uint32_t kind;
+};
+
+/* What a node of /proc stands for. */
+struct proc_thing {
+	const struct proc_entry *entry;
+	/* In a process's folder: its task, and its number, by which it is known that it is still the same. In a
+	 * thread's: the thread's too, else 0. */
+	uint32_t task, process, thread;
+	/* A descriptor's link. */
+	int32_t fd;
+};
+
+/* text.c */
+/* What the kernel knows of a task, where it has not left. */
+struct task_numbers {
+	/* Nanoseconds. */
+	uint64_t user, system;
+	uint64_t faults, voluntary, involuntary, reads, writes;
+	/* As /proc tells it. */
+	char state;
+};
+struct task_numbers task_numbers(uint32_t task);
+
+/* machine.c: at the service's start. */
+void names_start(void);
+proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, machine_load, machine_build;
+proc_maker machine_interrupts, machine_name, machine_counters;
+/* names/mounts.c */
+proc_maker mounts_text;
+
+/* text.c: the folders first, these. */
+enum {
+	PROC_ROOT,
+	PROC_PROCESS,
+	PROC_FDS,
+	PROC_TASKS,
+	PROC_SYS,
+	PROC_SYS_KERNEL,
+	PROC_SYS_RANDOM,
+	PROC_SYS_VM,
+	PROC_TRIO,
+	PROC_FD,
+	PROC_THREAD
+};
+extern const struct proc_entry proc_entries[];
+extern const unsigned proc_entry_count;
+
+#endif

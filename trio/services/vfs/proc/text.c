@@ -1,0 +1,188 @@
+/* text.c: the files of /proc: a table of them, and their texts. */
+#include "abi/process.h"
+#include "abi/semaphore.h"
+#include "clock.h"
+#include "kernel.h"
+#include "numbers.h"
+#include "proc/procfs.h"
+#include "text.h"
+#include "vm.h"
+
+#define FOLDER (S_IFDIR | 0555)
+#define FILE (S_IFREG | 0444)
+#define LINK (S_IFLNK | 0777)
+
+struct task_numbers task_numbers(uint32_t task)
+{
+	const struct task_files *t = &vfs.tasks[task];
+	struct task_numbers n = { .state = t->state };
+	uint32_t waits = 0;
+
+	if (t->descriptors == NULL)
+		return n;
+	kernel_task_usage(task, &n.user, &n.system, &n.faults, &n.voluntary, &n.involuntary);
+	kernel_task_calls(task, &n.reads, &n.writes, &waits);
+	if (waits && n.state == 'R')
+		n.state = 'S';
+	return n;
+}
+
+static void text_stat(const struct proc_thing *n, struct text *t)
+{
+	const struct task_files *of = &vfs.tasks[n->task];
+	struct task_numbers is = task_numbers(n->task);
+	uint64_t pages = 0, resident = 0, peak = 0;
+
+	(void)vm_usage(n->task, &pages, &resident, &peak);
+	text_add(t, "%u (%s) %c %u %u %u 0 -1 0 %lu 0 0 0 %lu %lu 0 0 20 %d 1 0 0 %lu %lu 18446744073709551615",
+		 of->thread, of->name, is.state, of->parent, of->process_group, of->session, is.faults,
+		 is.user / NS_PER_TICK, is.system / NS_PER_TICK, of->nice, pages * PAGE, resident);
+	text_add(t, " 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+}
+
+static void text_status(const struct proc_thing *n, struct text *t)
+{
+	const struct task_files *of = &vfs.tasks[n->task];
+	struct task_numbers is = task_numbers(n->task);
+	uint64_t pages = 0, resident = 0, peak = 0;
+
+	(void)vm_usage(n->task, &pages, &resident, &peak);
+	text_add(t, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", of->name, is.state, of->process,
+		 of->thread, of->parent);
+	text_add(t, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n", is.voluntary, is.involuntary);
+	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->real_user, of->user, of->user, of->user,
+		 of->real_group, of->group, of->group, of->group);
+	if (of->descriptors == NULL)
+		return;
+	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", of->descriptors->size,
+		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
+}
+
+static void text_name(const struct proc_thing *n, struct text *t)
+{
+	text_add(t, "%s\n", vfs.tasks[n->task].name);
+}
+
+/* As Linux has them, with those of children that were waited for; of their bytes nobody keeps account. */
+static void text_io(const struct proc_thing *n, struct text *t)
+{
+	const struct task_files *of = &vfs.tasks[n->task];
+	struct task_numbers is = task_numbers(n->task);
+
+	if (COUNTING)
+		text_add(t, "syscr: %lu\nsyscw: %lu\n", is.reads + of->reads, is.writes + of->writes);
+}
+
+static void text_schedule(const struct proc_thing *n, struct text *t)
+{
+	struct task_numbers is = task_numbers(n->task);
+
+	text_add(t, "%lu 0 %lu\n", is.user + is.system, is.voluntary + is.involuntary);
+}
+
+static void text_command(const struct proc_thing *n, struct text *t)
+{
+	const struct command *c = vfs.tasks[n->task].command;
+
+	if (c == NULL)
+		return;
+	t->length = MIN(c->length, t->size);
+	memcpy(t->to, c->text, t->length);
+}
+
+static void text_memory(const struct proc_thing *n, struct text *t)
+{
+	for (int64_t got = 1; got > 0 && t->length < t->size;) {
+		got = vm_report(n->task, n->entry->kind, t->length,
+				grant_write(t->to + t->length, t->size - t->length));
+		if (got > 0)
+			t->length += (size_t)got;
+	}
+}
+
+static void text_file_systems(const struct proc_thing *n, struct text *t)
+{
+	text_add(t, "nodev\t%s\nnodev\t%s\nnodev\t%s\nnodev\t%s\n\t%s\n", tmpfs.name, device_file_system.name,
+		 proc_file_system.name, empty_file_system.name, disk_file_system.name);
+}
+
+/* A random UUID (version 4): of this boot, or a new one. */
+static void text_uuid(const struct proc_thing *n, struct text *t)
+{
+	uint8_t id[16];
+
+	if (n->entry->kind == 0)
+		memcpy(id, vfs.boot_id, sizeof id);
+	else
+		clock_random(grant_write(id, sizeof id));
+	id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
+	id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
+	for (unsigned i = 0; i < sizeof id; i++)
+		text_add(t, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", id[i]);
+	text_add(t, "\n");
+}
+
+static void text_number(const struct proc_thing *n, struct text *t)
+{
+	text_add(t, "%u\n", n->entry->kind);
+}
+
+/* Semaphores of a set and in all, operations of a call, sets. */
+static void text_semaphores(const struct proc_thing *n, struct text *t)
+{
+	text_add(t, "%u\t%u\t%u\t%u\n", SEMMSL, SEMMNS, SEMOPM, SEMMNI);
+}
+
+const struct proc_entry proc_entries[] = {
+	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	/* The names of these, of PROC_FD and PROC_THREAD are numbers. */
+	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, 0 },
+	[PROC_TASKS] = { "task", PROC_PROCESS, 0, FOLDER, NULL, 0 },
+	[PROC_SYS] = { "sys", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_SYS_KERNEL] = { "kernel", PROC_SYS, 0, FOLDER, NULL, 0 },
+	[PROC_SYS_RANDOM] = { "random", PROC_SYS_KERNEL, 0, FOLDER, NULL, 0 },
+	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, 0 },
+	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, 0 },
+	/* In it are the texts of PROC_PROCESS. */
+	[PROC_THREAD] = { "", PROC_TASKS, 0, FOLDER, NULL, 0 },
+
+	{ "self", PROC_ROOT, 0, LINK, NULL, 0 },
+	{ "stat", PROC_ROOT, 1, FILE, machine_stat, 0 },
+	{ "meminfo", PROC_ROOT, 1, FILE, machine_memory, 0 },
+	{ "cpuinfo", PROC_ROOT, 1, FILE, machine_processor, 0 },
+	{ "uptime", PROC_ROOT, 1, FILE, machine_uptime, 0 },
+	{ "loadavg", PROC_ROOT, 1, FILE, machine_load, 0 },
+	{ "version", PROC_ROOT, 1, FILE, machine_build, 0 },
+	{ "interrupts", PROC_ROOT, 1, FILE, machine_interrupts, 0 },
+	{ "mounts", PROC_ROOT, 2, FILE, mounts_text, 0 },
+	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, 0 },
+	{ "counters", PROC_TRIO, 4, FILE, machine_counters, 0 },
+	{ "build", PROC_TRIO, 1, FILE, machine_build, 0 },
+	{ "hostname", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, node) },
+	{ "ostype", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, system) },
+	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, release) },
+	{ "domainname", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, domain) },
+	{ "sem", PROC_SYS_KERNEL, 1, FILE, text_semaphores, 0 },
+	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_number, 32768 },
+	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
+	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, 1 },
+	/* What was promised is there when it is touched, and no more than there is is promised. */
+	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 2 },
+
+	{ "stat", PROC_PROCESS, 1, FILE, text_stat, 0 },
+	{ "status", PROC_PROCESS, 1, FILE, text_status, 0 },
+	{ "comm", PROC_PROCESS, 1, FILE, text_name, 0 },
+	{ "io", PROC_PROCESS, 1, FILE, text_io, 0 },
+	{ "schedstat", PROC_PROCESS, 1, FILE, text_schedule, 0 },
+	{ "cmdline", PROC_PROCESS, 2, FILE, text_command, 0 },
+	{ "maps", PROC_PROCESS, 16, FILE, text_memory, 0 },
+	{ "statm", PROC_PROCESS, 1, FILE, text_memory, 1 },
+	{ "mounts", PROC_PROCESS, 2, FILE, mounts_text, 0 },
+	{ "trio_counters", PROC_PROCESS, 4, FILE, machine_counters, 0 },
+	{ "exe", PROC_PROCESS, 0, LINK, NULL, 0 },
+	{ "cwd", PROC_PROCESS, 0, LINK, NULL, 0 },
+	{ "root", PROC_PROCESS, 0, LINK, NULL, 0 },
+};
+const unsigned proc_entry_count = COUNT_OF(proc_entries);

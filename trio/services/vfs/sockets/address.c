@@ -1,0 +1,272 @@
+/* address.c: addresses of AF_UNIX: names of files, abstract names; and who finds whom by them: bind, listen,
+ * connect, accept. */
+#include "names/names.h"
+#include "polling/poll.h"
+#include "sockets/socket.h"
+#include "text.h"
+
+/* The family's bytes before the path. */
+#define FAMILY 2
+#define AUTOBIND_MOST 0x100000
+
+/* All calls that answer an address answer its length first. */
+#define ADDRESS_LENGTH OUT_VFS_ACCEPT_LENGTH
+_Static_assert(ADDRESS_LENGTH == OUT_VFS_RECEIVE_LENGTH && ADDRESS_LENGTH == OUT_VFS_SOCKET_NAME_LENGTH, "one place");
+
+/* The path of an address that a call has, as address_get() leaves it for a walk. */
+static char *const path = vfs.path + FAMILY;
+
+/* Takes an address apart. Returns the path's length (without NUL; of an abstract name with it), 0: none given;
+ * -errno. */
+static int64_t address_get(struct grant from)
+{
+	uint16_t family;
+
+	if (from.length < FAMILY || from.length > sizeof(struct linux_sockaddr_un))
+		return -EINVAL;
+	TRY(copy_in(vfs.path, from, 0, from.length));
+	vfs.path[from.length] = '\0';
+	memcpy(&family, vfs.path, sizeof family);
+	if (family != AF_UNIX)
+		return family == AF_UNSPEC ? -EAFNOSUPPORT : -EINVAL;
+	return path[0] == '\0' ? (int64_t)from.length - FAMILY : (int64_t)strlen(path);
+}
+
+int64_t address_put(struct request *r, const struct address *a, struct grant to)
+{
+	struct linux_sockaddr_un whole = { .family = AF_UNIX };
+	uint32_t length = a->length == 0 ? FAMILY : a->length;
+
+	memcpy(whole.path, a->path, sizeof whole.path);
+	/* A path of 108 bytes has its NUL behind the structure: it is counted, not copied. */
+	r->out[ADDRESS_LENGTH] = length;
+	return copy_out(to, 0, &whole, MIN(MIN(to.length, length), sizeof whole));
+}
+
+static void address_set(struct address *a, uint64_t length)
+{
+	memcpy(a->path, path, length);
+	a->length = (uint32_t)(FAMILY + length + (path[0] == '\0' ? 0 : 1));
+}
+
+static struct socket *abstract_find(uint64_t length)
+{
+	LIST_EACH (struct socket, s, &io.names, named)
+		if (s->name.length == FAMILY + length && memcmp(s->name.path, path, length) == 0)
+			return s;
+	return NULL;
+}
+
+int64_t address_find(uint32_t task, struct grant address, struct socket **out)
+{
+	int64_t length = address_get(address), error;
+	struct node *n;
+
+	if (length <= 0)
+		return length == 0 ? -EINVAL : length;
+	if (path[0] == '\0') {
+		struct socket *s = abstract_find((uint64_t)length);
+
+		if (s != NULL)
+			*out = socket_hold(s);
+		return s == NULL ? -ECONNREFUSED : 0;
+	}
+	TRY(walk(task, AT_FDCWD, path, 0, &n));
+	error = permitted(task, n, MAY_WRITE);
+	if (error == 0 && (!S_ISSOCK(n->mode) || n->special == NULL))
+		error = -ECONNREFUSED;
+	if (error == 0)
+		*out = socket_hold(n->special);
+	node_drop(n);
+	return error;
+}
+
+void address_release(struct socket *s)
+{
+	if (s->named.next != NULL)
+		list_remove(&s->named);
+	if (s->node == NULL)
+		return;
+	s->node->special = NULL;
+	s->node->mount->users--;
+	node_drop(s->node);
+	s->node = NULL;
+}
+
+static int64_t bind_abstract(struct socket *s, uint64_t length)
+{
+	if (abstract_find(length) != NULL)
+		return -EADDRINUSE;
+	address_set(&s->name, length);
+	list_add(&io.names, &s->named);
+	return 0;
+}
+
+/* Linux gives five hexadecimal digits. */
+static int64_t bind_automatically(struct socket *s)
+{
+	for (uint32_t i = 0; i < AUTOBIND_MOST; i++) {
+		struct text t = { path + 1, 5, 0 };
+
+		text_add(&t, "%05x", i);
+		if (bind_abstract(s, 6) == 0)
+			return 0;
+	}
+	return -ENOSPC;
+}
+
+static int64_t bind_path(uint32_t task, struct socket *s, uint64_t length)
+{
+	uint32_t mode = S_IFSOCK | (0777 & ~vfs.tasks[task].folders->umask);
+	int64_t error = make_at(task, AT_FDCWD, path, mode, 0, &s->node);
+
+	if (error != 0)
+		return error == -EEXIST ? -EADDRINUSE : error;
+	s->node->special = s;
+	s->node->mount->users++;
+	address_set(&s->name, length);
+	return 0;
+}
+
+/* Linux looks first whether the path is free. */
+static int64_t bound_already(uint32_t task)
+{
+	struct node *n;
+
+	if (path[0] == '\0' || walk(task, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &n) != 0)
+		return -EINVAL;
+	node_drop(n);
+	return -EADDRINUSE;
+}
+
+verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
+{
+	int64_t length = address_get(address);
+
+	if (length < 0)
+		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
+	if (s->name.length != 0)
+		return settle(r, bound_already(r->task));
+	if (length == 0)
+		return settle(r, bind_automatically(s));
+	if (path[0] == '\0')
+		return settle(r, bind_abstract(s, (uint64_t)length));
+	return vfs_settle(r, bind_path(r->task, s, (uint64_t)length));
+}
+
+verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
+{
+	if (s->type == SOCK_DGRAM)
+		return refuse(r, EOPNOTSUPP);
+	if (s->name.length == 0 || s->state == CONNECTED)
+		return refuse(r, EINVAL);
+	if (s->state != LISTENING)
+		list_start(&s->pending);
+	s->state = LISTENING;
+	s->backlog = MIN((uint32_t)backlog, (uint32_t)SOMAXCONN);
+	s->peer_credentials = credentials_of(r->task);
+	unpark(&s->watch.waiters);
+	return answer(r, 0);
+}
+
+static verdict connect_datagrams(struct request *r, struct socket *s, struct grant address)
+{
+	struct socket *to = NULL;
+	int64_t error = address_find(r->task, address, &to);
+
+	/* AF_UNSPEC: connected to nobody from now on. */
+	if (error != 0 && error != -EAFNOSUPPORT)
+		return vfs_settle(r, error);
+	if (to != NULL && (to->type != s->type || (to->peer != NULL && to->peer != s))) {
+		error = to->type != s->type ? -EPROTOTYPE : -EPERM;
+		socket_drop(to);
+		return settle(r, error);
+	}
+	if (s->peer != NULL)
+		socket_drop(s->peer);
+	s->peer = to;
+	return answer(r, 0);
+}
+
+/* The listener's end of a connection, which waits to be accepted. */
+static int64_t connection_make(uint32_t task, struct socket *s, struct socket *listener)
+{
+	struct socket *end = socket_make(task, s->type);
+
+	if (end == NULL)
+		return -ENOMEM;
+	if (listener->closed) {
+		socket_drop(end);
+		return -ECONNREFUSED;
+	}
+	end->name = listener->name;
+	end->owner = listener->owner;
+	end->group = listener->group;
+	end->pass_credentials = listener->pass_credentials;
+	end->peer_credentials = credentials_of(task);
+	s->peer_credentials = listener->peer_credentials;
+	socket_join(s, end);
+	list_add(&listener->pending, &end->pending);
+	listener->pending_count++;
+	watch_changed(&listener->watch);
+	return 0;
+}
+
+verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
+{
+	struct socket *to;
+	int64_t error;
+	verdict how = ANSWERED;
+
+	if (s->type == SOCK_DGRAM)
+		return connect_datagrams(r, s, address);
+	error = address_find(r->task, address, &to);
+	if (error != 0)
+		return vfs_settle(r, error == -EAFNOSUPPORT ? -EINVAL : error);
+	if (to->state != LISTENING || (to->shut & SHUT_RECEIVE))
+		error = -ECONNREFUSED;
+	if (to->type != s->type)
+		error = -EPROTOTYPE;
+	if (s->state != FRESH)
+		error = s->state == CONNECTED ? -EISCONN : -EINVAL;
+	if (error == 0 && to->pending_count > to->backlog)
+		how = socket_wait(r, s, to, s->send_time, 0);
+	else
+		settle(r, error != 0 ? error : connection_make(r->task, s, to));
+	socket_drop(to);
+	return how;
+}
+
+verdict vfs_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)
+{
+	struct socket *end;
+	int64_t placed;
+
+	if (flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return refuse(r, EINVAL);
+	if (s->type == SOCK_DGRAM)
+		return refuse(r, EOPNOTSUPP);
+	if (s->state != LISTENING || (s->shut & SHUT_RECEIVE))
+		return refuse(r, EINVAL);
+	if (list_is_empty(&s->pending))
+		return socket_wait(r, s, s, s->receive_time, 0);
+	end = CONTAINER(s->pending.next, struct socket, pending);
+	if (address.length != 0)
+		TRY_ANSWER(r, address_put(r, &end->peer->name, address));
+	placed = socket_place(r->task, end, flags);
+	if (placed < 0)
+		return settle(r, placed);
+
+	/* committed */
+	list_remove(&end->pending);
+	s->pending_count--;
+	unpark(&s->watch.waiters);
+	return answer(r, placed);
+}
+
+verdict vfs_socket_name(struct request *r, struct socket *s, uint32_t peer, struct grant address)
+{
+	if (peer && s->peer == NULL)
+		return refuse(r, ENOTCONN);
+	return settle(r, address_put(r, peer ? &s->peer->name : &s->name, address));
+}

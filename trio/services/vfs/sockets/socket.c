@@ -1,0 +1,347 @@
+/* socket.c: sockets as files: their making, joining and end, names and options. */
+#include "clock.h"
+#include "files/files.h"
+#include "polling/poll.h"
+#include "sockets/socket.h"
+
+#define TYPES_MOST 11
+
+struct linux_ucred credentials_of(uint32_t task)
+{
+	const struct task_files *t = &vfs.tasks[task];
+
+	return (struct linux_ucred){ t->process, t->user, t->group };
+}
+
+struct socket *socket_make(uint32_t task, uint32_t type)
+{
+	struct socket *s;
+
+	while ((s = vfs_take(sizeof *s)) == NULL)
+		if (!lost_recover(true))
+			return NULL;
+	s->references = 1;
+	s->type = type;
+	ring_begin(&s->ring);
+	list_start(&s->packets);
+	s->peer_credentials = (struct linux_ucred){ 0, UINT32_MAX, UINT32_MAX };
+	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
+	s->inode = ++vfs.next_inode;
+	s->owner = vfs.tasks[task].user;
+	s->group = vfs.tasks[task].group;
+	return s;
+}
+
+void socket_drop(struct socket *s)
+{
+	if (--s->references > 0)
+		return;
+	vfs_give(s, sizeof *s);
+}
+
+void socket_join(struct socket *a, struct socket *b)
+{
+	a->peer = socket_hold(b);
+	b->peer = socket_hold(a);
+	if (a->type != SOCK_DGRAM)
+		a->state = b->state = CONNECTED;
+}
+
+/* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
+static void peer_leave(struct socket *s)
+{
+	struct socket *peer = s->peer;
+
+	if (s->type != SOCK_DGRAM) {
+		peer->shut = SHUT_RECEIVE | SHUT_SEND;
+		if (s->ring.used > 0 || s->packet_count > 0)
+			peer->error = ECONNRESET;
+	}
+	s->peer = NULL;
+	watch_changed(&peer->watch);
+	socket_drop(peer);
+}
+
+/* Nobody has it open any more: its peer sees the end. */
+static void socket_close(struct socket *s)
+{
+	s->closed = true;
+	s->file = NULL;
+	if (s->unheld.next != NULL)
+		list_remove(&s->unheld);
+	address_release(s);
+	while (s->state == LISTENING && !list_is_empty(&s->pending)) {
+		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
+
+		list_remove(&waiting->pending);
+		waiting->peer->error = ECONNRESET;
+		socket_close(waiting);
+		io.left--;
+	}
+	if (s->peer != NULL)
+		peer_leave(s);
+	while (!list_is_empty(&s->packets)) {
+		struct packet *p = CONTAINER(s->packets.next, struct packet, link);
+
+		list_remove(&p->link);
+		packet_end(p);
+		io.left--;
+	}
+	ring_end(&s->ring);
+	memset(&s->ring, 0, sizeof s->ring);
+	watch_changed(&s->watch);
+	socket_drop(s);
+}
+
+/* Files ------------------------------------------------------------------------------------------------------------ */
+
+static verdict socket_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	struct message m = { .data = to };
+
+	return receive_message(r, f->state, &m);
+}
+
+static verdict socket_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	struct message m = { .data = from };
+
+	return send_message(r, f->state, &m);
+}
+
+static bool socket_has_room(const struct socket *s)
+{
+	const struct socket *peer = s->peer;
+
+	if (s->type == SOCK_STREAM)
+		return peer == NULL || peer->closed || ring_room(&peer->ring) >= peer->ring.size / 2;
+	return peer == NULL || peer->packet_weight < s->send_buffer / 2;
+}
+
+static uint32_t socket_poll(struct file *f)
+{
+	struct socket *s = f->state;
+	uint32_t ready = 0;
+
+	/* A server of datagrams does not know who is connected to it. */
+	if (s->peer != NULL && s->peer->peer != s)
+		watch(&s->peer->watch);
+	watch(&s->watch);
+	if (s->state == LISTENING)
+		return s->pending_count > 0 ? READY_IN : 0;
+	if (s->error != 0)
+		ready |= READY_ERROR;
+	if (s->shut & SHUT_RECEIVE)
+		ready |= POLLRDHUP | READY_IN;
+	if (s->shut == (SHUT_RECEIVE | SHUT_SEND) || (s->type != SOCK_DGRAM && s->state == FRESH))
+		ready |= READY_HANG_UP;
+	if (s->ring.used > 0 || s->packet_count > 0)
+		ready |= READY_IN;
+	if (socket_has_room(s))
+		ready |= READY_OUT;
+	return ready;
+}
+
+static int64_t socket_readable(struct file *f)
+{
+	const struct socket *s = f->state;
+
+	if (s->state == LISTENING)
+		return -EINVAL;
+	return s->type == SOCK_STREAM || s->packet_count == 0 ? s->ring.used
+							      : CONTAINER(s->packets.next, struct packet, link)->length;
+}
+
+static uint64_t socket_inode(const struct file *f)
+{
+	return ((const struct socket *)f->state)->inode;
+}
+
+static void socket_stat(struct file *f, struct linux_stat *to)
+{
+	const struct socket *s = f->state;
+
+	to->inode = s->inode;
+	to->mode = S_IFSOCK | 0777;
+	to->owner = s->owner;
+	to->group = s->group;
+}
+
+static void socket_release(struct file *f)
+{
+	bool outermost = !io.settling;
+
+	io.settling = true;
+	socket_close(f->state);
+	io.settling = !outermost;
+	rights_settle();
+}
+
+const struct file_operations socket_files = {
+	.read = socket_read,
+	.write = socket_write,
+	.poll = socket_poll,
+	.readable = socket_readable,
+	.stat = socket_stat,
+	.kind = "socket:[%lu]",
+	.inode = socket_inode,
+	.release = socket_release,
+};
+
+int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags)
+{
+	int64_t fd = place_one(task, &socket_files, s, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
+
+	if (fd >= 0)
+		s->file = file_of(task, (int32_t)fd);
+	return fd;
+}
+
+struct socket *socket_at(struct request *r, int32_t fd)
+{
+	struct file *f = file_at(r, fd);
+
+	if (f == NULL)
+		return NULL;
+	r->result = -ENOTSOCK;
+	return socket_in(f);
+}
+
+verdict socket_wait(struct request *r, const struct socket *s, struct socket *at, nanoseconds time, uint32_t flags)
+{
+	if ((s->file->flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0 || r->late)
+		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
+	if (time == 0)
+		return park(&at->watch.waiters, r);
+	/* The time runs from the first wait on. */
+	if (r->scratch[3] == 0)
+		r->scratch[3] = now() + time;
+	return park_until(&at->watch.waiters, r, r->scratch[3]);
+}
+
+verdict socket_empty(struct request *r, struct socket *s, const struct message *m)
+{
+	int32_t error = s->error;
+
+	if (r->done > 0 && (m->flags & MSG_WAITALL) == 0)
+		return answer(r, (int64_t)r->done);
+	if (error != 0 && r->done == 0) {
+		s->error = 0;
+		return refuse(r, error);
+	}
+	if (s->shut & SHUT_RECEIVE)
+		return answer(r, (int64_t)r->done);
+	return socket_wait(r, s, s, s->receive_time, m->flags);
+}
+
+/* Calls ------------------------------------------------------------------------------------------------------------ */
+
+/* The type, or -errno. */
+static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
+{
+	uint32_t kind = type & SOCK_TYPE_MASK;
+
+	if ((type & ~(uint32_t)(SOCK_TYPE_MASK | SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0 || kind >= TYPES_MOST)
+		return -EINVAL;
+	if (family != AF_UNIX)
+		return -EAFNOSUPPORT;
+	if (protocol != 0 && protocol != AF_UNIX)
+		return -EPROTONOSUPPORT;
+	if (kind == SOCK_RAW)
+		return SOCK_DGRAM;
+	return kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET ? (int64_t)kind : -ESOCKTNOSUPPORT;
+}
+
+verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t protocol)
+{
+	int64_t kind = type_of(family, type, protocol);
+	struct socket *s;
+	int64_t fd;
+
+	if (kind < 0)
+		return settle(r, kind);
+	s = socket_make(r->task, (uint32_t)kind);
+	if (s == NULL)
+		return refuse(r, ENOMEM);
+	fd = socket_place(r->task, s, type);
+	if (fd < 0)
+		socket_close(s);
+	return settle(r, fd);
+}
+
+verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32_t protocol, struct grant to)
+{
+	const uint32_t flags[2] = { O_RDWR | (type & O_NONBLOCK), O_RDWR | (type & O_NONBLOCK) };
+	int64_t kind = type_of(family, type, protocol), error = -ENOMEM;
+	struct socket *s[2] = { NULL, NULL };
+	int32_t fds[2];
+
+	if (kind < 0)
+		return settle(r, kind);
+	for (unsigned i = 0; i < 2; i++)
+		s[i] = socket_make(r->task, (uint32_t)kind);
+	if (s[0] != NULL && s[1] != NULL)
+		error = place_two(r->task, &socket_files, (void *[2]){ s[0], s[1] }, flags, type & O_CLOEXEC, fds, to);
+	for (unsigned i = 0; i < 2; i++) {
+		if (error == 0) {
+			s[i]->file = file_of(r->task, fds[i]);
+			s[i]->peer_credentials = credentials_of(r->task);
+		} else if (s[i] != NULL) {
+			socket_close(s[i]);
+		}
+	}
+	if (error == 0)
+		socket_join(s[0], s[1]);
+	return settle(r, error);
+}
+
+verdict vfs_send(struct request *r, struct socket *s, struct grant data, struct grant address, struct grant control,
+		 uint32_t flags)
+{
+	struct message m = { data, address, control, flags };
+
+	if (control.length != 0)
+		(void)lost_recover(rights_are_too_many(r->task));
+	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
+		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
+	return send_message(r, s, &m);
+}
+
+verdict vfs_receive(struct request *r, struct socket *s, struct grant data, struct grant address, struct grant control,
+		    uint32_t flags)
+{
+	struct message m = { data, address, control, flags };
+
+	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | MSG_CMSG_CLOEXEC))
+		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
+	r->out[OUT_VFS_RECEIVE_LENGTH] = r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
+	r->out[OUT_VFS_RECEIVE_FLAGS] = flags & MSG_CMSG_CLOEXEC;
+	return receive_message(r, s, &m);
+}
+
+verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
+{
+	uint32_t bits = how + 1;
+
+	if (how > SHUT_RDWR)
+		return refuse(r, EINVAL);
+	s->shut |= bits;
+	/* What one end of a connection does not read, the other does not send. */
+	if (s->peer != NULL && s->type != SOCK_DGRAM) {
+		s->peer->shut |= (bits & SHUT_RECEIVE ? SHUT_SEND : 0) | (bits & SHUT_SEND ? SHUT_RECEIVE : 0);
+		watch_changed(&s->peer->watch);
+	}
+	watch_changed(&s->watch);
+	return answer(r, 0);
+}
+
+struct io_state io;
+
+void io_start(void)
+{
+	clock_random(grant_write(vfs.boot_id, sizeof vfs.boot_id));
+	list_start(&io.names);
+	list_start(&io.unheld);
+	list_start(&io.epolls);
+	list_start(&io.rights);
+}

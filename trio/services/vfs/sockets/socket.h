@@ -1,0 +1,180 @@
+/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams) or
+ * its list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets`
+ * too. */
+#ifndef TRIO_VFS_SOCKET_H
+#define TRIO_VFS_SOCKET_H
+
+#include "abi/poll.h"
+#include "abi/socket.h"
+#include "pipes/ring.h"
+
+/* As Linux reports them; a stream's ring holds RING_PAGES, queues of packets what stands here. */
+#define SOCKET_BUFFER 212992
+
+enum socket_state { FRESH, LISTENING, CONNECTED };
+
+/* Bits of `shut`. */
+#define SHUT_RECEIVE 1
+#define SHUT_SEND 2
+
+/* `length` as programs see it: of the family and the path, 0 for none. */
+struct address {
+	uint32_t length;
+	char path[UNIX_PATH_MAX];
+};
+
+/* Open files of a user's on their way: file_depart(). */
+struct rights {
+	/* Among all. */
+	struct link link;
+	/* Among those that are to be ended; `left` of them are still to. */
+	struct rights *next;
+	uint32_t user, count, left;
+	struct file *files[];
+};
+
+/* What goes beside data. */
+struct beside {
+	struct rights *rights;
+	struct linux_ucred sender;
+};
+
+/* One message; or, of a stream, what goes beside the bytes from `first` to before `end`, counted from the stream's
+ * start. */
+struct packet {
+	struct link link;
+	struct beside beside;
+	uint64_t first, end;
+	struct address from;
+	uint32_t length;
+	char data[];
+};
+
+/* Held by its file, by the peer that names it, and by the listener that it waits with. */
+struct socket {
+	uint32_t references;
+	uint32_t type;
+	enum socket_state state;
+	uint32_t shut;
+	/* To be told once: ECONNRESET. */
+	int32_t error;
+	struct socket *peer;
+	bool closed;
+	/* SO_PEERCRED's answer. */
+	struct linux_ucred peer_credentials;
+	/* What it is bound to: a node (held), or a place in the list of abstract names. */
+	struct node *node;
+	struct link named;
+	struct address name;
+	/* What came: bytes; packets, and their weight. */
+	struct ring ring;
+	uint64_t written;
+	struct link packets;
+	uint32_t packet_count, packet_weight;
+	/* Here wait, too, those who want to receive or accept while it is empty, or to send here or to connect while
+	 * it is full. */
+	struct watch watch;
+	/* A listener's connections to be accepted; or one's own place among them. */
+	struct link pending;
+	uint32_t pending_count, backlog;
+	/* Options as programs have them; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
+	uint32_t send_buffer, receive_buffer;
+	nanoseconds receive_time, send_time;
+	uint32_t reuse_address, keep_alive, pass_credentials;
+	/* Of a collection: it can be received. rights.c */
+	bool reached;
+	uint64_t inode;
+	uint32_t owner, group;
+	/* Its file; NULL before accept. How often packets name it. */
+	struct file *file;
+	uint32_t in_flight;
+	/* How many of those packets lie with sockets that no descriptor refers to; the next that is to be looked at. */
+	uint32_t within;
+	struct socket *next_reached;
+	/* Among those that packets name and no descriptor refers to. */
+	struct link unheld;
+};
+
+/* What one call sends or receives. */
+struct message {
+	struct grant data, address, control;
+	uint32_t flags;
+};
+
+extern struct io_state {
+	/* Sockets with abstract names; those that no descriptor refers to, and some that have been received; all of
+	 * epoll.c's; descriptors on their way. */
+	struct link names, unheld, epolls, rights;
+	/* Rights to be ended; rights_settle() is at it, or will be; how much more it may. */
+	struct rights *lost;
+	bool settling;
+	int32_t left;
+	/* The alarm will come. */
+	bool waits;
+	/* How often since the last collection a socket may have been lost; how many sockets and descriptors that one
+	 * kept, and what it has found to keep and not looked at yet. */
+	uint64_t doubts, kept;
+	struct socket *reached;
+} io;
+
+/* socket.c */
+/* At the service's start. */
+void io_start(void);
+extern const struct file_operations socket_files;
+/* NULL: memory is short even without lost sockets, which are gone then. */
+struct socket *socket_make(uint32_t task, uint32_t type);
+static inline struct socket *socket_hold(struct socket *s)
+{
+	s->references++;
+	return s;
+}
+void socket_drop(struct socket *s);
+/* Both are each other's peers from now on. */
+void socket_join(struct socket *a, struct socket *b);
+struct linux_ucred credentials_of(uint32_t task);
+/* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
+int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags);
+/* Waits for a change of `at` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or
+ * `flags` say not to wait. */
+verdict socket_wait(struct request *r, const struct socket *s, struct socket *at, nanoseconds time, uint32_t flags);
+/* Nothing is there to be received: what was done before, an error, the end, or it waits. */
+verdict socket_empty(struct request *r, struct socket *s, const struct message *m);
+
+/* address.c */
+/* The socket bound to an address: held, or -ECONNREFUSED and the like, -EWAIT. */
+int64_t address_find(uint32_t task, struct grant address, struct socket **out);
+void address_release(struct socket *s);
+/* As much as there is room for; the request's `length` is the address's. 0 or -EFAULT. */
+int64_t address_put(struct request *r, const struct address *a, struct grant to);
+
+/* message.c */
+verdict send_message(struct request *r, struct socket *s, const struct message *m);
+verdict receive_message(struct request *r, struct socket *s, const struct message *m);
+/* With the rights in it, unless they were taken out. */
+void packet_end(struct packet *p);
+
+/* rights.c */
+/* What `control` holds. -EBADF, -EINVAL, -EPERM, -EFAULT, -ENOMEM. */
+int64_t beside_get(uint32_t task, struct grant control, struct beside *out);
+/* Lets go of the files. */
+void beside_end(struct beside *b);
+/* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is
+ * NULL, nothing came beside the data. */
+void beside_put(struct request *r, struct socket *s, const struct message *m, struct beside *b, bool keep);
+/* The task's user has more descriptors on their way than RLIMIT_NOFILE. */
+bool rights_are_too_many(uint32_t task);
+static inline struct socket *socket_in(const struct file *f)
+{
+	return f->operations == &socket_files ? f->state : NULL;
+}
+/* Those that nobody gets any more are ended, as many as one call may. */
+void rights_settle(void);
+/* No descriptor refers to a file that epolls or packets name. It stays if packets do. */
+bool file_stays(struct file *f);
+/* Ends lost sockets. False: there are none. `surely`: files are too many or memory is short, so they have to be found
+ * now; else enough that some are not to become ever more. */
+bool lost_recover(bool surely);
+/* NOTIFY_ALARM. */
+void lost_alarm(void);
+
+#endif

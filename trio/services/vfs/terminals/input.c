@@ -1,0 +1,186 @@
+/* input.c: what is typed: characters that mean a signal, editing of a line until it ends, echo. */
+#include "abi/signal.h"
+#include "console.h"
+#include "pm.h"
+#include "polling/poll.h"
+#include "terminals/tty.h"
+
+#define DELETE 0x7f
+
+void tty_signal(uint32_t group, uint32_t signal)
+{
+	if (group == 0 || terminal.signal_count == TTY_SIGNALS)
+		return;
+	terminal.signals[terminal.signal_count].group = group;
+	terminal.signals[terminal.signal_count++].signal = signal;
+	notify(ENDPOINT_PM, PM_TERMINAL);
+}
+
+void tty_flush_input(void)
+{
+	terminal.read = terminal.ready = terminal.typed;
+	terminal.lines = 0;
+}
+
+/* Echo that the line cannot take at once is lost. */
+static void echo_bytes(const char *bytes, size_t n)
+{
+	console_write(grant_read(bytes, n));
+}
+
+static bool is_shown_as_two(char c)
+{
+	return ((uint8_t)c < ' ' && c != '\t' && c != '\n' && (terminal.modes.local & ECHOCTL) != 0) || c == DELETE;
+}
+
+static void echo(char c)
+{
+	char two[2] = { '^', (char)(c ^ 0x40) };
+
+	if (c == '\n') {
+		if ((terminal.modes.local & (ECHO | ECHONL)) != 0)
+			echo_bytes("\r\n", 2);
+		return;
+	}
+	if ((terminal.modes.local & ECHO) == 0)
+		return;
+	if (is_shown_as_two(c))
+		echo_bytes(two, 2);
+	else
+		echo_bytes(&c, 1);
+}
+
+static void rub_out(void)
+{
+	char c = terminal.ring[--terminal.typed % TTY_BYTES];
+
+	if ((terminal.modes.local & (ECHO | ECHOE)) != (ECHO | ECHOE))
+		return;
+	echo_bytes("\b \b", 3);
+	if (is_shown_as_two(c))
+		echo_bytes("\b \b", 3);
+}
+
+static char last_typed(void)
+{
+	return terminal.ring[(terminal.typed - 1) % TTY_BYTES];
+}
+
+static bool is_continued(uint8_t byte)
+{
+	return (byte & 0xc0) == 0x80;
+}
+
+static void erase(void)
+{
+	while (terminal.typed != terminal.ready && (terminal.modes.input & IUTF8) != 0 &&
+	       is_continued((uint8_t)last_typed()))
+		terminal.typed--;
+	if (terminal.typed != terminal.ready)
+		rub_out();
+}
+
+static void erase_word(void)
+{
+	while (terminal.typed != terminal.ready && (last_typed() == ' ' || last_typed() == '\t'))
+		rub_out();
+	while (terminal.typed != terminal.ready && last_typed() != ' ' && last_typed() != '\t')
+		rub_out();
+}
+
+/* Full: what is typed is lost but for the end of a line, which has the last place. */
+static bool put(char c, bool end)
+{
+	if (terminal.typed - terminal.read >= TTY_BYTES - (end ? 0 : 1))
+		return false;
+	terminal.ring[terminal.typed % TTY_BYTES] = c;
+	terminal.ends[terminal.typed % TTY_BYTES / 8] &= (uint8_t)~(1U << (terminal.typed % 8));
+	if (end) {
+		terminal.ends[terminal.typed % TTY_BYTES / 8] |= (uint8_t)(1U << (terminal.typed % 8));
+		terminal.lines++;
+	}
+	terminal.typed++;
+	return true;
+}
+
+static bool is_control(char c, unsigned which)
+{
+	return terminal.modes.control[which] != 0 && (uint8_t)c == terminal.modes.control[which];
+}
+
+/* True: the character meant a signal. */
+static bool signal_typed(char c)
+{
+	static const struct {
+		unsigned control, signal;
+	} meanings[] = { { VINTR, SIGINT }, { VQUIT, SIGQUIT }, { VSUSP, SIGTSTP } };
+
+	if ((terminal.modes.local & ISIG) == 0)
+		return false;
+	for (unsigned i = 0; i < COUNT_OF(meanings); i++)
+		if (is_control(c, meanings[i].control)) {
+			if ((terminal.modes.local & NOFLSH) == 0)
+				tty_flush_input();
+			echo(c);
+			tty_signal(terminal.foreground, meanings[i].signal);
+			return true;
+		}
+	return false;
+}
+
+static void edit_line(char c)
+{
+	if (is_control(c, VERASE) || c == '\b') {
+		erase();
+	} else if (is_control(c, VWERASE)) {
+		erase_word();
+	} else if (is_control(c, VKILL)) {
+		while (terminal.typed != terminal.ready)
+			rub_out();
+	} else if (is_control(c, VEOF)) {
+		put('\0', true);
+		terminal.ready = terminal.typed;
+	} else if (c == '\n' || is_control(c, VEOL)) {
+		echo(c);
+		put(c, true);
+		terminal.ready = terminal.typed;
+	} else if (put(c, false)) {
+		echo(c);
+	}
+}
+
+static void typed(char c)
+{
+	if ((terminal.modes.input & ISTRIP) != 0)
+		c &= 0x7f;
+	if (c == '\r' && (terminal.modes.input & IGNCR) != 0)
+		return;
+	if (c == '\r' && (terminal.modes.input & ICRNL) != 0)
+		c = '\n';
+	else if (c == '\n' && (terminal.modes.input & INLCR) != 0)
+		c = '\r';
+	if (signal_typed(c))
+		return;
+	if ((terminal.modes.local & ICANON) != 0) {
+		edit_line(c);
+		return;
+	}
+	if (put(c, false))
+		echo(c);
+	terminal.ready = terminal.typed;
+}
+
+void tty_input(void)
+{
+	char bytes[64];
+	uint32_t before = terminal.ready;
+	int64_t n;
+
+	while ((n = console_read(grant_write(bytes, sizeof bytes))) > 0)
+		for (int64_t i = 0; i < n; i++)
+			typed(bytes[i]);
+	if (terminal.ready == before)
+		return;
+	terminal.last_input = now();
+	watch_changed(&terminal.watch);
+}

@@ -1,0 +1,360 @@
+/* tty.c: the terminal on the console as a file: reading lines or bytes, writing, its modes, whose it is, and
+ * its ioctls. Changing its modes or its foreground group is allowed from the background too. */
+#include "abi/signal.h"
+#include "console.h"
+#include "names/names.h"
+#include "polling/poll.h"
+#include "terminals/tty.h"
+
+#define TENTH 100000000UL
+
+struct terminal terminal = { .modes = { .input = ICRNL,
+					.output = OPOST | ONLCR,
+					.control_modes = B38400 | CS8 | CREAD | HUPCL,
+					.local = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+					/* VINTR to VMIN. */
+					.control = { 3, 28, 127, 21, 4, 0, 1, [VSUSP] = 26, [VREPRINT] = 18,
+						     [VWERASE] = 23 } } };
+
+void terminal_notified(void)
+{
+	tty_input();
+	unpark(&terminal.writers);
+}
+
+int64_t vfs_terminal_signals(uint32_t *group, uint32_t *signal)
+{
+	if (terminal.signal_count == 0)
+		return 0;
+	*group = terminal.signals[0].group;
+	*signal = terminal.signals[0].signal;
+	memmove(&terminal.signals[0], &terminal.signals[1], --terminal.signal_count * sizeof terminal.signals[0]);
+	return 1;
+}
+
+static bool is_background(uint32_t task)
+{
+	return terminal_is_own(task) && terminal.foreground != 0 &&
+	       vfs.tasks[task].process_group != terminal.foreground;
+}
+
+/* Bytes of the line, or of what there is, up to the grant's length. 0 or -EFAULT. */
+static verdict take(struct request *r, struct grant to, bool canonical)
+{
+	uint64_t done = 0;
+
+	while (done < to.length && terminal.read != terminal.ready) {
+		bool end = tty_is_end(terminal.read);
+		char c = terminal.ring[terminal.read % TTY_BYTES];
+
+		/* An end of the file is not read itself. */
+		if (!(end && c == '\0') && copy_out(to, done++, &c, 1) != 0)
+			return refuse(r, EFAULT);
+		terminal.read++;
+		terminal.lines -= end;
+		if (end && canonical)
+			break;
+	}
+	return answer(r, (int64_t)done);
+}
+
+/* Not canonical: VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. Parks where neither is
+ * there yet. */
+static bool must_wait(struct request *r, uint64_t length, nanoseconds *deadline)
+{
+	uint64_t least = terminal.modes.control[VMIN], there = terminal.ready - terminal.read;
+	nanoseconds time = terminal.modes.control[VTIME] * TENTH;
+
+	*deadline = NEVER;
+	if (there >= MAX(MIN(least, length), 1) || r->late || (least == 0 && time == 0))
+		return false;
+	if (time == 0)
+		return true;
+	if (least == 0) {
+		if (r->scratch[1] == 0)
+			r->scratch[1] = now() + time;
+		*deadline = r->scratch[1];
+	} else if (there > 0) {
+		*deadline = terminal.last_input + time;
+	}
+	return true;
+}
+
+static verdict terminal_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
+{
+	bool canonical = (terminal.modes.local & ICANON) != 0, wait;
+	nanoseconds deadline = NEVER;
+
+	if (to.length == 0)
+		return answer(r, 0);
+	if (is_background(r->task)) {
+		/* Whoever ignores the signal is told the second time. */
+		if (r->scratch[0]++ > 0)
+			return refuse(r, EIO);
+		tty_signal(vfs.tasks[r->task].process_group, SIGTTIN);
+		return park(&terminal.watch.waiters, r);
+	}
+	wait = canonical ? terminal.lines == 0 : must_wait(r, to.length, &deadline);
+	if (!wait)
+		return take(r, to, canonical);
+	if ((f->flags & O_NONBLOCK) != 0)
+		return terminal.read != terminal.ready && !canonical ? take(r, to, false) : refuse(r, EAGAIN);
+	return park_until(&terminal.watch.waiters, r, deadline);
+}
+
+/* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */
+static int64_t put_out(const char *from, size_t n)
+{
+	char *out = vfs.page + PAGE / 4;
+	bool expand = (terminal.modes.output & (OPOST | ONLCR)) == (OPOST | ONLCR);
+	size_t length = 0, gone = 0;
+	int64_t result;
+
+	for (size_t i = 0; i < n; i++) {
+		if (expand && from[i] == '\n' && !(i == 0 && terminal.return_sent))
+			out[length++] = '\r';
+		out[length++] = from[i];
+	}
+	result = console_write(grant_read(out, length));
+	if (result == -EIO)
+		return result;
+	for (size_t left = result < 0 ? 0 : (size_t)result; left > 0 && gone < n;) {
+		bool two = expand && from[gone] == '\n' && !terminal.return_sent;
+
+		terminal.return_sent = two && left == 1;
+		if (terminal.return_sent)
+			break;
+		left -= two ? 2 : 1;
+		gone++;
+	}
+	return (int64_t)gone;
+}
+
+static verdict terminal_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
+{
+	if ((terminal.modes.local & TOSTOP) != 0 && is_background(r->task) && r->scratch[0]++ == 0) {
+		tty_signal(vfs.tasks[r->task].process_group, SIGTTOU);
+		return park(&terminal.writers, r);
+	}
+	while (r->done < from.length) {
+		size_t n = MIN(from.length - r->done, PAGE / 4);
+		int64_t gone;
+
+		if (copy_in(vfs.page, from, r->done, n) != 0)
+			return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EFAULT);
+		gone = put_out(vfs.page, n);
+		if (gone < 0)
+			return r->done > 0 ? answer(r, (int64_t)r->done) : settle(r, gone);
+		r->done += (uint64_t)gone;
+		if ((uint64_t)gone == n)
+			continue;
+		if ((f->flags & O_NONBLOCK) == 0)
+			return park(&terminal.writers, r);
+		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
+	}
+	return answer(r, (int64_t)r->done);
+}
+
+static uint32_t terminal_poll(struct file *f)
+{
+	bool readable = (terminal.modes.local & ICANON) != 0 ? terminal.lines > 0 : terminal.read != terminal.ready;
+
+	watch(&terminal.watch);
+	return (readable ? READY_IN : 0) | READY_OUT;
+}
+
+static void terminal_own(uint32_t task)
+{
+	terminal.session = vfs.tasks[task].session;
+	terminal.foreground = vfs.tasks[task].process_group;
+}
+
+int64_t terminal_open_own(uint32_t task, struct file *f)
+{
+	return terminal_is_own(task) ? 0 : -ENXIO;
+}
+
+int64_t terminal_open(uint32_t task, struct file *f)
+{
+	const struct task_files *t = &vfs.tasks[task];
+
+	if ((f->flags & O_NOCTTY) == 0 && terminal.session == 0 && t->session != 0 && t->process == t->session)
+		terminal_own(task);
+	return 0;
+}
+
+void terminal_session_ended(void)
+{
+	tty_signal(terminal.foreground, SIGHUP);
+	tty_signal(terminal.foreground, SIGCONT);
+	terminal.session = terminal.foreground = 0;
+}
+
+/* The first process's descriptors were opened by no name, before there was any: they are what has this one later. */
+static const char console_name[] = "/dev/console";
+
+int64_t terminal_node(struct node **out)
+{
+	int64_t result;
+
+	/* That name leads through a descriptor without a name: back here. */
+	if (terminal.sought)
+		return -ELOOP;
+	terminal.sought = true;
+	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, out);
+	terminal.sought = false;
+	if (result == 0 && (!S_ISCHR((*out)->mode) || (*out)->device != DEVICE(5, 1))) {
+		node_drop(*out);
+		result = -ENXIO;
+	}
+	return result;
+}
+
+static void terminal_stat(struct file *f, struct linux_stat *to)
+{
+	struct node *n;
+
+	to->mode = S_IFCHR | 0600;
+	to->special = DEVICE(5, 1);
+	if (terminal_node(&n) != 0)
+		return;
+	stat_of_node(n, to);
+	node_drop(n);
+}
+
+static int64_t terminal_readable(struct file *f)
+{
+	return (terminal.modes.local & ICANON) != 0 && terminal.lines == 0 ? 0 : terminal.ready - terminal.read;
+}
+
+static int64_t set_modes(struct grant at, bool flush)
+{
+	struct linux_termios modes;
+	bool was_canonical = (terminal.modes.local & ICANON) != 0;
+
+	TRY(copy_in(&modes, at, 0, sizeof modes));
+	if (flush)
+		tty_flush_input();
+	terminal.modes = modes;
+	/* What is typed so far of a line can be read as bytes; bytes become lines only when they are typed again. */
+	if (was_canonical && (modes.local & ICANON) == 0)
+		terminal.ready = terminal.typed;
+	watch_changed(&terminal.watch);
+	return 0;
+}
+
+/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
+static int64_t take_over(uint32_t task, uint64_t argument)
+{
+	const struct task_files *f = &vfs.tasks[task];
+
+	if (f->process != f->session)
+		return -EPERM;
+	if (terminal.session == f->session)
+		return 0;
+	if (terminal.session != 0 && (argument != 1 || f->user != 0))
+		return -EPERM;
+	terminal_own(task);
+	return 0;
+}
+
+static int64_t set_foreground(uint32_t task, struct grant at)
+{
+	int32_t group;
+
+	if (!terminal_is_own(task))
+		return -ENOTTY;
+	TRY(copy_in(&group, at, 0, sizeof group));
+	if (group < 0)
+		return -EINVAL;
+	for (uint32_t i = 0; i < TASKS; i++)
+		if (vfs.tasks[i].descriptors != NULL && vfs.tasks[i].process_group == (uint32_t)group) {
+			if (vfs.tasks[i].session != terminal.session)
+				return -EPERM;
+			terminal.foreground = (uint32_t)group;
+			unpark(&terminal.watch.waiters);
+			return 0;
+		}
+	return -ESRCH;
+}
+
+static int64_t get_number(uint32_t task, struct grant at, uint32_t value)
+{
+	if (!terminal_is_own(task))
+		return -ENOTTY;
+	return copy_out(at, 0, &value, sizeof value);
+}
+
+static int64_t set_size(struct grant at)
+{
+	struct linux_winsize size;
+
+	TRY(copy_in(&size, at, 0, sizeof size));
+	if (memcmp(&size, &terminal.size, sizeof size) != 0)
+		tty_signal(terminal.foreground, SIGWINCH);
+	terminal.size = size;
+	return 0;
+}
+
+static int64_t give_up(uint32_t task)
+{
+	if (!terminal_is_own(task))
+		return -ENOTTY;
+	if (vfs.tasks[task].process == terminal.session)
+		terminal_session_ended();
+	return 0;
+}
+
+static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struct grant at)
+{
+	switch (command) {
+	case TCGETS:
+		return copy_out(at, 0, &terminal.modes, sizeof terminal.modes);
+	case TCSETS:
+	case TCSETSW:
+		return set_modes(at, false);
+	case TCSETSF:
+		return set_modes(at, true);
+	case TIOCGWINSZ:
+		return copy_out(at, 0, &terminal.size, sizeof terminal.size);
+	case TIOCSWINSZ:
+		return set_size(at);
+	case TIOCGPGRP:
+		return get_number(task, at, terminal.foreground);
+	case TIOCGSID:
+		return get_number(task, at, terminal.session);
+	case TIOCSPGRP:
+		return set_foreground(task, at);
+	case TIOCSCTTY:
+		return take_over(task, argument);
+	case TIOCNOTTY:
+		return give_up(task);
+	case TIOCOUTQ:
+		return copy_out(at, 0, &(uint32_t){ 0 }, sizeof(uint32_t));
+	case TCFLSH:
+		/* 0 input, 1 output, 2 both: output never waits here. */
+		if (argument > 2)
+			return -EINVAL;
+		if (argument != 1)
+			tty_flush_input();
+		return 0;
+	case TCSBRK:
+	case TCSBRKP:
+	case TCXONC:
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+static verdict terminal_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
+{
+	return settle(r, control(r->task, command, argument, at));
+}
+
+const struct file_operations terminal_files = { .read = terminal_read,
+						.write = terminal_write,
+						.poll = terminal_poll,
+						.readable = terminal_readable,
+						.ioctl = terminal_ioctl,
+						.stat = terminal_stat,
+						.kind = console_name };

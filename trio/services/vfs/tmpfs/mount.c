@@ -1,0 +1,198 @@
+/* mount.c: a tmpfs as a whole: its options, its root, its end. devfs and sysfs begin as one. */
+#include "kernel.h"
+#include "tmpfs/tmpfs.h"
+
+#define SYSFS_MAGIC 0x62656572
+
+int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type)
+{
+	struct file_attributes as = { .mode = S_IFDIR | mode };
+	struct tmpfs_mount *state = vfs_take(sizeof *state);
+
+	if (state == NULL)
+		return -ENOMEM;
+	state->type = type;
+	m->state = state;
+	if (tmpfs_make(m, &as, &m->root) != 0) {
+		vfs_give(state, sizeof *state);
+		return -ENOMEM;
+	}
+	tmpfs_node_of(m->root)->folder.parent = tmpfs_node_of(m->root);
+	return 0;
+}
+
+int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target)
+{
+	const struct node_operations *o = m->root->operations;
+	struct file_attributes as = { .mode = mode, .device = device };
+	struct node *n;
+	int64_t result;
+
+	if (target != NULL)
+		return o->symlink(m->root, name, strlen(name), &as, target, strlen(target));
+	result = o->create(m->root, name, strlen(name), &as, &n);
+	if (result == 0)
+		node_drop(n);
+	return result;
+}
+
+/* Removes what stands deepest, until nothing is left but the root. */
+static void empty(struct tmpfs_node *root)
+{
+	struct tmpfs_node *n = root;
+	struct node *gone;
+
+	for (;;) {
+		struct entry *e = n->folder.top;
+
+		if (e != NULL && S_ISDIR(e->node->node.mode)) {
+			n = e->node;
+			continue;
+		}
+		if (e == NULL) {
+			if (n == root)
+				return;
+			e = n->entry;
+			n->node.links = 1;
+			n->folder.parent = NULL;
+		}
+		n = e->folder;
+		gone = node_hold(&e->node->node);
+		gone->links--;
+		folder_remove(e);
+		node_drop(gone);
+	}
+}
+
+int64_t tmpfs_unmount(struct mount *m)
+{
+	empty(tmpfs_node_of(m->root));
+	m->root->links = 0;
+	node_drop(m->root);
+	vfs_give(m->state, sizeof(struct tmpfs_mount));
+	return 0;
+}
+
+void tmpfs_numbers(struct mount *m, struct file_system_numbers *to)
+{
+	struct tmpfs_mount *state = m->state;
+	uint64_t left = 0, total = 0;
+
+	kernel_memory_free(&left, &total);
+	to->type = state->type;
+	to->block_size = PAGE;
+	to->blocks = state->pages_most != 0 ? state->pages_most : total;
+	to->blocks_free = state->pages_most != 0 ? MIN(left, state->pages_most - state->pages) : left;
+	to->inodes = state->nodes_most != 0 ? state->nodes_most : total;
+	to->inodes_free = to->inodes > state->nodes ? to->inodes - state->nodes : 0;
+	to->name_length = NAME_MAX;
+}
+
+/* Digits in `base` at *text, which is moved past them. False: there are none. */
+static bool number(const char **text, uint32_t base, uint64_t *to)
+{
+	const char *start = *text;
+
+	*to = 0;
+	while (**text >= '0' && **text < (char)('0' + base))
+		*to = *to * base + (uint64_t)(*(*text)++ - '0');
+	return *text != start;
+}
+
+/* Bytes, with k, m, g, or % of all memory, in pages. */
+static bool size_option(const char **text, uint64_t *pages)
+{
+	uint64_t left, total = 0, n;
+
+	if (!number(text, 10, &n))
+		return false;
+	switch (**text | 0x20) {
+	case 'g':
+		n <<= 10;
+		/* fall through */
+	case 'm':
+		n <<= 10;
+		/* fall through */
+	case 'k':
+		n <<= 10;
+		++*text;
+		break;
+	case '%' | 0x20:
+		kernel_memory_free(&left, &total);
+		*pages = total * n / 100;
+		++*text;
+		return true;
+	}
+	*pages = (n + PAGE - 1) / PAGE;
+	return true;
+}
+
+/* "name=" at *text, which is moved past it. */
+static bool is_option(const char **text, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(*text, name, length) != 0 || (*text)[length] != '=')
+		return false;
+	*text += length + 1;
+	return true;
+}
+
+static bool one_option(struct mount *m, const char **text)
+{
+	struct tmpfs_mount *state = m->state;
+	uint64_t n = 0;
+	bool good;
+
+	if (is_option(text, "size")) {
+		good = size_option(text, &state->pages_most);
+	} else if (is_option(text, "nr_blocks")) {
+		good = number(text, 10, &state->pages_most);
+	} else if (is_option(text, "nr_inodes")) {
+		good = number(text, 10, &state->nodes_most);
+	} else if (is_option(text, "mode")) {
+		good = number(text, 8, &n);
+		m->root->mode = S_IFDIR | (uint32_t)(n & 07777);
+	} else if (is_option(text, "uid")) {
+		good = number(text, 10, &n);
+		m->root->owner = (uint32_t)n;
+	} else if (is_option(text, "gid")) {
+		good = number(text, 10, &n);
+		m->root->group = (uint32_t)n;
+	} else {
+		return false;
+	}
+	return good && (**text == '\0' || **text == ',');
+}
+
+static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char *options)
+{
+	uint64_t left, total = 0;
+
+	TRY(tmpfs_root(m, 01777, TMPFS_MAGIC));
+	kernel_memory_free(&left, &total);
+	((struct tmpfs_mount *)m->state)->pages_most = total / 2;
+	while (*options != '\0') {
+		if (!one_option(m, &options)) {
+			tmpfs_unmount(m);
+			return -EINVAL;
+		}
+		if (*options == ',')
+			options++;
+	}
+	return 0;
+}
+
+static int64_t mount_empty(struct mount *m, const char *source, const char *options)
+{
+	return tmpfs_root(m, 0555, SYSFS_MAGIC);
+}
+
+const struct file_system tmpfs = {
+	.name = "tmpfs", .mount = tmpfs_mount_with, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
+};
+/* It is never unmounted. */
+const struct file_system root_file_system = { .name = "rootfs", .numbers = tmpfs_numbers };
+const struct file_system empty_file_system = {
+	.name = "sysfs", .mount = mount_empty, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
+};

@@ -1,0 +1,99 @@
+/* tmpfs.h: a file system in memory: its nodes, and what its parts share. devfs and sysfs are made of it too. */
+#ifndef TRIO_VFS_TMPFS_H
+#define TRIO_VFS_TMPFS_H
+
+#include "vfs_internal.h"
+
+/* statfs's type, also of /dev (Linux's number). */
+#define TMPFS_MAGIC 0x01021994
+
+/* A name in a folder; memory of entry_size() bytes. */
+struct entry {
+	/* Those of its part of the tree where the hash's next bit is 0, 1. */
+	struct entry *branch[2];
+	struct tmpfs_node *folder, *node;
+	/* The place at which getdents shows it. */
+	uint64_t position;
+	uint32_t hash;
+	uint8_t length;
+	char name[];
+};
+
+struct tmpfs_folder {
+	/* NULL: empty. */
+	struct entry *top;
+	/* Once removed (no links), it is held for what `..` still is. */
+	struct tmpfs_node *parent;
+};
+
+/* A sparse array of pointers: a file's pages by number. Zero-initialised is empty. At height 0 `top` is what stands at
+ * 0; above, it is a branch of 64. It is as high as the highest index needed that was in it since it was empty. */
+struct radix {
+	void *top;
+	uint32_t height;
+};
+
+struct tmpfs_data {
+	/* Where this service reads and writes each page that there is. */
+	struct radix pages;
+	/* The vm object that has them, 0: none yet. */
+	uint32_t object;
+	/* Others map it: pages may have come that are not in `pages`. */
+	bool mapped;
+	/* A symbolic link's target. */
+	char *target;
+};
+
+struct tmpfs_node {
+	struct node node;
+	/* One of the names it has, NULL: none. */
+	struct entry *entry;
+	union {
+		struct tmpfs_folder folder;
+		struct tmpfs_data data;
+	};
+};
+
+/* Of a mount: what it may have, 0: what memory allows. Bytes, nodes. */
+struct tmpfs_mount {
+	uint64_t pages, pages_most, nodes, nodes_most;
+	uint32_t type;
+};
+
+static inline struct tmpfs_node *tmpfs_node_of(struct node *n)
+{
+	return CONTAINER(n, struct tmpfs_node, node);
+}
+static inline struct tmpfs_mount *tmpfs_mount_of(struct tmpfs_node *n)
+{
+	return n->node.mount->state;
+}
+
+/* tmpfs.c */
+/* A node without a name yet, held. */
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out);
+int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type);
+/* A device's node, a link or a folder in the root of a mount, at its making. 0 or -ENOMEM. */
+int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
+int64_t tmpfs_unmount(struct mount *m);
+void tmpfs_numbers(struct mount *m, struct file_system_numbers *to);
+
+/* folder.c */
+struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t length);
+/* `node` gets one more name. 0 or -ENOMEM. */
+int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
+void folder_remove(struct entry *e);
+int64_t tmpfs_entries(struct file *file, struct grant to);
+/* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
+int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
+		  size_t length);
+
+/* data.c */
+extern const struct file_operations tmpfs_files;
+int64_t tmpfs_truncate(struct node *n, uint64_t size);
+int64_t tmpfs_allocate(struct node *n, uint64_t from, uint64_t length, bool keep);
+int64_t tmpfs_object(struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+/* All of it goes. */
+void data_drop(struct tmpfs_node *n);
+
+#endif
