@@ -1,11 +1,12 @@
-/* folder.c: a folder's entries: a tree in which each bit of a name's hash, from the highest on, says which way to
- * go: so a folder of 100,000 names is nearly as quick as one of ten and never stops to be sorted anew. getdents shows
- * them by their hashes, places which stay as they are while others come and go. */
+/* folder.c: a folder's entries. One table finds them all by folder and name; each folder has a list of its own, in the
+ * order in which they came, by which getdents shows them: a place in it stays as it is while others come and go. */
 #include "tmpfs/tmpfs.h"
 
 #define DOTS 2UL
-/* Of a position, behind the hash: they tell apart names with the same. */
-#define SAME_HASH_BITS 30
+
+/* A folder of 100,000 names is nearly as quick as one of ten. */
+#define BUCKETS 16384U
+static struct entry *table[BUCKETS];
 
 static inline uint64_t word_at(const char *p)
 {
@@ -32,9 +33,9 @@ static inline uint64_t short_name(const char *name, size_t length)
 }
 
 /* Eight bytes at a time, the last of which may overlap the ones before. */
-static uint32_t hash_of(const char *name, size_t length)
+static struct entry **bucket_of(const struct tmpfs_node *folder, const char *name, size_t length)
 {
-	uint64_t h = length;
+	uint64_t h = (uint64_t)folder + length;
 
 	if (length < 8) {
 		h ^= short_name(name, length) << 4;
@@ -46,7 +47,7 @@ static uint32_t hash_of(const char *name, size_t length)
 		h ^= word_at(name + length - 8);
 	}
 	h *= 0x9e3779b97f4a7c15UL;
-	return (uint32_t)(h >> 32 ^ h >> 17);
+	return &table[h >> 50];
 }
 
 static inline bool is_named(const struct entry *e, const char *name, size_t length)
@@ -66,92 +67,53 @@ static size_t entry_size(size_t length)
 	return sizeof(struct entry) + length;
 }
 
-struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t length)
+struct entry *folder_find(const struct tmpfs_node *folder, const char *name, size_t length)
 {
-	struct entry *e = f->top;
-	uint32_t hash, way;
+	const struct link *head = &folder->folder.entries;
+	struct entry *e = CONTAINER(head->next, struct entry, link);
 
 	/* One alone needs no hash. */
-	if (e != NULL && e->branch[0] == e->branch[1])
-		return is_named(e, name, length) ? e : NULL;
-	hash = way = hash_of(name, length);
-	while (e != NULL && (e->hash != hash || !is_named(e, name, length))) {
-		e = e->branch[way >> 31];
-		way <<= 1;
-	}
+	if (e->link.next == head)
+		return &e->link != head && is_named(e, name, length) ? e : NULL;
+	e = *bucket_of(folder, name, length);
+	while (e != NULL && (e->folder != folder || !is_named(e, name, length)))
+		e = e->next;
 	return e;
 }
 
 int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node)
 {
-	struct entry *e = vfs_take(entry_size(length)), **at = &folder->folder.top;
+	struct entry *e = vfs_take(entry_size(length)), **at = bucket_of(folder, name, length);
 
 	if (e == NULL)
 		return -ENOMEM;
 	/* committed */
 	e->folder = folder;
 	e->node = node;
-	e->hash = hash_of(name, length);
 	e->length = (uint8_t)length;
 	memcpy(e->name, name, length);
-	e->position = ((uint64_t)e->hash << SAME_HASH_BITS) + DOTS;
-	for (uint32_t way = e->hash; *at != NULL; way <<= 1) {
-		if ((*at)->hash == e->hash)
-			e->position = MAX(e->position, (*at)->position + 1);
-		at = &(*at)->branch[way >> 31];
-	}
+	e->position = DOTS + folder->folder.added++;
+	e->next = *at;
 	*at = e;
+	list_add(&folder->folder.entries, &e->link);
 	folder->node.size += 20;
 	if (node->entry == NULL)
 		node->entry = e;
 	return 0;
 }
 
-/* Its place is taken by any that stands below it and has none below itself. */
 void folder_remove(struct entry *e)
 {
-	struct entry **at = &e->folder->folder.top, **below, *last;
+	struct entry **at = bucket_of(e->folder, e->name, e->length);
 
-	for (uint32_t way = e->hash; *at != e; way <<= 1) {
-		INVARIANT(*at != NULL);
-		at = &(*at)->branch[way >> 31];
-	}
-	for (below = at; (*below)->branch[0] != NULL || (*below)->branch[1] != NULL;)
-		below = &(*below)->branch[(*below)->branch[0] == NULL];
-	last = *below;
-	*below = NULL;
-	if (last != e) {
-		memcpy(last->branch, e->branch, sizeof last->branch);
-		*at = last;
-	}
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	list_remove(&e->link);
 	e->folder->node.size -= 20;
 	if (e->node->entry == e)
 		e->node->entry = NULL;
 	vfs_give(e, entry_size(e->length));
-}
-
-static struct entry *first_of(struct entry *a, struct entry *b)
-{
-	return a == NULL || b->position < a->position ? b : a;
-}
-
-/* The first at `position` or after; NULL: none. */
-static struct entry *folder_next(const struct tmpfs_folder *f, uint64_t position)
-{
-	uint64_t hash = (MAX(position, DOTS) - DOTS) >> SAME_HASH_BITS;
-	struct entry *found = NULL, *e = f->top, *after = NULL;
-
-	/* Beside the way down to `position` all stand before it or all after it; the last of these, next to it. */
-	for (uint32_t way = (uint32_t)MIN(hash, UINT32_MAX); e != NULL; way <<= 1) {
-		if (e->position >= position)
-			found = first_of(found, e);
-		if (way >> 31 == 0 && e->branch[1] != NULL)
-			after = e->branch[1];
-		e = e->branch[way >> 31];
-	}
-	for (e = after; e != NULL; e = e->branch[e->branch[0] == NULL])
-		found = first_of(found, e);
-	return found;
 }
 
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
@@ -176,28 +138,30 @@ int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, u
 int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);
+	struct link *head = &n->folder.entries, *next = head->next;
 	uint64_t at = 0;
 
 	if (n->node.links == 0)
 		return -ENOENT;
-	for (;; file->position++) {
-		struct entry *e = file->position < DOTS ? NULL : folder_next(&n->folder, file->position);
-		struct node *of = file->position == 1 ? &n->folder.parent->node : &n->node;
+	while (next != head && CONTAINER(next, struct entry, link)->position < file->position)
+		next = next->next;
+	while (file->position < DOTS || next != head) {
+		const struct entry *e = file->position < DOTS ? NULL : CONTAINER(next, struct entry, link);
+		const struct node *of = file->position == 1 ? &n->folder.parent->node : &n->node;
+		uint64_t position = e == NULL ? file->position : e->position;
 		int64_t bytes;
 
-		if (e == NULL && file->position >= DOTS)
-			break;
-		if (e != NULL) {
-			file->position = e->position;
-			of = &e->node->node;
-		}
-		bytes = entry_put(to, at, of->inode, file->position + 1, of->mode, e == NULL ? ".." : e->name,
-				  e == NULL ? file->position + 1 : e->length);
+		of = e == NULL ? of : &e->node->node;
+		bytes = entry_put(to, at, of->inode, position + 1, of->mode, e == NULL ? ".." : e->name,
+				  e == NULL ? position + 1 : e->length);
 		if (bytes < 0 && at == 0)
 			return bytes;
 		if (bytes < 0)
 			break;
 		at += (uint64_t)bytes;
+		file->position = position + 1;
+		if (e != NULL)
+			next = next->next;
 	}
 	node_accessed(&n->node, file->flags);
 	return (int64_t)at;

@@ -42,19 +42,16 @@ static void empty(struct tmpfs_node *root)
 	struct tmpfs_node *n = root;
 	struct node *gone;
 
-	for (;;) {
-		struct entry *e = n->folder.top;
+	while (n != root || !list_is_empty(&n->folder.entries)) {
+		struct entry *e = CONTAINER(n->folder.entries.next, struct entry, link);
 
-		if (e != NULL && S_ISDIR(e->node->node.mode)) {
-			n = e->node;
-			continue;
-		}
-		if (e == NULL) {
-			if (n == root)
-				return;
+		if (list_is_empty(&n->folder.entries)) {
 			e = n->entry;
 			n->node.links = 1;
 			n->folder.parent = NULL;
+		} else if (S_ISDIR(e->node->node.mode)) {
+			n = e->node;
+			continue;
 		}
 		n = e->folder;
 		gone = node_hold(&e->node->node);

@@ -28,6 +28,7 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct nod
 		n->node.operations = &folder_operations;
 		n->node.files = &folder_files;
 		n->node.links = 2;
+		list_start(&n->folder.entries);
 	}
 	*out = &n->node;
 	return 0;
@@ -68,7 +69,7 @@ static void tmpfs_forget(struct node *node)
 
 static int64_t tmpfs_lookup(struct node *folder, const char *name, size_t length, struct node **out)
 {
-	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
+	struct entry *e = folder_find(tmpfs_node_of(folder), name, length);
 
 	if (e == NULL)
 		return -ENOENT;
@@ -160,9 +161,9 @@ static void unnamed(struct tmpfs_node *n, struct node *folder)
 
 static int64_t tmpfs_unlink(struct node *folder, const char *name, size_t length, struct node *node)
 {
-	struct entry *e = folder_find(&tmpfs_node_of(folder)->folder, name, length);
+	struct entry *e = folder_find(tmpfs_node_of(folder), name, length);
 
-	if (S_ISDIR(node->mode) && tmpfs_node_of(node)->folder.top != NULL)
+	if (S_ISDIR(node->mode) && !list_is_empty(&tmpfs_node_of(node)->folder.entries))
 		return -ENOTEMPTY;
 	/* committed */
 	folder_remove(e);
@@ -184,20 +185,20 @@ static int64_t tmpfs_rename(struct node *folder, const char *name, size_t length
 {
 	struct tmpfs_node *from_folder = tmpfs_node_of(folder), *to_folder = tmpfs_node_of(to);
 	struct tmpfs_node *n = tmpfs_node_of(node), *old = replaced != NULL ? tmpfs_node_of(replaced) : NULL;
-	struct entry *e = folder_find(&from_folder->folder, name, length), *new;
+	struct entry *e = folder_find(from_folder, name, length), *new;
 
 	if (S_ISDIR(node->mode) && lies_in(to_folder, n))
 		return -EINVAL;
 	if (to->links == 0)
 		return -ENOENT;
-	if (old != NULL && S_ISDIR(replaced->mode) && old->folder.top != NULL)
+	if (old != NULL && S_ISDIR(replaced->mode) && !list_is_empty(&old->folder.entries))
 		return -ENOTEMPTY;
 	if (old == NULL && folder_add(to_folder, new_name, new_length, n) != 0)
 		return -ENOSPC;
 	/* committed */
 	touch(to);
 	touch(folder);
-	new = folder_find(&to_folder->folder, new_name, new_length);
+	new = folder_find(to_folder, new_name, new_length);
 	if (old != NULL) {
 		if (old->entry == new)
 			old->entry = NULL;

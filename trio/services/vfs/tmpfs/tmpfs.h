@@ -9,19 +9,20 @@
 
 /* A name in a folder; memory of entry_size() bytes. */
 struct entry {
-	/* Those of its part of the tree where the hash's next bit is 0, 1. */
-	struct entry *branch[2];
+	/* In its folder; the next of its bucket. */
+	struct link link;
+	struct entry *next;
 	struct tmpfs_node *folder, *node;
 	/* The place at which getdents shows it. */
 	uint64_t position;
-	uint32_t hash;
 	uint8_t length;
 	char name[];
 };
 
 struct tmpfs_folder {
-	/* NULL: empty. */
-	struct entry *top;
+	struct link entries;
+	/* How many have ever been in it. */
+	uint64_t added;
 	/* Once removed (no links), it is held for what `..` still is. */
 	struct tmpfs_node *parent;
 };
@@ -79,7 +80,7 @@ int64_t tmpfs_unmount(struct mount *m);
 void tmpfs_numbers(struct mount *m, struct file_system_numbers *to);
 
 /* folder.c */
-struct entry *folder_find(const struct tmpfs_folder *f, const char *name, size_t length);
+struct entry *folder_find(const struct tmpfs_node *folder, const char *name, size_t length);
 /* `node` gets one more name. 0 or -ENOMEM. */
 int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
 void folder_remove(struct entry *e);
