@@ -13,8 +13,6 @@ static const uint8_t classes[SMALL_MOST / 16 + 1] = {
 };
 
 #define SLAB_HEAD 64UL
-/* The most that pages_take() gives. */
-#define PAGES_MOST 512UL
 
 /* A kernel that checks itself keeps none, so that free pages are the same after as before, exactly. */
 #ifdef TRIO_CHECKED
@@ -64,11 +62,6 @@ void allocator_start(void)
 		list_start(&vfs.allocator.partial[i]);
 }
 
-static __attribute__((noinline)) void *large_take(size_t size)
-{
-	return size <= PAGES_MOST * PAGE ? pages_take(pages_for(size)) : NULL;
-}
-
 void *vfs_take(size_t size)
 {
 	unsigned class;
@@ -77,7 +70,7 @@ void *vfs_take(size_t size)
 	void *p;
 
 	if (size > SMALL_MOST)
-		return large_take(size);
+		return pages_take(pages_for(size));
 	class = class_of(size);
 	head = &vfs.allocator.partial[class];
 	s = list_is_empty(head) ? slab_more(class) : CONTAINER(head->next, struct slab, link);
@@ -94,18 +87,13 @@ void *vfs_take(size_t size)
 	return memset(p, 0, size);
 }
 
-static __attribute__((noinline)) void large_give(void *p, size_t size)
-{
-	pages_give(p, pages_for(size));
-}
-
 void vfs_give(void *p, size_t size)
 {
 	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
 	unsigned class;
 
 	if (size > SMALL_MOST) {
-		large_give(p, size);
+		pages_give(p, pages_for(size));
 		return;
 	}
 	class = class_of(size);

@@ -2,6 +2,7 @@
 #include "usertests.h"
 
 #include <sys/mount.h>
+#include <sys/statfs.h>
 
 static void mount_here(void)
 {
@@ -66,4 +67,33 @@ TEST(mount_read_only, "Is a read-only file system told before the lack of rights
 	}
 	IS(reap(pid), 0);
 	OK(umount2("d", 0));
+}
+
+TEST(mount_options, "Does a tmpfs take its size, its number of files, and its root's mode and owner from its options?")
+{
+	struct statfs s;
+	struct stat st;
+
+	OK(mkdir("d", 0755));
+	if (mount("none", "d", "tmpfs", 0, "size=64k,nr_inodes=3,mode=710,uid=4,gid=5") < 0)
+		skip("mounting is not permitted here");
+	OK(statfs("d", &s));
+	IS(s.f_blocks, 16);
+	IS(s.f_files, 3);
+	OK(stat("d", &st));
+	IS(st.st_mode, S_IFDIR | 0710);
+	IS(st.st_uid, 4);
+	IS(st.st_gid, 5);
+	OK(close((int)OK(open("d/a", O_WRONLY | O_CREAT, 0600))));
+	OK(close((int)OK(open("d/b", O_WRONLY | O_CREAT, 0600))));
+	FAILS(open("d/c", O_WRONLY | O_CREAT, 0600), ENOSPC);
+	OK(umount2("d", 0));
+	OK(mount("none", "d", "tmpfs", 0, "nr_blocks=7"));
+	OK(statfs("d", &s));
+	IS(s.f_blocks, 7);
+	OK(umount2("d", 0));
+	FAILS(mount("none", "d", "tmpfs", 0, "size=,mode=700"), EINVAL);
+	FAILS(mount("none", "d", "tmpfs", 0, "mode=8"), EINVAL);
+	FAILS(mount("none", "d", "tmpfs", 0, "size=1q"), EINVAL);
+	FAILS(mount("none", "d", "tmpfs", 0, "no_such_option=1"), EINVAL);
 }

@@ -97,86 +97,61 @@ static bool number(const char **text, uint32_t base, uint64_t *to)
 }
 
 /* Bytes, with k, m, g, or % of all memory, in pages. */
-static bool size_option(const char **text, uint64_t *pages)
+static uint64_t pages_of(const char **text, uint64_t n)
 {
-	uint64_t left, total = 0, n;
+	uint64_t left, total = 0;
 
-	if (!number(text, 10, &n))
-		return false;
-	switch (**text | 0x20) {
-	case 'g':
-		n <<= 10;
-		/* fall through */
-	case 'm':
-		n <<= 10;
-		/* fall through */
-	case 'k':
-		n <<= 10;
+	if (**text == '%') {
 		++*text;
-		break;
-	case '%' | 0x20:
 		kernel_memory_free(&left, &total);
-		*pages = total * n / 100;
-		++*text;
-		return true;
+		return total * n / 100;
 	}
-	*pages = (n + PAGE - 1) / PAGE;
-	return true;
+	for (unsigned i = 0; i < 3; i++)
+		if ((**text | 0x20) == "kmg"[i]) {
+			++*text;
+			n <<= 10 * (i + 1);
+			break;
+		}
+	return (n + PAGE - 1) / PAGE;
 }
 
-/* "name=" at *text, which is moved past it. */
-static bool is_option(const char **text, const char *name)
+enum { SIZE, PAGES, NODES, MODE, OWNER, GROUP, OPTIONS };
+static const char *const names[OPTIONS] = { "size=", "nr_blocks=", "nr_inodes=", "mode=", "uid=", "gid=" };
+
+/* The option at *text, which is moved past it, as one of the values. False: there is none. */
+static bool one_option(const char **text, uint64_t values[OPTIONS])
 {
-	size_t length = strlen(name);
+	for (unsigned i = 0; i < OPTIONS; i++) {
+		size_t length = strlen(names[i]);
 
-	if (strncmp(*text, name, length) != 0 || (*text)[length] != '=')
-		return false;
-	*text += length + 1;
-	return true;
-}
-
-static bool one_option(struct mount *m, const char **text)
-{
-	struct tmpfs_mount *state = m->state;
-	uint64_t n = 0;
-	bool good;
-
-	if (is_option(text, "size")) {
-		good = size_option(text, &state->pages_most);
-	} else if (is_option(text, "nr_blocks")) {
-		good = number(text, 10, &state->pages_most);
-	} else if (is_option(text, "nr_inodes")) {
-		good = number(text, 10, &state->nodes_most);
-	} else if (is_option(text, "mode")) {
-		good = number(text, 8, &n);
-		m->root->mode = S_IFDIR | (uint32_t)(n & 07777);
-	} else if (is_option(text, "uid")) {
-		good = number(text, 10, &n);
-		m->root->owner = (uint32_t)n;
-	} else if (is_option(text, "gid")) {
-		good = number(text, 10, &n);
-		m->root->group = (uint32_t)n;
-	} else {
-		return false;
+		if (strncmp(*text, names[i], length) != 0)
+			continue;
+		*text += length;
+		if (!number(text, i == MODE ? 8 : 10, &values[i]))
+			return false;
+		if (i == SIZE)
+			values[PAGES] = pages_of(text, values[SIZE]);
+		return **text == '\0' || *(*text)++ == ',';
 	}
-	return good && (**text == '\0' || **text == ',');
+	return false;
 }
 
 static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char *options)
 {
-	uint64_t left, total = 0;
+	uint64_t values[OPTIONS] = { [MODE] = 01777 }, left, total = 0;
+	struct tmpfs_mount *state;
 
-	TRY(tmpfs_root(m, 01777, TMPFS_MAGIC));
 	kernel_memory_free(&left, &total);
-	((struct tmpfs_mount *)m->state)->pages_most = total / 2;
-	while (*options != '\0') {
-		if (!one_option(m, &options)) {
-			tmpfs_unmount(m);
+	values[PAGES] = total / 2;
+	while (*options != '\0')
+		if (!one_option(&options, values))
 			return -EINVAL;
-		}
-		if (*options == ',')
-			options++;
-	}
+	TRY(tmpfs_root(m, values[MODE] & 07777, TMPFS_MAGIC));
+	state = m->state;
+	state->pages_most = values[PAGES];
+	state->nodes_most = values[NODES];
+	m->root->owner = (uint32_t)values[OWNER];
+	m->root->group = (uint32_t)values[GROUP];
 	return 0;
 }
 
