@@ -262,7 +262,7 @@ static void test_rights(uint32_t type)
 	close_of(ends[1]);
 	HOLDS(vfs.files == 2 && alarm_is_set);
 	alarms_ring();
-	HOLDS(vfs.files == 0 && list_is_empty(&io.unheld) && list_is_empty(&io.rights));
+	HOLDS(vfs.files == 0 && list_is_empty(&io.sockets) && list_is_empty(&io.rights));
 }
 
 /* Abstract names: connect, accept, both ways, a full backlog, a listener's end. */

@@ -49,7 +49,7 @@ static void search(const struct file *f);
 static void search_packets(const struct socket *s)
 {
 	for (const struct link *l = s->packets.next; l != &s->packets; l = l->next) {
-		const struct rights *rights = CONTAINER(l, struct packet, link)->beside.rights;
+		const struct rights *rights = CONTAINER(l, struct packet, link)->rights;
 
 		for (uint32_t i = 0; rights != NULL && i < rights->count; i++)
 			search(rights->files[i]);
@@ -68,7 +68,7 @@ static void search(const struct file *f)
 	if (s == NULL)
 		return;
 	search_packets(s);
-	if (s->state == LISTENING)
+	if (s->listens)
 		for (const struct link *l = s->pending.next; l != &s->pending; l = l->next)
 			search_packets(CONTAINER(l, struct socket, pending));
 }
@@ -270,7 +270,7 @@ static void close_all(void)
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
 		descriptor_close(1, fd);
 	what_is_open_can_be_reached();
-	HOLDS(vfs.files == 0 && pages_out == 0 && list_is_empty(&io.unheld) && list_is_empty(&io.rights));
+	HOLDS(vfs.files == 0 && pages_out == 0 && list_is_empty(&io.sockets) && list_is_empty(&io.rights));
 }
 
 int main(int count, char **arguments)

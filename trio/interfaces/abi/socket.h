@@ -45,7 +45,6 @@ struct linux_cmsghdr {
 
 #define SOL_SOCKET 1
 #define SCM_RIGHTS 1
-#define SCM_CREDENTIALS 2
 /* Descriptors in one message. */
 #define SCM_MAX_FD 253
 /* Of all parts together: net.core.optmem_max. */
@@ -77,8 +76,6 @@ struct linux_ucred {
 #define SO_SNDBUF 7
 #define SO_RCVBUF 8
 #define SO_KEEPALIVE 9
-#define SO_PASSCRED 16
-#define SO_PEERCRED 17
 #define SO_RCVTIMEO 20
 #define SO_SNDTIMEO 21
 #define SO_ACCEPTCONN 30

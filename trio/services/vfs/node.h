@@ -136,9 +136,8 @@ struct file_operations {
 	void (*stat)(struct file *f, struct linux_stat *to);
 	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */
 	int64_t (*control)(struct file *f, uint32_t command, uint64_t argument);
-	/* The text of /proc/PID/fd/N where there is no node, with "%lu" for `inode`, if there is that. */
+	/* The text of /proc/PID/fd/N where there is no node, with "%lu" for the inode that `stat` tells, if it does. */
 	const char *kind;
-	uint64_t (*inode)(const struct file *f);
 	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is
 	 * given. */
 	void (*release)(struct file *f);

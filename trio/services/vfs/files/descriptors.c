@@ -175,6 +175,25 @@ int64_t file_make(const struct file_operations *operations, void *state, uint32_
 
 const struct file_operations nothing;
 
+struct unnamed unnamed_by(uint32_t task, uint32_t mode)
+{
+	const struct task_files *t = &vfs.tasks[task];
+
+	return (struct unnamed){ ++vfs.next_inode, vfs_time(), mode, t->user, t->group };
+}
+
+void unnamed_stat(struct file *f, struct linux_stat *to)
+{
+	const struct unnamed *u = f->state;
+
+	to->inode = u->inode;
+	to->mode = u->mode;
+	to->owner = u->owner;
+	to->group = u->group;
+	to->access_s = to->modify_s = to->change_s = (uint64_t)u->made / 1000000000;
+	to->access_ns = to->modify_ns = to->change_ns = (uint64_t)u->made % 1000000000;
+}
+
 int64_t place_one(uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
 		  uint32_t descriptor_flags)
 {

@@ -36,6 +36,17 @@ bool descriptors_close_marked(uint32_t task);
 int64_t descriptor_flags(uint32_t task, uint32_t fd);
 void descriptor_flags_set(uint32_t task, uint32_t fd, bool close_on_exec);
 
+/* What fstat tells of a pipe or a socket, whose state begins with it. */
+struct unnamed {
+	uint64_t inode;
+	/* Nanoseconds since 1970. */
+	int64_t made;
+	uint32_t mode, owner, group;
+};
+/* The task's, from now on. */
+struct unnamed unnamed_by(uint32_t task, uint32_t mode);
+void unnamed_stat(struct file *f, struct linux_stat *to);
+
 /* Before a write to a regular file: the position with O_APPEND, the bytes that limits allow of `length`. 0: none, and
  * then r->result has the reason, or 0. */
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length);

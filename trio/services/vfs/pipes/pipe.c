@@ -22,15 +22,12 @@ struct pipe_side {
 };
 
 struct pipe {
+	struct unnamed is;
 	struct ring ring;
 	struct pipe_side readers, writers;
 	struct watch readable, writable;
 	/* A FIFO's: it goes with the node. */
 	bool has_name;
-	/* For fstat: nanoseconds since 1970. */
-	int64_t made;
-	uint64_t inode;
-	uint32_t owner, group;
 };
 
 /* Without readers and writers yet; NULL without memory. */
@@ -41,10 +38,7 @@ static struct pipe *pipe_make(uint32_t task)
 	if (p == NULL)
 		return NULL;
 	ring_begin(&p->ring);
-	p->inode = ++vfs.next_inode;
-	p->made = vfs_time();
-	p->owner = vfs.tasks[task].user;
-	p->group = vfs.tasks[task].group;
+	p->is = unnamed_by(task, S_IFIFO | 0600);
 	return p;
 }
 
@@ -157,23 +151,6 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 	return size;
 }
 
-static uint64_t pipe_inode(const struct file *f)
-{
-	return ((const struct pipe *)f->state)->inode;
-}
-
-static void pipe_stat(struct file *f, struct linux_stat *to)
-{
-	const struct pipe *p = f->state;
-
-	to->inode = p->inode;
-	to->mode = S_IFIFO | 0600;
-	to->owner = p->owner;
-	to->group = p->group;
-	to->access_s = to->modify_s = to->change_s = (uint64_t)p->made / 1000000000;
-	to->access_ns = to->modify_ns = to->change_ns = (uint64_t)p->made % 1000000000;
-}
-
 static void pipe_release(struct file *f)
 {
 	struct pipe *p = f->state;
@@ -196,10 +173,9 @@ static const struct file_operations pipe_files = {
 	.write = pipe_write,
 	.poll = pipe_poll,
 	.readable = pipe_readable,
-	.stat = pipe_stat,
+	.stat = unnamed_stat,
 	.control = pipe_control,
 	.kind = "pipe:[%lu]",
-	.inode = pipe_inode,
 	.release = pipe_release,
 };
 

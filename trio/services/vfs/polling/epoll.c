@@ -2,7 +2,6 @@
  * with EPOLLET is told only after its file's watch has changed. An interest does not hold its file: the file's end
  * removes it. */
 #include "abi/poll.h"
-#include "files/files.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 

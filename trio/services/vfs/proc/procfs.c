@@ -259,8 +259,9 @@ static int64_t proc_readlink(struct node *link, char *to, size_t size)
 {
 	const struct proc_thing *n = thing_of(link);
 	struct text t = { to, size, 0 };
+	struct linux_stat is = { 0 };
 	struct node *target;
-	const struct file *f;
+	struct file *f;
 
 	if (n->entry->folder == PROC_ROOT) {
 		text_add(&t, "%u", vfs.tasks[vfs.walker].process);
@@ -270,7 +271,9 @@ static int64_t proc_readlink(struct node *link, char *to, size_t size)
 	if (target != NULL)
 		return path_of(vfs.tasks[vfs.walker].folders->root, target, "", to, size);
 	f = file_of(n->task, n->fd);
-	text_add(&t, f->operations->kind, f->operations->inode == NULL ? 0 : f->operations->inode(f));
+	if (f->operations->stat != NULL)
+		f->operations->stat(f, &is);
+	text_add(&t, f->operations->kind, is.inode);
 	return (int64_t)t.length;
 }
 

@@ -158,13 +158,12 @@ verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 {
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
-	if (s->name.length == 0 || s->state == CONNECTED)
+	if (s->name.length == 0 || s->connected)
 		return refuse(r, EINVAL);
-	if (s->state != LISTENING)
+	if (!s->listens)
 		list_start(&s->pending);
-	s->state = LISTENING;
+	s->listens = true;
 	s->backlog = MIN((uint32_t)backlog, (uint32_t)SOMAXCONN);
-	s->peer_credentials = credentials_of(r->task);
 	unpark(&s->watch.waiters);
 	return answer(r, 0);
 }
@@ -200,11 +199,8 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 		return -ECONNREFUSED;
 	}
 	end->name = listener->name;
-	end->owner = listener->owner;
-	end->group = listener->group;
-	end->pass_credentials = listener->pass_credentials;
-	end->peer_credentials = credentials_of(task);
-	s->peer_credentials = listener->peer_credentials;
+	end->is.owner = listener->is.owner;
+	end->is.group = listener->is.group;
 	socket_join(s, end);
 	list_add(&listener->pending, &end->pending);
 	listener->pending_count++;
@@ -223,12 +219,12 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 	error = address_find(r->task, address, &to);
 	if (error != 0)
 		return vfs_settle(r, error == -EAFNOSUPPORT ? -EINVAL : error);
-	if (to->state != LISTENING || (to->shut & SHUT_RECEIVE))
+	if (!to->listens || (to->shut & SHUT_RECEIVE))
 		error = -ECONNREFUSED;
 	if (to->type != s->type)
 		error = -EPROTOTYPE;
-	if (s->state != FRESH)
-		error = s->state == CONNECTED ? -EISCONN : -EINVAL;
+	if (s->connected || s->listens)
+		error = s->connected ? -EISCONN : -EINVAL;
 	if (error == 0 && to->pending_count > to->backlog)
 		how = socket_wait(r, s, to, s->send_time, 0);
 	else
@@ -246,7 +242,7 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 		return refuse(r, EINVAL);
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
-	if (s->state != LISTENING || (s->shut & SHUT_RECEIVE))
+	if (!s->listens || (s->shut & SHUT_RECEIVE))
 		return refuse(r, EINVAL);
 	if (list_is_empty(&s->pending))
 		return socket_wait(r, s, s, s->receive_time, 0);

@@ -1,6 +1,6 @@
 /* message.c: what goes from socket to socket. Datagrams and sequenced packets stay whole, in the receiver's list.
- * A stream's bytes lie in the receiver's ring; what was sent beside them (descriptors, credentials) in its list, with
- * the places in the stream to which it belongs. */
+ * A stream's bytes lie in the receiver's ring; descriptors that were sent beside them in its list, with the places in
+ * the stream to which they belong. */
 #include "pipes/pipe.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
@@ -10,8 +10,8 @@
 /* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
 #define DATAGRAMS_MOST 10
 
-/* A packet with `length` bytes of the message and what it has beside them. 0, -ENOBUFS without memory, -EFAULT, or as
- * beside_get(). */
+/* A packet with `length` bytes of the message and the descriptors beside them. 0, -ENOBUFS without memory, -EFAULT, or
+ * as rights_get(). */
 static int64_t packet_make(uint32_t task, const struct message *m, uint32_t length, struct packet **out)
 {
 	struct packet *p = vfs_take(sizeof *p + length);
@@ -22,7 +22,7 @@ static int64_t packet_make(uint32_t task, const struct message *m, uint32_t leng
 	p->length = length;
 	error = copy_in(p->data, m->data, 0, length);
 	if (error == 0)
-		error = beside_get(task, m->control, &p->beside);
+		error = rights_get(task, m->control, p);
 	if (error != 0)
 		packet_end(p);
 	else
@@ -32,7 +32,7 @@ static int64_t packet_make(uint32_t task, const struct message *m, uint32_t leng
 
 void packet_end(struct packet *p)
 {
-	beside_end(&p->beside);
+	rights_lose(p->rights);
 	vfs_give(p, sizeof *p + p->length);
 }
 
@@ -117,7 +117,7 @@ static verdict packet_send(struct request *r, struct socket *s, const struct mes
 
 	if (s->shut & SHUT_SEND)
 		return write_broken(r, m->flags);
-	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
+	if (s->type == SOCK_SEQPACKET && !s->connected)
 		return refuse(r, ENOTCONN);
 	if (m->data.length > s->send_buffer - OVERHEAD)
 		return refuse(r, EMSGSIZE);
@@ -137,11 +137,10 @@ static verdict packet_send(struct request *r, struct socket *s, const struct mes
 
 static verdict packet_receive(struct request *r, struct socket *s, const struct message *m)
 {
-	bool keep = m->flags & MSG_PEEK;
 	struct packet *p;
 	uint64_t n;
 
-	if (s->type == SOCK_SEQPACKET && s->state != CONNECTED)
+	if (s->type == SOCK_SEQPACKET && !s->connected)
 		return refuse(r, ENOTCONN);
 	if (s->packet_count == 0)
 		return socket_empty(r, s, m);
@@ -154,9 +153,9 @@ static verdict packet_receive(struct request *r, struct socket *s, const struct 
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
 	if (s->type == SOCK_SEQPACKET)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
-	beside_put(r, s, m, &p->beside, keep);
+	rights_put(r, m, p->rights);
 	r->result = (int64_t)(m->flags & MSG_TRUNC ? p->length : n);
-	if (keep)
+	if ((m->flags & MSG_PEEK) != 0)
 		return ANSWERED;
 	packet_remove(s, p);
 	watch_changed(&s->watch);
@@ -175,10 +174,10 @@ static verdict stream_send(struct request *r, struct socket *s, const struct mes
 	int64_t n = 0;
 
 	if (m->address.length != 0)
-		return refuse(r, s->state == CONNECTED ? EISCONN : EOPNOTSUPP);
+		return refuse(r, s->connected ? EISCONN : EOPNOTSUPP);
 	if (s->shut & SHUT_SEND)
 		return write_broken(r, m->flags);
-	if (s->state != CONNECTED)
+	if (!s->connected)
 		return refuse(r, ENOTCONN);
 	if (to->closed || (to->shut & SHUT_RECEIVE))
 		return write_broken(r, m->flags);
@@ -187,7 +186,7 @@ static verdict stream_send(struct request *r, struct socket *s, const struct mes
 	if (ring_room(&to->ring) == 0)
 		return socket_wait(r, s, to, s->send_time, m->flags);
 	/* scratch[0]: what goes beside the message went with its first part. */
-	if (r->scratch[0] == 0 && (m->control.length > 0 || s->pass_credentials || to->pass_credentials))
+	if (r->scratch[0] == 0 && m->control.length > 0)
 		n = packet_make(r->task, m, 0, &mark);
 	if (n != 0)
 		return settle(r, n == -ENOBUFS ? -ENOMEM : n);
@@ -231,9 +230,8 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 {
 	uint64_t n = MIN(m->data.length - r->done, s->ring.used);
 	struct packet *mark;
-	bool keep = m->flags & MSG_PEEK;
 
-	if (s->state != CONNECTED)
+	if (!s->connected)
 		return refuse(r, EINVAL);
 	if (m->data.length == 0)
 		return answer(r, 0);
@@ -242,8 +240,8 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 	mark = mark_within(s, &n);
 	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
-	beside_put(r, s, m, mark == NULL ? NULL : &mark->beside, keep);
-	if (keep)
+	rights_put(r, m, mark == NULL ? NULL : mark->rights);
+	if ((m->flags & MSG_PEEK) != 0)
 		return answer(r, (int64_t)n);
 	ring_drop(&s->ring, (uint32_t)n);
 	r->done += n;

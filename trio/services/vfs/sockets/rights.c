@@ -1,19 +1,19 @@
-/* rights.c: descriptors and credentials beside data; and sockets that no descriptor refers to, and that packets
- * still hold. A socket's file counts apart how many packets name it. One without descriptors can be received again
- * while it lies with a socket that can; those that lie in nothing but each other's packets, as in a ring, are lost.
+/* rights.c: descriptors beside data; and sockets that no descriptor refers to, and that packets still hold. A socket's
+ * file counts apart how many packets name it. One without descriptors can be received again while it lies with a socket
+ * that can; those that lie in nothing but each other's packets, as in a ring, are lost.
  *
- * A collection finds them in one pass over the sockets without descriptors, so it does not run whenever there may be
- * more: an alarm, the next who sends descriptors, or who finds the table of files full or memory short, starts it. What
- * is lost ends a part at a time, not one within the other, however deep sockets lie in sockets. */
+ * A collection goes from the sockets that descriptors refer to through their packets, and ends what it did not come to.
+ * It looks at all, so it does not run whenever there may be one: an alarm, the next who sends descriptors, or who finds
+ * the table of files full or memory short, starts it. What is lost ends a part at a time, not one within the other,
+ * however deep sockets lie in sockets. */
 #include "endpoints.h"
-#include "files/files.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
 /* Files, connections and packets that one call ends, and those of the last socket. */
 #define PART 256
-/* Until the next part; and before a collection longer by this for each that the last one looked at in vain, so that
- * collections take a small part of the time. */
+/* Until the next part; and before a collection longer by this for each that the last one kept, so that collections take
+ * a small part of the time. */
 #define SOON 1000000
 #define SOON_EACH 1000
 
@@ -43,81 +43,51 @@ static void reach(struct socket *s)
 	io.kept++;
 }
 
-enum pass { COUNT_WITHIN, REACH, LOSE };
-
-static void rights_look(const struct rights *rights, enum pass pass)
-{
-	if (pass == REACH)
-		io.kept += rights->count;
-	for (uint32_t i = 0; i < rights->count; i++) {
-		struct socket *inner = socket_in(rights->files[i]);
-
-		if (inner == NULL || inner->unheld.next == NULL)
-			continue;
-		if (pass == REACH)
-			reach(inner);
-		else
-			inner->within++;
-	}
-}
-
-/* Nobody gets them any more: they are ended by rights_settle(), as many as one call may, or soon after. */
-static void rights_lose(struct beside *b)
-{
-	b->rights->next = io.lost;
-	io.lost = b->rights;
-	b->rights = NULL;
-}
-
-static void packets_look(const struct socket *s, enum pass pass)
+/* Of a socket that can be received so can be what lies in its packets; of another it is lost. */
+static void packets_look(const struct socket *s, bool lose)
 {
 	LIST_EACH (struct packet, p, &s->packets, link) {
-		struct beside *b = &p->beside;
+		for (uint32_t i = 0; !lose && p->rights != NULL && i < p->rights->count; i++) {
+			struct socket *inner = socket_in(p->rights->files[i]);
 
-		if (b->rights == NULL)
-			continue;
-		if (pass != LOSE) {
-			rights_look(b->rights, pass);
-			continue;
+			io.kept++;
+			if (inner != NULL)
+				reach(inner);
 		}
-		rights_lose(b);
+		if (lose && p->rights != NULL) {
+			p->rights->next = io.lost;
+			io.lost = p->rights;
+			p->rights = NULL;
+		}
 	}
 }
 
 /* What lies with `s`: in its packets, and in those of connections that wait in it to be accepted. */
-static void socket_look(const struct socket *s, enum pass pass)
+static void socket_look(const struct socket *s, bool lose)
 {
-	packets_look(s, pass);
-	if (s->state == LISTENING)
+	packets_look(s, lose);
+	if (s->listens)
 		LIST_EACH (struct socket, waiting, &s->pending, pending)
-			packets_look(waiting, pass);
+			packets_look(waiting, lose);
 }
 
-/* Whoever lies with one that is not in the list can be received, and so can what lies with him. */
 static void collect(void)
 {
 	io.doubts = io.kept = 0;
-	LIST_EACH (struct socket, s, &io.unheld, unheld) {
-		s->within = 0;
+	LIST_EACH (struct socket, s, &io.sockets, all)
 		s->reached = false;
-		/* Received meanwhile. */
+	LIST_EACH (struct socket, s, &io.sockets, all)
 		if (s->file->references > 0)
-			list_remove(&s->unheld);
-	}
-	LIST_EACH (struct socket, s, &io.unheld, unheld)
-		socket_look(s, COUNT_WITHIN);
-	LIST_EACH (struct socket, s, &io.unheld, unheld)
-		if (s->in_flight > s->within)
 			reach(s);
 	while (io.reached != NULL) {
 		struct socket *s = io.reached;
 
 		io.reached = s->next_reached;
-		socket_look(s, REACH);
+		socket_look(s, false);
 	}
-	LIST_EACH (struct socket, s, &io.unheld, unheld)
+	LIST_EACH (struct socket, s, &io.sockets, all)
 		if (!s->reached)
-			socket_look(s, LOSE);
+			socket_look(s, true);
 }
 
 /* Ending ----------------------------------------------------------------------------------------------------------- */
@@ -182,11 +152,12 @@ void rights_settle(void)
 		alarm_in(SOON);
 }
 
-void beside_end(struct beside *b)
+void rights_lose(struct rights *rights)
 {
-	if (b->rights == NULL)
+	if (rights == NULL)
 		return;
-	rights_lose(b);
+	rights->next = io.lost;
+	io.lost = rights;
 	rights_settle();
 }
 
@@ -198,8 +169,6 @@ bool file_stays(struct file *f)
 		epoll_forget(f);
 		return false;
 	}
-	if (s->unheld.next == NULL)
-		list_add(&io.unheld, &s->unheld);
 	doubt();
 	return true;
 }
@@ -241,12 +210,12 @@ bool rights_are_too_many(uint32_t task)
 }
 
 /* `count` descriptors at `offset` of `control`. -ETOOMANYREFS: the user has more than RLIMIT_NOFILE on their way. */
-static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, uint32_t count, struct rights **out)
+static int64_t part_get(uint32_t task, struct grant control, uint64_t offset, uint32_t count, struct packet *to)
 {
 	int32_t fds[SCM_MAX_FD];
 	struct rights *rights;
 
-	if (count > SCM_MAX_FD || *out != NULL)
+	if (count > SCM_MAX_FD || to->rights != NULL)
 		return -EINVAL;
 	if (count == 0)
 		return 0;
@@ -264,7 +233,7 @@ static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, 
 	rights->user = vfs.tasks[task].real_user;
 	rights->count = rights->left = count;
 	list_add(&io.rights, &rights->link);
-	*out = rights;
+	to->rights = rights;
 	for (uint32_t i = 0; i < count; i++) {
 		rights->files[i] = file_of(task, fds[i]);
 		file_depart(rights->files[i]);
@@ -272,113 +241,55 @@ static int64_t rights_get(uint32_t task, struct grant control, uint64_t offset, 
 	return 0;
 }
 
-/* Root may say that it is another. */
-static int64_t sender_get(uint32_t task, struct grant control, uint64_t offset, struct linux_ucred *out)
-{
-	struct linux_ucred own = credentials_of(task);
-
-	TRY(copy_in(out, control, offset, sizeof *out));
-	return own.uid == 0 || memcmp(out, &own, sizeof own) == 0 ? 0 : -EPERM;
-}
-
-static int64_t parts_get(uint32_t task, struct grant control, struct beside *out)
+int64_t rights_get(uint32_t task, struct grant control, struct packet *to)
 {
 	struct linux_cmsghdr part;
 
 	if (control.length > CONTROL_MOST)
 		return -ENOBUFS;
 	for (uint64_t at = 0; at + sizeof part <= control.length; at += CMSG_ALIGN(part.length)) {
-		uint64_t data = at + sizeof part;
-		int64_t error = -EINVAL;
-
 		TRY(copy_in(&part, control, at, sizeof part));
 		if (part.length < sizeof part || part.length > control.length - at)
 			return -EINVAL;
 		if (part.level != SOL_SOCKET)
 			continue;
-		if (part.type == SCM_RIGHTS)
-			error = rights_get(task, control, data, (uint32_t)(part.length - sizeof part) / 4,
-					   &out->rights);
-		else if (part.type == SCM_CREDENTIALS && part.length == sizeof part + sizeof out->sender)
-			error = sender_get(task, control, data, &out->sender);
-		if (error != 0)
-			return error;
+		if (part.type != SCM_RIGHTS)
+			return -EINVAL;
+		TRY(part_get(task, control, at + sizeof part, (uint32_t)(part.length - sizeof part) / 4, to));
 	}
 	return 0;
 }
 
-int64_t beside_get(uint32_t task, struct grant control, struct beside *out)
+/* The descriptor at `to` of one more that is received. False: there is no room, or none free. */
+static bool right_put(uint32_t task, struct file *f, uint32_t flags, struct grant to, uint64_t at)
 {
-	int64_t error;
+	int64_t fd = descriptor_place(task, file_hold(f), 0, flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
+	int32_t number = (int32_t)fd;
 
-	out->sender = credentials_of(task);
-	error = parts_get(task, control, out);
-	if (error != 0)
-		beside_end(out);
-	return error;
-}
-
-/* The control data that a receiver gets. */
-struct control {
-	struct grant to;
-	uint64_t used;
-	bool cut;
-};
-
-/* `data` NULL: it is there. */
-static void control_put(struct control *c, int32_t type, const void *data, uint64_t length)
-{
-	struct linux_cmsghdr part = { sizeof part + length, SOL_SOCKET, type };
-
-	if (c->to.length - c->used < part.length ||
-	    (data != NULL && copy_out(c->to, c->used + sizeof part, data, length) != 0) ||
-	    copy_out(c->to, c->used, &part, sizeof part) != 0)
-		c->cut = true;
+	if (fd < 0)
+		file_drop(f);
+	else if (copy_out(to, at, &number, sizeof number) != 0)
+		descriptor_close(task, number);
 	else
-		c->used = MIN(c->to.length, c->used + CMSG_ALIGN(part.length));
+		return true;
+	return false;
 }
 
-/* As many as there are room and descriptors for. */
-static void rights_put(uint32_t task, struct control *c, const struct rights *rights, uint32_t flags)
+void rights_put(struct request *r, const struct message *m, const struct rights *rights)
 {
-	uint64_t at = c->used + sizeof(struct linux_cmsghdr);
-	uint64_t room = c->to.length < at ? 0 : (c->to.length - at) / sizeof(int32_t);
+	struct linux_cmsghdr part = { sizeof part, SOL_SOCKET, SCM_RIGHTS };
 	uint32_t placed = 0;
 
-	while (placed < rights->count && placed < room) {
-		struct file *f = file_hold(rights->files[placed]);
-		int64_t fd = descriptor_place(task, f, 0, flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
-		int32_t number = (int32_t)fd;
-
-		if (fd < 0) {
-			file_drop(f);
-			break;
-		}
-		if (copy_out(c->to, at + placed * sizeof number, &number, sizeof number) != 0) {
-			descriptor_close(task, number);
-			break;
-		}
+	r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
+	if (rights == NULL)
+		return;
+	while (placed < rights->count && part.length + sizeof(int32_t) <= m->control.length &&
+	       right_put(r->task, rights->files[placed], m->flags, m->control, part.length)) {
+		part.length += sizeof(int32_t);
 		placed++;
 	}
-	if (placed > 0)
-		control_put(c, SCM_RIGHTS, NULL, placed * sizeof(int32_t));
+	if (placed > 0 && copy_out(m->control, 0, &part, sizeof part) == 0)
+		r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = MIN(m->control.length, CMSG_ALIGN(part.length));
 	if (placed < rights->count)
-		c->cut = true;
-}
-
-void beside_put(struct request *r, struct socket *s, const struct message *m, struct beside *b, bool keep)
-{
-	static const struct linux_ucred nobody = { 0, 65534, 65534 };
-	struct control c = { .to = m->control };
-
-	if (s->pass_credentials && m->control.length > 0)
-		control_put(&c, SCM_CREDENTIALS, b != NULL ? &b->sender : &nobody, sizeof nobody);
-	if (b != NULL && b->rights != NULL) {
-		rights_put(r->task, &c, b->rights, m->flags);
-		if (!keep)
-			beside_end(b);
-	}
-	r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = c.used;
-	if (c.cut)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_CTRUNC;
 }

@@ -1,17 +1,9 @@
 /* socket.c: sockets as files: their making, joining and end, names and options. */
 #include "clock.h"
-#include "files/files.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
 #define TYPES_MOST 11
-
-struct linux_ucred credentials_of(uint32_t task)
-{
-	const struct task_files *t = &vfs.tasks[task];
-
-	return (struct linux_ucred){ t->process, t->user, t->group };
-}
 
 struct socket *socket_make(uint32_t task, uint32_t type)
 {
@@ -24,11 +16,8 @@ struct socket *socket_make(uint32_t task, uint32_t type)
 	s->type = type;
 	ring_begin(&s->ring);
 	list_start(&s->packets);
-	s->peer_credentials = (struct linux_ucred){ 0, UINT32_MAX, UINT32_MAX };
 	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
-	s->inode = ++vfs.next_inode;
-	s->owner = vfs.tasks[task].user;
-	s->group = vfs.tasks[task].group;
+	s->is = unnamed_by(task, S_IFSOCK | 0777);
 	return s;
 }
 
@@ -44,7 +33,7 @@ void socket_join(struct socket *a, struct socket *b)
 	a->peer = socket_hold(b);
 	b->peer = socket_hold(a);
 	if (a->type != SOCK_DGRAM)
-		a->state = b->state = CONNECTED;
+		a->connected = b->connected = true;
 }
 
 /* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
@@ -67,10 +56,10 @@ static void socket_close(struct socket *s)
 {
 	s->closed = true;
 	s->file = NULL;
-	if (s->unheld.next != NULL)
-		list_remove(&s->unheld);
+	if (s->all.next != NULL)
+		list_remove(&s->all);
 	address_release(s);
-	while (s->state == LISTENING && !list_is_empty(&s->pending)) {
+	while (s->listens && !list_is_empty(&s->pending)) {
 		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
 
 		list_remove(&waiting->pending);
@@ -127,13 +116,13 @@ static uint32_t socket_poll(struct file *f)
 	if (s->peer != NULL && s->peer->peer != s)
 		watch(&s->peer->watch);
 	watch(&s->watch);
-	if (s->state == LISTENING)
+	if (s->listens)
 		return s->pending_count > 0 ? READY_IN : 0;
 	if (s->error != 0)
 		ready |= READY_ERROR;
 	if (s->shut & SHUT_RECEIVE)
 		ready |= POLLRDHUP | READY_IN;
-	if (s->shut == (SHUT_RECEIVE | SHUT_SEND) || (s->type != SOCK_DGRAM && s->state == FRESH))
+	if (s->shut == (SHUT_RECEIVE | SHUT_SEND) || (s->type != SOCK_DGRAM && !s->connected && !s->listens))
 		ready |= READY_HANG_UP;
 	if (s->ring.used > 0 || s->packet_count > 0)
 		ready |= READY_IN;
@@ -146,25 +135,10 @@ static int64_t socket_readable(struct file *f)
 {
 	const struct socket *s = f->state;
 
-	if (s->state == LISTENING)
+	if (s->listens)
 		return -EINVAL;
 	return s->type == SOCK_STREAM || s->packet_count == 0 ? s->ring.used
 							      : CONTAINER(s->packets.next, struct packet, link)->length;
-}
-
-static uint64_t socket_inode(const struct file *f)
-{
-	return ((const struct socket *)f->state)->inode;
-}
-
-static void socket_stat(struct file *f, struct linux_stat *to)
-{
-	const struct socket *s = f->state;
-
-	to->inode = s->inode;
-	to->mode = S_IFSOCK | 0777;
-	to->owner = s->owner;
-	to->group = s->group;
 }
 
 static void socket_release(struct file *f)
@@ -182,18 +156,23 @@ const struct file_operations socket_files = {
 	.write = socket_write,
 	.poll = socket_poll,
 	.readable = socket_readable,
-	.stat = socket_stat,
+	.stat = unnamed_stat,
 	.kind = "socket:[%lu]",
-	.inode = socket_inode,
 	.release = socket_release,
 };
+
+static void socket_opened(struct socket *s, struct file *f)
+{
+	s->file = f;
+	list_add(&io.sockets, &s->all);
+}
 
 int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags)
 {
 	int64_t fd = place_one(task, &socket_files, s, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
 
 	if (fd >= 0)
-		s->file = file_of(task, (int32_t)fd);
+		socket_opened(s, file_of(task, (int32_t)fd));
 	return fd;
 }
 
@@ -283,12 +262,10 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 	if (s[0] != NULL && s[1] != NULL)
 		error = place_two(r->task, &socket_files, (void *[2]){ s[0], s[1] }, flags, type & O_CLOEXEC, fds, to);
 	for (unsigned i = 0; i < 2; i++) {
-		if (error == 0) {
-			s[i]->file = file_of(r->task, fds[i]);
-			s[i]->peer_credentials = credentials_of(r->task);
-		} else if (s[i] != NULL) {
+		if (error == 0)
+			socket_opened(s[i], file_of(r->task, fds[i]));
+		else if (s[i] != NULL)
 			socket_close(s[i]);
-		}
 	}
 	if (error == 0)
 		socket_join(s[0], s[1]);
@@ -341,7 +318,7 @@ void io_start(void)
 {
 	clock_random(grant_write(vfs.boot_id, sizeof vfs.boot_id));
 	list_start(&io.names);
-	list_start(&io.unheld);
+	list_start(&io.sockets);
 	list_start(&io.epolls);
 	list_start(&io.rights);
 }

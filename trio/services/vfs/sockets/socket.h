@@ -1,17 +1,15 @@
 /* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams) or
- * its list of packets (datagrams and sequenced packets); what goes beside them (descriptors, credentials) in `packets`
- * too. */
+ * its list of packets (datagrams and sequenced packets); descriptors that go beside them in `packets` too. */
 #ifndef TRIO_VFS_SOCKET_H
 #define TRIO_VFS_SOCKET_H
 
 #include "abi/poll.h"
 #include "abi/socket.h"
+#include "files/files.h"
 #include "pipes/ring.h"
 
 /* As Linux reports them; a stream's ring holds RING_PAGES, queues of packets what stands here. */
 #define SOCKET_BUFFER 212992
-
-enum socket_state { FRESH, LISTENING, CONNECTED };
 
 /* Bits of `shut`. */
 #define SHUT_RECEIVE 1
@@ -33,17 +31,12 @@ struct rights {
 	struct file *files[];
 };
 
-/* What goes beside data. */
-struct beside {
-	struct rights *rights;
-	struct linux_ucred sender;
-};
-
-/* One message; or, of a stream, what goes beside the bytes from `first` to before `end`, counted from the stream's
- * start. */
+/* One message; or, of a stream, the descriptors beside the bytes from `first` to before `end`, counted from the
+ * stream's start. */
 struct packet {
 	struct link link;
-	struct beside beside;
+	/* NULL: none. */
+	struct rights *rights;
 	uint64_t first, end;
 	struct address from;
 	uint32_t length;
@@ -52,16 +45,17 @@ struct packet {
 
 /* Held by its file, by the peer that names it, and by the listener that it waits with. */
 struct socket {
+	struct unnamed is;
 	uint32_t references;
 	uint32_t type;
-	enum socket_state state;
+	/* It waits for connections; it is an end of one, or was: a pair's or a stream's. */
+	uint32_t listens;
+	bool connected;
 	uint32_t shut;
 	/* To be told once: ECONNRESET. */
 	int32_t error;
 	struct socket *peer;
 	bool closed;
-	/* SO_PEERCRED's answer. */
-	struct linux_ucred peer_credentials;
 	/* What it is bound to: a node (held), or a place in the list of abstract names. */
 	struct node *node;
 	struct link named;
@@ -80,19 +74,14 @@ struct socket {
 	/* Options as programs have them; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
 	uint32_t send_buffer, receive_buffer;
 	nanoseconds receive_time, send_time;
-	uint32_t reuse_address, keep_alive, pass_credentials;
-	/* Of a collection: it can be received. rights.c */
-	bool reached;
-	uint64_t inode;
-	uint32_t owner, group;
-	/* Its file; NULL before accept. How often packets name it. */
+	uint32_t reuse_address, keep_alive;
+	/* Its file; NULL before accept. How often packets name it. Among all that have a file. */
 	struct file *file;
 	uint32_t in_flight;
-	/* How many of those packets lie with sockets that no descriptor refers to; the next that is to be looked at. */
-	uint32_t within;
+	struct link all;
+	/* Of a collection: it can be received; the next that is to be looked at. rights.c */
+	bool reached;
 	struct socket *next_reached;
-	/* Among those that packets name and no descriptor refers to. */
-	struct link unheld;
 };
 
 /* What one call sends or receives. */
@@ -102,9 +91,8 @@ struct message {
 };
 
 extern struct io_state {
-	/* Sockets with abstract names; those that no descriptor refers to, and some that have been received; all of
-	 * epoll.c's; descriptors on their way. */
-	struct link names, unheld, epolls, rights;
+	/* Sockets with abstract names; all that have a file; all of epoll.c's; descriptors on their way. */
+	struct link names, sockets, epolls, rights;
 	/* Rights to be ended; rights_settle() is at it, or will be; how much more it may. */
 	struct rights *lost;
 	bool settling;
@@ -131,7 +119,6 @@ static inline struct socket *socket_hold(struct socket *s)
 void socket_drop(struct socket *s);
 /* Both are each other's peers from now on. */
 void socket_join(struct socket *a, struct socket *b);
-struct linux_ucred credentials_of(uint32_t task);
 /* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
 int64_t socket_place(uint32_t task, struct socket *s, uint32_t flags);
 /* Waits for a change of `at` for at most `time` (0: any time); -EAGAIN, or what was done, where that is over or
@@ -150,17 +137,16 @@ int64_t address_put(struct request *r, const struct address *a, struct grant to)
 /* message.c */
 verdict send_message(struct request *r, struct socket *s, const struct message *m);
 verdict receive_message(struct request *r, struct socket *s, const struct message *m);
-/* With the rights in it, unless they were taken out. */
+/* With the descriptors in it. */
 void packet_end(struct packet *p);
 
 /* rights.c */
-/* What `control` holds. -EBADF, -EINVAL, -EPERM, -EFAULT, -ENOMEM. */
-int64_t beside_get(uint32_t task, struct grant control, struct beside *out);
-/* Lets go of the files. */
-void beside_end(struct beside *b);
-/* Gives it to the receiver: sets the request's `control_length` and `flags`. `keep`: a copy (MSG_PEEK). Where `b` is
- * NULL, nothing came beside the data. */
-void beside_put(struct request *r, struct socket *s, const struct message *m, struct beside *b, bool keep);
+/* What `control` holds, to a packet. -EBADF, -EINVAL, -EFAULT, -ENOMEM, -ETOOMANYREFS. */
+int64_t rights_get(uint32_t task, struct grant control, struct packet *to);
+/* Nobody gets them any more: they are ended as many as one call may, or soon after. NULL: none. */
+void rights_lose(struct rights *rights);
+/* Gives the receiver a copy of each: sets the request's `control_length` and `flags`. NULL: none came. */
+void rights_put(struct request *r, const struct message *m, const struct rights *rights);
 /* The task's user has more descriptors on their way than RLIMIT_NOFILE. */
 bool rights_are_too_many(uint32_t task);
 static inline struct socket *socket_in(const struct file *f)
