@@ -19,10 +19,10 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 24995,
-        "proc/execl": 37997,
+        "proc/fork-exit": 24996,
+        "proc/execl": 37987,
         "ctx/pipe-pair@same-cpu": 1717,
-        "syscall/open-close": 941,
+        "syscall/open-close": 939,
         "mem/touch@pages=64": 799,
         "fs/read@bufsize=1024,blocks=2000": 448,
         "trio/trap": 83,
