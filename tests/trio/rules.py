@@ -18,8 +18,8 @@ from idl_parse import Interface, Service
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
 #: What gcc calls or names by itself, beside the port's memcpy and its like.
 COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
-#: What a service sees of seam/: the world, how text is put together, and what the kernel tells in numbers.
-PORT = ("port.h", "text.h", "numbers.h")
+#: What a service sees of seam/: the world, how text is put together, trees, and what the kernel tells in numbers.
+PORT = ("port.h", "text.h", "tree.h", "numbers.h")
 #: Where it may be asked which structure this is: also where a freed frame ends windows on it, a device's memory is
 #: mapped for a process, and what servers count is told.
 KNOW_THE_STRUCTURE = (

@@ -40,7 +40,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "the seam: in a thread": (("seam/server.*", "seam/thread.c", "seam/queues.c"), ("hybrid",)),
     "the seam: for processes": (("seam/pages.c", "seam/rights.c"), _PROCESSES),
-    "services": (("services/**/*",), ("mono", "hybrid")),
+    "services": (("services/**/*", "seam/tree.h"), ("mono", "hybrid")),
     "drivers": (("drivers/*/*",), ("mono", "hybrid")),
 }
 #: What is linked into processes alone, and what a kernel has with TRIO_CHECKED alone.

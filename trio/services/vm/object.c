@@ -1,11 +1,10 @@
 /* object.c: objects, growable rows of pages: what tmpfs keeps its files in, what programs share, a device's memory.
- * Pages are found through a tree of tables of 512 words, as high as it must be; an object of one page is without. */
+ * Pages are found through a tree of tables of 512 words. */
 #include "vm.h"
 #include "endpoints.h"
 
 #define WORDS (PAGE / sizeof(uint64_t))
 #define WORD_BITS 9
-#define HEIGHT_MOST 4
 #define OBJECTS_PER_PAGE 64U
 #define OBJECT_PAGES 8192U
 
@@ -93,114 +92,71 @@ int64_t object_promise(uint32_t object, uint64_t pages)
 	for (uint64_t words = pages; words > 1; promised += words)
 		words = (words + WORDS - 1) / WORDS;
 	TRY(kernel_memory_promise((int64_t)promised));
-	o->promised = (int64_t)promised;
+	o->promised = (uint32_t)promised;
 	return 0;
 }
 
-/* A table of zeros. One that was promised is an ordinary page from now on. */
-static uint64_t *table_take(struct object *o)
+static struct object *object_in(struct tree *t)
 {
-	if (o->promised != 0) {
-		o->promised--;
+	return CONTAINER(t, struct object, pages);
+}
+
+/* One that was promised is an ordinary page from now on. */
+static uint64_t *table_take(struct tree *t)
+{
+	if (object_in(t)->promised != 0) {
+		object_in(t)->promised--;
 		(void)kernel_memory_promise(-1);
 	}
 	return pages_take(1);
 }
 
-/* A level more on top. */
-static bool tree_raise(struct object *o)
+static void table_give(uint64_t *table)
 {
-	uint64_t *table;
-
-	if (o->height == HEIGHT_MOST)
-		return false;
-	if (o->root != 0) {
-		table = table_take(o);
-		if (table == NULL)
-			return false;
-		table[0] = o->root;
-		o->root = (uint64_t)table;
-	}
-	o->height++;
-	return true;
+	pages_give(table, 1);
 }
 
-/* The word for a page; NULL: there is none. */
-static inline __attribute__((always_inline)) uint64_t *tree_word(struct object *o, uint64_t index, bool create)
+static void frame_drop(struct tree *t, uint64_t frame)
 {
-	uint64_t *word = &o->root;
-
-	while (index >> (WORD_BITS * o->height) != 0)
-		if (!create || !tree_raise(o))
-			return NULL;
-	for (uint32_t level = o->height; level-- > 0;) {
-		if (*word == 0) {
-			*word = create ? (uint64_t)table_take(o) : 0;
-			if (*word == 0)
-				return NULL;
-		}
-		word = (uint64_t *)*word + (index >> (WORD_BITS * level) & (WORDS - 1));
-	}
-	return word;
+	(void)kernel_frame_drop(frame, object_in(t)->promised != 0);
 }
 
-uint64_t *object_word(struct object *o, uint64_t index, bool create)
+static const struct tree_kind frames = { WORD_BITS, table_take, table_give, frame_drop };
+
+uint64_t object_word(const struct object *o, uint64_t index)
 {
-	return tree_word(o, index, create);
+	return tree_get(&frames, &o->pages, index);
 }
 
-static __attribute__((noinline)) uint64_t frame_special(struct object *o, uint64_t index)
+uint64_t *object_place(struct object *o, uint64_t index)
 {
-	const uint64_t *word;
+	return tree_word(&frames, &o->pages, index);
+}
+
+static __attribute__((noinline)) uint64_t frame_special(const struct object *o, uint64_t index)
+{
+	uint64_t word;
 
 	if (o->kind == OBJECT_DEVICE)
 		return object_reaches(o, index) ? o->device + index * PAGE : 0;
-	word = tree_word(o, index, false);
-	return word != NULL && paged_is_there(*word) ? *word : 0;
+	word = object_word(o, index);
+	return paged_is_there(word) ? word : 0;
 }
 
 uint64_t object_frame(struct object *o, uint64_t index, bool create)
 {
-	uint64_t *word;
+	uint64_t *place, frame;
 
 	if (o->kind != OBJECT_MEMORY)
 		return frame_special(o, index);
-	word = tree_word(o, index, create);
-	if (word == NULL)
+	frame = tree_get(&frames, &o->pages, index);
+	if (frame != 0 || !create)
+		return frame;
+	place = object_place(o, index);
+	if (place == NULL || kernel_frame_take(o->promised != 0, &frame) != 0)
 		return 0;
-	if (*word == 0 && create && kernel_frame_take(o->promised != 0, word) != 0)
-		*word = 0;
-	return *word;
-}
-
-/* Drops pages from `index` on below a word that stands for `height` levels, as many as `*left` says; tables that are
- * left empty too. `index` is relative to the first page that the word stands for. */
-static void tree_drop(struct object *o, uint64_t *word, uint32_t height, uint64_t index, uint64_t *left)
-{
-	uint64_t *table = (uint64_t *)*word;
-	uint64_t from;
-
-	if (*word == 0 || *left == 0)
-		return;
-	if (height == 0) {
-		(void)kernel_frame_drop(*word, o->promised != 0);
-		*word = 0;
-		--*left;
-		return;
-	}
-	from = index >> (WORD_BITS * (height - 1));
-	for (uint64_t i = from; i < WORDS; i++) {
-		uint64_t inside = i == from ? index & ((1UL << (WORD_BITS * (height - 1))) - 1) : 0;
-
-		if (table[i] != 0)
-			tree_drop(o, &table[i], height - 1, inside, left);
-		if (*left == 0)
-			return;
-	}
-	if (index != 0)
-		return;
-	pages_give(table, 1);
-	*word = 0;
+	*place = frame;
+	return frame;
 }
 
 /* Objects that are dropped, but for pages that are still to be freed: by shares, as time passes or as memory is asked
@@ -216,33 +172,26 @@ static void reap_later(uint32_t number)
 	alarm_at(ENDPOINT_VM, now() + REAP_AGAIN);
 }
 
-/* A word of a tree that stands for `height` levels: what it has from `index` on goes to `*to`. False: no memory, and
- * some of it stays. */
-static bool tree_split(uint64_t *word, uint64_t *to, uint32_t height, uint64_t index)
+/* A word of a tree that stands for 2^reach pages: what it has from `index` on goes to `*to`; where memory ends, some of
+ * it stays. */
+static void tree_split(uint64_t *word, uint64_t *to, uint32_t reach, uint64_t index)
 {
-	for (; *word != 0; height--) {
-		uint64_t *table = (uint64_t *)*word, *other, bits, from;
+	while (*word != 0 && index != 0) {
+		uint64_t *table = (uint64_t *)*word, *other = pages_take(1), from;
 
-		if (index == 0) {
-			*to = *word;
-			*word = 0;
-			break;
-		}
-		other = pages_take(1);
 		if (other == NULL)
-			return false;
-		bits = WORD_BITS * (height - 1);
-		from = index >> bits;
+			return;
+		reach -= WORD_BITS;
+		from = index >> reach;
 		*to = (uint64_t)other;
-		for (uint64_t i = from + 1; i < WORDS; i++) {
-			other[i] = table[i];
-			table[i] = 0;
-		}
+		memcpy(&other[from + 1], &table[from + 1], (WORDS - from - 1) * sizeof *table);
+		memset(&table[from + 1], 0, (WORDS - from - 1) * sizeof *table);
 		word = &table[from];
 		to = &other[from];
-		index &= (1UL << bits) - 1;
+		index &= (1UL << reach) - 1;
 	}
-	return true;
+	*to = *word;
+	*word = 0;
 }
 
 /* Drops the object's pages from `index` on; many of them are freed later, as an object of their own. */
@@ -252,19 +201,19 @@ static void pages_drop(struct object *o, uint64_t index)
 	uint32_t number;
 	struct object *rest;
 
-	if (index >> (WORD_BITS * o->height) != 0)
+	if (index >> o->pages.reach != 0)
 		return;
-	tree_drop(o, &o->root, o->height, index, &left);
+	tree_cut(&frames, &o->pages, &o->pages.root, o->pages.reach, index, &left);
 	if (left > 0)
 		return;
 	if (o->promised == 0 && vm_object_create(&number) == 0) {
 		rest = object_of(number);
-		rest->height = o->height;
-		(void)tree_split(&o->root, &rest->root, o->height, index);
+		rest->pages.reach = o->pages.reach;
+		tree_split(&o->pages.root, &rest->pages.root, o->pages.reach, index);
 		reap_later(number);
 	}
 	left = UINT64_MAX;
-	tree_drop(o, &o->root, o->height, index, &left);
+	tree_cut(&frames, &o->pages, &o->pages.root, o->pages.reach, index, &left);
 }
 
 /* Frees as much of an object that nobody holds as `*left` says; true: all. A page without objects is given back:
@@ -279,11 +228,11 @@ static bool object_free(uint32_t number, uint64_t *left)
 		return true;
 	}
 	if (o->kind == OBJECT_MEMORY)
-		tree_drop(o, &o->root, o->height, 0, left);
+		tree_cut(&frames, &o->pages, &o->pages.root, o->pages.reach, 0, left);
 	if (*left == 0)
 		return false;
 	if (o->promised != 0)
-		(void)kernel_memory_promise(-o->promised);
+		(void)kernel_memory_promise(-(int64_t)o->promised);
 	o->holders = 0;
 	if (page->free == OBJECTS_PER_PAGE)
 		list_add(&rooms, &page->room);
@@ -363,7 +312,7 @@ int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_
 	uint64_t frame;
 
 	*out_address = 0;
-	if (o == NULL)
+	if (o == NULL || index > INT64_MAX / PAGE)
 		return -EINVAL;
 	frame = object_frame(o, index, create != 0);
 	if (frame == 0)
@@ -415,8 +364,8 @@ int64_t vm_object_resize(uint32_t object, uint64_t size)
 	if (o->mapped != 0)
 		unmap_everywhere(object, pages);
 	pages_drop(o, pages);
-	if (o->root == 0)
-		o->height = 0;
+	if (o->pages.root == 0)
+		o->pages.reach = 0;
 	clear_tail(o, size);
 	return 0;
 }

@@ -77,7 +77,7 @@ static void give_up(struct object *o, uint64_t *word)
 int64_t paged_absent(uint32_t object, uint64_t index)
 {
 	struct object *o = object_of(object);
-	uint64_t *word = object_word(o, index, true);
+	uint64_t *word = object_place(o, index);
 
 	if (word == NULL)
 		return -ENOMEM;
@@ -204,7 +204,7 @@ int64_t vm_object_bring(uint32_t object, uint64_t index, uint32_t endpoint, uint
 		return -EINVAL;
 	if (!object_reaches(o, index))
 		return 0;
-	word = object_word(o, index, true);
+	word = object_place(o, index);
 	if (word == NULL)
 		return -ENOMEM;
 	if (paged_is_there(*word))
@@ -217,10 +217,11 @@ int64_t vm_object_bring(uint32_t object, uint64_t index, uint32_t endpoint, uint
 int64_t vm_object_brought(uint32_t object, uint64_t index, int32_t error)
 {
 	struct object *o = paged_of(object);
-	uint64_t *word = o != NULL ? object_word(o, index, false) : NULL;
+	uint64_t *word;
 
-	if (word == NULL || !(*word & COMING))
+	if (o == NULL || !(object_word(o, index) & COMING))
 		return 0;
+	word = object_place(o, index);
 	if (error == 0) {
 		*word = PAGE_DOWN(*word);
 		o->coming--;
@@ -235,12 +236,9 @@ int64_t vm_object_brought(uint32_t object, uint64_t index, int32_t error)
 
 void paged_cut(struct object *o, uint64_t index, uint64_t end)
 {
-	for (uint64_t at = index; o->coming > 0 && at < end; at++) {
-		uint64_t *word = object_word(o, at, false);
-
-		if (word != NULL && *word & (COMING | FAILED))
-			give_up(o, word);
-	}
+	for (uint64_t at = index; o->coming > 0 && at < end; at++)
+		if (object_word(o, at) & (COMING | FAILED))
+			give_up(o, object_place(o, at));
 	for (unsigned i = 0; i < QUEUES; i++)
 		unpark(&waiters[i]);
 }

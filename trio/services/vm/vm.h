@@ -6,6 +6,7 @@
 
 #include "abi/mman.h"
 #include "kernel.h"
+#include "tree.h"
 #include "vm_serve.h"
 
 /* The first address that is not a program's, and the lowest that may be mapped. */
@@ -81,18 +82,17 @@ struct object {
 	/* Regions, and other holders; 0: free. `next`: the next free one of its page, or the next that is dropped. */
 	uint32_t holders, mapped;
 	uint32_t next;
-	/* Of the tree: 0: `root` is the frame of page 0, else a table of 512 words that lead on. */
-	uint32_t height;
-	uint64_t root;
 	enum object_kind kind;
+	/* Its frames, by page. */
+	struct tree pages;
 	/* Of one that is paged: pages that are not there yet but have a frame. paged.c */
 	uint32_t coming;
+	/* All its pages and the tables still to come; 0: nothing is promised. */
+	uint32_t promised;
 	/* Bytes; beyond the page that holds the last one, touching is an error. */
 	uint64_t size;
 	/* Of a device's: its first frame; of one that is paged: its name in the service above. */
 	uint64_t device;
-	/* All its pages and the tables still to come; 0: nothing is promised. */
-	int64_t promised;
 };
 
 /* vm.c: spaces by their number, and of each task. */
@@ -290,8 +290,10 @@ static inline bool object_reaches(const struct object *o, uint64_t index)
 int64_t object_promise(uint32_t object, uint64_t pages);
 /* The frame of a page; made where `create`, but of memory's alone. 0: none, or no memory. */
 uint64_t object_frame(struct object *o, uint64_t index, bool create);
-/* The word of the tree for a page; NULL: there is none. */
-uint64_t *object_word(struct object *o, uint64_t index, bool create);
+/* The word of the tree for a page; 0: there is none. */
+uint64_t object_word(const struct object *o, uint64_t index);
+/* Where that is, made if need be; NULL: no memory. */
+uint64_t *object_place(struct object *o, uint64_t index);
 /* A region holds it, or no more. 0 is allowed. */
 void object_mapped(uint32_t object);
 void object_unmapped(uint32_t object);

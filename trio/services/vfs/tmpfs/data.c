@@ -10,87 +10,26 @@
 #define FLOOR_PAGES 256
 #define BLOCKS_A_PAGE (PAGE / 512)
 
-#define RADIX_BITS 6
-#define MASK ((1U << RADIX_BITS) - 1)
-#define BRANCH ((1UL << RADIX_BITS) * sizeof(void *))
+/* A table has 64 words. */
+#define TABLE_BITS 6
+#define TABLE_BYTES ((1UL << TABLE_BITS) * sizeof(uint64_t))
 
-/* NULL where nothing stands. */
-static inline void *radix_get(const struct radix *r, uint64_t index)
+static uint64_t *table_take(struct tree *t)
 {
-	void *p = r->top;
-	uint32_t shift = r->height * RADIX_BITS;
-
-	if (index >> shift != 0)
-		return NULL;
-	while (shift > 0 && p != NULL) {
-		shift -= RADIX_BITS;
-		p = ((void **)p)[index >> shift & MASK];
-	}
-	return p;
+	return vfs_take(TABLE_BYTES);
 }
 
-/* `index` is below 2^54, `p` is not NULL. 0 or -ENOMEM, and then `index` is as it was: a branch has nothing in it only
- * where memory ended on the way down. */
-static int64_t radix_put(struct radix *r, uint64_t index, void *p)
+static void table_give(uint64_t *table)
 {
-	void **at = &r->top, **b;
-
-	/* One level more, what there is standing at 0. */
-	for (; index >> (r->height * RADIX_BITS) != 0; r->height++) {
-		if (r->top == NULL)
-			continue;
-		b = vfs_take(BRANCH);
-		if (b == NULL)
-			return -ENOMEM;
-		b[0] = r->top;
-		r->top = b;
-	}
-	for (uint32_t shift = r->height * RADIX_BITS; shift > 0;) {
-		if (*at == NULL)
-			*at = vfs_take(BRANCH);
-		if (*at == NULL)
-			return -ENOMEM;
-		shift -= RADIX_BITS;
-		at = &((void **)*at)[index >> shift & MASK];
-	}
-	*at = p;
-	return 0;
+	vfs_give(table, TABLE_BYTES);
 }
 
-/* Takes out of a place that stands for `height` levels what is at `index` or after; the place is empty then where
- * nothing is left. */
-static uint64_t branch_cut(void **place, uint32_t height, uint64_t index)
+/* Pages are the object's. */
+static void page_drop(struct tree *t, uint64_t page)
 {
-	uint32_t shift = (height - 1) * RADIX_BITS;
-	uint64_t count = 0, first;
-	void **b = *place;
-
-	if (b == NULL)
-		return 0;
-	if (height == 0) {
-		*place = NULL;
-		return 1;
-	}
-	first = index >> shift;
-	for (uint64_t i = first; i <= MASK; i++)
-		count += branch_cut(&b[i], height - 1, i == first ? index & ((1UL << shift) - 1) : 0);
-	for (uint64_t i = 0; i <= first; i++)
-		if (b[i] != NULL)
-			return count;
-	vfs_give(b, BRANCH);
-	*place = NULL;
-	return count;
 }
 
-/* Nothing stands at `index` or after any more: branches go as a whole. Returns how much stood there. */
-static uint64_t radix_cut(struct radix *r, uint64_t index)
-{
-	uint64_t count = index >> (r->height * RADIX_BITS) != 0 ? 0 : branch_cut(&r->top, r->height, index);
-
-	if (r->top == NULL)
-		r->height = 0;
-	return count;
-}
+static const struct tree_kind kind = { TABLE_BITS, table_take, table_give, page_drop };
 
 static bool has_room(struct tmpfs_mount *m)
 {
@@ -106,11 +45,11 @@ static bool has_room(struct tmpfs_mount *m)
 	return false;
 }
 
-/* A page that is not in the table: from the object, or a new one of zeros. NULL: there is none, or no room. */
+/* A page that is not in the tree: from the object, or a new one of zeros. NULL: there is none, or no room. */
 static char *page_fetch(struct tmpfs_node *n, uint64_t index, bool create)
 {
 	struct tmpfs_mount *m = tmpfs_mount_of(n);
-	uint64_t address = 0;
+	uint64_t address = 0, *word;
 
 	if (create && !has_room(m))
 		return NULL;
@@ -118,8 +57,10 @@ static char *page_fetch(struct tmpfs_node *n, uint64_t index, bool create)
 		return NULL;
 	if (vm_object_page(n->data.object, index, create, ENDPOINT_VFS, &address) < 0 || address == 0)
 		return NULL;
-	if (radix_put(&n->data.pages, index, (void *)address) != 0)
+	word = tree_word(&kind, &n->data.pages, index);
+	if (word == NULL)
 		return NULL;
+	*word = address;
 	m->pages++;
 	n->node.blocks += BLOCKS_A_PAGE;
 	return (char *)address;
@@ -127,7 +68,7 @@ static char *page_fetch(struct tmpfs_node *n, uint64_t index, bool create)
 
 static inline char *page_at(struct tmpfs_node *n, uint64_t index, bool create)
 {
-	char *p = radix_get(&n->data.pages, index);
+	char *p = (char *)tree_get(&kind, &n->data.pages, index);
 
 	if (p != NULL || (!create && !n->data.mapped))
 		return p;
@@ -206,11 +147,17 @@ const struct file_operations tmpfs_files = {
 	.read = tmpfs_read, .write = tmpfs_write, .by_shares = true, .seek = seek_by_size
 };
 
-/* Pages from `index` on go from the table. */
+/* Pages from `index` on go from the tree. */
 static void pages_forget(struct tmpfs_node *n, uint64_t index)
 {
-	uint64_t pages = radix_cut(&n->data.pages, index);
+	struct tree *t = &n->data.pages;
+	uint64_t left = UINT64_MAX, pages;
 
+	if (index >> t->reach == 0)
+		tree_cut(&kind, t, &t->root, t->reach, index, &left);
+	if (t->root == 0)
+		t->reach = 0;
+	pages = UINT64_MAX - left;
 	tmpfs_mount_of(n)->pages -= pages;
 	n->node.blocks -= pages * BLOCKS_A_PAGE;
 }

@@ -2,6 +2,7 @@
 #ifndef TRIO_VFS_TMPFS_H
 #define TRIO_VFS_TMPFS_H
 
+#include "tree.h"
 #include "vfs_internal.h"
 
 /* statfs's type, also of /dev (Linux's number). */
@@ -27,16 +28,9 @@ struct tmpfs_folder {
 	struct tmpfs_node *parent;
 };
 
-/* A sparse array of pointers: a file's pages by number. Zero-initialised is empty. At height 0 `top` is what stands at
- * 0; above, it is a branch of 64. It is as high as the highest index needed that was in it since it was empty. */
-struct radix {
-	void *top;
-	uint32_t height;
-};
-
 struct tmpfs_data {
 	/* Where this service reads and writes each page that there is. */
-	struct radix pages;
+	struct tree pages;
 	/* The vm object that has them, 0: none yet. */
 	uint32_t object;
 	/* Others map it: pages may have come that are not in `pages`. */
