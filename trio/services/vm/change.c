@@ -30,7 +30,7 @@ static verdict change_regions(struct space *s, struct request *r, uint64_t begin
 	result = 0;
 	if (!r->again) {
 		r->scratch[0] = begin;
-		result = regions_isolate(s, begin, end, REGIONS_MOST) ? 0 : -ENOMEM;
+		result = regions_isolate(s, region_after(s, begin), begin, end, REGIONS_MOST) ? 0 : -ENOMEM;
 	}
 	if (result == 0)
 		result = change_share(s, r, end, act, with);
@@ -126,7 +126,7 @@ static int64_t move_region(struct space *s, uint64_t address, uint64_t old_lengt
 	struct region new;
 	int64_t already, result;
 
-	if (!regions_isolate(s, address, end, REGIONS_MOST))
+	if (!regions_isolate(s, region_after(s, address), address, end, REGIONS_MOST))
 		return -ENOMEM;
 	new = *region_find(s, address);
 	already = new.bits & REGION_PROMISED ? (int64_t)moved : 0;

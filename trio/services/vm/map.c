@@ -31,28 +31,20 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 	return promised;
 }
 
-/* `r`: the first region of the range. */
-static inline bool isolate_from(struct space *s, const struct region *r, uint64_t begin, uint64_t end)
-{
-	/* For a moment there is one more. */
-	return regions_isolate(s, begin, end, r->begin < begin && r->end > end ? REGIONS_MOST + 1 : UINT32_MAX);
-}
-
 int64_t edges_isolate(struct space *s, uint64_t begin, uint64_t end)
 {
 	const struct region *r = region_after(s, begin);
+	/* For a moment there is one more. */
+	uint32_t most = r->begin < begin && r->end > end ? REGIONS_MOST + 1 : UINT32_MAX;
 
-	return r->begin >= end || isolate_from(s, r, begin, end) ? 0 : -ENOMEM;
+	return r->begin >= end || regions_isolate(s, r, begin, end, most) ? 0 : -ENOMEM;
 }
 
 int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 {
-	const struct region *r = region_after(s, begin);
-
-	if (r->begin >= end)
+	if (region_after(s, begin)->begin >= end)
 		return 0;
-	if (!isolate_from(s, r, begin, end))
-		return -ENOMEM;
+	TRY(edges_isolate(s, begin, end));
 	/* committed */
 	(void)space_promise(s, -drop_regions(s, begin, end));
 	return 0;
@@ -169,26 +161,10 @@ static int64_t map_shared(struct space *s, uint64_t address, uint64_t length, ui
 	return result;
 }
 
-/* What a fixed mapping replaces loses its pages before, a share at a time. True: it has none left, or is replaced by
- * nothing. */
-static bool way_is_clear(struct space *s, uint64_t address, uint64_t length, uint32_t flags)
+/* What a fixed mapping replaces in a large space is unmapped before, by shares. */
+static bool replaces(uint64_t address, uint64_t length, uint32_t flags)
 {
-	return !(flags & MAP_FIXED) || address % PAGE != 0 || check_range(address, PAGE_UP(length)) != 0 ||
-	       drop_share(s, address, address + PAGE_UP(length));
-}
-
-/* The same for a request: 0 or UNDER_WAY. */
-static int64_t make_way(struct space *s, struct request *r, uint64_t address, uint64_t length, uint32_t flags)
-{
-	if (!change_begin(s, r))
-		return UNDER_WAY;
-	if (way_is_clear(s, address, length, flags)) {
-		change_end(s);
-		return 0;
-	}
-	r->scratch[MAPPED] = 0;
-	(void)give_way(r, BY_NOTHING);
-	return UNDER_WAY;
+	return flags & MAP_FIXED && length != 0 && check_range(address, PAGE_UP(length)) == 0;
 }
 
 static inline bool is_populated(const struct space *s, uint32_t flags)
@@ -224,18 +200,21 @@ verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, u
 	/* Without a file there is nobody to validate flags. */
 	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
 		return refuse(r, EINVAL);
-	if (space_is_large(s) && make_way(s, r, address, length, flags) != 0)
-		return PARKED;
+	if (space_is_large(s) && change_is_anothers(s, r->task))
+		return park_hard(&s->changers, r);
+	if (space_is_large(s) && replaces(address, length, flags)) {
+		result = unmap_by_shares(s, r, address, address + PAGE_UP(length));
+		if (result != 0)
+			return result == UNDER_WAY ? PARKED : settle(r, result);
+	}
 	if (flags & MAP_GROWSDOWN && !(bits & REGION_SHARED))
 		new.bits |= REGION_DOWN;
 	if (bits & REGION_SHARED)
 		result = map_shared(s, address, length, flags, new);
 	else
 		result = map_region(s, address, length, flags, new);
-	if (result == -ENOMEM && vm_reap() > 0) {
-		r->scratch[MAPPED] = 0;
+	if (result == -ENOMEM && vm_reap() > 0)
 		return give_way(r, BY_THE_END);
-	}
 	return populate_new(s, r, flags, result, length);
 }
 
@@ -256,17 +235,6 @@ static int64_t ask_again_of_vfs(void)
 	return -EWAIT;
 }
 
-/* False: another changes what is mapped, or more pages are to go first; vfs is told when to ask again. */
-static bool may_map_now(struct space *s, uint32_t task, uint64_t address, uint64_t length, uint32_t flags)
-{
-	if (change_is_under_way(s, task))
-		return false;
-	if (way_is_clear(s, address, length, flags))
-		return true;
-	(void)ask_again_of_vfs();
-	return false;
-}
-
 int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,
 		      uint32_t object, uint64_t offset, uint32_t writable, uint64_t *out_address)
 {
@@ -285,8 +253,11 @@ int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t
 	}
 	if (offset + PAGE_UP(length) < offset)
 		return -EOVERFLOW;
-	if (space_is_large(s) && !may_map_now(s, task, address, length, flags))
+	if (space_is_large(s) && change_is_under_way(s, task))
 		return -EWAIT;
+	if (space_is_large(s) && replaces(address, length, flags) &&
+	    unmap_share(s, address, address + PAGE_UP(length)) == UNDER_WAY)
+		return ask_again_of_vfs();
 	result = map_region(s, address, length, flags, new);
 	if (result == -ENOMEM && vm_reap() > 0)
 		return ask_again_of_vfs();

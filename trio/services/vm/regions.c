@@ -145,16 +145,10 @@ void regions_merge(struct space *s, uint64_t begin, uint64_t end)
 	regions_merge_from(s, region_after(s, begin == 0 ? 0 : begin - 1), end);
 }
 
-static bool is_inside(const struct space *s, uint64_t address)
+bool regions_isolate(struct space *s, const struct region *first, uint64_t begin, uint64_t end, uint32_t most)
 {
-	const struct region *r = region_find(s, address);
-
-	return r != NULL && r->begin != address;
-}
-
-bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t most)
-{
-	bool low = is_inside(s, begin), high = is_inside(s, end);
+	const struct region *last = first->end >= end ? first : region_after(s, end);
+	bool low = first->begin < begin, high = last->begin < end && last->end > end;
 
 	INVARIANT(begin < end);
 	if ((low || high) && (s->regions + low + high > most || !regions_reserve(s, 2)))

@@ -143,8 +143,9 @@ struct region *region_erase(struct space *s, struct region *at);
 void regions_merge(struct space *s, uint64_t begin, uint64_t end);
 /* The same from one of them on. */
 void regions_merge_from(struct space *s, struct region *r, uint64_t end);
-/* Regions that go across `begin` or `end` become two; false: no memory, or more regions than `most`. */
-bool regions_isolate(struct space *s, uint64_t begin, uint64_t end, uint32_t most);
+/* Regions that go across `begin` or `end` become two; false: no memory, or more regions than `most`. `first` is
+ * region_after(s, begin). */
+bool regions_isolate(struct space *s, const struct region *first, uint64_t begin, uint64_t end, uint32_t most);
 
 static inline uint64_t region_pages(const struct region *r)
 {
