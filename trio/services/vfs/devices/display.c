@@ -12,9 +12,7 @@ struct display {
 
 static int64_t ask(struct display *d)
 {
-	int64_t result = framebuffer_information(grant_write(d, sizeof *d));
-
-	return result < 0 ? result : 0;
+	return framebuffer_information(grant_write(d, sizeof *d));
 }
 
 int64_t display_open(uint32_t task, struct file *f)
