@@ -307,7 +307,7 @@ static void do_list(void)
 		return;
 	HOLDS(r.result >= 0);
 	fd = (int32_t)r.result;
-	while (vfs_entries(&r, fd, grant_write(bytes, sizeof bytes)), r.result > 0)
+	while (vfs_entries(&r, file_of(r.task, fd), grant_write(bytes, sizeof bytes)), r.result > 0)
 		for (int64_t at = 0; at < r.result;) {
 			struct linux_dirent64 *d = (void *)(bytes + at);
 

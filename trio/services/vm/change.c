@@ -158,9 +158,11 @@ static bool grow_in_place(struct space *s, struct region *old, uint64_t end, uin
 {
 	uint64_t begin = old->begin;
 
-	if (old->end != end || more > USER_TOP - end || !space_is_empty(s, end, end + more))
+	struct region *next = region_next(s, old);
+
+	if (old->end != end || more > USER_TOP - end || next->begin < end + more)
 		return false;
-	if (!space_promise(s, promise_for(s, region_after(s, end), end, end + more, old->bits)))
+	if (!space_promise(s, promise_for(s, next, end, end + more, old->bits)))
 		return false;
 	/* committed */
 	old->end += more;

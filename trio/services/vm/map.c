@@ -27,7 +27,7 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 		r = region_erase(s, r);
 		promised += promise_for(s, r, gone.begin, gone.end, gone.bits);
 	}
-	place_freed(s, r);
+	s->place_from = MAX(s->place_from, MIN(r->begin, s->place_top));
 	return promised;
 }
 
@@ -60,6 +60,58 @@ static uint64_t pages_mapped(const struct space *s, uint64_t begin, uint64_t end
 	return pages;
 }
 
+/* Where what is placed below a region has to end. */
+static uint64_t floor_of(const struct region *r)
+{
+	uint64_t gap = r->bits & REGION_DOWN ? STACK_GAP : 0;
+
+	return r->begin > gap ? r->begin - gap : 0;
+}
+
+/* The highest hole of `length` bytes below `top`; 0: none. *most: becomes the size of the largest one passed over. */
+static uint64_t hole_below(const struct space *s, uint64_t length, uint64_t top, uint64_t *most)
+{
+	struct region *r = region_after(s, top);
+
+	while (r != s->list) {
+		uint64_t end = MIN(top, floor_of(r)), low;
+
+		r = region_previous(s, r);
+		low = MAX(USER_LOW, r->end);
+		if (end > low && end - low >= length)
+			return end - length;
+		if (end > low)
+			*most = MAX(*most, end - low);
+	}
+	return 0;
+}
+
+/* What the last search saw is remembered, so that many mappings one below the other are not searched through each
+ * time. */
+uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
+{
+	uint64_t ignored = 0, found;
+
+	if (top != 0)
+		return hole_below(s, length, top, &ignored);
+	if (length <= s->hole_most) {
+		s->place_from = s->place_top;
+		s->hole_most = 0;
+	}
+	found = hole_below(s, length, s->place_from, &s->hole_most);
+	if (found != 0) {
+		s->place_from = found;
+		return found;
+	}
+	/* Between what is usually left free for the stack and the stack. */
+	return hole_below(s, length, USER_TOP, &ignored);
+}
+
+static bool is_empty(const struct space *s, uint64_t begin, uint64_t end)
+{
+	return region_after(s, begin)->begin >= end;
+}
+
 /* The address for a mapping, as flags and hint say, or a negative errno. */
 static int64_t choose(struct space *s, uint64_t hint, uint64_t length, uint32_t flags)
 {
@@ -72,13 +124,13 @@ static int64_t choose(struct space *s, uint64_t hint, uint64_t length, uint32_t 
 			return -ENOMEM;
 		if (hint < USER_LOW)
 			return -EPERM;
-		if (flags & MAP_FIXED_NOREPLACE && !space_is_empty(s, hint, hint + length))
+		if (flags & MAP_FIXED_NOREPLACE && !is_empty(s, hint, hint + length))
 			return -EEXIST;
 		return (int64_t)hint;
 	}
 	if (hint != 0 && hint < USER_TOP) {
 		hint = MAX(PAGE_UP(hint), USER_LOW);
-		if (length <= USER_TOP - hint && space_is_empty(s, hint, hint + length))
+		if (length <= USER_TOP - hint && is_empty(s, hint, hint + length))
 			return (int64_t)hint;
 	}
 	placed = space_place(s, length, flags & MAP_32BIT ? 1UL << 31 : 0);
@@ -203,7 +255,7 @@ verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, u
 	if (space_is_large(s) && change_is_anothers(s, r->task))
 		return park_hard(&s->changers, r);
 	if (space_is_large(s) && replaces(address, length, flags)) {
-		result = unmap_by_shares(s, r, address, address + PAGE_UP(length));
+		result = unmap_for(s, r, address, address + PAGE_UP(length));
 		if (result != 0)
 			return result == UNDER_WAY ? PARKED : settle(r, result);
 	}

@@ -188,12 +188,6 @@ int64_t promise_for_all(const struct space *s, uint32_t without);
  * was there has been dropped. False: no memory. */
 bool space_promise(struct space *s, int64_t pages);
 
-/* place.c: an address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
-uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
-/* Nothing is mapped any more right below `above`, which is region_after() there. */
-void place_freed(struct space *s, const struct region *above);
-bool space_is_empty(const struct space *s, uint64_t begin, uint64_t end);
-
 /* What a region costs beside its pages, in pages. */
 #define REGION_WORK 8
 
@@ -262,6 +256,8 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end);
 /* `new`, which gets its addresses, where room is reserved and nothing is; `*at` is where it is among the regions then.
  * It is not merged. `already`: pages that are promised for it. False: no memory. */
 struct region *place_region(struct space *s, uint64_t begin, uint64_t length, struct region *new, int64_t already);
+/* An address for `length` bytes, as high as may be; below `top` where that is not 0. 0: no room. */
+uint64_t space_place(struct space *s, uint64_t length, uint64_t top);
 /* Where to map, as flags and hint say; it is empty then and room is reserved for one region there. An address or a
  * negative errno. */
 int64_t make_place(struct space *s, uint64_t hint, uint64_t length, uint32_t flags, uint32_t bits);

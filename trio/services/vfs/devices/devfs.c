@@ -134,7 +134,7 @@ static int64_t device_mount(struct mount *m, const char *source, const char *opt
 {
 	int64_t result = 0;
 
-	TRY(tmpfs_root(m, 0755, TMPFS_MAGIC));
+	TRY(tmpfs_root(m, 0755));
 	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
 		if (is_there(&devices[i]))
 			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, NULL);

@@ -369,19 +369,17 @@ static verdict allocate_share(struct request *r, struct node *n, uint64_t from, 
 	return result == 0 && r->scratch[0] < end ? give_way(r, BY_THE_END) : settle(r, result);
 }
 
-verdict vfs_allocate(struct request *r, int32_t fd, uint32_t mode, int64_t from, int64_t length)
+verdict vfs_allocate(struct request *r, struct file *f, uint32_t mode, int64_t from, int64_t length)
 {
-	struct file *f = file_of(r->task, fd);
-	const struct node *n;
+	const struct node *n = f->node;
 	int64_t end;
 
-	if (f == NULL || !file_writes(f))
+	if (!file_writes(f))
 		return refuse(r, EBADF);
 	if (from < 0 || length <= 0)
 		return refuse(r, EINVAL);
 	if ((mode & ~(uint32_t)FALLOC_FL_KEEP_SIZE) != 0)
 		return refuse(r, EOPNOTSUPP);
-	n = f->node;
 	if (n == NULL)
 		return refuse(r, ESPIPE);
 	if (!S_ISREG(n->mode))

@@ -5,12 +5,8 @@
 /* More than programs ask for at a time. */
 #define ENTRIES_BYTES (64UL << 10)
 
-verdict vfs_entries(struct request *r, int32_t fd, struct grant to)
+verdict vfs_entries(struct request *r, struct file *f, struct grant to)
 {
-	struct file *f = file_of(r->task, fd);
-
-	if (f == NULL || !file_reads(f))
-		return refuse(r, EBADF);
 	if (f->operations->entries == NULL)
 		return refuse(r, ENOTDIR);
 	return vfs_settle(r, f->operations->entries(f, grant_part(to, 0, ENTRIES_BYTES)));

@@ -16,8 +16,6 @@
 #define MS_MAGIC 0xc0ed0000UL
 #define MS_MAGIC_MASK 0xffff0000UL
 
-extern const struct file_system root_file_system;
-
 static const struct file_system *const kinds[] = { &tmpfs, &device_file_system, &proc_file_system, &empty_file_system,
 						   &disk_file_system };
 
@@ -43,8 +41,8 @@ int64_t mount_root(void)
 	struct mount *m = &vfs.mounts[0];
 
 	mount_begin(m, 0, "rootfs");
-	TRY(tmpfs_root(m, 0755, TMPFS_MAGIC));
-	m->type = &root_file_system;
+	TRY(tmpfs_root(m, 0755));
+	m->type = &tmpfs;
 	vfs.root = m->root;
 	return 0;
 }

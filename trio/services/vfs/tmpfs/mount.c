@@ -2,16 +2,13 @@
 #include "kernel.h"
 #include "tmpfs/tmpfs.h"
 
-#define SYSFS_MAGIC 0x62656572
-
-int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type)
+int64_t tmpfs_root(struct mount *m, uint32_t mode)
 {
 	struct file_attributes as = { .mode = S_IFDIR | mode };
 	struct tmpfs_mount *state = vfs_take(sizeof *state);
 
 	if (state == NULL)
 		return -ENOMEM;
-	state->type = type;
 	m->state = state;
 	if (tmpfs_make(m, &as, &m->root) != 0) {
 		vfs_give(state, sizeof *state);
@@ -76,7 +73,7 @@ void tmpfs_numbers(struct mount *m, struct file_system_numbers *to)
 	uint64_t left = 0, total = 0;
 
 	kernel_memory_free(&left, &total);
-	to->type = state->type;
+	to->type = TMPFS_MAGIC;
 	to->block_size = PAGE;
 	to->blocks = state->pages_most != 0 ? state->pages_most : total;
 	to->blocks_free = state->pages_most != 0 ? MIN(left, state->pages_most - state->pages) : left;
@@ -146,7 +143,7 @@ static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char 
 	while (*options != '\0')
 		if (!one_option(&options, values))
 			return -EINVAL;
-	TRY(tmpfs_root(m, values[MODE] & 07777, TMPFS_MAGIC));
+	TRY(tmpfs_root(m, values[MODE] & 07777));
 	state = m->state;
 	state->pages_most = values[PAGES];
 	state->nodes_most = values[NODES];
@@ -157,14 +154,12 @@ static int64_t tmpfs_mount_with(struct mount *m, const char *source, const char 
 
 static int64_t mount_empty(struct mount *m, const char *source, const char *options)
 {
-	return tmpfs_root(m, 0555, SYSFS_MAGIC);
+	return tmpfs_root(m, 0555);
 }
 
 const struct file_system tmpfs = {
 	.name = "tmpfs", .mount = tmpfs_mount_with, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
 };
-/* It is never unmounted. */
-const struct file_system root_file_system = { .name = "rootfs", .numbers = tmpfs_numbers };
 const struct file_system empty_file_system = {
 	.name = "sysfs", .mount = mount_empty, .unmount = tmpfs_unmount, .numbers = tmpfs_numbers
 };

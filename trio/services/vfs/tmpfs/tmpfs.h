@@ -52,7 +52,6 @@ struct tmpfs_node {
 /* Of a mount: what it may have, 0: what memory allows. Bytes, nodes. */
 struct tmpfs_mount {
 	uint64_t pages, pages_most, nodes, nodes_most;
-	uint32_t type;
 };
 
 static inline struct tmpfs_node *tmpfs_node_of(struct node *n)
@@ -67,7 +66,7 @@ static inline struct tmpfs_mount *tmpfs_mount_of(struct tmpfs_node *n)
 /* tmpfs.c */
 /* A node without a name yet, held. */
 int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out);
-int64_t tmpfs_root(struct mount *m, uint32_t mode, uint32_t type);
+int64_t tmpfs_root(struct mount *m, uint32_t mode);
 /* A device's node, a link or a folder in the root of a mount, at its making. 0 or -ENOMEM. */
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
 int64_t tmpfs_unmount(struct mount *m);
