@@ -88,7 +88,7 @@ verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t 
 		return refuse(r, EINVAL);
 	}
 	if (vfs_write_back() == -EWAIT)
-		return disk_park(r);
+		return park_hard(&pm.disk, r);
 	kernel_shut_down(command == REBOOT_RESTART, 0);
 	return answer(r, 0);
 }

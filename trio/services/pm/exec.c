@@ -284,11 +284,9 @@ verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t
 		result = execute(t, directory, flags);
 	if (result == WAITS_FOR_THREADS)
 		return park_hard(&t->waiting, r);
-	if (result == WAITS_FOR_MEMORY)
-		return park_hard(&pm.disk[FS_ANYTHING], r);
 	if (result == GIVES_WAY)
 		return give_way(r, BY_NOTHING);
-	if (result == -EWAIT)
-		return disk_park(r);
+	if (result == WAITS_FOR_MEMORY || result == -EWAIT)
+		return park_hard(&pm.disk, r);
 	return settle(r, result);
 }

@@ -144,7 +144,7 @@ verdict thread_leave(struct thread *t, struct request *r)
 	if (pm.semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(p))
 		return give_way(r, BY_NOTHING);
 	if (vfs_leave(slot) == -EWAIT || vm_leave(slot) == -EWAIT)
-		return park_hard(&pm.disk[FS_ANYTHING], r);
+		return park_hard(&pm.disk, r);
 	usage_add(&p->own, &used);
 	kernel_task_end(slot);
 	thread_remove(t);

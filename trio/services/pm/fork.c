@@ -151,7 +151,7 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 		result = reserve_memory(self->slot, (uint32_t)slot, flags);
 	if (result == -EWAIT) {
 		r->scratch[SLOT] = (uint64_t)slot + 1;
-		return park_hard(&pm.disk[FS_ANYTHING], r);
+		return park_hard(&pm.disk, r);
 	}
 	if (result != 0) {
 		slot_give((uint32_t)slot);

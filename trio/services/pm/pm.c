@@ -25,32 +25,15 @@ static void terminal(void)
 		signal_group((int32_t)group, signal);
 }
 
-verdict disk_park(struct request *r)
-{
-	uint32_t on;
-
-	(void)vfs_disk_waited(&on);
-	return park_hard(&pm.disk[on % FS_THINGS], r);
-}
-
-static void disk_ready(void)
-{
-	uint64_t came;
-
-	(void)vfs_disk_came(&came);
-	/* vm and vfs also tell so that they may be asked again. */
-	for (came |= 1ULL << FS_ANYTHING; came != 0; came &= came - 1)
-		unpark(&pm.disk[__builtin_ctzll(came)]);
-	if (pm.shutting_down)
-		shut_down();
-}
-
 void pm_notified(uint64_t bits)
 {
 	if (bits & NOTIFIED_PM_TERMINAL)
 		terminal();
-	if (bits & NOTIFIED_PM_DISK_READY)
-		disk_ready();
+	if (bits & NOTIFIED_PM_DISK_READY) {
+		unpark(&pm.disk);
+		if (pm.shutting_down)
+			shut_down();
+	}
 	if (bits & 1UL << NOTIFY_ALARM)
 		timers_pass();
 }

@@ -195,8 +195,8 @@ struct pm {
 	uint32_t stopped;
 	struct link timers;
 	struct semaphores semaphores;
-	/* Requests that wait for a disk, by what of it (vfs.disk_waited), FS_ANYTHING for memory too. */
-	struct queue disk[FS_THINGS];
+	/* Requests that wait for a disk or for memory: what comes wakes all. */
+	struct queue disk;
 	/* init has ended and what is not yet on a disk is being written. */
 	bool shutting_down;
 	uint32_t hardware, hardware_2;
@@ -310,8 +310,6 @@ void process_end(struct process *p, uint32_t status, const struct thread *except
 verdict thread_leave(struct thread *t, struct request *r);
 void parent_tell(struct process *p, int32_t code, uint32_t status);
 void shut_down(void);
-/* pm.c: parks a request for which vfs has just said EWAIT until what it waits for has come. */
-verdict disk_park(struct request *r);
 
 /* groups.c */
 bool group_is_orphaned(int32_t group, const struct process *except);

@@ -130,9 +130,6 @@ struct vfs {
 	struct node *root;
 	/* Those who wait for a disk, by what of it (fs.waited); for a disk's special file; for a lock. */
 	struct queue disk_waiters[FS_THINGS], block_waiters, lock_waiters;
-	/* What has come since pm asked; it waits for nothing of a disk, and is told at once. */
-	uint64_t came_for_pm;
-	bool pm_waits_for_no_disk;
 	/* Those under way, and those that are free: of vm no more is taken on than there are. disk/pages.c */
 	struct link loads, loads_free;
 	struct load load_places[LOADS];

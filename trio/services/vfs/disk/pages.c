@@ -239,25 +239,8 @@ void disk_notified(void)
 	came |= 1ULL << FS_ANYTHING;
 	remote_pages_go_on(came);
 	room_came(room);
-	vfs.came_for_pm |= came;
 	for (uint64_t rest = came & ~(1ULL << FS_ROOM); rest != 0; rest &= rest - 1)
 		unpark(&vfs.disk_waiters[__builtin_ctzll(rest)]);
 	/* pm may wait for a program's bytes. */
 	notify(ENDPOINT_PM, PM_DISK_READY);
-}
-
-int64_t vfs_disk_waited(uint32_t *on)
-{
-	if (!vfs.pm_waits_for_no_disk)
-		return fs_waited(on);
-	vfs.pm_waits_for_no_disk = false;
-	*on = FS_ANYTHING;
-	return 0;
-}
-
-int64_t vfs_disk_came(uint64_t *what)
-{
-	*what = vfs.came_for_pm;
-	vfs.came_for_pm = 0;
-	return 0;
 }

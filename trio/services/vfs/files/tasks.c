@@ -119,10 +119,8 @@ int64_t vfs_executed(uint32_t task, struct grant arguments)
 		t->descriptors->references--;
 		t->descriptors = own;
 	}
-	if (!descriptors_close_marked(task)) {
-		vfs.pm_waits_for_no_disk = true;
+	if (!descriptors_close_marked(task))
 		return ask_again();
-	}
 	command = vfs_take(sizeof *command + length);
 	if (command == NULL)
 		return -ENOMEM;
@@ -330,8 +328,6 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 		return result;
 	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, at, 0, &mapped);
 	vm_object_drop(object);
-	if (result == -EWAIT)
-		vfs.pm_waits_for_no_disk = true;
 	if (result < 0)
 		return result;
 	if ((protection & PROT_EXEC) != 0)
