@@ -19,8 +19,8 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 24992,
-        "proc/execl": 37380,
+        "proc/fork-exit": 24982,
+        "proc/execl": 37340,
         "ctx/pipe-pair@same-cpu": 1717,
         "syscall/open-close": 939,
         "mem/touch@pages=64": 799,

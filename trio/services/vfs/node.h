@@ -49,9 +49,8 @@ struct node_operations {
 	/* Before a file on the node is made: sets file->operations and file->state where they differ from the node's
 	 * `files`. NULL: always possible. A link's, fifo's, socket's or device's is not asked. */
 	int64_t (*open)(struct node *node, struct file *file);
-	/* A vm object with the file's pages from `offset` on, for mmap and execve, held for the caller.
-	 * `at`: the byte of the object that stands for `offset`. NULL: -ENODEV. */
-	int64_t (*object)(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+	/* The vm object of the file's pages, for mmap and execve, held for the caller. NULL: -ENODEV. */
+	int64_t (*object)(struct node *node, uint32_t *object);
 	/* Makes the pages of such an object be there, which else come when they are touched. They are copies, so that a
 	 * shared mapping cannot be written through. NULL: they always are there, and the file's own. */
 	int64_t (*bring)(struct node *node, uint64_t offset, uint64_t length);
@@ -130,8 +129,8 @@ struct file_operations {
 	verdict (*ioctl)(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
 	/* Entries of a folder from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
 	int64_t (*entries)(struct file *f, struct grant to);
-	/* A vm object for mmap, where it is not the node's. NULL: the node's. */
-	int64_t (*object)(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+	/* The same where it is not the node's: with pages from `offset` on. NULL: the node's. */
+	int64_t (*object)(struct file *f, uint64_t offset, uint64_t length, uint32_t *object);
 	/* For fstat, where the file has no node. Fills mode, inode, owner and so on. NULL: mode 0600, one link. */
 	void (*stat)(struct file *f, struct linux_stat *to);
 	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */

@@ -7,16 +7,10 @@
 #define STACK_ROOM (128UL << 20)
 
 struct space *spaces[TASKS], *lives_in[TASKS];
-/* Those that are free. */
-static uint16_t numbers[TASKS];
-static uint32_t number_count;
+_Static_assert(sizeof(struct space) <= PAGE, "each has a page");
 
 void vm_start(void)
 {
-	_Static_assert(sizeof(struct space) <= PAGE, "each has a page");
-	for (uint32_t i = 0; i < TASKS; i++)
-		numbers[i] = (uint16_t)(TASKS - 1 - i);
-	number_count = TASKS;
 }
 
 void vm_notified(uint64_t bits)
@@ -37,20 +31,18 @@ static void forget_places(struct space *s, uint64_t top, uint64_t stack)
 static struct space *space_make(void)
 {
 	struct space *s;
-	uint32_t number;
+	static uint32_t number;
 
-	if (number_count == 0)
-		return NULL;
-	s = pages_take(1);
+	for (uint32_t tried = 0; spaces[number] != NULL && tried < TASKS; tried++)
+		number = (number + 1) % TASKS;
+	s = spaces[number] == NULL ? pages_take(1) : NULL;
 	if (s == NULL)
 		return NULL;
-	number = numbers[number_count - 1];
 	if (kernel_space_create(number) != 0) {
 		pages_give(s, 1);
 		return NULL;
 	}
 	/* committed */
-	number_count--;
 	spaces[number] = s;
 	s->number = number;
 	s->limit_space = s->limit_data = UINT64_MAX;
@@ -78,7 +70,6 @@ static void space_end(struct space *s)
 	space_empty(s, 0);
 	(void)kernel_space_destroy(s->number);
 	spaces[s->number] = NULL;
-	numbers[number_count++] = (uint16_t)s->number;
 	pages_give(s, 1);
 }
 

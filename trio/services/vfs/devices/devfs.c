@@ -62,12 +62,11 @@ static int64_t null_seek(struct file *f, int64_t offset, uint32_t whence)
 }
 
 /* Pages of zeros, which a shared mapping shares with nobody who opens the device again. */
-static int64_t zero_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+static int64_t zero_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object)
 {
 	if (vm_object_create(object) < 0)
 		return -ENOMEM;
-	vm_object_resize(*object, length);
-	*at = 0;
+	vm_object_resize(*object, offset + length);
 	return 0;
 }
 
@@ -79,31 +78,24 @@ static const struct file_operations full_files = { .read = zero_read, .write = f
 static const struct file_operations random_files = { .read = random_read, .write = null_write, .seek = null_seek };
 
 static const struct device devices[] = {
-	{ "null", S_IFCHR | 0666, DEVICE(1, 3), &null_files, NULL },
-	{ "zero", S_IFCHR | 0666, DEVICE(1, 5), &zero_files, NULL },
-	{ "full", S_IFCHR | 0666, DEVICE(1, 7), &full_files, NULL },
-	{ "random", S_IFCHR | 0666, DEVICE(1, 8), &random_files, NULL },
-	{ "urandom", S_IFCHR | 0666, DEVICE(1, 9), &random_files, NULL },
-	{ "tty", S_IFCHR | 0666, DEVICE(5, 0), &terminal_files, terminal_open_own },
-	{ "console", S_IFCHR | 0600, DEVICE(5, 1), &terminal_files, NULL },
-	{ "ttyS0", S_IFCHR | 0660, DEVICE(4, 64), &terminal_files, terminal_open },
-	{ "ram0", S_IFBLK | 0660, DISK_RAM, &disk_files, disk_open },
-	{ "vda", S_IFBLK | 0660, DISK_VIRTIO, &disk_files, disk_open },
-	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open },
-};
-
-/* What else stands there from the beginning. */
-static const struct {
-	const char *name;
-	uint32_t mode;
-	const char *target;
-} others[] = {
-	{ "fd", S_IFLNK | 0777, "/proc/self/fd" },
-	{ "stdin", S_IFLNK | 0777, "/proc/self/fd/0" },
-	{ "stdout", S_IFLNK | 0777, "/proc/self/fd/1" },
-	{ "stderr", S_IFLNK | 0777, "/proc/self/fd/2" },
-	{ "shm", S_IFDIR | 01777, NULL },
-	{ "pts", S_IFDIR | 0755, NULL },
+	{ "null", S_IFCHR | 0666, DEVICE(1, 3), &null_files, NULL, NULL },
+	{ "zero", S_IFCHR | 0666, DEVICE(1, 5), &zero_files, NULL, NULL },
+	{ "full", S_IFCHR | 0666, DEVICE(1, 7), &full_files, NULL, NULL },
+	{ "random", S_IFCHR | 0666, DEVICE(1, 8), &random_files, NULL, NULL },
+	{ "urandom", S_IFCHR | 0666, DEVICE(1, 9), &random_files, NULL, NULL },
+	{ "tty", S_IFCHR | 0666, DEVICE(5, 0), &terminal_files, terminal_open_own, NULL },
+	{ "console", S_IFCHR | 0600, DEVICE(5, 1), &terminal_files, NULL, NULL },
+	{ "ttyS0", S_IFCHR | 0660, DEVICE(4, 64), &terminal_files, terminal_open, NULL },
+	{ "ram0", S_IFBLK | 0660, DISK_RAM, &disk_files, disk_open, NULL },
+	{ "vda", S_IFBLK | 0660, DISK_VIRTIO, &disk_files, disk_open, NULL },
+	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open, NULL },
+	/* What else stands there from the beginning. */
+	{ "fd", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd" },
+	{ "stdin", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd/0" },
+	{ "stdout", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd/1" },
+	{ "stderr", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd/2" },
+	{ "shm", S_IFDIR | 01777, 0, NULL, NULL, NULL },
+	{ "pts", S_IFDIR | 0755, 0, NULL, NULL, NULL },
 };
 
 const struct device *device_of(uint32_t mode, uint32_t number)
@@ -137,9 +129,7 @@ static int64_t device_mount(struct mount *m, const char *source, const char *opt
 	TRY(tmpfs_root(m, 0755));
 	for (uint32_t i = 0; i < COUNT_OF(devices) && result == 0; i++)
 		if (is_there(&devices[i]))
-			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, NULL);
-	for (uint32_t i = 0; i < COUNT_OF(others) && result == 0; i++)
-		result = tmpfs_add(m, others[i].name, others[i].mode, 0, others[i].target);
+			result = tmpfs_add(m, devices[i].name, devices[i].mode, devices[i].number, devices[i].target);
 	if (result != 0)
 		tmpfs_unmount(m);
 	return result;

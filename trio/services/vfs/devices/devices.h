@@ -13,6 +13,8 @@ struct device {
 	const struct file_operations *operations;
 	/* NULL: always. For `task`; sets file->state; a negative errno refuses. */
 	int64_t (*open)(uint32_t task, struct file *f);
+	/* What else devfs has: a link's. */
+	const char *target;
 };
 /* The one that a special node stands for; NULL: none. */
 const struct device *device_of(uint32_t mode, uint32_t number);

@@ -66,7 +66,7 @@ static verdict display_ioctl(struct request *r, struct file *f, uint32_t command
 	return refuse(r, ENOTTY);
 }
 
-static int64_t display_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+static int64_t display_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object)
 {
 	uint64_t frame, count;
 
@@ -74,10 +74,7 @@ static int64_t display_object(struct file *f, uint64_t offset, uint64_t length, 
 		return -ENODEV;
 	if (offset / PAGE > count || (length + PAGE - 1) / PAGE > count - offset / PAGE)
 		return -EINVAL;
-	if (vm_object_device(frame, count, object) < 0)
-		return -ENOMEM;
-	*at = offset;
-	return 0;
+	return vm_object_device(frame, count, object) < 0 ? -ENOMEM : 0;
 }
 
 const struct file_operations display_files = { .read = display_read,

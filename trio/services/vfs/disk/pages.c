@@ -161,7 +161,7 @@ int64_t remote_bring(struct node *node, uint64_t offset, uint64_t length)
 	return pages_load(n, offset / PAGE, (offset + length + PAGE - 1) / PAGE, true, &on);
 }
 
-int64_t remote_object(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+int64_t remote_object(struct node *node, uint32_t *object)
 {
 	struct remote_node *n = remote_of(node);
 
@@ -174,7 +174,6 @@ int64_t remote_object(struct node *node, uint64_t offset, uint64_t length, uint3
 		node_hold(node);
 	n->mapped = true;
 	*object = n->object;
-	*at = offset;
 	return 0;
 }
 

@@ -62,7 +62,7 @@ int64_t remote_truncate(struct node *n, uint64_t size);
 int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to);
 
 /* pages.c */
-int64_t remote_object(struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+int64_t remote_object(struct node *n, uint32_t *object);
 /* Makes pages be there. 0, or -errno. */
 int64_t remote_bring(struct node *n, uint64_t offset, uint64_t length);
 /* Bytes have been written, from `from`'s beginning on: mappings show them. */

@@ -302,7 +302,7 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 {
 	struct file *f = file_of(r->task, fd);
 	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE, copies;
-	uint64_t at = 0, mapped = 0;
+	uint64_t mapped = 0;
 	uint32_t object;
 	int64_t result;
 
@@ -323,14 +323,14 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 	if (copies && shared && (protection & PROT_WRITE) != 0)
 		result = -ENODEV;
 	else if (f->operations->object != NULL)
-		result = f->operations->object(f, offset, length, &object, &at);
+		result = f->operations->object(f, offset, length, &object);
 	else if (f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->object != NULL)
-		result = f->node->operations->object(f->node, offset, length, &object, &at);
+		result = f->node->operations->object(f->node, &object);
 	else
 		result = -ENODEV;
 	if (result != 0)
 		return vfs_settle(r, result);
-	result = vm_map_object(r->task, address, length, protection, flags, object, at, file_writes(f) && !copies,
+	result = vm_map_object(r->task, address, length, protection, flags, object, offset, file_writes(f) && !copies,
 			       &mapped);
 	vm_object_drop(object);
 	if (result < 0)

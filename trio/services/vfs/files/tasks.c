@@ -310,7 +310,7 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 			uint64_t offset)
 {
 	struct node *n = program(file);
-	uint64_t at, mapped;
+	uint64_t mapped;
 	uint32_t object;
 	int64_t result;
 
@@ -323,10 +323,10 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 		if (result != 0)
 			return result;
 	}
-	result = n->operations->object(n, offset, length, &object, &at);
+	result = n->operations->object(n, &object);
 	if (result != 0)
 		return result;
-	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, at, 0, &mapped);
+	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, offset, 0, &mapped);
 	vm_object_drop(object);
 	if (result < 0)
 		return result;

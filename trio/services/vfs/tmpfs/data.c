@@ -198,7 +198,7 @@ int64_t tmpfs_allocate(struct node *node, uint64_t from, uint64_t length, bool k
 	return 0;
 }
 
-int64_t tmpfs_object(struct node *node, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at)
+int64_t tmpfs_object(struct node *node, uint32_t *object)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
 
@@ -210,7 +210,6 @@ int64_t tmpfs_object(struct node *node, uint64_t offset, uint64_t length, uint32
 	}
 	vm_object_hold(n->data.object);
 	*object = n->data.object;
-	*at = offset;
 	return 0;
 }
 

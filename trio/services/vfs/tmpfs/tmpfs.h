@@ -86,7 +86,7 @@ int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, u
 extern const struct file_operations tmpfs_files;
 int64_t tmpfs_truncate(struct node *n, uint64_t size);
 int64_t tmpfs_allocate(struct node *n, uint64_t from, uint64_t length, bool keep);
-int64_t tmpfs_object(struct node *n, uint64_t offset, uint64_t length, uint32_t *object, uint64_t *at);
+int64_t tmpfs_object(struct node *n, uint32_t *object);
 /* All of it goes. */
 void data_drop(struct tmpfs_node *n);
 
