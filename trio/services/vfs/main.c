@@ -23,7 +23,6 @@ void vfs_start(void)
 	own->size_most = UINT64_MAX;
 	names_start();
 	io_start();
-	remote_pages_start();
 }
 
 void vfs_notified(uint64_t bits)
@@ -32,7 +31,7 @@ void vfs_notified(uint64_t bits)
 		terminal_notified();
 	if ((bits >> NOTIFY_ALARM & 1) != 0)
 		lost_alarm();
-	if ((bits & NOTIFIED_VFS_PAGES) != 0)
+	if ((bits & (NOTIFIED_VFS_PAGES | 1UL << NOTIFY_ALARM)) != 0)
 		remote_pages_wanted();
 	if ((bits & (NOTIFIED_VFS_DISK_READY | 1UL << NOTIFY_ALARM)) != 0)
 		disk_notified();

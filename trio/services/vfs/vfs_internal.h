@@ -110,17 +110,6 @@ struct allocator {
 	void *spare[8];
 };
 
-/* Pages of a file on a disk that are being brought: from `index` on those that somebody waits for, then from `begin` on
- * what else is wanted. */
-struct load {
-	struct link link;
-	struct remote_node *node;
-	/* What of the disk it waits for. */
-	uint32_t waits_for;
-	uint64_t index, awaited_end, begin, end;
-};
-#define LOADS 64
-
 struct vfs {
 	/* The last is vfs itself, as root of everything: VFS_TASK. */
 	struct task_files tasks[TASKS + 1];
@@ -130,9 +119,6 @@ struct vfs {
 	struct node *root;
 	/* Those who wait for a disk, by what of it (fs.waited); for a disk's special file; for a lock. */
 	struct queue disk_waiters[FS_THINGS], block_waiters, lock_waiters;
-	/* Those under way, and those that are free: of vm no more is taken on than there are. disk/pages.c */
-	struct link loads, loads_free;
-	struct load load_places[LOADS];
 	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
 	 * the how-manieth poll that is; how many watches a file's poll named, and their changes in all. `any`: of files
 	 * without a watch of their own. polling/poll.h */

@@ -12,6 +12,20 @@
 /* What object_wanted returns; else there is nothing. */
 enum news { WANTED = 1, UNHELD };
 
+/* Pages that are being brought: from `index` on those that somebody waits for, then from `begin` on what else is
+ * wanted. */
+struct load {
+	struct link link;
+	struct remote_node *node;
+	/* What of the disk it waits for. */
+	uint32_t waits_for;
+	uint64_t index, awaited_end, begin, end;
+};
+static struct link loads = { &loads, &loads };
+
+/* Where memory is short, or the disk has no room and no request ends, it is asked again so soon. */
+#define AGAIN_NS 1000000UL
+
 static bool is_beyond(const struct remote_node *n, uint64_t index)
 {
 	return index * PAGE >= n->node.size;
@@ -77,19 +91,14 @@ static bool load_goes_on(struct load *l)
 
 static void load_end(struct load *l)
 {
-	struct remote_node *n = l->node;
-
 	list_remove(&l->link);
-	list_add(&vfs.loads_free, &l->link);
-	node_drop(&n->node);
+	node_drop(&l->node->node);
+	vfs_give(l, sizeof *l);
 }
 
-static void load_begin(struct remote_node *n, uint64_t index, uint64_t count)
+static void load_begin(struct load *l, struct remote_node *n, uint64_t index, uint64_t count)
 {
-	struct load *l = CONTAINER(vfs.loads_free.next, struct load, link);
-
-	list_remove(&l->link);
-	list_add(&vfs.loads, &l->link);
+	list_add(&loads, &l->link);
 	l->node = remote_of(node_hold(&n->node));
 	l->index = l->awaited_end = index;
 	l->begin = index;
@@ -103,43 +112,26 @@ static void load_begin(struct remote_node *n, uint64_t index, uint64_t count)
 		load_end(l);
 }
 
-static void unheld(struct remote_node *n)
-{
-	n->mapped = false;
-	node_drop(&n->node);
-}
-
 void remote_pages_wanted(void)
 {
 	uint64_t name, index, count;
+	struct load *l;
 
-	while (!list_is_empty(&vfs.loads_free)) {
+	while ((l = vfs_take(sizeof *l)) != NULL) {
 		int64_t news = vm_object_wanted(&name, &index, &count);
 		struct remote_node *n = (struct remote_node *)name;
 
-		if (news == UNHELD)
-			unheld(n);
-		else if (news == WANTED)
-			load_begin(n, index, count);
-		else
+		if (news == WANTED) {
+			load_begin(l, n, index, count);
+			continue;
+		}
+		vfs_give(l, sizeof *l);
+		if (news != UNHELD)
 			return;
+		n->mapped = false;
+		node_drop(&n->node);
 	}
-}
-
-void remote_pages_go_on(uint64_t came)
-{
-	LIST_EACH (struct load, l, &vfs.loads, link)
-		if ((came >> l->waits_for & 1) != 0 && load_goes_on(l))
-			load_end(l);
-	remote_pages_wanted();
-}
-
-void remote_pages_start(void)
-{
-	list_start(&vfs.loads);
-	list_start(&vfs.loads_free);
-	for (unsigned i = 0; i < LOADS; i++)
-		list_add(&vfs.loads_free, &vfs.load_places[i].link);
+	alarm_at(ENDPOINT_VFS, now() + AGAIN_NS);
 }
 
 static int64_t object_need(struct remote_node *n)
@@ -216,8 +208,6 @@ verdict disk_park(struct request *r)
 
 /* As many of those who wait for room as there is room for. Where none of these begins a request none ends: so the
  * others do not wait for that alone. */
-#define ROOM_NS 1000000UL
-
 static void room_came(uint32_t room)
 {
 	struct queue *waiters = &vfs.disk_waiters[FS_ROOM];
@@ -225,7 +215,7 @@ static void room_came(uint32_t room)
 	while (room-- > 0 && is_waited_for(waiters))
 		unpark_first(waiters);
 	if (is_waited_for(waiters))
-		alarm_at(ENDPOINT_VFS, now() + ROOM_NS);
+		alarm_at(ENDPOINT_VFS, now() + AGAIN_NS);
 }
 
 void disk_notified(void)
@@ -236,7 +226,9 @@ void disk_notified(void)
 	(void)fs_came(&came, &room);
 	/* vm too tells so that it may be asked again. */
 	came |= 1ULL << FS_ANYTHING;
-	remote_pages_go_on(came);
+	LIST_EACH (struct load, l, &loads, link)
+		if ((came >> l->waits_for & 1) != 0 && load_goes_on(l))
+			load_end(l);
 	room_came(room);
 	for (uint64_t rest = came & ~(1ULL << FS_ROOM); rest != 0; rest &= rest - 1)
 		unpark(&vfs.disk_waiters[__builtin_ctzll(rest)]);

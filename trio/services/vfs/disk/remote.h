@@ -70,9 +70,7 @@ void remote_pages_written(struct remote_node *n, uint64_t offset, struct grant f
 /* The file has another size. */
 void remote_pages_resize(struct remote_node *n);
 void remote_pages_drop(struct remote_node *n);
-/* At the service's start; vm has something to do; the disk has answered so much, a bit each. */
-void remote_pages_start(void);
+/* vm has something to do, or may have. */
 void remote_pages_wanted(void);
-void remote_pages_go_on(uint64_t came);
 
 #endif
