@@ -8,58 +8,62 @@
 
 #define LAST_SIGNAL 64
 
-struct client clients[TASKS];
-
-static bool holds(uint64_t task)
+bool is_held(uint64_t task)
 {
-	return task < TASKS && clients[task].domain == PRESENT_DOMAIN && clients[task].state >= CLIENT_HELD;
+	const struct task *t = task < TASKS ? tasks[task] : NULL;
+
+	return t && t->caller.server == current->serves && t->caller.state >= CLIENT_HELD;
 }
 
 /* One that the kernel called the server for, too: the first process begins so. */
 bool has_client(uint32_t task)
 {
-	const struct caller *present = servers[PRESENT_DOMAIN].present;
+	struct caller *present = current->serves ? current->serves->present : NULL;
 
-	return holds(task) || (present && present->task->number == task);
+	return is_held(task) || (present && task_of_caller(present)->number == task);
 }
 
 /* What a task does beside cannot be left in the middle. */
 bool process_may_end(const struct task *t)
 {
-	return t->state == NEW || holds(t->number);
+	return t->state == NEW || is_held(t->number);
 }
 
-void client_end(uint32_t task)
+void client_end(struct task *t)
 {
-	struct server *s = &servers[clients[task].domain];
-	uint64_t keep = ~(1UL << task % 64);
+	struct server *s = t->caller.server;
+	uint64_t keep = ~(1UL << t->number % 64);
 
-	s->signalled[task / 64] &= keep;
-	s->late[task / 64] &= keep;
-	timer_clear(task);
-	clients[task].state = CLIENT_NONE;
+	s->signalled[t->number / 64] &= keep;
+	s->late[t->number / 64] &= keep;
+	timer_clear(t->number);
+	t->caller.state = CLIENT_NONE;
+}
+
+void client_reply(struct task *t, int64_t result)
+{
+	client_end(t);
+	call_done(&t->caller, result);
 }
 
 int64_t client_answer(uint64_t task, uint64_t from)
 {
 	struct client_answer a;
-	struct caller *c;
+	struct task *t;
 
-	if (!holds(task))
+	if (!is_held(task))
 		return -ESRCH;
 	if (!server_get(&a, from, sizeof a))
 		return -EFAULT;
 	if (a.raises > LAST_SIGNAL)
 		return -EINVAL;
-	c = clients[task].caller;
-	client_end((uint32_t)task);
-	c->request->result = a.result;
-	memcpy(c->request->out, a.out, sizeof a.out);
+	t = tasks[task];
+	memcpy(t->request.out, a.out, sizeof a.out);
 	if (a.raises) {
-		c->request->raises = (uint8_t)a.raises;
-		tasks[task]->work |= WORK_RAISE;
+		t->request.raises = (uint8_t)a.raises;
+		t->work |= WORK_RAISE;
 	}
-	call_done(c);
+	client_reply(t, a.result);
 	return 0;
 }
 
@@ -73,16 +77,16 @@ static bool may_keep(uint32_t domain)
 /* A signal may have come before. */
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 {
-	if (!holds(task))
+	if (!is_held(task))
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
 	tasks[task]->request.ends = (uint8_t)ends;
 	if (request_is_ended(tasks[task]))
 		return 1;
-	clients[task].state = CLIENT_PARKED;
-	servers[PRESENT_DOMAIN].signalled[task / 64] &= ~(1UL << task % 64);
-	servers[PRESENT_DOMAIN].late[task / 64] &= ~(1UL << task % 64);
+	tasks[task]->caller.state = CLIENT_PARKED;
+	current->serves->signalled[task / 64] &= ~(1UL << task % 64);
+	current->serves->late[task / 64] &= ~(1UL << task % 64);
 	if (tasks[task]->work & WORK_END && !may_keep(PRESENT_DOMAIN))
 		return 0;
 	if (deadline == NEVER)
@@ -94,74 +98,71 @@ int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 
 int64_t client_gave_way(uint64_t task, uint64_t ends)
 {
-	if (!holds(task))
+	if (!is_held(task))
 		return -ESRCH;
 	if (ends > BY_NOTHING)
 		return -EINVAL;
-	clients[task].state = CLIENT_HELD;
+	tasks[task]->caller.state = CLIENT_HELD;
 	tasks[task]->request.ends = (uint8_t)ends;
 	return request_is_ended(tasks[task]);
 }
 
-static void tell(uint32_t task, uint64_t *bits)
+static void tell(const struct task *t, uint64_t *bits)
 {
-	uint32_t domain = clients[task].domain;
+	struct server *s = t->caller.server;
 
-	bits[task / 64] |= 1UL << task % 64;
-	servers[domain].told_of_clients = true;
-	server_wake(domain);
+	bits[t->number / 64] |= 1UL << t->number % 64;
+	s->told_of_clients = true;
+	server_wake(s->domain);
 }
 
 void server_interrupt(struct task *t)
 {
-	struct client *c = &clients[t->number];
+	const struct caller *c = &t->caller;
 	bool ends = c->state == CLIENT_PARKED && request_is_ended(t);
 
 	if (ends)
-		tell(t->number, servers[c->domain].signalled);
+		tell(t, c->server->signalled);
 	if (c->state != CLIENT_NONE && t->work & WORK_END &&
-	    (ends || c->state != CLIENT_PARKED || !may_keep(c->domain)))
+	    (ends || c->state != CLIENT_PARKED || !may_keep(c->server->domain)))
 		timer_set(t->number, now() + KILL_NS);
 }
 
-static void leave_server(uint32_t task)
+static void leave_server(struct task *t)
 {
-	if (clients[task].state == CLIENT_SENT)
-		list_remove(&clients[task].caller->link);
+	if (t->caller.state == CLIENT_SENT)
+		list_remove(&t->caller.link);
 	else
-		tell(task, servers[clients[task].domain].gone);
-	client_end(task);
+		tell(t, t->caller.server->gone);
+	client_end(t);
 }
 
 /* Its process was killed, and the server has not answered since. */
-static void client_killed(uint32_t task)
+static void client_killed(struct task *t)
 {
-	struct caller *caller = clients[task].caller;
-
-	leave_server(task);
-	grants_revoke(0, task);
-	caller->request->result = -EINTR;
-	call_done(caller);
+	leave_server(t);
+	grants_revoke(0, t->number);
+	call_done(&t->caller, -EINTR);
 }
 
 bool server_has_parked(const struct task *t)
 {
-	return clients[t->number].state == CLIENT_PARKED;
+	return t->caller.state == CLIENT_PARKED;
 }
 
-void server_late(uint32_t task)
+void server_late(struct task *t)
 {
-	if (clients[task].state == CLIENT_PARKED && !(tasks[task]->work & WORK_END))
-		tell(task, servers[clients[task].domain].late);
-	else if (clients[task].state != CLIENT_NONE)
-		client_killed(task);
+	if (t->caller.state == CLIENT_PARKED && !(t->work & WORK_END))
+		tell(t, t->caller.server->late);
+	else if (t->caller.state != CLIENT_NONE)
+		client_killed(t);
 }
 
-/* Its kernel stack, where the caller is, goes away. */
+/* Its kernel stack, where the message is, goes away. */
 void server_forget(struct task *t)
 {
-	if (clients[t->number].state == CLIENT_NONE)
+	if (t->caller.state == CLIENT_NONE)
 		return;
-	leave_server(t->number);
-	grants_end(t->number);
+	leave_server(t);
+	grants_end(&t->caller);
 }

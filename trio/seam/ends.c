@@ -10,15 +10,12 @@
 
 static void fail(struct caller *c)
 {
-	c->m->result = -EIO;
-	if (c->request) {
-		c->request->result = -EIO;
-		client_end(c->request->task);
-	}
-	call_done(c);
+	if (is_client(c))
+		client_end(task_of_caller(c));
+	call_done(c, -EIO);
 }
 
-static void callers_fail(struct server *s, uint32_t domain)
+static void callers_fail(struct server *s)
 {
 	if (s->present)
 		fail(s->present);
@@ -30,8 +27,8 @@ static void callers_fail(struct server *s, uint32_t domain)
 		fail(c);
 	}
 	for (uint32_t task = 0; task < TASKS; task++)
-		if (clients[task].state != CLIENT_NONE && clients[task].domain == domain)
-			fail(clients[task].caller);
+		if (tasks[task] && tasks[task]->caller.state != CLIENT_NONE && tasks[task]->caller.server == s)
+			fail(&tasks[task]->caller);
 }
 
 _Noreturn void server_end(const char *format, ...)
@@ -50,7 +47,7 @@ _Noreturn void server_end(const char *format, ...)
 		panic("%s: %s", domains[domain].name, line);
 	log_line("%s ends: %s", domains[domain].name, line);
 	s->dead = true;
-	callers_fail(s, domain);
+	callers_fail(s);
 	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++) {
 		if (process_is(endpoint)) {
 			timer_clear(TASKS + endpoint);

@@ -1,7 +1,7 @@
 /* grants.c: the table of grants, and copies by them. An entry is made for a message that has a grant in it, in the
  * hands of the domain that gets the message, and ends with the call. A copy walks the owner's page tables: no address
  * space is entered for it, and nothing faults but the server's own side. */
-#include "ipc.h"
+#include "servers.h"
 #include "structure.h"
 #include "x86/entry.h"
 #include "x86/paging.h"
@@ -11,12 +11,8 @@
 #define CLIENT_GRANTS 2
 #define GRANTS (CALL_GRANTS + CLIENT_GRANTS)
 #define CALLERS (NOTIFIER + 1)
-/* Beyond the table. */
-#define NO_GRANT (GRANT_ENTRY | 0x3fffUL << GRANT_ENTRY_SHIFT)
 #define OFFSET_MASK 0xffffffffUL
 #define TRIES 4
-
-enum { RIGHT_READ = 1, RIGHT_WRITE = 2 };
 
 /* `owner`: a task, TASKS + a domain, or TASKS: the kernel. `base`: an address of its, or of a task's vector. */
 static struct entry {
@@ -27,12 +23,25 @@ static struct entry {
 } table[CALLERS][GRANTS];
 static uint8_t next_client_grant[DOMAINS];
 
-static uint64_t id_of(uint32_t caller, unsigned which)
+static uint64_t id_of(uint32_t caller, const struct entry *e)
 {
-	uint64_t index = caller * GRANTS + which;
+	uint64_t index = caller * GRANTS + (uint64_t)(e - table[caller]);
 
-	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT |
-	       (uint64_t)table[caller][which].generation << GRANT_GENERATION_SHIFT;
+	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT | (uint64_t)e->generation << GRANT_GENERATION_SHIFT;
+}
+
+/* Those of a call last as long as it waits. */
+static bool lasts(uint32_t caller, unsigned which)
+{
+	const struct task *t = NULL;
+
+	if (caller < TASKS)
+		t = tasks[caller];
+	else if (caller > TASKS && caller < NOTIFIER)
+		t = servers[caller - TASKS].task;
+	else if (caller == NOTIFIER)
+		t = notifier;
+	return t && which < t->caller.grants;
 }
 
 /* NULL: there is none, it is not the holder's, or it lasts no more. */
@@ -40,13 +49,14 @@ static const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned right
 {
 	uint64_t index = id >> GRANT_ENTRY_SHIFT & 0x3fff;
 	uint32_t caller = (uint32_t)(index / GRANTS);
-	const struct entry *e = &table[MIN(caller, CALLERS - 1)][index % GRANTS];
+	unsigned which = index % GRANTS;
+	const struct entry *e = &table[MIN(caller, CALLERS - 1)][which];
 
 	if (caller >= CALLERS || e->holder != holder || (e->rights & rights) != rights)
 		return NULL;
 	if (e->generation != (uint16_t)(id >> GRANT_GENERATION_SHIFT))
 		return NULL;
-	return index % GRANTS < CALL_GRANTS || has_client(e->owner) ? e : NULL;
+	return (which < CALL_GRANTS ? lasts(caller, which) : has_client(e->owner)) ? e : NULL;
 }
 
 /* What a grant in the present task's message stands for: false where it has no right to that. The kernel's memory is
@@ -76,44 +86,43 @@ static bool resolve(struct grant g, unsigned rights, struct entry *to)
 	return !domain || !is_vector(g.id);
 }
 
-int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder)
+bool grant_give(struct caller *c, unsigned holder, uint64_t *word, unsigned rights)
 {
-	uint32_t caller = current->number, made = 0;
+	uint32_t caller = task_of_caller(c)->number;
+	struct entry *e = &table[caller][c->grants];
 
-	for (uint32_t at = 0, left = shape->reads | shape->writes; left; at++, left >>= 1) {
-		unsigned rights =
-			(shape->reads >> at & 1 ? RIGHT_READ : 0) | (shape->writes >> at & 1 ? RIGHT_WRITE : 0);
-		struct entry *e = &table[caller][made];
+	INVARIANT(c->grants < CALL_GRANTS);
+	/* A program's own memory, as most are. */
+	if (caller < TASKS && (word[0] <= USER_END || is_vector(word[0]))) {
+		e->base = word[0];
+		e->length = word[1];
+		e->owner = caller;
+	} else if (!resolve((struct grant){ word[0], word[1] }, rights, e)) {
+		return false;
+	}
+	e->rights = (uint8_t)rights;
+	e->holder = (uint8_t)holder;
+	e->generation++;
+	word[0] = id_of(caller, e);
+	c->grants++;
+	return true;
+}
 
-		if (!(left & 1))
+bool grants_give(struct caller *c, const struct endpoint *e, uint16_t call, uint64_t *words)
+{
+	for (const struct shape_grant *g = e->shapes[call].grants; g->rights; g++) {
+		if (grant_put(c, e->domain, &words[g->at], g->rights))
 			continue;
-		INVARIANT(made < CALL_GRANTS);
-		if (!resolve((struct grant){ m->words[at], m->words[at + 1] }, rights, e))
-			return -EFAULT;
-		e->rights = (uint8_t)rights;
-		e->holder = (uint8_t)holder;
-		m->words[at] = id_of(caller, made++);
+		grants_end(c);
+		return false;
 	}
-	return 0;
+	return true;
 }
 
-void grants_end(uint32_t caller)
+bool grants_are_own(const struct shape *shape, const uint64_t *words)
 {
-	struct entry *entries = table[caller];
-
-	for (unsigned i = 0; i < CALL_GRANTS && entries[i].rights; i++) {
-		entries[i].rights = 0;
-		entries[i].holder = 0;
-		entries[i].generation++;
-	}
-}
-
-bool grants_are_own(const struct shape *shape, const struct message *m)
-{
-	uint32_t grants = shape->reads | shape->writes;
-
-	for (uint32_t at = 0; grants >> at; at++)
-		if (grants >> at & 1 && !is_entry(m->words[at]) && !is_user(m->words[at], m->words[at + 1]))
+	for (const struct shape_grant *g = shape->grants; g->rights; g++)
+		if (!is_entry(words[g->at]) && !is_user(words[g->at], words[g->at + 1]))
 			return false;
 	return true;
 }
@@ -141,7 +150,7 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 			     .generation = (uint16_t)(e->generation + 1),
 			     .holder = (uint8_t)domain,
 			     .rights = RIGHT_READ | RIGHT_WRITE };
-	return id_of(TASKS + domain, which);
+	return id_of(TASKS + domain, e);
 }
 
 /* Copies ---------------------------------------------------------------------------------------------------------- */

@@ -1,245 +1,158 @@
-/* ipc.c: messages between domains: a caller gives its message to a server, which is a task with a queue, and waits
- * until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
+/* ipc.c: messages that wait for nothing: a caller's words go to a server that waits for any, in registers, and the server
+ * has the processor; its reply brings it back, with its wait for the next message. No queue of those that are ready is
+ * asked, no time is taken: the processor's time stays the caller's (task_account). Whatever these numbered guards refuse
+ * goes by queued.c, which does all. After "committed" nothing fails. */
 #include "servers.h"
+#include "core/checked.h"
 #include "queue.h"
+#include "x86/switch.h"
 
-struct server servers[DOMAINS];
-static uint64_t notifications[ENDPOINTS];
-/* Servers that were notified, a bit a domain. */
-static uint64_t servers_notified;
-
-void server_wake(uint32_t domain)
+/* To a server's process that waits for a message: whatever it was doing in the kernel is over. */
+static inline void enter_process(struct task *server)
 {
-	struct server *s = &servers[domain];
+	struct task *from = current;
 
-	if (!s->receives || s->dead)
-		return;
-	s->receives = false;
-	servers_notified |= 1UL << domain;
-	services_notified |= SERVERS_NOTIFIED;
+	processor_to_server(from, server);
+	current = server;
+	task_leave_for_process(&from->kernel_sp, server->user);
 }
 
-void server_notify(uint32_t endpoint, uint64_t bits)
+/* From a server to a program whose system call is over: to its registers. */
+static inline void return_to_program(struct task *program)
 {
-	uint32_t domain = endpoints[endpoint].domain;
+	struct task *server = current;
 
-	notifications[endpoint] |= bits;
-	servers[domain].notified |= 1UL << endpoint;
-	server_wake(domain);
-}
-
-/* They run before who runs now, the one with the lowest services first. */
-void servers_deliver(void)
-{
-	for (uint32_t domain = 1; domain < DOMAINS; domain++) {
-		if (!(servers_notified >> domain & 1))
-			continue;
-		servers_notified &= ~(1UL << domain);
-		task_start_first(servers[domain].task);
-		current->work |= WORK_YIELD;
-	}
-}
-
-/* Calls ----------------------------------------------------------------------------------------------------------- */
-
-static void wait_for_reply(struct caller *c)
-{
-	struct server *s = &servers[endpoints[c->endpoint].domain];
-	enum task_state before = current->state;
-
-	COUNT(messages, 1);
-	queue_add(&s->callers, &c->link);
-	current->state = WAITING;
-	if (s->receives) {
-		s->receives = false;
-		s->task->state = READY;
-		COUNT(switches_direct, 1);
-		task_run(s->task);
-	}
-	while (!c->done) {
-		current->state = WAITING;
-		schedule();
-	}
-	task_goes_on(before);
-}
-
-void message_client_call(uint32_t endpoint, struct request *r, struct message *m)
-{
-	const struct endpoint *e = &endpoints[endpoint];
-	struct caller c = { .task = current, .m = m, .endpoint = endpoint, .request = r };
-
-	m->result = servers[e->domain].dead ? -EIO : grants_give(&e->shapes[m->call], m, e->domain);
-	if (m->result == 0) {
-		if (r)
-			clients[r->task] = (struct client){ &c, e->domain, CLIENT_SENT };
-		wait_for_reply(&c);
-		return;
-	}
-	if (r)
-		r->result = m->result;
-	grants_end(current->number);
-}
-
-void message_call(uint32_t endpoint, struct message *m)
-{
-	message_client_call(endpoint, NULL, m);
-}
-
-void call_done(struct caller *c)
-{
-	COUNT_FOR(c->task, replies, 1);
-	grants_end(c->task->number);
-	c->done = true;
-	task_start(c->task);
-}
-
-/* What is next ---------------------------------------------------------------------------------------------------- */
-
-static bool take_bit(uint64_t *bits, uint32_t *which)
-{
-	for (uint32_t i = 0; i < TASKS / 64; i++) {
-		if (!bits[i])
-			continue;
-		*which = i * 64 + (uint32_t)__builtin_ctzl(bits[i]);
-		bits[i] &= bits[i] - 1;
-		return true;
-	}
-	return false;
-}
-
-static bool next_of_clients(struct server *s, struct incoming *in)
-{
-	if (!s->told_of_clients)
-		return false;
-	if (take_bit(s->gone, &in->who))
-		in->kind = INCOMING_GONE;
-	else if (take_bit(s->signalled, &in->who))
-		in->kind = INCOMING_SIGNAL;
-	else if (take_bit(s->late, &in->who))
-		in->kind = INCOMING_LATE;
+	program->user->rax = (uint64_t)program->caller.result;
+	if (payer != program)
+		task_account(program);
+	if (server->user)
+		processor_to_program(server, program);
 	else
-		s->told_of_clients = false;
-	return s->told_of_clients;
+		processor_switch(server, program);
+	current = program;
+	task_leave_for_program(&server->kernel_sp, program->user);
 }
 
-static bool next_notification(struct server *s, struct incoming *in)
+/* The server, which waits for a message, has one; the caller, who runs, waits where it is. */
+static inline void enter(struct task *server, uint64_t header)
 {
-	uint32_t endpoint;
-
-	if (!s->notified)
-		return false;
-	endpoint = 63U - (uint32_t)__builtin_clzl(s->notified);
-	s->notified &= ~(1UL << endpoint);
-	*in = (struct incoming){ .kind = INCOMING_NOTIFIED, .endpoint = endpoint, .bits = notifications[endpoint] };
-	notifications[endpoint] = 0;
-	return true;
-}
-
-static bool next_caller(struct server *s, struct incoming *in)
-{
-	struct caller *c;
-
-	if (queue_is_empty(&s->callers))
-		return false;
-	c = CONTAINER(s->callers.head.next, struct caller, link);
-	list_remove(&c->link);
-	*in = (struct incoming){ .kind = INCOMING_CALL, .endpoint = c->endpoint, .who = c->task->number, .m = *c->m };
-	if (c->request) {
-		in->kind = INCOMING_CLIENT;
-		clients[c->request->task].state = CLIENT_HELD;
+	if (PROCESSES && server->user) {
+		server->user->rax = header;
+		enter_process(server);
 	} else {
+		server->serves->came = header;
+		task_enter(server);
+	}
+}
+
+/* The present task, which waited for a reply, goes on. */
+static int64_t replied(void)
+{
+	struct caller *c = &current->caller;
+
+	task_switched();
+	return c->waits ? queued_wait(c) : c->result;
+}
+
+/* What it grants has been given (grants_give). */
+static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint64_t *words, bool plain)
+{
+	struct server *s = endpoints[HEADER_ENDPOINT(header)].server;
+	struct task *t = current;
+	struct caller *c = &t->caller;
+
+	c->words = words;
+	c->header = header;
+	c->server = s;
+	c->waits = true;
+	c->is_plain = plain;
+	/* 1. The server waits for a message in registers, so it has nothing else to do and has not ended. 2. Nobody was
+	 * notified, who would run before. 3. The words fit. 4. The caller has not been ended. */
+	if (s->receives != IN_REGISTERS || services_notified || HEADER_WORDS(header) > REGISTER_WORDS || t->state != READY)
+		return queued_call(c);
+	/* committed */
+	if (HEADER_IS_CLIENT(header))
+		c->state = CLIENT_HELD;
+	else
 		s->present = c;
-	}
-	return true;
+	COUNT_FOR(t, messages, 1);
+	COUNT_FOR(t, switches_direct, 1);
+	s->receives = NOTHING;
+	s->task->state = READY;
+	t->state = WAITING;
+	words_copy(s->words, words, HEADER_WORDS(header));
+	enter(s->task, header | t->number);
+	return replied();
 }
 
-/* A caller has its turn between two notifications, of which a service below may send any number. */
-static bool next_of_others(struct server *s, struct incoming *in)
+int64_t message_client_call(uint64_t header, uint64_t *words)
 {
-	bool any = s->was_notified ? next_caller(s, in) || next_notification(s, in)
-				   : next_notification(s, in) || next_caller(s, in);
-
-	s->was_notified = in->kind == INCOMING_NOTIFIED;
-	return any;
+	return call(header, words, false);
 }
 
-/* Three seconds of its own; what a service has to do takes milliseconds. */
-#define TICKS_MOST 300
-
-void server_ticked(void)
+int64_t message_plain_call(uint64_t header, uint64_t *words)
 {
-	if (++servers[PRESENT_DOMAIN].ticks >= TICKS_MOST && is_process(PRESENT_DOMAIN))
-		current->work |= WORK_END;
+	/* A kernel that checks itself looks at the result. */
+	return call(header, words, !CHECKING);
 }
 
-void server_look(void)
+int64_t message_call(uint64_t header, uint64_t *words)
 {
-	if (servers[PRESENT_DOMAIN].ticks >= TICKS_MOST)
-		server_end("it does not answer");
-	current->work &= ~WORK_END;
+	return call(header, words, false);
 }
 
-/* One that does not wait has work of its own to go on with: others run if it is their turn. */
-int64_t server_next(uint64_t to, bool waits)
+int64_t message_call_long(uint64_t header, uint64_t *words)
 {
-	struct server *s = &servers[PRESENT_DOMAIN];
-	struct incoming in = { 0 };
+	return call(header, words, false);
+}
 
-	if (s->present)
-		return -EINVAL;
-	if (!is_servers(to, sizeof in))
-		return -EFAULT;
+uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
+{
+	current->serves->words = words;
+	return (uint64_t)server_reply_and_wait(whom, result, words);
+}
+
+/* NULL: it replies to nobody, or to one whom it has no call of. */
+static inline struct caller *caller_of(const struct server *s, uint64_t whom)
+{
+	struct task *t = whom < TASKS ? tasks[whom] : NULL;
+
+	if (t && t->caller.server == s && t->caller.state == CLIENT_HELD)
+		return &t->caller;
+	return whom == REPLY_TO_CALL ? s->present : NULL;
+}
+
+int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs)
+{
+	struct task *server = current, *t;
+	struct server *s = server->serves;
+	struct caller *c = caller_of(s, whom);
+
+	COUNT_FOR(server, server_traps, 1);
 	s->ticks = 0;
-	if (!waits)
-		(void)task_look();
-	while (!next_of_clients(s, &in) && !next_of_others(s, &in)) {
-		if (!waits)
-			return 1;
-		s->receives = true;
-		current->state = WAITING;
-		schedule();
+	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
+	 * 3. Nobody was notified. 4. No deadline waits for the reply. */
+	if (!c || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers) ||
+	    timer_places[task_of_caller(c)->number])
+		return queued_reply_and_wait(whom, result, outs);
+	/* committed */
+	t = task_of_caller(c);
+	COUNT_FOR(t, replies, 1);
+	s->receives = IN_REGISTERS;
+	server->state = WAITING;
+	t->state = READY;
+	c->waits = false;
+	grants_end(c);
+	if (whom != REPLY_TO_CALL) {
+		c->state = CLIENT_NONE;
+	} else {
+		words_copy(c->words, outs, shape_of_call(c)->outs);
+		s->present = NULL;
 	}
-	if (in.kind > INCOMING_CLIENT)
-		COUNT(notifications, 1);
-	return server_put(to, &in, sizeof in) ? 0 : -EFAULT;
-}
-
-int64_t server_reply(uint64_t from)
-{
-	struct server *s = &servers[PRESENT_DOMAIN];
-	struct caller *c = s->present;
-
-	if (!c)
-		return -EINVAL;
-	if (!server_get(c->m, from, sizeof *c->m))
-		return -EFAULT;
-	s->present = NULL;
-	call_done(c);
-	return 0;
-}
-
-void servers_count(struct counters *sum)
-{
-	for (uint32_t domain = 1; domain <= SERVERS; domain++) {
-		const struct server *s = &servers[domain];
-		static struct counters copy;
-
-		if (!is_process(domain))
-			counters_add(sum, (const struct counters *)s->counters_at);
-		else if (process_read(domain, s->counters_at, &copy, sizeof copy))
-			counters_add(sum, &copy);
-	}
-}
-
-/* The lowest services first: what they do at their start may be what the others ask for at theirs. */
-void servers_begin(void)
-{
-	if (PROCESSES)
-		windows_start();
-	for (uint32_t domain = SERVERS; domain > 0; domain--) {
-		servers[domain].task = is_process(domain) ? process_load(domain)
-							  : task_create_server(TASKS + domain, domains[domain].name,
-									       domains[domain].run);
-		task_start(servers[domain].task);
-	}
+	c->result = result;
+	if (!c->is_plain || t->work)
+		task_reply(t);
+	else
+		return_to_program(t);
+	return queued_came();
 }

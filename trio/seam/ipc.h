@@ -9,15 +9,21 @@
 
 enum shape_kind { SHAPE_NONE, SHAPE_CALL, SHAPE_CLIENT };
 
-/* Generated from an interface: what a message of a call looks like. `reads`, `writes`: a bit for each word where a
- * grant of that right begins. */
+enum { RIGHT_READ = 1, RIGHT_WRITE = 2 };
+
+/* Generated from an interface: what a message of a call looks like. `grants`: where in it grants begin, up to one without
+ * rights; NULL: there are none. */
+struct shape_grant {
+	uint8_t at, rights;
+};
 struct shape {
 	uint8_t kind, words, outs;
-	uint16_t reads, writes;
+	const struct shape_grant *grants;
 };
 
-/* By endpoint: the domain that it is in, and its interface. */
+/* By endpoint: the domain that it is in, and its server; and its interface. */
 struct endpoint {
+	struct server *server;
 	uint32_t domain;
 	uint32_t count;
 	const struct shape *shapes;
@@ -54,6 +60,7 @@ extern const struct domain domains[DOMAINS];
 
 /* The task that runs what services in the kernel are notified of: its number. */
 #define NOTIFIER (TASKS + DOMAINS)
+extern struct task *notifier;
 
 /* Of the task that runs: its domain, 0 for a program's. */
 #define PRESENT_DOMAIN (is_server(current) ? current->number - TASKS : 0)
@@ -72,7 +79,7 @@ static inline bool is_user(uint64_t address, size_t n)
 /* Whether the task is a server's. */
 static inline bool is_server(const struct task *t)
 {
-	return SERVERS && t->number > TASKS && t->number < TASKS + DOMAINS;
+	return SERVERS && t->serves;
 }
 
 static inline bool is_process(uint32_t domain)
@@ -80,11 +87,18 @@ static inline bool is_process(uint32_t domain)
 	return PROCESSES && domains[domain].image;
 }
 
-/* What a server asks: enum of message.h. */
-int64_t domain_trap(uint64_t number, const uint64_t *a);
+/* What a server asks, of the enum of message.h; and from a process, counted, with what is to be done after it. */
+int64_t domain_trap(uint64_t number, uint64_t *a);
+int64_t process_trap(uint64_t number, uint64_t *a);
+/* A call of the present server's, if it may make it. Its result, or why it may not. */
+int64_t domain_call(uint64_t header, uint64_t *words);
+/* As TRAP_REPLY_AND_WAIT. */
+int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs);
+/* The same of a thread, which finds the words at `words`. */
+uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words);
 
 /* Generated: a server's call of a service in the kernel. */
-void service_entered(uint32_t endpoint, struct message *m);
+int64_t service_entered(uint64_t header, uint64_t *words);
 
 /* Of structure.h's functions, what they are where there are servers. */
 void servers_begin(void);
@@ -92,7 +106,7 @@ void server_notify(uint32_t endpoint, uint64_t bits);
 void servers_deliver(void);
 void server_interrupt(struct task *t);
 void server_forget(struct task *t);
-void server_late(uint32_t task);
+void server_late(struct task *t);
 /* The present server had the processor for a tick. One that never asks for what is next ends, in server_look: services
  * that called it could not do anything else any more. */
 void server_ticked(void);
@@ -101,10 +115,28 @@ void server_look(void);
 void servers_count(struct counters *sum);
 bool server_has_parked(const struct task *t);
 
-/* grants.c: entries of the table for the grants in a message from the present task to a domain; the message names them
- * then. They are valid until grants_end of the one who calls. 0 or -EFAULT. */
-int64_t grants_give(const struct shape *shape, struct message *m, uint32_t holder);
-void grants_end(uint32_t caller);
+/* grants.c: an entry of the table for a grant in the present task's call to a domain: two words, which name it then. One of nothing needs no entry. False: the task has no right to what it grants. */
+bool grant_give(struct caller *c, unsigned holder, uint64_t *word, unsigned rights);
+static inline bool grant_put(struct caller *c, unsigned holder, uint64_t *word, unsigned rights)
+{
+	if (word[1] != 0)
+		return grant_give(c, holder, word, rights);
+	word[0] = NO_GRANT;
+	return true;
+}
+/* They end, one of them being refused: the call's result. */
+static inline int64_t grants_refused(struct caller *c)
+{
+	c->grants = 0;
+	return -EFAULT;
+}
+/* All of a call's; where one is refused there are none. */
+bool grants_give(struct caller *c, const struct endpoint *e, uint16_t call, uint64_t *words);
+/* They last as long as the call waits. */
+static inline void grants_end(struct caller *c)
+{
+	c->grants = 0;
+}
 /* Those that a domain holds (0: none) or that are of a task's memory (UINT32_MAX: of none) are nobody's from now on. */
 void grants_revoke(uint32_t holder, uint32_t owner);
 /* Memory of `task`, whose request the present domain has. Its id; of a grant of nothing, where there is no such
@@ -113,7 +145,7 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
 /* As TRAP_COPY, for the present domain. `trusted`: `own` may be the kernel's memory. */
 int64_t grants_copy(struct copying *c, bool trusted);
 /* Whether the grants in a message are a process's to give: its own memory, or entries. */
-bool grants_are_own(const struct shape *shape, const struct message *m);
+bool grants_are_own(const struct shape *shape, const uint64_t *words);
 /* Whether the present domain has a request of that task's. */
 bool has_client(uint32_t task);
 

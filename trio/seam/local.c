@@ -160,7 +160,6 @@ static void deliver(void)
 
 /* Where there are servers a service that was notified may have to wait for one: it has this task for that, since what
  * runs now may be the idle one. */
-static struct task *notifier;
 static bool notifier_waits;
 
 static void notifier_life(void)

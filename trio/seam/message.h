@@ -3,10 +3,17 @@
 #ifndef TRIO_MESSAGE_H
 #define TRIO_MESSAGE_H
 
+/* Of what a server asks of the kernel, the one that entry.S knows. In registers: (whom, result, further values of a call):
+ * the reply, and the wait for what is next, of which HEADER says what it is. A reply to one who waits for none is dropped. */
+#define TRAP_REPLY_AND_WAIT 0x8000
+
+#ifndef __ASSEMBLER__
 #include "endpoints.h"
 #include "port.h"
 
 #define MESSAGE_WORDS 12
+/* So many of them go in registers, in the order of struct registers: rdi, rsi, rdx, r10, r8, r9, rbx, r12. */
+#define REGISTER_WORDS 8
 
 struct message {
 	/* Number within the interface. */
@@ -16,16 +23,33 @@ struct message {
 	uint64_t words[MESSAGE_WORDS];
 };
 
-/* Sends, waits for the answer, and has it in `m`. Down the order of services alone. */
-void message_call(uint32_t endpoint, struct message *m);
-/* The same for the present task's program, by the kernel; the answer is in `r`, where that is not NULL. */
-void message_client_call(uint32_t endpoint, struct request *r, struct message *m);
+/* Of a call in one word, which goes to the server in a register: who asks, which call of which service, whether it is a
+ * program's request or another domain's or the kernel's; and how many words it has. 0: none; what there is is to be asked
+ * for. */
+#define HEADER(is_client, endpoint, call, words) \
+	(1UL << 62 | (uint64_t)(is_client) << 61 | (uint64_t)(words) << 48 | (uint64_t)(call) << 32 | \
+	 (uint64_t)(endpoint) << 16)
+#define HEADER_IS_CLIENT(header) ((header) >> 61 & 1)
+#define HEADER_WORDS(header) ((unsigned)((header) >> 48) & 15)
+#define HEADER_CALL(header) ((uint16_t)((header) >> 32))
+#define HEADER_ENDPOINT(header) ((uint32_t)(header) >> 16)
+#define HEADER_WHO(header) ((uint32_t)(header) & 0xffff)
+
+/* Sends a call's words, waits for the answer and returns its result; further values are the first words then. Down the
+ * order of services alone. */
+int64_t message_call(uint64_t header, uint64_t *words);
+/* The same where the words do not fit into registers. */
+int64_t message_call_long(uint64_t header, uint64_t *words);
+/* The same for the present task's program, by the kernel; of a plain call the result may have become the system call's
+ * already, and it does not return here. */
+int64_t message_client_call(uint64_t header, uint64_t *words);
+int64_t message_plain_call(uint64_t header, uint64_t *words);
 
 /* Generated for each interface: what unpacks messages for a service's table of handlers. */
 #define DISPATCHER(interface)                                                \
 	void serve_##interface##_start(const void *table);                   \
 	void serve_##interface##_notified(const void *table, uint64_t bits); \
-	void serve_##interface##_call(const void *table, struct message *m); \
+	int64_t serve_##interface##_call(const void *table, uint16_t call, uint64_t *words); \
 	verdict serve_##interface##_client(const void *table, struct request *r, const uint64_t *words)
 
 /* Where the program of a domain that is a process, its stack, its own pages and its windows on frames lie. */
@@ -40,6 +64,8 @@ void message_client_call(uint32_t endpoint, struct request *r, struct message *m
 #define GRANT_ENTRY (2UL << 62)
 #define GRANT_ENTRY_SHIFT 48
 #define GRANT_GENERATION_SHIFT 32
+/* Beyond the table: of nothing. */
+#define NO_GRANT (GRANT_ENTRY | 0x3fffUL << GRANT_ENTRY_SHIFT)
 
 static inline bool is_entry(uint64_t id)
 {
@@ -66,6 +92,10 @@ struct incoming {
 	uint64_t bits;
 	struct message m;
 };
+
+/* Whom a reply in registers is for, beside a client's task: the caller whose call came last; nobody. */
+#define REPLY_TO_CALL 0xfffeU
+#define REPLY_TO_NOBODY 0xffffU
 
 struct client_answer {
 	int64_t result;
@@ -120,7 +150,7 @@ static inline long copy_own_string(char *to, size_t size, const char *from)
  * name, or 0 or a negative errno. */
 enum {
 	/* (address): of its struct counters. */
-	TRAP_BEGIN = 0x10000,
+	TRAP_BEGIN = TRAP_REPLY_AND_WAIT + 1,
 	/* (endpoint, message): a call of another service; message is the answer then. */
 	TRAP_CALL,
 	/* (message): a call of the kernel's. */
@@ -152,10 +182,23 @@ enum {
 	/* (text, length), (text, length) */
 	TRAP_LOG,
 	TRAP_PANIC,
+	/* (words), of the call whose HEADER the number is, with this for who asks: as TRAP_CALL and TRAP_KERNEL. What is
+	 * returned is the result; further values are the first words then. */
+	TRAP_SEND,
+	/* (grant's id, its length, offset, own, n, kind): as TRAP_COPY. With -EAGAIN offset, own and n are what is left, the
+	 * first two words task and access (in the upper half), and the address. */
+	TRAP_COPY_DIRECTLY,
 	TRAPS_END,
 };
 
+#define SEND(endpoint, call) (HEADER(false, endpoint, call, 0) | TRAP_SEND)
+
 /* Of a domain: asks the kernel. */
 int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
-
+/* Replies `result`, of a call with the further values of the answer in `words`, and waits: what HEADER says, with the
+ * message's words in `words`, REGISTER_WORDS of them. */
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words);
+/* As TRAP_COPY, the first time. */
+int64_t copy_directly(struct copying *c);
+#endif
 #endif

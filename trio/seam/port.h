@@ -102,8 +102,8 @@ struct request {
 	bool late, again;
 	/* The seam's: what ends it before its answer, of `enum ends`. */
 	uint8_t ends;
-	/* Part of the answer: raise_signal(). */
-	uint8_t raises;
+	/* Part of the answer: raise_signal(); where services are servers, whether there are further values. */
+	uint8_t raises, outs;
 	/* Bytes done so far; the answer of a request that a signal ends once some are. */
 	uint64_t done;
 	uint64_t scratch[SCRATCH_WORDS];

@@ -1,4 +1,5 @@
 /* process.c: what a protection domain that is a process has for itself: its traps, its words. */
+#include "process.h"
 #include "server.h"
 #include "text.h"
 
@@ -14,6 +15,46 @@ int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 	int64_t result;
 
 	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return result;
+}
+
+/* For whatever is not compiled for processes alone. */
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
+{
+	return reply_and_wait_by_registers(whom, result, words);
+}
+
+int64_t message_call_long(uint64_t header, uint64_t *words)
+{
+	struct message m = { .call = HEADER_CALL(header) };
+	size_t count = HEADER_WORDS(header);
+	int64_t refused;
+
+	memcpy(m.words, words, count * sizeof words[0]);
+	refused = trap_kernel(TRAP_CALL, HEADER_ENDPOINT(header), (uint64_t)&m, 0);
+	memcpy(words, m.words, count * sizeof words[0]);
+	return refused ? refused : m.result;
+}
+
+int64_t copy_directly(struct copying *c)
+{
+	int64_t result = TRAP_COPY_DIRECTLY;
+	register uint64_t id __asm__("rdi") = c->grant.id, length __asm__("rsi") = c->grant.length;
+	register uint64_t offset __asm__("rdx") = c->offset, own __asm__("r10") = c->own;
+	register uint64_t n __asm__("r8") = c->n, kind __asm__("r9") = c->kind;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result), "+r"(id), "+r"(length), "+r"(offset), "+r"(own), "+r"(n)
+			 : "r"(kind)
+			 : "rcx", "r11", "memory");
+	if (result == -EAGAIN) {
+		c->task = (uint32_t)id;
+		c->access = (uint32_t)(id >> 32);
+		c->address = length;
+		c->offset = offset;
+		c->own = own;
+		c->n = n;
+	}
 	return result;
 }
 

@@ -60,13 +60,13 @@ void raise_signal(struct request *r, uint32_t signal)
 /* Of somebody else's memory. Where a page is absent vm is asked for it. */
 static long copy_by_entry(struct copying *c)
 {
-	for (;;) {
-		int64_t result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0);
+	int64_t result = copy_directly(c);
 
-		if (result != -EAGAIN)
-			return (long)result;
+	while (result == -EAGAIN) {
 		c->why = vm_fault(c->task, c->address, c->access);
+		result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0);
 	}
+	return (long)result;
 }
 
 static inline __attribute__((always_inline)) long copy(enum copy_kind kind, struct grant g, uint64_t offset,
@@ -74,10 +74,10 @@ static inline __attribute__((always_inline)) long copy(enum copy_kind kind, stru
 {
 	struct copying c = { g, offset, own, n, kind, .why = 0 };
 
-	if (is_entry(g.id))
-		return copy_by_entry(&c);
 	if (is_beyond(g, offset, n))
 		return -EFAULT;
+	if (is_entry(g.id))
+		return n == 0 ? 0 : copy_by_entry(&c);
 	if (kind == COPY_IN)
 		COUNT(bytes_in, n);
 	else
@@ -105,6 +105,8 @@ long copy_string(char *to, size_t size, struct grant from)
 {
 	struct copying c = { from, 0, (uint64_t)to, MIN(size, from.length), COPY_STRING, .why = 0 };
 
+	if (from.length == 0)
+		return -ENAMETOOLONG;
 	return is_entry(from.id) ? copy_by_entry(&c) : copy_own_string(to, size, (const char *)from.id);
 }
 
@@ -138,24 +140,27 @@ void pages_give(void *pages, size_t count)
 	trap_kernel(TRAP_PAGES_GIVE, (uint64_t)pages, count, 0);
 }
 
-void message_call(uint32_t endpoint, struct message *m)
-{
-	int64_t result = trap_kernel(endpoint == ENDPOINT_KERNEL ? TRAP_KERNEL : TRAP_CALL,
-				     endpoint == ENDPOINT_KERNEL ? (uint64_t)m : endpoint, (uint64_t)m, 0);
-
-	if (result != 0)
-		m->result = result;
-}
-
 /* What comes ------------------------------------------------------------------------------------------------------ */
 
 static const struct dispatcher *service_at(uint32_t endpoint)
 {
-	for (unsigned i = 0; i < domain_service_count; i++)
-		if (domain_services[i].endpoint == endpoint)
-			return &domain_services[i];
-	panic("a message for endpoint %u, which is not here", endpoint);
+	return &domain_services[domain_places[endpoint]];
 }
+
+#ifdef PROCESS
+#include "process.h"
+#define reply_and_wait reply_and_wait_by_registers
+#endif
+
+/* The words of a message that came in registers, and of the reply that is due. */
+static uint64_t words[MESSAGE_WORDS];
+
+/* A reply that goes with the wait for the next message. */
+struct due {
+	uint64_t whom;
+	int64_t result;
+};
+static const struct due nothing = { .whom = REPLY_TO_NOBODY };
 
 static void answer_client(struct held *h)
 {
@@ -163,6 +168,28 @@ static void answer_client(struct held *h)
 
 	memcpy(a.out, h->request.out, sizeof a.out);
 	trap_kernel(TRAP_ANSWER, h->request.task, (uint64_t)&a, 0);
+}
+
+/* A value alone goes with the wait. */
+static inline struct due answer_later(struct held *h)
+{
+	if (!(h->request.raises | h->request.outs))
+		return (struct due){ h->request.task, h->request.result };
+	answer_client(h);
+	return nothing;
+}
+
+/* It does not wait. */
+static void reply_due(struct due due)
+{
+	struct client_answer a = { .result = due.result };
+	struct message m = { .result = due.result };
+
+	memcpy(m.words, words, sizeof m.words);
+	if (due.whom == REPLY_TO_CALL)
+		trap_kernel(TRAP_REPLY, (uint64_t)&m, 0, 0);
+	else if (due.whom != REPLY_TO_NOBODY)
+		trap_kernel(TRAP_ANSWER, due.whom, (uint64_t)&a, 0);
 }
 
 static void forget(struct held *h)
@@ -179,30 +206,47 @@ static void end_by_signal(struct held *h)
 	answer_client(h);
 }
 
-static void handle(struct held *h)
+/* Its handler has parked it, or given way. */
+static void tell_parked(struct held *h)
 {
 	struct request *r = &h->request;
-	int64_t told;
+	int64_t told = h->is_parked ? trap_kernel(TRAP_PARKED, r->task, r->ends, h->deadline)
+				    : trap_kernel(TRAP_GAVE_WAY, r->task, r->ends, 0);
 
-	if (h->service->client(h->service->table, r, h->words) == ANSWERED) {
-		answer_client(h);
-		return;
-	}
-	told = h->is_parked ? trap_kernel(TRAP_PARKED, r->task, r->ends, h->deadline)
-			    : trap_kernel(TRAP_GAVE_WAY, r->task, r->ends, 0);
 	if (told == 1)
 		end_by_signal(h);
 	else if (told != 0)
 		forget(h);
 }
 
-static void begin(const struct incoming *in, const struct dispatcher *service)
+static void handle(struct held *h)
 {
-	struct held *h = &domain_held[in->who];
+	if (h->service->client(h->service->table, &h->request, h->words) == ANSWERED)
+		answer_client(h);
+	else
+		tell_parked(h);
+}
 
-	*h = (struct held){ .request = { .task = in->who, .call = in->m.call }, .service = service };
-	memcpy(h->words, in->m.words, sizeof h->words);
-	handle(h);
+/* A client's request; it keeps its words where it waits. */
+static inline __attribute__((always_inline)) struct due begin(uint32_t who, uint16_t call, const uint64_t *given,
+							      const struct dispatcher *service)
+{
+	struct held *h = &domain_held[who];
+	struct request *r = &h->request;
+
+	r->task = who;
+	r->call = call;
+	r->late = r->again = false;
+	r->raises = r->outs = 0;
+	r->done = 0;
+	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
+		r->scratch[i] = 0;
+	if (service->client(service->table, r, given) == ANSWERED)
+		return answer_later(h);
+	h->service = service;
+	memcpy(h->words, given, sizeof h->words);
+	tell_parked(h);
+	return nothing;
 }
 
 /* What the kernel tells of a request that was parked may come after it was unparked. */
@@ -220,42 +264,68 @@ static void parked_told(const struct incoming *in)
 	}
 }
 
-static void come(struct incoming *in)
+static struct due come(struct incoming *in)
 {
 	const struct dispatcher *service;
 
 	if (in->kind > INCOMING_NOTIFIED) {
 		parked_told(in);
-		return;
+		return nothing;
 	}
 	service = service_at(in->endpoint);
+	if (in->kind == INCOMING_CLIENT)
+		return begin(in->who, in->m.call, in->m.words, service);
 	if (in->kind == INCOMING_CALL) {
-		service->call(service->table, &in->m);
+		in->m.result = service->call(service->table, in->m.call, in->m.words);
 		trap_kernel(TRAP_REPLY, (uint64_t)&in->m, 0, 0);
-	} else if (in->kind == INCOMING_CLIENT) {
-		begin(in, service);
 	} else {
 		service->notified(service->table, in->bits);
 	}
+	return nothing;
+}
+
+static inline struct due come_directly(uint64_t header)
+{
+	const struct dispatcher *service = service_at(HEADER_ENDPOINT(header));
+
+	if (HEADER_IS_CLIENT(header))
+		return begin(HEADER_WHO(header), HEADER_CALL(header), words, service);
+	return (struct due){ REPLY_TO_CALL, service->call(service->table, HEADER_CALL(header), words) };
+}
+
+/* Whatever there is, asked for; then a request that is to run again. */
+static __attribute__((noinline)) struct due look(struct due due)
+{
+	struct incoming in;
+
+	reply_due(due);
+	due = nothing;
+	if (trap_kernel(TRAP_NEXT, (uint64_t)&in, queue_is_empty(&again), 0) == 0)
+		due = come(&in);
+	if (!queue_is_empty(&again)) {
+		struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
+
+		list_remove(&h->request.link);
+		h->runs_again = false;
+		handle(h);
+	}
+	return due;
 }
 
 _Noreturn void serve(void)
 {
+	struct due due = nothing;
+
 	trap_kernel(TRAP_BEGIN, (uint64_t)&domain_counters, 0, 0);
 	for (unsigned i = 0; i < domain_service_count; i++)
 		domain_services[i].start(domain_services[i].table);
 	for (;;) {
-		bool waits = queue_is_empty(&again);
-		struct incoming in;
+		uint64_t header = 0;
 
-		if (trap_kernel(TRAP_NEXT, (uint64_t)&in, waits, 0) == 0)
-			come(&in);
-		if (!queue_is_empty(&again)) {
-			struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
-
-			list_remove(&h->request.link);
-			h->runs_again = false;
-			handle(h);
+		if (queue_is_empty(&again)) {
+			header = reply_and_wait(due.whom, due.result, words);
+			due = nothing;
 		}
+		due = header ? come_directly(header) : look(due);
 	}
 }

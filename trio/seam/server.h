@@ -22,13 +22,15 @@ struct dispatcher {
 	const void *table;
 	void (*start)(const void *table);
 	void (*notified)(const void *table, uint64_t bits);
-	void (*call)(const void *table, struct message *m);
+	int64_t (*call)(const void *table, uint16_t call, uint64_t *words);
 	verdict (*client)(const void *table, struct request *r, const uint64_t *words);
 };
 
 /* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and what it counts. */
 extern const struct dispatcher domain_services[];
 extern const unsigned domain_service_count, domain_clients;
+/* By endpoint: which of them it is. */
+extern const uint8_t domain_places[ENDPOINTS];
 extern struct held domain_held[];
 extern struct counters domain_counters;
 

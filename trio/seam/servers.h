@@ -8,19 +8,11 @@
 #include "core/frames.h"
 #include "x86/entry.h"
 
-/* One who waits for a reply; on its kernel stack. */
-struct caller {
-	struct link link;
-	struct task *task;
-	struct message *m;
-	uint32_t endpoint;
-	/* NULL: a service's call, or the kernel's. */
-	struct request *request;
-	bool done;
-};
-
 struct server {
 	struct task *task;
+	uint32_t domain;
+	/* What it may do. */
+	const struct domain *rights;
 	/* Whose messages it has not taken yet; and whose call it is to reply to. */
 	struct queue callers;
 	struct caller *present;
@@ -29,8 +21,12 @@ struct server {
 	/* A bit a task: what it is to be told of parked requests. */
 	bool told_of_clients;
 	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
-	/* It waits for any of these; it has ended; what it heard last was a notification. */
-	bool receives, dead, was_notified;
+	/* What it waits for: nothing; any of these; or the same, and a message may come in registers: its words where
+	 * `words` points, what it is in rax of a process, else in `came`. */
+	enum { NOTHING, ANYTHING, IN_REGISTERS } receives;
+	uint64_t *words, came;
+	/* It has ended; what it heard last was a notification. */
+	bool dead, was_notified;
 	/* Of the clock, while it ran, since it asked last for what is next. */
 	uint32_t ticks;
 	/* Where it counts what the kernel does not see. */
@@ -39,20 +35,56 @@ struct server {
 	uint32_t lines_written;
 };
 
-enum client_state { CLIENT_NONE, CLIENT_SENT, CLIENT_HELD, CLIENT_PARKED };
-
 extern struct server servers[DOMAINS];
-/* By task: its program's call under way. */
-extern struct client {
-	struct caller *caller;
-	uint32_t domain;
-	enum client_state state;
-} clients[TASKS];
+
+static inline struct task *task_of_caller(struct caller *c)
+{
+	return CONTAINER(c, struct task, caller);
+}
+
+/* Of a program's, and not a service's or the kernel's. */
+static inline bool is_client(const struct caller *c)
+{
+	return HEADER_IS_CLIENT(c->header);
+}
+
+/* What a message of the call looks like. */
+static inline const struct shape *shape_of_call(const struct caller *c)
+{
+	return &endpoints[HEADER_ENDPOINT(c->header)].shapes[HEADER_CALL(c->header)];
+}
+
+/* The first `n` words. */
+static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
+{
+	switch (n) {
+	default:
+		memcpy(to, from, n * sizeof *to);
+		break;
+	case 5:
+		to[4] = from[4];
+		/* fall through */
+	case 4:
+		to[3] = from[3];
+		/* fall through */
+	case 3:
+		to[2] = from[2];
+		/* fall through */
+	case 2:
+		to[1] = from[1];
+		/* fall through */
+	case 1:
+		to[0] = from[0];
+		/* fall through */
+	case 0:
+		break;
+	}
+}
 
 /* A server has something to do other than to take a call. */
 void server_wake(uint32_t domain);
 /* The caller goes on when the server has nothing more to do; its grants end now. */
-void call_done(struct caller *c);
+void call_done(struct caller *c, int64_t result);
 
 /* Between the kernel and the present server, whose word is all that says where: a process's memory is below the
  * kernel's. False: it is not there. */
@@ -73,13 +105,24 @@ static inline bool server_put(uint64_t to, const void *from, size_t n)
 	return is_servers(to, n) && user_copy((void *)to, from, n) == 0;
 }
 
+/* queued.c: as ipc.c's functions, where something is in the way. The call; the rest of the wait for its reply. Both
+ * return the result. */
+int64_t queued_call(struct caller *c);
+int64_t queued_wait(struct caller *c);
+int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs);
+/* The wait is over: what came to a thread; 0: something that is to be asked for. */
+int64_t queued_came(void);
+
 /* What a present server asks: see message.h. */
 int64_t server_next(uint64_t to, bool waits);
 int64_t server_reply(uint64_t from);
 int64_t client_answer(uint64_t task, uint64_t from);
+void client_reply(struct task *t, int64_t result);
+/* Whether the present server has a request of that task's to answer. */
+bool is_held(uint64_t task);
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline);
 int64_t client_gave_way(uint64_t task, uint64_t ends);
 /* The client's request is no more the server's. */
-void client_end(uint32_t task);
+void client_end(struct task *t);
 
 #endif

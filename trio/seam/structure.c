@@ -3,6 +3,7 @@
 #include "queue.h"
 
 uint64_t services_notified;
+struct task *notifier;
 
 void notify(uint32_t endpoint, unsigned bit)
 {
@@ -41,6 +42,6 @@ void deadline_passed(uint32_t who)
 		tasks[who]->request.late = true;
 		unpark_request(&tasks[who]->request);
 	} else if (SERVERS) {
-		server_late(who);
+		server_late(tasks[who]);
 	}
 }

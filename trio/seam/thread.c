@@ -4,5 +4,28 @@
 
 int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 {
-	return domain_trap(number, (const uint64_t[]){ a, b, c });
+	COUNT(server_traps, 1);
+	return domain_trap(number, (uint64_t[]){ a, b, c });
+}
+
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
+{
+	return thread_reply_and_wait(whom, result, words);
+}
+
+int64_t message_call(uint64_t header, uint64_t *words)
+{
+	COUNT(server_traps, 1);
+	return domain_call(header, words);
+}
+
+int64_t message_call_long(uint64_t header, uint64_t *words)
+{
+	return message_call(header, words);
+}
+
+int64_t copy_directly(struct copying *c)
+{
+	COUNT(server_traps, 1);
+	return grants_copy(c, true);
 }

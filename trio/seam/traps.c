@@ -3,53 +3,78 @@
 #include "kernel_calls.h"
 #include "x86/machine.h"
 
-static const struct shape *shape_of(uint64_t endpoint, const struct message *m)
-{
-	const struct endpoint *e = &endpoints[endpoint];
-
-	return m->call < e->count && e->shapes[m->call].kind == SHAPE_CALL ? &e->shapes[m->call] : NULL;
-}
-
-/* Down the order alone, to whom it may. */
-static int64_t forward(uint64_t to, uint64_t message)
-{
-	const struct domain *d = &domains[PRESENT_DOMAIN];
-	const struct shape *shape;
-	struct message m;
-
-	if (to >= ENDPOINTS || !(d->calls >> to & 1))
-		return -EPERM;
-	if (!server_get(&m, message, sizeof m))
-		return -EFAULT;
-	/* All who copy may ask vm for a page; what else it does is for those who manage memory. */
-	if (to == ENDPOINT_VM && (m.call >= 64 || !(d->vm_calls >> m.call & 1)))
-		return -EPERM;
-	shape = shape_of(to, &m);
-	if (!shape || (is_process(PRESENT_DOMAIN) && !grants_are_own(shape, &m)))
-		return -EINVAL;
-	if (endpoints[to].domain) {
-		message_call((uint32_t)to, &m);
-	} else if (SERVICES_IN_KERNEL) {
-		current->in_service = true;
-		service_entered((uint32_t)to, &m);
-		current->in_service = false;
-	}
-	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
-}
-
 DISPATCHER(kernel);
 
-static int64_t kernel_call(uint64_t message)
+/* The kernel's own calls, those that its services need. What else can be wrong with one is its grants. */
+static int64_t kernel_call(const struct server *s, uint16_t call, uint64_t *words)
+{
+	const struct shape *shape = &endpoints[ENDPOINT_KERNEL].shapes[call];
+
+	if (call >= 64 || !(s->rights->kernel_calls >> call & 1))
+		return -EPERM;
+	if (shape->grants && is_process(s->domain) && !grants_are_own(shape, words))
+		return -EFAULT;
+	return serve_kernel_call(&kernel_service, call, words);
+}
+
+/* Others', down the order alone. All who copy may ask vm for a page; what else it does is for those who manage memory. */
+static bool may_call(const struct domain *rights, uint64_t to, uint16_t call)
+{
+	if (to >= ENDPOINTS || !(rights->calls >> to & 1))
+		return false;
+	return to != ENDPOINT_VM || (call < 64 && rights->vm_calls >> call & 1);
+}
+
+int64_t domain_call(uint64_t header, uint64_t *words)
+{
+	const struct server *s = current->serves;
+	uint32_t to = HEADER_ENDPOINT(header) & 0xffff;
+	uint16_t call = HEADER_CALL(header);
+	const struct endpoint *e = &endpoints[to];
+	int64_t result;
+
+	if (to == ENDPOINT_KERNEL)
+		return kernel_call(s, call, words);
+	if (!may_call(s->rights, to, call))
+		return -EPERM;
+	if (call >= e->count || e->shapes[call].kind != SHAPE_CALL)
+		return -EINVAL;
+	if (e->shapes[call].grants && is_process(s->domain) && !grants_are_own(&e->shapes[call], words))
+		return -EINVAL;
+	if (e->shapes[call].grants && e->server && !grants_give(&current->caller, e, call, words))
+		return -EFAULT;
+	header = HEADER(false, to, call, e->shapes[call].words);
+	if (e->server || !SERVICES_IN_KERNEL)
+		return message_call(header, words);
+	current->in_service = true;
+	result = service_entered(header, words);
+	current->in_service = false;
+	return result;
+}
+
+/* In registers there are no more. */
+static int64_t call_by_registers(uint64_t header, uint64_t *words)
+{
+	uint32_t to = HEADER_ENDPOINT(header) & 0xffff;
+
+	if (to < ENDPOINTS && HEADER_CALL(header) < endpoints[to].count &&
+	    endpoints[to].shapes[HEADER_CALL(header)].words > REGISTER_WORDS)
+		return -EINVAL;
+	return domain_call(header, words);
+}
+
+/* Where it may not be made, that is returned, and the message stays as it is. */
+static int64_t call_by_memory(uint64_t to, uint64_t message)
 {
 	struct message m;
+	int64_t result;
 
 	if (!server_get(&m, message, sizeof m))
 		return -EFAULT;
-	if (m.call >= 64 || !(domains[PRESENT_DOMAIN].kernel_calls >> m.call & 1))
+	if (to >= ENDPOINTS)
 		return -EPERM;
-	if (!grants_are_own(shape_of(ENDPOINT_KERNEL, &m), &m))
-		return -EFAULT;
-	serve_kernel_call(&kernel_service, &m);
+	result = domain_call(HEADER(false, to, m.call, 0), m.words);
+	m.result = result;
 	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
 }
 
@@ -95,6 +120,30 @@ static int64_t copy_asked(uint64_t from)
 	return result;
 }
 
+static int64_t copy_by_registers(uint64_t *a)
+{
+	struct copying c;
+	int64_t result;
+
+	c.grant = (struct grant){ a[0], a[1] };
+	c.offset = a[2];
+	c.own = a[3];
+	c.n = a[4];
+	c.kind = (uint32_t)a[5];
+	c.tries = 0;
+	c.address = 0;
+	c.why = 0;
+	result = grants_copy(&c, false);
+	if (result == -EAGAIN) {
+		a[0] = c.task | (uint64_t)c.access << 32;
+		a[1] = c.address;
+		a[2] = c.offset;
+		a[3] = c.own;
+		a[4] = c.n;
+	}
+	return result;
+}
+
 static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 {
 	if (endpoint >= ENDPOINTS || !(domains[PRESENT_DOMAIN].endpoints >> endpoint & 1))
@@ -113,14 +162,15 @@ static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 	return 0;
 }
 
-int64_t domain_trap(uint64_t number, const uint64_t *a)
+int64_t domain_trap(uint64_t number, uint64_t *a)
 {
-	COUNT(server_traps, 1);
 	switch (number) {
+	case TRAP_COPY_DIRECTLY:
+		return copy_by_registers(a);
 	case TRAP_CALL:
-		return forward(a[0], a[1]);
+		return call_by_memory(a[0], a[1]);
 	case TRAP_KERNEL:
-		return kernel_call(a[0]);
+		return call_by_memory(ENDPOINT_KERNEL, a[0]);
 	case TRAP_NEXT:
 		return server_next(a[0], a[1]);
 	case TRAP_REPLY:
@@ -155,4 +205,19 @@ int64_t domain_trap(uint64_t number, const uint64_t *a)
 	default:
 		return -ENOSYS;
 	}
+}
+
+int64_t process_trap(uint64_t number, uint64_t *a)
+{
+	struct task *t = current;
+	int64_t result;
+
+	COUNT_FOR(t, server_traps, 1);
+	if ((uint16_t)number == TRAP_SEND)
+		result = call_by_registers(number, a);
+	else
+		result = domain_trap(number, a);
+	if (services_notified | t->work)
+		task_work();
+	return result;
 }

@@ -11,6 +11,8 @@ from idl_stubs import pack, packed
 from structures import Domain, Structure
 
 Interfaces = dict[str, Interface]
+#: Of message.h.
+REGISTER_WORDS = 8
 
 
 def written(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
@@ -57,15 +59,16 @@ def _images(made: Structure) -> str:
 
 
 def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> str:
-    lines = ['#include "ipc.h"', '#include "calls.h"', ""]
+    lines = ['#include "servers.h"', '#include "calls.h"', ""]
     for interface in known.values():
         lines += _shapes(interface)
     lines += ["const struct endpoint endpoints[ENDPOINTS] = {"]
-    lines.append("\t[ENDPOINT_KERNEL] = { 0, COUNT_OF(shapes_kernel), shapes_kernel },")
+    lines.append("\t[ENDPOINT_KERNEL] = { NULL, 0, COUNT_OF(shapes_kernel), shapes_kernel },")
     for each in found:
         shapes = f"shapes_{each.provides}"
         number = made.domain_of(each).number
-        lines.append(f"\t[ENDPOINT_{each.name.upper()}] = {{ {number}, COUNT_OF({shapes}), {shapes} }},")
+        server = f"&servers[{number}]" if number else "NULL"
+        lines.append(f"\t[ENDPOINT_{each.name.upper()}] = {{ {server}, {number}, COUNT_OF({shapes}), {shapes} }},")
     lines += ["};", ""]
     for domain in made.servers:
         what = f"image_{domain.name}[]" if domain.kind == "process" else f"domain_main_{domain.name}(void)"
@@ -128,16 +131,21 @@ def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:
 
 def _shapes(interface: Interface) -> list[str]:
     """What a message of each call looks like, by the call's number."""
-    lines = [f"static const struct shape shapes_{interface.name}[] = {{"]
+    before, lines = [], [f"static const struct shape shapes_{interface.name}[] = {{"]
     for member in interface.of("client", "call"):
-        reads, writes = (
-            sum(1 << at for at, arg in packed(member.args) if arg.is_grant and right in arg.type)
-            for right in ("read", "write")
-        )
+        grants = [
+            f"{{ {at}, {' | '.join(f'RIGHT_{right.upper()}' for right in ('read', 'write') if right in arg.type)} }}"
+            for at, arg in packed(member.args)
+            if arg.is_grant
+        ]
+        name = f"grants_{interface.name}_{member.name}"
+        if grants:
+            before.append(f"static const struct shape_grant {name}[] = {{ {', '.join(grants)}, {{ 0, 0 }} }};")
         words = sum(arg.words for arg in member.args)
         kind = "SHAPE_CLIENT" if member.kind == "client" else "SHAPE_CALL"
-        lines.append(f"\t[{member.number}] = {{ {kind}, {words}, {len(member.outs)}, {reads:#x}, {writes:#x} }},")
-    return [*lines, "};"]
+        rest = f"{words}, {len(member.outs)}, {name if grants else 'NULL'}"
+        lines.append(f"\t[{member.number}] = {{ {kind}, {rest} }},")
+    return [*before, *lines, "};"]
 
 
 class _Domain:
@@ -152,23 +160,41 @@ class _Domain:
         """A stub."""
         providers = [each for each in self.found if each.provides == interface.name]
         here = [each for each in providers if each in self.domain.services]
-        lines = [stub_prototype(interface, member), "{"]
-        local = here == providers and here
-        if not local:
-            lines += [f"\tstruct message m = {{ .call = {member.number} }};", ""]
-        lines.append(f"\tcount_call({counter(interface, member)});")
+        lines = [stub_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});"]
         if interface.many:
             for each in here:
                 lines.append(f"\tif (endpoint == ENDPOINT_{each.name.upper()})")
                 lines.append(f"\t\treturn {self.procedure(interface, member, each)};")
-            if local:
+            if here and here == providers:
                 return [*lines, "\treturn -ENODEV;", "}", ""]
         elif here:
             return [*lines, f"\treturn {self.procedure(interface, member, here[0])};", "}", ""]
         to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
-        lines += [*pack(member.args), f"\tmessage_call({to}, &m);"]
-        lines += [f"\t*out_{out.name} = ({out.c})m.words[{index}];" for index, out in enumerate(member.outs)]
-        return [*lines, "\treturn m.result;", "}", ""]
+        return [*lines, "\t{", *[f"\t{line}" for line in self.message(member, to)], "\t}", "}", ""]
+
+    def give(self, member: Member, to: str) -> list[str]:
+        """What the kernel does with the grants among a call's words; it does a server's where the call is checked."""
+        if self.domain.number:
+            return []
+        lines = []
+        for at, arg in packed(member.args):
+            if arg.is_grant:
+                rights = " | ".join(f"RIGHT_{each.upper()}" for each in ("read", "write") if each in arg.type)
+                lines += [f"\tif (!grant_put(&current->caller, endpoints[{to}].domain, &words[{at}], {rights}))"]
+                lines += ["\t\treturn grants_refused(&current->caller);"]
+        return lines
+
+    def message(self, member: Member, to: str) -> list[str]:
+        """What a stub does with words that go to another domain."""
+        words = pack(member.args)
+        long = "_long" if len(words) > REGISTER_WORDS else ""
+        call = f"message_call{long}(HEADER(false, {to}, {member.number}, {len(words)}), words)"
+        room = max(len(words), len(member.outs), 1)
+        lines = [f"\tuint64_t words[{room}];", "\tint64_t result;", ""]
+        lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
+        lines += [*self.give(member, to), f"\tresult = {call};"]
+        lines += [f"\t*out_{out.name} = ({out.c})words[{index}];" for index, out in enumerate(member.outs)]
+        return [*lines, "\treturn result;"]
 
     def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
         """A call within the domain."""
@@ -179,7 +205,8 @@ class _Domain:
 def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str) -> list[str]:
     """From registers to a client's call."""
     lines = [f"static int64_t {name}(struct task *t, const uint64_t *a)", "{"]
-    call = f"client_{interface.name}_{member.name}_inline({', '.join(['&t->request', *each.args])})"
+    kind = "inline" if each.room or each.masked or each.leaving else "plain"
+    call = f"client_{interface.name}_{member.name}_{kind}({', '.join(['&t->request', *each.args])})"
     lines += ["\tnanoseconds deadline;"] if each.time else []
     lines += ["\tstruct grant vector;"] if each.vector else []
     lines += ["\tstruct grant room;"] if each.room else []
@@ -294,12 +321,21 @@ class _Kernel(_Domain):
         values = arguments(member.args, (), ("r",))
         lines = [f"static inline __attribute__((always_inline)) {prototype.replace(name, f'{name}_inline')}", "{"]
         if of not in self.domain.services:
-            lines += [f"\tstruct message m = {{ .call = {member.number} }};", ""]
-            lines += [f"\tcount_call({counter(interface, member)});", *pack(member.args)]
-            lines.append(f"\tmessage_client_call(ENDPOINT_{of.name.upper()}, r, &m);")
+            words = pack(member.args)
+            to = f"ENDPOINT_{of.name.upper()}"
+            call = f"message_client_call(HEADER(true, {to}, {member.number}, {len(words)}), words)"
+            lines += [f"\tuint64_t words[{len(words) or 1}];", "", f"\tcount_call({counter(interface, member)});"]
+            lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
+            lines += self.give(member, to)
+            lines += [f"\treturn checked_result({counter(interface, member)}, {call});", "}", ""]
         else:
             lines += [f"\tcount_call({counter(interface, member)});", *self.handled(member, of)]
-        lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
+            lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
+        if of not in self.domain.services:
+            # Where it is all that a system call does, its reply may return to the program.
+            lines += [each.replace("_inline(", "_plain(").replace("_client_call(", "_plain_call(") for each in lines]
+        else:
+            lines += [f"#define {name}_plain {name}_inline"]
         lines += [prototype, "{", f"\treturn {name}_inline({values});", "}", ""]
         return lines
 
@@ -318,14 +354,14 @@ class _Kernel(_Domain):
         """Calls of servers to services in the kernel, by endpoint."""
         names = sorted({each.provides for each in self.domain.services})
         lines = [f"DISPATCHER({name});" for name in names]
-        lines += ["", "void service_entered(uint32_t endpoint, struct message *m)", "{", "\tswitch (endpoint) {"]
+        lines += ["", "int64_t service_entered(uint64_t header, uint64_t *words)", "{"]
+        lines += ["\tuint16_t call = HEADER_CALL(header);", "", "\tswitch (HEADER_ENDPOINT(header) & 0xffff) {"]
         for each in self.domain.services:
-            run = f"serve_{each.provides}_call(&{each.name}_service, m)"
-            lock = each in self.locked
             endpoint = f"ENDPOINT_{each.name.upper()}"
-            lines += [f"\tcase {endpoint}:", *([f"\t\tservice_enter({endpoint});"] if lock else []), f"\t\t{run};"]
-            lines += [*([f"\t\tservice_leave({endpoint});"] if lock else []), "\t\tbreak;"]
-        return [*lines, "\tdefault:", "\t\tm->result = -EINVAL;", "\t}", "}", ""]
+            run = f"serve_{each.provides}_call(&{each.name}_service, call, words)"
+            run = f"ENTERED({endpoint}, {run})" if each in self.locked else run
+            lines += [f"\tcase {endpoint}:", f"\t\treturn {run};"]
+        return [*lines, "\t}", "\treturn -EINVAL;", "}", ""]
 
 
 def _locked(made: Structure, found: tuple[Service, ...]) -> set[Service]:
@@ -337,8 +373,28 @@ def _locked(made: Structure, found: tuple[Service, ...]) -> set[Service]:
     return waits & set(made.kernel.services)
 
 
+#: Where words of a message go, in message.h's order.
+_REGISTERS = ("rdi", "rsi", "rdx", "r10", "r8", "r9", "rbx", "r12")
+
+
 class _Server(_Domain):
     """Of a domain that is a thread or a process."""
+
+    def message(self, member: Member, to: str) -> list[str]:
+        """A process puts the words into registers itself."""
+        words = pack(member.args)
+        if self.domain.kind != "process" or len(words) > REGISTER_WORDS:
+            return super().message(member, to)
+        used = max(len(words), len(member.outs))
+        values = [*words, *["0"] * (used - len(words))]
+        lines = [f"\tint64_t result = (int64_t)SEND({to}, {member.number});"]
+        lines += [
+            f'\tregister uint64_t w{at} __asm__("{_REGISTERS[at]}") = {value};' for at, value in enumerate(values)
+        ]
+        outs = ['"+a"(result)', *(f'"+r"(w{at})' for at in range(used))]
+        lines += ["", f'\t__asm__ volatile("syscall" : {", ".join(outs)} : : "rcx", "r11", "memory");']
+        lines += [f"\t*out_{out.name} = ({out.c})w{index};" for index, out in enumerate(member.outs)]
+        return [*lines, "\treturn result;"]
 
     def text(self) -> str:
         services = self.domain.services
@@ -365,6 +421,8 @@ class _Server(_Domain):
             lines.append(f'\t{{ ENDPOINT_{each.name.upper()}, "{each.name}", &{each.name}_service, serve_{of}_start,')
             lines.append(f"\t  serve_{of}_notified, serve_{of}_call, serve_{of}_client }},")
         lines += ["};", f"const unsigned domain_service_count = {len(services)};"]
+        places = [f"[ENDPOINT_{each.name.upper()}] = {at}" for at, each in enumerate(reversed(services))]
+        lines += [f"const uint8_t domain_places[ENDPOINTS] = {{ {', '.join(places)} }};"]
         clients = any(self.known[each.provides].of("client") for each in services)
         lines += [f"struct held domain_held[{'TASKS' if clients else '1'}];"]
         lines += [f"const unsigned domain_clients = {'TASKS' if clients else '0'};"]

@@ -27,13 +27,11 @@ def packed(args: tuple[Argument, ...]) -> list[tuple[int, Argument]]:
 
 
 def pack(args: tuple[Argument, ...]) -> list[str]:
-    lines = []
-    for at, arg in packed(args):
-        if arg.is_grant:
-            lines += [f"\tm.words[{at}] = {arg.name}.id;", f"\tm.words[{at + 1}] = {arg.name}.length;"]
-        else:
-            lines.append(f"\tm.words[{at}] = (uint64_t){arg.name};")
-    return lines
+    """What each word of a message is, in C."""
+    words = []
+    for arg in args:
+        words += [f"{arg.name}.id", f"{arg.name}.length"] if arg.is_grant else [f"(uint64_t){arg.name}"]
+    return words
 
 
 def _word(arg: Argument, at: int, source: str) -> str:
@@ -43,13 +41,14 @@ def _word(arg: Argument, at: int, source: str) -> str:
 
 
 def _case(member: Member) -> list[str]:
-    words = [_word(arg, at, "m->words") for at, arg in packed(member.args)]
-    outs = [f"{out.c} out_{out.name} = 0;" for out in member.outs]
-    inner = ", ".join([*words, *(f"&out_{out.name}" for out in member.outs)])
-    lines = [f"\tcase {member.number}: {{", *(f"\t\t{each}" for each in outs)]
-    lines += ["", f"\t\tm->result = service->{member.name}({inner});"]
-    lines += [f"\t\tm->words[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
-    return [*lines, "\t\tbreak;", "\t}"]
+    given = [_word(arg, at, "words") for at, arg in packed(member.args)]
+    if not member.outs:
+        return [f"\tcase {member.number}:", f"\t\treturn service->{member.name}({', '.join(given)});"]
+    outs = [f"\t\t{out.c} out_{out.name} = 0;" for out in member.outs]
+    inner = ", ".join([*given, *(f"&out_{out.name}" for out in member.outs)])
+    lines = [f"\tcase {member.number}: {{", *outs, f"\t\tint64_t result = service->{member.name}({inner});", ""]
+    lines += [f"\t\twords[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
+    return [*lines, "\t\treturn result;", "\t}"]
 
 
 def dispatcher(interface: Interface) -> str:
@@ -61,16 +60,16 @@ def dispatcher(interface: Interface) -> str:
     lines += ["\tservice->start();", "}", ""]
     lines += [f"void serve_{interface.name}_notified(const void *table, uint64_t bits)", "{", f"\t{name};", ""]
     lines += ["\tservice->notified(bits);", "}", ""]
-    lines += [f"void serve_{interface.name}_call(const void *table, struct message *m)", "{", f"\t{name};", ""]
-    lines += ["\tswitch (m->call) {"]
+    lines += [f"int64_t serve_{interface.name}_call(const void *table, uint16_t call, uint64_t *words)", "{"]
+    lines += [f"\t{name};", "", "\tswitch (call) {"]
     for member in interface.of("call"):
         lines += _case(member)
-    lines += ["\tdefault:", "\t\t(void)service;", "\t\tm->result = -ENOSYS;", "\t}", "}", ""]
+    lines += ["\t}", "\t(void)service;", "\t(void)words;", "\treturn -ENOSYS;", "}", ""]
     lines += [f"verdict serve_{interface.name}_client(const void *table, struct request *r, const uint64_t *words)"]
     lines += ["{", f"\t{name};", "", "\tswitch (r->call) {"]
     for member in interface.of("client"):
         words = [_word(arg, at, "words") for at, arg in packed(member.args)]
-        lines += [f"\tcase {member.number}:"]
+        lines += [f"\tcase {member.number}:", *(["\t\tr->outs = 1;"] if member.outs else [])]
         lines += [f"\t\treturn service->{member.name}({', '.join(['r', *words])});"]
     lines += ["\t}", "\t(void)service;", "\t(void)words;", "\treturn refuse(r, ENOSYS);", "}", ""]
     return "\n".join(lines)

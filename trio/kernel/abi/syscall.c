@@ -47,19 +47,13 @@ void system_call(struct registers *r)
 	uint64_t number = r->error;
 	struct task *t = current;
 
-	if (PROCESSES && is_server(t)) {
-		r->rax = (uint64_t)domain_trap(number, &r->rdi);
-		if (services_notified | t->work)
-			task_work();
-		return;
-	}
-	COUNT(system_calls, 1);
+	COUNT_FOR(t, system_calls, 1);
 	t->system_call = (int64_t)number;
 	if (number < SYSTEM_CALLS && table[number])
 		r->rax = (uint64_t)table[number]->run(t, &r->rdi);
 	else
 		r->rax = (uint64_t)unknown(number);
-	if (PROCESSES && (number == EXIT || number == EXIT_GROUP) && (int64_t)r->rax == -EIO)
+	if (PROCESSES && (int64_t)r->rax == -EIO && (number == EXIT || number == EXIT_GROUP))
 		task_end_alone((uint8_t)r->rdi);
 	if (services_notified | t->work)
 		task_work();

@@ -23,13 +23,17 @@ struct first_frame {
 
 #define FLAGS_FRESH 0x202
 
+_Static_assert(offsetof(struct task, serves) == 16, "as entry.S has it");
+
 struct task *tasks[TASKS];
 struct counters counters_of_others;
 uint64_t tasks_made;
 
 /* Runs when nobody else can; it has no user mode and no number of its own. */
 struct task idle = { .number = TASKS, .counters = &counters_of_others, .name = "" };
-struct task *current = &idle;
+struct task *current = &idle, *payer = &idle;
+/* Up to when its time is counted. */
+static nanoseconds since;
 
 static struct queue ready;
 /* Off the processor only after the next one runs on its own stack. */
@@ -184,13 +188,13 @@ void task_goes_on(enum task_state before)
 		current->work |= WORK_YIELD;
 }
 
-/* The processor's time since the last switch is the task's. */
-void task_account(struct task *t)
+void task_account(struct task *next)
 {
 	nanoseconds at = now();
 
-	t->time += at - t->since;
-	t->since = at;
+	payer->time += at - since;
+	since = at;
+	payer = next;
 }
 
 void task_switched(void)
@@ -207,14 +211,27 @@ void task_run(struct task *next)
 
 	if (next == from)
 		return;
-	task_account(from);
-	next->since = from->since;
+	task_account(next);
 	if (from->state == ENDED)
 		ended = from;
+	task_enter(next);
+}
+
+void task_enter(struct task *next)
+{
+	struct task *from = current;
+
 	processor_switch(from, next);
 	current = next;
 	task_switch_stacks(&from->kernel_sp, next->kernel_sp);
 	task_switched();
+}
+
+void task_reply(struct task *caller)
+{
+	if (payer != caller)
+		task_account(caller);
+	task_enter(caller);
 }
 
 static struct task *first_ready(void)
@@ -268,7 +285,7 @@ bool others_ready(void)
 
 void idle_loop(void)
 {
-	current->since = now();
+	since = now();
 	for (;;) {
 		deliver_notifications();
 		if (!queue_is_empty(&ready)) {

@@ -4,6 +4,7 @@
 #define TRIO_TASK_H
 
 #include "abi/vector.h"
+#include "caller.h"
 #include "numbers.h"
 #include "port.h"
 #include "x86/registers.h"
@@ -40,6 +41,8 @@ struct task {
 	struct registers *user;
 	/* Where it goes on in the kernel: a stack pointer. */
 	uint64_t kernel_sp;
+	/* Of a server, what it is; entry.S looks here too. */
+	struct server *serves;
 	uint32_t number;
 	uint32_t work;
 	enum task_state state;
@@ -52,6 +55,8 @@ struct task {
 	/* In the queue of those that are ready. */
 	struct link ready;
 	struct request request;
+	/* Where there are servers: its call of one. */
+	struct caller caller;
 	/* With WORK_ABSENT: where a copy of its memory ended, and the processor's error code. */
 	uint64_t absent;
 	uint32_t absent_access;
@@ -68,7 +73,7 @@ struct task {
 	uint8_t *ports;
 	struct counters *counters;
 	/* On the processor; and how many of the clock's ticks met it in user mode and in the kernel, to divide that. */
-	nanoseconds time, since;
+	nanoseconds time;
 	uint64_t ticks_user, ticks_system;
 	/* What was told of it last: neither part ever becomes less. */
 	nanoseconds told_user, told_system;
@@ -108,6 +113,9 @@ bool task_look(void);
 void schedule(void);
 /* That one at once, the present one staying as it is; on its return others have run. */
 void task_run(struct task *next);
+/* The same to a server and back to its caller, on whose account the processor's time stays. */
+void task_enter(struct task *server);
+void task_reply(struct task *caller);
 bool others_ready(void);
 /* What the kernel does when all is set up, for good: waits where nobody can run. */
 _Noreturn void idle_loop(void);
@@ -116,13 +124,22 @@ void task_work(void);
 
 /* timer.c: deadlines of tasks (`who` is a number) and alarms of services (TASKS + endpoint), and the tick. */
 void timer_set(uint32_t who, nanoseconds deadline);
-void timer_clear(uint32_t who);
+void timer_take_out(uint32_t who);
+/* Of each one's deadline in the heap, plus 1; 0: it has none. */
+extern uint32_t timer_places[];
+static inline void timer_clear(uint32_t who)
+{
+	if (timer_places[who])
+		timer_take_out(who);
+}
 /* Deadlines that have passed. `tick`: a share of the processor is used up. */
 void timers_expired(const struct registers *interrupted);
 /* Whether there is to be a tick: not while nobody runs. */
 void timer_tick(bool on);
-/* Its time on the processor up to now. */
-void task_account(struct task *t);
+/* Whose account the processor's time is on. */
+extern struct task *payer;
+/* The time up to now is `payer`'s, who is `next` from now on. */
+void task_account(struct task *next);
 /* Sum over the tasks that are gone and those that are no program's. */
 extern struct counters counters_of_others;
 void counters_add(struct counters *sum, const struct counters *one);

@@ -82,7 +82,7 @@ static void task_times(struct task *t, uint64_t *user, uint64_t *system)
 {
 	uint64_t ticks = t->ticks_user + t->ticks_system;
 
-	if (t == current)
+	if (t == payer)
 		task_account(t);
 	*system = MAX(ticks ? t->time / ticks * t->ticks_system : 0, t->told_system);
 	*system = MIN(*system, t->time - t->told_user);

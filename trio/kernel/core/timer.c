@@ -13,8 +13,7 @@ static struct {
 	nanoseconds when;
 	uint32_t who;
 } heap[WHO];
-/* Of each one's deadline in the heap, plus 1; 0: it has none. */
-static uint32_t places[WHO];
+uint32_t timer_places[WHO];
 static uint32_t used;
 static nanoseconds next_tick = NEVER;
 /* What the machine's timer is set to. */
@@ -24,7 +23,7 @@ static void put(uint32_t place, nanoseconds when, uint32_t who)
 {
 	heap[place].when = when;
 	heap[place].who = who;
-	places[who] = place + 1;
+	timer_places[who] = place + 1;
 }
 
 static void rise(uint32_t place, nanoseconds when, uint32_t who)
@@ -63,13 +62,14 @@ static void arm(void)
 	clock_alarm(first);
 }
 
-static void take_out(uint32_t who)
+/* The machine's timer may then come for nothing, which is cheaper than setting it anew each time. */
+void timer_take_out(uint32_t who)
 {
-	uint32_t place = places[who] - 1;
+	uint32_t place = timer_places[who] - 1;
 	nanoseconds when = heap[--used].when;
 	uint32_t last = heap[used].who;
 
-	places[who] = 0;
+	timer_places[who] = 0;
 	if (place == used)
 		return;
 	if (place > 0 && heap[(place - 1) / 2].when > when)
@@ -80,19 +80,11 @@ static void take_out(uint32_t who)
 
 void timer_set(uint32_t who, nanoseconds deadline)
 {
-	if (places[who])
-		take_out(who);
+	timer_clear(who);
 	if (deadline != NEVER)
 		rise(used++, deadline, who);
 	if (used > 0 && heap[0].when < armed)
 		arm();
-}
-
-/* The machine's timer may then come for nothing, which is cheaper than setting it anew each time. */
-void timer_clear(uint32_t who)
-{
-	if (places[who])
-		take_out(who);
 }
 
 void timer_tick(bool on)
@@ -105,10 +97,10 @@ void timer_tick(bool on)
  * too. */
 static void count_tick(const struct registers *interrupted)
 {
-	if ((interrupted->cs & 3) == 0 || interrupted->rip == interrupted->rcx)
-		current->ticks_system++;
+	if (payer != current || (interrupted->cs & 3) == 0 || interrupted->rip == interrupted->rcx)
+		payer->ticks_system++;
 	else
-		current->ticks_user++;
+		payer->ticks_user++;
 	if (others_ready())
 		current->work |= WORK_YIELD;
 	present_ticked();
@@ -122,7 +114,7 @@ void timers_expired(const struct registers *interrupted)
 	while (used > 0 && heap[0].when <= at) {
 		uint32_t who = heap[0].who;
 
-		take_out(who);
+		timer_take_out(who);
 		deadline_passed(who);
 	}
 	if (next_tick <= at) {

@@ -2,11 +2,17 @@
  * One processor and no interrupts in the kernel: two words hold what needs a register elsewhere. The order of the pushes
  * is that of struct registers. */
 
+#include "domains.h"
+#include "message.h"
 #include "x86/entry.h"
 
 /* Of struct registers, in bytes. */
 #define REGISTERS_TRAP 120
 #define REGISTERS_RIP 136
+/* Of struct processor_state. */
+#define STATE_RSP 4
+/* Of struct task. */
+#define TASK_SERVES 16
 
 /* Instructions that a processor without SMAP does not have: cpu.c puts a no-op in the places noted. */
 .macro smap instruction
@@ -22,10 +28,10 @@
 	pushq %r15
 	pushq %r14
 	pushq %r13
-	pushq %r12
 	pushq %rbp
-	pushq %rbx
 	pushq %rax
+	pushq %r12
+	pushq %rbx
 	pushq %r9
 	pushq %r8
 	pushq %r10
@@ -41,10 +47,10 @@
 	popq %r10
 	popq %r8
 	popq %r9
-	popq %rax
 	popq %rbx
-	popq %rbp
 	popq %r12
+	popq %rax
+	popq %rbp
 	popq %r13
 	popq %r14
 	popq %r15
@@ -57,12 +63,18 @@
 	.type entry_system_call, @function
 entry_system_call:
 	movq %rsp, entry_user_rsp(%rip)
-	movq entry_kernel_rsp(%rip), %rsp
+	movq processor_state + STATE_RSP(%rip), %rsp
 	pushq $USER_SS
 	pushq entry_user_rsp(%rip)
 	pushq %r11
 	pushq $USER_CS
 	pushq %rcx
+#if PROCESSES
+	movq current(%rip), %rcx
+	cmpq $0, TASK_SERVES(%rcx)
+	jne process
+	movq (%rsp), %rcx
+#endif
 	pushq %rax
 	pushq $TRAP_SYSCALL
 	push_registers
@@ -82,6 +94,40 @@ return_all:
 	pop_registers
 	addq $16, %rsp
 	iretq
+
+#if PROCESSES
+/* A server asks something: the words of a message are saved, the other registers are C's to keep. */
+process:
+	subq $REGISTERS_RIP - 64, %rsp
+	pushq %r12
+	pushq %rbx
+	pushq %r9
+	pushq %r8
+	pushq %r10
+	pushq %rdx
+	pushq %rsi
+	pushq %rdi
+	cmpq $TRAP_REPLY_AND_WAIT, %rax
+	jne 1f
+	leaq 16(%rsp), %rdx
+	call server_reply_and_wait
+	jmp 2f
+1:	movq %rax, %rdi
+	movq %rsp, %rsi
+	call process_trap
+2:	popq %rdi
+	popq %rsi
+	popq %rdx
+	popq %r10
+	popq %r8
+	popq %r9
+	popq %rbx
+	popq %r12
+	movq REGISTERS_RIP - 64(%rsp), %rcx
+	movq REGISTERS_RIP - 48(%rsp), %r11
+	movq REGISTERS_RIP - 40(%rsp), %rsp
+	sysretq
+#endif
 	.size entry_system_call, . - entry_system_call
 
 /* A trap from user mode or from the kernel itself. */
@@ -137,6 +183,53 @@ task_switch_stacks:
 	popq %rbx
 	ret
 	.size task_switch_stacks, . - task_switch_stacks
+
+.macro leave_stack
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	movq %rsp, (%rdi)
+	movq %rsi, %rsp
+.endm
+
+/* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time; the task whose
+ * registers these are is in user mode again, whatever else was on its stack. */
+	.globl task_leave_for_program
+	.type task_leave_for_program, @function
+task_leave_for_program:
+	leave_stack
+	jmp entry_return
+	.size task_leave_for_program, . - task_leave_for_program
+
+#if PROCESSES
+/* The same of a server that waits for a message, which is in the first registers and rax; it expects nothing in the
+ * others. */
+	.globl task_leave_for_process
+	.type task_leave_for_process, @function
+task_leave_for_process:
+	leave_stack
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	popq %r10
+	popq %r8
+	popq %r9
+	popq %rbx
+	popq %r12
+	popq %rax
+	xorl %ebp, %ebp
+	xorl %r13d, %r13d
+	xorl %r14d, %r14d
+	xorl %r15d, %r15d
+	movq REGISTERS_RIP - 72(%rsp), %rcx
+	movq REGISTERS_RIP - 56(%rsp), %r11
+	movq REGISTERS_RIP - 48(%rsp), %rsp
+	sysretq
+	.size task_leave_for_process, . - task_leave_for_process
+#endif
 
 /* What a new task's kernel stack returns to first: rbx is a function, or 0. */
 	.globl task_first
@@ -233,9 +326,6 @@ user_access_failed:
 
 	.bss
 	.align 8
-	.globl entry_kernel_rsp
-entry_kernel_rsp:
-	.skip 8
 entry_user_rsp:
 	.skip 8
 	.section .note.GNU-stack, "", @progbits

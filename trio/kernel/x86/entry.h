@@ -16,15 +16,17 @@
 
 struct registers;
 
-/* Ways into the kernel, an exception's or interrupt's by its vector; and where on its kernel stack the task that runs
- * has its registers saved: the top. */
+/* Ways into the kernel, an exception's or interrupt's by its vector. */
 void entry_system_call(void);
 extern uint8_t entry_vectors[][16];
-extern uint64_t entry_kernel_rsp;
 /* A new task's first words in the kernel: calls what is in rbx, if anything, and goes to user mode. */
 void task_first(void);
 /* The present stack's pointer into *from; goes on where `to` was left. */
 void task_switch_stacks(uint64_t *from, uint64_t to);
+
+/* The same, but on in user mode with the registers of a program, or of a server that waits for a message. */
+void task_leave_for_program(uint64_t *from, struct registers *to);
+void task_leave_for_process(uint64_t *from, struct registers *to);
 
 /* Between user memory and the kernel's. 0, or not where a fault could not be served. */
 long user_copy(void *to, const void *from, size_t n);

@@ -52,32 +52,24 @@ struct pointer {
 	uint64_t base;
 } __attribute__((packed));
 
-/* Intel SDM volume 3, 8.7: the 64-bit task state segment. */
-static struct {
-	uint32_t zero;
-	uint64_t rsp[3], zero_2, stacks[7], zero_3;
-	uint16_t zero_4, ports_at;
-	/* A set bit refuses; the byte after the last must be all ones. */
-	uint8_t ports[PORT_BYTES + 1];
-} __attribute__((packed, aligned(16))) tss;
+struct processor_state processor_state;
 
 /* Null, kernel code, kernel data, user data, user code (as SYSRET wants them), the TSS in two. */
 static uint64_t gdt[7] = { 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cff3000000ffff, 0x00affb000000ffff };
 static struct gate idt[GATES];
 static uint8_t emergency_stack[EMERGENCY_STACK] __attribute__((aligned(16)));
-static uint64_t features;
-#define HAS_FSGSBASE __builtin_expect((features & CR4_FSGSBASE) != 0, 1)
+bool has_fsgsbase;
 /* Reads as a fresh FPU. */
 static const uint16_t no_selectors[SELECTORS];
 static uint8_t fresh_fpu[512] __attribute__((aligned(16)));
 
 static void load_segments(void)
 {
-	uint64_t base = (uint64_t)&tss, limit = sizeof tss - 1;
+	uint64_t base = (uint64_t)&processor_state, limit = sizeof processor_state - 1;
 	struct pointer gdt_at = { sizeof gdt - 1, (uint64_t)gdt };
 
-	tss.ports_at = sizeof tss;
-	tss.stacks[STACK_DOUBLE_FAULT - 1] = (uint64_t)emergency_stack + EMERGENCY_STACK;
+	processor_state.ports_at = sizeof processor_state;
+	processor_state.stacks[STACK_DOUBLE_FAULT - 1] = (uint64_t)emergency_stack + EMERGENCY_STACK;
 	gdt[5] = (limit & 0xffff) | (base & 0xffffff) << 16 | 0x89UL << 40 | (base >> 24 & 0xff) << 56;
 	gdt[6] = base >> 32;
 	__asm__ volatile("lgdt %0\n\t"
@@ -136,7 +128,7 @@ static void choose_features(void)
 	__asm__ volatile("mov %%cr0, %0" : "=r"(cr0));
 	cr0 = (cr0 | CR0_WRITE_PROTECT | CR0_MONITOR | CR0_NUMERIC_ERROR) & ~CR0_EMULATION;
 	__asm__ volatile("mov %0, %%cr0" : : "r"(cr0));
-	features = cr4;
+	has_fsgsbase = (cr4 & CR4_FSGSBASE) != 0;
 }
 
 void processor_start(void)
@@ -152,46 +144,9 @@ void processor_start(void)
 	*(uint32_t *)(fresh_fpu + 24) = 0x1f80;
 }
 
-void processor_fpu_save(struct task *t)
-{
-	__asm__ volatile("fxsave64 %0" : "=m"(t->fpu));
-}
-
-void processor_fpu_load(const struct task *t)
-{
-	__asm__ volatile("fxrstor64 %0" : : "m"(t->fpu));
-}
-
 void processor_fpu_fresh(struct task *t)
 {
 	memcpy(t->fpu, fresh_fpu, sizeof fresh_fpu);
-}
-
-/* A program may have moved its thread pointers by itself where the processor has instructions for that. */
-void processor_save_bases(struct task *t)
-{
-	if (HAS_FSGSBASE)
-		__asm__ volatile("rdfsbase %0\n\trdgsbase %1" : "=r"(t->fs_base), "=r"(t->gs_base));
-}
-
-static void load_bases(const struct task *t)
-{
-	if (HAS_FSGSBASE) {
-		__asm__ volatile("wrfsbase %0\n\twrgsbase %1" : : "r"(t->fs_base), "r"(t->gs_base));
-	} else {
-		cpu_write_msr(MSR_FS_BASE, t->fs_base);
-		cpu_write_msr(MSR_GS_BASE, t->gs_base);
-	}
-}
-
-/* Not 0 where one of DS, ES, FS and GS is not. */
-static uint32_t some_selector(void)
-{
-	uint32_t ds, es, fs, gs;
-
-	__asm__ volatile("mov %%ds, %0\n\tmov %%es, %1\n\tmov %%fs, %2\n\tmov %%gs, %3"
-			 : "=r"(ds), "=r"(es), "=r"(fs), "=r"(gs));
-	return ds | es | fs | gs;
 }
 
 static void save_selectors(struct task *t)
@@ -201,7 +156,7 @@ static void save_selectors(struct task *t)
 	__asm__ volatile("mov %%ds, %0\n\tmov %%es, %1\n\tmov %%fs, %2\n\tmov %%gs, %3"
 			 : "=rm"(s[DS]), "=rm"(s[ES]), "=rm"(s[FS]), "=rm"(s[GS]));
 	t->rare = s[DS] | s[ES] | s[FS] | s[GS] ? t->rare | RARE_SELECTORS : t->rare & ~RARE_SELECTORS;
-	if (HAS_FSGSBASE)
+	if (has_fsgsbase)
 		return;
 	/* The bases are those of the segments, which all begin at 0. */
 	if (s[FS])
@@ -226,7 +181,7 @@ void processor_copy(struct task *to, const struct task *from)
 	if (from == current) {
 		processor_fpu_save(to);
 		processor_save_bases(to);
-		if (some_selector())
+		if (processor_selectors())
 			save_selectors(to);
 	} else {
 		memcpy(to->fpu, from->fpu, sizeof to->fpu);
@@ -242,7 +197,7 @@ void processor_fresh(struct task *t)
 	processor_fpu_fresh(t);
 	if (t == current) {
 		load_selectors(no_selectors);
-		load_bases(t);
+		processor_load_bases(t);
 		processor_fpu_load(t);
 	}
 }
@@ -259,53 +214,32 @@ void processor_set_base(struct task *t, bool of_gs, uint64_t base)
 	t->selectors[of_gs ? GS : FS] = 0;
 	*(of_gs ? &t->gs_base : &t->fs_base) = base;
 	if (t == current)
-		load_bases(t);
+		processor_load_bases(t);
 }
 
 void processor_set_ports(const struct task *t)
 {
 	if (t->ports) {
-		memcpy(tss.ports, t->ports, PORT_BYTES);
-		tss.ports[PORT_BYTES] = 0xff;
-		tss.ports_at = offsetof(typeof(tss), ports);
+		memcpy(processor_state.ports, t->ports, PORT_BYTES);
+		processor_state.ports[PORT_BYTES] = 0xff;
+		processor_state.ports_at = offsetof(typeof(processor_state), ports);
 	} else {
-		tss.ports_at = sizeof tss;
+		processor_state.ports_at = sizeof processor_state;
 	}
 }
 
-/* What each switch loads. */
-static inline void load(struct task *to)
+void processor_load_bases_slowly(const struct task *t)
 {
-	if (!to->user)
-		return;
-	load_bases(to);
-	processor_fpu_load(to);
-	entry_kernel_rsp = tss.rsp[0] = (uint64_t)(to->user + 1);
-	if (cpu_cr3() == to->root)
-		return;
-	cpu_set_cr3(to->root);
-	COUNT_FOR(to, space_switches, 1);
+	load_selectors(t->rare & RARE_SELECTORS ? t->selectors : no_selectors);
+	cpu_write_msr(MSR_FS_BASE, t->fs_base);
+	cpu_write_msr(MSR_GS_BASE, t->gs_base);
 }
 
-/* A switch with what most tasks do not have, of either. */
-static __attribute__((noinline)) void switch_rare(struct task *from, struct task *to)
+void processor_switch_rare(struct task *from, struct task *to)
 {
-	if (from->user)
+	if (from->number < TASKS)
 		save_selectors(from);
 	load_selectors(to->rare & RARE_SELECTORS ? to->selectors : no_selectors);
 	if (from->ports != to->ports)
 		processor_set_ports(to);
-	load(to);
-}
-
-void processor_switch(struct task *from, struct task *to)
-{
-	if (from->user) {
-		processor_save_bases(from);
-		processor_fpu_save(from);
-	}
-	if (some_selector() | from->rare | to->rare)
-		switch_rare(from, to);
-	else
-		load(to);
 }

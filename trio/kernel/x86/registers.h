@@ -8,7 +8,9 @@
 
 struct registers {
 	uint64_t rdi, rsi, rdx, r10, r8, r9;
-	uint64_t rax, rbx, rbp, r12, r13, r14, r15;
+	/* Words of a message too. */
+	uint64_t rbx, r12;
+	uint64_t rax, rbp, r13, r14, r15;
 	uint64_t r11, rcx;
 	/* A trap's number and error code; of a system call TRAP_SYSCALL, and the call's number. */
 	uint64_t trap, error;

@@ -1,0 +1,117 @@
+/* switch.h: from task to task: FPU, thread pointers, selectors, ports, the kernel's stack, the address space. It is part of
+ * every message, so it is inline. */
+#ifndef TRIO_SWITCH_H
+#define TRIO_SWITCH_H
+
+#include "core/task.h"
+#include "x86/cpu.h"
+
+/* Intel SDM volume 3, 8.7: the 64-bit task state segment. rsp[0] is where the present task's registers are saved: entry.S
+ * reads it there too. */
+struct processor_state {
+	uint32_t zero;
+	uint64_t rsp[3], zero_2, stacks[7], zero_3;
+	uint16_t zero_4, ports_at;
+	/* A set bit refuses; the byte after the last must be all ones. */
+	uint8_t ports[PORT_BYTES + 1];
+} __attribute__((packed, aligned(16)));
+extern struct processor_state processor_state;
+
+/* The processor has instructions for thread pointers. */
+extern bool has_fsgsbase;
+#define HAS_FSGSBASE __builtin_expect(has_fsgsbase, 1)
+
+void processor_load_bases_slowly(const struct task *t);
+/* A switch with what most tasks do not have, of either. */
+void processor_switch_rare(struct task *from, struct task *to);
+
+static inline void processor_fpu_save(struct task *t)
+{
+	__asm__ volatile("fxsave64 %0" : "=m"(t->fpu));
+}
+
+static inline void processor_fpu_load(const struct task *t)
+{
+	__asm__ volatile("fxrstor64 %0" : : "m"(t->fpu));
+}
+
+/* A program may have moved its thread pointers by itself where the processor has instructions for that. */
+static inline void processor_save_bases(struct task *t)
+{
+	if (HAS_FSGSBASE)
+		__asm__ volatile("rdfsbase %0\n\trdgsbase %1" : "=r"(t->fs_base), "=r"(t->gs_base));
+}
+
+static inline void processor_load_bases(const struct task *t)
+{
+	if (HAS_FSGSBASE)
+		__asm__ volatile("wrfsbase %0\n\twrgsbase %1" : : "r"(t->fs_base), "r"(t->gs_base));
+	else
+		processor_load_bases_slowly(t);
+}
+
+/* Not 0 where one of DS, ES, FS and GS is not. */
+static inline uint32_t processor_selectors(void)
+{
+	uint32_t ds, es, fs, gs;
+
+	__asm__ volatile("mov %%ds, %0\n\tmov %%es, %1\n\tmov %%fs, %2\n\tmov %%gs, %3"
+			 : "=r"(ds), "=r"(es), "=r"(fs), "=r"(gs));
+	return ds | es | fs | gs;
+}
+
+/* To one that has a user mode. */
+static inline void processor_enter(const struct task *to)
+{
+	processor_load_bases(to);
+	processor_fpu_load(to);
+	processor_state.rsp[0] = (uint64_t)(to->user + 1);
+	if (cpu_cr3() == to->root)
+		return;
+	cpu_set_cr3(to->root);
+	COUNT_FOR(to, space_switches, 1);
+}
+
+/* A server has no FPU of its own: each time it has the processor it finds the first state. */
+static inline void processor_switch(struct task *from, struct task *to)
+{
+	if (from->number < TASKS) {
+		processor_save_bases(from);
+		processor_fpu_save(from);
+	}
+	if (processor_selectors() | from->rare | to->rare)
+		processor_switch_rare(from, to);
+	if (to->user)
+		processor_enter(to);
+}
+
+/* The same, shorter: to a server's process from a program or another. */
+static inline void processor_to_server(struct task *from, struct task *server)
+{
+	if (from->number < TASKS) {
+		processor_save_bases(from);
+		processor_fpu_save(from);
+	}
+	if (processor_selectors() | from->rare)
+		processor_switch_rare(from, server);
+	processor_load_bases(server);
+	processor_fpu_load(server);
+	processor_state.rsp[0] = (uint64_t)(server->user + 1);
+	cpu_set_cr3(server->root);
+	COUNT_FOR(server, space_switches, 1);
+}
+
+/* And back. Selectors that a server has loaded, which none does, stay: they mean nothing but where a processor has no
+ * instructions for thread pointers, and there processor_load_bases_slowly takes them out. */
+static inline void processor_to_program(struct task *server, struct task *program)
+{
+	if (program->rare)
+		processor_switch_rare(server, program);
+	processor_load_bases(program);
+	processor_fpu_load(program);
+	processor_state.rsp[0] = (uint64_t)(program->user + 1);
+	cpu_set_cr3(program->root);
+	COUNT_FOR(program, space_switches, 1);
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* queued.c: messages between domains, whatever else is going on: a caller gives its message to a server, which is a task
+ * with a queue, and waits until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
+#include "servers.h"
+#include "queue.h"
+
+struct server servers[DOMAINS];
+static uint64_t notifications[ENDPOINTS];
+/* Servers that were notified, a bit a domain. */
+static uint64_t servers_notified;
+
+void server_wake(uint32_t domain)
+{
+	struct server *s = &servers[domain];
+
+	if (!s->receives || s->dead)
+		return;
+	s->receives = NOTHING;
+	servers_notified |= 1UL << domain;
+	services_notified |= SERVERS_NOTIFIED;
+}
+
+void server_notify(uint32_t endpoint, uint64_t bits)
+{
+	uint32_t domain = endpoints[endpoint].domain;
+
+	notifications[endpoint] |= bits;
+	servers[domain].notified |= 1UL << endpoint;
+	server_wake(domain);
+}
+
+/* They run before who runs now, the one with the lowest services first. */
+void servers_deliver(void)
+{
+	services_notified &= ~SERVERS_NOTIFIED;
+	for (uint32_t domain = 1; domain < DOMAINS; domain++) {
+		if (!(servers_notified >> domain & 1))
+			continue;
+		servers_notified &= ~(1UL << domain);
+		task_start_first(servers[domain].task);
+		current->work |= WORK_YIELD;
+	}
+}
+
+/* Calls ----------------------------------------------------------------------------------------------------------- */
+
+int64_t queued_wait(struct caller *c)
+{
+	while (c->waits) {
+		current->state = WAITING;
+		schedule();
+	}
+	return c->result;
+}
+
+int64_t queued_call(struct caller *c)
+{
+	struct server *s = c->server;
+	enum task_state before = current->state;
+
+	if (s->dead) {
+		c->waits = false;
+		grants_end(c);
+		return -EIO;
+	}
+	if (is_client(c))
+		c->state = CLIENT_SENT;
+	COUNT(messages, 1);
+	queue_add(&s->callers, &c->link);
+	current->state = WAITING;
+	if (s->receives) {
+		s->receives = NOTHING;
+		s->task->state = READY;
+		COUNT(switches_direct, 1);
+		task_run(s->task);
+	}
+	(void)queued_wait(c);
+	task_goes_on(before);
+	return c->result;
+}
+
+void call_done(struct caller *c, int64_t result)
+{
+	struct task *t = task_of_caller(c);
+
+	COUNT_FOR(t, replies, 1);
+	grants_end(c);
+	c->waits = false;
+	c->result = result;
+	/* Whose time it still is does not lose it by a call. */
+	if (t == payer)
+		task_start_first(t);
+	else
+		task_start(t);
+}
+
+/* What is next ---------------------------------------------------------------------------------------------------- */
+
+static bool take_bit(uint64_t *bits, uint32_t *which)
+{
+	for (uint32_t i = 0; i < TASKS / 64; i++) {
+		if (!bits[i])
+			continue;
+		*which = i * 64 + (uint32_t)__builtin_ctzl(bits[i]);
+		bits[i] &= bits[i] - 1;
+		return true;
+	}
+	return false;
+}
+
+static bool next_of_clients(struct server *s, struct incoming *in)
+{
+	if (!s->told_of_clients)
+		return false;
+	if (take_bit(s->gone, &in->who))
+		in->kind = INCOMING_GONE;
+	else if (take_bit(s->signalled, &in->who))
+		in->kind = INCOMING_SIGNAL;
+	else if (take_bit(s->late, &in->who))
+		in->kind = INCOMING_LATE;
+	else
+		s->told_of_clients = false;
+	return s->told_of_clients;
+}
+
+static bool next_notification(struct server *s, struct incoming *in)
+{
+	uint32_t endpoint;
+
+	if (!s->notified)
+		return false;
+	endpoint = 63U - (uint32_t)__builtin_clzl(s->notified);
+	s->notified &= ~(1UL << endpoint);
+	*in = (struct incoming){ .kind = INCOMING_NOTIFIED, .endpoint = endpoint, .bits = notifications[endpoint] };
+	notifications[endpoint] = 0;
+	return true;
+}
+
+static bool next_caller(struct server *s, struct incoming *in)
+{
+	struct caller *c;
+
+	if (queue_is_empty(&s->callers))
+		return false;
+	c = CONTAINER(s->callers.head.next, struct caller, link);
+	list_remove(&c->link);
+	*in = (struct incoming){ .endpoint = HEADER_ENDPOINT(c->header), .who = task_of_caller(c)->number };
+	in->m.call = HEADER_CALL(c->header);
+	words_copy(in->m.words, c->words, shape_of_call(c)->words);
+	if (is_client(c)) {
+		in->kind = INCOMING_CLIENT;
+		c->state = CLIENT_HELD;
+	} else {
+		in->kind = INCOMING_CALL;
+		s->present = c;
+	}
+	return true;
+}
+
+/* A caller has its turn between two notifications, of which a service below may send any number. */
+static bool next_of_others(struct server *s, struct incoming *in)
+{
+	bool any = s->was_notified ? next_caller(s, in) || next_notification(s, in)
+				   : next_notification(s, in) || next_caller(s, in);
+
+	s->was_notified = in->kind == INCOMING_NOTIFIED;
+	return any;
+}
+
+/* Three seconds of its own; what a service has to do takes milliseconds. */
+#define TICKS_MOST 300
+
+void server_ticked(void)
+{
+	if (++servers[PRESENT_DOMAIN].ticks >= TICKS_MOST && is_process(PRESENT_DOMAIN))
+		current->work |= WORK_END;
+}
+
+void server_look(void)
+{
+	if (servers[PRESENT_DOMAIN].ticks >= TICKS_MOST)
+		server_end("it does not answer");
+	current->work &= ~WORK_END;
+}
+
+/* One that does not wait has work of its own to go on with: others run if it is their turn. */
+int64_t server_next(uint64_t to, bool waits)
+{
+	struct server *s = &servers[PRESENT_DOMAIN];
+	struct incoming in = { 0 };
+
+	if (s->present)
+		return -EINVAL;
+	if (!is_servers(to, sizeof in))
+		return -EFAULT;
+	s->ticks = 0;
+	if (!waits)
+		(void)task_look();
+	while (!next_of_clients(s, &in) && !next_of_others(s, &in)) {
+		if (!waits)
+			return 1;
+		s->receives = ANYTHING;
+		current->state = WAITING;
+		schedule();
+	}
+	if (in.kind > INCOMING_CLIENT)
+		COUNT(notifications, 1);
+	return server_put(to, &in, sizeof in) ? 0 : -EFAULT;
+}
+
+/* Of the words what the interface has. */
+static int64_t reply_to_call(struct server *s, int64_t result, const uint64_t *outs)
+{
+	struct caller *c = s->present;
+
+	if (!c)
+		return -EINVAL;
+	words_copy(c->words, outs, shape_of_call(c)->outs);
+	s->present = NULL;
+	call_done(c, result);
+	return 0;
+}
+
+int64_t server_reply(uint64_t from)
+{
+	struct server *s = &servers[PRESENT_DOMAIN];
+	struct message m;
+
+	if (!s->present)
+		return -EINVAL;
+	if (!server_get(&m, from, sizeof m))
+		return -EFAULT;
+	return reply_to_call(s, m.result, m.words);
+}
+
+/* The reply, if anybody waits for it, and the wait where there is nothing yet. What comes is asked for by server_next, unless it came in
+ * registers. */
+int64_t queued_came(void)
+{
+	struct server *s = current->serves;
+	uint64_t came = s->came;
+
+	task_switched();
+	s->came = 0;
+	if (is_process(s->domain) && (services_notified | current->work))
+		task_work();
+	return (int64_t)came;
+}
+
+int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs)
+{
+	struct server *s = &servers[PRESENT_DOMAIN];
+
+	if (whom == REPLY_TO_CALL)
+		(void)reply_to_call(s, result, outs);
+	else if (is_held(whom))
+		client_reply(tasks[whom], result);
+	if (s->present || s->told_of_clients || s->notified || !queue_is_empty(&s->callers))
+		return queued_came();
+	s->receives = IN_REGISTERS;
+	current->state = WAITING;
+	schedule();
+	return queued_came();
+}
+
+void servers_count(struct counters *sum)
+{
+	for (uint32_t domain = 1; domain <= SERVERS; domain++) {
+		const struct server *s = &servers[domain];
+		static struct counters copy;
+
+		if (!is_process(domain))
+			counters_add(sum, (const struct counters *)s->counters_at);
+		else if (process_read(domain, s->counters_at, &copy, sizeof copy))
+			counters_add(sum, &copy);
+	}
+}
+
+/* The lowest services first: what they do at their start may be what the others ask for at theirs. */
+void servers_begin(void)
+{
+	if (PROCESSES)
+		windows_start();
+	for (uint32_t domain = SERVERS; domain > 0; domain--) {
+		struct server *s = &servers[domain];
+
+		s->domain = domain;
+		s->rights = &domains[domain];
+		s->task = is_process(domain)
+				  ? process_load(domain)
+				  : task_create_server(TASKS + domain, domains[domain].name, domains[domain].run);
+		s->task->serves = s;
+		if (is_process(domain))
+			s->words = &s->task->user->rdi;
+		task_start(s->task);
+	}
+}
