@@ -2,9 +2,10 @@
  * is at one place for a while, as a rule. */
 #include "vm.h"
 
-/* What stands at the list's ends: who looks for a neighbour that is reached finds one. */
+/* What stands at the list's ends: who looks for a neighbour that is reached finds one. The top lies beyond whatever
+ * range a program can name, as madvise is told of some that end far above all that is a program's. */
 static const struct region bottom = { .bits = REGION_REACHED };
-static const struct region top = { .begin = 1UL << 63, .end = 1UL << 63, .bits = REGION_REACHED };
+static const struct region top = { .begin = UINT64_MAX, .end = UINT64_MAX, .bits = REGION_REACHED };
 
 void regions_start(struct space *s)
 {

@@ -352,6 +352,24 @@ TEST(madvise, "Does MADV_DONTNEED give back zeros, and does madvise refuse what 
 	OK(madvise(at, 0, MADV_DONTNEED));
 }
 
+TEST(beyond, "Is nothing mapped above a program's addresses, whatever is asked of a range there?")
+{
+	static const int advice[] = { MADV_DONTNEED, MADV_FREE, MADV_WILLNEED, MADV_DONTFORK, MADV_DOFORK };
+	char *top = (char *)(1UL << 63), *at = map(2, RW, ANON);
+	size_t to_the_end = (size_t)-PAGE - (size_t)at;
+
+	FAILS(mremap(top + PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE), EFAULT);
+	for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
+		FAILS(madvise(top - PAGE, 2 * PAGE, advice[i]), ENOMEM);
+		FAILS(madvise(top + PAGE, PAGE, advice[i]), ENOMEM);
+	}
+	FAILS(madvise(at, to_the_end, MADV_NORMAL), ENOMEM);
+	FAILS(msync(at, to_the_end, MS_ASYNC), ENOMEM);
+	FAILS(msync(top + PAGE, PAGE, MS_ASYNC), ENOMEM);
+	fill(at, 2 * PAGE, 5);
+	OK(munmap(at, 2 * PAGE));
+}
+
 TEST(msync_errors, "Does msync refuse what it should?")
 {
 	char *at = map(2, RW, ANON);
