@@ -93,10 +93,11 @@ def in_no_service(root: Path) -> Iterator[str]:
 
 
 def ask_the_structure(root: Path) -> Iterator[str]:
-    """Conditions on the structure outside of the folders that may know it."""
+    """Conditions on the structure outside of the folders that may know it, and of what is built here, which is made for
+    one."""
     for path in c_files(root):
         place = path.relative_to(root)
-        if not any(place.is_relative_to(folder) for folder in (*KNOW_THE_STRUCTURE, "user")):
+        if not any(place.is_relative_to(folder) for folder in (*KNOW_THE_STRUCTURE, "user", "build")):
             text = without_comments(path.read_text())
             for found in _ASKS.finditer(text):
                 line = text.count("\n", 0, found.start()) + 1

@@ -105,7 +105,9 @@ def test_a_file_of_no_service_is_found(copy: Path) -> None:
     ],
 )
 def test_a_question_for_the_structure_is_found_where_it_must_not_be(copy: Path, line: str, found: bool) -> None:
-    for name in ("seam/a.c", "kernel/abi/a.c", "kernel/core/frames.h", "kernel/core/a.c", "services/pm/a.c"):
+    (copy / "build").mkdir()
+    allowed = ("seam/a.c", "kernel/abi/a.c", "kernel/core/frames.h", "build/a.c")
+    for name in (*allowed, "kernel/core/a.c", "services/pm/a.c"):
         (copy / name).write_text(f"\n{line}\n")
     expected = [f"{name}:2: {line.strip()}" for name in ("kernel/core/a.c", "services/pm/a.c")] if found else []
     assert sorted(rules.ask_the_structure(copy)) == expected

@@ -23,19 +23,17 @@ RINGS: dict[frozenset[str], int] = {
     frozenset({"parent_tell", "process_end", "signal_send", "stop_end"}): 3,
     # An interpreter has none.
     frozenset({"image_give"}): 2,
-    # A tree of pages, HEIGHT_MOST.
-    frozenset({"tree_drop"}): 5,
-    # HIGHEST levels of branches.
-    frozenset({"branch_cut"}): 10,
+    # Numbers of pages have 51 bits, and a table tells six of them apart, or nine.
+    frozenset({"tree_cut"}): 10,
     # A file's tree of zones: three indirections.
     frozenset({"trim_tree"}): 4,
     # Again after the one block that it needed.
     frozenset({"map_find"}): 2,
     # A socket closed by rights_settle() loses rights, that wait for the present round's end; what waits to be accepted
     # has nothing that does.
-    frozenset({"file_released", "socket_release", "socket_close", "packet_end", "beside_end", "rights_settle"}): 3,
+    frozenset({"file_released", "socket_release", "socket_close", "packet_end", "rights_lose", "rights_settle"}): 3,
     # A descriptor without a name leads to the console's, once.
-    frozenset({"walk", "go_by_link", "proc_follow", "terminal_node"}): 2,
+    frozenset({"walk", "go_by_link", "proc_follow", "proc_readlink", "terminal_node", "terminal_stat"}): 2,
     # NESTS_MOST epolls in one another, and the outermost.
     frozenset({"file_ready", "epoll_poll"}): 5,
     # Bridges behind bridges: the machine's maker, not a program.
