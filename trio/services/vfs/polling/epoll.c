@@ -8,6 +8,7 @@
 /* Epolls may stand in one another as deep as on Linux (EP_MAX_NESTS). */
 #define NESTS_MOST 4
 #define EVENT_FLAGS (EPOLLONESHOT | EPOLLET)
+#define NOT_YET UINT64_MAX
 
 struct epoll {
 	struct link interests;
@@ -25,12 +26,9 @@ struct interest {
 	struct link link;
 	struct file *file;
 	int32_t fd;
-	/* Told once with EPOLLONESHOT, until EPOLL_CTL_MOD. */
-	bool off;
-	/* To be told whatever `seen` is. */
-	bool fresh;
-	/* The watch's changes when it was told last. */
+	/* The watch's changes when it was told last; NOT_YET. */
 	uint64_t seen;
+	/* What is to be told; nothing once it was told with EPOLLONESHOT, until EPOLL_CTL_MOD. */
 	struct linux_epoll_event event;
 };
 
@@ -44,11 +42,9 @@ static struct epoll *epoll_in(const struct file *f)
 /* What of an interest is to be told now. */
 static uint32_t interest_ready(const struct interest *i, uint64_t *changes)
 {
-	uint32_t ready = file_ready(i->file, changes) & (i->event.events | POLLERR | POLLHUP) & ~EVENT_FLAGS;
+	uint32_t ready = file_ready(i->file, changes) & i->event.events & ~EVENT_FLAGS;
 
-	if (i->off || ((i->event.events & EPOLLET) != 0 && !i->fresh && *changes == i->seen))
-		return 0;
-	return ready;
+	return (i->event.events & EPOLLET) != 0 && *changes == i->seen ? 0 : ready;
 }
 
 static uint32_t epoll_poll(struct file *f)
@@ -121,36 +117,30 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 	return settle(r, fd);
 }
 
-/* Whether `e` is now higher, by what stands in it. */
-static bool grows(struct epoll *e)
+/* `e` is at least one higher than what stands in it. */
+static void grow(struct epoll *e)
 {
-	uint32_t before = e->height;
-
 	LIST_EACH (struct interest, i, &e->interests, link) {
 		const struct epoll *inner = epoll_in(i->file);
 
 		if (inner != NULL)
 			e->height = MAX(e->height, inner->height + 1);
 	}
-	return e->height > before;
 }
 
-/* Each round all grow to one above the highest in them. A ring never stops growing. */
+/* After so many rounds each is as high as it is, but for a ring, which grows in every round. */
 static bool nests_too_deep(void)
 {
-	bool grew = true;
+	uint32_t highest = 0;
 
 	LIST_EACH (struct epoll, e, &io.epolls, all)
 		e->height = 0;
-	while (grew) {
-		grew = false;
+	for (unsigned round = 0; round <= NESTS_MOST; round++)
 		LIST_EACH (struct epoll, e, &io.epolls, all) {
-			grew |= grows(e);
-			if (e->height > NESTS_MOST)
-				return true;
+			grow(e);
+			highest = MAX(highest, e->height);
 		}
-	}
-	return false;
+	return highest > NESTS_MOST;
 }
 
 static struct interest *interest_of(const struct epoll *e, const struct file *f, int32_t fd)
@@ -170,7 +160,7 @@ static int64_t interest_add(struct epoll *e, struct file *f, int32_t fd, const s
 	i->file = f;
 	i->fd = fd;
 	i->event = *event;
-	i->fresh = true;
+	i->seen = NOT_YET;
 	f->named++;
 	list_add(&e->interests, &i->link);
 	if (epoll_in(f) != NULL && nests_too_deep()) {
@@ -199,7 +189,7 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 		return refuse(r, EINVAL);
 	if (wanted.events & EPOLLEXCLUSIVE)
 		return refuse(r, EINVAL);
-	wanted.events &= ~EPOLLWAKEUP;
+	wanted.events = (wanted.events & ~EPOLLWAKEUP) | POLLERR | POLLHUP;
 	e = ef->state;
 	i = interest_of(e, f, fd);
 	if (operation == EPOLL_CTL_ADD)
@@ -211,8 +201,7 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 		return answer(r, 0);
 	}
 	i->event = wanted;
-	i->fresh = true;
-	i->off = false;
+	i->seen = NOT_YET;
 	watch_changed(&e->watch);
 	return answer(r, 0);
 }
@@ -220,9 +209,9 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 /* Told: it is the last in turn from now on. */
 static void interest_told(struct epoll *e, struct interest *i, uint64_t changes)
 {
-	i->fresh = false;
 	i->seen = changes;
-	i->off = (i->event.events & EPOLLONESHOT) != 0;
+	if ((i->event.events & EPOLLONESHOT) != 0)
+		i->event.events = EPOLLONESHOT;
 	list_remove(&i->link);
 	list_add(&e->interests, &i->link);
 }

@@ -59,26 +59,23 @@ static struct socket *abstract_find(uint64_t length)
 
 int64_t address_find(uint32_t task, struct grant address, struct socket **out)
 {
-	int64_t length = address_get(address), error;
-	struct node *n;
+	int64_t length = address_get(address);
+	HELD struct node *n = NULL;
+	struct socket *s;
 
 	if (length <= 0)
 		return length == 0 ? -EINVAL : length;
 	if (path[0] == '\0') {
-		struct socket *s = abstract_find((uint64_t)length);
-
-		if (s != NULL)
-			*out = socket_hold(s);
-		return s == NULL ? -ECONNREFUSED : 0;
+		s = abstract_find((uint64_t)length);
+	} else {
+		TRY(walk(task, AT_FDCWD, path, 0, &n));
+		TRY(permitted(task, n, MAY_WRITE));
+		s = S_ISSOCK(n->mode) ? n->special : NULL;
 	}
-	TRY(walk(task, AT_FDCWD, path, 0, &n));
-	error = permitted(task, n, MAY_WRITE);
-	if (error == 0 && (!S_ISSOCK(n->mode) || n->special == NULL))
-		error = -ECONNREFUSED;
-	if (error == 0)
-		*out = socket_hold(n->special);
-	node_drop(n);
-	return error;
+	if (s == NULL)
+		return -ECONNREFUSED;
+	*out = socket_hold(s);
+	return 0;
 }
 
 void address_release(struct socket *s)
@@ -128,17 +125,6 @@ static int64_t bind_path(uint32_t task, struct socket *s, uint64_t length)
 	return 0;
 }
 
-/* Linux looks first whether the path is free. */
-static int64_t bound_already(uint32_t task)
-{
-	struct node *n;
-
-	if (path[0] == '\0' || walk(task, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &n) != 0)
-		return -EINVAL;
-	node_drop(n);
-	return -EADDRINUSE;
-}
-
 verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 {
 	int64_t length = address_get(address);
@@ -146,7 +132,7 @@ verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 	if (length < 0)
 		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
 	if (s->name.length != 0)
-		return settle(r, bound_already(r->task));
+		return refuse(r, EINVAL);
 	if (length == 0)
 		return settle(r, bind_automatically(s));
 	if (path[0] == '\0')
@@ -168,23 +154,17 @@ verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 	return answer(r, 0);
 }
 
-static verdict connect_datagrams(struct request *r, struct socket *s, struct grant address)
+/* `to` is its peer from now on; NULL: nobody. */
+static int64_t connect_datagrams(struct socket *s, struct socket *to)
 {
-	struct socket *to = NULL;
-	int64_t error = address_find(r->task, address, &to);
-
-	/* AF_UNSPEC: connected to nobody from now on. */
-	if (error != 0 && error != -EAFNOSUPPORT)
-		return vfs_settle(r, error);
-	if (to != NULL && (to->type != s->type || (to->peer != NULL && to->peer != s))) {
-		error = to->type != s->type ? -EPROTOTYPE : -EPERM;
-		socket_drop(to);
-		return settle(r, error);
-	}
+	if (to != NULL && to->type != s->type)
+		return -EPROTOTYPE;
+	if (to != NULL && to->peer != NULL && to->peer != s)
+		return -EPERM;
 	if (s->peer != NULL)
 		socket_drop(s->peer);
-	s->peer = to;
-	return answer(r, 0);
+	s->peer = to == NULL ? NULL : socket_hold(to);
+	return 0;
 }
 
 /* The listener's end of a connection, which waits to be accepted. */
@@ -210,27 +190,23 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 
 verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 {
-	struct socket *to;
-	int64_t error;
-	verdict how = ANSWERED;
+	SOCKET_HELD struct socket *to = NULL;
+	int64_t error = address_find(r->task, address, &to);
 
-	if (s->type == SOCK_DGRAM)
-		return connect_datagrams(r, s, address);
-	error = address_find(r->task, address, &to);
+	/* AF_UNSPEC ends a connection of datagrams. */
+	if (s->type == SOCK_DGRAM && (error == 0 || error == -EAFNOSUPPORT))
+		return settle(r, connect_datagrams(s, to));
 	if (error != 0)
 		return vfs_settle(r, error == -EAFNOSUPPORT ? -EINVAL : error);
-	if (!to->listens || (to->shut & SHUT_RECEIVE))
-		error = -ECONNREFUSED;
-	if (to->type != s->type)
-		error = -EPROTOTYPE;
 	if (s->connected || s->listens)
-		error = s->connected ? -EISCONN : -EINVAL;
-	if (error == 0 && to->pending_count > to->backlog)
-		how = socket_wait(r, s, to, s->send_time, 0);
-	else
-		settle(r, error != 0 ? error : connection_make(r->task, s, to));
-	socket_drop(to);
-	return how;
+		return refuse(r, s->connected ? EISCONN : EINVAL);
+	if (to->type != s->type)
+		return refuse(r, EPROTOTYPE);
+	if (!to->listens || (to->shut & SHUT_RECEIVE))
+		return refuse(r, ECONNREFUSED);
+	if (to->pending_count > to->backlog)
+		return socket_wait(r, s, to, s->send_time, 0);
+	return settle(r, connection_make(r->task, s, to));
 }
 
 verdict vfs_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)

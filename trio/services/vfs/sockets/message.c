@@ -1,55 +1,16 @@
-/* message.c: what goes from socket to socket. Datagrams and sequenced packets stay whole, in the receiver's list.
- * A stream's bytes lie in the receiver's ring; descriptors that were sent beside them in its list, with the places in
- * the stream to which they belong. */
+/* message.c: what goes from socket to socket: bytes to the receiver's ring; a packet beside them for each datagram and
+ * sequenced packet, which stay whole, and of a stream for bytes that descriptors were sent with. */
 #include "pipes/pipe.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
-/* A packet weighs at least this much, so that empty ones fill a queue too. */
-#define OVERHEAD 512
 /* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
 #define DATAGRAMS_MOST 10
-
-/* A packet with `length` bytes of the message and the descriptors beside them. 0, -ENOBUFS without memory, -EFAULT, or
- * as rights_get(). */
-static int64_t packet_make(uint32_t task, const struct message *m, uint32_t length, struct packet **out)
-{
-	struct packet *p = vfs_take(sizeof *p + length);
-	int64_t error;
-
-	if (p == NULL)
-		return -ENOBUFS;
-	p->length = length;
-	error = copy_in(p->data, m->data, 0, length);
-	if (error == 0)
-		error = rights_get(task, m->control, p);
-	if (error != 0)
-		packet_end(p);
-	else
-		*out = p;
-	return error;
-}
 
 void packet_end(struct packet *p)
 {
 	rights_lose(p->rights);
-	vfs_give(p, sizeof *p + p->length);
-}
-
-static void packet_add(struct socket *to, struct packet *p)
-{
-	list_add(&to->packets, &p->link);
-	to->packet_count++;
-	to->packet_weight += p->length + OVERHEAD;
-}
-
-/* Out of its list, and to its end. */
-static void packet_remove(struct socket *s, struct packet *p)
-{
-	list_remove(&p->link);
-	s->packet_count--;
-	s->packet_weight -= p->length + OVERHEAD;
-	packet_end(p);
+	vfs_give(p, sizeof *p);
 }
 
 /* Whom a message goes to, held. 0 or -errno. */
@@ -67,111 +28,105 @@ static int64_t receiver_of(uint32_t task, struct socket *s, const struct message
 	if (error != 0)
 		return error == -EAFNOSUPPORT ? -EINVAL : error;
 	if ((*out)->type != s->type)
-		error = -EPROTOTYPE;
-	else if ((*out)->closed)
-		error = s->type == SOCK_DGRAM ? -ECONNREFUSED : -EPIPE;
-	else if ((*out)->shut & SHUT_RECEIVE)
-		error = -EPIPE;
-	else if (s->type == SOCK_DGRAM && (*out)->peer != NULL && (*out)->peer != s)
-		error = -EPERM;
-	if (error != 0)
-		socket_drop(*out);
-	if (error == -ECONNREFUSED && s->peer == *out) {
+		return -EPROTOTYPE;
+	if ((*out)->closed && s->peer == *out) {
 		socket_drop(s->peer);
 		s->peer = NULL;
 	}
-	return error;
+	if ((*out)->closed)
+		return -ECONNREFUSED;
+	if ((*out)->shut & SHUT_RECEIVE)
+		return -EPIPE;
+	return s->type == SOCK_DGRAM && (*out)->peer != NULL && (*out)->peer != s ? -EPERM : 0;
 }
 
 static bool receiver_is_full(const struct socket *s, const struct socket *to, uint64_t length)
 {
 	if (to->peer != s && to->packet_count > DATAGRAMS_MOST)
 		return true;
-	return to->packet_count > 0 && to->packet_weight + length + OVERHEAD > s->send_buffer;
+	return to->packet_count > 0 && packets_weight(to) + PACKET_WEIGHT + length > s->send_buffer;
 }
 
-/* `to` takes the message over. */
-static int64_t packet_deliver(struct request *r, struct socket *s, struct socket *to, const struct message *m)
+/* `to` takes over the message, or of a stream's what there is room for. Returns how many bytes, or -errno. */
+static int64_t deliver(struct request *r, const struct socket *s, struct socket *to, const struct message *m)
 {
-	struct packet *p;
-	int64_t error = packet_make(r->task, m, (uint32_t)m->data.length, &p);
+	uint64_t left = m->data.length - r->done;
+	bool whole = s->type != SOCK_STREAM;
+	struct packet *p = NULL;
+	int64_t n = 0;
 
-	/* Memory is short: again once lost sockets are gone, if `to` is none. */
-	while (error == -ENOBUFS && lost_recover(true) && !to->closed)
-		error = packet_make(r->task, m, (uint32_t)m->data.length, &p);
-	if (error != 0)
-		return error;
+	if (whole && left > ring_room(&to->ring))
+		TRY(ring_resize(&to->ring, (uint32_t)(pages_for(to->ring.used + left) * PAGE)));
+	/* scratch[0]: what goes beside a stream's bytes went with the first of them. */
+	if (whole || (m->control.length > 0 && r->scratch[0] == 0)) {
+		p = vfs_take(sizeof *p);
+		if (p == NULL)
+			return -ENOMEM;
+		n = rights_get(r->task, m->control, p);
+	}
+	if (n == 0)
+		n = ring_put(&to->ring, m->data, r->done, (uint32_t)MIN(left, ring_room(&to->ring)), whole);
+	if (n < 0) {
+		if (p != NULL)
+			packet_end(p);
+		return n;
+	}
 
 	/* committed */
-	p->from = s->name;
-	packet_add(to, p);
+	if (p != NULL) {
+		p->first = to->written;
+		p->end = to->written + (uint64_t)n;
+		p->from = s->name;
+		list_add(&to->packets, &p->link);
+		to->packet_count++;
+		if (!whole)
+			r->scratch[0] = 1;
+	}
+	to->written += (uint64_t)n;
 	watch_changed(&to->watch);
-	return (int64_t)m->data.length;
+	return n;
+}
+
+static inline verdict send_to(struct request *r, struct socket *s, struct socket *to, const struct message *m)
+{
+	int64_t n;
+
+	/* Memory is short: again once lost sockets are gone, if `to` is none. */
+	do
+		n = deliver(r, s, to, m);
+	while (n == -ENOMEM && lost_recover(true) && !to->closed);
+	if (n < 0)
+		return settle(r, r->done > 0 ? (int64_t)r->done : n);
+	r->done += (uint64_t)n;
+	/* All of it; or a part alone could be read from the caller. */
+	if (r->done == m->data.length || ring_room(&to->ring) > 0)
+		return answer(r, (int64_t)r->done);
+	return socket_wait(r, s, to, s->send_time, m->flags);
 }
 
 static verdict packet_send(struct request *r, struct socket *s, const struct message *m)
 {
-	struct socket *to;
-	int64_t result;
-	verdict how;
+	SOCKET_HELD struct socket *to = NULL;
+	int64_t error;
 
 	if (s->shut & SHUT_SEND)
 		return write_broken(r, m->flags);
 	if (s->type == SOCK_SEQPACKET && !s->connected)
 		return refuse(r, ENOTCONN);
-	if (m->data.length > s->send_buffer - OVERHEAD)
+	if (m->data.length > s->send_buffer - PACKET_WEIGHT)
 		return refuse(r, EMSGSIZE);
-	result = receiver_of(r->task, s, m, &to);
-	if (result == -EPIPE)
-		return write_broken(r, m->flags);
-	if (result != 0)
-		return vfs_settle(r, result);
+	error = receiver_of(r->task, s, m, &to);
+	if (error != 0)
+		return error == -EPIPE ? write_broken(r, m->flags) : vfs_settle(r, error);
 	/* It is not held while this request waits: its end wakes who waits for room. */
 	if (receiver_is_full(s, to, m->data.length))
-		how = socket_wait(r, s, to, s->send_time, m->flags);
-	else
-		how = settle(r, packet_deliver(r, s, to, m));
-	socket_drop(to);
-	return how;
+		return socket_wait(r, s, to, s->send_time, m->flags);
+	return send_to(r, s, to, m);
 }
-
-static verdict packet_receive(struct request *r, struct socket *s, const struct message *m)
-{
-	struct packet *p;
-	uint64_t n;
-
-	if (s->type == SOCK_SEQPACKET && !s->connected)
-		return refuse(r, ENOTCONN);
-	if (s->packet_count == 0)
-		return socket_empty(r, s, m);
-	p = CONTAINER(s->packets.next, struct packet, link);
-	n = MIN(m->data.length, p->length);
-	TRY_ANSWER(r, copy_out(m->data, 0, p->data, n));
-	if (p->from.length != 0)
-		TRY_ANSWER(r, address_put(r, &p->from, m->address));
-	if (n < p->length)
-		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
-	if (s->type == SOCK_SEQPACKET)
-		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
-	rights_put(r, m, p->rights);
-	r->result = (int64_t)(m->flags & MSG_TRUNC ? p->length : n);
-	if ((m->flags & MSG_PEEK) != 0)
-		return ANSWERED;
-	packet_remove(s, p);
-	watch_changed(&s->watch);
-	if (s->peer != NULL)
-		watch_polled(&s->peer->watch);
-	return ANSWERED;
-}
-
-/* Streams ---------------------------------------------------------------------------------------------------------- */
 
 static verdict stream_send(struct request *r, struct socket *s, const struct message *m)
 {
 	struct socket *to = s->peer;
-	uint64_t left = m->data.length - r->done;
-	struct packet *mark = NULL;
-	int64_t n = 0;
 
 	if (m->address.length != 0)
 		return refuse(r, s->connected ? EISCONN : EOPNOTSUPP);
@@ -179,57 +134,69 @@ static verdict stream_send(struct request *r, struct socket *s, const struct mes
 		return write_broken(r, m->flags);
 	if (!s->connected)
 		return refuse(r, ENOTCONN);
-	if (to->closed || (to->shut & SHUT_RECEIVE))
-		return write_broken(r, m->flags);
-	if (left == 0)
+	if (m->data.length == 0)
 		return answer(r, 0);
 	if (ring_room(&to->ring) == 0)
 		return socket_wait(r, s, to, s->send_time, m->flags);
-	/* scratch[0]: what goes beside the message went with its first part. */
-	if (r->scratch[0] == 0 && m->control.length > 0)
-		n = packet_make(r->task, m, 0, &mark);
-	if (n != 0)
-		return settle(r, n == -ENOBUFS ? -ENOMEM : n);
-	n = ring_put(&to->ring, m->data, r->done, (uint32_t)MIN(left, ring_room(&to->ring)), false);
-	if (n < 0) {
-		if (mark != NULL)
-			packet_end(mark);
-		return settle(r, r->done > 0 ? (int64_t)r->done : n);
-	}
-	if (mark != NULL) {
-		mark->first = to->written;
-		mark->end = to->written + (uint64_t)n;
-		packet_add(to, mark);
-		r->scratch[0] = 1;
-	}
-	to->written += (uint64_t)n;
-	r->done += (uint64_t)n;
-	watch_changed(&to->watch);
-	/* All of it; or a part alone could be read from the caller. */
-	if ((uint64_t)n == left || ring_room(&to->ring) > 0)
-		return answer(r, (int64_t)r->done);
-	return socket_wait(r, s, to, s->send_time, m->flags);
+	return send_to(r, s, to, m);
 }
 
-/* What lies beside the first bytes that a receiver of `n` gets; then he gets no bytes behind those it belongs to. */
-static struct packet *mark_within(struct socket *s, uint64_t *n)
+verdict send_message(struct request *r, struct socket *s, const struct message *m)
 {
-	uint64_t read = s->written - s->ring.used;
-	struct packet *mark;
+	return s->type == SOCK_STREAM ? stream_send(r, s, m) : packet_send(r, s, m);
+}
 
-	if (list_is_empty(&s->packets))
-		return NULL;
-	mark = CONTAINER(s->packets.next, struct packet, link);
-	if (mark->first >= read + *n)
-		return NULL;
-	*n = MIN(*n, mark->end - read);
-	return mark;
+/* Receiving -------------------------------------------------------------------------------------------------------- */
+
+/* `n` bytes go, and the packet that they lay in; NULL without. */
+static inline void take_out(struct socket *s, uint64_t n, struct packet *p)
+{
+	ring_drop(&s->ring, (uint32_t)n);
+	if (p != NULL) {
+		list_remove(&p->link);
+		s->packet_count--;
+		packet_end(p);
+	}
+	/* Not for every byte of a stream: a sender goes on when it can send much. */
+	if (s->type == SOCK_STREAM && ring_room(&s->ring) < s->ring.size / 2)
+		return;
+	unpark(&s->watch.waiters);
+	/* Who sends datagrams here may be nobody's peer. */
+	if (s->type == SOCK_DGRAM)
+		watch_polled(&s->watch);
+	if (s->peer != NULL)
+		watch_polled(&s->peer->watch);
+}
+
+static verdict packet_receive(struct request *r, struct socket *s, const struct message *m)
+{
+	struct packet *p = CONTAINER(s->packets.next, struct packet, link);
+	uint64_t whole, n;
+
+	if (s->type == SOCK_SEQPACKET && !s->connected)
+		return refuse(r, ENOTCONN);
+	if (s->packet_count == 0)
+		return socket_empty(r, s, m);
+	whole = p->end - p->first;
+	n = MIN(m->data.length, whole);
+	if (n > 0)
+		TRY_ANSWER(r, ring_look(&s->ring, m->data, 0, (uint32_t)n));
+	if (p->from.length != 0)
+		TRY_ANSWER(r, address_put(r, &p->from, m->address));
+	if (n < whole)
+		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
+	if (s->type == SOCK_SEQPACKET)
+		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
+	rights_put(r, m, p->rights);
+	if ((m->flags & MSG_PEEK) == 0)
+		take_out(s, whole, p);
+	return answer(r, (int64_t)(m->flags & MSG_TRUNC ? whole : n));
 }
 
 static verdict stream_receive(struct request *r, struct socket *s, const struct message *m)
 {
-	uint64_t n = MIN(m->data.length - r->done, s->ring.used);
-	struct packet *mark;
+	uint64_t n = MIN(m->data.length - r->done, s->ring.used), first = s->written - s->ring.used;
+	struct packet *p = NULL;
 
 	if (!s->connected)
 		return refuse(r, EINVAL);
@@ -237,30 +204,24 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 		return answer(r, 0);
 	if (n == 0)
 		return socket_empty(r, s, m);
-	mark = mark_within(s, &n);
+	if (s->packet_count > 0)
+		p = CONTAINER(s->packets.next, struct packet, link);
+	if (p != NULL && p->first >= first + n)
+		p = NULL;
+	/* Nobody gets bytes of a packet and those behind it at once. */
+	if (p != NULL)
+		n = MIN(n, p->end - first);
 	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
-	rights_put(r, m, mark == NULL ? NULL : mark->rights);
+	if (p != NULL)
+		rights_put(r, m, p->rights);
 	if ((m->flags & MSG_PEEK) != 0)
 		return answer(r, (int64_t)n);
-	ring_drop(&s->ring, (uint32_t)n);
+	take_out(s, n, p);
 	r->done += n;
-	if (mark != NULL)
-		packet_remove(s, mark);
-	/* Not for every byte: a sender goes on when it can send much. */
-	if (ring_room(&s->ring) >= s->ring.size / 2) {
-		unpark(&s->watch.waiters);
-		if (s->peer != NULL)
-			watch_polled(&s->peer->watch);
-	}
-	if (r->done == m->data.length || (m->flags & MSG_WAITALL) == 0 || mark != NULL)
+	if (r->done == m->data.length || (m->flags & MSG_WAITALL) == 0 || p != NULL)
 		return answer(r, (int64_t)r->done);
 	return socket_empty(r, s, m);
-}
-
-verdict send_message(struct request *r, struct socket *s, const struct message *m)
-{
-	return s->type == SOCK_STREAM ? stream_send(r, s, m) : packet_send(r, s, m);
 }
 
 verdict receive_message(struct request *r, struct socket *s, const struct message *m)

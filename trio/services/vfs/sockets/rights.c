@@ -280,7 +280,6 @@ void rights_put(struct request *r, const struct message *m, const struct rights 
 	struct linux_cmsghdr part = { sizeof part, SOL_SOCKET, SCM_RIGHTS };
 	uint32_t placed = 0;
 
-	r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
 	if (rights == NULL)
 		return;
 	while (placed < rights->count && part.length + sizeof(int32_t) <= m->control.length &&

@@ -104,7 +104,7 @@ static bool socket_has_room(const struct socket *s)
 
 	if (s->type == SOCK_STREAM)
 		return peer == NULL || peer->closed || ring_room(&peer->ring) >= peer->ring.size / 2;
-	return peer == NULL || peer->packet_weight < s->send_buffer / 2;
+	return peer == NULL || packets_weight(peer) < s->send_buffer / 2;
 }
 
 static uint32_t socket_poll(struct file *f)
@@ -134,11 +134,14 @@ static uint32_t socket_poll(struct file *f)
 static int64_t socket_readable(struct file *f)
 {
 	const struct socket *s = f->state;
+	const struct packet *p;
 
 	if (s->listens)
 		return -EINVAL;
-	return s->type == SOCK_STREAM || s->packet_count == 0 ? s->ring.used
-							      : CONTAINER(s->packets.next, struct packet, link)->length;
+	if (s->type == SOCK_STREAM || s->packet_count == 0)
+		return s->ring.used;
+	p = CONTAINER(s->packets.next, struct packet, link);
+	return (int64_t)(p->end - p->first);
 }
 
 static void socket_release(struct file *f)

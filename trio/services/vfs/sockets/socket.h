@@ -1,5 +1,5 @@
-/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie with the other, in its ring (streams) or
- * its list of packets (datagrams and sequenced packets); descriptors that go beside them in `packets` too. */
+/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie in the other's ring; what goes beside them,
+ * and where a datagram or a sequenced packet begins and ends, in its list of packets. */
 #ifndef TRIO_VFS_SOCKET_H
 #define TRIO_VFS_SOCKET_H
 
@@ -8,8 +8,10 @@
 #include "files/files.h"
 #include "pipes/ring.h"
 
-/* As Linux reports them; a stream's ring holds RING_PAGES, queues of packets what stands here. */
+/* As Linux reports them; a stream's ring holds RING_PAGES, others grow up to what stands here. */
 #define SOCKET_BUFFER 212992
+/* A packet counts this much beside its bytes, so that empty ones fill a queue too. */
+#define PACKET_WEIGHT 512
 
 /* Bits of `shut`. */
 #define SHUT_RECEIVE 1
@@ -31,16 +33,14 @@ struct rights {
 	struct file *files[];
 };
 
-/* One message; or, of a stream, the descriptors beside the bytes from `first` to before `end`, counted from the
- * stream's start. */
+/* What belongs to the bytes from `first` to before `end`, counted from the first that came: one message; or, of a
+ * stream, those that descriptors were sent beside. */
 struct packet {
 	struct link link;
 	/* NULL: none. */
 	struct rights *rights;
 	uint64_t first, end;
 	struct address from;
-	uint32_t length;
-	char data[];
 };
 
 /* Held by its file, by the peer that names it, and by the listener that it waits with. */
@@ -60,11 +60,11 @@ struct socket {
 	struct node *node;
 	struct link named;
 	struct address name;
-	/* What came: bytes; packets, and their weight. */
+	/* What came: bytes, and how many since the beginning; what belongs to them. */
 	struct ring ring;
 	uint64_t written;
 	struct link packets;
-	uint32_t packet_count, packet_weight;
+	uint32_t packet_count;
 	/* Here wait, too, those who want to receive or accept while it is empty, or to send here or to connect while
 	 * it is full. */
 	struct watch watch;
@@ -83,6 +83,11 @@ struct socket {
 	bool reached;
 	struct socket *next_reached;
 };
+
+static inline uint32_t packets_weight(const struct socket *s)
+{
+	return s->ring.used + s->packet_count * PACKET_WEIGHT;
+}
 
 /* What one call sends or receives. */
 struct message {
@@ -117,6 +122,13 @@ static inline struct socket *socket_hold(struct socket *s)
 	return s;
 }
 void socket_drop(struct socket *s);
+/* A variable whose socket is dropped where its scope ends; NULL: there is none. */
+#define SOCKET_HELD __attribute__((cleanup(socket_leave)))
+static inline void socket_leave(struct socket *const *s)
+{
+	if (*s != NULL)
+		socket_drop(*s);
+}
 /* Both are each other's peers from now on. */
 void socket_join(struct socket *a, struct socket *b);
 /* A file at a descriptor for a socket that has none; the file takes over the caller's hold, unless it fails. */
