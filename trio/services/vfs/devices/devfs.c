@@ -1,5 +1,6 @@
 /* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their
  * names. */
+#include "block.h"
 #include "clock.h"
 #include "devices/devices.h"
 #include "terminals/tty.h"
@@ -109,17 +110,11 @@ const struct device *device_of(uint32_t mode, uint32_t number)
 /* A device without its hardware has no name. */
 static bool is_there(const struct device *d)
 {
-	struct file f = { .flags = O_RDONLY };
-	struct node n = { .device = d->number };
+	uint64_t sectors;
 
-	if (d->open != disk_open && d->open != display_open)
-		return true;
-	f.node = &n;
-	if (d->open(VFS_TASK, &f) != 0)
-		return false;
-	if (d->operations->release != NULL)
-		d->operations->release(&f);
-	return true;
+	if (d->open == disk_open)
+		return block_capacity(disk_endpoint(d->number), &sectors) >= 0;
+	return d->open != display_open || display_open(VFS_TASK, NULL) == 0;
 }
 
 static int64_t device_mount(struct mount *m, const char *source, const char *options)

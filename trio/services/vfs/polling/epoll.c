@@ -151,7 +151,7 @@ static struct interest *interest_of(const struct epoll *e, const struct file *f,
 	return NULL;
 }
 
-static int64_t interest_add(struct epoll *e, struct file *f, int32_t fd, const struct linux_epoll_event *event)
+static int64_t interest_make(struct epoll *e, struct file *f, int32_t fd, struct interest **out)
 {
 	struct interest *i = vfs_take(sizeof *i);
 
@@ -159,15 +159,13 @@ static int64_t interest_add(struct epoll *e, struct file *f, int32_t fd, const s
 		return -ENOMEM;
 	i->file = f;
 	i->fd = fd;
-	i->event = *event;
-	i->seen = NOT_YET;
 	f->named++;
 	list_add(&e->interests, &i->link);
 	if (epoll_in(f) != NULL && nests_too_deep()) {
 		interest_end(i);
 		return -ELOOP;
 	}
-	watch_changed(&e->watch);
+	*out = i;
 	return 0;
 }
 
@@ -185,15 +183,14 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 	/* Files that are always ready cannot be waited for. */
 	if (f->operations->poll == NULL)
 		return refuse(r, EPERM);
-	if (ef == f || ef->operations != &epoll_files || operation - 1 > 2)
+	e = epoll_in(ef);
+	if (e == NULL || ef == f || operation - 1 > 2 || (wanted.events & EPOLLEXCLUSIVE))
 		return refuse(r, EINVAL);
-	if (wanted.events & EPOLLEXCLUSIVE)
-		return refuse(r, EINVAL);
-	wanted.events = (wanted.events & ~EPOLLWAKEUP) | POLLERR | POLLHUP;
-	e = ef->state;
 	i = interest_of(e, f, fd);
+	if (operation == EPOLL_CTL_ADD && i != NULL)
+		return refuse(r, EEXIST);
 	if (operation == EPOLL_CTL_ADD)
-		return i != NULL ? refuse(r, EEXIST) : settle(r, interest_add(e, f, fd, &wanted));
+		TRY_ANSWER(r, interest_make(e, f, fd, &i));
 	if (i == NULL)
 		return refuse(r, ENOENT);
 	if (operation == EPOLL_CTL_DEL) {
@@ -201,6 +198,7 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 		return answer(r, 0);
 	}
 	i->event = wanted;
+	i->event.events = (wanted.events & ~EPOLLWAKEUP) | POLLERR | POLLHUP;
 	i->seen = NOT_YET;
 	watch_changed(&e->watch);
 	return answer(r, 0);

@@ -47,22 +47,25 @@ verdict poll_wait(struct request *r, nanoseconds deadline)
 	return deadline == NEVER ? park(queue, r) : park_until(queue, r, deadline);
 }
 
+/* Readiness of the file at a descriptor; POLLNVAL: there is none. */
+static uint32_t descriptor_ready(uint32_t task, int32_t fd)
+{
+	struct file *f = file_of(task, fd);
+	uint64_t changes;
+
+	return f == NULL || (f->flags & O_PATH) != 0 ? POLLNVAL : file_ready(f, &changes);
+}
+
 /* Sets revents of all of `count` (at most a few). Returns how many are not 0. */
 static unsigned poll_some(uint32_t task, struct linux_pollfd *polls, unsigned count)
 {
 	unsigned found = 0;
-	uint64_t changes;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct linux_pollfd *p = &polls[i];
-		struct file *f = p->fd < 0 ? NULL : file_of(task, p->fd);
+		uint32_t ready = p->fd < 0 ? 0 : descriptor_ready(task, p->fd);
 
-		if (p->fd < 0)
-			p->revents = 0;
-		else if (f == NULL || (f->flags & O_PATH) != 0)
-			p->revents = POLLNVAL;
-		else
-			p->revents = (int16_t)(file_ready(f, &changes) & ((uint16_t)p->events | POLLERR | POLLHUP));
+		p->revents = (int16_t)(ready & ((uint16_t)p->events | POLLERR | POLLHUP | POLLNVAL));
 		found += p->revents != 0;
 	}
 	return found;
@@ -98,16 +101,13 @@ static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 {
 	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };
 	int64_t found = 0;
-	uint64_t changes;
 
 	for (uint64_t left = asked[0] | asked[1] | asked[2]; left != 0; left &= left - 1) {
 		unsigned bit = (unsigned)__builtin_ctzll(left);
-		struct file *f = file_of(task, (int32_t)(first + bit));
-		uint32_t ready;
+		uint32_t ready = descriptor_ready(task, (int32_t)(first + bit));
 
-		if (f == NULL || (f->flags & O_PATH) != 0)
+		if (ready == POLLNVAL)
 			return -EBADF;
-		ready = file_ready(f, &changes);
 		for (unsigned set = 0; set < 3; set++) {
 			if ((asked[set] >> bit & 1) == 0)
 				continue;

@@ -69,11 +69,6 @@ verdict vfs_sysinfo(struct request *r, struct grant to)
 	return settle(r, copy_out(to, 0, &info, sizeof info));
 }
 
-void machine_name(const struct proc_thing *n, struct text *t)
-{
-	text_add(t, "%s\n", (const char *)&vfs.names + n->entry->kind);
-}
-
 void machine_build(const struct proc_thing *n, struct text *t)
 {
 	struct machine_numbers m = machine();
@@ -140,16 +135,6 @@ void machine_uptime(const struct proc_thing *n, struct text *t)
 	for (unsigned i = 0; i < 2; i++)
 		text_add(t, "%lu.%02lu%c", times[i] / NS_PER_SECOND, times[i] % NS_PER_SECOND / NS_PER_TICK,
 			 i ? '\n' : ' ');
-}
-
-void machine_load(const struct proc_thing *n, struct text *t)
-{
-	text_add(t, "0.00 0.00 0.00 1/1 1\n");
-}
-
-void machine_interrupts(const struct proc_thing *n, struct text *t)
-{
-	text_add(t, "all: %lu\n", counters_of(TASKS)->interrupts);
 }
 
 /* Counters --------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@
 struct proc_node {
 	struct node node;
 	struct proc_thing is;
+	/* Its folder, held; NULL for the root. */
+	struct node *folder;
 };
 
 static const struct node_operations proc_nodes;
@@ -23,16 +25,12 @@ static const struct proc_thing *thing_of(struct node *n)
 	return &CONTAINER(n, struct proc_node, node)->is;
 }
 
-/* The task is of the thing's process, and the thing's thread where it has one. */
-static bool is_thread(const struct proc_thing *n, uint32_t task)
-{
-	return vfs.tasks[task].process == n->process && (n->thread == 0 || vfs.tasks[task].thread == n->thread);
-}
-
-/* The process is still there. */
+/* The process is still there, and the thread where it is one's. */
 static bool is_alive(const struct proc_thing *n)
 {
-	return n->process == 0 || is_thread(n, n->task);
+	const struct task_files *t = &vfs.tasks[n->task];
+
+	return n->process == 0 || (t->process == n->process && (n->thread == 0 || t->thread == n->thread));
 }
 
 /* The open file at a descriptor of the process; NULL: none, or nothing is left of the process but its name. */
@@ -65,7 +63,7 @@ static size_t name_of(const struct proc_thing *n, char *to)
 }
 
 /* A node, held once. */
-static int64_t proc_make(struct mount *m, const struct proc_thing *is, struct node **out)
+static int64_t proc_make(struct mount *m, struct node *folder, const struct proc_thing *is, struct node **out)
 {
 	const struct task_files *t = &vfs.tasks[is->task];
 	struct file_attributes as = { .mode = is->entry->mode };
@@ -82,13 +80,20 @@ static int64_t proc_make(struct mount *m, const struct proc_thing *is, struct no
 	n->node.files = &proc_folder_files;
 	n->node.inode = inode_of(is);
 	n->is = *is;
+	n->folder = folder == NULL ? NULL : node_hold(folder);
 	*out = &n->node;
 	return 0;
 }
 
-static void proc_forget(struct node *n)
+/* With its folders, where nobody else holds them. */
+static void proc_forget(struct node *node)
 {
-	vfs_give(CONTAINER(n, struct proc_node, node), sizeof(struct proc_node));
+	do {
+		struct proc_node *n = CONTAINER(node, struct proc_node, node);
+
+		node = n->folder;
+		vfs_give(n, sizeof *n);
+	} while (node != NULL && --node->references == 0);
 }
 
 /* Folders ---------------------------------------------------------------------------------------------------------- */
@@ -140,35 +145,13 @@ static int64_t proc_lookup(struct node *folder, const char *name, size_t length,
 
 	for (uint64_t place = DOTS; is_alive(in) && place < PLACES; place++)
 		if (thing_at(in, place, &is) && name_of(&is, here) == length && memcmp(here, name, length) == 0)
-			return proc_make(folder->mount, &is, out);
-	return -ENOENT;
-}
-
-/* The process's first thread has its number, even as a zombie. */
-static int64_t process_task(uint32_t process, uint32_t *task)
-{
-	for (*task = 0; *task < TASKS; ++*task)
-		if (vfs.tasks[*task].thread == process)
-			return 0;
+			return proc_make(folder->mount, folder, &is, out);
 	return -ENOENT;
 }
 
 static int64_t proc_parent(struct node *node, struct node **out)
 {
-	struct proc_thing of = *thing_of(node);
-
-	if (of.thread == 0) {
-		of.entry = &proc_entries[of.entry->folder];
-	} else if (of.entry != &proc_entries[PROC_THREAD]) {
-		of.entry = &proc_entries[PROC_THREAD];
-	} else {
-		of.entry = &proc_entries[PROC_TASKS];
-		of.thread = 0;
-		TRY(process_task(of.process, &of.task));
-	}
-	if (of.entry != &proc_entries[PROC_ROOT])
-		return proc_make(node->mount, &of, out);
-	*out = node_hold(node->mount->root);
+	*out = node_hold(CONTAINER(node, struct proc_node, node)->folder);
 	return 0;
 }
 
@@ -232,12 +215,14 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	struct proc_thing is = *thing_of(link);
 	const struct file *f;
 
-	/* self */
+	/* self: the process's first thread has its number, even as a zombie. */
 	if (is.entry->folder == PROC_ROOT) {
 		is.entry = &proc_entries[PROC_PROCESS];
 		is.process = vfs.tasks[vfs.walker].process;
-		TRY(process_task(is.process, &is.task));
-		return proc_make(link->mount, &is, out);
+		for (is.task = 0; is.task < TASKS; is.task++)
+			if (vfs.tasks[is.task].thread == is.process)
+				return proc_make(link->mount, link->mount->root, &is, out);
+		return -ENOENT;
 	}
 	TRY(link_target(&is, out));
 	if (*out != NULL) {
@@ -250,7 +235,7 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	if (!is_pipe(f))
 		return -ENXIO;
 	/* A pipe can be opened again: by a node that looks for it there then. */
-	TRY(proc_make(link->mount, &is, out));
+	TRY(proc_make(link->mount, CONTAINER(link, struct proc_node, node)->folder, &is, out));
 	(*out)->mode = S_IFIFO | 0600;
 	return 0;
 }
@@ -338,7 +323,7 @@ static void proc_release(struct file *f)
 
 static int64_t proc_mount(struct mount *m, const char *source, const char *options)
 {
-	return proc_make(m, &(struct proc_thing){ &proc_entries[PROC_ROOT] }, &m->root);
+	return proc_make(m, NULL, &(struct proc_thing){ &proc_entries[PROC_ROOT] }, &m->root);
 }
 
 static int64_t proc_unmount(struct mount *m)

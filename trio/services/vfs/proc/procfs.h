@@ -18,8 +18,8 @@ struct proc_entry {
 	uint16_t pages;
 	uint32_t mode;
 	proc_maker *text;
-	/* Of `text`: which of those it makes. */
-	uint32_t kind;
+	/* For text_line: all that is in it. */
+	const char *line;
 };
 
 /* What a node of /proc stands for. */
@@ -45,8 +45,7 @@ struct task_numbers task_numbers(uint32_t task);
 
 /* machine.c: at the service's start. */
 void names_start(void);
-proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, machine_load, machine_build;
-proc_maker machine_interrupts, machine_name, machine_counters;
+proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, machine_build, machine_counters;
 /* names/mounts.c */
 proc_maker mounts_text;
 

@@ -92,9 +92,10 @@ static void text_command(const struct proc_thing *n, struct text *t)
 
 static void text_memory(const struct proc_thing *n, struct text *t)
 {
+	uint32_t what = strcmp(n->entry->name, "statm") == 0;
+
 	for (int64_t got = 1; got > 0 && t->length < t->size;) {
-		got = vm_report(n->task, n->entry->kind, t->length,
-				grant_write(t->to + t->length, t->size - t->length));
+		got = vm_report(n->task, what, t->length, grant_write(t->to + t->length, t->size - t->length));
 		if (got > 0)
 			t->length += (size_t)got;
 	}
@@ -111,7 +112,7 @@ static void text_uuid(const struct proc_thing *n, struct text *t)
 {
 	uint8_t id[16];
 
-	if (n->entry->kind == 0)
+	if (strcmp(n->entry->name, "boot_id") == 0)
 		memcpy(id, vfs.boot_id, sizeof id);
 	else
 		clock_random(grant_write(id, sizeof id));
@@ -122,9 +123,9 @@ static void text_uuid(const struct proc_thing *n, struct text *t)
 	text_add(t, "\n");
 }
 
-static void text_number(const struct proc_thing *n, struct text *t)
+static void text_line(const struct proc_thing *n, struct text *t)
 {
-	text_add(t, "%u\n", n->entry->kind);
+	text_add(t, "%s\n", n->entry->line);
 }
 
 /* Semaphores of a set and in all, operations of a call, sets. */
@@ -134,55 +135,54 @@ static void text_semaphores(const struct proc_thing *n, struct text *t)
 }
 
 const struct proc_entry proc_entries[] = {
-	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
+	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, NULL },
 	/* The names of these, of PROC_FD and PROC_THREAD are numbers. */
-	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, 0 },
-	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, 0 },
-	[PROC_TASKS] = { "task", PROC_PROCESS, 0, FOLDER, NULL, 0 },
-	[PROC_SYS] = { "sys", PROC_ROOT, 0, FOLDER, NULL, 0 },
-	[PROC_SYS_KERNEL] = { "kernel", PROC_SYS, 0, FOLDER, NULL, 0 },
-	[PROC_SYS_RANDOM] = { "random", PROC_SYS_KERNEL, 0, FOLDER, NULL, 0 },
-	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, 0 },
-	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, 0 },
-	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, 0 },
+	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, NULL },
+	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, NULL },
+	[PROC_TASKS] = { "task", PROC_PROCESS, 0, FOLDER, NULL, NULL },
+	[PROC_SYS] = { "sys", PROC_ROOT, 0, FOLDER, NULL, NULL },
+	[PROC_SYS_KERNEL] = { "kernel", PROC_SYS, 0, FOLDER, NULL, NULL },
+	[PROC_SYS_RANDOM] = { "random", PROC_SYS_KERNEL, 0, FOLDER, NULL, NULL },
+	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, NULL },
+	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, NULL },
+	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, NULL },
 	/* In it are the texts of PROC_PROCESS. */
-	[PROC_THREAD] = { "", PROC_TASKS, 0, FOLDER, NULL, 0 },
+	[PROC_THREAD] = { "", PROC_TASKS, 0, FOLDER, NULL, NULL },
 
-	{ "self", PROC_ROOT, 0, LINK, NULL, 0 },
-	{ "stat", PROC_ROOT, 1, FILE, machine_stat, 0 },
-	{ "meminfo", PROC_ROOT, 1, FILE, machine_memory, 0 },
-	{ "cpuinfo", PROC_ROOT, 1, FILE, machine_processor, 0 },
-	{ "uptime", PROC_ROOT, 1, FILE, machine_uptime, 0 },
-	{ "loadavg", PROC_ROOT, 1, FILE, machine_load, 0 },
-	{ "version", PROC_ROOT, 1, FILE, machine_build, 0 },
-	{ "interrupts", PROC_ROOT, 1, FILE, machine_interrupts, 0 },
-	{ "mounts", PROC_ROOT, 2, FILE, mounts_text, 0 },
-	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, 0 },
-	{ "counters", PROC_TRIO, 4, FILE, machine_counters, 0 },
-	{ "build", PROC_TRIO, 1, FILE, machine_build, 0 },
-	{ "hostname", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, node) },
-	{ "ostype", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, system) },
-	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, release) },
-	{ "domainname", PROC_SYS_KERNEL, 1, FILE, machine_name, offsetof(struct linux_utsname, domain) },
-	{ "sem", PROC_SYS_KERNEL, 1, FILE, text_semaphores, 0 },
-	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_number, 32768 },
-	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, 0 },
-	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, 1 },
+	{ "self", PROC_ROOT, 0, LINK, NULL, NULL },
+	{ "stat", PROC_ROOT, 1, FILE, machine_stat, NULL },
+	{ "meminfo", PROC_ROOT, 1, FILE, machine_memory, NULL },
+	{ "cpuinfo", PROC_ROOT, 1, FILE, machine_processor, NULL },
+	{ "uptime", PROC_ROOT, 1, FILE, machine_uptime, NULL },
+	{ "loadavg", PROC_ROOT, 1, FILE, text_line, "0.00 0.00 0.00 1/1 1" },
+	{ "version", PROC_ROOT, 1, FILE, machine_build, NULL },
+	{ "mounts", PROC_ROOT, 2, FILE, mounts_text, NULL },
+	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, NULL },
+	{ "counters", PROC_TRIO, 4, FILE, machine_counters, NULL },
+	{ "build", PROC_TRIO, 1, FILE, machine_build, NULL },
+	{ "hostname", PROC_SYS_KERNEL, 1, FILE, text_line, vfs.names.node },
+	{ "ostype", PROC_SYS_KERNEL, 1, FILE, text_line, vfs.names.system },
+	{ "osrelease", PROC_SYS_KERNEL, 1, FILE, text_line, vfs.names.release },
+	{ "domainname", PROC_SYS_KERNEL, 1, FILE, text_line, vfs.names.domain },
+	{ "sem", PROC_SYS_KERNEL, 1, FILE, text_semaphores, NULL },
+	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_line, "32768" },
+	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, NULL },
+	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, NULL },
 	/* What was promised is there when it is touched, and no more than there is is promised. */
-	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_number, 2 },
+	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_line, "2" },
 
-	{ "stat", PROC_PROCESS, 1, FILE, text_stat, 0 },
-	{ "status", PROC_PROCESS, 1, FILE, text_status, 0 },
-	{ "comm", PROC_PROCESS, 1, FILE, text_name, 0 },
-	{ "io", PROC_PROCESS, 1, FILE, text_io, 0 },
-	{ "schedstat", PROC_PROCESS, 1, FILE, text_schedule, 0 },
-	{ "cmdline", PROC_PROCESS, 2, FILE, text_command, 0 },
-	{ "maps", PROC_PROCESS, 16, FILE, text_memory, 0 },
-	{ "statm", PROC_PROCESS, 1, FILE, text_memory, 1 },
-	{ "mounts", PROC_PROCESS, 2, FILE, mounts_text, 0 },
-	{ "trio_counters", PROC_PROCESS, 4, FILE, machine_counters, 0 },
-	{ "exe", PROC_PROCESS, 0, LINK, NULL, 0 },
-	{ "cwd", PROC_PROCESS, 0, LINK, NULL, 0 },
-	{ "root", PROC_PROCESS, 0, LINK, NULL, 0 },
+	{ "stat", PROC_PROCESS, 1, FILE, text_stat, NULL },
+	{ "status", PROC_PROCESS, 1, FILE, text_status, NULL },
+	{ "comm", PROC_PROCESS, 1, FILE, text_name, NULL },
+	{ "io", PROC_PROCESS, 1, FILE, text_io, NULL },
+	{ "schedstat", PROC_PROCESS, 1, FILE, text_schedule, NULL },
+	{ "cmdline", PROC_PROCESS, 2, FILE, text_command, NULL },
+	{ "maps", PROC_PROCESS, 16, FILE, text_memory, NULL },
+	{ "statm", PROC_PROCESS, 1, FILE, text_memory, NULL },
+	{ "mounts", PROC_PROCESS, 2, FILE, mounts_text, NULL },
+	{ "trio_counters", PROC_PROCESS, 4, FILE, machine_counters, NULL },
+	{ "exe", PROC_PROCESS, 0, LINK, NULL, NULL },
+	{ "cwd", PROC_PROCESS, 0, LINK, NULL, NULL },
+	{ "root", PROC_PROCESS, 0, LINK, NULL, NULL },
 };
 const unsigned proc_entry_count = COUNT_OF(proc_entries);

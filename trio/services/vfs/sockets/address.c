@@ -144,7 +144,7 @@ verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 {
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
-	if (s->name.length == 0 || s->connected)
+	if (s->name.length == 0 || s->peer != NULL)
 		return refuse(r, EINVAL);
 	if (!s->listens)
 		list_start(&s->pending);
@@ -198,8 +198,8 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 		return settle(r, connect_datagrams(s, to));
 	if (error != 0)
 		return vfs_settle(r, error == -EAFNOSUPPORT ? -EINVAL : error);
-	if (s->connected || s->listens)
-		return refuse(r, s->connected ? EISCONN : EINVAL);
+	if (s->peer != NULL || s->listens)
+		return refuse(r, s->peer != NULL ? EISCONN : EINVAL);
 	if (to->type != s->type)
 		return refuse(r, EPROTOTYPE);
 	if (!to->listens || (to->shut & SHUT_RECEIVE))

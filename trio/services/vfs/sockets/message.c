@@ -111,8 +111,6 @@ static verdict packet_send(struct request *r, struct socket *s, const struct mes
 
 	if (s->shut & SHUT_SEND)
 		return write_broken(r, m->flags);
-	if (s->type == SOCK_SEQPACKET && !s->connected)
-		return refuse(r, ENOTCONN);
 	if (m->data.length > s->send_buffer - PACKET_WEIGHT)
 		return refuse(r, EMSGSIZE);
 	error = receiver_of(r->task, s, m, &to);
@@ -129,10 +127,10 @@ static verdict stream_send(struct request *r, struct socket *s, const struct mes
 	struct socket *to = s->peer;
 
 	if (m->address.length != 0)
-		return refuse(r, s->connected ? EISCONN : EOPNOTSUPP);
+		return refuse(r, to != NULL ? EISCONN : EOPNOTSUPP);
 	if (s->shut & SHUT_SEND)
 		return write_broken(r, m->flags);
-	if (!s->connected)
+	if (to == NULL)
 		return refuse(r, ENOTCONN);
 	if (m->data.length == 0)
 		return answer(r, 0);
@@ -173,7 +171,7 @@ static verdict packet_receive(struct request *r, struct socket *s, const struct 
 	struct packet *p = CONTAINER(s->packets.next, struct packet, link);
 	uint64_t whole, n;
 
-	if (s->type == SOCK_SEQPACKET && !s->connected)
+	if (s->type == SOCK_SEQPACKET && s->peer == NULL)
 		return refuse(r, ENOTCONN);
 	if (s->packet_count == 0)
 		return socket_empty(r, s, m);
@@ -198,7 +196,7 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 	uint64_t n = MIN(m->data.length - r->done, s->ring.used), first = s->written - s->ring.used;
 	struct packet *p = NULL;
 
-	if (!s->connected)
+	if (s->peer == NULL)
 		return refuse(r, EINVAL);
 	if (m->data.length == 0)
 		return answer(r, 0);

@@ -32,8 +32,6 @@ void socket_join(struct socket *a, struct socket *b)
 {
 	a->peer = socket_hold(b);
 	b->peer = socket_hold(a);
-	if (a->type != SOCK_DGRAM)
-		a->connected = b->connected = true;
 }
 
 /* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
@@ -122,7 +120,7 @@ static uint32_t socket_poll(struct file *f)
 		ready |= READY_ERROR;
 	if (s->shut & SHUT_RECEIVE)
 		ready |= POLLRDHUP | READY_IN;
-	if (s->shut == (SHUT_RECEIVE | SHUT_SEND) || (s->type != SOCK_DGRAM && !s->connected && !s->listens))
+	if (s->shut == (SHUT_RECEIVE | SHUT_SEND) || (s->type != SOCK_DGRAM && s->peer == NULL))
 		ready |= READY_HANG_UP;
 	if (s->ring.used > 0 || s->packet_count > 0)
 		ready |= READY_IN;
@@ -262,16 +260,15 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 		return settle(r, kind);
 	for (unsigned i = 0; i < 2; i++)
 		s[i] = socket_make(r->task, (uint32_t)kind);
-	if (s[0] != NULL && s[1] != NULL)
+	if (s[0] != NULL && s[1] != NULL) {
+		socket_join(s[0], s[1]);
 		error = place_two(r->task, &socket_files, (void *[2]){ s[0], s[1] }, flags, type & O_CLOEXEC, fds, to);
-	for (unsigned i = 0; i < 2; i++) {
+	}
+	for (unsigned i = 0; i < 2; i++)
 		if (error == 0)
 			socket_opened(s[i], file_of(r->task, fds[i]));
 		else if (s[i] != NULL)
 			socket_close(s[i]);
-	}
-	if (error == 0)
-		socket_join(s[0], s[1]);
 	return settle(r, error);
 }
 

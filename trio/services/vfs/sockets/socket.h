@@ -48,12 +48,12 @@ struct socket {
 	struct unnamed is;
 	uint32_t references;
 	uint32_t type;
-	/* It waits for connections; it is an end of one, or was: a pair's or a stream's. */
+	/* It waits for connections. */
 	uint32_t listens;
-	bool connected;
 	uint32_t shut;
 	/* To be told once: ECONNRESET. */
 	int32_t error;
+	/* The other end, though it is closed; of a datagrams' whom it sends to. */
 	struct socket *peer;
 	bool closed;
 	/* What it is bound to: a node (held), or a place in the list of abstract names. */
