@@ -25,12 +25,10 @@ static const struct proc_thing *thing_of(struct node *n)
 	return &CONTAINER(n, struct proc_node, node)->is;
 }
 
-/* The process is still there, and the thread where it is one's. */
+/* The process or thread is still there. */
 static bool is_alive(const struct proc_thing *n)
 {
-	const struct task_files *t = &vfs.tasks[n->task];
-
-	return n->process == 0 || (t->process == n->process && (n->thread == 0 || t->thread == n->thread));
+	return n->number == 0 || vfs.tasks[n->task].thread == n->number;
 }
 
 /* The open file at a descriptor of the process; NULL: none, or nothing is left of the process but its name. */
@@ -42,8 +40,7 @@ static struct file *file_in(const struct proc_thing *n, int32_t fd)
 /* The same at each lookup: programs compare. */
 static uint64_t inode_of(const struct proc_thing *n)
 {
-	uint64_t owner = n->thread != 0 ? n->thread : n->process;
-	uint64_t inode = (owner << 20) + (uint64_t)(n->entry - proc_entries) + 1;
+	uint64_t inode = ((uint64_t)n->number << 20) + (uint64_t)(n->entry - proc_entries) + 1;
 
 	return n->entry == &proc_entries[PROC_FD] ? inode + ((uint64_t)(n->fd + 1) << 8) : inode;
 }
@@ -58,7 +55,7 @@ static size_t name_of(const struct proc_thing *n, char *to)
 	else if (n->entry == &proc_entries[PROC_FD])
 		text_add(&t, "%d", n->fd);
 	else
-		text_add(&t, "%u", n->thread != 0 ? n->thread : n->process);
+		text_add(&t, "%u", n->number);
 	return t.length;
 }
 
@@ -71,7 +68,7 @@ static int64_t proc_make(struct mount *m, struct node *folder, const struct proc
 
 	if (n == NULL)
 		return -ENOMEM;
-	if (is->process != 0) {
+	if (is->number != 0) {
 		as.owner = t->user;
 		as.group = t->group;
 	}
@@ -127,13 +124,12 @@ static bool thing_at(const struct proc_thing *folder, uint64_t place, struct pro
 		return file_in(folder, out->fd) != NULL;
 	}
 	out->task = number;
+	out->number = t->thread;
 	if (folder->entry == &proc_entries[PROC_TASKS]) {
 		out->entry = &proc_entries[PROC_THREAD];
-		out->thread = t->thread;
-		return t->process == folder->process;
+		return t->process == folder->number;
 	}
 	out->entry = &proc_entries[PROC_PROCESS];
-	out->process = t->process;
 	return folder->entry == &proc_entries[PROC_ROOT] && t->process != 0 && t->thread == t->process;
 }
 
@@ -218,9 +214,9 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	/* self: the process's first thread has its number, even as a zombie. */
 	if (is.entry->folder == PROC_ROOT) {
 		is.entry = &proc_entries[PROC_PROCESS];
-		is.process = vfs.tasks[vfs.walker].process;
+		is.number = vfs.tasks[vfs.walker].process;
 		for (is.task = 0; is.task < TASKS; is.task++)
-			if (vfs.tasks[is.task].thread == is.process)
+			if (vfs.tasks[is.task].thread == is.number)
 				return proc_make(link->mount, link->mount->root, &is, out);
 		return -ENOENT;
 	}

@@ -25,9 +25,9 @@ struct proc_entry {
 /* What a node of /proc stands for. */
 struct proc_thing {
 	const struct proc_entry *entry;
-	/* In a process's folder: its task, and its number, by which it is known that it is still the same. In a
-	 * thread's: the thread's too, else 0. */
-	uint32_t task, process, thread;
+	/* In a process's or a thread's folder: the task, and its number (a process's is its first thread's), by which
+	 * it is known that it is still the same; else 0. */
+	uint32_t task, number;
 	/* A descriptor's link. */
 	int32_t fd;
 };

@@ -260,21 +260,6 @@ int64_t rights_get(uint32_t task, struct grant control, struct packet *to)
 	return 0;
 }
 
-/* The descriptor at `to` of one more that is received. False: there is no room, or none free. */
-static bool right_put(uint32_t task, struct file *f, uint32_t flags, struct grant to, uint64_t at)
-{
-	int64_t fd = descriptor_place(task, file_hold(f), 0, flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
-	int32_t number = (int32_t)fd;
-
-	if (fd < 0)
-		file_drop(f);
-	else if (copy_out(to, at, &number, sizeof number) != 0)
-		descriptor_close(task, number);
-	else
-		return true;
-	return false;
-}
-
 void rights_put(struct request *r, const struct message *m, const struct rights *rights)
 {
 	struct linux_cmsghdr part = { sizeof part, SOL_SOCKET, SCM_RIGHTS };
@@ -282,10 +267,20 @@ void rights_put(struct request *r, const struct message *m, const struct rights 
 
 	if (rights == NULL)
 		return;
-	while (placed < rights->count && part.length + sizeof(int32_t) <= m->control.length &&
-	       right_put(r->task, rights->files[placed], m->flags, m->control, part.length)) {
-		part.length += sizeof(int32_t);
-		placed++;
+	for (; placed < rights->count && part.length + sizeof(int32_t) <= m->control.length; placed++) {
+		struct file *f = file_hold(rights->files[placed]);
+		int32_t fd =
+			(int32_t)descriptor_place(r->task, f, 0, m->flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
+
+		if (fd < 0) {
+			file_drop(f);
+			break;
+		}
+		if (copy_out(m->control, part.length, &fd, sizeof fd) != 0) {
+			descriptor_close(r->task, fd);
+			break;
+		}
+		part.length += sizeof fd;
 	}
 	if (placed > 0 && copy_out(m->control, 0, &part, sizeof part) == 0)
 		r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = MIN(m->control.length, CMSG_ALIGN(part.length));
