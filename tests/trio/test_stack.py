@@ -31,7 +31,7 @@ RINGS: dict[frozenset[str], int] = {
     frozenset({"map_find"}): 2,
     # A socket closed by rights_settle() loses rights, that wait for the present round's end; what waits to be accepted
     # has nothing that does.
-    frozenset({"file_released", "socket_release", "socket_close", "packet_end", "rights_lose", "rights_settle"}): 3,
+    frozenset({"file_released", "socket_release", "socket_close", "packet_remove", "rights_settle"}): 3,
     # A descriptor without a name leads to the console's, once.
     frozenset({"walk", "go_by_link", "proc_follow", "proc_readlink", "terminal_node", "terminal_stat"}): 2,
     # NESTS_MOST epolls in one another, and the outermost.

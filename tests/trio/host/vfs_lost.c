@@ -49,10 +49,10 @@ static void search(const struct file *f);
 static void search_packets(const struct socket *s)
 {
 	for (const struct link *l = s->packets.next; l != &s->packets; l = l->next) {
-		const struct rights *rights = CONTAINER(l, struct packet, link)->rights;
+		const struct packet *p = CONTAINER(l, struct packet, link);
 
-		for (uint32_t i = 0; rights != NULL && i < rights->count; i++)
-			search(rights->files[i]);
+		for (uint32_t i = 0; i < p->count; i++)
+			search(p->files[i]);
 	}
 }
 

@@ -7,12 +7,6 @@
 /* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
 #define DATAGRAMS_MOST 10
 
-void packet_end(struct packet *p)
-{
-	rights_lose(p->rights);
-	vfs_give(p, sizeof *p);
-}
-
 /* Whom a message goes to, held. 0 or -errno. */
 static int64_t receiver_of(uint32_t task, struct socket *s, const struct message *m, struct socket **out)
 {
@@ -53,19 +47,14 @@ static int64_t deliver(struct request *r, const struct socket *s, struct socket 
 	uint64_t left = m->data.length - r->done;
 	bool whole = s->type != SOCK_STREAM;
 	struct packet *p = NULL;
-	int64_t n = 0;
+	int64_t n;
 
 	if (whole && left > ring_room(&to->ring))
 		TRY(ring_resize(&to->ring, (uint32_t)(pages_for(to->ring.used + left) * PAGE)));
 	/* scratch[0]: what goes beside a stream's bytes went with the first of them. */
-	if (whole || (m->control.length > 0 && r->scratch[0] == 0)) {
-		p = vfs_take(sizeof *p);
-		if (p == NULL)
-			return -ENOMEM;
-		n = rights_get(r->task, m->control, p);
-	}
-	if (n == 0)
-		n = ring_put(&to->ring, m->data, r->done, (uint32_t)MIN(left, ring_room(&to->ring)), whole);
+	if (whole || (m->control.length > 0 && r->scratch[0] == 0))
+		TRY(packet_make(r->task, m->control, &p));
+	n = ring_put(&to->ring, m->data, r->done, (uint32_t)MIN(left, ring_room(&to->ring)), whole);
 	if (n < 0) {
 		if (p != NULL)
 			packet_end(p);
@@ -150,11 +139,8 @@ verdict send_message(struct request *r, struct socket *s, const struct message *
 static inline void take_out(struct socket *s, uint64_t n, struct packet *p)
 {
 	ring_drop(&s->ring, (uint32_t)n);
-	if (p != NULL) {
-		list_remove(&p->link);
-		s->packet_count--;
-		packet_end(p);
-	}
+	if (p != NULL)
+		packet_remove(s, p);
 	/* Not for every byte of a stream: a sender goes on when it can send much. */
 	if (s->type == SOCK_STREAM && ring_room(&s->ring) < s->ring.size / 2)
 		return;
@@ -185,7 +171,7 @@ static verdict packet_receive(struct request *r, struct socket *s, const struct 
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
 	if (s->type == SOCK_SEQPACKET)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
-	rights_put(r, m, p->rights);
+	rights_put(r, m, p);
 	if ((m->flags & MSG_PEEK) == 0)
 		take_out(s, whole, p);
 	return answer(r, (int64_t)(m->flags & MSG_TRUNC ? whole : n));
@@ -212,7 +198,7 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 	if (p != NULL)
-		rights_put(r, m, p->rights);
+		rights_put(r, m, p);
 	if ((m->flags & MSG_PEEK) != 0)
 		return answer(r, (int64_t)n);
 	take_out(s, n, p);

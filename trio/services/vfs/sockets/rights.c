@@ -44,26 +44,23 @@ static void reach(struct socket *s)
 }
 
 /* Of a socket that can be received so can be what lies in its packets; of another it is lost. */
-static void packets_look(const struct socket *s, bool lose)
+static void packets_look(struct socket *s, bool lose)
 {
 	LIST_EACH (struct packet, p, &s->packets, link) {
-		for (uint32_t i = 0; !lose && p->rights != NULL && i < p->rights->count; i++) {
-			struct socket *inner = socket_in(p->rights->files[i]);
+		for (uint32_t i = 0; !lose && i < p->count; i++) {
+			struct socket *inner = socket_in(p->files[i]);
 
 			io.kept++;
 			if (inner != NULL)
 				reach(inner);
 		}
-		if (lose && p->rights != NULL) {
-			p->rights->next = io.lost;
-			io.lost = p->rights;
-			p->rights = NULL;
-		}
+		if (lose && p->count > 0)
+			packet_remove(s, p);
 	}
 }
 
 /* What lies with `s`: in its packets, and in those of connections that wait in it to be accepted. */
-static void socket_look(const struct socket *s, bool lose)
+static void socket_look(struct socket *s, bool lose)
 {
 	packets_look(s, lose);
 	if (s->listens)
@@ -74,6 +71,7 @@ static void socket_look(const struct socket *s, bool lose)
 static void collect(void)
 {
 	io.doubts = io.kept = 0;
+	io.settling = true;
 	LIST_EACH (struct socket, s, &io.sockets, all)
 		s->reached = false;
 	LIST_EACH (struct socket, s, &io.sockets, all)
@@ -88,6 +86,7 @@ static void collect(void)
 	LIST_EACH (struct socket, s, &io.sockets, all)
 		if (!s->reached)
 			socket_look(s, true);
+	io.settling = false;
 }
 
 /* Ending ----------------------------------------------------------------------------------------------------------- */
@@ -126,19 +125,19 @@ static void file_arrive(struct file *f)
 
 static void part_end(void)
 {
-	struct rights *rights;
+	struct packet *p;
 
 	io.settling = true;
 	io.left = PART;
-	while (io.left > 0 && (rights = io.lost) != NULL) {
-		if (rights->left > 0) {
+	while (io.left > 0 && (p = io.lost) != NULL) {
+		if (p->left > 0) {
 			io.left--;
-			file_arrive(rights->files[--rights->left]);
+			file_arrive(p->files[--p->left]);
 			continue;
 		}
-		io.lost = rights->next;
-		list_remove(&rights->link);
-		vfs_give(rights, sizeof *rights + rights->count * sizeof(struct file *));
+		io.lost = p->next;
+		list_remove(&p->rights);
+		vfs_give(p, sizeof *p + p->count * sizeof p->files[0]);
 	}
 	io.settling = false;
 }
@@ -152,13 +151,22 @@ void rights_settle(void)
 		alarm_in(SOON);
 }
 
-void rights_lose(struct rights *rights)
+void packet_end(struct packet *p)
 {
-	if (rights == NULL)
+	if (p->count == 0) {
+		vfs_give(p, sizeof *p);
 		return;
-	rights->next = io.lost;
-	io.lost = rights;
+	}
+	p->next = io.lost;
+	io.lost = p;
 	rights_settle();
+}
+
+void packet_remove(struct socket *s, struct packet *p)
+{
+	list_remove(&p->link);
+	s->packet_count--;
+	packet_end(p);
 }
 
 bool file_stays(struct file *f)
@@ -204,44 +212,13 @@ bool rights_are_too_many(uint32_t task)
 
 	if (t->user == 0)
 		return false;
-	LIST_EACH (struct rights, rights, &io.rights, link)
-		used += rights->user == t->real_user ? rights->count : 0;
+	LIST_EACH (struct packet, p, &io.rights, rights)
+		used += p->user == t->real_user ? p->count : 0;
 	return used > t->files_most;
 }
 
-/* `count` descriptors at `offset` of `control`. -ETOOMANYREFS: the user has more than RLIMIT_NOFILE on their way. */
-static int64_t part_get(uint32_t task, struct grant control, uint64_t offset, uint32_t count, struct packet *to)
-{
-	int32_t fds[SCM_MAX_FD];
-	struct rights *rights;
-
-	if (count > SCM_MAX_FD || to->rights != NULL)
-		return -EINVAL;
-	if (count == 0)
-		return 0;
-	TRY(copy_in(fds, control, offset, count * sizeof fds[0]));
-	for (uint32_t i = 0; i < count; i++)
-		if (file_of(task, fds[i]) == NULL)
-			return -EBADF;
-	if (rights_are_too_many(task))
-		return -ETOOMANYREFS;
-	rights = vfs_take(sizeof *rights + count * sizeof(struct file *));
-	if (rights == NULL)
-		return -ENOMEM;
-
-	/* committed */
-	rights->user = vfs.tasks[task].real_user;
-	rights->count = rights->left = count;
-	list_add(&io.rights, &rights->link);
-	to->rights = rights;
-	for (uint32_t i = 0; i < count; i++) {
-		rights->files[i] = file_of(task, fds[i]);
-		file_depart(rights->files[i]);
-	}
-	return 0;
-}
-
-int64_t rights_get(uint32_t task, struct grant control, struct packet *to)
+/* Where in `control` descriptors are, and how many. */
+static int64_t rights_find(struct grant control, uint64_t *offset, uint32_t *count)
 {
 	struct linux_cmsghdr part;
 
@@ -253,24 +230,54 @@ int64_t rights_get(uint32_t task, struct grant control, struct packet *to)
 			return -EINVAL;
 		if (part.level != SOL_SOCKET)
 			continue;
-		if (part.type != SCM_RIGHTS)
+		if (part.type != SCM_RIGHTS || *count > 0)
 			return -EINVAL;
-		TRY(part_get(task, control, at + sizeof part, (uint32_t)(part.length - sizeof part) / 4, to));
+		*offset = at + sizeof part;
+		*count = (uint32_t)(part.length - sizeof part) / 4;
 	}
+	return *count > SCM_MAX_FD ? -EINVAL : 0;
+}
+
+int64_t packet_make(uint32_t task, struct grant control, struct packet **out)
+{
+	int32_t fds[SCM_MAX_FD];
+	uint64_t offset = 0;
+	uint32_t count = 0;
+	struct packet *p;
+
+	TRY(rights_find(control, &offset, &count));
+	if (count > 0)
+		TRY(copy_in(fds, control, offset, count * sizeof fds[0]));
+	for (uint32_t i = 0; i < count; i++)
+		if (file_of(task, fds[i]) == NULL)
+			return -EBADF;
+	if (count > 0 && rights_are_too_many(task))
+		return -ETOOMANYREFS;
+	p = vfs_take(sizeof *p + count * sizeof p->files[0]);
+	if (p == NULL)
+		return -ENOMEM;
+
+	/* committed */
+	p->user = vfs.tasks[task].real_user;
+	p->count = p->left = count;
+	if (count > 0)
+		list_add(&io.rights, &p->rights);
+	for (uint32_t i = 0; i < count; i++) {
+		p->files[i] = file_of(task, fds[i]);
+		file_depart(p->files[i]);
+	}
+	*out = p;
 	return 0;
 }
 
-void rights_put(struct request *r, const struct message *m, const struct rights *rights)
+void rights_put(struct request *r, const struct message *m, const struct packet *p)
 {
 	struct linux_cmsghdr part = { sizeof part, SOL_SOCKET, SCM_RIGHTS };
 	uint32_t placed = 0;
 
-	if (rights == NULL)
-		return;
-	for (; placed < rights->count && part.length + sizeof(int32_t) <= m->control.length; placed++) {
-		struct file *f = file_hold(rights->files[placed]);
-		int32_t fd =
-			(int32_t)descriptor_place(r->task, f, 0, m->flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
+	for (; placed < p->count && part.length + sizeof(int32_t) <= m->control.length; placed++) {
+		struct file *f = file_hold(p->files[placed]);
+		int32_t fd = (int32_t)descriptor_place(r->task, f, 0, m->flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
 
 		if (fd < 0) {
 			file_drop(f);
@@ -284,6 +291,6 @@ void rights_put(struct request *r, const struct message *m, const struct rights 
 	}
 	if (placed > 0 && copy_out(m->control, 0, &part, sizeof part) == 0)
 		r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = MIN(m->control.length, CMSG_ALIGN(part.length));
-	if (placed < rights->count)
+	if (placed < p->count)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_CTRUNC;
 }

@@ -68,10 +68,7 @@ static void socket_close(struct socket *s)
 	if (s->peer != NULL)
 		peer_leave(s);
 	while (!list_is_empty(&s->packets)) {
-		struct packet *p = CONTAINER(s->packets.next, struct packet, link);
-
-		list_remove(&p->link);
-		packet_end(p);
+		packet_remove(s, CONTAINER(s->packets.next, struct packet, link));
 		io.left--;
 	}
 	ring_end(&s->ring);

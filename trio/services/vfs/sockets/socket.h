@@ -23,24 +23,18 @@ struct address {
 	char path[UNIX_PATH_MAX];
 };
 
-/* Open files of a user's on their way: file_depart(). */
-struct rights {
-	/* Among all. */
-	struct link link;
-	/* Among those that are to be ended; `left` of them are still to. */
-	struct rights *next;
-	uint32_t user, count, left;
-	struct file *files[];
-};
-
 /* What belongs to the bytes from `first` to before `end`, counted from the first that came: one message; or, of a
  * stream, those that descriptors were sent beside. */
 struct packet {
 	struct link link;
-	/* NULL: none. */
-	struct rights *rights;
 	uint64_t first, end;
 	struct address from;
+	/* Open files of a user's on their way, file_depart(): with any it is among all such; and among those that are to
+	 * be ended, of which `left` are still to. */
+	struct link rights;
+	struct packet *next;
+	uint32_t user, count, left;
+	struct file *files[];
 };
 
 /* Held by its file, by the peer that names it, and by the listener that it waits with. */
@@ -96,10 +90,10 @@ struct message {
 };
 
 extern struct io_state {
-	/* Sockets with abstract names; all that have a file; all of epoll.c's; descriptors on their way. */
+	/* Sockets with abstract names; all that have a file; all of epoll.c's; packets with descriptors. */
 	struct link names, sockets, epolls, rights;
-	/* Rights to be ended; rights_settle() is at it, or will be; how much more it may. */
-	struct rights *lost;
+	/* Packets to be ended; rights_settle() is at it, or will be; how much more it may. */
+	struct packet *lost;
 	bool settling;
 	int32_t left;
 	/* The alarm will come. */
@@ -149,16 +143,16 @@ int64_t address_put(struct request *r, const struct address *a, struct grant to)
 /* message.c */
 verdict send_message(struct request *r, struct socket *s, const struct message *m);
 verdict receive_message(struct request *r, struct socket *s, const struct message *m);
-/* With the descriptors in it. */
-void packet_end(struct packet *p);
 
 /* rights.c */
-/* What `control` holds, to a packet. -EBADF, -EINVAL, -EFAULT, -ENOMEM, -ETOOMANYREFS. */
-int64_t rights_get(uint32_t task, struct grant control, struct packet *to);
-/* Nobody gets them any more: they are ended as many as one call may, or soon after. NULL: none. */
-void rights_lose(struct rights *rights);
-/* Gives the receiver a copy of each: sets the request's `control_length` and `flags`. NULL: none came. */
-void rights_put(struct request *r, const struct message *m, const struct rights *rights);
+/* With the descriptors that `control` names. -EBADF, -EINVAL, -EFAULT, -ENOBUFS, -ENOMEM, -ETOOMANYREFS. */
+int64_t packet_make(uint32_t task, struct grant control, struct packet **out);
+/* It is in no list; nobody gets its descriptors any more: as many are ended as one call may, others soon after. */
+void packet_end(struct packet *p);
+/* The same of one that lies with `s`. */
+void packet_remove(struct socket *s, struct packet *p);
+/* Gives the receiver a copy of each: sets the request's `control_length` and `flags`. */
+void rights_put(struct request *r, const struct message *m, const struct packet *p);
 /* The task's user has more descriptors on their way than RLIMIT_NOFILE. */
 bool rights_are_too_many(uint32_t task);
 static inline struct socket *socket_in(const struct file *f)
