@@ -1,5 +1,5 @@
-/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie in the other's ring; what goes beside them,
- * and where a datagram or a sequenced packet begins and ends, in its list of packets. */
+/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie in the other's ring; what goes beside
+ * them, and where a datagram or a sequenced packet begins and ends, in its list of packets. */
 #ifndef TRIO_VFS_SOCKET_H
 #define TRIO_VFS_SOCKET_H
 
@@ -29,8 +29,8 @@ struct packet {
 	struct link link;
 	uint64_t first, end;
 	struct address from;
-	/* Open files of a user's on their way, file_depart(): with any it is among all such; and among those that are to
-	 * be ended, of which `left` are still to. */
+	/* Open files of a user's on their way, file_depart(): with any it is among all such, and among those that are
+	 * to be ended, of which `left` are still to. */
 	struct link rights;
 	struct packet *next;
 	uint32_t user, count, left;
@@ -47,7 +47,7 @@ struct socket {
 	uint32_t shut;
 	/* To be told once: ECONNRESET. */
 	int32_t error;
-	/* The other end, though it is closed; of a datagrams' whom it sends to. */
+	/* The other end, even if it is closed; of datagrams: whom it sends to. */
 	struct socket *peer;
 	bool closed;
 	/* What it is bound to: a node (held), or a place in the list of abstract names. */
