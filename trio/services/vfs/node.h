@@ -13,22 +13,29 @@ struct mount;
 
 /* Nodes ------------------------------------------------------------------------------------------------------------ */
 
-/* Names are not NUL-terminated and at most NAME_MAX long; permissions have been checked. Results: 0 or more, or -errno
- * (-EWAIT: ask again when the disk has answered). A node that comes back in `out` is held for the caller.
- * NULL: EPERM for what changes a folder, and what stands with each. */
+/* Where a name is to be made or removed: the folder (held), the last component of a path, not NUL-terminated and at most
+ * NAME_MAX long, and what stands there (held; NULL: nothing). Zeros are none. */
+struct place {
+	struct node *folder, *node;
+	const char *name;
+	uint32_t length;
+	/* The path ended in a slash; in `.`, `..` or nothing at all. */
+	bool slash, special;
+};
+
+/* Permissions have been checked. Results: 0 or more, or -errno (-EWAIT: ask again when the disk has answered). A node
+ * that comes back in `out` is held for the caller. NULL: what stands with each; a folder without `create` changes by
+ * none of the calls that change one. */
 struct node_operations {
 	int64_t (*lookup)(struct node *folder, const char *name, size_t length, struct node **out);
-	/* Of any type but a link; `device` for special files. */
-	int64_t (*create)(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
-			  struct node **out);
-	int64_t (*symlink)(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
-			   const char *target, size_t target_length);
-	int64_t (*link)(struct node *folder, const char *name, size_t length, struct node *to);
-	/* `node` is what `name` stands for; an empty folder, or anything else. */
-	int64_t (*unlink)(struct node *folder, const char *name, size_t length, struct node *node);
-	/* `replaced`: what `new_name` stands for and goes, NULL without. Types have been checked. */
-	int64_t (*rename)(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
-			  const char *new_name, size_t new_length, struct node *replaced);
+	/* Of any type; `device` for special files, `target` of `size` bytes for a link. It stands at the place then,
+	 * where it is not a link. */
+	int64_t (*create)(struct place *p, const struct file_attributes *as, const char *target);
+	int64_t (*link)(const struct place *p, struct node *to);
+	/* Of an empty folder, or anything else. */
+	int64_t (*unlink)(const struct place *p);
+	/* What stands at `to` goes. Types have been checked. */
+	int64_t (*rename)(const struct place *from, const struct place *to);
 	/* Of a folder that is not its mount's root. NULL: the root. */
 	int64_t (*parent)(struct node *folder, struct node **out);
 	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the folder. -ENOENT: under none.

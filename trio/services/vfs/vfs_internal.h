@@ -133,9 +133,10 @@ struct vfs {
 	struct linux_utsname names;
 	/* /proc/sys/kernel/random/boot_id. */
 	uint8_t boot_id[16];
-	/* Of the handler that runs: the path that is being walked, a link's target, and a page for whatever it
-	 * needs. */
-	char path[PATH_MAX], target[PATH_MAX], page[PAGE];
+	/* Of the handler that runs: the path that is being walked, a link's target, a page for whatever it needs, and
+	 * the names of two places, of which `newest` was found last. */
+	char path[PATH_MAX], target[PATH_MAX], page[PAGE], places[2][NAME_MAX];
+	uint32_t newest;
 	/* Programs being executed, by program_open's handle; held. */
 	struct node *programs[TASKS];
 	uint64_t next_inode;

@@ -131,30 +131,27 @@ static int64_t remote_lookup(struct node *folder, const char *name, size_t lengt
 	return node_found(folder, inode, name, length, out);
 }
 
-static int64_t remote_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
-			     struct node **out)
+static int64_t remote_create(struct place *p, const struct file_attributes *as, const char *target)
 {
+	const struct node *f = p->folder;
+	struct grant name = grant_read(p->name, p->length);
 	uint32_t inode;
 
-	TRY(fs_create(remote_number(folder), remote_inode(folder), as->mode, as->owner, as->group, as->device,
-		      grant_read(name, length), &inode));
-	TRY(node_found(folder, inode, name, length, out));
-	refresh_or_later(folder);
+	if (target != NULL) {
+		TRY(fs_symlink(remote_number(f), remote_inode(f), as->owner, as->group, name,
+			       grant_read(target, as->size)));
+	} else {
+		TRY(fs_create(remote_number(f), remote_inode(f), as->mode, as->owner, as->group, as->device, name,
+			      &inode));
+		TRY(node_found(p->folder, inode, p->name, p->length, &p->node));
+	}
+	refresh_or_later(p->folder);
 	return 0;
 }
 
-static int64_t remote_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
-			      const char *target, size_t target_length)
+static int64_t remote_link(const struct place *p, struct node *to)
 {
-	TRY(fs_symlink(remote_number(folder), remote_inode(folder), as->owner, as->group, grant_read(name, length),
-		       grant_read(target, target_length)));
-	refresh_or_later(folder);
-	return 0;
-}
-
-static int64_t remote_link(struct node *folder, const char *name, size_t length, struct node *to)
-{
-	TRY(fs_link(remote_number(folder), remote_inode(folder), remote_inode(to), grant_read(name, length)));
+	TRY(fs_link(remote_number(to), remote_inode(p->folder), remote_inode(to), grant_read(p->name, p->length)));
 	refresh_or_later(to);
 	return 0;
 }
@@ -171,24 +168,24 @@ static void name_gone(struct remote_node *n)
 		node_drop(&parent->node);
 }
 
-static int64_t remote_unlink(struct node *folder, const char *name, size_t length, struct node *node)
+static int64_t remote_unlink(const struct place *p)
 {
-	TRY(fs_unlink(remote_number(folder), remote_inode(folder), S_ISDIR(node->mode), grant_read(name, length)));
-	name_gone(remote_of(node));
-	refresh_or_later(folder);
+	TRY(fs_unlink(remote_number(p->folder), remote_inode(p->folder), S_ISDIR(p->node->mode),
+		      grant_read(p->name, p->length)));
+	name_gone(remote_of(p->node));
+	refresh_or_later(p->folder);
 	return 0;
 }
 
-static int64_t remote_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
-			     const char *new_name, size_t new_length, struct node *replaced)
+static int64_t remote_rename(const struct place *from, const struct place *to)
 {
-	TRY(fs_rename(remote_number(folder), remote_inode(folder), grant_read(name, length), remote_inode(to),
-		      grant_read(new_name, new_length)));
-	if (replaced != NULL)
-		name_gone(remote_of(replaced));
-	found_as(remote_of(node), to, new_name, new_length);
-	refresh_or_later(folder);
-	refresh_or_later(to);
+	TRY(fs_rename(remote_number(from->folder), remote_inode(from->folder), grant_read(from->name, from->length),
+		      remote_inode(to->folder), grant_read(to->name, to->length)));
+	if (to->node != NULL)
+		name_gone(remote_of(to->node));
+	found_as(remote_of(from->node), to->folder, to->name, to->length);
+	refresh_or_later(from->folder);
+	refresh_or_later(to->folder);
 	return 0;
 }
 
@@ -273,7 +270,6 @@ static void remote_forget(struct node *node)
 
 static const struct node_operations folder_operations = { .lookup = remote_lookup,
 							  .create = remote_create,
-							  .symlink = remote_symlink,
 							  .link = remote_link,
 							  .unlink = remote_unlink,
 							  .rename = remote_rename,

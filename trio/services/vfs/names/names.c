@@ -1,26 +1,20 @@
 /* names.c: names made, removed and moved. Each handler finds its places, checks, and then has the file system do it. */
 #include "names/names.h"
 
+/* May `task` change what is in the folder? -EPERM: nobody may. */
+static int64_t may_change(uint32_t task, const struct node *folder)
+{
+	TRY(permitted(task, folder, MAY_WRITE | MAY_EXECUTE));
+	return folder->operations->create == NULL ? -EPERM : 0;
+}
+
 /* May `task` take the entry `n` from the folder: write there, and with the sticky bit own one of the two. */
 static int64_t may_remove(uint32_t task, const struct node *folder, const struct node *n)
 {
-	TRY(permitted(task, folder, MAY_WRITE | MAY_EXECUTE));
+	TRY(may_change(task, folder));
 	if ((folder->mode & S_ISVTX) != 0 && !is_owner(task, n) && !is_owner(task, folder))
 		return -EPERM;
 	return n->covered_by != NULL ? -EBUSY : 0;
-}
-
-static void owned_by(uint32_t task, const struct node *folder, struct file_attributes *as)
-{
-	const struct task_files *t = &vfs.tasks[task];
-
-	as->owner = t->user;
-	as->group = t->group;
-	if ((folder->mode & S_ISGID) == 0)
-		return;
-	as->group = folder->group;
-	if (S_ISDIR(as->mode))
-		as->mode |= S_ISGID;
 }
 
 /* There is to be a new entry: nothing may stand there yet. */
@@ -30,53 +24,50 @@ static int64_t may_make(uint32_t task, const struct place *p, bool folder)
 		return -EEXIST;
 	if (p->slash && !folder)
 		return -ENOENT;
-	return permitted(task, p->folder, MAY_WRITE | MAY_EXECUTE);
+	return may_change(task, p->folder);
 }
 
-int64_t create_in(uint32_t task, struct place *p, uint32_t mode, uint32_t device)
+int64_t create_in(uint32_t task, struct place *p, struct file_attributes *as, const char *target)
 {
-	struct file_attributes as = { .mode = mode & ~vfs.tasks[task].folders->umask, .device = device };
-	struct node *n;
+	const struct task_files *t = &vfs.tasks[task];
 
-	if (p->folder->operations->create == NULL)
-		return -EPERM;
-	owned_by(task, p->folder, &as);
-	TRY(p->folder->operations->create(p->folder, p->name, p->length, &as, &n));
-	p->node = n;
-	return 0;
+	TRY(may_make(task, p, S_ISDIR(as->mode)));
+	if (target == NULL)
+		as->mode &= ~t->folders->umask;
+	as->owner = t->user;
+	as->group = t->group;
+	if ((p->folder->mode & S_ISGID) != 0) {
+		as->group = p->folder->group;
+		as->mode |= S_ISDIR(as->mode) ? S_ISGID : 0;
+	}
+	return p->folder->operations->create(p, as, target);
 }
 
 int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out)
 {
-	struct place p;
-	int64_t result;
+	struct file_attributes as = { .mode = mode, .device = device };
+	HELD_PLACE struct place p = { 0 };
 
 	TRY(walk_place(task, directory, path, AT_SYMLINK_NOFOLLOW, &p));
-	result = may_make(task, &p, S_ISDIR(mode));
-	if (result == 0)
-		result = create_in(task, &p, mode, device);
-	if (result == 0 && out != NULL)
+	TRY(create_in(task, &p, &as, NULL));
+	if (out != NULL)
 		*out = node_hold(p.node);
-	place_drop(&p);
-	return result;
+	return 0;
 }
 
 verdict vfs_make(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t device)
 {
-	int64_t result;
+	bool special = S_ISCHR(mode) || S_ISBLK(mode);
 
 	if ((mode & S_IFMT) == 0)
 		mode |= S_IFREG;
-	if (S_ISLNK(mode) || (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) &&
-			      !S_ISCHR(mode) && !S_ISBLK(mode)))
+	if (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) && !special)
 		return refuse(r, EINVAL);
-	if ((S_ISCHR(mode) || S_ISBLK(mode)) && vfs.tasks[r->task].user != 0)
+	if (special && vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
 	mode &= S_ISDIR(mode) ? S_IFMT | 01777 : S_IFMT | 07777;
-	result = path_in(path);
-	if (result >= 0)
-		result = make_at(r->task, directory, vfs.path, mode, S_ISCHR(mode) || S_ISBLK(mode) ? device : 0, NULL);
-	return vfs_settle(r, result);
+	TRY_ANSWER(r, path_in(path));
+	return vfs_settle(r, make_at(r->task, directory, vfs.path, mode, special ? device : 0, NULL));
 }
 
 /* rmdir and unlink of what has no name of its own: `.`, `..` and `/`. */
@@ -93,35 +84,26 @@ static int64_t remove_special(bool folder)
 	return vfs.path[length - 1] == '.' ? -EINVAL : -EBUSY;
 }
 
-static int64_t remove_place(uint32_t task, const struct place *p, bool folder)
-{
-	if (p->special)
-		return remove_special(folder);
-	if (p->node == NULL)
-		return -ENOENT;
-	TRY(may_remove(task, p->folder, p->node));
-	if (folder && !S_ISDIR(p->node->mode))
-		return -ENOTDIR;
-	if (!folder && S_ISDIR(p->node->mode))
-		return -EISDIR;
-	if (!folder && p->slash)
-		return -ENOTDIR;
-	if (p->folder->operations->unlink == NULL)
-		return -EPERM;
-	return p->folder->operations->unlink(p->folder, p->name, p->length, p->node);
-}
-
 verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint32_t flags)
 {
-	struct place p;
-	int64_t result;
+	bool folder = (flags & AT_REMOVEDIR) != 0;
+	HELD_PLACE struct place p = { 0 };
 
 	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
 		return refuse(r, EINVAL);
 	TRY_ANSWER(r, find_place(r, directory, path, &p));
-	result = remove_place(r->task, &p, (flags & AT_REMOVEDIR) != 0);
-	place_drop(&p);
-	return vfs_settle(r, result);
+	if (p.special)
+		return settle(r, remove_special(folder));
+	if (p.node == NULL)
+		return refuse(r, ENOENT);
+	TRY_ANSWER(r, may_remove(r->task, p.folder, p.node));
+	if (folder && !S_ISDIR(p.node->mode))
+		return refuse(r, ENOTDIR);
+	if (!folder && S_ISDIR(p.node->mode))
+		return refuse(r, EISDIR);
+	if (!folder && p.slash)
+		return refuse(r, ENOTDIR);
+	return vfs_settle(r, p.folder->operations->unlink(&p));
 }
 
 /* What the types of what moves and of what is replaced say, and the slashes. */
@@ -140,7 +122,7 @@ static int64_t types_allow(const struct place *from, const struct place *to, uin
 	return !folder && S_ISDIR(to->node->mode) ? -EISDIR : 0;
 }
 
-static int64_t rename_places(uint32_t task, struct place *from, struct place *to, uint32_t flags)
+static int64_t may_rename(uint32_t task, const struct place *from, const struct place *to, uint32_t flags)
 {
 	if (from->special || to->special)
 		return (flags & RENAME_NOREPLACE) != 0 && !from->special ? -EEXIST : -EBUSY;
@@ -150,88 +132,56 @@ static int64_t rename_places(uint32_t task, struct place *from, struct place *to
 		return -EXDEV;
 	TRY(types_allow(from, to, flags));
 	TRY(may_remove(task, from->folder, from->node));
-	TRY(to->node != NULL ? may_remove(task, to->folder, to->node)
-			     : permitted(task, to->folder, MAY_WRITE | MAY_EXECUTE));
+	TRY(to->node != NULL ? may_remove(task, to->folder, to->node) : may_change(task, to->folder));
 	/* Its `..` is to change. */
 	if (S_ISDIR(from->node->mode) && from->folder != to->folder)
-		TRY(permitted(task, from->node, MAY_WRITE));
-	if (from->node == to->node)
-		return 0;
-	if (from->folder->operations->rename == NULL)
-		return -EPERM;
-	return from->folder->operations->rename(from->folder, from->name, from->length, from->node, to->folder,
-						to->name, to->length, to->node);
+		return permitted(task, from->node, MAY_WRITE);
+	return 0;
 }
 
 verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
 		   uint32_t flags)
 {
-	struct place old, new;
-	int64_t result;
+	HELD_PLACE struct place old = { 0 }, new = { 0 };
 
 	if ((flags & ~(uint32_t)RENAME_NOREPLACE) != 0)
 		return refuse(r, EINVAL);
 	TRY_ANSWER(r, find_place(r, from, path, &old));
-	result = find_place(r, to, new_path, &new);
-	if (result == 0) {
-		result = rename_places(r->task, &old, &new, flags);
-		place_drop(&new);
-	}
-	place_drop(&old);
-	return vfs_settle(r, result);
-}
-
-static int64_t link_place(uint32_t task, struct node *n, struct place *p)
-{
-	TRY(may_make(task, p, false));
-	if (n->mount != p->folder->mount)
-		return -EXDEV;
-	if (S_ISDIR(n->mode) || p->folder->operations->link == NULL)
-		return -EPERM;
-	return p->folder->operations->link(p->folder, p->name, p->length, n);
+	TRY_ANSWER(r, find_place(r, to, new_path, &new));
+	TRY_ANSWER(r, may_rename(r->task, &old, &new, flags));
+	return vfs_settle(r, old.node == new.node ? 0 : old.folder->operations->rename(&old, &new));
 }
 
 verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path, uint32_t flags)
 {
 	HELD struct node *n = NULL;
-	struct place p;
-	int64_t result;
+	HELD_PLACE struct place p = { 0 };
 
 	if ((flags & ~(uint32_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
 	flags = (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW);
 	TRY_ANSWER(r, node_at(r, from, path, flags, &n));
 	TRY_ANSWER(r, find_place(r, to, new_path, &p));
-	result = link_place(r->task, n, &p);
-	place_drop(&p);
-	return vfs_settle(r, result);
-}
-
-static int64_t symlink_place(uint32_t task, struct place *p, struct grant target)
-{
-	struct file_attributes as = { .mode = S_IFLNK | 0777 };
-	int64_t length = copy_string(vfs.target, PATH_MAX, target);
-	int64_t result = may_make(task, p, false);
-
-	if (length <= 0)
-		return length == 0 ? -ENOENT : length;
-	if (result != 0)
-		return result;
-	if (p->folder->operations->symlink == NULL)
-		return -EPERM;
-	owned_by(task, p->folder, &as);
-	return p->folder->operations->symlink(p->folder, p->name, p->length, &as, vfs.target, (size_t)length);
+	TRY_ANSWER(r, may_make(r->task, &p, false));
+	if (n->mount != p.folder->mount)
+		return refuse(r, EXDEV);
+	if (S_ISDIR(n->mode))
+		return refuse(r, EPERM);
+	return vfs_settle(r, p.folder->operations->link(&p, n));
 }
 
 verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, struct grant path)
 {
-	struct place p;
-	int64_t result;
+	struct file_attributes as = { .mode = S_IFLNK | 0777 };
+	HELD_PLACE struct place p = { 0 };
+	int64_t length;
 
 	TRY_ANSWER(r, find_place(r, directory, path, &p));
-	result = symlink_place(r->task, &p, target);
-	place_drop(&p);
-	return vfs_settle(r, result);
+	TRY_ANSWER(r, length = copy_string(vfs.target, PATH_MAX, target));
+	if (length == 0)
+		return refuse(r, ENOENT);
+	as.size = (uint64_t)length;
+	return vfs_settle(r, create_in(r->task, &p, &as, vfs.target));
 }
 
 verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, struct grant to)

@@ -8,17 +8,11 @@
  * AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH (it means `directory` itself; O_PATH files will do). */
 int64_t walk(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct node **out);
 
-/* Where a name is to be made or removed: the folder (held), the last component, and what stands there (held),
- * NULL: nothing. */
-struct place {
-	struct node *folder, *node;
-	char name[NAME_MAX + 1];
-	uint32_t length;
-	/* The path ended in a slash; in `.`, `..` or nothing at all. */
-	bool slash, special;
-};
+/* The place of the path's last component. `out` has been none. Two places are known at a time. */
 int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t flags, struct place *out);
 void place_drop(struct place *p);
+/* A place whose nodes are dropped where its scope ends. */
+#define HELD_PLACE __attribute__((cleanup(place_drop)))
 /* Copies a path into vfs.path. Returns its length or -errno. */
 static inline int64_t path_in(struct grant path)
 {
@@ -53,9 +47,9 @@ int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mod
 
 /* Sets up what all nodes have: mount, inode number, mode, owner, times now; one reference. */
 void node_begin(struct node *n, struct mount *m, const struct file_attributes *as);
-/* A file of `mode`, which the umask is applied to, comes to stand where nothing does: p->node. 0 or -errno,
- * -EPERM where nobody can make any. */
-int64_t create_in(uint32_t task, struct place *p, uint32_t mode, uint32_t device);
+/* What has `mode` and `device`, and is a link to `target` of `size` bytes or something else, comes to stand where nothing
+ * does yet, by the umask, if the task may make it there. */
+int64_t create_in(uint32_t task, struct place *p, struct file_attributes *as, const char *target);
 
 void stat_of_node(const struct node *n, struct linux_stat *s);
 /* What a path, or with none the descriptor, stands for: held. flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH. */

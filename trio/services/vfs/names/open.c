@@ -119,7 +119,8 @@ static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t directory, uint32_t flags,
 						      uint32_t mode, struct node **out, bool *made)
 {
-	struct place p;
+	struct file_attributes as = { .mode = S_IFREG | (mode & 07777) };
+	HELD_PLACE struct place p = { 0 };
 	int64_t result = 0;
 
 	TRY(walk_place(r->task, directory, vfs.path, (flags & (O_EXCL | O_NOFOLLOW)) != 0 ? AT_SYMLINK_NOFOLLOW : 0,
@@ -127,13 +128,10 @@ static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t
 	*made = p.node == NULL;
 	if (p.slash)
 		result = p.node == NULL || S_ISDIR(p.node->mode) ? -EISDIR : -ENOTDIR;
-	else if (p.node != NULL)
-		result = (flags & O_EXCL) != 0 ? -EEXIST : 0;
-	else if ((result = permitted(r->task, p.folder, MAY_WRITE | MAY_EXECUTE)) == 0)
-		result = create_in(r->task, &p, S_IFREG | (mode & 07777), 0);
+	else if (p.node == NULL || (flags & O_EXCL) != 0)
+		result = create_in(r->task, &p, &as, NULL);
 	if (result == 0)
 		*out = node_hold(p.node);
-	place_drop(&p);
 	/* As Linux says it here. */
 	return result == -EPERM ? -EACCES : result;
 }
@@ -192,7 +190,7 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 		return refuse(r, EINVAL);
 	if (result < 0)
 		return settle(r, result);
-	TRY_ANSWER(r, tmpfs_make(vfs.mounts, &as, &n));
+	TRY_ANSWER(r, tmpfs_make(vfs.mounts, &as, NULL, &n));
 	n->links = 0;
 	return open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
 }

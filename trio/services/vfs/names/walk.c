@@ -217,8 +217,8 @@ static inline __attribute__((always_inline)) int64_t step(struct walker *w, size
 	else if (S_ISLNK(next->mode) && !(last && (w->flags & AT_SYMLINK_NOFOLLOW) != 0))
 		return go_by_link(w, next);
 	if (place != NULL && last) {
-		memcpy(place->name, name, length);
-		place->name[length] = '\0';
+		vfs.newest ^= 1;
+		place->name = memcpy(vfs.places[vfs.newest], name, length);
 		place->length = (uint32_t)length;
 		place->node = next;
 		return 1;
@@ -260,23 +260,19 @@ int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t 
 	struct walker w = { .task = task, .flags = flags & ~(uint32_t)AT_EMPTY_PATH, .path = path };
 	int64_t result;
 
-	out->slash = false;
 	TRY(result = go(&w, directory, out));
 	out->folder = w.at;
 	/* `/`, or something that ends in dots, or a link that stands for a node. */
 	out->special = result == 0;
-	if (out->special) {
-		out->length = 0;
+	if (out->special)
 		out->node = node_hold(w.at);
-	}
 	return 0;
 }
 
 void place_drop(struct place *p)
 {
-	if (p->node != NULL)
-		node_drop(p->node);
-	node_drop(p->folder);
+	node_leave(&p->node);
+	node_leave(&p->folder);
 }
 
 int64_t path_of(const struct node *root, struct node *n, const char *beyond, char *to, size_t size)

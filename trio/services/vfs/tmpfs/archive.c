@@ -9,22 +9,7 @@
 #define SECOND 1000000000L
 
 /* The header's fields of eight digits, after the magic number. */
-enum {
-	INODE,
-	MODE,
-	OWNER,
-	GROUP,
-	LINKS,
-	TIME,
-	SIZE,
-	MAJOR,
-	MINOR,
-	SPECIAL_MAJOR,
-	SPECIAL_MINOR,
-	NAME_LENGTH,
-	CHECK,
-	FIELDS
-};
+enum { MODE = 1, OWNER, GROUP, TIME = 5, SIZE, SPECIAL_MAJOR = 9, SPECIAL_MINOR, NAME_LENGTH, FIELDS = 13 };
 
 struct unpacking {
 	/* Of the next byte. */
@@ -92,32 +77,31 @@ static int64_t data(struct unpacking *u, struct node *n)
 }
 
 /* What stands at a place is made anew, unless it is a folder and stays one. */
-static int64_t make(struct unpacking *u, const struct place *p)
+static int64_t make(struct unpacking *u, struct place *p)
 {
 	const struct node_operations *o = p->folder->operations;
 	struct file_attributes as = { .mode = u->field[MODE] & (S_IFMT | 07777),
 				      .owner = u->field[OWNER],
 				      .group = u->field[GROUP],
+				      .size = u->field[SIZE],
 				      .device = DEVICE(u->field[SPECIAL_MAJOR], u->field[SPECIAL_MINOR]) };
-	HELD struct node *n = NULL;
+	bool is_link = S_ISLNK(as.mode);
 
 	if (p->node != NULL && S_ISDIR(p->node->mode) && S_ISDIR(as.mode))
 		return 0;
-	if (p->special)
+	if (p->special || (is_link && (as.size == 0 || as.size >= PATH_MAX)))
 		return -EINVAL;
-	if (p->node != NULL)
-		TRY(o->unlink(p->folder, p->name, p->length, p->node));
-	if (S_ISLNK(as.mode)) {
-		if (u->field[SIZE] == 0 || u->field[SIZE] >= PATH_MAX)
-			return -EINVAL;
-		TRY(take(u, vfs.target, u->field[SIZE]));
-		as.mode = S_IFLNK | 0777;
-		return o->symlink(p->folder, p->name, p->length, &as, vfs.target, u->field[SIZE]);
+	if (p->node != NULL) {
+		TRY(o->unlink(p));
+		node_drop(p->node);
+		p->node = NULL;
 	}
-	TRY(o->create(p->folder, p->name, p->length, &as, &n));
+	if (is_link)
+		TRY(take(u, vfs.target, as.size));
+	TRY(o->create(p, &as, is_link ? vfs.target : NULL));
 	if (S_ISREG(as.mode))
-		TRY(data(u, n));
-	n->accessed = n->modified = n->changed = u->field[TIME] * SECOND;
+		TRY(data(u, p->node));
+	p->node->accessed = p->node->modified = p->node->changed = u->field[TIME] * SECOND;
 	return 0;
 }
 
@@ -126,18 +110,15 @@ int64_t vfs_unpack(void)
 	struct unpacking u = { 0 };
 
 	for (;;) {
-		struct place p;
+		HELD_PLACE struct place p = { 0 };
 		uint64_t end;
-		int64_t result;
 
 		TRY(next_header(&u));
 		if (strcmp(vfs.path, TRAILER) == 0)
 			return 0;
 		end = u.offset + u.field[SIZE];
 		TRY(walk_place(VFS_TASK, AT_FDCWD, vfs.path, AT_SYMLINK_NOFOLLOW, &p));
-		result = make(&u, &p);
-		place_drop(&p);
-		TRY(result);
+		TRY(make(&u, &p));
 		u.offset = end;
 	}
 }

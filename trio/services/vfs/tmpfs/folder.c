@@ -81,17 +81,21 @@ struct entry *folder_find(const struct tmpfs_node *folder, const char *name, siz
 	return e;
 }
 
-int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node)
+int64_t folder_add(const struct place *p, struct tmpfs_node *node)
 {
-	struct entry *e = vfs_take(entry_size(length)), **at = bucket_of(folder, name, length);
+	struct tmpfs_node *folder = tmpfs_node_of(p->folder);
+	struct entry **at = bucket_of(folder, p->name, p->length), *e;
 
+	if (folder->node.links == 0)
+		return -ENOENT;
+	e = vfs_take(entry_size(p->length));
 	if (e == NULL)
-		return -ENOMEM;
+		return -ENOSPC;
 	/* committed */
 	e->folder = folder;
 	e->node = node;
-	e->length = (uint8_t)length;
-	memcpy(e->name, name, length);
+	e->length = (uint8_t)p->length;
+	memcpy(e->name, p->name, p->length);
 	e->position = DOTS + folder->folder.added++;
 	e->next = *at;
 	*at = e;
@@ -134,35 +138,41 @@ int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, u
 	return copy_out(to, at, buffer, whole) != 0 ? -EFAULT : (int64_t)whole;
 }
 
+/* Shows `n` at the file's position, and the file goes on behind it. */
+static int64_t show(struct file *file, struct grant to, uint64_t *at, const struct node *n, const char *name,
+		    size_t length)
+{
+	int64_t bytes = entry_put(to, *at, n->inode, file->position + 1, n->mode, name, length);
+
+	if (bytes < 0)
+		return bytes;
+	*at += (uint64_t)bytes;
+	file->position++;
+	return 0;
+}
+
 /* `.` and `..` at 0 and 1, then the entries by their positions. */
 int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);
-	struct link *head = &n->folder.entries, *next = head->next;
+	const struct node *dots[DOTS] = { &n->node, &n->folder.parent->node };
+	int64_t result = 0;
 	uint64_t at = 0;
 
 	if (n->node.links == 0)
 		return -ENOENT;
-	while (next != head && CONTAINER(next, struct entry, link)->position < file->position)
-		next = next->next;
-	while (file->position < DOTS || next != head) {
-		const struct entry *e = file->position < DOTS ? NULL : CONTAINER(next, struct entry, link);
-		const struct node *of = file->position == 1 ? &n->folder.parent->node : &n->node;
-		uint64_t position = e == NULL ? file->position : e->position;
-		int64_t bytes;
-
-		of = e == NULL ? of : &e->node->node;
-		bytes = entry_put(to, at, of->inode, position + 1, of->mode, e == NULL ? ".." : e->name,
-				  e == NULL ? position + 1 : e->length);
-		if (bytes < 0 && at == 0)
-			return bytes;
-		if (bytes < 0)
+	while (result == 0 && file->position < DOTS)
+		result = show(file, to, &at, dots[file->position], "..", file->position + 1);
+	LIST_EACH (struct entry, e, &n->folder.entries, link) {
+		if (e->position < file->position)
+			continue;
+		if (result != 0)
 			break;
-		at += (uint64_t)bytes;
-		file->position = position + 1;
-		if (e != NULL)
-			next = next->next;
+		file->position = e->position;
+		result = show(file, to, &at, &e->node->node, e->name, e->length);
 	}
+	if (at == 0 && result != 0)
+		return result;
 	node_accessed(&n->node, file->flags);
 	return (int64_t)at;
 }

@@ -10,7 +10,7 @@ int64_t tmpfs_root(struct mount *m, uint32_t mode)
 	if (state == NULL)
 		return -ENOMEM;
 	m->state = state;
-	if (tmpfs_make(m, &as, &m->root) != 0) {
+	if (tmpfs_make(m, &as, NULL, &m->root) != 0) {
 		vfs_give(state, sizeof *state);
 		return -ENOMEM;
 	}
@@ -20,41 +20,31 @@ int64_t tmpfs_root(struct mount *m, uint32_t mode)
 
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target)
 {
-	const struct node_operations *o = m->root->operations;
-	struct file_attributes as = { .mode = mode, .device = device };
-	struct node *n;
-	int64_t result;
+	struct file_attributes as = { .mode = mode, .device = device, .size = target == NULL ? 0 : strlen(target) };
+	struct place p = { .folder = m->root, .name = name, .length = (uint32_t)strlen(name) };
 
-	if (target != NULL)
-		return o->symlink(m->root, name, strlen(name), &as, target, strlen(target));
-	result = o->create(m->root, name, strlen(name), &as, &n);
-	if (result == 0)
-		node_drop(n);
-	return result;
+	TRY(m->root->operations->create(&p, &as, target));
+	node_leave(&p.node);
+	return 0;
 }
 
 /* Removes what stands deepest, until nothing is left but the root. */
 static void empty(struct tmpfs_node *root)
 {
 	struct tmpfs_node *n = root;
-	struct node *gone;
 
 	while (n != root || !list_is_empty(&n->folder.entries)) {
 		struct entry *e = CONTAINER(n->folder.entries.next, struct entry, link);
+		struct place p = { .folder = &n->node, .name = e->name, .length = e->length };
 
 		if (list_is_empty(&n->folder.entries)) {
-			e = n->entry;
-			n->node.links = 1;
-			n->folder.parent = NULL;
-		} else if (S_ISDIR(e->node->node.mode)) {
-			n = e->node;
+			n = n->folder.parent;
 			continue;
 		}
-		n = e->folder;
-		gone = node_hold(&e->node->node);
-		gone->links--;
-		folder_remove(e);
-		node_drop(gone);
+		p.node = node_hold(&e->node->node);
+		if (tmpfs_unlink(&p) != 0)
+			n = e->node;
+		node_drop(p.node);
 	}
 }
 

@@ -10,7 +10,7 @@
 static const struct node_operations folder_operations, plain_operations;
 static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
-int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out)
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char *target, struct node **out)
 {
 	struct tmpfs_mount *state = m->state;
 	struct tmpfs_node *n;
@@ -20,6 +20,15 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct nod
 	n = vfs_take(sizeof *n);
 	if (n == NULL)
 		return -ENOSPC;
+	if (target != NULL) {
+		n->data.target = vfs_take(as->size);
+		if (n->data.target == NULL) {
+			vfs_give(n, sizeof *n);
+			return -ENOSPC;
+		}
+		memcpy(n->data.target, target, as->size);
+		n->node.size = as->size;
+	}
 	state->nodes++;
 	node_begin(&n->node, m, as);
 	n->node.operations = &plain_operations;
@@ -82,18 +91,22 @@ static void touch(struct node *folder)
 	folder->modified = folder->changed = vfs_time();
 }
 
-/* A node that has just been made gets its name, or goes again. Keeps the caller's reference only if it has. */
-static int64_t name_new(struct node *folder, const char *name, size_t length, struct node *n)
+/* The node has its name once it is made, or goes again. */
+static int64_t tmpfs_create(struct place *p, const struct file_attributes *as, const char *target)
 {
-	/* A folder that has been removed takes no more names. */
-	int64_t result =
-		folder->links == 0 ? -ENOENT : folder_add(tmpfs_node_of(folder), name, length, tmpfs_node_of(n));
+	struct node *folder = p->folder, *n;
+	int64_t result;
 
+	if (S_ISDIR(as->mode) && folder->links >= LINKS_MOST)
+		return -EMLINK;
+	TRY(tmpfs_make(folder->mount, as, target, &n));
+	result = folder_add(p, tmpfs_node_of(n));
 	if (result != 0) {
 		n->links = 0;
 		node_drop(n);
-		return result == -ENOMEM ? -ENOSPC : result;
+		return result;
 	}
+	p->node = n;
 	if (S_ISDIR(n->mode)) {
 		tmpfs_node_of(n)->folder.parent = tmpfs_node_of(folder);
 		folder->links++;
@@ -102,46 +115,16 @@ static int64_t name_new(struct node *folder, const char *name, size_t length, st
 	return 0;
 }
 
-static int64_t tmpfs_create(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
-			    struct node **out)
-{
-	int64_t result =
-		S_ISDIR(as->mode) && folder->links >= LINKS_MOST ? -EMLINK : tmpfs_make(folder->mount, as, out);
-
-	return result == 0 ? name_new(folder, name, length, *out) : result;
-}
-
-static int64_t tmpfs_symlink(struct node *folder, const char *name, size_t length, const struct file_attributes *as,
-			     const char *target, size_t target_length)
-{
-	char *copy = vfs_take(target_length);
-	struct node *n;
-	int64_t result = copy == NULL ? -ENOSPC : tmpfs_make(folder->mount, as, &n);
-
-	if (result != 0) {
-		if (copy != NULL)
-			vfs_give(copy, target_length);
-		return result;
-	}
-	tmpfs_node_of(n)->data.target = memcpy(copy, target, target_length);
-	n->size = target_length;
-	result = name_new(folder, name, length, n);
-	if (result == 0)
-		node_drop(n);
-	return result;
-}
-
-static int64_t tmpfs_link(struct node *folder, const char *name, size_t length, struct node *to)
+static int64_t tmpfs_link(const struct place *p, struct node *to)
 {
 	if (to->links >= LINKS_MOST)
 		return -EMLINK;
-	if (folder->links == 0 || to->links == 0)
+	if (to->links == 0)
 		return -ENOENT;
-	if (folder_add(tmpfs_node_of(folder), name, length, tmpfs_node_of(to)) != 0)
-		return -ENOSPC;
+	TRY(folder_add(p, tmpfs_node_of(to)));
 	to->links++;
-	touch(folder);
-	to->changed = folder->changed;
+	touch(p->folder);
+	to->changed = p->folder->changed;
 	return 0;
 }
 
@@ -159,16 +142,24 @@ static void unnamed(struct tmpfs_node *n, struct node *folder)
 	n->node.changed = folder->changed;
 }
 
-static int64_t tmpfs_unlink(struct node *folder, const char *name, size_t length, struct node *node)
+static struct entry *entry_at(const struct place *p)
 {
-	struct entry *e = folder_find(tmpfs_node_of(folder), name, length);
+	return folder_find(tmpfs_node_of(p->folder), p->name, p->length);
+}
 
-	if (S_ISDIR(node->mode) && !list_is_empty(&tmpfs_node_of(node)->folder.entries))
+static bool is_full_folder(struct node *n)
+{
+	return S_ISDIR(n->mode) && !list_is_empty(&tmpfs_node_of(n)->folder.entries);
+}
+
+int64_t tmpfs_unlink(const struct place *p)
+{
+	if (is_full_folder(p->node))
 		return -ENOTEMPTY;
 	/* committed */
-	folder_remove(e);
-	touch(folder);
-	unnamed(tmpfs_node_of(node), folder);
+	folder_remove(entry_at(p));
+	touch(p->folder);
+	unnamed(tmpfs_node_of(p->node), p->folder);
 	return 0;
 }
 
@@ -180,39 +171,36 @@ static bool lies_in(const struct tmpfs_node *inner, const struct tmpfs_node *out
 }
 
 /* The new name's entry comes to stand for the node, or is made; then the old one goes. */
-static int64_t tmpfs_rename(struct node *folder, const char *name, size_t length, struct node *node, struct node *to,
-			    const char *new_name, size_t new_length, struct node *replaced)
+static int64_t tmpfs_rename(const struct place *from, const struct place *to)
 {
-	struct tmpfs_node *from_folder = tmpfs_node_of(folder), *to_folder = tmpfs_node_of(to);
-	struct tmpfs_node *n = tmpfs_node_of(node), *old = replaced != NULL ? tmpfs_node_of(replaced) : NULL;
-	struct entry *e = folder_find(from_folder, name, length), *new;
+	struct tmpfs_node *n = tmpfs_node_of(from->node), *old;
+	struct entry *e = entry_at(from), *new;
 
-	if (S_ISDIR(node->mode) && lies_in(to_folder, n))
+	if (S_ISDIR(n->node.mode) && lies_in(tmpfs_node_of(to->folder), n))
 		return -EINVAL;
-	if (to->links == 0)
-		return -ENOENT;
-	if (old != NULL && S_ISDIR(replaced->mode) && !list_is_empty(&old->folder.entries))
+	if (to->node == NULL)
+		TRY(folder_add(to, n));
+	else if (is_full_folder(to->node))
 		return -ENOTEMPTY;
-	if (old == NULL && folder_add(to_folder, new_name, new_length, n) != 0)
-		return -ENOSPC;
 	/* committed */
-	touch(to);
-	touch(folder);
-	new = folder_find(to_folder, new_name, new_length);
-	if (old != NULL) {
+	touch(to->folder);
+	touch(from->folder);
+	new = entry_at(to);
+	if (to->node != NULL) {
+		old = tmpfs_node_of(to->node);
 		if (old->entry == new)
 			old->entry = NULL;
 		new->node = n;
-		unnamed(old, to);
+		unnamed(old, to->folder);
 	}
 	n->entry = new;
 	folder_remove(e);
-	if (S_ISDIR(node->mode)) {
-		n->folder.parent = to_folder;
-		folder->links--;
-		to->links++;
+	if (S_ISDIR(n->node.mode)) {
+		n->folder.parent = tmpfs_node_of(to->folder);
+		from->folder->links--;
+		to->folder->links++;
 	}
-	node->changed = folder->changed;
+	n->node.changed = from->folder->changed;
 	return 0;
 }
 
@@ -248,7 +236,6 @@ static int64_t tmpfs_sync(struct node *node)
 
 static const struct node_operations folder_operations = { .lookup = tmpfs_lookup,
 							  .create = tmpfs_create,
-							  .symlink = tmpfs_symlink,
 							  .link = tmpfs_link,
 							  .unlink = tmpfs_unlink,
 							  .rename = tmpfs_rename,

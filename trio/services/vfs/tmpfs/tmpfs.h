@@ -64,18 +64,19 @@ static inline struct tmpfs_mount *tmpfs_mount_of(struct tmpfs_node *n)
 }
 
 /* tmpfs.c */
-/* A node without a name yet, held. */
-int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, struct node **out);
+/* A node without a name yet, held; `target` of `size` bytes is a link's, or NULL. */
+int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char *target, struct node **out);
+int64_t tmpfs_unlink(const struct place *p);
 int64_t tmpfs_root(struct mount *m, uint32_t mode);
-/* A device's node, a link or a folder in the root of a mount, at its making. 0 or -ENOMEM. */
+/* A device's node, a link or a folder in the root of a mount, at its making. */
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
 int64_t tmpfs_unmount(struct mount *m);
 void tmpfs_numbers(struct mount *m, struct file_system_numbers *to);
 
 /* folder.c */
 struct entry *folder_find(const struct tmpfs_node *folder, const char *name, size_t length);
-/* `node` gets one more name. 0 or -ENOMEM. */
-int64_t folder_add(struct tmpfs_node *folder, const char *name, size_t length, struct tmpfs_node *node);
+/* `node` gets one more name, in a folder that has not been removed. */
+int64_t folder_add(const struct place *p, struct tmpfs_node *node);
 void folder_remove(struct entry *e);
 int64_t tmpfs_entries(struct file *file, struct grant to);
 /* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
