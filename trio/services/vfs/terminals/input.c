@@ -19,7 +19,6 @@ void tty_signal(uint32_t group, uint32_t signal)
 void tty_flush_input(void)
 {
 	terminal.read = terminal.ready = terminal.typed;
-	terminal.lines = 0;
 }
 
 /* Echo that the line cannot take at once is lost. */
@@ -52,7 +51,7 @@ static void echo(char c)
 
 static void rub_out(void)
 {
-	char c = terminal.ring[--terminal.typed % TTY_BYTES];
+	char c = (char)terminal.ring[--terminal.typed % TTY_BYTES];
 
 	if ((terminal.modes.local & (ECHO | ECHOE)) != (ECHO | ECHOE))
 		return;
@@ -63,7 +62,7 @@ static void rub_out(void)
 
 static char last_typed(void)
 {
-	return terminal.ring[(terminal.typed - 1) % TTY_BYTES];
+	return (char)terminal.ring[(terminal.typed - 1) % TTY_BYTES];
 }
 
 static bool is_continued(uint8_t byte)
@@ -93,14 +92,15 @@ static bool put(char c, bool end)
 {
 	if (terminal.typed - terminal.read >= TTY_BYTES - (end ? 0 : 1))
 		return false;
-	terminal.ring[terminal.typed % TTY_BYTES] = c;
-	terminal.ends[terminal.typed % TTY_BYTES / 8] &= (uint8_t)~(1U << (terminal.typed % 8));
-	if (end) {
-		terminal.ends[terminal.typed % TTY_BYTES / 8] |= (uint8_t)(1U << (terminal.typed % 8));
-		terminal.lines++;
-	}
-	terminal.typed++;
+	terminal.ring[terminal.typed++ % TTY_BYTES] = (uint16_t)((uint8_t)c | (end ? ENDS_LINE : 0));
 	return true;
+}
+
+/* A line is complete. */
+static void put_end(char c)
+{
+	put(c, true);
+	terminal.ready = terminal.typed;
 }
 
 static bool is_control(char c, unsigned which)
@@ -138,12 +138,10 @@ static void edit_line(char c)
 		while (terminal.typed != terminal.ready)
 			rub_out();
 	} else if (is_control(c, VEOF)) {
-		put('\0', true);
-		terminal.ready = terminal.typed;
+		put_end('\0');
 	} else if (c == '\n' || is_control(c, VEOL)) {
 		echo(c);
-		put(c, true);
-		terminal.ready = terminal.typed;
+		put_end(c);
 	} else if (put(c, false)) {
 		echo(c);
 	}

@@ -42,30 +42,27 @@ static bool is_background(uint32_t task)
 static verdict take(struct request *r, struct grant to, bool canonical)
 {
 	uint64_t done = 0;
+	bool end = false;
 
-	while (done < to.length && terminal.read != terminal.ready) {
-		bool end = tty_is_end(terminal.read);
-		char c = terminal.ring[terminal.read % TTY_BYTES];
+	while (done < to.length && terminal.read != terminal.ready && !(end && canonical)) {
+		char c = (char)terminal.ring[terminal.read % TTY_BYTES];
 
+		end = (terminal.ring[terminal.read % TTY_BYTES] & ENDS_LINE) != 0;
 		/* An end of the file is not read itself. */
 		if (!(end && c == '\0') && copy_out(to, done++, &c, 1) != 0)
 			return refuse(r, EFAULT);
 		terminal.read++;
-		terminal.lines -= end;
-		if (end && canonical)
-			break;
 	}
 	return answer(r, (int64_t)done);
 }
 
-/* Not canonical: VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. Parks where neither is
- * there yet. */
-static bool must_wait(struct request *r, uint64_t length, nanoseconds *deadline)
+/* A line; where it is not canonical VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. What was typed
+ * before it became canonical is a line. */
+static bool must_wait(struct request *r, uint64_t length, bool canonical, nanoseconds *deadline)
 {
-	uint64_t least = terminal.modes.control[VMIN], there = terminal.ready - terminal.read;
-	nanoseconds time = terminal.modes.control[VTIME] * TENTH;
+	uint64_t least = canonical ? 1 : terminal.modes.control[VMIN], there = terminal.ready - terminal.read;
+	nanoseconds time = canonical ? 0 : terminal.modes.control[VTIME] * TENTH;
 
-	*deadline = NEVER;
 	if (there >= MAX(MIN(least, length), 1) || r->late || (least == 0 && time == 0))
 		return false;
 	if (time == 0)
@@ -82,7 +79,7 @@ static bool must_wait(struct request *r, uint64_t length, nanoseconds *deadline)
 
 static verdict terminal_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	bool canonical = (terminal.modes.local & ICANON) != 0, wait;
+	bool canonical = (terminal.modes.local & ICANON) != 0;
 	nanoseconds deadline = NEVER;
 
 	if (to.length == 0)
@@ -94,11 +91,10 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 		tty_signal(vfs.tasks[r->task].process_group, SIGTTIN);
 		return park(&terminal.watch.waiters, r);
 	}
-	wait = canonical ? terminal.lines == 0 : must_wait(r, to.length, &deadline);
-	if (!wait)
+	if (!must_wait(r, to.length, canonical, &deadline))
 		return take(r, to, canonical);
 	if ((f->flags & O_NONBLOCK) != 0)
-		return terminal.read != terminal.ready && !canonical ? take(r, to, false) : refuse(r, EAGAIN);
+		return terminal.read != terminal.ready ? take(r, to, canonical) : refuse(r, EAGAIN);
 	return park_until(&terminal.watch.waiters, r, deadline);
 }
 
@@ -132,35 +128,30 @@ static int64_t put_out(const char *from, size_t n)
 
 static verdict terminal_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
+	int64_t gone = 0;
+
 	if ((terminal.modes.local & TOSTOP) != 0 && is_background(r->task) && r->scratch[0]++ == 0) {
 		tty_signal(vfs.tasks[r->task].process_group, SIGTTOU);
 		return park(&terminal.writers, r);
 	}
-	while (r->done < from.length) {
+	while (gone >= 0 && r->done < from.length) {
 		size_t n = MIN(from.length - r->done, PAGE / 4);
-		int64_t gone;
 
-		if (copy_in(vfs.page, from, r->done, n) != 0)
-			return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EFAULT);
-		gone = put_out(vfs.page, n);
-		if (gone < 0)
-			return r->done > 0 ? answer(r, (int64_t)r->done) : settle(r, gone);
-		r->done += (uint64_t)gone;
-		if ((uint64_t)gone == n)
+		gone = copy_in(vfs.page, from, r->done, n) != 0 ? -EFAULT : put_out(vfs.page, n);
+		r->done += gone > 0 ? (uint64_t)gone : 0;
+		if (gone < 0 || (uint64_t)gone == n)
 			continue;
 		if ((f->flags & O_NONBLOCK) == 0)
 			return park(&terminal.writers, r);
-		return r->done > 0 ? answer(r, (int64_t)r->done) : refuse(r, EAGAIN);
+		gone = -EAGAIN;
 	}
-	return answer(r, (int64_t)r->done);
+	return settle(r, r->done > 0 ? (int64_t)r->done : gone);
 }
 
 static uint32_t terminal_poll(struct file *f)
 {
-	bool readable = (terminal.modes.local & ICANON) != 0 ? terminal.lines > 0 : terminal.read != terminal.ready;
-
 	watch(&terminal.watch);
-	return (readable ? READY_IN : 0) | READY_OUT;
+	return (terminal.read != terminal.ready ? READY_IN : 0) | READY_OUT;
 }
 
 static void terminal_own(uint32_t task)
@@ -224,7 +215,7 @@ static void terminal_stat(struct file *f, struct linux_stat *to)
 
 static int64_t terminal_readable(struct file *f)
 {
-	return (terminal.modes.local & ICANON) != 0 && terminal.lines == 0 ? 0 : terminal.ready - terminal.read;
+	return terminal.ready - terminal.read;
 }
 
 static int64_t set_modes(struct grant at, bool flush)
@@ -262,8 +253,6 @@ static int64_t set_foreground(uint32_t task, struct grant at)
 {
 	int32_t group;
 
-	if (!terminal_is_own(task))
-		return -ENOTTY;
 	TRY(copy_in(&group, at, 0, sizeof group));
 	if (group < 0)
 		return -EINVAL;
@@ -278,13 +267,6 @@ static int64_t set_foreground(uint32_t task, struct grant at)
 	return -ESRCH;
 }
 
-static int64_t get_number(uint32_t task, struct grant at, uint32_t value)
-{
-	if (!terminal_is_own(task))
-		return -ENOTTY;
-	return copy_out(at, 0, &value, sizeof value);
-}
-
 static int64_t set_size(struct grant at)
 {
 	struct linux_winsize size;
@@ -296,13 +278,22 @@ static int64_t set_size(struct grant at)
 	return 0;
 }
 
-static int64_t give_up(uint32_t task)
+/* What only those ask whose own it is. */
+static int64_t control_own(uint32_t task, uint32_t command, struct grant at)
 {
-	if (!terminal_is_own(task))
-		return -ENOTTY;
-	if (vfs.tasks[task].process == terminal.session)
-		terminal_session_ended();
-	return 0;
+	switch (command) {
+	case TIOCGPGRP:
+		return copy_out(at, 0, &terminal.foreground, sizeof terminal.foreground);
+	case TIOCGSID:
+		return copy_out(at, 0, &terminal.session, sizeof terminal.session);
+	case TIOCSPGRP:
+		return set_foreground(task, at);
+	default:
+		/* TIOCNOTTY */
+		if (vfs.tasks[task].process == terminal.session)
+			terminal_session_ended();
+		return 0;
+	}
 }
 
 static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struct grant at)
@@ -320,15 +311,12 @@ static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struc
 	case TIOCSWINSZ:
 		return set_size(at);
 	case TIOCGPGRP:
-		return get_number(task, at, terminal.foreground);
 	case TIOCGSID:
-		return get_number(task, at, terminal.session);
 	case TIOCSPGRP:
-		return set_foreground(task, at);
+	case TIOCNOTTY:
+		return terminal_is_own(task) ? control_own(task, command, at) : -ENOTTY;
 	case TIOCSCTTY:
 		return take_over(task, argument);
-	case TIOCNOTTY:
-		return give_up(task);
 	case TIOCOUTQ:
 		return copy_out(at, 0, &(uint32_t){ 0 }, sizeof(uint32_t));
 	case TCFLSH:

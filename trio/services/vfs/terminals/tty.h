@@ -7,6 +7,7 @@
 
 #define TTY_BYTES 4096
 #define TTY_SIGNALS 8
+#define ENDS_LINE 0x100
 
 struct terminal {
 	struct linux_termios modes;
@@ -16,8 +17,6 @@ struct terminal {
 	/* Typed bytes, positions in the ring that only grow: up to `ready` they may be read, after that they may
 	 * be edited. */
 	uint32_t read, ready, typed;
-	/* Ends of lines among what is ready. */
-	uint32_t lines;
 	nanoseconds last_input;
 	/* Of a line's end on its way out the return has gone, the newline has not. */
 	bool return_sent;
@@ -31,9 +30,8 @@ struct terminal {
 		uint32_t group, signal;
 	} signals[TTY_SIGNALS];
 	uint32_t signal_count;
-	char ring[TTY_BYTES];
-	/* A bit a byte of the ring: it ends a line. */
-	uint8_t ends[TTY_BYTES / 8];
+	/* Bytes, with ENDS_LINE where one ends a line. */
+	uint16_t ring[TTY_BYTES];
 };
 extern struct terminal terminal;
 
@@ -48,10 +46,6 @@ void tty_signal(uint32_t group, uint32_t signal);
 /* All that the console has. */
 void tty_input(void);
 void tty_flush_input(void);
-static inline bool tty_is_end(uint32_t at)
-{
-	return (terminal.ends[at % TTY_BYTES / 8] >> (at % 8) & 1) != 0;
-}
 
 /* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
 int64_t terminal_node(struct node **out);
