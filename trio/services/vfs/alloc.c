@@ -21,6 +21,10 @@ static const uint8_t classes[SMALL_MOST / 16 + 1] = {
 #define KEEPS_SPARE true
 #endif
 
+/* Of each class: slabs with a free place, and one that is empty. */
+static struct link partial[COUNT_OF(class_sizes)];
+static struct slab *spare[COUNT_OF(class_sizes)];
+
 /* At the beginning of the page. */
 struct slab {
 	struct link link;
@@ -38,17 +42,16 @@ static unsigned class_of(size_t size)
 /* First in the list of its class from now on. */
 static void has_room(unsigned class, struct slab *s)
 {
-	list_add(vfs.allocator.partial[class].next, &s->link);
+	list_add(partial[class].next, &s->link);
 }
 
 static struct slab *slab_more(unsigned class)
 {
-	struct slab *s = vfs.allocator.spare[class];
+	struct slab *s = spare[class] != NULL ? spare[class] : pages_take(1);
 
-	if (s != NULL)
-		vfs.allocator.spare[class] = NULL;
-	else if ((s = pages_take(1)) == NULL)
+	if (s == NULL)
 		return NULL;
+	spare[class] = NULL;
 	s->free = NULL;
 	s->used = 0;
 	s->fresh = s->places = (uint32_t)((PAGE - SLAB_HEAD) / class_sizes[class]);
@@ -58,8 +61,8 @@ static struct slab *slab_more(unsigned class)
 
 void allocator_start(void)
 {
-	for (unsigned i = 0; i < COUNT_OF(vfs.allocator.partial); i++)
-		list_start(&vfs.allocator.partial[i]);
+	for (unsigned i = 0; i < COUNT_OF(partial); i++)
+		list_start(&partial[i]);
 }
 
 void *vfs_take(size_t size)
@@ -72,7 +75,7 @@ void *vfs_take(size_t size)
 	if (size > SMALL_MOST)
 		return pages_take(pages_for(size));
 	class = class_of(size);
-	head = &vfs.allocator.partial[class];
+	head = &partial[class];
 	s = list_is_empty(head) ? slab_more(class) : CONTAINER(head->next, struct slab, link);
 	if (s == NULL)
 		return NULL;
@@ -104,8 +107,8 @@ void vfs_give(void *p, size_t size)
 	if (s->used > 0)
 		return;
 	list_remove(&s->link);
-	if (KEEPS_SPARE && vfs.allocator.spare[class] == NULL)
-		vfs.allocator.spare[class] = s;
+	if (KEEPS_SPARE && spare[class] == NULL)
+		spare[class] = s;
 	else
 		pages_give(s, 1);
 }

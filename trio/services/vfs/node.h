@@ -53,8 +53,8 @@ struct node_operations {
 	int64_t (*truncate)(struct node *node, uint64_t size);
 	/* Room from `from` for `length` bytes; `keep`: the size stays. NULL: -EOPNOTSUPP. */
 	int64_t (*allocate)(struct node *node, uint64_t from, uint64_t length, bool keep);
-	/* Before a file on the node is made: sets file->operations and file->state where they differ from the node's
-	 * `files`. NULL: always possible. A link's, fifo's, socket's or device's is not asked. */
+	/* Before a file on the node is made: sets file->state, and a fifo's file->operations. NULL: always possible. A
+	 * link's, socket's or device's is not asked. */
 	int64_t (*open)(struct node *node, struct file *file);
 	/* The vm object of the file's pages, for mmap and execve, held for the caller. NULL: -ENODEV. */
 	int64_t (*object)(struct node *node, uint32_t *object);
@@ -63,6 +63,7 @@ struct node_operations {
 	int64_t (*bring)(struct node *node, uint64_t offset, uint64_t length);
 	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
 	int64_t (*read)(struct node *node, uint64_t offset, struct grant to);
+	/* NULL: there is nothing to be done. */
 	int64_t (*sync)(struct node *node);
 	/* Nobody holds it any more: gives back its memory, and the file where it has no link. */
 	void (*forget)(struct node *node);

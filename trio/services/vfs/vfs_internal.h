@@ -57,7 +57,7 @@ struct task_files {
 	/* For access(2). */
 	uint32_t real_user, real_group;
 	uint32_t groups[GROUPS_MOST];
-	/* RLIMIT_NOFILE, RLIMIT_FSIZE. */
+	/* RLIMIT_NOFILE, of DESCRIPTORS_MOST at most; RLIMIT_FSIZE. */
 	uint32_t files_most;
 	uint64_t size_most;
 	/* What it executes, held; NULL: nothing. */
@@ -104,16 +104,9 @@ struct watch {
 	uint64_t tasks, changes;
 };
 
-struct allocator {
-	/* Of slabs with a free place, by size; empty ones are given back but for one. */
-	struct link partial[8];
-	void *spare[8];
-};
-
 struct vfs {
 	/* The last is vfs itself, as root of everything: VFS_TASK. */
 	struct task_files tasks[TASKS + 1];
-	struct allocator allocator;
 	struct mount mounts[MOUNTS];
 	/* The root of all, NULL before begin(). */
 	struct node *root;

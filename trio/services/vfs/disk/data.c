@@ -8,21 +8,25 @@
 
 #define ROOT_INODE 1
 
+/* Goes on reading behind *done bytes. -errno or -EWAIT, or there is no more to be read. */
+static int64_t read_on(const struct node *n, uint64_t offset, struct grant to, uint64_t *done)
+{
+	int64_t result = 1;
+
+	while (result > 0 && *done < to.length) {
+		result = fs_read(remote_number(n), remote_inode(n), offset + *done, grant_part(to, *done, to.length));
+		*done += result > 0 ? (uint64_t)result : 0;
+	}
+	return result;
+}
+
 /* r->done: what earlier runs have done. */
 static verdict remote_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
-	const struct node *n = f->node;
-	int64_t result = 0;
+	int64_t result = read_on(f->node, *at, to, &r->done);
 
-	while (r->done < to.length) {
-		result = fs_read(remote_number(n), remote_inode(n), *at + r->done,
-				 grant_part(to, r->done, to.length - r->done));
-		if (result == -EWAIT)
-			return disk_park(r);
-		if (result <= 0)
-			break;
-		r->done += (uint64_t)result;
-	}
+	if (result == -EWAIT)
+		return disk_park(r);
 	if (r->done == 0 && result < 0)
 		return settle(r, result);
 	*at += r->done;
@@ -94,16 +98,7 @@ int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to)
 {
 	uint64_t done = 0;
 
-	while (done < to.length) {
-		int64_t result = fs_read(remote_number(n), remote_inode(n), offset + done,
-					 grant_part(to, done, to.length - done));
-
-		if (result < 0)
-			return result;
-		if (result == 0)
-			break;
-		done += (uint64_t)result;
-	}
+	TRY(read_on(n, offset, to, &done));
 	return (int64_t)done;
 }
 
@@ -112,19 +107,19 @@ int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to)
 /* `source` names a disk's special file. */
 static int64_t disk_at(const char *source, uint32_t *endpoint)
 {
-	struct node *n;
-	int64_t result;
+	HELD struct node *n = NULL;
 
 	TRY(walk(VFS_TASK, AT_FDCWD, source, 0, &n));
-	*endpoint = S_ISBLK(n->mode) ? disk_endpoint(n->device) : 0;
-	result = !S_ISBLK(n->mode) ? -ENOTBLK : *endpoint == 0 ? -ENXIO : 0;
-	node_drop(n);
-	return result;
+	if (!S_ISBLK(n->mode))
+		return -ENOTBLK;
+	*endpoint = disk_endpoint(n->device);
+	return *endpoint == 0 ? -ENXIO : 0;
 }
 
 static int64_t remote_mount(struct mount *m, const char *source, const char *options)
 {
-	struct remote_mount *state;
+	static struct remote_mount states[MOUNTS];
+	struct remote_mount *state = &states[m - vfs.mounts];
 	uint32_t endpoint;
 	int64_t result;
 
@@ -132,21 +127,13 @@ static int64_t remote_mount(struct mount *m, const char *source, const char *opt
 		return -EINVAL;
 	TRY(disk_at(source, &endpoint));
 	TRY(result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0));
-	state = vfs_take(sizeof *state);
-	if (state == NULL) {
-		fs_unmount((uint32_t)result);
-		return -ENOMEM;
-	}
-	state->number = (uint32_t)result;
+	*state = (struct remote_mount){ .number = (uint32_t)result };
 	list_start(&state->idle);
 	m->state = state;
 	result = remote_node_new(m, ROOT_INODE, &m->root);
-	if (result != 0) {
+	if (result != 0)
 		fs_unmount(state->number);
-		vfs_give(state, sizeof *state);
-		return result;
-	}
-	return 0;
+	return result;
 }
 
 static int64_t remote_unmount(struct mount *m)
@@ -160,7 +147,6 @@ static int64_t remote_unmount(struct mount *m)
 	TRY(fs_unmount(state->number));
 	/* committed */
 	node_drop(m->root);
-	vfs_give(state, sizeof *state);
 	return 0;
 }
 

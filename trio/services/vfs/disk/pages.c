@@ -26,11 +26,6 @@ static struct link loads = { &loads, &loads };
 /* Where memory is short, or the disk has no room and no request ends, it is asked again so soon. */
 #define AGAIN_NS 1000000UL
 
-static bool is_beyond(const struct remote_node *n, uint64_t index)
-{
-	return index * PAGE >= n->node.size;
-}
-
 /* Reads one page that is not there. `awaited`: somebody waits for it, who is told of an error. */
 static int64_t page_load(struct remote_node *n, uint64_t index, bool awaited)
 {
@@ -59,7 +54,7 @@ static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, b
 {
 	int64_t result = 0;
 
-	for (; index < end && !is_beyond(n, index); index++) {
+	for (; index < end && index * PAGE < n->node.size; index++) {
 		int64_t one = page_load(n, index, awaited);
 		uint32_t thing;
 
@@ -157,8 +152,7 @@ int64_t remote_object(struct node *node, uint32_t *object)
 {
 	struct remote_node *n = remote_of(node);
 
-	if (object_need(n) != 0)
-		return -ENOMEM;
+	TRY(object_need(n));
 	/* While nobody has mapped it the only hold is ours, and goes to the caller. */
 	if (n->mapped)
 		vm_object_hold(n->object);

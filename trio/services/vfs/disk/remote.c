@@ -8,7 +8,7 @@
 #define IDLE_MOST 64
 
 extern const struct file_operations remote_folder_files;
-static const struct node_operations folder_operations, plain_operations;
+static const struct node_operations operations;
 
 static struct remote_node **place_of(struct remote_mount *m, uint32_t inode)
 {
@@ -68,32 +68,9 @@ int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out)
 	node_begin(&n->node, m, &a);
 	n->node.inode = inode;
 	take_over(&n->node, &a);
-	n->node.operations = S_ISDIR(a.mode) ? &folder_operations : &plain_operations;
+	n->node.operations = &operations;
 	n->node.files = S_ISDIR(a.mode) ? &remote_folder_files : &remote_files;
 	*place_of(state, inode) = n;
-	*out = &n->node;
-	return 0;
-}
-
-/* The node of an inode that fs has just held for us: that hold is the node's, or goes. */
-static int64_t node_get(struct mount *m, uint32_t inode, struct node **out)
-{
-	struct remote_mount *state = m->state;
-	struct remote_node *n = *place_of(state, inode);
-	int64_t result;
-
-	if (n == NULL) {
-		result = remote_node_new(m, inode, out);
-		if (result != 0)
-			fs_release(state->number, inode);
-		return result;
-	}
-	result = n->stale ? remote_refresh(&n->node) : 0;
-	fs_release(state->number, inode);
-	if (result != 0)
-		return result;
-	if (n->node.references++ == 0)
-		idle_leave(state, n);
 	*out = &n->node;
 	return 0;
 }
@@ -111,15 +88,31 @@ static void found_as(struct remote_node *n, struct node *folder, const char *nam
 		node_drop(&old->node);
 }
 
-/* The node of an inode that fs has just held for us, as what stands at that name. */
+/* The node of an inode that fs has just held for us, as what stands at that name: that hold is the node's, or goes. */
 static int64_t node_found(struct node *folder, uint32_t inode, const char *name, size_t length, struct node **out)
 {
-	struct remote_node *n;
+	struct remote_mount *m = remote_mount_of(folder);
+	struct remote_node *n = *place_of(m, inode);
+	int64_t result;
 
-	TRY(node_get(folder->mount, inode, out));
-	n = remote_of(*out);
+	if (n == NULL) {
+		result = remote_node_new(folder->mount, inode, out);
+		if (result != 0) {
+			fs_release(m->number, inode);
+			return result;
+		}
+		n = remote_of(*out);
+	} else {
+		result = n->stale ? remote_refresh(&n->node) : 0;
+		fs_release(m->number, inode);
+		if (result != 0)
+			return result;
+		if (n->node.references++ == 0)
+			idle_leave(m, n);
+	}
 	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
 		found_as(n, folder, name, length);
+	*out = &n->node;
 	return 0;
 }
 
@@ -191,10 +184,12 @@ static int64_t remote_rename(const struct place *from, const struct place *to)
 
 static int64_t remote_parent(struct node *folder, struct node **out)
 {
-	uint32_t inode;
+	struct remote_node *parent = remote_of(folder)->parent;
 
-	TRY(fs_lookup(remote_number(folder), remote_inode(folder), grant_read("..", 2), &inode));
-	return node_get(folder->mount, inode, out);
+	if (parent == NULL)
+		return -ENOENT;
+	*out = node_hold(&parent->node);
+	return 0;
 }
 
 static int64_t remote_name(struct node *node, char *to, struct node **folder)
@@ -268,24 +263,19 @@ static void remote_forget(struct node *node)
 	nodes_forget(remote_mount_of(node), remote_of(node));
 }
 
-static const struct node_operations folder_operations = { .lookup = remote_lookup,
-							  .create = remote_create,
-							  .link = remote_link,
-							  .unlink = remote_unlink,
-							  .rename = remote_rename,
-							  .parent = remote_parent,
-							  .name = remote_name,
-							  .refresh = remote_refresh,
-							  .set = remote_set,
-							  .sync = remote_sync,
-							  .forget = remote_forget };
-static const struct node_operations plain_operations = { .name = remote_name,
-							 .readlink = remote_readlink,
-							 .refresh = remote_refresh,
-							 .set = remote_set,
-							 .truncate = remote_truncate,
-							 .object = remote_object,
-							 .bring = remote_bring,
-							 .read = remote_program_read,
-							 .sync = remote_sync,
-							 .forget = remote_forget };
+static const struct node_operations operations = { .lookup = remote_lookup,
+						   .create = remote_create,
+						   .link = remote_link,
+						   .unlink = remote_unlink,
+						   .rename = remote_rename,
+						   .parent = remote_parent,
+						   .name = remote_name,
+						   .readlink = remote_readlink,
+						   .refresh = remote_refresh,
+						   .set = remote_set,
+						   .truncate = remote_truncate,
+						   .object = remote_object,
+						   .bring = remote_bring,
+						   .read = remote_program_read,
+						   .sync = remote_sync,
+						   .forget = remote_forget };

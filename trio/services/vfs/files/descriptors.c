@@ -5,7 +5,6 @@
 #include "sockets/socket.h"
 
 #define FILES_MOST 65536
-#define MIDDLE 512
 
 struct descriptors *descriptors_make(uint32_t size)
 {
@@ -26,7 +25,7 @@ struct descriptors *descriptors_make(uint32_t size)
 /* Apart: whoever places a descriptor does not pay for its frame. */
 static __attribute__((noinline)) int64_t descriptors_grow(struct descriptors *d, uint32_t wanted)
 {
-	uint32_t size = wanted < MIDDLE ? MIDDLE : DESCRIPTORS_MOST;
+	uint32_t size = wanted < 512 ? 512 : DESCRIPTORS_MOST;
 	struct file **files = vfs_take(size * sizeof(void *));
 
 	if (files == NULL)
@@ -87,14 +86,19 @@ bool descriptors_drop(uint32_t task)
 	return true;
 }
 
-static void mark(struct descriptors *d, uint32_t fd, uint32_t flags)
+void descriptor_mark(struct descriptors *d, uint32_t fd, bool on)
 {
 	uint64_t bit = 1UL << (fd % 64);
 
-	if ((flags & O_CLOEXEC) != 0)
+	if (on)
 		d->close_on_exec[fd / 64] |= bit;
 	else
 		d->close_on_exec[fd / 64] &= ~bit;
+}
+
+bool descriptor_is_marked(const struct descriptors *d, uint32_t fd)
+{
+	return (d->close_on_exec[fd / 64] >> (fd % 64) & 1) != 0;
 }
 
 /* `fd` is in the table, or -EMFILE, -ENOMEM. */
@@ -102,7 +106,7 @@ static int64_t room_for(uint32_t task, uint32_t fd)
 {
 	struct descriptors *d = vfs.tasks[task].descriptors;
 
-	if (fd >= vfs.tasks[task].files_most || fd >= DESCRIPTORS_MOST)
+	if (fd >= vfs.tasks[task].files_most)
 		return -EMFILE;
 	return fd < d->size ? 0 : descriptors_grow(d, fd);
 }
@@ -117,7 +121,7 @@ int64_t descriptor_place(uint32_t task, struct file *f, uint32_t least, uint32_t
 	TRY(room_for(task, fd));
 	d->files[fd] = f;
 	d->used++;
-	mark(d, fd, flags);
+	descriptor_mark(d, fd, (flags & O_CLOEXEC) != 0);
 	if (least <= d->lowest)
 		d->lowest = fd + 1;
 	return fd;
@@ -274,7 +278,7 @@ verdict vfs_close_range(struct request *r, uint32_t first, uint32_t last, uint32
 		if (d->files[fd] == NULL)
 			continue;
 		if ((flags & CLOSE_RANGE_CLOEXEC) != 0) {
-			mark(d, fd, O_CLOEXEC);
+			descriptor_mark(d, fd, true);
 			continue;
 		}
 		if (left-- == 0) {
@@ -298,7 +302,7 @@ static int64_t duplicate_at(uint32_t task, struct file *f, uint32_t to, uint32_t
 	descriptor_close(task, (int32_t)to);
 	d->files[to] = f;
 	d->used++;
-	mark(d, to, flags);
+	descriptor_mark(d, to, (flags & O_CLOEXEC) != 0);
 	if (to == d->lowest)
 		d->lowest++;
 	return to;
@@ -326,17 +330,6 @@ verdict vfs_duplicate(struct request *r, int32_t fd, int32_t to, int32_t least, 
 	if (to == fd)
 		return answer(r, fd);
 	return settle(r, duplicate_at(r->task, f, (uint32_t)to, flags));
-}
-
-/* F_GETFD, F_SETFD. */
-int64_t descriptor_flags(uint32_t task, uint32_t fd)
-{
-	return (vfs.tasks[task].descriptors->close_on_exec[fd / 64] >> (fd % 64)) & 1;
-}
-
-void descriptor_flags_set(uint32_t task, uint32_t fd, bool close_on_exec)
-{
-	mark(vfs.tasks[task].descriptors, fd, close_on_exec ? O_CLOEXEC : 0);
 }
 
 /* For execve: those that are marked. */

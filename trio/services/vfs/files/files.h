@@ -33,8 +33,9 @@ struct descriptors *descriptors_copy(const struct descriptors *from);
 /* Of both: a share; true: all is done. */
 bool descriptors_drop(uint32_t task);
 bool descriptors_close_marked(uint32_t task);
-int64_t descriptor_flags(uint32_t task, uint32_t fd);
-void descriptor_flags_set(uint32_t task, uint32_t fd, bool close_on_exec);
+/* To be closed on execve. */
+bool descriptor_is_marked(const struct descriptors *d, uint32_t fd);
+void descriptor_mark(struct descriptors *d, uint32_t fd, bool on);
 
 /* What fstat tells of a pipe or a socket, whose state begins with it. */
 struct unnamed {

@@ -176,7 +176,7 @@ verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argu
 	switch (command) {
 	case FIOCLEX:
 	case FIONCLEX:
-		descriptor_flags_set(r->task, (uint32_t)fd, command == FIOCLEX);
+		descriptor_mark(vfs.tasks[r->task].descriptors, (uint32_t)fd, command == FIOCLEX);
 		return answer(r, 0);
 	case FIONBIO:
 		TRY_ANSWER(r, copy_in(&word, at, 0, sizeof word));
@@ -208,9 +208,6 @@ static verdict send_some(struct request *r, struct file *to, struct file *from, 
 	return which;
 }
 
-/* Of sendfile's, beside MOVED: its last run gave way. */
-#define GAVE_WAY 1
-
 static bool takes_more(struct file *f)
 {
 	return f->operations->poll == NULL || (f->operations->poll(f) & READY_OUT) != 0;
@@ -237,8 +234,11 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 	if (from->node == NULL || !S_ISREG(from->node->mode) || from->operations->read == NULL ||
 	    to->operations->write == NULL || (to->flags & O_APPEND) != 0 || (int64_t)at < 0)
 		return refuse(r, EINVAL);
-	if (r->scratch[GAVE_WAY] != 0)
-		r->done = r->scratch[GAVE_WAY] = 0;
+	/* `done` is a pipe's, but where the last run gave way. */
+	if (r->again) {
+		r->again = false;
+		r->done = 0;
+	}
 	if (offset.length == 0)
 		at = from->position;
 	share = r->scratch[MOVED] + SHARE_BYTES;
@@ -248,7 +248,6 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 		uint64_t before = at;
 
 		if (r->scratch[MOVED] >= share) {
-			r->scratch[GAVE_WAY] = 1;
 			r->done = r->scratch[MOVED];
 			return give_way(r, BY_A_SIGNAL);
 		}
@@ -315,7 +314,7 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 	if (offset + length < offset)
 		return refuse(r, EOVERFLOW);
 	TRY_ANSWER(r, may_map(f, protection, flags));
-	copies = f->node != NULL && f->node->operations->bring != NULL;
+	copies = f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->bring != NULL;
 	/* That all of it is there is no condition of mmap's. */
 	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&
 	    f->node->operations->bring(f->node, offset, length) == -EWAIT)

@@ -121,14 +121,11 @@ static int64_t range_of(const struct file *f, uint32_t whence, int64_t start, in
 /* The process for which a task of `process` waits; 0: none does. */
 static uint32_t waits_for(uint32_t process)
 {
-	const struct link *head = &vfs.lock_waiters.head;
-
-	for (struct link *l = head->next; is_waited_for(&vfs.lock_waiters) && l != head; l = l->next) {
-		const struct request *r = CONTAINER(l, struct request, link);
-
+	if (!is_waited_for(&vfs.lock_waiters))
+		return 0;
+	LIST_EACH (struct request, r, &vfs.lock_waiters.head, link)
 		if (vfs.tasks[r->task].process == process)
 			return (uint32_t)r->scratch[0];
-	}
 	return 0;
 }
 
@@ -208,7 +205,8 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 {
 	struct file *f = file_of(r->task, fd);
 
-	if (f == NULL)
+	/* What the descriptor is asked comes first among the numbers. */
+	if (f == NULL || ((f->flags & O_PATH) != 0 && command > F_GETFL && command != F_DUPFD_CLOEXEC))
 		return refuse(r, EBADF);
 	switch (command) {
 	case F_DUPFD:
@@ -216,16 +214,12 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), command == F_DUPFD ? 0 : O_CLOEXEC,
 				     0);
 	case F_GETFD:
-		return answer(r, descriptor_flags(r->task, (uint32_t)fd));
+		return answer(r, descriptor_is_marked(vfs.tasks[r->task].descriptors, (uint32_t)fd));
 	case F_SETFD:
-		descriptor_flags_set(r->task, (uint32_t)fd, (argument & FD_CLOEXEC) != 0);
+		descriptor_mark(vfs.tasks[r->task].descriptors, (uint32_t)fd, (argument & FD_CLOEXEC) != 0);
 		return answer(r, 0);
 	case F_GETFL:
 		return answer(r, f->flags & ~FILE_COUNTS_AS_WRITER);
-	}
-	if ((f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
-	switch (command) {
 	case F_SETFL:
 		/* Nobody would get SIGIO. */
 		if ((argument & ~(uint64_t)f->flags & O_ASYNC) != 0)
@@ -237,10 +231,11 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 	case F_SETOWN:
 		f->owner = (int32_t)argument;
 		return answer(r, 0);
-	}
-	if (command == F_GETPIPE_SZ || command == F_SETPIPE_SZ)
+	case F_GETPIPE_SZ:
+	case F_SETPIPE_SZ:
 		return f->operations->control == NULL ? refuse(r, EBADF)
 						      : settle(r, f->operations->control(f, command, argument));
+	}
 	return refuse(r, EINVAL);
 }
 

@@ -263,19 +263,16 @@ static int64_t may_execute(uint32_t task, const struct node *n)
 int64_t vfs_program_open(uint32_t task, int32_t directory, struct grant path, uint32_t flags, uint32_t *file,
 			 uint64_t *size, uint32_t *mode, uint32_t *owner, uint32_t *group)
 {
-	int64_t result = path_in(path);
 	uint32_t handle = 0;
 	struct node *n;
+	int64_t result;
 
-	if (result < 0)
-		return result;
+	TRY(path_in(path));
 	while (handle < TASKS && vfs.programs[handle] != NULL)
 		handle++;
 	if (handle == TASKS)
 		return -ENFILE;
-	result = walk(task, directory, vfs.path, flags, &n);
-	if (result != 0)
-		return result;
+	TRY(walk(task, directory, vfs.path, flags, &n));
 	result = may_execute(task, n);
 	if (result != 0) {
 		node_drop(n);
@@ -297,7 +294,7 @@ int64_t vfs_program_read(uint32_t file, uint64_t offset, struct grant to)
 	struct request r = { .result = 0 };
 	struct file f = { .flags = O_RDONLY | O_NOATIME, .node = n };
 
-	if (n == NULL || n->files->read == NULL)
+	if (n == NULL)
 		return -EIO;
 	if (n->operations->read != NULL)
 		return n->operations->read(n, offset, to);
@@ -318,14 +315,9 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 		return -EINVAL;
 	/* What the program writes, calls write for it too, some after they have done what cannot be undone: it does not
 	 * come later. */
-	if ((protection & PROT_WRITE) != 0 && n->operations->bring != NULL) {
-		result = n->operations->bring(n, offset, length);
-		if (result != 0)
-			return result;
-	}
-	result = n->operations->object(n, &object);
-	if (result != 0)
-		return result;
+	if ((protection & PROT_WRITE) != 0 && n->operations->bring != NULL)
+		TRY(n->operations->bring(n, offset, length));
+	TRY(n->operations->object(n, &object));
 	result = vm_map_object(task, address, length, protection, MAP_PRIVATE | MAP_FIXED, object, offset, 0, &mapped);
 	vm_object_drop(object);
 	if (result < 0)

@@ -16,21 +16,15 @@ int64_t node_at(const struct request *r, int32_t directory, struct grant path, u
 	return walk(r->task, directory, "", flags | AT_EMPTY_PATH, out);
 }
 
-/* The two halves of a time. */
+/* So many seconds before 1970 are told: added to a time they leave it without a sign, and its division is shorter. */
+#define SECONDS_BEFORE (INT64_MAX / NS_PER_SECOND)
+
 static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
 {
-	uint64_t whole;
+	uint64_t whole = (uint64_t)time + SECONDS_BEFORE * NS_PER_SECOND;
 
-	/* Nearly always, and a division by a constant is shorter without a sign. */
-	if (time >= 0) {
-		whole = (uint64_t)time / NS_PER_SECOND;
-		*seconds = whole;
-		*rest = (uint64_t)time - whole * NS_PER_SECOND;
-		return;
-	}
-	whole = ((uint64_t)-time + NS_PER_SECOND - 1) / NS_PER_SECOND;
-	*seconds = -whole;
-	*rest = (uint64_t)time + whole * NS_PER_SECOND;
+	*seconds = whole / NS_PER_SECOND - SECONDS_BEFORE;
+	*rest = whole % NS_PER_SECOND;
 }
 
 void stat_of_node(const struct node *n, struct linux_stat *s)
@@ -52,49 +46,40 @@ void stat_of_node(const struct node *n, struct linux_stat *s)
 	time_put(n->changed, &s->change_s, &s->change_ns);
 }
 
-static int64_t refresh(struct node *n)
+static int64_t stat_now(struct node *n, struct linux_stat *s)
 {
-	return n->operations->refresh == NULL ? 0 : n->operations->refresh(n);
+	TRY(n->operations->refresh == NULL ? 0 : n->operations->refresh(n));
+	stat_of_node(n, s);
+	return 0;
 }
 
 static int64_t stat_of_file(struct file *f, struct linux_stat *s)
 {
-	int64_t result;
-
-	if (f->node == NULL) {
-		memset(s, 0, sizeof *s);
-		s->mode = 0600;
-		s->links = 1;
-		s->block_size = PAGE;
-		if (f->operations->stat != NULL)
-			f->operations->stat(f, s);
-		return 0;
-	}
-	result = refresh(f->node);
-	stat_of_node(f->node, s);
-	return result;
+	if (f == NULL)
+		return -EBADF;
+	if (f->node != NULL)
+		return stat_now(f->node, s);
+	*s = (struct linux_stat){ .mode = 0600, .links = 1, .block_size = PAGE };
+	if (f->operations->stat != NULL)
+		f->operations->stat(f, s);
+	return 0;
 }
 
-/* The same of a path, which may be empty and mean the descriptor. */
+/* The same of a path, without which the descriptor is meant. */
 static int64_t stat_of(uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct linux_stat *s)
 {
-	int64_t result = path_in(path);
-	struct file *f;
-	struct node *n;
+	HELD struct node *n = NULL;
+	int64_t result;
 
-	if (result < 0)
-		return result;
+	if (path.length == 0)
+		return stat_of_file(file_of(task, directory), s);
+	TRY(result = path_in(path));
 	if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)) != 0)
 		return -EINVAL;
-	if (result == 0 && (flags & AT_EMPTY_PATH) != 0 && directory != AT_FDCWD) {
-		f = file_of(task, directory);
-		return f == NULL ? -EBADF : stat_of_file(f, s);
-	}
+	if (result == 0 && (flags & AT_EMPTY_PATH) != 0 && directory != AT_FDCWD)
+		return stat_of_file(file_of(task, directory), s);
 	TRY(walk(task, directory, vfs.path, flags, &n));
-	result = refresh(n);
-	stat_of_node(n, s);
-	node_drop(n);
-	return result;
+	return stat_now(n, s);
 }
 
 verdict vfs_stat(struct request *r, int32_t directory, struct grant path, uint32_t flags, struct grant to)
@@ -103,23 +88,6 @@ verdict vfs_stat(struct request *r, int32_t directory, struct grant path, uint32
 	int64_t result = stat_of(r->task, directory, path, flags, &s);
 
 	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
-}
-
-verdict vfs_fstat(struct request *r, int32_t fd, struct grant to)
-{
-	struct file *f = file_of(r->task, fd);
-	struct linux_stat s;
-	int64_t result;
-
-	if (f == NULL)
-		return refuse(r, EBADF);
-	result = stat_of_file(f, &s);
-	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
-}
-
-static struct linux_statx_time time_of(uint64_t seconds, uint64_t rest)
-{
-	return (struct linux_statx_time){ (int64_t)seconds, (uint32_t)rest, 0 };
 }
 
 static uint32_t major_of(uint64_t device)
@@ -136,26 +104,27 @@ verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint3
 		  struct grant to)
 {
 	struct linux_stat s = { 0 };
-	struct linux_statx x = { .mask = STATX_BASIC_STATS };
+	struct linux_statx x;
 
 	if ((mask & (1U << 31)) != 0)
 		return refuse(r, EINVAL);
 	TRY_ANSWER(r, stat_of(r->task, directory, path, flags, &s));
-	x.block_size = (uint32_t)s.block_size;
-	x.links = (uint32_t)s.links;
-	x.owner = s.owner;
-	x.group = s.group;
-	x.mode = (uint16_t)s.mode;
-	x.inode = s.inode;
-	x.size = (uint64_t)s.size;
-	x.blocks = (uint64_t)s.blocks;
-	x.accessed = time_of(s.access_s, s.access_ns);
-	x.modified = time_of(s.modify_s, s.modify_ns);
-	x.changed = time_of(s.change_s, s.change_ns);
-	x.special_major = major_of(s.special);
-	x.special_minor = minor_of(s.special);
-	x.device_major = major_of(s.device);
-	x.device_minor = minor_of(s.device);
+	x = (struct linux_statx){ .mask = STATX_BASIC_STATS,
+				  .block_size = (uint32_t)s.block_size,
+				  .links = (uint32_t)s.links,
+				  .owner = s.owner,
+				  .group = s.group,
+				  .mode = (uint16_t)s.mode,
+				  .inode = s.inode,
+				  .size = (uint64_t)s.size,
+				  .blocks = (uint64_t)s.blocks,
+				  .accessed = { (int64_t)s.access_s, (uint32_t)s.access_ns, 0 },
+				  .modified = { (int64_t)s.modify_s, (uint32_t)s.modify_ns, 0 },
+				  .changed = { (int64_t)s.change_s, (uint32_t)s.change_ns, 0 },
+				  .special_major = major_of(s.special),
+				  .special_minor = minor_of(s.special),
+				  .device_major = major_of(s.device),
+				  .device_minor = minor_of(s.device) };
 	return settle(r, copy_out(to, 0, &x, sizeof x));
 }
 
@@ -199,11 +168,6 @@ static int64_t node_set(struct node *n, unsigned which, const struct file_attrib
 	return 0;
 }
 
-static bool is_member(const struct task_files *t, uint32_t group)
-{
-	return t->user == 0 || is_in_group(t, group);
-}
-
 /* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
  * before any question of rights. */
 static int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
@@ -225,7 +189,7 @@ verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint3
 		return refuse(r, EOPNOTSUPP);
 	if (!is_owner(r->task, n))
 		return refuse(r, EPERM);
-	if (!is_member(&vfs.tasks[r->task], n->group))
+	if (!is_in_group(&vfs.tasks[r->task], n->group))
 		to.mode &= ~(uint32_t)S_ISGID;
 	return vfs_settle(r, node_set(n, SET_MODE, &to));
 }
@@ -240,7 +204,7 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 
 	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
 	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
-			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_member(t, group)))))
+			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_in_group(t, group)))))
 		return refuse(r, EPERM);
 	if (!S_ISDIR(n->mode) && which != 0) {
 		to.mode = n->mode & ~(uint32_t)(S_ISUID | ((n->mode & 010) != 0 ? S_ISGID : 0));
@@ -248,13 +212,6 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 	}
 	return vfs_settle(r, node_set(n, which, &to));
 }
-
-/* Two of what utime, utimes and utimensat point to are as long. */
-union given {
-	int64_t seconds[2];
-	struct linux_timeval micro[2];
-	struct linux_timespec nano[2];
-};
 
 /* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on
  * Linux. */
@@ -267,42 +224,38 @@ static int64_t instant(int64_t seconds, int64_t rest)
 	return seconds * (int64_t)NS_PER_SECOND + rest;
 }
 
-/* Of what is given, the time at `i`. UTIME_NOW and UTIME_OMIT are nanoseconds that no other unit becomes. */
-static struct linux_timespec time_at(const union given *given, uint32_t unit, unsigned i)
-{
-	int64_t micro = given->micro[i].microseconds;
-
-	if (unit == 1)
-		return given->nano[i];
-	if (unit == 0)
-		return (struct linux_timespec){ given->seconds[i], 0 };
-	return (struct linux_timespec){ given->micro[i].seconds, micro < 0 || micro >= 1000000 ? -1 : micro * 1000 };
-}
-
-/* Those of `which` are meant. 1: both are now, else 0, or -errno. None given: both now. */
-static int64_t times_get(struct grant from, uint32_t unit, struct file_attributes *to, unsigned *which)
+/* Of two times, each seconds and a rest in a unit of so many nanoseconds or, where that is 0, seconds alone. UTIME_NOW and
+ * UTIME_OMIT are more nanoseconds than a second has. Those of `which` are meant. 1: both are now, else 0, or -errno.
+ * None given: both now. */
+static int64_t times_get(struct grant from, int64_t unit, struct file_attributes *to, unsigned *which)
 {
 	int64_t *const times[] = { &to->accessed, &to->modified };
-	union given given = { .nano = { { 0, UTIME_NOW }, { 0, UTIME_NOW } } };
+	int64_t given[2][2] = { { 0, UTIME_NOW }, { 0, UTIME_NOW } };
 	unsigned present = 0;
 
 	if (from.length == 0)
 		unit = 1;
 	else
-		TRY(copy_in(&given, from, 0, MIN(from.length, sizeof given)));
+		TRY(copy_in(given, from, 0, MIN(from.length, sizeof given)));
+	if (unit == 0) {
+		given[1][0] = given[0][1];
+		given[0][1] = given[1][1] = 0;
+		unit = 1;
+	}
 	for (unsigned i = 0; i < 2; i++) {
-		struct linux_timespec t = time_at(&given, unit, i);
+		int64_t rest = given[i][1];
 
-		if (t.nanoseconds == UTIME_OMIT)
+		if (unit == 1 && rest == UTIME_OMIT)
 			continue;
 		*which |= i == 0 ? SET_ACCESSED : SET_MODIFIED;
-		present += t.nanoseconds == UTIME_NOW;
-		if (t.nanoseconds == UTIME_NOW)
+		if (unit == 1 && rest == UTIME_NOW) {
 			*times[i] = vfs_time();
-		else if (t.nanoseconds >= 0 && t.nanoseconds < (int64_t)NS_PER_SECOND)
-			*times[i] = instant(t.seconds, t.nanoseconds);
-		else
+			present++;
+		} else if (rest >= 0 && rest < (int64_t)NS_PER_SECOND / unit) {
+			*times[i] = instant(given[i][0], rest * unit);
+		} else {
 			return -EINVAL;
+		}
 	}
 	return present == 2;
 }
@@ -357,22 +310,11 @@ verdict vfs_ftruncate(struct request *r, struct file *f, int64_t size)
 	return vfs_settle(r, resize(r, f->node, size));
 }
 
-/* The file grows with the last share. */
-static verdict allocate_share(struct request *r, struct node *n, uint64_t from, uint64_t end, bool keep)
-{
-	int64_t result;
-
-	if (r->again)
-		from = r->scratch[0];
-	r->scratch[0] = MIN(end, from + SHARE_PAGES * PAGE);
-	result = n->operations->allocate(n, from, r->scratch[0] - from, keep || r->scratch[0] < end);
-	return result == 0 && r->scratch[0] < end ? give_way(r, BY_THE_END) : settle(r, result);
-}
-
 verdict vfs_allocate(struct request *r, struct file *f, uint32_t mode, int64_t from, int64_t length)
 {
-	const struct node *n = f->node;
-	int64_t end;
+	struct node *n = f->node;
+	int64_t end, next, result;
+	bool keep;
 
 	if (!file_writes(f))
 		return refuse(r, EBADF);
@@ -388,5 +330,12 @@ verdict vfs_allocate(struct request *r, struct file *f, uint32_t mode, int64_t f
 		return refuse(r, EFBIG);
 	if (n->operations->allocate == NULL)
 		return refuse(r, EOPNOTSUPP);
-	return allocate_share(r, f->node, (uint64_t)from, (uint64_t)end, (mode & FALLOC_FL_KEEP_SIZE) != 0);
+	if (r->again)
+		from = (int64_t)r->scratch[0];
+	next = from + MIN(end - from, (int64_t)(SHARE_PAGES * PAGE));
+	/* The file grows with the last share. */
+	keep = (mode & FALLOC_FL_KEEP_SIZE) != 0 || next < end;
+	result = n->operations->allocate(n, (uint64_t)from, (uint64_t)(next - from), keep);
+	r->scratch[0] = (uint64_t)next;
+	return result == 0 && next < end ? give_way(r, BY_THE_END) : settle(r, result);
 }

@@ -26,29 +26,26 @@ static int64_t stand_at(uint32_t task, struct node *n, struct node **place)
 	return 0;
 }
 
-static verdict stand_by_path(struct request *r, struct grant path, struct node **place)
-{
-	HELD struct node *n = NULL;
-
-	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
-	return settle(r, stand_at(r->task, n, place));
-}
-
 verdict vfs_change_folder(struct request *r, int32_t directory, struct grant path)
 {
-	struct node **current = &vfs.tasks[r->task].folders->current;
-	struct file *f = file_of(r->task, directory);
+	const struct file *f = file_of(r->task, directory);
+	HELD struct node *n = NULL;
 
 	if (path.length != 0)
-		return stand_by_path(r, path, current);
-	if (f == NULL)
-		return refuse(r, EBADF);
-	return settle(r, f->node == NULL ? -ENOTDIR : stand_at(r->task, f->node, current));
+		TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+	else if (f == NULL || f->node == NULL)
+		return refuse(r, f == NULL ? EBADF : ENOTDIR);
+	else
+		n = node_hold(f->node);
+	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].folders->current));
 }
 
 verdict vfs_chroot(struct request *r, struct grant path)
 {
-	return stand_by_path(r, path, &vfs.tasks[r->task].folders->root);
+	HELD struct node *n = NULL;
+
+	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].folders->root));
 }
 
 verdict vfs_getcwd(struct request *r, struct grant to)
@@ -134,7 +131,7 @@ verdict vfs_sync(struct request *r, int32_t fd, uint32_t all)
 		return vfs_settle(r, n->mount->type->sync == NULL ? 0 : n->mount->type->sync(n->mount));
 	if (S_ISBLK(n->mode))
 		return answer(r, 0);
-	if (!(S_ISREG(n->mode) || S_ISDIR(n->mode)) || n->operations->sync == NULL)
+	if (!S_ISREG(n->mode) && !S_ISDIR(n->mode))
 		return refuse(r, EINVAL);
-	return vfs_settle(r, n->operations->sync(n));
+	return vfs_settle(r, n->operations->sync == NULL ? 0 : n->operations->sync(n));
 }

@@ -19,14 +19,6 @@
 static const struct file_system *const kinds[] = { &tmpfs, &device_file_system, &proc_file_system, &empty_file_system,
 						   &disk_file_system };
 
-static struct mount *free_mount(void)
-{
-	for (uint32_t i = 0; i < MOUNTS; i++)
-		if (vfs.mounts[i].type == NULL)
-			return &vfs.mounts[i];
-	return NULL;
-}
-
 /* stat's device: anonymous ones, as Linux numbers those without a disk. */
 static void mount_begin(struct mount *m, uint32_t flags, const char *source)
 {
@@ -81,28 +73,19 @@ static const struct file_system *kind_of(const char *name)
 static int64_t mount_on(struct node *on, const struct file_system *kind, uint32_t flags, const char *source,
 			const char *options)
 {
-	struct mount *m = free_mount();
+	struct mount *m = vfs.mounts;
 
 	if (!S_ISDIR(on->mode))
 		return -ENOTDIR;
-	if (m == NULL)
-		return -EMFILE;
+	while (m->type != NULL)
+		if (++m == vfs.mounts + MOUNTS)
+			return -EMFILE;
 	mount_begin(m, flags, source);
 	TRY(kind->mount(m, source, options));
 	/* committed */
 	m->type = kind;
 	m->covers = node_hold(on);
 	on->covered_by = m;
-	return 0;
-}
-
-static int64_t remount(struct node *root, uint32_t flags)
-{
-	struct mount *m = root->mount;
-
-	if (root != m->root)
-		return -EINVAL;
-	m->flags = flags;
 	return 0;
 }
 
@@ -132,11 +115,15 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 	TRY_ANSWER(r, text_in(kind_name, sizeof kind_name, type));
 	TRY_ANSWER(r, text_in(text, sizeof text, options));
 	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &on));
+	if ((flags & MS_REMOUNT) != 0) {
+		if (on != on->mount->root)
+			return refuse(r, EINVAL);
+		on->mount->flags = flags & KEPT;
+		return answer(r, 0);
+	}
 	kind = kind_of(kind_name);
-	if (kind == NULL && (flags & MS_REMOUNT) == 0)
+	if (kind == NULL)
 		return refuse(r, ENODEV);
-	if ((flags & MS_REMOUNT) != 0)
-		return settle(r, remount(on, flags & KEPT));
 	return vfs_settle(r, mount_on(on, kind, flags & KEPT, source_name, text));
 }
 

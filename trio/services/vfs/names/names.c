@@ -106,37 +106,27 @@ verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint
 	return vfs_settle(r, p.folder->operations->unlink(&p));
 }
 
-/* What the types of what moves and of what is replaced say, and the slashes. */
-static int64_t types_allow(const struct place *from, const struct place *to, uint32_t flags)
-{
-	bool folder = S_ISDIR(from->node->mode);
-
-	if (!folder && (from->slash || to->slash))
-		return -ENOTDIR;
-	if (to->node == NULL)
-		return 0;
-	if ((flags & RENAME_NOREPLACE) != 0)
-		return -EEXIST;
-	if (folder && !S_ISDIR(to->node->mode))
-		return -ENOTDIR;
-	return !folder && S_ISDIR(to->node->mode) ? -EISDIR : 0;
-}
-
 static int64_t may_rename(uint32_t task, const struct place *from, const struct place *to, uint32_t flags)
 {
+	bool folder, replaces = to->node != NULL;
+
 	if (from->special || to->special)
 		return (flags & RENAME_NOREPLACE) != 0 && !from->special ? -EEXIST : -EBUSY;
 	if (from->node == NULL)
 		return -ENOENT;
 	if (from->folder->mount != to->folder->mount)
 		return -EXDEV;
-	TRY(types_allow(from, to, flags));
+	folder = S_ISDIR(from->node->mode);
+	if (!folder && (from->slash || to->slash))
+		return -ENOTDIR;
+	if (replaces && (flags & RENAME_NOREPLACE) != 0)
+		return -EEXIST;
+	if (replaces && folder != S_ISDIR(to->node->mode))
+		return folder ? -ENOTDIR : -EISDIR;
 	TRY(may_remove(task, from->folder, from->node));
-	TRY(to->node != NULL ? may_remove(task, to->folder, to->node) : may_change(task, to->folder));
+	TRY(replaces ? may_remove(task, to->folder, to->node) : may_change(task, to->folder));
 	/* Its `..` is to change. */
-	if (S_ISDIR(from->node->mode) && from->folder != to->folder)
-		return permitted(task, from->node, MAY_WRITE);
-	return 0;
+	return folder && from->folder != to->folder ? permitted(task, from->node, MAY_WRITE) : 0;
 }
 
 verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,

@@ -36,6 +36,7 @@ static inline int64_t find_place(const struct request *r, int32_t directory, str
 /* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
 int64_t permitted(uint32_t task, const struct node *n, unsigned wanted);
 bool is_owner(uint32_t task, const struct node *n);
+/* Root is in each. */
 bool is_in_group(const struct task_files *t, uint32_t group);
 /* The node's path from `root`, with NUL; where it is not below that, from the root of all, with `beyond` before it.
  * Returns its length or -errno. */

@@ -15,17 +15,11 @@
 /* With its NUL, as on Linux. */
 #define MEMORY_FILE_NAME 250
 
-static unsigned access_of(uint32_t flags)
-{
-	static const unsigned wanted[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
-
-	return wanted[flags & O_ACCMODE] | ((flags & O_TRUNC) != 0 ? MAY_WRITE : 0);
-}
-
 /* What the node's type and its rights say to `flags`. */
 static int64_t may_open(uint32_t task, const struct node *n, uint32_t flags)
 {
-	unsigned wanted = access_of(flags);
+	static const uint8_t access[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
+	unsigned wanted = access[flags & O_ACCMODE] | ((flags & O_TRUNC) != 0 ? MAY_WRITE : 0);
 
 	if (S_ISREG(n->mode) && (flags & (O_PATH | O_DIRECTORY | O_NOATIME)) == 0)
 		return permitted(task, n, wanted);
@@ -49,23 +43,19 @@ static int64_t may_open(uint32_t task, const struct node *n, uint32_t flags)
 static int64_t open_device(uint32_t task, struct file *f)
 {
 	const struct device *d = device_of(f->node->mode & S_IFMT, f->node->device);
-	int64_t result = 0;
 
 	if (d == NULL)
 		return -ENXIO;
-	f->operations = d->operations;
 	if (d->open != NULL)
-		result = d->open(task, f);
-	if (result != 0)
-		f->operations = &nothing;
-	return result;
+		TRY(d->open(task, f));
+	f->operations = d->operations;
+	return 0;
 }
 
 /* A file or a folder of the file system itself. */
 static int64_t open_plain(struct file *f)
 {
 	struct node *n = f->node;
-	int64_t result = 0;
 
 	if (file_writes(f) && S_ISREG(n->mode)) {
 		if (n->writers < 0)
@@ -73,12 +63,10 @@ static int64_t open_plain(struct file *f)
 		n->writers++;
 		f->flags |= FILE_COUNTS_AS_WRITER;
 	}
-	f->operations = n->files;
 	if (n->operations->open != NULL)
-		result = n->operations->open(n, f);
-	if (result != 0)
-		f->operations = &nothing;
-	return result;
+		TRY(n->operations->open(n, f));
+	f->operations = n->files;
+	return 0;
 }
 
 /* The file's operations and state. Answers 0 or an errno, or parks. */

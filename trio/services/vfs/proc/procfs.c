@@ -74,7 +74,7 @@ static int64_t proc_make(struct mount *m, struct node *folder, const struct proc
 	}
 	node_begin(&n->node, m, &as);
 	n->node.operations = &proc_nodes;
-	n->node.files = &proc_folder_files;
+	n->node.files = S_ISDIR(as.mode) ? &proc_folder_files : &proc_text_files;
 	n->node.inode = inode_of(is);
 	n->is = *is;
 	n->folder = folder == NULL ? NULL : node_hold(folder);
@@ -284,7 +284,6 @@ static int64_t proc_open(struct node *node, struct file *f)
 		return -ENOMEM;
 	*t = (struct text){ (char *)(t + 1), bytes - sizeof *t, 0 };
 	f->state = t;
-	f->operations = &proc_text_files;
 	return 0;
 }
 

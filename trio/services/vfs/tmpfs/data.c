@@ -75,32 +75,41 @@ static inline char *page_at(struct tmpfs_node *n, uint64_t index, bool create)
 	return page_fetch(n, index, create);
 }
 
+/* Bytes of the file from `offset` on go to the grant, or come from it. 0, or why no more than *done have. */
+static inline __attribute__((always_inline)) int64_t move(struct tmpfs_node *n, uint64_t offset, struct grant g,
+							  uint64_t length, bool in, uint64_t *done)
+{
+	do {
+		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - *done);
+		char *p = page_at(n, offset / PAGE, in);
+		int64_t bad;
+
+		if (p == NULL)
+			bad = in ? -ENOSPC : copy_zeros(g, *done, chunk);
+		else
+			bad = in ? copy_in(p + in_page, g, *done, chunk) : copy_out(g, *done, p + in_page, chunk);
+		if (bad != 0) {
+			*done += p == NULL ? 0 : copied(p + in_page, g, *done, chunk, in);
+			return bad;
+		}
+		*done += chunk;
+		offset += chunk;
+	} while (*done < length);
+	return 0;
+}
+
 static verdict tmpfs_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
-	uint64_t offset = *at, done = 0, length;
-	long bad = 0;
+	uint64_t done = 0;
+	int64_t bad;
 
-	if (offset >= n->node.size)
+	if (*at >= n->node.size)
 		return answer(r, 0);
-	length = MIN(to.length, n->node.size - offset);
-	while (done < length) {
-		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
-		char *p = page_at(n, offset / PAGE, false);
-
-		bad = p != NULL ? copy_out(to, done, p + in_page, chunk) : copy_zeros(to, done, chunk);
-		if (bad != 0 && p != NULL)
-			chunk = copied(p + in_page, to, done, chunk, false);
-		if (bad == 0 || p != NULL) {
-			done += chunk;
-			offset += chunk;
-		}
-		if (bad != 0)
-			break;
-	}
+	bad = move(n, *at, to, MIN(to.length, n->node.size - *at), false, &done);
 	if (bad != 0 && done == 0)
 		return settle(r, bad);
-	*at = offset;
+	*at += done;
 	node_accessed(&n->node, f->flags);
 	return answer(r, (int64_t)done);
 }
@@ -115,30 +124,17 @@ static void grown(struct tmpfs_node *n, uint64_t size)
 static verdict tmpfs_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
 	struct tmpfs_node *n = tmpfs_node_of(f->node);
-	uint64_t length = regular_write_begin(r, f, at, from.length), offset = *at, done = 0;
-	long bad = 0;
+	uint64_t length = regular_write_begin(r, f, at, from.length), done = 0;
+	int64_t bad;
 
 	if (length == 0)
 		return ANSWERED;
-	while (done < length) {
-		uint64_t in_page = offset % PAGE, chunk = MIN(PAGE - in_page, length - done);
-		char *p = page_at(n, offset / PAGE, true);
-
-		bad = p == NULL ? -ENOSPC : copy_in(p + in_page, from, done, chunk);
-		if (bad == -EFAULT)
-			chunk = copied(p + in_page, from, done, chunk, true);
-		else if (bad != 0)
-			break;
-		done += chunk;
-		offset += chunk;
-		if (bad != 0)
-			break;
-	}
+	bad = move(n, *at, from, length, true, &done);
 	if (bad != 0 && done == 0)
 		return settle(r, bad);
-	*at = offset;
-	if (offset > n->node.size)
-		grown(n, offset);
+	*at += done;
+	if (*at > n->node.size)
+		grown(n, *at);
 	n->node.modified = n->node.changed = vfs_time();
 	return answer(r, (int64_t)done);
 }

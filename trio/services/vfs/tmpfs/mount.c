@@ -4,18 +4,11 @@
 
 int64_t tmpfs_root(struct mount *m, uint32_t mode)
 {
+	static struct tmpfs_mount states[MOUNTS];
 	struct file_attributes as = { .mode = S_IFDIR | mode };
-	struct tmpfs_mount *state = vfs_take(sizeof *state);
 
-	if (state == NULL)
-		return -ENOMEM;
-	m->state = state;
-	if (tmpfs_make(m, &as, NULL, &m->root) != 0) {
-		vfs_give(state, sizeof *state);
-		return -ENOMEM;
-	}
-	tmpfs_node_of(m->root)->folder.parent = tmpfs_node_of(m->root);
-	return 0;
+	m->state = memset(&states[m - vfs.mounts], 0, sizeof states[0]);
+	return tmpfs_make(m, &as, NULL, &m->root) != 0 ? -ENOMEM : 0;
 }
 
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target)
@@ -53,7 +46,6 @@ int64_t tmpfs_unmount(struct mount *m)
 	empty(tmpfs_node_of(m->root));
 	m->root->links = 0;
 	node_drop(m->root);
-	vfs_give(m->state, sizeof(struct tmpfs_mount));
 	return 0;
 }
 
@@ -118,7 +110,9 @@ static bool one_option(const char **text, uint64_t values[OPTIONS])
 			return false;
 		if (i == SIZE)
 			values[PAGES] = pages_of(text, values[SIZE]);
-		return **text == '\0' || *(*text)++ == ',';
+		if (**text == '\0')
+			return true;
+		return *(*text)++ == ',';
 	}
 	return false;
 }

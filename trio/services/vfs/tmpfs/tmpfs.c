@@ -7,7 +7,7 @@
 
 #define LINKS_MOST 65000
 
-static const struct node_operations folder_operations, plain_operations;
+static const struct node_operations operations;
 static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
 int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char *target, struct node **out)
@@ -31,12 +31,12 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char
 	}
 	state->nodes++;
 	node_begin(&n->node, m, as);
-	n->node.operations = &plain_operations;
+	n->node.operations = &operations;
 	n->node.files = &tmpfs_files;
 	if (S_ISDIR(as->mode)) {
-		n->node.operations = &folder_operations;
 		n->node.files = &folder_files;
 		n->node.links = 2;
+		n->folder.parent = n;
 		list_start(&n->folder.entries);
 	}
 	*out = &n->node;
@@ -229,24 +229,15 @@ static int64_t tmpfs_readlink(struct node *link, char *to, size_t size)
 	return (int64_t)length;
 }
 
-static int64_t tmpfs_sync(struct node *node)
-{
-	return 0;
-}
-
-static const struct node_operations folder_operations = { .lookup = tmpfs_lookup,
-							  .create = tmpfs_create,
-							  .link = tmpfs_link,
-							  .unlink = tmpfs_unlink,
-							  .rename = tmpfs_rename,
-							  .parent = tmpfs_parent,
-							  .name = tmpfs_name,
-							  .sync = tmpfs_sync,
-							  .forget = tmpfs_forget };
-static const struct node_operations plain_operations = { .name = tmpfs_name,
-							 .readlink = tmpfs_readlink,
-							 .truncate = tmpfs_truncate,
-							 .allocate = tmpfs_allocate,
-							 .object = tmpfs_object,
-							 .sync = tmpfs_sync,
-							 .forget = tmpfs_forget };
+static const struct node_operations operations = { .lookup = tmpfs_lookup,
+						   .create = tmpfs_create,
+						   .link = tmpfs_link,
+						   .unlink = tmpfs_unlink,
+						   .rename = tmpfs_rename,
+						   .parent = tmpfs_parent,
+						   .name = tmpfs_name,
+						   .readlink = tmpfs_readlink,
+						   .truncate = tmpfs_truncate,
+						   .allocate = tmpfs_allocate,
+						   .object = tmpfs_object,
+						   .forget = tmpfs_forget };

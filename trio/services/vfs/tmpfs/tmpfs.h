@@ -20,32 +20,28 @@ struct entry {
 	char name[];
 };
 
-struct tmpfs_folder {
-	struct link entries;
-	/* How many have ever been in it. */
-	uint64_t added;
-	/* Once removed (no links), it is held for what `..` still is. */
-	struct tmpfs_node *parent;
-};
-
-struct tmpfs_data {
-	/* Where this service reads and writes each page that there is. */
-	struct tree pages;
-	/* The vm object that has them, 0: none yet. */
-	uint32_t object;
-	/* Others map it: pages may have come that are not in `pages`. */
-	bool mapped;
-	/* A symbolic link's target. */
-	char *target;
-};
-
 struct tmpfs_node {
 	struct node node;
 	/* One of the names it has, NULL: none. */
 	struct entry *entry;
 	union {
-		struct tmpfs_folder folder;
-		struct tmpfs_data data;
+		struct {
+			struct link entries;
+			/* How many have ever been in it. */
+			uint64_t added;
+			/* The root's is itself. Once removed (no links), it is held for what `..` still is. */
+			struct tmpfs_node *parent;
+		} folder;
+		struct {
+			/* Where this service reads and writes each page that there is. */
+			struct tree pages;
+			/* The vm object that has them, 0: none yet. */
+			uint32_t object;
+			/* Others map it: pages may have come that are not in `pages`. */
+			bool mapped;
+			/* A symbolic link's target. */
+			char *target;
+		} data;
 	};
 };
 
