@@ -13,8 +13,8 @@ struct mount;
 
 /* Nodes ------------------------------------------------------------------------------------------------------------ */
 
-/* Where a name is to be made or removed: the folder (held), the last component of a path, not NUL-terminated and at most
- * NAME_MAX long, and what stands there (held; NULL: nothing). Zeros are none. */
+/* Where a name is to be made or removed: the folder (held), the last component of a path, not NUL-terminated and at
+ * most NAME_MAX long, and what stands there (held; NULL: nothing). Zeros are none. */
 struct place {
 	struct node *folder, *node;
 	const char *name;

@@ -224,9 +224,9 @@ static int64_t instant(int64_t seconds, int64_t rest)
 	return seconds * (int64_t)NS_PER_SECOND + rest;
 }
 
-/* Of two times, each seconds and a rest in a unit of so many nanoseconds or, where that is 0, seconds alone. UTIME_NOW and
- * UTIME_OMIT are more nanoseconds than a second has. Those of `which` are meant. 1: both are now, else 0, or -errno.
- * None given: both now. */
+/* Of two times, each seconds and a rest in a unit of so many nanoseconds or, where that is 0, seconds alone. UTIME_NOW
+ * and UTIME_OMIT are more nanoseconds than a second has. Those of `which` are meant. 1: both are now, else 0, or
+ * -errno. None given: both now. */
 static int64_t times_get(struct grant from, int64_t unit, struct file_attributes *to, unsigned *which)
 {
 	int64_t *const times[] = { &to->accessed, &to->modified };

@@ -48,8 +48,8 @@ int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mod
 
 /* Sets up what all nodes have: mount, inode number, mode, owner, times now; one reference. */
 void node_begin(struct node *n, struct mount *m, const struct file_attributes *as);
-/* What has `mode` and `device`, and is a link to `target` of `size` bytes or something else, comes to stand where nothing
- * does yet, by the umask, if the task may make it there. */
+/* What has `mode` and `device`, and is a link to `target` of `size` bytes or something else, comes to stand where
+ * nothing does yet, by the umask, if the task may make it there. */
 int64_t create_in(uint32_t task, struct place *p, struct file_attributes *as, const char *target);
 
 void stat_of_node(const struct node *n, struct linux_stat *s);

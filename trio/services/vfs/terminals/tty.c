@@ -56,8 +56,8 @@ static verdict take(struct request *r, struct grant to, bool canonical)
 	return answer(r, (int64_t)done);
 }
 
-/* A line; where it is not canonical VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. What was typed
- * before it became canonical is a line. */
+/* A line; where it is not canonical VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. What was
+ * typed before it became canonical is a line. */
 static bool must_wait(struct request *r, uint64_t length, bool canonical, nanoseconds *deadline)
 {
 	uint64_t least = canonical ? 1 : terminal.modes.control[VMIN], there = terminal.ready - terminal.read;
