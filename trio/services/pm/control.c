@@ -1,5 +1,5 @@
 /* control.c: a process's small switches, ports, processors and priorities, and the end of the machine. */
-#include "pm_internal.h"
+#include "processes/processes.h"
 
 #define PORTS 65536
 /* personality's question for the present one. */

@@ -1,5 +1,9 @@
 /* pm.c: the process service: its table of handlers, and what others notify it of. */
-#include "pm_internal.h"
+#include "people/people.h"
+#include "processes/processes.h"
+#include "programs/programs.h"
+#include "signals/signals.h"
+#include "time/timers.h"
 
 struct pm pm;
 
@@ -8,6 +12,8 @@ void pm_start(void)
 	uint32_t leaf = 1, b, c, d;
 
 	table_start();
+	handlers_start();
+	signals_start();
 	/* For AT_HWCAP and AT_HWCAP2: what a program may use, as the processor says it. */
 	__asm__("cpuid" : "+a"(leaf), "=b"(b), "=c"(c), "=d"(d) : "2"(0));
 	pm.hardware = d;
@@ -31,7 +37,8 @@ void pm_notified(uint64_t bits)
 		terminal();
 	if (bits & NOTIFIED_PM_DISK_READY) {
 		unpark(&pm.disk);
-		if (pm.shutting_down)
+		/* What is not yet on a disk is being written. */
+		if (pm.init && pm.init->zombie)
 			shut_down();
 	}
 	if (bits & 1UL << NOTIFY_ALARM)

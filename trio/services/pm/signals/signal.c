@@ -1,16 +1,37 @@
 /* signal.c: sending signals: whether one is taken notice of at all, where it waits, and who is woken for it. */
-#include "pm_internal.h"
+#include "processes/processes.h"
+#include "signals/signals.h"
 
 /* Of what a program did: they come before others that wait. */
 #define FAULTS                                                                                                      \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGFPE) | \
 	 SIGNAL_BIT(SIGSYS))
 
+/* In all processes together; one process has at most RLIMIT_SIGPENDING of them. */
+#define QUEUED 2048
+
+struct queued {
+	struct link link;
+	struct queued *next_free;
+	uint32_t signal;
+	struct information information;
+};
+
+static struct queued pool[QUEUED], *free_queued;
+
+void signals_start(void)
+{
+	for (uint32_t i = 0; i < QUEUED; i++) {
+		pool[i].next_free = free_queued;
+		free_queued = &pool[i];
+	}
+}
+
 static void queued_free(struct process *p, struct queued *one)
 {
 	list_remove(&one->link);
-	one->next_free = pm.free_queued;
-	pm.free_queued = one;
+	one->next_free = free_queued;
+	free_queued = one;
 	p->queued--;
 }
 
@@ -25,7 +46,7 @@ void pending_flush(struct process *p, struct pending *pending, uint64_t set)
 /* A signal below SIGRTMIN waits at most once; it waits also where there is no room for what comes with it. */
 static int64_t pending_add(struct process *p, struct pending *pending, uint32_t signal, const struct information *i)
 {
-	struct queued *one = pm.free_queued;
+	struct queued *one = free_queued;
 
 	if (signal < SIGRTMIN && pending->set & SIGNAL_BIT(signal))
 		return 0;
@@ -38,7 +59,7 @@ static int64_t pending_add(struct process *p, struct pending *pending, uint32_t 
 		return 0;
 	}
 	/* committed */
-	pm.free_queued = one->next_free;
+	free_queued = one->next_free;
 	p->queued++;
 	*one = (struct queued){ .signal = signal, .information = *i };
 	list_add(&pending->queued, &one->link);

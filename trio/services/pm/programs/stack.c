@@ -2,7 +2,7 @@
  * random bytes; then, where the stack pointer is, argc, pointers to the arguments, NULL, to the environment, NULL, and
  * the auxiliary vector. */
 #include "clock.h"
-#include "image.h"
+#include "programs/image.h"
 
 #define RANDOM_BYTES 16
 /* Words that are written at once. */

@@ -1,50 +1,41 @@
 /* table.c: who there is: slots, numbers, groups. Nothing here waits or fails once a slot has been taken. */
-#include "pm_internal.h"
+#include "processes/processes.h"
+
+static uint16_t free_slots[TASKS];
+static uint32_t free_slot_count;
 
 void table_start(void)
 {
 	list_start(&pm.everyone);
-	list_start(&pm.timers);
 	/* The lowest slot is given out first; 0 is nobody's. */
 	for (uint32_t i = TASKS - 1; i > 0; i--)
-		pm.free_slots[pm.free_slot_count++] = (uint16_t)i;
-	for (uint32_t i = 0; i < TASKS; i++) {
-		pm.handlers[i].next_free = pm.free_handlers;
-		pm.free_handlers = &pm.handlers[i];
-	}
-	for (uint32_t i = 0; i < QUEUED; i++) {
-		pm.queued[i].next_free = pm.free_queued;
-		pm.free_queued = &pm.queued[i];
-	}
+		slot_give(i);
 }
 
 int32_t slot_take(void)
 {
-	return pm.free_slot_count ? pm.free_slots[--pm.free_slot_count] : -EAGAIN;
+	return free_slot_count ? free_slots[--free_slot_count] : -EAGAIN;
 }
 
 void slot_give(uint32_t slot)
 {
-	pm.free_slots[pm.free_slot_count++] = (uint16_t)slot;
+	free_slots[free_slot_count++] = (uint16_t)slot;
 }
 
-static void slot_leave(uint32_t slot)
-{
-	if (--pm.slot_users[slot] == 0)
-		slot_give(slot);
-}
-
+/* After a round, numbers are given out from here on. */
+#define RESERVED 300
 /* More numbers than slots have uses (thread, group, session of each), so that the search ends. */
 _Static_assert(NUMBERS - RESERVED > 3 * TASKS, "a number is always free");
 
 int32_t number_take(void)
 {
-	int32_t number = pm.last_number;
+	static int32_t last;
+	int32_t number = last;
 
 	do
 		number = number + 1 < NUMBERS ? number + 1 : RESERVED;
 	while (number_of(number)->uses != 0);
-	pm.last_number = number;
+	last = number;
 	return number;
 }
 
@@ -120,7 +111,6 @@ struct process *process_add(uint32_t slot, int32_t number, struct process *paren
 	p->slot = slot;
 	number_set(&p->number, number);
 	pm.numbers[number].process = (uint16_t)(slot + 1);
-	pm.slot_users[slot]++;
 	list_start(&p->threads);
 	list_start(&p->children);
 	list_add(&pm.everyone, &p->everyone);
@@ -138,11 +128,14 @@ void process_remove(struct process *p)
 	vfs_waited(p->slot, p->parent->slot);
 	list_remove(&p->everyone);
 	list_remove(&p->of_parent);
-	pm.numbers[p->number].process = NOBODY;
+	pm.numbers[p->number].process = 0;
 	pm.numbers[p->number].uses--;
 	pm.numbers[p->group].uses--;
 	pm.numbers[p->session].uses--;
-	slot_leave(p->slot);
+	p->number = 0;
+	/* A thread may be in its slot: of a process that is executing a program, which the first has left. */
+	if (!pm.threads[p->slot].process)
+		slot_give(p->slot);
 }
 
 struct thread *thread_add(struct process *p, uint32_t slot, int32_t number)
@@ -154,7 +147,6 @@ struct thread *thread_add(struct process *p, uint32_t slot, int32_t number)
 	t->slot = slot;
 	number_set(&t->number, number);
 	pm.numbers[number].thread = (uint16_t)(slot + 1);
-	pm.slot_users[slot]++;
 	list_add(&p->threads, &t->of_process);
 	p->thread_count++;
 	return t;
@@ -166,8 +158,9 @@ void thread_remove(struct thread *t)
 
 	list_remove(&t->of_process);
 	p->thread_count--;
-	pm.numbers[t->number].thread = NOBODY;
+	pm.numbers[t->number].thread = 0;
 	pm.numbers[t->number].uses--;
 	t->process = NULL;
-	slot_leave(t->slot);
+	if (!pm.processes[t->slot].number)
+		slot_give(t->slot);
 }

@@ -1,6 +1,9 @@
 /* fork.c: making threads and processes. What can be refused is refused first; then slot, kernel, memory and files are
  * reserved, each undone if a later one is refused; then nothing fails. */
-#include "pm_internal.h"
+#include "people/people.h"
+#include "processes/processes.h"
+#include "signals/signals.h"
+#include "time/timers.h"
 
 #define KNOWN                                                                                                        \
 	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PTRACE | CLONE_VFORK | CLONE_PARENT |   \

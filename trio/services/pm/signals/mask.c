@@ -1,5 +1,5 @@
 /* mask.c: which signals a thread blocks, which wait for it, and waiting for some. */
-#include "pm_internal.h"
+#include "signals/signals.h"
 
 /* What waits for the process and would have been this thread's may have to be another's now. */
 static void hand_over(struct thread *from, uint64_t newly_blocked)

@@ -1,13 +1,23 @@
 /* handlers.c: what a process does about its signals. Processes may share it (CLONE_SIGHAND). A copy is as long as there
  * are signals that are not left to their default, so that fork copies next to nothing. */
-#include "pm_internal.h"
+#include "signals/signals.h"
 
 /* There are as many as processes. */
+static struct handlers pool[TASKS], *free_handlers;
+
+void handlers_start(void)
+{
+	for (uint32_t i = 0; i < COUNT_OF(pool); i++) {
+		pool[i].next_free = free_handlers;
+		free_handlers = &pool[i];
+	}
+}
+
 struct handlers *handlers_take(void)
 {
-	struct handlers *h = pm.free_handlers;
+	struct handlers *h = free_handlers;
 
-	pm.free_handlers = h->next_free;
+	free_handlers = h->next_free;
 	h->set = 0;
 	h->holders = 1;
 	return h;
@@ -17,8 +27,8 @@ void handlers_give(struct handlers *h)
 {
 	if (--h->holders > 0)
 		return;
-	h->next_free = pm.free_handlers;
-	pm.free_handlers = h;
+	h->next_free = free_handlers;
+	free_handlers = h;
 }
 
 void handlers_copy(struct handlers *to, const struct handlers *from)

@@ -1,5 +1,7 @@
 /* kill.c: programs send signals: to a process, to a group, to all, to a thread, and with a value. */
-#include "pm_internal.h"
+#include "people/people.h"
+#include "processes/processes.h"
+#include "signals/signals.h"
 
 static int64_t send_checked(const struct process *from, struct process *to, struct thread *t, uint32_t signal,
 			    const struct information *i)

@@ -1,5 +1,6 @@
 /* wait.c: a parent asks what has become of its children. */
-#include "pm_internal.h"
+#include "people/people.h"
+#include "processes/processes.h"
 
 static bool is_meant(const struct process *child, uint32_t which, int32_t pid, uint32_t options)
 {

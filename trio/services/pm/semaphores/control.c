@@ -1,13 +1,13 @@
-/* semaphore_control.c: semctl: a set and its semaphores are asked about, changed and removed. */
-#include "pm_internal.h"
+/* control.c: semctl: a set and its semaphores are asked about, changed and removed. */
 #include "clock.h"
+#include "semaphores/semaphores.h"
 
 /* Linux tells them, and limits nothing by them. */
 #define UNDO_BYTES 20
 
 static verdict inform(struct request *r, bool used, struct grant to)
 {
-	const struct semaphores *all = &pm.semaphores;
+	const struct semaphores *all = &semaphores;
 	struct linux_seminfo info = {
 		.map = SEMMNS,
 		.sets = SEMMNI,

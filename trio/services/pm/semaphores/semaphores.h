@@ -7,9 +7,7 @@
 #define TRIO_PM_SEMAPHORES_H
 
 #include "abi/semaphore.h"
-#include "port.h"
-
-struct process;
+#include "pm_internal.h"
 
 /* An id is the place of the set and above it a number that tells its users apart. */
 #define SEMAPHORE_PLACE_BITS 15
@@ -62,15 +60,16 @@ struct semaphores {
 	/* By the slot of a process. */
 	struct undo *undos[TASKS];
 };
+extern struct semaphores semaphores;
 
-/* semaphore_sets.c: NULL: there is none. */
+/* sets.c: NULL: there is none. */
 struct semaphore_set *set_of(int32_t id);
 struct semaphore_set *set_at(int32_t place);
 /* wanted: READ or ALTER. */
 bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wanted);
 void set_remove(struct semaphore_set *s);
 
-/* semaphores.c: a thread leaves. */
+/* operations.c: a thread leaves. */
 void operations_drop(uint32_t slot);
 /* A value has changed: whoever can go on does. False: some may still be able to; it is to be called
  * again. */
@@ -82,7 +81,7 @@ void set_refuse(struct semaphore_set *s);
 /* Requests that wait for semaphore `number`: for zero, or for more than it has. */
 int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero);
 
-/* semaphore_undo.c: NULL: there is none. */
+/* undo.c: NULL: there is none. */
 struct undo *undo_of(const struct process *p, const struct semaphore_set *s);
 /* There is one from now on; false: no memory. */
 bool undo_reserve(const struct process *p, struct semaphore_set *s);

@@ -1,5 +1,5 @@
 /* groups.c: process groups and sessions. */
-#include "pm_internal.h"
+#include "processes/processes.h"
 
 /* Nobody in the group has a parent in another group of the same session. `except` counts no more, as member and as
  * parent. */
@@ -8,8 +8,8 @@ bool group_is_orphaned(int32_t group, const struct process *except)
 	EACH_PROCESS (p) {
 		const struct process *parent = p->parent;
 
-		if (p->group == group && p != except && !p->zombie && parent && parent != except &&
-		    parent->number != INIT && parent->group != group && parent->session == p->session)
+		if (p->group == group && p != except && !p->zombie && parent && parent != except && parent != pm.init &&
+		    parent->group != group && parent->session == p->session)
 			return false;
 	}
 	return true;

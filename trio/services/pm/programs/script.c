@@ -1,6 +1,6 @@
 /* script.c: programs that begin with `#!` and the name of their interpreter. It is run with the rest of the line as one
  * argument, then the script's name in place of the caller's first argument. */
-#include "image.h"
+#include "programs/image.h"
 
 static bool is_space(char c)
 {

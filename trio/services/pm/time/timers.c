@@ -2,9 +2,11 @@
  *
  * ITIMER_REAL is exact. Time on the processor passes no faster than time, so ITIMER_VIRTUAL, ITIMER_PROF and RLIMIT_CPU
  * are looked at when what is left of them could have passed, and again when that has not: at most LOOK_AGAIN late. */
-#include "pm_internal.h"
 #include "clock.h"
 #include "endpoints.h"
+#include "people/people.h"
+#include "signals/signals.h"
+#include "time/timers.h"
 
 #define LOOK_AGAIN 1000000ULL
 #define NS_PER_MICROSECOND 1000UL
@@ -12,16 +14,19 @@
 /* More seconds than any timer runs, so that nanoseconds do not overflow. */
 #define MOST_SECONDS (INT64_MAX / NS_PER_SECOND)
 
+/* All of them, sorted. */
+static struct link timers = { &timers, &timers };
+
 static void alarm_set(void)
 {
-	struct link *first = pm.timers.next;
+	struct link *first = timers.next;
 
-	alarm_at(ENDPOINT_PM, first == &pm.timers ? NEVER : CONTAINER(first, struct timer, link)->deadline);
+	alarm_at(ENDPOINT_PM, first == &timers ? NEVER : CONTAINER(first, struct timer, link)->deadline);
 }
 
 void timer_end(struct timer *timer)
 {
-	bool first = pm.timers.next == &timer->link;
+	bool first = timers.next == &timer->link;
 
 	if (!timer->link.next)
 		return;
@@ -37,12 +42,12 @@ static void timer_begin(struct timer *timer, nanoseconds deadline)
 	timer_end(timer);
 	timer->deadline = deadline;
 	/* Not before: the first may have been this one. */
-	at = pm.timers.next;
-	while (at != &pm.timers && CONTAINER(at, struct timer, link)->deadline <= deadline)
+	at = timers.next;
+	while (at != &timers && CONTAINER(at, struct timer, link)->deadline <= deadline)
 		at = at->next;
 	/* Before `at`. */
 	list_add(at, &timer->link);
-	if (pm.timers.next == &timer->link)
+	if (timers.next == &timer->link)
 		alarm_set();
 }
 
@@ -122,8 +127,8 @@ void timers_pass(void)
 {
 	nanoseconds at = now();
 
-	while (!list_is_empty(&pm.timers)) {
-		struct timer *first = CONTAINER(pm.timers.next, struct timer, link);
+	while (!list_is_empty(&timers)) {
+		struct timer *first = CONTAINER(timers.next, struct timer, link);
 		struct process *p = first->process;
 
 		if (first->deadline > at)

@@ -1,5 +1,6 @@
 /* deliver.c: a thread takes its signals, before it is in user mode again: handlers, and the default actions. */
-#include "pm_internal.h"
+#include "processes/processes.h"
+#include "signals/signals.h"
 
 /* What the present task did itself cannot be overlooked: blocked or ignored, it has its default action, and that also
  * in the first process. */

@@ -1,5 +1,5 @@
-/* semaphores.c: semop: all operations of a call at once, or none yet. */
-#include "pm_internal.h"
+/* operations.c: semop: all operations of a call at once, or none yet. */
+#include "semaphores/semaphores.h"
 
 /* Words of a request's scratch: VALUE is the number of the operation that cannot be done, and once it is SETTLED the
  * answer; COUNT how many operations there are in the page of the thread's slot. */
@@ -44,7 +44,7 @@ static void revert(struct semaphore *s, int16_t *adjust, const struct linux_semb
 /* All of a call, or none: 0, BLOCKED, or a negative errno. */
 static int64_t attempt(struct semaphore_set *s, struct request *r)
 {
-	const struct linux_sembuf *operations = pm.semaphores.operations[r->task];
+	const struct linux_sembuf *operations = semaphores.operations[r->task];
 	const struct process *p = asking(r)->process;
 	struct undo *u = undo_of(p, s);
 	int64_t result = 0;
@@ -140,7 +140,7 @@ int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 
 	for (struct queue *q = s->waiting; q < s->waiting + COUNT_OF(s->waiting); q++)
 		LIST_EACH (struct request, r, &q->head, link) {
-			const struct linux_sembuf *o = &pm.semaphores.operations[r->task][r->scratch[VALUE]];
+			const struct linux_sembuf *o = &semaphores.operations[r->task][r->scratch[VALUE]];
 
 			found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
 		}
@@ -154,7 +154,7 @@ static int64_t check(const struct semaphore_set *s, const struct request *r, boo
 
 	*alters = *undoes = false;
 	for (uint32_t i = 0; i < r->scratch[COUNT]; i++) {
-		const struct linux_sembuf *o = &pm.semaphores.operations[r->task][i];
+		const struct linux_sembuf *o = &semaphores.operations[r->task][i];
 
 		*alters |= o->operation != 0;
 		*undoes |= (o->flags & SEM_UNDO) != 0;
@@ -167,8 +167,8 @@ static int64_t check(const struct semaphore_set *s, const struct request *r, boo
 
 void operations_drop(uint32_t slot)
 {
-	pages_give(pm.semaphores.operations[slot], 1);
-	pm.semaphores.operations[slot] = NULL;
+	pages_give(semaphores.operations[slot], 1);
+	semaphores.operations[slot] = NULL;
 }
 
 verdict update_share(struct request *r, struct semaphore_set *s)
@@ -201,7 +201,7 @@ static verdict begin(struct request *r, struct semaphore_set *s, nanoseconds dea
 
 verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_t count, uint64_t deadline)
 {
-	struct linux_sembuf **own = &pm.semaphores.operations[r->task];
+	struct linux_sembuf **own = &semaphores.operations[r->task];
 	struct semaphore_set *s;
 
 	if (r->scratch[STATE] == SETTLED)

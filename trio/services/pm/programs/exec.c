@@ -4,7 +4,10 @@
  * The handler runs again after it was parked. What was found so far is kept in the thread's image only once the file
  * is checked; before that it begins anew, and then meets in memory what it had to wait for. */
 #include "abi/files.h"
-#include "image.h"
+#include "people/people.h"
+#include "processes/processes.h"
+#include "programs/image.h"
+#include "signals/signals.h"
 
 #define SMALLEST_ARGUMENTS (128UL << 10)
 #define MOST_ARGUMENTS (6UL << 20)
@@ -118,7 +121,7 @@ static void become_first(struct thread *t)
 	p->gathering = NULL;
 	if (t->number == p->number)
 		return;
-	number_of(t->number)->thread = NOBODY;
+	number_of(t->number)->thread = 0;
 	number_set(&t->number, p->number);
 	number_of(t->number)->thread = (uint16_t)(t->slot + 1);
 	vfs_waited(p->slot, t->slot);

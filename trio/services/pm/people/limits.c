@@ -1,5 +1,7 @@
 /* limits.c: resource limits, and priorities. */
-#include "pm_internal.h"
+#include "people/people.h"
+#include "processes/processes.h"
+#include "time/timers.h"
 
 #define MIB (1UL << 20)
 #define NICE_LEAST (-20)

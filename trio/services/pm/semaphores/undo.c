@@ -1,6 +1,6 @@
-/* semaphore_undo.c: SEM_UNDO: what the operations of a process took from semaphores, or gave, is undone at its end. Its
+/* undo.c: SEM_UNDO: what the operations of a process took from semaphores, or gave, is undone at its end. Its
  * threads share that; a child begins with nothing, and a new program keeps it. */
-#include "pm_internal.h"
+#include "semaphores/semaphores.h"
 
 /* Sets, each of SEMMSL semaphores at most, that one run sees to. */
 #define SHARE_UNDOS 16U
@@ -12,7 +12,7 @@ static size_t undo_pages(const struct semaphore_set *s)
 
 struct undo *undo_of(const struct process *p, const struct semaphore_set *s)
 {
-	struct undo *u = pm.semaphores.undos[p->slot];
+	struct undo *u = semaphores.undos[p->slot];
 
 	while (u && u->set != s)
 		u = u->next_of_process;
@@ -21,7 +21,7 @@ struct undo *undo_of(const struct process *p, const struct semaphore_set *s)
 
 bool undo_reserve(const struct process *p, struct semaphore_set *s)
 {
-	struct undo **first = &pm.semaphores.undos[p->slot], *u = undo_of(p, s);
+	struct undo **first = &semaphores.undos[p->slot], *u = undo_of(p, s);
 
 	if (u)
 		return true;
@@ -44,7 +44,7 @@ void undo_forget(struct semaphore_set *s, uint32_t first, uint32_t count)
 
 static void undo_drop(struct undo *u)
 {
-	struct undo **at = &pm.semaphores.undos[u->slot];
+	struct undo **at = &semaphores.undos[u->slot];
 
 	while (*at != u)
 		at = &(*at)->next_of_process;
@@ -77,7 +77,7 @@ bool undo_do(const struct process *p)
 {
 	struct undo *u;
 
-	for (uint32_t left = SHARE_UNDOS; (u = pm.semaphores.undos[p->slot]); left--) {
+	for (uint32_t left = SHARE_UNDOS; (u = semaphores.undos[p->slot]); left--) {
 		if (left == 0)
 			return false;
 		if (!u->given_back)

@@ -1,5 +1,10 @@
 /* exit.c: the end of threads and of processes, and what that means to parents, children, groups, and the machine. */
-#include "pm_internal.h"
+#include "people/people.h"
+#include "processes/processes.h"
+#include "programs/programs.h"
+#include "semaphores/semaphores.h"
+#include "signals/signals.h"
+#include "time/timers.h"
 
 /* Every thread sees it before it is in user mode again, and leaves. */
 void process_end(struct process *p, uint32_t status, const struct thread *except)
@@ -95,7 +100,6 @@ void shut_down(void)
 {
 	uint32_t signal = pm.init->status & 0x7f;
 
-	pm.shutting_down = true;
 	if (vfs_write_back() == -EWAIT)
 		return;
 	if (signal)
@@ -134,14 +138,15 @@ verdict thread_leave(struct thread *t, struct request *r)
 
 	if (t->image)
 		image_drop(t);
-	if (pm.semaphores.operations[slot])
+	if (semaphores.operations[slot])
 		operations_drop(slot);
-	if (t->clear_tid && (p->thread_count > 1 || p->shares_space))
+	if (t->clear_tid && (p->thread_count > 1 || p->shares_space)) {
 		vm_clear_and_wake(slot, t->clear_tid);
-	t->clear_tid = 0;
+		t->clear_tid = 0;
+	}
 	if (t->pending.set)
 		pending_flush(p, &t->pending, UINT64_MAX);
-	if (pm.semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(p))
+	if (semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(p))
 		return give_way(r, BY_NOTHING);
 	if (vfs_leave(slot) == -EWAIT || vm_leave(slot) == -EWAIT)
 		return park_hard(&pm.disk, r);

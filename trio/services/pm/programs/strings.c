@@ -1,7 +1,7 @@
 /* strings.c: the strings of an execve, one after the other: path, arguments, environment. They are gathered while the
  * caller's memory is still there. Pages double when they are full; the most is what a quarter of an 8 MiB stack holds.
  */
-#include "image.h"
+#include "programs/image.h"
 
 #define PATH_BYTES 4096
 #define MOST_PAGES 512

@@ -1,5 +1,5 @@
 /* elf.c: ELF programs for x86-64, at fixed addresses or movable ones, and the interpreters that they may name. */
-#include "image.h"
+#include "programs/image.h"
 
 #define PROT_READ 1
 #define PROT_WRITE 2

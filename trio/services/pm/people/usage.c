@@ -1,5 +1,5 @@
 /* usage.c: what processes used: time on the processor, faults, switches, memory. */
-#include "pm_internal.h"
+#include "people/people.h"
 
 void usage_add(struct usage *to, const struct usage *more)
 {

@@ -1,5 +1,7 @@
-/* semaphore_sets.c: sets of System V semaphores: found, made, removed, and who may use them. */
-#include "pm_internal.h"
+/* sets.c: sets of System V semaphores: found, made, removed, and who may use them. */
+#include "semaphores/semaphores.h"
+
+struct semaphores semaphores;
 
 /* Of a mode: what one of owner, group and others may. */
 #define MODE_ONE 07U
@@ -12,7 +14,7 @@ static size_t set_pages(uint32_t count)
 
 struct semaphore_set *set_at(int32_t place)
 {
-	return place >= 0 && (uint32_t)place < SEMMNI ? pm.semaphores.sets[place] : NULL;
+	return place >= 0 && (uint32_t)place < SEMMNI ? semaphores.sets[place] : NULL;
 }
 
 static uint32_t place_of(int32_t id)
@@ -51,7 +53,7 @@ bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wa
 
 static struct semaphore_set *set_keyed(int32_t key)
 {
-	const struct semaphores *all = &pm.semaphores;
+	const struct semaphores *all = &semaphores;
 
 	for (uint32_t place = 0; place < all->top; place++)
 		if (all->sets[place] && all->sets[place]->key == key)
@@ -79,7 +81,7 @@ static int32_t place_take(struct semaphores *all, struct semaphore_set *s)
 static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t flags)
 {
 	const struct identity *who = &asking(r)->process->identity;
-	struct semaphores *all = &pm.semaphores;
+	struct semaphores *all = &semaphores;
 	struct semaphore_set *s;
 
 	if (count == 0)
@@ -107,7 +109,7 @@ static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t fla
 
 void set_remove(struct semaphore_set *s)
 {
-	struct semaphores *all = &pm.semaphores;
+	struct semaphores *all = &semaphores;
 	uint32_t place = place_of(s->id);
 
 	set_refuse(s);

@@ -1,0 +1,48 @@
+/* processes.h: who there is, in slots and by numbers, and how processes begin and end. */
+#ifndef TRIO_PM_PROCESSES_H
+#define TRIO_PM_PROCESSES_H
+
+#include "pm_internal.h"
+
+/* table.c: nothing here waits or fails once a slot has been taken. */
+void table_start(void);
+/* A slot, or -EAGAIN. */
+int32_t slot_take(void);
+void slot_give(uint32_t slot);
+/* An unused number; there is always one. */
+int32_t number_take(void);
+/* What has the number `*user`, or none, has another; a number that nobody has is free. */
+void number_set(int32_t *user, int32_t number);
+/* NULL: there is none. */
+struct thread *thread_numbered(int32_t number);
+struct process *process_numbered(int32_t number);
+/* A member. */
+struct process *group_numbered(int32_t group);
+/* Tells vfs who a thread is, which is in /proc too. */
+void thread_identify(const struct thread *t);
+/* And its name, which is new; else it is the one that it has, in a new thread its maker's. */
+void thread_named(const struct thread *t);
+/* All its threads. */
+void process_identify(struct process *p);
+/* A process's slot when its first thread has left: a zombie, as Linux shows it, until it is waited for. */
+void zombie_identify(const struct process *p);
+/* A process without threads, as a child of `parent`, NULL: the first. */
+struct process *process_add(uint32_t slot, int32_t number, struct process *parent);
+void process_remove(struct process *p);
+struct thread *thread_add(struct process *p, uint32_t slot, int32_t number);
+void thread_remove(struct thread *t);
+
+/* fork.c: the child uses its parent's memory no more. */
+void vfork_end(struct process *child);
+
+/* exit.c. `status`: as wait4 tells it. `except` is the caller's own, that attends or leaves anyway. */
+void process_end(struct process *p, uint32_t status, const struct thread *except);
+verdict thread_leave(struct thread *t, struct request *r);
+void parent_tell(struct process *p, int32_t code, uint32_t status);
+void shut_down(void);
+
+/* groups.c: nobody in the group has a parent in another group of the same session. `except` counts no more, as member
+ * and as parent. */
+bool group_is_orphaned(int32_t group, const struct process *except);
+
+#endif
