@@ -50,15 +50,11 @@ struct limit {
 	uint64_t soft, hard;
 };
 
-/* In the list of all timers, sorted by deadline; not in it when `link.next` is NULL. */
-struct timer {
-	struct link link;
-	struct process *process;
-	nanoseconds deadline;
-};
+/* Timers by ITIMER_, and the one of RLIMIT_CPU. */
+enum { TIMER_LIMIT = ITIMER_PROF + 1, TIMERS };
 
-/* ITIMER_VIRTUAL and ITIMER_PROF: by the process's time on the processor. `at` is NEVER when it is off. */
-struct cpu_timer {
+/* Nanoseconds; `at` NEVER: it is off. */
+struct interval_timer {
 	uint64_t at, interval;
 };
 
@@ -125,13 +121,10 @@ struct process {
 	uint32_t vfork_parent;
 	/* The thread that waits in execve for the others to leave. */
 	struct thread *gathering;
-	struct timer real;
-	nanoseconds real_interval;
-	/* When to look at the times below. */
-	struct timer processor;
-	struct cpu_timer virtual, profile;
-	/* Seconds of processor time at which SIGXCPU comes next. */
-	uint64_t next_xcpu;
+	struct interval_timer timers[TIMERS];
+	/* In the list of those that have timers, by when to look at them. */
+	struct link timed;
+	nanoseconds look_at;
 	/* Of threads that have ended; of children waited for. */
 	struct usage own, children_usage;
 	struct limit limits[RLIMITS];

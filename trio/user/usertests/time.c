@@ -275,6 +275,22 @@ TEST(cpu_limit, "Does RLIMIT_CPU send SIGXCPU, then kill?")
 	IS(reap(pid), 4);
 }
 
+TEST(cpu_limit_late, "Is a limit of processor time for a child that has ended, and was not waited for, without effect?")
+{
+	struct rlimit most = { 1, 1 };
+
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork_checked();
+		siginfo_t info;
+
+		if (pid == 0)
+			_exit(i);
+		OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+		OK(RAW(SYS_prlimit64, pid, RLIMIT_CPU, &most, 0));
+		IS(reap(pid), i);
+	}
+}
+
 static long microseconds(const struct timeval *t)
 {
 	return t->tv_sec * 1000000 + t->tv_usec;

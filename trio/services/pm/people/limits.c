@@ -79,7 +79,7 @@ static int64_t limit_set(const struct process *self, struct process *p, uint32_t
 	p->limits[which] = *new;
 	limits_tell(p, which);
 	if (which == RLIMIT_CPU)
-		processor_check(p);
+		timers_limit(p);
 	return 0;
 }
 

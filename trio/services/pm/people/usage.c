@@ -1,5 +1,6 @@
 /* usage.c: what processes used: time on the processor, faults, switches, memory. */
 #include "people/people.h"
+#include "time/timers.h"
 
 void usage_add(struct usage *to, const struct usage *more)
 {
@@ -32,11 +33,6 @@ struct usage process_usage(const struct process *p)
 		usage_add(&sum, &one);
 	}
 	return sum;
-}
-
-static struct linux_timeval timeval_of(uint64_t ns)
-{
-	return (struct linux_timeval){ (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / 1000) };
 }
 
 int64_t usage_write(struct grant to, const struct usage *from)

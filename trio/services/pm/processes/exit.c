@@ -112,8 +112,7 @@ void shut_down(void)
 /* Its last thread has left. */
 static void process_leave(struct process *p)
 {
-	timer_end(&p->real);
-	timer_end(&p->processor);
+	timers_end(p);
 	if (p->pending.set)
 		pending_flush(p, &p->pending, UINT64_MAX);
 	p->zombie = true;

@@ -79,8 +79,7 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 	p->no_new_rights = from->no_new_rights;
 	if (flags & CLONE_VM)
 		p->shares_space = from->shares_space = true;
-	if (p->limits[RLIMIT_CPU].soft != RLIM_INFINITY)
-		processor_check(p);
+	timers_limit(p);
 	return p;
 }
 

@@ -117,8 +117,8 @@ struct process *process_add(uint32_t slot, int32_t number, struct process *paren
 	p->parent = parent;
 	if (parent)
 		list_add(&parent->children, &p->of_parent);
-	p->virtual.at = p->profile.at = NEVER;
-	p->real.process = p->processor.process = p;
+	for (uint32_t i = 0; i < TIMERS; i++)
+		p->timers[i].at = NEVER;
 	return p;
 }
 

@@ -4,9 +4,15 @@
 
 #include "pm_internal.h"
 
+/* Those whose time has come send their signals. */
 void timers_pass(void);
-void timer_end(struct timer *timer);
-/* Looks at the process's time, and says when to look again. */
-void processor_check(struct process *p);
+void timers_end(struct process *p);
+/* RLIMIT_CPU is another one, or the process new. */
+void timers_limit(struct process *p);
+
+static inline struct linux_timeval timeval_of(uint64_t ns)
+{
+	return (struct linux_timeval){ (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / 1000) };
+}
 
 #endif
