@@ -12,8 +12,6 @@ void pm_start(void)
 	uint32_t leaf = 1, b, c, d;
 
 	table_start();
-	handlers_start();
-	signals_start();
 	/* For AT_HWCAP and AT_HWCAP2: what a program may use, as the processor says it. */
 	__asm__("cpuid" : "+a"(leaf), "=b"(b), "=c"(c), "=d"(d) : "2"(0));
 	pm.hardware = d;

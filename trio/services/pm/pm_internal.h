@@ -35,6 +35,7 @@ struct pm {
 extern struct pm pm;
 
 #define EACH_THREAD(p, t) LIST_EACH (struct thread, t, &(p)->threads, of_process)
+#define FIRST_THREAD(p) CONTAINER((p)->threads.next, struct thread, of_process)
 #define EACH_PROCESS(p) LIST_EACH (struct process, p, &pm.everyone, everyone)
 #define EACH_CHILD(parent, p) LIST_EACH (struct process, p, &(parent)->children, of_parent)
 
@@ -42,6 +43,21 @@ static inline struct thread *asking(const struct request *r)
 {
 	return &pm.threads[r->task];
 }
+
+/* Who may what nobody else may. */
+static inline bool is_root(const struct process *p)
+{
+	return p->identity.user.effective == 0;
+}
+
+/* TRY() in a handler: where a call says no, that is the answer. */
+#define TRY_ANSWER(r, call)                         \
+	do {                                        \
+		int64_t tried_ = (call);            \
+                                                    \
+		if (tried_ < 0)                     \
+			return settle((r), tried_); \
+	} while (0)
 
 /* What is known of a number; 0 is nobody's, and stands for what is no number at all. */
 static inline struct number *number_of(int32_t number)

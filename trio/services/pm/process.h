@@ -68,8 +68,6 @@ struct thread {
 	int32_t number, nice;
 	/* It is to end as soon as it attends. */
 	bool leaving;
-	/* vfork's parent: until the child has left its memory. */
-	bool vforking;
 	/* `saved` is to be the mask again when the next handler returns, or when none runs (sigsuspend). */
 	bool restore;
 	uint64_t blocked, saved;
@@ -117,10 +115,8 @@ struct process {
 	uint32_t queued, persona;
 	struct handlers *handlers;
 	struct identity identity;
-	/* Slot of the thread that waits in vfork for it to leave its memory, plus one. */
-	uint32_t vfork_parent;
-	/* The thread that waits in execve for the others to leave. */
-	struct thread *gathering;
+	/* The thread that waits in vfork for it to leave its memory; NULL: none. */
+	struct thread *vfork_parent;
 	struct interval_timer timers[TIMERS];
 	/* In the list of those that have timers, by when to look at them. */
 	struct link timed;

@@ -4,17 +4,12 @@
 
 #define KEEP UINT32_MAX
 
-static bool is_root(const struct process *p)
-{
-	return p->identity.user.effective == 0;
-}
-
 /* SIGCONT may be sent to all of one's session. */
 bool may_signal(const struct process *from, const struct process *to, uint32_t signal)
 {
 	const struct ids *a = &from->identity.user, *b = &to->identity.user;
 
-	if (a->effective == 0 || from == to)
+	if (is_root(from) || from == to)
 		return true;
 	if (a->effective == b->saved || a->effective == b->real || a->real == b->saved || a->real == b->real)
 		return true;
@@ -102,9 +97,8 @@ verdict pm_getresids(struct request *r, uint32_t group, struct grant real, struc
 	const struct identity *who = &asking(r)->process->identity;
 	const struct ids *ids = group ? &who->group : &who->user;
 
-	if (copy_out(real, 0, &ids->real, sizeof ids->real) != 0 ||
-	    copy_out(effective, 0, &ids->effective, sizeof ids->effective) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_out(real, 0, &ids->real, sizeof ids->real));
+	TRY_ANSWER(r, copy_out(effective, 0, &ids->effective, sizeof ids->effective));
 	return answer_with(r, 0, saved, &ids->saved, sizeof ids->saved);
 }
 
@@ -118,9 +112,7 @@ verdict pm_getgroups(struct request *r, uint32_t size, struct grant to)
 		return answer(r, who->group_count);
 	if (size < who->group_count)
 		return refuse(r, EINVAL);
-	if (copy_out(to, 0, who->groups, who->group_count * sizeof who->groups[0]) != 0)
-		return refuse(r, EFAULT);
-	return answer(r, who->group_count);
+	return answer_with(r, who->group_count, to, who->groups, who->group_count * sizeof who->groups[0]);
 }
 
 verdict pm_setgroups(struct request *r, uint32_t count, struct grant from)
@@ -132,8 +124,7 @@ verdict pm_setgroups(struct request *r, uint32_t count, struct grant from)
 		return refuse(r, EPERM);
 	if (count > GROUPS)
 		return refuse(r, EINVAL);
-	if (copy_in(groups, from, 0, count * sizeof groups[0]) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(groups, from, 0, count * sizeof groups[0]));
 	/* committed */
 	memcpy(p->identity.groups, groups, count * sizeof groups[0]);
 	p->identity.group_count = count;

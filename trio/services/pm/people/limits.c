@@ -28,7 +28,7 @@ bool may_fork(const struct process *p)
 {
 	uint64_t count = 0;
 
-	if (p->identity.user.real == 0 || p->identity.user.effective == 0)
+	if (p->identity.user.real == 0 || is_root(p))
 		return true;
 	EACH_PROCESS (other) {
 		if (other->identity.user.real == p->identity.user.real)
@@ -46,7 +46,7 @@ static int64_t limited(const struct request *r, int32_t pid, struct process **ou
 	if (!p)
 		return -ESRCH;
 	*out = p;
-	if (p == self || mine->user.effective == 0)
+	if (p == self || is_root(self))
 		return 0;
 	if (mine->user.real == p->identity.user.real && mine->user.real == p->identity.user.effective &&
 	    mine->user.real == p->identity.user.saved)
@@ -70,7 +70,7 @@ static int64_t limit_set(const struct process *self, struct process *p, uint32_t
 {
 	if (new->soft > new->hard)
 		return -EINVAL;
-	if (self->identity.user.effective != 0 && new->hard > p->limits[which].hard)
+	if (!is_root(self) && new->hard > p->limits[which].hard)
 		return -EPERM;
 	/* Descriptors beyond what any process can have. */
 	if (which == RLIMIT_NOFILE && new->hard > (1U << 20))
@@ -87,19 +87,16 @@ verdict pm_limits(struct request *r, int32_t pid, uint32_t which, struct grant n
 {
 	struct limit limit, before;
 	struct process *p;
-	int64_t result;
 
-	if (new.length && copy_in(&limit, new, 0, sizeof limit) != 0)
-		return refuse(r, EFAULT);
+	if (new.length)
+		TRY_ANSWER(r, copy_in(&limit, new, 0, sizeof limit));
 	if (which >= RLIMITS)
 		return refuse(r, EINVAL);
-	result = limited(r, pid, &p);
-	if (result != 0)
-		return settle(r, result);
+	TRY_ANSWER(r, limited(r, pid, &p));
 	before = p->limits[which];
 	if (new.length)
-		result = limit_set(asking(r)->process, p, which, &limit);
-	return result == 0 ? answer_with(r, 0, old, &before, sizeof before) : settle(r, result);
+		TRY_ANSWER(r, limit_set(asking(r)->process, p, which, &limit));
+	return answer_with(r, 0, old, &before, sizeof before);
 }
 
 /* To be nicer is always allowed; less so, to root, or as far as RLIMIT_NICE lets: 20 - nice at most. */

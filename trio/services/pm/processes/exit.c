@@ -7,7 +7,18 @@
 #include "time/timers.h"
 
 /* Every thread sees it before it is in user mode again, and leaves. */
-void process_end(struct process *p, uint32_t status, const struct thread *except)
+void threads_end(struct process *p, const struct thread *except)
+{
+	EACH_THREAD (p, t) {
+		if (t == except || t->leaving)
+			continue;
+		t->leaving = true;
+		thread_wake(t, true);
+		unpark(&t->waiting);
+	}
+}
+
+void process_end(struct process *p, uint32_t status, struct thread *except)
 {
 	if (p->ending)
 		return;
@@ -15,13 +26,9 @@ void process_end(struct process *p, uint32_t status, const struct thread *except
 	p->status = status;
 	if (p->stop)
 		stop_end(p);
-	EACH_THREAD (p, t) {
-		t->leaving = true;
-		if (t == except)
-			continue;
-		thread_wake(t, true);
-		unpark(&t->waiting);
-	}
+	threads_end(p, except);
+	if (except)
+		except->leaving = true;
 }
 
 void parent_tell(struct process *p, int32_t code, uint32_t status)
@@ -154,11 +161,12 @@ verdict thread_leave(struct thread *t, struct request *r)
 	thread_remove(t);
 	if (p->thread_count > 0 && slot == p->slot)
 		zombie_identify(p);
+	/* Which may wait in execve for that. */
+	if (p->thread_count == 1)
+		unpark(&FIRST_THREAD(p)->waiting);
 	if (p->thread_count == 0) {
 		vfork_end(p);
 		process_leave(p);
-	} else if (p->gathering && p->thread_count == 1) {
-		unpark(&p->gathering->waiting);
 	} else if (p->stop) {
 		stop_check(p);
 	}

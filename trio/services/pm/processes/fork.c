@@ -119,11 +119,13 @@ static void tell_numbers(struct thread *t, uint32_t caller, uint64_t flags, stru
 /* vfork: runs again when the child has left the memory, or the parent is to end. */
 static verdict wait_for_child(struct thread *t, struct request *r)
 {
-	if (t->vforking && !t->leaving)
-		return park_hard(&t->waiting, r);
-	if (t->vforking)
-		process_numbered((int32_t)r->scratch[CHILD])->vfork_parent = 0;
-	t->vforking = false;
+	struct process *child = process_numbered((int32_t)r->scratch[CHILD]);
+
+	if (child && child->vfork_parent == t) {
+		if (!t->leaving)
+			return park_hard(&t->waiting, r);
+		child->vfork_parent = NULL;
+	}
 	return answer(r, (int64_t)r->scratch[CHILD]);
 }
 
@@ -169,21 +171,18 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	kernel_task_start(t->slot);
 	if (!(flags & CLONE_VFORK))
 		return answer(r, number);
-	p->vfork_parent = self->slot + 1;
-	self->vforking = true;
+	p->vfork_parent = self;
 	r->scratch[CHILD] = (uint64_t)number;
 	return wait_for_child(self, r);
 }
 
 void vfork_end(struct process *child)
 {
-	struct thread *parent;
+	struct thread *parent = child->vfork_parent;
 
-	if (!child->vfork_parent)
+	if (!parent)
 		return;
-	parent = &pm.threads[child->vfork_parent - 1];
-	child->vfork_parent = 0;
-	parent->vforking = false;
+	child->vfork_parent = NULL;
 	unpark(&parent->waiting);
 }
 

@@ -35,8 +35,9 @@ void thread_remove(struct thread *t);
 /* fork.c: the child uses its parent's memory no more. */
 void vfork_end(struct process *child);
 
-/* exit.c. `status`: as wait4 tells it. `except` is the caller's own, that attends or leaves anyway. */
-void process_end(struct process *p, uint32_t status, const struct thread *except);
+/* exit.c. `except` is the caller's own, that attends or leaves anyway; `status`: as wait4 tells it. */
+void threads_end(struct process *p, const struct thread *except);
+void process_end(struct process *p, uint32_t status, struct thread *except);
 verdict thread_leave(struct thread *t, struct request *r);
 void parent_tell(struct process *p, int32_t code, uint32_t status);
 void shut_down(void);

@@ -52,7 +52,24 @@ static bool segment_is_good(const struct elf_segment *s, uint64_t bias)
 	return bias || page_down(s->address) >= LOWEST;
 }
 
-/* Every segment must be as elf_map needs it. Finds the heap's place, and where the headers are in memory. */
+/* Of so many bytes somewhere; a table of each level reaches 2 MiB, 1 GiB, 512 GiB. */
+uint64_t tables_most(uint64_t bytes)
+{
+	return (bytes >> 21) + (bytes >> 30) + (bytes >> 39) + 6;
+}
+
+/* Its own pages: all where it may be written, else those beyond the file. */
+static uint64_t segment_need(const struct image *image, const struct elf_segment *s)
+{
+	uint64_t start = image->bias + s->address, end = page_up(start + s->size), own = page_down(start);
+
+	if (s->file_size && !(s->flags & PF_WRITE))
+		own = page_up(start + s->file_size);
+	return (end - own) / PAGE + tables_most(end - page_down(start));
+}
+
+/* Every segment must be as elf_map needs it. Finds the heap's place, where the headers are in memory, and how much of
+ * that the program needs. */
 static int64_t segments_check(struct image *image, const struct elf_header *h)
 {
 	bool some = false;
@@ -67,6 +84,7 @@ static int64_t segments_check(struct image *image, const struct elf_header *h)
 		if (!segment_is_good(s, image->bias))
 			return -ENOEXEC;
 		some = true;
+		image->need += s->size ? segment_need(image, s) : 0;
 		image->heap = MAX(image->heap, page_up(image->bias + s->address + s->size));
 		if (h->segments >= s->offset && h->segments < s->offset + s->file_size)
 			image->headers = image->bias + s->address + (h->segments - s->offset);
@@ -102,6 +120,7 @@ int64_t elf_check(struct image *image, bool is_interpreter)
 	image->bias = h->type == ET_EXEC ? 0 : is_interpreter ? INTERPRETER_BASE : MOVABLE_BASE;
 	image->entry = image->bias + h->entry;
 	image->header_count = h->segment_count;
+	image->need = 0;
 	return segments_check(image, h);
 }
 
@@ -109,32 +128,6 @@ static uint32_t protection_of(const struct elf_segment *s)
 {
 	return (s->flags & PF_READ ? PROT_READ : 0) | (s->flags & PF_WRITE ? PROT_WRITE : 0) |
 	       (s->flags & PF_EXECUTE ? PROT_EXEC : 0);
-}
-
-/* Of so many bytes somewhere; a table of each level reaches 2 MiB, 1 GiB, 512 GiB. */
-uint64_t tables_most(uint64_t bytes)
-{
-	return (bytes >> 21) + (bytes >> 30) + (bytes >> 39) + 6;
-}
-
-/* Its own pages: all where it may be written, else those beyond the file. */
-static uint64_t segment_need(const struct image *image, const struct elf_segment *s)
-{
-	uint64_t start = image->bias + s->address, end = page_up(start + s->size), own = page_down(start);
-
-	if (s->file_size && !(s->flags & PF_WRITE))
-		own = page_up(start + s->file_size);
-	return (end - own) / PAGE + tables_most(end - page_down(start));
-}
-
-uint64_t elf_need(const struct image *image)
-{
-	uint64_t pages = 0;
-
-	for (uint32_t i = 0; i < image->header_count; i++)
-		if (image->segments[i].type == PT_LOAD && image->segments[i].size)
-			pages += segment_need(image, &image->segments[i]);
-	return pages;
 }
 
 /* What the file has of it, then zeros: the rest of the last page where it may be written, and whole pages. */

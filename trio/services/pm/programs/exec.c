@@ -1,8 +1,7 @@
 /* exec.c: a process executes a program. The file is found and checked, and the other threads are made to leave, while
  * the caller's memory is still there; from `committed` on a failure ends the process, as its old program is gone.
  *
- * The handler runs again after it was parked. What was found so far is kept in the thread's image only once the file
- * is checked; before that it begins anew, and then meets in memory what it had to wait for. */
+ * The handler runs again after it was parked. What was done so far is kept in the thread's image. */
 #include "abi/files.h"
 #include "people/people.h"
 #include "processes/processes.h"
@@ -33,7 +32,7 @@ void image_drop(struct thread *t)
 	t->image = NULL;
 }
 
-/* Opens a program and reads its beginning. */
+/* Opens a program and reads its beginning; again, where it had to wait. */
 static int64_t image_open(const struct thread *t, struct image *image, int32_t directory, struct grant path,
 			  uint32_t flags)
 {
@@ -52,16 +51,22 @@ static int64_t image_open(const struct thread *t, struct image *image, int32_t d
 	return 0;
 }
 
-/* Until it is no script any more. */
+/* What the path names; for a script what its first line does, until it is no script any more. */
 static int64_t find_program(const struct thread *t, struct image *image, int32_t directory, uint32_t flags)
 {
 	const struct strings *s = &image->given;
-	int64_t n;
+	int64_t is_script;
 
-	TRY(image_open(t, image, directory, grant_read(s->bytes, s->path), flags));
-	while ((n = script_take(image)) > 0)
-		TRY(image_open(t, image, AT_FDCWD, grant_read(s->bytes + s->path, (size_t)n), 0));
-	return n < 0 ? n : elf_check(image, false);
+	do {
+		const char *argument = s->bytes + s->path;
+
+		if (image->scripts)
+			TRY(image_open(t, image, AT_FDCWD, grant_read(argument, strlen(argument) + 1), 0));
+		else
+			TRY(image_open(t, image, directory, grant_read(s->bytes, s->path), flags));
+		TRY(is_script = script_take(image));
+	} while (is_script);
+	return elf_check(image, false);
 }
 
 /* One that names an interpreter of its own does not get it, as under Linux. */
@@ -70,47 +75,29 @@ static int64_t find_interpreter(const struct thread *t, struct image *image)
 	struct grant path;
 
 	TRY(elf_interpreter(image, &path));
-	image->interpreter = pages_take(1);
+	if (!image->interpreter)
+		image->interpreter = pages_take(1);
 	if (!image->interpreter)
 		return -ENOMEM;
 	TRY(image_open(t, image->interpreter, AT_FDCWD, path, 0));
 	return elf_check(image->interpreter, true);
 }
 
-/* A quarter of what the stack may have, within Linux's bounds. */
-static uint64_t most_arguments(const struct process *p)
-{
-	uint64_t quarter = p->limits[RLIMIT_STACK].soft / 4;
-
-	return MIN(MAX(quarter, SMALLEST_ARGUMENTS), MOST_ARGUMENTS);
-}
-
 static int64_t prepare(struct thread *t, int32_t directory, uint32_t flags)
 {
 	struct image *image = t->image;
+	/* A quarter of what the stack may have, within Linux's bounds. */
+	uint64_t quarter = t->process->limits[RLIMIT_STACK].soft / 4;
 
 	TRY(find_program(t, image, directory, flags));
 	if (image->names_interpreter)
 		TRY(find_interpreter(t, image));
 	image->stack = image->given.used + ((uint64_t)image->given.argc + image->given.envc + 2) * 8;
-	if (image->stack > most_arguments(t->process))
+	if (image->stack > MIN(MAX(quarter, SMALLEST_ARGUMENTS), MOST_ARGUMENTS))
 		return -E2BIG;
 	image->stack += STACK_FIRST;
-	image->checked = true;
+	image->stage = FOUND;
 	return 0;
-}
-
-/* All threads but this leave. */
-static void gather(struct process *p, struct thread *self)
-{
-	p->gathering = self;
-	EACH_THREAD (p, t) {
-		if (t == self || t->leaving)
-			continue;
-		t->leaving = true;
-		thread_wake(t, true);
-		unpark(&t->waiting);
-	}
 }
 
 /* The one that is left is the process's first from now on, also by its number. */
@@ -118,7 +105,6 @@ static void become_first(struct thread *t)
 {
 	struct process *p = t->process;
 
-	p->gathering = NULL;
 	if (t->number == p->number)
 		return;
 	number_of(t->number)->thread = 0;
@@ -132,21 +118,18 @@ static void become_first(struct thread *t)
  * that its user has not. */
 static bool rights_set(struct process *p, const struct image *image)
 {
-	struct identity *who = &p->identity;
-	bool user = image->mode & S_ISUID, group = (image->mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+	struct ids *user = &p->identity.user, *group = &p->identity.group;
+	uint32_t was_user = user->effective, was_group = group->effective;
 
-	if (p->no_new_rights)
-		user = group = false;
-	if (user)
-		who->user.effective = image->owner;
-	if (group)
-		who->group.effective = image->group;
-	if (user || group || who->user.saved != who->user.effective || who->group.saved != who->group.effective) {
-		who->user.saved = who->user.effective;
-		who->group.saved = who->group.effective;
+	if (image->mode & S_ISUID && !p->no_new_rights)
+		user->effective = image->owner;
+	if ((image->mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && !p->no_new_rights)
+		group->effective = image->group;
+	user->saved = user->effective;
+	group->saved = group->effective;
+	if (user->effective != was_user || group->effective != was_group)
 		credentials_tell(p);
-	}
-	return who->user.effective != who->user.real || who->group.effective != who->group.real;
+	return user->effective != user->real || group->effective != group->real;
 }
 
 /* The last part of the path. */
@@ -161,12 +144,33 @@ static void name_set(struct thread *t, const char *path)
 	memcpy(t->name, name, MIN((size_t)(path - name), NAME_BYTES - 1));
 }
 
-/* The new memory's contents, and the program's entry. -EWAIT, GIVES_WAY: to be called again. */
-static int64_t load(struct thread *t, uint64_t *sp)
+/* Up to the point of no return. */
+static int64_t commit(struct thread *t)
+{
+	struct image *image = t->image;
+	/* Pages of the new memory at most, until the program runs. */
+	uint64_t need = image->need + (image->stack + PAGE - 1) / PAGE + tables_most(image->stack);
+
+	if (t->process->thread_count > 1) {
+		threads_end(t->process, t);
+		return WAITS_FOR_THREADS;
+	}
+	become_first(t);
+	if (image->interpreter)
+		need += image->interpreter->need;
+	TRY(vm_renew(t->slot, need));
+	/* committed */
+	image->stage = COMMITTED;
+	return 0;
+}
+
+/* Once the new memory has its contents the program begins. */
+static int64_t load(struct thread *t)
 {
 	struct process *p = t->process;
 	struct image *image = t->image;
 	const struct strings *s = &image->given;
+	uint64_t entry = image->interpreter ? image->interpreter->entry : image->entry, sp;
 
 	if (!image->pointed) {
 		/* What runs is the program, so it is mapped last. */
@@ -177,15 +181,8 @@ static int64_t load(struct thread *t, uint64_t *sp)
 		TRY(vm_set_limits(t->slot, image->heap, STACK_TOP, MIN(p->limits[RLIMIT_STACK].soft, MOST_STACK),
 				  image->stack));
 	}
-	return stack_write(t, image, rights_set(p, image), sp);
-}
-
-static void begin_program(struct thread *t, uint64_t sp)
-{
-	struct process *p = t->process;
-	uint64_t entry = t->image->interpreter ? t->image->interpreter->entry : t->image->entry;
-
-	name_set(t, t->image->given.bytes);
+	TRY(stack_write(t, image, rights_set(p, image), &sp));
+	name_set(t, s->bytes);
 	image_drop(t);
 	handlers_renew(p);
 	t->stack = t->stack_size = 0;
@@ -195,56 +192,17 @@ static void begin_program(struct thread *t, uint64_t sp)
 	vfork_end(p);
 	thread_named(t);
 	kernel_task_exec(t->slot, entry, sp);
-}
-
-/* Pages that the new memory needs at most, until the program runs. */
-static uint64_t memory_need(const struct image *image)
-{
-	uint64_t interpreter = image->interpreter ? elf_need(image->interpreter) : 0;
-
-	return interpreter + elf_need(image) + (image->stack + PAGE - 1) / PAGE + tables_most(image->stack);
-}
-
-/* Everything up to the point of no return. 0: past it; WAITS_FOR_THREADS: they have still to leave;
- * WAITS_FOR_MEMORY: the old one is going. */
-static int64_t commit(struct thread *t)
-{
-	int64_t result;
-
-	if (t->process->thread_count > 1) {
-		gather(t->process, t);
-		return WAITS_FOR_THREADS;
-	}
-	become_first(t);
-	result = vm_renew(t->slot, memory_need(t->image));
-	if (result != 0)
-		return result == -EWAIT ? WAITS_FOR_MEMORY : result;
-	/* committed */
-	t->image->committed = true;
 	return 0;
 }
 
-/* As far as it goes. -EWAIT: for a disk, GIVES_WAY, WAITS_FOR_THREADS, WAITS_FOR_MEMORY: then it is to be called again,
- * the same. */
+/* As far as it goes. */
 static int64_t execute(struct thread *t, int32_t directory, uint32_t flags)
 {
-	int64_t result = t->image->checked ? 0 : prepare(t, directory, flags);
-	uint64_t sp;
-
-	if (result == 0 && !t->image->committed)
-		result = commit(t);
-	if (result < 0)
-		image_drop(t);
-	if (result != 0)
-		return result;
-	result = load(t, &sp);
-	if (result == 0) {
-		begin_program(t, sp);
-	} else if (result < 0 && result != -EWAIT) {
-		image_drop(t);
-		process_end(t->process, SIGKILL, NULL);
-	}
-	return result;
+	if (t->image->stage == GATHERED)
+		TRY(prepare(t, directory, flags));
+	if (t->image->stage == FOUND)
+		TRY(commit(t));
+	return load(t);
 }
 
 int64_t execute_first(struct thread *t, const char *path)
@@ -261,6 +219,7 @@ int64_t execute_first(struct thread *t, const char *path)
 		return -ENOMEM;
 	memcpy(given->bytes, path, n);
 	TRY(strings_prepend(given, NULL, n - 1));
+	t->image->stage = GATHERED;
 	return execute(t, AT_FDCWD, 0);
 }
 
@@ -270,26 +229,28 @@ verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t
 	struct thread *t = asking(r);
 	int64_t result;
 
-	if (t->leaving) {
-		if (t->image)
-			image_drop(t);
+	if (t->leaving)
 		return refuse(r, EINTR);
-	}
 	if (!t->image)
 		t->image = pages_take(1);
 	if (!t->image)
 		return refuse(r, ENOMEM);
 	/* The strings first: what they lie in goes with the old program. */
-	result = strings_gather(&t->image->given, t->slot, path, arguments, environment);
-	if (result < 0)
-		image_drop(t);
+	result = strings_gather(t->image, t->slot, path, arguments, environment);
 	if (result == 0)
 		result = execute(t, directory, flags);
-	if (result == WAITS_FOR_THREADS)
+	switch (result) {
+	case 0:
+		return answer(r, 0);
+	case WAITS_FOR_THREADS:
 		return park_hard(&t->waiting, r);
-	if (result == GIVES_WAY)
+	case GIVES_WAY:
 		return give_way(r, BY_NOTHING);
-	if (result == WAITS_FOR_MEMORY || result == -EWAIT)
+	case -EWAIT:
 		return park_hard(&pm.disk, r);
+	}
+	if (t->image->stage == COMMITTED)
+		process_end(t->process, SIGKILL, NULL);
+	image_drop(t);
 	return settle(r, result);
 }

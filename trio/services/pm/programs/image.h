@@ -16,33 +16,32 @@
 /* Programs are below; the stack ends here. The last page stays free, as the processor wants it. */
 #define STACK_TOP 0x00007ffffffff000UL
 
-/* Where the gathering of the strings is. */
-enum part { OF_PATH, OF_ARGUMENTS, OF_ENVIRONMENT, GATHERED };
+/* How far it is: strings are gathered; the program was found, and can be executed; the old memory is gone, so that
+ * nothing but the end of the process is left if something fails. */
+enum stage { PATH, ARGUMENTS, ENVIRONMENT, GATHERED, FOUND, COMMITTED };
 
 /* The strings that the program is given, `used` bytes: its path; from `path` on its arguments; from `environment` on
  * that. `next`: the address of the next pointer to one. */
 struct strings {
 	char *bytes;
 	size_t pages, used, path, environment;
-	enum part part;
 	uint32_t argc, envc;
 	uint64_t next;
 };
 
 struct image {
+	enum stage stage;
 	struct strings given;
 	uint32_t file;
 	bool open;
-	/* It can be executed: what follows is to wait for other threads to leave. */
-	bool checked;
-	/* The old memory is gone: nothing but the end of the process is left if something fails. */
-	bool committed;
 	/* How many segments are mapped. */
 	uint32_t mapped;
 	/* st_mode, owner and group of the file. */
 	uint32_t mode, owner, group;
 	uint64_t size;
 	uint64_t bias, entry, headers, heap;
+	/* Pages, with page tables, that elf_map makes the thread's own at most. */
+	uint64_t need;
 	/* Bytes that the stack has at first. */
 	uint64_t stack;
 	uint32_t header_count;
@@ -61,20 +60,19 @@ struct image {
 };
 _Static_assert(sizeof(struct image) <= PAGE, "one page");
 
-/* Of what goes on with an execve: its request is to wait for other threads, or to give way; then it is called again,
- * the same. */
-enum { WAITS_FOR_THREADS = 1, WAITS_FOR_MEMORY, GIVES_WAY };
+/* In place of a negative errno, as -EWAIT: the request is to wait for other threads, or to give way; then it is called
+ * again, the same. */
+enum { WAITS_FOR_THREADS = -EWAIT - 1, GIVES_WAY = -EWAIT - 2 };
 
 /* strings.c: those at the caller's addresses. 0 when all are there, GIVES_WAY, or a negative errno. */
-int64_t strings_gather(struct strings *s, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment);
+int64_t strings_gather(struct image *image, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment);
 /* The first argument goes. */
 void strings_shift(struct strings *s);
 /* One more argument before the others; NULL: the path. 0 or a negative errno. */
 int64_t strings_prepend(struct strings *s, const char *text, size_t length);
 void strings_drop(struct strings *s);
 
-/* script.c: 0: the image is no script. Else the first argument is now what to open instead, of so many bytes with its
- * NUL; or a negative errno. */
+/* script.c: 0: the image is no script; 1: the first argument is now what to open instead; or a negative errno. */
 int64_t script_take(struct image *image);
 
 /* elf.c: makes sense of `head`; reads what of the program headers is elsewhere. 0 or a negative errno, -EWAIT too. */
@@ -83,8 +81,6 @@ int64_t elf_check(struct image *image, bool is_interpreter);
 int64_t elf_interpreter(struct image *image, struct grant *path);
 /* Page tables that so many bytes at one place need at most. */
 uint64_t tables_most(uint64_t bytes);
-/* Pages, with page tables, that elf_map makes the thread's own at most. */
-uint64_t elf_need(const struct image *image);
 /* Maps the rest of the segments into the thread's new, empty memory. The same results. */
 int64_t elf_map(struct thread *t, struct image *image);
 

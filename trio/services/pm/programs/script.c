@@ -39,5 +39,5 @@ int64_t script_take(struct image *image)
 	if (argument < end)
 		TRY(strings_prepend(s, argument, (size_t)(end - argument)));
 	TRY(strings_prepend(s, name, (size_t)(name_end - name)));
-	return name_end - name + 1;
+	return 1;
 }

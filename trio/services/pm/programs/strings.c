@@ -106,32 +106,30 @@ static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 	return 0;
 }
 
-int64_t strings_gather(struct strings *s, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment)
+int64_t strings_gather(struct image *image, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment)
 {
-	int64_t result = 0;
+	struct strings *s = &image->given;
 
-	if (s->part == OF_PATH) {
+	if (image->stage == PATH) {
 		*s = (struct strings){ .bytes = pages_take(1), .pages = 1, .next = arguments };
 		if (!s->bytes)
 			return -ENOMEM;
 		TRY(add_string(s, task, path, PATH_BYTES, -ENAMETOOLONG));
 		s->path = s->used;
-		s->part = OF_ARGUMENTS;
+		image->stage = ARGUMENTS;
 	}
-	if (s->part == OF_ARGUMENTS) {
-		result = add_strings(s, task, &s->argc);
-		if (result != 0)
-			return result;
+	if (image->stage == ARGUMENTS) {
+		TRY(add_strings(s, task, &s->argc));
 		s->environment = s->used;
 		/* A program without arguments gets an empty one, as programs take the first for granted. */
 		if (s->argc == 0)
 			TRY(strings_prepend(s, "", 0));
-		s->part = OF_ENVIRONMENT;
 		s->next = environment;
+		image->stage = ENVIRONMENT;
 	}
-	if (s->part == OF_ENVIRONMENT)
-		result = add_strings(s, task, &s->envc);
-	if (result == 0)
-		s->part = GATHERED;
-	return result;
+	if (image->stage == ENVIRONMENT) {
+		TRY(add_strings(s, task, &s->envc));
+		image->stage = GATHERED;
+	}
+	return 0;
 }

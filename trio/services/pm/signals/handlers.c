@@ -2,20 +2,14 @@
  * are signals that are not left to their default, so that fork copies next to nothing. */
 #include "signals/signals.h"
 
+/* Those that were given back. */
+static struct handlers *free_handlers;
+
 /* There are as many as processes. */
-static struct handlers pool[TASKS], *free_handlers;
-
-void handlers_start(void)
-{
-	for (uint32_t i = 0; i < COUNT_OF(pool); i++) {
-		pool[i].next_free = free_handlers;
-		free_handlers = &pool[i];
-	}
-}
-
 struct handlers *handlers_take(void)
 {
-	struct handlers *h = free_handlers;
+	static struct handlers pool[TASKS], *next = pool;
+	struct handlers *h = free_handlers ? free_handlers : next++;
 
 	free_handlers = h->next_free;
 	h->set = 0;
@@ -86,8 +80,8 @@ verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, st
 
 	if (signal < 1 || signal > SIGNALS || (action.length && (UNBLOCKABLE & SIGNAL_BIT(signal))))
 		return refuse(r, EINVAL);
-	if (action.length && copy_in(&new, action, 0, sizeof new) != 0)
-		return refuse(r, EFAULT);
+	if (action.length)
+		TRY_ANSWER(r, copy_in(&new, action, 0, sizeof new));
 	if (h->set & SIGNAL_BIT(signal))
 		before = h->action[signal - 1];
 	if (action.length)

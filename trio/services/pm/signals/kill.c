@@ -78,8 +78,7 @@ verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signa
 	struct linux_siginfo given;
 	struct information i;
 
-	if (copy_in(&given, information, 0, sizeof given) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(&given, information, 0, sizeof given));
 	i = from_user(from, given.code, given.value);
 	if (signal > SIGNALS)
 		return refuse(r, EINVAL);

@@ -30,8 +30,7 @@ verdict pm_sigmask(struct request *r, uint32_t how, struct grant set, struct gra
 	uint64_t before = t->blocked, mask;
 
 	if (set.length) {
-		if (copy_in(&mask, set, 0, sizeof mask) != 0)
-			return refuse(r, EFAULT);
+		TRY_ANSWER(r, copy_in(&mask, set, 0, sizeof mask));
 		if (how > SIG_SETMASK)
 			return refuse(r, EINVAL);
 		if (how == SIG_BLOCK)
@@ -53,23 +52,21 @@ verdict pm_sigpending(struct request *r, struct grant to)
 }
 
 /* The old mask comes back with attend. */
-static void mask_borrow(struct thread *t, uint64_t mask)
+static int64_t mask_borrow(struct thread *t, struct grant mask)
 {
-	if (!t->restore) {
+	uint64_t set;
+
+	TRY(copy_in(&set, mask, 0, sizeof set));
+	if (!t->restore)
 		t->saved = t->blocked;
-		t->restore = true;
-	}
-	mask_set(t, mask);
+	t->restore = true;
+	mask_set(t, set);
+	return 0;
 }
 
 verdict pm_sigmask_wait(struct request *r, struct grant mask)
 {
-	uint64_t set;
-
-	if (copy_in(&set, mask, 0, sizeof set) != 0)
-		return refuse(r, EFAULT);
-	mask_borrow(asking(r), set);
-	return answer(r, 0);
+	return settle(r, mask_borrow(asking(r), mask));
 }
 
 void mask_restore(struct thread *t)
@@ -90,24 +87,10 @@ verdict pm_sigmask_waited(struct request *r)
 verdict pm_sigsuspend(struct request *r, struct grant mask)
 {
 	struct thread *t = asking(r);
-	uint64_t set = t->blocked;
 
-	if (mask.length && copy_in(&set, mask, 0, sizeof set) != 0)
-		return refuse(r, EFAULT);
-	mask_borrow(t, set);
-	if (is_signalled(t))
-		return refuse(r, EINTR);
-	return park(&t->waiting, r);
-}
-
-static verdict taken(struct request *r, struct grant to, uint32_t signal, const struct information *i)
-{
-	struct linux_siginfo out = { .signal = (int32_t)signal, .code = i->code };
-
-	out.pid = (int32_t)i->pid;
-	out.uid = i->uid;
-	out.value = i->value;
-	return answer_with(r, signal, to, &out, sizeof out);
+	if (mask.length)
+		TRY_ANSWER(r, mask_borrow(t, mask));
+	return is_signalled(t) ? refuse(r, EINTR) : park(&t->waiting, r);
 }
 
 verdict pm_sigtimedwait(struct request *r, struct grant wanted, struct grant information, uint64_t deadline)
@@ -117,12 +100,17 @@ verdict pm_sigtimedwait(struct request *r, struct grant wanted, struct grant inf
 	uint32_t signal;
 	uint64_t set;
 
-	if (copy_in(&set, wanted, 0, sizeof set) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(&set, wanted, 0, sizeof set));
 	set &= ~UNBLOCKABLE;
 	signal = signal_take(t, set, &i);
-	if (signal)
-		return taken(r, information, signal, &i);
+	if (signal) {
+		struct linux_siginfo out = { .signal = (int32_t)signal, .code = i.code };
+
+		out.pid = (int32_t)i.pid;
+		out.uid = i.uid;
+		out.value = i.value;
+		return answer_with(r, signal, information, &out, sizeof out);
+	}
 	if (is_signalled(t))
 		return refuse(r, EINTR);
 	if (r->late || deadline <= now())
@@ -139,8 +127,7 @@ verdict pm_sigaltstack(struct request *r, struct grant new, struct grant old, ui
 
 	was.flags = in_use ? SS_ONSTACK : t->stack_size ? 0 : SS_DISABLE;
 	if (new.length) {
-		if (copy_in(&set, new, 0, sizeof set) != 0)
-			return refuse(r, EFAULT);
+		TRY_ANSWER(r, copy_in(&set, new, 0, sizeof set));
 		if (in_use)
 			return refuse(r, EPERM);
 		if (set.flags & ~(SS_DISABLE | SS_ONSTACK) || set.flags == (SS_DISABLE | SS_ONSTACK))

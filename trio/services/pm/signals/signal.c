@@ -17,14 +17,18 @@ struct queued {
 	struct information information;
 };
 
-static struct queued pool[QUEUED], *free_queued;
+/* Those that were used never yet begin at `unused`. */
+static struct queued pool[QUEUED], *unused = pool, *free_queued;
 
-void signals_start(void)
+/* NULL: there is none. */
+static struct queued *queued_take(void)
 {
-	for (uint32_t i = 0; i < QUEUED; i++) {
-		pool[i].next_free = free_queued;
-		free_queued = &pool[i];
-	}
+	struct queued *one = free_queued;
+
+	if (!one)
+		return unused < pool + QUEUED ? unused++ : NULL;
+	free_queued = one->next_free;
+	return one;
 }
 
 static void queued_free(struct process *p, struct queued *one)
@@ -46,24 +50,23 @@ void pending_flush(struct process *p, struct pending *pending, uint64_t set)
 /* A signal below SIGRTMIN waits at most once; it waits also where there is no room for what comes with it. */
 static int64_t pending_add(struct process *p, struct pending *pending, uint32_t signal, const struct information *i)
 {
-	struct queued *one = free_queued;
+	struct queued *one = NULL;
 
 	if (signal < SIGRTMIN && pending->set & SIGNAL_BIT(signal))
 		return 0;
 	if (!pending->set)
 		list_start(&pending->queued);
-	if (!one || (signal >= SIGRTMIN && p->queued >= p->limits[RLIMIT_SIGPENDING].soft)) {
-		if (signal >= SIGRTMIN && i->code < 0)
-			return -EAGAIN;
-		pending->set |= SIGNAL_BIT(signal);
-		return 0;
-	}
+	if (signal < SIGRTMIN || p->queued < p->limits[RLIMIT_SIGPENDING].soft)
+		one = queued_take();
+	if (!one && signal >= SIGRTMIN && i->code < 0)
+		return -EAGAIN;
 	/* committed */
-	free_queued = one->next_free;
+	pending->set |= SIGNAL_BIT(signal);
+	if (!one)
+		return 0;
 	p->queued++;
 	*one = (struct queued){ .signal = signal, .information = *i };
 	list_add(&pending->queued, &one->link);
-	pending->set |= SIGNAL_BIT(signal);
 	return 0;
 }
 
@@ -167,7 +170,7 @@ int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const 
 		return 0;
 	if (bit & (STOPS | SIGNAL_BIT(SIGCONT)))
 		undo_opposite(p, signal);
-	if (is_ignored(p, t ? t : CONTAINER(p->threads.next, struct thread, of_process), signal))
+	if (is_ignored(p, t ? t : FIRST_THREAD(p), signal))
 		return 0;
 	if (signal == SIGKILL) {
 		process_end(p, SIGKILL, NULL);

@@ -44,7 +44,6 @@ static inline struct information from_user(const struct process *p, int32_t code
 }
 
 /* handlers.c */
-void handlers_start(void);
 struct handlers *handlers_take(void);
 void handlers_give(struct handlers *handlers);
 void handlers_copy(struct handlers *to, const struct handlers *from);
@@ -58,9 +57,7 @@ static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 	return h->set & SIGNAL_BIT(signal) ? h->action[signal - 1].handler : SIG_DFL;
 }
 
-/* signal.c */
-void signals_start(void);
-/* `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
+/* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */
 int64_t signal_send(struct process *p, struct thread *t, uint32_t signal, const struct information *i);
 /* The kernel's own, without information. */
 void signal_plain(struct process *p, uint32_t signal);
