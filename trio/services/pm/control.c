@@ -11,11 +11,10 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 	char new[NAME_BYTES] = { 0 };
 	long length = copy_string(new, sizeof new, name);
 
-	if (length == -EFAULT)
-		return refuse(r, EFAULT);
 	/* What is too long is cut. */
-	if (length < 0 && copy_in(new, name, 0, sizeof new - 1) != 0)
-		return refuse(r, EFAULT);
+	if (length == -ENAMETOOLONG)
+		length = copy_in(new, name, 0, sizeof new - 1);
+	TRY_ANSWER(r, length);
 	new[NAME_BYTES - 1] = '\0';
 	memcpy(t->name, new, sizeof new);
 	thread_named(t);
@@ -63,7 +62,7 @@ verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 
 	if (from >= PORTS || count == 0 || count > PORTS - from)
 		return refuse(r, EINVAL);
-	if (on && t->process->identity.user.effective != 0)
+	if (on && !is_root(t->process))
 		return refuse(r, EPERM);
 	return settle(r, kernel_task_ports(t->slot, (uint32_t)from, (uint32_t)count, on != 0));
 }
@@ -71,7 +70,7 @@ verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 /* Written back first what is not yet on a disk: the handler runs again until that is done. */
 verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command)
 {
-	if (asking(r)->process->identity.user.effective != 0)
+	if (!is_root(asking(r)->process))
 		return refuse(r, EPERM);
 	if (magic != REBOOT_MAGIC || (magic_2 != REBOOT_MAGIC_2A && magic_2 != REBOOT_MAGIC_2B &&
 				      magic_2 != REBOOT_MAGIC_2C && magic_2 != REBOOT_MAGIC_2D))
@@ -120,15 +119,14 @@ verdict pm_affinity(struct request *r, int32_t thread, struct grant to)
 		return refuse(r, ESRCH);
 	if (to.length < sizeof set || to.length % sizeof set)
 		return refuse(r, EINVAL);
-	return copy_out(to, 0, &set, sizeof set) == 0 ? answer(r, sizeof set) : refuse(r, EFAULT);
+	return answer_with(r, sizeof set, to, &set, sizeof set);
 }
 
 verdict pm_set_affinity(struct request *r, int32_t thread, struct grant from)
 {
 	uint64_t set = 0;
 
-	if (copy_in(&set, from, 0, MIN(from.length, sizeof set)) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(&set, from, 0, MIN(from.length, sizeof set)));
 	if (!is_thread(thread))
 		return refuse(r, ESRCH);
 	return set & 1 ? answer(r, 0) : refuse(r, EINVAL);

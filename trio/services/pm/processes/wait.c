@@ -2,6 +2,9 @@
 #include "people/people.h"
 #include "processes/processes.h"
 
+/* Options that wait4 and waitid know. */
+#define OF_BOTH ((uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE))
+
 static bool is_meant(const struct process *child, uint32_t which, int32_t pid, uint32_t options)
 {
 	if (which == P_PID && child->number != pid)
@@ -49,60 +52,43 @@ struct wish {
 	struct grant to, usage;
 };
 
-static int64_t write_usage(const struct process *child, struct grant to)
-{
-	struct usage sum;
-
-	if (to.length == 0)
-		return 0;
-	sum = process_usage(child);
-	usage_add(&sum, &child->children_usage);
-	return usage_write(to, &sum);
-}
-
-/* What waitid tells of a status: an exit status or a signal. */
-static int32_t status_of(uint32_t status, int32_t code)
-{
-	if (code == CLD_KILLED)
-		return (int32_t)(status & 0x7f);
-	return code == CLD_CONTINUED ? SIGCONT : (int32_t)(status >> 8 & 0xff);
-}
-
-static verdict tell_information(struct request *r, struct grant to, int32_t number, uint32_t uid, uint32_t status,
+static verdict tell_information(struct request *r, struct grant to, const struct process *child, uint32_t status,
 				int32_t code)
 {
 	struct linux_siginfo i = { .signal = SIGCHLD, .code = code };
 
-	i.pid = number;
-	i.uid = uid;
-	i.status = status_of(status, code);
+	i.pid = child->number;
+	i.uid = child->identity.user.real;
+	/* An exit status or a signal. */
+	i.status = code == CLD_CONTINUED ? SIGCONT : (int32_t)(code == CLD_KILLED ? status & 0x7f : status >> 8 & 0xff);
 	/* Linux writes these fields and no others. */
 	return answer_with(r, 0, to, &i, to.length);
 }
 
-/* It is not told again. */
-static void told(struct process *child, int32_t code)
+static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status, int32_t code)
 {
+	verdict told;
+
+	if (w->usage.length) {
+		struct usage sum = process_usage(child);
+
+		usage_add(&sum, &child->children_usage);
+		TRY_ANSWER(r, usage_write(w->usage, &sum));
+	}
+	if (w->information)
+		told = tell_information(r, w->to, child, status, code);
+	else
+		told = answer_with(r, child->number, w->to, &status, sizeof status);
+	if (w->options & WNOWAIT)
+		return told;
+	/* It is not told again. */
 	if (child->zombie)
 		process_reap(child);
 	else if (code == CLD_STOPPED)
 		child->tell_stopped = false;
 	else
 		child->tell_continued = false;
-}
-
-static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status, int32_t code)
-{
-	int32_t number = child->number;
-	uint32_t uid = child->identity.user.real;
-
-	if (write_usage(child, w->usage) != 0)
-		return refuse(r, EFAULT);
-	if (!(w->options & WNOWAIT))
-		told(child, code);
-	if (w->information)
-		return tell_information(r, w->to, number, uid, status, code);
-	return answer_with(r, number, w->to, &status, sizeof status);
+	return told;
 }
 
 static verdict wait_for_child(struct request *r, struct wish *w)
@@ -134,15 +120,10 @@ static verdict wait_for_child(struct request *r, struct wish *w)
 
 verdict pm_wait4(struct request *r, int32_t pid, struct grant status, uint32_t options, struct grant usage)
 {
-	struct wish w = { .which = pid > 0     ? P_PID
-				   : pid == -1 ? P_ALL
-					       : P_PGID,
-			  .options = options | WEXITED,
-			  .pid = pid < 0 ? -pid : pid,
-			  .to = status,
-			  .usage = usage };
+	uint32_t which = pid > 0 ? P_PID : P_PGID;
+	struct wish w = { pid == -1 ? P_ALL : which, options | WEXITED, pid < 0 ? -pid : pid, false, status, usage };
 
-	if (options & ~(uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE))
+	if (options & ~OF_BOTH)
 		return refuse(r, EINVAL);
 	return pid == INT32_MIN ? refuse(r, ESRCH) : wait_for_child(r, &w);
 }
@@ -152,7 +133,7 @@ verdict pm_waitid(struct request *r, uint32_t which, int32_t pid, struct grant i
 {
 	struct wish w = { which, options, pid, true, information, usage };
 
-	if (options & ~(uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE | WEXITED | WNOWAIT))
+	if (options & ~(OF_BOTH | WEXITED | WNOWAIT))
 		return refuse(r, EINVAL);
 	if (which > P_PGID || (which == P_PID && pid <= 0) || (which == P_PGID && pid < 0))
 		return refuse(r, EINVAL);

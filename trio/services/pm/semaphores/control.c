@@ -7,7 +7,6 @@
 
 static verdict inform(struct request *r, bool used, struct grant to)
 {
-	const struct semaphores *all = &semaphores;
 	struct linux_seminfo info = {
 		.map = SEMMNS,
 		.sets = SEMMNI,
@@ -16,14 +15,21 @@ static verdict inform(struct request *r, bool used, struct grant to)
 		.of_a_set = SEMMSL,
 		.operations = SEMOPM,
 		.undos_of_a_process = SEMOPM,
-		.undo_bytes = used ? (int32_t)all->count : UNDO_BYTES,
+		.undo_bytes = UNDO_BYTES,
 		.greatest = SEMVMX,
-		.adjustment = used ? (int32_t)all->total : SEMAEM,
+		.adjustment = SEMAEM,
 	};
 
-	if (copy_out(to, 0, &info, sizeof info) != 0)
-		return refuse(r, EFAULT);
-	return answer(r, all->top > 0 ? all->top - 1 : 0);
+	if (used)
+		info.undo_bytes = info.adjustment = 0;
+	for (uint32_t place = 0; used && place < semaphores.top; place++) {
+		const struct semaphore_set *s = semaphores.sets[place];
+
+		/* Sets there are, and semaphores. */
+		info.undo_bytes += s != NULL;
+		info.adjustment += s ? (int32_t)s->count : 0;
+	}
+	return answer_with(r, semaphores.top > 0 ? semaphores.top - 1 : 0, to, &info, sizeof info);
 }
 
 /* Of a time since boot, which is never 0 for what has happened. */
@@ -47,26 +53,14 @@ static verdict status(struct request *r, const struct semaphore_set *s, int64_t 
 	};
 
 	out.perm.sequence = (uint16_t)(s->id >> SEMAPHORE_PLACE_BITS);
-	return copy_out(to, 0, &out, sizeof out) != 0 ? refuse(r, EFAULT) : answer(r, value);
+	return answer_with(r, value, to, &out, sizeof out);
 }
 
 static bool is_owner(const struct process *p, const struct semaphore_set *s)
 {
 	uint32_t user = p->identity.user.effective;
 
-	return user == 0 || user == s->uid || user == s->cuid;
-}
-
-static verdict set_owner(struct request *r, struct semaphore_set *s, const struct linux_ipc_perm *new)
-{
-	/* No user and no group has this number. */
-	if (new->uid == UINT32_MAX || new->gid == UINT32_MAX)
-		return refuse(r, EINVAL);
-	s->uid = new->uid;
-	s->gid = new->gid;
-	s->mode = new->mode & MODE_ALL;
-	s->changed = now();
-	return answer(r, 0);
+	return is_root(p) || user == s->uid || user == s->cuid;
 }
 
 /* What only its owner may. */
@@ -74,64 +68,66 @@ static verdict control_set(struct request *r, struct semaphore_set *s, bool remo
 {
 	struct linux_semid_ds new;
 
-	if (!remove && copy_in(&new, from, 0, sizeof new) != 0)
-		return refuse(r, EFAULT);
+	if (!remove)
+		TRY_ANSWER(r, copy_in(&new, from, 0, sizeof new));
 	if (!s)
 		return refuse(r, EINVAL);
 	if (!is_owner(asking(r)->process, s))
 		return refuse(r, EPERM);
-	if (!remove)
-		return set_owner(r, s, &new.perm);
-	set_remove(s);
+	if (remove) {
+		set_remove(s);
+		return answer(r, 0);
+	}
+	/* No user and no group has this number. */
+	if (new.perm.uid == UINT32_MAX || new.perm.gid == UINT32_MAX)
+		return refuse(r, EINVAL);
+	s->uid = new.perm.uid;
+	s->gid = new.perm.gid;
+	s->mode = new.perm.mode & MODE_ALL;
+	s->changed = now();
 	return answer(r, 0);
 }
 
-static int64_t values_set(struct semaphore_set *s, uint16_t *values, struct grant from, int32_t process)
+static verdict values_set(struct request *r, struct semaphore_set *s, uint32_t first, uint32_t count,
+			  const uint16_t *values)
 {
-	if (copy_in(values, from, 0, s->count * sizeof *values) != 0)
-		return -EFAULT;
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (values[i] > SEMVMX)
-			return -ERANGE;
+			return refuse(r, ERANGE);
 	/* committed */
-	for (uint32_t i = 0; i < s->count; i++)
-		s->semaphores[i] = (struct semaphore){ values[i], process };
-	undo_forget(s, 0, s->count);
+	for (uint32_t i = 0; i < count; i++)
+		s->semaphores[first + i] = (struct semaphore){ values[i], asking(r)->process->number };
+	undo_forget(s, first, count);
 	s->changed = now();
-	return 0;
+	return update_share(r, s);
 }
 
 static verdict all_values(struct request *r, struct semaphore_set *s, bool set, struct grant memory)
 {
-	size_t pages = pages_for(s->count * sizeof(uint16_t));
+	size_t pages = pages_for(s->count * sizeof(uint16_t)), bytes = s->count * sizeof(uint16_t);
 	uint16_t *values = pages_take(pages);
-	int64_t result;
+	verdict v;
 
 	if (!values)
 		return refuse(r, ENOMEM);
-	if (set) {
-		result = values_set(s, values, memory, asking(r)->process->number);
-	} else {
+	if (!set) {
 		for (uint32_t i = 0; i < s->count; i++)
 			values[i] = (uint16_t)s->semaphores[i].value;
-		result = copy_out(memory, 0, values, s->count * sizeof *values);
+		v = settle(r, copy_out(memory, 0, values, bytes));
+	} else if (copy_in(values, memory, 0, bytes) != 0) {
+		v = refuse(r, EFAULT);
+	} else {
+		v = values_set(r, s, 0, s->count, values);
 	}
 	pages_give(values, pages);
-	return set && result == 0 ? update_share(r, s) : settle(r, result);
-}
-
-static verdict set_value(struct request *r, struct semaphore_set *s, uint32_t number, int32_t value)
-{
-	s->semaphores[number] = (struct semaphore){ value, asking(r)->process->number };
-	undo_forget(s, number, 1);
-	s->changed = now();
-	return update_share(r, s);
+	return v;
 }
 
 verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t command, int32_t value, struct grant memory)
 {
 	bool by_place = command == SEM_STAT || command == SEM_STAT_ANY, sets = command == SETVAL || command == SETALL;
 	struct semaphore_set *s = by_place ? set_at(id) : set_of(id);
+	uint16_t one = (uint16_t)value;
 
 	if (r->again)
 		return update_share(r, s);
@@ -155,7 +151,7 @@ verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t comman
 		return refuse(r, EINVAL);
 	switch (command) {
 	case SETVAL:
-		return set_value(r, s, (uint32_t)number, value);
+		return values_set(r, s, (uint32_t)number, 1, &one);
 	case GETVAL:
 		return answer(r, s->semaphores[number].value);
 	case GETPID:

@@ -7,8 +7,6 @@ enum { STATE, VALUE, COUNT };
 enum { FRESH, SETTLED, UPDATES };
 
 #define BLOCKED 1
-/* Operations that one run looks at before it gives way, if it has done some. */
-#define SHARE_OPERATIONS (16 * SHARE_PAGES)
 /* Queues of a set. */
 enum { CONSTANT, ALTERING };
 
@@ -48,26 +46,24 @@ static int64_t attempt(struct semaphore_set *s, struct request *r)
 	const struct process *p = asking(r)->process;
 	struct undo *u = undo_of(p, s);
 	int64_t result = 0;
-	uint64_t done;
+	uint64_t done = 0;
 
-	for (done = 0; done < r->scratch[COUNT]; done++) {
+	for (; done < r->scratch[COUNT] && result == 0; done++) {
 		const struct linux_sembuf *o = &operations[done];
 
 		result = apply(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
-		if (result != 0)
-			break;
 	}
-	if (result == 0) {
-		for (uint32_t i = 0; i < done; i++)
-			s->semaphores[operations[i].number].process = p->number;
+	if (result != 0)
+		r->scratch[VALUE] = --done;
+	else
 		s->operated = now();
-		return 0;
-	}
-	r->scratch[VALUE] = done;
 	while (done-- > 0) {
 		const struct linux_sembuf *o = &operations[done];
 
-		revert(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
+		if (result != 0)
+			revert(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
+		else
+			s->semaphores[o->number].process = p->number;
 	}
 	return result;
 }
@@ -79,14 +75,14 @@ static void settle_waiting(struct request *r, int64_t result)
 	unpark_request(r);
 }
 
-/* Whether it still waits. */
-static int64_t attempt_waiting(struct semaphore_set *s, struct request *r)
+/* Returns whether it has been done. */
+static bool attempt_waiting(struct semaphore_set *s, struct request *r)
 {
 	int64_t result = attempt(s, r);
 
 	if (result != BLOCKED)
 		settle_waiting(r, result);
-	return result;
+	return result == 0;
 }
 
 static void update_constant(struct semaphore_set *s)
@@ -95,33 +91,21 @@ static void update_constant(struct semaphore_set *s)
 		(void)attempt_waiting(s, r);
 }
 
-/* The first that can go on; then all are looked at again from the first, for whom it may have made room. Where nobody
- * before it has several operations, and it itself has one, it has not: that was a decrement. */
+/* The first that can go on; then all are to be looked at again from the first, for whom it may have made room. Where
+ * nobody before it has several operations, and it itself has one, it has not: that was a decrement. */
 bool set_update(struct semaphore_set *s)
 {
-	struct queue *q = &s->waiting[ALTERING];
 	bool several = false;
-	uint64_t work = 0;
 
+	s->updating = true;
 	update_constant(s);
-	for (struct link *at = q->head.next, *next; at != &q->head; at = next) {
-		struct request *r = CONTAINER(at, struct request, link);
-		int64_t result;
-
-		next = at->next;
+	LIST_EACH (struct request, r, &s->waiting[ALTERING].head, link) {
 		several |= r->scratch[COUNT] > 1;
-		work += r->scratch[COUNT];
-		result = attempt_waiting(s, r);
-		if (result != 0)
+		if (!attempt_waiting(s, r))
 			continue;
 		update_constant(s);
-		if (!several)
-			continue;
-		next = q->head.next;
-		if (work >= SHARE_OPERATIONS) {
-			s->updating = true;
+		if (several)
 			return false;
-		}
 	}
 	s->updating = false;
 	return true;
@@ -218,8 +202,7 @@ verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_
 		*own = pages_take(1);
 	if (!*own)
 		return refuse(r, ENOMEM);
-	if (copy_in(*own, operations, 0, count * sizeof **own) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(*own, operations, 0, count * sizeof **own));
 	r->scratch[COUNT] = count;
 	s = set_of(id);
 	return s ? begin(r, s, deadline) : refuse(r, EINVAL);

@@ -30,7 +30,6 @@ struct undo {
 	struct semaphore_set *set;
 	/* Of the process's slot. */
 	uint32_t slot;
-	bool given_back;
 	int16_t adjust[];
 };
 
@@ -50,11 +49,8 @@ struct semaphore_set {
 
 struct semaphores {
 	struct semaphore_set *sets[SEMMNI];
-	/* Sets; places up to the last that is taken; no place below this one is free. */
-	uint32_t count, top, lowest;
-	uint32_t last_place, sequence;
-	/* In all sets. */
-	uint32_t total;
+	/* Places up to the last that is taken. */
+	uint32_t top;
 	/* By the slot of a thread, of its present call: a page, once there was one. */
 	struct linux_sembuf *operations[TASKS];
 	/* By the slot of a process. */

@@ -42,7 +42,7 @@ bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wa
 	const struct identity *who = &p->identity;
 	uint32_t granted = s->mode;
 
-	if (who->user.effective == 0)
+	if (is_root(p))
 		return true;
 	if (who->user.effective == s->cuid || who->user.effective == s->uid)
 		granted >>= 6;
@@ -53,45 +53,31 @@ bool may_use(const struct process *p, const struct semaphore_set *s, uint32_t wa
 
 static struct semaphore_set *set_keyed(int32_t key)
 {
-	const struct semaphores *all = &semaphores;
-
-	for (uint32_t place = 0; place < all->top; place++)
-		if (all->sets[place] && all->sets[place]->key == key)
-			return all->sets[place];
+	for (uint32_t place = 0; place < semaphores.top; place++)
+		if (semaphores.sets[place] && semaphores.sets[place]->key == key)
+			return semaphores.sets[place];
 	return NULL;
 }
 
-/* A place for a new set, of which there is one, and its id: the numbers above the place change before a place comes
- * again. */
-static int32_t place_take(struct semaphores *all, struct semaphore_set *s)
-{
-	uint32_t place = all->lowest;
-
-	while (all->sets[place])
-		place++;
-	if (place <= all->last_place)
-		all->sequence = (all->sequence + 1) % SEQUENCES;
-	all->last_place = place;
-	all->lowest = place + 1;
-	all->top = MAX(all->top, place + 1);
-	all->sets[place] = s;
-	return (int32_t)(all->sequence << SEMAPHORE_PLACE_BITS | place);
-}
-
+/* The numbers above the place in an id are other ones each time. */
 static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t flags)
 {
+	static uint32_t sequence;
 	const struct identity *who = &asking(r)->process->identity;
-	struct semaphores *all = &semaphores;
 	struct semaphore_set *s;
+	uint32_t place = 0;
 
 	if (count == 0)
 		return refuse(r, EINVAL);
-	if (all->count == SEMMNI || count > SEMMNS - all->total)
+	while (place < SEMMNI && semaphores.sets[place])
+		place++;
+	if (place == SEMMNI)
 		return refuse(r, ENOSPC);
 	s = pages_take(set_pages(count));
 	if (!s)
 		return refuse(r, ENOMEM);
 	/* committed */
+	s->id = (int32_t)(sequence++ % SEQUENCES << SEMAPHORE_PLACE_BITS | place);
 	s->key = key;
 	s->uid = s->cuid = who->user.effective;
 	s->gid = s->cgid = who->group.effective;
@@ -101,25 +87,18 @@ static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t fla
 	list_start(&s->undos);
 	list_start(&s->waiting[0].head);
 	list_start(&s->waiting[1].head);
-	s->id = place_take(all, s);
-	all->count++;
-	all->total += count;
+	semaphores.sets[place] = s;
+	semaphores.top = MAX(semaphores.top, place + 1);
 	return answer(r, s->id);
 }
 
 void set_remove(struct semaphore_set *s)
 {
-	struct semaphores *all = &semaphores;
-	uint32_t place = place_of(s->id);
-
 	set_refuse(s);
 	undo_remove(s);
-	all->sets[place] = NULL;
-	all->lowest = MIN(all->lowest, place);
-	while (all->top > 0 && !all->sets[all->top - 1])
-		all->top--;
-	all->count--;
-	all->total -= s->count;
+	semaphores.sets[place_of(s->id)] = NULL;
+	while (semaphores.top > 0 && !semaphores.sets[semaphores.top - 1])
+		semaphores.top--;
 	pages_give(s, set_pages(s->count));
 }
 

@@ -60,7 +60,7 @@ void undo_remove(struct semaphore_set *s)
 }
 
 /* As far as it can be done: a value is never below 0, nor above what it may be. */
-static void give_back(const struct undo *u, int32_t number)
+static void give_back(struct undo *u, int32_t number)
 {
 	struct semaphore_set *s = u->set;
 
@@ -69,6 +69,7 @@ static void give_back(const struct undo *u, int32_t number)
 			continue;
 		s->semaphores[i].value = MIN(MAX(s->semaphores[i].value + u->adjust[i], 0), SEMVMX);
 		s->semaphores[i].process = number;
+		u->adjust[i] = 0;
 	}
 	s->operated = now();
 }
@@ -80,9 +81,7 @@ bool undo_do(const struct process *p)
 	for (uint32_t left = SHARE_UNDOS; (u = semaphores.undos[p->slot]); left--) {
 		if (left == 0)
 			return false;
-		if (!u->given_back)
-			give_back(u, p->number);
-		u->given_back = true;
+		give_back(u, p->number);
 		if (!set_update(u->set))
 			return false;
 		undo_drop(u);

@@ -152,8 +152,8 @@ verdict pm_setitimer(struct request *r, uint32_t which, struct grant new, struct
 	struct linux_itimerval timer = { 0 }, before;
 	uint64_t value, interval;
 
-	if (new.length && copy_in(&timer, new, 0, sizeof timer) != 0)
-		return refuse(r, EFAULT);
+	if (new.length)
+		TRY_ANSWER(r, copy_in(&timer, new, 0, sizeof timer));
 	if (which > ITIMER_PROF || !ns_of(&timer.value, &value) || !ns_of(&timer.interval, &interval))
 		return refuse(r, EINVAL);
 	before = timer_tell(p, which);
@@ -186,7 +186,7 @@ static verdict time_set(struct request *r, const struct linux_timespec *time)
 {
 	if (time->seconds < 0 || (uint64_t)time->nanoseconds >= NS_PER_SECOND)
 		return refuse(r, EINVAL);
-	if (asking(r)->process->identity.user.effective != 0)
+	if (!is_root(asking(r)->process))
 		return refuse(r, EPERM);
 	return settle(r, clock_set(time->seconds, time->nanoseconds));
 }
@@ -197,7 +197,8 @@ verdict pm_settime(struct request *r, uint32_t clock, struct grant from)
 
 	if (clock != CLOCK_REALTIME)
 		return refuse(r, EINVAL);
-	return copy_in(&time, from, 0, sizeof time) != 0 ? refuse(r, EFAULT) : time_set(r, &time);
+	TRY_ANSWER(r, copy_in(&time, from, 0, sizeof time));
+	return time_set(r, &time);
 }
 
 /* The second argument, a time zone, is that of Greenwich. */
@@ -206,12 +207,12 @@ verdict pm_settimeofday(struct request *r, struct grant from, struct grant zone)
 	struct linux_timeval given;
 	int32_t ignored[2];
 
-	if (from.length && copy_in(&given, from, 0, sizeof given) != 0)
-		return refuse(r, EFAULT);
-	if (zone.length && copy_in(ignored, zone, 0, sizeof ignored) != 0)
-		return refuse(r, EFAULT);
+	if (from.length)
+		TRY_ANSWER(r, copy_in(&given, from, 0, sizeof given));
+	if (zone.length)
+		TRY_ANSWER(r, copy_in(ignored, zone, 0, sizeof ignored));
 	if (!from.length)
-		return asking(r)->process->identity.user.effective != 0 ? refuse(r, EPERM) : answer(r, 0);
+		return is_root(asking(r)->process) ? answer(r, 0) : refuse(r, EPERM);
 	if ((uint64_t)given.microseconds > MICROSECONDS)
 		return refuse(r, EINVAL);
 	return time_set(r, &(struct linux_timespec){ given.seconds, given.microseconds * 1000 });
