@@ -76,7 +76,7 @@ struct thread {
 	uint64_t awaiting;
 	/* Where it is parked for sigtimedwait, as vfork's parent, or until the other threads have left (execve). */
 	struct queue waiting;
-	/* CLONE_CHILD_SETTID, to be done in its own memory; CLONE_CHILD_CLEARTID. */
+	/* CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID: addresses; 0: none. */
 	uint64_t set_tid, clear_tid;
 	uint64_t stack, stack_size;
 	char name[NAME_BYTES];

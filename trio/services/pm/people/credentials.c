@@ -34,62 +34,44 @@ verdict pm_getid(struct request *r, uint32_t which)
 	return which < COUNT_OF(ids) ? answer(r, ids[which]) : refuse(r, EINVAL);
 }
 
-static bool is_own(const struct ids *ids, uint32_t id)
-{
-	return id == KEEP || id == ids->real || id == ids->effective || id == ids->saved;
-}
+/* Of its own ids, which one that is not root may take; all may be kept. */
+enum { REAL = 1, EFFECTIVE = 2, SAVED = 4, ANY = REAL | EFFECTIVE | SAVED };
 
-/* setresuid. */
-static int64_t set_three(struct ids *ids, const struct ids *new, bool root)
+static bool may_take(const struct ids *ids, uint32_t id, uint32_t which)
 {
-	if (!root && (!is_own(ids, new->real) || !is_own(ids, new->effective) || !is_own(ids, new->saved)))
-		return -EPERM;
-	if (new->real != KEEP)
-		ids->real = new->real;
-	if (new->effective != KEEP)
-		ids->effective = new->effective;
-	if (new->saved != KEEP)
-		ids->saved = new->saved;
-	return 0;
-}
-
-/* setuid: root sets all three. */
-static int64_t set_one(struct ids *ids, uint32_t id, bool root)
-{
-	if (id == KEEP)
-		return -EINVAL;
-	if (!root && id != ids->real && id != ids->saved)
-		return -EPERM;
-	return set_three(ids, root ? &(struct ids){ id, id, id } : &(struct ids){ KEEP, id, KEEP }, root);
-}
-
-/* setreuid: the saved one becomes the effective one where the real one is set, or the effective one to another value
- * than the real one has. */
-static int64_t set_two(struct ids *ids, uint32_t real, uint32_t effective, bool root)
-{
-	bool saves = real != KEEP || (effective != KEEP && effective != ids->real);
-	uint32_t saved = effective != KEEP ? effective : ids->effective;
-
-	if (!root && real != KEEP && real != ids->real && real != ids->effective)
-		return -EPERM;
-	return set_three(ids, &(struct ids){ real, effective, saves ? saved : KEEP }, root);
+	return id == KEEP || (which & REAL && id == ids->real) || (which & EFFECTIVE && id == ids->effective) ||
+	       (which & SAVED && id == ids->saved);
 }
 
 verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved)
 {
 	struct process *p = asking(r)->process;
 	struct ids *ids = group ? &p->identity.group : &p->identity.user, new = { real, effective, saved };
-	int64_t result;
+	uint32_t as_real = ANY, as_effective = ANY;
 
-	if (exact == 2)
-		result = set_one(ids, real, is_root(p));
-	else if (exact == 1)
-		result = set_three(ids, &new, is_root(p));
-	else
-		result = set_two(ids, real, effective, is_root(p));
-	if (result == 0)
-		credentials_tell(p);
-	return settle(r, result);
+	if (exact == 2) {
+		/* setuid: root sets all three. */
+		if (real == KEEP)
+			return refuse(r, EINVAL);
+		new = is_root(p) ? (struct ids){ real, real, real } : (struct ids){ KEEP, real, KEEP };
+		as_effective = REAL | SAVED;
+	} else if (exact == 0) {
+		/* setreuid: the saved one becomes the effective one where the real one is set, or the effective one to
+		 * another value than the real one has. */
+		new.saved = KEEP;
+		if (real != KEEP || (effective != KEEP && effective != ids->real))
+			new.saved = effective != KEEP ? effective : ids->effective;
+		as_real = REAL | EFFECTIVE;
+	}
+	if (!is_root(p) && !(may_take(ids, new.real, as_real) && may_take(ids, new.effective, as_effective) &&
+			     may_take(ids, new.saved, ANY)))
+		return refuse(r, EPERM);
+	/* committed */
+	ids->real = new.real != KEEP ? new.real : ids->real;
+	ids->effective = new.effective != KEEP ? new.effective : ids->effective;
+	ids->saved = new.saved != KEEP ? new.saved : ids->saved;
+	credentials_tell(p);
+	return answer(r, 0);
 }
 
 verdict pm_getresids(struct request *r, uint32_t group, struct grant real, struct grant effective, struct grant saved)

@@ -34,9 +34,7 @@ void process_end(struct process *p, uint32_t status, struct thread *except)
 void parent_tell(struct process *p, int32_t code, uint32_t status)
 {
 	struct process *parent = p->parent;
-	struct information i = {
-		.code = code, .pid = (uint32_t)p->number, .uid = p->identity.user.real, .value = status
-	};
+	struct information i = from_user(p, code, status);
 	bool ended = code == CLD_EXITED || code == CLD_KILLED;
 	uint32_t signal = ended ? p->exit_signal : SIGCHLD;
 	const struct linux_sigaction *action = &parent->handlers->action[SIGCHLD - 1];
@@ -74,9 +72,9 @@ static void tell_of_end(struct process *p)
 }
 
 /* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
-static void wake_orphaned(int32_t group, const struct process *except)
+static void wake_orphaned(int32_t group)
 {
-	if (pm.stopped == 0 || !group_is_orphaned(group, except))
+	if (pm.stopped == 0 || !group_is_orphaned(group))
 		return;
 	EACH_PROCESS (p)
 		if (p->group == group && p->stop) {
@@ -99,7 +97,7 @@ static void give_children_to_init(struct process *p)
 		if (child->zombie)
 			tell_of_end(child);
 		else if (child->group != p->group && child->session == p->session)
-			wake_orphaned(child->group, p);
+			wake_orphaned(child->group);
 	}
 }
 
@@ -131,7 +129,7 @@ static void process_leave(struct process *p)
 	if (!list_is_empty(&p->children))
 		give_children_to_init(p);
 	if (pm.stopped && p->parent->group != p->group && p->parent->session == p->session)
-		wake_orphaned(p->group, p);
+		wake_orphaned(p->group);
 	handlers_give(p->handlers);
 	tell_of_end(p);
 }

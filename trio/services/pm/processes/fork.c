@@ -93,27 +93,16 @@ static struct thread *thread_fork(struct process *p, const struct thread *from, 
 	memcpy(t->name, from->name, sizeof t->name);
 	if (flags & CLONE_CHILD_CLEARTID)
 		t->clear_tid = child_tid;
+	/* It writes that itself before it is in user mode. */
+	if (flags & CLONE_CHILD_SETTID) {
+		t->set_tid = child_tid;
+		kernel_task_attend(slot, false);
+	}
 	if (!(flags & CLONE_VM) || flags & CLONE_VFORK) {
 		t->stack = from->stack;
 		t->stack_size = from->stack_size;
 	}
 	return t;
-}
-
-/* The new thread's number, where its maker wants it; addresses that are none do no harm. */
-static void tell_numbers(struct thread *t, uint32_t caller, uint64_t flags, struct grant parent_tid, uint64_t child_tid)
-{
-	if (flags & CLONE_PARENT_SETTID)
-		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
-	if (!(flags & CLONE_CHILD_SETTID))
-		return;
-	if (flags & CLONE_VM) {
-		(void)copy_out(grant_caller(caller, child_tid, sizeof t->number), 0, &t->number, sizeof t->number);
-		return;
-	}
-	/* Its memory is its own: it will do it. */
-	t->set_tid = child_tid;
-	kernel_task_attend(t->slot, false);
 }
 
 /* vfork: runs again when the child has left the memory, or the parent is to end. */
@@ -167,7 +156,9 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 		p = process_fork(p, (uint32_t)slot, number, flags);
 	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
 	thread_identify(t);
-	tell_numbers(t, self->slot, flags, parent_tid, child_tid);
+	/* An address that is none does no harm. */
+	if (flags & CLONE_PARENT_SETTID)
+		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
 	kernel_task_start(t->slot);
 	if (!(flags & CLONE_VFORK))
 		return answer(r, number);

@@ -1,14 +1,12 @@
 /* groups.c: process groups and sessions. */
 #include "processes/processes.h"
 
-/* Nobody in the group has a parent in another group of the same session. `except` counts no more, as member and as
- * parent. */
-bool group_is_orphaned(int32_t group, const struct process *except)
+bool group_is_orphaned(int32_t group)
 {
 	EACH_PROCESS (p) {
 		const struct process *parent = p->parent;
 
-		if (p->group == group && p != except && !p->zombie && parent && parent != except && parent != pm.init &&
+		if (p->group == group && !p->zombie && parent && !parent->zombie && parent != pm.init &&
 		    parent->group != group && parent->session == p->session)
 			return false;
 	}
@@ -34,6 +32,14 @@ verdict pm_getsid(struct request *r, int32_t pid)
 	return p ? answer(r, p->session) : refuse(r, ESRCH);
 }
 
+static struct process *member_of(int32_t group)
+{
+	EACH_PROCESS (p)
+		if (p->group == group)
+			return p;
+	return NULL;
+}
+
 verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 {
 	struct process *self = asking(r)->process, *p = named(r, pid), *member;
@@ -50,7 +56,7 @@ verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 		return refuse(r, EPERM);
 	if (group == 0)
 		group = p->number;
-	member = group == p->number ? p : group_numbered(group);
+	member = group == p->number ? p : member_of(group);
 	if (!member || member->session != self->session)
 		return refuse(r, EPERM);
 	if (group == p->group)
@@ -65,7 +71,7 @@ verdict pm_setsid(struct request *r)
 {
 	struct process *p = asking(r)->process;
 
-	if (p->group == p->number || group_numbered(p->number))
+	if (p->group == p->number || member_of(p->number))
 		return refuse(r, EPERM);
 	/* committed */
 	number_set(&p->group, p->number);

@@ -16,8 +16,6 @@ void number_set(int32_t *user, int32_t number);
 /* NULL: there is none. */
 struct thread *thread_numbered(int32_t number);
 struct process *process_numbered(int32_t number);
-/* A member. */
-struct process *group_numbered(int32_t group);
 /* Tells vfs who a thread is, which is in /proc too. */
 void thread_identify(const struct thread *t);
 /* And its name, which is new; else it is the one that it has, in a new thread its maker's. */
@@ -42,8 +40,7 @@ verdict thread_leave(struct thread *t, struct request *r);
 void parent_tell(struct process *p, int32_t code, uint32_t status);
 void shut_down(void);
 
-/* groups.c: nobody in the group has a parent in another group of the same session. `except` counts no more, as member
- * and as parent. */
-bool group_is_orphaned(int32_t group, const struct process *except);
+/* groups.c: nobody in the group has a parent in another group of the same session. */
+bool group_is_orphaned(int32_t group);
 
 #endif

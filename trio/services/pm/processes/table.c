@@ -60,14 +60,6 @@ struct process *process_numbered(int32_t number)
 	return slot ? &pm.processes[slot - 1] : NULL;
 }
 
-struct process *group_numbered(int32_t group)
-{
-	EACH_PROCESS (p)
-		if (p->group == group)
-			return p;
-	return NULL;
-}
-
 static void identify(const struct process *p, uint32_t slot, int32_t number, int32_t nice, char state,
 		     struct grant name)
 {

@@ -23,24 +23,18 @@ static void process_reap(struct process *p)
 	process_remove(p);
 }
 
-/* What there is to tell of one child, as wait4's status; 0 in `code`: nothing. */
-static uint32_t news_of(struct process *child, uint32_t options, int32_t *code)
+/* In place of a status: nothing. */
+#define NO_NEWS UINT32_MAX
+#define CONTINUED 0xffffU
+
+/* What there is to tell of one child, as wait4's status. */
+static uint32_t news_of(const struct process *child, uint32_t options)
 {
-	*code = 0;
-	if (child->zombie) {
-		if (options & WEXITED)
-			*code = child->status & 0x7f ? CLD_KILLED : CLD_EXITED;
-		return child->status;
-	}
-	if (child->tell_stopped && options & WUNTRACED) {
-		*code = CLD_STOPPED;
+	if (child->zombie)
+		return options & WEXITED ? child->status : NO_NEWS;
+	if (child->tell_stopped && options & WUNTRACED)
 		return child->stop << 8 | 0x7f;
-	}
-	if (child->tell_continued && options & WCONTINUED) {
-		*code = CLD_CONTINUED;
-		return 0xffff;
-	}
-	return 0;
+	return child->tell_continued && options & WCONTINUED ? CONTINUED : NO_NEWS;
 }
 
 /* What is wanted, and where what is told of it goes; length 0: nowhere. `information`: it is a siginfo, not wait4's
@@ -52,20 +46,24 @@ struct wish {
 	struct grant to, usage;
 };
 
-static verdict tell_information(struct request *r, struct grant to, const struct process *child, uint32_t status,
-				int32_t code)
+static verdict tell_information(struct request *r, struct grant to, const struct process *child, uint32_t status)
 {
-	struct linux_siginfo i = { .signal = SIGCHLD, .code = code };
+	struct linux_siginfo i = { .signal = SIGCHLD };
+	uint32_t killed_by = status & 0x7f;
 
 	i.pid = child->number;
 	i.uid = child->identity.user.real;
-	/* An exit status or a signal. */
-	i.status = code == CLD_CONTINUED ? SIGCONT : (int32_t)(code == CLD_KILLED ? status & 0x7f : status >> 8 & 0xff);
+	i.code = killed_by ? CLD_KILLED : CLD_EXITED;
+	i.status = (int32_t)(killed_by ? killed_by : status >> 8);
+	if (!child->zombie) {
+		i.code = status == CONTINUED ? CLD_CONTINUED : CLD_STOPPED;
+		i.status = (int32_t)(status == CONTINUED ? SIGCONT : status >> 8);
+	}
 	/* Linux writes these fields and no others. */
 	return answer_with(r, 0, to, &i, to.length);
 }
 
-static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status, int32_t code)
+static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status)
 {
 	verdict told;
 
@@ -76,7 +74,7 @@ static verdict tell(struct request *r, struct process *child, const struct wish 
 		TRY_ANSWER(r, usage_write(w->usage, &sum));
 	}
 	if (w->information)
-		told = tell_information(r, w->to, child, status, code);
+		told = tell_information(r, w->to, child, status);
 	else
 		told = answer_with(r, child->number, w->to, &status, sizeof status);
 	if (w->options & WNOWAIT)
@@ -84,10 +82,10 @@ static verdict tell(struct request *r, struct process *child, const struct wish 
 	/* It is not told again. */
 	if (child->zombie)
 		process_reap(child);
-	else if (code == CLD_STOPPED)
-		child->tell_stopped = false;
-	else
+	else if (status == CONTINUED)
 		child->tell_continued = false;
+	else
+		child->tell_stopped = false;
 	return told;
 }
 
@@ -101,15 +99,14 @@ static verdict wait_for_child(struct request *r, struct wish *w)
 	if (w->which == P_PGID && w->pid == 0)
 		w->pid = self->group;
 	EACH_CHILD (self, child) {
-		int32_t code;
-		uint32_t status;
+		uint32_t news;
 
 		if (!is_meant(child, w->which, w->pid, w->options))
 			continue;
 		some = true;
-		status = news_of(child, w->options, &code);
-		if (code)
-			return tell(r, child, w, status, code);
+		news = news_of(child, w->options);
+		if (news != NO_NEWS)
+			return tell(r, child, w, news);
 	}
 	if (!some)
 		return refuse(r, ECHILD);

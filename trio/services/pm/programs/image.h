@@ -53,8 +53,9 @@ struct image {
 	const struct elf_segment *segments;
 	/* How many scripts were on the way to the program. */
 	uint32_t scripts;
-	/* Once its strings are on the stack: which of them the next pointer is to, and where that is to be. */
-	uint64_t pointed, pointers_to;
+	/* Once its strings are on the stack: which of them the next pointer is to; so many words are in `work` on their
+	 * way to where they are to be. */
+	uint64_t pointed, words, words_to;
 	char head[HEAD_BYTES] __attribute__((aligned(8)));
 	char work[WORK_BYTES];
 };

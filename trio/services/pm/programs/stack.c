@@ -9,30 +9,21 @@
 #define WORDS 64
 #define AUXILIARY_WORDS 36
 
-/* Words for the pointers, on their way to the program's memory. */
-struct writer {
-	uint64_t *words;
-	uint32_t count;
-	uint32_t task;
-	uint64_t to;
-	int64_t result;
-};
-
-static void flush(struct writer *w)
+/* What was put goes from the image to the program's memory. */
+static int64_t flush(const struct thread *t, struct image *image)
 {
-	size_t n = w->count * sizeof w->words[0];
+	size_t n = image->words * sizeof(uint64_t);
 
-	if (w->result == 0)
-		w->result = copy_out(grant_caller(w->task, w->to, n), 0, w->words, n);
-	w->to += n;
-	w->count = 0;
+	TRY(copy_out(grant_caller(t->slot, image->words_to, n), 0, image->work, n));
+	image->words_to += n;
+	image->words = 0;
+	return 0;
 }
 
-static void put(struct writer *w, uint64_t word)
+static int64_t put(const struct thread *t, struct image *image, uint64_t word)
 {
-	w->words[w->count++] = word;
-	if (w->count == WORDS)
-		flush(w);
+	((uint64_t *)image->work)[image->words++] = word;
+	return image->words == WORDS ? flush(t, image) : 0;
 }
 
 /* The first of the strings, the path. */
@@ -41,29 +32,27 @@ static uint64_t strings_at(const struct strings *s)
 	return STACK_TOP - 8 - s->used;
 }
 
-/* Pointers to arguments and environment, with a NULL behind each. False: a share of them is done, which is half of what
- * a copy's is, for strings may be of one character. */
-static bool put_pointers(struct writer *w, struct image *image)
+/* Pointers to arguments and environment, with a NULL behind each. GIVES_WAY: a share of them is done, which is half of
+ * what a copy's is, for strings may be of one character. */
+static int64_t put_pointers(const struct thread *t, struct image *image)
 {
 	const struct strings *s = &image->given;
 	uint64_t share_end = image->pointed + SHARE_BYTES / 2;
 
 	while (image->pointed < s->used) {
 		if (image->pointed >= share_end)
-			return false;
+			return GIVES_WAY;
 		if (image->pointed == s->environment)
-			put(w, 0);
-		put(w, strings_at(s) + image->pointed);
+			TRY(put(t, image, 0));
+		TRY(put(t, image, strings_at(s) + image->pointed));
 		image->pointed += strlen(s->bytes + image->pointed) + 1;
 	}
 	if (s->envc == 0)
-		put(w, 0);
-	put(w, 0);
-	return true;
+		TRY(put(t, image, 0));
+	return put(t, image, 0);
 }
 
-static void put_auxiliary(struct writer *w, const struct thread *t, const struct image *image, uint64_t random,
-			  bool secure)
+static int64_t put_auxiliary(const struct thread *t, struct image *image, uint64_t random, bool secure)
 {
 	const struct identity *who = &t->process->identity;
 	const uint64_t words[AUXILIARY_WORDS] = {
@@ -87,17 +76,17 @@ static void put_auxiliary(struct writer *w, const struct thread *t, const struct
 		AT_NULL,   0,
 	};
 
-	if (w->count + AUXILIARY_WORDS > WORDS)
-		flush(w);
-	memcpy(w->words + w->count, words, sizeof words);
-	w->count += AUXILIARY_WORDS;
+	if (image->words + AUXILIARY_WORDS > WORDS)
+		TRY(flush(t, image));
+	memcpy((uint64_t *)image->work + image->words, words, sizeof words);
+	image->words += AUXILIARY_WORDS;
+	return flush(t, image);
 }
 
 int64_t stack_write(struct thread *t, struct image *image, bool secure, uint64_t *sp)
 {
 	const struct strings *s = &image->given;
 	uint64_t random = (strings_at(s) - RANDOM_BYTES) & ~15UL;
-	struct writer w = { .words = (uint64_t *)image->work, .task = t->slot, .to = image->pointers_to };
 
 	*sp = (random - (s->argc + s->envc + 3UL + AUXILIARY_WORDS) * 8) & ~15UL;
 	if (!image->pointed) {
@@ -105,15 +94,9 @@ int64_t stack_write(struct thread *t, struct image *image, bool secure, uint64_t
 		TRY(copy_out(grant_caller(t->slot, random, RANDOM_BYTES), 0, image->work, RANDOM_BYTES));
 		TRY(copy_out(grant_caller(t->slot, strings_at(s), s->used), 0, s->bytes, s->used));
 		image->pointed = s->path;
-		w.to = *sp;
-		put(&w, s->argc);
+		image->words_to = *sp;
+		TRY(put(t, image, s->argc));
 	}
-	if (!put_pointers(&w, image)) {
-		flush(&w);
-		image->pointers_to = w.to;
-		return w.result == 0 ? GIVES_WAY : w.result;
-	}
-	put_auxiliary(&w, t, image, random, secure);
-	flush(&w);
-	return w.result;
+	TRY(put_pointers(t, image));
+	return put_auxiliary(t, image, random, secure);
 }

@@ -6,8 +6,6 @@
 #define PATH_BYTES 4096
 #define MOST_PAGES 512
 #define MOST_STRING (128UL << 10)
-/* Strings that one run gathers. */
-#define SHARE_STRINGS SHARE_PAGES
 
 void strings_drop(struct strings *s)
 {
@@ -82,7 +80,7 @@ static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, si
 }
 
 /* Strings of a vector of pointers that ends with NULL, from `next` on; no vector at all is an empty one. 0: they are
- * all there, GIVES_WAY: it goes on in another run. */
+ * all there, GIVES_WAY: it goes on in another run, after so many strings as a share has pages. */
 static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 {
 	uint64_t pointers[8];
@@ -91,10 +89,9 @@ static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 		/* As many as lie in the same page: what is behind it may not be there. */
 		size_t n = MIN((PAGE - (s->next & (PAGE - 1)) + 7) / 8, COUNT_OF(pointers));
 
-		if (share >= SHARE_STRINGS)
+		if (share >= SHARE_PAGES)
 			return GIVES_WAY;
-		if (copy_in(pointers, grant_caller(task, s->next, sizeof pointers), 0, n * sizeof pointers[0]) != 0)
-			return -EFAULT;
+		TRY(copy_in(pointers, grant_caller(task, s->next, sizeof pointers), 0, n * sizeof pointers[0]));
 		for (size_t i = 0; i < n; i++) {
 			if (pointers[i] == 0)
 				return 0;

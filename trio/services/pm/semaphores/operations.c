@@ -13,30 +13,30 @@ enum { CONSTANT, ALTERING };
 _Static_assert(SEMOPM * sizeof(struct linux_sembuf) <= PAGE, "a page has the operations of a call");
 
 /* One operation, and what it means for the process's end. 0, BLOCKED, -EAGAIN or -ERANGE. */
-static int64_t apply(struct semaphore *s, int16_t *adjust, const struct linux_sembuf *o)
+static int64_t apply(struct semaphore_set *s, struct undo *u, const struct linux_sembuf *o)
 {
-	int32_t value = s->value + o->operation;
+	int32_t value = s->semaphores[o->number].value + o->operation;
 
 	if (value < 0 || (o->operation == 0 && value != 0))
 		return o->flags & IPC_NOWAIT ? -EAGAIN : BLOCKED;
 	if (value > SEMVMX)
 		return -ERANGE;
-	if (o->flags & SEM_UNDO && adjust) {
-		int32_t new = *adjust - o->operation;
+	if (o->flags & SEM_UNDO) {
+		int32_t new = u->adjust[o->number] - o->operation;
 
 		if (new < -SEMAEM - 1 || new > SEMAEM)
 			return -ERANGE;
-		*adjust = (int16_t)new;
+		u->adjust[o->number] = (int16_t)new;
 	}
-	s->value = value;
+	s->semaphores[o->number].value = value;
 	return 0;
 }
 
-static void revert(struct semaphore *s, int16_t *adjust, const struct linux_sembuf *o)
+static void revert(struct semaphore_set *s, struct undo *u, const struct linux_sembuf *o)
 {
-	s->value -= o->operation;
-	if (o->flags & SEM_UNDO && adjust)
-		*adjust = (int16_t)(*adjust + o->operation);
+	s->semaphores[o->number].value -= o->operation;
+	if (o->flags & SEM_UNDO)
+		u->adjust[o->number] = (int16_t)(u->adjust[o->number] + o->operation);
 }
 
 /* All of a call, or none: 0, BLOCKED, or a negative errno. */
@@ -48,22 +48,17 @@ static int64_t attempt(struct semaphore_set *s, struct request *r)
 	int64_t result = 0;
 	uint64_t done = 0;
 
-	for (; done < r->scratch[COUNT] && result == 0; done++) {
-		const struct linux_sembuf *o = &operations[done];
-
-		result = apply(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
-	}
+	while (done < r->scratch[COUNT] && result == 0)
+		result = apply(s, u, &operations[done++]);
 	if (result != 0)
 		r->scratch[VALUE] = --done;
 	else
 		s->operated = now();
 	while (done-- > 0) {
-		const struct linux_sembuf *o = &operations[done];
-
 		if (result != 0)
-			revert(&s->semaphores[o->number], u ? &u->adjust[o->number] : NULL, o);
+			revert(s, u, &operations[done]);
 		else
-			s->semaphores[o->number].process = p->number;
+			s->semaphores[operations[done].number].process = p->number;
 	}
 	return result;
 }

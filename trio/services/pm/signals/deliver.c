@@ -86,7 +86,7 @@ static void take_default(struct thread *t, uint32_t signal)
 		return;
 	if (!(STOPS & SIGNAL_BIT(signal)))
 		process_end(p, signal, t);
-	else if (signal == SIGSTOP || !group_is_orphaned(p->group, NULL))
+	else if (signal == SIGSTOP || !group_is_orphaned(p->group))
 		stop_begin(p, signal, t);
 }
 

@@ -35,7 +35,7 @@ struct information {
 	uint64_t value;
 };
 
-/* Of a signal that `p` sends. */
+/* Of a signal that `p` sends, or that tells of it. */
 static inline struct information from_user(const struct process *p, int32_t code, uint64_t value)
 {
 	return (struct information){

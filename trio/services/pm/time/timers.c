@@ -1,8 +1,8 @@
 /* timers.c: signals at a time, and the setting of the clock. One alarm of the service stands for the first of a sorted
  * list of processes that have timers.
  *
- * ITIMER_REAL is exact. Time on the processor passes no faster than time, so the other timers are looked at when what is
- * left of them could have passed, and again when that has not: at most LOOK_AGAIN late. */
+ * ITIMER_REAL is exact. Time on the processor passes no faster than time, so the other timers are looked at when what
+ * is left of them could have passed, and again when that has not: at most LOOK_AGAIN late. */
 #include "time/timers.h"
 #include "clock.h"
 #include "endpoints.h"
