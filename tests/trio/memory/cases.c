@@ -161,7 +161,6 @@ static void each_call_refused(uint64_t at, uint64_t hog)
 static void out_of_memory(void)
 {
 	uint64_t at = (uint64_t)map(0, MIB, READ_WRITE, ANY), hog, value;
-	struct cursor each = { 0, 0 };
 
 	for (uint64_t i = 0; i < MIB; i += PAGE)
 		CHECK(user_write(1, at + i, i) == 0);
@@ -169,7 +168,7 @@ static void out_of_memory(void)
 	hog = take_all();
 	each_call_refused(at, hog);
 	/* What is promised is there, to the last page. */
-	for (const struct region *r = region_at(space_of(1), each); r != NULL; r = region_next(space_of(1), &each))
+	REGION_EACH (r, space_of(1))
 		for (uint64_t i = r->begin; i < r->end; i += PAGE)
 			CHECK(user_write(1, i, i) == 0);
 	CHECK(frames.free == frames.unpromised);

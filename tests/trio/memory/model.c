@@ -201,19 +201,23 @@ static void op_forget(uint32_t task, uint32_t from, uint32_t count)
 	CHECK(result == (gap ? -ENOMEM : 0));
 }
 
+/* What is behind a gap too, as on Linux. */
 static void op_stay(uint32_t task, uint32_t from, uint32_t count)
 {
-	bool stays = below(4) == 0;
+	bool stays = below(4) == 0, gap = false;
 	int64_t result = ASK(task, advise, address_of(from), count * PAGE, stays ? MADV_DONTFORK : MADV_DOFORK);
-	uint32_t i = 0;
 
-	for (; i < count && processes[task].pages[from + i].mapped; i++) {
+	for (uint32_t i = from; i < from + count; i++) {
+		struct page *p = &processes[task].pages[i];
+
+		gap |= !p->mapped;
 		/* As far as it went. */
-		if (scarce && result != 0)
-			stays = region_find(space_of(task), address_of(from + i))->bits & REGION_NO_FORK;
-		processes[task].pages[from + i].stays = stays;
+		if (scarce && p->mapped && result != 0)
+			p->stays = region_find(space_of(task), address_of(i))->bits & REGION_NO_FORK;
+		else
+			p->stays = p->mapped && stays;
 	}
-	CHECK(result == (i == count ? 0 : -ENOMEM) || is_refused(result));
+	CHECK(result == (gap ? -ENOMEM : 0) || is_refused(result));
 }
 
 static bool are_one_region(const struct page *p, uint32_t count)
