@@ -25,8 +25,6 @@ RINGS: dict[frozenset[str], int] = {
     frozenset({"image_give"}): 2,
     # Numbers of pages have 51 bits, and a table tells six of them apart, or nine.
     frozenset({"tree_cut"}): 10,
-    # A file's tree of zones: three indirections.
-    frozenset({"trim_tree"}): 4,
     # Again after the one block that it needed.
     frozenset({"map_find"}): 2,
     # A socket closed by rights_settle() loses rights, that wait for the present round's end; what waits to be accepted

@@ -164,60 +164,58 @@ static int64_t transfer(struct mount *m, const struct transfer *t)
 	/* Not in the mount: it is in use only while the device answers. */
 	static uint8_t row[REQUEST_MOST];
 	uint64_t sector = (uint64_t)t->buffers[0]->block * (m->block_size / SECTOR);
+	size_t length = (size_t)t->count << m->block_shift, block = m->block_size;
+	bool alone = t->count == 1;
 	int64_t result;
 
-	if (t->count == 1 && t->from)
-		return block_write(m->device, sector, grant_read(t->from, m->block_size));
-	if (t->count == 1)
-		return block_read(m->device, sector, grant_write(t->buffers[0]->bytes, m->block_size));
-	for (uint32_t at = 0; t->from && at < t->count; at++)
-		memcpy(row + ((size_t)at << m->block_shift), t->buffers[at]->bytes, m->block_size);
-	if (t->from)
-		return block_write(m->device, sector, grant_read(row, (size_t)t->count << m->block_shift));
-	result = block_read(m->device, sector, grant_write(row, (size_t)t->count << m->block_shift));
-	for (uint32_t at = 0; result == 0 && at < t->count; at++)
-		memcpy(t->buffers[at]->bytes, row + ((size_t)at << m->block_shift), m->block_size);
+	if (t->from) {
+		for (uint32_t at = 0; !alone && at < t->count; at++)
+			memcpy(row + at * block, t->buffers[at]->bytes, block);
+		return block_write(m->device, sector, grant_read(alone ? t->from : row, length));
+	}
+	result = block_read(m->device, sector, grant_write(alone ? t->buffers[0]->bytes : row, length));
+	for (uint32_t at = 0; !alone && result == 0 && at < t->count; at++)
+		memcpy(t->buffers[at]->bytes, row + at * block, block);
 	return result;
 }
 
-/* There is room for it. */
-static int64_t submit(struct mount *m, const struct transfer *t)
+static void transfer_ended(struct mount *m, const struct transfer *t, int64_t result)
+{
+	if (t->from == m->shadow)
+		m->shadow_busy = false;
+	if (t->from && result < 0)
+		write_failed(m);
+	for (uint32_t at = 0; at < t->count; at++) {
+		struct buffer *b = t->buffers[at];
+
+		b->writing = false;
+		if (!t->from) {
+			b->state = result == 0 ? VALID : t->count == 1 ? FAILED : ALONE;
+			b->recent = true;
+		} else if (result == 0) {
+			buffer_written(m, b);
+		}
+	}
+}
+
+int64_t cache_transfer(struct mount *m, const struct transfer *t)
 {
 	int64_t result = transfer(m, t);
 
-	if (result == -EWAIT) {
-		waits.request = (uint8_t)((waits.request + 1U) % REQUESTS);
-		m->transfers[m->transfer_count++] = *t;
-		for (uint32_t at = 0; at < t->count; at++) {
-			t->buffers[at]->thing = waits.request;
-			t->buffers[at]->writing = t->from != NULL;
-		}
-		return wait_for(waits.request);
+	if (result != -EWAIT) {
+		transfer_ended(m, t, result);
+		return result < 0 ? -EIO : 0;
 	}
-	return result < 0 ? -EIO : 0;
-}
-
-static void read_ended(const struct transfer *t, int64_t result)
-{
+	waits.request = (uint8_t)((waits.request + 1U) % REQUESTS);
+	m->transfers[m->transfer_count++] = *t;
+	m->shadow_busy |= t->from == m->shadow;
 	for (uint32_t at = 0; at < t->count; at++) {
-		t->buffers[at]->state = result == 0 ? VALID : t->count == 1 ? FAILED : ALONE;
-		t->buffers[at]->recent = true;
+		t->buffers[at]->thing = waits.request;
+		t->buffers[at]->writing = t->from != NULL;
+		if (!t->from)
+			t->buffers[at]->state = READING;
 	}
-}
-
-/* Reads blocks in a row into their buffers. 0, -EWAIT, -EIO. */
-static int64_t read_in(struct mount *m, const struct transfer *t)
-{
-	int64_t result;
-
-	if (m->transfer_count == TRANSFERS)
-		return wait_for(ROOM);
-	result = submit(m, t);
-	if (result != -EWAIT)
-		read_ended(t, result);
-	for (uint32_t at = 0; result == -EWAIT && at < t->count; at++)
-		t->buffers[at]->state = READING;
-	return result;
+	return wait_for(waits.request);
 }
 
 /* Begins to read blocks in a row that are not there, by one request. 0: there is nothing to wait for; -EWAIT. */
@@ -235,7 +233,7 @@ static int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
 			break;
 		t.buffers[t.count] = b;
 	}
-	return t.count > 1 && read_in(m, &t) == -EWAIT ? -EWAIT : 0;
+	return t.count > 1 && cache_transfer(m, &t) == -EWAIT ? -EWAIT : 0;
 }
 
 int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
@@ -256,7 +254,9 @@ int64_t cache_read(struct mount *m, uint32_t block, struct buffer **out)
 		b->state = EMPTY;
 		return -EIO;
 	}
-	result = read_in(m, &(struct transfer){ .count = 1, .buffers = { b } });
+	if (m->transfer_count == TRANSFERS)
+		return wait_for(ROOM);
+	result = cache_transfer(m, &(struct transfer){ .count = 1, .buffers = { b } });
 	if (result == 0)
 		*out = b;
 	else if (result != -EWAIT)
@@ -343,30 +343,6 @@ void cache_unlist(struct mount *m, struct buffer *b)
 	m->dirty_count--;
 }
 
-static void write_ended(struct mount *m, const struct transfer *t, int64_t result)
-{
-	if (t->from == m->shadow)
-		m->shadow_busy = false;
-	if (result < 0)
-		write_failed(m);
-	for (uint32_t at = 0; at < t->count; at++) {
-		t->buffers[at]->writing = false;
-		if (result == 0)
-			buffer_written(m, t->buffers[at]);
-	}
-}
-
-int64_t cache_write(struct mount *m, const struct transfer *t)
-{
-	int64_t result = submit(m, t);
-
-	if (result == -EWAIT && t->from == m->shadow)
-		m->shadow_busy = true;
-	if (result == 0)
-		write_ended(m, t, 0);
-	return result;
-}
-
 void cache_poll(struct mount *m)
 {
 	for (uint32_t at = 0; at < m->transfer_count;) {
@@ -380,9 +356,6 @@ void cache_poll(struct mount *m)
 		m->transfers[at] = m->transfers[--m->transfer_count];
 		has_come(t.buffers[0]->thing);
 		has_come(ROOM);
-		if (t.from)
-			write_ended(m, &t, result);
-		else
-			read_ended(&t, result);
+		transfer_ended(m, &t, result);
 	}
 }

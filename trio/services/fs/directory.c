@@ -53,11 +53,19 @@ int64_t name_take(struct grant from, struct name *name)
 	return name->length == 0 ? -ENOENT : 0;
 }
 
-/* Where it ends and its last byte first: names of one directory often begin alike. */
-static inline bool same_name(const struct disk_entry *e, const struct name *name)
+static bool is_dots(const struct disk_entry *e)
 {
-	uint32_t length = name->length;
+	return e->name[0] == '.' && (e->name[1] == 0 || (e->name[1] == '.' && e->name[2] == 0));
+}
 
+/* Where it ends and its last byte first: names of one directory often begin alike. Without a name: any but the dots. */
+static inline bool is_meant(const struct disk_entry *e, const struct name *name)
+{
+	uint32_t length;
+
+	if (!name)
+		return !is_dots(e);
+	length = name->length;
 	return (length == NAME_BYTES || e->name[length] == 0) && e->name[length - 1] == name->bytes[length - 1] &&
 	       memcmp(e->name, name->bytes, length) == 0;
 }
@@ -67,12 +75,12 @@ static void look(struct buffer *b, uint32_t slot, const struct name *name, bool 
 	struct disk_entry *e = entry(b, slot);
 
 	if (e->inode != 0) {
-		if (same_name(e, name))
+		if (is_meant(e, name))
 			s->found = (struct place){ b, b->block, slot, e->inode };
 	} else if (!for_room || s->replaces) {
 		return;
 	} else if (b->removed >> slot & 1) {
-		if (same_name(e, name)) {
+		if (is_meant(e, name)) {
 			s->room = (struct place){ b, b->block, slot, 0 };
 			s->replaces = true;
 		}
@@ -153,7 +161,7 @@ static struct removal *removal_of(struct mount *m, const struct place *p)
 int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *name, struct search *s)
 {
 	uint32_t next = slots(d), per_block = slots_in_block(m), zone;
-	struct buffer *fresh;
+	struct buffer *b;
 
 	if (was_vacated(m, d, name, &s->room))
 		return write_back_first(m);
@@ -164,20 +172,16 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 		return 0;
 	if ((uint64_t)d->size + ENTRY > m->max_size)
 		return -EFBIG;
-	TRY(block_make(m, d, next / per_block, true, &zone, &fresh));
-	if (fresh)
-		dirty_buffer(m, fresh, DIRECTORY, d);
-	else
-		TRY(cache_read(m, zone, &fresh));
-	s->room = (struct place){ fresh, zone, next % per_block, 0 };
+	TRY(block_zone(m, d, next / per_block, &zone));
+	if (zone == 0) {
+		TRY(block_make(m, d, next / per_block, true, &b));
+		dirty_buffer(m, b, DIRECTORY, d);
+	} else {
+		TRY(cache_read(m, zone, &b));
+	}
+	s->room = (struct place){ b, b->block, next % per_block, 0 };
 	s->appends = true;
 	return 0;
-}
-
-static void modified(struct mount *m, struct inode *d)
-{
-	d->modified = d->changed = seconds();
-	inode_dirty(m, d);
 }
 
 void directory_enter(struct mount *m, struct inode *d, const struct search *s, const struct name *name, uint32_t inode)
@@ -196,14 +200,14 @@ void directory_enter(struct mount *m, struct inode *d, const struct search *s, c
 	memcpy(e->name, name->bytes, NAME_BYTES);
 	if (s->appends)
 		d->size = slots(d) * ENTRY + ENTRY;
-	modified(m, d);
+	inode_modified(m, d);
 }
 
 void directory_replace(struct mount *m, struct inode *d, const struct place *p, uint32_t inode)
 {
 	dirty_buffer(m, p->buffer, DIRECTORY, d);
 	entry(p->buffer, p->slot)->inode = inode;
-	modified(m, d);
+	inode_modified(m, d);
 }
 
 void directory_remove(struct mount *m, struct inode *d, const struct place *p)
@@ -218,7 +222,7 @@ void directory_remove(struct mount *m, struct inode *d, const struct place *p)
 		p->buffer->removed |= slot;
 	}
 	entry(p->buffer, p->slot)->inode = 0;
-	modified(m, d);
+	inode_modified(m, d);
 }
 
 int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p, const struct name *name)
@@ -237,7 +241,7 @@ int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p
 		m->vacated[m->vacated_count++] = v;
 	memcpy(e->name, name->bytes, NAME_BYTES);
 	dirty_buffer(m, p->buffer, DIRECTORY, d);
-	modified(m, d);
+	inode_modified(m, d);
 	return 0;
 }
 
@@ -250,23 +254,12 @@ void directory_first(struct mount *m, struct inode *d, struct buffer *b, uint32_
 	b->fresh |= 3;
 }
 
-static bool is_dots(const struct disk_entry *e)
-{
-	return e->name[0] == '.' && (e->name[1] == 0 || (e->name[1] == '.' && e->name[2] == 0));
-}
-
 int64_t directory_is_empty(struct mount *m, struct inode *d)
 {
-	uint32_t count = slots(d), per_block = slots_in_block(m);
-	struct buffer *b = NULL;
+	struct search s;
 
-	for (uint32_t at = 0; at < count; at++) {
-		if (!b || at % per_block == 0)
-			TRY(block_of(m, d, at / per_block, &b));
-		if (entry(b, at % per_block)->inode != 0 && !is_dots(entry(b, at % per_block)))
-			return -ENOTEMPTY;
-	}
-	return 0;
+	TRY(directory_search(m, d, NULL, false, &s));
+	return s.found.inode ? -ENOTEMPTY : 0;
 }
 
 int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
@@ -277,7 +270,7 @@ int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
 		return -EIO;
 	TRY(block_of(m, d, 0, &p->buffer));
 	e = entry(p->buffer, 1);
-	if (e->inode == 0 || e->name[0] != '.' || e->name[1] != '.' || e->name[2] != 0)
+	if (e->inode == 0 || !is_dots(e) || e->name[1] == 0)
 		return -EIO;
 	p->block = p->buffer->block;
 	p->slot = 1;
@@ -305,47 +298,44 @@ static uint32_t put_entry(const struct disk_entry *e, uint64_t next, uint8_t *to
 	return whole;
 }
 
-/* A position is a slot's offset in bytes, as on Linux. */
+/* A position is a slot's offset in bytes, as on Linux. A page of entries at most. */
 int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct grant to, uint64_t *next)
 {
-	uint8_t out[8 * 88];
-	uint32_t per_block;
-	uint64_t done = 0, at = (position + ENTRY - 1) / ENTRY;
-	bool full = false;
+	static uint8_t out[PAGE];
+	uint64_t done = 0, at = (position + ENTRY - 1) / ENTRY, room = MIN(to.length, sizeof(out));
+	int64_t result = 0;
 	struct mount *m;
 	struct inode *d;
 
 	TRY(mount_of(mount, &m));
 	TRY(inode_directory(m, directory, &d));
-	per_block = slots_in_block(m);
 	*next = position;
 	if (position >= d->size)
 		return 0;
-	while (at < slots(d) && !full) {
+	for (; at < slots(d); at++) {
+		const struct disk_entry *e;
+		uint32_t length;
 		struct buffer *b;
-		uint32_t used = 0;
-		int64_t result;
 
 		step_begin(m);
-		result = block_of(m, d, (uint32_t)(at / per_block), &b);
+		result = block_of(m, d, (uint32_t)at / slots_in_block(m), &b);
 		if (result < 0)
-			return done > 0 ? (int64_t)done : result;
-		do {
-			const struct disk_entry *e = entry(b, (uint32_t)(at % per_block));
-			uint64_t room = MIN(sizeof(out), to.length - done);
-			uint32_t length = e->inode ? put_entry(e, (at + 1) * ENTRY, out + used, room - used) : 0;
-
-			full = e->inode && length == 0 && room < sizeof(out);
-			if (e->inode && length == 0)
-				break;
-			used += length;
-			at++;
-		} while (at < slots(d) && at % per_block != 0);
-		if (copy_out(to, done, out, used) != 0)
-			return done > 0 ? (int64_t)done : -EFAULT;
-		done += used;
-		*next = at * ENTRY;
+			break;
+		e = entry(b, (uint32_t)at % slots_in_block(m));
+		if (e->inode == 0)
+			continue;
+		length = put_entry(e, (at + 1) * ENTRY, out + done, room - done);
+		if (length == 0) {
+			result = -EINVAL;
+			break;
+		}
+		done += length;
 	}
+	if (result < 0 && done == 0)
+		return result;
+	if (copy_out(to, 0, out, done) != 0)
+		return -EFAULT;
+	*next = at * ENTRY;
 	touch_access(m, d);
-	return full && done == 0 ? -EINVAL : (int64_t)done;
+	return (int64_t)done;
 }

@@ -32,8 +32,7 @@ int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to
 	struct mount *m;
 	struct inode *i;
 
-	TRY(mount_of(mount, &m));
-	TRY(inode_get(m, inode, &i));
+	TRY(file_of(mount, inode, &m, &i));
 	if (is_directory(i))
 		return -EISDIR;
 	mask = m->block_size - 1;
@@ -74,74 +73,46 @@ int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 	struct mount *m;
 	struct inode *i;
 
-	TRY(mount_of(mount, &m));
-	TRY(inode_get(m, inode, &i));
+	TRY(file_of(mount, inode, &m, &i));
 	return S_ISLNK(i->mode) ? fs_read(mount, inode, 0, to) : -EINVAL;
 }
 
-/* A buffer for `part` bytes from `within` of the file's block. *blank: its content is of no worth yet. */
-static int64_t buffer_to_write(struct mount *m, struct inode *i, uint32_t index, bool whole, struct buffer **b,
-			       bool *blank)
-{
-	bool beyond = (uint64_t)index << m->block_shift >= i->size;
-	uint32_t zone;
-
-	TRY(block_make(m, i, index, !whole, &zone, b));
-	*blank = false;
-	if (*b) {
-		/* New: known by the file, so that it must have some content in any case. */
-		dirty_buffer(m, *b, DATA, NULL);
-		return 0;
-	}
-	*b = cache_present(m, zone);
-	*blank = !*b && (whole || beyond);
-	return *blank ? cache_blank(m, zone, !whole, b) : cache_read(m, zone, b);
-}
-
-/* Over what the file and the cache have: as many blocks as lie side by side. Bytes written, 0: there is nothing to
- * write over; -EFAULT and others. */
-static int64_t write_over(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
+/* A new block; over what the cache has, as many as lie side by side; else one. Bytes written; -EFAULT and others. */
+static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
 {
 	uint32_t mask = m->block_size - 1, shift = m->block_shift, within = (uint32_t)at & mask, zone, count;
-	uint64_t n = at < i->size ? MIN(from.length - done, i->size - at) : 0;
+	uint32_t index = (uint32_t)(at >> shift), n = (uint32_t)MIN(from.length - done, (OVER_MOST << shift) - within);
+	bool whole = within == 0 && n >= m->block_size, beyond = (uint64_t)index << shift >= i->size, blank = false;
 	struct buffer *b;
-	int64_t result;
 
-	if (n == 0)
-		return 0;
-	n = MIN(n, (OVER_MOST << shift) - within);
-	result = block_run(m, i, (uint32_t)(at >> shift), (uint32_t)((within + n + mask) >> shift), &zone, &count);
-	if (result < 0 || zone == 0 || !cache_present(m, zone))
-		return result;
-	TRY(cache_run(m, zone, count, &count, &b));
+	TRY(block_run(m, i, index, (within + n + mask) >> shift, &zone, &count));
+	if (zone != 0 && cache_present(m, zone)) {
+		TRY(cache_run(m, zone, count, &count, &b));
+	} else {
+		count = 1;
+		blank = zone != 0 && (whole || beyond);
+		if (zone == 0)
+			TRY(block_make(m, i, index, !whole, &b));
+		else
+			TRY(blank ? cache_blank(m, zone, !whole, &b) : cache_read(m, zone, &b));
+	}
 	n = MIN(n, (count << shift) - within);
 	for (struct buffer *each = b; count > 0; count--, each = each->ring)
 		dirty_buffer(m, each, DATA, NULL);
-	return copy_in(b->bytes + within, from, done, n) == 0 ? (int64_t)n : -EFAULT;
-}
+	if (copy_in(b->bytes + within, from, done, n) != 0) {
+		/* Bytes that the file had before; a new block must have some content in any case. */
+		uint32_t had = zone == 0 ? 0 : (uint32_t)MIN(n, i->size - MIN(at, i->size));
 
-/* Within one block. Bytes written; -EFAULT and others. */
-static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
-{
-	uint32_t within = (uint32_t)(at & (m->block_size - 1)),
-		 part = (uint32_t)MIN(from.length - done, m->block_size - within);
-	bool whole = part == m->block_size, blank;
-	struct buffer *b = NULL;
-
-	TRY(buffer_to_write(m, i, (uint32_t)(at >> m->block_shift), whole, &b, &blank));
-	if (copy_in(b->bytes + within, from, done, part) != 0) {
+		memset(b->bytes + within + had, 0, n - had);
 		if (blank)
 			cache_forget(m, b->block);
-		else if (at >= i->size)
-			memset(b->bytes + within, 0, part);
 		return -EFAULT;
 	}
-	dirty_buffer(m, b, DATA, NULL);
-	if (at + part > i->size) {
-		i->size = (uint32_t)(at + part);
+	if (at + n > i->size) {
+		i->size = (uint32_t)(at + n);
 		inode_dirty(m, i);
 	}
-	return part;
+	return n;
 }
 
 int64_t fs_write(uint32_t mount, uint32_t number, uint64_t offset, struct grant from)
@@ -151,9 +122,7 @@ int64_t fs_write(uint32_t mount, uint32_t number, uint64_t offset, struct grant 
 	struct mount *m;
 	struct inode *i;
 
-	TRY(mount_of(mount, &m));
-	TRY(change_begin(m));
-	TRY(inode_get(m, number, &i));
+	TRY(file_to_change(mount, number, &m, &i));
 	if (!S_ISREG(i->mode))
 		return is_directory(i) ? -EISDIR : -EINVAL;
 	if (from.length > 0 && offset >= m->max_size)
@@ -162,15 +131,12 @@ int64_t fs_write(uint32_t mount, uint32_t number, uint64_t offset, struct grant 
 	while (result >= 0 && done < from.length) {
 		result = change_begin(m);
 		if (result == 0)
-			result = write_over(m, i, offset + done, from, done);
-		if (result == 0)
 			result = write_piece(m, i, offset + done, from, done);
 		if (result > 0)
 			done += (uint64_t)result;
 	}
 	if (done > 0) {
-		i->modified = i->changed = seconds();
-		inode_dirty(m, i);
+		inode_modified(m, i);
 	}
 	return done > 0 ? (int64_t)done : result;
 }
@@ -199,9 +165,7 @@ int64_t fs_truncate(uint32_t mount, uint32_t number, uint64_t size)
 	struct mount *m;
 	struct inode *i;
 
-	TRY(mount_of(mount, &m));
-	TRY(change_begin(m));
-	TRY(inode_get(m, number, &i));
+	TRY(file_to_change(mount, number, &m, &i));
 	if (!S_ISREG(i->mode))
 		return is_directory(i) ? -EISDIR : -EINVAL;
 	if (size > m->max_size)
@@ -212,7 +176,6 @@ int64_t fs_truncate(uint32_t mount, uint32_t number, uint64_t size)
 	}
 	/* committed */
 	i->size = (uint32_t)size;
-	i->modified = i->changed = seconds();
-	inode_dirty(m, i);
+	inode_modified(m, i);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* inode.c: inodes in memory. One is held by vfs, or dirty until the next write-back, or it stays for as long as its
- * place is not needed. One that has neither a name nor a holder is freed, by pieces where the disk must be asked. */
+ * place is not needed: they are in a row in the order of their last use. One that has neither a name nor a holder is freed, by pieces where the disk must be asked. */
 #include "minixfs.h"
 
 struct inode_page {
@@ -10,7 +10,8 @@ struct inode_page {
 
 #define DAY 86400U
 
-uint32_t seconds(void)
+/* Since 1970. */
+static uint32_t seconds(void)
 {
 	uint64_t epoch = 0;
 
@@ -44,7 +45,7 @@ static void unhash(struct mount *m, struct inode *i)
 
 int64_t inodes_start(struct mount *m)
 {
-	list_start(&m->idle);
+	list_start(&m->used);
 	list_start(&m->dirty_inodes);
 	list_start(&m->doomed);
 	m->inode_buckets = pages_take(INODE_BUCKETS * sizeof(struct inode *) / PAGE);
@@ -74,32 +75,47 @@ static bool grow(struct mount *m)
 	m->inode_count += INODES_IN_PAGE;
 	for (unsigned at = 0; at < INODES_IN_PAGE; at++) {
 		page->inodes[at].turn = m->turn - 1;
-		list_add(&m->idle, &page->inodes[at].idle);
+		list_add(m->used.next, &page->inodes[at].used);
 	}
 	return true;
+}
+
+static void used_now(struct mount *m, struct inode *i)
+{
+	i->turn = m->turn;
+	list_remove(&i->used);
+	list_add(&m->used, &i->used);
+}
+
+static bool is_reusable(const struct mount *m, const struct inode *i)
+{
+	return i->holds == 0 && !is_listed(&i->dirty) && !is_listed(&i->doomed) && i->turn != m->turn;
+}
+
+/* The next to be reused is the one without a number: nothing has been put into it. */
+static void put_back(struct mount *m, struct inode *i)
+{
+	i->number = 0;
+	list_remove(&i->used);
+	list_add(m->used.next, &i->used);
 }
 
 /* One that nobody needs, out of the table. -EWAIT: dirty ones are written first. */
 static int64_t take(struct mount *m, struct inode **out)
 {
-	struct inode *i = CONTAINER(m->idle.next, struct inode, idle);
+	uint32_t tries = m->inode_count;
+	struct inode *i;
 
-	if (list_is_empty(&m->idle) || i->turn == m->turn) {
-		if (!grow(m))
+	do {
+		if (tries-- == 0 && !grow(m))
 			return !list_is_empty(&m->dirty_inodes) && !m->failed ? write_back_first(m) : -ENOMEM;
-		i = CONTAINER(m->idle.previous, struct inode, idle);
-	}
+		i = CONTAINER(m->used.next, struct inode, used);
+		list_remove(&i->used);
+		list_add(&m->used, &i->used);
+	} while (!is_reusable(m, i));
 	unhash(m, i);
-	list_remove(&i->idle);
 	*out = i;
 	return 0;
-}
-
-/* Where nothing has been put into it yet. */
-static void put_back(struct mount *m, struct inode *i)
-{
-	i->number = 0;
-	list_add(m->idle.next, &i->idle);
 }
 
 int64_t table_block(struct mount *m, uint32_t number, struct buffer **b, struct disk_inode **d)
@@ -124,11 +140,10 @@ static void enter(struct mount *m, struct inode *i, uint32_t number)
 	i->number = number;
 	i->hashed = *bucket(m, number);
 	*bucket(m, number) = i;
-	i->turn = m->turn;
 	i->holds = 0;
-	i->dirty = i->doomed = false;
 	i->run.count = 0;
 	i->batch = 0;
+	used_now(m, i);
 }
 
 int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
@@ -138,15 +153,11 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 	struct disk_inode *d;
 
 	if (i) {
-		i->turn = m->turn;
-		if (i->idle.next && !i->doomed) {
-			list_remove(&i->idle);
-			list_add(&m->idle, &i->idle);
-		}
+		used_now(m, i);
 		*out = i;
-		return i->doomed ? -ESTALE : 0;
+		return is_listed(&i->doomed) ? -ESTALE : 0;
 	}
-	if (number == 0 || number >= m->inodes_map.bits || bit_of(m->inodes_map.freed, number))
+	if (number == 0 || number >= m->inodes_map.bits || is_freed(&m->inodes_map, number))
 		return -ESTALE;
 	TRY(table_block(m, number, &b, &d));
 	if (d->mode == 0 || d->links == 0)
@@ -156,7 +167,6 @@ int64_t inode_get(struct mount *m, uint32_t number, struct inode **out)
 	TRY(take(m, &i));
 	enter(m, i, number);
 	i->disk = *d;
-	list_add(&m->idle, &i->idle);
 	*out = i;
 	return 0;
 }
@@ -174,16 +184,14 @@ int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 	TRY(map_find(m, &m->inodes_map, 0, number));
 	/* On a damaged disk a directory may name an inode that the bitmap has as free: what is known of it goes. */
 	*out = find(m, *number);
-	if (*out && ((*out)->holds > 0 || (*out)->doomed))
+	if (*out && ((*out)->holds > 0 || is_listed(&(*out)->doomed)))
 		return -EIO;
-	if (*out) {
-		if ((*out)->dirty)
-			return write_back_first(m);
+	if (*out && is_listed(&(*out)->dirty))
+		return write_back_first(m);
+	if (*out)
 		unhash(m, *out);
-		list_remove(&(*out)->idle);
-	} else {
+	else
 		TRY(take(m, out));
-	}
 	put_back(m, *out);
 	(*out)->turn = m->turn;
 	return 0;
@@ -191,58 +199,49 @@ int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 
 void inode_commit(struct mount *m, struct inode *i, uint32_t number)
 {
-	list_remove(&i->idle);
 	enter(m, i, number);
-	list_add(&m->idle, &i->idle);
 	map_take(m, &m->inodes_map, number);
 	i->disk = (struct disk_inode){ .links = 1 };
 	i->accessed = i->modified = i->changed = seconds();
 	inode_dirty(m, i);
 }
 
-/* Out of the list that it may be in: of the idle, or of the doomed. */
-static void idle_leave(struct inode *i)
-{
-	if (i->idle.next)
-		list_remove(&i->idle);
-}
-
 void inode_hold(struct mount *m, struct inode *i)
 {
-	if (i->holds++ > 0)
-		return;
-	m->held++;
-	idle_leave(i);
-}
-
-/* An inode that is not held is idle, where it is not dirty. */
-static void rest(struct mount *m, struct inode *i)
-{
-	if (i->holds == 0 && !i->dirty && !i->doomed && !i->idle.next)
-		list_add(&m->idle, &i->idle);
+	if (i->holds++ == 0)
+		m->held++;
 }
 
 void inode_dirty(struct mount *m, struct inode *i)
 {
 	i->batch = m->batch;
-	if (i->dirty)
+	if (is_listed(&i->dirty))
 		return;
-	i->dirty = true;
-	if (!i->doomed)
-		idle_leave(i);
-	list_add(&m->dirty_inodes, &i->dirty_link);
+	list_add(&m->dirty_inodes, &i->dirty);
 	alarm_wanted();
+}
+
+void inode_changed(struct mount *m, struct inode *i)
+{
+	i->changed = seconds();
+	inode_dirty(m, i);
+}
+
+void inode_modified(struct mount *m, struct inode *i)
+{
+	inode_changed(m, i);
+	i->modified = i->changed;
 }
 
 /* No block of it is in use any more: what is left of it is its number. */
 static void erase(struct mount *m, struct inode *i)
 {
-	if (i->dirty)
-		list_remove(&i->dirty_link);
-	idle_leave(i);
+	if (is_listed(&i->dirty))
+		list_remove(&i->dirty);
+	if (is_listed(&i->doomed))
+		list_remove(&i->doomed);
 	unhash(m, i);
 	map_give(m, &m->inodes_map, i->number);
-	i->dirty = i->doomed = false;
 	put_back(m, i);
 }
 
@@ -253,11 +252,8 @@ static void reap(struct mount *m, struct inode *i)
 	int64_t result = m->phase != IDLE ? -EWAIT : has_blocks ? blocks_trim(m, i, 0) : 0;
 
 	if (result == -EWAIT || result == -ENOMEM) {
-		if (i->doomed)
-			return;
-		i->doomed = true;
-		idle_leave(i);
-		list_add(&m->doomed, &i->idle);
+		if (!is_listed(&i->doomed))
+			list_add(&m->doomed, &i->doomed);
 		return;
 	}
 	erase(m, i);
@@ -265,7 +261,7 @@ static void reap(struct mount *m, struct inode *i)
 
 void inodes_reap(struct mount *m)
 {
-	LIST_EACH (struct inode, i, &m->doomed, idle) {
+	LIST_EACH (struct inode, i, &m->doomed, doomed) {
 		if (m->phase != IDLE || m->failed)
 			return;
 		step_begin(m);
@@ -275,7 +271,7 @@ void inodes_reap(struct mount *m)
 
 void inode_settle(struct mount *m, struct inode *i)
 {
-	if (i->links == 0 && i->holds == 0 && !i->doomed && !m->read_only && !m->failed)
+	if (i->links == 0 && i->holds == 0 && !is_listed(&i->doomed) && !m->read_only && !m->failed)
 		reap(m, i);
 }
 
@@ -287,14 +283,13 @@ void inode_release(struct mount *m, struct inode *i)
 	if (i->holds > 0)
 		return;
 	m->held--;
-	rest(m, i);
 	inode_settle(m, i);
 }
 
 int64_t inodes_gather(struct mount *m)
 {
 	while (!list_is_empty(&m->dirty_inodes)) {
-		struct inode *i = CONTAINER(m->dirty_inodes.next, struct inode, dirty_link);
+		struct inode *i = CONTAINER(m->dirty_inodes.next, struct inode, dirty);
 		struct disk_inode *d;
 		struct buffer *b;
 
@@ -302,9 +297,7 @@ int64_t inodes_gather(struct mount *m)
 		TRY(table_block(m, i->number, &b, &d));
 		*d = i->disk;
 		dirty_buffer(m, b, INODES, NULL);
-		list_remove(&i->dirty_link);
-		i->dirty = false;
-		rest(m, i);
+		list_remove(&i->dirty);
 	}
 	return 0;
 }
@@ -313,7 +306,7 @@ bool inode_is_dead(struct mount *m, uint32_t number)
 {
 	struct inode *i = find(m, number);
 
-	return i ? i->links == 0 : bit_of(m->inodes_map.freed, number);
+	return i ? i->links == 0 : is_freed(&m->inodes_map, number);
 }
 
 /* Linux's "relatime": once after each change, and once a day. */

@@ -45,6 +45,19 @@ int64_t mount_of(uint32_t number, struct mount **out)
 	return 0;
 }
 
+int64_t file_of(uint32_t mount, uint32_t number, struct mount **m, struct inode **i)
+{
+	TRY(mount_of(mount, m));
+	return inode_get(*m, number, i);
+}
+
+int64_t file_to_change(uint32_t mount, uint32_t number, struct mount **m, struct inode **i)
+{
+	TRY(mount_of(mount, m));
+	TRY(change_begin(*m));
+	return inode_get(*m, number, i);
+}
+
 void alarm_wanted(void)
 {
 	if (fs.alarm_set)
@@ -75,7 +88,7 @@ int64_t fs_release(uint32_t mount, uint32_t inode)
 	struct mount *m;
 	struct inode *i;
 
-	if (mount_of(mount, &m) == 0 && inode_get(m, inode, &i) == 0)
+	if (file_of(mount, inode, &m, &i) == 0)
 		inode_release(m, i);
 	/* Whoever releases may be on the way out of a call that waits. */
 	waits.on = on;
@@ -89,8 +102,7 @@ int64_t fs_attributes(uint32_t mount, uint32_t inode, struct grant to)
 	struct file_attributes a;
 	bool special;
 
-	TRY(mount_of(mount, &m));
-	TRY(inode_get(m, inode, &i));
+	TRY(file_of(mount, inode, &m, &i));
 	special = S_ISCHR(i->mode) || S_ISBLK(i->mode);
 	a = (struct file_attributes){ .inode = inode,
 				      .size = i->size,
@@ -113,11 +125,9 @@ int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which, struct
 	struct mount *m;
 	struct inode *i;
 
-	TRY(mount_of(mount, &m));
+	TRY(file_to_change(mount, inode, &m, &i));
 	if (copy_in(&a, from, 0, sizeof(a)) != 0)
 		return -EFAULT;
-	TRY(change_begin(m));
-	TRY(inode_get(m, inode, &i));
 	if (which & SET_MODE)
 		i->mode = (uint16_t)((i->mode & S_IFMT) | (a.mode & ~(uint32_t)S_IFMT & 07777));
 	if (which & SET_OWNER)
@@ -128,8 +138,7 @@ int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which, struct
 		i->accessed = (uint32_t)(a.accessed / 1000000000);
 	if (which & SET_MODIFIED)
 		i->modified = (uint32_t)(a.modified / 1000000000);
-	i->changed = seconds();
-	inode_dirty(m, i);
+	inode_changed(m, i);
 	return 0;
 }
 

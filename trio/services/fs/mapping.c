@@ -5,9 +5,12 @@
 #define LEVELS 4
 #define RUN_MOST 64U
 
-/* The way to a block: index in the inode, then in each indirect block. */
+/* The way to a block, by pointers: of each its index in the inode or in an indirect block. */
 struct path {
 	uint32_t depth, at[LEVELS];
+	/* As far as it was followed: the last one's number; where they are, and in what buffer, NULL: in the inode. */
+	uint32_t level, *pointer[LEVELS];
+	struct buffer *holder[LEVELS];
 };
 
 static inline uint32_t pointer_shift(const struct mount *m)
@@ -15,106 +18,80 @@ static inline uint32_t pointer_shift(const struct mount *m)
 	return m->block_shift - 2;
 }
 
-/* False: no file is that long. */
-static bool path_of(const struct mount *m, uint32_t index, struct path *path)
+/* No file is longer than three levels reach (take_super). */
+static void path_of(const struct mount *m, uint32_t index, struct path *path)
 {
-	uint32_t shift = pointer_shift(m), mask = (1U << shift) - 1;
-	uint64_t rest = index;
+	uint32_t shift = pointer_shift(m), levels = 0;
+	uint64_t rest = index, here = DIRECT;
 
-	if (rest < DIRECT) {
-		*path = (struct path){ 1, { index } };
-		return true;
+	while (rest >= here) {
+		rest -= here;
+		here = 1ULL << (++levels * shift);
 	}
-	rest -= DIRECT;
-	for (uint32_t levels = 1; levels < LEVELS; levels++) {
-		if (rest < 1ULL << (levels * shift)) {
-			path->depth = levels + 1;
-			path->at[0] = DIRECT + levels - 1;
-			for (uint32_t level = 1; level <= levels; level++)
-				path->at[level] = (uint32_t)(rest >> ((levels - level) * shift)) & mask;
-			return true;
-		}
-		rest -= 1ULL << (levels * shift);
-	}
-	return false;
+	INVARIANT(levels < LEVELS);
+	path->depth = levels + 1;
+	path->at[0] = levels == 0 ? (uint32_t)rest : DIRECT + levels - 1;
+	for (uint32_t level = 1; level <= levels; level++)
+		path->at[level] = (uint32_t)(rest >> ((levels - level) * shift)) & ((1U << shift) - 1);
 }
 
-static inline uint32_t *pointers(struct buffer *b)
+/* As far as there are zones. On a damaged disk one may be named again and again: what was given back already is not
+ * gone through. 0, -EWAIT, -EIO. */
+static int64_t follow(struct mount *m, struct inode *i, struct path *path)
 {
-	return (uint32_t *)b->bytes;
-}
+	path->holder[0] = NULL;
+	path->pointer[0] = &i->zone[path->at[0]];
+	for (path->level = 0; path->level + 1 < path->depth;) {
+		uint32_t zone = *path->pointer[path->level];
+		struct buffer *b;
 
-/* Follows the path as far as it goes: `*present` zones of it, the last in *zone; *holder: the last indirect block. */
-static int64_t follow(struct mount *m, struct inode *i, const struct path *path, uint32_t *present, uint32_t *zone,
-		      struct buffer **holder)
-{
-	uint32_t next = i->zone[path->at[0]];
-
-	*holder = NULL;
-	for (*present = 0; next != 0;) {
-		if (!is_zone(m, next))
-			return -EIO;
-		*zone = next;
-		if (++*present == path->depth)
+		if (!is_zone(m, zone) || is_freed(&m->zones_map, zone))
 			return 0;
-		TRY(cache_read(m, next, holder));
-		next = pointers(*holder)[path->at[*present]];
+		TRY(cache_read(m, zone, &b));
+		path->level++;
+		path->holder[path->level] = b;
+		path->pointer[path->level] = (uint32_t *)b->bytes + path->at[path->level];
 	}
 	return 0;
 }
 
-static bool remembered(const struct run *r, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
+/* The path to a file's block, and its zone, 0: a hole. */
+static int64_t path_find(struct mount *m, struct inode *i, uint32_t index, struct path *path, uint32_t *zone)
 {
-	uint32_t within = index - r->index;
-
-	if (within >= r->count)
-		return false;
-	*zone = r->zone + within;
-	*count = MIN(most, r->count - within);
-	return true;
+	path_of(m, index, path);
+	TRY(follow(m, i, path));
+	*zone = *path->pointer[path->level];
+	return *zone == 0 || (path->level + 1 == path->depth && is_zone(m, *zone)) ? 0 : -EIO;
 }
 
-/* The pointers from the file's block `index` on: *room of them, in the inode or in one indirect block; NULL: a hole. */
-static int64_t pointers_from(struct mount *m, struct inode *i, uint32_t index, const uint32_t **zones, uint32_t *room)
+static void set_pointer(struct mount *m, struct inode *i, const struct path *path, uint32_t level, uint32_t zone)
 {
-	struct path path;
-	struct buffer *holder;
-	uint32_t present, zone = 0;
-
-	*zones = NULL;
-	if (index < DIRECT) {
-		*zones = &i->zone[index];
-		*room = DIRECT - index;
-		return 0;
-	}
-	if (!path_of(m, index, &path))
-		return -EIO;
-	path.depth--;
-	TRY(follow(m, i, &path, &present, &zone, &holder));
-	if (present < path.depth)
-		return 0;
-	TRY(cache_read(m, zone, &holder));
-	*zones = &pointers(holder)[path.at[path.depth]];
-	*room = (1U << pointer_shift(m)) - path.at[path.depth];
-	return 0;
+	*path->pointer[level] = zone;
+	if (path->holder[level])
+		dirty_buffer(m, path->holder[level], INDIRECT, NULL);
+	else
+		inode_dirty(m, i);
 }
 
 /* Where a file is read from one run into the next, all of that is looked for; elsewhere what is asked for alone. */
 int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
 {
 	bool goes_on = index == i->run.index + i->run.count;
+	uint32_t within = index - i->run.index, room, found = 1;
 	const uint32_t *zones;
-	uint32_t room, found = 1;
+	struct path path;
 
-	if (remembered(&i->run, index, most, zone, count))
+	if (within < i->run.count) {
+		*zone = i->run.zone + within;
+		*count = MIN(most, i->run.count - within);
 		return 0;
-	TRY(pointers_from(m, i, index, &zones, &room));
+	}
+	TRY(path_find(m, i, index, &path, zone));
 	*count = 1;
-	*zone = zones ? zones[0] : 0;
 	if (*zone == 0)
 		return 0;
-	if (!is_zone(m, *zone))
-		return -EIO;
+	zones = path.pointer[path.level];
+	room = path.level == 0 ? DIRECT - index : (1U << pointer_shift(m)) - path.at[path.level];
 	room = MIN(MIN(room, goes_on ? RUN_MOST : MIN(most, RUN_MOST)), m->zones - *zone);
 	while (found < room && zones[found] == *zone + found)
 		found++;
@@ -126,7 +103,7 @@ int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t mos
 static int64_t find_zones(struct mount *m, uint32_t after, uint32_t count, uint32_t *zones)
 {
 	for (uint32_t at = 0; at < count; at++) {
-		TRY(zone_find(m, after, &zones[at]));
+		TRY(map_find(m, &m->zones_map, after + 1, &zones[at]));
 		/* Round the end: there are fewer free ones than it takes. */
 		for (uint32_t other = 0; other < at; other++)
 			if (zones[other] == zones[at])
@@ -136,135 +113,74 @@ static int64_t find_zones(struct mount *m, uint32_t after, uint32_t count, uint3
 	return 0;
 }
 
-static void set_pointer(struct mount *m, struct inode *i, struct buffer *holder, uint32_t at, uint32_t zone)
+int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, struct buffer **fresh)
 {
-	if (holder) {
-		pointers(holder)[at] = zone;
-		dirty_buffer(m, holder, INDIRECT, NULL);
-	} else {
-		i->zone[at] = zone;
-		inode_dirty(m, i);
-	}
-}
-
-int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh)
-{
+	uint32_t zones[LEVELS], zone, last, near = 0;
 	struct path path;
-	struct buffer *holder, *blank[LEVELS] = { NULL };
-	uint32_t present, zones[LEVELS], missing, near = 0;
 
-	if (!path_of(m, index, &path))
-		return -EFBIG;
-	TRY(follow(m, i, &path, &present, &near, &holder));
-	*fresh = NULL;
-	*zone = near;
-	if (present == path.depth)
-		return 0;
-	missing = path.depth - present;
-	if (index > 0 && index <= DIRECT && i->zone[index - 1])
-		near = i->zone[index - 1];
-	else if (holder && path.at[present] > 0 && pointers(holder)[path.at[present] - 1])
-		near = pointers(holder)[path.at[present] - 1];
-	TRY(find_zones(m, near, missing, zones));
-	for (uint32_t at = 0; at < missing; at++)
-		TRY(cache_blank(m, zones[at], clear || at + 1 < missing, &blank[at]));
-	/* committed */
-	for (uint32_t at = 0; at < missing; at++) {
-		zone_take(m, zones[at]);
-		set_pointer(m, i, holder, path.at[present + at], zones[at]);
-		holder = blank[at];
-	}
-	*zone = zones[missing - 1];
-	*fresh = blank[missing - 1];
-	return 0;
-}
-
-static int64_t trim_tree(struct mount *m, uint32_t *zone, uint32_t levels, uint64_t from);
-
-/* One pointer of an indirect block. Dirty, the block stays where it is while the tree below is read. */
-static int64_t trim_slot(struct mount *m, uint32_t block, uint32_t slot, uint32_t levels, uint64_t from)
-{
-	struct buffer *b;
-	uint32_t pointer;
-	int64_t result;
-
-	step_begin(m);
-	result = cache_read(m, block, &b);
-	if (result < 0 || pointers(b)[slot] == 0)
-		return result;
-	pointer = pointers(b)[slot];
-	dirty_buffer(m, b, INDIRECT, NULL);
-	result = trim_tree(m, &pointer, levels, from);
-	b = cache_present(m, block);
-	/* Given back from below: it names itself. */
-	if (!b)
-		return -EIO;
-	pointers(b)[slot] = pointer;
-	return result;
-}
-
-/* Gives back what an indirect block `levels` above the data names from its `from`th block of data on; with `from` 0 the
- * block itself too, and *zone becomes 0. A piece that ends early leaves a smaller, whole tree. On a damaged disk a zone
- * may be named again and again: what was given back already is not gone through. */
-static int64_t trim_tree(struct mount *m, uint32_t *zone, uint32_t levels, uint64_t from)
-{
-	uint32_t shift = pointer_shift(m), at = *zone;
-	uint64_t each = levels > 0 ? 1ULL << ((levels - 1) * shift) : 1;
-
-	if (at == 0)
-		return 0;
-	if (levels > 0 && is_zone(m, at) && !bit_of(m->zones_map.freed, zone_bit(m, at))) {
-		for (uint32_t slot = 1U << shift; slot-- > from / each;) {
-			TRY(trim_slot(m, at, slot, levels - 1, slot == from / each ? from % each : 0));
+	TRY(path_find(m, i, index, &path, &zone));
+	last = path.depth - 1;
+	if (path.at[path.level] > 0)
+		near = path.pointer[path.level][-1];
+	if (near == 0 && path.holder[path.level])
+		near = path.holder[path.level]->block;
+	TRY(find_zones(m, near, path.depth - path.level, &zones[path.level]));
+	for (uint32_t level = path.level; level <= last; level++) {
+		TRY(cache_blank(m, zones[level], clear || level < last, fresh));
+		if (level < last) {
+			path.holder[level + 1] = *fresh;
+			path.pointer[level + 1] = (uint32_t *)(*fresh)->bytes + path.at[level + 1];
 		}
 	}
-	if (from > 0)
-		return 0;
-	zone_give(m, at);
-	*zone = 0;
+	/* committed */
+	for (uint32_t level = path.level; level <= last; level++) {
+		map_take(m, &m->zones_map, zones[level]);
+		set_pointer(m, i, &path, level, zones[level]);
+	}
 	return 0;
 }
 
+/* From the last block that a file can have downward, so that a piece that ends early leaves a smaller, whole file. */
 int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index)
 {
-	uint32_t shift = pointer_shift(m);
-	uint64_t first = DIRECT;
+	uint32_t shift = pointer_shift(m), at = DIRECT + (1U << shift) + (1U << (2 * shift)) + (1U << (3 * shift));
+	struct path path;
 
 	i->run.count = 0;
-	for (uint32_t levels = 1; levels < LEVELS; levels++) {
-		uint64_t from = index > first ? index - first : 0;
+	while (at > index) {
+		uint32_t level;
 
-		first += 1ULL << (levels * shift);
-		if (index < first && i->zone[DIRECT + levels - 1]) {
-			int64_t result = trim_tree(m, &i->zone[DIRECT + levels - 1], levels, from);
+		step_begin(m);
+		path_of(m, --at, &path);
+		TRY(follow(m, i, &path));
+		/* To the first block that the last pointer of the path leads to: that is all of a hole. */
+		for (level = path.level + 1; level < path.depth; level++)
+			at -= path.at[level] << ((path.depth - 1 - level) * shift);
+		if (at < index)
+			break;
+		/* An indirect block goes with the first of what it names. */
+		for (level = path.level;; level--) {
+			uint32_t zone = *path.pointer[level];
 
-			inode_dirty(m, i);
-			if (result < 0)
-				return result;
+			if (zone != 0) {
+				set_pointer(m, i, &path, level, 0);
+				zone_give(m, zone);
+			}
+			if (level == 0 || path.at[level] != 0)
+				break;
 		}
 	}
-	for (uint32_t at = index; at < DIRECT; at++)
-		if (i->zone[at]) {
-			zone_give(m, i->zone[at]);
-			i->zone[at] = 0;
-			inode_dirty(m, i);
-		}
 	return 0;
 }
 
+/* As Linux counts: with the indirect blocks that a file without holes of this size has. */
 uint64_t blocks_512(const struct mount *m, const struct inode *i)
 {
-	uint32_t shift = pointer_shift(m);
-	uint64_t blocks = ((uint64_t)i->size + m->block_size - 1) >> m->block_shift, rest, all = blocks;
+	uint64_t blocks = ((uint64_t)i->size + m->block_size - 1) >> m->block_shift, all = blocks, direct = DIRECT;
 
-	rest = blocks > DIRECT ? blocks - DIRECT : 0;
-	/* As Linux counts: the indirect blocks that a file without holes of this size has. */
-	for (uint32_t levels = 1; levels < LEVELS && rest > 0; levels++) {
-		uint64_t here = MIN(rest, 1ULL << (levels * shift));
-
-		for (uint32_t level = 1; level <= levels; level++)
-			all += (here + (1ULL << (level * shift)) - 1) >> (level * shift);
-		rest -= here;
+	for (; blocks > direct; direct = 1) {
+		blocks = (blocks - direct + (1U << pointer_shift(m)) - 1) >> pointer_shift(m);
+		all += blocks;
 	}
 	return all * (m->block_size / 512);
 }

@@ -84,14 +84,11 @@ struct run {
 
 struct inode {
 	struct inode *hashed;
-	/* Unused ones, the one to reuse first at the front: neither held nor dirty nor doomed. */
-	struct link idle;
-	struct link dirty_link;
+	/* All of a mount's, the one used last at the end; those to be written; those without name or holder whose zones
+	 * are not yet all free. */
+	struct link used, dirty, doomed;
 	/* turn: the mount's in which it was needed last; it is not reused in that turn. */
 	uint32_t number, holds, turn;
-	bool dirty;
-	/* Without name or holder, but its zones are not yet all free: on the mount's list `doomed`, by `idle`. */
-	bool doomed;
 	union {
 		struct disk_inode disk;
 		struct {
@@ -104,15 +101,18 @@ struct inode {
 	uint64_t batch;
 };
 
-/* Inodes or zones: which are in use. Bit 0 stands for none. */
+static inline bool is_listed(const struct link *l)
+{
+	return l->next != NULL;
+}
+
+/* Inodes or zones: which are in use. A bit is that of the number beyond `base`; bit 0 stands for none. */
 struct map {
-	uint32_t block, bits;
+	uint32_t block, bits, base;
 	/* No free bit is below; free ones, those included that are free only after the next write-back. */
 	uint32_t hint, free;
 	/* Taken since the last write-back: free at once when given back. Given back, in use on the disk till then. */
 	uint64_t *fresh, *freed;
-	/* Words of `fresh` and `freed` that may not be 0: from low to high, high not included. */
-	uint32_t low, high;
 	uint32_t freed_count;
 	size_t pages;
 };
@@ -162,7 +162,7 @@ struct mount {
 	uint32_t zones, first_zone, table;
 	uint64_t max_size;
 	struct map inodes_map, zones_map;
-	/* Of the mount that is under way: bitmap blocks counted. */
+	/* Of the mount that is under way: up to this block, the bitmaps are counted. */
 	uint32_t counted;
 
 	struct buffer **buckets, *clock;
@@ -172,7 +172,7 @@ struct mount {
 	struct link dirty[PHASES];
 
 	struct inode **inode_buckets;
-	struct link idle, dirty_inodes, doomed;
+	struct link used, dirty_inodes, doomed;
 	struct inode_page *inode_pages;
 	uint32_t inode_count, held;
 
@@ -247,8 +247,8 @@ void cache_forget(struct mount *m, uint32_t block);
 /* To be written in that phase. */
 void cache_list(struct mount *m, struct buffer *b, enum phase phase);
 void cache_unlist(struct mount *m, struct buffer *b);
-/* 0, -EWAIT, -EIO. */
-int64_t cache_write(struct mount *m, const struct transfer *t);
+/* Begins one, for which there is room: 0, -EWAIT, -EIO. */
+int64_t cache_transfer(struct mount *m, const struct transfer *t);
 /* Asks the device for what it has ended. */
 void cache_poll(struct mount *m);
 
@@ -275,33 +275,32 @@ void buffer_written(struct mount *m, struct buffer *b);
 /* zones.c: both bitmaps. */
 int64_t map_start(struct map *map);
 void map_end(struct map *map);
-/* A free bit from `from` on. 0, -ENOSPC, -EWAIT, -EIO. Nothing is taken. */
-int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit);
-/* Of a bit found in this step. */
-void map_take(struct mount *m, struct map *map, uint32_t bit);
-void map_give(struct mount *m, struct map *map, uint32_t bit);
+/* A free one, from `from` on where there is one. 0, -ENOSPC, -EWAIT, -EIO. Nothing is taken. */
+int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *number);
+/* Of one found in this step. */
+void map_take(struct mount *m, struct map *map, uint32_t number);
+void map_give(struct mount *m, struct map *map, uint32_t number);
 static inline bool bit_of(const uint64_t *words, uint32_t bit)
 {
 	return words[bit / 64] >> (bit % 64) & 1;
 }
 /* Whether the disk does not know it yet. */
-static inline bool is_fresh(const struct map *map, uint32_t bit)
+static inline bool is_fresh(const struct map *map, uint32_t number)
 {
-	return bit_of(map->fresh, bit);
+	return bit_of(map->fresh, number - map->base);
+}
+/* Whether it was given back and the disk has it in use. */
+static inline bool is_freed(const struct map *map, uint32_t number)
+{
+	return bit_of(map->freed, number - map->base);
 }
 /* Clears what was given back, in the bitmap and the inode table. 0, -EWAIT, -EIO. */
 int64_t map_settle(struct mount *m, struct map *map);
-int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone);
-void zone_take(struct mount *m, uint32_t zone);
-void zone_give(struct mount *m, uint32_t zone);
 static inline bool is_zone(const struct mount *m, uint32_t zone)
 {
 	return zone >= m->first_zone && zone < m->zones;
 }
-static inline uint32_t zone_bit(const struct mount *m, uint32_t zone)
-{
-	return zone - m->first_zone + 1;
-}
+void zone_give(struct mount *m, uint32_t zone);
 
 /* mapping.c: a file's blocks. */
 /* The zone of the file's block `index`, 0: a hole, which stands alone; and of *count blocks, at the most `most`, whose
@@ -312,9 +311,9 @@ static inline int64_t block_zone(struct mount *m, struct inode *i, uint32_t inde
 {
 	return block_run(m, i, index, 1, zone, &(uint32_t){ 0 });
 }
-/* The same, with zones taken where there is a hole: *fresh is then its buffer (with `clear` zeros), which is to be
- * marked dirty; else NULL. Further: -ENOSPC, -EFBIG. */
-int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, uint32_t *zone, struct buffer **fresh);
+/* A block for a hole, with the zones that it takes: its buffer (with `clear` zeros), which is to be marked dirty. 0,
+ * -EWAIT, -EIO, -ENOSPC. */
+int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, struct buffer **fresh);
 /* Gives back all blocks from `index` on, by pieces. 0, -EWAIT, -EIO; begun anew it goes on. */
 int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index);
 uint64_t blocks_512(const struct mount *m, const struct inode *i);
@@ -336,12 +335,13 @@ void inode_settle(struct mount *m, struct inode *i);
 /* Goes on with those that could not be freed at once. */
 void inodes_reap(struct mount *m);
 void inode_dirty(struct mount *m, struct inode *i);
+/* What is known of it changed now; or its content too. */
+void inode_changed(struct mount *m, struct inode *i);
+void inode_modified(struct mount *m, struct inode *i);
 /* Into the table's blocks. 0, -EWAIT, -EIO. */
 int64_t inodes_gather(struct mount *m);
 /* The file has no name any more, and no way to get one. */
 bool inode_is_dead(struct mount *m, uint32_t number);
-/* Seconds since 1970. */
-uint32_t seconds(void);
 void touch_access(struct mount *m, struct inode *i);
 static inline bool is_directory(const struct inode *i)
 {
@@ -368,7 +368,7 @@ struct search {
 int64_t place_inode(struct mount *m, const struct place *p, struct inode **i);
 /* The entry of that name, and what it names: 0, -ENOENT, -EWAIT, -EIO. */
 int64_t directory_find(struct mount *m, struct inode *d, const struct name *name, struct place *p, struct inode **i);
-/* 0, found or not; -EWAIT, -EIO. */
+/* 0, found or not; -EWAIT, -EIO. Without a name: any entry but "." and "..". Begins steps. */
 int64_t directory_search(struct mount *m, struct inode *d, const struct name *name, bool for_room, struct search *s);
 /* Makes room certain: 0, -ENOSPC, -EWAIT, -EIO, -EFBIG. */
 int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *name, struct search *s);
@@ -388,6 +388,10 @@ int64_t name_take(struct grant from, struct name *name);
 
 /* main.c: the mount of that number, for a turn of this call's. 0 or -EINVAL. */
 int64_t mount_of(uint32_t number, struct mount **out);
+/* And a file there: as inode_get. */
+int64_t file_of(uint32_t mount, uint32_t number, struct mount **m, struct inode **i);
+/* The same for a change: as change_begin. */
+int64_t file_to_change(uint32_t mount, uint32_t number, struct mount **m, struct inode **i);
 /* The one alarm. */
 void alarm_wanted(void);
 

@@ -42,14 +42,14 @@ static int64_t create(struct mount *m, const struct new_file *f, const struct na
 	TRY(directory_reserve(m, d, name, &s));
 	TRY(inode_reserve(m, &number, &i));
 	if (S_ISDIR(f->mode) || target) {
-		TRY(zone_find(m, 0, &zone));
+		TRY(map_find(m, &m->zones_map, 0, &zone));
 		TRY(cache_blank(m, zone, true, &b));
 	}
 	/* committed */
 	inode_commit(m, i, number);
 	fill_inode(i, f, d);
 	if (zone) {
-		zone_take(m, zone);
+		map_take(m, &m->zones_map, zone);
 		i->zone[0] = zone;
 	}
 	if (target) {
@@ -131,8 +131,7 @@ int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t number, struct gran
 	TRY(directory_reserve(m, d, &name, &s));
 	/* committed */
 	i->links++;
-	i->changed = seconds();
-	inode_dirty(m, i);
+	inode_changed(m, i);
 	directory_enter(m, d, &s, &name, number);
 	return 0;
 }
@@ -148,8 +147,7 @@ static void lose_name(struct mount *m, struct inode *i, struct inode *parent)
 	} else if (i->links > 0) {
 		i->links--;
 	}
-	i->changed = seconds();
-	inode_dirty(m, i);
+	inode_changed(m, i);
 	inode_settle(m, i);
 }
 
@@ -184,6 +182,7 @@ int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, stru
 		return !directories ? -EISDIR : dots(&name) == 1 ? -EINVAL : -ENOTEMPTY;
 	TRY(directory_find(m, d, &name, &p, &i));
 	TRY(may_lose(m, i, directories != 0));
+	TRY(place_keep(m, &p));
 	/* committed */
 	directory_remove(m, d, &p);
 	lose_name(m, i, d);
@@ -271,8 +270,7 @@ static void move_commit(struct mount *m, struct move *v, const struct name *new_
 		if (v->from->links > 2)
 			v->from->links--;
 	}
-	v->file->changed = seconds();
-	inode_dirty(m, v->file);
+	inode_changed(m, v->file);
 	if (v->replaced)
 		lose_name(m, v->replaced, v->to);
 }
@@ -296,8 +294,7 @@ int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to,
 	/* Within one directory the entry gets another name where it stands: at no moment two, or none. */
 	if (from == to && !v.replaced && !v.new.replaces) {
 		TRY(directory_rename(m, v.to, &v.old, &new));
-		v.file->changed = seconds();
-		inode_dirty(m, v.file);
+		inode_changed(m, v.file);
 		return 0;
 	}
 	if (!v.replaced)

@@ -22,10 +22,11 @@ static int64_t take_super(struct mount *m, const struct disk_super *d, uint64_t 
 		return -EINVAL;
 	if (m->first_zone < m->table + table_blocks || ((uint64_t)m->zones << m->block_shift) / SECTOR > sectors)
 		return -EINVAL;
-	m->inodes_map.block = 2;
+	m->counted = m->inodes_map.block = 2;
 	m->inodes_map.bits = d->inodes + 1;
 	m->zones_map.block = 2U + d->imap_blocks;
 	m->zones_map.bits = m->zones - m->first_zone + 1;
+	m->zones_map.base = m->first_zone - 1;
 	if (d->imap_blocks * per_block < m->inodes_map.bits || d->zmap_blocks * per_block < m->zones_map.bits)
 		return -EINVAL;
 	m->max_size = d->max_size;
@@ -48,31 +49,19 @@ static int64_t read_super(struct mount *m)
 	return map_start(&m->zones_map);
 }
 
-/* Free bits of one block of a bitmap. */
-static int64_t count_block(struct mount *m, struct map *map, uint32_t index)
-{
-	uint32_t per_block = m->block_size << 3;
-	uint64_t first = (uint64_t)index * per_block;
-	struct buffer *b;
-
-	if (first >= map->bits)
-		return 0;
-	step_begin(m);
-	TRY(cache_read(m, map->block + index, &b));
-	for (uint32_t bit = 0; bit < MIN(per_block, map->bits - first); bit++)
-		map->free += !bit_of((const uint64_t *)b->bytes, bit) && first + bit > 0;
-	return 0;
-}
-
+/* Free bits of both bitmaps, which lie one behind the other. */
 static int64_t count_free(struct mount *m)
 {
-	uint32_t imap_blocks = m->zones_map.block - 2;
+	for (; m->counted < m->table; m->counted++) {
+		struct map *map = m->counted < m->zones_map.block ? &m->inodes_map : &m->zones_map;
+		uint32_t per_block = m->block_size << 3;
+		uint64_t first = (uint64_t)(m->counted - map->block) * per_block;
+		struct buffer *b;
 
-	for (; m->counted < m->table - 2; m->counted++) {
-		bool zones = m->counted >= imap_blocks;
-
-		TRY(count_block(m, zones ? &m->zones_map : &m->inodes_map,
-				zones ? m->counted - imap_blocks : m->counted));
+		step_begin(m);
+		TRY(cache_read(m, m->counted, &b));
+		for (uint32_t bit = 0; bit < per_block && first + bit < map->bits; bit++)
+			map->free += !bit_of((const uint64_t *)b->bytes, bit) && first + bit > 0;
 	}
 	return 0;
 }

@@ -57,7 +57,7 @@ void dirty_buffer(struct mount *m, struct buffer *b, enum kind kind, const struc
 
 	if (b->phase != IDLE)
 		return;
-	fresh = kind != MAP && kind != INODES && is_fresh(&m->zones_map, zone_bit(m, b->block));
+	fresh = kind != MAP && kind != INODES && is_fresh(&m->zones_map, b->block);
 	if (m->phase == FREES)
 		phase = FREES;
 	else if (kind == INODES || (kind == INDIRECT && !fresh))
@@ -145,7 +145,7 @@ static int64_t write_list(struct mount *m)
 		if (m->transfer_count == TRANSFERS || !(t.from = content(m, b)))
 			return -EWAIT;
 		next = gather(m, l, &t);
-		result = cache_write(m, &t);
+		result = cache_transfer(m, &t);
 		if (result < 0 && result != -EWAIT)
 			return result;
 	}
@@ -167,16 +167,10 @@ static int64_t run_phase(struct mount *m)
 	return 0;
 }
 
-static void forget_fresh(struct map *map)
-{
-	if (map->low < map->high)
-		memset(&map->fresh[map->low], 0, (map->high - map->low) * sizeof(uint64_t));
-	map->low = UINT32_MAX;
-	map->high = 0;
-}
-
 void write_failed(struct mount *m)
 {
+	if (m->failed)
+		return;
 	log_line("minix: device %u does not take what is written; nothing is changed on it any more", m->device);
 	m->failed = true;
 	m->phase = IDLE;
@@ -202,8 +196,8 @@ int64_t write_back(struct mount *m)
 	}
 	m->phase = IDLE;
 	has_come(WRITE_BACK);
-	forget_fresh(&m->inodes_map);
-	forget_fresh(&m->zones_map);
+	memset(m->inodes_map.fresh, 0, m->inodes_map.pages * PAGE);
+	memset(m->zones_map.fresh, 0, m->zones_map.pages * PAGE);
 	m->removal_count = m->vacated_count = 0;
 	m->batch++;
 	step_begin(m);

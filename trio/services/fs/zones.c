@@ -12,8 +12,6 @@ int64_t map_start(struct map *map)
 	map->pages = pages_for((map->bits + 7) / 8);
 	map->fresh = pages_take(map->pages);
 	map->freed = pages_take(map->pages);
-	map->low = UINT32_MAX;
-	map->high = 0;
 	map->hint = 1;
 	return map->fresh && map->freed ? 0 : -ENOMEM;
 }
@@ -26,10 +24,9 @@ void map_end(struct map *map)
 		pages_give(map->freed, map->pages);
 }
 
-/* The bitmap's block with that bit, and its words. */
-static int64_t map_words(struct mount *m, const struct map *map, uint32_t bit, struct buffer **b)
+static uint32_t block_of(const struct mount *m, const struct map *map, uint32_t bit)
 {
-	return cache_read(m, map->block + (bit >> (m->block_shift + 3)), b);
+	return map->block + (bit >> (m->block_shift + 3));
 }
 
 static uint64_t *word_of(const struct mount *m, struct buffer *b, uint32_t bit)
@@ -37,16 +34,17 @@ static uint64_t *word_of(const struct mount *m, struct buffer *b, uint32_t bit)
 	return &((uint64_t *)b->bytes)[(bit & ((m->block_size << 3) - 1)) / 64];
 }
 
-int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit)
+int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *number)
 {
 	struct buffer *b = NULL;
-	uint32_t per_block = m->block_size << 3, at = MAX(from, map->hint);
+	uint32_t per_block = m->block_size << 3, at = from > map->base ? MAX(from - map->base, map->hint) : map->hint;
+	bool all = at == map->hint;
 
 	while (at < map->bits) {
 		uint64_t clear;
 
 		if (!b || at % per_block == 0)
-			TRY(map_words(m, map, at, &b));
+			TRY(cache_read(m, block_of(m, map, at), &b));
 		clear = ~*word_of(m, b, at) & ~0ULL << (at % 64);
 		at &= ~63U;
 		if (clear) {
@@ -56,44 +54,39 @@ int64_t map_find(struct mount *m, struct map *map, uint32_t from, uint32_t *bit)
 		at += 64;
 	}
 	if (at < map->bits) {
-		if (from <= map->hint)
+		if (all)
 			map->hint = at;
-		*bit = at;
+		*number = map->base + at;
 		return 0;
 	}
-	if (from > map->hint)
-		return map_find(m, map, 0, bit);
+	if (!all)
+		return map_find(m, map, 0, number);
 	return map->freed_count > 0 ? write_back_first(m) : -ENOSPC;
-}
-
-static void touch(struct map *map, uint32_t bit)
-{
-	map->low = MIN(map->low, bit / 64);
-	map->high = MAX(map->high, bit / 64 + 1);
 }
 
 static void flip(struct mount *m, struct map *map, uint32_t bit)
 {
-	struct buffer *b = cache_present(m, map->block + (bit >> (m->block_shift + 3)));
+	struct buffer *b = cache_present(m, block_of(m, map, bit));
 
 	*word_of(m, b, bit) ^= 1ULL << (bit % 64);
 	map->fresh[bit / 64] ^= 1ULL << (bit % 64);
-	touch(map, bit);
 	dirty_buffer(m, b, MAP, NULL);
 }
 
-void map_take(struct mount *m, struct map *map, uint32_t bit)
+void map_take(struct mount *m, struct map *map, uint32_t number)
 {
-	flip(m, map, bit);
+	flip(m, map, number - map->base);
 	map->free--;
 }
 
-void map_give(struct mount *m, struct map *map, uint32_t bit)
+void map_give(struct mount *m, struct map *map, uint32_t number)
 {
-	if (is_fresh(map, bit)) {
+	uint32_t bit = number - map->base;
+
+	if (is_fresh(map, number)) {
 		flip(m, map, bit);
 		map->hint = MIN(map->hint, bit);
-	} else if (!bit_of(map->freed, bit)) {
+	} else if (!is_freed(map, number)) {
 		map->freed[bit / 64] |= 1ULL << (bit % 64);
 		map->freed_count++;
 		alarm_wanted();
@@ -110,7 +103,7 @@ static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 	struct disk_inode *d = NULL;
 
 	step_begin(m);
-	TRY(map_words(m, map, bit, &b));
+	TRY(cache_read(m, block_of(m, map, bit), &b));
 	if (map == &m->inodes_map)
 		TRY(table_block(m, bit, &table, &d));
 	/* committed */
@@ -138,24 +131,10 @@ int64_t map_settle(struct mount *m, struct map *map)
 	return 0;
 }
 
-int64_t zone_find(struct mount *m, uint32_t after, uint32_t *zone)
-{
-	uint32_t bit;
-
-	TRY(map_find(m, &m->zones_map, is_zone(m, after) ? zone_bit(m, after) + 1 : 0, &bit));
-	*zone = bit + m->first_zone - 1;
-	return 0;
-}
-
-void zone_take(struct mount *m, uint32_t zone)
-{
-	map_take(m, &m->zones_map, zone_bit(m, zone));
-}
-
 void zone_give(struct mount *m, uint32_t zone)
 {
 	if (!is_zone(m, zone))
 		return;
 	cache_forget(m, zone);
-	map_give(m, &m->zones_map, zone_bit(m, zone));
+	map_give(m, &m->zones_map, zone);
 }
