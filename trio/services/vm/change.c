@@ -1,44 +1,18 @@
 /* change.c: mappings that are there become others: mprotect, brk, mremap. */
 #include "vm.h"
 
-/* Regions that one run changes at most: all of a space that is not large. */
-#define SHARE_REGIONS ((int64_t)SHARE_PAGES + 2)
-
-/* The next share of regions, from r->scratch[0] on: 0, -errno, or UNDER_WAY. */
-static int64_t change_share(struct space *s, struct request *r, uint64_t end, region_act act, uint32_t with)
-{
-	struct share share = { .work = SHARE_REGIONS * REGION_WORK, .at = r->scratch[0], .with = with };
-	int64_t result = share_of(s, &share, end, act);
-
-	/* What has been changed: the cut at the range's end stays for the next run. */
-	regions_merge(s, r->scratch[0], result == UNDER_WAY ? share.at - 1 : end);
-	r->scratch[0] = share.at;
-	return result == 0 && share.gaps ? -ENOMEM : result;
-}
-
 /* `act` on each region of a range: 0, -ENOMEM where there are gaps, or the first error of it. */
 static verdict change_regions(struct space *s, struct request *r, uint64_t begin, uint64_t end, region_act act,
 			      uint32_t with)
 {
-	bool large = space_is_large(s);
 	int64_t result;
 
 	if (begin == end)
 		return answer(r, 0);
-	if (large && !change_begin(s, r))
-		return PARKED;
-	result = 0;
-	if (!r->again) {
-		r->scratch[0] = begin;
-		result = regions_isolate(s, region_after(s, begin), begin, end, REGIONS_MOST) ? 0 : -ENOMEM;
-	}
-	if (result == 0)
-		result = change_share(s, r, end, act, with);
+	result = change_by_shares(s, r, begin, end, REGIONS_MOST, act, with);
 	if (result == UNDER_WAY)
-		return give_way(r, BY_NOTHING);
-	if (large)
-		change_end(s);
-	return settle(r, result);
+		return PARKED;
+	return settle(r, result == 0 && r->scratch[SHARES] == SHARES_WITH_GAPS ? -ENOMEM : result);
 }
 
 static int64_t act_protect(struct space *s, struct region *r, uint64_t end, struct share *share)
@@ -113,7 +87,7 @@ verdict vm_break_at(struct request *r, uint64_t address)
 	if (result == UNDER_WAY)
 		return PARKED;
 	if (result == -ENOMEM && vm_reap() > 0)
-		return give_way(r, BY_THE_END);
+		return begin_anew(r);
 	if (result >= 0)
 		s->heap_end = address;
 	return answer(r, (int64_t)s->heap_end);

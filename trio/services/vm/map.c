@@ -3,9 +3,6 @@
 #include "endpoints.h"
 #include "vfs.h"
 
-/* Of a request's scratch, beside what each_by_shares() keeps: the address that was mapped and is populated; 0: none. */
-#define MAPPED 2
-
 int64_t check_range(uint64_t address, uint64_t length)
 {
 	if (address % PAGE != 0 || address > USER_TOP || length > USER_TOP - address)
@@ -31,23 +28,46 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 	return promised;
 }
 
-int64_t edges_isolate(struct space *s, uint64_t begin, uint64_t end)
+/* A hole in a region makes one more for a moment. */
+static uint32_t most_to_unmap(const struct region *first, uint64_t begin, uint64_t end)
 {
-	const struct region *r = region_after(s, begin);
-	/* For a moment there is one more. */
-	uint32_t most = r->begin < begin && r->end > end ? REGIONS_MOST + 1 : UINT32_MAX;
-
-	return r->begin >= end || regions_isolate(s, r, begin, end, most) ? 0 : -ENOMEM;
+	return first->begin < begin && first->end > end ? REGIONS_MOST + 1 : UINT32_MAX;
 }
 
-int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
+/* -ENOMEM: nothing has changed. */
+static int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end)
 {
-	if (region_after(s, begin)->begin >= end)
+	struct region *first = region_after(s, begin);
+
+	if (first->begin >= end)
 		return 0;
-	TRY(edges_isolate(s, begin, end));
+	if (!regions_isolate(s, first, begin, end, most_to_unmap(first, begin, end)))
+		return -ENOMEM;
 	/* committed */
 	(void)space_promise(s, -drop_regions(s, begin, end));
 	return 0;
+}
+
+static int64_t act_unmap(struct space *s, struct region *r, uint64_t end, struct share *share)
+{
+	uint64_t begin = share->at;
+
+	TRY(act_drop(s, r, end, share));
+	return unmap_range(s, begin, share->at);
+}
+
+int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end)
+{
+	struct share share = { .at = begin, .work = SHARE_PAGES };
+
+	return share_of(s, &share, end, act_unmap);
+}
+
+int64_t unmap_for(struct space *s, struct request *r, uint64_t begin, uint64_t end)
+{
+	if (!space_is_large(s))
+		return unmap_range(s, begin, end);
+	return change_by_shares(s, r, begin, end, most_to_unmap(region_after(s, begin), begin, end), act_unmap, 0);
 }
 
 /* Pages of a range that are mapped already. */
@@ -266,7 +286,7 @@ verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, u
 	else
 		result = map_region(s, address, length, flags, new);
 	if (result == -ENOMEM && vm_reap() > 0)
-		return give_way(r, BY_THE_END);
+		return begin_anew(r);
 	return populate_new(s, r, flags, result, length);
 }
 
@@ -278,13 +298,6 @@ verdict vm_unmap(struct request *r, uint64_t address, uint64_t length)
 		return refuse(r, EINVAL);
 	result = unmap_for(space_of(r->task), r, address, address + PAGE_UP(length));
 	return result == UNDER_WAY ? PARKED : settle(r, result);
-}
-
-/* The file service is told at once that it can ask again. */
-static int64_t ask_again_of_vfs(void)
-{
-	notify(ENDPOINT_VFS, VFS_DISK_READY);
-	return -EWAIT;
 }
 
 int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,
@@ -309,10 +322,10 @@ int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t
 		return -EWAIT;
 	if (space_is_large(s) && replaces(address, length, flags) &&
 	    unmap_share(s, address, address + PAGE_UP(length)) == UNDER_WAY)
-		return ask_again_of_vfs();
+		return ask_again(ENDPOINT_VFS, VFS_DISK_READY);
 	result = map_region(s, address, length, flags, new);
 	if (result == -ENOMEM && vm_reap() > 0)
-		return ask_again_of_vfs();
+		return ask_again(ENDPOINT_VFS, VFS_DISK_READY);
 	if (result < 0)
 		return result;
 	*out_address = (uint64_t)result;

@@ -155,15 +155,6 @@ void paged_unheld(uint32_t object)
 	notify(ENDPOINT_VFS, VFS_PAGES);
 }
 
-/* False: it was mapped again since, and that last hold is the mapping's. */
-static bool is_unheld(struct object *o)
-{
-	if (o->holders == 1 && o->mapped == 0)
-		return true;
-	o->holders--;
-	return false;
-}
-
 int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_count)
 {
 	*out_name = *out_index = *out_count = 0;
@@ -171,10 +162,12 @@ int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_
 		struct object *o = object_of(unheld);
 
 		unheld = o->next;
-		if (!is_unheld(o))
-			continue;
-		*out_name = o->device;
-		return UNHELD;
+		if (o->holders == 1 && o->mapped == 0) {
+			*out_name = o->device;
+			return UNHELD;
+		}
+		/* Mapped again since: that last hold is the mapping's. */
+		o->holders--;
 	}
 	while (!list_is_empty(&wanted)) {
 		struct want *w = CONTAINER(wanted.next, struct want, link);

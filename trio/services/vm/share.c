@@ -12,16 +12,6 @@ void change_claim(struct space *s, uint32_t task)
 	s->change_weight = SHARE_PAGES + 1;
 }
 
-bool change_begin(struct space *s, struct request *r)
-{
-	if (change_is_anothers(s, r->task)) {
-		(void)park_hard(&s->changers, r);
-		return false;
-	}
-	change_claim(s, r->task);
-	return true;
-}
-
 void change_end(struct space *s)
 {
 	s->changer = 0;
@@ -72,37 +62,59 @@ int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act 
 	return result;
 }
 
-static int64_t act_unmap(struct space *s, struct region *r, uint64_t end, struct share *share)
+/* A request's work goes on where its last share ended; false: this is the first. */
+static inline bool resume(const struct request *r, struct share *share)
 {
-	uint64_t begin = share->at;
-
-	TRY(act_drop(s, r, end, share));
-	return unmap_range(s, begin, share->at);
+	if (!r->again || r->scratch[SHARES] == SHARES_NONE)
+		return false;
+	share->at = r->scratch[SHARE_AT];
+	share->gaps = r->scratch[SHARES] == SHARES_WITH_GAPS;
+	return true;
 }
 
-int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end)
+/* As share_of(). */
+static inline int64_t next_share(struct space *s, struct request *r, struct share *share, uint64_t end, region_act act)
 {
-	struct share share = { .at = begin, .work = SHARE_PAGES };
+	int64_t result = share_of(s, share, end, act);
 
-	return share_of(s, &share, end, act_unmap);
+	r->scratch[SHARE_AT] = share->at;
+	r->scratch[SHARES] = share->gaps ? SHARES_WITH_GAPS : SHARES_BEGUN;
+	return result;
 }
 
-int64_t unmap_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end)
+int64_t change_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t most,
+			 region_act act, uint32_t with)
 {
-	int64_t result;
+	bool large = space_is_large(s);
+	struct share share = { .at = begin, .work = large ? (int64_t)SHARE_PAGES : INT64_MAX, .with = with };
+	int64_t result = -ENOMEM;
 
-	if (!change_begin(s, r))
-		return UNDER_WAY;
-	/* Before anything is lost. */
-	result = r->again ? 0 : edges_isolate(s, begin, end);
-	if (result == 0)
-		result = unmap_share(s, begin, end);
-	if (result == UNDER_WAY) {
-		(void)give_way(r, BY_NOTHING);
+	if (large && change_is_anothers(s, r->task)) {
+		(void)park_hard(&s->changers, r);
 		return UNDER_WAY;
 	}
-	change_end(s);
+	if (large)
+		change_claim(s, r->task);
+	/* Before anything is changed; the cuts stay for the next share. */
+	if (resume(r, &share) || regions_isolate(s, region_after(s, begin), begin, end, most)) {
+		begin = share.at;
+		result = next_share(s, r, &share, end, act);
+		regions_merge(s, begin, result == UNDER_WAY ? share.at - 1 : end);
+	}
+	if (result == UNDER_WAY) {
+		r->scratch[MAPPED] = 0;
+		(void)give_way(r, BY_NOTHING);
+	} else if (large) {
+		change_end(s);
+	}
 	return result;
+}
+
+verdict begin_anew(struct request *r)
+{
+	r->scratch[SHARES] = SHARES_NONE;
+	r->scratch[MAPPED] = 0;
+	return give_way(r, BY_THE_END);
 }
 
 verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, enum ends ends, region_act act)
@@ -110,13 +122,8 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 	struct share share = { .at = begin, .work = SHARE_PAGES };
 	int64_t result;
 
-	if (r->again) {
-		share.at = r->scratch[0];
-		share.gaps = r->scratch[1] != 0;
-	}
-	result = share_of(s, &share, end, act);
-	r->scratch[0] = share.at;
-	r->scratch[1] = share.gaps;
+	(void)resume(r, &share);
+	result = next_share(s, r, &share, end, act);
 	if (result == UNDER_WAY)
 		return give_way(r, ends);
 	/* Where a page has to be brought it goes on from there, as after a share. */

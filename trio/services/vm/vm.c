@@ -80,13 +80,6 @@ static void enter(uint32_t task, struct space *s)
 	(void)kernel_space_use(task, s->number);
 }
 
-/* The process service is told at once that it can ask again. */
-static int64_t ask_again(void)
-{
-	notify(ENDPOINT_PM, PM_DISK_READY);
-	return -EWAIT;
-}
-
 int64_t vm_leave(uint32_t task)
 {
 	struct space *s = space_of(task);
@@ -94,7 +87,7 @@ int64_t vm_leave(uint32_t task)
 	if (s == NULL)
 		return 0;
 	if (s->users == 1 && space_is_large(s) && unmap_share(s, 0, USER_TOP) == UNDER_WAY)
-		return ask_again();
+		return ask_again(ENDPOINT_PM, PM_DISK_READY);
 	lives_in[task] = NULL;
 	(void)kernel_space_use(task, TASKS);
 	if (--s->users > 0)
@@ -115,11 +108,11 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 		INVARIANT(old->promised == promise_for_all(old, 0) + old->kept);
 		more = MAX(kept - old->promised, 0);
 		if (!space_promise(old, more))
-			return vm_reap() > 0 ? ask_again() : -ENOMEM;
+			return vm_reap() > 0 ? ask_again(ENDPOINT_PM, PM_DISK_READY) : -ENOMEM;
 		/* committed */
 		old->kept += more;
 		if (space_is_large(old) && !drop_share(old, 0, USER_TOP))
-			return ask_again();
+			return ask_again(ENDPOINT_PM, PM_DISK_READY);
 		space_empty(old, kept);
 		forget_places(old, USER_TOP, STACK_ROOM);
 		return 0;
@@ -184,7 +177,7 @@ static int64_t copy_by_shares(struct space *from, uint32_t parent, struct space 
 	from->copy = to;
 	if (share_of(to, &share, USER_TOP, act_copy) == UNDER_WAY) {
 		from->copied = share.at;
-		return ask_again();
+		return ask_again(ENDPOINT_PM, PM_DISK_READY);
 	}
 	from->copy = NULL;
 	from->copied = 0;
@@ -206,7 +199,7 @@ int64_t vm_fork(uint32_t parent, uint32_t child, uint32_t share)
 		return -EWAIT;
 	to = from->copy != NULL ? from->copy : child_make(from);
 	if (to == NULL)
-		return vm_reap() > 0 ? ask_again() : -ENOMEM;
+		return vm_reap() > 0 ? ask_again(ENDPOINT_PM, PM_DISK_READY) : -ENOMEM;
 	if (space_is_large(from))
 		TRY(copy_by_shares(from, parent, to));
 	else

@@ -79,7 +79,7 @@ struct space {
 enum object_kind { OBJECT_MEMORY, OBJECT_DEVICE, OBJECT_PAGED };
 
 struct object {
-	/* Regions, and other holders; 0: free. `next`: the next free one of its page, or the next that is dropped. */
+	/* Regions, and other holders; 0: free. `next`: in a list of those that nobody holds. */
 	uint32_t holders, mapped;
 	uint32_t next;
 	enum object_kind kind;
@@ -202,25 +202,31 @@ static inline bool change_is_anothers(const struct space *s, uint32_t task)
 	return s->changer != 0 && s->changer != task + 1;
 }
 
-/* A request changes what is mapped in more than one run, and has the space for itself until change_end(). False: it
- * waits for another; PARKED is to be returned. */
-bool change_begin(struct space *s, struct request *r);
+/* The space is the task's until change_end(). */
+void change_claim(struct space *s, uint32_t task);
 void change_end(struct space *s);
-/* The same for a call of another service's on behalf of `task`: it answers EWAIT where a change is under way. */
+/* For a call of another service's on behalf of `task`: it answers EWAIT where a change is under way. */
 static inline bool change_is_under_way(struct space *s, uint32_t task)
 {
 	s->others_wait |= change_is_anothers(s, task);
 	return change_is_anothers(s, task);
 }
-void change_claim(struct space *s, uint32_t task);
-/* Of unmap_for(): the request gave way or waits, and PARKED is to be returned. */
-#define UNDER_WAY 1
-int64_t unmap_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end);
-/* A share of a range is unmapped, from its beginning. 0: all of it is; UNDER_WAY; -ENOMEM. */
-int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end);
+/* A service is told at once that it can ask again. */
+static inline int64_t ask_again(uint32_t endpoint, unsigned bit)
+{
+	notify(endpoint, bit);
+	return -EWAIT;
+}
+
 /* Drops a share of the pages of a range; true: none are left. */
 bool drop_share(struct space *s, uint64_t begin, uint64_t end);
 
+/* Words of a request's scratch, of worth once it gave way: how far it got, whether there were gaps; what mmap mapped and
+ * populates, 0: not yet. */
+enum { SHARE_AT, SHARES, MAPPED };
+enum { SHARES_NONE, SHARES_BEGUN, SHARES_WITH_GAPS };
+/* The request gave way or waits, and PARKED is to be returned. */
+#define UNDER_WAY 1
 /* What is left of a run's share, in pages; how far it got; whether there were gaps; what the act is told. */
 struct share {
 	int64_t work;
@@ -232,9 +238,15 @@ struct share {
 typedef int64_t (*region_act)(struct space *s, struct region *r, uint64_t end, struct share *share);
 /* To all that is mapped from share->at to `end`: 0; UNDER_WAY; or the first error of `act`. */
 int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act act);
+/* Where memory is missing and some was freed since. */
+verdict begin_anew(struct request *r);
 /* All of a range: 0, -ENOMEM where there are gaps, or the first error of `act`. */
 verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, enum ends ends,
 		       region_act act);
+/* The same for what changes regions: those across the range's ends become two, and there are `most` at most; where more
+ * runs than one are needed the request has the space for itself. 0, UNDER_WAY or an error; for gaps see scratch. */
+int64_t change_by_shares(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t most,
+			 region_act act, uint32_t with);
 int64_t act_nothing(struct space *s, struct region *r, uint64_t end, struct share *share);
 int64_t act_drop(struct space *s, struct region *r, uint64_t end, struct share *share);
 /* -ENOMEM: a page may not be there, or there is nothing behind it. */
@@ -242,15 +254,10 @@ int64_t act_populate(struct space *s, struct region *r, uint64_t end, struct sha
 
 /* map.c: what handlers and the other services' calls share. Results are an address or 0, or a negative errno. */
 int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t flags, struct region new);
-/* -ENOMEM: nothing has changed. */
-int64_t unmap_range(struct space *s, uint64_t begin, uint64_t end);
-/* Regions that go across its ends become two, so that it can be unmapped. 0 or -ENOMEM. */
-int64_t edges_isolate(struct space *s, uint64_t begin, uint64_t end);
-/* The same as unmap_range() for a request; or UNDER_WAY. */
-static inline int64_t unmap_for(struct space *s, struct request *r, uint64_t begin, uint64_t end)
-{
-	return space_is_large(s) ? unmap_by_shares(s, r, begin, end) : unmap_range(s, begin, end);
-}
+/* A share of a range is unmapped, from its beginning: 0: all of it is; UNDER_WAY; -ENOMEM. */
+int64_t unmap_share(struct space *s, uint64_t begin, uint64_t end);
+/* All of it, for a request: 0; -ENOMEM: nothing has changed; UNDER_WAY. */
+int64_t unmap_for(struct space *s, struct request *r, uint64_t begin, uint64_t end);
 /* The same for whole regions: cannot fail, gives nothing back, and returns what was promised for them alone. */
 int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end);
 /* `new`, which gets its addresses, where room is reserved and nothing is; `*at` is where it is among the regions then.
