@@ -8,21 +8,16 @@
 #define OBJECTS_PER_PAGE 64U
 #define OBJECT_PAGES 8192U
 
-/* Those that are free are a list by `next`, as numbers in the page. */
 struct object_page {
 	struct object objects[OBJECTS_PER_PAGE];
-	uint32_t number;
-	/* How many are in use; the list's first, OBJECTS_PER_PAGE where it is empty. */
-	uint32_t used, free;
-	/* In the list of pages with room. */
-	struct link room;
+	/* How many are in use. */
+	uint32_t used;
 };
 _Static_assert(sizeof(struct object_page) <= PAGE, "objects fit into a page");
 
 static struct object_page *object_pages[OBJECT_PAGES];
-static struct link rooms = { &rooms, &rooms };
-/* Below it, every page is there. */
-static uint32_t first_absent;
+/* No number below it is free; 0 stays unused. */
+static uint32_t first_free = 1;
 
 struct object *object_of(uint32_t number)
 {
@@ -33,42 +28,26 @@ struct object *object_of(uint32_t number)
 	return o != NULL && o->holders != 0 ? o : NULL;
 }
 
-/* One page more of free objects; number 0 stays unused. */
-static bool objects_grow(void)
-{
-	uint32_t n = first_absent;
-	struct object_page *page;
-
-	while (n < OBJECT_PAGES && object_pages[n] != NULL)
-		n++;
-	page = n < OBJECT_PAGES ? pages_take(1) : NULL;
-	first_absent = n;
-	if (page == NULL)
-		return false;
-	page->number = n;
-	page->free = n == 0;
-	for (uint32_t i = 0; i < OBJECTS_PER_PAGE; i++)
-		page->objects[i].next = i + 1;
-	object_pages[n] = page;
-	list_add(&rooms, &page->room);
-	return true;
-}
-
 int64_t vm_object_create(uint32_t *out_object)
 {
-	struct object_page *page;
-	uint32_t at;
+	struct object_page **page;
+	uint32_t number = first_free;
 
-	if (list_is_empty(&rooms) && !objects_grow())
+	for (; object_of(number) != NULL; number++)
+		/* Of a page that is full the last one is as good. */
+		if (object_pages[number / OBJECTS_PER_PAGE]->used == OBJECTS_PER_PAGE)
+			number |= OBJECTS_PER_PAGE - 1;
+	first_free = number;
+	if (number / OBJECTS_PER_PAGE >= OBJECT_PAGES)
 		return -ENOMEM;
-	page = CONTAINER(rooms.next, struct object_page, room);
-	at = page->free;
-	page->free = page->objects[at].next;
-	page->objects[at] = (struct object){ .holders = 1 };
-	page->used++;
-	if (page->free == OBJECTS_PER_PAGE)
-		list_remove(&page->room);
-	*out_object = page->number * OBJECTS_PER_PAGE + at;
+	page = &object_pages[number / OBJECTS_PER_PAGE];
+	if (*page == NULL)
+		*page = pages_take(1);
+	if (*page == NULL)
+		return -ENOMEM;
+	(*page)->objects[number % OBJECTS_PER_PAGE] = (struct object){ .holders = 1 };
+	(*page)->used++;
+	*out_object = number;
 	return 0;
 }
 
@@ -234,16 +213,11 @@ static bool object_free(uint32_t number, uint64_t *left)
 	if (o->promised != 0)
 		(void)kernel_memory_promise(-(int64_t)o->promised);
 	o->holders = 0;
-	if (page->free == OBJECTS_PER_PAGE)
-		list_add(&rooms, &page->room);
-	o->next = page->free;
-	page->free = number % OBJECTS_PER_PAGE;
-	if (--page->used > 0)
-		return true;
-	list_remove(&page->room);
-	object_pages[page->number] = NULL;
-	first_absent = MIN(first_absent, page->number);
-	pages_give(page, 1);
+	first_free = MIN(first_free, number);
+	if (--page->used == 0) {
+		object_pages[number / OBJECTS_PER_PAGE] = NULL;
+		pages_give(page, 1);
+	}
 	return true;
 }
 
