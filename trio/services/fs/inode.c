@@ -1,5 +1,6 @@
 /* inode.c: inodes in memory. One is held by vfs, or dirty until the next write-back, or it stays for as long as its
- * place is not needed: they are in a row in the order of their last use. One that has neither a name nor a holder is freed, by pieces where the disk must be asked. */
+ * place is not needed: they are in a row in the order of their last use. One that has neither a name nor a holder is
+ * freed, by pieces where the disk must be asked. */
 #include "minixfs.h"
 
 struct inode_page {

@@ -221,8 +221,8 @@ static inline int64_t ask_again(uint32_t endpoint, unsigned bit)
 /* Drops a share of the pages of a range; true: none are left. */
 bool drop_share(struct space *s, uint64_t begin, uint64_t end);
 
-/* Words of a request's scratch, of worth once it gave way: how far it got, whether there were gaps; what mmap mapped and
- * populates, 0: not yet. */
+/* Words of a request's scratch, of worth once it gave way: how far it got, whether there were gaps; what mmap mapped
+ * and populates, 0: not yet. */
 enum { SHARE_AT, SHARES, MAPPED };
 enum { SHARES_NONE, SHARES_BEGUN, SHARES_WITH_GAPS };
 /* The request gave way or waits, and PARKED is to be returned. */
