@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
-
-#: Says that a line is wrong.
-Fail = Callable[[int, str], NoReturn]
 
 WORDS = 12
 OUT_WORDS = 8
@@ -41,14 +37,17 @@ _LINUX = re.compile(
     r"(?:when\s+(?P<when>.+?))?\s*(?:\bunless\s+(?P<unless>.+?)\s*:\s*(?P<error>E[A-Z0-9]+))?\s*$"
 )
 _ABSENT = re.compile(rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<error>E[A-Z0-9]+)\s*$")
-#: An argument that is an iovec: its address, and how many parts it has.
-_VECTOR = re.compile(r"vector (a[0-5])\[(a[0-5])\]$")
-#: An argument that is room for something whose length comes back where the room's length was.
-_ROOM = re.compile(r"room (a[0-5])\[(a[0-5])\]$")
-#: An argument that is a time in the client's memory, and the function that makes an instant of it.
-_TIME = re.compile(r"(after|after_micro|at|at_calendar)\((a[0-5])\)$")
-_USES = re.compile(r"uses\s+(abi/[a-z0-9_]+\.h)$")
 _REGISTER = re.compile(r"\ba([0-9]+)\b")
+#: The same as C has it, once it is known to be one.
+_A = r"(a\[\d\])"
+#: An argument that is an iovec, its address and how many parts it has; or room for something whose length comes back
+#: where the room's length was.
+_PAIR = re.compile(rf"(vector|room) {_A}\[{_A}\]$")
+#: An argument that is a time in the client's memory, and the function that makes an instant of it.
+_TIME = re.compile(rf"(after|after_micro|at|at_calendar)\({_A}\)$")
+_STRING = re.compile(r"string(\??) (.+)$")
+_GRANT = re.compile(rf"{_A}(\??)\[(.+)\]$")
+_USES = re.compile(r"uses\s+(abi/[a-z0-9_]+\.h)$")
 _OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
 
 
@@ -161,91 +160,88 @@ class Service:
 
 def parse(path: Path) -> Interface:
     """Raises Wrong."""
-    members: list[Member] = []
-    calls: list[tuple[int, str]] = []
-    uses: list[str] = []
+    statements = list(_statements(path.read_text()))
+    number, doc, text = statements[0] if statements else (1, (), "")
+    head = _OPEN.match(text)
+    if head is None:
+        raise Wrong(f"{path}:{number}: expected 'service NAME {{'")
+    made = Interface(head[2], bool(head[1]), (), doc)
+    for number, doc, text in statements[1:-1]:
+        try:
+            made = _with(made, text.removesuffix(";"), doc)
+        except Wrong as wrong:
+            raise Wrong(f"{path}:{number}: {wrong}") from None
+    number, _, text = statements[-1]
+    if text != "}":
+        raise Wrong(f"{path}:{number}: ends in the middle")
+    return made
+
+
+def _statements(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """What ends with a brace or a semicolon: its first line's number, the lines for readers before it, its words."""
     doc: list[str] = []
-    head: tuple[str, bool, tuple[str, ...]] | None = None
-    closed = False
-    pending, began = "", 0
-
-    def fail(line: int, what: str) -> NoReturn:
-        raise Wrong(f"{path}:{line}: {what}")
-
-    number = 0
-    for number, raw in enumerate(path.read_text().splitlines(), 1):
-        text = raw.strip()
-        if text.startswith("///"):
-            doc.append(text[3:].strip())
-            continue
-        text = text.partition("//")[0].strip()
-        if not text:
-            continue
-        if head is None:
-            match = _OPEN.match(text)
-            if match is None:
-                fail(number, "expected 'service NAME {'")
-            head, doc = (match[2], bool(match[1]), tuple(doc)), []
-        elif text == "}" and not pending:
-            closed = True
-        elif closed:
-            fail(number, "something after the closing brace")
-        else:
-            began = began if pending else number
-            pending = f"{pending} {text}".strip()
-            if pending.endswith(";"):
-                if match := _USES.match(pending[:-1]):
-                    uses.append(match[1])
-                elif pending.startswith("linux "):
-                    calls.append((began, pending[:-1]))
-                else:
-                    members.append(_member(pending[:-1], tuple(doc), began, fail))
-                pending, doc = "", []
-    if head is None or not closed or pending:
-        fail(number, "ends in the middle")
-    _check_numbers(path, members)
-    linux = tuple(_linux(text, line, members, fail) for line, text in calls)
-    return Interface(head[0], head[1], tuple(members), head[2], linux, tuple(uses))
+    words: list[str] = []
+    began = 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.partition("//")[0].strip()
+        if raw.strip().startswith("///"):
+            doc.append(raw.strip()[3:].strip())
+        elif line:
+            began = began if words else number
+            words.append(line)
+        if line.endswith(("{", ";", "}")):
+            yield began, tuple(doc), " ".join(words)
+            doc, words = [], []
+    if words:
+        yield began, tuple(doc), " ".join(words)
 
 
-def _linux(text: str, line: int, members: list[Member], fail: Fail) -> LinuxCall:
+def _with(made: Interface, text: str, doc: tuple[str, ...]) -> Interface:
+    """The interface with one more line, without its semicolon."""
+    if match := _USES.match(text):
+        return replace(made, uses=(*made.uses, match[1]))
+    if text.startswith("linux "):
+        return replace(made, linux=(*made.linux, _linux(text, made.of("client"))))
+    member = _member(text, doc)
+    if any(member.number == each.number or member.name == each.name for each in made.members):
+        raise Wrong(f"{member.number}: {member.name}: one of them stands twice")
+    if member.kind == "notify" and len(made.of("notify")) == NOTIFICATIONS:
+        raise Wrong(f"more than {NOTIFICATIONS} notifications")
+    return replace(made, members=(*made.members, member))
+
+
+def _linux(text: str, clients: tuple[Member, ...]) -> LinuxCall:
+    """One of Linux's calls, by the lines of clients' calls that stand above."""
+    if wrong := [found for found in _REGISTER.findall(text) if int(found) > LAST_REGISTER]:
+        raise Wrong(f"there is no register a{wrong[0]}")
+    text = _REGISTER.sub(r"a[\1]", text)
     if absent := _ABSENT.match(text):
         return LinuxCall(int(absent["number"]), absent["name"], None, error=absent["error"])
     match = _LINUX.match(text)
     if match is None:
-        fail(line, f"not a system call: {text[:60]!r}")
-    member = next((each for each in members if each.kind == "client" and each.name == match["member"]), None)
+        raise Wrong(f"not a system call: {text[:60]!r}")
+    member = next((each for each in clients if each.name == match["member"]), None)
     if member is None:
-        fail(line, f"there is no client's call {match['member']!r}")
+        raise Wrong(f"there is no client's call {match['member']!r}")
     args = _split(match["args"])
     if len(args) != len(member.args):
-        fail(line, f"{member.name} has {len(member.args)} arguments")
-    times = [found for each in args if (found := _TIME.match(each))]
-    vectors = [found for each in args if (found := _VECTOR.match(each))]
-    masked = tuple(_registers(each, line, fail) for each in _split(match["masked"] or ""))
-    rooms = [found for each in args if (found := _ROOM.match(each))]
-    if max(len(times), len(vectors), len(rooms)) > 1 or (match["leaving"] and not times):
-        fail(line, "one time, one vector and one room at most; what is left is of a time")
+        raise Wrong(f"{member.name} has {len(member.args)} arguments")
+    times = [(found[1], found[2]) for each in args if (found := _TIME.match(each))]
+    pairs = [(found[1], (found[2], found[3])) for each in args if (found := _PAIR.match(each))]
+    if len(times) > 1 or len(dict(pairs)) < len(pairs) or (match["leaving"] and not times):
+        raise Wrong("one time, one vector and one room at most; what is left is of a time")
     return LinuxCall(
         number=int(match["number"]),
         name=match["name"],
         member=member,
-        args=tuple(_expression(arg, given, line, fail) for arg, given in zip(member.args, args, strict=True)),
-        again=match["again"] or "",
-        when=_registers(match["when"] or "", line, fail),
-        unless=_registers(match["unless"] or "", line, fail),
-        error=match["error"] or "",
-        vector=_two(vectors[0]) if vectors else None,
-        room=_two(rooms[0]) if rooms else None,
-        time=(times[0][1], _two(times[0])[1]) if times else None,
-        masked=masked,
+        args=tuple(_expression(arg, given) for arg, given in zip(member.args, args, strict=True)),
+        **{each: match[each] or "" for each in ("again", "when", "unless", "error")},
+        vector=dict(pairs).get("vector"),
+        room=dict(pairs).get("room"),
+        time=times[0] if times else None,
+        masked=tuple(_split(match["masked"] or "")),
         leaving=bool(match["leaving"]),
     )
-
-
-def _two(found: re.Match[str]) -> tuple[str, str]:
-    """Registers as C has them."""
-    return _REGISTER.sub(r"a[\1]", found[1]), _REGISTER.sub(r"a[\1]", found[2])
 
 
 def _split(text: str) -> list[str]:
@@ -260,77 +256,50 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts] if text.strip() else []
 
 
-def _registers(text: str, line: int, fail: Fail) -> str:
-    if wrong := [found for found in _REGISTER.findall(text) if int(found) > LAST_REGISTER]:
-        fail(line, f"there is no register a{wrong[0]}")
-    return _REGISTER.sub(r"a[\1]", text)
-
-
-def _expression(arg: Argument, given: str, line: int, fail: Fail) -> str:
+def _expression(arg: Argument, given: str) -> str:
     """C for an argument: a number, a time, or a grant: `string aN`, `none`, `aN[LENGTH]`, `vector aN[aM]`,
     `room aN[aM]`; with a ? behind `string` or aN a null pointer is a grant of nothing."""
     if not arg.is_grant:
-        return "deadline" if _TIME.match(given) else f"({arg.c})({_registers(given, line, fail)})"
-    if _VECTOR.match(given) or _ROOM.match(given):
-        return given.partition(" ")[0]
+        return "deadline" if _TIME.match(given) else f"({arg.c})({given})"
+    if match := _PAIR.match(given):
+        return match[1]
     if given == "none":
         return "user_grant(0, 0)"
-    if match := re.fullmatch(r"string(\??) (.+)", given):
-        return f"user_string{'_if' if match[1] else ''}({_registers(match[2], line, fail)})"
-    match = re.fullmatch(r"(a\d)(\??)\[(.+)\]", given)
-    if match is None:
-        fail(line, f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, vector aN[aM], room aN[aM], none")
-    address, length = _registers(match[1], line, fail), _registers(match[3], line, fail)
-    return f"{'user_grant_if' if match[2] else 'user_grant'}({address}, {length})"
+    if match := _STRING.match(given):
+        return f"user_string{'_if' if match[1] else ''}({match[2]})"
+    if match := _GRANT.match(given):
+        return f"user_grant{'_if' if match[2] else ''}({match[1]}, {match[3]})"
+    raise Wrong(f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, vector aN[aM], room aN[aM], none")
 
 
-def _member(text: str, doc: tuple[str, ...], line: int, fail: Fail) -> Member:
+def _member(text: str, doc: tuple[str, ...]) -> Member:
     match = _MEMBER.match(text)
     if match is None:
-        fail(line, f"not a member: {text[:60]!r}")
-    args, outs = (_arguments(match[part] or "", line, fail) for part in ("args", "outs"))
+        raise Wrong(f"not a member: {text[:60]!r}")
+    name, kind, waits = match["name"], match["kind"], match["waits"]
+    args, outs = (_arguments(match[part] or "") for part in ("args", "outs"))
     if sum(each.words for each in args) > WORDS:
-        fail(line, f"{match['name']} needs more than {WORDS} words")
+        raise Wrong(f"{name} needs more than {WORDS} words")
     if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
-        fail(line, f"{match['name']}: at most {OUT_WORDS} values come back, and no grant")
-    if match["waits"] and match["kind"] != "client":
-        fail(line, "only a client's call may wait or give way; others say EWAIT")
-    if match["kind"] == "notify" and (match["args"] is not None or int(match["number"]) < 0):
-        fail(line, "a notification carries nothing")
-    return Member(
-        int(match["number"]),
-        match["kind"],
-        match["name"],
-        args,
-        outs,
-        match["waits"] == "waits",
-        match["waits"] == "gives way",
-        tuple((match["errors"] or "").split()),
-        doc,
-    )
+        raise Wrong(f"{name}: at most {OUT_WORDS} values come back, and no grant")
+    if waits and kind != "client":
+        raise Wrong("only a client's call may wait or give way; others say EWAIT")
+    if kind == "notify" and match["args"] is not None:
+        raise Wrong("a notification carries nothing")
+    errors = tuple((match["errors"] or "").split())
+    return Member(int(match["number"]), kind, name, args, outs, waits == "waits", waits == "gives way", errors, doc)
 
 
-def _arguments(text: str, line: int, fail: Fail) -> tuple[Argument, ...]:
+def _arguments(text: str) -> tuple[Argument, ...]:
     found = []
     for part in filter(None, (each.strip() for each in text.split(","))):
         match = _ARGUMENT.match(part)
         if match is None or (match[2] not in TYPES and match[2] not in GRANTS):
-            fail(line, f"not an argument: {part!r}")
+            raise Wrong(f"not an argument: {part!r}")
         found.append(Argument(match[1], match[2]))
     if len({each.name for each in found}) != len(found):
-        fail(line, "two arguments of one name")
+        raise Wrong("two arguments of one name")
     return tuple(found)
-
-
-def _check_numbers(path: Path, members: list[Member]) -> None:
-    for attribute in ("number", "name"):
-        seen: set[object] = set()
-        for what in (getattr(member, attribute) for member in members):
-            if what in seen:
-                raise Wrong(f"{path}:1: {what} stands twice")
-            seen.add(what)
-    if sum(each.kind == "notify" for each in members) > NOTIFICATIONS:
-        raise Wrong(f"{path}:1: more than {NOTIFICATIONS} notifications")
 
 
 def interfaces(folder: Path) -> dict[str, Interface]:
@@ -346,15 +315,22 @@ def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
         if table["provides"] not in known:
             raise Wrong(f"{path}:1: {name} provides {table['provides']!r}, of which there is no interface")
         kernel, vm = ({each.name for each in known[one].of("call")} for one in ("kernel", PAGER))
-        named_vm = set(table.get("vm", ()))
-        if unknown := (set(table["kernel"]) - kernel) | (named_vm - vm) | (set(table["calls"]) - set(known)):
+        made = Service(
+            name=name,
+            endpoint=endpoint,
+            provides=table["provides"],
+            sources=table["sources"],
+            calls=tuple(table["calls"]),
+            kernel=tuple(table["kernel"]),
+            ports=tuple((first, count) for first, count in table.get("ports", ())),
+            interrupts=tuple(table.get("interrupts", ())),
+            devices=tuple((int(text[:4], 16), int(text[5:], 16)) for text in table.get("devices", ())),
+            vm=(*table.get("vm", ()), PAGER_CALL),
+            clients_memory=table.get("clients_memory", False),
+        )
+        if unknown := (set(made.kernel) - kernel) | (set(made.vm) - vm) | (set(made.calls) - set(known)):
             raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")
-        calls, kernels, vms = tuple(table["calls"]), tuple(table["kernel"]), (*table.get("vm", ()), PAGER_CALL)
-        ports = tuple((first, count) for first, count in table.get("ports", ()))
-        lines = tuple(table.get("interrupts", ()))
-        devices = tuple((int(text[:4], 16), int(text[5:], 16)) for text in table.get("devices", ()))
-        named = (name, endpoint, table["provides"], table["sources"])
-        found.append(Service(*named, calls, kernels, ports, lines, devices, vms, table.get("clients_memory", False)))
+        found.append(made)
     for interface in known.values():
         count = sum(each.provides == interface.name for each in found)
         if interface.name != "kernel" and count != 1 and not (interface.many and count):

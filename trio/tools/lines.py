@@ -15,37 +15,29 @@ from pathlib import Path
 
 TRIO = Path(__file__).parents[1]
 STRUCTURES = ("mono", "hybrid", "micro", "one-server")
-_SERVERS = STRUCTURES[1:]
-_PROCESSES = STRUCTURES[2:]
+_DEFINITIONS = "Linux's definitions that these parts include (`interfaces/abi`)"
 #: Part of the table to the patterns of its files, and the structures in which it runs in the kernel's mode.
-PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "the processor and the machine (`kernel/x86`)": (("kernel/x86/*",), STRUCTURES),
-    "tasks, memory, timers (`kernel/core`)": (("kernel/core/*",), STRUCTURES),
-    "Linux's system calls (`kernel/abi`)": (("kernel/abi/*",), STRUCTURES),
-    "Linux's definitions that these parts include (`interfaces/abi`)": ((), STRUCTURES),
+PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "the processor and the machine (`kernel/x86`)": ("kernel/x86/*", STRUCTURES),
+    "tasks, memory, timers (`kernel/core`)": ("kernel/core/*", STRUCTURES),
+    "Linux's system calls (`kernel/abi`)": ("kernel/abi/*", STRUCTURES),
+    _DEFINITIONS: ("", STRUCTURES),
     "the seam: in all": (
-        (
-            *("seam/port.h", "seam/text.*", "seam/queue.h", "seam/structure.*", "seam/kernel_port.c"),
-            *("seam/numbers.h", "seam/freestanding.c"),
-        ),
+        "seam/port.h seam/text.* seam/queue.h seam/structure.* seam/kernel_port.c seam/numbers.h seam/freestanding.c",
         STRUCTURES,
     ),
-    "the seam: services in the kernel": (("seam/local.*", "seam/queues.c"), ("mono",)),
+    "the seam: services in the kernel": ("seam/local.* seam/queues.c", ("mono",)),
     "the seam: messages, grants, rights": (
-        (
-            *("seam/ipc.*", "seam/servers.h", "seam/message.h", "seam/clients.c", "seam/traps.c", "seam/ends.c"),
-            "seam/grants.c",
-        ),
-        _SERVERS,
+        "seam/ipc.* seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/grants.c",
+        STRUCTURES[1:],
     ),
-    "the seam: in a thread": (("seam/server.*", "seam/thread.c", "seam/queues.c"), ("hybrid",)),
-    "the seam: for processes": (("seam/pages.c", "seam/rights.c"), _PROCESSES),
-    "services": (("services/**/*", "seam/tree.h"), ("mono", "hybrid")),
-    "drivers": (("drivers/*/*",), ("mono", "hybrid")),
+    "the seam: in a thread": ("seam/server.* seam/thread.c seam/queues.c", ("hybrid",)),
+    "the seam: for processes": ("seam/pages.c seam/rights.c", STRUCTURES[2:]),
+    "services": ("services/**/* seam/tree.h", STRUCTURES[:2]),
+    "drivers": ("drivers/*/*", STRUCTURES[:2]),
 }
 #: What is linked into processes alone, and what a kernel has with TRIO_CHECKED alone.
 NOT_PRIVILEGED = {"seam/process.c", "kernel/core/checked.c"}
-_DEFINITIONS = next(part for part in PARTS if "interfaces/abi" in part)
 _INCLUDED = re.compile(r'^#include "(abi/[a-z_]+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)
@@ -58,26 +50,25 @@ def lines(path: Path) -> int:
     return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("//"))
 
 
-def definitions() -> set[Path]:
-    """Headers in interfaces/abi that a file of the kernel or of the seam includes, or one of them."""
-    found: set[Path] = set()
-    left = [path for folder in ("kernel", "seam") for path in TRIO.glob(f"{folder}/**/*.[chS]")]
+def _kernel_and_seam() -> set[Path]:
+    return {path for folder in ("kernel", "seam") for path in TRIO.glob(f"{folder}/**/*.[chS]")}
+
+
+def files_of(part: str) -> set[Path]:
+    """Those that its patterns name; of the definitions, those that the kernel or the seam, or one of them, includes."""
+    found = {path for pattern in PARTS[part][0].split() for path in TRIO.glob(pattern) if path.is_file()}
+    left = list(_kernel_and_seam()) if part == _DEFINITIONS else []
     while left:
-        new = {TRIO / "interfaces" / name for name in _INCLUDED.findall(left.pop().read_text())} - found
-        new = {path for path in new if path.is_file()}
+        named = {TRIO / "interfaces" / name for name in _INCLUDED.findall(left.pop().read_text())}
+        new = {path for path in named - found if path.is_file()}
         found |= new
         left += new
-    return found
+    return {path for path in found if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED}
 
 
 def counted() -> dict[str, int]:
     """Part to its lines."""
-    found = {}
-    for part, (patterns, _) in PARTS.items():
-        files = {path for pattern in patterns for path in TRIO.glob(pattern) if path.is_file()}
-        files = definitions() if part == _DEFINITIONS else files
-        found[part] = sum(lines(path) for path in files if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED)
-    return found
+    return {part: sum(map(lines, files_of(part))) for part in PARTS}
 
 
 def code_kib(kernel: Path) -> int:
@@ -97,9 +88,8 @@ def code(build: Path) -> str:
 
 def in_no_part() -> list[str]:
     """Files of the kernel and of the seam that no line of the table counts."""
-    known = {path for patterns, _ in PARTS.values() for pattern in patterns for path in TRIO.glob(pattern)}
-    files = {path for folder in ("kernel", "seam") for path in TRIO.glob(f"{folder}/**/*.[chS]")}
-    return sorted({path.relative_to(TRIO).as_posix() for path in files - known} - NOT_PRIVILEGED)
+    left = _kernel_and_seam().difference(*map(files_of, PARTS))
+    return sorted({path.relative_to(TRIO).as_posix() for path in left} - NOT_PRIVILEGED)
 
 
 def table() -> str:

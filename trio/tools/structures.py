@@ -7,17 +7,15 @@ each of them into a process of its own. Errors are Wrong.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from idl_parse import Service, Wrong
 
 #: Of a domain: on its callers' stacks in the kernel; a thread of the kernel's; an address space of its own.
 KINDS = ("kernel", "thread", "process")
 
-_Node = TypeVar("_Node")
+Groups = list[tuple[str, list[str]]]
 
 
 @dataclass(frozen=True)
@@ -62,17 +60,14 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
             raise Wrong(f"{path}:1: expected 'all' or 'each', and one of {', '.join(KINDS)}")
     for change in changes:
         groups = _changed(groups, change, {each.name for each in found})
-    by_name = {each.name: each for each in found}
-    domains = [(kind, tuple(sorted(map(by_name.__getitem__, names), key=_place))) for kind, names in groups if names]
-    domains.sort(key=lambda each: _place(each[1][0]))
+    domains = [(kind, tuple(each for each in found if each.name in names)) for kind, names in groups if names]
+    domains.sort(key=lambda each: each[1][0].endpoint)
     kernel = next((each for kind, each in domains if kind == "kernel"), ())
-    servers = [(kind, each) for kind, each in domains if kind != "kernel"]
+    servers = [each for each in domains if each[0] != "kernel"]
     made = Structure(
         words,
         Domain(0, "kernel", "kernel", kernel),
-        tuple(
-            Domain(number, _name(services, found), kind, services) for number, (kind, services) in enumerate(servers, 1)
-        ),
+        tuple(Domain(at, _name(services, found), kind, services) for at, (kind, services) in enumerate(servers, 1)),
     )
     _check(made, found)
     return made
@@ -80,13 +75,6 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
 
 def _name(services: tuple[Service, ...], found: tuple[Service, ...]) -> str:
     return "server" if services == found else "_".join(each.name for each in services)
-
-
-def _place(service: Service) -> int:
-    return service.endpoint
-
-
-Groups = list[tuple[str, list[str]]]
 
 
 def _changed(groups: Groups, change: str, known: set[str]) -> Groups:
@@ -110,30 +98,27 @@ def _changed(groups: Groups, change: str, known: set[str]) -> Groups:
 def _check(made: Structure, found: tuple[Service, ...]) -> None:
     """A server answers one call at a time: if it waits for another one that waits for it, both wait for ever. Services
     in the kernel run on their callers' stacks, and each is entered alone: there the order of services is enough."""
-    order = [(each, below) for each in found for below in found if each.depends_on(below)]
-    if circle := _circle(found, order):
-        raise Wrong(f"services call each other in a circle: {' > '.join(each.name for each in circle)}")
-    nodes = [(each.name,) for each in made.kernel.services] + [(each.name,) for each in made.servers]
     names = {service: each.name for each in made.servers for service in each.services}
     names |= {service: service.name for service in made.kernel.services}
-    between = [((names[a],), (names[b],)) for a, b in order if names[a] != names[b]]
-    if wrong := _circle(nodes, between):
-        raise Wrong(f"{made.name}: domains call each other in a circle: {' > '.join(each[0] for each in wrong)}")
+    order = [(each, below) for each in found for below in found if each.depends_on(below)]
+    if circle := _circle([(a.name, b.name) for a, b in order]):
+        raise Wrong(f"services call each other in a circle: {circle}")
+    if circle := _circle([(names[a], names[b]) for a, b in order if names[a] != names[b]]):
+        raise Wrong(f"{made.name}: domains call each other in a circle: {circle}")
 
 
-def _circle(nodes: Iterable[_Node], edges: list[tuple[_Node, _Node]]) -> list[_Node]:
+def _circle(edges: list[tuple[str, str]]) -> str:
     """One there is, or nothing."""
-    done: set[_Node] = set()
+    done: set[str] = set()
 
-    def visit(node: _Node, way: list[_Node]) -> list[_Node]:
+    def visit(node: str, way: list[str]) -> str:
         if node in way:
-            return [*way[way.index(node) :], node]
-        if node in done:
-            return []
-        for _, below in (edge for edge in edges if edge[0] == node):
-            if circle := visit(below, [*way, node]):
-                return circle
-        done.add(node)
-        return []
+            return " > ".join([*way[way.index(node) :], node])
+        if node not in done:
+            for _, below in (edge for edge in edges if edge[0] == node):
+                if circle := visit(below, [*way, node]):
+                    return circle
+            done.add(node)
+        return ""
 
-    return next((circle for circle in (visit(node, []) for node in nodes) if circle), [])
+    return next((circle for node, _ in edges if (circle := visit(node, []))), "")
