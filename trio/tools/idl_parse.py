@@ -38,8 +38,8 @@ _LINUX = re.compile(
 )
 _ABSENT = re.compile(rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<error>E[A-Z0-9]+)\s*$")
 _REGISTER = re.compile(r"\ba([0-9]+)\b")
-#: The same as C has it, once it is known to be one.
-_A = r"(a\[\d\])"
+#: The same as C has it.
+_A = r"(a\[\d+\])"
 #: An argument that is an iovec, its address and how many parts it has; or room for something whose length comes back
 #: where the room's length was.
 _PAIR = re.compile(rf"(vector|room) {_A}\[{_A}\]$")
@@ -198,13 +198,16 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
 
 def _with(made: Interface, text: str, doc: tuple[str, ...]) -> Interface:
     """The interface with one more line, without its semicolon."""
+    if text == "}":
+        raise Wrong("something after the closing brace")
     if match := _USES.match(text):
         return replace(made, uses=(*made.uses, match[1]))
     if text.startswith("linux "):
         return replace(made, linux=(*made.linux, _linux(text, made.of("client"))))
     member = _member(text, doc)
-    if any(member.number == each.number or member.name == each.name for each in made.members):
-        raise Wrong(f"{member.number}: {member.name}: one of them stands twice")
+    for each in made.members:
+        if twice := {member.number, member.name} & {each.number, each.name}:
+            raise Wrong(f"{twice.pop()} stands twice")
     if member.kind == "notify" and len(made.of("notify")) == NOTIFICATIONS:
         raise Wrong(f"more than {NOTIFICATIONS} notifications")
     return replace(made, members=(*made.members, member))
@@ -212,8 +215,7 @@ def _with(made: Interface, text: str, doc: tuple[str, ...]) -> Interface:
 
 def _linux(text: str, clients: tuple[Member, ...]) -> LinuxCall:
     """One of Linux's calls, by the lines of clients' calls that stand above."""
-    if wrong := [found for found in _REGISTER.findall(text) if int(found) > LAST_REGISTER]:
-        raise Wrong(f"there is no register a{wrong[0]}")
+    registers = _REGISTER.findall(text)
     text = _REGISTER.sub(r"a[\1]", text)
     if absent := _ABSENT.match(text):
         return LinuxCall(int(absent["number"]), absent["name"], None, error=absent["error"])
@@ -230,11 +232,14 @@ def _linux(text: str, clients: tuple[Member, ...]) -> LinuxCall:
     pairs = [(found[1], (found[2], found[3])) for each in args if (found := _PAIR.match(each))]
     if len(times) > 1 or len(dict(pairs)) < len(pairs) or (match["leaving"] and not times):
         raise Wrong("one time, one vector and one room at most; what is left is of a time")
+    expressions = tuple(_expression(arg, given) for arg, given in zip(member.args, args, strict=True))
+    if wrong := [each for each in registers if int(each) > LAST_REGISTER]:
+        raise Wrong(f"there is no register a{wrong[0]}")
     return LinuxCall(
         number=int(match["number"]),
         name=match["name"],
         member=member,
-        args=tuple(_expression(arg, given) for arg, given in zip(member.args, args, strict=True)),
+        args=expressions,
         **{each: match[each] or "" for each in ("again", "when", "unless", "error")},
         vector=dict(pairs).get("vector"),
         room=dict(pairs).get("room"),
