@@ -184,9 +184,9 @@ int64_t kernel_space_private(uint32_t space, uint64_t address, uint32_t protecti
 	return kernel_call_space_private(space, address, protection);
 }
 
-int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
+int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *out_next)
 {
-	return kernel_call_space_unmap(space, address, pages);
+	return kernel_call_space_unmap(space, address, pages, most, out_next);
 }
 
 int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, uint32_t private)
@@ -194,20 +194,10 @@ int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, u
 	return kernel_call_space_protect(space, address, pages, protection, private);
 }
 
-int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
+int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
+			   uint64_t most, uint64_t *out_next)
 {
-	return kernel_call_space_share(from, to, address, pages, private);
-}
-
-int64_t kernel_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *out_next)
-{
-	return kernel_call_space_drop(space, address, pages, most, out_next);
-}
-
-int64_t kernel_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private, uint64_t most,
-			  uint64_t *out_next)
-{
-	return kernel_call_space_copy(from, to, address, pages, private, most, out_next);
+	return kernel_call_space_share(from, to, address, pages, private, most, out_next);
 }
 
 int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)

@@ -51,9 +51,10 @@ static bool is_page(uint64_t address)
 	return address % PAGE == 0 && address < USER_END;
 }
 
-/* The lowest table for an address; NULL: none, and `*next` is the first address after the gap. With a table `*next` is
- * where its reach ends. */
-static inline __attribute__((always_inline)) uint64_t *table_find(uint64_t root, uint64_t address, uint64_t *next)
+/* The entry for an address, behind which stand those that its table has for what follows; NULL: no table. `*next` is
+ * where its reach, or the gap, or the range ends. */
+static inline __attribute__((always_inline)) uint64_t *entries_find(uint64_t root, uint64_t address, uint64_t end,
+								    uint64_t *next)
 {
 	uint64_t *table = physical(root);
 
@@ -61,12 +62,12 @@ static inline __attribute__((always_inline)) uint64_t *table_find(uint64_t root,
 	for (int level = 3; level > 0; level--) {
 		uint64_t entry = table[ENTRY_OF(address, level)];
 
-		*next = (address | (REACH(level) - 1)) + 1;
+		*next = MIN((address | (REACH(level) - 1)) + 1, end);
 		if (entry == 0)
 			return NULL;
 		table = table_below(entry);
 	}
-	return table;
+	return &table[ENTRY_OF(address, 0)];
 }
 
 /* Tables on the way to an address that are empty are given back. */
@@ -89,8 +90,8 @@ static void prune(uint64_t root, uint64_t address)
 	}
 }
 
-/* The same as table_find, and those that are not there are made. */
-static uint64_t *table_make(uint64_t root, uint64_t address)
+/* The entry for an address; tables that are not there are made. */
+static uint64_t *entry_make(uint64_t root, uint64_t address)
 {
 	uint64_t *table = physical(root);
 
@@ -104,20 +105,20 @@ static uint64_t *table_make(uint64_t root, uint64_t address)
 		}
 		table = table_below(*entry);
 	}
-	return table;
+	return &table[ENTRY_OF(address, 0)];
 }
 
 /* Of what nobody was promised, unlike all else here. */
 uint64_t *entry_at(uint64_t root, uint64_t address, bool make)
 {
-	uint64_t next, *table = table_find(root, address, &next), free = frames.free;
+	uint64_t next, *entry = entries_find(root, address, address, &next), free = frames.free;
 
-	if (table == NULL && make && frames.unpromised >= TABLES_MOST) {
+	if (entry == NULL && make && frames.unpromised >= TABLES_MOST) {
 		frames.unpromised -= TABLES_MOST;
-		table = table_make(root, address);
+		entry = entry_make(root, address);
 		frames.unpromised += TABLES_MOST - (free - frames.free);
 	}
-	return table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
+	return entry;
 }
 
 void entry_clear(uint64_t root, uint64_t address, uint64_t *entry)
@@ -144,14 +145,13 @@ static void forget(uint64_t root, uint64_t address, uint64_t pages)
 }
 
 /* Gives a frame that is held for it a place; what was there is dropped. */
-static void put(uint64_t root, uint64_t *table, uint64_t address, uint64_t entry)
+static void put(uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
 {
-	uint64_t *at = &table[ENTRY_OF(address, 0)];
 	uint64_t old = *at;
 
 	*at = entry;
 	if (old == 0) {
-		++*uses_of(table);
+		++*uses_of(at);
 		return;
 	}
 	forget(root, address, 1);
@@ -179,12 +179,12 @@ static bool is_lived_in(uint64_t root)
 
 int64_t kernel_call_space_destroy(uint32_t space)
 {
-	uint64_t root = root_of(space);
+	uint64_t root = root_of(space), next;
 
 	if (root == 0 || IS_REFUSED(!is_lived_in(root)))
 		return -EINVAL;
 	if (*uses_of(physical(root)) > 1)
-		kernel_call_space_unmap(space, 0, USER_END / PAGE);
+		kernel_call_space_unmap(space, 0, USER_END / PAGE, UINT64_MAX, &next);
 	if (cpu_cr3() == root) {
 		cpu_set_cr3(kernel_root);
 		COUNT(space_switches, 1);
@@ -198,14 +198,14 @@ int64_t kernel_call_space_destroy(uint32_t space)
 
 int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = root_of(space), next, *table;
+	uint64_t root = root_of(space), next, *entry;
 
 	if (root == 0 || !is_page(address))
 		return -EINVAL;
-	table = table_find(root, address, &next);
-	if (table == NULL)
-		table = table_make(root, address);
-	put(root, table, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
+	entry = entries_find(root, address, address, &next);
+	if (entry == NULL)
+		entry = entry_make(root, address);
+	put(root, entry, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
 	return 0;
 }
 
@@ -217,16 +217,16 @@ int64_t kernel_call_space_map(uint32_t space, uint64_t address, uint64_t frame, 
 	if (root == 0 || !are_pages(address, count) || IS_REFUSED(process_may_map(frame, count)))
 		return -EINVAL;
 	for (uint64_t i = 0; i < count;) {
-		uint64_t *table = table_make(root, address + i * PAGE);
+		uint64_t *entry = entry_make(root, address + i * PAGE);
 		uint64_t room = ENTRIES - ENTRY_OF(address + i * PAGE, 0);
 
-		for (uint64_t end = MIN(count, i + room); i < end; i++) {
-			bool there = table[ENTRY_OF(address + i * PAGE, 0)] != 0;
+		for (uint64_t end = MIN(count, i + room); i < end; i++, entry++) {
+			bool there = *entry != 0;
 
 			if (there && protection & KEEP)
 				continue;
 			frame_hold_inline(frame + i * PAGE);
-			put(root, table, address + i * PAGE, (frame + i * PAGE) | bits);
+			put(root, entry, address + i * PAGE, (frame + i * PAGE) | bits);
 			new += !there;
 		}
 	}
@@ -244,12 +244,11 @@ static void copy_page(uint64_t to, uint64_t from)
 
 int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = root_of(space), frame, copy, next, *table, *at;
+	uint64_t root = root_of(space), frame, copy, next, *at;
 
 	if (root == 0 || !is_page(address))
 		return -EINVAL;
-	table = table_find(root, address, &next);
-	at = table == NULL ? NULL : &table[ENTRY_OF(address, 0)];
+	at = entries_find(root, address, address, &next);
 	if (at == NULL || *at == 0)
 		return -EFAULT;
 	frame = copy = *at & PAGE_FRAME;
@@ -263,39 +262,37 @@ int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t pro
 	return 0;
 }
 
-int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages)
+int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
 {
-	uint64_t root = root_of(space), end = address + pages * PAGE, next;
+	uint64_t root = root_of(space), end = address + pages * PAGE, at = address, work = 0, stop;
 	int64_t dropped = 0;
 
 	if (root == 0 || !are_pages(address, pages))
 		return -EINVAL;
-	for (uint64_t at = address; at < end; at = next) {
-		uint64_t *table = table_find(root, at, &next);
-		uint64_t stop = MIN(next, end);
-		uint32_t left, had;
+	for (; at < end && work < most; at = stop) {
+		uint64_t *entry = entries_find(root, at, end, &stop);
+		uint32_t left, had, *uses;
 
-		if (*uses_of(physical(root)) == 1)
-			break;
-		if (table == NULL)
+		if (entry == NULL)
 			continue;
-		had = left = *uses_of(table);
-		for (uint64_t page = at; page < stop && left > 1; page += PAGE) {
-			uint64_t *entry = &table[ENTRY_OF(page, 0)];
-
+		uses = uses_of(entry);
+		had = left = *uses;
+		for (const uint64_t *beyond = entry + (stop - at) / PAGE; entry < beyond && left > 1; entry++) {
 			if (*entry == 0)
 				continue;
 			frame_drop_promised(*entry & PAGE_FRAME);
 			*entry = 0;
 			left--;
 		}
-		*uses_of(table) = left;
+		*uses = left;
 		dropped += had - left;
+		work += had - left + TABLE_WORK;
 		if (left == 1)
 			prune(root, at);
 	}
 	if (dropped > 0)
-		forget(root, address, pages);
+		forget(root, address, (at - address) / PAGE);
+	*next = at;
 	return dropped;
 }
 
@@ -308,12 +305,11 @@ int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pag
 	if (root == 0 || !are_pages(address, pages))
 		return -EINVAL;
 	for (uint64_t at = address; at < end; at = next) {
-		uint64_t *table = table_find(root, at, &next);
+		uint64_t *entry = entries_find(root, at, end, &next);
 
-		if (table == NULL)
+		if (entry == NULL)
 			continue;
-		for (uint64_t page = at; page < MIN(next, end); page += PAGE) {
-			uint64_t *entry = &table[ENTRY_OF(page, 0)];
+		for (const uint64_t *beyond = entry + (next - at) / PAGE; entry < beyond; entry++) {
 			uint64_t frame = *entry & PAGE_FRAME;
 
 			if (*entry != 0)
@@ -322,12 +318,6 @@ int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pag
 	}
 	forget(root, address, pages);
 	return 0;
-}
-
-static void tables_prune(uint64_t root, uint64_t begin, uint64_t end)
-{
-	for (uint64_t at = begin; at < end; at = (at | (REACH(1) - 1)) + 1)
-		prune(root, at);
 }
 
 int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
@@ -339,110 +329,71 @@ int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, ui
 	if (to < end && address < to + pages * PAGE)
 		return -EINVAL;
 	for (uint64_t at = address; at < end; at = next) {
-		uint64_t *source = table_find(root, at, &next);
+		uint64_t *entry = entries_find(root, at, end, &next), target = at - address + to;
 
-		for (uint64_t page = at; source != NULL && page < MIN(next, end); page += PAGE) {
-			uint64_t *entry = &source[ENTRY_OF(page, 0)], target = page - address + to;
-
+		if (entry == NULL)
+			continue;
+		for (const uint64_t *beyond = entry + (next - at) / PAGE; entry < beyond; entry++, target += PAGE) {
 			if (*entry == 0)
 				continue;
-			put(root, table_make(root, target), target, *entry);
+			put(root, entry_make(root, target), target, *entry);
 			*entry = 0;
-			--*uses_of(source);
+			--*uses_of(entry);
 		}
 	}
 	/* Not before: one table may serve both ranges. */
-	tables_prune(root, address, end);
+	for (uint64_t at = address; at < end; at = (at | (REACH(1) - 1)) + 1)
+		prune(root, at);
 	forget(root, address, pages);
 	return 0;
 }
 
-int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private)
+int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
+				uint64_t most, uint64_t *next)
 {
-	uint64_t root = root_of(from), child = root_of(to), end = address + pages * PAGE, next;
+	uint64_t root = root_of(from), child = root_of(to), end = address + pages * PAGE, at = address, work = 0, stop;
 	uint64_t lost = private ? PAGE_WRITE : 0;
 	int64_t total = 0;
 
-	if (root == 0 || child == 0 || !are_pages(address, pages))
+	if (root == 0 || child == 0 || root == child || !are_pages(address, pages))
 		return -EINVAL;
-	for (uint64_t at = address; at < end; at = next) {
-		uint64_t *source = table_find(root, at, &next), *table;
-		uint64_t stop = MIN(next, end);
-		uint32_t shared = 0;
+	for (; at < end && work < most; at = stop) {
+		uint64_t *entry = entries_find(root, at, end, &stop), *copy;
+		uint32_t shared = 0, *uses;
 
-		if (source == NULL)
+		if (entry == NULL)
 			continue;
-		table = table_make(child, at);
-		for (uint64_t page = at; page < stop; page += PAGE) {
-			uint64_t index = ENTRY_OF(page, 0), entry = source[index] & ~lost;
-
-			if (entry == 0 || (DISTRUST && table[index] != 0))
+		copy = entry_make(child, at);
+		uses = uses_of(copy);
+		for (const uint64_t *beyond = entry + (stop - at) / PAGE; entry < beyond; entry++, copy++) {
+			if (*entry == 0 || (DISTRUST && *copy != 0))
 				continue;
-			source[index] = table[index] = entry;
-			frame_hold_inline(entry & PAGE_FRAME);
+			*entry = *copy = *entry & ~lost;
+			frame_hold_inline(*entry & PAGE_FRAME);
 			shared++;
 		}
-		*uses_of(table) += shared;
+		*uses += shared;
 		total += shared;
+		work += shared + TABLE_WORK;
 		if (shared == 0)
 			prune(child, at);
 	}
 	if (private && total > 0)
-		forget(root, address, pages);
+		forget(root, address, (at - address) / PAGE);
+	*next = at;
 	return total;
-}
-
-/* As far as there is work for about `most` pages, a table at a time: what is there goes to `to`, or, where that is
- * `from`, away. */
-static int64_t by_shares(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private, uint64_t most,
-			 uint64_t *next)
-{
-	uint64_t root = root_of(from), end = address + pages * PAGE, work = 0;
-	int64_t sum = 0;
-
-	if (root == 0 || !are_pages(address, pages))
-		return -EINVAL;
-	for (; address < end && work < most; address = *next) {
-		uint64_t here;
-		int64_t done;
-
-		/* Where its table ends, or the gap in which it lies. */
-		(void)table_find(root, address, next);
-		*next = MIN(*next, end);
-		here = (*next - address) / PAGE;
-		done = to == from ? kernel_call_space_unmap(from, address, here)
-				  : kernel_call_space_share(from, to, address, here, private);
-		if (done < 0)
-			return done;
-		sum += done;
-		work += done == 0 ? 0 : (uint64_t)done + TABLE_WORK;
-	}
-	*next = address;
-	return sum;
-}
-
-int64_t kernel_call_space_drop(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
-{
-	return by_shares(space, space, address, pages, 0, most, next);
-}
-
-int64_t kernel_call_space_copy(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
-			       uint64_t most, uint64_t *next)
-{
-	return from == to ? -EINVAL : by_shares(from, to, address, pages, private, most, next);
 }
 
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection)
 {
 	uint64_t next;
-	const uint64_t *table = table_find(space_roots[space], address, &next);
-	uint64_t entry = table == NULL ? 0 : table[ENTRY_OF(address, 0)];
+	const uint64_t *entry = entries_find(space_roots[space], address, address, &next);
 
-	if (entry == 0)
+	if (entry == NULL || *entry == 0)
 		return -EFAULT;
-	*frame = entry & PAGE_FRAME;
+	*frame = *entry & PAGE_FRAME;
 	*protection = 0;
-	if (entry & PAGE_PRESENT)
-		*protection = 1 | (entry & PAGE_WRITE ? 2 : 0) | (entry & PAGE_NO_EXECUTE ? 0 : 4);
+	if (*entry & PAGE_PRESENT)
+		*protection = 1 | (*entry & PAGE_WRITE ? 2 : 0) | (*entry & PAGE_NO_EXECUTE ? 0 : 4);
 	return 0;
 }

@@ -303,12 +303,12 @@ static void unmap_everywhere(uint32_t object, uint64_t index)
 		if (s == NULL)
 			continue;
 		REGION_EACH (r, s) {
-			uint64_t skipped = index > r->index ? index - r->index : 0;
+			uint64_t skipped = index > r->index ? index - r->index : 0, next;
 
 			if (r->object != object || skipped >= region_pages(r))
 				continue;
 			space_resident(s, -kernel_space_unmap(number, r->begin + skipped * PAGE,
-							      region_pages(r) - skipped));
+							      region_pages(r) - skipped, UINT64_MAX, &next));
 		}
 	}
 }

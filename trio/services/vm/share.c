@@ -27,7 +27,7 @@ void change_end(struct space *s)
 /* Drops pages of a range as far as there is work for about `most`, and returns how many; *next: where to go on. */
 static int64_t drop_pages(struct space *s, uint64_t begin, uint64_t end, uint64_t most, uint64_t *next)
 {
-	int64_t dropped = kernel_space_drop(s->number, begin, (end - begin) / PAGE, most, next);
+	int64_t dropped = kernel_space_unmap(s->number, begin, (end - begin) / PAGE, most, next);
 
 	space_resident(s, -dropped);
 	return dropped;

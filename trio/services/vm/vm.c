@@ -54,8 +54,10 @@ static struct space *space_make(void)
 /* Everything mapped is dropped; of what was promised `kept` pages stay so. */
 static void space_empty(struct space *s, int64_t kept)
 {
+	uint64_t next;
+
 	REGION_EACH (r, s) {
-		(void)kernel_space_unmap(s->number, r->begin, region_pages(r));
+		(void)kernel_space_unmap(s->number, r->begin, region_pages(r), UINT64_MAX, &next);
 		object_unmapped(r->object);
 	}
 	regions_end(s);
@@ -153,15 +155,17 @@ static struct space *child_make(const struct space *from)
 
 static void space_copy(const struct space *from, struct space *to)
 {
+	uint64_t next;
+
 	REGION_EACH (r, to)
 		space_resident(to, kernel_space_share(from->number, to->number, r->begin, region_pages(r),
-						      !(r->bits & REGION_SHARED)));
+						      !(r->bits & REGION_SHARED), UINT64_MAX, &next));
 }
 
 static int64_t act_copy(struct space *to, struct region *r, uint64_t end, struct share *share)
 {
-	int64_t copied = kernel_space_copy(share->with, to->number, share->at, (end - share->at) / PAGE,
-					   !(r->bits & REGION_SHARED), (uint64_t)MAX(share->work, 1), &share->at);
+	int64_t copied = kernel_space_share(share->with, to->number, share->at, (end - share->at) / PAGE,
+					    !(r->bits & REGION_SHARED), (uint64_t)MAX(share->work, 1), &share->at);
 
 	space_resident(to, copied);
 	share->work -= copied;
