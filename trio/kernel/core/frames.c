@@ -1,7 +1,6 @@
-/* frames.c: who holds which frame of physical memory, and which are free. Memory that was never used is handed out
- * from a mark that moves up; frames that come back go to a list and are handed out first. Runs of frames are blocks of
- * a power of two, aligned to their size; once untouched memory is gone, free frames are gathered into such blocks when
- * one is asked for.
+/* frames.c: who holds which frame of physical memory, and which are free. Free frames are in lists of blocks, each of a
+ * power of two of frames and aligned to its size; a larger one is split where there is none of a size, and all that is
+ * free is gathered into blocks anew where that does not help.
  *
  * Memory can be promised before it is taken. `frames.unpromised` is how many of the free frames nobody has been
  * promised; what is taken without a promise is of those. A frame that is taken from a promise leaves that number
@@ -12,75 +11,30 @@
 #include "core/checked.h"
 
 #define ORDERS 10
-#define SEGMENTS 64
-/* What the direct map reaches. */
+/* What the direct map reaches, and of it what the temporary map at boot shows. */
 #define MEMORY_END (512UL << 30)
-
-struct segment {
-	/* Frame numbers: the first, the first that was never handed out, the first beyond. */
-	uint64_t begin, mark, end;
-};
+#define BOOT_END (1UL << 30)
 
 uint32_t *frame_table;
 uint64_t frame_limit;
 uint32_t frame_beyond = FRAME_DEVICE;
 
-static struct segment segments[SEGMENTS];
-static size_t segment_count;
-/* Those before are used up to their end. */
-static size_t segment_now;
 /* Heads of the lists of free blocks by order, and of frames that are all zeros; 0: empty, for frame 0 is never free. */
 static uint32_t lists[ORDERS], clean;
 struct frames frames;
 
-static void segment_add(uint64_t base, uint64_t end)
+static void list_push(uint32_t *list, uint32_t index)
 {
-	uint64_t begin = (base + PAGE - 1) / PAGE;
-
-	end = MIN(end, MEMORY_END) / PAGE;
-	if (begin >= end || segment_count == SEGMENTS)
-		return;
-	segments[segment_count++] = (struct segment){ begin, begin, end };
-	frame_limit = MAX(frame_limit, end);
+	frame_table[index] = FRAME_FREE | *list;
+	*list = index;
 }
 
-/* The table goes to the beginning of the first segment that has room for it. */
-static void table_place(void)
+static uint32_t list_pop(uint32_t *list)
 {
-	uint64_t pages = (frame_limit * sizeof *frame_table + PAGE - 1) / PAGE;
+	uint32_t index = *list;
 
-	for (size_t i = 0; i < segment_count; i++) {
-		struct segment *s = &segments[i];
-
-		if (s->end - s->begin <= pages)
-			continue;
-		frame_table = physical(s->begin * PAGE);
-		s->begin = s->mark = s->begin + pages;
-		return;
-	}
-	panic("no room for the table of frames");
-}
-
-void frames_start(const struct memory_range *ranges, size_t count, uint64_t first_free, struct memory_range taken)
-{
-	uint64_t hole = taken.base & ~(PAGE - 1), hole_end = taken.base + taken.length;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t base = MAX(ranges[i].base, first_free), end = ranges[i].base + ranges[i].length;
-
-		segment_add(base, MIN(end, hole));
-		segment_add(MAX(base, hole_end), end);
-	}
-	table_place();
-	for (size_t i = 0; i < segment_count; i++)
-		frames.total += segments[i].end - segments[i].begin;
-	frames.free = frames.unpromised = frames.total;
-}
-
-static void block_push(unsigned order, uint32_t index)
-{
-	frame_table[index] = FRAME_FREE | lists[order];
-	lists[order] = index;
+	*list = frame_table[index] & ~FRAME_FREE;
+	return index;
 }
 
 /* A free block of that order out of the lists, a larger one split where there is none; 0: none. */
@@ -93,86 +47,101 @@ static uint32_t block_pop(unsigned order)
 		found++;
 	if (found >= ORDERS)
 		return 0;
-	index = lists[found];
-	lists[found] = frame_table[index] & ~FRAME_FREE;
+	index = list_pop(&lists[found]);
 	while (found-- > order)
-		block_push(found, index + (1u << found));
+		list_push(&lists[found], index + (1u << found));
 	return index;
 }
 
-/* Frames from `begin` to `end`, marked as free already, become blocks as large as may be. */
+/* Frames from `begin` to `end` become blocks as large as may be. The lowest is the first of its list. */
 static void blocks_push(uint64_t begin, uint64_t end)
 {
 	while (begin < end) {
-		unsigned order = MIN((unsigned)__builtin_ctzll(begin), ORDERS - 1);
+		unsigned order = MIN((unsigned)__builtin_ctzll(end), ORDERS - 1);
 
 		while ((1UL << order) > end - begin)
 			order--;
-		block_push(order, (uint32_t)begin);
-		begin += 1UL << order;
+		end -= 1UL << order;
+		list_push(&lists[order], (uint32_t)end);
 	}
 }
 
-/* A block of memory that was never used. What is passed over for its alignment is free. */
-static uint32_t block_untouched(unsigned order)
-{
-	uint64_t size = 1UL << order;
-
-	for (; segment_now < segment_count; segment_now++) {
-		struct segment *s = &segments[segment_now];
-		uint64_t at = (s->mark + size - 1) & ~(size - 1);
-		uint64_t begin = s->mark;
-		bool fits = at + size <= s->end;
-		uint64_t passed = fits ? at : s->end;
-
-		for (uint64_t i = begin; i < passed; i++)
-			frame_table[i] = FRAME_FREE;
-		blocks_push(begin, passed);
-		s->mark = fits ? at + size : s->end;
-		if (fits)
-			return (uint32_t)at;
-	}
-	return 0;
-}
-
-/* Puts all free frames of used memory back into the lists, neighbours together. */
-static void gather(void)
+/* Puts all free frames below `limit` into the lists anew, neighbours together. */
+static void gather(uint64_t limit)
 {
 	memset(lists, 0, sizeof lists);
 	clean = 0;
-	for (size_t i = 0; i < segment_count; i++) {
-		const struct segment *s = &segments[i];
-		uint64_t at = s->begin;
+	while (limit > 0) {
+		uint64_t end = limit;
 
-		while (at < s->mark) {
-			uint64_t begin = at;
-
-			while (at < s->mark && frame_table[at] & FRAME_FREE)
-				at++;
-			blocks_push(begin, at);
-			at += at == begin;
-		}
+		while (limit > 0 && frame_table[limit - 1] & FRAME_FREE)
+			limit--;
+		blocks_push(limit, end);
+		limit -= limit == end;
 	}
+}
+
+static void mark(uint64_t begin, uint64_t end, uint32_t word)
+{
+	for (uint64_t i = begin; i < MIN(end, frame_limit); i++)
+		frame_table[i] = word;
+}
+
+static uint64_t frames_for(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE;
+}
+
+/* In the first range with room for the table, before or behind what is taken. */
+static uint64_t table_place(const struct memory_range *ranges, size_t count, uint64_t first_free,
+			    struct memory_range taken, uint64_t bytes)
+{
+	uint64_t taken_end = taken.base + taken.length;
+
+	for (size_t i = 0; i < 2 * count; i++) {
+		const struct memory_range *r = &ranges[i / 2];
+		uint64_t at = frames_for(MAX(r->base, i % 2 ? taken_end : first_free)) * PAGE;
+
+		if (at + bytes <= r->base + r->length && (at >= taken_end || at + bytes <= taken.base))
+			return at;
+	}
+	panic("no room for the table of frames");
+}
+
+void frames_start(const struct memory_range *ranges, size_t count, uint64_t first_free, struct memory_range taken)
+{
+	uint64_t bytes, place;
+
+	for (size_t i = 0; i < count; i++)
+		frame_limit = MAX(frame_limit, MIN(ranges[i].base + ranges[i].length, MEMORY_END) / PAGE);
+	bytes = frame_limit * sizeof *frame_table;
+	place = table_place(ranges, count, first_free, taken, bytes);
+	frame_table = physical(place);
+	memset(frame_table, 0, bytes);
+	for (size_t i = 0; i < count; i++)
+		mark(frames_for(ranges[i].base), (ranges[i].base + ranges[i].length) / PAGE, FRAME_FREE);
+	mark(0, frames_for(first_free), 0);
+	mark(taken.base / PAGE, frames_for(taken.base + taken.length), 0);
+	mark(place / PAGE, frames_for(place + bytes), 0);
+	for (uint64_t i = 0; i < frame_limit; i++)
+		frames.total += frame_table[i] != 0;
+	frames.free = frames.unpromised = frames.total;
+	gather(MIN(frame_limit, BOOT_END / PAGE));
+}
+
+void frames_reach_all(void)
+{
+	gather(frame_limit);
 }
 
 /* Out of the hot path: the list of single frames is empty. Nobody gets here who may not have a frame. */
 static __attribute__((noinline)) uint32_t frame_refill(void)
 {
-	struct segment *s = &segments[segment_now];
-	uint32_t index;
+	uint32_t index = block_pop(0);
 
-	if (segment_now < segment_count && s->mark < s->end)
-		return (uint32_t)s->mark++;
-	index = block_untouched(0);
-	if (index == 0)
-		index = block_pop(0);
-	if (index == 0 && clean != 0) {
-		index = clean;
-		clean = frame_table[index] & ~FRAME_FREE;
-	}
-	if (index == 0)
+	if (index == 0 && clean == 0)
 		panic("more memory is taken than was promised");
-	return index;
+	return index ? index : list_pop(&clean);
 }
 
 /* What is promised was promised by a service, which, as a process, may take more than that. It ends, so that nobody
@@ -184,19 +153,21 @@ static inline void check_promise(void)
 	INVARIANT(frames.free > frames.unpromised);
 }
 
-uint64_t frame_take_promised_dirty(void)
+static inline uint64_t held_once(uint32_t index)
 {
-	uint32_t index = lists[0];
-
-	check_promise();
-	if (index != 0)
-		lists[0] = frame_table[index] & ~FRAME_FREE;
-	else
-		index = frame_refill();
-	frame_check_poison(index * PAGE);
 	frame_table[index] = 1;
 	frames.free--;
 	return index * PAGE;
+}
+
+uint64_t frame_take_promised_dirty(void)
+{
+	uint32_t index;
+
+	check_promise();
+	index = lists[0] != 0 ? list_pop(&lists[0]) : frame_refill();
+	frame_check_poison(index * PAGE);
+	return held_once(index);
 }
 
 static void clear(uint64_t frame, size_t count)
@@ -209,16 +180,12 @@ static void clear(uint64_t frame, size_t count)
 
 uint64_t frame_take_promised(void)
 {
-	uint32_t index = clean;
 	uint64_t frame;
 
-	if (index != 0) {
+	if (clean != 0) {
 		check_promise();
-		clean = frame_table[index] & ~FRAME_FREE;
-		frame_check_zeros(index * PAGE);
-		frame_table[index] = 1;
-		frames.free--;
-		return index * PAGE;
+		frame_check_zeros(clean * PAGE);
+		return held_once(list_pop(&clean));
 	}
 	frame = frame_take_promised_dirty();
 	clear(frame, 1);
@@ -253,10 +220,8 @@ uint64_t frames_take(size_t count)
 		return 0;
 	order = (unsigned)__builtin_ctzll(count);
 	index = block_pop(order);
-	if (index == 0)
-		index = block_untouched(order);
 	if (index == 0) {
-		gather();
+		gather(frame_limit);
 		index = block_pop(order);
 	}
 	if (index == 0)
@@ -272,23 +237,26 @@ uint64_t frames_take(size_t count)
 	return index * PAGE;
 }
 
+static inline __attribute__((always_inline)) void give_back(uint64_t frame, uint32_t *list)
+{
+	if (DISTRUST)
+		frame_return(frame);
+	list_push(list, (uint32_t)(frame / PAGE));
+	frames.free++;
+}
+
 void frame_free_promised(uint64_t frame)
 {
 	INVARIANT(frame_table[frame / PAGE] == 0);
-	frame_freed(frame);
 	frame_poison(frame);
-	block_push(0, (uint32_t)(frame / PAGE));
-	frames.free++;
+	give_back(frame, &lists[0]);
 }
 
 void frame_free_clean_promised(uint64_t frame)
 {
 	INVARIANT(frame_table[frame / PAGE] == 1);
-	frame_freed(frame);
 	frame_check_zeros(frame);
-	frame_table[frame / PAGE] = FRAME_FREE | clean;
-	clean = (uint32_t)(frame / PAGE);
-	frames.free++;
+	give_back(frame, &clean);
 }
 
 void frame_drop(uint64_t frame)
@@ -312,6 +280,5 @@ int64_t kernel_call_memory_promise(int64_t pages)
 /* Frames beyond the end of RAM have no word of their own. */
 void frames_are_device(uint64_t frame, uint64_t count)
 {
-	for (uint64_t i = frame / PAGE; i < MIN(frame / PAGE + count, frame_limit); i++)
-		frame_table[i] = FRAME_DEVICE;
+	mark(frame / PAGE, frame / PAGE + count, FRAME_DEVICE);
 }

@@ -35,12 +35,6 @@ static inline uint64_t frame_lent(uint64_t frame)
 	return frame;
 }
 
-static inline void frame_freed(uint64_t frame)
-{
-	if (DISTRUST)
-		frame_return(frame);
-}
-
 /* ends.c: the present server, a process, did what no service may: it ends, and the log says why. */
 _Noreturn void server_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

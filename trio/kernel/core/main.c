@@ -42,6 +42,7 @@ __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint6
 	processor_start();
 	frames_start(boot.ram, boot.ram_count, (uint64_t)image_end - KERNEL_BASE, boot.archive);
 	kernel_map_start();
+	frames_reach_all();
 	interrupts_start();
 	clock_start();
 	routes_start();

@@ -33,6 +33,8 @@ struct memory_range {
 
 /* Once, at boot: `ranges` is RAM; below `first_free` and in `taken` lie the kernel and the archive. */
 void frames_start(const struct memory_range *ranges, size_t count, uint64_t first_free, struct memory_range taken);
+/* After kernel_map_start: before, nothing but the first GiB is handed out. */
+void frames_reach_all(void);
 /* A frame of zeros, held once; 0: none is left that is not promised. */
 uint64_t frame_take(void);
 /* The same, with whatever was in it. */
