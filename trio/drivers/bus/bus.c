@@ -65,30 +65,36 @@ static struct {
 	unsigned bus_next;
 } bus;
 
-static uint32_t get(uint32_t place, uint32_t at)
+/* Where a register of configuration space is in memory; NULL: behind the port CONFIG_DATA, from now on. */
+static volatile uint32_t *config_at(uint32_t place, uint32_t at)
 {
-	uint32_t value = UINT32_MAX;
 	uint64_t where;
 
-	if (!bus.config) {
-		kernel_port_out(CONFIG_ADDRESS, 4, CONFIG_ON | place << 8 | at);
-		kernel_port_in(CONFIG_DATA, 4, &value);
-	} else if (kernel_device_map(bus.config + ((uint64_t)place << 12) + at, 4, &where) == 0) {
-		value = *(volatile uint32_t *)where;
-	}
+	if (bus.config && kernel_device_map(bus.config + ((uint64_t)place << 12) + at, 4, &where) == 0)
+		return (volatile uint32_t *)where;
+	kernel_port_out(CONFIG_ADDRESS, 4, CONFIG_ON | place << 8 | at);
+	return NULL;
+}
+
+static uint32_t get(uint32_t place, uint32_t at)
+{
+	const volatile uint32_t *in_memory = config_at(place, at);
+	uint32_t value = UINT32_MAX;
+
+	if (in_memory)
+		return *in_memory;
+	kernel_port_in(CONFIG_DATA, 4, &value);
 	return value;
 }
 
 static void set(uint32_t place, uint32_t at, uint32_t value)
 {
-	uint64_t where;
+	volatile uint32_t *in_memory = config_at(place, at);
 
-	if (!bus.config) {
-		kernel_port_out(CONFIG_ADDRESS, 4, CONFIG_ON | place << 8 | at);
+	if (in_memory)
+		*in_memory = value;
+	else
 		kernel_port_out(CONFIG_DATA, 4, value);
-	} else if (kernel_device_map(bus.config + ((uint64_t)place << 12) + at, 4, &where) == 0) {
-		*(volatile uint32_t *)where = value;
-	}
 }
 
 /* From what is left of a window, aligned to its own length, a power of two. 0: no room. */

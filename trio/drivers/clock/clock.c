@@ -87,17 +87,11 @@ void clock_notified(uint64_t bits)
 {
 }
 
-static uint64_t thread_time(uint32_t task)
-{
-	uint64_t user = 0, system = 0, faults, voluntary, involuntary;
-
-	kernel_task_usage(task, &user, &system, &faults, &voluntary, &involuntary);
-	return user + system;
-}
-
 /* False: there is no such clock. A process's own is pm's, which knows its threads. */
 static bool clock_read(uint32_t task, uint32_t clock, uint64_t *ns)
 {
+	uint64_t user = 0, system = 0, faults, voluntary, involuntary;
+
 	switch (clock) {
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
@@ -111,7 +105,8 @@ static bool clock_read(uint32_t task, uint32_t clock, uint64_t *ns)
 		*ns = now();
 		return true;
 	case CLOCK_THREAD_CPUTIME_ID:
-		*ns = thread_time(task);
+		kernel_task_usage(task, &user, &system, &faults, &voluntary, &involuntary);
+		*ns = user + system;
 		return true;
 	default:
 		return false;

@@ -10,17 +10,15 @@
 /* Of block.idl: bytes a call. */
 #define MOST 65536UL
 
-static struct {
-	/* By page of the disk; NULL: never written. */
-	uint8_t **pages;
-} ram;
+/* By page of the disk; NULL: never written. */
+static uint8_t **pages;
 
 void block_start(void)
 {
 	_Static_assert(TABLE_PAGES >= 1 && TABLE_PAGES <= 512 && !(TABLE_PAGES & (TABLE_PAGES - 1)),
 		       "the table is taken in one piece");
 
-	ram.pages = pages_take(TABLE_PAGES);
+	pages = pages_take(TABLE_PAGES);
 }
 
 void block_notified(uint64_t bits)
@@ -30,60 +28,49 @@ void block_notified(uint64_t bits)
 int64_t block_capacity(uint64_t *out_sectors)
 {
 	*out_sectors = SECTORS;
-	return ram.pages ? 0 : -ENODEV;
+	return pages ? 0 : -ENODEV;
 }
 
-/* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
-static int64_t check(uint64_t sector, uint64_t length, int beyond)
+static int64_t transfer(uint64_t sector, struct grant data, bool write)
 {
-	if (!ram.pages)
+	uint64_t at = sector * SECTOR, done = 0, n;
+
+	if (!pages)
 		return -ENODEV;
-	if (length % SECTOR || length > MOST)
+	if (data.length % SECTOR || data.length > MOST)
 		return -EINVAL;
-	return sector > SECTORS || length / SECTOR > SECTORS - sector ? -beyond : 0;
+	if (sector > SECTORS || data.length / SECTOR > SECTORS - sector)
+		return write ? -ENOSPC : -EINVAL;
+	for (; done < data.length; done += n, at += n) {
+		uint8_t **page = &pages[at / PAGE];
+		uint64_t offset = at % PAGE;
+		long result;
+
+		n = MIN(PAGE - offset, data.length - done);
+		if (write && !*page)
+			*page = pages_take(1);
+		if (write)
+			result = *page ? copy_in(*page + offset, data, done, n) : -ENOMEM;
+		else
+			result = *page ? copy_out(data, done, *page + offset, n) : copy_zeros(data, done, n);
+		TRY(result);
+	}
+	return 0;
 }
 
 int64_t block_read(uint64_t sector, struct grant to)
 {
-	uint64_t at = sector * SECTOR, done = 0, n;
-	int64_t wrong = check(sector, to.length, EINVAL);
-
-	if (wrong)
-		return wrong;
-	for (; done < to.length; done += n, at += n) {
-		const uint8_t *page = ram.pages[at / PAGE];
-
-		n = MIN(PAGE - at % PAGE, to.length - done);
-		if (page ? copy_out(to, done, page + at % PAGE, n) : copy_zeros(to, done, n))
-			return -EFAULT;
-	}
-	return 0;
+	return transfer(sector, to, false);
 }
 
 int64_t block_write(uint64_t sector, struct grant from)
 {
-	uint64_t at = sector * SECTOR, done = 0, n;
-	int64_t wrong = check(sector, from.length, ENOSPC);
-
-	if (wrong)
-		return wrong;
-	for (; done < from.length; done += n, at += n) {
-		uint8_t **page = &ram.pages[at / PAGE];
-
-		n = MIN(PAGE - at % PAGE, from.length - done);
-		if (!*page)
-			*page = pages_take(1);
-		if (!*page)
-			return -ENOMEM;
-		if (copy_in(*page + at % PAGE, from, done, n))
-			return -EFAULT;
-	}
-	return 0;
+	return transfer(sector, from, true);
 }
 
 int64_t block_flush(void)
 {
-	return ram.pages ? 0 : -ENODEV;
+	return pages ? 0 : -ENODEV;
 }
 
 const struct block_service ram_block_service = BLOCK_HANDLERS;

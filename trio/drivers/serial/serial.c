@@ -8,17 +8,13 @@
 #define LINE 4
 #define INTERRUPT_BIT 0
 
-/* Registers; the divisor's two take the place of the first while DIVISOR is set in LINE_CONTROL. */
+/* Registers. */
 enum { DATA = COM1, ENABLE, IDENTITY, LINE_CONTROL, MODEM_CONTROL, LINE_STATUS, MODEM_STATUS, SCRATCH };
 
 #define ENABLE_RECEIVED 1U
 #define ENABLE_EMPTY 2U
 /* Written to IDENTITY: queues on and empty, an interrupt from 8 received bytes on or when no more come. */
 #define QUEUES 0x87U
-#define DIVISOR 0x80U
-#define BITS_8 3U
-/* The modem's lines on; OUT2 lets interrupts pass. */
-#define MODEM_ON 0x0bU
 #define STATUS_RECEIVED 1U
 #define STATUS_EMPTY 0x20U
 #define IDENTITY_NONE 1U
@@ -58,14 +54,8 @@ void console_start(void)
 	serial.is_there = in(SCRATCH) == 0x5a;
 	if (!serial.is_there)
 		return;
-	out(ENABLE, 0);
-	out(LINE_CONTROL, DIVISOR | BITS_8);
-	/* 115,200 bits a second. */
-	out(DATA, 1);
-	out(ENABLE, 0);
-	out(LINE_CONTROL, BITS_8);
+	/* The rest is as the kernel's log has set it up. */
 	out(IDENTITY, QUEUES);
-	out(MODEM_CONTROL, MODEM_ON);
 	if (kernel_irq_attach(LINE, ENDPOINT_SERIAL, INTERRUPT_BIT, &vector) == 0)
 		out(ENABLE, ENABLE_RECEIVED);
 }

@@ -50,7 +50,6 @@ static struct {
 	/* 0: there is no disk. */
 	uint64_t sectors;
 	struct virtio device;
-	bool has_cache;
 	/* Slots looked at for one to be used; the one whose turn was longest ago is the next. */
 	uint32_t turns;
 	struct slot slots[SLOTS];
@@ -86,7 +85,6 @@ void block_start(void)
 		log_line("virtio_blk: the disk's queue is too short, or there is no memory for it");
 		return;
 	}
-	virtio.has_cache = v->features & FEATURE_FLUSH;
 	/* Its own registers begin with how long it is. */
 	virtio.sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
 }
@@ -176,16 +174,6 @@ static void submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t len
 	virtio_submit(&virtio.device, first);
 }
 
-/* 0, or what is wrong with the wish; `beyond`: the errno for what is past the end. */
-static int64_t check(uint64_t sector, uint64_t length, int beyond)
-{
-	if (!virtio.sectors)
-		return -ENODEV;
-	if (length % SECTOR || length > MOST)
-		return -EINVAL;
-	return sector > virtio.sectors || length / SECTOR > virtio.sectors - sector ? -beyond : 0;
-}
-
 int64_t block_capacity(uint64_t *out_sectors)
 {
 	*out_sectors = virtio.sectors;
@@ -209,9 +197,19 @@ static int64_t wrote(const struct slot *s, struct grant from)
 /* The answer, if a slot has it. Else one begins it, if one is free and nothing forbids. */
 static int64_t ask(enum kind kind, uint64_t sector, struct grant data)
 {
-	struct slot *s = slot_of(kind, sector, data.length);
 	int64_t same = 0;
+	struct slot *s;
 
+	if (!virtio.sectors)
+		return -ENODEV;
+	if (data.length % SECTOR || data.length > MOST)
+		return -EINVAL;
+	if (sector > virtio.sectors || data.length / SECTOR > virtio.sectors - sector)
+		return kind == WRITE ? -ENOSPC : -EINVAL;
+	/* A disk without a cache has on its medium what it has answered. */
+	if (kind == FLUSH ? !(virtio.device.features & FEATURE_FLUSH) : data.length == 0)
+		return 0;
+	s = slot_of(kind, sector, data.length);
 	if (s && s->state == BUSY)
 		return -EWAIT;
 	if (s) {
@@ -238,24 +236,17 @@ static int64_t ask(enum kind kind, uint64_t sector, struct grant data)
 
 int64_t block_read(uint64_t sector, struct grant to)
 {
-	int64_t wrong = check(sector, to.length, EINVAL);
-
-	return wrong || to.length == 0 ? wrong : ask(READ, sector, to);
+	return ask(READ, sector, to);
 }
 
 int64_t block_write(uint64_t sector, struct grant from)
 {
-	int64_t wrong = check(sector, from.length, ENOSPC);
-
-	return wrong || from.length == 0 ? wrong : ask(WRITE, sector, from);
+	return ask(WRITE, sector, from);
 }
 
-/* A disk without a cache has on its medium what it has answered. */
 int64_t block_flush(void)
 {
-	if (!virtio.sectors)
-		return -ENODEV;
-	return virtio.has_cache ? ask(FLUSH, 0, (struct grant){ 0 }) : 0;
+	return ask(FLUSH, 0, (struct grant){ 0 });
 }
 
 const struct block_service virtio_blk_service = BLOCK_HANDLERS;

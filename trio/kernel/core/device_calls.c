@@ -57,21 +57,17 @@ int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *ou
 
 int64_t kernel_call_port_in(uint32_t port, uint32_t size, uint32_t *out_value)
 {
-	uint16_t at = (uint16_t)port;
-
 	if (IS_REFUSED(process_may_port(port, size)))
 		return -EPERM;
-	*out_value = cpu_in(at, size);
+	*out_value = cpu_in((uint16_t)port, size);
 	return 0;
 }
 
 int64_t kernel_call_port_out(uint32_t port, uint32_t size, uint32_t value)
 {
-	uint16_t at = (uint16_t)port;
-
 	if (IS_REFUSED(process_may_port(port, size)))
 		return -EPERM;
-	cpu_out(at, size, value);
+	cpu_out((uint16_t)port, size, value);
 	return 0;
 }
 

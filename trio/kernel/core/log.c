@@ -15,7 +15,7 @@ static void transmit(char c)
 {
 	while (!(cpu_in(LINE_STATUS, 1) & TRANSMITTER_EMPTY))
 		continue;
-	cpu_out8(COM1, (uint8_t)c);
+	cpu_out(COM1, 1, (uint8_t)c);
 }
 
 static void log_list(const char *format, va_list list)
@@ -33,14 +33,14 @@ static void log_list(const char *format, va_list list)
 
 void log_start(void)
 {
-	cpu_out8(COM1 + 1, 0);
-	/* 115,200 baud, 8 bits, no parity, one stop bit; FIFOs on. */
-	cpu_out8(COM1 + 3, 0x80);
-	cpu_out8(COM1, 1);
-	cpu_out8(COM1 + 1, 0);
-	cpu_out8(COM1 + 3, 0x03);
-	cpu_out8(COM1 + 2, 0x07);
-	cpu_out8(COM1 + 4, 0x0b);
+	cpu_out(COM1 + 1, 1, 0);
+	/* 115,200 baud, 8 bits, no parity, one stop bit; FIFOs on; the modem's lines on, whose OUT2 lets interrupts pass. */
+	cpu_out(COM1 + 3, 1, 0x80);
+	cpu_out(COM1, 1, 1);
+	cpu_out(COM1 + 1, 1, 0);
+	cpu_out(COM1 + 3, 1, 0x03);
+	cpu_out(COM1 + 2, 1, 0x07);
+	cpu_out(COM1 + 4, 1, 0x0b);
 }
 
 void log_line(const char *format, ...)

@@ -45,8 +45,8 @@ static void local_start(void)
 /* All inputs of the I/O APIC are masked since the reset. */
 void interrupts_start(void)
 {
-	cpu_out8(PIC_1_MASKS, 0xff);
-	cpu_out8(PIC_2_MASKS, 0xff);
+	cpu_out(PIC_1_MASKS, 1, 0xff);
+	cpu_out(PIC_2_MASKS, 1, 0xff);
 	local_start();
 	io_apic = physical(IO_APIC);
 }

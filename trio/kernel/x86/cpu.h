@@ -4,16 +4,11 @@
 
 #include <stdint.h>
 
-static inline void cpu_out8(uint16_t port, uint8_t value)
-{
-	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
-}
-
 /* `size` bytes: 1, 2, else 4. */
 static inline void cpu_out(uint16_t port, uint32_t size, uint32_t value)
 {
 	if (size == 1)
-		cpu_out8(port, (uint8_t)value);
+		__asm__ volatile("outb %0, %1" : : "a"((uint8_t)value), "Nd"(port));
 	else if (size == 2)
 		__asm__ volatile("outw %0, %1" : : "a"((uint16_t)value), "Nd"(port));
 	else

@@ -15,13 +15,12 @@
 /* The kernel's log, lines on the serial line, works from here on. */
 void log_start(void);
 
-/* What the boot loader handed over (PVH: struct hvm_start_info), made sense of. Strings are in the kernel. */
+/* What the boot loader handed over (PVH: struct hvm_start_info), made sense of. */
 struct boot {
 	struct memory_range ram[32];
 	size_t ram_count;
 	/* Physical; length 0: there is none. */
 	struct memory_range archive;
-	char command_line[1024];
 };
 extern struct boot boot;
 /* pvh.c: reads what lies at that physical address. Before the kernel's own map, in the first GiB. */

@@ -24,7 +24,7 @@ _Noreturn void machine_end(bool again, uint32_t status)
 	} __attribute__((packed)) none;
 
 	if (!again) {
-		cpu_out8(DEBUG_EXIT, (uint8_t)status);
+		cpu_out(DEBUG_EXIT, 1, status);
 		write(&machine_endings[0]);
 	}
 	write(&machine_endings[1]);

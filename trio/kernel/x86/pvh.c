@@ -27,18 +27,6 @@ struct memory_map_entry {
 
 struct boot boot;
 
-static void read_command_line(uint64_t address)
-{
-	const char *text = physical(address);
-	size_t n = 0;
-
-	if (address == 0 || address >= REACHED - sizeof boot.command_line)
-		return;
-	while (n < sizeof boot.command_line - 1 && text[n])
-		n++;
-	memcpy(boot.command_line, text, n);
-}
-
 void boot_read(uint64_t start_info)
 {
 	const struct start_info *info = physical(start_info);
@@ -55,7 +43,6 @@ void boot_read(uint64_t start_info)
 
 		boot.archive = (struct memory_range){ archive->address, archive->size };
 	}
-	read_command_line(info->command_line);
 }
 
 bool boot_has_ram(uint64_t begin, uint64_t end)
