@@ -34,7 +34,7 @@ static void log_list(const char *format, va_list list)
 void log_start(void)
 {
 	cpu_out(COM1 + 1, 1, 0);
-	/* 115,200 baud, 8 bits, no parity, one stop bit; FIFOs on; the modem's lines on, whose OUT2 lets interrupts pass. */
+	/* 115,200 baud, 8 bits, no parity, one stop bit; FIFOs on; the modem's lines too: OUT2 lets interrupts pass. */
 	cpu_out(COM1 + 3, 1, 0x80);
 	cpu_out(COM1, 1, 1);
 	cpu_out(COM1 + 1, 1, 0);
